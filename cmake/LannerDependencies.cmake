@@ -13,6 +13,10 @@ if(NOT ffmpeg_FOUND)
   message(STATUS "lanner: FFmpeg's development files not found, liblanner-ffmpeg.so is left out")
 endif()
 
+# Linked into the library, so that a machine that runs it needs none; its symbols stay inside.
+find_path(LANNER_YAML_INCLUDE_DIR yaml.h REQUIRED)
+find_library(LANNER_YAML_LIBRARY NAMES libyaml.a yaml REQUIRED)
+
 # oneDNN ships no pkg-config file in Debian.
 find_path(DNNL_INCLUDE_DIR dnnl.hpp)
 find_library(DNNL_LIBRARY dnnl)

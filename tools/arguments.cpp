@@ -82,7 +82,9 @@ double parse_duration(const std::string& text) {
 std::pair<std::int32_t, std::int32_t> parse_size(const std::string& text) {
   const auto parts = split(text, 'x');
   const std::int32_t width = whole_text<std::int32_t>(parts[0]).value_or(0);
-  const std::int32_t height = parts.size() == 2 ? whole_text<std::int32_t>(parts[1]).value_or(0) : 0;
+  const std::int32_t height = parts.size() == 2   ? whole_text<std::int32_t>(parts[1]).value_or(0)
+                              : parts.size() == 1 ? width
+                                                  : 0;
   check(width > 0 && height > 0 && width <= 65536 && height <= 65536, ErrorCode::invalid_argument,
         "size '{}': expected width and height like 224x224", text);
   return {width, height};

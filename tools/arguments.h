@@ -14,7 +14,7 @@ namespace lanner::tool {
 
 /// Seconds: `10s`, `500ms`, `2m`, `1.5`.
 double parse_duration(const std::string& text);
-/// `224x224`: width and height.
+/// `224x224`: width and height; `224`: both.
 std::pair<std::int32_t, std::int32_t> parse_size(const std::string& text);
 /// `input:1x3x224x224`, or min, opt and max: `input:1x3x8x8:4x3x8x8:8x3x8x8`. Names may hold
 /// colons.

@@ -53,7 +53,11 @@ void add_picture(const BuildCommandOptions& options, const ModelFacts& facts, Bu
   if (!options.picture.empty() && options.picture != "any")
     format = with_context([] { return "--picture"; }, [&] { return parse_pixel_format(options.picture); });
   const Binding& input = picture_input(*facts.engine, options.input);
-  const PictureInput picture = resolve_preprocess(options.preprocess, *facts.engine, input);
+  PictureInput picture =
+      resolve_preprocess(options.preprocess, *facts.engine, facts.folder, input, options.picture.empty());
+  if (picture.known) print_note("note: preprocessing " + picture.text());
+  if (!options.picture.empty()) as_one_size(picture);
+  if (!picture.follows_picture()) check_size(options.preprocess, input, picture.spec);
   if (options.picture.empty())
     build.preprocess[picture.input] = picture.spec;
   else

@@ -4,7 +4,7 @@
     base <- device <- tensor <- image <- graph <- ops <- {importers, passes, backends}
     backends <- plan <- run <- engine <- pipeline       image <- video <- pipeline
     engine <- tasks
-    {passes, plan} <- lower       {importers, lower, engine} <- compiler
+    {passes, plan} <- lower       image <- known       {importers, known, lower, engine} <- compiler
     python, tools, src/c -> include/lanner only
 
 importers, passes, lower and compiler are what liblanner-runtime is without: no layer that it has reaches them.
@@ -32,7 +32,8 @@ BELOW = {
     "lower": ["plan", "passes"],
     "run": ["plan"],
     "engine": ["run"],
-    "compiler": ["engine", "importers", "lower"],
+    "known": ["image"],
+    "compiler": ["engine", "importers", "known", "lower"],
     "video": ["image"],
     "pipeline": ["engine", "video"],
     "tasks": ["engine"],
@@ -70,6 +71,7 @@ HEADERS = {
     "precision": "tensor",
     "image": "image",
     "preprocess": "image",
+    "known_preprocess": "known",
     "doctor": "engine",
     "engine": "engine",
     "packet": "video",

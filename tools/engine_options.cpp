@@ -27,13 +27,18 @@ void fix_open_sizes(BuildOptions& build, const Binding& input, const Preprocess&
       std::ranges::none_of(input.dims, [](std::int64_t dim) { return dim < 0; }))
     return;
   const std::int64_t channels = spec.gray ? 1 : 3;
-  Shape sizes = input.dims.size() == 2 ? Shape{batch, channels * spec.height * spec.width}
-                : spec.channels_last   ? Shape{batch, spec.height, spec.width, channels}
-                                       : Shape{batch, channels, spec.height, spec.width};
-  if (input.dims[0] >= 0) sizes[0] = input.dims[0];
+  const bool single = input.dims.size() == 3; // One picture, without a batch.
+  Shape sizes = spec.channels_last ? Shape{spec.height, spec.width, channels}
+                                   : Shape{channels, spec.height, spec.width};
+  if (input.dims.size() == 2) sizes = Shape{sizes.elements()};
+  if (!single) {
+    std::vector<std::int64_t> dims(sizes.begin(), sizes.end());
+    dims.insert(dims.begin(), input.dims[0] >= 0 ? input.dims[0] : batch);
+    sizes = Shape(std::move(dims));
+  }
   ShapeRange range = ShapeRange::fixed(sizes);
   // The last run of a clip may have fewer frames.
-  if (input.dims[0] < 0) range.min[0] = 1;
+  if (!single && input.dims[0] < 0) range.min[0] = 1;
   build.shapes[input.name] = range;
 }
 
@@ -351,6 +356,8 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
     const ShownWarnings warnings;
     facts.engine = Engine::load(std::filesystem::path(options.model), load);
   } else {
+    const std::filesystem::path path(options.model);
+    facts.folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
     BuildOptions build;
     build.stop_after = as_imported;
     build.outputs = options.outputs;
@@ -360,30 +367,65 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
     build.control.cancel = interrupt_token();
     std::vector<std::string> data_files;
     build.on_data_file = [&](const std::filesystem::path& path) { data_files.push_back(path.string()); };
-    facts.engine = Engine::build(std::filesystem::path(options.model), build);
+    facts.engine = Engine::build(path, build);
     for (const std::string& path : data_files) files.reads("data of the model", path);
   }
   return facts;
 }
 
-const Binding& picture_input(const Engine& engine, const std::string& name) {
-  std::vector<std::string> names;
-  std::vector<const Binding*> pictures, rows;
+namespace {
+
+bool may_hold_pixels(const Binding& input) {
+  return !input.sequence && (input.dtype == DType::f32 || input.dtype == DType::f16 ||
+                             input.dtype == DType::bf16 || input.dtype == DType::u8);
+}
+
+/// As channels of a picture, at the front of its three dims or behind.
+bool has_channels(const Binding& input) {
+  const auto channels = [](std::int64_t dim) { return dim == 3 || dim == 1; };
+  const std::size_t count = input.dims.size();
+  return count >= 3 && (channels(input.dims[count - 3]) || channels(input.dims[count - 1]));
+}
+
+/// Inputs that pictures could be meant for, likeliest kind alone.
+std::vector<const Binding*> picture_candidates(const Engine& engine,
+                                               const std::map<std::string, Tensor>& given) {
+  std::vector<const Binding*> pictures, single, rows;
+  for (const Binding& input : engine.inputs()) {
+    if (given.contains(input.name) || input.state) continue;
+    if (!input.picture.empty()) pictures.push_back(&input);
+    if (!input.picture.empty() || !may_hold_pixels(input)) continue;
+    if (input.dims.size() == 4) pictures.push_back(&input);
+    if (input.dims.size() == 3 && has_channels(input)) single.push_back(&input);
+    if (input.dims.size() == 2) rows.push_back(&input);
+  }
+  const auto colored = [](const Binding* input) { return !input->picture.empty() || has_channels(*input); };
+  if (pictures.size() > 1 && std::ranges::count_if(pictures, colored) == 1)
+    std::erase_if(pictures, [&](const Binding* input) { return !colored(input); });
+  return !pictures.empty() ? pictures : !single.empty() ? single : rows;
+}
+
+} // namespace
+
+const Binding& picture_input(const Engine& engine, const std::string& name,
+                             const std::map<std::string, Tensor>& given) {
+  std::vector<std::string> names, types;
   for (const Binding& input : engine.inputs()) {
     if (input.name == name) return input;
     names.push_back(input.name);
-    if (input.dims.size() == 4 || !input.picture.empty()) pictures.push_back(&input);
-    if (input.dims.size() == 2) rows.push_back(&input);
+    types.push_back(input.to_string());
   }
-  // A network without a picture's dims may take its pixels in a row.
-  const std::vector<const Binding*>& candidates = pictures.empty() ? rows : pictures;
   check(name.empty(), ErrorCode::invalid_argument, "--input: the model has no input '{}'; there is {}", name,
         fmt::join(names, ", "));
+  const std::vector<const Binding*> candidates = picture_candidates(engine, given);
   check(!candidates.empty(), ErrorCode::invalid_argument,
-        "no input of the model takes pictures (four dimensions, or two with a row of pixels); there is {}",
-        fmt::join(names, ", "));
+        "no input of the model takes pictures (four dimensions, three without a batch, or two with a row of "
+        "pixels, of no integers but u8); there is {}",
+        fmt::join(types, ", "));
+  std::vector<std::string> several;
+  for (const Binding* input : candidates) several.push_back(input->name);
   check(candidates.size() == 1, ErrorCode::invalid_argument,
-        "several inputs could take pictures: {}; say --input NAME", fmt::join(names, ", "));
+        "several inputs could take pictures: {}; say --input NAME", fmt::join(several, ", "));
   return *candidates[0];
 }
 

@@ -2,6 +2,7 @@
 // The options that say how a model becomes an engine, and the way there.
 
 #include <cstdint>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -44,6 +45,7 @@ BuildOptions build_options(const EngineOptions& options, double default_budget);
 /// A model before anything was tuned: names, sizes and what it says of itself.
 struct ModelFacts {
   bool plan = false;
+  std::filesystem::path folder; ///< Of a model's file, whose neighbours may tell of it; empty of a plan.
   std::optional<Engine>
       engine; ///< Of a plan the plan itself, of a model its imported graph, which cannot run.
 };
@@ -51,9 +53,11 @@ struct ModelFacts {
 /// reads, or that building will read, is declared to `files` before.
 ModelFacts inspect(const EngineOptions& options, Files& files);
 
-/// The input that takes pictures: `name`, else the only one of four dimensions, or where there is none of
-/// them the only one of two, which takes a picture's pixels as a row. Throws Error{invalid_argument}.
-const Binding& picture_input(const Engine& engine, const std::string& name);
+/// The input that takes pictures: `name`, else of those that are not in `given` the only one of four
+/// dimensions, where there is none the only one [3, H, W], and where there is none of these the only row of
+/// numbers that are no integers. Throws Error{invalid_argument}.
+const Binding& picture_input(const Engine& engine, const std::string& name,
+                             const std::map<std::string, Tensor>& given = {});
 
 /// How long a build took, in seconds, and how much of it went into timing kernels.
 struct BuildTimes {

@@ -94,11 +94,18 @@ EvaluateOptions evaluate_options(const EvalOptions& options, const PictureInput&
   return all;
 }
 
+/// In batches all pictures are of one size: what follows a picture's size is padded to the whole target.
+PictureInput whole_target(const EvalOptions& options, const ModelFacts& facts, const Binding& input) {
+  PictureInput picture = resolve_preprocess(options.preprocess, *facts.engine, facts.folder, input);
+  as_one_size(picture);
+  return picture;
+}
+
 int run_eval(const EvalOptions& options) {
   Files files = declare_files(options);
   const ModelFacts facts = inspect(options.engine, files);
   const Binding& input = picture_input(*facts.engine, options.input);
-  const PictureInput picture = resolve_preprocess(options.preprocess, *facts.engine, input);
+  const PictureInput picture = whole_target(options, facts, input);
   const Task given = given_task(options.task);
   const ResolvedTask found = resolve_task(*facts.engine, given);
   std::string measured;
@@ -107,6 +114,7 @@ int run_eval(const EvalOptions& options) {
   declare_data(options, data, files);
   const int batch = batch_size(options, input);
   const std::vector<std::string> notes = notes_of(found.reason, measured, data);
+  if (picture.known) print_note("note: preprocessing " + picture.text());
   for (const std::string& note : notes) print_note("note: " + note);
 
   BuildOptions build = build_options(options.engine, data.size() >= many_pictures ? long_budget : 0);
@@ -173,8 +181,7 @@ void add_eval(Command& program, Action& action) {
       "says how\n"
       "each number is made.\n\n"
       "Examples:\n  lanner eval resnet50.onnx --data imagenet/val --preset imagenet --labels labels.txt\n"
-      "  lanner eval yolo11n.onnx --data coco/annotations/instances_val2017.json --images coco/val2017 "
-      "--preset none\n"
+      "  lanner eval yolo11n.onnx --data coco/annotations/instances_val2017.json --images coco/val2017\n"
       "  lanner eval detector.plan --data shapes/data.yaml --report report.html\n"
       "  lanner eval model.onnx --data pictures/ --json - | jq .metrics");
 }

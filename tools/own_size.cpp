@@ -1,6 +1,7 @@
 #include "own_size.h"
 
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include <fmt/format.h>
@@ -50,13 +51,29 @@ bool has_own_size(TaskKind kind) {
   return kind == TaskKind::image || kind == TaskKind::semantic || kind == TaskKind::depth;
 }
 
-Preprocess with_own_size(Preprocess spec, std::int32_t width, std::int32_t height) {
-  spec.width = spec.height = 0;
+namespace {
+
+/// Whether nothing is padded: the picture, which the rounding of its sides made the target, is all of it.
+bool fills(const Preprocess& spec, const PixelRect& part, const Preprocess& own) {
+  const Placement place = placement(spec, part.x + part.width, part.y + part.height);
+  const double columns = std::abs(place.xx) * part.width + std::abs(place.xy) * part.height;
+  const double rows = std::abs(place.yx) * part.width + std::abs(place.yy) * part.height;
+  return std::abs(columns - own.width) < 0.5 && std::abs(rows - own.height) < 0.5;
+}
+
+} // namespace
+
+Preprocess with_own_size(const Preprocess& spec, std::int32_t width, std::int32_t height) {
   const Shape shape = output_shape(spec, width, height);
   const std::size_t rows = spec.channels_last ? 0 : 1;
-  spec.height = static_cast<std::int32_t>(shape[rows]);
-  spec.width = static_cast<std::int32_t>(shape[rows + 1]);
-  return spec;
+  Preprocess own = spec;
+  own.height = static_cast<std::int32_t>(shape[rows]);
+  own.width = static_cast<std::int32_t>(shape[rows + 1]);
+  own.shorter_side = own.longer_side = 0;
+  own.multiple = 1;
+  const PixelRect part = spec.region.whole() ? PixelRect{0, 0, width, height} : spec.region;
+  if (spec.multiple > 1 && spec.fit != Fit::stretch && fills(spec, part, own)) own.fit = Fit::stretch;
+  return own;
 }
 
 OwnSize find_own_size(const std::vector<RunInput>& inputs, const Preprocess& spec) {
@@ -74,6 +91,7 @@ OwnSize find_own_size(const std::vector<RunInput>& inputs, const Preprocess& spe
     const Preprocess sized =
         about("run", input.path, [&] { return with_own_size(spec, size->width, size->height); });
     own.width = sized.width, own.height = sized.height;
+    own.spec = sized;
     own.name = input.path;
   }
   return own;

@@ -20,14 +20,15 @@ bool has_own_size(TaskKind kind);
 struct OwnSize {
   std::int32_t width = 0, height = 0; ///< 0 where none can be told.
   std::string name;                   ///< Whose it is.
+  Preprocess spec;                    ///< What is declared, with that size.
   bool several = false;               ///< Others may be of other sizes.
 };
-/// `spec` is what is declared, without a size. Clips are opened for it, and the first picture is read; what
+/// `spec` is what is declared, with sizes that follow the picture. Clips are opened for it, and the first picture is read; what
 /// comes through pipes, or cannot be read, is left out.
 OwnSize find_own_size(const std::vector<RunInput>& inputs, const Preprocess& spec);
 
 /// The declared preprocessing with the size that it gives such a picture.
-Preprocess with_own_size(Preprocess spec, std::int32_t width, std::int32_t height);
+Preprocess with_own_size(const Preprocess& spec, std::int32_t width, std::int32_t height);
 
 /// Why the network does not take a size, with it and the option that sets another; errors that tell of
 /// something else stay what they are.

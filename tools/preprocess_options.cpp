@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
+#include <lanner/known_preprocess.h>
 
 #include "arguments.h"
 #include "check.h"
@@ -14,7 +15,9 @@
 namespace lanner::tool {
 namespace {
 
-constexpr const char* presets = "imagenet, caffe, tf-inception or none";
+constexpr const char* presets =
+    "yolo (detectors of ultralytics), imagenet (torchvision, timm), imagenet-tf or keras-caffe (TensorFlow, "
+    "Keras), caffe, clip";
 
 /// Whether the model's metadata says what the engine does; sizes and type are the input's.
 bool is_of_metadata(const Preprocess& spec, const std::string& json) {
@@ -27,9 +30,24 @@ bool is_of_metadata(const Preprocess& spec, const std::string& json) {
   }
 }
 
-/// What a plan or a model declares for this input.
-std::optional<PictureInput> declared(const Engine& engine, const Binding& input) {
+std::optional<KnownPreprocess> known(const Engine& engine, const std::filesystem::path& folder,
+                                     const Binding& input, std::string& why_not) {
+  ModelSigns signs{engine.metadata(), folder, input.dims, {}};
+  for (const Binding& output : engine.outputs())
+    if (!output.sequence) signs.outputs.push_back({output.dtype, output.dims});
+  return known_preprocess(signs, &why_not);
+}
+
+/// What a plan or a model declares for this input. An engine that was only imported has taken over what is
+/// known of its family.
+std::optional<PictureInput> declared(const Engine& engine, const Binding& input, bool plan,
+                                     const std::optional<KnownPreprocess>& family) {
   const auto spec = engine.preprocess(input.name);
+  if (spec && !plan && family) {
+    Preprocess same = family->spec;
+    same.width = spec->width, same.height = spec->height, same.dtype = spec->dtype;
+    if (same == *spec) return std::nullopt;
+  }
   const auto found = engine.metadata().find("lanner.preprocess");
   const bool metadata = found != engine.metadata().end();
   if (spec && !(metadata && is_of_metadata(*spec, found->second)))
@@ -73,6 +91,29 @@ PixelRect parse_region(const std::string& text, const std::string& option) {
   return {part(first + 1, second), part(second + 1, text.size()), part(0, cross), part(cross + 1, first)};
 }
 
+std::int32_t whole_size(const PreprocessOptions& options, const char* name, const std::string& text,
+                        std::int32_t least) {
+  const std::string option = options.flag(name);
+  const std::int32_t value = whole_number(text, option, text, "a whole number of pixels, like 256");
+  check(value >= least && value <= 65536, ErrorCode::invalid_argument, "{} '{}': expected {} to 65536", option,
+        text, least);
+  return value;
+}
+
+/// What follows a picture's size is of another fit, or of a size that was open.
+void apply_sizes(const PreprocessOptions& options, Preprocess& spec) {
+  if (!options.fit.empty()) spec.shorter_side = spec.longer_side = 0;
+  if (!options.fit.empty() || !options.size.empty()) spec.multiple = 1;
+  if (!options.size.empty()) {
+    std::tie(spec.width, spec.height) = parse_size(options.size);
+    if (spec.fit != Fit::crop) spec.shorter_side = spec.longer_side = 0;
+  }
+  if (!options.shorter.empty())
+    spec.shorter_side = whole_size(options, "shorter-side", options.shorter, 1);
+  if (!options.longer.empty()) spec.longer_side = whole_size(options, "longer-side", options.longer, 1);
+  if (!options.multiple.empty()) spec.multiple = whole_size(options, "multiple", options.multiple, 1);
+}
+
 void apply_flags(const PreprocessOptions& options, Preprocess& spec) {
   if (!options.layout.empty())
     spec.channels_last =
@@ -89,14 +130,19 @@ void apply_flags(const PreprocessOptions& options, Preprocess& spec) {
                                  {"bilinear", Resize::bilinear},
                                  {"bicubic", Resize::bicubic},
                                  {"area", Resize::area},
-                                 {"antialias", Resize::antialias}});
+                                 {"antialias", Resize::antialias},
+                                 {"antialias-cubic", Resize::antialias_cubic},
+                                 {"antialias-lanczos", Resize::antialias_lanczos}});
   if (!options.region.empty()) spec.region = parse_region(options.region, options.flag("region"));
   if (!options.turns.empty())
     spec.quarter_turns =
         whole_number(options.turns, options.flag("turn"), options.turns, "a whole number, like 1 or -1");
   if (!options.fit.empty())
     spec.fit = named<Fit>(options.fit, options.flag("fit"),
-                          {{"stretch", Fit::stretch}, {"letterbox", Fit::letterbox}, {"crop", Fit::crop}});
+                          {{"stretch", Fit::stretch},
+                           {"letterbox", Fit::letterbox},
+                           {"crop", Fit::crop},
+                           {"corner", Fit::corner}});
   if (!options.range.empty()) spec.range = parse_range(options.range, options.flag("range"));
   if (!options.mean.empty()) spec.mean = parse_three(options.mean, options.flag("mean"));
   if (!options.std.empty()) spec.std = parse_three(options.std, options.flag("std"));
@@ -106,7 +152,19 @@ void apply_flags(const PreprocessOptions& options, Preprocess& spec) {
   if (!options.pad.empty()) spec.pad_value = parse_three(options.pad, options.flag("pad"))[0];
   check(spec.pad_value >= 0 && spec.pad_value <= 255, ErrorCode::invalid_argument,
         "{} '{}': expected a value of a picture, 0 to 255", options.flag("pad"), options.pad);
-  if (!options.size.empty()) std::tie(spec.width, spec.height) = parse_size(options.size);
+  apply_sizes(options, spec);
+}
+
+/// Whether the sizes that pictures become fit the network's stride.
+void check_stride(const PreprocessOptions& options, std::int32_t stride, const Binding& input,
+                  const Preprocess& spec) {
+  if (stride <= 1 || spec.width == 0 || spec.height == 0) return;
+  if (spec.width % stride == 0 && spec.height % stride == 0) return;
+  const auto above = [&](std::int32_t size) { return (size + stride - 1) / stride * stride; };
+  fail(ErrorCode::invalid_argument,
+       "{} {}x{}: input {} takes sides that are multiples of {} (the model's stride), like {} {}x{}",
+       options.flag("size"), spec.width, spec.height, input.to_string(), stride, options.flag("size"),
+       above(spec.width), above(spec.height));
 }
 
 /// Takes a fixed size from the input, or holds against it what was declared.
@@ -134,25 +192,34 @@ void fit_row(const PreprocessOptions& options, const Binding& input, Preprocess&
   spec.dtype = input.dtype;
 }
 
-void fit_input(const PreprocessOptions& options, const Binding& input, Preprocess& spec, bool open_size) {
-  if (input.dims.size() == 2) return fit_row(options, input, spec);
-  check(input.dims.size() == 4, ErrorCode::invalid_argument,
-        "input {} takes no pictures: expected four dimensions", input.to_string());
-  const std::size_t channel = spec.channels_last ? 3 : 1;
-  const std::int64_t channels = input.dims[channel];
+/// The channels tell the layout, unless it was given.
+void fit_layout(const PreprocessOptions& options, const Binding& input, Preprocess& spec) {
   const std::int64_t wanted = spec.gray ? 1 : 3;
-  const std::int64_t other = input.dims[spec.channels_last ? 1 : 3];
+  const std::size_t count = input.dims.size();
+  const std::int64_t first = input.dims[count - 3], last = input.dims[count - 1];
+  const std::int64_t channels = spec.channels_last ? last : first, other = spec.channels_last ? first : last;
+  if (options.layout.empty() && channels != wanted && other == wanted) {
+    spec.channels_last = !spec.channels_last;
+    return;
+  }
   check(channels < 0 || channels == wanted, ErrorCode::invalid_argument,
         "input {} has {} channels in layout {}, {} were declared; {}", input.to_string(), channels,
         spec.channels_last ? "nhwc" : "nchw", wanted,
         other == wanted
             ? fmt::format("did you mean {} {}?", options.flag("layout"), spec.channels_last ? "nchw" : "nhwc")
-        : channels == 1
+        : channels == 1 || other == 1
             ? fmt::format("say {} gray", options.flag("channels"))
             : fmt::format("say {} rgb or bgr, and {}", options.flag("channels"), options.flag("layout")));
+}
+
+void fit_input(const PreprocessOptions& options, const Binding& input, Preprocess& spec, bool open_size) {
+  if (input.dims.size() == 2) return fit_row(options, input, spec);
+  check(input.dims.size() == 4 || input.dims.size() == 3, ErrorCode::invalid_argument,
+        "input {} takes no pictures: expected four dimensions, or three without a batch", input.to_string());
+  fit_layout(options, input, spec);
   spec.dtype = input.dtype;
-  const std::int64_t height = input.dims[spec.channels_last ? 1 : 2],
-                     width = input.dims[spec.channels_last ? 2 : 3];
+  const std::size_t rows = input.dims.size() - (spec.channels_last ? 3 : 2);
+  const std::int64_t height = input.dims[rows], width = input.dims[rows + 1];
   if (open_size && height < 0 && width < 0 && spec.height == 0 && spec.width == 0) return;
   fit_size(options, height, spec.height, "height", input);
   fit_size(options, width, spec.width, "width", input);
@@ -170,7 +237,8 @@ void fit_network(const Preprocess& built, Preprocess& spec) {
 
 bool PreprocessOptions::given() const {
   for (const std::string* text :
-       {&preset, &layout, &channels, &resize, &fit, &mean, &std, &range, &size, &pad, &region, &turns})
+       {&preset, &layout, &channels, &resize, &fit, &mean, &std, &range, &size, &pad, &region, &turns, &shorter, &longer,
+        &multiple})
     if (!text->empty()) return true;
   return false;
 }
@@ -181,20 +249,26 @@ void add_preprocess_options(Command& command, PreprocessOptions& options) {
     command.add_option(options.flag(name), into, help).group(group);
   };
   add("preset", options.preset,
-      "Values to start from: imagenet (RGB 0..1, then mean and std), caffe (BGR 0..255 minus 104,117,123), "
-      "tf-inception (RGB -1..1) or none (RGB 0..255); docs/preprocess.md");
+      "Values to start from, where the model does not tell: yolo, imagenet, imagenet-tf, keras-caffe, caffe, "
+      "clip or none (RGB 0..255); docs/preprocess.md");
   add("layout", options.layout, "nchw or nhwc");
   add("channels", options.channels, "rgb, bgr or gray");
   add("resize", options.resize,
-      "nearest, bilinear, bicubic, area or antialias (default: antialias, as Pillow and torchvision resize)");
+      "nearest, bilinear, bicubic, area, antialias, antialias-cubic or antialias-lanczos (default: antialias, as "
+      "Pillow and torchvision resize)");
   if (options.regions) add("region", options.region, "Part of the image to use, WIDTHxHEIGHT+X+Y in pixels");
   add("turn", options.turns, "Rotate clockwise by so many times 90 degrees, after --region");
-  add("fit", options.fit, "Of another aspect ratio: stretch, letterbox (pad) or crop");
+  add("fit", options.fit, "Of another aspect ratio: stretch, letterbox (pad), corner (pad right and below) or crop");
   add("range", options.range, "Values that black and white become, like 0,1");
   add("mean", options.mean, "Subtracted from each channel, in units of --range: one number or three");
   add("std", options.std, "Each channel is divided by it after that: one number or three");
   add("size", options.size, "WIDTHxHEIGHT of the network's input, where the model leaves it open");
   add("pad", options.pad, "Gray value of a letterbox's padding, 0..255");
+  add("shorter-side", options.shorter,
+      "Size of the shorter side before --fit crop cuts the centre, or of a picture that keeps its proportions");
+  add("longer-side", options.longer, "The most that the longer side becomes then");
+  add("multiple", options.multiple,
+      "Pad no further than to multiples of this, or make a picture's own sides such");
 }
 
 void check_size(const PreprocessOptions& options, const Binding& input, const Preprocess& spec) {
@@ -202,20 +276,83 @@ void check_size(const PreprocessOptions& options, const Binding& input, const Pr
   if (input.picture.empty()) fit_input(options, input, sized, false);
 }
 
-PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& engine, const Binding& input,
-                                bool open_size) {
+namespace {
+
+const char* text_of(Resize resize) {
+  constexpr const char* names[] = {"nearest", "bilinear",        "bicubic",          "area",
+                                   "antialias", "antialias-cubic", "antialias-lanczos"};
+  return names[static_cast<std::size_t>(resize)];
+}
+
+std::string fit_text(const Preprocess& spec) {
+  std::string size = spec.width > 0 ? fmt::format(" to {}x{}", spec.width, spec.height) : "";
+  if (spec.multiple > 1) size += fmt::format(" or less, by {}", spec.multiple);
+  if (spec.width == 0 && spec.longer_side > 0) size += fmt::format(" to at most {}", spec.longer_side);
+  switch (spec.fit) {
+  case Fit::letterbox:
+    return fmt::format("letterbox{} with gray {}", size, spec.pad_value);
+  case Fit::corner:
+    return fmt::format("in the corner{} with gray {}", size, spec.pad_value);
+  case Fit::crop:
+    return fmt::format("{}centre{}",
+                       spec.shorter_side > 0 ? fmt::format("shorter side to {}, ", spec.shorter_side) : "",
+                       size);
+  case Fit::stretch:
+    break;
+  }
+  if (spec.width == 0 && spec.shorter_side > 0)
+    return fmt::format("shorter side to {}{}", spec.shorter_side, size);
+  return size.empty() ? "its own size" : "stretched" + size;
+}
+
+[[noreturn]] void fail_unsaid(const PreprocessOptions& options, const Binding& input,
+                              const std::string& why_not) {
+  fail(ErrorCode::invalid_argument,
+       "neither the command line nor the model says what input {} expects of a picture{}; give {} {}, if it is "
+       "of such a family, else what its authors feed it: {}, {}, {}, {}, {} (docs/preprocess.md)",
+       input.to_string(), why_not.empty() ? "" : " (" + why_not + ")", options.flag("preset"), presets,
+       options.flag("range"), options.flag("mean"), options.flag("std"), options.flag("channels"),
+       options.flag("fit"));
+}
+
+} // namespace
+
+void as_one_size(PictureInput& picture) {
+  if (picture.spec.width > 0 && picture.spec.height > 0) picture.spec.multiple = 1;
+}
+
+bool PictureInput::follows_picture() const {
+  return known && (spec.multiple > 1 || (spec.width == 0 && spec.height == 0));
+}
+
+std::string PictureInput::text() const {
+  const char* channels = spec.gray ? "gray" : spec.bgr ? "BGR" : "RGB";
+  std::string values = fmt::format("{} {}..{}", channels, spec.range[0], spec.range[1]);
+  const auto list = [](const std::array<float, 3>& three) {
+    return three[0] == three[1] && three[1] == three[2]
+               ? fmt::format("{}", three[0])
+               : fmt::format("{},{},{}", three[0], three[1], three[2]);
+  };
+  if (spec.mean != std::array{0.f, 0.f, 0.f}) values += " minus " + list(spec.mean);
+  if (spec.std != std::array{1.f, 1.f, 1.f}) values += " by " + list(spec.std);
+  return fmt::format("{}, {}, {}: {}", values, fit_text(spec), text_of(spec.resize), source);
+}
+
+PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& engine,
+                                const std::filesystem::path& folder, const Binding& input, bool open_size) {
+  std::string why_not;
+  const auto family = known(engine, folder, input, why_not);
   std::optional<PictureInput> picture;
   if (!options.preset.empty())
     picture = PictureInput{input.name, Preprocess::preset(options.preset), "the command line"};
   else
-    picture = declared(engine, input);
+    picture = declared(engine, input, folder.empty(), family);
   const bool values = !options.range.empty() || !options.mean.empty() || !options.std.empty();
+  if (!picture && family)
+    picture = PictureInput{input.name, family->spec, family->reason, true};
   if (!picture && values) picture = PictureInput{input.name, Preprocess::preset("none"), "the command line"};
-  check(picture.has_value(), ErrorCode::invalid_argument,
-        "neither the command line nor the model says what input {} expects of a picture; give {} {}, "
-        "or {}, {}, {}, {}, {}",
-        input.to_string(), options.flag("preset"), presets, options.flag("range"), options.flag("mean"),
-        options.flag("std"), options.flag("channels"), options.flag("layout"));
+  if (!picture) fail_unsaid(options, input, why_not);
+  if (family) picture->stride = family->stride;
   apply_flags(options, picture->spec);
   if (options.given() && options.preset.empty() && picture->source != "the command line")
     picture->source += ", changed by the command line";
@@ -223,6 +360,7 @@ PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& 
     fit_input(options, input, picture->spec, open_size);
   else
     fit_network(*engine.preprocess(input.name), picture->spec);
+  if (!options.size.empty()) check_stride(options, picture->stride, input, picture->spec);
   return *picture;
 }
 

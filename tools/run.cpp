@@ -14,6 +14,7 @@
 #include "console.h"
 #include "engine_options.h"
 #include "files.h"
+#include "input_values.h"
 #include "inputs.h"
 #include "interrupt.h"
 #include "labels.h"
@@ -42,7 +43,7 @@ struct RunOptions {
   ResultOptions results;
   RangeOptions range;
   ThenOptions then;
-  std::vector<std::string> inputs;
+  std::vector<std::string> inputs, values;
   std::string input, output, format, json, truth, report;
   int batch = 0, clips_at_once = 0;
   bool quiet = false, conceal = false;
@@ -52,6 +53,7 @@ struct RunOptions {
 Files declare_files(const RunOptions& options, const std::vector<RunInput>& inputs) {
   Files files;
   declare_task_files(options.task, files);
+  declare_input_values(options.values, files);
   files.reads("--truth", options.truth);
   for (const RunInput& input : inputs)
     files.reads("-i", input.path == stdin_name ? "/dev/stdin" : input.path);
@@ -101,9 +103,10 @@ void check_task(const RunOptions& options, TaskKind kind) {
 
 /// Frames in one run: what the model insists on, else what was asked for.
 int batch_size(const RunOptions& options, const Binding& input) {
-  const std::int64_t fixed = input.dims[0];
+  const bool single = input.dims.size() == 3 && input.picture.empty(); // One picture, without a batch.
+  const std::int64_t fixed = single ? 1 : input.dims[0];
   check(fixed < 0 || options.batch == 0 || options.batch == fixed, ErrorCode::invalid_argument,
-        "--batch {}: input {} has a fixed first dimension", options.batch, input.to_string());
+        "--batch {}: input {} takes a fixed number of pictures", options.batch, input.to_string());
   check(fixed <= 65536, ErrorCode::limit_exceeded, "input {}: a batch of {} is too large", input.to_string(),
         fixed);
   return fixed > 0 ? static_cast<int>(fixed) : std::max(1, options.batch);
@@ -153,7 +156,8 @@ struct Networks {
   ResolvedTask task;
   std::optional<SecondNetwork> then;
   int batch = 1, still_batch = 1;  ///< As in Runner::Settings.
-  std::optional<OwnSize> own_size; ///< Where nobody says the network's size.
+  std::optional<OwnSize> own_size; ///< Where nobody says the network's size, or it follows the picture's.
+  std::map<std::string, Tensor> inputs; ///< Of other inputs, as they were given.
   std::optional<Engine> engine;
   std::optional<BuildTimes> times;
   std::optional<CropRunner> crops;
@@ -163,18 +167,22 @@ Networks read_networks(const RunOptions& options, Files& files) {
   Networks nets;
   nets.facts = inspect(options.engine, files);
   const Engine& engine = *nets.facts.engine;
-  const Binding& input = picture_input(engine, options.input);
-  nets.picture = resolve_preprocess(options.preprocess, engine, input, true);
+  nets.inputs = read_input_values(options.values, engine);
+  const Binding& input = picture_input(engine, options.input, nets.inputs);
+  check_all_given(engine, input.name, nets.inputs);
+  nets.picture = resolve_preprocess(options.preprocess, engine, nets.facts.folder, input, true);
   nets.task = resolve_task(engine, given_task(options.task), nets.picture.spec);
-  const bool open = input.picture.empty() && (nets.picture.spec.width == 0 || nets.picture.spec.height == 0);
-  if (open && !has_own_size(*nets.task.task.kind)) check_size(options.preprocess, input, nets.picture.spec);
-  if (open) nets.own_size.emplace();
+  const bool open = nets.picture.spec.width == 0 || nets.picture.spec.height == 0;
+  const bool follows = nets.picture.follows_picture();
+  if (input.picture.empty() && open && !follows && !has_own_size(*nets.task.task.kind))
+    check_size(options.preprocess, input, nets.picture.spec);
+  if (input.picture.empty() && (open || follows)) nets.own_size.emplace();
   check_task(options, *nets.task.task.kind);
   nets.batch = batch_size(options, input);
   check(nets.batch == 1 || nets.task.task.head != Head::torchvision || has_batch(engine, nets.task.task),
         ErrorCode::invalid_argument, "--batch {}: the outputs of head torchvision are lists of one picture",
         nets.batch);
-  if (input.dims[0] > 0) nets.still_batch = nets.batch;
+  if (input.dims[0] > 0 && input.dims.size() != 3) nets.still_batch = nets.batch;
   if (!options.then.given()) return nets;
   nets.then.emplace(options.then, options.engine, nets.task.task, files);
   check_crop_results(options.results, *nets.then->task().task.kind);
@@ -185,14 +193,18 @@ Networks read_networks(const RunOptions& options, Files& files) {
 void settle_size(const RunOptions& options, const std::vector<RunInput>& inputs, Networks& nets) {
   OwnSize& own = *nets.own_size;
   own = find_own_size(inputs, nets.picture.spec);
+  if (own.width == 0 && nets.picture.spec.width > 0) { // Through a pipe: the whole target fits any picture.
+    as_one_size(nets.picture);
+    return nets.own_size.reset();
+  }
   check(own.width > 0, ErrorCode::invalid_argument,
         "input {} leaves its height and width open, and no picture's size is known before the run: it comes "
         "through a pipe, or cannot be read; say {} WIDTHxHEIGHT",
-        picture_input(*nets.facts.engine, options.input).to_string(), options.preprocess.flag("size"));
-  if (!own.several) nets.picture.spec.width = own.width, nets.picture.spec.height = own.height;
+        picture_input(*nets.facts.engine, nets.picture.input).to_string(), options.preprocess.flag("size"));
+  if (!own.several) nets.picture.spec = own.spec;
   if (options.quiet) return;
   print_note(own.several ? "note: each picture at its own size; --size sets one for all"
-                         : fmt::format("note: size {}x{}, as {} has it; --size sets another", own.width,
+                         : fmt::format("note: size {}x{}, for {}; --size sets another", own.width,
                                        own.height, own.name));
 }
 
@@ -203,11 +215,13 @@ void leave_size_open(const Networks& nets, int batch, BuildOptions& build) {
   if (build.shapes.contains(input.name)) return;
   const OwnSize& own = *nets.own_size;
   const std::int64_t channels = nets.picture.spec.gray ? 1 : 3;
-  Shape sizes = nets.picture.spec.channels_last ? Shape{batch, own.height, own.width, channels}
-                                                : Shape{batch, channels, own.height, own.width};
-  if (input.dims[0] >= 0) sizes[0] = input.dims[0];
-  ShapeRange range = ShapeRange::fixed(sizes);
-  if (input.dims[0] < 0) range.min[0] = 1;
+  const bool single = input.dims.size() == 3; // One picture, without a batch.
+  std::vector<std::int64_t> sizes =
+      nets.picture.spec.channels_last ? std::vector<std::int64_t>{own.height, own.width, channels}
+                                      : std::vector<std::int64_t>{channels, own.height, own.width};
+  if (!single) sizes.insert(sizes.begin(), input.dims[0] >= 0 ? input.dims[0] : batch);
+  ShapeRange range = ShapeRange::fixed(Shape(sizes));
+  if (!single && input.dims[0] < 0) range.min[0] = 1;
   build.profiles.push_back({{input.name, range}});
 }
 
@@ -222,6 +236,7 @@ Engine open_network(const RunOptions& options, Networks& nets, BuildOptions buil
 
 void build_networks(const RunOptions& options, const std::vector<RunInput>& inputs, Networks& nets) {
   if (!options.quiet) print_note("note: task " + nets.task.reason);
+  if (!options.quiet && nets.picture.known) print_note("note: preprocessing " + nets.picture.text());
   if (const std::string note = labels_note(options.engine.model, nets.task.task);
       !options.quiet && !note.empty())
     print_note(note);
@@ -230,6 +245,8 @@ void build_networks(const RunOptions& options, const std::vector<RunInput>& inpu
   const bool clips = has_clips(inputs);
   BuildOptions build = build_options(options.engine, clips ? clip_budget : 0);
   const int batch = clips || inputs.size() > 1 ? nets.batch : 1;
+  for (const auto& [name, tensor] : nets.inputs)
+    build.shapes.emplace(name, ShapeRange::fixed(tensor.shape()));
   if (nets.own_size && nets.own_size->several)
     leave_size_open(nets, batch, build);
   else
@@ -245,6 +262,7 @@ Runner::Settings settings_of(const RunOptions& options, Networks& nets, const Fo
   settings.still_batch = nets.still_batch;
   settings.own_size = nets.own_size && nets.own_size->several;
   if (nets.crops) settings.then = &*nets.crops;
+  settings.inputs = nets.inputs;
   settings.lines = options.json.empty() && !options.quiet && !pictures_to_stdout(found.inputs);
   settings.name_sources = found.inputs.size() > 1;
   settings.json_to_stdout = answers_to_stdout(options);
@@ -344,6 +362,12 @@ void add_run(Command& program, Action& action) {
   command.add_option("--input", options->input,
                      "Name of the input that takes images, where there are several");
   command
+      .add_option("--inputs", options->values,
+                  "Values of the model's other inputs, the same for each picture: NAME=VALUE, a number, a list "
+                  "like [[1,2],[3,4]] or a .safetensors file with one tensor; or a .safetensors file with a "
+                  "tensor of each name; may be given several times")
+      .one_value();
+  command
       .add_option("--batch", options->batch,
                   "Pictures, or frames of clips, in one run: several clips are decoded side by side "
                   "and take turns in it")
@@ -364,8 +388,10 @@ void add_run(Command& program, Action& action) {
   add_tune_at_run_option(command, options->engine);
   command.footer(
       "Answers go to stdout, a line a frame, unless --json takes them. Preprocessing is declared here, in "
-      "the plan, or in the model's\n"
-      "metadata (lanner.preprocess), in this order; it is never guessed.\n"
+      "the plan, in the model's\n"
+      "metadata (lanner.preprocess), or known by what ultralytics, torchvision, timm or transformers "
+      "leave in or\n"
+      "beside a model, in this order; it is never guessed.\n"
       "The container says which codec: .webm gets VP9 or AV1, .avi MPEG-4, others H.264. What cannot be read "
       "among "
       "several inputs\n"

@@ -144,7 +144,7 @@ void Runner::run(const std::vector<RunInput>& inputs) {
 }
 
 Preprocess Runner::spec_of(std::int32_t width, std::int32_t height) const {
-  return settings_.own_size ? with_own_size(settings_.picture.spec, width, height) : settings_.picture.spec;
+  return settings_.own_size ? with_own_size(declared_, width, height) : settings_.picture.spec;
 }
 
 /// From here on.
@@ -155,8 +155,11 @@ void Runner::use(const Preprocess& spec) {
 }
 
 /// Outputs are read where they lie, unless their numbers are the answer.
-ContextOptions Runner::context_options() const {
-  return {0, settings_.recorder != nullptr, settings_.reader.task().kind != TaskKind::none};
+Context Runner::create_context() const {
+  Context context = engine_.create_context(
+      {0, settings_.recorder != nullptr, settings_.reader.task().kind != TaskKind::none});
+  for (const auto& [name, tensor] : settings_.inputs) context.bind(name, Item(tensor));
+  return context;
 }
 
 void Runner::fail_input(const RunInput& input, const Error& error) {
@@ -236,7 +239,7 @@ void Runner::run_stills(std::span<const RunInput> inputs) {
 /// Behind the last one it is repeated, for a network that insists on a size.
 void Runner::run_batch(std::vector<Still>& batch) {
   if (batch.empty()) return;
-  if (!stills_) stills_ = engine_.create_context(context_options());
+  if (!stills_) stills_ = create_context();
   const std::size_t size = std::max(batch.size(), static_cast<std::size_t>(settings_.still_batch));
   std::vector<Image> images;
   for (const Still& still : batch) images.push_back(still.image);
@@ -348,7 +351,7 @@ void Runner::run_clips(std::span<const RunInput> inputs) {
   }
   if (settings_.own_size && !open_ahead(*clips[0], openers[0])) return;
   options.preprocess = settings_.picture.spec;
-  Pipeline pipeline(std::move(openers), engine_, engine_.create_context(context_options()), options);
+  Pipeline pipeline(std::move(openers), engine_, create_context(), options);
   const PipesClosed closed(inputs);
   ProgressBar bar("run");
   std::int64_t frames = 0;

@@ -2,6 +2,7 @@
 // Pictures and clips through a network, and their answers to where they are wanted.
 
 #include <exception>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -56,8 +57,10 @@ public:
     Recorder* recorder = nullptr;
     ResultOutputs* results = nullptr;
     CropRunner* then = nullptr; ///< A second network, on what boxes cover.
+    std::map<std::string, Tensor> inputs = {}; ///< Of the network's other inputs, the same at each run.
   };
-  Runner(Engine engine, Settings settings) : engine_(std::move(engine)), settings_(std::move(settings)) {}
+  Runner(Engine engine, Settings settings)
+      : engine_(std::move(engine)), settings_(std::move(settings)), declared_(settings_.picture.spec) {}
 
   /// One that cannot be read is told, and an error where it is the only one; all other errors are thrown.
   void run(const std::vector<RunInput>& inputs);
@@ -72,7 +75,7 @@ private:
   void run_batch(std::vector<Still>& batch);
   void take_picture(Still& still, const Outputs& outputs);
   void run_clips(std::span<const RunInput> inputs);
-  ContextOptions context_options() const;
+  Context create_context() const;
   VideoReader open_clip(Clip& clip, std::size_t at_once) const;
   bool open_ahead(Clip& clip, OpenClip& opener);
   std::optional<PipelineResult> next_frame(Pipeline& pipeline, const RunInput& input);
@@ -85,6 +88,7 @@ private:
 
   Engine engine_;
   Settings settings_;
+  Preprocess declared_; ///< Before a picture's own size was taken.
   RunTotals totals_;
   bool alone_ = true;             ///< There is but one input.
   std::optional<Context> stills_; ///< Made by the first image.

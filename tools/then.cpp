@@ -130,13 +130,16 @@ SecondNetwork::SecondNetwork(const ThenOptions& options, const EngineOptions& en
   check_input(options, *facts_.engine);
   about_then(options.model(), [&] {
     const Binding& input = picture_input(*facts_.engine, "");
-    picture_ = resolve_preprocess(options.preprocess, *facts_.engine, input);
+    picture_ = resolve_preprocess(options.preprocess, *facts_.engine, facts_.folder, input);
+    as_one_size(picture_);
     task_ = resolve_task(*facts_.engine, given_task(options.task), picture_.spec);
   });
   check(task_.task.kind != TaskKind::none, ErrorCode::invalid_argument, "--then {}: task {}; say --then-task",
         options.model(), task_.reason);
   // Lists of boxes have no batch.
-  if (crops_.batch == 0 && !facts_.plan && facts_.engine->inputs()[0].dims[0] < 0)
+  const Binding& first_input = facts_.engine->inputs()[0];
+  if (crops_.batch == 0 && first_input.dims.size() == 3) crops_.batch = 1;
+  if (crops_.batch == 0 && !facts_.plan && first_input.dims[0] < 0)
     crops_.batch = task_.task.head == Head::torchvision ? 1 : default_batch;
 }
 

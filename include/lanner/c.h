@@ -28,8 +28,8 @@
    deleter when it needs the memory no more. The structure is declared by <lanner/dlpack_structs.h> or by
    DLPack's own <dlpack/dlpack.h>.
 
-   Pictures become tensors by a `preprocess` text: the name of a preset (`imagenet`, `caffe`, `tf-inception`,
-   `none`), or JSON with the fields of lanner::Preprocess, for example
+   Pictures become tensors by a `preprocess` text: the name of a preset (`imagenet`, `yolo` and others of
+   lanner::Preprocess::preset), or JSON with the fields of lanner::Preprocess, for example
 
        {"preset": "imagenet", "width": 224, "height": 224, "fit": "crop"}
 */

@@ -116,8 +116,9 @@ struct BuildOptions {
   bool tune_at_run = false;
   std::optional<std::uint64_t> weight_budget; ///< As Engine::set_weight_budget.
   /// By input name; stored in the plan, used when an Image is bound. Sizes that are 0 are the input's where
-  /// it has them, and f32 is its type. For an input that is not named the model's own metadata is taken:
-  /// `lanner.preprocess.NAME`, or `lanner.preprocess` for the only input that can be a picture, as JSON.
+  /// it has them, f32 is its type, and its channels tell the layout. For an input that is not named the
+  /// model's own metadata is taken: `lanner.preprocess.NAME`, or `lanner.preprocess` for the only input that
+  /// can be a picture, as JSON; else what its family is known by (lanner/known_preprocess.h).
   std::map<std::string, Preprocess> preprocess;
   /// What the engine says of itself beside and before the model's own words, like `lanner.task`; kept in the
   /// plan. Keys that begin with `lanner.preprocess.` are the engine's own.
@@ -358,7 +359,7 @@ public:
   /// place, on the host or the engine's device, and shared until the next bind; they are read by the run (on
   /// a GPU those of the host go up then), and `spec` may differ from the engine's by region and turns. For
   /// others they are preprocessed now as the engine's plan (or `spec`) says; an input of rank 2 takes each as
-  /// a row.
+  /// a row, one of rank 3 has no batch and takes a single one.
   void bind(std::string_view input, std::span<const Image> images, const Preprocess* spec = nullptr);
   /// Gives an output memory of the caller's, which lies as Binding::storage says, on the host or the engine's
   /// device; dropped when undefined. Type and shape must be those of the result, else the run throws

@@ -20,12 +20,15 @@ enum class Resize : std::uint8_t {
   area,      ///< The mean over the pixels that the target pixel covers.
   antialias, ///< A triangle as wide as the target pixel, never narrower than two pixels; ends at the border
              ///< (Pillow).
+  antialias_cubic,   ///< Keys' kernel with a = -0.5, as wide and ending so (Pillow's BICUBIC).
+  antialias_lanczos, ///< Lanczos' kernel of three lobes, as wide and ending so (Pillow's LANCZOS).
 };
 /// How a picture of another aspect ratio meets the target size.
 enum class Fit : std::uint8_t {
   stretch,   ///< Scale both sides on their own.
-  letterbox, ///< Scale to fit, pad the rest with `pad_value`.
-  crop,      ///< Scale to cover, crop the centre.
+  letterbox, ///< Scale to fit, pad the rest with `pad_value`: half of it on each side.
+  crop,      ///< Scale to cover, or to `shorter_side`, and crop the centre.
+  corner,    ///< As letterbox, in the top left corner.
 };
 
 /// A part of a picture, in its luma samples; all zero is the whole.
@@ -55,15 +58,25 @@ struct Preprocess {
   std::array<float, 3> mean{0.f, 0.f, 0.f}; ///< In units of `range`, in the tensor's channel order.
   std::array<float, 3> std{1.f, 1.f, 1.f};
   float pad_value = 0.f; ///< Letterbox padding, 0..255.
+  /// crop: the shorter side's size before the centre is cut; 0: what covers the target. stretch to a size that
+  /// is open: the picture is scaled to it, its proportions kept.
+  std::int32_t shorter_side = 0;
+  /// stretch to a size that is open: the longer side is scaled to at most this; 0: any.
+  std::int32_t longer_side = 0;
+  /// letterbox, corner: no more is padded than up to the next multiple of this, so that the target may be
+  /// smaller than `width` x `height`. stretch to a size that is open: its sides are the nearest multiples.
+  std::int32_t multiple = 1;
 
-  /// `imagenet` (RGB 0..1, mean .485 .456 .406, std .229 .224 .225), `caffe` (BGR 0..255 less 104, 117, 123),
-  /// `tf-inception` (RGB -1..1), `none` (RGB 0..255). Throws Error{invalid_argument} with the known names.
+  /// `imagenet` (RGB 0..1, mean .485 .456 .406, std .229 .224 .225), `imagenet-tf` (RGB -1..1), `caffe` (BGR
+  /// 0..255 less 104, 117, 123), `keras-caffe` (BGR 0..255 less 103.939, 116.779, 123.68), `clip` (RGB 0..1,
+  /// CLIP's mean and std; crop by antialias_cubic), `yolo` (RGB 0..1; letterbox of gray 114 by bilinear),
+  /// `none` (RGB 0..255). Throws Error{invalid_argument} with the known names.
   static Preprocess preset(std::string_view name);
   /// One-line JSON with every field, and back; the form that plans and models' metadata keep:
   ///     {"width": 224, "height": 224, "dtype": "f32", "layout": "nchw" or "nhwc", "channels": "rgb", "bgr"
   ///     or "gray",
   ///      "region": [0, 0, 0, 0], "quarter_turns": 0, "resize": "antialias", "fit": "stretch", "range": [0,
-  ///      1], "mean": [0, 0, 0], "std": [1, 1, 1], "pad_value": 0}
+  ///      1], "mean": [0, 0, 0], "std": [1, 1, 1], "pad_value": 0, "shorter_side": 0, "longer_side": 0, "multiple": 1}
   /// A field that is left out keeps its default. Of a gray picture `bgr` is not kept. Reading also takes
   /// `"preset": "imagenet"`, whose values the other fields then change.
   std::string to_json() const;

@@ -66,10 +66,15 @@ void apply(Preprocess& spec, const std::string& name, nb::handle value) {
                                   {"bilinear", Resize::bilinear},
                                   {"bicubic", Resize::bicubic},
                                   {"area", Resize::area},
-                                  {"antialias", Resize::antialias}});
+                                  {"antialias", Resize::antialias},
+                                  {"antialias-cubic", Resize::antialias_cubic},
+                                  {"antialias-lanczos", Resize::antialias_lanczos}});
   } else if (name == "fit") {
     spec.fit = one_of<Fit>(text(), name,
-                           {{"stretch", Fit::stretch}, {"letterbox", Fit::letterbox}, {"crop", Fit::crop}});
+                           {{"stretch", Fit::stretch},
+                            {"letterbox", Fit::letterbox},
+                            {"crop", Fit::crop},
+                            {"corner", Fit::corner}});
   } else if (name == "range") {
     spec.range = floats<2>(value, name);
   } else if (name == "mean") {
@@ -78,6 +83,12 @@ void apply(Preprocess& spec, const std::string& name, nb::handle value) {
     spec.std = floats<3>(value, name);
   } else if (name == "pad_value") {
     spec.pad_value = nb::cast<float>(value);
+  } else if (name == "shorter_side") {
+    spec.shorter_side = nb::cast<std::int32_t>(value);
+  } else if (name == "longer_side") {
+    spec.longer_side = nb::cast<std::int32_t>(value);
+  } else if (name == "multiple") {
+    spec.multiple = nb::cast<std::int32_t>(value);
   } else {
     fail(ErrorCode::internal, "the option '{}' is not applied", name);
   }

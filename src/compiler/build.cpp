@@ -184,7 +184,7 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   apply_row_pitches(*graph, options.storages);
   graph = with_pictures(with_shapes(std::move(graph), options.shapes), options.pictures);
   apply_ranks(*graph, options.profiles);
-  const std::map<std::string, Preprocess> preprocess = settle_preprocess(*graph, options);
+  const std::map<std::string, Preprocess> preprocess = settle_preprocess(*graph, options, folder);
   std::map<std::string, Preprocess> pictures = preprocess;
   for (const auto& [input, picture] : options.pictures) pictures.emplace(input, picture.preprocess);
   expect_pictures(*graph, pictures);

@@ -9,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <lanner/error.h>
+#include <lanner/known_preprocess.h>
 #include <lanner/log.h>
 
 #include "base/check.h"
@@ -23,16 +24,20 @@ namespace {
 /// Sizes that preprocessing gives, -1 where the picture or the batch tells.
 std::array<std::int64_t, 4> preprocessed_sizes(const Preprocess& spec) {
   const std::int64_t channels = spec.gray ? 1 : 3;
-  const std::int64_t height = spec.height > 0 ? spec.height : -1, width = spec.width > 0 ? spec.width : -1;
+  const bool follows = spec.multiple > 1;
+  const std::int64_t height = spec.height > 0 && !follows ? spec.height : -1,
+                     width = spec.width > 0 && !follows ? spec.width : -1;
   if (spec.channels_last) return {-1, height, width, channels};
   return {-1, channels, height, width};
 }
 
-/// Whether an input takes sizes of which some are not known; one of rank 2 takes a picture as a row.
+/// Whether an input takes sizes of which some are not known; one of rank 2 takes a picture as a row, one of
+/// rank 3 a single picture.
 bool takes(const Dims& dims, std::span<const std::int64_t, 4> sizes) {
   const auto equal = [](const Dim& dim, std::int64_t size) {
     return size < 0 || dim.constant().value_or(size) == size;
   };
+  if (dims.size() == 3) return std::ranges::equal(dims, sizes.subspan(1), equal);
   if (dims.size() != 2) return std::ranges::equal(dims, sizes, equal);
   const auto element = sizes.subspan(1);
   const bool known = std::ranges::all_of(element, [](std::int64_t size) { return size > 0; });
@@ -46,14 +51,24 @@ DType type_of(const Value& input, const BuildOptions& options) {
   return storage.dtype.value_or(input.type.dtype());
 }
 
-/// What nobody said of size and type is the input's.
+/// Whether the other layout is meant: of the two sides that channels may be on only that one has as many.
+bool has_other_layout(const Dims& dims, const Preprocess& spec) {
+  const std::int64_t channels = spec.gray ? 1 : 3;
+  const std::size_t first = dims.size() - 3, last = dims.size() - 1;
+  const auto own = dims[spec.channels_last ? last : first].constant(),
+             other = dims[spec.channels_last ? first : last].constant();
+  return own.value_or(-1) != channels && other == channels;
+}
+
+/// What nobody said of size and type is the input's, and its channels tell the layout.
 Preprocess settled(const Value& input, Preprocess spec, const BuildOptions& options) {
   if (!input.type.is_tensor()) return spec;
   const DType type = type_of(input, options);
   const bool pixels = type == DType::u8 || type == DType::f16 || type == DType::bf16;
   if (spec.dtype == DType::f32 && pixels) spec.dtype = type;
-  if (!input.type.ranked() || input.type.rank() != 4) return spec;
-  const std::size_t rows = spec.channels_last ? 1 : 2;
+  if (!input.type.ranked() || (input.type.rank() != 4 && input.type.rank() != 3)) return spec;
+  if (has_other_layout(input.type.dims(), spec)) spec.channels_last = !spec.channels_last;
+  const std::size_t rows = input.type.rank() - (spec.channels_last ? 3 : 2);
   const auto settle = [&](std::int32_t& side, std::size_t dim) {
     const auto size = input.type.dims()[dim].constant();
     if (side == 0 && size && *size > 0 && *size <= 65536) side = static_cast<std::int32_t>(*size);
@@ -156,10 +171,46 @@ std::map<std::string, Preprocess> declared(Graph& graph, const BuildOptions& opt
   return specs;
 }
 
+std::vector<std::int64_t> sizes_of(const Type& type) {
+  std::vector<std::int64_t> sizes;
+  if (type.is_tensor() && type.ranked())
+    for (const Dim& dim : type.dims()) sizes.push_back(dim.constant().value_or(-1));
+  return sizes;
+}
+
+/// The only input that pictures could be meant for.
+const Value* picture_input(const Graph& graph, const BuildOptions& options) {
+  std::vector<const Value*> inputs = inputs_of_rank(graph, 4, options);
+  if (inputs.empty()) inputs = inputs_of_rank(graph, 3, options);
+  return inputs.size() == 1 ? inputs[0] : nullptr;
+}
+
+/// What the network's family is known by, where neither the caller nor the model's metadata says more.
+void take_known(const Graph& graph, const BuildOptions& options, const std::filesystem::path& folder,
+                std::map<std::string, Preprocess>& specs) {
+  const Value* input = picture_input(graph, options);
+  if (!input || specs.contains(input->name()) || is_settled(input->name(), options)) return;
+  ModelSigns signs{graph.metadata, folder, sizes_of(input->type), {}};
+  for (const Value* output : graph.body().outputs())
+    signs.outputs.push_back({output->type.is_tensor() ? output->type.dtype() : DType::string,
+                             sizes_of(output->type)});
+  const auto found = known_preprocess(signs);
+  if (!found) return;
+  try {
+    specs[input->name()] = fitted(*input, found->spec, options);
+    log_message(LogLevel::info, one_line(fmt::format("input {}: pictures are preprocessed by {}",
+                                                     input->name(), found->reason),
+                                         2000));
+  } catch (const Error&) { // No input of such pictures.
+  }
+}
+
 } // namespace
 
-std::map<std::string, Preprocess> settle_preprocess(Graph& graph, const BuildOptions& options) {
+std::map<std::string, Preprocess> settle_preprocess(Graph& graph, const BuildOptions& options,
+                                                    const std::filesystem::path& folder) {
   std::map<std::string, Preprocess> specs = declared(graph, options);
+  take_known(graph, options, folder, specs);
   for (const auto& [name, spec] : options.preprocess) {
     check(!options.pictures.contains(name), ErrorCode::invalid_argument,
           "preprocess for {}: the input takes pictures, whose preprocessing is theirs", name);

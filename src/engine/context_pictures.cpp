@@ -68,8 +68,12 @@ Tensor picture_tensor(std::span<const Image> images, std::span<const Preprocess>
   if (turned)
     return Tensor::wrap(held.data(), held.dtype(), {shape[0], shape[3], shape[1], shape[2]}, held.owner(),
                         layout, held.device());
-  const bool row = engine.inputs[input].dims.size() == 2;
-  return row ? held.reshaped({shape[0], held.elements() / shape[0]}) : held;
+  const Binding& binding = engine.inputs[input];
+  if (binding.dims.size() == 2) return held.reshaped({shape[0], held.elements() / shape[0]});
+  if (binding.dims.size() != 3) return held;
+  check(images.size() == 1, ErrorCode::invalid_argument,
+        "input {}: {} pictures were bound, it has no batch and takes one", binding.to_string(), images.size());
+  return held.reshaped({shape[1], shape[2], shape[3]});
 }
 
 /// Of a verified network: records that this process made, of pictures that somebody keeps.

@@ -32,9 +32,11 @@ void settle(std::int32_t& side, const Dim* dim, const std::string& input, std::s
 /// What the node makes of a picture, with size and type of the input.
 Preprocess settled(const Value& input, Preprocess spec) {
   const Type& type = input.type;
-  const bool takes = type.is_tensor() && type.ranked() && (type.rank() == 4 || type.rank() == 2);
+  const bool takes = type.is_tensor() && type.ranked() && type.rank() >= 2 && type.rank() <= 4;
   check(takes, ErrorCode::invalid_argument,
-        "pictures for {}: it is {}, expected four dimensions, or two with a row of pixels", input.name(),
+        "pictures for {}: it is {}, expected four dimensions, three without a batch, or two with a row of "
+        "pixels",
+        input.name(),
         type.to_string());
   const DType dtype = type.dtype();
   check(dtype == DType::u8 || dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32,
@@ -42,9 +44,9 @@ Preprocess settled(const Value& input, Preprocess spec) {
         type.to_string());
   spec.dtype = dtype;
   const Dims& dims = type.dims();
-  const std::size_t rows = spec.channels_last ? 1 : 2;
-  settle(spec.height, type.rank() == 4 ? &dims[rows] : nullptr, input.name(), "height");
-  settle(spec.width, type.rank() == 4 ? &dims[rows + 1] : nullptr, input.name(), "width");
+  const std::size_t rows = (spec.channels_last ? 1 : 2) - (type.rank() == 3 ? 1 : 0);
+  settle(spec.height, type.rank() == 2 ? nullptr : &dims[rows], input.name(), "height");
+  settle(spec.width, type.rank() == 2 ? nullptr : &dims[rows + 1], input.name(), "width");
   return spec;
 }
 
@@ -54,12 +56,18 @@ Dims made_dims(const Dim& batch, const Preprocess& spec) {
   return {batch, channels, spec.height, spec.width};
 }
 
+/// How many pictures the input takes at once: one where it has no batch.
+Dim batch_of(const Dims& dims) {
+  return dims.size() == 3 ? Dim(1) : dims[0];
+}
+
 /// Sizes that the picture settles.
 void fix_dims(const Value& input, const Preprocess& spec, Bindings& fixed) {
   const Dims& dims = input.type.dims();
-  Dims made = made_dims(dims[0], spec);
+  Dims made = made_dims(batch_of(dims), spec);
+  if (dims.size() == 3) made.erase(made.begin());
   if (dims.size() == 2) made = {dims[0], Dim(made[1].value() * made[2].value() * made[3].value())};
-  for (std::size_t d = 1; d < dims.size(); ++d) {
+  for (std::size_t d = dims.size() == 3 ? 0 : 1; d < dims.size(); ++d) {
     const std::int64_t size = made[d].value();
     const bool same = dims[d].constant().value_or(size) == size;
     const auto symbol = dims[d].as_symbol();
@@ -86,13 +94,18 @@ void insert(Graph& graph, Value& input, const PictureOptions& options, const Pre
   AttributeMap attributes;
   attributes.set("preprocess", spec.to_json());
   if (options.format) attributes.set("format", std::string(to_string(*options.format)));
-  const Dim batch = type.dims()[0];
+  const Dim batch = batch_of(type.dims());
   input.type = Type(DType::u8, Dims{batch, Dim(picture_record_bytes)});
   Value* made = graph.emit("picture", std::vector<Value*>{&input}, std::move(attributes),
                            Type(type.dtype(), made_dims(batch, spec)), input.name() + ".picture", first);
-  if (type.rank() == 2) {
-    Value* shape = graph.constant(integers({0, -1}), input.name(), first);
-    made = graph.emit("reshape", std::vector<Value*>{made, shape}, {}, type, input.name() + ".row", first);
+  if (type.rank() != 4) {
+    const Dims& dims = made->type.dims();
+    Value* shape = graph.constant(
+        type.rank() == 2 ? integers({0, -1})
+                         : integers({dims[1].value(), dims[2].value(), dims[3].value()}),
+        input.name(), first);
+    const std::string name = input.name() + (type.rank() == 2 ? ".row" : ".single");
+    made = graph.emit("reshape", std::vector<Value*>{made, shape}, {}, type, name, first);
   }
   for (const Use& use : uses) {
     if (use.node)

@@ -12,9 +12,71 @@ namespace lanner {
 
 namespace {
 
+/// Halves go to the even number, as Python rounds: letterboxes are written in it.
 std::int64_t scaled(std::int64_t size, double scale) {
-  return std::max<std::int64_t>(
-      1, static_cast<std::int64_t>(std::floor(static_cast<double>(size) * scale + 0.5)));
+  return std::max<std::int64_t>(1, std::llrint(static_cast<double>(size) * scale));
+}
+
+struct Extent {
+  std::int64_t width, height;
+};
+
+/// The shorter side becomes `shorter`, the longer one follows, cut down to a whole number (torchvision).
+Extent with_shorter_side(const Extent& from, std::int64_t shorter) {
+  const auto longer = [&](std::int64_t a, std::int64_t b) { return std::max(shorter, shorter * a / b); };
+  return from.width < from.height ? Extent{shorter, longer(from.height, from.width)}
+                                  : Extent{longer(from.width, from.height), shorter};
+}
+
+/// The smallest picture that covers the target, or one of that shorter side.
+Extent covering(const Preprocess& spec, const Extent& from, const Extent& target) {
+  if (spec.shorter_side > 0) {
+    const Extent whole = with_shorter_side(from, spec.shorter_side);
+    check(whole.width >= target.width && whole.height >= target.height, ErrorCode::invalid_argument,
+          "preprocess: shorter_side {} makes {}x{} of a picture, expected at least the target's {}x{}",
+          spec.shorter_side, whole.width, whole.height, target.width, target.height);
+    return whole;
+  }
+  if (target.width * from.height >= target.height * from.width)
+    return {target.width, from.height * target.width / from.width};
+  return {from.width * target.height / from.height, target.height};
+}
+
+/// Of a target that is open on both sides.
+Extent own_extent(const Preprocess& spec, const Extent& from) {
+  Extent own = spec.shorter_side > 0 ? with_shorter_side(from, spec.shorter_side) : from;
+  const std::int64_t longer = std::max(own.width, own.height);
+  if (spec.longer_side > 0 && longer > spec.longer_side) {
+    const double scale = static_cast<double>(spec.longer_side) /
+                         static_cast<double>(std::max(from.width, from.height));
+    own = {scaled(from.width, scale), scaled(from.height, scale)};
+  }
+  const std::int64_t unit = spec.multiple;
+  const auto nearest = [&](std::int64_t size) {
+    return unit > 1 ? scaled(size, 1 / static_cast<double>(unit)) * unit : size;
+  };
+  return {nearest(own.width), nearest(own.height)};
+}
+
+void check_sides(const Preprocess& spec) {
+  const auto good = [](std::int32_t size, std::int32_t least) { return size >= least && size <= 65536; };
+  check(good(spec.width, 0) && good(spec.height, 0), ErrorCode::invalid_argument,
+        "preprocess: target {}x{}, expected 0 to 65536 each", spec.width, spec.height);
+  check(good(spec.shorter_side, 0) && good(spec.longer_side, 0) && good(spec.multiple, 1),
+        ErrorCode::invalid_argument,
+        "preprocess: shorter_side {}, longer_side {}, multiple {}, expected 0 to 65536, the multiple from 1 on",
+        spec.shorter_side, spec.longer_side, spec.multiple);
+  const bool open = spec.width == 0 && spec.height == 0;
+  const bool padded = spec.fit == Fit::letterbox || spec.fit == Fit::corner;
+  check(spec.shorter_side == 0 || spec.fit == Fit::crop || (spec.fit == Fit::stretch && open),
+        ErrorCode::invalid_argument,
+        "preprocess: shorter_side is for fit crop, and for fit stretch without a size");
+  check(spec.longer_side == 0 || (spec.fit == Fit::stretch && open), ErrorCode::invalid_argument,
+        "preprocess: longer_side is for fit stretch without a size");
+  check(spec.multiple == 1 || (padded && spec.width > 0 && spec.height > 0) ||
+            (spec.fit == Fit::stretch && open),
+        ErrorCode::invalid_argument,
+        "preprocess: multiple is for fit letterbox or corner with a size, and for fit stretch without one");
 }
 
 PixelRect checked_region(const PixelRect& region, std::int64_t width, std::int64_t height) {
@@ -37,23 +99,29 @@ int turns_of(const Preprocess& spec) {
 
 /// `width` and `height` are those of the turned region.
 PreprocessTarget fitted(const Preprocess& spec, std::int64_t width, std::int64_t height) {
-  check(spec.width >= 0 && spec.height >= 0 && spec.width <= 65536 && spec.height <= 65536,
-        ErrorCode::invalid_argument, "preprocess: target {}x{}, expected 0 to 65536 each", spec.width,
-        spec.height);
+  check_sides(spec);
+  const Extent own =
+      spec.width == 0 && spec.height == 0 ? own_extent(spec, {width, height}) : Extent{width, height};
   PreprocessTarget target;
-  target.width = spec.width ? spec.width : width;
-  target.height = spec.height ? spec.height : height;
+  target.width = spec.width ? spec.width : own.width;
+  target.height = spec.height ? spec.height : own.height;
   const double across = static_cast<double>(target.width) / static_cast<double>(width);
   const double down = static_cast<double>(target.height) / static_cast<double>(height);
   std::int64_t columns = target.width, rows = target.height;
-  if (spec.fit != Fit::stretch) {
-    const double scale = spec.fit == Fit::letterbox ? std::min(across, down) : std::max(across, down);
+  if (spec.fit == Fit::crop) {
+    const Extent whole = covering(spec, {width, height}, {target.width, target.height});
+    columns = whole.width, rows = whole.height;
+  } else if (spec.fit != Fit::stretch) {
+    const double scale = std::min(across, down);
     columns = scaled(width, scale);
     rows = scaled(height, scale);
+    target.width = columns + (target.width - columns) % spec.multiple;
+    target.height = rows + (target.height - rows) % spec.multiple;
   }
-  // Whole pixels, so that the padding has a sharp edge.
-  const auto middle = [](std::int64_t whole, std::int64_t part) {
-    return part <= whole ? (whole - part) / 2 : -((part - whole) / 2);
+  // Whole pixels, so that the padding has a sharp edge; of what is cut, halves go to the even number.
+  const auto middle = [&](std::int64_t whole, std::int64_t part) -> std::int64_t {
+    if (part > whole) return -std::llrint(static_cast<double>(part - whole) / 2);
+    return spec.fit == Fit::corner ? 0 : (whole - part) / 2;
   };
   const std::int64_t left = middle(target.width, columns), top = middle(target.height, rows);
   target.scale_x = static_cast<double>(columns) / static_cast<double>(width);

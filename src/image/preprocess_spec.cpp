@@ -15,8 +15,9 @@ namespace {
 
 using nlohmann::json;
 
-constexpr std::string_view resize_names[] = {"nearest", "bilinear", "bicubic", "area", "antialias"};
-constexpr std::string_view fit_names[] = {"stretch", "letterbox", "crop"};
+constexpr std::string_view resize_names[] = {"nearest",   "bilinear",        "bicubic",          "area",
+                                             "antialias", "antialias-cubic", "antialias-lanczos"};
+constexpr std::string_view fit_names[] = {"stretch", "letterbox", "crop", "corner"};
 constexpr std::string_view layout_names[] = {"nchw", "nhwc"};
 
 enum class Channels : std::uint8_t { rgb, bgr, gray };
@@ -31,13 +32,25 @@ struct Preset {
   bool bgr;
   std::array<float, 2> range;
   std::array<float, 3> mean, std;
+  Resize resize = Resize::antialias;
+  Fit fit = Fit::stretch;
+  float pad_value = 0;
 };
 
 constexpr Preset presets[] = {
-    {"none", false, {0, 255}, {0, 0, 0}, {1, 1, 1}},
     {"imagenet", false, {0, 1}, {0.485f, 0.456f, 0.406f}, {0.229f, 0.224f, 0.225f}},
+    {"imagenet-tf", false, {-1, 1}, {0, 0, 0}, {1, 1, 1}},
     {"caffe", true, {0, 255}, {104, 117, 123}, {1, 1, 1}},
-    {"tf-inception", false, {-1, 1}, {0, 0, 0}, {1, 1, 1}},
+    {"keras-caffe", true, {0, 255}, {103.939f, 116.779f, 123.68f}, {1, 1, 1}},
+    {"clip",
+     false,
+     {0, 1},
+     {0.48145466f, 0.4578275f, 0.40821073f},
+     {0.26862954f, 0.26130258f, 0.27577711f},
+     Resize::antialias_cubic,
+     Fit::crop},
+    {"yolo", false, {0, 1}, {0, 0, 0}, {1, 1, 1}, Resize::bilinear, Fit::letterbox, 114},
+    {"none", false, {0, 255}, {0, 0, 0}, {1, 1, 1}},
 };
 
 /// Takes fields out of a JSON object and refuses what is left.
@@ -153,6 +166,9 @@ Preprocess Preprocess::preset(std::string_view name) {
     spec.range = preset.range;
     spec.mean = preset.mean;
     spec.std = preset.std;
+    spec.resize = preset.resize;
+    spec.fit = preset.fit;
+    spec.pad_value = preset.pad_value;
     return spec;
   }
   fail(ErrorCode::invalid_argument, "preset '{}' is not known: expected one of {}", name, known);
@@ -189,6 +205,9 @@ std::string Preprocess::to_json() const {
   object["mean"] = shortest(mean);
   object["std"] = shortest(std);
   object["pad_value"] = shortest(pad_value);
+  object["shorter_side"] = shorter_side;
+  object["longer_side"] = longer_side;
+  object["multiple"] = multiple;
   return json_text(object);
 }
 
@@ -214,6 +233,9 @@ Preprocess Preprocess::from_json(std::string_view text) {
   reader.read("mean", spec.mean);
   reader.read("std", spec.std);
   reader.read("pad_value", spec.pad_value);
+  reader.read("shorter_side", spec.shorter_side);
+  reader.read("longer_side", spec.longer_side);
+  reader.read("multiple", spec.multiple);
   reader.finish();
   return spec;
 }

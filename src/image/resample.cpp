@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <numbers>
 
 #include "image/color.h"
 
@@ -14,12 +15,30 @@ struct Span {
   std::int64_t first, last;
 };
 
-double cubic(double x) {
-  constexpr double a = -0.75;
+double cubic(double x, double a) {
   x = std::abs(x);
   if (x < 1) return ((a + 2) * x - (a + 3)) * x * x + 1;
   if (x < 2) return ((x - 5) * x + 8) * x * a - 4 * a;
   return 0;
+}
+
+double lanczos(double x) {
+  constexpr double lobes = 3;
+  const auto sinc = [](double t) {
+    const double turns = t * std::numbers::pi;
+    return turns == 0 ? 1 : std::sin(turns) / turns;
+  };
+  return std::abs(x) < lobes ? sinc(x) * sinc(x / lobes) : 0;
+}
+
+/// Kernels that widen with the target pixel and end at the border.
+bool widens(Resize kind) {
+  return kind == Resize::antialias || kind == Resize::antialias_cubic || kind == Resize::antialias_lanczos;
+}
+
+/// Of a kernel that widens, where it does not.
+double radius_of(Resize kind) {
+  return kind == Resize::antialias_lanczos ? 3 : kind == Resize::antialias_cubic ? 2 : 1;
 }
 
 double weight_at(Resize kind, double step, double distance) {
@@ -29,11 +48,15 @@ double weight_at(Resize kind, double step, double distance) {
   case Resize::bilinear:
     return std::max(0.0, 1 - std::abs(distance));
   case Resize::bicubic:
-    return cubic(distance);
+    return cubic(distance, -0.75);
   case Resize::area:
     return std::max(0.0, std::min(distance + 0.5, step / 2) - std::max(distance - 0.5, -step / 2));
   case Resize::antialias:
     return std::max(0.0, 1 - std::abs(distance) / std::max(1.0, step));
+  case Resize::antialias_cubic:
+    return cubic(distance / std::max(1.0, step), -0.5);
+  case Resize::antialias_lanczos:
+    return lanczos(distance / std::max(1.0, step));
   }
   return 0;
 }
@@ -56,9 +79,11 @@ Span reach(Resize kind, double step, double centre) {
   case Resize::area:
     return {floor(centre - step / 2 + 0.5), floor(centre + step / 2 + 0.5)};
   case Resize::antialias:
+  case Resize::antialias_cubic:
+  case Resize::antialias_lanczos:
     break;
   }
-  const double radius = std::max(1.0, step);
+  const double radius = radius_of(kind) * std::max(1.0, step);
   return {floor(centre - radius) + 1, floor(centre + radius)};
 }
 
@@ -77,7 +102,7 @@ void weights_of(Resize kind, double step, double centre, std::int64_t inputs, st
   weights.assign(static_cast<std::size_t>(inside(span.last) - first + 1), 0.0);
   double sum = 0;
   for (std::int64_t k = span.first; k <= span.last; ++k) {
-    if (kind == Resize::antialias && k != inside(k)) continue;
+    if (widens(kind) && k != inside(k)) continue;
     const double weight = weight_at(kind, step, static_cast<double>(k) - centre);
     weights[static_cast<std::size_t>(inside(k) - first)] += weight;
     sum += weight;

@@ -42,6 +42,10 @@ static void check_spec(const Preprocess& spec) {
   check(spec.width > 0 && spec.height > 0 && spec.width <= most && spec.height <= most,
         ErrorCode::invalid_argument, "preprocess gives {}x{}, expected 1 to {} each", spec.width, spec.height,
         most);
+  check(spec.multiple == 1, ErrorCode::invalid_argument,
+        "preprocess has multiple {}, whose sizes follow the picture's; a network that takes pictures has one "
+        "size: leave it out",
+        spec.multiple);
   for (const float value : spec.std)
     check(value != 0, ErrorCode::invalid_argument, "preprocess has a std of 0, expected another number");
 }

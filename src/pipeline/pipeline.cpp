@@ -77,8 +77,9 @@ const Binding* binding_of(const Engine& engine, const std::string& input) {
   return nullptr;
 }
 
-/// Size of the batch that a network insists on; 0 where it takes any.
+/// Size of the batch that a network insists on; 0 where it takes any. An input [3, H, W] takes one picture.
 std::int64_t fixed_batch(const Binding* input) {
+  if (input && input->picture.empty() && input->dims.size() == 3) return 1;
   return !input || input->dims.empty() ? 0 : std::max<std::int64_t>(0, input->dims[0]);
 }
 

@@ -4,7 +4,7 @@
 
 #include "base/check.h"
 #include "base/json.h"
-#include "tasks/literal.h"
+#include "base/literal.h"
 #include "tasks/names.h"
 #include "tasks/task_check.h"
 
@@ -14,6 +14,7 @@ namespace {
 using nlohmann::json;
 using Metadata = std::map<std::string, std::string>;
 
+constexpr float ultralytics_iou_threshold = 0.7f; // Of its `predict`, from YOLOv8 on.
 // Of `lanner.boxes` without `lanner.score_threshold` and `lanner.iou_threshold`.
 constexpr float older_score_threshold = 0.4f, older_iou_threshold = 0.5f;
 
@@ -124,6 +125,7 @@ void read_ultralytics(const Metadata& metadata, const Task& given, Declared& dec
     reading_key("task", [&] { declared.task.kind = parse_task_kind(*task); });
     declared.keys.emplace_back("task");
   }
+  if (task) declared.iou_threshold = ultralytics_iou_threshold;
   if (const std::string* points = text_of(metadata, "kpt_shape");
       points && !given.keypoints && !declared.task.keypoints) {
     reading_key("kpt_shape", [&] {

@@ -2,6 +2,7 @@
 // What a model's metadata says of its task.
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,8 @@ struct Declared {
   Task task;
   std::vector<std::string> keys;
   bool end_to_end = false; ///< ultralytics' `end2end`.
+  /// By which boxes are suppressed where the network leaves that to others: what ultralytics does.
+  std::optional<float> iou_threshold;
   std::vector<std::string>
       offered; ///< Labels of a key that anyone may use: taken where they are as many as the classes.
   std::string offered_key;

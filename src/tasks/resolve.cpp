@@ -98,11 +98,18 @@ std::string expected(const Task& wanted) {
 }
 
 [[noreturn]] void fail_several(const Facts& facts, const std::vector<Reading>& readings) {
-  std::vector<std::string> texts;
-  for (const Reading& reading : readings) texts.push_back(reading.text);
+  std::vector<std::string> texts, ways;
+  for (const Reading& reading : readings) {
+    texts.push_back(reading.text);
+    const std::string kind(to_string(*reading.task.kind));
+    std::string way = "--task " + kind;
+    if (reading.task.head) way += fmt::format(" --head {}", to_string(*reading.task.head));
+    if (std::ranges::find(ways, way) == ways.end()) ways.push_back(std::move(way));
+  }
   fail(ErrorCode::invalid_argument,
-       "task: outputs {} may be {}; say which by task and head (and labels), or task none for numbers",
-       outputs_text(facts.outputs), joined(texts, ", or "));
+       "task: outputs {} may be {}; say which by task and head (and labels), on the command line {}, or task "
+       "none for numbers",
+       outputs_text(facts.outputs), joined(texts, ", or "), joined(ways, " or "));
 }
 
 void complete_detector(Task& task) {
@@ -253,6 +260,9 @@ ResolvedTask resolve(Facts facts, const std::map<std::string, std::string>& meta
     if (!declared.offered.empty()) declared.keys.push_back(declared.offered_key);
   }
   if (reading.classes >= 0) check_class_count(resolved.task, reading.classes);
+  if (declared.iou_threshold && resolved.task.head && !resolved.task.iou_threshold &&
+      !head_row(*resolved.task.head).suppresses)
+    resolved.task.iou_threshold = declared.iou_threshold;
   resolved.reason = sources_text(given, declared.keys, facts.wanted, reading);
   facts.wanted.outputs = reading.task.outputs;
   complete(resolved.task, facts);
@@ -280,13 +290,16 @@ Facts facts_of(const Engine& engine, const Task& given) {
       facts.height = spec->height;
       return facts;
     }
-    if (input.sequence || !has_rank(input, 4)) continue;
+    const bool single = has_rank(input, 3); // One picture, without a batch.
+    if (input.sequence || (!has_rank(input, 4) && !single)) continue;
+    const std::size_t first = single ? 0 : 1;
     const auto channels = [&](std::size_t i) {
-      return input.dims[i] == 1 || input.dims[i] == 3 || input.dims[i] == 4;
+      return input.dims[i] == 1 || input.dims[i] == 3 || (!single && input.dims[i] == 4);
     };
-    const bool last = !channels(1) && channels(3);
-    facts.height = std::max<std::int64_t>(0, input.dims[last ? 1 : 2]);
-    facts.width = std::max<std::int64_t>(0, input.dims[last ? 2 : 3]);
+    if (single && (!is_float(input.dtype) || (!channels(0) && !channels(2)))) continue;
+    const bool last = !channels(first) && channels(first + 2);
+    facts.height = std::max<std::int64_t>(0, input.dims[last ? first : first + 1]);
+    facts.width = std::max<std::int64_t>(0, input.dims[last ? first + 1 : first + 2]);
     return facts;
   }
   facts.pictures = false;

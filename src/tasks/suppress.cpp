@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "tasks/cuda/lane.h"
 #include "tasks/cuda/suppress.h"
+#include "tasks/gaussian.h"
 
 namespace lanner::tasks {
 namespace {
@@ -18,7 +19,16 @@ namespace {
 /// Boxes kept of one class, side by side so that a loop compares several at once.
 class KeptUpright {
 public:
-  /// Whether one of them overlaps more than that; a loop without early end, over blocks, is what vectorises.
+  explicit KeptUpright(float threshold) : threshold_(threshold) {}
+  /// Whether one of them overlaps more than the threshold; else it is one of them from then on.
+  bool covers(const Edges& box) {
+    if (covers(box, threshold_)) return true;
+    add(box);
+    return false;
+  }
+
+private:
+  /// A loop without early end, over blocks, is what vectorises.
   bool covers(const Edges& box, float threshold) const {
     constexpr std::size_t block = 64;
     const float own = area(box);
@@ -44,20 +54,23 @@ public:
     areas_.push_back(area(box));
   }
 
-private:
+  float threshold_;
   std::vector<float> left_, top_, right_, bottom_, areas_;
 };
 
 class KeptTurned {
 public:
-  bool covers(const Turned& box, float threshold) const {
+  explicit KeptTurned(float threshold) : threshold_(threshold) {}
+  bool covers(const Turned& box) {
     const TurnedBox own = turned_box(box);
-    return std::ranges::any_of(boxes_,
-                               [&](const TurnedBox& other) { return overlap_of(other, own) > threshold; });
+    const bool covered = std::ranges::any_of(
+        boxes_, [&](const TurnedBox& other) { return overlap_of(other, own) > threshold_; });
+    if (!covered) boxes_.push_back(own);
+    return covered;
   }
-  void add(const Turned& box) { boxes_.push_back(turned_box(box)); }
 
 private:
+  float threshold_;
   std::vector<TurnedBox> boxes_;
 };
 
@@ -70,9 +83,8 @@ std::vector<std::int64_t> suppressed_of(const Suppression& given, std::span<cons
   for (const std::int64_t i : by_score(given.scores)) {
     if (++seen % often == 0) check_deadline();
     const auto at = static_cast<std::size_t>(i);
-    Kept& others = kept[given.labels.empty() ? 0 : given.labels[at]];
-    if (others.covers(boxes[at], given.iou_threshold)) continue;
-    others.add(boxes[at]);
+    const std::int64_t label = given.labels.empty() ? 0 : given.labels[at];
+    if (kept.try_emplace(label, given.iou_threshold).first->second.covers(boxes[at])) continue;
     result.push_back(i);
     if (given.most > 0 && static_cast<std::int64_t>(result.size()) == given.most) break;
   }
@@ -90,8 +102,9 @@ std::vector<std::int64_t> by_score(std::span<const float> scores) {
 }
 
 std::vector<std::int64_t> suppressed(const Suppression& given) {
-  return given.upright.empty() ? suppressed_of<KeptTurned>(given, given.turned)
-                               : suppressed_of<KeptUpright>(given, given.upright);
+  if (!given.upright.empty()) return suppressed_of<KeptUpright>(given, given.upright);
+  return given.gaussian ? suppressed_of<SeenGaussians>(given, given.turned)
+                        : suppressed_of<KeptTurned>(given, given.turned);
 }
 
 } // namespace lanner::tasks

@@ -16,7 +16,8 @@ struct Suppression {
   std::span<const float> scores;
   std::span<const std::int64_t> labels; ///< Empty: all are compared.
   float iou_threshold = 0;
-  std::int64_t most = 0; ///< 0: all.
+  std::int64_t most = 0;  ///< 0: all.
+  bool gaussian = false; ///< Turned boxes are compared as SeenGaussians are.
 };
 
 /// Numbers by score, best first; of equal ones the first.

@@ -4,7 +4,7 @@
 #include <lanner/task.h>
 
 #include "fuzz/targets.h"
-#include "tasks/literal.h"
+#include "base/literal.h"
 #include "tasks/metadata.h"
 
 namespace lanner::fuzz {
@@ -28,7 +28,7 @@ void read_task(std::span<const std::byte> input) {
     const Task task = Task::from_json(text);
     if (Task::from_json(task.to_json()) != task) throw std::logic_error("a task does not come back");
   });
-  attempt([&] { tasks::parse_literal(text, small_limits()); });
+  attempt([&] { parse_literal(text, small_limits()); });
   const std::string value(text);
   for (const char* key : {"names", "task", "kpt_shape", "labels", "lanner.task", "lanner.labels",
                           "lanner.boxes", "lanner.iou_threshold"})

@@ -60,7 +60,8 @@ TEST(DevicePreprocess, AgreesWithTheCpu) {
       PixelFormat::rgb_planar, PixelFormat::nv16};
   for (const PixelFormat format : formats)
     for (const Resize resize :
-         {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias}) {
+         {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias,
+          Resize::antialias_cubic, Resize::antialias_lanczos}) {
       Preprocess spec;
       spec.width = 31, spec.height = 18;
       spec.resize = resize;
@@ -78,7 +79,7 @@ TEST(DevicePreprocess, AgreesWithTheCpu) {
 
 TEST(DevicePreprocess, BilinearInEveryTurnAndFit) {
   for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010, PixelFormat::rgb24})
-    for (const Fit fit : {Fit::stretch, Fit::letterbox, Fit::crop})
+    for (const Fit fit : {Fit::stretch, Fit::letterbox, Fit::crop, Fit::corner})
       for (int turns = 0; turns < 4; ++turns)
         for (const int size : {9, 40, 160}) {
           Preprocess spec;

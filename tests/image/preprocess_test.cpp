@@ -68,8 +68,9 @@ TEST(Preprocess, EveryFormatFollowsTheFormula) {
 TEST(Preprocess, EveryResizeAndFit) {
   for (const PixelFormat format : {PixelFormat::yuv420p, PixelFormat::nv12, PixelFormat::rgb24})
     for (const Resize resize :
-         {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias})
-      for (const Fit fit : {Fit::stretch, Fit::letterbox, Fit::crop})
+         {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias,
+          Resize::antialias_cubic, Resize::antialias_lanczos})
+      for (const Fit fit : {Fit::stretch, Fit::letterbox, Fit::crop, Fit::corner})
         for (const auto& [width, height] : {std::pair{50, 31}, {9, 12}, {33, 47}}) {
           const Image image = random_image(format, 33, 47, 2);
           Preprocess spec;
@@ -157,7 +158,7 @@ TEST(Preprocess, EveryTypeLayoutAndOrder) {
 
 TEST(Preprocess, ThreadsGiveTheSameBytes) {
   const Image image = random_image(PixelFormat::yuv420p, 200, 150, 5);
-  Preprocess spec = Preprocess::preset("tf-inception");
+  Preprocess spec = Preprocess::preset("imagenet-tf");
   spec.width = 64;
   spec.height = 96;
   spec.channels_last = true;
@@ -191,7 +192,7 @@ TEST(Preprocess, Presets) {
   EXPECT_FLOAT_EQ(blue_first.as<float>()[0], 30 - 104);
   EXPECT_FLOAT_EQ(blue_first.as<float>()[1], 20 - 117);
   EXPECT_FLOAT_EQ(blue_first.as<float>()[2], 10 - 123);
-  const Tensor signed_values = to_tensor(image, Preprocess::preset("tf-inception"));
+  const Tensor signed_values = to_tensor(image, Preprocess::preset("imagenet-tf"));
   EXPECT_NEAR(signed_values.as<float>()[0], 10 / 127.5 - 1, 1e-6);
   const Tensor imagenet = to_tensor(image, Preprocess::preset("imagenet"));
   EXPECT_NEAR(imagenet.as<float>()[2], (30 / 255.0 - 0.406) / 0.225, 1e-5);
@@ -252,8 +253,9 @@ TEST(Preprocess, RegionAndTurnOfEveryResizeFitTypeAndLayout) {
   constexpr DType types[] = {DType::f32, DType::u8, DType::f16, DType::bf16};
   std::size_t run = 0;
   for (const Resize resize :
-       {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias})
-    for (const Fit fit : {Fit::stretch, Fit::letterbox, Fit::crop})
+       {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias,
+          Resize::antialias_cubic, Resize::antialias_lanczos})
+    for (const Fit fit : {Fit::stretch, Fit::letterbox, Fit::crop, Fit::corner})
       for (int turns = -1; turns < 3; ++turns)
         for (const auto& [width, height] : {std::pair{50, 31}, {9, 12}}) {
           const Image image = random_image(run % 2 ? PixelFormat::nv12 : PixelFormat::yuv422p10, 45, 39, 13);
@@ -340,7 +342,7 @@ TEST(Preprocess, JsonRoundTrip) {
   refuse("{\"layout\": \"chwn\"}", "nchw, nhwc");
   refuse("{\"width\": 3", "");
   LANNER_EXPECT_ERROR(Preprocess::from_json("{\"dtype\": \"complex\"}"), ErrorCode::bad_data, "dtype");
-  refuse("{\"preset\": \"resnet\"}", "tf-inception");
+  refuse("{\"preset\": \"resnet\"}", "imagenet-tf");
   refuse("{\"preset\": 3}", "preset is 3");
 }
 

@@ -78,6 +78,16 @@ double kernel(Resize kind, double step, double distance) {
     return std::max(0.0, 1 - d);
   case Resize::antialias:
     return std::max(0.0, 1 - d / std::max(1.0, step));
+  case Resize::antialias_cubic: {
+    const double t = d / std::max(1.0, step);
+    if (t < 1) return 1.5 * t * t * t - 2.5 * t * t + 1;
+    return t < 2 ? -0.5 * t * t * t + 2.5 * t * t - 4 * t + 2 : 0;
+  }
+  case Resize::antialias_lanczos: {
+    const double t = d / std::max(1.0, step) * 3.14159265358979323846;
+    if (t == 0) return 1;
+    return t < 3 * 3.14159265358979323846 ? 3 * std::sin(t) * std::sin(t / 3) / (t * t) : 0;
+  }
   case Resize::bicubic:
     if (d < 1) return 1.25 * d * d * d - 2.25 * d * d + 1;
     return d < 2 ? -0.75 * d * d * d + 3.75 * d * d - 6 * d + 3 : 0;
@@ -94,14 +104,15 @@ double resampled(const Image& image, int component, Resize kind, double x, doubl
   const PixelFormatInfo& facts = format_info(image.format);
   const bool chroma = facts.yuv && component > 0;
   const Plane& plane = image.planes[chroma ? 1 : 0];
-  const double reach_x = std::max(2.0, step_x) + 1, reach_y = std::max(2.0, step_y) + 1;
+  const bool ends = kind == Resize::antialias || kind == Resize::antialias_cubic || kind == Resize::antialias_lanczos;
+  const double reach_x = 3 * std::max(1.0, step_x) + 1, reach_y = 3 * std::max(1.0, step_y) + 1;
   double sum = 0, weights = 0;
   for (auto j = static_cast<std::int64_t>(std::floor(y - reach_y)); static_cast<double>(j) <= y + reach_y;
        ++j)
     for (auto i = static_cast<std::int64_t>(std::floor(x - reach_x)); static_cast<double>(i) <= x + reach_x;
          ++i) {
       const bool inside = i >= 0 && j >= 0 && i < plane.width && j < plane.height;
-      if (kind == Resize::antialias && !inside) continue;
+      if (ends && !inside) continue;
       const double weight =
           kernel(kind, step_x, static_cast<double>(i) - x) * kernel(kind, step_y, static_cast<double>(j) - y);
       sum += weight * sample_at(image, component, i, j);
@@ -222,11 +233,17 @@ double preprocessed(const Image& whole, const Preprocess& spec, int c, std::int6
   double columns = to_width, rows = to_height;
   if (spec.fit != Fit::stretch) {
     const double a = to_width / width, b = to_height / height;
-    const double scale = spec.fit == Fit::letterbox ? std::min(a, b) : std::max(a, b);
-    columns = std::max(1.0, std::floor(width * scale + 0.5)),
-    rows = std::max(1.0, std::floor(height * scale + 0.5));
+    const double scale = spec.fit == Fit::crop ? std::max(a, b) : std::min(a, b);
+    const auto side = [&](double size) {
+      // Behind the comma of a longer side that is whole there may be rounding.
+      return std::max(1.0, spec.fit == Fit::crop ? std::floor(size * scale + 1e-9) : std::rint(size * scale));
+    };
+    columns = side(width), rows = side(height);
   }
-  const double left = std::trunc((to_width - columns) / 2), top = std::trunc((to_height - rows) / 2);
+  const auto middle = [&](double rest) {
+    return spec.fit == Fit::corner ? 0 : rest >= 0 ? std::floor(rest / 2) : -std::rint(-rest / 2);
+  };
+  const double left = middle(to_width - columns), top = middle(to_height - rows);
   const auto channel = static_cast<std::size_t>(c);
   const auto finish = [&](double v) {
     return (v * (spec.range[1] - spec.range[0]) / 255 + spec.range[0] - spec.mean[channel]) /

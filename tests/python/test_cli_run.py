@@ -103,7 +103,7 @@ class TestPreprocessing:
     def test_it_is_never_guessed(self, tmp_path):
         model, picture = color_classifier(tmp_path / "model.onnx"), make_ppm(tmp_path / "picture.ppm")
         said = refuse("run", model, "-i", picture, *QUICK)
-        assert all(word in said for word in ("imagenet", "caffe", "tf-inception", "none", "--mean", "input"))
+        assert all(word in said for word in ("imagenet", "caffe", "imagenet-tf", "yolo", "--mean", "input"))
 
     def test_an_open_size_must_be_said(self, tmp_path):
         model, picture = color_classifier(tmp_path / "model.onnx", size="S"), make_ppm(tmp_path / "picture.ppm")
@@ -115,7 +115,9 @@ class TestPreprocessing:
 
     def test_the_layout_must_fit(self, tmp_path):
         model, picture = color_classifier(tmp_path / "model.onnx", channels_last=True), make_ppm(tmp_path / "picture.ppm")
-        assert "--layout nhwc" in refuse("run", model, "-i", picture, "--preset", "none", *QUICK)
+        assert "--layout nhwc" in refuse("run", model, "-i", picture, "--preset", "none", "--layout", "nchw", *QUICK)
+        # Its channels tell which it is.
+        assert succeed("run", model, "-i", picture, "--preset", "none", *QUICK).splitlines()[1].endswith("class 0")
         assert succeed("run", model, "-i", picture, "--preset", "none", "--layout", "nhwc", *QUICK).splitlines()[1].endswith("class 0")
 
     @pytest.mark.parametrize(("options", "first"), [([], "class 0"), (["--channels", "bgr"], "class 2"), (["--mean", "250,0,0"], "class 1")])

@@ -2,7 +2,7 @@
 
 #include "engine/small_models.h"
 #include "expect_error.h"
-#include "tasks/literal.h"
+#include "base/literal.h"
 #include "tasks/metadata.h"
 #include "tasks/task_run.h"
 #include "temporary_folder.h"
@@ -343,16 +343,16 @@ TEST(ResolveTask, HostileMetadataIsNamed) {
 }
 
 TEST(PythonLiterals, AreReadAsPythonDoes) {
-  EXPECT_EQ(tasks::parse_literal(" {0: 'a', 'k' : [1, -2.5, (), (3,)], } ").dump(),
+  EXPECT_EQ(parse_literal(" {0: 'a', 'k' : [1, -2.5, (), (3,)], } ").dump(),
             R"({"0":"a","k":[1,-2.5,[],[3]]})");
-  EXPECT_EQ(tasks::parse_literal(R"(['it\'s', "a\"b", '\x41\u00e9\U0001F600\n', True, False, None])"),
+  EXPECT_EQ(parse_literal(R"(['it\'s', "a\"b", '\x41\u00e9\U0001F600\n', True, False, None])"),
             nlohmann::json::parse(R"(["it's", "a\"b", "Aé😀\n", true, false, null])"));
   for (const char* text : {"", "{", "[1", "[1 2]", "'a", "'\\q'", "'\\x4'", "'\\ud800'", "inf", "nan", "-",
                            "tru", "{1.5: 2}", "{[]: 2}", "{1 2}", "(1", "'a\nb'", "[,]", "0x10"})
-    LANNER_EXPECT_ERROR(tasks::parse_literal(text), ErrorCode::bad_data, "literal: byte");
+    LANNER_EXPECT_ERROR(parse_literal(text), ErrorCode::bad_data, "literal: byte");
   Limits limits;
   limits.nodes = 3;
-  LANNER_EXPECT_ERROR(tasks::parse_literal("[1, 2, 3]", limits), ErrorCode::limit_exceeded, "nodes");
+  LANNER_EXPECT_ERROR(parse_literal("[1, 2, 3]", limits), ErrorCode::limit_exceeded, "nodes");
 }
 
 /// [N, 3, size, size] to its mean over all pixels: [N, 3].

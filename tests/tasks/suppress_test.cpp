@@ -1,6 +1,7 @@
 #include <numbers>
 
 #include "expect_error.h"
+#include "tasks/gaussian.h"
 #include "tasks/overlap.h"
 #include "tasks/task_run.h"
 
@@ -117,6 +118,27 @@ TEST(Suppression, RefusesWhatIsNoBoxes) {
   LANNER_EXPECT_ERROR(suppress_boxes(boxes, scores, {}, NAN), ErrorCode::invalid_argument, "0 to 1");
   LANNER_EXPECT_ERROR(suppress_boxes(boxes, Tensor::from<float>(std::vector<float>{NAN, 1}, {2}), {}, 0.5f),
                       ErrorCode::bad_data, "not finite");
+}
+
+// By the formula of arXiv 2106.06072, worked out in float64.
+TEST(Gaussian, OverlapOfTurnedBoxes) {
+  const tasks::Turned box{50, 50, 40, 10, 0.5f};
+  const auto of = [&](const tasks::Turned& other) {
+    return tasks::gaussian_overlap(tasks::gaussian(box), tasks::gaussian(other));
+  };
+  EXPECT_NEAR(of(box), 1, 1e-3);
+  EXPECT_NEAR(of({55, 52, 38, 12, 0.6f}), 0.760330, 1e-4);
+  EXPECT_NEAR(of({50, 50, 40, 10, 2.0f}), 0.273025, 1e-4);
+  EXPECT_NEAR(of({500, 50, 40, 10, 0.5f}), 0, 1e-3);
+}
+
+TEST(Gaussian, WhatWasSuppressedSuppressesToo) {
+  // Each overlaps the next one alone by more than the threshold.
+  tasks::SeenGaussians seen(0.5f);
+  EXPECT_FALSE(seen.covers({50, 50, 40, 10, 0}));
+  EXPECT_TRUE(seen.covers({60, 50, 40, 10, 0}));
+  EXPECT_TRUE(seen.covers({70, 50, 40, 10, 0}));
+  EXPECT_FALSE(seen.covers({200, 50, 40, 10, 0}));
 }
 
 } // namespace

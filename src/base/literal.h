@@ -7,7 +7,7 @@
 
 #include <lanner/limits.h>
 
-namespace lanner::tasks {
+namespace lanner {
 
 /// A dict, list, tuple, string, number, True, False or None, as JSON has them: keys of a dict are strings or
 /// whole numbers, and become strings. Strings have no prefixes and no triple quotes. Throws Error{bad_data}
@@ -15,4 +15,4 @@ namespace lanner::tasks {
 /// `limits.depth` or `limits.nodes` values.
 nlohmann::json parse_literal(std::string_view text, const Limits& limits = {});
 
-} // namespace lanner::tasks
+} // namespace lanner

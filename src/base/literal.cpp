@@ -1,4 +1,4 @@
-#include "tasks/literal.h"
+#include "base/literal.h"
 
 #include <charconv>
 #include <string>
@@ -7,7 +7,7 @@
 #include "base/json.h"
 #include "base/limit_error.h"
 
-namespace lanner::tasks {
+namespace lanner {
 namespace {
 
 using nlohmann::json;
@@ -172,4 +172,4 @@ nlohmann::json parse_literal(std::string_view text, const Limits& limits) {
   return Parser(text, limits).document();
 }
 
-} // namespace lanner::tasks
+} // namespace lanner
