@@ -360,6 +360,10 @@ void add_run(Command& program, Action& action) {
   add_preprocess_options(command, options->preprocess);
   add_then_options(command, options->then);
   add_engine_options(command, options->engine);
+  command.layout("Inputs and outputs",
+                 {"-i", "-o", "--json", "--csv", "--report", "--batch", "-q", "--start", "--end", "--fps", "--frames",
+                  "--task", "--labels", "--top", "--score-threshold", "--preset", "--size", "--fit", "--then",
+                  "--device", "--precision", "--budget", "--threads", "--help", "--help-all"});
   command.footer(
       "Answers go to stdout, a line a frame, unless --json takes them. Preprocessing is declared here, in "
       "the plan, or in the model's\n"
