@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <lanner/error.h>
 #include <lanner/tensor_file.h>
@@ -108,8 +109,24 @@ std::string profile_text(const Measured& measured) {
   return fmt::format("\nbatch {}, by node\n{}", measured.batch, table.text());
 }
 
-/// What the tensors that were given say, else what the model insists on, else what was asked for.
+/// The first dimension that --shape gives to an input that leaves it open; 0 where it gives none.
+int shaped_batch(const BenchOptions& options, const ModelFacts& facts) {
+  for (const std::string& text : options.engine.shapes) {
+    const auto [name, range] = parse_shape(text);
+    const auto input = std::ranges::find(facts.engine->inputs(), name, &Binding::name);
+    if (input == facts.engine->inputs().end() || range.opt.rank() == 0) continue;
+    if (input->dims.empty() || input->dims[0] < 0)
+      return static_cast<int>(std::clamp<std::int64_t>(range.opt[0], 1, 65536));
+  }
+  return 0;
+}
+
+/// What --shape or the tensors that were given say, else what the model insists on, else what was asked for.
 std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts, const GivenInputs& given) {
+  const int shaped = shaped_batch(options, facts);
+  check(options.batch.empty() || shaped == 0, ErrorCode::invalid_argument,
+        "--batch {}: --shape says how many there are; leave one of them out", options.batch);
+  if (shaped > 0) return {shaped};
   for (const Binding& input : facts.engine->inputs()) {
     const auto value = given.find(input.name);
     if (!options.batch.empty() || value == given.end() || input.dims.empty() || input.dims[0] >= 0) continue;
@@ -129,6 +146,15 @@ std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts, c
   return asked;
 }
 
+/// ` --shape ids:NxL` for each input that leaves sizes open.
+std::string open_shapes(const ModelFacts& facts) {
+  std::string text;
+  for (const Binding& input : facts.engine->inputs())
+    if (std::ranges::any_of(input.dims, [](std::int64_t dim) { return dim < 0; }))
+      text += fmt::format(" --shape {}:{}", one_line(input.name), fmt::join(input.dim_names, "x"));
+  return text;
+}
+
 /// A model is built for each batch on its own: kernels are timed for the shape that they run.
 Engine engine_for(const ModelFacts& facts, const BenchOptions& options, const GivenInputs& given, int batch,
                   std::optional<BuildTimes>& times) {
@@ -137,7 +163,13 @@ Engine engine_for(const ModelFacts& facts, const BenchOptions& options, const Gi
     for (const Binding& input : facts.engine->inputs())
       if (!input.sequence && input.ranked && !build.shapes.contains(input.name))
         build.shapes[input.name] = ShapeRange::fixed(bench_shape(input, given, batch));
-  return open_engine(facts, options.engine, build, batch, &times);
+  try {
+    return open_engine(facts, options.engine, build, batch, &times);
+  } catch (const Error& error) {
+    const std::string shapes = open_shapes(facts);
+    if (shapes.empty() || !options.engine.shapes.empty()) throw;
+    throw Error(error.code(), fmt::format("{}; the model leaves sizes open, say them by{}", error.message(), shapes));
+  }
 }
 
 GivenInputs given_inputs(const BenchOptions& options, const ModelFacts& facts) {
@@ -235,6 +267,8 @@ void add_bench(Command& program, Action& action) {
       .not_negative();
   command.add_option("--format", options->format, "Of a clip: pixel format that frames are converted to");
   add_engine_options(command, options->engine);
+  command.layout("What is measured", {"--batch", "--duration", "--iterations", "--inputs", "--profile", "--json",
+                                      "--shape", "--precision", "--budget", "--device", "--threads"});
   command.footer(
       "Latency is that of one run of the whole batch. Nodes are timed in runs of their own, since that "
       "takes time itself.\n\n"

@@ -72,6 +72,7 @@ HEADERS = {
     "preprocess": "image",
     "doctor": "engine",
     "engine": "engine",
+    "model_file": "importers",
     "packet": "video",
     "demuxer": "video",
     "decoder": "video",

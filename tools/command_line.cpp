@@ -7,6 +7,8 @@
 
 #include <CLI/CLI.hpp>
 
+#include "help.h"
+
 namespace lanner::tool {
 namespace {
 

@@ -7,14 +7,14 @@
 #include <string>
 #include <vector>
 
-#include "help.h"
-
 namespace CLI {
 class App;
 class Option;
 } // namespace CLI
 
 namespace lanner::tool {
+
+struct HelpPage;
 
 /// Handle of one option; each function returns it.
 class Option {

@@ -10,6 +10,7 @@
 #include "check.h"
 #include "command.h"
 #include "console.h"
+#include "help.h"
 #include "option_values.h"
 
 namespace lanner::tool {
@@ -36,12 +37,10 @@ std::vector<std::string> option_names(const HelpPage& page) {
   return names;
 }
 
-/// Up to its first pause, without the signs that shells take for their own.
-std::string in_short(const std::string& text) {
-  std::string plain = text.substr(0, std::min(text.find_first_of(";:("), text.find(". ")));
-  std::erase_if(plain, [](char c) { return std::string_view("'\"`[]\\$").find(c) != std::string_view::npos; });
-  while (plain.ends_with(' ') || plain.ends_with('.')) plain.pop_back();
-  return plain;
+/// Without the signs that shells take for their own.
+std::string plain(std::string text) {
+  std::erase_if(text, [](char c) { return std::string_view("'\"`[]\\$:").find(c) != std::string_view::npos; });
+  return text;
 }
 
 std::string bash_values(const HelpPage& command) {
@@ -93,11 +92,11 @@ std::string zsh_action(const HelpEntry& entry) {
 std::string zsh_text(const HelpPage& program) {
   std::string commands, cases;
   for (const HelpPage& command : program.commands) {
-    commands += fmt::format("    '{}:{}'\n", short_name(command), in_short(command.text));
+    commands += fmt::format("    '{}:{}'\n", short_name(command), plain(command.text));
     cases += fmt::format("    {}) _arguments", short_name(command));
     for (const HelpEntry& entry : command.entries)
       for (const std::string& name : entry.names)
-        if (!entry.argument) cases += fmt::format(" \\\n      '*{}[{}]{}'", name, in_short(entry.text), zsh_action(entry));
+        if (!entry.argument) cases += fmt::format(" \\\n      '*{}[{}]{}'", name, plain(short_text(entry)), zsh_action(entry));
     cases += " \\\n      '*:file:_files' ;;\n";
   }
   return fmt::format(R"(#compdef lanner
@@ -127,7 +126,7 @@ std::string fish_option(const std::string& command, const HelpEntry& entry) {
     line += fmt::format(" -x -a '{}'", fmt::join(entry.choices, " "));
   else if (!entry.value.empty())
     line += is_path(entry.value) ? " -r -F" : " -x";
-  return line + fmt::format(" -d '{}'\n", in_short(entry.text));
+  return line + fmt::format(" -d '{}'\n", plain(short_text(entry)));
 }
 
 std::string fish_text(const HelpPage& program) {
@@ -135,7 +134,7 @@ std::string fish_text(const HelpPage& program) {
   for (const HelpPage& command : program.commands) {
     const std::string name = short_name(command);
     text += fmt::format("complete -c lanner -f -n __fish_use_subcommand -a {} -d '{}'\n", name,
-                        in_short(command.text));
+                        plain(command.text));
     for (const HelpEntry& entry : command.entries)
       if (!entry.argument) text += fish_option(name, entry);
   }

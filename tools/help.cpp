@@ -6,13 +6,14 @@
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "option_values.h"
 
 namespace lanner::tool {
 namespace {
 
-constexpr std::size_t line_width = 100, text_column = 32, daily_examples = 3;
+constexpr std::size_t line_width = 100, text_column = 26, daily_examples = 2;
 constexpr std::string_view of_arguments = "Arguments";
 
 class HelpText : public CLI::FormatterBase {
@@ -46,7 +47,8 @@ HelpEntry entry_of(const CLI::Option& option, const HelpLayout& layout) {
   entry.text = option.get_description();
   entry.required = option.get_required();
   entry.several = option.get_items_expected_max() > 1;
-  entry.heading = entry.argument ? std::string(of_arguments) : option.get_group();
+  entry.heading = entry.argument && layout.daily.empty() ? std::string(of_arguments) : option.get_group();
+  if (entry.argument && !layout.daily.empty()) entry.heading = layout.first_heading;
   if (entry.heading == "Options") entry.heading = layout.first_heading;
   if (!option.get_default_str().empty()) entry.text += fmt::format(" (default: {})", option.get_default_str());
   if (!entry.argument && option.get_items_expected_max() > 0) {
@@ -90,9 +92,9 @@ std::string name_of(const CLI::App& app) {
   return app.get_parent() ? name_of(*app.get_parent()) + " " + app.get_name() : app.get_name();
 }
 
-std::string entry_text(const HelpEntry& entry) {
+std::string entry_text(const HelpEntry& entry, bool all) {
   std::string text = "  " + names_text(entry);
-  const std::string meaning = wrapped(entry.text, text_column);
+  const std::string meaning = wrapped(all ? entry.text : short_text(entry), text_column);
   if (text.size() + 2 > text_column) return text + "\n" + meaning;
   return text + meaning.substr(text.size());
 }
@@ -100,7 +102,7 @@ std::string entry_text(const HelpEntry& entry) {
 std::string headed(std::string_view heading, const HelpPage& page, bool all) {
   std::string text;
   for (const HelpEntry& entry : page.entries)
-    if (entry.heading == heading && (all || entry.daily)) text += entry_text(entry);
+    if (entry.heading == heading && (all || entry.daily)) text += entry_text(entry, all);
   return text.empty() ? text : fmt::format("\n{}:\n{}", heading, text);
 }
 
@@ -143,7 +145,7 @@ std::string HelpText::make_help(const CLI::App* app, std::string, CLI::AppFormat
   for (std::size_t i = 0; i < shown; ++i) text += "  " + page.examples[i] + "\n";
   const auto rest = std::ranges::count_if(
       page.entries, [](const HelpEntry& entry) { return !entry.daily && !entry.heading.empty(); });
-  if (!all) text += fmt::format("\n{} more options: {} --help-all\n", rest, page.name);
+  if (!all) text += fmt::format("\n{} more options, and more examples: {} --help-all\n", rest, page.name);
   return text;
 }
 
@@ -156,9 +158,10 @@ HelpPage help_page(const CLI::App& app) {
   page.name = name_of(app);
   page.text = app.get_description();
   for (const CLI::Option* option : app.get_options()) page.entries.push_back(entry_of(*option, layout));
-  // Help stands last under its heading.
-  std::ranges::stable_partition(page.entries, [](const HelpEntry& entry) {
-    return !entry.names.back().starts_with("--help") && entry.names.back() != "--version";
+  // Arguments first, help last.
+  std::ranges::stable_sort(page.entries, std::ranges::less{}, [](const HelpEntry& entry) {
+    const bool help = entry.names.back().starts_with("--help") || entry.names.back() == "--version";
+    return entry.argument ? 0 : help ? 2 : 1;
   });
   read_footer(app.get_footer(), page);
   for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
@@ -172,6 +175,14 @@ std::string names_text(const HelpEntry& entry) {
   if (entry.argument) std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   if (!entry.value.empty()) text += " " + entry.value;
   return entry.several && entry.value != "" ? text + "..." : text;
+}
+
+std::string short_text(const HelpEntry& entry) {
+  const std::string& whole = entry.text;
+  std::string text = whole.substr(0, std::min({whole.find(": "), whole.find("; "), whole.find(" ("), whole.find(". ")}));
+  if (text.ends_with('.')) text.pop_back();
+  const bool told = std::ranges::all_of(entry.choices, [&](const std::string& choice) { return has_word(text, choice); });
+  return told ? text : text + fmt::format(": {}", fmt::join(entry.choices, ", "));
 }
 
 std::string wrapped(const std::string& text, std::size_t indent) {

@@ -38,6 +38,8 @@ struct HelpPage {
 HelpPage help_page(const CLI::App& app);
 /// `NAME` and what follows it: `-o FILE`, `--size WIDTHxHEIGHT`.
 std::string names_text(const HelpEntry& entry);
+/// Of an entry's text up to its first pause, with its choices: one line where that can be.
+std::string short_text(const HelpEntry& entry);
 /// Lines of 100 characters at most, each with `indent` blanks in front.
 std::string wrapped(const std::string& text, std::size_t indent);
 

@@ -13,6 +13,7 @@
 #include "check.h"
 #include "command.h"
 #include "console.h"
+#include "help.h"
 
 namespace lanner::tool {
 namespace {

@@ -245,7 +245,7 @@ Runner::Settings settings_of(const RunOptions& options, Networks& nets, const Fo
   settings.still_batch = nets.still_batch;
   settings.own_size = nets.own_size && nets.own_size->several;
   if (nets.crops) settings.then = &*nets.crops;
-  settings.lines = options.json.empty() && !options.quiet && !pictures_to_stdout(found.inputs);
+  settings.lines = options.json.empty() && options.output.empty() && !options.quiet;
   settings.name_sources = found.inputs.size() > 1;
   settings.json_to_stdout = answers_to_stdout(options);
   settings.conceal = options.conceal;
@@ -351,7 +351,7 @@ void add_run(Command& program, Action& action) {
       .add_option("--clips-at-once", options->clips_at_once,
                   "Clips decoded side by side (default: as many as a batch has frames, 16 at most)")
       .range(1, 1024);
-  command.add_flag("-q,--quiet", options->quiet, "No answers on stdout");
+  command.add_flag("-q,--quiet", options->quiet, "No answers and notes");
   command.add_flag(
       "--conceal", options->conceal,
       "Conceal damage in a clip, and end it where it cannot be read on; without it damage is an error");
@@ -361,11 +361,11 @@ void add_run(Command& program, Action& action) {
   add_then_options(command, options->then);
   add_engine_options(command, options->engine);
   command.layout("Inputs and outputs",
-                 {"-i", "-o", "--json", "--csv", "--report", "--batch", "-q", "--start", "--end", "--fps", "--frames",
-                  "--task", "--labels", "--top", "--score-threshold", "--preset", "--size", "--fit", "--then",
-                  "--device", "--precision", "--budget", "--threads", "--help", "--help-all"});
+                 {"-i", "-o", "--json", "--report", "--batch", "-q", "--start", "--end", "--frames", "--task",
+                  "--labels", "--score-threshold", "--preset", "--size", "--fit", "--then", "--device",
+                  "--precision", "--budget", "--threads"});
   command.footer(
-      "Answers go to stdout, a line a frame, unless --json takes them. Preprocessing is declared here, in "
+      "Answers go to stdout, a line a frame, where neither -o nor --json takes them. Preprocessing is declared here, in "
       "the plan, or in the model's\n"
       "metadata (lanner.preprocess), in this order; it is never guessed.\n"
       "The container says which codec: .webm gets VP9 or AV1, .avi MPEG-4, others H.264. What cannot be read "
