@@ -30,7 +30,13 @@ FIGURES, HALL = SEEDS[8], SEEDS[1]
 EACH, PHOTOS, MARGIN = 4, 24, 6
 
 
+def tell(text):
+    """Drawing takes minutes: each file is told before it."""
+    print(f"make: {text}", file=sys.stderr, flush=True)
+
+
 def write_clip(path, frames, fps=30, **options):
+    tell(f"{path.name}, {len(frames)} frames")
     writer = None
     for rgb in frames:
         if writer is None:
@@ -40,20 +46,22 @@ def write_clip(path, frames, fps=30, **options):
 
 
 def write_clips(folder):
+    tell(f"drawing {FRAMES} frames of moving shapes")
     shapes = [frame.rgb for frame in Clip(DEMO_SEED, frames=FRAMES)]
     write_clip(folder / "clip.mp4", shapes, gop=30)
     write_clip(folder / "clip.mkv", shapes[:FEW])
-    small = (np.round(shrink(rgb, rgb.shape[1] // 2, rgb.shape[0] // 2)).astype(np.uint8) for rgb in shapes[:FEW])
+    small = [np.round(shrink(rgb, rgb.shape[1] // 2, rgb.shape[0] // 2)).astype(np.uint8) for rgb in shapes[:FEW]]
     write_clip(folder / "small.mp4", small)
     write_clip(folder / "figures.mp4", FigureClip(FIGURES, frames=MOVING))
     write_clip(folder / "hall.mp4", HallClip(HALL, frames=MOVING))
     for k, name in enumerate("abc"):
-        write_clip(folder / f"{name}.mp4", (frame.rgb for frame in Clip(SEEDS[k], frames=FEW)))
+        write_clip(folder / f"{name}.mp4", [frame.rgb for frame in Clip(SEEDS[k], frames=FEW)])
 
 
 def write_shapes(folder):
     """EACH pictures of every kind, cut out of frames."""
     folder.mkdir(exist_ok=True)
+    tell(f"{folder.name}/, {EACH} pictures of each of {len(LABELS)} shapes")
     missing = dict.fromkeys(LABELS, EACH)
     for seed in SEEDS:
         frame = Clip(seed, frames=1)[0]
@@ -70,6 +78,7 @@ def write_shapes(folder):
 def write_photos(folder, truth):
     """Pictures of several shapes, and where they are in COCO's form."""
     folder.mkdir(exist_ok=True)
+    tell(f"{folder.name}/, {PHOTOS} pictures, and {truth.name}")
     images, annotations = [], []
     for number, seed in enumerate(SEEDS[-PHOTOS:], 1):
         frame = Clip(seed, frames=1)[0]

@@ -31,6 +31,13 @@ def make_clip(clip, path):
     clip.write_truth(path.with_name("truth.jsonl"))
 
 
+def make_photos(folder):
+    """Pictures, and their truth in COCO's form, for the lines of README."""
+    import make
+
+    make.write_photos(folder / "photos", folder / "photos.json")
+
+
 def find_shapes(folder, device):
     """Runs the command on the clip; seconds it took from start to end."""
     started = time.monotonic()
@@ -74,6 +81,7 @@ def main():
     clip = Clip(options.seed, frames=options.frames)
     print(f"demo: drawing and encoding {len(clip)} frames of {clip.width}x{clip.height}", flush=True)
     make_clip(clip, folder / "clip.mp4")
+    make_photos(folder)
     print("demo: lanner run demo/shapes.onnx", flush=True)
     try:
         seconds = find_shapes(folder, options.device)

@@ -74,6 +74,7 @@ HEADERS = {
     "known_preprocess": "known",
     "doctor": "engine",
     "engine": "engine",
+    "model_file": "importers",
     "packet": "video",
     "demuxer": "video",
     "decoder": "video",

@@ -25,6 +25,8 @@ void add_decode(Command& program, Action& action);
 void add_transcode(Command& program, Action& action);
 void add_verify(Command& program, Action& action);
 void add_eval(Command& program, Action& action);
+void add_completion(Command& program, Action& action);
+void add_manual(Command& program, Action& action);
 
 /// Makes a subcommand whose options live in an `Options` of their own and whose work is `run(options)`.
 template<typename Options, typename Run>

@@ -7,10 +7,10 @@
 
 #include <CLI/CLI.hpp>
 
+#include "help.h"
+
 namespace lanner::tool {
 namespace {
-
-constexpr std::size_t name_width = 34; ///< Of the help, in characters.
 
 /// What is wrong with a size; else empty, and `text` is its bytes.
 std::string to_bytes(std::string& text) {
@@ -88,7 +88,7 @@ Option& Option::size_in_bytes() {
 
 Command Command::add_command(const std::string& name, const std::string& description) {
   CLI::App* command = app_->add_subcommand(name, description);
-  command->get_formatter()->column_width(name_width);
+  set_help(*command);
   return Command(command);
 }
 
@@ -98,6 +98,14 @@ void Command::callback(std::function<void()> call) {
 
 void Command::footer(const std::string& text) {
   app_->footer(text);
+}
+
+void Command::layout(const std::string& first_heading, std::vector<std::string> daily) {
+  help_layout(*app_) = {first_heading, std::move(daily)};
+}
+
+HelpPage Command::help() const {
+  return help_page(*app_);
 }
 
 template<typename T>

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <string>
+#include <vector>
 
 namespace CLI {
 class App;
@@ -12,6 +13,8 @@ class Option;
 } // namespace CLI
 
 namespace lanner::tool {
+
+struct HelpPage;
 
 /// Handle of one option; each function returns it.
 class Option {
@@ -48,6 +51,9 @@ public:
   /// Called where the subcommand was given.
   void callback(std::function<void()> call);
   void footer(const std::string& text);
+  /// Of the help: what options without a group stand under, and the names that --help shows; --help-all shows all.
+  void layout(const std::string& first_heading, std::vector<std::string> daily);
+  HelpPage help() const;
 
   /// `names`: `-o,--output`, or a word without dashes, for an argument told by its place. Of strings, lists
   /// of them and numbers, see command_line.cpp.

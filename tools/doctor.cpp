@@ -112,9 +112,7 @@ std::vector<Row> machine_rows(const MachineFacts& facts) {
   rows.push_back({"ok", "cores",
                   fmt::format("{}, of which this process may use {}; {} threads by default", facts.cores,
                               facts.usable_cores, facts.threads)});
-  rows.push_back(
-      {"ok", "instructions",
-       fmt::format("{}; Lanner's own kernels run with {}", fmt::join(facts.features, " "), facts.kernels)});
+  rows.push_back({"ok", "instructions", fmt::format("{}", fmt::join(facts.features, " "))});
   rows.push_back(
       {"ok", "memory",
        fmt::format("{}; caches of a core {}, {}, {}", bytes_text(facts.memory_bytes),
@@ -129,8 +127,10 @@ std::vector<Row> part_rows(const MachineFacts& facts) {
         part.name == "onednn"
             ? "; networks run on slow reference loops; remedy: apt-get install libdnnl-dev, and build again"
             : "";
-    rows.push_back(
-        {part.found ? "ok" : "MISSING", part.name, part.found ? part.detail : part.detail + remedy});
+    // What the processor has stands in the row of its instructions.
+    const std::string detail =
+        part.name == "cpu" ? "Lanner's own kernels, with " + facts.kernels : part.detail;
+    rows.push_back({part.found ? "ok" : "MISSING", part.name, part.found ? detail : detail + remedy});
   }
   return rows;
 }

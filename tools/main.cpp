@@ -13,6 +13,7 @@
 
 #include "command.h"
 #include "console.h"
+#include "help.h"
 #include "interrupt.h"
 #include "usage.h"
 
@@ -67,12 +68,14 @@ int carry_out(const Action& action) {
 
 void add_commands(Command program, Action& action) {
   for (const auto add : {add_run, add_probe, add_decode, add_transcode, add_build, add_bench, add_eval,
-                         add_explain, add_verify, add_doctor})
+                         add_explain, add_verify, add_doctor, add_completion, add_manual})
     add(program, action);
 }
 
 int main(int count, char** arguments) {
   CLI::App app("Video and trained models in, answers and video out.", "lanner");
+  set_help(app);
+  app.set_help_all_flag("--help-all", "Print help with every option and exit");
   app.footer(footer);
   app.set_version_flag("--version", fmt::format("lanner {}", version()));
   app.require_subcommand(1);
@@ -85,8 +88,8 @@ int main(int count, char** arguments) {
   } catch (const CLI::Success& request) {
     return app.exit(request);
   } catch (const CLI::ParseError& error) {
-    return complain(count < 2 ? "no command was given; see lanner --help" : usage_error(app, error),
-                    exit_bad_input);
+    if (count < 2) return app.exit(CLI::CallForHelp());
+    return complain(usage_error(app, error), exit_bad_input);
   }
   std::signal(SIGPIPE,
               SIG_IGN); // A reader that goes away is an error of write(), after which files are cleaned up.

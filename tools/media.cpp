@@ -120,12 +120,6 @@ bool looks_like_media(const Media& media) {
 FileKind kind_of(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;
-  const bool saved_model = fs::exists(fs::path(path) / "saved_model.pb", ignored) ||
-                           fs::exists(fs::path(path) / "saved_model.pbtxt", ignored);
-  check(!saved_model, ErrorCode::unsupported,
-        "{}: is a TensorFlow SavedModel folder; expected one file, a frozen graph (.pb) or ONNX: "
-        "python -m tf2onnx.convert --saved-model {} --output model.onnx",
-        path, path);
   check(!std::filesystem::is_fifo(path, ignored), ErrorCode::unsupported,
         "{}: is a pipe, which can be read but once; write what comes out of it to a file first", path);
   return open_media(path).kind;

@@ -2,10 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
+#include <optional>
+#include <system_error>
 
 #include <fmt/format.h>
 
 #include <lanner/error.h>
+#include <lanner/model_file.h>
 #include <lanner/video_reader.h>
 
 #include "check.h"
@@ -15,6 +19,7 @@
 #include "json_text.h"
 #include "limit_option.h"
 #include "media.h"
+#include "probe_model.h"
 
 namespace lanner::tool {
 namespace {
@@ -246,8 +251,18 @@ void print_clip(const ProbeOptions& options) {
 
 int run_probe(const ProbeOptions& options) {
   about("probe", options.path, [&] {
-    if (kind_of(options.path) == FileKind::image)
+    std::error_code ignored;
+    const bool folder = std::filesystem::is_directory(options.path, ignored);
+    const FileKind kind = folder ? FileKind::other : kind_of(options.path);
+    std::optional<ModelFile> model;
+    if (kind == FileKind::other && (folder || !looks_like_media(open_media(options.path))))
+      model = model_file(options.path, given_limits());
+    check(!options.exact || (kind != FileKind::plan && !model), ErrorCode::invalid_argument,
+          "{}: --exact is for clips", options.path);
+    if (kind == FileKind::image)
       print_image(options);
+    else if (kind == FileKind::plan || model)
+      print_model(options.path, model ? &*model : nullptr, options.json);
     else
       print_clip(options);
   });
@@ -258,8 +273,8 @@ int run_probe(const ProbeOptions& options) {
 
 void add_probe(Command& program, Action& action) {
   auto [command, options] =
-      make_command<ProbeOptions>(program, action, "probe", "Show what is in a clip or an image.", run_probe);
-  command.add_option("file", options->path, "A clip or an image").required();
+      make_command<ProbeOptions>(program, action, "probe", "Show what is in a clip, an image or a model.", run_probe);
+  command.add_option("file", options->path, "A clip, an image, a model of any kind, or a plan").required();
   add_limit_option(command);
   command.add_flag("--exact", options->exact,
                    "Decode everything: exact frame count, pts of every frame (in --json), damage");
@@ -267,7 +282,9 @@ void add_probe(Command& program, Action& action) {
   command.footer("Times are seconds; `pts` in JSON is in ticks of the time base beside it. Without --exact, "
                  "frames and keyframes are those\n"
                  "of the packets, which are all read.\n\n"
-                 "Examples:\n  lanner probe clip.mp4\n  lanner probe clip.mp4 --exact\n  lanner probe "
+                 "Of a model it tells the format, inputs, outputs and operators, and which task and preprocessing would be taken; "
+                 "nothing is built.\n\n"
+                 "Examples:\n  lanner probe clip.mp4\n  lanner probe model.onnx\n  lanner probe clip.mp4 --exact\n  lanner probe "
                  "clip.mp4 --exact --json | jq '.streams[0].frames.pts'");
 }
 

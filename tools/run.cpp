@@ -263,7 +263,7 @@ Runner::Settings settings_of(const RunOptions& options, Networks& nets, const Fo
   settings.own_size = nets.own_size && nets.own_size->several;
   if (nets.crops) settings.then = &*nets.crops;
   settings.inputs = nets.inputs;
-  settings.lines = options.json.empty() && !options.quiet && !pictures_to_stdout(found.inputs);
+  settings.lines = options.json.empty() && options.output.empty() && !options.quiet && !pictures_to_stdout(found.inputs);
   settings.name_sources = found.inputs.size() > 1;
   settings.json_to_stdout = answers_to_stdout(options);
   settings.conceal = options.conceal;
@@ -376,7 +376,7 @@ void add_run(Command& program, Action& action) {
       .add_option("--clips-at-once", options->clips_at_once,
                   "Clips decoded side by side (default: as many as a batch has frames, 16 at most)")
       .range(1, 1024);
-  command.add_flag("-q,--quiet", options->quiet, "No answers on stdout");
+  command.add_flag("-q,--quiet", options->quiet, "No answers and notes");
   command.add_flag(
       "--conceal", options->conceal,
       "Conceal damage in a clip, and end it where it cannot be read on; without it damage is an error");
@@ -386,8 +386,12 @@ void add_run(Command& program, Action& action) {
   add_then_options(command, options->then);
   add_engine_options(command, options->engine);
   add_tune_at_run_option(command, options->engine);
+  command.layout("Inputs and outputs",
+                 {"-i", "-o", "--json", "--report", "--batch", "-q", "--start", "--end", "--frames", "--task",
+                  "--labels", "--score-threshold", "--preset", "--size", "--fit", "--then", "--device",
+                  "--precision", "--budget", "--threads"});
   command.footer(
-      "Answers go to stdout, a line a frame, unless --json takes them. Preprocessing is declared here, in "
+      "Answers go to stdout, a line a frame, where neither -o nor --json takes them. Preprocessing is declared here, in "
       "the plan, in the model's\n"
       "metadata (lanner.preprocess), or known by what ultralytics, torchvision, timm or transformers "
       "leave in or\n"

@@ -204,8 +204,12 @@ struct Runner::Still {
 void Runner::run_stills(std::span<const RunInput> inputs) {
   std::vector<Still> batch;
   std::uint64_t bytes = 0;
+  ProgressBar bar("run");
+  std::size_t done = 0;
   const auto run_all = [&] {
     run_batch(batch);
+    done += batch.size();
+    bar.update(static_cast<double>(done), static_cast<double>(inputs.size()), "images");
     batch.clear();
     bytes = 0;
   };

@@ -5,35 +5,45 @@
 ...     out = engine({"input": frame.to_tensor(size=(224, 224), preset="imagenet")})
 """
 
-import importlib.machinery
-import os
+import importlib.machinery as _machinery
+import os as _os
+import sys as _sys
 
-from lanner._lanner import (
-    Binding,
-    Context,
-    Engine,
-    Environment,
-    Frame,
-    Image,
-    NodeDifference,
-    ParallelDecoder,
-    Plane,
-    Preprocess,
-    StreamIndex,
-    StreamInfo,
-    Tensor,
-    Verification,
-    VideoReader,
-    VideoWriter,
-    __version__,
-    add_library_folders,
-    default_threads,
-    load,
-    load_image,
-    load_tensors,
-    save_image,
-    set_threads,
-)
+try:
+    from lanner._lanner import (
+        Binding,
+        Context,
+        Engine,
+        Environment,
+        Frame,
+        Image,
+        NodeDifference,
+        ParallelDecoder,
+        Plane,
+        Preprocess,
+        StreamIndex,
+        StreamInfo,
+        Tensor,
+        Verification,
+        VideoReader,
+        VideoWriter,
+        __version__,
+        add_library_folders,
+        default_threads,
+        load,
+        load_image,
+        load_tensors,
+        save_image,
+        set_threads,
+    )
+except ImportError as _error:
+    if "nanobind_backend" not in str(_error):
+        raise
+    raise ImportError(
+        "lanner: this Python lacks what its module needs; run: "
+        f"{_sys.executable} -m pip install 'nanobind-backend>=1.0,<2' 'numpy>=1.26' 'ml-dtypes>=0.4'",
+        name="nanobind_backend",
+    ) from None
 from lanner._models import build
 from lanner import tasks
 from lanner.errors import (
@@ -102,14 +112,19 @@ def _preprocess_of(text: str) -> Preprocess:
 def _nvidia_folders() -> list[str]:
     """Where PyPI's nvidia packages keep their libraries."""
     # Not importlib.util and pathlib: they would take longer to import than all of Lanner.
-    spec = importlib.machinery.PathFinder.find_spec("nvidia")
+    spec = _machinery.PathFinder.find_spec("nvidia")
     folders = []
     for root in (spec.submodule_search_locations if spec else None) or []:
         try:
-            folders += [os.path.join(root, name, "lib") for name in os.listdir(root)]
+            folders += [_os.path.join(root, name, "lib") for name in _os.listdir(root)]
         except OSError:
             continue  # An import does not fail for want of a library.
-    return sorted(filter(os.path.isdir, folders))
+    return sorted(filter(_os.path.isdir, folders))
 
 
 add_library_folders(_nvidia_folders())
+
+
+def __dir__() -> list[str]:
+    """What is meant to be used, and nothing that this file imports for itself."""
+    return sorted({*__all__, "__doc__", "__file__", "__name__", "__path__"})

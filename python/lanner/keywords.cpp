@@ -6,6 +6,8 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <lanner/nearest.h>
+
 namespace lanner::python {
 
 std::span<const Keyword> preprocess_keywords() {
@@ -88,9 +90,11 @@ std::string unknown_option(const nb::kwargs& given, std::span<const Keyword> key
   for (const auto& [key, value] : given) {
     const std::string name = nb::cast<std::string>(key);
     if (std::ranges::find(keywords, name, &Keyword::name) != keywords.end()) continue;
-    std::vector<std::string_view> known;
-    for (const Keyword& keyword : keywords) known.push_back(keyword.name);
-    return fmt::format("unknown option '{}'; known are {}", name, fmt::join(known, ", "));
+    std::vector<std::string> known;
+    for (const Keyword& keyword : keywords) known.emplace_back(keyword.name);
+    const std::string meant = did_you_mean(name, known);
+    return fmt::format("unknown option '{}'{}", name,
+                       meant.empty() ? fmt::format("; known are {}", fmt::join(known, ", ")) : meant);
   }
   return {};
 }

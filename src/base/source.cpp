@@ -16,6 +16,7 @@
 #include "base/check.h"
 #include "base/descriptor.h"
 #include "base/file_stamp.h"
+#include "base/foreign_format.h"
 #include "base/limit_error.h"
 #include "base/surroundings.h"
 #include "base/system_error.h"
@@ -219,7 +220,10 @@ SourcePtr from_descriptor(Descriptor fd, std::string name, const Limits& limits)
     require_file_size(name, size, limits);
     return std::make_shared<FileSource>(std::move(fd), std::move(name), size);
   }
-  check(!S_ISDIR(status.st_mode), ErrorCode::invalid_argument, "{}: is a folder; give a file", name);
+  if (S_ISDIR(status.st_mode)) {
+    if (const auto format = foreign_folder(name)) fail(ErrorCode::unsupported, "{}: {}", name, format->text());
+    fail(ErrorCode::invalid_argument, "{}: is a folder; give a file", name);
+  }
   check(S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode), ErrorCode::invalid_argument,
         "{}: is neither a file nor a pipe", name);
   return stream_of(std::move(fd), std::move(name), limits);

@@ -12,6 +12,7 @@
 
 #include "base/account.h"
 #include "base/check.h"
+#include "base/foreign_format.h"
 #include "base/one_line.h"
 #include "importers/caffe/caffe_importer.h"
 #include "importers/caffe/net.h"
@@ -123,6 +124,8 @@ std::optional<std::string_view> format_of(std::span<const std::byte> bytes) {
 std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions& options) {
   const Content content = read_all(source, options.limits);
   refuse_pointer(content.bytes);
+  if (const auto foreign = foreign_format(content.bytes, source->name()))
+    fail(ErrorCode::unsupported, "it {}", foreign->text());
   for (const Format& format : formats)
     if (format.recognises(content.bytes)) {
       std::unique_ptr<Graph> graph = import_as(format, content, options);

@@ -46,10 +46,6 @@ def test_the_nearest_name_is_suggested(arguments, meant):
     assert meant in refuse(*arguments)
 
 
-def test_without_arguments_help_is_pointed_at():
-    assert "--help" in refuse()
-
-
 @pytest.mark.parametrize(
     "arguments", [["probe"], ["transcode", "a.mp4"], ["run", "m.onnx"], ["bench", "a", "b"], ["probe", "x", "--frobnicate"]]
 )

@@ -207,3 +207,31 @@ def test_a_type_checker_knows_the_keywords(tmp_path):
     for number, (call, fault) in enumerate(WRONG.items(), 2):
         assert any(f"wrong.py:{number}:" in line and fault in line for line in said), (call, said)
     assert len(said) == len(WRONG), said
+
+
+@pytest.mark.parametrize(("wrong", "meant"), [("precison", "precision"), ("thread", "threads"), ("devices", "device"), ("shape", "shapes")])
+def test_the_nearest_keyword_is_suggested(model, wrong, meant):
+    with pytest.raises(TypeError) as refused:
+        lanner.build(model, **{wrong: "fp16"})
+    assert f"unknown option '{wrong}'; did you mean {meant}" in str(refused.value)
+    assert "known are" not in str(refused.value)
+    with pytest.raises(TypeError, match="unknown option 'frobnicate'; known are precision"):
+        lanner.build(model, frobnicate=1)
+
+
+def test_dir_shows_what_is_meant_to_be_used():
+    public = [name for name in dir(lanner) if not name.startswith("__")]
+    assert sorted(public) == sorted(name for name in lanner.__all__ if not name.startswith("__"))
+    assert all(hasattr(lanner, name) for name in dir(lanner))
+    assert not {"os", "sys", "importlib"} & vars(lanner).keys()
+
+
+def test_what_this_python_lacks_is_told_with_the_line_to_type(tmp_path):
+    """An interpreter of one's own, in which nothing was installed."""
+    (tmp_path / "site").mkdir()
+    program = f"import sys; sys.path[:] = [{str(BUILD / 'python')!r}, *(p for p in sys.path if 'site-packages' not in p)]; import lanner"
+    done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path)
+    assert done.returncode == 1
+    last = done.stderr.splitlines()[-1]
+    assert last.startswith("ImportError: lanner: ") and f"{sys.executable} -m pip install 'nanobind-backend" in last
+    assert done.stderr.count("Traceback") == 1

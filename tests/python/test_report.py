@@ -2,20 +2,17 @@
 
 import json
 import re
-import shutil
-import subprocess
 import sys
 
 import numpy as np
 import pytest
 
-from command import ROOT, SECONDS, make_clip, make_ppm, color_classifier, succeed
+from browser import dom_of, needs_browser, opened
+from command import ROOT, make_clip, make_ppm, color_classifier, succeed
 
 sys.path.insert(0, str(ROOT / "demo"))
 import shapes  # noqa: E402
 
-CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
-needs_browser = pytest.mark.skipif(not CHROMIUM, reason="no chromium on PATH")
 DETECTOR = ROOT / "demo" / "shapes.onnx"
 SECTIONS = ["frames", "accuracy", "speed", "nodes", "graph", "details"]
 HOSTILE = "</script><script>document.title='taken'</script>"
@@ -47,15 +44,6 @@ def report(tmp_path_factory):
         "--truth", folder / "truth.jsonl", "--report", folder / "report.html", "--budget", "0", "--threads", "1",
     )  # fmt: skip
     return folder / "report.html"
-
-
-def browse(page, *options):
-    """The page's DOM after its script ran, and what the console said."""
-    command = [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--enable-logging=stderr", "--virtual-time-budget=2000",
-               *([] if any(option.startswith("--window-size") for option in options) else ["--window-size=1320,2000"]), f"--user-data-dir={page.parent / 'profile'}", *options, "--dump-dom", f"file://{page}"]  # fmt: skip
-    result = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
-    console = [line for line in result.stderr.splitlines() if "CONSOLE" in line]
-    return result.stdout, console
 
 
 def test_the_page_holds_what_was_measured(report):
@@ -122,8 +110,7 @@ def test_the_page_loads_nothing(report):
 @needs_browser
 @pytest.mark.parametrize("theme", ["light", "dark"])
 def test_a_browser_shows_every_section(report, theme):
-    dom, console = browse(report, *(["--blink-settings=preferredColorScheme=0"] if theme == "dark" else []))
-    assert console == []
+    dom = dom_of(report, theme=theme)
     assert f'data-theme="{theme}"' in dom
     assert re.findall(r'<section id="(\w+)"', dom) == SECTIONS
     assert "NaN" not in re.sub(r"<script.*?</script>|data:image[^\"]*", "", dom, flags=re.S)
@@ -145,8 +132,7 @@ def labels_of(dom):
 @needs_browser
 @pytest.mark.parametrize("width", [400, 760, 1320])
 def test_labels_of_percentiles_stand_apart(report, width):
-    dom, console = browse(report, f"--window-size={width},1600")
-    assert console == []
+    dom = dom_of(report, width=width)
     labels = labels_of(dom)
     assert len(labels) == 3
     for i, (begin, end, y) in enumerate(labels):
@@ -159,14 +145,12 @@ def test_many_inputs_fold_up(tmp_path):
     model = color_classifier(tmp_path / "model.onnx")
     picture = make_ppm(tmp_path / "a.ppm", 16, 16)
     succeed("run", model, "-i", *[picture] * 200, "--range", "0,1", "--budget", "0", "--report", tmp_path / "r.html", "-q")
-    dom, console = browse(tmp_path / "r.html")
-    assert console == []
+    with opened(tmp_path / "r.html") as shown:
+        dom = shown.content()
+        height = shown.evaluate("document.documentElement.scrollHeight")
     assert "images (200)" in dom and "and 197 more</summary>" in dom
     page = re.sub(r"<script.*?</script>", "", dom, flags=re.S)
     assert page.count("a.ppm, ") == 200 and "Stages take turns" in page
-    measuring = "<script>addEventListener('load', () => { document.title = document.documentElement.scrollHeight; });</script></body>"
-    (tmp_path / "r.html").write_text((tmp_path / "r.html").read_text().replace("</body>", measuring))
-    height = int(re.search(r"<title>(\d+)</title>", browse(tmp_path / "r.html")[0])[1])
     assert 1000 < height < 5000  # Each input with a line of its own, or the whole command, would make it twice as high.
 
 
@@ -192,8 +176,7 @@ def test_hostile_names_stay_text(tmp_path):
     model = color_classifier(tmp_path / "a & <b>.onnx")
     picture = make_ppm(tmp_path / "<img src=x onerror=alert(1)>.ppm", 64, 64)
     succeed("run", model, "-i", picture, make_clip(tmp_path, frames=3), "--labels", labels, "--range", "0,1", "--budget", "0", "--report", tmp_path / "r.html", "-q")
-    dom, console = browse(tmp_path / "r.html")
-    assert console == []
+    dom = dom_of(tmp_path / "r.html")
     title = re.search(r"<title>(.*?)</title>", dom).group(1)
     assert title.startswith("a &amp; &lt;b&gt;.onnx on ")
     assert HOSTILE not in dom

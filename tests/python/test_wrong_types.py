@@ -113,7 +113,7 @@ def test_outputs_and_streams_are_told_of_too(relu):
         ({"environment": 3}, "environment: 3 is of the wrong type or size; expected Environment"),
         ({"progress": 3}, "progress: 3 is of the wrong type"),
         ({"strict": "yes"}, "strict: 'yes' is of the wrong type or size; expected bool"),
-        ({"budgets": 2}, "unknown option 'budgets'; known are precision, pins"),
+        ({"budgets": 2}, "unknown option 'budgets'; did you mean budget?"),
     ],
 )
 def test_options_of_a_build(options, line):

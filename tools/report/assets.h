@@ -1,10 +1,12 @@
 #pragma once
-// The report's page, as text in the program.
+// Files of this folder that a browser runs, as text in the program: `page.css` is `page_css`.
 
 #include <string_view>
 
 namespace lanner::tool {
 
-extern const std::string_view page_html, page_css, page_js;
+extern const std::string_view page_html, page_css, theme_js; ///< Of every page.
+extern const std::string_view run_html, run_js;              ///< The report of `lanner run`.
+extern const std::string_view eval_css, eval_js;             ///< The report of `lanner eval`.
 
 } // namespace lanner::tool

@@ -20,52 +20,7 @@
 namespace lanner::tool {
 namespace {
 
-constexpr std::string_view own_css = R"page(
-.worst { display: grid; gap: 18px; grid-template-columns: repeat(auto-fit, minmax(min(460px, 100%), 1fr)); }
-.pair { display: grid; grid-template-columns: 1fr 1fr; gap: 8px; }
-.pair figure, .worst > figure { margin: 0; }
-.pair img { width: 100%; max-height: 340px; object-fit: contain; display: block; background: var(--wash); border-radius: 8px; }
-.pair figcaption { font-size: 12px; margin-top: 3px; }
-.worst > figure > figcaption { display: block; overflow-wrap: anywhere; }
-table.data td.bar { background: linear-gradient(to right, rgba(var(--heat), .24) var(--part), transparent var(--part)) no-repeat; background-clip: padding-box; border-left: 10px solid transparent; padding: 4px 6px; }
-.worst.single { grid-template-columns: repeat(auto-fill, minmax(min(220px, 100%), 1fr)); }
-.worst.single img { width: 100%; height: 180px; object-fit: contain; display: block; background: var(--wash); border-radius: 8px; }
-@media (min-width: 760px) { dl.numbers { grid-template-columns: repeat(3, max-content 1fr); } }
-table.data td.label { overflow-wrap: anywhere; min-width: 9ch; }
-table.data td.bar + td:not(.bar) { padding-left: 12px; }
-table.data th button { all: unset; cursor: pointer; }
-table.data th button:focus-visible { outline: 2px solid var(--accent); }
-)page";
-
 constexpr std::size_t most_tiles = 6;
-
-/// A click on a heading sorts the table by it; the theme is the system's.
-constexpr std::string_view own_script = R"page(
-const dark = matchMedia("(prefers-color-scheme: dark)");
-const theme = () = > document.documentElement.setAttribute("data-theme", dark.matches ? "dark" : "light");
-dark.addEventListener("change", theme);
-theme();
-for (const head of document.querySelectorAll("table.sorted th")) {
-  const button = document.createElement("button");
-  button.append(... head.childNodes);
-  head.append(button);
-  button.addEventListener(
-      "click", () = > {
-        const place = head.cellIndex, body = head.closest("table").tBodies[0];
-        const down = head.getAttribute("aria-sort") != = "descending";
-        for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
-        head.setAttribute("aria-sort", down ? "descending" : "ascending");
-        const value = (row) = > row.cells[place].textContent;
-        const number = (text) = > (text == = "-" ? -1 : Number(text));
-        const rows = [... body.rows];
-        const words = rows.some((row) = > Number.isNaN(number(value(row))));
-        rows.sort((a, b) =
-                      > (words ? value(b).localeCompare(value(a)) : number(value(b)) - number(value(a))) *
-                            (down ? 1 : -1));
-        body.append(... rows);
-      });
-}
-)page";
 
 std::string safe(const std::string& text) {
   return html_safe(visible(text));
@@ -185,32 +140,23 @@ std::string facts_html(const EvalReportParts& parts) {
 void write_eval_report(OutputFile& file, const EvalReportParts& parts) {
   const Evaluation& evaluation = parts.evaluation;
   const std::string title = fmt::format("{} on {}", file_name(parts.model), parts.data);
-  file.write(fmt::format(
-      "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
-      "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
-      "<meta name=\"generator\" content=\"lanner\">\n"
-      "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; style-src "
-      "'unsafe-inline'; script-src 'unsafe-inline'\">\n<title>{} - Lanner evaluation</title>\n"
-      "<link rel=\"icon\" href=\"data:,\">\n<style>\n",
-      safe(title)));
-  file.write(page_css);
-  file.write(own_css);
-  file.write(
-      fmt::format("</style>\n</head>\n<body>\n<main class=\"wrap\">\n<h1>{}</h1>\n<p class=\"lead\">{}</p>\n",
-                  safe(title), safe(lead_text(evaluation))));
-  file.write(tiles_html(evaluation));
+  std::string main =
+      fmt::format("<h1>{}</h1>\n<p class=\"lead\">{}</p>\n", safe(title), safe(lead_text(evaluation)));
+  main += tiles_html(evaluation);
   if (evaluation.metrics.size() > most_tiles)
-    file.write("<section id=\"metrics\"><h2>All numbers</h2><div class=\"card\">" + metrics_html(evaluation) +
-               "</div></section>\n");
-  file.write(worst_section(evaluation, parts.task));
-  file.write(classes_html(evaluation));
-  file.write(facts_html(parts));
-  file.write(fmt::format(
-      "<footer>Made by lanner {}. This page holds everything that it shows and loads nothing.</footer>\n"
-      "</main>\n<script>",
-      std::string(version())));
-  file.write(own_script);
-  file.write("</script>\n</body>\n</html>\n");
+    main += "<section id=\"metrics\"><h2>All numbers</h2><div class=\"card\">" + metrics_html(evaluation) +
+            "</div></section>\n";
+  main += worst_section(evaluation, parts.task);
+  main += classes_html(evaluation);
+  main += facts_html(parts);
+  main += fmt::format("<footer>Made by lanner {}. This page holds everything that it shows and loads "
+                      "nothing.</footer>\n",
+                      std::string(version()));
+  write_page(file, {.title = safe(title) + " - Lanner evaluation",
+                    .kind = "evaluation",
+                    .styles = {page_css, eval_css},
+                    .main = main,
+                    .scripts = {theme_js, eval_js}});
   file.commit();
 }
 

@@ -1,10 +1,15 @@
 #include "report/page_parts.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <string_view>
 
+#include <fmt/format.h>
+
 #include <lanner/preprocess.h>
+
+#include "report/assets.h"
 
 namespace lanner::tool {
 namespace {
@@ -61,6 +66,24 @@ std::string html_safe(const std::string& plain) {
       text += c;
   }
   return text;
+}
+
+void write_page(OutputFile& file, const PageParts& parts) {
+  std::string_view rest = page_html;
+  const auto put = [&](std::string_view name, const auto& texts) {
+    const std::string place = fmt::format("{{{{{}}}}}", name);
+    const std::size_t at = rest.find(place);
+    file.write(rest.substr(0, at));
+    for (const std::string_view text : texts) file.write(text);
+    rest.remove_prefix(at + place.size());
+  };
+  put("title", std::array<std::string_view, 1>{parts.title});
+  put("style", parts.styles);
+  put("kind", std::array{parts.kind});
+  put("main", std::array{parts.main});
+  put("data", std::array{parts.data});
+  put("script", parts.scripts);
+  file.write(rest);
 }
 
 } // namespace lanner::tool

@@ -308,21 +308,6 @@ std::string script_safe(const std::string& json) {
   return text;
 }
 
-/// Puts parts in the places of the page that name them, in their order; what is put in is not looked at
-/// again.
-void write_page(OutputFile& file,
-                std::initializer_list<std::pair<std::string_view, std::string_view>> parts) {
-  std::string_view rest = page_html;
-  for (const auto& [name, text] : parts) {
-    const std::string place = fmt::format("{{{{{}}}}}", name);
-    const std::size_t at = rest.find(place);
-    file.write(rest.substr(0, at));
-    file.write(text);
-    rest.remove_prefix(at + place.size());
-  }
-  file.write(rest);
-}
-
 } // namespace
 
 void write_report(OutputFile& file, const ReportParts& parts, const CancelToken& cancel) {
@@ -330,10 +315,12 @@ void write_report(OutputFile& file, const ReportParts& parts, const CancelToken&
   make_visible(json);
   cancel.check();
   const std::string data = script_safe(json_text(json));
-  write_page(file, {{"title", html_safe(json["title"].get<std::string>() + " - Lanner report")},
-                    {"style", page_css},
-                    {"data", data},
-                    {"script", page_js}});
+  write_page(file, {.title = html_safe(json["title"].get<std::string>() + " - Lanner report"),
+                    .kind = "report",
+                    .styles = {page_css},
+                    .main = run_html,
+                    .data = data,
+                    .scripts = {theme_js, run_js}});
   file.commit();
 }
 

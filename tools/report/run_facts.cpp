@@ -72,6 +72,12 @@ void add_inputs(const std::vector<RunInput>& inputs, Json& facts) {
   }
 }
 
+/// The backend with its version; Lanner's own with the instructions that they use.
+std::string kernels_text(const PartStatus& backend, const MachineFacts& machine) {
+  if (backend.name == "cpu") return "Lanner's own, with " + machine.kernels;
+  return backend.detail.substr(0, backend.detail.find(" by "));
+}
+
 } // namespace
 
 std::string file_name(const std::string& path) {
@@ -146,10 +152,10 @@ Json facts_json(const ReportParts& parts) {
   add("device", device == "cpu"
                     ? fmt::format("{}, {} threads of the network", machine.cpu, parts.engine.threads())
                     : fmt::format("{} ({}), host {}", device, engine["isa"].get<std::string>(), machine.cpu));
-  add("kernels", machine.kernels);
+  Json backends = Json::array();
   for (const PartStatus& backend : machine.backends)
-    if (backend.found && backend.name != "reference")
-      add("backend", backend.detail.substr(0, backend.detail.find(" by ")));
+    if (backend.found && backend.name != "reference") backends.push_back(kernels_text(backend, machine));
+  facts.push_back({"backend", backends.size() == 1 ? backends[0] : backends});
   return facts;
 }
 

@@ -108,7 +108,9 @@ void upsample(RuleContext& context) {
 void resize(RuleContext& context) {
   if (context.version < 11) return upsample(context);
   AttributeMap attributes = context.attributes("resize");
-  if (attributes.string("coordinate_transformation_mode", "") == "tf_half_pixel_for_nn") {
+  // A view: GCC 12 takes the comparison of a string that may be short for one that reads behind it.
+  const std::string transform = attributes.string("coordinate_transformation_mode", "");
+  if (std::string_view(transform) == "tf_half_pixel_for_nn") {
     // (x + 0.5) / scale rounded down is (x + 0.5) / scale - 0.5 rounded to the nearest, halves up.
     check(attributes.string("mode", "nearest") == "nearest" &&
               attributes.string("nearest_mode", "round_prefer_floor") == "floor",

@@ -438,23 +438,11 @@
     const texts = (values) => values.map((value) => el("div", null, value));
     const value = (text) => (!Array.isArray(text) ? text : text.length <= few ? texts(text) : [texts(text.slice(0, few - 1)), el("details", { class: "more" }, el("summary", null, `and ${text.length - few + 1} more`), el("div", { class: "list" }, texts(text.slice(few - 1))))]);
     const list = (rows) => el("dl", { class: "facts" }, rows.map(([name, text]) => [el("dt", null, Array.isArray(text) ? `${name}s (${text.length})` : name), name === "command" ? command(text) : el("dd", null, value(text))]));
+    const memory = [["weights", data.memory.weight_bytes], ["activations", data.memory.arena_bytes], ["process at its peak", data.memory.peak_bytes]].filter(([, count]) => count > 0);
     node.append(el("div", { class: "row" }, card("What was run", null, list(data.facts)),
-      card("Memory", null, list([["weights", bytes(data.memory.weight_bytes)], ["activations", bytes(data.memory.arena_bytes)], ["process at its peak", bytes(data.memory.peak_bytes)]].filter(([, text]) => text !== "0 B")))));
+      memory.length ? card("Memory", null, list(memory.map(([name, count]) => [name, bytes(count)]))) : []));
     main.append(el("footer", null, `Made by lanner ${data.version}. This page holds everything that it shows and loads nothing.`));
   }
-
-  const root = document.documentElement;
-  const dark = matchMedia("(prefers-color-scheme: dark)");
-  let chosenTheme = null;
-  try { chosenTheme = localStorage.getItem("lanner-theme"); } catch (error) { chosenTheme = null; }
-  const theme = () => root.setAttribute("data-theme", chosenTheme || (dark.matches ? "dark" : "light"));
-  dark.addEventListener("change", theme);
-  document.getElementById("theme").addEventListener("click", () => {
-    chosenTheme = root.getAttribute("data-theme") === "dark" ? "light" : "dark";
-    try { localStorage.setItem("lanner-theme", chosenTheme); } catch (error) { tipBox.hidden = true; }
-    theme();
-  });
-  theme();
 
   for (const part of [head, frames, accuracy, speed, nodes, graphs, facts]) part();
   const redrawAll = () => redraws.forEach((redraw) => redraw());

@@ -1,0 +1,170 @@
+#include "probe_model.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <system_error>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <lanner/error.h>
+#include <lanner/task.h>
+
+#include "console.h"
+#include "engine_options.h"
+#include "json_text.h"
+#include "preprocess_options.h"
+#include "report/run_facts.h"
+
+namespace lanner::tool {
+namespace {
+
+constexpr std::size_t longest_value = 100; ///< Of metadata, in characters.
+
+/// What would be taken where nothing is given, or why nothing can be.
+struct Taken {
+  std::string text;
+  Json value;
+};
+
+Taken taken_task(const Engine& engine) {
+  try {
+    const ResolvedTask found = resolve_task(engine);
+    Json json{{"task", std::string(to_string(*found.task.kind))}, {"reason", found.reason}};
+    if (found.task.head) json["head"] = std::string(to_string(*found.task.head));
+    return {found.reason, json};
+  } catch (const Error& error) {
+    return {"not told: " + error.message(), {}};
+  }
+}
+
+Taken taken_preprocess(const Engine& engine) {
+  try {
+    const Binding& input = picture_input(engine, "");
+    const PictureInput found = resolve_preprocess({}, engine, input, true);
+    return {preprocess_text(found),
+            {{"input", found.input}, {"values", parse_json(found.spec.to_json())}, {"source", found.source}}};
+  } catch (const Error& error) {
+    return {"not told: " + error.message(), {}};
+  }
+}
+
+Json bindings_json(const std::vector<Binding>& bindings) {
+  Json list = Json::array();
+  for (const Binding& binding : bindings)
+    list.push_back({{"name", binding.name}, {"type", std::string(to_string(binding.dtype))},
+                    {"dims", binding.dims}, {"dim_names", binding.dim_names}});
+  return list;
+}
+
+std::string bindings_text(std::string_view heading, const std::vector<Binding>& bindings) {
+  std::string text;
+  for (const Binding& binding : bindings)
+    text += fmt::format("{:<9}{}\n", text.empty() ? heading : "", one_line(binding.to_string()));
+  return text;
+}
+
+/// Names of sizes that inputs leave open, each once.
+std::vector<std::string> open_sizes(const Engine& engine) {
+  std::vector<std::string> names;
+  for (const Binding& input : engine.inputs())
+    for (std::size_t axis = 0; axis < input.dims.size(); ++axis)
+      if (input.dims[axis] < 0 && std::ranges::find(names, input.dim_names[axis]) == names.end())
+        names.push_back(input.dim_names[axis]);
+  return names;
+}
+
+/// Operators of the graph, the most frequent first.
+std::vector<std::pair<std::string, int>> operators(const Engine& engine) {
+  std::map<std::string, int> counts;
+  for (const Json& node : parse_json(engine.graph_json())["nodes"]) ++counts[node["op"].get<std::string>()];
+  std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
+  std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) { return a.second > b.second; });
+  return sorted;
+}
+
+std::string operators_text(const std::vector<std::pair<std::string, int>>& sorted) {
+  int nodes = 0;
+  std::vector<std::string> parts;
+  for (const auto& [name, count] : sorted) {
+    nodes += count;
+    parts.push_back(count == 1 ? name : fmt::format("{} {}", count, name));
+  }
+  return fmt::format("nodes    {}: {}\n", nodes, fmt::join(parts, ", "));
+}
+
+/// On one line, cut where it is long, between characters.
+std::string shortened(const std::string& value) {
+  std::string text = one_line(value);
+  if (text.size() <= longest_value) return text;
+  std::size_t end = longest_value;
+  while (end > 0 && (static_cast<unsigned char>(text[end]) & 0xc0) == 0x80) --end;
+  return text.substr(0, end) + "...";
+}
+
+std::string metadata_text(const Engine& engine) {
+  std::string text;
+  for (const auto& [name, value] : engine.metadata())
+    text += fmt::format("{:<9}{}: {}\n", text.empty() ? "says" : "", shortened(name), shortened(value));
+  return text;
+}
+
+std::string size_of_file(const std::string& path) {
+  std::error_code error;
+  const std::uintmax_t size = std::filesystem::file_size(path, error);
+  return error ? "" : ", " + bytes_text(size);
+}
+
+void print_foreign(const std::string& path, const ModelFile& file, bool json) {
+  if (json)
+    print_json({{"path", path}, {"kind", "model"}, {"format", file.format}, {"readable", false}, {"remedy", file.remedy}});
+  else
+    print_text(fmt::format("{}: {}{}\n{}\n", one_line(path), file.format, size_of_file(path), file.remedy));
+}
+
+} // namespace
+
+void print_model(const std::string& path, const ModelFile* file, bool json) {
+  if (file && !file->remedy.empty()) {
+    print_foreign(path, *file, json);
+    return;
+  }
+  EngineOptions options;
+  options.model = path;
+  Files files;
+  const ModelFacts facts = inspect(options, files);
+  const Engine& engine = *facts.engine;
+  const Taken task = taken_task(engine), pictures = taken_preprocess(engine);
+  const auto sorted = operators(engine);
+  const std::vector<std::string> open = open_sizes(engine);
+  const std::string format = file ? file->format : "a plan of Lanner";
+  if (json) {
+    Json counts = Json::object();
+    for (const auto& [name, count] : sorted) counts[name] = count;
+    print_json({{"path", path},
+                {"kind", file ? "model" : "plan"},
+                {"format", format},
+                {"readable", true},
+                {"details", file ? file->details : ""},
+                {"inputs", bindings_json(engine.inputs())},
+                {"outputs", bindings_json(engine.outputs())},
+                {"open", open},
+                {"operators", counts},
+                {"metadata", engine.metadata()},
+                {"task", task.value},
+                {"preprocessing", pictures.value}});
+    return;
+  }
+  std::string text = fmt::format("{}: {}{}{}\n", one_line(path), format,
+                                 file && !file->details.empty() ? ", " + file->details : "", size_of_file(path));
+  text += bindings_text("inputs", engine.inputs());
+  text += open.empty() ? "open     nothing: every size is fixed\n"
+                       : one_line(fmt::format("open     {}", fmt::join(open, ", "))) + "\n";
+  text += bindings_text("outputs", engine.outputs()) + operators_text(sorted) + metadata_text(engine);
+  text += fmt::format("task     {}\npictures {}\n", one_line(task.text), one_line(pictures.text));
+  print_text(text);
+}
+
+} // namespace lanner::tool
