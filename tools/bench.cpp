@@ -148,19 +148,35 @@ BenchShapes known_shapes(const BenchOptions& options, const BuildOptions& build,
 struct BenchSubject {
   Engine engine;
   BenchShapes shapes;
+  int batch;
 };
+
+/// Items of one run at shapes that were found.
+int batch_of(const Engine& engine, const BenchShapes& shapes, int batch) {
+  for (const Binding& input : engine.inputs()) {
+    const auto shape = shapes.find(input.name);
+    if (shape == shapes.end() || input.dims.empty() || input.dims[0] >= 0) continue;
+    return static_cast<int>(std::clamp<std::int64_t>(shape->second[0], 1, 65536));
+  }
+  return batch;
+}
 
 /// A model is built for each batch on its own: kernels are timed for the shape that they run.
 BenchSubject subject_for(const ModelFacts& facts, const BenchOptions& options, const GivenInputs& given,
                          int batch, std::optional<BuildTimes>& times) {
   BuildOptions build = build_options(options.engine, default_budget);
-  const BenchShapes shapes = settled_shapes(*facts.engine, known_shapes(options, build, given, batch), batch);
+  const Engine& model = *facts.engine;
+  // Without one that was asked for, a model may be given the batch that it was exported with.
+  const bool any_batch = options.batch.empty() && model.open_sizes();
+  const BenchShapes shapes =
+      settled_shapes(model, known_shapes(options, build, given, batch), any_batch ? 0 : batch);
+  if (any_batch) batch = batch_of(model, shapes, batch);
   if (!facts.plan)
     for (const auto& [input, shape] : shapes)
       if (!build.shapes.contains(input)) build.shapes[input] = ShapeRange::fixed(shape);
   Engine engine = open_engine(facts, options.engine, build, batch, &times);
   if (facts.plan) prepare_open(engine, shapes);
-  return {std::move(engine), shapes};
+  return {std::move(engine), shapes, batch};
 }
 
 GivenInputs given_inputs(const BenchOptions& options, const ModelFacts& facts) {
@@ -196,9 +212,9 @@ int bench_engine(BenchOptions options) {
   std::optional<EngineSummary> summary;
   std::optional<Measured> last;
   std::string profiles;
-  for (const int batch : batches(options, facts, given)) {
+  for (const int asked : batches(options, facts, given)) {
     std::optional<BuildTimes> times;
-    const auto& [engine, shapes] = subject_for(facts, options, given, batch, times);
+    const auto& [engine, shapes, batch] = subject_for(facts, options, given, asked, times);
     const Measured& measured = last.emplace(measure(engine, given, shapes, batch, limits));
     summary.emplace(engine, facts, times);
     json["threads"] = engine.threads();
