@@ -205,6 +205,9 @@ int bench_engine(BenchOptions options) {
   Files files;
   files.reads("--inputs", options.inputs);
   const ModelFacts facts = inspect(options.engine, files);
+  check(options.shapes.empty() || facts.engine->open_sizes(), ErrorCode::invalid_argument,
+        "{}: is a plan, for which --shape was decided when it was built; build it again from its model with it",
+        options.engine.model);
   const GivenInputs given = given_inputs(options, facts);
   Json json{{"model", options.engine.model}};
   Table table({"batch", "per second", "mean", "min", "p50", "p90", "p99", "max", "runs"});

@@ -175,6 +175,11 @@ def test_commands_choose_sizes_that_fit_and_say_which(known, tmp_path):
             assert json.loads(done.stdout)
             if command[0] != "explain" or file == model:
                 assert "sizes that the model leaves open: " in done.stderr, (command, done.stderr)
+    given = [f"{name}:{'x'.join(map(str, shape))}" for name, shape in MODELS[model.stem][1][1].items()]
+    flags = [word for shape in given for word in ("--shape", shape)]
+    for command in (["bench", "--duration", "50ms"], ["verify", "--runs", 1]):
+        done = command_of(command[0], path, *command[1:], *flags, "--device", "cpu", "--json")
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
     told = json.loads(succeed("explain", path, "--device", "cpu", "--json"))
     assert told["open_sizes"] and "for" in told["notes"][0]
 
