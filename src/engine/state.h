@@ -121,7 +121,7 @@ private:
   MadeVariantPtr tuned(const VariantKey& key, double& seconds, const Control& control) const;
   Model tactic_source(const InputShapes& shapes, int threads) const;
   MadeVariantPtr nearest_ahead(const InputShapes& shapes, int threads) const;
-  void tell_untimed(const VariantKey& key, const MadeVariant& made) const;
+  void tell_of_first(const VariantKey& key, const MadeVariant& made) const;
   MadeVariant make_like(const VariantKey& key, const Control& control) const;
   MadeVariant lowered(const VariantKey& key, double& seconds, const VariantMaking& making,
                       const Control& control) const;
@@ -133,7 +133,7 @@ private:
   Target target_of(int threads) const;
 
   mutable Variants variants_;
-  mutable std::atomic<bool> told_untimed_{false};
+  mutable std::atomic<bool> told_of_first_{false};
   std::unique_ptr<WeightStore> constants_;
   mutable std::mutex bounds_mutex_;
   mutable std::map<std::size_t, std::optional<ArenaBound>> bounds_; ///< By profile, of those asked for.

@@ -243,6 +243,14 @@ def test_nothing_is_timed_at_a_first_run_unless_that_is_asked_for(read):
     assert any(one["measured"] for node in timed.explain()["nodes"] for one in node.get("considered", []))
 
 
+def test_what_was_asked_for_in_vain_is_said_when_kernels_are_chosen(tmp_path):
+    model, shapes = two_rows(tmp_path / "rows.onnx"), {"a": (2, 3), "b": (4, 5)}
+    for first in (lambda engine: engine(feeds(shapes)), lambda engine: engine.prepare(shapes)):
+        engine = build(model, pins={"*": "bf16"})
+        with pytest.warns(RuntimeWarning, match=r"pin '\*=bf16' is not kept by"):
+            first(engine)
+
+
 def test_prepare_does_it_ahead(read, tmp_path):
     shape = (1, 3, 48, 96)
     engine = build(read)
