@@ -130,8 +130,8 @@ std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts, c
   return asked;
 }
 
-/// Of values that were given, of a plan's --shape, and of a model's: of a range the opt shape with this batch,
-/// where it holds that.
+/// Of values that were given, of a plan's --shape, and of a model's: of a range the opt shape with this
+/// batch, where it holds that.
 BenchShapes known_shapes(const BenchOptions& options, const BuildOptions& build, const GivenInputs& given,
                          int batch) {
   BenchShapes known = options.shapes;
@@ -205,9 +205,10 @@ int bench_engine(BenchOptions options) {
   Files files;
   files.reads("--inputs", options.inputs);
   const ModelFacts facts = inspect(options.engine, files);
-  check(options.shapes.empty() || facts.engine->open_sizes(), ErrorCode::invalid_argument,
-        "{}: is a plan, for which --shape was decided when it was built; build it again from its model with it",
-        options.engine.model);
+  check(
+      options.shapes.empty() || facts.engine->open_sizes(), ErrorCode::invalid_argument,
+      "{}: is a plan, for which --shape was decided when it was built; build it again from its model with it",
+      options.engine.model);
   const GivenInputs given = given_inputs(options, facts);
   Json json{{"model", options.engine.model}};
   Table table({"batch", "per second", "mean", "min", "p50", "p90", "p99", "max", "runs"});

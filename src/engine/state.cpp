@@ -94,9 +94,10 @@ std::vector<Binding> output_bindings(const Graph& graph) {
 
 void check_tune_at_run(const EngineState& state) {
   if (!state.tune_at_run) return;
-  check(state.budget > 0 && !state.target.deterministic, ErrorCode::invalid_argument,
-        "tune_at_run: this engine times nothing, as its budget is 0 or it is deterministic; expected one that "
-        "may time kernels, or no tune_at_run");
+  check(
+      state.budget > 0 && !state.target.deterministic, ErrorCode::invalid_argument,
+      "tune_at_run: this engine times nothing, as its budget is 0 or it is deterministic; expected one that "
+      "may time kernels, or no tune_at_run");
   compiler_for("tune_at_run", "prepare the shapes where the plan is built");
 }
 

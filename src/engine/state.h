@@ -51,7 +51,7 @@ struct EngineState {
   std::vector<std::optional<PictureOptions>> pictures; ///< By input.
   /// What the build tuned for first; unset where sizes are open that it was not told.
   std::optional<InputShapes> opt;
-  CallerMemory callers;                                ///< By number of `inputs` and `outputs`.
+  CallerMemory callers; ///< By number of `inputs` and `outputs`.
   std::vector<StatePair> states;
   std::vector<ShapeProfile> profiles; ///< In the order in which shapes are looked for in them.
   std::vector<std::string> notes;     ///< What `explain` tells of the whole: why a plan was tuned again.
@@ -61,8 +61,8 @@ struct EngineState {
 
   /// The variant for these shapes, made now if it is new, while others of the engine may run, and wait for
   /// none but this one. Thread-safe. `tune` measures within the budget, unless that was done for it, and so
-  /// does every call where `tune_at_run` is set; else it takes over what the tuning of shapes like them chose,
-  /// or where there is none chooses by estimates among kernels that need no check.
+  /// does every call where `tune_at_run` is set; else it takes over what the tuning of shapes like them
+  /// chose, or where there is none chooses by estimates among kernels that need no check.
   MadeVariantPtr variant(const InputShapes& shapes, int threads, const Control& control = {},
                          bool tune = true) const;
   /// Puts a ready one in, as one made ahead (a loaded plan's).
@@ -79,8 +79,8 @@ struct EngineState {
   std::optional<std::uint64_t> arena_bound(std::size_t profile, const Control& control = {}) const;
   /// What a build makes ahead: for the opt shapes, and for those of each profile, as far as they are known.
   std::vector<VariantKey> opt_variants() const;
-  /// What stands for the engine where nobody says shapes: the variant of the opt ones, else one that was made,
-  /// ahead before others, else that of sample_shapes().
+  /// What stands for the engine where nobody says shapes: the variant of the opt ones, else one that was
+  /// made, ahead before others, else that of sample_shapes().
   struct Shown {
     InputShapes shapes;
     MadeVariantPtr variant;
