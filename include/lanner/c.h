@@ -259,13 +259,12 @@ void lanner_engine_destroy(lanner_engine* engine) LANNER_NOEXCEPT;
 
 typedef struct lanner_verify_options {
   size_t struct_size;
-  uint64_t seed;    /* Of the random inputs. */
-  int32_t runs;     /* Of each node, and of the network in each context; 0 is 10. */
-  int32_t contexts; /* At work at once; 0 is 2. */
-  int32_t threads;  /* Of each context; 0 takes the engine's. */
-  int32_t reserved; /* 0. */
-  /* The opt ones count; other inputs have the engine's, and where these are open small ones that fit. */
-  const lanner_shape_range* shapes;
+  uint64_t seed;                    /* Of the random inputs. */
+  int32_t runs;                     /* Of each node, and of the network in each context; 0 is 10. */
+  int32_t contexts;                 /* At work at once; 0 is 2. */
+  int32_t threads;                  /* Of each context; 0 takes the engine's. */
+  int32_t reserved;                 /* 0. */
+  const lanner_shape_range* shapes; /* The opt ones count; others have the engine's, else some that fit. */
   size_t shape_count;
   const char* reproducer; /* Gets the first node that differs as an ONNX model; null: nothing is written. */
   lanner_progress progress;
