@@ -147,8 +147,8 @@ std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts, c
   return asked;
 }
 
-/// Of values that were given, of a plan's --shape, and of a model's: of a range the opt shape with this batch,
-/// where it holds that.
+/// Of values that were given, of a plan's --shape, and of a model's: of a range the opt shape with this
+/// batch, where it holds that.
 BenchShapes known_shapes(const BenchOptions& options, const BuildOptions& build, const GivenInputs& given,
                          int batch) {
   BenchShapes known = options.shapes;
@@ -165,19 +165,35 @@ BenchShapes known_shapes(const BenchOptions& options, const BuildOptions& build,
 struct BenchSubject {
   Engine engine;
   BenchShapes shapes;
+  int batch;
 };
+
+/// Items of one run at shapes that were found.
+int batch_of(const Engine& engine, const BenchShapes& shapes, int batch) {
+  for (const Binding& input : engine.inputs()) {
+    const auto shape = shapes.find(input.name);
+    if (shape == shapes.end() || input.dims.empty() || input.dims[0] >= 0) continue;
+    return static_cast<int>(std::clamp<std::int64_t>(shape->second[0], 1, 65536));
+  }
+  return batch;
+}
 
 /// A model is built for each batch on its own: kernels are timed for the shape that they run.
 BenchSubject subject_for(const ModelFacts& facts, const BenchOptions& options, const GivenInputs& given,
                          int batch, std::optional<BuildTimes>& times) {
   BuildOptions build = build_options(options.engine, default_budget);
-  const BenchShapes shapes = settled_shapes(*facts.engine, known_shapes(options, build, given, batch), batch);
+  const Engine& model = *facts.engine;
+  // Without one that was asked for, a model may be given the batch that it was exported with.
+  const bool any_batch = options.batch.empty() && model.open_sizes();
+  const BenchShapes shapes =
+      settled_shapes(model, known_shapes(options, build, given, batch), any_batch ? 0 : batch);
+  if (any_batch) batch = batch_of(model, shapes, batch);
   if (!facts.plan)
     for (const auto& [input, shape] : shapes)
       if (!build.shapes.contains(input)) build.shapes[input] = ShapeRange::fixed(shape);
   Engine engine = open_engine(facts, options.engine, build, batch, &times);
   if (facts.plan) prepare_open(engine, shapes);
-  return {std::move(engine), shapes};
+  return {std::move(engine), shapes, batch};
 }
 
 GivenInputs given_inputs(const BenchOptions& options, const ModelFacts& facts) {
@@ -206,6 +222,10 @@ int bench_engine(BenchOptions options) {
   Files files;
   files.reads("--inputs", options.inputs);
   const ModelFacts facts = inspect(options.engine, files);
+  check(
+      options.shapes.empty() || facts.engine->open_sizes(), ErrorCode::invalid_argument,
+      "{}: is a plan, for which --shape was decided when it was built; build it again from its model with it",
+      options.engine.model);
   const GivenInputs given = given_inputs(options, facts);
   Json json{{"model", options.engine.model}};
   Table table({"batch", "per second", "mean", "min", "p50", "p90", "p99", "max", "runs"});
@@ -213,9 +233,9 @@ int bench_engine(BenchOptions options) {
   std::optional<EngineSummary> summary;
   std::optional<Measured> last;
   std::string profiles;
-  for (const int batch : batches(options, facts, given)) {
+  for (const int asked : batches(options, facts, given)) {
     std::optional<BuildTimes> times;
-    const auto& [engine, shapes] = subject_for(facts, options, given, batch, times);
+    const auto& [engine, shapes, batch] = subject_for(facts, options, given, asked, times);
     const Measured& measured = last.emplace(measure(engine, given, shapes, batch, limits));
     summary.emplace(engine, facts, times);
     json["threads"] = engine.threads();

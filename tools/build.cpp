@@ -64,12 +64,11 @@ void add_picture(const BuildCommandOptions& options, const ModelFacts& facts, Bu
     build.pictures[picture.input] = {format, picture.spec};
 }
 
-/// What the plan is, for people or programs. Where sizes are open no kernel was chosen yet, and the time of
-/// those for small sizes says nothing of others.
-void tell(const BuildCommandOptions& options, const EngineSummary& summary, bool open_sizes) {
+/// What the plan is, for people or programs.
+void tell(const BuildCommandOptions& options, const EngineSummary& summary) {
   const std::uintmax_t bytes = std::filesystem::file_size(options.output);
-  const std::vector<StepGroup> groups = open_sizes ? std::vector<StepGroup>() : summary.groups();
-  const std::vector<std::string> advice = open_sizes ? std::vector<std::string>() : summary.advice({});
+  const std::vector<StepGroup> groups = summary.groups();
+  const std::vector<std::string> advice = summary.advice({});
   if (options.json) {
     Json json = summary.json();
     json["plan"] = {{"path", options.output}, {"bytes", bytes}};
@@ -107,7 +106,7 @@ void tell_plan(const BuildCommandOptions& options, const Engine& engine, const M
     if (!engine.open_sizes() || error.code() != ErrorCode::invalid_argument) throw;
     return tell_unsized(options, engine, error.message());
   }
-  tell(options, *summary, engine.open_sizes());
+  tell(options, *summary);
 }
 
 /// What the plan is to know of its outputs: all of it, so that it is found the same wherever the plan goes.

@@ -279,9 +279,10 @@ void add_profile_option(Command& command, EngineOptions& options) {
 
 void add_tune_at_run_option(Command& command, EngineOptions& options) {
   command
-      .add_flag("--tune-at-run", options.tune_at_run,
-                "Time kernels for sizes that are new when they first run, up to --budget (default: those that "
-                "the build was not told are chosen by estimates)")
+      .add_flag(
+          "--tune-at-run", options.tune_at_run,
+          "Time kernels for sizes that are new when they first run, up to --budget (default: those that "
+          "the build was not told are chosen by estimates)")
       .group(options_group);
 }
 
@@ -481,8 +482,9 @@ std::map<std::string, Shape> settled_shapes(const Engine& engine, const std::map
 
 void note_untimed(const Engine& engine, const EngineOptions& options) {
   if (engine.open_sizes() && !options.tune_at_run)
-    print_note("note: sizes are open that the build was not told, so kernels are chosen by estimates; --shape or "
-               "--profile of lanner build times them, or --tune-at-run here");
+    print_note(
+        "note: sizes are open that the build was not told, so kernels are chosen by estimates; --shape or "
+        "--profile of lanner build times them, or --tune-at-run here");
 }
 
 void prepare_open(const Engine& engine, const std::map<std::string, Shape>& known) {

@@ -142,8 +142,8 @@ lanner_status lanner_environment_set_log(lanner_environment* environment, lanner
 lanner_status lanner_environment_set_allocator(lanner_environment* environment,
                                                const lanner_allocator* allocator,
                                                lanner_error** error) LANNER_NOEXCEPT;
-/* Kernels come from these backends alone: `cpu,onednn`, of `cuda`, `onednn`, `cpu` and `reference`, which serves
-   beside the others where none has a kernel. Null: from all again. */
+/* Kernels come from these backends alone: `cpu,onednn`, of `cuda`, `onednn`, `cpu` and `reference`, which
+   serves beside the others where none has a kernel. Null: from all again. */
 lanner_status lanner_environment_set_backends(lanner_environment* environment, const char* names,
                                               lanner_error** error) LANNER_NOEXCEPT;
 /* In place of the executor of lanner_set_executor(), by its rules, but copied; null: that one again. */
@@ -174,8 +174,8 @@ typedef struct lanner_build_options {
   int32_t threads;       /* Of contexts; 0 takes the machine's cores. */
   int32_t deterministic; /* Not 0: the same input gives the same plan, nothing is timed. */
   const char* device;    /* `cpu` (null), `cuda:0`, or several GPUs: `cuda:0,cuda:1`. */
-  /* For inputs whose model leaves sizes open. Kernels are timed by the build where the sizes of all inputs are
-     known, else chosen by estimates at the first run of each set of shapes. */
+  /* For inputs whose model leaves sizes open. Kernels are timed by the build where the sizes of all inputs
+     are known, else chosen by estimates at the first run of each set of shapes. */
   const lanner_shape_range* shapes;
   size_t shape_count;
   const lanner_input_preprocess* preprocess;
@@ -264,8 +264,7 @@ typedef struct lanner_verify_options {
   int32_t contexts;                 /* At work at once; 0 is 2. */
   int32_t threads;                  /* Of each context; 0 takes the engine's. */
   int32_t reserved;                 /* 0. */
-  /* The opt ones count; other inputs have the engine's, and where these are open small ones that fit. */
-  const lanner_shape_range* shapes;
+  const lanner_shape_range* shapes; /* The opt ones count; others have the engine's, else some that fit. */
   size_t shape_count;
   const char* reproducer; /* Gets the first node that differs as an ONNX model; null: nothing is written. */
   lanner_progress progress;

@@ -89,9 +89,9 @@ struct PictureOptions {
 
 struct BuildOptions {
   /// Shapes by input name. An input that is not named keeps the model's own, and what that leaves open stays
-  /// open. Kernels are chosen and timed by the build where the sizes of all inputs are known: by the model, by
-  /// shapes, profiles or preprocessing; sizes of `states` alone are no matter. Else each new set of shapes gets
-  /// its kernels at its first run, by estimates, or by Engine::prepare.
+  /// open. Kernels are chosen and timed by the build where the sizes of all inputs are known: by the model,
+  /// by shapes, profiles or preprocessing; sizes of `states` alone are no matter. Else each new set of shapes
+  /// gets its kernels at its first run, by estimates, or by Engine::prepare.
   std::map<std::string, ShapeRange> shapes;
   /// Ranges of shapes that the engine is made ready for, each by input name, at most 32; beside `shapes`,
   /// which says what the engine takes at all. The build tunes the opt shapes of each, within one budget;
@@ -111,8 +111,9 @@ struct BuildOptions {
   /// project vouches for.
   bool deterministic = false;
   bool retune = false; ///< Time kernels again that earlier builds have timed.
-  /// Shapes that are new to the engine are timed at their first run, which takes up to the budget. Not kept in
-  /// plans. Throws Error{invalid_argument} where nothing may be timed: with a budget of 0, or `deterministic`.
+  /// Shapes that are new to the engine are timed at their first run, which takes up to the budget. Not kept
+  /// in plans. Throws Error{invalid_argument} where nothing may be timed: with a budget of 0, or
+  /// `deterministic`.
   bool tune_at_run = false;
   std::optional<std::uint64_t> weight_budget; ///< As Engine::set_weight_budget.
   /// By input name; stored in the plan, used when an Image is bound. Sizes that are 0 are the input's where
@@ -181,7 +182,7 @@ struct ContextOptions {
 struct Variant {
   /// By input name; others take the opt ones. Sizes that share a name with those of a named input follow it.
   std::map<std::string, Shape> shapes;
-  int threads = 0;                     ///< 0 takes the engine's.
+  int threads = 0; ///< 0 takes the engine's.
 };
 
 /// How Engine::verify tries a network.
@@ -208,9 +209,9 @@ struct NodeDifference {
 /// What Engine::verify found.
 struct Verification {
   std::map<std::string, Shape> shapes; ///< What it ran at, by input name.
-  std::size_t nodes = 0;   ///< Compared with their definition.
-  std::size_t defined = 0; ///< Not compared: views, and what runs by its definition.
-  std::size_t skipped = 0; ///< Not compared: random numbers without a seed, no memory for trials.
+  std::size_t nodes = 0;               ///< Compared with their definition.
+  std::size_t defined = 0;             ///< Not compared: views, and what runs by its definition.
+  std::size_t skipped = 0;             ///< Not compared: random numbers without a seed, no memory for trials.
   std::vector<NodeDifference> differences; ///< In the order in which nodes run.
   std::string network; ///< Empty, or how outputs of the network as a whole differ, between runs or contexts.
   std::filesystem::path reproducer; ///< What was written; empty where nothing was.
@@ -291,8 +292,8 @@ public:
   bool open_sizes() const;
   /// Shapes of all inputs but sequences to try the engine at: those of `given`, opt ones, and where sizes are
   /// open small ones that the model takes: 1 in a batch, 224 in the height and width of a picture where that
-  /// fits, 0 in a state, else the smallest that are found. `batch`, if not 0, for first dims that are open, in
-  /// place of opt ones. Throws Error{invalid_argument} for a wrong name, and where none are found.
+  /// fits, 0 in a state, else the smallest that are found. `batch`, if not 0, for first dims that are open,
+  /// in place of opt ones. Throws Error{invalid_argument} for a wrong name, and where none are found.
   std::map<std::string, Shape> sample_shapes(const std::map<std::string, Shape>& given = {},
                                              std::int64_t batch = 0) const;
 
@@ -301,14 +302,15 @@ public:
   /// several contexts at once. Wrong results are told of, not thrown.
   Verification verify(const VerifyOptions& options = {}) const;
 
-  /// Canonical IR (portable), and the lowered IR as text: of the opt shapes, those of the first profile; where
-  /// sizes are open of the first shapes that were prepared, else of sample_shapes().
+  /// Canonical IR (portable), and the lowered IR as text: of the opt shapes, those of the first profile;
+  /// where sizes are open of the first shapes that were prepared, else of sample_shapes().
   std::string ir() const;
   std::string lowered_ir() const;
   /// Nodes of the canonical graph, for pictures of it, as JSON: `{"name", "nodes": [{"name", "op", "sources",
   /// "inputs": [names], "outputs": [{"name", "type"}]}]}`; constants are left out, names are values'.
   std::string graph_json() const;
-  /// What was decided for each node and why, as JSON, for the same shapes; see docs/explain.md for its fields.
+  /// What was decided for each node and why, as JSON, for the same shapes; see docs/explain.md for its
+  /// fields.
   std::string explain_json() const;
 
 private:

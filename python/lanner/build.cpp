@@ -34,8 +34,10 @@ constexpr std::array kernel_keywords{
         "no kernels that compute by another formula and round differently, such as Winograd's"),
     Keyword{"shapes", "collections.abc.Mapping[str, " LANNER_RANGE "]", "{}",
             "a dict like {\"x\": (1, 3, 224, 224)}"}
-        .of("input name to shape, or to (min, opt, max): the shapes that the engine accepts; opt is tuned. Sizes "
-            "that the model leaves open and nothing here tells stay open: kernels are then chosen at the first "
+        .of("input name to shape, or to (min, opt, max): the shapes that the engine accepts; opt is tuned. "
+            "Sizes "
+            "that the model leaves open and nothing here tells stay open: kernels are then chosen at the "
+            "first "
             "run of each, by estimates, or ahead by Engine.prepare"),
     Keyword{"profiles", "collections.abc.Sequence[collections.abc.Mapping[str, " LANNER_RANGE "]]", "[]",
             "a list of dicts like {\"x\": ((1, 3, 8, 8), (2, 3, 8, 8), (4, 3, 8, 8))}"}
@@ -54,9 +56,9 @@ constexpr std::array kernel_keywords{
     Keyword{"deterministic", "bool", "False"}.of(
         "nothing is timed, and the same model gives the same plan, byte for byte"),
     Keyword{"retune", "bool", "False"}.of("time kernels again, also those that earlier builds have timed"),
-    Keyword{"tune_at_run", "bool", "False"}.of(
-        "time kernels for shapes that are new to the engine at their first run, which then takes up to budget "
-        "seconds; not kept in plans"),
+    Keyword{"tune_at_run", "bool", "False"}.of("time kernels for shapes that are new to the engine at their "
+                                               "first run, which then takes up to budget "
+                                               "seconds; not kept in plans"),
 };
 
 /// What inputs and outputs are.

@@ -10,6 +10,7 @@
 #include "notebook.h"
 #include "options.h"
 #include "resources.h"
+#include "warnings.h"
 
 namespace lanner::python {
 namespace {
@@ -150,7 +151,9 @@ void bind_inputs(Context& context, const Engine& engine, const nb::dict& inputs,
 
 void run(Context& context, std::uintptr_t stream, const RunResources& resources) {
   Interruptible interruptible;
+  GatheredWarnings warnings;
   interruptible.run([&] { context.run(stream_of(stream), interruptible.control(), resources); });
+  warnings.give();
 }
 
 nb::dict outputs_of(const Context& context, const Engine& engine) {
@@ -195,7 +198,9 @@ nb::dict PyContext::enqueue(nb::handle inputs, nb::handle stream, nb::handle out
   context_.unbind(); // Not after: a GPU may still have to read and write the arrays.
   bind(values, memory, queue);
   Interruptible interruptible;
+  GatheredWarnings warnings;
   interruptible.run([&] { context_.enqueue(stream_of(queue), interruptible.control(), given.resources()); });
+  warnings.give();
   return outputs_of(context_, engine_);
 }
 

@@ -156,8 +156,8 @@ void register_runs(nb::class_<PyEngine>& engine) {
       .def(
           "sample_shapes",
           [](const PyEngine& self, nb::handle shapes, nb::handle batch) {
-            const auto given = by_name("shapes", to_dict("shapes", shapes, expected_shapes), expected_sizes,
-                                       to_shape);
+            const auto given =
+                by_name("shapes", to_dict("shapes", shapes, expected_shapes), expected_sizes, to_shape);
             const auto number = to_value<std::int64_t>("batch", batch, "int");
             const auto found = [&] {
               ReleasedGil release;
@@ -168,10 +168,12 @@ void register_runs(nb::class_<PyEngine>& engine) {
           nb::arg("shapes").none() = nb::dict(), nb::kw_only(), nb::arg("batch").none() = 0,
           nb::sig("def sample_shapes(self, shapes: collections.abc.Mapping[str, "
                   "collections.abc.Sequence[int]] = {}, *, batch: int = 0) -> dict[str, tuple[int, ...]]"),
-          "Shapes of all inputs to try the engine at: the tuned ones, and where sizes are open small ones that "
+          "Shapes of all inputs to try the engine at: the tuned ones, and where sizes are open small ones "
+          "that "
           "the model takes: 1 in a batch, 224 in the height and width of a picture where that fits, 0 in a "
           "state, else the smallest that are found. Raises InvalidArgument where none are.\n\nshapes: dict "
-          "from input name to shape, of inputs that are settled\nbatch: of first dimensions that are open; 0: "
+          "from input name to shape, of inputs that are settled\nbatch: of first dimensions that are open; "
+          "0: "
           "the tuned one, else 1")
       .def(
           "verify",
@@ -192,7 +194,8 @@ void register_runs(nb::class_<PyEngine>& engine) {
               "progress: collections.abc.Callable[[str, int, int], object] | None = None) -> Verification"),
           "Compares every node's kernel with the definition of its operator on the same values, then runs of "
           "several contexts at once with each other.\n\nshapes: dict from input name to shape; default as "
-          "sample_shapes has them\ninputs: dict from input name to array; inputs that are not given are random\nseed: of "
+          "sample_shapes has them\ninputs: dict from input name to array; inputs that are not given are "
+          "random\nseed: of "
           "the random inputs\nruns: runs of each node, and of the network in each context\ncontexts: "
           "contexts that run at the same time\nthreads: threads of each context; 0: the "
           "engine's\nreproducer: path of an ONNX model that is written of the first node that differs; its "

@@ -102,9 +102,10 @@ void register_verification(nb::module_& module) {
 
   nb::class_<Verification>(module, "Verification", "The result of Engine.verify; true where nothing differs.")
       .def_prop_ro("right", &Verification::right, "Whether nothing differs; what bool() gives.")
-      .def_prop_ro("shapes", [](const Verification& self) { return shapes_dict(self.shapes); },
-                   nb::sig("def shapes(self) -> dict[str, tuple[int, ...]]"),
-                   "Shapes of the inputs that it ran at, by name.")
+      .def_prop_ro(
+          "shapes", [](const Verification& self) { return shapes_dict(self.shapes); },
+          nb::sig("def shapes(self) -> dict[str, tuple[int, ...]]"),
+          "Shapes of the inputs that it ran at, by name.")
       .def_ro("nodes", &Verification::nodes, "Number of nodes that were compared with their definition.")
       .def_ro("defined", &Verification::defined,
               "Number of nodes that run by their definition, and so need no comparison.")

@@ -62,8 +62,8 @@ std::shared_ptr<const Program> EngineState::within_bound(const InputShapes& shap
     if (const auto known = bounds_.find(number); known != bounds_.end()) bound = known->second;
   }
   if (!bound || program->arena_bytes() <= bound->bytes) return program;
-  program = std::make_shared<const Program>(program->graph().clone(), backends(target), target,
-                                            *constants_, callers, bound->program.get());
+  program = std::make_shared<const Program>(program->graph().clone(), backends(target), target, *constants_,
+                                            callers, bound->program.get());
   if (program->arena_bytes() <= bound->bytes) return program;
   // A kernel that needs more scratch memory for less work, or one that only smaller shapes have.
   const std::lock_guard lock(bounds_mutex_);

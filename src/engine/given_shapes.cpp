@@ -252,9 +252,9 @@ std::string open_inputs_text(const Graph& graph, std::span<const std::size_t> st
   for (std::size_t i = 0; i < graph.body().parameters().size(); ++i) {
     const Value& input = *graph.body().parameter(i);
     if (!input.type.is_tensor() || std::ranges::find(states, i) != states.end()) continue;
-    const bool open =
-        !input.type.ranked() ||
-        std::ranges::any_of(input.type.dims(), [&](const Dim& dim) { return is_open(dim, known); });
+    const bool open = !input.type.ranked() || std::ranges::any_of(input.type.dims(), [&](const Dim& dim) {
+      return is_open(dim, known);
+    });
     if (open) parts.push_back(fmt::format("{}: {}", input.name(), told_type(input)));
   }
   return joined(parts, ", ");

@@ -27,8 +27,8 @@ GivenShapes given_shapes(const Graph& graph, const InputShapes& shapes);
 /// expected and got where a shape does not fit type or profile.
 Bindings bind_shapes(const Graph& graph, const GivenShapes& shapes);
 
-/// Shapes with every open dim at its opt value. Nothing where a size or rank is open that nobody said, but for
-/// sizes of `states` (numbers of inputs) alone: those are 1, where the model takes that.
+/// Shapes with every open dim at its opt value. Nothing where a size or rank is open that nobody said, but
+/// for sizes of `states` (numbers of inputs) alone: those are 1, where the model takes that.
 std::optional<InputShapes> opt_shapes(const Graph& graph, std::span<const std::size_t> states = {});
 
 /// Shapes with every open dim as small as was said, 0 where nothing was.

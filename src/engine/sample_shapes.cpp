@@ -20,10 +20,10 @@ namespace {
 
 constexpr std::int64_t picture_size = 224;
 /// Sizes that networks are made for: of pictures, steps of strides, windows and frames of audio.
-constexpr std::array<std::int64_t, 44> usual = {
-    1,   2,   3,   4,   5,   6,   7,    8,    10,   12,   16,   20,   24,   28,   32,
-    40,  48,  64,  80,  96,  100, 112,  128,  160,  192,  224,  256,  299,  300,  320,
-    384, 400, 416, 448, 480, 512, 576,  640,  800,  1024, 1280, 1536, 4096, 16000};
+constexpr std::array<std::int64_t, 44> usual = {1,   2,   3,   4,   5,   6,   7,    8,    10,   12,   16,
+                                                20,  24,  28,  32,  40,  48,  64,   80,   96,   100,  112,
+                                                128, 160, 192, 224, 256, 299, 300,  320,  384,  400,  416,
+                                                448, 480, 512, 576, 640, 800, 1024, 1280, 1536, 4096, 16000};
 /// Inferences that a search may cost.
 constexpr std::size_t max_tries = 600;
 /// Larger sizes inside a model are tables, not lengths.
@@ -59,7 +59,8 @@ public:
     if (wishes.opt) known_.merge(bind_shapes(graph, given_shapes(graph, *wishes.opt)));
     known_.merge(known_sizes(graph));
     for (std::size_t i = 0; i < graph.body().parameters().size(); ++i) gather(i);
-    growing_ = those([](const OpenSize& size) { return size.role == Role::side || size.role == Role::length; });
+    growing_ =
+        those([](const OpenSize& size) { return size.role == Role::side || size.role == Role::length; });
     gather_sizes();
   }
 
@@ -67,7 +68,8 @@ public:
     if (open_.empty() && !any_rank_) return shapes_at(known_);
     for (std::size_t rank = 0; rank <= (any_rank_ ? max_rank_tried : 0); ++rank) {
       rank_ = rank;
-      for (const std::int64_t state : has_states() ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0}) {
+      for (const std::int64_t state :
+           has_states() ? std::vector<std::int64_t>{0, 1} : std::vector<std::int64_t>{0}) {
         first_state_ = state;
         if (auto found = grown()) return *std::move(found);
       }
@@ -89,7 +91,8 @@ private:
   void set_batch() {
     for (std::size_t i = 0; i < graph_.body().parameters().size(); ++i) {
       const Type& type = graph_.body().parameter(i)->type;
-      if (wishes_.given[i] || is_state(i) || !type.is_tensor() || !type.ranked() || type.rank() == 0) continue;
+      if (wishes_.given[i] || is_state(i) || !type.is_tensor() || !type.ranked() || type.rank() == 0)
+        continue;
       if (const auto name = type.dims()[0].as_symbol()) known_.emplace(*name, wishes_.batch);
     }
   }
@@ -109,10 +112,10 @@ private:
   void add(const std::string& name, std::size_t input, std::size_t d) {
     if (known_.contains(name)) return;
     const Dims& dims = graph_.body().parameter(input)->type.dims();
-    const Role role = is_state(input)                 ? Role::state
-                      : d == 0 && dims.size() >= 2    ? Role::batch
-                      : is_side(dims, d)              ? Role::side
-                                                      : Role::length;
+    const Role role = is_state(input)              ? Role::state
+                      : d == 0 && dims.size() >= 2 ? Role::batch
+                      : is_side(dims, d)           ? Role::side
+                                                   : Role::length;
     const auto found = std::ranges::find(open_, name, &OpenSize::name);
     if (found == open_.end()) {
       const auto symbol = graph_.symbols.find(name);
@@ -213,8 +216,8 @@ private:
     for (std::size_t sum = 1; sum < 2 * sizes_.size(); ++sum)
       for (std::size_t a = 0; a < growing_.size(); ++a)
         for (std::size_t b = a + 1; b < growing_.size(); ++b)
-          for (std::size_t k = sum < sizes_.size() ? 0 : sum - sizes_.size() + 1; k <= sum && k < sizes_.size();
-               ++k) {
+          for (std::size_t k = sum < sizes_.size() ? 0 : sum - sizes_.size() + 1;
+               k <= sum && k < sizes_.size(); ++k) {
             if (tries_ >= max_tries) return std::nullopt;
             if (k == sum - k) continue;
             if (auto found = tried({{growing_[a], sizes_[k]}, {growing_[b], sizes_[sum - k]}})) return found;

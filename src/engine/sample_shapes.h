@@ -13,10 +13,10 @@ namespace lanner {
 
 /// What is known before any size is looked for.
 struct SampleWishes {
-  GivenShapes given;                   ///< By input.
-  std::optional<InputShapes> opt;      ///< Of the engine, where it has any.
-  std::int64_t batch = 0;              ///< Of open first dims, before opt ones; 0: opt ones, else 1.
-  std::span<const std::size_t> states; ///< Numbers of inputs that begin at 0.
+  GivenShapes given = {};                   ///< By input.
+  std::optional<InputShapes> opt = {};      ///< Of the engine, where it has any.
+  std::int64_t batch = 0;                   ///< Of open first dims, before opt ones; 0: opt ones, else 1.
+  std::span<const std::size_t> states = {}; ///< Numbers of inputs that begin at 0.
 };
 
 /// Shapes of all inputs that the model takes, as far as inference tells: those that are given and opt ones;

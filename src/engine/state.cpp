@@ -18,6 +18,8 @@
 #include "engine/pictures.h"
 #include "engine/sample_shapes.h"
 #include "graph/op.h"
+#include "plan/placement.h"
+#include "plan/precision.h"
 
 namespace lanner {
 namespace {
@@ -92,9 +94,10 @@ std::vector<Binding> output_bindings(const Graph& graph) {
 
 void check_tune_at_run(const EngineState& state) {
   if (!state.tune_at_run) return;
-  check(state.budget > 0 && !state.target.deterministic, ErrorCode::invalid_argument,
-        "tune_at_run: this engine times nothing, as its budget is 0 or it is deterministic; expected one that "
-        "may time kernels, or no tune_at_run");
+  check(
+      state.budget > 0 && !state.target.deterministic, ErrorCode::invalid_argument,
+      "tune_at_run: this engine times nothing, as its budget is 0 or it is deterministic; expected one that "
+      "may time kernels, or no tune_at_run");
   compiler_for("tune_at_run", "prepare the shapes where the plan is built");
 }
 
@@ -110,17 +113,24 @@ MadeVariantPtr EngineState::variant(const InputShapes& shapes, int threads, cons
   const VariantKey key{shapes, threads};
   if (tune || tune_at_run) {
     double seconds = budget;
-    return tuned(key, seconds, control);
+    MadeVariantPtr made = tuned(key, seconds, control);
+    tell_of_first(key, *made);
+    return made;
   }
   MadeVariantPtr made = variants_.get(key, false, control, [&] { return ready(make_like(key, control)); });
-  tell_untimed(key, *made);
+  tell_of_first(key, *made);
   return made;
 }
 
-/// Who leaves sizes open and never prepares them gets kernels that nobody timed: that is said once.
-void EngineState::tell_untimed(const VariantKey& key, const MadeVariant& made) const {
-  const bool asked_for = budget <= 0 || target.deterministic;
-  if (opt || !profiles.empty() || made.ahead || asked_for || told_untimed_.exchange(true)) return;
+/// Where the build was told no sizes, its first variant is the first to show what was asked for in vain; and
+/// who never prepares any gets kernels that nobody timed.
+void EngineState::tell_of_first(const VariantKey& key, const MadeVariant& made) const {
+  if (opt || !profiles.empty() || told_of_first_.exchange(true)) return;
+  const Graph& lowered = made.program->graph();
+  for (const auto& lines : {unused_precisions(lowered, target), unkept_placements(lowered, target)})
+    for (const std::string& line : lines)
+      log_message(LogLevel::warning, fmt::format("{}: {}", graph->name, line));
+  if (made.ahead || budget <= 0 || target.deterministic) return;
   log_message(LogLevel::warning,
               fmt::format("{}: the build was not told the sizes of {}, so kernels for {} are chosen by "
                           "estimates, not timed; to time them give shapes or profiles to the build, call "
@@ -147,6 +157,7 @@ void EngineState::make_ahead(std::span<const VariantKey> variants, const Control
     double unspent = share;
     const MadeVariantPtr one = tuned(variants[i], unspent, control);
     if (made) made(*one);
+    tell_of_first(variants[i], *one);
     left -= share - unspent;
   }
 }

@@ -51,7 +51,7 @@ struct EngineState {
   std::vector<std::optional<PictureOptions>> pictures; ///< By input.
   /// What the build tuned for first; unset where sizes are open that it was not told.
   std::optional<InputShapes> opt;
-  CallerMemory callers;                                ///< By number of `inputs` and `outputs`.
+  CallerMemory callers; ///< By number of `inputs` and `outputs`.
   std::vector<StatePair> states;
   std::vector<ShapeProfile> profiles; ///< In the order in which shapes are looked for in them.
   std::vector<std::string> notes;     ///< What `explain` tells of the whole: why a plan was tuned again.
@@ -61,8 +61,8 @@ struct EngineState {
 
   /// The variant for these shapes, made now if it is new, while others of the engine may run, and wait for
   /// none but this one. Thread-safe. `tune` measures within the budget, unless that was done for it, and so
-  /// does every call where `tune_at_run` is set; else it takes over what the tuning of shapes like them chose,
-  /// or where there is none chooses by estimates among kernels that need no check.
+  /// does every call where `tune_at_run` is set; else it takes over what the tuning of shapes like them
+  /// chose, or where there is none chooses by estimates among kernels that need no check.
   MadeVariantPtr variant(const InputShapes& shapes, int threads, const Control& control = {},
                          bool tune = true) const;
   /// Puts a ready one in, as one made ahead (a loaded plan's).
@@ -79,8 +79,8 @@ struct EngineState {
   std::optional<std::uint64_t> arena_bound(std::size_t profile, const Control& control = {}) const;
   /// What a build makes ahead: for the opt shapes, and for those of each profile, as far as they are known.
   std::vector<VariantKey> opt_variants() const;
-  /// What stands for the engine where nobody says shapes: the variant of the opt ones, else one that was made,
-  /// ahead before others, else that of sample_shapes().
+  /// What stands for the engine where nobody says shapes: the variant of the opt ones, else one that was
+  /// made, ahead before others, else that of sample_shapes().
   struct Shown {
     InputShapes shapes;
     MadeVariantPtr variant;
@@ -121,7 +121,7 @@ private:
   MadeVariantPtr tuned(const VariantKey& key, double& seconds, const Control& control) const;
   Model tactic_source(const InputShapes& shapes, int threads) const;
   MadeVariantPtr nearest_ahead(const InputShapes& shapes, int threads) const;
-  void tell_untimed(const VariantKey& key, const MadeVariant& made) const;
+  void tell_of_first(const VariantKey& key, const MadeVariant& made) const;
   MadeVariant make_like(const VariantKey& key, const Control& control) const;
   MadeVariant lowered(const VariantKey& key, double& seconds, const VariantMaking& making,
                       const Control& control) const;
@@ -133,7 +133,7 @@ private:
   Target target_of(int threads) const;
 
   mutable Variants variants_;
-  mutable std::atomic<bool> told_untimed_{false};
+  mutable std::atomic<bool> told_of_first_{false};
   std::unique_ptr<WeightStore> constants_;
   mutable std::mutex bounds_mutex_;
   mutable std::map<std::size_t, std::optional<ArenaBound>> bounds_; ///< By profile, of those asked for.

@@ -1,5 +1,7 @@
 // Everything that only regroups dims becomes one `reshape` with a constant target, or nothing.
 
+#include <algorithm>
+
 #include "passes/passes.h"
 #include "passes/reshape_target.h"
 #include "passes/rewrite.h"
@@ -11,14 +13,27 @@ static bool regroups(const Node& node) {
   return kind == "reshape" || kind == "squeeze" || kind == "unsqueeze" || kind == "flatten";
 }
 
+/// Whether it drops a dim that is open, which has to be 1 when sizes are known: a reshape would not tell.
+static bool asks_for_one(const Node& node) {
+  if (node.kind() != "squeeze" || !node.input(0)->type.ranked() || !node.output()->type.ranked())
+    return false;
+  const auto ones = [](const Type& type) {
+    return std::ranges::count_if(type.dims(), [](const Dim& dim) { return dim.constant() == 1; });
+  };
+  const Type &input = node.input(0)->type, &output = node.output()->type;
+  return static_cast<std::size_t>(ones(input) - ones(output)) < input.rank() - output.rank();
+}
+
 static Value* origin(Value* value) {
-  while (value->producer() && regroups(*value->producer()) && value->producer()->input(0)->type.ranked())
+  while (value->producer() && regroups(*value->producer()) && !asks_for_one(*value->producer()) &&
+         value->producer()->input(0)->type.ranked())
     value = value->producer()->input(0);
   return value;
 }
 
 static bool simplify(Node& node) {
   if (!regroups(node) || !node.output()->type.ranked() || !node.input(0)->type.ranked()) return false;
+  if (asks_for_one(node)) return false;
   Value* from = origin(node.input(0));
   if (from->type == node.output()->type) {
     replace(node, from);

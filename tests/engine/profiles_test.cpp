@@ -224,10 +224,10 @@ TEST(Prepare, MakesSeveralAheadWhichPlansKeep) {
   engine.save(folder / "prepared.plan");
   const Engine loaded = Engine::load(folder / "prepared.plan");
   const nlohmann::json kept = variants(loaded);
-  ASSERT_EQ(kept.size(), 3u);
-  EXPECT_EQ(kept[1]["shapes"]["x"][0], 2);
-  EXPECT_EQ(kept[2]["shapes"]["x"][0], 8);
-  EXPECT_EQ(kept[2]["threads"], 2);
+  ASSERT_EQ(kept.size(), 2u);
+  EXPECT_EQ(kept[0]["shapes"]["x"][0], 2);
+  EXPECT_EQ(kept[1]["shapes"]["x"][0], 8);
+  EXPECT_EQ(kept[1]["threads"], 2);
   Context context = loaded.create_context({.threads = 2});
   EXPECT_EQ(difference(loaded, context, 8), "");
 }
@@ -252,7 +252,7 @@ TEST(Prepare, CanBeCancelledAndSaysWhatIsWrong) {
                       ErrorCode::cancelled, "");
   LANNER_EXPECT_ERROR(engine.prepare({{"z", batch_of(2)}}), ErrorCode::invalid_argument, "no input 'z'");
   engine.prepare({{"x", batch_of(2)}});
-  EXPECT_EQ(variants(engine).size(), 2u);
+  EXPECT_EQ(variants(engine).size(), 1u);
 }
 
 /// The plan of two profiles with one part changed, its digest made right.

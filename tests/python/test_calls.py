@@ -319,7 +319,7 @@ def test_ctrl_c_ends_a_run(call):
 
 def test_a_policy_of_precision():
     def policy(**options):
-        engine = lanner.build(network("Relu"), budget=0, device="cpu", **options)
+        engine = lanner.build(network("Relu"), shapes={"x": (4,)}, budget=0, device="cpu", **options)
         return engine.explain()
 
     assert policy()["target"]["precision"] == {"types": "fp32", "pins": [], "strict": False, "exact": False}

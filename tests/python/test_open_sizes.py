@@ -8,8 +8,8 @@ import numpy as np
 import onnxruntime
 import pytest
 from command import lanner as command_of
-from command import refuse, save_model, succeed
-from onnx import helper
+from command import refuse, succeed
+from onnx import TensorProto, helper, numpy_helper, save
 
 import lanner
 
@@ -18,6 +18,20 @@ F = np.float32
 
 def draw(*shape, seed=0):
     return np.random.default_rng(seed).standard_normal(shape).astype(F) * F(0.3)
+
+
+def save_model(path, nodes, inputs, outputs, constants):
+    """`outputs` are names: nothing is said of their shapes, nor of those of inputs that are None."""
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes,
+        "small",
+        [value(name, TensorProto.FLOAT, shape) for name, shape in inputs.items()],
+        [value(name, TensorProto.FLOAT, None) for name in outputs],
+        [numpy_helper.from_array(array, name) for name, array in constants.items()],
+    )
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
 
 
 def reader(path):
@@ -34,7 +48,7 @@ def reader(path):
         node("Softmax", ["m"], ["y"], axis=2),
     ]
     constants = {"w1": draw(8, 3, 3, 3), "w2": draw(16, 8, 6, 3, seed=1), "w3": draw(16, 11, seed=2), "two": np.array([2])}
-    return save_model(path, nodes, {"x": ["?", 3, "?", "?"]}, {"y": None}, constants, {})
+    return save_model(path, nodes, {"x": ["?", 3, "?", "?"]}, ["y"], constants)
 
 
 def sound(path):
@@ -46,7 +60,7 @@ def sound(path):
         node("Relu", ["c"], ["r"]),
         node("AveragePool", ["r"], ["y"], kernel_shape=[2], strides=[2]),
     ]
-    return save_model(path, nodes, {"samples": ["batch", "samples"]}, {"y": None}, {"w": draw(6, 1, 400), "one": np.array([1])}, {})
+    return save_model(path, nodes, {"samples": ["batch", "samples"]}, ["y"], {"w": draw(6, 1, 400), "one": np.array([1])})
 
 
 def flattened(path):
@@ -61,7 +75,7 @@ def flattened(path):
         node("MatMul", ["f", "w"], ["y"]),
     ]
     constants = {"zero": np.array([0]), "one": np.array([1]), "rest": np.array([-1]), "w": draw(48, 5)}
-    return save_model(path, nodes, {"x": ["", 3, "H", "W"]}, {"y": None}, constants, {})
+    return save_model(path, nodes, {"x": ["", 3, "H", "W"]}, ["y"], constants)
 
 
 def two_rows(path, dims=("?", "?"), more=("?", "?")):
@@ -72,7 +86,7 @@ def two_rows(path, dims=("?", "?"), more=("?", "?")):
         node("ReduceSum", ["b"], ["q"], keepdims=0),
         node("Add", ["p", "q"], ["y"]),
     ]
-    return save_model(path, nodes, {"a": list(dims), "b": list(more)}, {"y": None}, {}, {})
+    return save_model(path, nodes, {"a": list(dims), "b": list(more)}, ["y"], {})
 
 
 MODELS = {
@@ -161,6 +175,11 @@ def test_commands_choose_sizes_that_fit_and_say_which(known, tmp_path):
             assert json.loads(done.stdout)
             if command[0] != "explain" or file == model:
                 assert "sizes that the model leaves open: " in done.stderr, (command, done.stderr)
+    given = [f"{name}:{'x'.join(map(str, shape))}" for name, shape in MODELS[model.stem][1][1].items()]
+    flags = [word for shape in given for word in ("--shape", shape)]
+    for command in (["bench", "--duration", "50ms"], ["verify", "--runs", 1]):
+        done = command_of(command[0], path, *command[1:], *flags, "--device", "cpu", "--json")
+        assert (done.returncode, done.stderr) == (0, ""), done.stderr
     told = json.loads(succeed("explain", path, "--device", "cpu", "--json"))
     assert told["open_sizes"] and "for" in told["notes"][0]
 
@@ -175,7 +194,7 @@ def test_small_friendly_sizes(read, tmp_path):
     with pytest.raises(lanner.InvalidArgument, match="no input 'c'"):
         rows.sample_shapes({"c": (1,)})
     picture = save_model(
-        tmp_path / "any.onnx", [helper.make_node("GlobalAveragePool", ["x"], ["y"])], {"x": ["N", 3, "H", "W"]}, {"y": None}, {}, {}
+        tmp_path / "any.onnx", [helper.make_node("GlobalAveragePool", ["x"], ["y"])], {"x": ["N", 3, "H", "W"]}, ["y"], {}
     )
     assert build(picture).sample_shapes() == {"x": (1, 3, 224, 224)}
 
@@ -187,12 +206,21 @@ def test_verify_tells_the_shapes(read):
 
 
 def test_what_has_no_sizes_says_so(tmp_path):
-    """A sum of rows whose number contradicts itself inside, whatever it is."""
-    nodes = [helper.make_node("Concat", ["x", "x"], ["d"], axis=0), helper.make_node("Add", ["x", "d"], ["e"]),
-             helper.make_node("Add", ["e", "three"], ["f"]), helper.make_node("Concat", ["f", "f"], ["y"], axis=0)]
-    model = save_model(tmp_path / "never.onnx", nodes, {"x": ["N", 5]}, {"y": None}, {"three": draw(3, 5)}, {})
+    """Rows that have to be three in one place and four in another."""
+    nodes = [helper.make_node("Reshape", ["x", name], [name + "_y"]) for name in ("three", "four")]
+    constants = {"three": np.array([3, 5]), "four": np.array([4, 5])}
+    model = save_model(tmp_path / "never.onnx", nodes, {"x": ["N", 5]}, ["three_y", "four_y"], constants)
     refused = refuse("bench", model, "--device", "cpu")
     assert "no sizes were found that the model takes for x: f32[N, 5]" in refused and "--shape" in refused
+    succeed("build", model, "-o", tmp_path / "never.plan", "--device", "cpu")
+    assert json.loads(succeed("build", model, "-o", tmp_path / "never.plan", "--device", "cpu", "--json"))["open_sizes"]
+
+
+def test_a_dim_that_is_dropped_has_to_be_one(read):
+    """What is open outside is still checked inside."""
+    engine = build(read)
+    with pytest.raises(lanner.InvalidArgument, match=r"x: \[1, 3, 64, 64\] does not fit the model: node .*squeeze: dim 2"):
+        engine({"x": draw(1, 3, 64, 64)})
 
 
 def ahead(engine):
@@ -213,6 +241,14 @@ def test_nothing_is_timed_at_a_first_run_unless_that_is_asked_for(read):
         timed({"x": draw(*shape)})
     assert ahead(timed) == [([*shape], True)]
     assert any(one["measured"] for node in timed.explain()["nodes"] for one in node.get("considered", []))
+
+
+def test_what_was_asked_for_in_vain_is_said_when_kernels_are_chosen(tmp_path):
+    model, shapes = two_rows(tmp_path / "rows.onnx"), {"a": (2, 3), "b": (4, 5)}
+    for first in (lambda engine: engine(feeds(shapes)), lambda engine: engine.prepare(shapes)):
+        engine = build(model, pins={"*": "bf16"})
+        with pytest.warns(RuntimeWarning, match=r"pin '\*=bf16' is not kept by"):
+            first(engine)
 
 
 def test_prepare_does_it_ahead(read, tmp_path):
@@ -249,7 +285,7 @@ def test_known_sizes_are_tuned_by_the_build(read):
         {"shapes": {"x": (1, 3, 48, 96)}},
         {"shapes": {"x": ((1, 3, 48, 32), (1, 3, 48, 96), (4, 3, 48, 640))}},
         {"profiles": [{"x": ((1, 3, 48, 32), (1, 3, 48, 96), (4, 3, 48, 640))}]},
-        {"preprocess": {"x": lanner.Preprocess(width=96, height=48)}},
+        {"preprocess": {"x": lanner.Preprocess(size=(48, 96))}},
     ):
         engine = build(read, **options)
         assert not engine.open_sizes
@@ -267,11 +303,11 @@ def test_a_profile_may_leave_others_open(tmp_path):
 def test_sizes_without_a_name_are_told_apart(tmp_path, dims):
     model = two_rows(tmp_path / "rows.onnx", dims, dims)
     engine = build(model)
-    names = [name for binding in engine.inputs for name in binding.dim_names]
+    names = [name for binding in engine.inputs for name in binding.shape]
     assert len(set(names)) == 4, names
     check_runs(engine, model, MODELS["two_rows"][1])
     fixed = build(model, shapes={"a": (2, 3), "b": (4, 5)})
-    assert [binding.dims for binding in fixed.inputs] == [[2, 3], [4, 5]]
+    assert [binding.shape for binding in fixed.inputs] == [(2, 3), (4, 5)]
 
 
 def test_sizes_of_one_name_are_one(tmp_path):
@@ -292,13 +328,13 @@ def test_a_shape_that_contradicts_the_file_is_an_error(read, tmp_path):
     refused = refuse("build", read, "-o", tmp_path / "x.plan", "--shape", "x:1x4x48x96")
     assert "dim 1 is 3 in the model, 4 was asked for" in refused
     succeed("build", read, "-o", tmp_path / "x.plan", "--shape", "x:1x3x48x192", "--budget", 0, "--device", "cpu")
-    assert lanner.load(tmp_path / "x.plan").inputs[0].dims == [1, 3, 48, 192]
+    assert lanner.load(tmp_path / "x.plan").inputs[0].shape == (1, 3, 48, 192)
 
 
 def test_a_state_begins_at_nothing(tmp_path):
     """Rows that are gathered from run to run."""
     nodes = [helper.make_node("Concat", ["past", "x"], ["present"], axis=0), helper.make_node("ReduceSum", ["present"], ["y"], keepdims=0)]
-    model = save_model(tmp_path / "cache.onnx", nodes, {"past": ["?", 3], "x": ["?", 3]}, {"y": None, "present": None}, {}, {})
+    model = save_model(tmp_path / "cache.onnx", nodes, {"past": ["?", 3], "x": ["?", 3]}, ["y", "present"], {})
     engine = build(model, states={"past": "present"})
     assert engine.open_sizes and engine.sample_shapes() == {"past": (0, 3), "x": (1, 3)}
     context = engine.create_context()
@@ -313,7 +349,7 @@ def test_a_layout_of_the_builds_choice_needs_sizes(read):
 
 
 def test_inputs_of_any_rank(tmp_path):
-    model = save_model(tmp_path / "any.onnx", [helper.make_node("Relu", ["x"], ["y"])], {"x": None}, {"y": None}, {}, {})
+    model = save_model(tmp_path / "any.onnx", [helper.make_node("Relu", ["x"], ["y"])], {"x": None}, ["y"], {})
     engine = build(model)
     assert engine.open_sizes and engine.sample_shapes() == {"x": ()}
     for shape in ((), (3,), (2, 3, 4)):
