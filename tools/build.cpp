@@ -1,6 +1,11 @@
 // lanner build: from a model to a plan.
 
+#include <cstdlib>
 #include <filesystem>
+
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
 
 #include <fmt/format.h>
 
@@ -133,7 +138,17 @@ void add_metadata(const BuildCommandOptions& options, BuildOptions& build) {
   }
 }
 
+/// Weights are taken and freed in turn while a model is simplified: from the heap they would be kept beside
+/// each other.
+void keep_large_blocks_off_the_heap() {
+#ifdef __GLIBC__
+  constexpr int large = 4 << 20;
+  mallopt(M_MMAP_THRESHOLD, large);
+#endif
+}
+
 int run_build(const BuildCommandOptions& options) {
+  keep_large_blocks_off_the_heap();
   check_options(options);
   Files files;
   declare_task_files(options.task, files);

@@ -220,7 +220,8 @@ void add_engine_options(Command& command, EngineOptions& options) {
       .group(group);
   command
       .add_option("--budget", options.budget,
-                  "Time that timing kernels may take, like 10s; 0 times nothing and chooses by estimates")
+                  "Time that timing and checking kernels may take, like 10s; 0 chooses by estimates, and "
+                  "checks for 2 s at most")
       .group(group);
   command
       .add_option("--device", options.device,

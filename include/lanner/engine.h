@@ -100,8 +100,9 @@ struct BuildOptions {
   /// logged. An input that a profile does not name may have any sizes in it.
   std::vector<std::map<std::string, ShapeRange>> profiles;
   Precision precision; ///< Types that kernels may compute in.
-  /// Seconds that timing kernels may take at most; 0 chooses by estimates at once. Not counted is what a plan
-  /// needs in any case: import, the first way of each of a library's kernels, checking what is chosen.
+  /// Seconds that timing and checking kernels may take at most; 0 chooses by estimates at once. Checking what
+  /// is chosen unmeasured may take 2 s beyond it. Not counted is what a plan needs in any case: import, the
+  /// first way of each of a library's kernels.
   double budget = 10;
   int threads = 0;   ///< Of contexts; 0 takes the machine's cores.
   SourcePtr weights; ///< A Caffe net's .caffemodel, where the model's own file (.prototxt) has layers only.

@@ -45,8 +45,8 @@ constexpr std::array kernel_keywords{
             "range "
             "use the same kernels, and shapes outside of all ranges run too"),
     Keyword{"threads", "int", "0"}.of("of each context; 0: default_threads()"),
-    Keyword{"budget", "float", "10.0"}.of(
-        "seconds that timing kernels may take; 0 chooses by estimates and times nothing"),
+    Keyword{"budget", "float", "10.0"}.of("seconds that timing and checking kernels may take; 0 chooses by "
+                                          "estimates, and checks for 2 s at most"),
     Keyword{"device", "str | collections.abc.Sequence[str]", "'auto'", "a name like cuda:0, or several"}.of(
         "\"cpu\", \"cuda:0\", \"auto\": the first GPU, else the CPU; or several GPUs, of which the first "
         "holds "

@@ -11,6 +11,7 @@
 #include "backends/backends.h"
 #include "base/account.h"
 #include "base/check.h"
+#include "base/heap.h"
 #include "compiler/input_preprocess.h"
 #include "compiler/open_dims.h"
 #include "compiler/row_pitch.h"
@@ -190,6 +191,7 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   expect_pictures(*graph, pictures);
   const WeightValues sources = weights_of(*graph, max_kept_source);
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));
+  give_back_freed_memory();
   for (const auto& [input, spec] : preprocess) graph->metadata[preprocess_key + input] = spec.to_json();
   for (const auto& [key, value] : options.metadata) {
     check(!key.empty(), ErrorCode::invalid_argument, "metadata: an empty key; expected one like lanner.task");
@@ -216,6 +218,7 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
     check_range_ends(*state->graph);
     check_profile_ends(*state->graph, state->profiles);
     warn_of_unused(*state, model->name());
+    give_back_freed_memory();
   }
   return state;
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <set>
+#include <utility>
 
 #include <fmt/format.h>
 
@@ -74,15 +75,37 @@ private:
     }
   }
 
-  /// What only a check lets be taken comes first, as there may not be time for all.
+  /// What only a check lets be taken comes first, the slowest before the rest, as there may not be time for
+  /// all.
   bool settle_all(std::vector<Taken> cover) {
-    std::ranges::stable_partition(cover, [&](const Taken& taken) {
-      const Alternative& one = proposals_[taken.proposal].list[taken.alternative];
-      return one.backend && !vouched(*one.backend, one.tactic.kernel, lies_within(one.tactic));
-    });
+    const auto chosen = [&](const Taken& taken) -> const Alternative& {
+      return proposals_[taken.proposal].list[taken.alternative];
+    };
+    const auto listed = std::ranges::stable_partition(
+        cover, [&](const Taken& taken) { return chosen(taken).backend && !is_listed(chosen(taken)); });
+    std::ranges::stable_sort(cover.begin(), listed.begin(), std::ranges::greater{},
+                             [&](const Taken& taken) { return chosen(taken).cost.seconds; });
     bool settled = true;
-    for (const Taken& taken : cover) settled = settle(taken) && settled;
+    for (const Taken& taken : cover) {
+      settled = settle(taken) && settled;
+      if (std::exchange(left_out_, false)) return false; // the numbers of alternatives are others now
+    }
     return settled;
+  }
+
+  static bool is_listed(const Alternative& one) {
+    return vouched(*one.backend, one.tactic.kernel, lies_within(one.tactic));
+  }
+
+  /// Of what was asked for, where there is no time left for checks: so that the next cover is of what may be
+  /// taken.
+  void leave_out_unlisted(const std::string& why) {
+    left_out_ = true;
+    for (Proposal& proposal : proposals_)
+      for (std::size_t a = proposal.asked ? proposal.list.size() : 0; a-- > 0;)
+        if (const Alternative& one = proposal.list[a];
+            one.backend && one.cost.trust == Trust::none && !is_definition(*one.backend) && !is_listed(one))
+          reject(proposal, a, why, options_);
   }
 
   bool settle(const Taken& taken) {
@@ -103,12 +126,16 @@ private:
     Alternative& alternative = proposal.list[chosen];
     if (!alternative.backend || alternative.cost.trust != Trust::none) return true;
     options_.control.report({"check", static_cast<double>(options_.tuner.checks().kernels), 0, "kernels"});
+    const std::size_t missed = options_.tuner.checks().missed;
     const Cost cost = options_.tuner.vet(*proposal.node, *alternative.backend, alternative.tactic);
     if (cost.wrong.empty()) {
       alternative.cost.trust = cost.trust;
       return true;
     }
-    reject(proposal, chosen, cost.wrong, options_);
+    if (options_.tuner.checks().missed > missed)
+      leave_out_unlisted(cost.wrong);
+    else
+      reject(proposal, chosen, cost.wrong, options_);
     return false;
   }
 
@@ -354,6 +381,7 @@ private:
   std::map<const Value*, Type> narrow_types_; ///< Of promoted values.
   std::map<std::pair<const Value*, std::string>, Value*> stored_;
   InPlaceKernels in_place_;
+  bool left_out_ = false; ///< Alternatives of proposals that were not looked at yet.
 };
 
 } // namespace

@@ -74,9 +74,12 @@ bool fold(Node& node) {
   const std::int64_t count = affine->scale->constant()->elements();
   if (channels && channels->axis == 1 && static_cast<std::int64_t>(channels->count) == count) {
     Node* anchor = x->producer();
+    Node* weights = anchor->inputs().size() > 1 ? producer(anchor->input(1), "constant") : nullptr;
     if (scale_channels(math, x, affine->scale, affine->shift)) {
       take_sources(*anchor, node);
       replace(node, node.input(0));
+      // At the end of the pass those of all convolutions would be there twice.
+      if (weights && weights->output()->unused()) weights->region()->erase(weights);
       return true;
     }
   }

@@ -23,12 +23,14 @@ constexpr const char* chain = "graph @g(%x: f32[2, 3]) -> (%y) {\n"
                               "  %y = neg(%b)\n"
                               "}\n";
 
-Lowered lowered(std::string_view text, const Backend& backend, const Control& control) {
+/// `vetting`: seconds that checks may take.
+Lowered lowered(std::string_view text, const Backend& backend, const Control& control, double vetting = 2) {
   const std::array<const Backend*, 1> backends{&backend};
   const Target target;
   TimingCache cache;
   WeightStore constants;
   Tuner tuner(target, 0, cache, constants, control);
+  tuner.set_vetting(vetting);
   return lower(parse_graph(text, builtin_op_table()), {backends, target, tuner, constants, control});
 }
 
@@ -69,6 +71,17 @@ TEST(Lower, ReportsEachNodeAndEachCheck) {
   lowered(chain, chain_backend(), control);
   EXPECT_EQ(tuned, (std::vector<double>{0, 1, 2, 3}));
   EXPECT_EQ(checked, (std::vector<double>{0, 1, 2}));
+}
+
+// No kernel of the table is on the project's list, so that only the definitions are left.
+TEST(Lower, TakesWhatNeedsNoCheckWhereThereIsNoTimeForChecks) {
+  const Lowered result = lowered(chain, chain_backend(), {}, 0);
+  for (const auto& node : result.graph->body().nodes()) EXPECT_EQ(node->tactic.backend, "interpreter");
+  std::size_t told = 0;
+  for (const NodeReport& report : result.reports)
+    for (const std::string& note : report.notes)
+      told += note.find("no time to check it") != std::string::npos;
+  EXPECT_EQ(told, 3);
 }
 
 /// Offers a tactic that says nothing of storages.
