@@ -52,7 +52,8 @@ TEST(Nan, softmax_over_an_axis_of_any_place) {
   for (const char* shape : {"[1, 4, 16, 130]", "[3, 7, 5]", "[2, 40, 3, 4]", "[100, 2]", "[2, 1000]"})
     for (const char* op : {"softmax", "log_softmax"})
       for (const int axis : {0, 1, -1}) {
-        const auto ran = check(with_nan(shape) + fmt::format("%y: f32[*] = {}(%x) {{axis = {}}}\n}}", op, axis));
+        const auto ran =
+            check(with_nan(shape) + fmt::format("%y: f32[*] = {}(%x) {{axis = {}}}\n}}", op, axis));
         EXPECT_TRUE(ran.contains("cpu/softmax"));
       }
 }
@@ -74,9 +75,8 @@ std::string fused(std::string_view input, std::string_view weights, std::string_
 class NanEpilogues : public testing::TestWithParam<const char*> {};
 
 TEST_P(NanEpilogues, of_convolutions_stay) {
-  const auto ran =
-      check(fused("[2, 16, 6, 6]", "[24, 16, 3, 3]", "conv(%xi, %wi, _) {pads = [1, 1, 1, 1]}",
-                  "[2, 24, 6, 6]", GetParam()));
+  const auto ran = check(fused("[2, 16, 6, 6]", "[24, 16, 3, 3]", "conv(%xi, %wi, _) {pads = [1, 1, 1, 1]}",
+                               "[2, 24, 6, 6]", GetParam()));
   expect_offered(ran, {"onednn/conv"});
   check(fused("[1, 20, 9, 9]", "[20, 1, 3, 3]", "conv(%xi, %wi, _) {group = 20, pads = [1, 1, 1, 1]}",
               "[1, 20, 9, 9]", GetParam()));

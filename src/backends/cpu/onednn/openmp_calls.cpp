@@ -195,7 +195,8 @@ void GOMP_parallel(void (*function)(void*), void* data, unsigned threads, unsign
   using namespace lanner::onednn;
   Region region{function, data, thread_count, invalid_watch};
   if (gomp) return gomp->parallel(&Region::run, &region, threads, flags);
-  lanner::run_team(threads == 0 ? thread_count : static_cast<int>(threads), share_kind, &Region::run, &region);
+  lanner::run_team(threads == 0 ? thread_count : static_cast<int>(threads), share_kind, &Region::run,
+                   &region);
 }
 
 void GOMP_barrier() {
