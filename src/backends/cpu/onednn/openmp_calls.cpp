@@ -165,13 +165,12 @@ ThreadCount::~ThreadCount() {
     gomp->set_num_threads(before_);
 }
 
-InvalidWatch::InvalidWatch() : raised_before_(is_invalid()) {
+InvalidWatch::InvalidWatch() : raised_before_(is_invalid()), outer_(std::exchange(invalid_watch, this)) {
   set_invalid(false);
-  invalid_watch = this;
 }
 
 InvalidWatch::~InvalidWatch() {
-  invalid_watch = nullptr;
+  invalid_watch = outer_;
   set_invalid(raised_before_);
 }
 
