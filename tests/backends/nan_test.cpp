@@ -86,6 +86,22 @@ TEST_P(NanEpilogues, of_convolutions_stay) {
   check(fused("[1, 8, 5, 5]", "[8, 5, 3, 3]", "conv_transpose(%xi, %wi, _)", "[1, 5, 7, 7]", GetParam()));
 }
 
+// An infinity is no number beyond the largest that an absent bound would be.
+TEST(InfiniteEpilogues, stay) {
+  for (const char* bound : {"max", "min"}) {
+    const auto ran = check_tactics(fmt::format(
+        "graph @g(%given: f32[2, 16, 6, 6]) -> (%y: f32[*] as \"y\") {{\n"
+        "%far: f32[] = constant() {{value = f32[](3e38)}}\n%x: f32[*] = mul(%given, %far)\n"
+        "%w: f32[16, 1, 1, 1] = constant() {{value = random(f32[16, 1, 1, 1], seed = 5, std = 9.0)}}\n"
+        "%one: f32[] = constant() {{value = f32[](1)}}\n"
+        "%y: f32[*] = fused(%x, %w, %one) {{kind = \"t\"}} "
+        "((%xi: f32[2, 16, 6, 6], %wi: f32[16, 1, 1, 1], %oi: f32[]) -> (%r) {{\n"
+        "%c: f32[*] = conv(%xi, %wi, _) {{group = 16}}\n%r: f32[*] = {}(%c, %oi)\n}})\n}}",
+        bound));
+    expect_offered(ran, {"onednn/conv"});
+  }
+}
+
 TEST_P(NanEpilogues, of_products_stay) {
   check(fused("[40, 33]", "[33, 24]", "matmul(%xi, %wi)", "[40, 24]", GetParam()));
   check(fused("[2, 150, 16]", "[16, 7]", "matmul(%xi, %wi)", "[2, 150, 7]", GetParam()));
