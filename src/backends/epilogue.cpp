@@ -11,6 +11,8 @@ namespace lanner {
 
 namespace {
 
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
 ActivationCall linear(float alpha, float beta) {
   return {&formula("linear"), alpha, beta};
 }
@@ -19,7 +21,7 @@ ActivationCall clip(float low, float high) {
 }
 
 std::optional<ActivationCall> clip_of(const GroupOp& op) {
-  ActivationCall result = clip(-std::numeric_limits<float>::max(), std::numeric_limits<float>::max());
+  ActivationCall result = clip(-infinity, infinity);
   for (std::size_t i : {1, 2}) {
     if (!op.input(i)) continue;
     const auto bound = scalar_value(op.input(i).constant);
@@ -40,7 +42,6 @@ std::optional<BinaryKind> binary_of(std::string_view kind) {
 
 /// `x kind c` for one number as a linear map or a clip.
 std::optional<ActivationCall> scalar_step(BinaryKind kind, float c, bool reversed) {
-  constexpr float most = std::numeric_limits<float>::max();
   switch (kind) {
   case BinaryKind::add:
     return linear(1, c);
@@ -51,9 +52,9 @@ std::optional<ActivationCall> scalar_step(BinaryKind kind, float c, bool reverse
   case BinaryKind::divide:
     return reversed ? std::nullopt : std::optional(linear(1 / c, 0));
   case BinaryKind::minimum:
-    return clip(-most, c);
+    return clip(-infinity, c);
   case BinaryKind::maximum:
-    return c == 0 ? ActivationCall{&formula("relu")} : clip(c, most);
+    return c == 0 ? ActivationCall{&formula("relu")} : clip(c, infinity);
   }
   return std::nullopt;
 }

@@ -31,7 +31,8 @@ constexpr float infinity = std::numeric_limits<float>::infinity();
 
 /// The least number above `threshold`; NaN, which nothing reaches, where there is none.
 static float above(float threshold) {
-  return threshold == infinity ? std::numeric_limits<float>::quiet_NaN() : std::nextafter(threshold, infinity);
+  return threshold == infinity ? std::numeric_limits<float>::quiet_NaN()
+                               : std::nextafter(threshold, infinity);
 }
 
 Thresholds thresholds_of(std::span<const Tensor> inputs) {

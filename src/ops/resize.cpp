@@ -159,7 +159,8 @@ static Transform parse_transform(const std::string& name) {
 }
 
 // ONNX's text takes the scaled input length, which may be a fraction, for the output's in align_corners: 2.4
-// for 3 elements, so that the last element is none of a corner. Exporters and runtimes take the number of elements.
+// for 3 elements, so that the last element is none of a corner. Exporters and runtimes take the number of
+// elements.
 static double original_coordinate(const ResizedAxis& axis, Transform transform, std::int64_t index) {
   const auto x = static_cast<double>(index), in = static_cast<double>(axis.in);
   const double length = axis.scale * in;

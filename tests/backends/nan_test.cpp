@@ -52,7 +52,8 @@ TEST(Nan, softmax_over_an_axis_of_any_place) {
   for (const char* shape : {"[1, 4, 16, 130]", "[3, 7, 5]", "[2, 40, 3, 4]", "[100, 2]", "[2, 1000]"})
     for (const char* op : {"softmax", "log_softmax"})
       for (const int axis : {0, 1, -1}) {
-        const auto ran = check(with_nan(shape) + fmt::format("%y: f32[*] = {}(%x) {{axis = {}}}\n}}", op, axis));
+        const auto ran =
+            check(with_nan(shape) + fmt::format("%y: f32[*] = {}(%x) {{axis = {}}}\n}}", op, axis));
         EXPECT_TRUE(ran.contains("cpu/softmax"));
       }
 }
@@ -74,9 +75,8 @@ std::string fused(std::string_view input, std::string_view weights, std::string_
 class NanEpilogues : public testing::TestWithParam<const char*> {};
 
 TEST_P(NanEpilogues, of_convolutions_stay) {
-  const auto ran =
-      check(fused("[2, 16, 6, 6]", "[24, 16, 3, 3]", "conv(%xi, %wi, _) {pads = [1, 1, 1, 1]}",
-                  "[2, 24, 6, 6]", GetParam()));
+  const auto ran = check(fused("[2, 16, 6, 6]", "[24, 16, 3, 3]", "conv(%xi, %wi, _) {pads = [1, 1, 1, 1]}",
+                               "[2, 24, 6, 6]", GetParam()));
   expect_offered(ran, {"onednn/conv"});
   check(fused("[1, 20, 9, 9]", "[20, 1, 3, 3]", "conv(%xi, %wi, _) {group = 20, pads = [1, 1, 1, 1]}",
               "[1, 20, 9, 9]", GetParam()));
@@ -84,6 +84,22 @@ TEST_P(NanEpilogues, of_convolutions_stay) {
   check(fused("[1, 3, 12, 12]", "[24, 3, 3, 3]", "conv(%xi, %wi, _) {strides = [2, 2]}", "[1, 24, 5, 5]",
               GetParam()));
   check(fused("[1, 8, 5, 5]", "[8, 5, 3, 3]", "conv_transpose(%xi, %wi, _)", "[1, 5, 7, 7]", GetParam()));
+}
+
+// An infinity is no number beyond the largest that an absent bound would be.
+TEST(InfiniteEpilogues, stay) {
+  for (const char* bound : {"max", "min"}) {
+    const auto ran = check_tactics(fmt::format(
+        "graph @g(%given: f32[2, 16, 6, 6]) -> (%y: f32[*] as \"y\") {{\n"
+        "%far: f32[] = constant() {{value = f32[](3e38)}}\n%x: f32[*] = mul(%given, %far)\n"
+        "%w: f32[16, 1, 1, 1] = constant() {{value = random(f32[16, 1, 1, 1], seed = 5, std = 9.0)}}\n"
+        "%one: f32[] = constant() {{value = f32[](1)}}\n"
+        "%y: f32[*] = fused(%x, %w, %one) {{kind = \"t\"}} "
+        "((%xi: f32[2, 16, 6, 6], %wi: f32[16, 1, 1, 1], %oi: f32[]) -> (%r) {{\n"
+        "%c: f32[*] = conv(%xi, %wi, _) {{group = 16}}\n%r: f32[*] = {}(%c, %oi)\n}})\n}}",
+        bound));
+    expect_offered(ran, {"onednn/conv"});
+  }
 }
 
 TEST_P(NanEpilogues, of_products_stay) {

@@ -29,17 +29,18 @@ class Softmax : public testing::TestWithParam<Case> {};
 TEST_P(Softmax, agrees_with_the_definition) {
   for (const char* op : {"softmax", "log_softmax"})
     for (const char* type : {"f32", "f16", "bf16"}) {
-      const auto ran = check_tactics(
-          fmt::format("graph @g(%x: {0}{1}) -> (%y: {0}[*] as \"y\") {{\n%y: {0}[*] = {2}(%x) {{axis = {3}}}\n}}",
-                      type, GetParam().shape, op, GetParam().axis));
+      const auto ran = check_tactics(fmt::format(
+          "graph @g(%x: {0}{1}) -> (%y: {0}[*] as \"y\") {{\n%y: {0}[*] = {2}(%x) {{axis = {3}}}\n}}", type,
+          GetParam().shape, op, GetParam().axis));
       EXPECT_TRUE(ran.contains("cpu/softmax")) << type << " " << op;
     }
 }
 
 // The head of a detector, whose axis lies in the middle; short and long lines; few columns.
-const Case cases[] = {{"[1, 16, 4, 840]", 1}, {"[1, 4, 16, 840]", 2}, {"[3, 5, 7]", 1},  {"[2, 3, 17, 5]", 1},
-                      {"[5, 300]", 0},        {"[9]", 0},             {"[4, 1, 3]", 1},  {"[2, 200, 3]", 1},
-                      {"[2, 1, 1, 33]", -1},  {"[2, 24, 5, 5]", 1},   {"[2, 8, 5, 6]", 3}};
+const Case cases[] = {{"[1, 16, 4, 840]", 1}, {"[1, 4, 16, 840]", 2}, {"[3, 5, 7]", 1},
+                      {"[2, 3, 17, 5]", 1},   {"[5, 300]", 0},        {"[9]", 0},
+                      {"[4, 1, 3]", 1},       {"[2, 200, 3]", 1},     {"[2, 1, 1, 33]", -1},
+                      {"[2, 24, 5, 5]", 1},   {"[2, 8, 5, 6]", 3}};
 INSTANTIATE_TEST_SUITE_P(cases, Softmax, testing::ValuesIn(cases));
 
 std::vector<const SoftmaxFunctions*> functions_of_this_cpu() {
@@ -75,7 +76,8 @@ std::vector<float> hard_columns(std::int64_t length, std::int64_t inner) {
   std::vector<float> x(static_cast<std::size_t>(length * inner));
   for (float& value : x) value = normal(random);
   for (std::int64_t column = 0; column < inner; ++column) {
-    const auto place = static_cast<std::size_t>(static_cast<std::int64_t>(random() % static_cast<unsigned>(length)) * inner + column);
+    const auto place = static_cast<std::size_t>(
+        static_cast<std::int64_t>(random() % static_cast<unsigned>(length)) * inner + column);
     if (column % 6 == 1) x[place] = NAN;
     if (column % 6 == 2) x[place] = infinity;
     if (column % 6 == 3) x[place] = -infinity;
@@ -92,8 +94,8 @@ TEST(SoftmaxColumns, keep_nan_and_infinities_in_every_instruction_set) {
         const std::vector<float> x = hard_columns(length, inner);
         for (const bool logarithm : {false, true}) {
           std::vector<float> y = x; // In place.
-          (logarithm ? functions->columns_log : functions->columns)(
-              {y.data(), y.data(), inner, inner, length, inner});
+          (logarithm ? functions->columns_log
+                     : functions->columns)({y.data(), y.data(), inner, inner, length, inner});
           for (std::int64_t column = 0; column < inner; ++column) {
             std::vector<float> line, row(static_cast<std::size_t>(length));
             for (std::int64_t r = 0; r < length; ++r)
@@ -101,8 +103,8 @@ TEST(SoftmaxColumns, keep_nan_and_infinities_in_every_instruction_set) {
             (logarithm ? functions->row_log : functions->row)({line.data(), row.data(), length});
             const std::vector<double> expected = expected_of(line, logarithm);
             for (std::size_t r = 0; r < line.size(); ++r) {
-              expect_near(y[r * static_cast<std::size_t>(inner) + static_cast<std::size_t>(column)], expected[r],
-                          "of a column");
+              expect_near(y[r * static_cast<std::size_t>(inner) + static_cast<std::size_t>(column)],
+                          expected[r], "of a column");
               expect_near(row[r], expected[r], "of a row");
             }
           }

@@ -130,6 +130,8 @@ def clip(version: int) -> Iterable[Case]:
         yield C(x, *inputs)
         yield C(x, *inputs, constants=[i + 1 for i, y in enumerate(inputs) if y is not None])
     yield C(f32(np.nan, np.inf, -np.inf, 0), low, high)
+    yield C(EDGES, low)
+    yield C(EDGES, None, high)
 
 
 @operator("Where")

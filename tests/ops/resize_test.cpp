@@ -39,7 +39,8 @@ TEST(Resize, aligned_corners_are_those_of_the_elements_there_are) {
             "f32[3](0, 3, 6)");
   EXPECT_EQ(show(run({"resize", {x, std::nullopt, f32s({0.5f})}, mode("nearest", "align_corners")})),
             "f32[3](0, 3, 6)");
-  EXPECT_EQ(show(run({"resize", {x, std::nullopt, f32s({0.2f})}, mode("cubic", "align_corners")})), "f32[1](0)");
+  EXPECT_EQ(show(run({"resize", {x, std::nullopt, f32s({0.2f})}, mode("cubic", "align_corners")})),
+            "f32[1](0)");
 }
 
 TEST(Resize, nearest_places_are_told_in_f32) {
@@ -78,9 +79,8 @@ TEST(GridSample, reads_the_innermost_axis_first) {
 TEST(GridSample, moves_the_elements_of_a_cubic_inside_not_its_place) {
   const Tensor x = f32s({1, 2, 4, 8}, {1, 1, 4}), near = f32s({-1.125f, -1.5f}, {1, 2, 1});
   const auto cubic = [](const char* padding, std::int64_t align) {
-    return attributes({{"mode", std::string("cubic")},
-                       {"padding_mode", std::string(padding)},
-                       {"align_corners", align}});
+    return attributes(
+        {{"mode", std::string("cubic")}, {"padding_mode", std::string(padding)}, {"align_corners", align}});
   };
   EXPECT_EQ(show(run({"grid_sample", {x, near}, cubic("border", 0)})), "f32[1, 1, 2](0.96484375, 1)");
   EXPECT_EQ(show(run({"grid_sample", {x, near}, cubic("border", 1)})), "f32[1, 1, 2](0.9071655, 0.96484375)");

@@ -23,7 +23,7 @@ const Backend& cpu_backend() {
   static const std::array families = {
       elementwise_family, gemm_family,          movement_family, copy_family,           gather_family,
       reduce_family,      normalization_family, picture_family,  quantized_gemm_family, grid_sample_family,
-      recurrent_family,   arg_family,           taps_family,     cum_sum_family,      softmax_family};
+      recurrent_family,   arg_family,           taps_family,     cum_sum_family,        softmax_family};
   static const FamilyBackend backend("cpu", families);
   return backend;
 }

@@ -1,6 +1,7 @@
 #include "backends/cuda/pointwise.h"
 
 #include <array>
+#include <cmath>
 #include <string_view>
 #include <utility>
 
@@ -19,6 +20,7 @@ std::optional<PointwiseStep> activation_step(const ActivationCall& activation) {
   }
   if (activation.is("clip")) {
     if (activation.alpha != 0 || !(activation.beta >= 0)) return std::nullopt;
+    if (std::isinf(activation.beta)) return plain(M::relu);
     return PointwiseStep{M::relu, {}, false, activation.beta, 0};
   }
   if (activation.is("elu")) return plain(M::elu, activation.alpha);

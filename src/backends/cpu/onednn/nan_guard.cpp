@@ -64,7 +64,8 @@ Step step_of(const EpilogueStep& step, const Shape& result, const Layout& layout
     return {step.activation.formula, {step.activation.alpha, step.activation.beta}, {}, {}, {}};
   Step made{&formula_of(*step.binary), {}, step.operand, {}, {}};
   if (step.operand.from == Operand::From::constant) made.constant = *step.operand.constant;
-  Shape shape = result; // A whole operand lies as the result does, whatever its own rank, and in a piece of it.
+  Shape shape =
+      result; // A whole operand lies as the result does, whatever its own rank, and in a piece of it.
   if (step.spread != Spread::full) shape = Shape(std::vector<std::int64_t>(result.rank(), 1));
   if (step.spread == Spread::channel) {
     shape[channel_axis] = made.channels = result[channel_axis];
@@ -114,13 +115,15 @@ private:
     return padded.data();
   }
 
-  void run(float* y, const std::vector<const float*>& operands, std::int64_t first, std::int64_t count) const {
+  void run(float* y, const std::vector<const float*>& operands, std::int64_t first,
+           std::int64_t count) const {
     alignas(64) float tile[tile_size];
     const TileFunctions functions = tile_functions();
     for (std::size_t i = 0; i < steps_.size(); ++i) {
       const Step& step = steps_[i];
       if (step.walk) step.walk->fetch(operands[i], first, count, tile);
-      functions[*step.formula](y + first, y + first, step.walk ? tile : nullptr, nullptr, count, step.numbers);
+      functions[*step.formula](y + first, y + first, step.walk ? tile : nullptr, nullptr, count,
+                               step.numbers);
     }
   }
 
@@ -147,8 +150,7 @@ bool hides_nan(const Epilogue& epilogue) {
 }
 
 Epilogue before_hiding(const Epilogue& epilogue) {
-  const auto first =
-      std::ranges::find_if(epilogue, [](const EpilogueStep& step) { return hides_nan(step); });
+  const auto first = std::ranges::find_if(epilogue, [](const EpilogueStep& step) { return hides_nan(step); });
   return {epilogue.begin(), first};
 }
 

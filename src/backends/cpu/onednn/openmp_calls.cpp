@@ -165,13 +165,12 @@ ThreadCount::~ThreadCount() {
     gomp->set_num_threads(before_);
 }
 
-InvalidWatch::InvalidWatch() : raised_before_(is_invalid()) {
+InvalidWatch::InvalidWatch() : raised_before_(is_invalid()), outer_(std::exchange(invalid_watch, this)) {
   set_invalid(false);
-  invalid_watch = this;
 }
 
 InvalidWatch::~InvalidWatch() {
-  invalid_watch = nullptr;
+  invalid_watch = outer_;
   set_invalid(raised_before_);
 }
 
@@ -195,7 +194,8 @@ void GOMP_parallel(void (*function)(void*), void* data, unsigned threads, unsign
   using namespace lanner::onednn;
   Region region{function, data, thread_count, invalid_watch};
   if (gomp) return gomp->parallel(&Region::run, &region, threads, flags);
-  lanner::run_team(threads == 0 ? thread_count : static_cast<int>(threads), share_kind, &Region::run, &region);
+  lanner::run_team(threads == 0 ? thread_count : static_cast<int>(threads), share_kind, &Region::run,
+                   &region);
 }
 
 void GOMP_barrier() {

@@ -27,9 +27,9 @@ private:
 };
 
 /// Tells whether the calling thread, or a region that it begins meanwhile, ran an invalid operation. Minima,
-/// maxima and orderings of a NaN are invalid, whatever they give (IEEE 754), so that a kernel that hides one by
-/// them cannot do so unseen, and looking costs nothing. One at a time on a thread; afterwards the thread's own
-/// flag is as it was.
+/// maxima and orderings of a NaN are invalid, whatever they give (IEEE 754), so that a kernel that hides one
+/// by them cannot do so unseen, and looking costs nothing. Afterwards the thread's own flag is as it was. One
+/// may be made while another is there, as where a thread that waits works for others.
 class InvalidWatch {
 public:
   InvalidWatch();
@@ -43,6 +43,7 @@ public:
 private:
   std::atomic<bool> seen_{false};
   bool raised_before_;
+  InvalidWatch* outer_;
 };
 
 /// Finds out whose functions libdnnl calls; to be called before anything of oneDNN is. Returns why its loops

@@ -189,7 +189,7 @@ std::unique_ptr<Kernel> keeping_nan(std::unique_ptr<Execution> fast, const Epilo
 
 /// `weights` become those that the implementation wants.
 std::unique_ptr<Kernel> prepare_inner(const Product& product, std::int64_t rows, Desc& weights,
-                                         const Preparation& p, int threads) {
+                                      const Preparation& p, int threads) {
   const ThreadCount count(threads);
   const auto make = [&] { return make_inner(product, rows, weights).descriptor; };
   const Implementation chosen = find_implementation(make, ConfigText(p.tactic.config));
@@ -204,7 +204,8 @@ std::unique_ptr<Kernel> prepare_inner(const Product& product, std::int64_t rows,
     candidate.arguments.push_back(argument(DNNL_ARG_WEIGHTS, weights, product.b));
     return candidate;
   };
-  auto fast = std::make_unique<Execution>(chosen.descriptor, candidate_with(product.epilogue).arguments, threads);
+  auto fast =
+      std::make_unique<Execution>(chosen.descriptor, candidate_with(product.epilogue).arguments, threads);
   return keeping_nan(std::move(fast), product.epilogue, Shape{rows, product.columns()}, chosen.name, threads,
                      candidate_with);
 }
@@ -368,8 +369,8 @@ TacticList matmul_tactics(const Node& node, const Group& group, const Target& ta
   return std::move(found.list);
 }
 
-std::unique_ptr<Kernel> prepare_matmul(const Product& product, const Matrices& matrices,
-                                          const Tactic& tactic, int threads) {
+std::unique_ptr<Kernel> prepare_matmul(const Product& product, const Matrices& matrices, const Tactic& tactic,
+                                       int threads) {
   const ThreadCount count(threads);
   const auto make = [&] { return make_matmul(product, matrices); };
   const Implementation chosen =

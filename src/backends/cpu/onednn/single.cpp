@@ -15,8 +15,8 @@ const Backend* keeper_of(const SinglePrimitive& single, const GroupOp& op) {
   return single.keeper ? single.keeper(op) : nullptr;
 }
 
-/// Another kernel of a node with one operand, which takes and gives plain values, in the place of one that has
-/// these layouts. It reads the node while it runs, as the kernels of definitions do.
+/// Another kernel of a node with one operand, which takes and gives plain values, in the place of one that
+/// has these layouts. It reads the node while it runs, as the kernels of definitions do.
 class PlainKernel final : public Kernel {
 public:
   PlainKernel(const Backend& backend, std::string kernel, const Node& node, const Target& target, Layout from,
@@ -106,10 +106,10 @@ std::unique_ptr<Kernel> single_prepare(const SinglePrimitive& single, const Prep
                                           p.target.threads);
   const Backend* const keeper = keeper_of(single, op);
   if (!keeper) return fast;
-  return guarded(std::move(fast), [keeper, kernel = std::string(single.kernel), &node = p.node,
-                                   target = p.target, from, to] {
-    return std::make_unique<PlainKernel>(*keeper, kernel, node, target, from, to);
-  });
+  return guarded(std::move(fast),
+                 [keeper, kernel = std::string(single.kernel), &node = p.node, target = p.target, from, to] {
+                   return std::make_unique<PlainKernel>(*keeper, kernel, node, target, from, to);
+                 });
 }
 
 } // namespace lanner::onednn

@@ -23,8 +23,8 @@ struct SinglePrimitive {
   Primitive (*make)(const Group& group, const Layout& input, const Layout& output);
   /// Row-major only: the primitive works along one axis of data of any rank.
   bool any_rank = false;
-  /// Whose kernel runs where oneDNN's may have given a number for a NaN, null where it never does; it is called
-  /// `kernel` there too, or is the definition. Null: it never does for any.
+  /// Whose kernel runs where oneDNN's may have given a number for a NaN, null where it never does; it is
+  /// called `kernel` there too, or is the definition. Null: it never does for any.
   const Backend* (*keeper)(const GroupOp& op) = nullptr;
 };
 

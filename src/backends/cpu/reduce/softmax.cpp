@@ -134,7 +134,8 @@ TacticList softmax_tactics(const Node& node, const Group& group, const Target& t
     tactic.outputs = {stored(layout)};
     if (!op.input(0).constant) tactic.in_place = static_cast<int>(op.input(0).index);
     // An exponential, and of few columns only some lanes.
-    const double of_element = lines->inner == 1 || lines->inner >= 16 ? 40 : 640.0 / static_cast<double>(lines->inner);
+    const double of_element =
+        lines->inner == 1 || lines->inner >= 16 ? 40 : 640.0 / static_cast<double>(lines->inner);
     tactic.estimate = seconds_of({.operations = of_element * elements,
                                   .bytes = 2 * plain_bytes(*node.output()),
                                   .threads = target.threads},

@@ -5,9 +5,9 @@
 
 namespace lanner {
 
-/// Element r of column i is from[r * from_stride + i], and to[r * to_stride + i] of its result, for r < length
-/// and i < count; both may be the same memory. A column with a NaN, or with an infinity as its largest, becomes
-/// NaN. Sums are added up in short chains.
+/// Element r of column i is from[r * from_stride + i], and to[r * to_stride + i] of its result, for r <
+/// length and i < count; both may be the same memory. A column with a NaN, or with an infinity as its
+/// largest, becomes NaN. Sums are added up in short chains.
 struct SoftmaxColumns {
   const float* from;
   float* to;

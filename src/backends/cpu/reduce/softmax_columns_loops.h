@@ -84,8 +84,8 @@ void softmax_row_of(const SoftmaxRow& row) {
   if (rest > 0) {
     // Lanes without an element add e^-inf. (Where the largest is -inf, all is NaN anyhow.)
     const std::int64_t at = whole * lanes;
-    const F power = exponential(
-        load_last(row.from + at, rest, MaxOf::rest, std::make_index_sequence<lanes>{}) - largest);
+    const F power =
+        exponential(load_last(row.from + at, rest, MaxOf::rest, std::make_index_sequence<lanes>{}) - largest);
     if constexpr (!logarithm) store_some(row.to + at, power, rest);
     sum += power;
   }
