@@ -38,16 +38,19 @@ std::optional<KnownPreprocess> known(const Engine& engine, const std::filesystem
   return known_preprocess(signs, &why_not);
 }
 
+/// But for sizes and type, which are the input's.
+bool is_of_family(const Preprocess& spec, const KnownPreprocess& family) {
+  Preprocess same = family.spec;
+  same.width = spec.width, same.height = spec.height, same.dtype = spec.dtype;
+  return same == spec;
+}
+
 /// What a plan or a model declares for this input. An engine that was only imported has taken over what is
 /// known of its family.
 std::optional<PictureInput> declared(const Engine& engine, const Binding& input, bool plan,
                                      const std::optional<KnownPreprocess>& family) {
   const auto spec = engine.preprocess(input.name);
-  if (spec && !plan && family) {
-    Preprocess same = family->spec;
-    same.width = spec->width, same.height = spec->height, same.dtype = spec->dtype;
-    if (same == *spec) return std::nullopt;
-  }
+  if (spec && !plan && family && is_of_family(*spec, *family)) return std::nullopt;
   const auto found = engine.metadata().find("lanner.preprocess");
   const bool metadata = found != engine.metadata().end();
   if (spec && !(metadata && is_of_metadata(*spec, found->second)))
@@ -322,7 +325,8 @@ void as_one_size(PictureInput& picture) {
 }
 
 bool PictureInput::follows_picture() const {
-  return known && (spec.multiple > 1 || (spec.width == 0 && spec.height == 0));
+  const bool open = spec.width == 0 && spec.height == 0;
+  return spec.multiple > 1 || (open && (known || spec.shorter_side > 0 || spec.longer_side > 0));
 }
 
 std::string PictureInput::text() const {
@@ -353,6 +357,7 @@ PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& 
   if (!picture && values) picture = PictureInput{input.name, Preprocess::preset("none"), "the command line"};
   if (!picture) fail_unsaid(options, input, why_not);
   if (family) picture->stride = family->stride;
+  if (family && options.preset.empty() && is_of_family(picture->spec, *family)) picture->known = true;
   apply_flags(options, picture->spec);
   if (options.given() && options.preset.empty() && picture->source != "the command line")
     picture->source += ", changed by the command line";

@@ -115,8 +115,10 @@ PreprocessTarget fitted(const Preprocess& spec, std::int64_t width, std::int64_t
     const double scale = std::min(across, down);
     columns = scaled(width, scale);
     rows = scaled(height, scale);
-    target.width = columns + (target.width - columns) % spec.multiple;
-    target.height = rows + (target.height - rows) % spec.multiple;
+    if (spec.multiple > 1) {
+      target.width = columns + (target.width - columns) % spec.multiple;
+      target.height = rows + (target.height - rows) % spec.multiple;
+    }
   }
   // Whole pixels, so that the padding has a sharp edge; of what is cut, halves go to the even number.
   const auto middle = [&](std::int64_t whole, std::int64_t part) -> std::int64_t {
