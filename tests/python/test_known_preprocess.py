@@ -57,7 +57,7 @@ def picture(path, width, height, seed=0):
     return pixels
 
 
-def detector(path, metadata, height=64, width=64, anchors=5, classes=2, extra=0, dtype=TensorProto.FLOAT):
+def detector(path, metadata, height=64, width=64, anchors=84, classes=2, extra=0, dtype=TensorProto.FLOAT):
     """output0: boxes in a row, the first with the mean of the input as its score; `seen` is what it got."""
     rows = 4 + classes + extra
     boxes = np.zeros((1, rows, anchors), np.float32)
