@@ -45,7 +45,7 @@ def test_as_a_statement_in_numpy(tmp_path, seed, threshold):
     names = {"names": "{0: 'a', 1: 'b', 2: 'c'}"}
     model = detector(tmp_path / "obb.onnx", {**ultralytics("obb"), **names}, 128, 128, count, classes, 1)
     engine = lanner.build(model, budget=0, threads=1)
-    reader = lanner.tasks.TaskReader(engine, {"iou_threshold": threshold})
+    reader = lanner.tasks.TaskReader(engine, {"iou_threshold": threshold, "max_detections": count})
     found = reader({"output0": output}, (128, 128))
     expected = kept(boxes, scores, labels, threshold)
     assert 10 < len(expected) < count
