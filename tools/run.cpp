@@ -220,9 +220,9 @@ void leave_size_open(const Networks& nets, int batch, BuildOptions& build) {
   const OwnSize& own = *nets.own_size;
   const std::int64_t channels = nets.picture.spec.gray ? 1 : 3;
   const bool single = input.dims.size() == 3; // One picture, without a batch.
-  std::vector<std::int64_t> sizes =
-      nets.picture.spec.channels_last ? std::vector<std::int64_t>{own.height, own.width, channels}
-                                      : std::vector<std::int64_t>{channels, own.height, own.width};
+  std::vector<std::int64_t> sizes = nets.picture.spec.channels_last
+                                        ? std::vector<std::int64_t>{own.height, own.width, channels}
+                                        : std::vector<std::int64_t>{channels, own.height, own.width};
   if (!single) sizes.insert(sizes.begin(), input.dims[0] >= 0 ? input.dims[0] : batch);
   ShapeRange range = ShapeRange::fixed(Shape(sizes));
   if (!single && input.dims[0] < 0) range.min[0] = 1;
@@ -365,10 +365,11 @@ void add_run(Command& program, Action& action) {
   command.add_option("--input", options->input,
                      "Name of the input that takes images, where there are several");
   command
-      .add_option("--inputs", options->values,
-                  "Values of the model's other inputs, the same for each picture: NAME=VALUE, a number, a list "
-                  "like [[1,2],[3,4]] or a .safetensors file with one tensor; or a .safetensors file with a "
-                  "tensor of each name; may be given several times")
+      .add_option(
+          "--inputs", options->values,
+          "Values of the model's other inputs, the same for each picture: NAME=VALUE, a number, a list "
+          "like [[1,2],[3,4]] or a .safetensors file with one tensor; or a .safetensors file with a "
+          "tensor of each name; may be given several times")
       .one_value();
   command
       .add_option("--batch", options->batch,

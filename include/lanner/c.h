@@ -142,8 +142,8 @@ lanner_status lanner_environment_set_log(lanner_environment* environment, lanner
 lanner_status lanner_environment_set_allocator(lanner_environment* environment,
                                                const lanner_allocator* allocator,
                                                lanner_error** error) LANNER_NOEXCEPT;
-/* Kernels come from these backends alone: `cpu,onednn`, of `cuda`, `onednn`, `cpu` and `reference`, which serves
-   beside the others where none has a kernel. Null: from all again. */
+/* Kernels come from these backends alone: `cpu,onednn`, of `cuda`, `onednn`, `cpu` and `reference`, which
+   serves beside the others where none has a kernel. Null: from all again. */
 lanner_status lanner_environment_set_backends(lanner_environment* environment, const char* names,
                                               lanner_error** error) LANNER_NOEXCEPT;
 /* In place of the executor of lanner_set_executor(), by its rules, but copied; null: that one again. */
