@@ -91,7 +91,7 @@ std::pair<double, double> bounds_of(DType type) {
   if (type == DType::boolean) return {0, 1};
   const int bits = static_cast<int>(bit_width(type));
   return is_signed(type) ? std::pair{-std::ldexp(1.0, bits - 1), std::ldexp(1.0, bits - 1) - 1}
-              : std::pair{0.0, std::ldexp(1.0, bits) - 1};
+                         : std::pair{0.0, std::ldexp(1.0, bits) - 1};
 }
 
 /// In a type that holds each of them.
@@ -99,7 +99,8 @@ Tensor wide_tensor(const Binding& input, const std::vector<Json>& numbers, Shape
   const bool whole = is_whole(input.dtype);
   Tensor wide = Tensor::allocate(whole ? DType::i64 : DType::f64, std::move(shape));
   for (std::size_t i = 0; i < numbers.size(); ++i) {
-    const double value = numbers[i].is_boolean() ? (numbers[i].get<bool>() ? 1 : 0) : numbers[i].get<double>();
+    const double value =
+        numbers[i].is_boolean() ? (numbers[i].get<bool>() ? 1 : 0) : numbers[i].get<double>();
     if (!whole) {
       wide.as<double>()[i] = value;
       continue;
@@ -107,8 +108,8 @@ Tensor wide_tensor(const Binding& input, const std::vector<Json>& numbers, Shape
     const auto [least, most] = bounds_of(input.dtype);
     check(value == std::floor(value) && value >= least && value <= most, ErrorCode::invalid_argument,
           "--inputs {}: {} is no {}", input.name, numbers[i].dump(), to_string(input.dtype));
-    wide.as<std::int64_t>()[i] = numbers[i].is_number_integer() ? numbers[i].get<std::int64_t>()
-                                                                : static_cast<std::int64_t>(value);
+    wide.as<std::int64_t>()[i] =
+        numbers[i].is_number_integer() ? numbers[i].get<std::int64_t>() : static_cast<std::int64_t>(value);
   }
   return wide;
 }
@@ -127,15 +128,15 @@ Tensor tensor_of(const Binding& input, const std::string& text) {
   const Json value = Json::parse(list ? "[" + text + "]" : text, nullptr, false);
   check(!value.is_discarded() && (value.is_array() || value.is_number() || value.is_boolean()),
         ErrorCode::invalid_argument,
-        "--inputs {}: '{}' is no number, no list like [1,2] and no .safetensors file that is there", input.name,
-        one_line(text));
+        "--inputs {}: '{}' is no number, no list like [1,2] and no .safetensors file that is there",
+        input.name, one_line(text));
   ListReader reader(input);
   Shape shape = reader.read(value);
   std::vector<Json> numbers = reader.numbers();
   if (!value.is_array()) {
     shape = filled_shape(input);
-    check(shape.elements() <= (1 << 28), ErrorCode::limit_exceeded, "--inputs {}: it has {} elements; give a file",
-          input.name, shape.elements());
+    check(shape.elements() <= (1 << 28), ErrorCode::limit_exceeded,
+          "--inputs {}: it has {} elements; give a file", input.name, shape.elements());
     numbers.assign(static_cast<std::size_t>(shape.elements()), numbers[0]);
   }
   const Tensor wide = wide_tensor(input, numbers, shape);
@@ -190,9 +191,10 @@ std::map<std::string, Tensor> read_input_values(const std::vector<std::string>& 
       take(*input, is_file(value) ? tensor_in(*input, value) : tensor_of(*input, value));
       continue;
     }
-    check(is_file(text), ErrorCode::invalid_argument,
-          "--inputs '{}': expected NAME=VALUE or a .safetensors file that is there; the model's inputs are {}",
-          one_line(text), names_of(engine));
+    check(
+        is_file(text), ErrorCode::invalid_argument,
+        "--inputs '{}': expected NAME=VALUE or a .safetensors file that is there; the model's inputs are {}",
+        one_line(text), names_of(engine));
     for (auto& [name, tensor] : load_tensors(text, given_limits())) {
       const Binding* input = input_called(engine, name);
       check(input != nullptr, ErrorCode::invalid_argument,
@@ -210,9 +212,8 @@ void check_all_given(const Engine& engine, const std::string& picture,
   for (const Binding& input : engine.inputs())
     if (input.name != picture && !given.contains(input.name) && !input.state)
       missing.push_back(input.to_string());
-  check(missing.empty(), ErrorCode::invalid_argument,
-        "{} take{} no picture; give {} by --inputs NAME=VALUE", fmt::join(missing, ", "),
-        missing.size() == 1 ? "s" : "", missing.size() == 1 ? "it" : "them");
+  check(missing.empty(), ErrorCode::invalid_argument, "{} take{} no picture; give {} by --inputs NAME=VALUE",
+        fmt::join(missing, ", "), missing.size() == 1 ? "s" : "", missing.size() == 1 ? "it" : "them");
 }
 
 } // namespace lanner::tool

@@ -15,9 +15,9 @@ namespace lanner::tool {
 void declare_input_values(const std::vector<std::string>& texts, Files& files);
 
 /// By input name, of what --inputs gives: `NAME=VALUE`, where VALUE is a number, a list or a safetensors file
-/// with one tensor, or a safetensors file with a tensor of each name. Numbers become the input's type, and one
-/// alone fills its shape, with 1 for sizes that are open. Throws Error for names that the model has not, and
-/// for types and shapes that are not the input's.
+/// with one tensor, or a safetensors file with a tensor of each name. Numbers become the input's type, and
+/// one alone fills its shape, with 1 for sizes that are open. Throws Error for names that the model has not,
+/// and for types and shapes that are not the input's.
 std::map<std::string, Tensor> read_input_values(const std::vector<std::string>& texts, const Engine& engine);
 
 /// Throws Error{invalid_argument} where an input but `picture` has no value; states keep theirs.

@@ -23,8 +23,8 @@ struct OwnSize {
   Preprocess spec;                    ///< What is declared, with that size.
   bool several = false;               ///< Others may be of other sizes.
 };
-/// `spec` is what is declared, with sizes that follow the picture. Clips are opened for it, and the first picture is read; what
-/// comes through pipes, or cannot be read, is left out.
+/// `spec` is what is declared, with sizes that follow the picture. Clips are opened for it, and the first
+/// picture is read; what comes through pipes, or cannot be read, is left out.
 OwnSize find_own_size(const std::vector<RunInput>& inputs, const Preprocess& spec);
 
 /// The declared preprocessing with the size that it gives such a picture.

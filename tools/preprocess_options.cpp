@@ -38,16 +38,19 @@ std::optional<KnownPreprocess> known(const Engine& engine, const std::filesystem
   return known_preprocess(signs, &why_not);
 }
 
+/// But for sizes and type, which are the input's.
+bool is_of_family(const Preprocess& spec, const KnownPreprocess& family) {
+  Preprocess same = family.spec;
+  same.width = spec.width, same.height = spec.height, same.dtype = spec.dtype;
+  return same == spec;
+}
+
 /// What a plan or a model declares for this input. An engine that was only imported has taken over what is
 /// known of its family.
 std::optional<PictureInput> declared(const Engine& engine, const Binding& input, bool plan,
                                      const std::optional<KnownPreprocess>& family) {
   const auto spec = engine.preprocess(input.name);
-  if (spec && !plan && family) {
-    Preprocess same = family->spec;
-    same.width = spec->width, same.height = spec->height, same.dtype = spec->dtype;
-    if (same == *spec) return std::nullopt;
-  }
+  if (spec && !plan && family && is_of_family(*spec, *family)) return std::nullopt;
   const auto found = engine.metadata().find("lanner.preprocess");
   const bool metadata = found != engine.metadata().end();
   if (spec && !(metadata && is_of_metadata(*spec, found->second)))
@@ -95,8 +98,8 @@ std::int32_t whole_size(const PreprocessOptions& options, const char* name, cons
                         std::int32_t least) {
   const std::string option = options.flag(name);
   const std::int32_t value = whole_number(text, option, text, "a whole number of pixels, like 256");
-  check(value >= least && value <= 65536, ErrorCode::invalid_argument, "{} '{}': expected {} to 65536", option,
-        text, least);
+  check(value >= least && value <= 65536, ErrorCode::invalid_argument, "{} '{}': expected {} to 65536",
+        option, text, least);
   return value;
 }
 
@@ -108,8 +111,7 @@ void apply_sizes(const PreprocessOptions& options, Preprocess& spec) {
     std::tie(spec.width, spec.height) = parse_size(options.size);
     if (spec.fit != Fit::crop) spec.shorter_side = spec.longer_side = 0;
   }
-  if (!options.shorter.empty())
-    spec.shorter_side = whole_size(options, "shorter-side", options.shorter, 1);
+  if (!options.shorter.empty()) spec.shorter_side = whole_size(options, "shorter-side", options.shorter, 1);
   if (!options.longer.empty()) spec.longer_side = whole_size(options, "longer-side", options.longer, 1);
   if (!options.multiple.empty()) spec.multiple = whole_size(options, "multiple", options.multiple, 1);
 }
@@ -236,9 +238,8 @@ void fit_network(const Preprocess& built, Preprocess& spec) {
 } // namespace
 
 bool PreprocessOptions::given() const {
-  for (const std::string* text :
-       {&preset, &layout, &channels, &resize, &fit, &mean, &std, &range, &size, &pad, &region, &turns, &shorter, &longer,
-        &multiple})
+  for (const std::string* text : {&preset, &layout, &channels, &resize, &fit, &mean, &std, &range, &size,
+                                  &pad, &region, &turns, &shorter, &longer, &multiple})
     if (!text->empty()) return true;
   return false;
 }
@@ -254,18 +255,21 @@ void add_preprocess_options(Command& command, PreprocessOptions& options) {
   add("layout", options.layout, "nchw or nhwc");
   add("channels", options.channels, "rgb, bgr or gray");
   add("resize", options.resize,
-      "nearest, bilinear, bicubic, area, antialias, antialias-cubic or antialias-lanczos (default: antialias, as "
+      "nearest, bilinear, bicubic, area, antialias, antialias-cubic or antialias-lanczos (default: "
+      "antialias, as "
       "Pillow and torchvision resize)");
   if (options.regions) add("region", options.region, "Part of the image to use, WIDTHxHEIGHT+X+Y in pixels");
   add("turn", options.turns, "Rotate clockwise by so many times 90 degrees, after --region");
-  add("fit", options.fit, "Of another aspect ratio: stretch, letterbox (pad), corner (pad right and below) or crop");
+  add("fit", options.fit,
+      "Of another aspect ratio: stretch, letterbox (pad), corner (pad right and below) or crop");
   add("range", options.range, "Values that black and white become, like 0,1");
   add("mean", options.mean, "Subtracted from each channel, in units of --range: one number or three");
   add("std", options.std, "Each channel is divided by it after that: one number or three");
   add("size", options.size, "WIDTHxHEIGHT of the network's input, where the model leaves it open");
   add("pad", options.pad, "Gray value of a letterbox's padding, 0..255");
   add("shorter-side", options.shorter,
-      "Size of the shorter side before --fit crop cuts the centre, or of a picture that keeps its proportions");
+      "Size of the shorter side before --fit crop cuts the centre, or of a picture that keeps its "
+      "proportions");
   add("longer-side", options.longer, "The most that the longer side becomes then");
   add("multiple", options.multiple,
       "Pad no further than to multiples of this, or make a picture's own sides such");
@@ -279,7 +283,7 @@ void check_size(const PreprocessOptions& options, const Binding& input, const Pr
 namespace {
 
 const char* text_of(Resize resize) {
-  constexpr const char* names[] = {"nearest", "bilinear",        "bicubic",          "area",
+  constexpr const char* names[] = {"nearest",   "bilinear",        "bicubic",          "area",
                                    "antialias", "antialias-cubic", "antialias-lanczos"};
   return names[static_cast<std::size_t>(resize)];
 }
@@ -308,7 +312,8 @@ std::string fit_text(const Preprocess& spec) {
 [[noreturn]] void fail_unsaid(const PreprocessOptions& options, const Binding& input,
                               const std::string& why_not) {
   fail(ErrorCode::invalid_argument,
-       "neither the command line nor the model says what input {} expects of a picture{}; give {} {}, if it is "
+       "neither the command line nor the model says what input {} expects of a picture{}; give {} {}, if it "
+       "is "
        "of such a family, else what its authors feed it: {}, {}, {}, {}, {} (docs/preprocess.md)",
        input.to_string(), why_not.empty() ? "" : " (" + why_not + ")", options.flag("preset"), presets,
        options.flag("range"), options.flag("mean"), options.flag("std"), options.flag("channels"),
@@ -322,7 +327,8 @@ void as_one_size(PictureInput& picture) {
 }
 
 bool PictureInput::follows_picture() const {
-  return known && (spec.multiple > 1 || (spec.width == 0 && spec.height == 0));
+  const bool open = spec.width == 0 && spec.height == 0;
+  return spec.multiple > 1 || (open && (known || spec.shorter_side > 0 || spec.longer_side > 0));
 }
 
 std::string PictureInput::text() const {
@@ -348,11 +354,11 @@ PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& 
   else
     picture = declared(engine, input, folder.empty(), family);
   const bool values = !options.range.empty() || !options.mean.empty() || !options.std.empty();
-  if (!picture && family)
-    picture = PictureInput{input.name, family->spec, family->reason, true};
+  if (!picture && family) picture = PictureInput{input.name, family->spec, family->reason, true};
   if (!picture && values) picture = PictureInput{input.name, Preprocess::preset("none"), "the command line"};
   if (!picture) fail_unsaid(options, input, why_not);
   if (family) picture->stride = family->stride;
+  if (family && options.preset.empty() && is_of_family(picture->spec, *family)) picture->known = true;
   apply_flags(options, picture->spec);
   if (options.given() && options.preset.empty() && picture->source != "the command line")
     picture->source += ", changed by the command line";

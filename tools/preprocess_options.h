@@ -15,8 +15,8 @@ namespace lanner::tool {
 /// As given on the command line; empty where not.
 struct PreprocessOptions : NamedOptions {
   bool regions = true; ///< Whether a part of the picture can be named.
-  std::string preset, layout, channels, resize, fit, mean, std, range, size, pad, region, turns, shorter, longer,
-      multiple;
+  std::string preset, layout, channels, resize, fit, mean, std, range, size, pad, region, turns, shorter,
+      longer, multiple;
 
   bool given() const;
 };

@@ -106,7 +106,8 @@ int batch_size(const RunOptions& options, const Binding& input) {
   const bool single = input.dims.size() == 3 && input.picture.empty(); // One picture, without a batch.
   const std::int64_t fixed = single ? 1 : input.dims[0];
   check(fixed < 0 || options.batch == 0 || options.batch == fixed, ErrorCode::invalid_argument,
-        "--batch {}: input {} takes a fixed number of pictures", options.batch, input.to_string());
+        "--batch {}: input {} has {}", options.batch, input.to_string(),
+        single ? "no batch: it takes one picture" : "a fixed first dimension");
   check(fixed <= 65536, ErrorCode::limit_exceeded, "input {}: a batch of {} is too large", input.to_string(),
         fixed);
   return fixed > 0 ? static_cast<int>(fixed) : std::max(1, options.batch);
@@ -201,11 +202,14 @@ void settle_size(const RunOptions& options, const std::vector<RunInput>& inputs,
         "input {} leaves its height and width open, and no picture's size is known before the run: it comes "
         "through a pipe, or cannot be read; say {} WIDTHxHEIGHT",
         picture_input(*nets.facts.engine, nets.picture.input).to_string(), options.preprocess.flag("size"));
+  const Preprocess said = nets.picture.spec;
+  const bool unchanged = said.width == 0 && said.shorter_side == 0 && said.longer_side == 0;
   if (!own.several) nets.picture.spec = own.spec;
   if (options.quiet) return;
   print_note(own.several ? "note: each picture at its own size; --size sets one for all"
-                         : fmt::format("note: size {}x{}, for {}; --size sets another", own.width,
-                                       own.height, own.name));
+                         : fmt::format("note: size {}x{}, {}; --size sets another", own.width, own.height,
+                                       unchanged ? fmt::format("as {} has it", own.name)
+                                                 : fmt::format("for {}", own.name)));
 }
 
 /// Kernels are chosen for the first picture, and taken over for others.
@@ -216,9 +220,9 @@ void leave_size_open(const Networks& nets, int batch, BuildOptions& build) {
   const OwnSize& own = *nets.own_size;
   const std::int64_t channels = nets.picture.spec.gray ? 1 : 3;
   const bool single = input.dims.size() == 3; // One picture, without a batch.
-  std::vector<std::int64_t> sizes =
-      nets.picture.spec.channels_last ? std::vector<std::int64_t>{own.height, own.width, channels}
-                                      : std::vector<std::int64_t>{channels, own.height, own.width};
+  std::vector<std::int64_t> sizes = nets.picture.spec.channels_last
+                                        ? std::vector<std::int64_t>{own.height, own.width, channels}
+                                        : std::vector<std::int64_t>{channels, own.height, own.width};
   if (!single) sizes.insert(sizes.begin(), input.dims[0] >= 0 ? input.dims[0] : batch);
   ShapeRange range = ShapeRange::fixed(Shape(sizes));
   if (!single && input.dims[0] < 0) range.min[0] = 1;
@@ -362,10 +366,11 @@ void add_run(Command& program, Action& action) {
   command.add_option("--input", options->input,
                      "Name of the input that takes images, where there are several");
   command
-      .add_option("--inputs", options->values,
-                  "Values of the model's other inputs, the same for each picture: NAME=VALUE, a number, a list "
-                  "like [[1,2],[3,4]] or a .safetensors file with one tensor; or a .safetensors file with a "
-                  "tensor of each name; may be given several times")
+      .add_option(
+          "--inputs", options->values,
+          "Values of the model's other inputs, the same for each picture: NAME=VALUE, a number, a list "
+          "like [[1,2],[3,4]] or a .safetensors file with one tensor; or a .safetensors file with a "
+          "tensor of each name; may be given several times")
       .one_value();
   command
       .add_option("--batch", options->batch,

@@ -56,7 +56,7 @@ public:
     ByteOutput* json = nullptr;
     Recorder* recorder = nullptr;
     ResultOutputs* results = nullptr;
-    CropRunner* then = nullptr; ///< A second network, on what boxes cover.
+    CropRunner* then = nullptr;                ///< A second network, on what boxes cover.
     std::map<std::string, Tensor> inputs = {}; ///< Of the network's other inputs, the same at each run.
   };
   Runner(Engine engine, Settings settings)

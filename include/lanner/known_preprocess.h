@@ -22,7 +22,7 @@ struct OutputSigns {
 /// What a family is known by.
 struct ModelSigns {
   std::map<std::string, std::string> metadata;
-  std::filesystem::path folder; ///< Of the model's file: files beside it count. Empty: there is none.
+  std::filesystem::path folder;    ///< Of the model's file: files beside it count. Empty: there is none.
   std::vector<std::int64_t> input; ///< Dims of the input that takes pictures, -1 where the size is open.
   std::vector<OutputSigns> outputs;
 };

@@ -58,8 +58,8 @@ struct Preprocess {
   std::array<float, 3> mean{0.f, 0.f, 0.f}; ///< In units of `range`, in the tensor's channel order.
   std::array<float, 3> std{1.f, 1.f, 1.f};
   float pad_value = 0.f; ///< Letterbox padding, 0..255.
-  /// crop: the shorter side's size before the centre is cut; 0: what covers the target. stretch to a size that
-  /// is open: the picture is scaled to it, its proportions kept.
+  /// crop: the shorter side's size before the centre is cut; 0: what covers the target. stretch to a size
+  /// that is open: the picture is scaled to it, its proportions kept.
   std::int32_t shorter_side = 0;
   /// stretch to a size that is open: the longer side is scaled to at most this; 0: any.
   std::int32_t longer_side = 0;
@@ -76,7 +76,8 @@ struct Preprocess {
   ///     {"width": 224, "height": 224, "dtype": "f32", "layout": "nchw" or "nhwc", "channels": "rgb", "bgr"
   ///     or "gray",
   ///      "region": [0, 0, 0, 0], "quarter_turns": 0, "resize": "antialias", "fit": "stretch", "range": [0,
-  ///      1], "mean": [0, 0, 0], "std": [1, 1, 1], "pad_value": 0, "shorter_side": 0, "longer_side": 0, "multiple": 1}
+  ///      1], "mean": [0, 0, 0], "std": [1, 1, 1], "pad_value": 0, "shorter_side": 0, "longer_side": 0,
+  ///      "multiple": 1}
   /// A field that is left out keeps its default. Of a gray picture `bgr` is not kept. Reading also takes
   /// `"preset": "imagenet"`, whose values the other fields then change.
   std::string to_json() const;

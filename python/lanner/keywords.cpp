@@ -15,7 +15,8 @@ std::span<const Keyword> preprocess_keywords() {
       Keyword{"preset", "str"}.of(
           "\"imagenet\": RGB, range (0, 1), mean (0.485, 0.456, 0.406), std (0.229, 0.224, 0.225); "
           "\"imagenet-tf\": RGB, range (-1, 1); \"caffe\": BGR, range (0, 255), mean (104, 117, 123); "
-          "\"keras-caffe\": the same with mean (103.939, 116.779, 123.68); \"clip\": RGB, range (0, 1), CLIP's "
+          "\"keras-caffe\": the same with mean (103.939, 116.779, 123.68); \"clip\": RGB, range (0, 1), "
+          "CLIP's "
           "mean and std, the centre by \"antialias-cubic\"; \"yolo\": RGB, range (0, 1), letterbox with gray "
           "114 by \"bilinear\"; \"none\", the default: RGB, range (0, 255). The other keywords override its "
           "values"),
@@ -33,8 +34,10 @@ std::span<const Keyword> preprocess_keywords() {
           "rotation by so many times 90 degrees clockwise, after the region is taken; default 0"),
       Keyword{"resize", "typing.Literal['nearest', 'bilinear', 'bicubic', 'area', 'antialias', "
                         "'antialias-cubic', 'antialias-lanczos']"}
-          .of("interpolation; default \"antialias\": bilinear, averaged over source pixels when shrinking, as "
-              "Pillow and torchvision resize; \"antialias-cubic\" and \"antialias-lanczos\" are Pillow's BICUBIC "
+          .of("interpolation; default \"antialias\": bilinear, averaged over source pixels when shrinking, "
+              "as "
+              "Pillow and torchvision resize; \"antialias-cubic\" and \"antialias-lanczos\" are Pillow's "
+              "BICUBIC "
               "and LANCZOS"),
       Keyword{"fit", "typing.Literal['stretch', 'letterbox', 'crop', 'corner']"}.of(
           "what happens to another aspect ratio: \"stretch\" (the default) changes it, \"letterbox\" pads, "
@@ -47,9 +50,9 @@ std::span<const Keyword> preprocess_keywords() {
       Keyword{"std", "float | collections.abc.Iterable[float]"}.of(
           "one number, or one for each channel: what the difference is divided by; default 1"),
       Keyword{"pad_value", "float"}.of("0 to 255: gray value of a letterbox's padding; default 0"),
-      Keyword{"shorter_side", "int"}.of(
-          "crop: pixels of the shorter side before the centre is cut, as torchvision's Resize; stretch without a "
-          "size: the same, the whole picture kept; default 0: none"),
+      Keyword{"shorter_side", "int"}.of("crop: pixels of the shorter side before the centre is cut, as "
+                                        "torchvision's Resize; stretch without a "
+                                        "size: the same, the whole picture kept; default 0: none"),
       Keyword{"longer_side", "int"}.of(
           "stretch without a size: the most pixels that the longer side becomes; default 0: any"),
       Keyword{"multiple", "int"}.of(

@@ -192,8 +192,8 @@ void take_known(const Graph& graph, const BuildOptions& options, const std::file
   if (!input || specs.contains(input->name()) || is_settled(input->name(), options)) return;
   ModelSigns signs{graph.metadata, folder, sizes_of(input->type), {}};
   for (const Value* output : graph.body().outputs())
-    signs.outputs.push_back({output->type.is_tensor() ? output->type.dtype() : DType::string,
-                             sizes_of(output->type)});
+    signs.outputs.push_back(
+        {output->type.is_tensor() ? output->type.dtype() : DType::string, sizes_of(output->type)});
   const auto found = known_preprocess(signs);
   if (!found) return;
   try {

@@ -72,7 +72,8 @@ Tensor picture_tensor(std::span<const Image> images, std::span<const Preprocess>
   if (binding.dims.size() == 2) return held.reshaped({shape[0], held.elements() / shape[0]});
   if (binding.dims.size() != 3) return held;
   check(images.size() == 1, ErrorCode::invalid_argument,
-        "input {}: {} pictures were bound, it has no batch and takes one", binding.to_string(), images.size());
+        "input {}: {} pictures were bound, it has no batch and takes one", binding.to_string(),
+        images.size());
   return held.reshaped({shape[1], shape[2], shape[3]});
 }
 

@@ -36,8 +36,7 @@ Preprocess settled(const Value& input, Preprocess spec) {
   check(takes, ErrorCode::invalid_argument,
         "pictures for {}: it is {}, expected four dimensions, three without a batch, or two with a row of "
         "pixels",
-        input.name(),
-        type.to_string());
+        input.name(), type.to_string());
   const DType dtype = type.dtype();
   check(dtype == DType::u8 || dtype == DType::f16 || dtype == DType::bf16 || dtype == DType::f32,
         ErrorCode::unsupported, "pictures for {}: it is {}, expected u8, f16, bf16 or f32", input.name(),
@@ -101,8 +100,7 @@ void insert(Graph& graph, Value& input, const PictureOptions& options, const Pre
   if (type.rank() != 4) {
     const Dims& dims = made->type.dims();
     Value* shape = graph.constant(
-        type.rank() == 2 ? integers({0, -1})
-                         : integers({dims[1].value(), dims[2].value(), dims[3].value()}),
+        type.rank() == 2 ? integers({0, -1}) : integers({dims[1].value(), dims[2].value(), dims[3].value()}),
         input.name(), first);
     const std::string name = input.name() + (type.rank() == 2 ? ".row" : ".single");
     made = graph.emit("reshape", std::vector<Value*>{made, shape}, {}, type, name, first);

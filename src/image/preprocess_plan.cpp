@@ -47,8 +47,8 @@ Extent own_extent(const Preprocess& spec, const Extent& from) {
   Extent own = spec.shorter_side > 0 ? with_shorter_side(from, spec.shorter_side) : from;
   const std::int64_t longer = std::max(own.width, own.height);
   if (spec.longer_side > 0 && longer > spec.longer_side) {
-    const double scale = static_cast<double>(spec.longer_side) /
-                         static_cast<double>(std::max(from.width, from.height));
+    const double scale =
+        static_cast<double>(spec.longer_side) / static_cast<double>(std::max(from.width, from.height));
     own = {scaled(from.width, scale), scaled(from.height, scale)};
   }
   const std::int64_t unit = spec.multiple;
@@ -62,10 +62,11 @@ void check_sides(const Preprocess& spec) {
   const auto good = [](std::int32_t size, std::int32_t least) { return size >= least && size <= 65536; };
   check(good(spec.width, 0) && good(spec.height, 0), ErrorCode::invalid_argument,
         "preprocess: target {}x{}, expected 0 to 65536 each", spec.width, spec.height);
-  check(good(spec.shorter_side, 0) && good(spec.longer_side, 0) && good(spec.multiple, 1),
-        ErrorCode::invalid_argument,
-        "preprocess: shorter_side {}, longer_side {}, multiple {}, expected 0 to 65536, the multiple from 1 on",
-        spec.shorter_side, spec.longer_side, spec.multiple);
+  check(
+      good(spec.shorter_side, 0) && good(spec.longer_side, 0) && good(spec.multiple, 1),
+      ErrorCode::invalid_argument,
+      "preprocess: shorter_side {}, longer_side {}, multiple {}, expected 0 to 65536, the multiple from 1 on",
+      spec.shorter_side, spec.longer_side, spec.multiple);
   const bool open = spec.width == 0 && spec.height == 0;
   const bool padded = spec.fit == Fit::letterbox || spec.fit == Fit::corner;
   check(spec.shorter_side == 0 || spec.fit == Fit::crop || (spec.fit == Fit::stretch && open),
@@ -115,8 +116,10 @@ PreprocessTarget fitted(const Preprocess& spec, std::int64_t width, std::int64_t
     const double scale = std::min(across, down);
     columns = scaled(width, scale);
     rows = scaled(height, scale);
-    target.width = columns + (target.width - columns) % spec.multiple;
-    target.height = rows + (target.height - rows) % spec.multiple;
+    if (spec.multiple > 1) {
+      target.width = columns + (target.width - columns) % spec.multiple;
+      target.height = rows + (target.height - rows) % spec.multiple;
+    }
   }
   // Whole pixels, so that the padding has a sharp edge; of what is cut, halves go to the even number.
   const auto middle = [&](std::int64_t whole, std::int64_t part) -> std::int64_t {

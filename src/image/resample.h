@@ -24,8 +24,9 @@ struct Taps {
 ///
 /// nearest: the sample whose unit cell holds the centre, its first edge included. bilinear: a triangle of
 /// radius 1. bicubic: Keys' kernel with a = -0.75, radius 2. area: the mean over `step` samples about the
-/// centre. antialias: a triangle of radius max(1, step), normalised over the samples that exist; antialias_cubic
-/// (Keys' kernel with a = -0.5, radius 2) and antialias_lanczos (radius 3) widen and end in the same way.
+/// centre. antialias: a triangle of radius max(1, step), normalised over the samples that exist;
+/// antialias_cubic (Keys' kernel with a = -0.5, radius 2) and antialias_lanczos (radius 3) widen and end in
+/// the same way.
 Taps make_taps(Resize kind, std::int64_t size, double step, double origin, std::int64_t inputs);
 
 /// Taps of the chroma axis where each output takes the chroma sample that belongs to the pixel that `luma`

@@ -21,8 +21,8 @@ double factor_of(const json& value) {
 }
 
 void normalize(const json& step, Preprocess& spec) {
-  spec.range = {0.f, static_cast<float>(255 * (field(step, "scale").is_null() ? 1.0 / 255
-                                                                                : factor_of(step["scale"])))};
+  spec.range = {
+      0.f, static_cast<float>(255 * (field(step, "scale").is_null() ? 1.0 / 255 : factor_of(step["scale"])))};
   if (spec.range[1] > 0.999f && spec.range[1] < 1.001f) spec.range[1] = 1;
   if (!field(step, "mean").is_null()) spec.mean = three(step["mean"], "mean");
   if (!field(step, "std").is_null()) spec.std = three(step["std"], "std");
@@ -42,7 +42,8 @@ void find_text(const ModelSigns& model, const json& step, Preprocess& spec) {
 /// A line of text begins on the left; what is right of it is 0 after the values were made.
 void read_line(const ModelSigns& model, const json& step, Preprocess& spec) {
   const json& shape = field(step, "image_shape");
-  check(shape.is_array() && shape.size() == 3, ErrorCode::bad_data, "RecResizeImg has no image_shape of three");
+  check(shape.is_array() && shape.size() == 3, ErrorCode::bad_data,
+        "RecResizeImg has no image_shape of three");
   spec.range = {0.f, 1.f};
   spec.mean = spec.std = {0.5f, 0.5f, 0.5f};
   spec.fit = Fit::corner;

@@ -36,15 +36,17 @@ std::optional<KnownPreprocess> timm(const ModelSigns& model, const json& config,
   spec.std = three(said["std"], "std");
   spec.resize = kernel_of(field(said, "interpolation"));
   const json& size = field(said, "input_size");
-  check(size.is_array() && size.size() == 3, ErrorCode::bad_data, "input_size is {}, expected [3, height, width]",
-        one_line(json_text(size), 80));
+  check(size.is_array() && size.size() == 3, ErrorCode::bad_data,
+        "input_size is {}, expected [3, height, width]", one_line(json_text(size), 80));
   spec.gray = whole(size[0], "input_size", 1, 3) == 1;
-  std::int32_t height = whole(size[1], "input_size", 1, 65536), width = whole(size[2], "input_size", 1, 65536);
+  std::int32_t height = whole(size[1], "input_size", 1, 65536),
+               width = whole(size[2], "input_size", 1, 65536);
   const InputSize input = input_size(model);
   if (input.height > 0) height = static_cast<std::int32_t>(input.height); // As an export of another size.
   if (input.width > 0) width = static_cast<std::int32_t>(input.width);
   const double share = field(said, "crop_pct").is_null() ? 0.875 : number(said["crop_pct"], "crop_pct");
-  check(share > 0 && share <= 1, ErrorCode::unsupported, "crop_pct is {}, expected a share from 0 to 1", share);
+  check(share > 0 && share <= 1, ErrorCode::unsupported, "crop_pct is {}, expected a share from 0 to 1",
+        share);
   const json& mode = field(said, "crop_mode");
   const std::string how = mode.is_string() ? mode.get<std::string>() : "center";
   if (how == "squash" && share == 1) {

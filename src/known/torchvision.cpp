@@ -11,7 +11,8 @@ std::optional<KnownPreprocess> torchvision_detector(const ModelSigns& model) {
   if (model.input.size() != 3 || model.input[0] != 3) return std::nullopt;
   const auto count = [&](auto&& fits) { return std::ranges::count_if(model.outputs, fits); };
   const auto boxes = count([](const OutputSigns& output) {
-    return output.dims.size() == 2 && (output.dims[1] == 4 || output.dims[1] < 0) && output.dtype != DType::i64;
+    return output.dims.size() == 2 && (output.dims[1] == 4 || output.dims[1] < 0) &&
+           output.dtype != DType::i64;
   });
   const auto labels =
       count([](const OutputSigns& output) { return output.dims.size() == 1 && output.dtype == DType::i64; });

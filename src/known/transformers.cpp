@@ -1,5 +1,5 @@
-// transformers' image processors: preprocessor_config.json, or from version 5 on the part `image_processor` of
-// processor_config.json.
+// transformers' image processors: preprocessor_config.json, or from version 5 on the part `image_processor`
+// of processor_config.json.
 
 #include <algorithm>
 #include <array>
@@ -26,8 +26,7 @@ std::string type_of(const json& config) {
     const json& value = field(config, key);
     if (!value.is_string()) continue;
     std::string type = value.get<std::string>();
-    for (const std::string_view end :
-         {"Fast", "Pil", "ImageProcessor", "FeatureExtractor", "Processor"})
+    for (const std::string_view end : {"Fast", "Pil", "ImageProcessor", "FeatureExtractor", "Processor"})
       if (type.ends_with(end)) type.resize(type.size() - end.size());
     return type;
   }
@@ -76,8 +75,8 @@ void set_values(const json& config, const std::string& type, Preprocess& spec) {
   const double factor = rescales ? (said.is_null() ? 1.0 / 255 : number(said, "rescale_factor")) : 1;
   const float offset = rescales && flag(config, "rescale_offset") ? -1.f : 0.f;
   // 0.00392156862745098 is 1 / 255: white is 1, not a digit beside it.
-  const double white = std::abs(factor * 255 - std::round(factor * 255)) < 1e-6 ? std::round(factor * 255)
-                                                                               : factor * 255;
+  const double white =
+      std::abs(factor * 255 - std::round(factor * 255)) < 1e-6 ? std::round(factor * 255) : factor * 255;
   spec.range = {offset, static_cast<float>(white) + offset};
   if (flag(config, "do_normalize", config.contains("image_mean"))) {
     check(config.contains("image_mean") && config.contains("image_std"), ErrorCode::unsupported,
@@ -103,7 +102,8 @@ Sizes sizes_of(const json& value, const char* key, bool shorter) {
   }
   if (value.is_array() && value.size() == 2)
     return {whole(value[1], key, 1, most), whole(value[0], key, 1, most), 0, 0};
-  check(value.is_object(), ErrorCode::bad_data, "{} is {}, expected a size", key, one_line(json_text(value), 60));
+  check(value.is_object(), ErrorCode::bad_data, "{} is {}, expected a size", key,
+        one_line(json_text(value), 60));
   const auto side = [&](const char* name) {
     return field(value, name).is_null() ? 0 : whole(value[name], key, 1, most);
   };
@@ -138,7 +138,8 @@ void set_size(const ModelSigns& model, const json& config, const std::string& ty
   if (crops) {
     const Sizes crop = sizes_of(field(config, "crop_size"), "crop_size", false);
     check(crop.width > 0, ErrorCode::unsupported, "do_center_crop without a crop_size");
-    check(size.shorter > 0 || (size.width == crop.width && size.height == crop.height), ErrorCode::unsupported,
+    check(size.shorter > 0 || (size.width == crop.width && size.height == crop.height),
+          ErrorCode::unsupported,
           "do_center_crop of a picture of a size of its own has no field of Preprocess");
     if (size.shorter > 0) return crop_to(model, size.shorter, crop.width, crop.height, spec);
     return size_to(model, crop.width, crop.height, spec);

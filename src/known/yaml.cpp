@@ -84,7 +84,8 @@ private:
           "yaml: it has more than {} levels or {} values", most_levels, most_values);
     switch (event.type) {
     case YAML_SCALAR_EVENT:
-      return event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? plain(text_of(event)) : json(text_of(event));
+      return event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? plain(text_of(event))
+                                                                : json(text_of(event));
     case YAML_SEQUENCE_START_EVENT: {
       json list = json::array();
       for (const yaml_event_t* next = &events_.next(); next->type != YAML_SEQUENCE_END_EVENT;

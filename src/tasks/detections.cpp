@@ -95,7 +95,8 @@ std::vector<Candidate> chosen(const Task& task, Device device, std::vector<Candi
   }
   std::vector<Candidate> kept;
   const bool gaussian = *task.kind == TaskKind::obb; // As those do it whose networks turn boxes.
-  const Suppression given{upright, turned, scores, labels, *task.iou_threshold, *task.max_detections, gaussian};
+  const Suppression given{upright, turned, scores, labels, *task.iou_threshold, *task.max_detections,
+                          gaussian};
   const bool there = !device.is_host() && !gaussian && all.size() >= least_there;
   for (const std::int64_t i : there ? cuda::suppressed_there(device, given) : suppressed(given))
     kept.push_back(all[static_cast<std::size_t>(i)]);

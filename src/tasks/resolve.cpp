@@ -316,8 +316,9 @@ ResolvedTask resolve_task(const Engine& engine, const Task& given) {
 
 ResolvedTask resolve_task(const Engine& engine, const Task& given, const Preprocess& spec) {
   tasks::Facts facts = tasks::facts_of(engine, given);
-  if (facts.pictures && facts.width == 0) facts.width = spec.width;
-  if (facts.pictures && facts.height == 0) facts.height = spec.height;
+  const bool one_size = spec.multiple == 1; // Else it follows the picture's.
+  if (facts.pictures && facts.width == 0 && one_size) facts.width = spec.width;
+  if (facts.pictures && facts.height == 0 && one_size) facts.height = spec.height;
   return tasks::resolve(std::move(facts), engine.metadata());
 }
 

@@ -16,7 +16,7 @@ struct Suppression {
   std::span<const float> scores;
   std::span<const std::int64_t> labels; ///< Empty: all are compared.
   float iou_threshold = 0;
-  std::int64_t most = 0;  ///< 0: all.
+  std::int64_t most = 0; ///< 0: all.
   bool gaussian = false; ///< Turned boxes are compared as SeenGaussians are.
 };
 

@@ -3,8 +3,8 @@
 #include <lanner/error.h>
 #include <lanner/task.h>
 
-#include "fuzz/targets.h"
 #include "base/literal.h"
+#include "fuzz/targets.h"
 #include "tasks/metadata.h"
 
 namespace lanner::fuzz {

@@ -59,9 +59,8 @@ TEST(DevicePreprocess, AgreesWithTheCpu) {
       PixelFormat::yuv422p16,  PixelFormat::rgb24, PixelFormat::bgra32,  PixelFormat::gray8,
       PixelFormat::rgb_planar, PixelFormat::nv16};
   for (const PixelFormat format : formats)
-    for (const Resize resize :
-         {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias,
-          Resize::antialias_cubic, Resize::antialias_lanczos}) {
+    for (const Resize resize : {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area,
+                                Resize::antialias, Resize::antialias_cubic, Resize::antialias_lanczos}) {
       Preprocess spec;
       spec.width = 31, spec.height = 18;
       spec.resize = resize;

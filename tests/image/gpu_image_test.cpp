@@ -43,9 +43,8 @@ TEST_P(GpuImages, become_tensors) {
   const Image image = random_image(GetParam(), 61, 43, 7), there = test::copied_to(gpu_device, image);
   const cuda::OwnedStream queue(cuda::Gpu::get(gpu_device));
   int turns = 0;
-  for (const Resize resize :
-       {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias,
-          Resize::antialias_cubic, Resize::antialias_lanczos})
+  for (const Resize resize : {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area,
+                              Resize::antialias, Resize::antialias_cubic, Resize::antialias_lanczos})
     for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::u8})
       for (const bool last : {false, true})
         for (const int width : {48, 35}) {

@@ -67,9 +67,8 @@ TEST(Preprocess, EveryFormatFollowsTheFormula) {
 
 TEST(Preprocess, EveryResizeAndFit) {
   for (const PixelFormat format : {PixelFormat::yuv420p, PixelFormat::nv12, PixelFormat::rgb24})
-    for (const Resize resize :
-         {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias,
-          Resize::antialias_cubic, Resize::antialias_lanczos})
+    for (const Resize resize : {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area,
+                                Resize::antialias, Resize::antialias_cubic, Resize::antialias_lanczos})
       for (const Fit fit : {Fit::stretch, Fit::letterbox, Fit::crop, Fit::corner})
         for (const auto& [width, height] : {std::pair{50, 31}, {9, 12}, {33, 47}}) {
           const Image image = random_image(format, 33, 47, 2);
@@ -252,9 +251,8 @@ TEST(Preprocess, RegionAndTurnOfEveryFormat) {
 TEST(Preprocess, RegionAndTurnOfEveryResizeFitTypeAndLayout) {
   constexpr DType types[] = {DType::f32, DType::u8, DType::f16, DType::bf16};
   std::size_t run = 0;
-  for (const Resize resize :
-       {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias,
-          Resize::antialias_cubic, Resize::antialias_lanczos})
+  for (const Resize resize : {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area,
+                              Resize::antialias, Resize::antialias_cubic, Resize::antialias_lanczos})
     for (const Fit fit : {Fit::stretch, Fit::letterbox, Fit::crop, Fit::corner})
       for (int turns = -1; turns < 3; ++turns)
         for (const auto& [width, height] : {std::pair{50, 31}, {9, 12}}) {

@@ -104,7 +104,8 @@ double resampled(const Image& image, int component, Resize kind, double x, doubl
   const PixelFormatInfo& facts = format_info(image.format);
   const bool chroma = facts.yuv && component > 0;
   const Plane& plane = image.planes[chroma ? 1 : 0];
-  const bool ends = kind == Resize::antialias || kind == Resize::antialias_cubic || kind == Resize::antialias_lanczos;
+  const bool ends =
+      kind == Resize::antialias || kind == Resize::antialias_cubic || kind == Resize::antialias_lanczos;
   const double reach_x = 3 * std::max(1.0, step_x) + 1, reach_y = 3 * std::max(1.0, step_y) + 1;
   double sum = 0, weights = 0;
   for (auto j = static_cast<std::int64_t>(std::floor(y - reach_y)); static_cast<double>(j) <= y + reach_y;

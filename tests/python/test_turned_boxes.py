@@ -35,7 +35,7 @@ def kept(boxes, scores, labels, threshold):
 @pytest.mark.parametrize("threshold", [0.3, 0.7])
 def test_as_a_statement_in_numpy(tmp_path, seed, threshold):
     rng = np.random.default_rng(seed)
-    count, classes = 400, 3
+    count, classes = 336, 3  # Cells of 128 x 128 by strides of 8, 16 and 32.
     boxes = np.stack([rng.uniform(20, 108, count), rng.uniform(20, 108, count), rng.uniform(4, 40, count),
                       rng.uniform(4, 16, count), rng.uniform(-0.7, 2.3, count)], 1).astype(np.float32)
     scores, labels = rng.uniform(0.3, 1, count).astype(np.float32), rng.integers(0, classes, count)
@@ -45,7 +45,7 @@ def test_as_a_statement_in_numpy(tmp_path, seed, threshold):
     names = {"names": "{0: 'a', 1: 'b', 2: 'c'}"}
     model = detector(tmp_path / "obb.onnx", {**ultralytics("obb"), **names}, 128, 128, count, classes, 1)
     engine = lanner.build(model, budget=0, threads=1)
-    reader = lanner.tasks.TaskReader(engine, {"iou_threshold": threshold})
+    reader = lanner.tasks.TaskReader(engine, {"iou_threshold": threshold, "max_detections": count})
     found = reader({"output0": output}, (128, 128))
     expected = kept(boxes, scores, labels, threshold)
     assert 10 < len(expected) < count

@@ -1,8 +1,8 @@
 // What a task is by what was given, metadata, and the outputs' names and shapes.
 
+#include "base/literal.h"
 #include "engine/small_models.h"
 #include "expect_error.h"
-#include "base/literal.h"
 #include "tasks/metadata.h"
 #include "tasks/task_run.h"
 #include "temporary_folder.h"
@@ -57,7 +57,7 @@ TEST(ResolveTask, UltralyticsMetadataIsRead) {
   EXPECT_EQ(summary(resolved), "detect yolo_v8");
   EXPECT_EQ(resolved.task.labels, (std::vector<std::string>{"person", "it's", "a b"}));
   EXPECT_EQ(*resolved.task.score_threshold, 0.25f);
-  EXPECT_EQ(*resolved.task.iou_threshold, 0.45f);
+  EXPECT_EQ(*resolved.task.iou_threshold, 0.7f);
   EXPECT_EQ(resolved.reason,
             "detect, head yolo_v8, 3 classes: the model's metadata (names, task) and the outputs' shapes");
   // YOLOv5 has names and stride alone.
