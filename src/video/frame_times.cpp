@@ -1,6 +1,7 @@
 #include "video/frame_times.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace lanner {
 
@@ -104,8 +105,76 @@ private:
 
 } // namespace
 
+namespace {
+
+/// Places of a longest series of frames whose times do not fall.
+std::vector<std::size_t> longest_rise(const std::vector<IndexEntry>& frames) {
+  std::vector<std::size_t> ends; // Of the best series of each length: the one that ends earliest.
+  std::vector<std::size_t> before(frames.size(), SIZE_MAX);
+  for (std::size_t i = 0; i < frames.size(); ++i) {
+    if (frames[i].pts == no_pts) continue;
+    const auto longer = std::ranges::upper_bound(ends, frames[i].pts, {},
+                                                 [&](std::size_t place) { return frames[place].pts; });
+    if (longer != ends.begin()) before[i] = *std::prev(longer);
+    if (longer == ends.end())
+      ends.push_back(i);
+    else
+      *longer = i;
+  }
+  std::vector<std::size_t> series;
+  for (std::size_t i = ends.empty() ? SIZE_MAX : ends.back(); i != SIZE_MAX; i = before[i])
+    series.push_back(i);
+  std::ranges::reverse(series);
+  return series;
+}
+
+std::int64_t added(std::int64_t time, std::int64_t ticks) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(time, ticks, &sum)) return sum;
+  return ticks > 0 ? INT64_MAX : INT64_MIN + 1;
+}
+
+/// Frames whose time falls behind one before are spread between those that can be believed: a packet that is
+/// wrong does not take the others their times.
+std::vector<IndexEntry> rising(std::vector<IndexEntry> frames) {
+  const std::vector<std::size_t> series = longest_rise(frames);
+  if (series.empty()) return frames;
+  const auto length = [&](std::size_t i) { return std::max<std::int64_t>(1, frames[i].duration); };
+  for (std::size_t i = series.front(); i-- > 0;)
+    if (frames[i].pts != no_pts) frames[i].pts = added(frames[i + 1].pts, -length(i));
+  for (std::size_t k = 0; k + 1 < series.size(); ++k) {
+    const std::size_t first = series[k], last = series[k + 1];
+    const auto parts = static_cast<std::int64_t>(last - first);
+    std::int64_t gap = 0;
+    if (__builtin_sub_overflow(frames[last].pts, frames[first].pts, &gap)) gap = 0;
+    for (std::size_t i = first + 1; i < last; ++i)
+      if (frames[i].pts != no_pts)
+        frames[i].pts = frames[first].pts + gap / parts * static_cast<std::int64_t>(i - first);
+  }
+  for (std::size_t i = series.back() + 1; i < frames.size(); ++i)
+    if (frames[i].pts != no_pts) frames[i].pts = added(frames[i - 1].pts, length(i - 1));
+  return frames;
+}
+
+/// The same where some have no time: what is wrong is left to what their durations say.
+std::vector<IndexEntry> believed(std::vector<IndexEntry> frames) {
+  std::vector<bool> kept(frames.size());
+  for (const std::size_t i : longest_rise(frames)) kept[i] = true;
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    if (!kept[i]) frames[i].pts = no_pts;
+  return frames;
+}
+
+} // namespace
+
 std::vector<std::int64_t> shown_times(const StreamIndex& index) {
-  return Extrapolation(index.frames).run();
+  std::vector<IndexEntry> frames = index.frames;
+  std::vector<IndexEntry> timed;
+  std::ranges::copy_if(frames, std::back_inserter(timed),
+                       [](const IndexEntry& frame) { return frame.pts != no_pts; });
+  if (!std::ranges::is_sorted(timed, {}, &IndexEntry::pts))
+    frames = timed.size() == frames.size() ? rising(std::move(frames)) : believed(std::move(frames));
+  return Extrapolation(frames).run();
 }
 
 } // namespace lanner

@@ -26,9 +26,17 @@ void name_frames(IndexContent& content) {
   }
 }
 
+// A frame is shown until the next one is. Containers tell how far apart packets are decoded (MP4), the usual
+// distance (MKV), or that of the fields which a frame is made of.
+void measure_frames(std::vector<ShownFrame>& frames) {
+  for (std::size_t i = 0; i + 1 < frames.size(); ++i)
+    frames[i].duration = shown_for(frames[i].pts, frames[i + 1].pts, frames[i].duration);
+}
+
 std::shared_ptr<const StreamIndex> publish(int stream, Rational time_base,
                                            std::unique_ptr<IndexContent> content) {
   name_frames(*content);
+  measure_frames(content->frames);
   auto index = std::make_shared<StreamIndex>();
   index->stream = stream;
   index->time_base = time_base;
