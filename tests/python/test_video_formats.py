@@ -96,12 +96,41 @@ def test_raw_rgb(tmp_path, form):
     np.testing.assert_array_equal(np.asarray(lanner.VideoReader(clip)[1].to_rgb()), rgb)
 
 
-def test_deep_gray(tmp_path):
-    gray = (np.arange(WIDTH * HEIGHT, dtype=np.uint16) * 100).reshape(HEIGHT, WIDTH)
-    clip = write_avi(tmp_path / "a.avi", [gray.astype("<u2").tobytes()], WIDTH, HEIGHT, 16, b"Y16 ")
-    frame = lanner.VideoReader(clip)[0]
+def write_y4m(path, form, planes):
+    """One frame; samples above 8 bits are little endian."""
+    content = b"".join(plane.astype(plane.dtype.newbyteorder("<")).tobytes() for plane in planes)
+    path.write_bytes(f"YUV4MPEG2 W{WIDTH} H{HEIGHT} F25:1 Ip A1:1 C{form}\nFRAME\n".encode() + content)
+    return path
+
+
+@pytest.mark.parametrize("bits", [9, 10, 12])
+def test_deep_gray(tmp_path, bits):
+    top = (1 << bits) - 1
+    gray = np.linspace(0, top, WIDTH * HEIGHT).astype(np.uint16).reshape(HEIGHT, WIDTH)
+    frame = lanner.VideoReader(write_y4m(tmp_path / "a.y4m", f"mono{bits}", [gray]))[0]
     assert frame.format == "gray16"
-    np.testing.assert_array_equal(np.asarray(frame.planes[0]), gray)
+    np.testing.assert_allclose(np.asarray(frame.planes[0]), gray * (65535 / top), atol=0.5)
+
+
+@pytest.mark.parametrize(("form", "across", "down", "bits", "given", "kept"), [("420p9", 2, 2, 9, "yuv420p10", 10), ("422p14", 2, 1, 14, "yuv422p16", 16), ("444p14", 1, 1, 14, "yuv444p16", 16), ("422p12", 2, 1, 12, "yuv422p12", 12)])
+def test_odd_depths(tmp_path, form, across, down, bits, given, kept):
+    rng = np.random.default_rng(3)
+    sizes = [(HEIGHT, WIDTH), *[(HEIGHT // down, WIDTH // across)] * 2]
+    planes = [rng.integers(16 << (bits - 8), 235 << (bits - 8), size).astype(np.uint16) for size in sizes]
+    frame = lanner.VideoReader(write_y4m(tmp_path / "a.y4m", form, planes))[0]
+    assert frame.format == given
+    for plane, expected in zip(frame.planes, planes, strict=True):
+        np.testing.assert_array_equal(np.asarray(plane), expected << (kept - bits))
+
+
+def test_alpha_beside_the_colours(tmp_path):
+    rng = np.random.default_rng(4)
+    planes = [rng.integers(0, 256, (HEIGHT, WIDTH)).astype(np.uint8) for _ in range(4)]
+    frame = lanner.VideoReader(write_y4m(tmp_path / "a.y4m", "444alpha", planes))[0]
+    assert frame.format == "yuv444p" and len(frame.planes) == 3
+    np.testing.assert_array_equal(np.asarray(frame.alpha), planes[3])
+    np.testing.assert_array_equal(np.asarray(frame.to("rgba32"))[..., 3], planes[3])
+    assert frame.to("rgb24").alpha is None
 
 
 def palette(shift):

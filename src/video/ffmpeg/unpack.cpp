@@ -59,7 +59,7 @@ class Component {
 public:
   Component(const AVFrame& frame, const AVPixFmtDescriptor& facts, int component)
       : frame_(frame), facts_(facts), paletted_(is_paletted(facts)),
-        component_(paletted_ && component < 3 ? 2 - component : component), // The palette has B, G, R, A.
+        component_(paletted_ && component < 3 ? 2 - component : component), // A palette has B, G, R, A.
         place_(facts.comp[paletted_ ? 0 : component]), inverted_(frame.format == AV_PIX_FMT_MONOWHITE) {
     const bool chroma = (component == 1 || component == 2) && !is_rgb(facts) && facts.nb_components > 2;
     const auto shrunk = [](int size, int log2) { return -(-size >> log2); };
@@ -79,8 +79,13 @@ public:
       for (std::ptrdiff_t x = 0; x < width; ++x) out[x] = in[x * place_.step];
       return;
     }
+    if (paletted_) {
+      const std::uint8_t* in = frame_.data[0] + std::ptrdiff_t{frame_.linesize[0]} * y;
+      for (int x = 0; x < width; ++x) out[x] = frame_.data[1][4 * in[x] + component_];
+      return;
+    }
     const std::uint8_t* data[4] = {frame_.data[0], frame_.data[1], frame_.data[2], frame_.data[3]};
-    av_read_image_line2(out, data, frame_.linesize, &facts_, 0, y, component_, width, paletted_, 2);
+    av_read_image_line2(out, data, frame_.linesize, &facts_, 0, y, component_, width, 0, 2);
     if (inverted_)
       for (int x = 0; x < width; ++x) out[x] ^= 1;
   }
