@@ -47,6 +47,8 @@ EncoderOptions ClipOutput::completed(EncoderOptions options, const StreamInfo& s
   if (pixels == PixelChoice::source && format_info(stream.format).yuv) options.format = stream.format;
   options.format = encodable(options.format, options.codec, stream);
   if (turned) options.color = stream.color;
+  // Animations end in a long picture as a rule, and MP4 has the length of the one that is decoded last.
+  if (stream.codec == "gif" || stream.codec == "apng") options.b_frames = 0;
   return options;
 }
 

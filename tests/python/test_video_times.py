@@ -75,7 +75,7 @@ class TestAnimated:
         clip = write(tmp_path / "a.picture", colors, *([[10] * 4] if write is write_gif else []))
         assert numbers(run, "-i", clip) == [0, 1, 2, 3]
         said = [json.loads(line) for line in succeed(*run, "-i", clip, "--json", "-").splitlines()]
-        assert [row["classes"][0]["label"] for row in said] == ["red", "green", "blue", "red"]
+        assert [row["top"][0]["label"] for row in said] == ["red", "green", "blue", "red"]
 
     @pytest.mark.parametrize("write", [write_gif, write_png])
     def test_one_picture_stays_an_image(self, tmp_path, write):
@@ -108,7 +108,7 @@ class TestMessages:
         clip = make_clip(tmp_path, frames=4)
         clip.write_bytes(clip.read_bytes().replace(b"avc1", b"vvc1").replace(b"avcC", b"vvcC"))
         said = refuse("decode", clip, "--md5")
-        assert "VVC" in said and "libx264" in said or "malformed" in said
+        assert "VVC" in said and "libx264" in said
 
     @pytest.mark.parametrize("command", [["decode", "--md5"], ["probe"]])
     def test_animated_webp(self, tmp_path, command):

@@ -36,9 +36,8 @@ void PacketHistory::gave(std::int64_t mark) {
 bool PacketHistory::shorten() {
   if (entries_.empty() || given_.empty()) return false;
   const std::int64_t newest = *std::ranges::max_element(given_);
-  const auto begin = std::find_if(entries_.begin() + 1, entries_.end(), [](const Entry& entry) {
-    return entry.clean;
-  });
+  const auto begin =
+      std::find_if(entries_.begin() + 1, entries_.end(), [](const Entry& entry) { return entry.clean; });
   if (begin == entries_.end() || begin->mark > newest) return false;
   const std::int64_t first = begin->mark;
   while (entries_.front().mark != first) {

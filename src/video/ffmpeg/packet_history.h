@@ -10,12 +10,12 @@ namespace lanner::ffmpeg {
 
 // Note [Damage and threads]
 // What FFmpeg's threads make of damage depends on who was faster: a thread that conceals has told the others
-// before that its rows are done. So where a codec with threads speaks of an error, one without takes its place,
-// decodes the packets so far again, leaves out what was given already, and goes on alone. A frame comes out of
-// a codec after everything that it depends on was decoded, so none that an error touched has been given by
-// then. What comes out is what one thread gives, in every run. Concealing draws on whatever was decoded
-// before, across places where decoding may begin clean: so packets are kept from the beginning on, and only as
-// many as memory is set apart for.
+// before that its rows are done. So where a codec with threads speaks of an error, one without takes its
+// place, decodes the packets so far again, leaves out what was given already, and goes on alone. A frame
+// comes out of a codec after everything that it depends on was decoded, so none that an error touched has
+// been given by then. What comes out is what one thread gives, in every run. Concealing draws on whatever was
+// decoded before, across places where decoding may begin clean: so packets are kept from the beginning on,
+// and only as many as memory is set apart for.
 
 class PacketHistory {
 public:
