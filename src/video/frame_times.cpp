@@ -107,24 +107,40 @@ private:
 
 namespace {
 
-/// Places of a longest series of frames whose times do not fall.
-std::vector<std::size_t> longest_rise(const std::vector<IndexEntry>& frames) {
-  std::vector<std::size_t> ends; // Of the best series of each length: the one that ends earliest.
-  std::vector<std::size_t> before(frames.size(), SIZE_MAX);
-  for (std::size_t i = 0; i < frames.size(); ++i) {
-    if (frames[i].pts == no_pts) continue;
-    const auto longer = std::ranges::upper_bound(ends, frames[i].pts, {},
-                                                 [&](std::size_t place) { return frames[place].pts; });
-    if (longer != ends.begin()) before[i] = *std::prev(longer);
+/// Of each frame with a time: how many frames the longest series has that does not fall and ends there.
+std::vector<std::size_t> rise_lengths(const Times& times) {
+  std::vector<std::int64_t> ends; // Of the best series of each length.
+  std::vector<std::size_t> lengths;
+  for (const std::int64_t time : times) {
+    const auto longer = std::ranges::upper_bound(ends, time);
+    lengths.push_back(static_cast<std::size_t>(longer - ends.begin()) + 1);
     if (longer == ends.end())
-      ends.push_back(i);
+      ends.push_back(time);
     else
-      *longer = i;
+      *longer = time;
   }
+  return lengths;
+}
+
+/// Places of a longest series of frames whose times do not fall; of several the one that comes first.
+std::vector<std::size_t> longest_rise(const std::vector<IndexEntry>& frames) {
+  std::vector<std::size_t> places;
+  Times times, backwards;
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    if (frames[i].pts != no_pts) {
+      places.push_back(i);
+      times.push_back(frames[i].pts);
+    }
+  for (std::size_t i = times.size(); i-- > 0;) backwards.push_back(-times[i]);
+  const std::vector<std::size_t> before = rise_lengths(times), behind = rise_lengths(backwards);
+  const std::size_t longest = before.empty() ? 0 : std::ranges::max(before);
   std::vector<std::size_t> series;
-  for (std::size_t i = ends.empty() ? SIZE_MAX : ends.back(); i != SIZE_MAX; i = before[i])
-    series.push_back(i);
-  std::ranges::reverse(series);
+  for (std::size_t i = 0, last = 0; i < times.size(); ++i) {
+    if (before[i] != series.size() + 1 || before[i] + behind[times.size() - 1 - i] != longest + 1) continue;
+    if (!series.empty() && times[i] < times[last]) continue;
+    series.push_back(places[i]);
+    last = i;
+  }
   return series;
 }
 
