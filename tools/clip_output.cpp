@@ -40,19 +40,21 @@ EncoderOptions ClipOutput::completed(EncoderOptions options, const StreamInfo& s
   if (stream.time_base.den > 0) options.time_base = stream.time_base;
   if (stream.sample_aspect.den > 0 && stream.sample_aspect.num > 0)
     options.sample_aspect = stream.sample_aspect;
-  const bool turned = quarter_turns(stream.rotation) != 0;
+  const bool turned = stream.mirror || quarter_turns(stream.rotation) != 0;
   if (quarter_turns(stream.rotation) % 2 != 0)
     std::swap(options.sample_aspect.num, options.sample_aspect.den);
   // Turned pictures are RGB by then: the file keeps what the stream was.
   if (pixels == PixelChoice::source && format_info(stream.format).yuv) options.format = stream.format;
   options.format = encodable(options.format, options.codec, stream);
   if (turned) options.color = stream.color;
+  // Animations end in a long picture as a rule, and MP4 has the length of the one that is decoded last.
+  if (stream.codec == "gif" || stream.codec == "apng") options.b_frames = 0;
   return options;
 }
 
-void ClipOutput::write(const Image& image, std::int64_t pts) {
+void ClipOutput::write(const Image& image, std::int64_t pts, std::int64_t duration) {
   if (pts != no_pts && last_pts_ != no_pts && pts <= last_pts_) pts = last_pts_ + 1;
-  writer_.write(image, pts);
+  writer_.write(image, pts, duration);
   if (pts != no_pts)
     last_pts_ = pts;
   else if (last_pts_ != no_pts)

@@ -26,7 +26,8 @@ public:
              EncoderOptions options = {});
 
   /// Pixels as a player shows them, and the source's pts. A pts that does not grow is moved behind the last.
-  void write(const Image& image, std::int64_t pts);
+  /// `duration`: ticks that it is shown for; 0 where that is not known.
+  void write(const Image& image, std::int64_t pts, std::int64_t duration);
   void finish() { writer_.finish(); }
 
 private:

@@ -76,6 +76,10 @@ std::int64_t ClipTimes::on_one_line(std::int64_t pts) {
   return following;
 }
 
+std::int64_t ClipTimes::length() const {
+  return length_ > 0 ? rescaled(length_, source_, base_) : 0;
+}
+
 std::int64_t ClipTimes::next(std::int64_t pts, std::int64_t duration) {
   const std::int64_t time = on_one_line(pts);
   if (last_ == no_pts && from_zero_) begin_ = time;

@@ -23,6 +23,8 @@ public:
   /// The time of the next frame, which the clip shows at `pts` for `duration` (its own ticks; no_pts and 0
   /// where it does not say). Throws Error{bad_data} for times that no file can hold.
   std::int64_t next(std::int64_t pts, std::int64_t duration);
+  /// For how many ticks the frame of the last next() is shown; 0 where the clip does not say.
+  std::int64_t length() const;
 
 private:
   std::int64_t on_one_line(std::int64_t pts);

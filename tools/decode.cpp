@@ -16,6 +16,7 @@
 #include "frame_sink.h"
 #include "interrupt.h"
 #include "limit_option.h"
+#include "pipe_source.h"
 #include "range_options.h"
 #include "reader_options.h"
 
@@ -133,7 +134,8 @@ void tell(const DecodeOptions& options, const Told& told) {
   print_text(text);
 }
 
-int run_decode(const DecodeOptions& options) {
+int run_decode(DecodeOptions options) {
+  options.input = clip_path(options.input);
   Files files;
   files.reads("the clip", options.input);
   about("decode", options.input, [&] {

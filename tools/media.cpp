@@ -11,6 +11,7 @@
 
 #include <lanner/error.h>
 
+#include "animated.h"
 #include "check.h"
 #include "limit_option.h"
 
@@ -104,7 +105,8 @@ Media media_of(SourcePtr source) {
     count += more;
   }
   const std::string_view head(reinterpret_cast<const char*>(first.data()), count);
-  const FileKind kind = kind_by(head);
+  FileKind kind = kind_by(head);
+  if (kind == FileKind::image && is_animated(*source)) kind = FileKind::clip;
   return {kind, std::move(source), is_mp4(head)};
 }
 

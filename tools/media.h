@@ -9,7 +9,8 @@ namespace lanner::tool {
 
 enum class FileKind { plan, image, clip, other };
 
-/// Told by content, never by name: a plan, a still image, a known container of video, or none of these (a
+/// Told by content, never by name: a plan, a still image, a known container of video, which animated GIF and
+/// PNG are too, or none of these (a
 /// model, or a container that only FFmpeg knows). Throws Error{not_found, io}, Error{unsupported} for a pipe.
 FileKind kind_of(const std::string& path);
 

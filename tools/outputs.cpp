@@ -262,8 +262,10 @@ void MarkedClip::write(const Image& marked, const Frame& frame) {
     save_picture(PictureName(input_.output).of(frame.index), marked);
   else if (raw_)
     raw_->write(fitted(marked, frame.index));
-  else
-    clip_->write(fitted(marked, frame.index), time_of(frame));
+  else {
+    const std::int64_t time = time_of(frame);
+    clip_->write(fitted(marked, frame.index), time, times_->length());
+  }
 }
 
 void MarkedClip::finish() {

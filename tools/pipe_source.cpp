@@ -105,6 +105,10 @@ private:
 
 } // namespace
 
+std::string clip_path(const std::string& given) {
+  return given == "-" ? "/dev/stdin" : given;
+}
+
 bool names_stdin(const std::string& path) {
   return path == "-" || path == "/dev/stdin" || path == "/dev/fd/0" || path == "/proc/self/fd/0";
 }

@@ -11,6 +11,8 @@ namespace lanner::tool {
 /// What `-` and /dev/stdin are called in messages and answers.
 inline constexpr const char* stdin_name = "stdin";
 bool names_stdin(const std::string& path);
+/// The path of a clip that `-` may stand for.
+std::string clip_path(const std::string& given);
 
 /// Sources of pipes give their first bytes again, and else go forward only.
 

@@ -115,6 +115,7 @@ Json video_json(const StreamInfo& stream) {
           {"fps", stream.average_rate.den ? Json(stream.average_rate.to_double()) : Json()},
           {"average_rate", rational_json(stream.average_rate)},
           {"sample_aspect", rational_json(stream.sample_aspect)},
+          {"mirror", stream.mirror},
           {"rotation", stream.rotation},
           {"color",
            {{"matrix", std::string(to_string(stream.color.matrix))},
@@ -177,6 +178,7 @@ std::string stream_text(const StreamInfo& stream) {
     if (stream.sample_aspect.den && stream.sample_aspect.num != stream.sample_aspect.den &&
         stream.sample_aspect.num > 0)
       add(fmt::format("sample aspect {}:{}", stream.sample_aspect.num, stream.sample_aspect.den));
+    if (stream.mirror) add("shown mirrored");
     if (stream.rotation != 0) add(fmt::format("shown turned by {:g} degrees", stream.rotation));
     if (stream.interlaced) add("interlaced");
     if (stream.layers > 1) add(fmt::format("{} layers", stream.layers));

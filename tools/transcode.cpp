@@ -19,6 +19,7 @@
 #include "files.h"
 #include "interrupt.h"
 #include "limit_option.h"
+#include "pipe_source.h"
 #include "upright.h"
 
 namespace lanner::tool {
@@ -51,7 +52,24 @@ EncoderOptions encoder_options(const TranscodeOptions& options) {
   return encoder;
 }
 
-int run_transcode(const TranscodeOptions& options) {
+/// A file has pictures of one size.
+class SizeCheck {
+public:
+  void check(const Image& image, const Frame& frame) {
+    if (width_ == 0) width_ = image.width, height_ = image.height;
+    tool::check(
+        image.width == width_ && image.height == height_, ErrorCode::unsupported,
+        "frame {} ({:.3f} s) is {}x{}, those before are {}x{}, and a file is written in one size; let ffmpeg "
+        "bring them to one first: ffmpeg -i CLIP -vf scale={}:{} -c:v ffv1 one_size.mkv",
+        frame.index, frame.seconds(), image.width, image.height, width_, height_, width_, height_);
+  }
+
+private:
+  std::int32_t width_ = 0, height_ = 0;
+};
+
+int run_transcode(TranscodeOptions options) {
+  options.input = clip_path(options.input);
   check(options.bit_rate.empty() || options.crf < 0, ErrorCode::invalid_argument,
         "transcode: -b:v and --crf are two ways to say one thing; give one");
   Files files;
@@ -73,9 +91,13 @@ int run_transcode(const TranscodeOptions& options) {
     const double expected = expected_frames(reader);
     ProgressBar bar("transcode");
     std::int64_t count = 0;
+    SizeCheck size;
     while (auto frame = or_conceal(options.conceal, [&] { return reader.next(); })) {
       interrupt_token().check();
-      output.write(upright_image(*frame), times.next(frame->pts, frame->duration));
+      const Image image = upright_image(*frame);
+      size.check(image, *frame);
+      const std::int64_t time = times.next(frame->pts, frame->duration);
+      output.write(image, time, times.length());
       bar.update(static_cast<double>(++count), expected, "frames");
     }
     check(count > 0, ErrorCode::bad_data, "no frame could be decoded");

@@ -21,12 +21,20 @@ constexpr std::pair<ChromaSiting, Place> places[] = {
     {ChromaSiting::left, {0, 1}}, {ChromaSiting::center, {1, 1}},      {ChromaSiting::top_left, {0, 0}},
     {ChromaSiting::top, {1, 0}},  {ChromaSiting::bottom_left, {0, 2}}, {ChromaSiting::bottom, {1, 2}}};
 
+/// How the stored picture becomes the shown one: mirrored left to right, then turned.
+struct Turn {
+  bool mirror;
+  int quarters; ///< Clockwise.
+  bool none() const { return !mirror && quarters == 0; }
+};
+
 /// Nothing where no stream can say it.
-std::optional<ChromaSiting> turned(ChromaSiting siting, int turns) {
+std::optional<ChromaSiting> turned(ChromaSiting siting, const Turn& turn) {
   Place place{0, 1}; // What is not said is at the left.
   for (const auto& [name, where] : places)
     if (name == siting) place = where;
-  for (; turns > 0; --turns) place = {2 - place.y, place.x};
+  if (turn.mirror) place.x = 2 - place.x;
+  for (int i = 0; i < turn.quarters; ++i) place = {2 - place.y, place.x};
   for (const auto& [name, where] : places)
     if (where == place) return name;
   return std::nullopt;
@@ -34,10 +42,10 @@ std::optional<ChromaSiting> turned(ChromaSiting siting, int turns) {
 
 /// Whether the samples of each plane can be turned on their own.
 bool by_samples(PixelFormat format, std::int32_t width, std::int32_t height, const ColorInfo& color,
-                int turns) {
+                const Turn& turn) {
   const PixelFormatInfo& facts = format_info(format);
   return facts.yuv && facts.planes == 3 && facts.chroma_x == 1 && facts.chroma_y == 1 && width % 2 == 0 &&
-         height % 2 == 0 && turned(color.siting, turns);
+         height % 2 == 0 && turned(color.siting, turn).has_value();
 }
 
 /// As convert_image() takes it; a turned picture's height may tell another one.
@@ -47,8 +55,8 @@ ColorInfo with_matrix(ColorInfo color, std::int32_t height) {
   return color;
 }
 
-Image turned_samples(const Image& image, int turns) {
-  const bool across = turns % 2 != 0;
+Image turned_samples(const Image& image, const Turn& turn) {
+  const bool across = turn.quarters % 2 != 0;
   Image result =
       Image::allocate(image.format, across ? image.height : image.width, across ? image.width : image.height);
   for (std::size_t p = 0; p < 3; ++p) {
@@ -63,33 +71,34 @@ Image turned_samples(const Image& image, int turns) {
     place.height = result.planes[p].height;
     place.planes[0] = result.planes[p];
     place.owner = result.owner;
-    copy_image(turned_image(plane, turns), place);
+    copy_image(turned_image(plane, turn.quarters, {}, turn.mirror), place);
   }
   result.color = with_matrix(image.color, image.height);
-  result.color.siting = *turned(image.color.siting, turns);
+  result.color.siting = *turned(image.color.siting, turn);
   return result;
 }
 
 } // namespace
 
 StreamInfo upright_stream(const StreamInfo& stream) {
-  const int turns = quarter_turns(stream.rotation);
-  if (turns == 0) return stream;
+  const Turn turn{stream.mirror, quarter_turns(stream.rotation)};
+  if (turn.none()) return stream;
   StreamInfo result = stream;
   result.parameters = nullptr;
+  result.mirror = false;
   result.rotation = 0;
   if (format_info(stream.format).yuv) result.color = with_matrix(stream.color, stream.height);
-  if (turns % 2 != 0) {
+  if (turn.quarters % 2 != 0) {
     std::swap(result.width, result.height);
     std::swap(result.sample_aspect.num, result.sample_aspect.den);
   }
-  if (by_samples(stream.format, stream.width, stream.height, stream.color, turns)) {
-    result.color.siting = *turned(stream.color.siting, turns);
+  if (by_samples(stream.format, stream.width, stream.height, stream.color, turn)) {
+    result.color.siting = *turned(stream.color.siting, turn);
     return result;
   }
   // What is halved along one axis would be halved along the other.
   const PixelFormatInfo& facts = format_info(stream.format);
-  if (facts.yuv && facts.chroma_x != facts.chroma_y && turns % 2 != 0)
+  if (facts.yuv && facts.chroma_x != facts.chroma_y && turn.quarters % 2 != 0)
     result.format = facts.bits <= 8    ? PixelFormat::yuv444p
                     : facts.bits <= 10 ? PixelFormat::yuv444p10
                     : facts.bits <= 12 ? PixelFormat::yuv444p12
@@ -98,11 +107,11 @@ StreamInfo upright_stream(const StreamInfo& stream) {
 }
 
 Image upright_image(const Frame& frame) {
-  const int turns = quarter_turns(frame.rotation);
+  const Turn turn{frame.mirror, quarter_turns(frame.rotation)};
   const Image& image = frame.image;
-  if (turns == 0 || !by_samples(image.format, image.width, image.height, image.color, turns))
-    return turned_image(image, turns);
-  return turned_samples(image, turns);
+  if (turn.none() || !by_samples(image.format, image.width, image.height, image.color, turn))
+    return turned_image(image, turn.quarters, {}, turn.mirror);
+  return turned_samples(image, turn);
 }
 
 } // namespace lanner::tool

@@ -32,6 +32,7 @@ struct Frame {
   std::int64_t pts = no_pts;
   std::int64_t duration = 0;
   Rational time_base;
+  bool mirror = false; ///< As of StreamInfo; `rotation` follows.
   double rotation = 0;
   Rational sample_aspect{1, 1};
   bool key = false;

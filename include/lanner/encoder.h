@@ -83,8 +83,9 @@ public:
   VideoWriter(VideoWriter&&) noexcept;
   VideoWriter& operator=(VideoWriter&&) noexcept;
 
-  /// pts in `time_base` ticks; no_pts continues by one frame.
-  void write(const Image& image, std::int64_t pts = no_pts);
+  /// pts in `time_base` ticks; no_pts continues by one frame. `duration`: for how many ticks it is shown,
+  /// which is seen of the last picture alone; 0 is one frame.
+  void write(const Image& image, std::int64_t pts = no_pts, std::int64_t duration = 0);
   void finish();
 
 private:

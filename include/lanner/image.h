@@ -102,6 +102,9 @@ struct Image {
   Device device;
   std::array<Plane, 3> planes;
   std::shared_ptr<const void> owner;
+  /// Opacity where it has a plane of its own (yuva420p, gbrap): samples of the image's width, height, bytes
+  /// and bits, unshifted, full range. No data: opaque, or interleaved with the colours (rgba32, bgra32).
+  Plane alpha;
 
   /// Fresh memory on `device` with 64-byte aligned rows (256 on a GPU). Throws Error{limit_exceeded,
   /// out_of_memory}, and Error{unsupported} for a GPU that cannot be used.
@@ -121,7 +124,8 @@ void copy_image(const Image& from, Image& to, Stream stream = {});
 /// the same way. Results are the rounded exact values. Chroma between samples is interpolated linearly at its
 /// siting and taken, the other way, by the mean of two pixels where it lies between them, else by weights 1 2
 /// 1; formats that differ in storage, depth or range only keep every sample. Gray of colour is Y', of R'G'B'
-/// by BT.601's weights; alpha is opaque. `threads` share the rows on the host.
+/// by BT.601's weights. rgba32 and bgra32 take the source's alpha, opaque where it has none. `threads` share
+/// the rows on the host.
 void convert_image(const Image& from, Image& to, Stream stream = {}, int threads = 1);
 /// Reads a still image (PNG, JPEG, BMP, PPM/PGM, WebP, TIFF...) through the FFmpeg module; rotation from EXIF
 /// is applied.
@@ -133,9 +137,10 @@ Image decode_image(std::span<const std::byte> bytes, const Limits& limits = {},
 void save_image(const std::string& path, const Image& image);
 /// The bytes of a PNG or JPEG file; `kind` is `png`, `jpg` or `jpeg`.
 std::vector<std::byte> encode_image(const Image& image, std::string_view kind);
-/// The picture turned clockwise by `quarter_turns` times 90 degrees (any whole number): `image` itself when
-/// there is nothing to do, else a new image of the same depth where it lies: RGB of RGB, gray of gray, 4:4:4
-/// of YUV. On a GPU the rules of copy_image() for `stream` hold.
-Image turned_image(const Image& image, int quarter_turns, Stream stream = {});
+/// The picture, mirrored left to right first where `mirror` says so, then turned clockwise by `quarter_turns`
+/// times 90 degrees (any whole number): `image` itself when there is nothing to do, else a new image of the
+/// same depth where it lies, with its alpha: RGB of RGB, gray of gray, 4:4:4 of YUV. On a GPU the rules of
+/// copy_image() for `stream` hold.
+Image turned_image(const Image& image, int quarter_turns, Stream stream = {}, bool mirror = false);
 
 } // namespace lanner

@@ -54,6 +54,7 @@ struct StreamInfo {
   Rational time_base;    ///< Seconds of one tick.
   Rational average_rate; ///< Frames a second, by the container.
   Rational sample_aspect{1, 1};
+  bool mirror = false; ///< A player mirrors the picture left to right, before it turns it.
   double rotation = 0; ///< Degrees clockwise that a player turns the picture by.
   std::int64_t start_pts = no_pts;
   std::int64_t duration = 0; ///< In ticks, 0 when unknown.
@@ -87,6 +88,7 @@ struct Packet {
   bool discard = false; ///< Decode, do not show (edit lists).
   bool discontinuity = false;
   bool corrupt = false; ///< The container knows that bytes are missing.
+  bool palette = false; ///< Brings the colours that numbers stand for, from its picture on.
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner; ///< Keeps `bytes`; private to the module that made it.
 };

@@ -55,9 +55,9 @@ struct VideoReaderOptions {
   std::uint64_t frame_bytes =
       0;            ///< Bound of the frames that wait decoded; 0 chooses by the machine's memory.
   int prefetch = 0; ///< next() is served by a thread that keeps this many frames ready.
-  /// Turn pictures that are stored turned as a player does: Frame::rotation is 0 then, or what is left of a
-  /// turn by other than quarters. A picture that is turned has whole chroma: see turned_image(). Without it
-  /// frames are as they were decoded.
+  /// Turn and mirror pictures as a player does: Frame::rotation is 0 then, or what is left of a turn by other
+  /// than quarters, and Frame::mirror is false. A picture that is turned has whole chroma: see
+  /// turned_image(). Without it frames are as they were decoded.
   bool rotate = true;
   std::optional<PixelFormat> format;    ///< Convert frames to it; nothing keeps the decoder's own.
   std::optional<Preprocess> preprocess; ///< Fill Frame::tensor too, on the decoding thread.

@@ -91,6 +91,9 @@ void register_times(nb::class_<Frame>& frame) {
       .def_ro("interlaced", &Frame::interlaced, "Whether it holds two fields.")
       .def_ro("top_field_first", &Frame::top_field_first,
               "Of an interlaced frame: whether the top field comes first.")
+      .def_ro("mirror", &Frame::mirror,
+              "Whether a player still has to mirror it left to right, before it rotates it; False after a "
+              "reader's rotate=True did.")
       .def_ro(
           "rotation", &Frame::rotation,
           "Degrees clockwise by which a player still has to rotate it; 0 after a reader's rotate=True did.")
@@ -142,6 +145,15 @@ void register_samples(nb::class_<Frame>& frame) {
           "`full`: samples from 0 to 255; `limited`: from 16 to 235.")
       .def_prop_ro("planes", &planes_of, nb::sig("def planes(self) -> list[Plane]"),
                    "The planes of the pixel format, without a copy.")
+      .def_prop_ro(
+          "alpha",
+          [](const Frame& self) {
+            return self.image.alpha.data ? nb::cast(alpha_view(self.image, self.stream)) : nb::none();
+          },
+          nb::sig("def alpha(self) -> Plane | None"),
+          "The plane of opacity, without a copy, of clips that have one (yuva420p); None where pixels are "
+          "opaque or "
+          "hold it themselves (rgba32). to(\"rgba32\") brings it along.")
       .def_prop_ro(
           "__array_interface__", [](const Frame& self) { return array_interface(view_of(self)); },
           nb::sig("def __array_interface__(self) -> dict[str, object]"))
@@ -218,6 +230,8 @@ void register_stream(nb::module_& module) {
       .def_ro("format", &StreamInfo::native_format, "Pixel format of the decoder, by FFmpeg's name.")
       .def_ro("interlaced", &StreamInfo::interlaced, "Whether frames hold two fields.")
       .def_ro("layers", &StreamInfo::layers, "Layers of a scalable stream; 1 for others.")
+      .def_ro("mirror", &StreamInfo::mirror,
+              "Whether a player mirrors frames left to right, before it rotates them.")
       .def_ro("rotation", &StreamInfo::rotation, "Degrees clockwise by which a player rotates frames.")
       .def_ro("frames", &StreamInfo::frames,
               "Frames by the container, which may be wrong; 0 where it says nothing. `len(reader)` counts.")

@@ -76,7 +76,8 @@ constexpr std::array keywords_of_readers{
     Keyword{"decoders", "int"}.of("decoders at work on one file at the same time; default by cores, decoding "
                                   "units of the GPU and distance of keyframes"),
     Keyword{"prefetch", "int"}.of("frames decoded ahead of an iteration, on another thread; default 0"),
-    Keyword{"rotate", "bool"}.of("rotate frames as the container asks, as players do; default True"),
+    Keyword{"rotate", "bool"}.of(
+        "rotate and mirror frames as the container asks, as players do; default True"),
     Keyword{"format", "str"}.of(
         "pixel format to convert frames to, like \"rgb24\"; default the decoder's own"),
     Keyword{"preprocess", "Preprocess"}.of("also make Frame.tensor by this, on the decoding thread"),

@@ -15,13 +15,16 @@ namespace lanner::python {
 /// Taken when the video is opened, so that no thread at work with it is asked.
 struct VideoFacts {
   StreamInfo stream;
-  std::int32_t width = 0, height = 0; ///< As shown.
-  bool seekable = true;               ///< Else it is read once.
-  double container_seconds = 0;       ///< 0 where it says nothing.
+  std::int32_t width = 0, height = 0;                    ///< As shown.
+  bool seekable = true;                                  ///< Else it is read once.
+  double container_seconds = 0;                          ///< 0 where it says nothing.
+  std::optional<double> measured_rate, measured_seconds; ///< By the frames' own times, once they are known.
   std::string name, decoder, decoder_reason;
   std::map<std::string, std::string> metadata;
 
   void add(const Demuxer& demuxer);
+  /// From here on rate and duration are those of the frames.
+  void measure(const StreamIndex& index);
   std::optional<double> fps() const;
   std::optional<double> duration() const;
   /// `lanner.VideoReader(1280x720 h264, 25 fps, 12.00 s, ffmpeg h264, 2 threads)`
@@ -31,9 +34,6 @@ struct VideoFacts {
 };
 
 VideoFacts facts_of(const StreamInfo& stream, bool rotate);
-/// By the frames' own times; None where they have none.
-nb::object rate_by(const StreamIndex& index);
-nb::object duration_by(const StreamIndex& index);
 nb::object pts_or_none(std::int64_t pts);
 
 /// Properties of a class whose objects have `facts`.

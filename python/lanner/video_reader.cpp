@@ -343,19 +343,30 @@ void open(Reader* self, nb::handle source, const nb::args& others, const nb::kwa
   self->options = nb::borrow<nb::dict>(keywords);
 }
 
-nb::object fps_of(Reader& self) {
-  if (const auto fps = self.facts.fps()) return nb::cast(*fps);
-  return rate_by(*self.index());
-}
-
-nb::object duration_of(Reader& self) {
-  if (const auto seconds = self.facts.duration()) return nb::cast(*seconds);
-  return duration_by(*self.index());
-}
-
 bool is_closed(const Reader& self) {
   const ReleasedGil release;
   return self.lanes->closed();
+}
+
+/// What the frames' times say, where the source can be read twice.
+const VideoFacts& measured(Reader& self) {
+  if (!self.facts.seekable || self.facts.measured_seconds || is_closed(self)) return self.facts;
+  try {
+    self.facts.measure(*self.index());
+  } catch (const Error& error) { // What cannot be counted has its container's word.
+    if (error.code() != ErrorCode::bad_data && error.code() != ErrorCode::unsupported) throw;
+  }
+  return self.facts;
+}
+
+nb::object fps_of(Reader& self) {
+  const auto fps = measured(self).fps();
+  return fps ? nb::cast(*fps) : nb::none();
+}
+
+nb::object duration_of(Reader& self) {
+  const auto seconds = measured(self).duration();
+  return seconds ? nb::cast(*seconds) : nb::none();
 }
 
 /// Facts, and the first frame: by an iteration of its own, which needs no index. A pipe's frames come once.
@@ -392,9 +403,13 @@ void register_reader(nb::module_& module) {
   register_facts(reader);
   reader
       .def_prop_ro("fps", &fps_of, nb::sig("def fps(self) -> float | None"),
-                   "Average frames per second; None where the stream has no times.")
+                   "Average frames per second, by the times of the frames; None where the stream has no "
+                   "times. The first "
+                   "use reads the file once.")
       .def_prop_ro("duration", &duration_of, nb::sig("def duration(self) -> float | None"),
-                   "Length in seconds; None where the stream has no times.")
+                   "Length in seconds, from the first frame to the end of the last; None where the stream "
+                   "has no times. "
+                   "The first use reads the file once.")
       .def_prop_ro(
           "decoder", [](const Reader& self) { return self.facts.decoder; },
           "Which decoder is at work, and on what: `ffmpeg h264, 2 threads`, `nvdec h264 on cuda:0`.")

@@ -19,6 +19,8 @@ struct View {
 
 /// Plane `plane` of an image: [height, width], or [height, width, 2 or 3] where samples are interleaved.
 View plane_view(const Image& image, std::size_t plane, Stream stream);
+/// The plane of opacity of an image that has one: [height, width].
+View alpha_view(const Image& image, Stream stream);
 /// The image as one array where it is one: interleaved [height, width, 3]; planes of one size and distance
 /// [planes, height, width]; semi-planar 4:2:0 or 4:2:2 with its chroma right behind, [height + chroma height,
 /// width]. Throws nb::attribute_error (AttributeError) for others.

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cctype>
 #include <cerrno>
 #include <cstring>
 #include <vector>
@@ -258,6 +259,30 @@ Content read_through(ByteSource& source, const Limits& limits) {
 
 } // namespace
 
+namespace {
+
+// What is no path is often an address, or the name that shells' programs have for standard input.
+[[noreturn]] void fail_open(int error, const std::string& path) {
+  const std::size_t scheme = path.find("://");
+  const bool letters =
+      scheme != std::string::npos && scheme > 0 &&
+      std::all_of(path.begin(), path.begin() + static_cast<std::ptrdiff_t>(scheme),
+                  [](unsigned char c) { return std::isalnum(c) != 0 || c == '+' || c == '-' || c == '.'; });
+  if (error == ENOENT && path == "-")
+    fail(ErrorCode::not_found, "-: there is no such file; standard input is called /dev/stdin");
+  if (error == ENOENT && letters && path.starts_with("file://"))
+    fail(ErrorCode::not_found, "{}: there is no such file; give the path alone: {}", path, path.substr(7));
+  if (error == ENOENT && letters)
+    fail(ErrorCode::not_found,
+         "{}: {}:// is an address, and only files are read here; download it first, or let ffmpeg read a "
+         "clip: "
+         "ffmpeg -loglevel error -i ADDRESS -c copy -an -f matroska - | lanner decode -",
+         path, path.substr(0, scheme));
+  fail_system(error, path);
+}
+
+} // namespace
+
 std::optional<FileStamp> file_stamp(const ByteSource& source) {
   const auto* file = dynamic_cast<const FileSource*>(&source);
   return file ? file->stamp() : std::nullopt;
@@ -268,7 +293,7 @@ SourcePtr open_path(const std::filesystem::path& path, const Limits& limits) {
   check(path.native().find('\0') == std::string::npos, ErrorCode::invalid_argument,
         "{}: the path goes on behind a zero byte", path.c_str());
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
-  if (!fd) fail_system(errno, path.string());
+  if (!fd) fail_open(errno, path.string());
   return from_descriptor(std::move(fd), path.string(), limits);
 }
 

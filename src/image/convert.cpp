@@ -4,8 +4,25 @@
 #include "device/memory.h"
 #include "image/convert_plan.h"
 #include "image/cuda/gpu_convert.h"
+#include "image/planes.h"
 
 namespace lanner {
+
+namespace {
+
+// The loops over colours have made it opaque.
+void keep_alpha(const ConvertJob& job) {
+  const Alpha alpha = alpha_of(job.from);
+  if (!alpha.plane.data || format_info(job.to.format).samples[0] != 4) return;
+  const Plane& to = job.to.planes[0];
+  for (std::int64_t y = 0; y < job.to.height; ++y) {
+    const std::byte* in = alpha.plane.data + y * alpha.plane.pitch;
+    std::byte* out = to.data + y * to.pitch + 3;
+    for (std::int64_t x = 0; x < job.to.width; ++x) out[4 * x] = static_cast<std::byte>(alpha.at(in, x));
+  }
+}
+
+} // namespace
 
 void convert_image(const Image& from, Image& to, Stream stream, int threads) {
   check(from.defined() && to.defined() && from.width == to.width && from.height == to.height,
@@ -27,8 +44,8 @@ void convert_image(const Image& from, Image& to, Stream stream, int threads) {
     if (!stream.handle) synchronize(from.device);
     return;
   }
-  if (convert_planes(job) || convert_ycc_to_rgb8(job) || convert_rgb8_to_ycc8(job)) return;
-  convert_any(job);
+  if (!convert_planes(job) && !convert_ycc_to_rgb8(job) && !convert_rgb8_to_ycc8(job)) convert_any(job);
+  keep_alpha(job);
 }
 
 } // namespace lanner

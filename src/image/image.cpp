@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "base/check.h"
 #include "base/limit_error.h"
 #include "device/memory.h"
+#include "image/planes.h"
 
 namespace lanner {
 
@@ -140,6 +142,29 @@ Image Image::allocate(PixelFormat format, std::int32_t width, std::int32_t heigh
   return image;
 }
 
+Alpha alpha_of(const Image& image) noexcept {
+  const PixelFormatInfo& facts = format_info(image.format);
+  Alpha alpha{image.alpha, facts.bytes_per_sample, 1, (1u << facts.bits) - 1};
+  if (facts.samples[0] != 4) return alpha;
+  alpha.plane = image.planes[0];
+  alpha.plane.data += 3;
+  alpha.step = 4;
+  return alpha;
+}
+
+void allocate_alpha(Image& image) {
+  const std::int64_t alignment = image.device.is_host() ? 64 : 256;
+  const std::int64_t row = std::int64_t{image.width} * format_info(image.format).bytes_per_sample;
+  image.alpha.width = image.width;
+  image.alpha.height = image.height;
+  image.alpha.pitch = (row + alignment - 1) / alignment * alignment;
+  const std::shared_ptr<void> memory =
+      allocate_memory(image.device, static_cast<std::uint64_t>(image.alpha.pitch * image.height + alignment));
+  image.alpha.data = static_cast<std::byte*>(memory.get());
+  image.owner = std::make_shared<std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
+      image.owner, memory);
+}
+
 Image Image::from_tensor(const Tensor& tensor, PixelFormat format) {
   const PixelFormatInfo& facts = format_info(format);
   const Shape& shape = tensor.shape();
@@ -178,6 +203,15 @@ void copy_image(const Image& from, Image& to, Stream stream) {
               {{from.planes[p].data, from.device}, from.planes[p].pitch},
               static_cast<std::uint64_t>(row_bytes(from, p)),
               static_cast<std::uint64_t>(from.planes[p].height), stream);
+  if (from.alpha.data) {
+    if (!to.alpha.data) allocate_alpha(to);
+    copy_rows({{to.alpha.data, to.device}, to.alpha.pitch},
+              {{from.alpha.data, from.device}, from.alpha.pitch},
+              static_cast<std::uint64_t>(from.width) * format_info(from.format).bytes_per_sample,
+              static_cast<std::uint64_t>(from.height), stream);
+  } else {
+    to.alpha = {};
+  }
   const Device gpu = from.device.is_host() ? to.device : from.device;
   if (!stream.handle) synchronize(gpu);
   to.color = from.color;

@@ -7,6 +7,7 @@
 #include "device/memory.h"
 #include "image/color.h"
 #include "image/cuda/gpu_turn.h"
+#include "image/planes.h"
 
 namespace lanner {
 
@@ -73,6 +74,8 @@ void turn_on_host(const TurnedPlane& plane) {
     return turn_on_host<2>(plane);
   case 3:
     return turn_on_host<3>(plane);
+  case 4:
+    return turn_on_host<4>(plane);
   default:
     return turn_on_host<6>(plane);
   }
@@ -88,6 +91,7 @@ PixelFormat turnable(PixelFormat format) {
            : facts.bits <= 12 ? PixelFormat::yuv444p12
                               : PixelFormat::yuv444p16;
   const bool wide = facts.bits > 8;
+  if (facts.samples[0] == 4) return format;
   if (facts.planes == 1 && facts.samples[0] == 1) return wide ? PixelFormat::gray16 : PixelFormat::gray8;
   return wide ? PixelFormat::rgb48 : PixelFormat::rgb24;
 }
@@ -110,26 +114,32 @@ Image oriented(const Image& image, Orientation orientation, Stream stream) {
     flat = Image::allocate(format, image.width, image.height, as_large, image.device);
     if (format_info(format).yuv) flat.color = color;
     convert_image(image, flat, stream);
+    flat.alpha = image.alpha; // Of the same bits, and held by `image`.
   }
   const bool swapped = orientation.quarter_turns % 2;
   Image result = Image::allocate(format, swapped ? flat.height : flat.width,
                                  swapped ? flat.width : flat.height, as_large, image.device);
   result.color = flat.color;
   const PixelFormatInfo& facts = format_info(format);
-  for (std::size_t p = 0; p < facts.planes; ++p) {
-    const TurnedPlane plane = turned_plane(flat.planes[p], result.planes[p],
-                                           facts.samples[p] * facts.bytes_per_sample, orientation);
+  const auto turn = [&](const Plane& from, const Plane& to, std::int32_t pixel) {
+    const TurnedPlane plane = turned_plane(from, to, pixel, orientation);
     if (host)
       turn_on_host(plane);
     else
       turn_on_gpu(plane, image.device, stream);
+  };
+  for (std::size_t p = 0; p < facts.planes; ++p)
+    turn(flat.planes[p], result.planes[p], facts.samples[p] * facts.bytes_per_sample);
+  if (flat.alpha.data) {
+    allocate_alpha(result);
+    turn(flat.alpha, result.alpha, facts.bytes_per_sample);
   }
   if (!host && (converted || !stream.handle)) synchronize(image.device, stream); // `flat` goes.
   return result;
 }
 
-Image turned_image(const Image& image, int quarter_turns, Stream stream) {
-  return oriented(image, {false, (quarter_turns % 4 + 4) % 4}, stream);
+Image turned_image(const Image& image, int quarter_turns, Stream stream, bool mirror) {
+  return oriented(image, {mirror, (quarter_turns % 4 + 4) % 4}, stream);
 }
 
 } // namespace lanner

@@ -19,8 +19,8 @@ struct Orientation {
 /// than quarter turns count as none.
 Orientation orientation_of(const std::int32_t* display_matrix) noexcept;
 
-/// The picture as shown: `image` itself when there is nothing to do, else a new image of the same depth: RGB
-/// of RGB, gray of gray, 4:4:4 of YUV. On a GPU the rules of copy_image() for `stream` hold.
+/// The picture as shown: `image` itself when there is nothing to do, else a new image of the same depth, with
+/// its alpha: RGB of RGB, gray of gray, 4:4:4 of YUV. On a GPU the rules of copy_image() for `stream` hold.
 Image oriented(const Image& image, Orientation orientation, Stream stream = {});
 
 } // namespace lanner

@@ -1,6 +1,7 @@
 #include "video/bitstream.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
 #include <variant>
 
@@ -35,11 +36,57 @@ Recovery recovery_point(Bytes unit, std::size_t header_bytes) {
   return Recovery::none;
 }
 
+/// Tells which slices of H.264 are of a single field (H.264 7.3.3).
+class H264Fields {
+public:
+  enum Structure : unsigned { frame = 0, top = 1, bottom = 2, unknown = 4 };
+
+  /// Takes note of parameter sets.
+  void see(Bytes unit) {
+    const int type = byte_at(unit, 0) & 31;
+    if (type == 7 || type == 15) {
+      const H264Sequence sequence = h264_sequence(unit);
+      any_ = any_ || sequence.fields;
+      if (type == 7 && sequence.number <= most_sequences) sequences_[sequence.number] = sequence;
+    }
+    if (type != 8) return;
+    const std::vector<std::byte> head = unescaped(unit.subspan(1), 16);
+    BitReader bits(head);
+    const std::uint32_t number = bits.exp_golomb(), sequence = bits.exp_golomb();
+    if (number <= most_pictures) sequence_of_[number] = sequence;
+  }
+  /// Whether some picture may be one.
+  bool any() const noexcept { return any_; }
+
+  Structure of(Bytes slice) const {
+    if (!any_) return frame;
+    const std::vector<std::byte> head = unescaped(slice.subspan(1), 32);
+    BitReader bits(head);
+    bits.exp_golomb(); // first_mb_in_slice
+    bits.exp_golomb(); // slice_type
+    const auto picture = sequence_of_.find(bits.exp_golomb());
+    if (picture == sequence_of_.end()) return unknown;
+    const auto sequence = sequences_.find(picture->second);
+    if (sequence == sequences_.end()) return unknown;
+    if (!sequence->second.fields) return frame;
+    if (sequence->second.separate_planes) bits.skip(2);
+    bits.skip(static_cast<std::size_t>(sequence->second.frame_number_bits));
+    if (!bits.flag()) return frame;
+    return bits.flag() ? bottom : top;
+  }
+
+private:
+  static constexpr std::uint32_t most_sequences = 31, most_pictures = 255;
+  std::map<std::uint32_t, H264Sequence> sequences_;
+  std::map<std::uint32_t, std::uint32_t> sequence_of_; ///< By picture parameter set.
+  bool any_ = false;
+};
+
 class H264Scanner {
 public:
   explicit H264Scanner(const StreamInfo& stream)
       : length_bytes_(nal_length_bytes(stream)), sets_(given_units(stream.extradata, false), false) {
-    for (const Bytes unit : given_units(stream.extradata, false)) see_sequence(unit);
+    for (const Bytes unit : given_units(stream.extradata, false)) fields_.see(unit);
   }
 
   PacketTraits scan(const Packet& packet) {
@@ -47,12 +94,13 @@ public:
     PacketTraits traits{EntryPoint::none, false}; // No slice, no picture.
     Recovery recovery = Recovery::none;
     bool referenced = false, instantaneous = false;
+    unsigned structures = H264Fields::frame;
     NalWalker walker(packet.bytes, length_bytes_);
     while (const auto unit = walker.next()) {
       if (unit->empty()) continue;
       const int type = byte_at(*unit, 0) & 31;
       sets_.see(*unit, ordinal);
-      see_sequence(*unit);
+      fields_.see(*unit);
       if (type == 6 && recovery != Recovery::exact) recovery = std::max(recovery, recovery_point(*unit, 1));
       if (type != 1 && type != 2 && type != 5) continue;
       if (!traits.shown) {
@@ -60,10 +108,13 @@ public:
         traits.reordered = is_bidirectional(*unit);
       }
       traits.shown = true;
+      structures |= fields_.of(*unit);
       referenced = referenced || (byte_at(*unit, 0) & 0x60) != 0;
     }
     if (!traits.shown) return traits;
-    traits.disposable = !referenced && !fields_;
+    traits.disposable = !referenced && !fields_.any();
+    // A field alone is half of a frame, which the packet before or behind it completes.
+    traits.doubtful = structures != H264Fields::frame && structures != (H264Fields::top | H264Fields::bottom);
     traits.start = instantaneous                                 ? EntryPoint::clean
                    : recovery == Recovery::exact                 ? EntryPoint::recovery
                    : packet.key || recovery == Recovery::inexact ? EntryPoint::inexact
@@ -82,15 +133,10 @@ private:
     return bits.exp_golomb() % 5 == 1;
   }
 
-  void see_sequence(Bytes unit) {
-    const int type = byte_at(unit, 0) & 31;
-    if (!fields_ && (type == 7 || type == 15)) fields_ = h264_may_have_fields(unit);
-  }
-
   int length_bytes_;
   ParameterSets sets_;
   std::int64_t count_ = 0;
-  bool fields_ = false; ///< A field may be a packet of its own, and then half of a picture.
+  H264Fields fields_;
 };
 
 class HevcScanner {

@@ -25,10 +25,11 @@ int quarter_turns(double rotation) noexcept {
 
 void turn_upright(Frame& frame, Stream stream) {
   const int turns = quarter_turns(frame.rotation);
-  if (turns == 0) return;
-  frame.image = turned_image(frame.image, turns, stream);
+  if (turns == 0 && !frame.mirror) return;
+  frame.image = turned_image(frame.image, turns, stream, frame.mirror);
   if (turns % 2) std::swap(frame.sample_aspect.num, frame.sample_aspect.den);
   frame.rotation -= 90.0 * turns;
+  frame.mirror = false;
 }
 
 FrameFinish finish_by(const VideoReaderOptions& options) {

@@ -14,7 +14,8 @@ using FrameFinish = std::function<void(Frame&)>;
 /// By VideoReaderOptions::rotate, ::format and ::preprocess; null when none is asked for.
 FrameFinish finish_by(const VideoReaderOptions& options);
 
-/// As a player shows it, as far as quarter turns do that. The picture is complete in the order of `stream`.
+/// As a player shows it, as far as mirroring and quarter turns do that. The picture is complete in the order
+/// of `stream`.
 void turn_upright(Frame& frame, Stream stream = {});
 /// Quarter turns clockwise, 0 to 3.
 int quarter_turns(double rotation) noexcept;

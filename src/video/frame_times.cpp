@@ -1,6 +1,7 @@
 #include "video/frame_times.h"
 
 #include <algorithm>
+#include <iterator>
 
 namespace lanner {
 
@@ -104,8 +105,92 @@ private:
 
 } // namespace
 
+namespace {
+
+/// Of each frame with a time: how many frames the longest series has that does not fall and ends there.
+std::vector<std::size_t> rise_lengths(const Times& times) {
+  std::vector<std::int64_t> ends; // Of the best series of each length.
+  std::vector<std::size_t> lengths;
+  for (const std::int64_t time : times) {
+    const auto longer = std::ranges::upper_bound(ends, time);
+    lengths.push_back(static_cast<std::size_t>(longer - ends.begin()) + 1);
+    if (longer == ends.end())
+      ends.push_back(time);
+    else
+      *longer = time;
+  }
+  return lengths;
+}
+
+/// Places of a longest series of frames whose times do not fall; of several the one that comes first.
+std::vector<std::size_t> longest_rise(const std::vector<IndexEntry>& frames) {
+  std::vector<std::size_t> places;
+  Times times, backwards;
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    if (frames[i].pts != no_pts) {
+      places.push_back(i);
+      times.push_back(frames[i].pts);
+    }
+  for (std::size_t i = times.size(); i-- > 0;) backwards.push_back(-times[i]);
+  const std::vector<std::size_t> before = rise_lengths(times), behind = rise_lengths(backwards);
+  const std::size_t longest = before.empty() ? 0 : std::ranges::max(before);
+  std::vector<std::size_t> series;
+  for (std::size_t i = 0, last = 0; i < times.size(); ++i) {
+    if (before[i] != series.size() + 1 || before[i] + behind[times.size() - 1 - i] != longest + 1) continue;
+    if (!series.empty() && times[i] < times[last]) continue;
+    series.push_back(places[i]);
+    last = i;
+  }
+  return series;
+}
+
+std::int64_t added(std::int64_t time, std::int64_t ticks) {
+  std::int64_t sum = 0;
+  if (!__builtin_add_overflow(time, ticks, &sum)) return sum;
+  return ticks > 0 ? INT64_MAX : INT64_MIN + 1;
+}
+
+/// Frames whose time falls behind one before are spread between those that can be believed: a packet that is
+/// wrong does not take the others their times.
+std::vector<IndexEntry> rising(std::vector<IndexEntry> frames) {
+  const std::vector<std::size_t> series = longest_rise(frames);
+  if (series.empty()) return frames;
+  const auto length = [&](std::size_t i) { return std::max<std::int64_t>(1, frames[i].duration); };
+  for (std::size_t i = series.front(); i-- > 0;)
+    if (frames[i].pts != no_pts) frames[i].pts = added(frames[i + 1].pts, -length(i));
+  for (std::size_t k = 0; k + 1 < series.size(); ++k) {
+    const std::size_t first = series[k], last = series[k + 1];
+    const auto parts = static_cast<std::int64_t>(last - first);
+    std::int64_t gap = 0;
+    if (__builtin_sub_overflow(frames[last].pts, frames[first].pts, &gap)) gap = 0;
+    for (std::size_t i = first + 1; i < last; ++i)
+      if (frames[i].pts != no_pts)
+        frames[i].pts = frames[first].pts + gap / parts * static_cast<std::int64_t>(i - first);
+  }
+  for (std::size_t i = series.back() + 1; i < frames.size(); ++i)
+    if (frames[i].pts != no_pts) frames[i].pts = added(frames[i - 1].pts, length(i - 1));
+  return frames;
+}
+
+/// The same where some have no time: what is wrong is left to what their durations say.
+std::vector<IndexEntry> believed(std::vector<IndexEntry> frames) {
+  std::vector<bool> kept(frames.size());
+  for (const std::size_t i : longest_rise(frames)) kept[i] = true;
+  for (std::size_t i = 0; i < frames.size(); ++i)
+    if (!kept[i]) frames[i].pts = no_pts;
+  return frames;
+}
+
+} // namespace
+
 std::vector<std::int64_t> shown_times(const StreamIndex& index) {
-  return Extrapolation(index.frames).run();
+  std::vector<IndexEntry> frames = index.frames;
+  std::vector<IndexEntry> timed;
+  std::ranges::copy_if(frames, std::back_inserter(timed),
+                       [](const IndexEntry& frame) { return frame.pts != no_pts; });
+  if (!std::ranges::is_sorted(timed, {}, &IndexEntry::pts))
+    frames = timed.size() == frames.size() ? rising(std::move(frames)) : believed(std::move(frames));
+  return Extrapolation(frames).run();
 }
 
 } // namespace lanner

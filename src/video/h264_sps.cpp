@@ -22,9 +22,9 @@ void skip_scaling_list(BitReader& bits, int size) {
   }
 }
 
-void skip_chroma_and_scaling(BitReader& bits) {
+void read_chroma(BitReader& bits, H264Sequence& sequence) {
   const std::uint32_t chroma = bits.exp_golomb();
-  if (chroma == 3) bits.skip(1);
+  if (chroma == 3) sequence.separate_planes = bits.flag();
   bits.exp_golomb();
   bits.exp_golomb();
   bits.skip(1);
@@ -50,22 +50,25 @@ bool h264_tells_chroma(std::uint32_t profile) {
   return std::ranges::find(high_profiles, profile) != std::end(high_profiles);
 }
 
-bool h264_may_have_fields(Bytes unit) {
+H264Sequence h264_sequence(Bytes unit) {
+  constexpr std::uint32_t most_bits = 16;
   const std::vector<std::byte> head = unescaped(unit, 1024);
   BitReader bits(head);
   bits.skip(8);
   const std::uint32_t profile = bits.bits(8);
   bits.skip(16);
-  bits.exp_golomb();
-  if (h264_tells_chroma(profile)) skip_chroma_and_scaling(bits);
-  bits.exp_golomb();
+  H264Sequence sequence;
+  sequence.number = bits.exp_golomb();
+  if (h264_tells_chroma(profile)) read_chroma(bits, sequence);
+  sequence.frame_number_bits = static_cast<int>(4 + std::min(bits.exp_golomb(), most_bits - 4));
   skip_picture_order(bits);
   bits.exp_golomb();
   bits.skip(1);
   bits.exp_golomb();
   bits.exp_golomb();
   const bool frames_only = bits.flag();
-  return !frames_only || bits.ended();
+  sequence.fields = !frames_only || bits.ended();
+  return sequence;
 }
 
 } // namespace lanner

@@ -8,8 +8,15 @@ namespace lanner {
 /// Whether sequence parameter sets of this profile_idc tell chroma format and depths (H.264 7.3.2.1.1).
 bool h264_tells_chroma(std::uint32_t profile);
 
-/// Whether pictures may be single fields: frame_mbs_only_flag is 0, or the unit cannot be read
-/// (H.264 7.3.2.1.1).
-bool h264_may_have_fields(Bytes unit);
+/// What slice headers are read by.
+struct H264Sequence {
+  std::uint32_t number = 0;     ///< seq_parameter_set_id.
+  bool separate_planes = false; ///< separate_colour_plane_flag.
+  int frame_number_bits = 4;
+  bool fields =
+      true; ///< Pictures may be single fields: frame_mbs_only_flag is 0, or the unit cannot be read.
+};
+/// Of a sequence parameter set (H.264 7.3.2.1.1).
+H264Sequence h264_sequence(Bytes unit);
 
 } // namespace lanner

@@ -120,6 +120,7 @@ PacketList read_packets(Demuxer& demuxer, int stream, const Limits& limits, cons
   OrderCheck order;
   std::vector<std::uint8_t> layers;
   std::uint8_t highest = 0;
+  bool palette_changes = false;
   while (true) {
     control.cancel.check();
     const std::optional<Packet> packet = next_or_end(demuxer, false);
@@ -129,6 +130,7 @@ PacketList read_packets(Demuxer& demuxer, int stream, const Limits& limits, cons
                 stream, list.packets.size() + 1);
     const PacketTraits traits = scanner.scan(*packet);
     list.packets.push_back(entry_of(*packet, traits));
+    palette_changes = palette_changes || (packet->palette && list.packets.size() > 1);
     order.see(list.packets.back(), traits);
     layers.push_back(traits.layer);
     highest = std::max(highest, traits.layer);
@@ -139,6 +141,9 @@ PacketList read_packets(Demuxer& demuxer, int stream, const Limits& limits, cons
     if (layers[i] != highest) list.packets[i].disposable = false;
   for (const std::int64_t ordinal : scanner.inexact_entries())
     list.packets[static_cast<std::size_t>(ordinal)].start = EntryPoint::inexact;
+  if (palette_changes)
+    for (std::size_t i = 1; i < list.packets.size(); ++i)
+      if (is_exact(list.packets[i].start)) list.packets[i].start = EntryPoint::inexact;
   list.frames_are_certain =
       order.agrees(scanner.reorders()) && are_certain(list.packets, info, scanner.knows_codec());
   return list;
@@ -174,6 +179,12 @@ void fill_missing_times(std::vector<ShownFrame>& frames, std::int64_t first_dts)
   for (std::size_t i = frames.size(); i-- > 1;)
     if (const auto begin = begin_before(frames[i].pts, frames[i - 1].duration); frames[i - 1].pts == no_pts)
       frames[i - 1].pts = begin;
+}
+
+std::int64_t shown_for(std::int64_t pts, std::int64_t next, std::int64_t told) {
+  std::int64_t distance = 0;
+  if (pts == no_pts || next == no_pts || __builtin_sub_overflow(next, pts, &distance)) return told;
+  return distance > 0 ? distance : told;
 }
 
 std::int64_t begin_before(std::int64_t next, std::int64_t duration) {

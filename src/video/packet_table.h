@@ -87,6 +87,9 @@ std::vector<ShownFrame> predict_frames(const std::vector<PacketEntry>& packets);
 /// when they are decoded alone), frames follow one another from `first_dts` on, that of the first packet.
 void fill_missing_times(std::vector<ShownFrame>& frames, std::int64_t first_dts);
 inline constexpr std::size_t frames_for_a_time = 8;
+/// How long a frame is shown that begins at `pts` with the next one at `next`; `told` where either is not
+/// known or they do not rise.
+std::int64_t shown_for(std::int64_t pts, std::int64_t next, std::int64_t told);
 /// When a frame of that duration begins whose end is at `next`; no_pts where either is not known.
 std::int64_t begin_before(std::int64_t next, std::int64_t duration);
 

@@ -20,6 +20,19 @@ void SerialReader::adopt(PartsPtr parts) {
   met_ = nullptr;
 }
 
+void SerialReader::lose_place() {
+  if (last_ < 0 && !parts_) return rewind();
+  placed_ = false;
+  waiting_.clear();
+  met_ = nullptr;
+}
+
+bool SerialReader::lacks_first_time() {
+  if (parts_ || last_ >= 0 || cursor_.stream().start_pts == no_pts) return false;
+  if (waiting_.empty()) look_ahead();
+  return !waiting_.empty() && waiting_.front().pts == no_pts;
+}
+
 void SerialReader::rewind() {
   placed_ = false;
   waiting_.clear();
@@ -30,20 +43,26 @@ void SerialReader::rewind() {
   placed_ = true;
 }
 
+bool SerialReader::wait_for_more() {
+  if (met_) return false;
+  try {
+    std::optional<TaggedFrame> tagged = cursor_.next();
+    if (!tagged) return false;
+    waiting_.push_back(std::move(tagged->frame));
+    return true;
+  } catch (const Error&) {
+    met_ = std::current_exception();
+    return false;
+  }
+}
+
 // As fill_missing_times() does: the first frame's time follows from those behind it.
 void SerialReader::look_ahead() {
   std::uint64_t bytes = 0;
   while (waiting_.size() < max_waiting && (waiting_.empty() || waiting_.back().pts == no_pts)) {
-    try {
-      std::optional<TaggedFrame> tagged = cursor_.next();
-      if (!tagged) break;
-      bytes += frame_bytes(tagged->frame);
-      waiting_.push_back(std::move(tagged->frame));
-    } catch (const Error& error) {
-      if (waiting_.empty() || error.code() != ErrorCode::bad_data) throw;
-      met_ = std::current_exception();
-    }
-    if (bytes > max_waiting_bytes || met_) break;
+    if (!wait_for_more()) break;
+    bytes += frame_bytes(waiting_.back());
+    if (bytes > max_waiting_bytes) break;
   }
   const auto timed = [](const Frame& frame) { return frame.pts != no_pts; };
   if (!waiting_.empty() && waiting_[0].duration > 0 && std::ranges::none_of(waiting_, timed))
@@ -72,6 +91,8 @@ std::optional<Frame> SerialReader::next_unindexed(const FrameFinish& finish) {
   frame->index = ++last_;
   const bool timed = frame->pts != no_pts && frame->duration > 0;
   if (!timed || __builtin_add_overflow(frame->pts, frame->duration, &last_end_)) last_end_ = no_pts;
+  if (waits_for_next_ && (!waiting_.empty() || wait_for_more()))
+    frame->duration = shown_for(frame->pts, waiting_.front().pts, frame->duration);
   if (finish) finish(*frame);
   return frame;
 }

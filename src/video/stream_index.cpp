@@ -26,9 +26,22 @@ void name_frames(IndexContent& content) {
   }
 }
 
+// A frame is shown until the next one is. Containers tell how far apart packets are decoded (MP4), the usual
+// distance (MKV), or that of the fields which a frame is made of.
+void measure_frames(std::vector<ShownFrame>& frames) {
+  bool fields = frames.size() > 1; // The last frame, too, is shown for as long as both of its fields.
+  for (std::size_t i = 0; i + 1 < frames.size(); ++i) {
+    const std::int64_t told = frames[i].duration;
+    frames[i].duration = shown_for(frames[i].pts, frames[i + 1].pts, told);
+    fields = fields && told > 0 && frames[i].duration / 2 == told && frames[i].duration % 2 == 0;
+  }
+  if (fields && frames.back().duration <= INT64_MAX / 2) frames.back().duration *= 2;
+}
+
 std::shared_ptr<const StreamIndex> publish(int stream, Rational time_base,
                                            std::unique_ptr<IndexContent> content) {
   name_frames(*content);
+  measure_frames(content->frames);
   auto index = std::make_shared<StreamIndex>();
   index->stream = stream;
   index->time_base = time_base;

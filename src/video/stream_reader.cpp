@@ -98,7 +98,9 @@ void StreamReader::start_ahead() {
   QueueBound near = bound();
   if (options_.prefetch <= 0) near = {std::min(near.bytes, bytes_ahead), frames_ahead};
   // To look for a turn is no work for a thread.
-  const bool apart = options_.format || options_.preprocess || quarter_turns(cursor().stream().rotation) != 0;
+  const StreamInfo& stream = cursor().stream();
+  const bool turns = options_.rotate && (stream.mirror || quarter_turns(stream.rotation) != 0);
+  const bool apart = options_.format || options_.preprocess || turns;
   serial_ahead_ =
       std::make_unique<SerialAhead>(serial_, last_ + 1, SerialFinish{finish_, apart}, near, control_.cancel);
 }
@@ -126,11 +128,31 @@ Error StreamReader::located(const DamagedPicture& damage, std::int64_t next, con
   return {ErrorCode::bad_data, fmt::format("{}{}: {}", frame, time, damage.reason())};
 }
 
+// A forked child has none of its parent's threads, and decoders with threads have lost what they were at.
+void StreamReader::mind_fork() {
+  if (forks_ == forks_seen() || spans_ahead_ || serial_ahead_) return; // Who works ahead says so.
+  check(
+      !gpu_, ErrorCode::unsupported,
+      "{}: this process was forked after the GPU was opened, which a child cannot use; open the video in the "
+      "child, or start it by spawn",
+      source_->name());
+  forks_ = forks_seen();
+  cursors_ = std::make_shared<CursorPool>(source_, options_);
+  lane_ = std::make_shared<LinearLane>(source_, options_);
+  if (!begun_) return;
+  if (last_ >= 0) index();
+  serial_.lose_place();
+}
+
 std::optional<Frame> StreamReader::next() {
+  mind_fork();
   begun_ = true;
   options_.demuxer.cancel.check(); // Frames that wait decoded are not given either.
   while (true) {
     try {
+      // Matroska leaves out times below 0: those behind them tell, however far away.
+      const bool began = last_ >= 0 || spans_ahead_ || serial_ahead_;
+      if (!began && source_->seekable() && serial_.lacks_first_time()) index();
       std::optional<Frame> frame = always_ahead_ || options_.prefetch > 0 ? next_ahead() : next_here();
       if (frame) last_ = frame->index;
       return frame;
@@ -151,6 +173,7 @@ void StreamReader::require_frame(std::int64_t i) {
 }
 
 Frame StreamReader::at(std::int64_t i) {
+  mind_fork();
   begun_ = true;
   stop_ahead();
   while (true) {
@@ -192,6 +215,7 @@ void StreamReader::gather_once(const std::vector<std::int64_t>& wanted, const Fr
 // Gives each wanted frame once; `wanted` rises.
 void StreamReader::gather(const std::vector<std::int64_t>& wanted, const FrameFinish& finish,
                           const Control& control, const std::function<void(Frame)>& give) {
+  mind_fork();
   std::size_t given = 0;
   const auto count = [&](Frame frame) {
     give(std::move(frame));

@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "device/team.h"
 #include "video/cursor_pool.h"
 #include "video/index_build.h"
 #include "video/serial_ahead.h"
@@ -55,6 +56,7 @@ private:
   void settle();
   /// Whether what decoding contradicts now is what this reader found by decoding: no other index would hold.
   bool settled_again() const { return settled_here_ && parts_->content->settled; }
+  void mind_fork();
   void start_ahead();
   void stop_ahead();
   std::optional<Frame> next_ahead();
@@ -82,10 +84,11 @@ private:
   std::shared_ptr<LinearLane> lane_;
   std::shared_ptr<const StreamIndex> index_;
   PartsPtr parts_;
-  bool settled_here_ = false; ///< The index was made anew, by this reader.
-  bool one_decoder_ = false;  ///< Spans have failed: the settled index does not hold either.
-  std::int64_t last_ = -1;    ///< Number of the frame given last.
-  bool begun_ = false;        ///< Frames were asked for since the beginning.
+  bool settled_here_ = false;     ///< The index was made anew, by this reader.
+  bool one_decoder_ = false;      ///< Spans have failed: the settled index does not hold either.
+  std::int64_t last_ = -1;        ///< Number of the frame given last.
+  unsigned forks_ = forks_seen(); ///< When decoders were made.
+  bool begun_ = false;            ///< Frames were asked for since the beginning.
   std::unique_ptr<SpanScheduler> spans_ahead_;
   std::unique_ptr<SerialAhead> serial_ahead_;
 };

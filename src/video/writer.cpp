@@ -40,7 +40,10 @@ struct VideoWriter::State {
   void drain() {
     while (std::optional<Packet> packet = encoder->receive()) {
       packet->stream = stream;
-      if (packet->duration <= 0) packet->duration = step();
+      if (packet->pts == last_pts && last_duration > 0)
+        packet->duration = last_duration;
+      else if (packet->duration <= 0)
+        packet->duration = step();
       muxer->write(*packet);
     }
   }
@@ -57,7 +60,7 @@ struct VideoWriter::State {
   std::unique_ptr<Muxer> muxer;
   std::unique_ptr<Encoder> encoder;
   int stream = 0;
-  std::int64_t last_pts = no_pts, next_pts = 0;
+  std::int64_t last_pts = no_pts, last_duration = 0, next_pts = 0;
   bool finished = false;
 };
 
@@ -69,7 +72,7 @@ VideoWriter::~VideoWriter() = default;
 VideoWriter::VideoWriter(VideoWriter&&) noexcept = default;
 VideoWriter& VideoWriter::operator=(VideoWriter&&) noexcept = default;
 
-void VideoWriter::write(const Image& image, std::int64_t pts) {
+void VideoWriter::write(const Image& image, std::int64_t pts, std::int64_t duration) {
   State& state = *state_;
   const SoleUse::Call call(state.use);
   check(!state.finished, ErrorCode::invalid_argument, "VideoWriter: write() after finish()");
@@ -77,8 +80,9 @@ void VideoWriter::write(const Image& image, std::int64_t pts) {
   if (pts == no_pts) pts = state.next_pts;
   check(state.last_pts == no_pts || pts > state.last_pts, ErrorCode::invalid_argument,
         "VideoWriter: pts {} after pts {}; expected presentation order", pts, state.last_pts);
-  state.send(&image, pts);
   state.last_pts = pts;
+  state.last_duration = duration;
+  state.send(&image, pts);
   state.next_pts = pts + state.step();
 }
 

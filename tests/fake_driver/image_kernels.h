@@ -48,6 +48,8 @@ inline void convert_pixels(const DeviceConvert& p) {
       unsigned samples[3];
       convert_pixel(p, x, y, samples);
       for (int c = 0; c < p.parts; ++c) put(p.to, c, x, y, samples[c]);
+      if (p.pixel == 4)
+        p.to.components[0].data[y * p.to.components[0].pitch + 4ll * x + 3] = alpha_under(p, x, y);
     }
 }
 

@@ -6,6 +6,7 @@
 #include "expect_error.h"
 #include "image/color.h"
 #include "image/orientation.h"
+#include "image/planes.h"
 #include "image/reference.h"
 #include "image/row_kernels.h"
 
@@ -220,6 +221,57 @@ TEST(ImageTest, ViewsOfTensors) {
                       "expected row-major u8 [height, width, 3]");
   LANNER_EXPECT_ERROR(Image::from_tensor(Tensor::zeros(DType::f32, {4, 6, 3}), PixelFormat::rgb24),
                       ErrorCode::invalid_argument, "f32");
+}
+
+namespace {
+
+std::byte alpha_at(const Image& image, std::int64_t x, std::int64_t y) {
+  return image.planes[0].data[y * image.planes[0].pitch + 4 * x + 3];
+}
+
+} // namespace
+
+TEST(Convert, AlphaIsKept) {
+  const Image image = random_image(PixelFormat::bgra32, 23, 7, 4);
+  Image other = Image::allocate(PixelFormat::rgba32, 23, 7);
+  convert_image(image, other);
+  for (std::int64_t x = 0; x < 23; ++x) ASSERT_EQ(alpha_at(other, x, 5), alpha_at(image, x, 5));
+  Image opaque = Image::allocate(PixelFormat::rgb24, 23, 7);
+  convert_image(image, opaque);
+  convert_image(opaque, other);
+  EXPECT_EQ(alpha_at(other, 3, 5), std::byte{255});
+}
+
+TEST(Convert, AlphaOfAPlaneOfItsOwn) {
+  for (const PixelFormat format : {PixelFormat::yuv420p, PixelFormat::yuv444p10, PixelFormat::gray16}) {
+    Image image = random_image(format, 23, 7, 5);
+    allocate_alpha(image);
+    const PixelFormatInfo& facts = format_info(format);
+    const auto top = static_cast<std::uint32_t>((1 << facts.bits) - 1);
+    for (std::int64_t y = 0; y < 7; ++y)
+      for (std::int64_t x = 0; x < 23; ++x) {
+        std::byte* row = image.alpha.data + y * image.alpha.pitch;
+        const auto sample = static_cast<std::uint32_t>(y * 23 + x) * top / (7 * 23 - 1);
+        if (facts.bytes_per_sample == 1)
+          row[x] = static_cast<std::byte>(sample);
+        else
+          reinterpret_cast<std::uint16_t*>(row)[x] = static_cast<std::uint16_t>(sample);
+      }
+    Image copy = Image::allocate(format, 23, 7), pixels = Image::allocate(PixelFormat::bgra32, 23, 7);
+    copy_image(image, copy);
+    convert_image(copy, pixels);
+    for (std::int64_t y = 0; y < 7; ++y)
+      for (std::int64_t x = 0; x < 23; ++x)
+        ASSERT_NEAR(std::to_integer<int>(alpha_at(pixels, x, y)), static_cast<double>(y * 23 + x) * 255 / 160,
+                    1)
+            << to_string(format);
+    Image turned = lanner::turned_image(image, 1, {}, true),
+          shown = Image::allocate(PixelFormat::rgba32, 7, 23);
+    convert_image(turned, shown); // Mirrored, then clockwise: x and y change places, both from the end.
+    for (std::int64_t y = 0; y < 7; ++y)
+      for (std::int64_t x = 0; x < 23; ++x)
+        ASSERT_EQ(alpha_at(shown, 6 - y, 22 - x), alpha_at(pixels, x, y)) << to_string(format);
+  }
 }
 
 TEST(ImageTest, Orientations) {

@@ -84,10 +84,7 @@ def child(model, clip, queue):
     mine = engine or lanner.build(model, threads=2, budget=0)
     said = [int(mine({"input": x})["logits"].numpy().argmax())]
     if reader:
-        try:
-            reader[7]
-        except lanner.Unsupported as error:
-            said.append(str(error))
+        said.append(reader[7].index)
         reader = None
     said.append(lanner.VideoReader(clip)[7].index)
     queue.put(said)
@@ -125,10 +122,7 @@ def test_in_a_child_process(method, inputs, tmp_path):
     )
     assert done.returncode == 0, done.stderr
     said = done.stdout.strip()
-    if method == "fork-shared":
-        assert said.startswith("[1, ") and said.endswith(", 7]") and "by spawn" in said
-    else:
-        assert said == "[1, 7]"
+    assert said == ("[1, 7, 7]" if method == "fork-shared" else "[1, 7]")
 
 
 class Broken:

@@ -75,6 +75,26 @@ TEST(Bitstream, H264PicturesThatNobodyNeeds) {
   EXPECT_FALSE(scan(scanner, {unreferenced}).disposable);
 }
 
+// A field that is a packet of its own is half of a frame: which one, only decoding tells.
+TEST(Bitstream, H264FieldsAsPackets) {
+  const std::vector<int> interlaced{0x67, 77, 0, 30, 0xf4, 0x23, 0x24};
+  // first_mb 0, slice_type 5 (P), set 0, frame_num in 4 bits, then field_pic_flag and bottom_field_flag.
+  const auto slice = [](int field_bits, int count) {
+    return std::vector<int>{0x41, 0x9a, field_bits << (5 - count), 0x80};
+  };
+  PacketScanner scanner(stream_of("h264", {interlaced, pps}));
+  const auto top = slice(0b10, 2), bottom = slice(0b11, 2), frame = slice(0b0, 1);
+  EXPECT_FALSE(scan(scanner, {frame}).doubtful);
+  EXPECT_TRUE(scan(scanner, {top}).doubtful);
+  EXPECT_TRUE(scan(scanner, {bottom}).doubtful);
+  EXPECT_FALSE(scan(scanner, {top, bottom}).doubtful) << "both fields make a frame";
+  EXPECT_TRUE(scan(scanner, {top, top}).doubtful) << "slices of one field";
+  PacketScanner progressive(stream_of("h264", {sps, pps}));
+  EXPECT_FALSE(scan(progressive, {top}).doubtful);
+  PacketScanner unknown(stream_of("h264", {interlaced}));
+  EXPECT_TRUE(scan(unknown, {frame}).doubtful) << "the picture's set is missing";
+}
+
 TEST(Bitstream, EntriesThatLackParameterSets) {
   PacketScanner changing(stream_of("h264", {sps, pps}));
   scan(changing, {idr}); // 0: decodes by the container's set, but a later one took its place.

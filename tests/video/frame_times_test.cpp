@@ -59,9 +59,16 @@ TEST(FrameTimesOfIndex, NothingWhereThereIsNoOneAnswer) {
   EXPECT_TRUE(shown_times(index_of({0, none, none, 20})).empty()) << "no equal parts";
 }
 
-TEST(FrameTimesOfIndex, NothingWhereTimesFall) {
-  EXPECT_EQ(shown_times(index_of({3, 3}, {1, 1})), (std::vector<std::int64_t>{3, 3}));
-  EXPECT_TRUE(shown_times(index_of({58982400, 0, 117964800})).empty());
+// One packet that is wrong takes the others nothing.
+TEST(FrameTimesOfIndex, WhatFallsIsSpread) {
+  EXPECT_EQ(shown_times(index_of({3, 3}, {1, 1})), (Times{3, 3}));
+  EXPECT_EQ(shown_times(index_of({0, 10, 5, 30, 40}, Times(5, 10))), (Times{0, 10, 20, 30, 40}));
+  EXPECT_EQ(shown_times(index_of({0, 10, 900, 30, 40}, Times(5, 10))), (Times{0, 10, 20, 30, 40}));
+  EXPECT_EQ(shown_times(index_of({99, 10, 20, 30, 7}, Times(5, 10))), (Times{0, 10, 20, 30, 40}));
+  EXPECT_EQ(shown_times(index_of({58982400, 0, 117964800})), (Times{58982400, 88473600, 117964800}));
+  EXPECT_EQ(shown_times(index_of({0, none, 20, 3, 40}, Times(5, 10))), (Times{0, 10, 20, 30, 40}));
+  EXPECT_EQ(shown_times(index_of({0, 10, 20, 0, 10}, Times(5, 10))), (Times{0, 10, 20, 30, 40}))
+      << "a clock that begins anew goes on";
   EXPECT_TRUE(shown_times(index_of({0, none, 0}, {1, 1, 1})).empty());
 }
 

@@ -45,6 +45,7 @@ std::string clip_text(const RunInput& input) {
     const StreamInfo& stream = demuxer->streams()[static_cast<std::size_t>(video)];
     std::string text = fmt::format("{}{}{}, {}x{}, {}", stream.codec, stream.profile.empty() ? "" : " ",
                                    stream.profile, stream.width, stream.height, stream.native_format);
+    if (stream.mirror) text += ", shown mirrored";
     if (stream.rotation != 0) text += fmt::format(", shown turned by {:g} degrees", stream.rotation);
     if (stream.average_rate.den > 0) text += fmt::format(", {:.5g} fps", stream.average_rate.to_double());
     if (demuxer->duration() > 0) text += fmt::format(", {:.2f} s", demuxer->duration());

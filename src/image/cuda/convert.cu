@@ -20,7 +20,8 @@ extern "C" __global__ void lanner_convert_pixels(const __grid_constant__ lanner:
   if (!p.words) {
     if (x >= p.width) return;
     for (int c = 0; c < p.parts; ++c) lanner::put(p.to, c, x, y, samples[c]);
-    if (p.pixel == 4) p.to.components[0].data[y * p.to.components[0].pitch + 4ll * x + 3] = 255;
+    if (p.pixel == 4)
+      p.to.components[0].data[y * p.to.components[0].pitch + 4ll * x + 3] = lanner::alpha_under(p, x, y);
     return;
   }
   auto* row = reinterpret_cast<unsigned char*>(staged[threadIdx.y]);
@@ -32,7 +33,7 @@ extern "C" __global__ void lanner_convert_pixels(const __grid_constant__ lanner:
     else
       reinterpret_cast<unsigned short*>(pixel)[at] = static_cast<unsigned short>(samples[c]);
   }
-  if (p.pixel == 4) pixel[3] = 255;
+  if (p.pixel == 4 && x < p.width) pixel[3] = lanner::alpha_under(p, x, y);
   const int pixels = p.width - left < across ? p.width - left : across;
   unsigned char* out =
       p.to.components[0].data + y * p.to.components[0].pitch + static_cast<long long>(left) * p.pixel;

@@ -32,10 +32,13 @@ struct DeviceConvert {
   float top;
   std::int32_t unit;
   std::int32_t width, height;
-  std::int32_t parts; ///< Components of a target without chroma, 1 or 3.
-  std::int32_t pixel; ///< Bytes of its pixel where interleaved, else 0.
-  std::int32_t words; ///< 1 where its rows begin at words of 4 bytes.
-  std::int32_t kept;  ///< 1 where chroma samples stay where they are.
+  std::int32_t parts;     ///< Components of a target without chroma, 1 or 3.
+  std::int32_t pixel;     ///< Bytes of its pixel where interleaved, else 0.
+  std::int32_t words;     ///< 1 where its rows begin at words of 4 bytes.
+  std::int32_t kept;      ///< 1 where chroma samples stay where they are.
+  ConvertComponent alpha; ///< Of the source; no data where it is opaque.
+  std::int32_t alpha_bytes;
+  std::uint32_t alpha_top; ///< Opaque.
 };
 
 LANNER_HOST_DEVICE inline int inside(int i, int size) {
@@ -109,6 +112,16 @@ LANNER_HOST_DEVICE inline void convert_pixel(const DeviceConvert& p, int x, int 
   float in[3];
   samples_under(p.from, x, y, in);
   for (int c = 0; c < p.parts; ++c) samples[c] = rounded(p, row_of(p, c, in));
+}
+
+/// Opacity of pixel (x, y), which lies inside, in a byte.
+LANNER_HOST_DEVICE inline unsigned char alpha_under(const DeviceConvert& p, int x, int y) {
+  if (!p.alpha.data) return 255;
+  const unsigned char* row = p.alpha.data + y * p.alpha.pitch;
+  const std::int64_t at = static_cast<std::int64_t>(x) * p.alpha.step;
+  if (p.alpha_bytes == 1) return row[at];
+  const unsigned sample = reinterpret_cast<const std::uint16_t*>(row)[at];
+  return static_cast<unsigned char>((sample * 255u + p.alpha_top / 2) / p.alpha_top);
 }
 
 /// Taps along an axis that chroma sample `i` is taken by: 1, 2 or 3 neighbours from `first` on.

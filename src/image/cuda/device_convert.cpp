@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "image/planes.h"
+
 namespace lanner {
 
 namespace {
@@ -44,6 +46,15 @@ DeviceConvert device_convert(const ConvertJob& job) {
   p.width = job.to.width, p.height = job.to.height;
   p.kept = same_structure(job);
   p.parts = is_gray(job.to.format) ? 1 : 3;
+  const Alpha alpha = alpha_of(job.from);
+  p.alpha = {reinterpret_cast<unsigned char*>(alpha.plane.data),
+             alpha.plane.pitch,
+             0,
+             alpha.step,
+             job.from.width,
+             job.from.height};
+  p.alpha_bytes = alpha.bytes;
+  p.alpha_top = alpha.top;
   if (facts.planes > 1 || p.parts == 1) return p;
   p.pixel = facts.samples[0] * facts.bytes_per_sample;
   const Plane& plane = job.to.planes[0];

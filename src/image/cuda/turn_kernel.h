@@ -11,7 +11,7 @@ struct TurnedPlane {
   unsigned char* to;
   long long to_pitch;
   int width, height; ///< As shown.
-  int pixel;         ///< Bytes: 1, 2, 3 or 6.
+  int pixel;         ///< Bytes: 1, 2, 3, 4 or 6.
 };
 
 LANNER_HOST_DEVICE inline void turn_pixel(const TurnedPlane& p, int x, int y) {

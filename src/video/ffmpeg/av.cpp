@@ -8,11 +8,12 @@
 
 #include <lanner/log.h>
 
+#include "base/check.h"
+#include "video/ffmpeg/frame_memory.h"
+
 extern "C" {
 #include <libavutil/error.h>
 #include <libavutil/log.h>
-
-#include "base/check.h"
 }
 
 namespace lanner::ffmpeg {
@@ -42,6 +43,8 @@ void forward_log(void* context, int level, const char* format, va_list arguments
     if (text.empty()) return;
     if (level <= AV_LOG_ERROR && logged_error.empty()) logged_error = text;
     const AVClass* type = context ? *static_cast<const AVClass* const*>(context) : nullptr;
+    if (level <= AV_LOG_ERROR && type && type == avcodec_get_class())
+      FrameMemory::note_error(*static_cast<const AVCodecContext*>(context));
     if (type && type->item_name) text = one_line(type->item_name(context)) + ": " + text;
     log_message(level <= AV_LOG_WARNING ? LogLevel::warning : LogLevel::debug, "ffmpeg: " + text);
   } catch (...) { // A lost message is the lesser harm inside a C callback.

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include <lanner/threads.h>
@@ -6,6 +7,7 @@
 #include "base/check.h"
 #include "base/limit_error.h"
 #include "base/sole_use.h"
+#include "video/bitstream.h"
 #include "video/damaged_picture.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/entry_points.h"
@@ -13,7 +15,9 @@
 #include "video/ffmpeg/frame_memory.h"
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/packet.h"
+#include "video/ffmpeg/packet_history.h"
 #include "video/ffmpeg/stream_info.h"
+#include "video/ffmpeg/webp.h"
 #include "video/frame_budget.h"
 #include "video/sei.h"
 
@@ -39,12 +43,26 @@ int suitable_threads(const StreamInfo& stream, const DecoderOptions& options) {
   return fitting(budget / 2, picture_bytes(stream), wanted);
 }
 
+[[noreturn]] void fail_without_decoder(const StreamInfo& stream, const AVCodecParameters& parameters) {
+  char tag[AV_FOURCC_MAX_STRING_SIZE] = {};
+  const std::string called =
+      clean_text(parameters.codec_tag ? av_fourcc_make_string(tag, parameters.codec_tag) : "");
+  const bool known = parameters.codec_id != AV_CODEC_ID_NONE;
+  const bool vvc = stream.codec == "vvc" || called == "vvc1" || called == "vvi1";
+  fail(
+      ErrorCode::unsupported,
+      "stream {}: there is no decoder for {} in FFmpeg {}{}; `lanner doctor` lists those that are there, and "
+      "ffmpeg -i CLIP -c:v libx264 other.mp4 makes a clip of another codec where ffmpeg knows this one",
+      stream.index,
+      known ? fmt::format("'{}'", stream.codec)
+            : fmt::format("the codec that its container calls '{}'", called),
+      av_version_info(), vvc ? " (VVC, H.266: FFmpeg has one from 7.1 on)" : "");
+}
+
 CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& options, FrameMemory& memory) {
   const ParametersPtr parameters = to_parameters(stream);
   const AVCodec* codec = avcodec_find_decoder(parameters->codec_id);
-  check(codec != nullptr, ErrorCode::unsupported,
-        "decoder for '{}' is not in FFmpeg {}; `lanner doctor` lists those that are", stream.codec,
-        av_version_info());
+  if (!codec) fail_without_decoder(stream, *parameters);
   check(codec->type == AVMEDIA_TYPE_VIDEO, ErrorCode::invalid_argument, "stream {} is {}, not video",
         stream.index, stream.kind);
   CodecContextPtr context(avcodec_alloc_context3(codec));
@@ -58,7 +76,7 @@ CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& optio
   context->max_pixels = static_cast<std::int64_t>(std::min<std::uint64_t>(options.limits.pixels, INT64_MAX));
   context->flags |= AV_CODEC_FLAG_UNALIGNED; // Crops to the exact pixel.
   if (options.latency == Latency::low) suit_low_latency(*context);
-  if (options.sei) carry_marks(*context);
+  carry_marks(*context);
   memory.serve(*context);
   clear_logged_error();
   const int status = avcodec_open2(context.get(), codec, nullptr);
@@ -67,49 +85,59 @@ CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& optio
   return context;
 }
 
+// Of packets that may be decoded again.
+constexpr std::uint64_t most_history_bytes = 64u << 20;
+
 class FfmpegDecoder final : public Decoder {
 public:
   FfmpegDecoder(const StreamInfo& stream, const DecoderOptions& options, const std::string& reason)
-      : options_(options), reason_(reason), memory_(options.limits.total_bytes) {
+      : options_(options), reason_(reason), memory_(options.limits.total_bytes),
+        history_(std::min(most_history_bytes, options.limits.total_bytes / 16)) {
     reset(stream);
   }
 
   bool send(const Packet* packet) override {
     const SoleUse::Call call(use_);
     check(!draining_, ErrorCode::invalid_argument, "decoder: packet after the end; flush() first");
-    check_threads(context_);
+    require_threads();
     clear_logged_error();
-    PacketPtr input;
-    if (packet) {
-      if (packet->bytes.empty()) return true; // FFmpeg would take it for the end.
-      input = to_av(*packet);
-    }
-    const int status = options_.sei && input ? send_marked(*context_, *input, packets_sent_ + 1)
-                                             : avcodec_send_packet(context_.get(), input.get());
+    if (packet && packet->bytes.empty()) return true; // FFmpeg would take it for the end.
+    if (!again_.empty()) return false;
+    if (!packet) return send_end();
+    const PacketPtr input = to_av(*packet);
+    const int status = send_marked(*context_, *input, packets_sent_ + 1);
     require_memory();
     if (status == AVERROR(EAGAIN)) return false;
-    draining_ = packet == nullptr;
-    if (options_.sei && packet) sei_waiting_.add(++packets_sent_, sei_scanner_.scan(packet->bytes));
-    if (status < 0) report(status);
+    began_ = true;
+    animated_webp_ = context_->codec_id == AV_CODEC_ID_WEBP && is_animated_webp(packet->bytes);
+    ++packets_sent_;
+    if (options_.sei) sei_waiting_.add(packets_sent_, sei_scanner_.scan(packet->bytes));
+    if (has_threads())
+      history_.add(packets_sent_, *input, scanner_->scan(*packet).start == EntryPoint::clean);
+    if (status < 0) met(status);
     return true;
   }
 
   std::optional<Frame> receive() override {
     const SoleUse::Call call(use_);
-    check_threads(context_);
+    require_threads();
     while (true) {
       clear_logged_error();
       if (!spare_) spare_ = make_frame();
       const int status = avcodec_receive_frame(context_.get(), spare_.get());
       require_memory();
-      if (status == AVERROR(EAGAIN)) return std::nullopt;
-      if (status == AVERROR_EOF) {
+      if (status >= 0 && spare_->decode_error_flags != 0) FrameMemory::note_error(*context_);
+      if (status != AVERROR(EAGAIN) && decodes_again()) continue;
+      if (status == AVERROR(EAGAIN)) {
+        if (!feed()) return std::nullopt;
+      } else if (status == AVERROR_EOF) {
         finished_ = true;
         return std::nullopt;
+      } else if (status < 0) {
+        met(status);
+      } else if (std::optional<Frame> frame = take_frame()) {
+        return frame;
       }
-      FrameMemory::take_in();
-      if (status >= 0) return to_frame(std::exchange(spare_, nullptr));
-      report(status);
     }
   }
 
@@ -117,22 +145,23 @@ public:
 
   void flush() override {
     const SoleUse::Call call(use_);
-    check_threads(context_);
-    avcodec_flush_buffers(context_.get());
+    if (single_ || context_.get_deleter().lost_threads(*context_))
+      begin_anew();
+    else
+      avcodec_flush_buffers(context_.get());
+    forget();
     sei_waiting_.clear();
-    draining_ = finished_ = false;
   }
 
   void reset(const StreamInfo& stream) override {
     const SoleUse::Call call(use_);
-    CodecContextPtr fresh = open_codec(stream, options_, memory_);
-    context_ = std::move(fresh);
-    time_base_ = stream.time_base;
-    rotation_ = stream.rotation;
-    sample_aspect_ = stream.sample_aspect;
-    draining_ = finished_ = false;
+    context_ = open_codec(stream, options_, memory_);
+    stream_ = stream;
+    scanner_.emplace(stream);
     sei_scanner_ = SeiScanner(stream);
     sei_waiting_.clear();
+    single_ = false;
+    forget();
   }
 
   Device device() const noexcept override { return {}; }
@@ -152,8 +181,96 @@ private:
           context_->codec->name, options_.limits.total_bytes);
   }
 
+  bool has_threads() const { return !single_ && context_->active_thread_type != 0; }
+
+  // A forked child has no threads of its parent's: a codec without state gets new ones.
+  void require_threads() {
+    if (!began_ && context_.get_deleter().lost_threads(*context_)) begin_anew();
+    check_threads(context_);
+  }
+
+  /// A codec without state, with threads.
+  void begin_anew() {
+    context_ = open_codec(stream_, options_, memory_);
+    single_ = began_ = false;
+    history_.clear();
+  }
+
+  void forget() {
+    history_.clear();
+    again_.clear();
+    leave_out_ = 0;
+    static_cast<void>(memory_.take_error());
+    draining_ = finished_ = began_ = false;
+  }
+
+  // Whether a codec without threads has taken over. See Note [Damage and threads].
+  bool decodes_again() {
+    if (!memory_.take_error() || !has_threads() || !history_.complete()) return false;
+    DecoderOptions alone = options_;
+    alone.threads = 1;
+    context_ = open_codec(stream_, alone, memory_);
+    static_cast<void>(memory_.take_error());
+    single_ = true;
+    leave_out_ = history_.frames_given();
+    again_ = history_.take();
+    return true;
+  }
+
+  bool send_end() {
+    const int status = avcodec_send_packet(context_.get(), nullptr);
+    require_memory();
+    if (status == AVERROR(EAGAIN)) return false;
+    draining_ = true;
+    if (status < 0) met(status);
+    return true;
+  }
+
+  /// Gives the codec what it is to decode again, or its end; false when there is no such thing.
+  bool feed() {
+    int status = 0;
+    if (!again_.empty()) {
+      const PacketHistory::Entry entry = std::move(again_.front());
+      again_.pop_front();
+      began_ = true;
+      status = send_marked(*context_, *entry.packet, entry.mark);
+    } else if (single_ && draining_) {
+      status = avcodec_send_packet(context_.get(), nullptr);
+      if (status == AVERROR_EOF) return false; // It has it.
+    } else {
+      return false;
+    }
+    require_memory();
+    if (status < 0) met(status);
+    return true;
+  }
+
+  std::optional<Frame> take_frame() {
+    FrameMemory::take_in();
+    if (leave_out_ > 0) {
+      --leave_out_;
+      spare_.reset();
+      return std::nullopt;
+    }
+    if (has_threads()) history_.gave(mark_of(*spare_));
+    return to_frame(std::exchange(spare_, nullptr));
+  }
+
+  /// Of sending or receiving: with threads, decoding again tells what it was.
+  void met(int status) {
+    if (error_code(status) == ErrorCode::bad_data && has_threads() && history_.complete())
+      FrameMemory::note_error(*context_);
+    else
+      report(status);
+  }
+
   // Concealing goes on with the next packet; what memory or a limit refused is never concealed.
   void report(int status) {
+    if (animated_webp_)
+      fail(ErrorCode::unsupported,
+           "decode: an animated WebP, which FFmpeg {} does not decode; make a GIF, an APNG or a video of it "
+           "first: magick in.webp out.gif",
+           av_version_info());
     if (!options_.raise_on_error && status != AVERROR(ENOMEM)) return;
     const std::string text = fmt::format("decode: {}: {}", context_->codec->name, error_text(status));
     if (error_code(status) == ErrorCode::bad_data) throw DamagedPicture(text);
@@ -164,11 +281,13 @@ private:
     Frame frame;
     frame.pts = to_pts(from->best_effort_timestamp);
     frame.duration = std::max<std::int64_t>(0, duration_of(*from));
-    frame.time_base = time_base_;
+    frame.time_base = stream_.time_base;
     const std::int32_t* matrix = display_matrix(*from);
-    frame.rotation = matrix ? rotation_of(matrix) : rotation_;
+    const Display display = matrix ? display_of(matrix) : Display{stream_.mirror, stream_.rotation};
+    frame.mirror = display.mirror;
+    frame.rotation = display.rotation;
     frame.sample_aspect =
-        from->sample_aspect_ratio.num > 0 ? to_rational(from->sample_aspect_ratio) : sample_aspect_;
+        from->sample_aspect_ratio.num > 0 ? to_rational(from->sample_aspect_ratio) : stream_.sample_aspect;
     frame.key = is_key(*from);
     frame.corrupt = (from->flags & AV_FRAME_FLAG_CORRUPT) || from->decode_error_flags;
     frame.interlaced = is_interlaced(*from);
@@ -184,14 +303,19 @@ private:
   DecoderOptions options_;
   std::string reason_;
   FrameMemory memory_; ///< Before the context, which decodes into it.
+  StreamInfo stream_;
   CodecContextPtr context_;
   FramePtr spare_; ///< Filled by the next receive().
+  std::optional<PacketScanner> scanner_;
   SeiScanner sei_scanner_;
   SeiQueue sei_waiting_; ///< By the place of their packets among those sent, from 1.
   std::int64_t packets_sent_ = 0;
-  Rational time_base_;
-  double rotation_ = 0;
-  Rational sample_aspect_{1, 1};
+  PacketHistory history_;                  ///< With threads.
+  std::deque<PacketHistory::Entry> again_; ///< What one thread is still to decode again.
+  std::int64_t leave_out_ = 0;             ///< Frames of it that were given before.
+  bool single_ = false;                    ///< One thread has taken over.
+  bool began_ = false;                     ///< The codec has state.
+  bool animated_webp_ = false;             ///< The packet sent last.
   bool draining_ = false, finished_ = false;
 };
 

@@ -32,6 +32,12 @@ constexpr int packets_to_settle = 2;
 // opened anew. Streams without timestamps are entered in the same way, by the sum of the durations before a
 // packet.
 
+// Note [Palettes]
+// Where pixels are numbers of colours, AVI and MOV tell the colours beside the first packet, once. Whoever
+// begins elsewhere, or leaves the first packet out, would decode numbers without colours: so every packet of
+// such a stream carries the palette that was told last. A palette that changes on the way stands before the
+// packet that a seek finds: PacketList takes no such stream to begin exactly but at its beginning.
+
 class FfmpegDemuxer final : public Demuxer {
 public:
   FfmpegDemuxer(SourcePtr source, const DemuxerOptions& options)
@@ -41,7 +47,10 @@ public:
     adopt_new_streams();
     const int best = av_find_best_stream(&container_.context(), AVMEDIA_TYPE_VIDEO, -1, -1, nullptr, 0);
     best_video_ = best < 0 ? -1 : best;
-    if (best_video_ >= 0) find_layers(streams_[static_cast<std::size_t>(best_video_)]);
+    if (best_video_ >= 0) find_layers(best_video_);
+    for (std::size_t i = 0; i < streams_.size(); ++i)
+      if (streams_[i].native_format == "pal8" && palettes_[i].empty())
+        peek(static_cast<int>(i), [](const Packet&) {});
   }
 
   const std::string& format() const noexcept override { return format_name_; }
@@ -153,7 +162,26 @@ private:
     PacketPtr packet = container_.read();
     if (!packet) return std::nullopt;
     if (static_cast<std::size_t>(packet->stream_index) >= streams_.size()) adopt_new_streams();
-    return to_packet(std::move(packet));
+    const bool changed = follow_palette(*packet);
+    Packet result = to_packet(std::move(packet));
+    result.palette = changed;
+    return result;
+  }
+
+  // See Note [Palettes].
+  bool follow_palette(AVPacket& packet) {
+    std::vector<std::uint8_t>& palette = palettes_[static_cast<std::size_t>(packet.stream_index)];
+    std::size_t size = 0;
+    if (const std::uint8_t* side = av_packet_get_side_data(&packet, AV_PKT_DATA_PALETTE, &size)) {
+      const bool changed = !std::equal(side, side + size, palette.begin(), palette.end());
+      palette.assign(side, side + size);
+      return changed;
+    }
+    if (palette.empty()) return false;
+    std::uint8_t* copy = av_packet_new_side_data(&packet, AV_PKT_DATA_PALETTE, palette.size());
+    if (!copy) throw std::bad_alloc();
+    std::copy(palette.begin(), palette.end(), copy);
+    return false;
   }
 
   void enqueue(Packet packet) {
@@ -176,19 +204,28 @@ private:
     for (std::size_t i = streams_.size(); i < context.nb_streams; ++i) {
       streams_.push_back(describe(&context, *context.streams[i]));
       clocks_.emplace_back();
+      palettes_.emplace_back();
     }
   }
 
-  // The packets that are read for it are given later; so is an error among them.
-  void find_layers(StreamInfo& stream) {
-    stream.layers = count_layers(stream, {});
-    if (stream.codec != "h264") return;
+  void find_layers(int stream) {
+    const auto info = [&]() -> StreamInfo& { return streams_[static_cast<std::size_t>(stream)]; };
+    info().layers = count_layers(info(), {});
+    if (info().codec != "h264") return;
+    peek(stream, [&](const Packet& packet) { info().layers = count_layers(info(), packet.bytes); });
+  }
+
+  // Shows `look` the first packet of `stream`. The packets that are read for it are given later; so is an
+  // error among them.
+  template<typename Look>
+  void peek(int stream, Look&& look) {
+    if (held_error_) return;
     try {
       for (int i = 0; i < packets_to_peek; ++i) {
         std::optional<Packet> packet = read();
         if (!packet) return;
-        const bool found = packet->stream == stream.index;
-        if (found) stream.layers = count_layers(stream, packet->bytes);
+        const bool found = packet->stream == stream;
+        if (found) look(*packet);
         enqueue(std::move(*packet));
         if (found) return;
       }
@@ -290,7 +327,8 @@ private:
   std::string format_name_;
   std::map<std::string, std::string> metadata_;
   std::vector<StreamInfo> streams_;
-  std::vector<Clock> clocks_; ///< Of each stream.
+  std::vector<Clock> clocks_;                       ///< Of each stream.
+  std::vector<std::vector<std::uint8_t>> palettes_; ///< Of each stream, empty where none was told.
   int best_video_ = -1;
   std::optional<std::vector<int>> selected_; ///< Nothing: all.
   std::deque<Packet> queue_;                 ///< Read, not yet given.

@@ -142,7 +142,7 @@ AVPixelFormat encoder_format(const AVCodec& codec, const EncoderOptions& options
   for (; *formats != AV_PIX_FMT_NONE && count < 255; ++formats) {
     if (*formats == wanted) return wanted;
     const auto direct = direct_format(*formats);
-    if (!direct) continue;
+    if (!direct || direct->alpha) continue; // Pictures to encode have no plane of opacity.
     // Full range by name is how older mjpeg encoders list the very format that was asked for.
     if (direct->full_range && direct->format == options.format) return *formats;
     candidates[count++] = *formats;

@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "image/planes.h"
 #include "video/ffmpeg/pixel_format.h"
+#include "video/ffmpeg/unpack.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -30,6 +31,7 @@ Image describe_planes(PixelFormat format, const AVFrame& frame) {
 bool usable_as_it_is(const AVFrame& frame, const DirectFormat& direct) {
   for (int p = 0; p < format_info(direct.format).planes; ++p)
     if (!frame.data[direct.planes[p]] || frame.linesize[direct.planes[p]] <= 0) return false;
+  if (direct.alpha && (!frame.data[3] || frame.linesize[3] <= 0)) return false;
   return frame.buf[0] != nullptr;
 }
 
@@ -45,7 +47,9 @@ void scale_into(const AVFrame& frame, Image& image) {
                      SWS_BICUBIC | SWS_ACCURATE_RND | SWS_FULL_CHR_H_INT | SWS_FULL_CHR_H_INP | SWS_BITEXACT,
                      nullptr, nullptr, nullptr));
   const char* name = av_get_pix_fmt_name(from);
-  check(scaler != nullptr, ErrorCode::unsupported, "decode: cannot convert pixel format {} to {}",
+  check(scaler != nullptr, ErrorCode::unsupported,
+        "decode: pixel format {} cannot be read here, and swscale does not turn it into {}; convert the clip "
+        "with ffmpeg -i clip -pix_fmt yuv420p first",
         name ? name : "unknown", to_string(image.format));
   const int* coefficients = sws_getCoefficients(code_of(frame.colorspace));
   const int full = code_of(frame.color_range) == AVCOL_RANGE_JPEG;
@@ -73,7 +77,10 @@ Image to_image(FramePtr frame, const Limits& limits) {
     Image image = Image::allocate(nearest_format(format), frame->width, frame->height, limits);
     image.color = color_of(*frame);
     if (!format_info(image.format).yuv) image.color.range = ColorRange::full;
-    scale_into(*frame, image);
+    if (can_unpack(format))
+      unpack(*frame, image);
+    else
+      scale_into(*frame, image);
     return image;
   }
   Image image = describe_planes(direct->format, *frame);
@@ -81,6 +88,9 @@ Image to_image(FramePtr frame, const Limits& limits) {
     image.planes[p].data = reinterpret_cast<std::byte*>(frame->data[direct->planes[p]]);
     image.planes[p].pitch = frame->linesize[direct->planes[p]];
   }
+  if (direct->alpha)
+    image.alpha = {reinterpret_cast<std::byte*>(frame->data[3]), frame->linesize[3], image.width,
+                   image.height};
   image.owner = std::shared_ptr<const void>(frame.release(), [](AVFrame* owned) { av_frame_free(&owned); });
   return image;
 }

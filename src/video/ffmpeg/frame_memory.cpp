@@ -139,6 +139,14 @@ bool FrameMemory::take_refusal() noexcept {
   return std::exchange(idle_->refused, false);
 }
 
+bool FrameMemory::take_error() noexcept {
+  return error_.exchange(false);
+}
+
+void FrameMemory::note_error(const AVCodecContext& context) noexcept {
+  if (context.get_buffer2 == get_buffer) static_cast<FrameMemory*>(context.opaque)->error_ = true;
+}
+
 void FrameMemory::serve(AVCodecContext& context) {
   context.opaque = this;
   context.get_buffer2 = get_buffer;

@@ -1,6 +1,7 @@
 #pragma once
 // Memory of the pictures that a codec decodes into.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 
@@ -23,6 +24,10 @@ public:
   void serve(AVCodecContext& context);
   /// Whether more was asked for since the last call. The codec takes it for damage.
   bool take_refusal() noexcept;
+  /// Whether the codec, on whatever thread, spoke of an error since the last call.
+  bool take_error() noexcept;
+  /// The codec speaks of an error: of a context that serve() was called for, or a copy of it. Any thread.
+  static void note_error(const AVCodecContext& context) noexcept;
   /// For a thread that received a picture from a codec: its memory was written by another.
   static void take_in() noexcept;
 
@@ -32,6 +37,7 @@ private:
   int fill(AVCodecContext& context, AVFrame& frame, int flags) const;
 
   std::shared_ptr<Idle> idle_;
+  std::atomic<bool> error_{false};
 };
 
 } // namespace lanner::ffmpeg

@@ -17,6 +17,7 @@ Packet to_packet(PacketPtr from) {
   packet.key = from->flags & AV_PKT_FLAG_KEY;
   packet.discard = from->flags & AV_PKT_FLAG_DISCARD;
   packet.corrupt = from->flags & AV_PKT_FLAG_CORRUPT;
+  packet.palette = av_packet_get_side_data(from.get(), AV_PKT_DATA_PALETTE, nullptr) != nullptr;
   packet.bytes = {reinterpret_cast<const std::byte*>(from->data), static_cast<std::size_t>(from->size)};
   packet.owner = std::shared_ptr<const AVPacket>(from.release(), PacketFree());
   return packet;

@@ -1,7 +1,11 @@
 #include "video/ffmpeg/pixel_format.h"
 
+#include <algorithm>
+#include <iterator>
+
+#include "video/ffmpeg/unpack.h"
+
 extern "C" {
-#include <libavcodec/avcodec.h>
 #include <libavutil/pixdesc.h>
 }
 
@@ -46,7 +50,8 @@ constexpr Twin twins[] = {
     {PixelFormat::rgb48, AV_PIX_FMT_RGB48LE},
 };
 
-// FFmpeg's other names for the same planes: full range by name, or an alpha plane after the colour planes.
+// FFmpeg's other names for the same planes: full range by name (below), or an alpha plane after the colour
+// planes.
 constexpr Twin aliases[] = {
     {PixelFormat::yuv420p, AV_PIX_FMT_YUVJ420P},
     {PixelFormat::yuv422p, AV_PIX_FMT_YUVJ422P},
@@ -54,10 +59,22 @@ constexpr Twin aliases[] = {
     {PixelFormat::yuv420p, AV_PIX_FMT_YUVA420P},
     {PixelFormat::yuv422p, AV_PIX_FMT_YUVA422P},
     {PixelFormat::yuv444p, AV_PIX_FMT_YUVA444P},
+    {PixelFormat::yuv420p10, AV_PIX_FMT_YUVA420P10LE},
+    {PixelFormat::yuv422p10, AV_PIX_FMT_YUVA422P10LE},
+    {PixelFormat::yuv444p10, AV_PIX_FMT_YUVA444P10LE},
+    {PixelFormat::yuv422p12, AV_PIX_FMT_YUVA422P12LE},
+    {PixelFormat::yuv444p12, AV_PIX_FMT_YUVA444P12LE},
+    {PixelFormat::yuv420p16, AV_PIX_FMT_YUVA420P16LE},
+    {PixelFormat::yuv422p16, AV_PIX_FMT_YUVA422P16LE},
+    {PixelFormat::yuv444p16, AV_PIX_FMT_YUVA444P16LE},
     {PixelFormat::rgb_planar, AV_PIX_FMT_GBRAP, gbr_planes},
 };
 
-constexpr AVPixelFormat yuvj[] = {AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ444P};
+bool is_full_range(AVPixelFormat format) noexcept {
+  constexpr AVPixelFormat formats[] = {AV_PIX_FMT_YUVJ420P, AV_PIX_FMT_YUVJ422P, AV_PIX_FMT_YUVJ444P,
+                                       AV_PIX_FMT_YUVJ411P, AV_PIX_FMT_YUVJ440P};
+  return std::ranges::find(formats, format) != std::end(formats);
+}
 
 } // namespace
 
@@ -66,8 +83,9 @@ std::optional<DirectFormat> direct_format(AVPixelFormat format) noexcept {
     if (twin.av == format) return DirectFormat{twin.format, twin.planes};
   for (const Twin& alias : aliases) {
     if (alias.av != format) continue;
-    const bool full = format == yuvj[0] || format == yuvj[1] || format == yuvj[2];
-    return DirectFormat{alias.format, alias.planes, full};
+    const AVPixFmtDescriptor* facts = av_pix_fmt_desc_get(format);
+    return DirectFormat{alias.format, alias.planes, is_full_range(format),
+                        facts && (facts->flags & AV_PIX_FMT_FLAG_ALPHA)};
   }
   return std::nullopt;
 }
@@ -80,15 +98,7 @@ AVPixelFormat to_av(PixelFormat format) noexcept {
 
 PixelFormat nearest_format(AVPixelFormat format) noexcept {
   if (const auto direct = direct_format(format)) return direct->format;
-  AVPixelFormat candidates[std::size(twins) + 1];
-  std::size_t count = 0;
-  for (const Twin& twin : twins) candidates[count++] = twin.av;
-  candidates[count] = AV_PIX_FMT_NONE;
-  const AVPixFmtDescriptor* descriptor = av_pix_fmt_desc_get(format);
-  const bool alpha = descriptor && (descriptor->flags & AV_PIX_FMT_FLAG_ALPHA);
-  const AVPixelFormat best = avcodec_find_best_pix_fmt_of_list(candidates, format, alpha, nullptr);
-  const auto direct = direct_format(best);
-  return direct ? direct->format : PixelFormat::rgb24;
+  return unpacked_format(format);
 }
 
 AVColorSpace to_av(ColorMatrix matrix) noexcept {
@@ -152,8 +162,7 @@ ColorInfo color_of(const AVFrame& frame) noexcept {
   ColorInfo color =
       color_info(code_of(frame.colorspace), code_of(frame.color_range), code_of(frame.chroma_location),
                  code_of(frame.color_primaries), code_of(frame.color_trc));
-  const auto direct = direct_format(static_cast<AVPixelFormat>(frame.format));
-  if (direct && direct->full_range) color.range = ColorRange::full;
+  if (is_full_range(static_cast<AVPixelFormat>(frame.format))) color.range = ColorRange::full;
   return color;
 }
 
@@ -161,8 +170,7 @@ ColorInfo color_of(const AVCodecParameters& parameters) noexcept {
   ColorInfo color = color_info(code_of(parameters.color_space), code_of(parameters.color_range),
                                code_of(parameters.chroma_location), code_of(parameters.color_primaries),
                                code_of(parameters.color_trc));
-  const auto direct = direct_format(static_cast<AVPixelFormat>(parameters.format));
-  if (direct && direct->full_range) color.range = ColorRange::full;
+  if (is_full_range(static_cast<AVPixelFormat>(parameters.format))) color.range = ColorRange::full;
   return color;
 }
 

@@ -19,13 +19,14 @@ struct DirectFormat {
   PixelFormat format;
   std::array<std::uint8_t, 3> planes{0, 1, 2}; ///< FFmpeg's plane for each of ours.
   bool full_range = false;                     ///< The format itself says so (yuvj420p).
+  bool alpha = false;                          ///< FFmpeg's fourth plane is opacity.
 };
 
-/// The twin of `format`; an alpha plane may be left behind. Nothing when pixels must be converted.
+/// The twin of `format`. Nothing when pixels must be converted.
 std::optional<DirectFormat> direct_format(AVPixelFormat format) noexcept;
 /// The FFmpeg format of the same memory.
 AVPixelFormat to_av(PixelFormat format) noexcept;
-/// The PixelFormat that loses least of `format`.
+/// The PixelFormat that frames of `format` come in.
 PixelFormat nearest_format(AVPixelFormat format) noexcept;
 
 AVColorSpace to_av(ColorMatrix matrix) noexcept;

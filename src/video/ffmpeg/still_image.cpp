@@ -14,6 +14,7 @@
 #include "video/ffmpeg/frame.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/pixel_format.h"
+#include "video/ffmpeg/webp.h"
 
 namespace lanner::ffmpeg {
 
@@ -82,6 +83,20 @@ FramePtr decode_one(AVCodecContext& context, const AVPacket& packet, const std::
   return frame;
 }
 
+/// FFmpeg takes a WebP of several pictures for a damaged one.
+template<typename Body>
+FramePtr with_webp_named(std::span<const std::byte> bytes, const std::string& name, Body&& body) {
+  try {
+    return body();
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::bad_data || !is_animated_webp(bytes)) throw;
+    fail(ErrorCode::unsupported,
+         "{}: an animated WebP, which FFmpeg {} does not decode; make a GIF, an APNG or a video of it first: "
+         "magick in.webp out.gif",
+         name, av_version_info());
+  }
+}
+
 std::string lower_extension(const std::string& path) {
   std::string text = std::filesystem::path(path).extension().string();
   std::transform(text.begin(), text.end(), text.begin(), [](unsigned char c) { return std::tolower(c); });
@@ -132,7 +147,8 @@ Image decode_image(std::span<const std::byte> bytes, const Limits& limits, const
   Packet packet;
   packet.bytes = bytes;
   packet.key = true;
-  FramePtr frame = decode_one(*context, *to_av(packet), name, limits);
+  FramePtr frame =
+      with_webp_named(bytes, name, [&] { return decode_one(*context, *to_av(packet), name, limits); });
   const Orientation orientation = orientation_of(display_matrix(*frame));
   Image image = to_image(std::move(frame), limits);
   if (codec == AV_CODEC_ID_MJPEG && image.color.matrix == ColorMatrix::unspecified)

@@ -41,11 +41,22 @@ Rational frame_rate(AVFormatContext* context, AVStream* stream) {
 
 } // namespace
 
-double rotation_of(const std::int32_t* matrix) {
-  const double counter_clockwise = av_display_rotation_get(matrix);
-  if (std::isnan(counter_clockwise)) return 0;
+// Rows of the matrix say where the picture's axes go: a mirrored one's x axis is turned round first.
+Display display_of(const std::int32_t* matrix) {
+  std::int32_t turned[9];
+  std::memcpy(turned, matrix, sizeof turned);
+  const auto product = [&](int a, int b) {
+    return static_cast<double>(turned[a]) * static_cast<double>(turned[b]);
+  };
+  Display display;
+  display.mirror = product(0, 4) < product(1, 3);
+  if (display.mirror)
+    for (const int i : {0, 1}) turned[i] = turned[i] == INT32_MIN ? INT32_MAX : -turned[i];
+  const double counter_clockwise = av_display_rotation_get(turned);
+  if (std::isnan(counter_clockwise)) return {};
   const double clockwise = std::fmod(-std::round(counter_clockwise * 100) / 100 + 720, 360);
-  return clockwise == 0 ? 0 : clockwise;
+  display.rotation = clockwise == 0 ? 0 : clockwise;
+  return display;
 }
 
 void describe_codec(const AVCodecParameters& parameters, StreamInfo& info) {
@@ -72,7 +83,11 @@ StreamInfo describe(AVFormatContext* context, const AVStream& stream) {
   info.time_base = to_rational(stream.time_base);
   info.average_rate = frame_rate(context, const_cast<AVStream*>(&stream));
   if (stream.sample_aspect_ratio.num > 0) info.sample_aspect = to_rational(stream.sample_aspect_ratio);
-  if (const std::int32_t* matrix = display_matrix(stream)) info.rotation = rotation_of(matrix);
+  if (const std::int32_t* matrix = display_matrix(stream)) {
+    const Display display = display_of(matrix);
+    info.mirror = display.mirror;
+    info.rotation = display.rotation;
+  }
   info.start_pts = to_pts(stream.start_time);
   info.duration = stream.duration == AV_NOPTS_VALUE ? 0 : std::max<std::int64_t>(0, stream.duration);
   info.frames = std::max<std::int64_t>(0, stream.nb_frames);

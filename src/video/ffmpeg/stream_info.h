@@ -18,8 +18,13 @@ void describe_codec(const AVCodecParameters& parameters, StreamInfo& info);
 ParametersPtr to_parameters(const StreamInfo& info);
 /// Keys and values of a dictionary, each one line.
 std::map<std::string, std::string> entries_of(const AVDictionary* dictionary);
-/// Degrees clockwise that a display matrix of 36 bytes turns the picture by, 0 to 360.
-double rotation_of(const std::int32_t* matrix);
+/// What a player does to the stored picture: mirrors it left to right, then turns it clockwise.
+struct Display {
+  bool mirror = false;
+  double rotation = 0; ///< Degrees, 0 to 360.
+};
+/// By a display matrix of 36 bytes.
+Display display_of(const std::int32_t* matrix);
 /// The codec of FFmpeg's name. Throws Error{unsupported}.
 AVCodecID codec_id(const std::string& name);
 

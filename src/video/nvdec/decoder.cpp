@@ -347,6 +347,7 @@ private:
     frame.key = packet && packet->key;
     frame.corrupt = session_->damaged(display.picture_index) || (packet && packet->damaged);
     frame.time_base = stream_.time_base;
+    frame.mirror = stream_.mirror;
     frame.rotation = stream_.rotation;
     frame.sample_aspect = sequence_.sample_aspect;
     frame.interlaced = !display.progressive_frame;

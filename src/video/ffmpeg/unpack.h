@@ -1,0 +1,25 @@
+#pragma once
+// Decoded pictures whose memory no PixelFormat has: packed 4:2:2, 4:1:1 and 4:1:0, odd depths, palettes.
+
+#include <lanner/image.h>
+
+extern "C" {
+#include <libavutil/frame.h>
+#include <libavutil/pixfmt.h>
+}
+
+namespace lanner::ffmpeg {
+
+/// Whether unpack() knows how samples of `format` lie; else only swscale may (Bayer patterns, XYZ, floats).
+bool can_unpack(AVPixelFormat format) noexcept;
+
+/// The format that unpack() makes of `format`: RGB of RGB and palettes, gray of gray, else YUV of the same
+/// chroma, or of whole chroma where no PixelFormat has it; of at least its depth.
+PixelFormat unpacked_format(AVPixelFormat format) noexcept;
+
+/// Fills `image`, which has the frame's size and unpacked_format(), and its alpha where the frame has some.
+/// Samples stay what they are as far as depth and range say the same; chroma that gets whole is interpolated
+/// linearly at its siting, which is at the left, between rows, where the frame does not tell.
+void unpack(const AVFrame& frame, Image& image);
+
+} // namespace lanner::ffmpeg
