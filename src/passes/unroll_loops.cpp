@@ -64,8 +64,7 @@ void unroll(Node& loop, std::int64_t count) {
     const std::vector<Value*> results = inline_region(*loop.regions()[0], arguments, &loop);
     carried.assign(results.begin() + 1, results.end());
   }
-  for (std::size_t i = 0; i < carried.size(); ++i) loop.output(i)->replace_all_uses(carried[i]);
-  loop.region()->erase(&loop);
+  replace_by_copies(loop, carried);
 }
 
 } // namespace
