@@ -59,9 +59,10 @@ bool is_size(DType type) {
 /// Whether the work is in proportion to what is read and written: a few elements and large attributes can ask
 /// for any amount. Operators from outside are not run before somebody asks for a run.
 bool is_little_work(const Node& node, std::span<const Known* const> inputs, std::span<const Type> types) {
-  const bool sizes = std::ranges::all_of(inputs, [](const Known* known) {
-    return !known || is_size(known->tensor->dtype());
-  }) && std::ranges::all_of(types, [](const Type& type) { return is_size(type.dtype()); });
+  const bool sizes =
+      std::ranges::all_of(inputs,
+                          [](const Known* known) { return !known || is_size(known->tensor->dtype()); }) &&
+      std::ranges::all_of(types, [](const Type& type) { return is_size(type.dtype()); });
   const std::string& kind = node.kind();
   return node.op().elementwise ||
          (sizes && kind != "einsum" && kind != "resize" && kind.find('.') == std::string::npos);

@@ -48,7 +48,8 @@ std::optional<std::int64_t> turns(const Node& loop) {
       !always_goes_on(loop))
     return std::nullopt;
   const std::int64_t made = std::max<std::int64_t>(count->front(), 0);
-  const bool few = made <= max_turns && static_cast<std::size_t>(made) * nodes_in(*loop.regions()[0]) <= max_nodes;
+  const bool few =
+      made <= max_turns && static_cast<std::size_t>(made) * nodes_in(*loop.regions()[0]) <= max_nodes;
   return few ? std::optional(made) : std::nullopt;
 }
 
