@@ -114,7 +114,8 @@ def lines(rows: list[Row], older: dict[tuple[str, str], str]) -> list[str]:
     table = older | {(row["network"], row["exporter"]): cells(row) for row in rows}
     if not table:
         return []
-    large = [f"{row['network']} by {row['exporter']}: {row['peak_mib'] / 1024:.1f} GiB" for row in rows if row.get("peak_mib", 0) > LISTED_FROM]
+    peaks = {key: int(line.strip("|").split("|")[-1].strip() or 0) for key, line in sorted(table.items())}
+    large = [f"{name} by {exporter}: {peak / 1024:.1f} GiB" for (name, exporter), peak in peaks.items() if peak > LISTED_FROM]
     about = [
         HEADING,
         "",
