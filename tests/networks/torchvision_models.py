@@ -56,8 +56,9 @@ def stage(command: list, seconds: float) -> tuple[str, str]:
         done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=seconds, check=False)
     except subprocess.TimeoutExpired:
         return "", f"took over {seconds:g} s"
-    lines = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-    return done.stdout, lines[-1][:200] if done.returncode else ""
+    said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+    errors = [line for line in said if "Error: " in line and not line.startswith(" ")] or said
+    return done.stdout, errors[-1][:200] if done.returncode else ""
 
 
 def row_of(name: str, exporter: str, python: str, seconds: float) -> Row:

@@ -408,3 +408,12 @@ def test_torchvision_that_is_not_there_is_said():
 
     with pytest.raises(ValueError, match="cannot list torchvision's models: .*name one that has torch"):
         torchvision_models.names(sys.executable if not importlib.util.find_spec("torchvision") else "false")
+
+
+@pytest.mark.parametrize("name", ["squeezenet1_1", "raft_small"])
+def test_a_sample_of_torchvision_answers_as_torch_does(name):
+    pytest.importorskip("torchvision", reason="torchvision's models are exported with torch, which is no requirement")
+    from networks import torchvision_models
+
+    row = torchvision_models.row_of(name, "torchscript", sys.executable, 500)
+    assert torchvision_models.is_right(row), torchvision_models.told(row)
