@@ -203,8 +203,8 @@ std::vector<const Known*> Flow::known_inputs(const Node& node) const {
   return inputs;
 }
 
-/// `dim`, or the symbol that stands for an expression that is too long, wherever it comes up. `before` is what
-/// the last inference found in this place.
+/// `dim`, or the symbol that stands for an expression that is too long, wherever it comes up. `before` is
+/// what the last inference found in this place.
 Dim Flow::shortened(const Dim& dim, const Dim& before) {
   if (!is_longer(dim, longest_size, deepest_size)) return dim;
   if (const auto known = stand_ins_.find(dim); known != stand_ins_.end()) return known->second;
@@ -217,8 +217,7 @@ Dim Flow::stand_in(const Dim& dim, const Dim& before) {
   range = {std::max<std::int64_t>(range.min, 0), std::max<std::int64_t>(range.max, 0), -1};
   if (range.min == range.max) return Dim(range.min);
   const auto name = before.as_symbol();
-  if (name && name->starts_with(long_size) && graph_->symbols.contains(*name) &&
-      given_.insert(*name).second)
+  if (name && name->starts_with(long_size) && graph_->symbols.contains(*name) && given_.insert(*name).second)
     return before;
   const Dim made = graph_->fresh_symbol(long_size, range.max);
   fresh_.insert(*made.as_symbol());
@@ -286,7 +285,8 @@ std::vector<Type> Flow::infer_region(const Node& node, std::size_t r, std::span<
     throw;
   }
   // One that failed while the graph was being made does not know yet what it would give.
-  if (const Node* failing = failing_node(region); failing && failing->outputs().size() != node.outputs().size())
+  if (const Node* failing = failing_node(region);
+      failing && failing->outputs().size() != node.outputs().size())
     failed_[&region] = failing->attributes.get<std::string>("why");
   std::vector<Type> types;
   for (const Value* output : region.outputs()) types.push_back(fact(output).type);
@@ -341,8 +341,8 @@ void Flow::write_types(Node& node) const {
   for (const auto& inner : node.regions()) write_types(*inner);
 }
 
-/// Regions that failed though their node did not are branches that these sizes do not fit: they fail when they
-/// are entered.
+/// Regions that failed though their node did not are branches that these sizes do not fit: they fail when
+/// they are entered.
 void Flow::close_failed(Node& node) const {
   for (const auto& region : node.regions()) {
     const auto failed = failed_.find(region.get());

@@ -51,25 +51,39 @@ private:
   std::vector<Tensor> results_;
 };
 
-bool is_number(DType type) {
-  return type != DType::string;
+/// What sizes are computed in.
+bool is_size(DType type) {
+  return type == DType::i64 || type == DType::i32 || type == DType::boolean;
+}
+
+/// Whether the work is in proportion to what is read and written: a few elements and large attributes can ask
+/// for any amount. Operators from outside are not run before somebody asks for a run.
+bool is_little_work(const Node& node, std::span<const Known* const> inputs, std::span<const Type> types) {
+  const bool sizes =
+      std::ranges::all_of(inputs,
+                          [](const Known* known) { return !known || is_size(known->tensor->dtype()); }) &&
+      std::ranges::all_of(types, [](const Type& type) { return is_size(type.dtype()); });
+  const std::string& kind = node.kind();
+  return node.op().elementwise ||
+         (sizes && kind != "einsum" && kind != "resize" && kind.find('.') == std::string::npos);
 }
 
 /// Whether something would be learned, and little is to be done for it.
 bool is_worth_running(const Node& node, std::span<const Known* const> inputs, std::span<const Type> types,
                       std::span<const Known> results) {
   if (!node.op().pure || !node.op().reference || !node.regions().empty() || types.empty()) return false;
-  const bool little = std::ranges::all_of(inputs, [](const Known* known) {
+  const auto is_read = [](const Known* known) {
     return !known || (known->tensor && known->tensor->elements() <= max_read_elements &&
-                      is_number(known->tensor->dtype()) && known->tensor->layout().row_major() &&
+                      known->tensor->dtype() != DType::string && known->tensor->layout().row_major() &&
                       known->tensor->device().is_host());
-  });
+  };
   const auto is_small = [](const Type& type) {
-    return type.is_tensor() && type.is_static() && is_number(type.dtype()) &&
+    return type.is_tensor() && type.is_static() && type.dtype() != DType::string &&
            type.shape().elements() <= max_known_elements;
   };
-  return little && std::ranges::all_of(types, is_small) &&
-         std::ranges::any_of(results, [](const Known& known) { return !known.tensor; });
+  return std::ranges::all_of(inputs, is_read) && std::ranges::all_of(types, is_small) &&
+         std::ranges::any_of(results, [](const Known& known) { return !known.tensor; }) &&
+         is_little_work(node, inputs, types);
 }
 
 } // namespace

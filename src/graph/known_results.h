@@ -10,9 +10,9 @@
 
 namespace lanner {
 
-/// Runs the definition of a node without regions on row-major tensors of the host, one for each of its inputs;
-/// null: absent. Its outputs are of these types where it asks for memory of a size that inference found.
-/// Throws what the definition throws; Error{unsupported} for an operator that has none.
+/// Runs the definition of a node without regions on row-major tensors of the host, one for each of its
+/// inputs; null: absent. Its outputs are of these types where it asks for memory of a size that inference
+/// found. Throws what the definition throws; Error{unsupported} for an operator that has none.
 std::vector<Tensor> run_definition(const Node& node, std::span<const Tensor* const> inputs,
                                    std::span<const Type> types);
 

@@ -16,7 +16,8 @@ static void infer_fail(InferContext& context) {
 
 static void run_fail(KernelContext& context) {
   fail(ErrorCode::invalid_argument,
-       "the branch that is taken does not fit: {}; give sizes that it takes, or inputs that take the other one",
+       "the branch that is taken does not fit: {}; give sizes that it takes, or inputs that take the other "
+       "one",
        context.attributes().get<std::string>("why"));
 }
 

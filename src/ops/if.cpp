@@ -54,8 +54,8 @@ static void infer_if(InferContext& context) {
   if (branches[0].refused || branches[1].refused)
     return set_outputs(context, branches[branches[0].refused ? 1 : 0]);
   for (std::size_t i = 0; i < context.outputs(); ++i)
-    context.set_output(i, common_type(context, branches[0].types[i], branches[1].types[i],
-                                      fmt::format("if: output {}", i)));
+    context.set_output(
+        i, common_type(context, branches[0].types[i], branches[1].types[i], fmt::format("if: output {}", i)));
 }
 
 static void run_if(KernelContext& context) {

@@ -26,19 +26,22 @@ std::optional<std::size_t> place(const Node& node, std::size_t input, std::size_
   if (!node.input(input)) return fallback;
   const auto asked = constant_integers(node.input(input));
   if (!asked || asked->size() != 1) return std::nullopt;
-  const std::int64_t at = asked->front() < 0 ? asked->front() + static_cast<std::int64_t>(count) : asked->front();
+  const std::int64_t at =
+      asked->front() < 0 ? asked->front() + static_cast<std::int64_t>(count) : asked->front();
   if (at < 0 || at >= static_cast<std::int64_t>(most)) return std::nullopt;
   return static_cast<std::size_t>(at);
 }
 
-/// Sizes of the parts that a `split_to_sequence` makes of an axis; nothing where it fails, or only a run tells.
+/// Sizes of the parts that a `split_to_sequence` makes of an axis; nothing where it fails, or only a run
+/// tells.
 std::optional<std::vector<std::int64_t>> part_sizes(const Node& node, const Dim& size) {
   constexpr std::int64_t most_parts = 256;
   const auto asked = constant_integers(node.input(1));
   if (!size.is_constant() || (node.input(1) && (!asked || asked->empty()))) return std::nullopt;
   if (asked && node.input(1)->constant()->rank() == 1) {
-    const bool fits = std::ranges::all_of(*asked, [&](std::int64_t part) { return part >= 0 && part <= size.value(); }) &&
-                      std::accumulate(asked->begin(), asked->end(), std::int64_t{0}) == size.value();
+    const bool fits =
+        std::ranges::all_of(*asked, [&](std::int64_t part) { return part >= 0 && part <= size.value(); }) &&
+        std::accumulate(asked->begin(), asked->end(), std::int64_t{0}) == size.value();
     return fits ? asked : std::nullopt;
   }
   if (asked && asked->front() <= 0) return std::nullopt;
@@ -87,8 +90,8 @@ std::optional<Parts> parts_of(const Value* sequence) {
   for (auto change = changes.rbegin(); parts && change != changes.rend(); ++change) {
     const std::size_t count = parts->size();
     const bool inserts = (*change)->kind() == "sequence_insert";
-    const auto at = inserts ? place(**change, 2, count, count + 1, count)
-                            : place(**change, 1, count, count, count - 1);
+    const auto at =
+        inserts ? place(**change, 2, count, count + 1, count) : place(**change, 1, count, count, count - 1);
     if (!at || (!inserts && count == 0)) return std::nullopt;
     const auto position = parts->begin() + static_cast<std::ptrdiff_t>(*at);
     if (inserts)

@@ -19,9 +19,7 @@ bool inline_branches(Graph& graph) {
     const Region* region = taken(node);
     if (!region) return false;
     note_decided(graph, node.input(0));
-    const std::vector<Value*> results = inline_region(*region, node.inputs().last(node.captures()), &node);
-    for (std::size_t i = 0; i < results.size(); ++i) node.output(i)->replace_all_uses(results[i]);
-    node.region()->erase(&node);
+    replace_by_copies(node, inline_region(*region, node.inputs().last(node.captures()), &node));
     return true;
   });
   if (changed) infer_types(graph); // those behind now have inputs of known sizes

@@ -39,6 +39,16 @@ void take_name(Value& to, Value& from) {
   graph.rename(&to, name);
 }
 
+void replace_by_copies(Node& node, std::span<Value* const> values) {
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    node.output(i)->replace_all_uses(values[i]);
+    const bool made =
+        values[i]->producer() && std::ranges::find(node.inputs(), values[i]) == node.inputs().end();
+    if (made) take_name(*values[i], *node.output(i));
+  }
+  node.region()->erase(&node);
+}
+
 void replace(Node& node, Value* replacement) {
   Value& old = *node.output();
   old.replace_all_uses(replacement);

@@ -24,6 +24,9 @@ void replace(Node& node, Value* replacement);
 
 /// `to` gets the name of `from`, which is about to go.
 void take_name(Value& to, Value& from);
+/// What the node gave is what these values are, one for each output; those that were made for it take over
+/// the names. The node goes.
+void replace_by_copies(Node& node, std::span<Value* const> values);
 
 /// The producer of `value` if it is of this operator and nothing else uses the value; else null.
 Node* sole_producer(const Value* value, std::string_view kind);

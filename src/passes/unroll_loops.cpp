@@ -48,7 +48,8 @@ std::optional<std::int64_t> turns(const Node& loop) {
       !always_goes_on(loop))
     return std::nullopt;
   const std::int64_t made = std::max<std::int64_t>(count->front(), 0);
-  const bool few = made <= max_turns && static_cast<std::size_t>(made) * nodes_in(*loop.regions()[0]) <= max_nodes;
+  const bool few =
+      made <= max_turns && static_cast<std::size_t>(made) * nodes_in(*loop.regions()[0]) <= max_nodes;
   return few ? std::optional(made) : std::nullopt;
 }
 
@@ -64,8 +65,7 @@ void unroll(Node& loop, std::int64_t count) {
     const std::vector<Value*> results = inline_region(*loop.regions()[0], arguments, &loop);
     carried.assign(results.begin() + 1, results.end());
   }
-  for (std::size_t i = 0; i < carried.size(); ++i) loop.output(i)->replace_all_uses(carried[i]);
-  loop.region()->erase(&loop);
+  replace_by_copies(loop, carried);
 }
 
 } // namespace

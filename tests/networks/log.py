@@ -8,7 +8,7 @@ NAME = "log.jsonl"
 Row = dict
 KEY = ("what", "network", "label", "machine", "device", "precision", "budget", "threads")
 # Float64 runs are the same everywhere, the rival's errors however Lanner runs.
-EVERYWHERE = {"oracle": ("what", "network", "label"), "rival": ("what", "network", "label", "device", "precision")}
+EVERYWHERE = {"oracle": ("what", "network", "label"), "rival": ("what", "network", "label", "device", "precision"), "torchvision": ("what", "network", "exporter")}
 
 
 def key_of(row: Row) -> tuple:

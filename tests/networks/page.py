@@ -5,6 +5,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from networks import torchvision_models
+
 HEAD = "| network | right | error | dB | build s | Lanner ms | rival ms | ratio | reference | interpreter | host |\n|---|---|---|---|---|---|---|---|---|---|---|"
 WRONG = "**no**"
 MACHINE = re.compile(r"(?P<machine>.*); (?P<threads>[\d or]+) threads\. \d+ of \d+ networks are right\.")
@@ -54,7 +56,8 @@ def read(path: Path) -> list[Section]:
     """What the page has; nothing where there is none."""
     if not path.exists():
         return []
-    _, *parts = re.split(r"^## ", path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    own, _ = torchvision_models.parts_of(path.read_text(encoding="utf-8"))
+    _, *parts = re.split(r"^## ", own, flags=re.MULTILINE)
     return [section_of(part, path) for part in parts]
 
 

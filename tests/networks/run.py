@@ -3,6 +3,8 @@
     ./dev networks --nets tv_resnet50,hf_bert        # errors, run to run and beside another context, steps by time
     ./dev networks --device cuda:0 --precision fp32,fp16
     ./dev networks --time                            # seconds of a run beside the rival's, on a quiet machine
+    ./dev networks --torchvision --torch ~/torch/bin/python
+                                                     # every model of torchvision, random weights, by both exporters
     ./dev networks --write                           # docs/networks.md from the log; --log may be given often
 
 What the log folder holds is not measured again, unless --again is given. Exit code 1 where a check failed."""
@@ -37,6 +39,8 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--locate", action="store_true", help="where a network is wrong, look for the first node that is")
     parser.add_argument("--time", action="store_true", help="time runs beside the rival's instead of checking them")
     parser.add_argument("--pairs", type=int, default=10, help="measurements of each with --time (default: 10)")
+    parser.add_argument("--torchvision", action="store_true", help="every model of torchvision by both of torch's exporters instead: --nets chooses some")
+    parser.add_argument("--torch", default=sys.executable, metavar="PYTHON", help="with --torchvision: a Python that has torch, torchvision and onnxscript (default: this one)")
     parser.add_argument("--write", action="store_true", help="write docs/networks.md from the logs and measure nothing")
     parser.add_argument("--list", action="store_true", help="print the networks' names and shapes")
     return parser.parse_args()
@@ -97,6 +101,15 @@ def measure(options: argparse.Namespace, names: tuple[str, ...]) -> int:
     return 1 if failed else 0
 
 
+def torchvision(options: argparse.Namespace) -> int:
+    from networks import torchvision_models
+    from networks.log import NAME, Log
+
+    failed = torchvision_models.run(Log(options.log[0] / NAME), options.torch, options.nets, torchvision_models.EXPORTERS, options.timeout, options.again)
+    print(f"{failed} failed" if failed else "none failed")
+    return 1 if failed else 0
+
+
 def main() -> int:
     from networks import log, table
 
@@ -105,7 +118,9 @@ def main() -> int:
     warnings.simplefilter("ignore")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", str(options.threads))
     try:
-        names = shared(options.share, chosen(options.nets))
+        if options.torchvision:
+            return torchvision(options)
+        names = shared(options.share, () if options.write else chosen(options.nets))
         if options.list:
             listed(names)
             return 0

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from networks import page, verdict
+from networks import page, torchvision_models, verdict
 from networks.catalogue import OTHER_BATCH, ROOT
 from networks.jobs import NAMED_FROM, RANGE, RUNS
 from networks.log import Row, of_kind
@@ -118,4 +118,6 @@ def text(rows: dict[tuple, Row], older: Iterable[page.Section] = ()) -> str:
 
 
 def write(rows: dict[tuple, Row], path: Path = TABLE) -> None:
-    path.write_text(text(rows, page.read(path)).rstrip() + "\n", encoding="utf-8")
+    older = torchvision_models.parts_of(path.read_text(encoding="utf-8"))[1] if path.exists() else {}
+    more = torchvision_models.lines(list(of_kind(rows, torchvision_models.KIND)), older)
+    path.write_text("\n".join([text(rows, page.read(path)).rstrip(), *([""] if more else []), *more]) + "\n", encoding="utf-8")

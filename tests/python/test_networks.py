@@ -1,5 +1,6 @@
 """The tool that runs every network of the zoo, on a few quick ones, and that it sees what it is there to see."""
 
+import importlib.util
 import json
 import os
 import signal
@@ -380,3 +381,39 @@ def test_settings_make_the_jobs(tmp_path):
         *(("check", label) for label in ("exported", "other", "batch 8", "several shapes")),
     ]
     assert json.loads(json.dumps(jobs[0].facts()))["network"] == "hf_bert"
+
+
+def test_models_of_torchvision_keep_their_part_of_the_page(tmp_path):
+    from networks import torchvision_models
+
+    path = tmp_path / "networks.md"
+    older = [{"what": "torchvision", "network": "alexnet", "exporter": "dynamo", "failed": "LimitExceeded: too long"}]
+    newer = [
+        {"what": "torchvision", "network": "swin_s", "exporter": "torchscript", "difference": 4e-7, "build_seconds": 14.2, "run_seconds": 1.0, "peak_mib": 20 * 1024},
+        {"what": "torchvision", "network": "vit_b_16", "exporter": "dynamo", "not_exported": "a | b"},
+    ]
+    for rows in (older, newer):
+        table.write({log.key_of(row): row for row in rows}, path)
+    text = path.read_text()
+    assert text.count(torchvision_models.HEADING) == 1
+    assert "| alexnet | dynamo | **no**: LimitExceeded: too long |" in text
+    assert "| swin_s | torchscript | as torch | 4.0e-07 | 14.2 | 1.00 | 20480 |" in text
+    assert "| vit_b_16 | dynamo | torch does not export it: a / b |" in text
+    assert "Over 16 GiB: swin_s by torchscript: 20.0 GiB." in text
+    assert page.read(path) == []
+
+
+def test_torchvision_that_is_not_there_is_said():
+    from networks import torchvision_models
+
+    with pytest.raises(ValueError, match="cannot list torchvision's models: .*name one that has torch"):
+        torchvision_models.names(sys.executable if not importlib.util.find_spec("torchvision") else "false")
+
+
+@pytest.mark.parametrize("name", ["squeezenet1_1", "raft_small"])
+def test_a_sample_of_torchvision_answers_as_torch_does(name):
+    pytest.importorskip("torchvision", reason="torchvision's models are exported with torch, which is no requirement")
+    from networks import torchvision_models
+
+    row = torchvision_models.row_of(name, "torchscript", sys.executable, 500)
+    assert torchvision_models.is_right(row), torchvision_models.told(row)

@@ -57,8 +57,7 @@ void softmax_family(RuleContext& context) {
   const std::int64_t axis = context.integer("axis", 1);
   attributes.set("axis", std::int64_t{-1});
   const bool is_last = x->type.ranked() && axis == static_cast<std::int64_t>(x->type.rank()) - 1;
-  if (is_last || axis == -1)
-    return context.set_output(0, context.emit(op, {x}, std::move(attributes)));
+  if (is_last || axis == -1) return context.set_output(0, context.emit(op, {x}, std::move(attributes)));
   AttributeMap flatten;
   flatten.set("axis", axis);
   Value* matrix = context.emit("flatten", {x}, std::move(flatten));

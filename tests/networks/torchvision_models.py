@@ -1,0 +1,139 @@
+"""Every model of torchvision but the quantised ones, random weights, by both of torch's exporters: whether it builds
+without a flag, what it answers beside torch, and what memory that takes. `./dev networks --torchvision`."""
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+from networks.log import Log, Row
+
+HERE = Path(__file__).resolve().parent
+EXPORTERS = ("torchscript", "dynamo")
+KIND = "torchvision"
+HEADING = "# torchvision's models"
+HEAD = "| model | exporter | answers | largest difference | build s | run s | peak MiB |\n|---|---|---|---|---|---|---|"
+LISTED_FROM = 16 * 1024
+"""MiB."""
+
+
+def names(python: str) -> list[str]:
+    """None where that Python has no torchvision."""
+    done = subprocess.run([python, HERE / "torchvision_export.py", "--list"], capture_output=True, text=True, check=False)
+    if done.returncode:
+        reason = (done.stderr.strip().splitlines() or ["no reason was given"])[-1]
+        raise ValueError(f"--torchvision: {python} cannot list torchvision's models: {reason}; name one that has torch, torchvision and onnxscript by --torch")
+    return done.stdout.split()
+
+
+def measure_one(folder: Path) -> Row:
+    """In a process of its own, whose peak memory is the model's."""
+    import numpy as np
+
+    import lanner
+
+    answer = np.load(folder / "answer.npz")
+    begin = time.monotonic()
+    engine = lanner.build(folder / "model.onnx", budget=0, device="cpu")
+    built = time.monotonic()
+    inputs = dict(zip([value.name for value in engine.inputs], [answer[name] for name in answer.files if name.startswith("x")]))
+    got = [value.numpy() for value in engine(inputs).values()]
+    ran = time.monotonic()
+    expected = [answer[name] for name in answer.files if name.startswith("y")]
+    row = {"build_seconds": built - begin, "run_seconds": ran - built, "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10}
+    if [array.shape for array in got] != [array.shape for array in expected]:
+        return row | {"shapes": f"{[array.shape for array in got]} for {[array.shape for array in expected]}"}
+    worst = (float(np.abs(mine.astype(np.float64) - theirs).max(initial=0) / max(np.abs(theirs).max(initial=0), 1e-30)) for mine, theirs in zip(got, expected) if mine.size)
+    return row | {"difference": max(worst, default=0.0)}
+
+
+def stage(command: list, seconds: float) -> tuple[str, str]:
+    """What it printed, and why it failed."""
+    try:
+        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=seconds, check=False)
+    except subprocess.TimeoutExpired:
+        return "", f"took over {seconds:g} s"
+    said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+    errors = [line for line in said if "Error: " in line and not line.startswith(" ")] or said
+    return done.stdout, errors[-1][:200] if done.returncode else ""
+
+
+def row_of(name: str, exporter: str, python: str, seconds: float) -> Row:
+    row = {"what": KIND, "network": name, "exporter": exporter}
+    with tempfile.TemporaryDirectory(prefix="lanner-") as place:
+        _, failed = stage([python, HERE / "torchvision_export.py", name, exporter, place], seconds)
+        if failed:
+            return row | {"not_exported": failed}
+        told, failed = stage([sys.executable, "-c", MEASURE, HERE.parent, place], seconds)
+        return row | ({"failed": failed} if failed else json.loads(told.splitlines()[-1]))
+
+
+MEASURE = "import json, pathlib, sys; sys.path.insert(0, sys.argv[1]); from networks.torchvision_models import measure_one; print(json.dumps(measure_one(pathlib.Path(sys.argv[2]))))"
+
+
+def is_right(row: Row) -> bool:
+    return row.get("difference", 1) < 1e-3
+
+
+def told(row: Row) -> str:
+    if "not_exported" in row:
+        return f"torch does not export it: {row['not_exported']}"
+    if "failed" in row:
+        return f"**no**: {row['failed']}"
+    if "shapes" in row:
+        return f"other sizes: {row['shapes']}"
+    return "as torch" if is_right(row) else "**no**"
+
+
+def run(log: Log, python: str, wanted: str, exporters: tuple[str, ...], seconds: float, again: bool) -> int:
+    known = names(python)
+    chosen = wanted.split(",") if wanted else known
+    if unknown := [name for name in chosen if name not in known]:
+        raise ValueError(f"--nets: torchvision has no model {', '.join(unknown)}")
+    failed = 0
+    for name in chosen:
+        for exporter in exporters:
+            if not again and log.has({"what": KIND, "network": name, "exporter": exporter}):
+                continue
+            row = row_of(name, exporter, python, seconds)
+            log.add(row)
+            failed += "failed" in row or ("difference" in row and not is_right(row))
+            print(f"{name} by {exporter}: {told(row)}", flush=True)
+    return failed
+
+
+def cells(row: Row) -> str:
+    numbers = [format(row[key], form) if key in row else "" for key, form in (("difference", ".1e"), ("build_seconds", ".1f"), ("run_seconds", ".2f"), ("peak_mib", "d"))]
+    return f"| {' | '.join([row['network'], row['exporter'], told(row).replace('|', '/'), *numbers])} |"
+
+
+def lines(rows: list[Row], older: dict[tuple[str, str], str]) -> list[str]:
+    """The part of the page; rows that nothing was measured of stay."""
+    table = older | {(row["network"], row["exporter"]): cells(row) for row in rows}
+    if not table:
+        return []
+    peaks = {key: int(line.strip("|").split("|")[-1].strip() or 0) for key, line in sorted(table.items())}
+    large = [f"{name} by {exporter}: {peak / 1024:.1f} GiB" for (name, exporter), peak in peaks.items() if peak > LISTED_FROM]
+    about = [
+        HEADING,
+        "",
+        "By `./dev networks --torchvision`: random weights, both of torch's exporters, built without a flag and without timing, beside torch's own answer. The largest",
+        "difference is a part of the largest number of the output. Peak memory is the process's, import, build and one run. Other sizes: of a detector without training the",
+        "boxes that pass a threshold by a rounding are others.",
+        "",
+    ]
+    return [*about, HEAD, *(table[key] for key in sorted(table)), *(["", "Over 16 GiB: " + "; ".join(large) + "."] if large else [])]
+
+
+def parts_of(text: str) -> tuple[str, dict[tuple[str, str], str]]:
+    """The rest of a page, and the rows of this part."""
+    rest, _, own = text.partition(HEADING)
+    table = {}
+    for line in own.splitlines():
+        found = [cell.strip() for cell in line.strip("|").split("|")]
+        if line.startswith("|") and len(found) == 7 and found[0] != "model" and not found[0].startswith("--"):
+            table[(found[0], found[1])] = line
+    return rest, table
