@@ -79,7 +79,8 @@ std::vector<std::string> open_sizes(const Engine& engine) {
 /// Operators of the graph, the most frequent first.
 std::vector<std::pair<std::string, int>> operators(const Engine& engine) {
   std::map<std::string, int> counts;
-  for (const Json& node : parse_json(engine.graph_json())["nodes"]) ++counts[node["op"].get<std::string>()];
+  const Json graph = parse_json(engine.graph_json());
+  for (const Json& node : graph["nodes"]) ++counts[node["op"].get<std::string>()];
   std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
   std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) { return a.second > b.second; });
   return sorted;
@@ -106,8 +107,10 @@ std::string shortened(const std::string& value) {
 
 std::string metadata_text(const Engine& engine) {
   std::string text;
-  for (const auto& [name, value] : engine.metadata())
+  for (const auto& [name, value] : engine.metadata()) {
+    if (name.starts_with("lanner.preprocess.")) continue; // The engine's own words; told as `pictures`.
     text += fmt::format("{:<9}{}: {}\n", text.empty() ? "says" : "", shortened(name), shortened(value));
+  }
   return text;
 }
 
