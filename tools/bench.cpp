@@ -109,12 +109,14 @@ std::string profile_text(const Measured& measured) {
   return fmt::format("\nbatch {}, by node\n{}", measured.batch, table.text());
 }
 
-/// The one size that --shape gives to the first dimension of an input that leaves it open; 0 where it gives none.
+/// The one size that --shape gives to the first dimension of an input that leaves it open; 0 where it gives
+/// none.
 int shaped_batch(const BenchOptions& options, const ModelFacts& facts) {
   for (const std::string& text : options.engine.shapes) {
     const auto [name, range] = parse_shape(text);
     const auto input = std::ranges::find(facts.engine->inputs(), name, &Binding::name);
-    if (input == facts.engine->inputs().end() || range.opt.rank() == 0 || range.min[0] != range.max[0]) continue;
+    if (input == facts.engine->inputs().end() || range.opt.rank() == 0 || range.min[0] != range.max[0])
+      continue;
     if (input->dims.empty() || input->dims[0] < 0)
       return static_cast<int>(std::clamp<std::int64_t>(range.opt[0], 1, 65536));
   }
@@ -170,7 +172,8 @@ Engine engine_for(const ModelFacts& facts, const BenchOptions& options, const Gi
   } catch (const Error& error) {
     const std::string shapes = open_shapes(facts);
     if (shapes.empty() || !options.engine.shapes.empty()) throw;
-    throw Error(error.code(), fmt::format("{}; the model leaves sizes open, say them by{}", error.message(), shapes));
+    throw Error(error.code(),
+                fmt::format("{}; the model leaves sizes open, say them by{}", error.message(), shapes));
   }
 }
 
@@ -269,8 +272,9 @@ void add_bench(Command& program, Action& action) {
       .not_negative();
   command.add_option("--format", options->format, "Of a clip: pixel format that frames are converted to");
   add_engine_options(command, options->engine);
-  command.layout("What is measured", {"--batch", "--duration", "--iterations", "--inputs", "--profile", "--json",
-                                      "--shape", "--precision", "--budget", "--device", "--threads"});
+  command.layout("What is measured",
+                 {"--batch", "--duration", "--iterations", "--inputs", "--profile", "--json", "--shape",
+                  "--precision", "--budget", "--device", "--threads"});
   command.footer(
       "Latency is that of one run of the whole batch. Nodes are timed in runs of their own, since that "
       "takes time itself.\n\n"

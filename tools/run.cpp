@@ -361,11 +361,12 @@ void add_run(Command& program, Action& action) {
   add_then_options(command, options->then);
   add_engine_options(command, options->engine);
   command.layout("Inputs and outputs",
-                 {"-i", "-o", "--json", "--report", "--batch", "-q", "--start", "--end", "--frames", "--task",
-                  "--labels", "--score-threshold", "--preset", "--size", "--fit", "--then", "--device",
-                  "--precision", "--budget", "--threads"});
+                 {"-i",    "-o",       "--json",   "--report",    "--batch",           "-q",       "--start",
+                  "--end", "--frames", "--task",   "--labels",    "--score-threshold", "--preset", "--size",
+                  "--fit", "--then",   "--device", "--precision", "--budget",          "--threads"});
   command.footer(
-      "Answers go to stdout, a line a frame, where neither -o nor --json takes them. Preprocessing is declared here, in "
+      "Answers go to stdout, a line a frame, where neither -o nor --json takes them. Preprocessing is "
+      "declared here, in "
       "the plan, or in the model's\n"
       "metadata (lanner.preprocess), in this order; it is never guessed.\n"
       "The container says which codec: .webm gets VP9 or AV1, .avi MPEG-4, others H.264. What cannot be read "
