@@ -29,6 +29,21 @@ if(NOT LANNER_CUDA STREQUAL "OFF")
   endif()
 endif()
 
+# lanner_fatbin_cache(<variable>): the folder in which builds share fatbins, where they share what is compiled at all.
+function(lanner_fatbin_cache variable)
+  set(folder "")
+  if(LANNER_CCACHE)
+    if(DEFINED ENV{CCACHE_DIR})
+      set(folder "$ENV{CCACHE_DIR}/lanner-fatbins")
+    elseif(DEFINED ENV{XDG_CACHE_HOME})
+      set(folder "$ENV{XDG_CACHE_HOME}/lanner-fatbins")
+    elseif(DEFINED ENV{HOME})
+      set(folder "$ENV{HOME}/.cache/lanner-fatbins")
+    endif()
+  endif()
+  set(${variable} "${folder}" PARENT_SCOPE)
+endfunction()
+
 # lanner_fatbin(<variable> <source.cu>): adds the commands that compile a source, returns the fatbin's path.
 function(lanner_fatbin variable source)
   get_filename_component(stem "${source}" NAME_WE)
@@ -39,12 +54,15 @@ function(lanner_fatbin variable source)
     list(APPEND targets -gencode=arch=compute_${architecture},code=sm_${architecture})
   endforeach()
   file(RELATIVE_PATH shown "${PROJECT_SOURCE_DIR}" "${source}")
+  set(script "${PROJECT_SOURCE_DIR}/cmake/CompileFatbin.cmake")
+  lanner_fatbin_cache(cache)
   add_custom_command(
     OUTPUT "${fatbin}"
-    COMMAND "${LANNER_NVCC}" -fatbin -std=c++17 -O3 ${targets} "-I${PROJECT_SOURCE_DIR}/src"
-            "-I${PROJECT_SOURCE_DIR}/include" -ccbin "${CMAKE_CXX_COMPILER}" -MD -MF "${fatbin}.d" -MT "${fatbin}"
-            -o "${fatbin}" "${source}"
-    DEPENDS "${source}" DEPFILE "${fatbin}.d" VERBATIM COMMENT "Compiling ${shown}")
+    COMMAND "${CMAKE_COMMAND}" "-DNVCC=${LANNER_NVCC}" "-DSOURCE=${source}" "-DFATBIN=${fatbin}"
+            "-DFLAGS=-std=c++17;-O3;${targets}"
+            "-DINCLUDES=-I${PROJECT_SOURCE_DIR}/src;-I${PROJECT_SOURCE_DIR}/include;-ccbin;${CMAKE_CXX_COMPILER}"
+            "-DCACHE=${cache}" -P "${script}"
+    DEPENDS "${source}" "${script}" DEPFILE "${fatbin}.d" VERBATIM COMMENT "Compiling ${shown}")
   set(${variable} "${fatbin}" PARENT_SCOPE)
 endfunction()
 

@@ -33,6 +33,25 @@ if(TARGET lanner)
 endif()
 if(TARGET lanner_command)
   install(TARGETS lanner_command RUNTIME DESTINATION bin COMPONENT sdk)
+  # Manual pages and completion say what this very command takes.
+  install(CODE [[
+    set(command "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/bin/lanner")
+    set(share "$ENV{DESTDIR}${CMAKE_INSTALL_PREFIX}/share")
+    file(MAKE_DIRECTORY "${share}/man/man1" "${share}/bash-completion/completions" "${share}/zsh/site-functions"
+         "${share}/fish/vendor_completions.d")
+    execute_process(COMMAND "${command}" manual OUTPUT_FILE "${share}/man/man1/lanner.1" COMMAND_ERROR_IS_FATAL ANY)
+    foreach(name IN ITEMS run probe decode transcode build bench eval explain verify doctor completion manual)
+      execute_process(COMMAND "${command}" manual ${name} OUTPUT_FILE "${share}/man/man1/lanner-${name}.1"
+                      COMMAND_ERROR_IS_FATAL ANY)
+    endforeach()
+    foreach(pair IN ITEMS bash=bash-completion/completions/lanner zsh=zsh/site-functions/_lanner
+                          fish=fish/vendor_completions.d/lanner.fish)
+      string(REPLACE "=" ";" pair "${pair}")
+      list(GET pair 0 shell)
+      list(GET pair 1 file)
+      execute_process(COMMAND "${command}" completion ${shell} OUTPUT_FILE "${share}/${file}" COMMAND_ERROR_IS_FATAL ANY)
+    endforeach()
+  ]] COMPONENT sdk)
   # Beside the libraries and not in the environment's bin, whose distance to them depends on the Python version.
   install(TARGETS lanner_command RUNTIME DESTINATION lanner/bin COMPONENT wheel)
 endif()

@@ -110,12 +110,14 @@ std::string profile_text(const Measured& measured) {
   return fmt::format("\nbatch {}, by node\n{}", measured.batch, table.text());
 }
 
-/// The first dimension that --shape gives to an input that leaves it open; 0 where it gives none.
+/// The one size that --shape gives to the first dimension of an input that leaves it open; 0 where it gives
+/// none.
 int shaped_batch(const BenchOptions& options, const ModelFacts& facts) {
   for (const std::string& text : options.engine.shapes) {
     const auto [name, range] = parse_shape(text);
     const auto input = std::ranges::find(facts.engine->inputs(), name, &Binding::name);
-    if (input == facts.engine->inputs().end() || range.opt.rank() == 0) continue;
+    if (input == facts.engine->inputs().end() || range.opt.rank() == 0 || range.min[0] != range.max[0])
+      continue;
     if (input->dims.empty() || input->dims[0] < 0)
       return static_cast<int>(std::clamp<std::int64_t>(range.opt[0], 1, 65536));
   }
@@ -125,9 +127,11 @@ int shaped_batch(const BenchOptions& options, const ModelFacts& facts) {
 /// What --shape or the tensors that were given say, else what the model insists on, else what was asked for.
 std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts, const GivenInputs& given) {
   const int shaped = shaped_batch(options, facts);
-  check(options.batch.empty() || shaped == 0, ErrorCode::invalid_argument,
-        "--batch {}: --shape says how many there are; leave one of them out", options.batch);
-  if (shaped > 0) return {shaped};
+  if (shaped > 0) {
+    check(options.batch.empty() || options.batch == std::to_string(shaped), ErrorCode::invalid_argument,
+          "--batch {}: --shape says that there are {}; leave one of them out", options.batch, shaped);
+    return {shaped};
+  }
   for (const Binding& input : facts.engine->inputs()) {
     const auto value = given.find(input.name);
     if (!options.batch.empty() || value == given.end() || input.dims.empty() || input.dims[0] >= 0) continue;
@@ -296,8 +300,9 @@ void add_bench(Command& program, Action& action) {
       .not_negative();
   command.add_option("--format", options->format, "Of a clip: pixel format that frames are converted to");
   add_engine_options(command, options->engine);
-  command.layout("What is measured", {"--batch", "--duration", "--iterations", "--inputs", "--profile", "--json",
-                                      "--shape", "--precision", "--budget", "--device", "--threads"});
+  command.layout("What is measured",
+                 {"--batch", "--duration", "--iterations", "--inputs", "--profile", "--json", "--shape",
+                  "--precision", "--budget", "--device", "--threads"});
   command.footer(
       "Latency is that of one run of the whole batch. Nodes are timed in runs of their own, since that "
       "takes time itself.\n\n"

@@ -204,9 +204,9 @@ void add_build(Command& program, Action& action) {
   add_caller_options(command, options->engine);
   add_preprocess_options(command, options->preprocess);
   add_task_options(command, options->task);
-  command.layout("The plan", {"-o", "--json", "-q", "--picture", "--shape", "--profile", "--precision", "--budget",
-                              "--device", "--threads", "--weights", "--outputs", "--preset", "--size", "--fit",
-                              "--task", "--head", "--labels"});
+  command.layout("The plan", {"-o", "--json", "-q", "--picture", "--shape", "--profile", "--precision",
+                              "--budget", "--device", "--threads", "--weights", "--outputs", "--preset",
+                              "--size", "--fit", "--task", "--head", "--labels"});
   command.footer(
       "Preprocessing that is given here is stored in the plan, for those who bind pictures; with --picture "
       "it is a part of the network. So is what the outputs "

@@ -51,7 +51,8 @@ public:
   /// Called where the subcommand was given.
   void callback(std::function<void()> call);
   void footer(const std::string& text);
-  /// Of the help: what options without a group stand under, and the names that --help shows; --help-all shows all.
+  /// Of the help: what options without a group stand under, and the names that --help shows; --help-all shows
+  /// all.
   void layout(const std::string& first_heading, std::vector<std::string> daily);
   HelpPage help() const;
 

@@ -39,7 +39,8 @@ std::vector<std::string> option_names(const HelpPage& page) {
 
 /// Without the signs that shells take for their own.
 std::string plain(std::string text) {
-  std::erase_if(text, [](char c) { return std::string_view("'\"`[]\\$:").find(c) != std::string_view::npos; });
+  std::erase_if(text,
+                [](char c) { return std::string_view("'\"`[]\\$:").find(c) != std::string_view::npos; });
   return text;
 }
 
@@ -96,7 +97,8 @@ std::string zsh_text(const HelpPage& program) {
     cases += fmt::format("    {}) _arguments", short_name(command));
     for (const HelpEntry& entry : command.entries)
       for (const std::string& name : entry.names)
-        if (!entry.argument) cases += fmt::format(" \\\n      '*{}[{}]{}'", name, plain(short_text(entry)), zsh_action(entry));
+        if (!entry.argument)
+          cases += fmt::format(" \\\n      '*{}[{}]{}'", name, plain(short_text(entry)), zsh_action(entry));
     cases += " \\\n      '*:file:_files' ;;\n";
   }
   return fmt::format(R"(#compdef lanner

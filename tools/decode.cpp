@@ -125,8 +125,8 @@ void tell(const DecodeOptions& options, const Told& told) {
   if (options.md5 || options.output == "-") return;
   // That there is no GPU is told by lanner doctor and lanner explain, not by each decode.
   const std::string why = told.reason.starts_with("auto: no GPU") ? "" : " (" + told.reason + ")";
-  std::string text = fmt::format("{} {} by {}{}\n", told.frames, told.frames == 1 ? "frame" : "frames",
-                                 told.decoder, why);
+  std::string text =
+      fmt::format("{} {} by {}{}\n", told.frames, told.frames == 1 ? "frame" : "frames", told.decoder, why);
   if (told.first)
     text = fmt::format("{}x{} {}, ", told.first->width, told.first->height, to_string(told.first->format)) +
            text;

@@ -174,9 +174,9 @@ void add_eval(Command& program, Action& action) {
   add_preprocess_options(command, options->preprocess);
   add_engine_options(command, options->engine);
   add_tune_at_run_option(command, options->engine);
-  command.layout("Data and results", {"--data", "--images", "--json", "--report", "--batch", "--task", "--head",
-                                      "--labels", "--preset", "--size", "--fit", "--precision", "--budget",
-                                      "--device", "--threads"});
+  command.layout("Data and results",
+                 {"--data", "--images", "--json", "--report", "--batch", "--task", "--head", "--labels",
+                  "--preset", "--size", "--fit", "--precision", "--budget", "--device", "--threads"});
   command.footer(
       "Detections count from a score of 0.001 on unless --score-threshold is given, as precision is told at "
       "every\n"

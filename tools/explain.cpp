@@ -235,8 +235,8 @@ void add_explain(Command& program, Action& action) {
   command.add_flag("--json", options->json, "Everything as one JSON object");
   add_engine_options(command, options->engine);
   add_profile_option(command, options->engine);
-  command.layout("What is told", {"--node", "--all", "--json", "--shape", "--precision", "--budget", "--device",
-                                  "--threads"});
+  command.layout("What is told", {"--node", "--all", "--json", "--shape", "--precision", "--budget",
+                                  "--device", "--threads"});
   command.footer("Examples:\n  lanner explain model.plan\n  lanner explain clip.mp4\n  lanner explain "
                  "model.plan --node conv1\n  "
                  "lanner explain model.plan --json | jq '.nodes[] | {name, kernel, seconds}'");

@@ -25,7 +25,8 @@ public:
 /// The words of a text that stand in it whole.
 bool has_word(std::string_view text, std::string_view word) {
   const auto inside = [&](std::size_t at) {
-    return at < text.size() && (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '-' || text[at] == '_');
+    return at < text.size() &&
+           (std::isalnum(static_cast<unsigned char>(text[at])) || text[at] == '-' || text[at] == '_');
   };
   for (std::size_t at = text.find(word); at != std::string_view::npos; at = text.find(word, at + 1))
     if (!(at > 0 && inside(at - 1)) && !inside(at + word.size())) return true;
@@ -50,7 +51,8 @@ HelpEntry entry_of(const CLI::Option& option, const HelpLayout& layout) {
   entry.heading = entry.argument && layout.daily.empty() ? std::string(of_arguments) : option.get_group();
   if (entry.argument && !layout.daily.empty()) entry.heading = layout.first_heading;
   if (entry.heading == "Options") entry.heading = layout.first_heading;
-  if (!option.get_default_str().empty()) entry.text += fmt::format(" (default: {})", option.get_default_str());
+  if (!option.get_default_str().empty())
+    entry.text += fmt::format(" (default: {})", option.get_default_str());
   if (!entry.argument && option.get_items_expected_max() > 0) {
     entry.value = value_by_type(option);
     for (const std::string& name : entry.names) {
@@ -61,9 +63,10 @@ HelpEntry entry_of(const CLI::Option& option, const HelpLayout& layout) {
     }
   }
   const auto& daily = layout.daily;
-  entry.daily = entry.argument || daily.empty() || std::ranges::any_of(entry.names, [&](const std::string& name) {
-    return std::ranges::find(daily, name) != daily.end();
-  });
+  entry.daily =
+      entry.argument || daily.empty() || std::ranges::any_of(entry.names, [&](const std::string& name) {
+        return std::ranges::find(daily, name) != daily.end();
+      });
   return entry;
 }
 
@@ -172,16 +175,20 @@ HelpPage help_page(const CLI::App& app) {
 std::string names_text(const HelpEntry& entry) {
   std::string text;
   for (const std::string& name : entry.names) text += (text.empty() ? "" : ", ") + name;
-  if (entry.argument) std::ranges::transform(text, text.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  if (entry.argument)
+    std::ranges::transform(text, text.begin(),
+                           [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
   if (!entry.value.empty()) text += " " + entry.value;
   return entry.several && entry.value != "" ? text + "..." : text;
 }
 
 std::string short_text(const HelpEntry& entry) {
   const std::string& whole = entry.text;
-  std::string text = whole.substr(0, std::min({whole.find(": "), whole.find("; "), whole.find(" ("), whole.find(". ")}));
+  std::string text =
+      whole.substr(0, std::min({whole.find(": "), whole.find("; "), whole.find(" ("), whole.find(". ")}));
   if (text.ends_with('.')) text.pop_back();
-  const bool told = std::ranges::all_of(entry.choices, [&](const std::string& choice) { return has_word(text, choice); });
+  const bool told =
+      std::ranges::all_of(entry.choices, [&](const std::string& choice) { return has_word(text, choice); });
   return told ? text : text + fmt::format(": {}", fmt::join(entry.choices, ", "));
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Help of the command and its subcommands. Completion and manual pages (manual.h, completion.h) are made of the same
-// entries.
+// Help of the command and its subcommands. Completion and manual pages (manual.h, completion.h) are made of
+// the same entries.
 
 #include <memory>
 #include <string>
@@ -18,7 +18,7 @@ struct HelpEntry {
   std::vector<std::string> names; ///< `-o`, `--output`; of an argument its one name.
   std::string value;              ///< What follows it, like FILE; empty: nothing.
   std::string text;
-  std::string heading; ///< That it stands under; empty: another option's text tells of it.
+  std::string heading;              ///< That it stands under; empty: another option's text tells of it.
   std::vector<std::string> choices; ///< Words that it takes, where they are few.
   bool argument = false, required = false, several = false;
   bool daily = true; ///< Shown by --help; others by --help-all alone.

@@ -72,9 +72,10 @@ std::string synopsis_roff(const HelpPage& page) {
 
 std::string page_roff(const HelpPage& page, const HelpPage& program) {
   std::string title = dashed(page.name);
-  std::ranges::transform(title, title.begin(), [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
-  std::string text = fmt::format(".TH {} 1 \"\" \"lanner {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n", title,
-                                 version(), roff(dashed(page.name)), roff(page.text));
+  std::ranges::transform(title, title.begin(),
+                         [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  std::string text = fmt::format(".TH {} 1 \"\" \"lanner {}\" \"User Commands\"\n.SH NAME\n{} \\- {}\n",
+                                 title, version(), roff(dashed(page.name)), roff(page.text));
   text += ".SH SYNOPSIS\n" + synopsis_roff(page);
   if (!page.commands.empty()) text += ".SH COMMANDS\n";
   for (const HelpPage& command : page.commands)

@@ -274,8 +274,8 @@ int run_probe(const ProbeOptions& options) {
 } // namespace
 
 void add_probe(Command& program, Action& action) {
-  auto [command, options] =
-      make_command<ProbeOptions>(program, action, "probe", "Show what is in a clip, an image or a model.", run_probe);
+  auto [command, options] = make_command<ProbeOptions>(
+      program, action, "probe", "Show what is in a clip, an image or a model.", run_probe);
   command.add_option("file", options->path, "A clip, an image, a model of any kind, or a plan").required();
   add_limit_option(command);
   command.add_flag("--exact", options->exact,
@@ -284,9 +284,11 @@ void add_probe(Command& program, Action& action) {
   command.footer("Times are seconds; `pts` in JSON is in ticks of the time base beside it. Without --exact, "
                  "frames and keyframes are those\n"
                  "of the packets, which are all read.\n\n"
-                 "Of a model it tells the format, inputs, outputs and operators, and which task and preprocessing would be taken; "
+                 "Of a model it tells the format, inputs, outputs and operators, and which task and "
+                 "preprocessing would be taken; "
                  "nothing is built.\n\n"
-                 "Examples:\n  lanner probe clip.mp4\n  lanner probe model.onnx\n  lanner probe clip.mp4 --exact\n  lanner probe "
+                 "Examples:\n  lanner probe clip.mp4\n  lanner probe model.onnx\n  lanner probe clip.mp4 "
+                 "--exact\n  lanner probe "
                  "clip.mp4 --exact --json | jq '.streams[0].frames.pts'");
 }
 

@@ -54,8 +54,10 @@ Taken taken_preprocess(const Engine& engine) {
 Json bindings_json(const std::vector<Binding>& bindings) {
   Json list = Json::array();
   for (const Binding& binding : bindings)
-    list.push_back({{"name", binding.name}, {"type", std::string(to_string(binding.dtype))},
-                    {"dims", binding.dims}, {"dim_names", binding.dim_names}});
+    list.push_back({{"name", binding.name},
+                    {"type", std::string(to_string(binding.dtype))},
+                    {"dims", binding.dims},
+                    {"dim_names", binding.dim_names}});
   return list;
 }
 
@@ -79,7 +81,8 @@ std::vector<std::string> open_sizes(const Engine& engine) {
 /// Operators of the graph, the most frequent first.
 std::vector<std::pair<std::string, int>> operators(const Engine& engine) {
   std::map<std::string, int> counts;
-  for (const Json& node : parse_json(engine.graph_json())["nodes"]) ++counts[node["op"].get<std::string>()];
+  const Json graph = parse_json(engine.graph_json());
+  for (const Json& node : graph["nodes"]) ++counts[node["op"].get<std::string>()];
   std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
   std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) { return a.second > b.second; });
   return sorted;
@@ -106,8 +109,10 @@ std::string shortened(const std::string& value) {
 
 std::string metadata_text(const Engine& engine) {
   std::string text;
-  for (const auto& [name, value] : engine.metadata())
+  for (const auto& [name, value] : engine.metadata()) {
+    if (name.starts_with("lanner.preprocess.")) continue; // The engine's own words; told as `pictures`.
     text += fmt::format("{:<9}{}: {}\n", text.empty() ? "says" : "", shortened(name), shortened(value));
+  }
   return text;
 }
 
@@ -119,7 +124,11 @@ std::string size_of_file(const std::string& path) {
 
 void print_foreign(const std::string& path, const ModelFile& file, bool json) {
   if (json)
-    print_json({{"path", path}, {"kind", "model"}, {"format", file.format}, {"readable", false}, {"remedy", file.remedy}});
+    print_json({{"path", path},
+                {"kind", "model"},
+                {"format", file.format},
+                {"readable", false},
+                {"remedy", file.remedy}});
   else
     print_text(fmt::format("{}: {}{}\n{}\n", one_line(path), file.format, size_of_file(path), file.remedy));
 }
@@ -157,8 +166,9 @@ void print_model(const std::string& path, const ModelFile* file, bool json) {
                 {"preprocessing", pictures.value}});
     return;
   }
-  std::string text = fmt::format("{}: {}{}{}\n", one_line(path), format,
-                                 file && !file->details.empty() ? ", " + file->details : "", size_of_file(path));
+  std::string text =
+      fmt::format("{}: {}{}{}\n", one_line(path), format,
+                  file && !file->details.empty() ? ", " + file->details : "", size_of_file(path));
   text += bindings_text("inputs", engine.inputs());
   text += open.empty() ? "open     nothing: every size is fixed\n"
                        : one_line(fmt::format("open     {}", fmt::join(open, ", "))) + "\n";

@@ -93,7 +93,7 @@ class Names:
         found: ast.ClassDef | ast.FunctionDef | None = None
         body = list(self.tree(module).body)
         for node in body:
-            if isinstance(node, ast.If):  # as of TYPE_CHECKING
+            if isinstance(node, ast.If | ast.Try):  # as of TYPE_CHECKING, and of what an interpreter may lack
                 body += node.body
             elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("lanner"):
                 for alias in node.names:

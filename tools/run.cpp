@@ -392,9 +392,9 @@ void add_run(Command& program, Action& action) {
   add_engine_options(command, options->engine);
   add_tune_at_run_option(command, options->engine);
   command.layout("Inputs and outputs",
-                 {"-i", "-o", "--json", "--report", "--batch", "-q", "--start", "--end", "--frames", "--task",
-                  "--labels", "--score-threshold", "--preset", "--size", "--fit", "--then", "--device",
-                  "--precision", "--budget", "--threads"});
+                 {"-i",    "-o",       "--json",   "--report",    "--batch",           "-q",       "--start",
+                  "--end", "--frames", "--task",   "--labels",    "--score-threshold", "--preset", "--size",
+                  "--fit", "--then",   "--device", "--precision", "--budget",          "--threads"});
   command.footer(
       "Answers go to stdout, a line a frame, where neither -o nor --json takes them. Preprocessing is declared here, in "
       "the plan, in the model's\n"

@@ -168,8 +168,8 @@ void add_verify(Command& program, Action& action) {
                      "NAME.inputs.safetensors");
   command.add_flag("--json", options->json, "As one JSON object");
   add_engine_options(command, options->engine);
-  command.layout("What is checked", {"--file-only", "--runs", "--contexts", "--inputs", "-o", "--json", "--shape",
-                                     "--precision", "--device", "--threads"});
+  command.layout("What is checked", {"--file-only", "--runs", "--contexts", "--inputs", "-o", "--json",
+                                     "--shape", "--precision", "--device", "--threads"});
   command.footer(
       "Each node's kernel runs on what the interpreter gives the node; then the network runs in several "
       "contexts at once. Exit code 2 and a line that says what is wrong where something is.\n\nExamples:\n"

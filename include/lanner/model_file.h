@@ -1,5 +1,6 @@
 #pragma once
-// What a file of a network is, told in a moment by its content. Not in liblanner-runtime, which reads no models.
+// What a file of a network is, told in a moment by its content. Not in liblanner-runtime, which reads no
+// models.
 
 #include <filesystem>
 #include <optional>

@@ -61,16 +61,18 @@ ForeignFormat torch_program(const std::string& name) {
 
 ForeignFormat saved_model(const std::string& folder) {
   return {"a TensorFlow SavedModel, whose weights lie in other files of its folder",
-          fmt::format("expected a frozen graph (.pb) or ONNX: python -m tf2onnx.convert --saved-model {} --output "
-                      "model.onnx",
-                      folder)};
+          fmt::format(
+              "expected a frozen graph (.pb) or ONNX: python -m tf2onnx.convert --saved-model {} --output "
+              "model.onnx",
+              folder)};
 }
 
 ForeignFormat meta_graph(const std::string& name) {
-  return {"a TensorFlow MetaGraph, whose weights lie in a checkpoint beside it",
-          fmt::format("expected a frozen graph (.pb) or ONNX: python -m tf2onnx.convert --checkpoint {} --inputs "
-                      "NAME:0 --outputs NAME:0 --output {}.onnx",
-                      name, without_ending(name))};
+  return {
+      "a TensorFlow MetaGraph, whose weights lie in a checkpoint beside it",
+      fmt::format("expected a frozen graph (.pb) or ONNX: python -m tf2onnx.convert --checkpoint {} --inputs "
+                  "NAME:0 --outputs NAME:0 --output {}.onnx",
+                  name, without_ending(name))};
 }
 
 std::string folder_of(const std::string& name) {
@@ -154,7 +156,8 @@ bool read_field(std::string_view& rest, Field& field) {
   return true;
 }
 
-/// MetaInfoDef holds a list of operators and TensorFlow's version where a node has its operator and attributes.
+/// MetaInfoDef holds a list of operators and TensorFlow's version where a node has its operator and
+/// attributes.
 bool is_meta_info(std::string_view record) {
   Field field;
   for (int i = 0; i < 16 && read_field(record, field); ++i) {
@@ -222,7 +225,8 @@ const std::vector<Signature>& signatures() {
 
 bool is_openvino(std::string_view bytes) {
   const std::string_view head = bytes.substr(0, 1024);
-  return (head.starts_with("<?xml") || head.starts_with("<net")) && head.find("<net ") != std::string_view::npos;
+  return (head.starts_with("<?xml") || head.starts_with("<net")) &&
+         head.find("<net ") != std::string_view::npos;
 }
 
 } // namespace
@@ -233,7 +237,8 @@ std::optional<ForeignFormat> foreign_format(std::span<const std::byte> content, 
     if (bytes.size() > signature.at && bytes.substr(signature.at).starts_with(signature.bytes))
       return signature.format(bytes, name);
   if (is_openvino(bytes))
-    return ForeignFormat{"a network of OpenVINO", "expected the ONNX or TensorFlow model that it was made of"};
+    return ForeignFormat{"a network of OpenVINO",
+                         "expected the ONNX or TensorFlow model that it was made of"};
   if (is_saved_model(bytes)) return saved_model(folder_of(name));
   if (is_meta_graph(bytes)) return meta_graph(name);
   return std::nullopt;
@@ -247,9 +252,11 @@ std::optional<ForeignFormat> foreign_folder(const fs::path& folder) {
     format.name = "a TensorFlow SavedModel folder";
     return format;
   }
-  if (has("config.json") && (has("model.safetensors") || has("pytorch_model.bin") || has("model.safetensors.index.json")))
-    return ForeignFormat{"a folder of a transformers model",
-                         fmt::format("expected ONNX: optimum-cli export onnx --model {} onnx/", folder.string())};
+  if (has("config.json") &&
+      (has("model.safetensors") || has("pytorch_model.bin") || has("model.safetensors.index.json")))
+    return ForeignFormat{
+        "a folder of a transformers model",
+        fmt::format("expected ONNX: optimum-cli export onnx --model {} onnx/", folder.string())};
   if (has("Manifest.json") && has("Data"))
     return ForeignFormat{"a Core ML package", "expected the network that it was made of, as ONNX"};
   if (has("keras_metadata.pb") || (has("config.json") && has("model.weights.h5")))

@@ -222,7 +222,8 @@ SourcePtr from_descriptor(Descriptor fd, std::string name, const Limits& limits)
     return std::make_shared<FileSource>(std::move(fd), std::move(name), size);
   }
   if (S_ISDIR(status.st_mode)) {
-    if (const auto format = foreign_folder(name)) fail(ErrorCode::unsupported, "{}: {}", name, format->text());
+    if (const auto format = foreign_folder(name))
+      fail(ErrorCode::unsupported, "{}: {}", name, format->text());
     fail(ErrorCode::invalid_argument, "{}: is a folder; give a file", name);
   }
   check(S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode), ErrorCode::invalid_argument,

@@ -22,7 +22,8 @@ std::optional<ModelFile> model_file(const std::filesystem::path& path, const Lim
     return ModelFile{foreign->name, {}, foreign->remedy};
   const auto format = format_of(content.bytes);
   if (!format) return std::nullopt;
-  return ModelFile{std::string(*format), *format == "ONNX" ? onnx::summary(content.bytes) : std::string(), {}};
+  return ModelFile{
+      std::string(*format), *format == "ONNX" ? onnx::summary(content.bytes) : std::string(), {}};
 }
 
 } // namespace lanner

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import shutil
 import subprocess
 
@@ -214,3 +215,10 @@ def test_sizes_that_are_none_are_refused(clip, tmp_path, wrong):
     said = refuse("decode", clip, "--size", wrong, "-o", tmp_path / "x%d.png")
     assert "like 320x180" in said and leftovers(tmp_path) == []
     assert "the other one" in refuse("decode", clip, "--size", "x65535", "-o", tmp_path / "x%d.png")
+
+
+def test_a_machine_without_a_gpu_is_not_told_of_it_each_time(tmp_path):
+    clip = make_clip(tmp_path, frames=3)
+    environment = {**os.environ, "LD_LIBRARY_PATH": "", "CUDA_VISIBLE_DEVICES": ""}
+    told = succeed("decode", clip, "-o", tmp_path / "f.yuv", "--format", "yuv420p", env=environment)
+    assert "3 frames by ffmpeg" in told and "libcuda" not in told and "no GPU" not in told

@@ -4,9 +4,12 @@ import json
 import os
 import subprocess
 
+import numpy as np
+import onnx
 import pytest
+from onnx import TensorProto, helper, numpy_helper
 
-from command import COMMAND, ROOT, SECONDS, color_classifier, lanner, leftovers, make_clip, make_ppm, refuse, succeed
+from command import COMMAND, ROOT, SECONDS, color_classifier, lanner, leftovers, make_clip, make_ppm, refuse, save_model, succeed
 
 DETECTOR = ROOT / "demo" / "shapes.onnx"
 QUICK = ["--budget", "0", "--threads", "1"]
@@ -228,3 +231,22 @@ def test_a_changed_plan_is_refused(tmp_path, model):
     plan.write_bytes(good[:-7])
     assert str(plan) in refuse("verify", "--file-only", plan)
     assert "no plan" in refuse("verify", "--file-only", model)
+
+
+def test_bench_says_how_many_a_shape_holds_and_how_to_give_one(tmp_path):
+    nodes = [helper.make_node("Gather", ["table", "ids"], ["y"])]
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(
+        nodes, "text", [value("ids", TensorProto.INT64, ["b", "s"])], [value("y", TensorProto.FLOAT, None)],
+        [numpy_helper.from_array(np.ones((4, 3), np.float32), "table")],
+    )  # fmt: skip
+    path = tmp_path / "text.onnx"
+    onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    found = json.loads(succeed("bench", path, "--shape", "ids:2x16", "--duration", "10ms", "--json", *QUICK))
+    assert [result["batch"] for result in found["results"]] == [2]
+    assert "--shape says that there are 2" in refuse("bench", path, "--shape", "ids:2x16", "--batch", "8", *QUICK)
+
+    reshape = [helper.make_node("Reshape", ["x", "to"], ["y"])]
+    save_model(tmp_path / "fits.onnx", reshape, {"x": ["n", "length"]}, {"y": [7, "m"]}, {"to": np.array([7, 50], np.int64)}, {})
+    told = lanner("bench", tmp_path / "fits.onnx", "--duration", "10ms", *QUICK)
+    assert told.returncode == 0 or "say them by --shape x:nxlength" in told.stderr, told.stderr

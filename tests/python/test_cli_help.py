@@ -103,7 +103,7 @@ def test_manual_pages_have_every_option(command):
         assert f"\\fB{option}\\fR" in plain, option
     if shutil.which("groff"):
         done = subprocess.run(["groff", "-man", "-Tascii", "-ww"], input=page, capture_output=True, text=True, check=True)
-        assert done.stderr == "" and "SYNOPSIS" in done.stdout
+        assert done.stderr == "" and "SYNOPSIS" in re.sub(".\x08", "", done.stdout)
 
 
 def test_a_page_of_no_command_is_refused():

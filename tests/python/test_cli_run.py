@@ -237,3 +237,17 @@ def test_an_orange_is_an_orange():
     share, label = text.splitlines()[1].split(maxsplit=1)
     assert label == "orange"
     assert float(share) == pytest.approx(0.98, abs=0.01)
+
+
+def test_marked_pictures_take_the_place_of_answers(tmp_path):
+    """With -o the answers are in the pictures: stdout has the sum, and --json has them all the same."""
+    model = color_classifier(tmp_path / "m.onnx")
+    pictures = [make_ppm(tmp_path / f"{name}.ppm") for name in "abc"]
+    options = ["--range", "0,1", "--budget", "0", "--threads", "1"]
+    alone = succeed("run", model, "-i", *pictures, *options)
+    assert sum("a.ppm" in line for line in alone.splitlines()) >= 1
+    text = succeed("run", model, "-i", *pictures, "-o", f"{tmp_path}/marked/", *options)
+    assert text.startswith("3 images in ") and "a.ppm" not in text
+    assert len(list((tmp_path / "marked").iterdir())) == 3
+    lines = succeed("run", model, "-i", *pictures, "-o", f"{tmp_path}/marked/", "--json", "-", *options).splitlines()
+    assert len(lines) == 3 and all(line.startswith("{") for line in lines)

@@ -1,6 +1,7 @@
 """Strangers' code: programs in C++ and C built against an installed tree, which may be moved, by CMake and by pkg-config."""
 
 import os
+import re
 import shutil
 import subprocess
 
@@ -122,6 +123,16 @@ def test_every_header_stands_alone(prefix, tmp_path):
         source = tmp_path / "one.cpp"
         source.write_text(f"#include <lanner/{header.name}>\n")
         run("g++", "-std=c++20", "-Wall", "-Wextra", "-Werror", "-fsyntax-only", source, *compile_flags)
+
+
+def test_manual_pages_and_completion_are_installed(prefix):
+    share = prefix / "share"
+    pages = {path.name for path in (share / "man" / "man1").iterdir()}
+    commands = re.findall(r"^  (\w+)  ", run(prefix / "bin" / "lanner", "--help").split("Commands:")[1].split("Options:")[0], re.MULTILINE)
+    assert pages == {"lanner.1", *(f"lanner-{name}.1" for name in commands)}
+    assert (share / "man" / "man1" / "lanner-run.1").read_text().startswith(".TH LANNER-RUN 1")
+    for path in ("bash-completion/completions/lanner", "zsh/site-functions/_lanner", "fish/vendor_completions.d/lanner.fish"):
+        assert "precision" in (share / path).read_text()
 
 
 def test_the_command_runs_from_the_moved_tree(prefix, inputs):

@@ -18,8 +18,8 @@ std::string data_uri(const std::vector<std::byte>& jpeg);
 /// Text between tags and in attributes with double quotes.
 std::string html_safe(const std::string& plain);
 
-/// What one page puts into page.html. All but `styles` and `scripts`, which are files of this folder, is markup
-/// that is safe already.
+/// What one page puts into page.html. All but `styles` and `scripts`, which are files of this folder, is
+/// markup that is safe already.
 struct PageParts {
   std::string title;     ///< Of the window.
   std::string_view kind; ///< Beside the program's name.
