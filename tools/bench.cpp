@@ -118,7 +118,7 @@ std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts, c
   }
   const Binding* fixed = nullptr;
   for (const Binding& input : facts.engine->inputs())
-    if (!input.dims.empty() && input.dims[0] >= 0) fixed = &input;
+    if (!input.dims.empty() && input.dims[0] >= 0 && !input.defaulted) fixed = &input;
   if (options.batch.empty())
     return {fixed && fixed->dims[0] > 0 ? static_cast<int>(std::min<std::int64_t>(fixed->dims[0], 65536))
                                         : 1};
@@ -135,7 +135,8 @@ Engine engine_for(const ModelFacts& facts, const BenchOptions& options, const Gi
   BuildOptions build = build_options(options.engine, default_budget);
   if (!facts.plan)
     for (const Binding& input : facts.engine->inputs())
-      if (!input.sequence && input.ranked && !build.shapes.contains(input.name))
+      if (!input.sequence && input.ranked && (!input.defaulted || given.contains(input.name)) &&
+          !build.shapes.contains(input.name))
         build.shapes[input.name] = ShapeRange::fixed(bench_shape(input, given, batch));
   return open_engine(facts, options.engine, build, batch, &times);
 }

@@ -52,6 +52,16 @@ void check_options(const VerifyOptions& options) {
         "contexts is {}: expected 1 to {}", options.contexts, max_contexts);
 }
 
+/// Inputs that need no value are tried with the model's, unless another shape is asked for.
+VerifyOptions with_defaults(const EngineState& state, VerifyOptions options) {
+  for (std::size_t i = 0; i < state.defaults.size(); ++i) {
+    const auto& name = state.inputs[i].name;
+    if (state.defaults[i].defined() && !options.shapes.contains(name))
+      options.inputs.emplace(name, state.defaults[i]);
+  }
+  return options;
+}
+
 /// One look at a network: its variant, what it is tried on, what was found.
 class NetworkVerifier {
 public:
@@ -130,10 +140,11 @@ private:
 
 } // namespace
 
-Verification verify_engine(const Engine& engine, const VerifyOptions& options) {
-  check_options(options);
-  // What nodes alone are tried on; the contexts have accounts of their own.
+Verification verify_engine(const Engine& engine, const VerifyOptions& given) {
+  check_options(given);
   const EngineState& state = state_of(engine);
+  const VerifyOptions options = with_defaults(state, given);
+  // What nodes alone are tried on; the contexts have accounts of their own.
   const auto account = std::make_shared<Account>(state.limits, state.account);
   const AccountScope charged(account);
   return NetworkVerifier(engine, options).run();
