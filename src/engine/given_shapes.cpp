@@ -231,9 +231,9 @@ void check_range_ends(const Graph& graph) {
   const Bindings opt = opt_sizes(graph);
   Bindings smallest = opt, largest = opt;
   for (const auto& [name, symbol] : graph.symbols) {
-    if (symbol.opt < 0) continue; // nobody gave a range
+    if (symbol.opt < 0 || (symbol.min == 0 && symbol.max == INT64_MAX)) continue; // nobody gave a range
     smallest[name] = symbol.min;
-    largest[name] = symbol.max;
+    if (symbol.max < INT64_MAX) largest[name] = symbol.max; // there is no end to look at else
   }
   for (const Bindings& end : {smallest, largest})
     if (end != opt) graph_at(graph, given_shapes(graph, shapes_with(graph, end)));
