@@ -32,7 +32,9 @@ InputShapes shapes_for(const EngineState& state, const VerifyOptions& options) {
           "input {}: a shape was given for a sequence", name);
     shapes[i] = shape_of_records(*state.graph->body().parameter(i), shape);
   }
+  const Initialisers constants = without_model(state.initialisers);
   for (const auto& [name, item] : options.inputs) {
+    constants.refuse(name); // its nodes are what is verified
     const std::size_t i = input_number(*state.graph, name);
     if (!item.tensor.defined()) continue;
     const auto asked = options.shapes.find(name);

@@ -1,5 +1,7 @@
 """Initialisers that are graph inputs too: runs may give them values, as ONNX says (IR >= 4) and onnxruntime does."""
 
+import json
+
 import lanner
 import numpy as np
 import onnx
@@ -184,6 +186,12 @@ def test_a_file_that_changed_meanwhile_is_not_mixed_in(tmp_path):
         engine({"x": X, "b": B})
 
 
+def test_a_verification_is_of_the_engine_as_it_is():
+    with pytest.raises(lanner.InvalidArgument, match="'w' is an initialiser, which this engine has as a constant: build it with overridden w"):
+        build().verify(inputs={"x": X, "w": OTHER})
+    assert build(overridden=["w"]).verify(inputs={"x": X, "w": OTHER}, runs=1).differences == []
+
+
 # --- The command ---
 
 
@@ -193,5 +201,10 @@ def test_the_command_takes_it(tmp_path):
     succeed("build", path, "-o", plan, "--overridden", "w", "--shape", "x:2x2", "--budget", 0)
     assert [one.name for one in lanner.load(plan).inputs] == ["x", "w"]
     succeed("bench", plan, "--duration", "10ms")
+    places = {"x": {"dtype": "F32", "shape": X.shape, "data_offsets": [0, 16]}, "w": {"dtype": "F32", "shape": OTHER.shape, "data_offsets": [16, 40]}}
+    header = json.dumps(places).encode()
+    (tmp_path / "values.safetensors").write_bytes(len(header).to_bytes(8, "little") + header + X.tobytes() + OTHER.tobytes())
+    for which in (path, plan):
+        succeed("bench", which, "--inputs", tmp_path / "values.safetensors", "--duration", "10ms", *([] if which == plan else ["--budget", 0]))
     assert "--overridden" in refuse("bench", plan, "--overridden", "b")
     assert "overridden: 'c' is an initialiser with no graph input" in refuse("build", path, "-o", plan, "--overridden", "c")
