@@ -140,7 +140,7 @@ std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts, c
   }
   const Binding* fixed = nullptr;
   for (const Binding& input : facts.engine->inputs())
-    if (!input.dims.empty() && input.dims[0] >= 0) fixed = &input;
+    if (!input.dims.empty() && input.dims[0] >= 0 && !input.defaulted) fixed = &input;
   if (options.batch.empty())
     return {fixed && fixed->dims[0] > 0 ? static_cast<int>(std::min<std::int64_t>(fixed->dims[0], 65536))
                                         : 1};
@@ -182,6 +182,12 @@ int batch_of(const Engine& engine, const BenchShapes& shapes, int batch) {
   return batch;
 }
 
+/// Whether the model has a value for it, which it keeps where none is given.
+bool has_default(const Engine& engine, const std::string& input) {
+  const auto& inputs = engine.inputs();
+  return std::ranges::any_of(inputs, [&](const Binding& one) { return one.name == input && one.defaulted; });
+}
+
 /// A model is built for each batch on its own: kernels are timed for the shape that they run.
 BenchSubject subject_for(const ModelFacts& facts, const BenchOptions& options, const GivenInputs& given,
                          int batch, std::optional<BuildTimes>& times) {
@@ -194,7 +200,7 @@ BenchSubject subject_for(const ModelFacts& facts, const BenchOptions& options, c
   if (any_batch) batch = batch_of(model, shapes, batch);
   if (!facts.plan)
     for (const auto& [input, shape] : shapes)
-      if (!build.shapes.contains(input)) build.shapes[input] = ShapeRange::fixed(shape);
+      if (!build.shapes.contains(input) && !has_default(model, input)) build.shapes[input] = ShapeRange::fixed(shape);
   Engine engine = open_engine(facts, options.engine, build, batch, &times);
   if (facts.plan) prepare_open(engine, shapes);
   return {std::move(engine), shapes, batch};

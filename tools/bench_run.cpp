@@ -61,11 +61,16 @@ void bind_all(Context& context, const Engine& engine, const GivenInputs& given, 
     const auto value = given.find(input.name);
     if (value != given.end())
       context.bind(input.name, value->second);
+    else if (input.defaulted)
+      continue;
     else if (!input.picture.empty())
       context.bind(input.name, random_pictures(engine, input, batch));
     else
       context.bind(input.name, random_tensor(input, shapes));
   }
+  for (const Binding& initialiser : engine.overridable())
+    if (const auto value = given.find(initialiser.name); value != given.end())
+      context.bind(initialiser.name, value->second);
 }
 
 /// Runs until both are reached, and at least once where either is asked for; gives each run's time.
@@ -103,6 +108,7 @@ Latency latency_of(std::vector<double> times) {
 
 void check_given(const GivenInputs& given, const Engine& engine) {
   for (const auto& [name, tensor] : given) {
+    if (std::ranges::find(engine.overridable(), name, &Binding::name) != engine.overridable().end()) continue;
     const auto input = std::ranges::find(engine.inputs(), name, &Binding::name);
     std::vector<std::string> names;
     for (const Binding& binding : engine.inputs()) names.push_back(binding.name);

@@ -123,6 +123,7 @@ void refuse_build_options(const EngineOptions& options) {
   if (!options.overwritable.empty()) given.emplace_back("--overwritable");
   if (!options.storages.empty()) given.emplace_back("--storage");
   if (!options.outputs.empty()) given.emplace_back("--outputs");
+  if (!options.overridden.empty()) given.emplace_back("--overridden");
   check(given.empty(), ErrorCode::invalid_argument,
         "{}: is a plan, for which {} was decided when it was built; build it again from its model with {}",
         options.model, fmt::join(given, ", "), given.size() == 1 ? "it" : "them");
@@ -190,6 +191,13 @@ void add_engine_options(Command& command, EngineOptions& options) {
       .add_option("--outputs", options.outputs,
                   "Names of values inside the model to output in place of its own outputs, comma separated; "
                   "may be given several times")
+      .group(group)
+      .delimiter(',')
+      .one_value();
+  command
+      .add_option("--overridden", options.overridden,
+                  "Initialisers that the model lists among its inputs and that runs will give: inputs of the "
+                  "engine, with the model's value where a run gives none; comma separated, or several times")
       .group(group)
       .delimiter(',')
       .one_value();
@@ -310,6 +318,7 @@ BuildOptions build_options(const EngineOptions& options, double default_budget) 
   for (const std::string& text : options.profiles) build.profiles.push_back(parse_profile(text));
   read_callers(options, build);
   build.outputs = options.outputs;
+  build.overridden = options.overridden;
   if (!options.weights.empty()) build.weights = open_weights(options.weights);
   if (!options.precision.empty()) build.precision = Precision::parse(options.precision);
   for (const std::string& text : options.pins) build.precision.pins.push_back(parse_pin(text));
@@ -363,6 +372,7 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
     BuildOptions build;
     build.stop_after = as_imported;
     build.outputs = options.outputs;
+    build.overridden = options.overridden;
     build.limits = given_limits();
     build.environment = environment_of(options);
     if (!options.weights.empty()) build.weights = open_weights(options.weights);
@@ -414,6 +424,7 @@ const Binding& picture_input(const Engine& engine, const std::string& name,
   std::vector<std::string> names, types;
   for (const Binding& input : engine.inputs()) {
     if (input.name == name) return input;
+    if (input.defaulted) continue; // weights that may be given
     names.push_back(input.name);
     types.push_back(input.to_string());
   }

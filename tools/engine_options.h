@@ -29,7 +29,7 @@ struct EngineOptions : NamedOptions {
   std::string device = "auto";
   int threads = 0;
   bool deterministic = false, retune = false, tune_at_run = false;
-  std::vector<std::string> states, aliases, overwritable, storages, outputs;
+  std::vector<std::string> states, aliases, overwritable, storages, outputs, overridden;
 };
 
 void add_engine_options(Command& command, EngineOptions& options);

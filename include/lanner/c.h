@@ -225,6 +225,9 @@ typedef struct lanner_build_options {
      `budget`; not kept in plans. 0: those of sizes that the build was not told are chosen by estimates. */
   int32_t tune_at_run;
   int32_t reserved_2; /* 0. */
+  /* Initialisers that the model lists among its inputs: inputs of the engine, which need not be bound. */
+  const char* const* overridden;
+  size_t overridden_count;
 } lanner_build_options;
 
 typedef struct lanner_load_options {
@@ -290,6 +293,7 @@ typedef struct lanner_binding {
   int32_t state;       /* Not 0: takes part in a state; as an input it need not be bound. */
   int32_t overwritten; /* Not 0: a run may write over what is bound to this input. */
   const char* picture; /* Of an input that takes images: their format's name, or `any`; else empty. */
+  int32_t defaulted;   /* Not 0: an input that need not be bound, as the model has a value for it. */
 } lanner_binding;
 
 /* 0 for null. */
@@ -299,6 +303,10 @@ lanner_status lanner_engine_input(const lanner_engine* engine, size_t index, lan
                                   lanner_error** error) LANNER_NOEXCEPT;
 lanner_status lanner_engine_output(const lanner_engine* engine, size_t index, lanner_binding* binding,
                                    lanner_error** error) LANNER_NOEXCEPT;
+/* Initialisers that are constants here and can be bound all the same: see lanner::Engine::overridable. */
+size_t lanner_engine_overridable_count(const lanner_engine* engine) LANNER_NOEXCEPT;
+lanner_status lanner_engine_overridable(const lanner_engine* engine, size_t index, lanner_binding* binding,
+                                        lanner_error** error) LANNER_NOEXCEPT;
 /* What the model says of itself under a key; null when it says nothing. Valid as long as the engine. */
 const char* lanner_engine_metadata(const lanner_engine* engine, const char* key) LANNER_NOEXCEPT;
 /* All of it, in the order of keys; 0 for null. */

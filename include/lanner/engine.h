@@ -28,7 +28,7 @@ namespace lanner {
 class Context;
 struct EngineState;
 
-/// Sizes that one input may have. `opt` is what kernels are timed for.
+/// Sizes that one input may have; kernels are timed for `opt`. INT64_MAX in `max`: that size has no bound.
 struct ShapeRange {
   Shape min, opt, max;
   static ShapeRange fixed(const Shape& shape) { return {shape, shape, shape}; }
@@ -50,6 +50,7 @@ struct Binding {
   std::string picture;
   bool state = false;            ///< Takes part in BuildOptions::states: an input that need not be bound.
   bool overwritten = false;      ///< A run may write over the memory bound to this input.
+  bool defaulted = false;        ///< An input that need not be bound: the model has a value for it.
   std::string to_string() const; ///< `input: f32[N, 3, 224, 224]`
 };
 
@@ -148,6 +149,10 @@ struct BuildOptions {
   /// Names of the model's values, which are the engine's outputs, in this order, in place of the model's own;
   /// what none of them needs is left out. Empty: the model's. A node's name stands for its only output.
   std::vector<std::string> outputs;
+  /// Initialisers that are graph inputs too, and that runs will give: they are inputs of the engine, whose
+  /// value is the model's where none is bound. Others are constants, which the build folds and packs; see
+  /// Engine::overridable.
+  std::vector<std::string> overridden;
   std::string stop_after; ///< Name of a pass, or `import`; what follows is left out (for `--print-ir`).
   std::filesystem::path trace_passes; ///< Folder that gets the IR after each pass.
   std::filesystem::path timing_cache; ///< Empty: the user's cache folder.
@@ -250,6 +255,11 @@ public:
   const std::string& name() const;
   const std::vector<Binding>& inputs() const;
   const std::vector<Binding>& outputs() const;
+  /// Initialisers that the model lists among its inputs, and that are constants of the engine: Context::bind
+  /// takes values for them all the same, and the first run with one builds a second engine of the model in
+  /// which it is an input, within the build's options; BuildOptions::overridden does that at once. Empty for
+  /// a plan, which does not have the model, and where the model came of a source that cannot be read again.
+  const std::vector<Binding>& overridable() const;
   int threads() const;
   Device device() const;                                      ///< Where inputs and outputs are.
   const std::map<std::string, std::string>& metadata() const; ///< What the model says of itself.
@@ -356,7 +366,8 @@ public:
   /// the engine's device is used in place and shared until the next bind; its padding must hold zeros. Others
   /// are copied, by an engine on a GPU when it runs, each time. Type must match and shape fit the profile,
   /// else Error{invalid_argument} with expected and got. A state's input need not be bound; a tensor bound to
-  /// it is copied and is its value for the next run only.
+  /// it is copied and is its value for the next run only. An initialiser of Engine::overridable() keeps what
+  /// is bound to it until unbind().
   void bind(std::string_view input, Item value);
   /// Images for the network; several make a batch. For an input of BuildOptions::pictures they are used in
   /// place, on the host or the engine's device, and shared until the next bind; they are read by the run (on

@@ -84,6 +84,9 @@ constexpr std::array binding_keywords{
     Keyword{"outputs", "list[str] | tuple[str, ...]", "[]", "a list of names"}.of(
         "names of values inside the model that the engine gives, in this order, instead of the model's own "
         "outputs"),
+    Keyword{"overridden", "list[str] | tuple[str, ...]", "[]", "a list of names"}.of(
+        "initialisers that the model lists among its inputs and that runs will give: inputs of the engine, "
+        "with the model's value where a run gives none; see Engine.overridable"),
     Keyword{"overwritable", "collections.abc.Sequence[str]", "[]", "a list of names"}.of(
         "inputs whose memory a run may overwrite"),
     Keyword{"storages", LANNER_NAMES, "{}", "a dict like {\"x\": \"acdb\"}"}.of(
@@ -235,6 +238,8 @@ bool apply_bindings(BuildOptions& options, const std::string& name, nb::handle v
     options.aliases = pairs_of<AliasNames>(name, value);
   else if (name == "outputs")
     options.outputs = to_names(value);
+  else if (name == "overridden")
+    options.overridden = to_names(value);
   else if (name == "overwritable")
     options.overwritable = to_names(value);
   else if (name == "metadata")

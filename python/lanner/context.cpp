@@ -2,6 +2,8 @@
 
 #include "context.h"
 
+#include <algorithm>
+
 #include <lanner/error.h>
 #include <lanner/image.h>
 #include <lanner/video_reader.h>
@@ -54,6 +56,20 @@ const Binding& binding_of(const std::vector<Binding>& bindings, nb::handle name,
   for (const Binding& binding : bindings) known.push_back(binding.name);
   fail(ErrorCode::invalid_argument, "no {} is called {}; there is {}", what, shown(name),
        fmt::join(known, ", "));
+}
+
+/// An input, or an initialiser that runs may give. What an initialiser that is neither lacks, the context
+/// says.
+const Binding& input_of(Context& context, const Engine& engine, nb::handle name) {
+  if (nb::isinstance<nb::str>(name)) {
+    const std::string wanted = bytes_of(name, "surrogateescape");
+    const auto is_wanted = [&](const Binding& binding) { return binding.name == wanted; };
+    if (const auto found = std::ranges::find_if(engine.overridable(), is_wanted);
+        found != engine.overridable().end())
+      return *found;
+    if (std::ranges::none_of(engine.inputs(), is_wanted)) context.bind(wanted, Item{});
+  }
+  return binding_of(engine.inputs(), name, "input");
 }
 
 std::optional<Image> image_of(nb::handle object) {
@@ -143,7 +159,7 @@ std::uintptr_t to_stream(nb::handle stream) {
 
 void bind_inputs(Context& context, const Engine& engine, const nb::dict& inputs, std::uintptr_t stream) {
   for (const auto& [name, borrowed] : inputs) {
-    const Binding& binding = binding_of(engine.inputs(), name, "input");
+    const Binding& binding = input_of(context, engine, name);
     const nb::object value = nb::borrow(borrowed); // Taking it calls code that may change the dict.
     bind_input(context, binding, value, stream);
   }
@@ -275,6 +291,8 @@ void register_context(nb::module_& module) {
               "Of an input that takes images: their pixel format, or `any`; else empty.")
       .def_ro("state", &Binding::state, "Whether it is part of a state; as an input it need not be given.")
       .def_ro("overwritten", &Binding::overwritten, "Whether a run may overwrite this input's array.")
+      .def_ro("defaulted", &Binding::defaulted,
+              "Whether it is an input that need not be given, as the model has a value for it.")
       .def("__repr__", [](const Binding& self) { return text_of(self.to_string()); });
 
   nb::class_<PyContext>(module, "Context",

@@ -256,6 +256,12 @@ void register_facts(nb::class_<PyEngine>& engine) {
           nb::sig("def outputs(self) -> list[Binding]"),
           "The outputs, in the model's order, or that of build's outputs=.")
       .def_prop_ro(
+          "overridable", [](const PyEngine& self) { return bindings(self.get().overridable()); },
+          nb::sig("def overridable(self) -> list[Binding]"),
+          "Initialisers that the model lists among its inputs and that are constants of the engine. A run "
+          "may give them like inputs; the first one that does builds a second engine, in which they are, "
+          "and build's overridden= does that at once. Empty for a plan.")
+      .def_prop_ro(
           "threads", [](const PyEngine& self) { return self.get().threads(); }, "Threads of its contexts.")
       .def_prop_ro(
           "device", [](const PyEngine& self) { return self.get().device().to_string(); },

@@ -16,8 +16,9 @@ namespace {
 const Binding& input_called(const Engine& engine, nb::handle name) {
   if (nb::isinstance<nb::str>(name)) {
     const std::string wanted = bytes_of(name, "surrogateescape");
-    for (const Binding& binding : engine.inputs())
-      if (binding.name == wanted) return binding;
+    for (const std::vector<Binding>* bindings : {&engine.inputs(), &engine.overridable()})
+      for (const Binding& binding : *bindings)
+        if (binding.name == wanted) return binding;
   }
   std::vector<std::string_view> known;
   for (const Binding& binding : engine.inputs()) known.push_back(binding.name);

@@ -74,6 +74,12 @@ void read_outputs(const lanner_build_options& given, BuildOptions& result) {
     result.outputs.push_back(text(given.outputs[i], "name of an output"));
 }
 
+void read_overridden(const lanner_build_options& given, BuildOptions& result) {
+  if (given.overridden_count > 0) required(given.overridden, "overridden");
+  for (std::size_t i = 0; i < given.overridden_count; ++i)
+    result.overridden.push_back(text(given.overridden[i], "name of an initialiser"));
+}
+
 void read_metadata(const lanner_build_options& given, BuildOptions& result) {
   if (given.metadata_count > 0) required(given.metadata, "metadata");
   for (std::size_t i = 0; i < given.metadata_count; ++i)
@@ -146,6 +152,7 @@ BuildOptions options_of(const lanner_build_options* options) {
         preprocess_of(given.preprocess[i].preprocess);
   read_pictures(given, result);
   read_outputs(given, result);
+  read_overridden(given, result);
   read_metadata(given, result);
   result.weight_budget = budget_of(given.weight_budget);
   if (given.environment) result.environment = given.environment->environment;
@@ -222,7 +229,7 @@ lanner_status describe(const std::vector<Binding>* bindings, std::size_t index, 
     const Binding& binding = (*bindings)[index];
     write_struct(into, {0, binding.name.c_str(), static_cast<lanner_dtype>(binding.dtype), binding.sequence,
                         binding.ranked, binding.dims.size(), binding.dims.data(), binding.storage.c_str(),
-                        binding.state, binding.overwritten, binding.picture.c_str()});
+                        binding.state, binding.overwritten, binding.picture.c_str(), binding.defaulted});
   });
 }
 
@@ -335,6 +342,15 @@ lanner_status lanner_engine_input(const lanner_engine* engine, size_t index, lan
 lanner_status lanner_engine_output(const lanner_engine* engine, size_t index, lanner_binding* binding,
                                    lanner_error** error) noexcept {
   return c::describe(engine ? &engine->engine.outputs() : nullptr, index, binding, error);
+}
+
+size_t lanner_engine_overridable_count(const lanner_engine* engine) noexcept {
+  return engine ? engine->engine.overridable().size() : 0;
+}
+
+lanner_status lanner_engine_overridable(const lanner_engine* engine, size_t index, lanner_binding* binding,
+                                        lanner_error** error) noexcept {
+  return c::describe(engine ? &engine->engine.overridable() : nullptr, index, binding, error);
 }
 
 const char* lanner_engine_metadata(const lanner_engine* engine, const char* key) noexcept {

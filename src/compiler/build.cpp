@@ -18,7 +18,9 @@
 #include "device/threads.h"
 #include "engine/caller_options.h"
 #include "engine/given_shapes.h"
+#include "engine/initialisers.h"
 #include "engine/input_names.h"
+#include "engine/overriding.h"
 #include "engine/pictures.h"
 #include "engine/plan_file.h"
 #include "engine/profiles.h"
@@ -134,6 +136,55 @@ PassOptions pass_options(const BuildOptions& options) {
   return passes;
 }
 
+/// What a model says of its initialisers, while it is read.
+struct SeenInitialisers {
+  Initialisers all;
+  std::map<std::string, Tensor> values; ///< Of those that become inputs.
+};
+
+ImportOptions import_options(const BuildOptions& options, const OpTable& ops,
+                             const std::filesystem::path& folder, SeenInitialisers& seen) {
+  ImportOptions result{ops,
+                       folder,
+                       options.limits,
+                       options.weights,
+                       options.on_data_file,
+                       options.outputs,
+                       {options.overridden.begin(), options.overridden.end()}};
+  result.on_initialiser = [&seen, overridden = result.overridden](const std::string& name,
+                                                                  const Tensor& value, const Type* input) {
+    if (overridden.contains(name))
+      seen.values.emplace(name, value);
+    else if (input && input->is_tensor())
+      seen.all.overridable.push_back(binding(name, *input));
+    else
+      seen.all.fixed.insert(name);
+  };
+  return result;
+}
+
+/// Inputs that have values are tuned for their sizes, where nobody said others.
+void expect_sizes(Graph& graph, const std::map<std::string, Tensor>& values) {
+  for (const auto& [name, value] : values) {
+    const Type& type = graph.body().parameter(input_number(graph, name))->type;
+    if (!type.ranked() || type.rank() != value.rank()) continue;
+    for (std::size_t d = 0; d < type.rank(); ++d) {
+      const auto symbol = type.dims()[d].as_symbol();
+      const auto known = symbol ? graph.symbols.find(*symbol) : graph.symbols.end();
+      if (known != graph.symbols.end() && known->second.opt < 0) known->second.opt = value.shape()[d];
+    }
+  }
+}
+
+/// What is needed to override them: nothing where the model cannot be read again.
+void learn_initialisers(EngineState& state, SeenInitialisers seen, const SourcePtr& model,
+                        const BuildOptions& options, const std::filesystem::path& folder) {
+  state.initialisers = model->seekable() ? std::move(seen.all) : without_model(seen.all);
+  if (!state.initialisers.overridable.empty())
+    state.overriding = std::make_shared<const Overriding>(model, options, folder);
+  set_defaults(state, std::move(seen.values));
+}
+
 /// Where timings are kept between builds; empty: nowhere.
 std::filesystem::path timing_cache_path(const BuildOptions& build) {
   if (build.deterministic || !build.timing_cache.empty())
@@ -179,12 +230,12 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   state->target = target_for(options);
   state->set_weight_budget(options.weight_budget);
   options.control.report({"import", 0, 0, ""});
-  std::unique_ptr<Graph> graph =
-      import_model(model, {environment.ops, folder, options.limits, options.weights, options.on_data_file,
-                           options.outputs});
+  SeenInitialisers seen;
+  std::unique_ptr<Graph> graph = import_model(model, import_options(options, environment.ops, folder, seen));
   apply_row_pitches(*graph, options.storages);
   graph = with_pictures(with_shapes(std::move(graph), options.shapes), options.pictures);
   apply_ranks(*graph, options.profiles);
+  expect_sizes(*graph, seen.values);
   const std::map<std::string, Preprocess> preprocess = settle_preprocess(*graph, options, folder);
   std::map<std::string, Preprocess> pictures = preprocess;
   for (const auto& [input, picture] : options.pictures) pictures.emplace(input, picture.preprocess);
@@ -211,6 +262,7 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   check_tune_at_run(*state);
   describe(*state);
   set_callers(*state, {options.states, options.aliases, options.overwritable, options.storages});
+  learn_initialisers(*state, std::move(seen), model, given, folder);
   if (options.stop_after.empty()) {
     state->opt = opt_shapes(*state->graph, state->state_inputs());
     state->expect(checked_profiles(*state->graph, options.profiles, state->opt));

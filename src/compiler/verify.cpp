@@ -32,7 +32,9 @@ InputShapes shapes_for(const EngineState& state, const VerifyOptions& options) {
           "input {}: a shape was given for a sequence", name);
     shapes[i] = shape_of_records(*state.graph->body().parameter(i), shape);
   }
+  const Initialisers constants = without_model(state.initialisers);
   for (const auto& [name, item] : options.inputs) {
+    constants.refuse(name); // its nodes are what is verified
     const std::size_t i = input_number(*state.graph, name);
     if (!item.tensor.defined()) continue;
     const auto asked = options.shapes.find(name);
@@ -50,6 +52,16 @@ void check_options(const VerifyOptions& options) {
         "runs is {}: expected 1 to {}", options.runs, max_runs);
   check(options.contexts >= 1 && options.contexts <= max_contexts, ErrorCode::invalid_argument,
         "contexts is {}: expected 1 to {}", options.contexts, max_contexts);
+}
+
+/// Inputs that need no value are tried with the model's, unless another shape is asked for.
+VerifyOptions with_defaults(const EngineState& state, VerifyOptions options) {
+  for (std::size_t i = 0; i < state.defaults.size(); ++i) {
+    const auto& name = state.inputs[i].name;
+    if (state.defaults[i].defined() && !options.shapes.contains(name))
+      options.inputs.emplace(name, state.defaults[i]);
+  }
+  return options;
 }
 
 /// One look at a network: its variant, what it is tried on, what was found.
@@ -133,10 +145,11 @@ private:
 
 } // namespace
 
-Verification verify_engine(const Engine& engine, const VerifyOptions& options) {
-  check_options(options);
-  // What nodes alone are tried on; the contexts have accounts of their own.
+Verification verify_engine(const Engine& engine, const VerifyOptions& given) {
+  check_options(given);
   const EngineState& state = state_of(engine);
+  const VerifyOptions options = with_defaults(state, given);
+  // What nodes alone are tried on; the contexts have accounts of their own.
   const auto account = std::make_shared<Account>(state.limits, state.account);
   const AccountScope charged(account);
   return NetworkVerifier(engine, options).run();

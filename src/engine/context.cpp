@@ -35,6 +35,8 @@ std::size_t find_binding(const std::vector<Binding>& bindings, std::string_view 
 } // namespace
 
 std::size_t Context::State::input(std::string_view name) const {
+  if (std::ranges::find(engine->inputs, name, &Binding::name) == engine->inputs.end())
+    engine->initialisers.refuse(name);
   return find_binding(engine->inputs, name, "input");
 }
 std::size_t Context::State::output(std::string_view name) const {
@@ -156,12 +158,15 @@ Context Engine::create_context(const ContextOptions& options) const {
   state->kept.assign(state_->states.size(), KeptState(state_->target.device));
   state->shapes.resize(state_->inputs.size());
   state->input_changed.assign(state_->inputs.size(), true);
+  state->bind_defaults();
   return Context(std::move(state));
 }
 
 void Context::bind(std::string_view input, Item value) {
   State& state = *state_;
   const AccountScope charged(state.account);
+  if (const Binding* initialiser = state.engine->initialisers.find(input))
+    return state.override_initialiser(*initialiser, std::move(value));
   const std::size_t i = state.input(input);
   const Binding& expected = state.engine->inputs[i];
   if (!expected.sequence) return state.bind_tensor(i, std::move(value.tensor));
@@ -188,6 +193,8 @@ void Context::bind_output(std::string_view output, Tensor memory) {
 
 void Context::unbind() noexcept {
   State& state = *state_;
+  state.overrides.clear();
+  if (state.other) state.other->unbind();
   for (std::size_t i = 0; i < state.bound.size(); ++i)
     if (!state.engine->inputs[i].state) state.bound[i] = {};
   std::fill(state.pictures.begin(), state.pictures.end(), nullptr);
@@ -195,6 +202,7 @@ void Context::unbind() noexcept {
   // Values of the last run may share memory with what was bound.
   if (state.ready.current()) state.now().rest(state.lent());
   std::fill(state.given.begin(), state.given.end(), Tensor{});
+  state.bind_defaults();
 }
 
 void Context::run(Stream stream, const Control& control, const RunResources& resources) {
@@ -212,6 +220,8 @@ void Context::enqueue(Stream stream, const Control& control, const RunResources&
     check(state.engine->inputs[i].state || item.tensor.defined() || item.is_sequence() || item.absent,
           ErrorCode::invalid_argument, "input {} is not bound", state.engine->inputs[i].to_string());
   }
+  state.other_ran = !state.overrides.empty();
+  if (state.other_ran) return state.queue_other(stream, control, resources);
   state.queue(stream, control, {resources.executor, resources.allocator});
 }
 
@@ -247,6 +257,7 @@ void Context::State::try_to_queue(Stream stream, const Control& control, const C
 
 Item Context::output(std::string_view name) const {
   const std::size_t i = state_->output(name);
+  if (state_->other_ran) return state_->other->output(name);
   check(state_->runs > 0, ErrorCode::invalid_argument, "output {}: nothing has run yet", name);
   return state_->now().results[i];
 }
@@ -256,9 +267,10 @@ std::map<std::string, Item> Context::operator()(const std::map<std::string, Item
   for (const auto& [name, item] : inputs) bind(name, item);
   run({}, control);
   std::map<std::string, Item> outputs;
-  std::vector<Item>& results = state_->now().results;
+  State& ran = state_->other_ran ? *state_->other->state_ : *state_;
+  std::vector<Item>& results = ran.now().results;
   for (std::size_t i = 0; i < results.size(); ++i) {
-    outputs[state_->engine->outputs[i].name] = results[i];
+    outputs[ran.engine->outputs[i].name] = results[i];
     results[i] = {}; // the caller's to keep: the next run takes new memory
   }
   return outputs;
@@ -269,10 +281,12 @@ int Context::threads() const {
 }
 
 std::uint64_t Context::arena_bytes() const {
+  if (state_->other_ran) return state_->other->arena_bytes();
   return state_->ready.current() ? state_->now().execution->program().arena_bytes() : 0;
 }
 
 std::vector<StepProfile> Context::profile() const {
+  if (state_->other_ran) return state_->other->profile();
   std::vector<StepProfile> profiles;
   if (!state_->profiled || !state_->ready.current()) return profiles;
   const auto steps = state_->now().execution->program().steps();

@@ -2,8 +2,11 @@
 // What a Context holds.
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <set>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -48,6 +51,11 @@ struct Context::State {
   /// For streamed weights, on the device. Behind `ready`: giving it back waits for the device, which may
   /// still read what `ready` holds of weights.
   Tensor ring;
+  /// Values for initialisers of the engine that are constants here; runs with any are those of `other`.
+  std::map<std::string, Item, std::less<>> overrides;
+  std::unique_ptr<Context> other; ///< Of an engine that has `other_names` as inputs.
+  std::set<std::string> other_names;
+  bool other_ran = false; ///< Last.
   std::vector<double> times;
   std::uint64_t runs = 0; ///< Of the current ones, since they became so.
 
@@ -63,6 +71,9 @@ struct Context::State {
   void begin_states();
   void set_state(std::size_t number, const Tensor& value);
   void keep_states();
+  void bind_defaults();
+  void override_initialiser(const Binding& expected, Item value);
+  void queue_other(Stream stream, const Control& control, const RunResources& resources);
   Tensor readable(std::size_t i, const Tensor& tensor) const;
   void bind_tensor(std::size_t i, Tensor value);
   void check_records(std::size_t i, const Tensor& records) const;

@@ -153,6 +153,9 @@ const std::vector<Binding>& Engine::inputs() const {
 const std::vector<Binding>& Engine::outputs() const {
   return state_->outputs;
 }
+const std::vector<Binding>& Engine::overridable() const {
+  return state_->initialisers.overridable;
+}
 int Engine::threads() const {
   return state_->target.threads;
 }

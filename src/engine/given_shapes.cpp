@@ -290,7 +290,7 @@ void check_range_ends(const Graph& graph) {
   for (const auto& [name, symbol] : graph.symbols) {
     if (!is_range(symbol)) continue;
     smallest[name] = symbol.min;
-    largest[name] = symbol.max;
+    if (symbol.max < INT64_MAX) largest[name] = symbol.max; // there is no end to look at else
   }
   for (const Bindings& end : {smallest, largest})
     if (end != opt) check_end(graph, end);

@@ -21,6 +21,7 @@
 #include "engine/caller_options.h"
 #include "engine/compiler.h"
 #include "engine/explain.h"
+#include "engine/initialisers.h"
 #include "engine/plan_layout.h"
 #include "engine/plan_weights.h"
 #include "engine/profiles.h"
@@ -79,6 +80,7 @@ public:
     read_target(target, *state);
     describe(*state);
     read_callers_of(target, *state);
+    read_defaults(target, *state);
     state->opt.reset();
     if (!target.at("shapes").is_null()) state->opt = read_shapes(target, *state);
     state->expect(
@@ -259,6 +261,18 @@ private:
       set_callers(state, read_callers(target));
     } catch (const Error& error) {
       throw Error(ErrorCode::bad_data, "the plan's target: " + error.message());
+    }
+  }
+
+  void read_defaults(const nlohmann::json& target, EngineState& state) const {
+    state.initialisers = read_initialisers(target);
+    std::map<std::string, Tensor> values;
+    const nlohmann::json defaults = target.value("defaults", nlohmann::json::object());
+    for (const auto& [input, weight] : defaults.items()) values[input] = stored(weight.get<std::string>());
+    try {
+      set_defaults(state, std::move(values));
+    } catch (const Error& error) {
+      throw Error(ErrorCode::bad_data, "the plan's default values: " + error.message());
     }
   }
 

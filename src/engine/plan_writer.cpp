@@ -15,6 +15,7 @@
 #include "base/json.h"
 #include "engine/caller_options.h"
 #include "engine/explain.h"
+#include "engine/initialisers.h"
 #include "engine/plan_file.h"
 #include "engine/plan_layout.h"
 #include "engine/profiles.h"
@@ -56,6 +57,7 @@ public:
     gather_operators(state_.graph->body());
     gather_sources();
     for (const Entry& entry : entries_) add_weight(entry);
+    add_defaults();
     add_text("ir", text_of(*state_.graph));
     for (std::size_t i = 0; i < variants_.size(); ++i) {
       const MadeVariant& made = *variants_[i].second;
@@ -145,6 +147,19 @@ private:
     if (!stripped && !computed) add_tensor(entry.name, tensor);
   }
 
+  /// The model's own values of inputs that need not be bound: in the table of weights, made of none.
+  void add_defaults() {
+    for (std::size_t i = 0; i < state_.defaults.size(); ++i) {
+      const Tensor& tensor = state_.defaults[i];
+      if (!tensor.defined()) continue;
+      const std::string name = fmt::format("default{}", i);
+      weights_[name] = {
+          {"dtype", to_string(tensor.dtype())}, {"shape", tensor.shape().dims()}, {"layout", "row"}};
+      defaults_[state_.inputs[i].name] = name;
+      add_tensor(name, tensor);
+    }
+  }
+
   /// Whether loading makes it of source weights that are in the file anyway and take fewer bytes: weights
   /// that the model holds in few bits.
   bool is_computed(const Entry& entry) const {
@@ -213,6 +228,8 @@ private:
     add_placement(json, state_.target);
     if (!state_.profiles.empty()) json["profiles"] = profiles_json(state_.profiles);
     write_callers(state_, json);
+    write_initialisers(state_.initialisers, json);
+    if (!defaults_.empty()) json["defaults"] = defaults_;
     return exact_json_text(json);
   }
 
@@ -235,7 +252,7 @@ private:
   std::map<const StoredConstant*, std::size_t> numbers_; ///< Of `entries_`.
   std::set<std::string> held_;                           ///< Source weights of which the file has the values.
   std::map<Memory, std::string> places_; ///< The name of what a tensor of a graph is a form of.
-  Json weights_ = Json::object(), operators_ = Json::object();
+  Json weights_ = Json::object(), operators_ = Json::object(), defaults_ = Json::object();
 };
 
 /// What was made ahead, in an order that only depends on that: of the build first.

@@ -15,6 +15,8 @@
 namespace lanner {
 namespace {
 
+constexpr std::int64_t unbounded = INT64_MAX;
+
 using Ranges = std::map<std::string, ShapeRange>;
 
 std::string where(std::size_t number) {
@@ -26,6 +28,15 @@ GivenShapes shapes_of(const ShapeProfile& profile, Shape ShapeRange::*end) {
   GivenShapes given;
   for (const auto& range : profile.ranges)
     given.push_back(range ? std::optional((*range).*end) : std::nullopt);
+  return given;
+}
+
+/// The largest shapes of a profile, with opt sizes for those that have no bound.
+GivenShapes largest_of(const ShapeProfile& profile) {
+  GivenShapes given = shapes_of(profile, &ShapeRange::max);
+  for (std::size_t i = 0; i < given.size(); ++i)
+    for (std::size_t d = 0; given[i] && d < given[i]->rank(); ++d)
+      if ((*given[i])[d] == unbounded) (*given[i])[d] = profile.ranges[i]->opt[d];
   return given;
 }
 
@@ -77,6 +88,8 @@ std::optional<InputShapes> ShapeProfile::max(const Graph& graph) const {
   for (std::size_t i = 0; i < ranges.size(); ++i) {
     const Type& type = graph.body().parameter(i)->type;
     if (!ranges[i] && type.is_tensor() && !type.is_static()) return std::nullopt;
+    if (ranges[i] && std::ranges::find(ranges[i]->max, unbounded) != ranges[i]->max.end())
+      return std::nullopt;
   }
   return completed_shapes(graph, shapes_of(*this, &ShapeRange::max), opt);
 }
@@ -133,8 +146,8 @@ void check_profile_ends(const Graph& graph, std::span<const ShapeProfile> profil
   for (std::size_t i = 0; i < profiles.size(); ++i)
     with_context([&] { return where(i); },
                  [&] {
-                   for (const auto end : {&ShapeRange::min, &ShapeRange::max}) {
-                     const GivenShapes given = shapes_of(profiles[i], end);
+                   for (const GivenShapes& given :
+                        {shapes_of(profiles[i], &ShapeRange::min), largest_of(profiles[i])}) {
                      const auto shapes = completed_shapes(graph, given, profiles[i].opt);
                      if (!shapes || shapes != profiles[i].opt)
                        graph_at(graph, shapes ? given_shapes(graph, *shapes) : given);

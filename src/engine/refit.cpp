@@ -109,6 +109,8 @@ private:
     made->opt = old_.opt;
     made->callers = old_.callers;
     made->states = old_.states;
+    made->defaults = old_.defaults;
+    made->initialisers = without_model(old_.initialisers);
     made->notes = old_.notes;
     made->timing_cache = old_.timing_cache;
     made->retune = old_.retune;

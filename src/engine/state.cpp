@@ -32,23 +32,6 @@ MadeVariant ready(MadeVariant made) {
   return made;
 }
 
-Binding binding(std::string name, const Type& type) {
-  Binding made;
-  made.name = std::move(name);
-  if (!type.is_tensor()) {
-    made.sequence = true;
-    return made;
-  }
-  made.dtype = type.dtype();
-  made.ranked = type.ranked();
-  if (!type.ranked()) return made;
-  for (const Dim& dim : type.dims()) {
-    made.dims.push_back(dim.constant().value_or(-1));
-    made.dim_names.push_back(dim.to_string());
-  }
-  return made;
-}
-
 /// The same graph with row-major constants; null where it has no others.
 std::unique_ptr<const Graph> unpacked(const Graph& graph, WeightStore& constants) {
   const auto packed = [](const Node& node) { return !node.output()->constant()->layout().row_major(); };
@@ -63,6 +46,23 @@ std::unique_ptr<const Graph> unpacked(const Graph& graph, WeightStore& constants
 }
 
 } // namespace
+
+Binding binding(const std::string& name, const Type& type) {
+  Binding made;
+  made.name = name;
+  if (!type.is_tensor()) {
+    made.sequence = true;
+    return made;
+  }
+  made.dtype = type.dtype();
+  made.ranked = type.ranked();
+  if (!type.ranked()) return made;
+  for (const Dim& dim : type.dims()) {
+    made.dims.push_back(dim.constant().value_or(-1));
+    made.dim_names.push_back(dim.to_string());
+  }
+  return made;
+}
 
 std::string Binding::to_string() const {
   if (sequence) return name + ": sequence";

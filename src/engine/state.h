@@ -20,6 +20,7 @@
 #include "device/team.h"
 #include "engine/environment_state.h"
 #include "engine/given_shapes.h"
+#include "engine/initialisers.h"
 #include "engine/kept_states.h"
 #include "engine/profiles.h"
 #include "engine/variants.h"
@@ -31,6 +32,7 @@
 namespace lanner {
 
 struct VariantMaking;
+class Overriding;
 
 struct EngineState {
   /// What the engine holds is charged to `account`; null counts nothing.
@@ -53,8 +55,11 @@ struct EngineState {
   std::optional<InputShapes> opt;
   CallerMemory callers; ///< By number of `inputs` and `outputs`.
   std::vector<StatePair> states;
-  std::vector<ShapeProfile> profiles; ///< In the order in which shapes are looked for in them.
-  std::vector<std::string> notes;     ///< What `explain` tells of the whole: why a plan was tuned again.
+  std::vector<Tensor> defaults; ///< By input, on the host as they are held: undefined for those without one.
+  Initialisers initialisers;    ///< That are constants here.
+  std::shared_ptr<const Overriding> overriding; ///< Null where `initialisers.overridable` is empty.
+  std::vector<ShapeProfile> profiles;           ///< In the order in which shapes are looked for in them.
+  std::vector<std::string> notes; ///< What `explain` tells of the whole: why a plan was tuned again.
   std::filesystem::path timing_cache;
   bool retune = false;      ///< Seconds in the cache are not looked at.
   bool tune_at_run = false; ///< As BuildOptions::tune_at_run.

@@ -84,7 +84,7 @@ std::string identifier(std::string_view text) {
 }
 
 GraphBuilder::GraphBuilder(const ImportModel& model, RuleFinder rules, const ImportOptions& options)
-    : model_(model), ops_(options.ops), rules_(std::move(rules)), limits_(options.limits),
+    : model_(model), ops_(options.ops), rules_(std::move(rules)), limits_(options.limits), options_(options),
       chosen_(options.outputs) {}
 
 std::unique_ptr<Graph> GraphBuilder::run() {
@@ -105,6 +105,8 @@ std::unique_ptr<Graph> GraphBuilder::run() {
   body.region = &graph_->body();
   body.opsets = &model_.opsets;
   scope_ = &body;
+  check_overridden();
+  tell_of_initialisers();
   add_constants(model_.graph);
   add_inputs();
   add_nodes(model_.graph.nodes);
@@ -114,11 +116,48 @@ std::unique_ptr<Graph> GraphBuilder::run() {
   return std::move(graph_);
 }
 
+/// Each of these is an initialiser of the model and an input, of types that agree.
+void GraphBuilder::check_overridden() const {
+  std::vector<std::string> inputs;
+  for (const ImportValue& input : model_.graph.inputs) inputs.push_back(input.name);
+  std::map<std::string_view, const Tensor*> constants;
+  for (const auto& [name, tensor] : model_.graph.constants) constants.emplace(name, &tensor);
+  for (const std::string& name : options_.overridden) {
+    const bool listed = std::ranges::find(inputs, name) != inputs.end();
+    const std::string shown = one_line(name, longest_name);
+    if (constants.contains(name))
+      check(listed, ErrorCode::invalid_argument,
+            "overridden: '{}' is an initialiser with no graph input of its name, so that its value is fixed; "
+            "give it one in the model, or other values by refit",
+            shown);
+    else
+      check(!listed, ErrorCode::invalid_argument,
+            "overridden: '{}' is an input without a value, which runs give anyway; leave it out", shown);
+    std::vector<std::string> known;
+    for (const std::string& input : inputs)
+      if (constants.contains(input)) known.push_back(input);
+    check(listed, ErrorCode::not_found, "overridden: the model has no initialiser '{}'{}", shown,
+          did_you_mean(name, known));
+  }
+}
+
+void GraphBuilder::tell_of_initialisers() {
+  if (!options_.on_initialiser) return;
+  std::map<std::string_view, const Type*> inputs;
+  for (const ImportValue& input : model_.graph.inputs)
+    inputs.emplace(input.name, input.type ? &*input.type : nullptr);
+  for (const auto& [name, tensor] : model_.graph.constants) {
+    const auto input = inputs.find(name);
+    options_.on_initialiser(name, tensor, input == inputs.end() ? nullptr : input->second);
+  }
+}
+
 void GraphBuilder::add_inputs() {
   std::set<std::string_view> constants;
   for (const auto& [name, tensor] : model_.graph.constants) constants.insert(name);
   for (const ImportValue& input : model_.graph.inputs) {
-    if (constants.contains(input.name)) continue; // old files list their constants among the inputs
+    // Old files list their constants among the inputs.
+    if (constants.contains(input.name) && !options_.overridden.contains(input.name)) continue;
     check(!input.name.empty(), ErrorCode::bad_data, "an input has no name");
     check(input.type.has_value(), ErrorCode::bad_data, "input {}: its type is missing", input.name);
     if (input.type->is_tensor() && input.type->ranked())
@@ -175,6 +214,7 @@ Value* GraphBuilder::chosen_output(const std::string& name) {
 
 void GraphBuilder::add_constants(const ImportGraph& graph) {
   for (const auto& [name, tensor] : graph.constants) {
+    if (&graph == &model_.graph && options_.overridden.contains(name)) continue;
     Node* node = create("constant", {}, {}, 0);
     node->attributes.set("value", tensor);
     name_weight(*node, name);

@@ -115,6 +115,8 @@ private:
     bool sealed = false; ///< A function's body sees nothing outside.
   };
 
+  void tell_of_initialisers();
+  void check_overridden() const;
   void add_inputs();
   void add_outputs();
   void add_chosen_outputs();
@@ -145,6 +147,7 @@ private:
   const OpTable& ops_;
   RuleFinder rules_;
   const Limits& limits_;
+  const ImportOptions& options_;
   const std::vector<std::string>& chosen_; ///< ImportOptions::outputs.
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<RunningInference> inference_;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -26,6 +27,10 @@ struct ImportOptions {
   /// Told of each file beneath `folder` before it is read.
   std::function<void(const std::filesystem::path&)> on_data_file = {};
   std::vector<std::string> outputs = {}; ///< As BuildOptions::outputs.
+  /// Initialisers that are to be inputs of the graph: graph inputs have their names. Others are constants.
+  std::set<std::string> overridden = {};
+  /// Told of each initialiser of the outermost graph: its value, and the graph input of its name or null.
+  std::function<void(const std::string&, const Tensor&, const Type*)> on_initialiser = {};
 };
 
 /// The name of the model format that bytes look like.

@@ -106,6 +106,29 @@ static void check_outputs(const char* model) {
   lanner_engine_destroy(engine);
 }
 
+/* Initialisers that runs may give: this model lists none among its inputs. */
+static void check_overridden(const char* model) {
+  const char* names[] = {"no such value"};
+  lanner_build_options options = quick_options();
+  lanner_engine* engine = NULL;
+  lanner_binding binding;
+  memset(&binding, 0, sizeof binding);
+  binding.struct_size = sizeof binding;
+  options.overridden_count = 1;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT,
+         "overridden is null");
+  options.overridden = names;
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_NOT_FOUND,
+         "the model has no initialiser 'no such value'");
+  options.overridden_count = 0;
+  SUCCEED(lanner_engine_build(model, &options, &engine, &error));
+  REQUIRE(lanner_engine_overridable_count(engine) == 0 && lanner_engine_overridable_count(NULL) == 0);
+  REFUSE(lanner_engine_overridable(engine, 0, &binding, &error), LANNER_INVALID_ARGUMENT, "the engine has 0");
+  SUCCEED(lanner_engine_input(engine, 0, &binding, &error));
+  REQUIRE(binding.defaulted == 0);
+  lanner_engine_destroy(engine);
+}
+
 static void check_metadata(const char* model) {
   lanner_metadata given[] = {{"color", "brightest channel"}, {"lanner.task", NULL}}, entry = {NULL, NULL};
   lanner_build_options options = quick_options();
@@ -137,6 +160,7 @@ static void check_metadata(const char* model) {
 void check_options(const char* model) {
   check_refused_options(model);
   check_outputs(model);
+  check_overridden(model);
   check_metadata(model);
   check_progress(model);
   check_profiles(model);

@@ -106,6 +106,7 @@ def test_outputs_and_streams_are_told_of_too(relu):
         ({"preprocess": {"x": "imagenet"}}, "preprocess of x: 'imagenet' is of the wrong type or size; expected a Preprocess"),
         ({"pictures": ["x"]}, "pictures: ['x'] is of the wrong type; expected a dict like"),
         ({"states": ["x", "y"]}, "states: ['x', 'y'] is of the wrong type; expected a dict like"),
+        ({"overridden": "w"}, "overridden: 'w' is of the wrong type"),
         ({"overwritable": 1}, "overwritable: 1 is of the wrong type; expected a list of names"),
         ({"overwritable": "x"}, "overwritable: 'x' is of the wrong type"),
         ({"storages": "acdb"}, "storages: 'acdb' is of the wrong type; expected a dict like"),

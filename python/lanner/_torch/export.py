@@ -13,8 +13,8 @@ from lanner import _lanner, errors
 
 # What is larger goes through a file: a protobuf message ends at 2 GiB, and is in memory several times.
 LARGE = 256 << 20
-# Of a size that nobody bounded.
-UNBOUNDED = 2**31 - 1
+# Of a size that nobody bounded, as the engine has it; torch's own largest ones are as good as none.
+UNBOUNDED, LARGEST = 2**63 - 1, 2**31 - 2
 
 
 def build_module(
@@ -167,4 +167,4 @@ def range_of(size: Any, bounds: Any) -> tuple[int, int, int]:
     # torch counts from 2 where nobody said a least size: 0 and 1 are cases of their own to its tracing, not to an engine.
     least = least if least > 2 else 1
     typical = size.node.hint if size.node.has_hint() else least
-    return min(least, typical), typical, max(min(most, UNBOUNDED), typical)
+    return min(least, typical), typical, UNBOUNDED if most > LARGEST else max(most, typical)

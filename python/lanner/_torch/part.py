@@ -17,8 +17,9 @@ from lanner._torch import comparison, export, layouts, nodes, rewrite
 from lanner._torch.weights import Watch, is_watchable
 
 log = logging.getLogger("lanner")
-# What the caller has to know, and running in torch would hide.
-PASSED_ON = (errors.Cancelled, errors.DeviceError, errors.LimitExceeded, errors.OutOfMemory)
+# What the caller has to know, and running in torch would hide. Limits are passed on where they are the caller's own.
+PASSED_ON = (errors.Cancelled, errors.DeviceError, errors.OutOfMemory)
+HALVES = (torch.float16, torch.bfloat16)
 # Engines for fixed sizes that a part has at most, where one for open sizes cannot be had.
 MOST_FIXED = 8
 
@@ -32,6 +33,14 @@ class Setting:
     share_weights: bool = False
     refused: frozenset[Any] = frozenset()
     news: list[Any] = dataclasses.field(default_factory=list)  # Parts that no longer run as was said.
+
+    def passes_on(self, error: Exception) -> bool:
+        return isinstance(error, PASSED_ON) or (isinstance(error, errors.LimitExceeded) and "limits" in self.options)
+
+    @property
+    def halves(self) -> bool:
+        """Whether kernels may compute in less than the values have."""
+        return any(name in str(self.options.get("precision") or "") for name in ("16", "half"))
 
     def without(self, refused: frozenset[Any]) -> "Setting":
         return dataclasses.replace(self, refused=refused)
@@ -130,9 +139,9 @@ class Part:
             return None, wanted
         try:
             return self._runner(arguments, wanted), wanted
-        except PASSED_ON:
-            raise
         except Exception as error:  # torch's exporter lets through whatever goes wrong in it.
+            if self.setting.passes_on(error):
+                raise
             self._divide(error)
             return None, wanted
 
@@ -142,9 +151,9 @@ class Part:
         if self.open and not self._fixed:
             try:
                 return self._build(arguments, wanted, None)
-            except PASSED_ON:
-                raise
-            except Exception:  # Where that is not for the open sizes, it fails again below, and says why.
+            except Exception as error:  # Where that is not for the open sizes, it fails again below, and says why.
+                if self.setting.passes_on(error):
+                    raise
                 self._fixed = True
         if len(self._runners) >= MOST_FIXED:
             raise errors.Unsupported(f"it needs an engine for each set of sizes, and there are more than {MOST_FIXED}")
@@ -171,7 +180,11 @@ class Part:
     def _check(self, runner: Runner, module: Any, arguments: tuple[Any, ...], wanted: list[Any]) -> None:
         expected = module(*arguments)
         expected = list(expected) if isinstance(expected, (tuple, list)) else [expected]
-        comparison.check(runner.run(arguments, wanted, self.setting.device), expected)
+        values = [*tensors_in(module), *(one for one in arguments if isinstance(one, torch.Tensor))]
+        halves = self.setting.halves or any(one.dtype in HALVES for one in values)
+        exact = not any(one.dtype.is_floating_point for one in [*values, *expected])
+        wide = None if halves or exact else comparison.in_float64(module, arguments)
+        comparison.check(runner.run(arguments, wanted, self.setting.device), expected, wide, halves, exact)
 
     def _divide(self, error: Exception) -> None:
         """Finds the nodes that no engine takes, leaves them to torch, and makes parts of the others."""
@@ -194,12 +207,12 @@ class Part:
             engine = export.build_program(exported(module, inputs, None), {**where, **self.setting.options, "budget": 0})
             results = module(*inputs)
             results = list(results) if isinstance(results, (tuple, list)) else [results]
-            plain = {i: tuple(range(one.dim())) for i, one in enumerate(inputs, 1)}
+            plain = {i: tuple(range(one.dim())) for i, one in enumerate(inputs)}
             runner = Runner(engine, plain, [tuple(range(one.dim())) for one in results])
-            self._check(runner, lambda *given: module(*given[1:]), (None, *inputs), results)
-        except PASSED_ON:
-            raise
-        except Exception:  # Why does not matter: it runs in torch.
+            self._check(runner, module, inputs, results)
+        except Exception as error:  # Why does not matter: it runs in torch.
+            if self.setting.passes_on(error):
+                raise
             return False
         return True
 

@@ -92,7 +92,7 @@ def alone(node: Any) -> tuple[Any, tuple[Any, ...]]:
         sizes = [int(size.node.hint) if isinstance(size, torch.SymInt) else size for size in value.shape]
         given = torch.rand(sizes, device=value.device) if value.dtype.is_floating_point else torch.zeros(sizes, device=value.device)
         inputs.append(given.to(value.dtype))
-        return graph.placeholder(name_of_input(len(inputs)))
+        return graph.placeholder(name_of_input(len(inputs) - 1))
 
     made: dict[Any, Any] = {one: argument(one) for one in node.all_input_nodes}
     copy = graph.node_copy(node, made.__getitem__)

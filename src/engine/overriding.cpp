@@ -1,0 +1,64 @@
+#include "engine/overriding.h"
+
+#include <span>
+#include <vector>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <lanner/error.h>
+#include <lanner/log.h>
+
+#include "base/check.h"
+#include "base/hash.h"
+
+namespace lanner {
+
+/// Sets of names that engines are kept for.
+constexpr std::size_t most_engines = 4;
+
+namespace {
+
+std::string digest_of(ByteSource& source) {
+  constexpr std::size_t piece = 1 << 20;
+  std::vector<std::byte> bytes(piece);
+  Hasher hasher;
+  for (std::uint64_t at = 0;;) {
+    const std::size_t count = source.read_at(at, bytes);
+    if (count == 0) return hasher.hex();
+    hasher.update(std::span(bytes).first(count));
+    at += count;
+  }
+}
+
+} // namespace
+
+Overriding::Overriding(SourcePtr model, const BuildOptions& options, std::filesystem::path folder)
+    : model_(std::move(model)), options_(options), folder_(std::move(folder)), digest_(digest_of(*model_)) {
+  // What watches a build watches the one it was given for.
+  options_.control = {};
+  options_.on_data_file = {};
+  options_.trace_passes.clear();
+}
+
+Engine Overriding::with(const std::set<std::string>& names, const Control& control) const {
+  const std::lock_guard lock(mutex_);
+  if (const auto found = engines_.find(names); found != engines_.end()) return found->second;
+  check(digest_of(*model_) == digest_, ErrorCode::invalid_argument,
+        "{}: the file is another one since the engine was built, and to override {} it has to be read again; "
+        "build the engine anew, with overridden",
+        model_->name(), fmt::join(names, ", "));
+  log_message(
+      LogLevel::info,
+      fmt::format("{}: a run gives {}: a second engine is built, which has it as an input; built with "
+                  "overridden the first one has",
+                  model_->name(), fmt::join(names, ", ")));
+  BuildOptions options = options_;
+  options.overridden.insert(options.overridden.end(), names.begin(), names.end());
+  options.control = control;
+  Engine engine = Engine::build(model_, options, folder_);
+  if (engines_.size() == most_engines) engines_.erase(engines_.begin());
+  return engines_.emplace(names, std::move(engine)).first->second;
+}
+
+} // namespace lanner
