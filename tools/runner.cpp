@@ -240,11 +240,21 @@ void Runner::run_stills(std::span<const RunInput> inputs) {
   run_all();
 }
 
-/// Behind the last one it is repeated, for a network that insists on a size.
+/// Whether each output has its part of the `pictures` that ran.
+bool Runner::is_batched(std::size_t pictures) const {
+  return std::ranges::all_of(engine_.outputs(), [&](const Binding& output) {
+    if (output.sequence) return false;
+    const Tensor tensor = stills_->output(output.name).tensor;
+    return tensor.rank() > 0 && tensor.shape()[0] == static_cast<std::int64_t>(pictures);
+  });
+}
+
+/// Behind the last picture it is repeated: a network may insist on a size, and a last batch runs as the full ones
+/// did, for whose size kernels are ready.
 void Runner::run_batch(std::vector<Still>& batch) {
   if (batch.empty()) return;
   if (!stills_) stills_ = create_context();
-  const std::size_t size = std::max(batch.size(), static_cast<std::size_t>(settings_.still_batch));
+  const std::size_t size = std::max({batch.size(), static_cast<std::size_t>(settings_.still_batch), ready_batch_});
   std::vector<Image> images;
   for (const Still& still : batch) images.push_back(still.image);
   images.resize(size, images.back());
@@ -262,6 +272,8 @@ void Runner::run_batch(std::vector<Still>& batch) {
     times.infer = seconds_since(start);
   });
   if (settings_.recorder) settings_.recorder->take_profile(*stills_);
+  if (batch.size() == static_cast<std::size_t>(settings_.batch) && !settings_.own_size && is_batched(size))
+    ready_batch_ = size;
   const auto count = static_cast<double>(batch.size());
   for (std::size_t n = 0; n < batch.size(); ++n) {
     Still& still = batch[n];

@@ -72,6 +72,7 @@ private:
   Preprocess spec_of(std::int32_t width, std::int32_t height) const;
   void use(const Preprocess& spec);
   void run_stills(std::span<const RunInput> inputs);
+  bool is_batched(std::size_t pictures) const;
   void run_batch(std::vector<Still>& batch);
   void take_picture(Still& still, const Outputs& outputs);
   void run_clips(std::span<const RunInput> inputs);
@@ -92,6 +93,7 @@ private:
   RunTotals totals_;
   bool alone_ = true;             ///< There is but one input.
   std::optional<Context> stills_; ///< Made by the first image.
+  std::size_t ready_batch_ = 0;   ///< Pictures of a full run whose answers tell them apart; 0 before there was one.
 };
 
 } // namespace lanner::tool

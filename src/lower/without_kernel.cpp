@@ -68,9 +68,19 @@ std::vector<Alternative> aliases(const Node& node, const Target& target) {
       list.push_back(std::move(alternative));
     }
   };
-  add_on({});
+  // A value that kernels keep in a narrower type goes through a view as it is.
+  const bool narrows = node.kind() != "cast" && node.output()->type.dtype() == DType::f32;
+  const auto add_types = [&](Storage plain, const Precision& precision) {
+    add_on(plain);
+    for (const DType type : {DType::f16, DType::bf16})
+      if (narrows && precision.allows(type)) {
+        plain.dtype = type;
+        add_on(plain);
+      }
+  };
+  add_types({}, target.precision);
   for (const Device device : target.devices())
-    if (!device.is_host()) add_on(target.on(device).storage());
+    if (!device.is_host()) add_types(target.on(device).storage(), target.precision);
   return list;
 }
 

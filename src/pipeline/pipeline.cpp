@@ -203,11 +203,26 @@ struct Pipeline::State {
     std::vector<Image> images;
     for (const ClipItem& item : batch.items)
       if (!item.ended) images.push_back(item.frame.image);
-    // Behind the last one it is repeated, for a network that insists on a size.
-    images.resize(std::max(images.size(), static_cast<std::size_t>(input_batch)), images.back());
+    images.resize(run_size(batch), images.back()); // The last one is repeated.
     const Trace trace = takes_pictures ? Trace() : options.trace; // The network itself preprocesses, then.
     const TraceScope scope(trace, "preprocess", "infer", first_index(batch));
     context.bind(options.input, images, &*options.preprocess);
+  }
+
+  /// Frames of a run: a network may insist on a size, and the last batch runs as the full ones did, for whose
+  /// size kernels are ready.
+  std::size_t run_size(const Batch& batch) const {
+    return std::max({batch.frames, static_cast<std::size_t>(input_batch), ready_batch});
+  }
+
+  /// Whether each output has its part of the `frames` that ran, so that repeated ones can be left out.
+  bool is_batched(std::size_t frames) const {
+    return std::ranges::all_of(engine.outputs(), [&](const Binding& binding) {
+      if (binding.sequence) return false;
+      const Tensor output = context.output(binding.name).tensor;
+      return output.rank() > 0 && output.shape()[0] == static_cast<std::int64_t>(frames) &&
+             output.dtype() != DType::string;
+    });
   }
 
   /// Runs the batch and hands its answers on.
@@ -217,9 +232,11 @@ struct Pipeline::State {
       const TraceScope scope(options.trace, "infer", "infer", first_index(batch));
       bind(batch);
       context.run({}, {options.cancel, {}});
+      if (batch.frames == static_cast<std::size_t>(options.batch) && is_batched(batch.frames))
+        ready_batch = batch.frames;
     }
     const double seconds = batch.frames > 0 ? seconds_since(start) / static_cast<double>(batch.frames) : 0;
-    const std::size_t run = std::max(batch.frames, static_cast<std::size_t>(input_batch));
+    const std::size_t run = run_size(batch);
     std::size_t n = 0;
     for (ClipItem& item : batch.items) {
       PipelineResult result{
@@ -255,6 +272,7 @@ struct Pipeline::State {
   std::vector<std::unique_ptr<ClipLane>> lanes;
   std::size_t opened = 0, turn = 0;
   std::int64_t input_batch = 0;
+  std::size_t ready_batch = 0; ///< Frames of a full run whose answers tell frames apart; 0 before there was one.
   bool takes_pictures = false;
   std::thread runner;
 };

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <functional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -36,40 +37,67 @@ bool is_pinned(const void* memory) {
 
 // --- Kernels that a host can stand for ---
 
+struct Sixteen {
+  std::uint64_t halves[2];
+};
+
+void places_of(std::int64_t element, const lanner::cuda::BoxParameters& box, std::int64_t& from,
+               std::int64_t& to) {
+  for (int axis = box.rank - 1; axis >= 0; --axis) {
+    from += element % box.sizes[axis] * box.source[axis];
+    to += element % box.sizes[axis] * box.target[axis];
+    element /= box.sizes[axis];
+  }
+}
+
 template<typename T>
-void copy_box(void** arguments) {
-  const T* source = *static_cast<const T**>(arguments[0]);
-  T* target = *static_cast<T**>(arguments[1]);
-  const auto& box = *static_cast<const lanner::cuda::BoxParameters*>(arguments[2]);
+void move_box(const T* source, T* target, const lanner::cuda::BoxParameters& box) {
   for (std::int64_t i = 0; i < box.elements; ++i) {
-    std::int64_t rest = i, from = 0, to = 0;
-    for (int axis = box.rank - 1; axis >= 0; --axis) {
-      from += rest % box.sizes[axis] * box.source[axis];
-      to += rest % box.sizes[axis] * box.target[axis];
-      rest /= box.sizes[axis];
-    }
+    std::int64_t from = 0, to = 0;
+    places_of(i, box, from, to);
     target[to] = source[from];
   }
 }
+
+template<typename T>
+void move_box(const T* source, T* target, const lanner::cuda::TileParameters& p) {
+  for (std::int64_t plane = 0; plane < p.outer.elements; ++plane) {
+    std::int64_t from = 0, to = 0;
+    places_of(plane, p.outer, from, to);
+    for (std::int64_t row = 0; row < p.rows; ++row)
+      for (std::int64_t column = 0; column < p.columns; ++column)
+        target[to + row * p.row_target + column] = source[from + row + column * p.column_source];
+  }
+}
+
+/// A recorded launch keeps its arguments, as a graph does.
+template<typename T, typename Parameters>
+Work box_work(void** arguments) {
+  return [source = *static_cast<const T**>(arguments[0]), target = *static_cast<T**>(arguments[1]),
+          parameters = *static_cast<const Parameters*>(arguments[2])] { move_box(source, target, parameters); };
+}
+
+template<typename Parameters>
+Work box_work(std::string_view bytes, void** arguments) {
+  if (bytes == "1") return box_work<std::uint8_t, Parameters>(arguments);
+  if (bytes == "2") return box_work<std::uint16_t, Parameters>(arguments);
+  if (bytes == "4") return box_work<std::uint32_t, Parameters>(arguments);
+  if (bytes == "8") return box_work<std::uint64_t, Parameters>(arguments);
+  if (bytes == "16") return box_work<Sixteen, Parameters>(arguments);
+  return [] {};
+}
+
+constexpr std::string_view copies = "copy_box_", turns = "turn_box_";
 
 struct Blocks {
   unsigned blocks, layers;
 };
 
-/// A recorded launch keeps its arguments, as a graph does.
 Work kernel_work(const std::string& name, void** arguments, Blocks grid) {
-  const auto box_copy = [&](auto run) -> Work {
-    void *source = *static_cast<void**>(arguments[0]), *target = *static_cast<void**>(arguments[1]);
-    const auto box = *static_cast<const lanner::cuda::BoxParameters*>(arguments[2]);
-    return [source, target, box = lanner::cuda::BoxParameters(box), run]() mutable {
-      void* list[] = {&source, &target, &box};
-      run(list);
-    };
-  };
-  if (name == "copy_box_1") return box_copy(copy_box<std::uint8_t>);
-  if (name == "copy_box_2") return box_copy(copy_box<std::uint16_t>);
-  if (name == "copy_box_4") return box_copy(copy_box<std::uint32_t>);
-  if (name == "copy_box_8") return box_copy(copy_box<std::uint64_t>);
+  if (name.starts_with(copies))
+    return box_work<lanner::cuda::BoxParameters>(name.substr(copies.size()), arguments);
+  if (name.starts_with(turns))
+    return box_work<lanner::cuda::TileParameters>(name.substr(turns.size()), arguments);
   if (Work work = index_kernel(name, arguments)) return work;
   if (Work work = selection_kernel(name, arguments, grid.blocks)) return work;
   if (Work work = element_kernel(name, arguments)) return work;
@@ -390,8 +418,9 @@ int cuLaunchKernel(Function* function, unsigned blocks, unsigned, unsigned layer
                    unsigned, unsigned, void* stream, void** arguments, void**) {
   LANNER_FAKE_ENTER("cuLaunchKernel");
   if (function->device != real(static_cast<Stream*>(stream)).device) return invalid_handle;
-  if (function->name.starts_with("copy_box_") && (!reaches(*static_cast<const void**>(arguments[0])) ||
-                                                  !reaches(*static_cast<const void**>(arguments[1]))))
+  const bool moves = function->name.starts_with(copies) || function->name.starts_with(turns);
+  if (moves && (!reaches(*static_cast<const void**>(arguments[0])) ||
+                !reaches(*static_cast<const void**>(arguments[1]))))
     return illegal_address;
   return queue(stream, kernel_work(function->name, arguments, {blocks, layers}), queues().kernel_seconds());
 }

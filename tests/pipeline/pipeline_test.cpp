@@ -103,6 +103,19 @@ TEST_F(ClipPipeline, GivesEveryFrameItsAnswersInOrder) {
   }
 }
 
+TEST_F(ClipPipeline, TheLastRunHasTheBatchOfThoseBefore) {
+  static_assert(frames_of_clip % 3 == 1);
+  Pipeline results = pipeline(clip(), batches_of(3));
+  int frames = 0;
+  for (; const auto result = results.next(); ++frames) EXPECT_EQ(result->outputs.at("y").shape()[0], 1);
+  EXPECT_EQ(frames, frames_of_clip);
+  EXPECT_EQ(results.context().output("y").tensor.shape()[0], 3);
+  // Where nothing ran before it, a smaller batch costs least as it is.
+  Pipeline whole = pipeline(clip(), batches_of(frames_of_clip + 1));
+  while (whole.next()) continue;
+  EXPECT_EQ(whole.context().output("y").tensor.shape()[0], frames_of_clip);
+}
+
 TEST_F(ClipPipeline, AnswersThatTheCallerKeepsStayAsTheyAre) {
   Pipeline results = pipeline(clip(), batches_of(2));
   std::vector<PipelineResult> kept;

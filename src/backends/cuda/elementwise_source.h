@@ -12,6 +12,9 @@ namespace lanner::cuda {
 /// to its outputs, all in the types and layouts of `tactic`.
 std::string elementwise_source(const ElementwiseProgram& program, const Tactic& tactic);
 
+/// Neighbouring elements that one thread of it computes.
+int elementwise_width(const ElementwiseProgram& program, const Tactic& tactic);
+
 // The same without sizes: of `sized_FORMULA(inputs..., outputs..., SizedElements)`, FORMULA the last one,
 // where all values are row-major and of their own types. Constants of one element are part of the code.
 

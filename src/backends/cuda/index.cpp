@@ -28,18 +28,22 @@ bool takes(const Node& node, std::string& reason) {
   return false;
 }
 
-/// A layout that keeps the result's order, which indices are counted in.
+/// A layout that keeps the result's order, which indices are counted in; reals in any type that they are kept in.
 TacticList index_tactics(const Node& node, const Group&, const Target& target) {
   TacticList list;
   if (!takes(node, list.reason)) return list;
-  Tactic tactic;
-  tactic.kernel = "index";
-  tactic.inputs.assign(node.inputs().size(), target.storage());
-  tactic.outputs = {target.storage()};
   double bytes = 0;
   for (std::size_t i = 1; i < node.inputs().size(); ++i) bytes += plain_bytes(*node.input(i));
-  tactic.estimate = seconds_of({.bytes = bytes + 2 * plain_bytes(*node.output())}, target);
-  list.tactics.push_back(std::move(tactic));
+  offer(list, node.output()->type.dtype(), target, {Layout{}}, [&](std::optional<DType> kept, const Layout&) {
+    Tactic tactic;
+    tactic.kernel = "index";
+    tactic.inputs.assign(node.inputs().size(), on_device(target, Layout{}, kept));
+    tactic.inputs[1] = on_device(target, Layout{});
+    tactic.outputs = {on_device(target, Layout{}, kept)};
+    const double share = kept ? 0.5 : 1; // of f32's width
+    tactic.estimate = seconds_of({.bytes = (bytes + 2 * plain_bytes(*node.output())) * share}, target);
+    return tactic;
+  });
   return list;
 }
 
@@ -106,7 +110,8 @@ std::unique_ptr<Kernel> prepare_gather(const Node& node, const Gpu& gpu, std::si
 std::unique_ptr<Kernel> index_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   const Node& node = p.node;
-  const std::size_t element = bit_width(node.output()->type.dtype()) / 8;
+  const std::size_t element =
+      bit_width(p.tactic.outputs.at(0).dtype.value_or(node.output()->type.dtype())) / 8;
   if (node.kind() == "gather") return prepare_gather(node, gpu, element);
   const PlaceParameters places = places_of(node);
   const Shape indices = node.input(1)->type.shape();

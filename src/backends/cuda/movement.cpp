@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "backends/cuda/box_kernel.h"
+#include "backends/cuda/box_copy.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
@@ -14,31 +14,16 @@
 namespace lanner::cuda {
 namespace {
 
-std::optional<BoxParameters> parameters_of(const Box& given) {
-  const Box box = simplified(given);
-  if (box.sizes.size() > max_box_axes) return std::nullopt;
-  BoxParameters parameters;
-  parameters.rank = static_cast<int>(box.sizes.size());
-  parameters.elements = box.elements();
-  std::copy(box.sizes.begin(), box.sizes.end(), parameters.sizes);
-  std::copy(box.source_strides.begin(), box.source_strides.end(), parameters.source);
-  std::copy(box.target_strides.begin(), box.target_strides.end(), parameters.target);
-  return parameters;
-}
-
-/// One box with its kernel.
-struct BoxCopy {
+/// One box from an input to an output.
+struct MovedBox {
   std::size_t input = 0, output = 0;
-  std::int64_t source_bytes = 0, target_bytes = 0; ///< Offsets of the box's first element.
-  BoxParameters parameters;
-  FunctionHandle function = nullptr;
-  Grid grid;
+  BoxCopy copy;
 };
 
 class BoxKernel final : public Kernel {
 public:
-  BoxKernel(std::vector<BoxCopy> copies, std::uint64_t zeroed)
-      : copies_(std::move(copies)), zeroed_(zeroed) {}
+  BoxKernel(std::vector<MovedBox> boxes, std::uint64_t zeroed)
+      : boxes_(std::move(boxes)), zeroed_(zeroed) {}
 
   bool on_stream() const override { return true; }
   void launch(const Launch& launch) const override {
@@ -46,30 +31,15 @@ public:
       check(driver().set_bytes(reinterpret_cast<DevicePointer>(launch.outputs[0]), 0, zeroed_,
                                static_cast<StreamHandle>(launch.stream.handle)),
             "cuMemsetD8Async");
-    for (const BoxCopy& copy : copies_) {
-      if (!launch.outputs[copy.output] || copy.parameters.elements == 0) continue;
-      const void* source = static_cast<const std::byte*>(launch.inputs[copy.input]) + copy.source_bytes;
-      void* target = static_cast<std::byte*>(launch.outputs[copy.output]) + copy.target_bytes;
-      cuda::launch(copy.function, copy.grid, launch.stream, source, target, copy.parameters);
-    }
+    for (const MovedBox& box : boxes_)
+      if (launch.outputs[box.output])
+        box.copy.launch(launch.inputs[box.input], launch.outputs[box.output], launch.stream);
   }
 
 private:
-  std::vector<BoxCopy> copies_;
+  std::vector<MovedBox> boxes_;
   std::uint64_t zeroed_; ///< Bytes of output 0 that are cleared first.
 };
-
-BoxCopy make_copy(const Gpu& gpu, const Box& given, const char* function, std::size_t source_size,
-                  std::size_t target_size) {
-  const Box box = simplified(given);
-  BoxCopy copy;
-  copy.parameters = *parameters_of(given);
-  copy.source_bytes = box.source_offset * static_cast<std::int64_t>(source_size);
-  copy.target_bytes = box.target_offset * static_cast<std::int64_t>(target_size);
-  copy.function = embedded_function(gpu, "boxes", function);
-  copy.grid = grid_for(gpu, copy.parameters.elements);
-  return copy;
-}
 
 double estimate_of(const Node& node, const Target& target) {
   double bytes = 0;
@@ -85,11 +55,6 @@ DType stored_type(const Value& value) {
 
 bool is_plain(const Storage& storage, const Target& target) {
   return storage.device == target.device && storage.layout.blocks.empty() && !storage.quantization;
-}
-
-std::string reorder_function(DType from, DType to) {
-  if (from == to) return fmt::format("copy_box_{}", bit_width(from) / 8);
-  return fmt::format("convert_box_{}_{}", suffix(from), suffix(to));
 }
 
 TacticList reorder_tactics(const Node& node, const Target& target) {
@@ -115,9 +80,7 @@ std::unique_ptr<Kernel> prepare_reorder(const Preparation& p, const Gpu& gpu) {
   const Box box{{shape.begin(), shape.end()},
                 memory_strides(p.tactic.inputs.at(0), shape),
                 memory_strides(p.tactic.outputs.at(0), shape)};
-  const std::string function = reorder_function(a, b);
-  return std::make_unique<BoxKernel>(
-      std::vector{make_copy(gpu, box, function.c_str(), bit_width(a) / 8, bit_width(b) / 8)}, 0);
+  return std::make_unique<BoxKernel>(std::vector{MovedBox{0, 0, BoxCopy(gpu, box, a, b)}}, 0);
 }
 
 // --- Operators ---
@@ -127,7 +90,7 @@ std::optional<Moves> moves_on_gpu(const GroupOp& op, const Places& places) {
   auto moves = moves_at(op, places);
   if (op.kind() == "pad" && moves && moves->moves.size() > 1) return std::nullopt; // taps.cpp launches once.
   if (moves && !std::ranges::all_of(moves->moves,
-                                    [](const Move& move) { return parameters_of(move.box).has_value(); }))
+                                    [](const Move& move) { return fits_box_kernels(move.box); }))
     return std::nullopt;
   return moves;
 }
@@ -176,17 +139,13 @@ std::unique_ptr<Kernel> movement_prepare(const Preparation& p) {
   const auto moves = moves_on_gpu(op, places_of(op, p.tactic));
   lanner::check(moves.has_value(), ErrorCode::unsupported,
                 "cuda: movement: {} in these layouts: build the plan again", op.kind());
-  const std::size_t element = bit_width(p.tactic.outputs.at(0).dtype.value_or(op.type().dtype())) / 8;
-  const std::string function = fmt::format("copy_box_{}", element);
-  std::vector<BoxCopy> copies;
-  for (const Move& move : moves->moves) {
-    copies.push_back(make_copy(gpu, move.box, function.c_str(), element, element));
-    copies.back().input = move.input;
-    copies.back().output = move.output;
-  }
+  const DType type = p.tactic.outputs.at(0).dtype.value_or(op.type().dtype());
+  std::vector<MovedBox> boxes;
+  for (const Move& move : moves->moves)
+    boxes.push_back({move.input, move.output, BoxCopy(gpu, move.box, type, type)});
   const std::uint64_t zeroed =
-      moves->fill ? static_cast<std::uint64_t>(op.type().shape().elements()) * element : 0;
-  return std::make_unique<BoxKernel>(std::move(copies), zeroed);
+      moves->fill ? static_cast<std::uint64_t>(op.type().shape().elements()) * bit_width(type) / 8 : 0;
+  return std::make_unique<BoxKernel>(std::move(boxes), zeroed);
 }
 
 } // namespace

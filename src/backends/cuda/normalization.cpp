@@ -48,10 +48,12 @@ NormalizationParameters parameters_of(const Normalization& made, const Layout& l
   return p;
 }
 
+/// `Parameters`: of dense rows or of any.
+template<typename Parameters>
 class NormalizationKernel final : public Kernel {
 public:
   NormalizationKernel(FunctionHandle function, Grid grid, const Normalization& made,
-                      const NormalizationParameters& parameters)
+                      const Parameters& parameters)
       : function_(function), grid_(grid), made_(made), parameters_(parameters) {}
   bool on_stream() const override { return true; }
   void launch(const Launch& launch) const override {
@@ -69,8 +71,15 @@ private:
   FunctionHandle function_;
   Grid grid_;
   Normalization made_;
-  NormalizationParameters parameters_;
+  Parameters parameters_;
 };
+
+std::optional<DenseNormalizationParameters> dense_parameters(const NormalizationParameters& p,
+                                                             std::int64_t bytes) {
+  const auto rows = dense_rows(p.rows, bytes, true);
+  if (!rows) return std::nullopt;
+  return DenseNormalizationParameters{*rows, p.repeat, p.shared, divisor_of(p.shared), p.epsilon, p.centred};
+}
 
 TacticList normalization_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
@@ -103,9 +112,15 @@ std::unique_ptr<Kernel> normalization_prepare(const Preparation& p) {
   lanner::check(made.has_value(), ErrorCode::unsupported, "{}: build the plan again", reason);
   const Storage& x = p.tactic.inputs.at(made->x.index);
   const NormalizationParameters parameters = parameters_of(*made, x.layout);
-  const std::string function = fmt::format("normalization_{}", suffix(x.dtype.value_or(made->x.dtype())));
-  return std::make_unique<NormalizationKernel>(embedded_function(gpu, "rows", function.c_str()),
-                                               row_grid(gpu, parameters.rows), *made, parameters);
+  const DType type = x.dtype.value_or(made->x.dtype());
+  const std::string function = fmt::format("normalization_{}", suffix(type));
+  if (const auto dense = dense_parameters(parameters, static_cast<std::int64_t>(bit_width(type) / 8))) {
+    const std::string name = fmt::format("{}{}", held_prefix(dense->dense), function);
+    return std::make_unique<NormalizationKernel<DenseNormalizationParameters>>(
+        embedded_function(gpu, "dense_rows", name.c_str()), dense_grid(gpu, dense->dense), *made, *dense);
+  }
+  return std::make_unique<NormalizationKernel<NormalizationParameters>>(
+      embedded_function(gpu, "rows", function.c_str()), row_grid(gpu, parameters.rows), *made, parameters);
 }
 
 } // namespace

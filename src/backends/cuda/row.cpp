@@ -77,6 +77,8 @@ RowParameters parameters_of(const Rows& rows, const Shape& x, const Shape& y, co
 }
 
 using RowKernel = EmbeddedKernel<1, RowParameters>;
+using DenseRowKernel = EmbeddedKernel<1, DenseRowParameters>;
+using DenseColumnKernel = EmbeddedKernel<1, DenseColumnParameters>;
 
 TacticList row_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
@@ -106,8 +108,18 @@ std::unique_ptr<Kernel> row_prepare(const Preparation& p) {
   const Storage &from = p.tactic.inputs.at(op.input(0).index), &to = p.tactic.outputs.at(0);
   const RowParameters parameters =
       parameters_of(*rows, op.input(0).shape(), op.type().shape(), from.layout, to.layout);
-  const std::string function =
-      fmt::format("{}_{}", rows->function, suffix(to.dtype.value_or(op.type().dtype())));
+  const DType type = to.dtype.value_or(op.type().dtype());
+  const std::string function = fmt::format("{}_{}", rows->function, suffix(type));
+  const bool is_softmax = rows->function == "softmax" || rows->function == "log_softmax";
+  const auto bytes = static_cast<std::int64_t>(bit_width(type) / 8);
+  if (const auto dense = dense_rows(parameters, bytes, is_softmax)) {
+    const std::string name = fmt::format("{}{}", is_softmax ? held_prefix(*dense) : "dense_", function);
+    return std::make_unique<DenseRowKernel>(embedded_function(gpu, "dense_rows", name.c_str()),
+                                            dense_grid(gpu, *dense), *dense);
+  }
+  if (const auto columns = is_softmax ? std::nullopt : dense_columns(parameters, bytes))
+    return std::make_unique<DenseColumnKernel>(
+        embedded_function(gpu, "dense_rows", ("columns_" + function).c_str()), dense_grid(gpu, *columns), *columns);
   return std::make_unique<RowKernel>(embedded_function(gpu, "rows", function.c_str()),
                                      row_grid(gpu, parameters), parameters);
 }

@@ -1,13 +1,12 @@
-// Reductions, softmax and normalisation: one block a row.
+// Reductions, softmax and normalisation of rows that lie anyhow: one block a row. dense_rows.cu has those of dense
+// ones.
 
-#include "backends/cuda/elements.cuh"
+#include "backends/cuda/row_folds.cuh"
 #include "backends/cuda/row_kernel.h"
 
 using namespace lanner::cuda;
 
 namespace {
-
-constexpr int warp = 32;
 
 __device__ std::int64_t offset_of(std::int64_t index, int axes, const std::int64_t* sizes,
                                   const std::int64_t* strides) {
@@ -18,38 +17,6 @@ __device__ std::int64_t offset_of(std::int64_t index, int axes, const std::int64
     index = outer;
   }
   return axes > 0 ? offset + index * strides[0] : 0;
-}
-
-template<typename T>
-struct SumIn {
-  using Total = T;
-  static __device__ T start() { return 0; }
-  static __device__ T join(T a, T b) { return a + b; }
-};
-using Sum = SumIn<float>;
-struct Max {
-  using Total = float;
-  static __device__ float start() { return -__int_as_float(0x7f800000); }
-  static __device__ float join(float a, float b) { return a > b || a != a ? a : b; }
-};
-struct Min {
-  using Total = float;
-  static __device__ float start() { return __int_as_float(0x7f800000); }
-  static __device__ float join(float a, float b) { return a < b || a != a ? a : b; }
-};
-
-/// The same value for every thread of the block.
-template<typename Fold>
-__device__ typename Fold::Total join_block(typename Fold::Total value) {
-  __shared__ typename Fold::Total parts[warp];
-  for (int distance = warp / 2; distance > 0; distance /= 2)
-    value = Fold::join(value, __shfl_xor_sync(0xffffffffu, value, distance));
-  __syncthreads();
-  if (threadIdx.x % warp == 0) parts[threadIdx.x / warp] = value;
-  __syncthreads();
-  typename Fold::Total total = Fold::start();
-  for (int i = 0; i < static_cast<int>(blockDim.x) / warp; ++i) total = Fold::join(total, parts[i]);
-  return total;
 }
 
 template<typename Fold, typename T, typename Term>
@@ -66,33 +33,6 @@ __device__ void for_each_row(const RowParameters& p, Body body) {
     body(offset_of(row, p.kept, p.kept_sizes, p.kept_source),
          offset_of(row, p.kept, p.kept_sizes, p.kept_target));
 }
-
-/// What a row comes to: its elements' terms, folded.
-template<typename F>
-struct Plain {
-  using Fold = F;
-  static __device__ float term(float x) { return x; }
-  static __device__ float result(float total, std::int64_t /*length*/) { return total; }
-};
-struct Mean : Plain<Sum> {
-  static __device__ float result(float total, std::int64_t length) {
-    return total / static_cast<float>(length);
-  }
-};
-struct Magnitudes : Plain<Sum> {
-  static __device__ float term(float x) { return fabsf(x); }
-};
-/// In double: squares of floats leave their range at both ends.
-struct Squares {
-  using Fold = SumIn<double>;
-  static __device__ double term(float x) { return static_cast<double>(x) * x; }
-  static __device__ float result(double total, std::int64_t /*length*/) { return static_cast<float>(total); }
-};
-struct Length : Squares {
-  static __device__ float result(double total, std::int64_t /*length*/) {
-    return static_cast<float>(sqrt(total));
-  }
-};
 
 template<typename Kind, typename T>
 __device__ void reduce(const T* source, T* target, const RowParameters& p) {

@@ -1,0 +1,126 @@
+#include "backends/cuda/source_text.h"
+
+#include <cmath>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+
+#include "base/check.h"
+
+namespace lanner::cuda {
+namespace {
+
+/// What every kernel may call, formulas (ops/formula.cpp) among others. NVRTC finds no headers by itself:
+/// halves are bits that instructions of the GPU convert.
+constexpr const char* prelude_text = R"(#define INF __int_as_float(0x7f800000)
+#define NAN_ __int_as_float(0x7fffffff)
+typedef long long index_t;
+template<typename T> __device__ inline float load(T x) { return static_cast<float>(x); }
+struct half_t { unsigned short bits; };
+struct bf16_t { unsigned short bits; };
+template<> __device__ inline float load(half_t x) {
+  float result;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(result) : "h"(x.bits));
+  return result;
+}
+template<> __device__ inline float load(bf16_t x) { return __int_as_float(static_cast<int>(x.bits) << 16); }
+__device__ inline half_t to_half(float x) {
+  half_t result;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(result.bits) : "f"(x));
+  return result;
+}
+__device__ inline bf16_t to_bf16(float x) {
+  const unsigned bits = static_cast<unsigned>(__float_as_int(x));
+  const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+  return {static_cast<unsigned short>(nan ? (bits >> 16) | 0x40u : (bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16)};
+}
+template<typename T> struct Store { static __device__ inline T of(float x) { return static_cast<T>(x); } };
+template<> struct Store<bool> { static __device__ inline bool of(float x) { return x != 0.0f; } };
+template<> struct Store<half_t> { static __device__ inline half_t of(float x) { return to_half(x); } };
+template<> struct Store<bf16_t> { static __device__ inline bf16_t of(float x) { return to_bf16(x); } };
+__device__ inline float at_least(float x, float low) { return x < low ? low : x; }
+__device__ inline float at_most(float x, float high) { return x > high ? high : x; }
+__device__ inline float smaller(float x, float y) { return x < y || x != x ? x : y; }
+__device__ inline float larger(float x, float y) { return x > y || x != x ? x : y; }
+__device__ inline float truth(bool x) { return x ? 1.0f : 0.0f; }
+template<typename T, int n> struct __align__(sizeof(T) * n) Pack { T values[n]; };
+template<typename T, int n> __device__ inline Pack<T, n> load_pack(const T* p, bool aligned) {
+  if (aligned) return *reinterpret_cast<const Pack<T, n>*>(p);
+  Pack<T, n> pack;
+#pragma unroll
+  for (int k = 0; k < n; ++k) pack.values[k] = p[k];
+  return pack;
+}
+template<typename T, int n> __device__ inline void store_pack(T* p, const Pack<T, n>& pack, bool aligned) {
+  if (aligned) {
+    *reinterpret_cast<Pack<T, n>*>(p) = pack;
+    return;
+  }
+#pragma unroll
+  for (int k = 0; k < n; ++k) p[k] = pack.values[k];
+}
+template<typename T, int n> __device__ inline bool is_aligned(const T* p) {
+  return reinterpret_cast<unsigned long long>(p) % (sizeof(T) * n) == 0;
+}
+)";
+
+} // namespace
+
+std::string_view prelude() {
+  return prelude_text;
+}
+
+std::string_view type_name(DType type) {
+  switch (type) {
+  case DType::f32:
+    return "float";
+  case DType::f64:
+    return "double";
+  case DType::f16:
+    return "half_t";
+  case DType::bf16:
+    return "bf16_t";
+  case DType::boolean:
+    return "bool";
+  case DType::i8:
+    return "signed char";
+  case DType::u8:
+    return "unsigned char";
+  case DType::i16:
+    return "short";
+  case DType::u16:
+    return "unsigned short";
+  case DType::i32:
+    return "int";
+  case DType::u32:
+    return "unsigned int";
+  case DType::i64:
+    return "long long";
+  case DType::u64:
+    return "unsigned long long";
+  default:
+    fail(ErrorCode::internal, "cuda: elementwise: no element of type {}", to_string(type));
+  }
+}
+
+std::string number(float value) {
+  if (std::isnan(value)) return "NAN_";
+  if (std::isinf(value)) return value > 0 ? "INF" : "(-INF)";
+  return fmt::format("({:a}f)", value);
+}
+
+std::string formula_text(const Formula& formula, const Numbers& numbers, std::span<const std::string> operands) {
+  std::string text = formula.cuda;
+  const auto replace = [&](const std::string& from, const std::string& to) {
+    for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))
+      text.replace(at, from.size(), to);
+  };
+  const char* const names[] = {"{x}", "{y}", "{z}"};
+  for (std::size_t k = 0; k < operands.size(); ++k) replace(names[k], operands[k]);
+  replace("{p}", number(numbers.p));
+  replace("{q}", number(numbers.q));
+  return text;
+}
+
+} // namespace lanner::cuda

@@ -1,0 +1,64 @@
+// How boxes are handed to the kernels of a GPU. What kernels make of them needs a GPU: cuda_test.cpp.
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "backends/cuda/box_plan.h"
+#include "backends/cuda/divisor.h"
+
+namespace lanner::cuda {
+namespace {
+
+TEST(Divisor, divides_every_number_below_its_limit) {
+  const std::int64_t divisors[] = {1, 2, 3, 5, 7, 8, 49, 197, 768, 1000, 65535, 65537, 1 << 30, divisor_limit - 1};
+  for (const std::int64_t divisor : divisors) {
+    const Divisor by = divisor_of(divisor);
+    const auto expect = [&](std::int64_t number) {
+      if (number < 0 || number >= divisor_limit) return;
+      ASSERT_EQ(by.quotient(static_cast<std::uint32_t>(number)), number / divisor) << number << " / " << divisor;
+    };
+    for (std::int64_t number = 0; number < 100'000; ++number) expect(number);
+    for (std::int64_t multiple = divisor; multiple < divisor_limit; multiple += (divisor_limit / 9973 / divisor + 1) * divisor)
+      for (const std::int64_t off : {-1, 0, 1}) expect(multiple + off);
+    for (std::int64_t number = divisor_limit - 1000; number < divisor_limit; ++number) expect(number);
+  }
+}
+
+TEST(BoxPlan, neighbours_are_moved_at_once_where_both_sides_allow) {
+  const Box dense{{4, 64}, {128, 1}, {64, 1}};
+  EXPECT_EQ(elements_at_once(dense, 8), 8);
+  EXPECT_EQ(elements_at_once({{4, 60}, {128, 1}, {64, 1}}, 8), 4);
+  EXPECT_EQ(elements_at_once({{4, 63}, {128, 1}, {64, 1}}, 8), 1);
+  EXPECT_EQ(elements_at_once({{4, 64}, {126, 1}, {64, 1}}, 8), 2);
+  EXPECT_EQ(elements_at_once({{4, 64}, {128, 1}, {64, 1}, 2, 0}, 8), 2);
+  EXPECT_EQ(elements_at_once({{4, 64}, {128, 2}, {64, 1}}, 8), 1);
+  EXPECT_EQ(elements_at_once({{4, 64}, {128, -1}, {64, 1}}, 8), 1);
+  EXPECT_EQ(elements_at_once({}, 8), 1);
+  const Box grouped = in_groups({{4, 64}, {128, 1}, {64, 1}, 16, 8}, 8);
+  EXPECT_EQ(grouped.sizes, (std::vector<std::int64_t>{4, 8}));
+  EXPECT_EQ(grouped.source_strides, (std::vector<std::int64_t>{16, 1}));
+  EXPECT_EQ(grouped.target_strides, (std::vector<std::int64_t>{8, 1}));
+  EXPECT_EQ(grouped.source_offset, 2);
+  EXPECT_EQ(grouped.target_offset, 1);
+}
+
+TEST(BoxPlan, sides_that_are_dense_along_different_axes_are_moved_in_tiles) {
+  // [3, 70, 40] -> [3, 40, 70]
+  const auto tiles = tile_parameters({{3, 40, 70}, {2800, 1, 40}, {2800, 70, 1}}, 32);
+  ASSERT_TRUE(tiles.has_value());
+  EXPECT_EQ(tiles->rows, 40);
+  EXPECT_EQ(tiles->columns, 70);
+  EXPECT_EQ(tiles->row_target, 70);
+  EXPECT_EQ(tiles->column_source, 40);
+  EXPECT_EQ(tiles->row_tiles, 2);
+  EXPECT_EQ(tiles->column_tiles, 3);
+  EXPECT_EQ(tiles->outer.elements, 3);
+  EXPECT_EQ(tiles->outer.rank, 1);
+  EXPECT_FALSE(tile_parameters({{3, 40, 70}, {2800, 70, 1}, {2800, 70, 1}}, 32)) << "dense along the same axis";
+  EXPECT_FALSE(tile_parameters({{40, 3}, {1, 40}, {3, 1}}, 32)) << "three columns";
+  EXPECT_FALSE(tile_parameters({{40, 70}, {2, 80}, {70, 1}}, 32)) << "a source that is nowhere dense";
+}
+
+} // namespace
+} // namespace lanner::cuda
