@@ -120,8 +120,8 @@ View plane_view(const Image& image, std::size_t index, Stream stream) {
 View alpha_view(const Image& image, Stream stream) {
   const std::int64_t bytes = format_info(image.format).bytes_per_sample;
   const Plane& plane = image.alpha;
-  return {image.owner,  plane.data, bytes == 2, {plane.height, plane.width}, {plane.pitch, bytes},
-          image.device, stream};
+  return {image.owner,          plane.data,   bytes == 2, {plane.height, plane.width},
+          {plane.pitch, bytes}, image.device, stream};
 }
 
 View image_view(const Image& image, Stream stream) {
