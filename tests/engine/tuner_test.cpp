@@ -3,7 +3,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <array>
 #include <memory>
 #include <thread>
@@ -11,7 +10,6 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/backends.h"
 #include "expect_error.h"
 #include "file_content.h"
 #include "graph/text.h"
@@ -107,59 +105,6 @@ TEST(Tuner, TimesCandidatesAgainstEachOther) {
     EXPECT_EQ(known[2].error, costs[2].error);
   }),
             0);
-}
-
-TEST(Tuner, TellsWhatItChecked) {
-  TunerBench bench(chain, "fast", table);
-  Tuner tuner(bench.target, 0, bench.cache, bench.constants, bench.control);
-  EXPECT_EQ(tuner.checks().kernels, 0);
-  tuner.vet(bench.node(), bench.backend, bench.tactic("one"));
-  tuner.vet(bench.node(), bench.backend, bench.tactic("bad"));
-  tuner.vet(bench.node(), bench.backend, bench.tactic("one"));
-  EXPECT_EQ(tuner.checks().kernels, 2);
-  EXPECT_EQ(tuner.checks().missed, 0);
-  EXPECT_GT(tuner.checks().seconds, 0);
-}
-
-// What could not be checked in time is never taken but by the list, on which no table stands.
-TEST(Tuner, LeavesOutWhatThereIsNoTimeToCheck) {
-  TunerBench bench(chain, "fast", table);
-  Tuner tuner(bench.target, 0, bench.cache, bench.constants, bench.control);
-  tuner.set_vetting(0);
-  EXPECT_EQ(bench.launches([&] {
-    const Cost cost = tuner.vet(bench.node(), bench.backend, bench.tactic("one"));
-    EXPECT_EQ(cost.trust, Trust::none);
-    EXPECT_NE(cost.wrong.find("no time to check it"), std::string::npos) << cost.wrong;
-  }),
-            0);
-  EXPECT_EQ(tuner.checks().missed, 1);
-  EXPECT_EQ(bench.vet("one").trust, Trust::checked); // nothing is remembered against it
-}
-
-TEST(Tuner, TakesTheProjectsOwnKernelsByTheListWhereThereIsNoTime) {
-  TunerBench bench(chain, "fast", table);
-  Tuner tuner(bench.target, 0, bench.cache, bench.constants, bench.control);
-  tuner.set_vetting(0);
-  const auto backends = backends_for(bench.target, {});
-  const auto own = std::ranges::find(backends, "cpu", &Backend::name);
-  ASSERT_NE(own, backends.end());
-  const TacticList offered = (*own)->tactics(bench.node(), bench.target);
-  ASSERT_FALSE(offered.tactics.empty());
-  EXPECT_EQ(tuner.vet(bench.node(), **own, offered.tactics[0]).trust, Trust::vouched);
-  EXPECT_EQ(tuner.checks().missed, 1);
-}
-
-// Its definition is a sum of a hundred million products.
-TEST(Tuner, EndsACheckThatTakesTooLong) {
-  TunerBench bench("graph @g(%x: f64[500, 500], %w: f64[500, 500]) -> (%y) {\n"
-                   "  %y = matmul(%x, %w)\n"
-                   "}\n",
-                   "fast", "// matmul as one: row, row -> row = 1\n");
-  Tuner tuner(bench.target, 0, bench.cache, bench.constants, bench.control);
-  tuner.set_vetting(1e-6);
-  EXPECT_NE(tuner.vet(bench.node(), bench.backend, bench.tactic("one")).wrong, "");
-  EXPECT_EQ(tuner.checks().kernels, 0);
-  EXPECT_EQ(bench.vet("one").trust, Trust::checked);
 }
 
 TEST(Tuner, VetsWithoutABudgetAndMeasuresNothing) {

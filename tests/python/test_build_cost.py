@@ -68,7 +68,8 @@ def messages(path, rounds=160, width=16):
     the same index, and some earlier state is added."""
     draw = np.random.default_rng(3)
     nodes, states = [], ["x"]
-    constants = {"zero": np.zeros(1, np.float32), "one": np.array([1, width], np.int64), "axis": np.array([1], np.int64)}
+    constants = {"zero": np.zeros(1, np.float32), "axis": np.array([1], np.int64)}
+    constants["one"] = np.array([1, width], np.int64)
     constants |= {f"w{i}": draw.standard_normal((width, width), dtype=np.float32) / 8 for i in range(4)}
 
     def emit(kind, *inputs, **attributes):
