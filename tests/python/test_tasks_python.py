@@ -104,9 +104,13 @@ def test_what_cannot_be_read_says_so(tmp_path, picture):
         lanner.tasks.TaskReader(engine, "detct")
     with pytest.raises(lanner.InvalidArgument, match="the task none"):
         lanner.tasks.TaskReader(engine, "none")(engine({"input": picture}), picture)
-    bare = lanner.build(constant_network(tmp_path / "bare.onnx", {"output0": yolo()}, metadata=ULTRALYTICS), budget=0, threads=1)
+    # Nobody says what its pictures become.
+    bare = lanner.build(constant_network(tmp_path / "bare.onnx", {"output0": yolo()}, metadata={}), budget=0, threads=1)
     with pytest.raises(lanner.InvalidArgument, match="preprocess="):
-        lanner.tasks.TaskReader(bare)
+        lanner.tasks.TaskReader(bare, {"task": "detect", "head": "yolo_v8"})
+    # What Ultralytics left word of is known.
+    known = lanner.build(constant_network(tmp_path / "known.onnx", {"output0": yolo()}, metadata=ULTRALYTICS), budget=0, threads=1)
+    assert lanner.tasks.TaskReader(known).task["task"] == "detect"
 
 
 def test_suppression():
