@@ -12,6 +12,8 @@ from lanner import errors
 STEPS = 128
 # Torch's own distance from float64 is what rounding does to these values in this network: so often it is allowed.
 TIMES_TORCHS = 16
+# Values that are of one kind, as those of a channel, are at least so many: fewer may all be small by chance.
+LEAST_AROUND = 64
 # Without a float64 run there is no such measure.
 STEPS_ALONE = 1024
 # Of values in halves, as a share of the largest one: sums in halves end anywhere near.
@@ -86,13 +88,14 @@ def distances(one: Any, other: Any) -> Any:
 
 
 def around(values: Any) -> Any:
-    """Of each element the largest value that shares an index with it, along the dim where that is least."""
-    least = None
-    for dim in range(values.dim()):
-        others = [one for one in range(values.dim()) if one != dim]
-        largest = values.amax(others, keepdim=True) if others else values.max().expand(1)
-        least = largest.expand(values.shape) if least is None else torch.minimum(least, largest)
-    return values if least is None else least
+    """Of each element the largest value that shares an index with it, along the dim where that is least; the largest of all where
+    no dim has enough of them."""
+    least = values.max().expand(values.shape)
+    for dim, size in enumerate(values.shape):
+        if size > 1 and values.numel() // size >= LEAST_AROUND:
+            others = [one for one in range(values.dim()) if one != dim]
+            least = torch.minimum(least, values.amax(others, keepdim=True).expand(values.shape))
+    return least
 
 
 class Wide(torch.fx.Interpreter):
