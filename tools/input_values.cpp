@@ -210,7 +210,7 @@ void check_all_given(const Engine& engine, const std::string& picture,
                      const std::map<std::string, Tensor>& given) {
   std::vector<std::string> missing;
   for (const Binding& input : engine.inputs())
-    if (input.name != picture && !given.contains(input.name) && !input.state)
+    if (input.name != picture && !given.contains(input.name) && !input.state && !input.defaulted)
       missing.push_back(input.to_string());
   check(missing.empty(), ErrorCode::invalid_argument, "{} take{} no picture; give {} by --inputs NAME=VALUE",
         fmt::join(missing, ", "), missing.size() == 1 ? "s" : "", missing.size() == 1 ? "it" : "them");

@@ -3,9 +3,6 @@
 #include <fmt/format.h>
 
 #include <lanner/error.h>
-#include <lanner/task.h>
-
-#include "preprocess_options.h"
 
 namespace lanner::tool {
 namespace {
@@ -21,28 +18,24 @@ bool is_answer(const Error& error) {
 ModelUse use_of(const ModelFacts& facts) {
   ModelUse use;
   const Engine& engine = *facts.engine;
-  std::string taken;
-  Preprocess spec;
   try {
     const Binding& input = picture_input(engine, "");
-    taken = input.name;
-    const PictureInput picture = resolve_preprocess({}, engine, facts.folder, input, true);
-    spec = picture.spec;
-    use.preprocessing = fmt::format("input {}: {}", input.name, picture.text());
-    use.preprocessing_known = true;
+    use.picture = resolve_preprocess({}, engine, facts.folder, input, true);
+    use.preprocessing = fmt::format("input {}: {}", input.name, use.picture->text());
   } catch (const Error& error) {
     if (!is_answer(error)) throw;
     use.preprocessing = error.message();
   }
   try {
-    use.task = resolve_task(engine, {}, spec).reason;
-    use.task_known = true;
+    use.task = resolve_task(engine, {}, use.picture ? use.picture->spec : Preprocess());
+    use.task_text = use.task->reason;
   } catch (const Error& error) {
     if (!is_answer(error)) throw;
-    use.task = error.message();
+    use.task_text = error.message();
   }
   for (const Binding& input : engine.inputs())
-    if (input.name != taken && !input.state) use.others.push_back(input.to_string());
+    if (!(use.picture && input.name == use.picture->input) && !input.state && !input.defaulted)
+      use.others.push_back(input.to_string());
   return use;
 }
 

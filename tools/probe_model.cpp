@@ -10,12 +10,11 @@
 #include <fmt/ranges.h>
 
 #include <lanner/error.h>
-#include <lanner/task.h>
 
 #include "console.h"
 #include "engine_options.h"
 #include "json_text.h"
-#include "preprocess_options.h"
+#include "model_use.h"
 #include "report/run_facts.h"
 
 namespace lanner::tool {
@@ -23,32 +22,22 @@ namespace {
 
 constexpr std::size_t longest_value = 100; ///< Of metadata, in characters.
 
-/// What would be taken where nothing is given, or why nothing can be.
-struct Taken {
-  std::string text;
-  Json value;
-};
-
-Taken taken_task(const Engine& engine) {
-  try {
-    const ResolvedTask found = resolve_task(engine);
-    Json json{{"task", std::string(to_string(*found.task.kind))}, {"reason", found.reason}};
-    if (found.task.head) json["head"] = std::string(to_string(*found.task.head));
-    return {found.reason, json};
-  } catch (const Error& error) {
-    return {"not told: " + error.message(), {}};
-  }
+Json task_json(const ModelUse& use) {
+  if (!use.task) return {};
+  Json json{{"task", std::string(to_string(*use.task->task.kind))}, {"reason", use.task->reason}};
+  if (use.task->task.head) json["head"] = std::string(to_string(*use.task->task.head));
+  return json;
 }
 
-Taken taken_preprocess(const Engine& engine) {
-  try {
-    const Binding& input = picture_input(engine, "");
-    const PictureInput found = resolve_preprocess({}, engine, input, true);
-    return {preprocess_text(found),
-            {{"input", found.input}, {"values", parse_json(found.spec.to_json())}, {"source", found.source}}};
-  } catch (const Error& error) {
-    return {"not told: " + error.message(), {}};
-  }
+Json preprocess_json(const ModelUse& use) {
+  if (!use.picture) return {};
+  return {{"input", use.picture->input},
+          {"values", parse_json(use.picture->spec.to_json())},
+          {"source", use.picture->source}};
+}
+
+std::string told(bool known, const std::string& text) {
+  return known ? text : "not told: " + text;
 }
 
 Json bindings_json(const std::vector<Binding>& bindings) {
@@ -145,7 +134,7 @@ void print_model(const std::string& path, const ModelFile* file, bool json) {
   Files files;
   const ModelFacts facts = inspect(options, files);
   const Engine& engine = *facts.engine;
-  const Taken task = taken_task(engine), pictures = taken_preprocess(engine);
+  const ModelUse use = use_of(facts);
   const auto sorted = operators(engine);
   const std::vector<std::string> open = open_sizes(engine);
   const std::string format = file ? file->format : "a plan of Lanner";
@@ -162,8 +151,9 @@ void print_model(const std::string& path, const ModelFile* file, bool json) {
                 {"open", open},
                 {"operators", counts},
                 {"metadata", engine.metadata()},
-                {"task", task.value},
-                {"preprocessing", pictures.value}});
+                {"task", task_json(use)},
+                {"preprocessing", preprocess_json(use)},
+                {"other_inputs", use.picture ? use.others : std::vector<std::string>()}});
     return;
   }
   std::string text =
@@ -173,7 +163,10 @@ void print_model(const std::string& path, const ModelFile* file, bool json) {
   text += open.empty() ? "open     nothing: every size is fixed\n"
                        : one_line(fmt::format("open     {}", fmt::join(open, ", "))) + "\n";
   text += bindings_text("outputs", engine.outputs()) + operators_text(sorted) + metadata_text(engine);
-  text += fmt::format("task     {}\npictures {}\n", one_line(task.text), one_line(pictures.text));
+  text += fmt::format("task     {}\npictures {}\n", one_line(told(use.task.has_value(), use.task_text)),
+                      one_line(told(use.picture.has_value(), use.preprocessing)));
+  if (use.picture)
+    for (const std::string& input : use.others) text += fmt::format("besides  {}, by --inputs\n", one_line(input));
   print_text(text);
 }
 

@@ -280,22 +280,6 @@ typedef struct lanner_verify_options {
 lanner_status lanner_engine_verify(const lanner_engine* engine, const lanner_verify_options* options,
                                    lanner_error** error) LANNER_NOEXCEPT;
 
-/* An input or output. Pointers are valid as long as the engine. */
-typedef struct lanner_binding {
-  size_t struct_size; /* Set by the caller; what lies beyond the library's own structure is zeroed. */
-  const char* name;
-  lanner_dtype dtype;
-  int32_t sequence; /* Not 0: a sequence or optional, which this interface can neither bind nor give out. */
-  int32_t ranked;   /* 0: any number of dims, `rank` is 0. */
-  size_t rank;
-  const int64_t* dims; /* -1 where the size is open. */
-  const char* storage; /* How tensors lie in memory: `row`, `acdb`, `f16 aBcd16b`; `dtype` is theirs. */
-  int32_t state;       /* Not 0: takes part in a state; as an input it need not be bound. */
-  int32_t overwritten; /* Not 0: a run may write over what is bound to this input. */
-  const char* picture; /* Of an input that takes images: their format's name, or `any`; else empty. */
-  int32_t defaulted;   /* Not 0: an input that need not be bound, as the model has a value for it. */
-} lanner_binding;
-
 /* 0 for null. */
 size_t lanner_engine_input_count(const lanner_engine* engine) LANNER_NOEXCEPT;
 size_t lanner_engine_output_count(const lanner_engine* engine) LANNER_NOEXCEPT;

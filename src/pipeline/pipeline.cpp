@@ -84,9 +84,12 @@ std::int64_t fixed_batch(const Binding* input) {
 }
 
 std::string only_image_input(const Engine& engine) {
-  check(engine.inputs().size() == 1, ErrorCode::invalid_argument,
-        "the network has {} inputs; say which one takes the frames", engine.inputs().size());
-  return engine.inputs()[0].name;
+  std::vector<std::string> names; // Those that have no value of their own.
+  for (const Binding& input : engine.inputs())
+    if (!input.defaulted) names.push_back(input.name);
+  check(names.size() == 1, ErrorCode::invalid_argument,
+        "the network has {} inputs; say which one takes the frames", names.size());
+  return names[0];
 }
 
 /// The only clip, which is opened already.
