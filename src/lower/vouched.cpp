@@ -24,7 +24,8 @@ constexpr std::array rules{
     Rule{"cuda", "index", ""},         Rule{"cuda", "roi_align", ""},
     Rule{"cuda", "copy_to_host", ""},  Rule{"cuda", "copy_to_device", ""},
     Rule{"cuda", "selection", ""},     Rule{"cuda", "picture", ""},
-    Rule{"cuda", "copy_to_gpu", ""},   Rule{"cuda", "matmul", "cublaslt 1301"},
+    Rule{"cuda", "copy_to_gpu", ""},   Rule{"cuda", "depthwise", ""},
+    Rule{"cuda", "matmul", "cublaslt 1301"},
     Rule{"cuda", "conv", "cudnn 919"},
 };
 
