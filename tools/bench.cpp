@@ -200,7 +200,8 @@ BenchSubject subject_for(const ModelFacts& facts, const BenchOptions& options, c
   if (any_batch) batch = batch_of(model, shapes, batch);
   if (!facts.plan)
     for (const auto& [input, shape] : shapes)
-      if (!build.shapes.contains(input) && (given.contains(input) || !has_default(model, input))) build.shapes[input] = ShapeRange::fixed(shape);
+      if (!build.shapes.contains(input) && (given.contains(input) || !has_default(model, input)))
+        build.shapes[input] = ShapeRange::fixed(shape);
   Engine engine = open_engine(facts, options.engine, build, batch, &times);
   if (facts.plan) prepare_open(engine, shapes);
   return {std::move(engine), shapes, batch};

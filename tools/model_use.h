@@ -14,8 +14,8 @@ namespace lanner::tool {
 
 struct ModelUse {
   std::optional<PictureInput> picture; ///< How pictures enter it; nothing where that is not known.
-  /// That in words: `input images: RGB 0..1, letterbox to 640x640 with gray 114, bilinear: ultralytics' metadata
-  /// (task, stride, imgsz)`; or why it is not known.
+  /// That in words: `input images: RGB 0..1, letterbox to 640x640 with gray 114, bilinear: ultralytics'
+  /// metadata (task, stride, imgsz)`; or why it is not known.
   std::string preprocessing;
   std::optional<ResolvedTask> task;
   std::string task_text;           ///< `detect, head yolo_v8, 80 classes: ...`; or why that is not known.

@@ -166,7 +166,8 @@ void print_model(const std::string& path, const ModelFile* file, bool json) {
   text += fmt::format("task     {}\npictures {}\n", one_line(told(use.task.has_value(), use.task_text)),
                       one_line(told(use.picture.has_value(), use.preprocessing)));
   if (use.picture)
-    for (const std::string& input : use.others) text += fmt::format("besides  {}, by --inputs\n", one_line(input));
+    for (const std::string& input : use.others)
+      text += fmt::format("besides  {}, by --inputs\n", one_line(input));
   print_text(text);
 }
 

@@ -267,7 +267,8 @@ Runner::Settings settings_of(const RunOptions& options, Networks& nets, const Fo
   settings.own_size = nets.own_size && nets.own_size->several;
   if (nets.crops) settings.then = &*nets.crops;
   settings.inputs = nets.inputs;
-  settings.lines = options.json.empty() && options.output.empty() && !options.quiet && !pictures_to_stdout(found.inputs);
+  settings.lines =
+      options.json.empty() && options.output.empty() && !options.quiet && !pictures_to_stdout(found.inputs);
   settings.name_sources = found.inputs.size() > 1;
   settings.json_to_stdout = answers_to_stdout(options);
   settings.conceal = options.conceal;
@@ -396,7 +397,8 @@ void add_run(Command& program, Action& action) {
                   "--end", "--frames", "--task",   "--labels",    "--score-threshold", "--preset", "--size",
                   "--fit", "--then",   "--device", "--precision", "--budget",          "--threads"});
   command.footer(
-      "Answers go to stdout, a line a frame, where neither -o nor --json takes them. Preprocessing is declared here, in "
+      "Answers go to stdout, a line a frame, where neither -o nor --json takes them. Preprocessing is "
+      "declared here, in "
       "the plan, in the model's\n"
       "metadata (lanner.preprocess), or known by what ultralytics, torchvision, timm or transformers "
       "leave in or\n"

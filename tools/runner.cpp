@@ -249,12 +249,13 @@ bool Runner::is_batched(std::size_t pictures) const {
   });
 }
 
-/// Behind the last picture it is repeated: a network may insist on a size, and a last batch runs as the full ones
-/// did, for whose size kernels are ready.
+/// Behind the last picture it is repeated: a network may insist on a size, and a last batch runs as the full
+/// ones did, for whose size kernels are ready.
 void Runner::run_batch(std::vector<Still>& batch) {
   if (batch.empty()) return;
   if (!stills_) stills_ = create_context();
-  const std::size_t size = std::max({batch.size(), static_cast<std::size_t>(settings_.still_batch), ready_batch_});
+  const std::size_t size =
+      std::max({batch.size(), static_cast<std::size_t>(settings_.still_batch), ready_batch_});
   std::vector<Image> images;
   for (const Still& still : batch) images.push_back(still.image);
   images.resize(size, images.back());

@@ -93,7 +93,8 @@ private:
   RunTotals totals_;
   bool alone_ = true;             ///< There is but one input.
   std::optional<Context> stills_; ///< Made by the first image.
-  std::size_t ready_batch_ = 0;   ///< Pictures of a full run whose answers tell them apart; 0 before there was one.
+  std::size_t ready_batch_ =
+      0; ///< Pictures of a full run whose answers tell them apart; 0 before there was one.
 };
 
 } // namespace lanner::tool

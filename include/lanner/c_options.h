@@ -1,5 +1,6 @@
 #pragma once
-/* What builds are told of a model's inputs, outputs and nodes, and what engines tell of theirs. C99; see <lanner/c.h> for its rules. */
+/* What builds are told of a model's inputs, outputs and nodes, and what engines tell of theirs. C99; see
+ * <lanner/c.h> for its rules. */
 
 #include <stddef.h>
 #include <stdint.h>

@@ -34,9 +34,9 @@ struct FrameRange {
 struct PipelineOptions {
   std::string input;                    ///< The engine's image input; empty when it has but one.
   std::optional<Preprocess> preprocess; ///< Unset: what the engine says.
-  /// Frames in one run. Where the last run of a video has fewer, its last frame is repeated, so that kernels of
-  /// one batch size are enough. It runs as it is where no full run came before it, or an output has no part for
-  /// each frame, unless the network's batch size is fixed.
+  /// Frames in one run. Where the last run of a video has fewer, its last frame is repeated, so that kernels
+  /// of one batch size are enough. It runs as it is where no full run came before it, or an output has no
+  /// part for each frame, unless the network's batch size is fixed.
   int batch = 1;
   std::size_t queue = 4; ///< Batches decoded ahead.
   FrameRange range;      ///< Of each clip.

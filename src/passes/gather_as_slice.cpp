@@ -1,5 +1,5 @@
-// Picking by one constant index is a slice of size 1, which a lowered graph may have as a view of memory; a gather
-// copies.
+// Picking by one constant index is a slice of size 1, which a lowered graph may have as a view of memory; a
+// gather copies.
 
 #include "passes/passes.h"
 #include "passes/rewrite.h"

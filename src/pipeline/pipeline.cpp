@@ -206,7 +206,7 @@ struct Pipeline::State {
     std::vector<Image> images;
     for (const ClipItem& item : batch.items)
       if (!item.ended) images.push_back(item.frame.image);
-    images.resize(run_size(batch), images.back()); // The last one is repeated.
+    images.resize(run_size(batch), images.back());                // The last one is repeated.
     const Trace trace = takes_pictures ? Trace() : options.trace; // The network itself preprocesses, then.
     const TraceScope scope(trace, "preprocess", "infer", first_index(batch));
     context.bind(options.input, images, &*options.preprocess);
@@ -275,7 +275,8 @@ struct Pipeline::State {
   std::vector<std::unique_ptr<ClipLane>> lanes;
   std::size_t opened = 0, turn = 0;
   std::int64_t input_batch = 0;
-  std::size_t ready_batch = 0; ///< Frames of a full run whose answers tell frames apart; 0 before there was one.
+  std::size_t ready_batch =
+      0; ///< Frames of a full run whose answers tell frames apart; 0 before there was one.
   bool takes_pictures = false;
   std::thread runner;
 };

@@ -11,15 +11,18 @@ namespace lanner::cuda {
 namespace {
 
 TEST(Divisor, divides_every_number_below_its_limit) {
-  const std::int64_t divisors[] = {1, 2, 3, 5, 7, 8, 49, 197, 768, 1000, 65535, 65537, 1 << 30, divisor_limit - 1};
+  const std::int64_t divisors[] = {1,   2,   3,    5,     7,     8,       49,
+                                   197, 768, 1000, 65535, 65537, 1 << 30, divisor_limit - 1};
   for (const std::int64_t divisor : divisors) {
     const Divisor by = divisor_of(divisor);
     const auto expect = [&](std::int64_t number) {
       if (number < 0 || number >= divisor_limit) return;
-      ASSERT_EQ(by.quotient(static_cast<std::uint32_t>(number)), number / divisor) << number << " / " << divisor;
+      ASSERT_EQ(by.quotient(static_cast<std::uint32_t>(number)), number / divisor)
+          << number << " / " << divisor;
     };
     for (std::int64_t number = 0; number < 100'000; ++number) expect(number);
-    for (std::int64_t multiple = divisor; multiple < divisor_limit; multiple += (divisor_limit / 9973 / divisor + 1) * divisor)
+    for (std::int64_t multiple = divisor; multiple < divisor_limit;
+         multiple += (divisor_limit / 9973 / divisor + 1) * divisor)
       for (const std::int64_t off : {-1, 0, 1}) expect(multiple + off);
     for (std::int64_t number = divisor_limit - 1000; number < divisor_limit; ++number) expect(number);
   }
@@ -55,7 +58,8 @@ TEST(BoxPlan, sides_that_are_dense_along_different_axes_are_moved_in_tiles) {
   EXPECT_EQ(tiles->column_tiles, 3);
   EXPECT_EQ(tiles->outer.elements, 3);
   EXPECT_EQ(tiles->outer.rank, 1);
-  EXPECT_FALSE(tile_parameters({{3, 40, 70}, {2800, 70, 1}, {2800, 70, 1}}, 32)) << "dense along the same axis";
+  EXPECT_FALSE(tile_parameters({{3, 40, 70}, {2800, 70, 1}, {2800, 70, 1}}, 32))
+      << "dense along the same axis";
   EXPECT_FALSE(tile_parameters({{40, 3}, {1, 40}, {3, 1}}, 32)) << "three columns";
   EXPECT_FALSE(tile_parameters({{40, 70}, {2, 80}, {70, 1}}, 32)) << "a source that is nowhere dense";
 }

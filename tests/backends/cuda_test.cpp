@@ -46,21 +46,22 @@ INSTANTIATE_TEST_SUITE_P(
 // Long axes are moved in tiles, dense ones in packs.
 INSTANTIATE_TEST_SUITE_P(
     large_movement, CudaKernels,
-    testing::Values("(%x: f32[2, 70, 33, 9]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = transpose(%x) {perm = "
-                    "[0, 2, 3, 1]}\n}",
-                    "(%x: f32[3, 130, 8]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = transpose(%x) {perm = "
-                    "[0, 2, 1]}\n}",
-                    "(%x: i64[65, 129]) -> (%y: i64[*] as \"y\") {\n%y: i64[*] = transpose(%x)\n}",
-                    "(%x: u8[3, 200, 100]) -> (%y: u8[*] as \"y\") {\n%y: u8[*] = transpose(%x) {perm = "
-                    "[2, 0, 1]}\n}",
-                    "(%x: f32[2, 19, 4, 32]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = transpose(%x) {perm = "
-                    "[0, 2, 1, 3]}\n}",
-                    "(%x: f32[2, 14, 21, 5, 4]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = transpose(%x) {perm "
-                    "= [4, 2, 0, 3, 1]}\n}",
-                    "(%x: f32[2, 16, 6, 8], %z: f32[2, 3, 6, 8]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = "
-                    "concat(%x, %z) {axis = 1}\n}",
-                    "(%x: f32[6, 64]) -> (%y: f32[*] as \"y\") {\n%s: i64[2] = constant() {value = i64[2](1, "
-                    "3)}\n%e: i64[2] = constant() {value = i64[2](6, 63)}\n%y: f32[*] = slice(%x, %s, %e)\n}"));
+    testing::Values(
+        "(%x: f32[2, 70, 33, 9]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = transpose(%x) {perm = "
+        "[0, 2, 3, 1]}\n}",
+        "(%x: f32[3, 130, 8]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = transpose(%x) {perm = "
+        "[0, 2, 1]}\n}",
+        "(%x: i64[65, 129]) -> (%y: i64[*] as \"y\") {\n%y: i64[*] = transpose(%x)\n}",
+        "(%x: u8[3, 200, 100]) -> (%y: u8[*] as \"y\") {\n%y: u8[*] = transpose(%x) {perm = "
+        "[2, 0, 1]}\n}",
+        "(%x: f32[2, 19, 4, 32]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = transpose(%x) {perm = "
+        "[0, 2, 1, 3]}\n}",
+        "(%x: f32[2, 14, 21, 5, 4]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = transpose(%x) {perm "
+        "= [4, 2, 0, 3, 1]}\n}",
+        "(%x: f32[2, 16, 6, 8], %z: f32[2, 3, 6, 8]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = "
+        "concat(%x, %z) {axis = 1}\n}",
+        "(%x: f32[6, 64]) -> (%y: f32[*] as \"y\") {\n%s: i64[2] = constant() {value = i64[2](1, "
+        "3)}\n%e: i64[2] = constant() {value = i64[2](6, 63)}\n%y: f32[*] = slice(%x, %s, %e)\n}"));
 
 // Large enough for several elements a thread.
 INSTANTIATE_TEST_SUITE_P(
@@ -155,14 +156,22 @@ INSTANTIATE_TEST_SUITE_P(
 INSTANTIATE_TEST_SUITE_P(
     depthwise, CudaKernels,
     testing::Values(
-        "(%x: f32[2, 16, 9, 11], %w: f32[16, 1, 3, 3]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = conv(%x, %w) {group = 16, pads = [1, 1, 1, 1]}\n}",
-        "(%x: f32[2, 24, 14, 14], %w: f32[24, 1, 7, 7], %b: f32[24]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = conv(%x, %w, %b) {group = 24, pads = [3, 3, 3, 3]}\n}",
-        "(%x: f32[1, 6, 13, 10], %w: f32[6, 1, 5, 3]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = conv(%x, %w) {group = 6, pads = [2, 0, 1, 2], strides = [2, 1]}\n}",
-        "(%x: f32[3, 7, 12, 12], %w: f32[7, 1, 3, 3]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = conv(%x, %w) {group = 7, pads = [2, 2, 2, 2], dilations = [2, 2], strides = [2, 2]}\n}",
-        "(%x: f32[1, 40, 3, 2], %w: f32[40, 1, 2, 2]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = conv(%x, %w) {group = 40}\n}",
-        "(%x: f32[2, 16, 9, 11], %w: f32[16, 1, 3, 3], %r: f32[2, 16, 9, 11], %s: f32[16, 1, 1]) -> (%y) {\n%y: "
-        "f32[2, 16, 9, 11] = fused(%x, %w, %r, %s) {kind = \"conv+mul+relu+add\"} ((%a: f32[2, 16, 9, 11], %b: "
-        "f32[16, 1, 3, 3], %c: f32[2, 16, 9, 11], %d: f32[16, 1, 1]) -> (%o) {\n%k: f32[2, 16, 9, 11] = conv(%a, "
+        "(%x: f32[2, 16, 9, 11], %w: f32[16, 1, 3, 3]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = conv(%x, %w) "
+        "{group = 16, pads = [1, 1, 1, 1]}\n}",
+        "(%x: f32[2, 24, 14, 14], %w: f32[24, 1, 7, 7], %b: f32[24]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] "
+        "= conv(%x, %w, %b) {group = 24, pads = [3, 3, 3, 3]}\n}",
+        "(%x: f32[1, 6, 13, 10], %w: f32[6, 1, 5, 3]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = conv(%x, %w) "
+        "{group = 6, pads = [2, 0, 1, 2], strides = [2, 1]}\n}",
+        "(%x: f32[3, 7, 12, 12], %w: f32[7, 1, 3, 3]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = conv(%x, %w) "
+        "{group = 7, pads = [2, 2, 2, 2], dilations = [2, 2], strides = [2, 2]}\n}",
+        "(%x: f32[1, 40, 3, 2], %w: f32[40, 1, 2, 2]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = conv(%x, %w) "
+        "{group = 40}\n}",
+        "(%x: f32[2, 16, 9, 11], %w: f32[16, 1, 3, 3], %r: f32[2, 16, 9, 11], %s: f32[16, 1, 1]) -> (%y) "
+        "{\n%y: "
+        "f32[2, 16, 9, 11] = fused(%x, %w, %r, %s) {kind = \"conv+mul+relu+add\"} ((%a: f32[2, 16, 9, 11], "
+        "%b: "
+        "f32[16, 1, 3, 3], %c: f32[2, 16, 9, 11], %d: f32[16, 1, 1]) -> (%o) {\n%k: f32[2, 16, 9, 11] = "
+        "conv(%a, "
         "%b) {group = 16, pads = [1, 1, 1, 1]}\n%l: f32[2, 16, 9, 11] = mul(%k, %d)\n%m: f32[2, 16, 9, 11] = "
         "relu(%l)\n%o: f32[2, 16, 9, 11] = add(%m, %c)\n})\n}"));
 

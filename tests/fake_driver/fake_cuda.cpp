@@ -73,8 +73,9 @@ void move_box(const T* source, T* target, const lanner::cuda::TileParameters& p)
 /// A recorded launch keeps its arguments, as a graph does.
 template<typename T, typename Parameters>
 Work box_work(void** arguments) {
-  return [source = *static_cast<const T**>(arguments[0]), target = *static_cast<T**>(arguments[1]),
-          parameters = *static_cast<const Parameters*>(arguments[2])] { move_box(source, target, parameters); };
+  return
+      [source = *static_cast<const T**>(arguments[0]), target = *static_cast<T**>(arguments[1]),
+       parameters = *static_cast<const Parameters*>(arguments[2])] { move_box(source, target, parameters); };
 }
 
 template<typename Parameters>
@@ -408,7 +409,8 @@ int cuModuleGetFunction(Function** function, const Module* module, const char* n
   LANNER_FAKE_ENTER("cuModuleGetFunction");
   const std::lock_guard lock(world().mutex);
   // Made once: another thread may be launching it.
-  *function = &world().functions.try_emplace({module->device, name}, Function{name, module->device}).first->second;
+  *function =
+      &world().functions.try_emplace({module->device, name}, Function{name, module->device}).first->second;
   return success;
 }
 int cuFuncSetAttribute(Function*, int, int) {

@@ -69,8 +69,7 @@ void BoxCopy::launch(const void* source, void* target, Stream stream) const {
   const void* from = static_cast<const std::byte*>(source) + source_bytes_;
   void* to = static_cast<std::byte*>(target) + target_bytes_;
   if (tiled_) return cuda::launch(tiled_->function, tiled_->grid, stream, from, to, tiled_->parameters);
-  const bool grouped =
-      grouped_ && is_aligned(from, source_alignment_) && is_aligned(to, target_alignment_);
+  const bool grouped = grouped_ && is_aligned(from, source_alignment_) && is_aligned(to, target_alignment_);
   const Plain& plain = grouped ? *grouped_ : single_;
   cuda::launch(plain.function, plain.grid, stream, from, to, plain.parameters);
 }

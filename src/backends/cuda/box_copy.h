@@ -21,7 +21,8 @@ public:
   /// `box` counts elements, of `from` in the source and of `to` in the target.
   BoxCopy(const Gpu& gpu, const Box& box, DType from, DType to);
 
-  /// Queues it. `source` and `target` are the tensors' first elements, aligned as their elements are or better.
+  /// Queues it. `source` and `target` are the tensors' first elements, aligned as their elements are or
+  /// better.
   void launch(const void* source, void* target, Stream stream) const;
 
 private:
@@ -38,8 +39,8 @@ private:
   };
 
   std::uint64_t elements_ = 0;
-  std::int64_t source_bytes_ = 0, target_bytes_ = 0;               ///< Offsets of the box's first element.
-  std::uint64_t source_alignment_ = 1, target_alignment_ = 1;      ///< That `grouped_` needs.
+  std::int64_t source_bytes_ = 0, target_bytes_ = 0;          ///< Offsets of the box's first element.
+  std::uint64_t source_alignment_ = 1, target_alignment_ = 1; ///< That `grouped_` needs.
   Plain single_;
   std::optional<Plain> grouped_;
   std::optional<Tiled> tiled_;

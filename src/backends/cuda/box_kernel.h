@@ -18,8 +18,8 @@ struct BoxParameters {
   Divisor divisors[max_box_axes] = {};
 };
 
-/// A box whose source is dense along one axis (`rows`) and whose target is dense along another (`columns`): it
-/// is moved in square tiles through shared memory, so that both sides are read and written in whole lines.
+/// A box whose source is dense along one axis (`rows`) and whose target is dense along another (`columns`):
+/// it is moved in square tiles through shared memory, so that both sides are read and written in whole lines.
 /// The other axes are in `outer`, whose elements number pairs of planes.
 struct TileParameters {
   BoxParameters outer;

@@ -65,7 +65,8 @@ std::optional<TileParameters> tile_parameters(const Box& box, int edge) {
   const auto dense = [](const std::vector<std::int64_t>& strides) {
     return static_cast<std::size_t>(std::ranges::find(strides, 1) - strides.begin());
   };
-  const std::size_t axes = box.sizes.size(), row = dense(box.source_strides), column = dense(box.target_strides);
+  const std::size_t axes = box.sizes.size(), row = dense(box.source_strides),
+                    column = dense(box.target_strides);
   if (row >= axes || column >= axes || row == column) return std::nullopt;
   if (box.sizes[row] < shortest_edge || box.sizes[column] < shortest_edge) return std::nullopt;
   TileParameters p;

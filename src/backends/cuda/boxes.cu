@@ -52,7 +52,8 @@ __device__ void move_box(const From* __restrict__ source, To* __restrict__ targe
 template<typename From, typename To>
 __device__ void turn_box(const From* __restrict__ source, To* __restrict__ target, const TileParameters& p) {
   constexpr int edge = tile_edge(sizeof(From) < sizeof(To) ? sizeof(From) : sizeof(To));
-  constexpr int padding = sizeof(From) < 4 ? 4 / sizeof(From) : 1; // A column's elements lie in different banks.
+  constexpr int padding =
+      sizeof(From) < 4 ? 4 / sizeof(From) : 1; // A column's elements lie in different banks.
   __shared__ From cells[edge][edge + padding];
   const int lane = threadIdx.x % edge, first = threadIdx.x / edge, lines = blockDim.x / edge;
   const std::int64_t tiles = p.outer.elements * p.row_tiles * p.column_tiles;

@@ -7,8 +7,8 @@
 
 namespace lanner::cuda {
 
-/// Rows whose elements are neighbours in memory. `rows` is a box with an element for each row: where it begins
-/// in the source, and in the target.
+/// Rows whose elements are neighbours in memory. `rows` is a box with an element for each row: where it
+/// begins in the source, and in the target.
 struct DenseRowParameters {
   BoxParameters rows;
   std::int64_t length = 0;
@@ -16,8 +16,8 @@ struct DenseRowParameters {
   bool in_packs = false; ///< Every row begins at, and is as long as, a multiple of 16 bytes of elements.
 };
 
-/// Rows side by side: those of `columns` neighbours in memory go on `step` elements further. `outer` is a box with an
-/// element for each such set of rows: where the first begins in the source, and in the target.
+/// Rows side by side: those of `columns` neighbours in memory go on `step` elements further. `outer` is a box
+/// with an element for each such set of rows: where the first begins in the source, and in the target.
 struct DenseColumnParameters {
   BoxParameters outer;
   std::int64_t length = 0, step = 0;
@@ -26,8 +26,8 @@ struct DenseColumnParameters {
   bool in_packs = false; ///< As in DenseRowParameters.
 };
 
-/// Elements of a row that a thread of a team may hold in registers, so that the row is read once: the fewest that
-/// are enough are taken. Longer rows are read again for each pass.
+/// Elements of a row that a thread of a team may hold in registers, so that the row is read once: the fewest
+/// that are enough are taken. Longer rows are read again for each pass.
 inline constexpr int few_held = 8, most_held = 32;
 
 /// Rows that are normalised; sums and results lie as the operands do.

@@ -9,8 +9,8 @@ using namespace lanner::cuda;
 
 namespace {
 
-/// The threads that share a row. All threads of a warp go through the same number of rows, as they exchange values:
-/// `is_spare` tells those whose row is done by others.
+/// The threads that share a row. All threads of a warp go through the same number of rows, as they exchange
+/// values: where rows run out, some compute the last one again and write nothing.
 class Team {
 public:
   __device__ Team(const DenseRowParameters& p)
@@ -22,7 +22,8 @@ public:
   __device__ void for_each_row(Body body) const {
     const int teams = by_block_ ? 1 : warp / size_, own = by_block_ ? 0 : threadIdx.x % warp / size_;
     const std::int64_t groups = by_block_ ? gridDim.x : std::int64_t{gridDim.x} * (blockDim.x / warp);
-    std::int64_t group = by_block_ ? blockIdx.x : std::int64_t{blockIdx.x} * (blockDim.x / warp) + threadIdx.x / warp;
+    std::int64_t group =
+        by_block_ ? blockIdx.x : std::int64_t{blockIdx.x} * (blockDim.x / warp) + threadIdx.x / warp;
     for (; group * teams < rows_; group += groups) {
       const std::int64_t row = group * teams + own;
       body(row < rows_ ? row : rows_ - 1, row < rows_);
@@ -69,9 +70,11 @@ __device__ void for_each(const T* row, std::int64_t length, const Team& team, bo
 
 /// Writes body(element, its number) of this thread's share of a row.
 template<typename T, typename Body>
-__device__ void map(const T* row, T* result, std::int64_t length, const Team& team, bool in_packs, Body body) {
+__device__ void map(const T* row, T* result, std::int64_t length, const Team& team, bool in_packs,
+                    Body body) {
   if (!in_packs) {
-    for (std::int64_t i = team.lane(); i < length; i += team.size()) store(result + i, body(load(row + i), i));
+    for (std::int64_t i = team.lane(); i < length; i += team.size())
+      store(result + i, body(load(row + i), i));
     return;
   }
   const auto* packs = reinterpret_cast<const PackOf<T>*>(row);
@@ -134,7 +137,8 @@ __device__ void reduce_columns(const T* source, T* target, const DenseColumnPara
     if (slice == 0 && column < p.columns)
       for (int k = 0; k < pack; ++k) {
         Total total = parts[k][lane];
-        for (int other = 1; other < slices; ++other) total = Fold::join(total, parts[k][other * p.lanes + lane]);
+        for (int other = 1; other < slices; ++other)
+          total = Fold::join(total, parts[k][other * p.lanes + lane]);
         store(target + at.to + (column + k) * p.target_step, Kind::result(total, p.length));
       }
     __syncthreads();
@@ -271,9 +275,8 @@ __device__ void softmax(const T* source, T* target, const DenseRowParameters& p)
     const float most = fold<Max>(x, p.length, team, in_packs, [](float v) { return v; });
     const float sum = fold<Sum>(x, p.length, team, in_packs, [&](float v) { return expf(v - most); });
     const float log_sum = logarithm ? logf(sum) : 0;
-    map(x, target + at.to, p.length, team, in_packs, [&](float v, std::int64_t) {
-      return logarithm ? v - most - log_sum : expf(v - most) / sum;
-    });
+    map(x, target + at.to, p.length, team, in_packs,
+        [&](float v, std::int64_t) { return logarithm ? v - most - log_sum : expf(v - most) / sum; });
   });
 }
 
@@ -387,8 +390,7 @@ __device__ void normalization(const T* x, const T* added, const T* scale, const 
     reduce_columns<Kind>(s, t, p);                                                                           \
   }
 #define LANNER_HELD_ROW_KERNELS(how, held, suffix, T)                                                        \
-  __global__ void __launch_bounds__(256, 2)                                                                  \
-      how##_softmax_##suffix(const T* s, T* t, DenseRowParameters p) {                                       \
+  __global__ void __launch_bounds__(256, 2) how##_softmax_##suffix(const T* s, T* t, DenseRowParameters p) { \
     held_softmax<false, held>(s, t, p);                                                                      \
   }                                                                                                          \
   __global__ void __launch_bounds__(256, 2)                                                                  \

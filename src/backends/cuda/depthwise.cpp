@@ -1,5 +1,5 @@
-// Depthwise convolutions of images with a fused epilogue, each compiled by NVRTC for its sizes. cuDNN's kernels for
-// large filters reach a few hundredths of the memory's rate.
+// Depthwise convolutions of images with a fused epilogue, each compiled by NVRTC for its sizes. cuDNN's
+// kernels for large filters reach a few hundredths of the memory's rate.
 
 #include <algorithm>
 
@@ -77,7 +77,8 @@ Layout pixels_layout(const Shape& shape) {
 
 double bytes_of(const Depthwise& conv) {
   const double pixels = static_cast<double>(conv.image[0] * conv.image[1] + conv.result[0] * conv.result[1]);
-  return static_cast<double>(conv.batch * conv.channels) * pixels * static_cast<double>(bit_width(conv.type)) / 8;
+  return static_cast<double>(conv.batch * conv.channels) * pixels *
+         static_cast<double>(bit_width(conv.type)) / 8;
 }
 
 TacticList depthwise_tactics(const Node& node, const Group& group, const Target& target) {
@@ -99,9 +100,9 @@ TacticList depthwise_tactics(const Node& node, const Group& group, const Target&
             operand_layout(pixels_layout(result), result.rank(), step.operand.shape());
     tactic.outputs.assign(node.outputs().size(), on_device(target, pixels_layout(result), kept));
     const double taps = static_cast<double>(conv.kernel[0] * conv.kernel[1]);
-    tactic.estimate = seconds_of({.operations = 4 * taps * static_cast<double>(result.elements()),
-                                  .bytes = 1.5 * bytes_of(conv)},
-                                 target);
+    tactic.estimate = seconds_of(
+        {.operations = 4 * taps * static_cast<double>(result.elements()), .bytes = 1.5 * bytes_of(conv)},
+        target);
     tactic.accumulates = DType::f32;
     list.tactics.push_back(std::move(tactic));
   }
@@ -155,7 +156,9 @@ bool depthwise_fuses(const Group& group, const Target&) {
 
 } // namespace
 
-const KernelFamily depthwise_family{
-    .kernel = "depthwise", .tactics = depthwise_tactics, .prepare = depthwise_prepare, .fuses = depthwise_fuses};
+const KernelFamily depthwise_family{.kernel = "depthwise",
+                                    .tactics = depthwise_tactics,
+                                    .prepare = depthwise_prepare,
+                                    .fuses = depthwise_fuses};
 
 } // namespace lanner::cuda

@@ -10,8 +10,8 @@
 namespace lanner::cuda {
 namespace {
 
-/// Threads of a block take packs of channels that fill a line of memory, then columns, then lines of the result: what
-/// neighbouring lines read alike is read by one multiprocessor.
+/// Threads of a block take packs of channels that fill a line of memory, then columns, then lines of the
+/// result: what neighbouring lines read alike is read by one multiprocessor.
 constexpr const char* places = R"(
 constexpr int groups = C / V, side = groups % 8 == 0 ? 8 : groups % 4 == 0 ? 4 : groups % 2 == 0 ? 2 : 1;
 constexpr int tiles = (OW + T - 1) / T;
@@ -105,15 +105,15 @@ std::string depthwise_source(const Depthwise& conv) {
   constant("T", share.columns);
   const char* const axes[] = {"H", "W"};
   for (int i = 0; i < 2; ++i) {
-    const std::pair<const char*, std::int64_t> sizes[] = {
-        {"I", conv.image[i]},     {"O", conv.result[i]},    {"K", conv.kernel[i]},
-        {"S", conv.strides[i]}, {"D", conv.dilations[i]}, {"P", conv.begin[i]}};
-    for (const auto& [what, value] : sizes)
-      constant(fmt::format("{}{}", what, axes[i]).c_str(), value);
+    const std::pair<const char*, std::int64_t> sizes[] = {{"I", conv.image[i]},     {"O", conv.result[i]},
+                                                          {"K", conv.kernel[i]},    {"S", conv.strides[i]},
+                                                          {"D", conv.dilations[i]}, {"P", conv.begin[i]}};
+    for (const auto& [what, value] : sizes) constant(fmt::format("{}{}", what, axes[i]).c_str(), value);
   }
   text += fmt::format("constexpr unsigned THREADS = {}u;\n", depthwise_threads(conv));
   constant("UNROLL", conv.kernel[0] <= 3 ? conv.kernel[0] : 1);
-  std::vector<std::string> parameters{"const element_t* __restrict__ src", "const element_t* __restrict__ weights"};
+  std::vector<std::string> parameters{"const element_t* __restrict__ src",
+                                      "const element_t* __restrict__ weights"};
   std::string steps;
   if (conv.bias) {
     parameters.emplace_back("const element_t* __restrict__ bias");
@@ -133,8 +133,8 @@ std::string depthwise_source(const Depthwise& conv) {
     parameters.push_back(fmt::format("const element_t* __restrict__ e{}", operand++));
   }
   parameters.emplace_back("element_t* __restrict__ out");
-  return fmt::format("{}{}extern \"C\" __global__ void __launch_bounds__(256) depthwise({}) {{{}{}{}", text, places,
-                     joined(parameters, ", "), body, steps, behind);
+  return fmt::format("{}{}extern \"C\" __global__ void __launch_bounds__(256) depthwise({}) {{{}{}{}", text,
+                     places, joined(parameters, ", "), body, steps, behind);
 }
 
 } // namespace lanner::cuda

@@ -16,7 +16,8 @@ struct Depthwise {
   Operand src, weights, bias; ///< `bias` may be absent.
   Epilogue epilogue;
   std::int64_t batch = 0, channels = 0;
-  std::int64_t image[2] = {}, result[2] = {}, kernel[2] = {}, strides[2] = {}, dilations[2] = {}, begin[2] = {};
+  std::int64_t image[2] = {}, result[2] = {}, kernel[2] = {}, strides[2] = {}, dilations[2] = {},
+               begin[2] = {};
   DType type = DType::f32; ///< Of all elements in memory; sums are in f32.
 };
 
@@ -29,8 +30,8 @@ DepthwiseShare depthwise_share(const Depthwise& conv);
 /// Threads that have work.
 std::int64_t depthwise_threads(const Depthwise& conv);
 
-/// Of `depthwise(src, weights, [bias,] [operands of the epilogue...,] result)`: pointers. Weights lie as the filter's
-/// height, width, channels; operands of the epilogue as the result does, or one for each channel.
+/// Of `depthwise(src, weights, [bias,] [operands of the epilogue...,] result)`: pointers. Weights lie as the
+/// filter's height, width, channels; operands of the epilogue as the result does, or one for each channel.
 std::string depthwise_source(const Depthwise& conv);
 
 } // namespace lanner::cuda

@@ -137,7 +137,8 @@ std::unique_ptr<Kernel> elementwise_prepare(const Preparation& p) {
   const FunctionHandle function =
       any_size ? compiled_function(gpu, sized_source(*program, p.tactic), sized_name(*program).c_str())
                : compiled_function(gpu, elementwise_source(*program, p.tactic), "elementwise");
-  const std::int64_t threads = program->shape.elements() / (any_size ? 1 : elementwise_width(*program, p.tactic));
+  const std::int64_t threads =
+      program->shape.elements() / (any_size ? 1 : elementwise_width(*program, p.tactic));
   return std::make_unique<ElementwiseKernel>(
       function, grid_for(gpu, threads), std::move(inputs), program->outputs.size(),
       any_size ? sized_elements(*program).value_or(SizedElements{}) : SizedElements{});

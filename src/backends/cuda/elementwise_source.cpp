@@ -37,9 +37,10 @@ public:
   std::string run() {
     const bool narrow = !sized_ && program_.shape.elements() < (std::int64_t{1} << 31);
     // Neighbours of a thread, and threads that stride over the grid.
-    loop_ = fmt::format("  for (number_t first = (number_t(blockIdx.x) * blockDim.x + threadIdx.x) * {0}; first < {1};"
-                        " first += number_t(gridDim.x) * blockDim.x * {0}) {{\n",
-                        width_, sized_ ? "p.elements" : fmt::format("{}ll", program_.shape.elements()));
+    loop_ = fmt::format(
+        "  for (number_t first = (number_t(blockIdx.x) * blockDim.x + threadIdx.x) * {0}; first < {1};"
+        " first += number_t(gridDim.x) * blockDim.x * {0}) {{\n",
+        width_, sized_ ? "p.elements" : fmt::format("{}ll", program_.shape.elements()));
     if (sized_) before_ += "    const index_t i = first;\n";
     if (sized_) find_operands();
     for (std::size_t i = 0; i < program_.inputs.size(); ++i) read(i);
@@ -48,11 +49,12 @@ public:
     for (const TileInstruction& instruction : program_.instructions) compute(instruction);
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) write(i);
     if (sized_) parameters_.emplace_back("const Sizes p");
-    return fmt::format("{}typedef {} number_t;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}({}) {{\n"
-                       "{}{}{}#pragma unroll\n    for (int k = 0; k < {}; ++k) {{\n{}    }}\n{}  }}\n}}\n",
-                       prelude(), narrow ? "unsigned" : "index_t", sized_ ? sizes() : "",
-                       sized_ ? sized_name(program_) : "elementwise", joined(parameters_, ", "), checks_, loop_,
-                       before_, width_, body_, behind_);
+    return fmt::format(
+        "{}typedef {} number_t;\n{}extern \"C\" __global__ void __launch_bounds__(256) {}({}) {{\n"
+        "{}{}{}#pragma unroll\n    for (int k = 0; k < {}; ++k) {{\n{}    }}\n{}  }}\n}}\n",
+        prelude(), narrow ? "unsigned" : "index_t", sized_ ? sizes() : "",
+        sized_ ? sized_name(program_) : "elementwise", joined(parameters_, ", "), checks_, loop_, before_,
+        width_, body_, behind_);
   }
 
 private:
@@ -77,8 +79,9 @@ private:
       break;
     case Access::dense:
       checks_ += fmt::format("  const bool aligned_a{0} = is_aligned<{1}, {2}>(a{0});\n", i, type, width_);
-      before_ += fmt::format("    const Pack<{1}, {2}> q{0} = load_pack<{1}, {2}>(a{0} + {3}, aligned_a{0});\n", i,
-                             type, width_, offset(shape, storage, "first"));
+      before_ +=
+          fmt::format("    const Pack<{1}, {2}> q{0} = load_pack<{1}, {2}>(a{0} + {3}, aligned_a{0});\n", i,
+                      type, width_, offset(shape, storage, "first"));
       body_ += fmt::format("      const float v{0} = load(q{0}.values[k]);\n", i);
       break;
     case Access::single:
@@ -151,7 +154,8 @@ private:
       // Axes that go on where the one within them ends are one.
       while (stride != 0 && axis > 0 && strides[axis - 1] == stride * size) size *= axes_[--axis].size;
       if (stride != 0)
-        sum += fmt::format("{}index_t({} / {} % {}) * {}ll", sum.empty() ? "(" : " + ", number, inner, size, stride);
+        sum += fmt::format("{}index_t({} / {} % {}) * {}ll", sum.empty() ? "(" : " + ", number, inner, size,
+                           stride);
       inner *= size;
     }
     return sum.empty() ? "0" : sum + ")";

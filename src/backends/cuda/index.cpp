@@ -28,7 +28,8 @@ bool takes(const Node& node, std::string& reason) {
   return false;
 }
 
-/// A layout that keeps the result's order, which indices are counted in; reals in any type that they are kept in.
+/// A layout that keeps the result's order, which indices are counted in; reals in any type that they are kept
+/// in.
 TacticList index_tactics(const Node& node, const Group&, const Target& target) {
   TacticList list;
   if (!takes(node, list.reason)) return list;

@@ -22,8 +22,7 @@ struct MovedBox {
 
 class BoxKernel final : public Kernel {
 public:
-  BoxKernel(std::vector<MovedBox> boxes, std::uint64_t zeroed)
-      : boxes_(std::move(boxes)), zeroed_(zeroed) {}
+  BoxKernel(std::vector<MovedBox> boxes, std::uint64_t zeroed) : boxes_(std::move(boxes)), zeroed_(zeroed) {}
 
   bool on_stream() const override { return true; }
   void launch(const Launch& launch) const override {
@@ -89,8 +88,8 @@ std::unique_ptr<Kernel> prepare_reorder(const Preparation& p, const Gpu& gpu) {
 std::optional<Moves> moves_on_gpu(const GroupOp& op, const Places& places) {
   auto moves = moves_at(op, places);
   if (op.kind() == "pad" && moves && moves->moves.size() > 1) return std::nullopt; // taps.cpp launches once.
-  if (moves && !std::ranges::all_of(moves->moves,
-                                    [](const Move& move) { return fits_box_kernels(move.box); }))
+  if (moves &&
+      !std::ranges::all_of(moves->moves, [](const Move& move) { return fits_box_kernels(move.box); }))
     return std::nullopt;
   return moves;
 }

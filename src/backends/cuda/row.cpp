@@ -119,7 +119,8 @@ std::unique_ptr<Kernel> row_prepare(const Preparation& p) {
   }
   if (const auto columns = is_softmax ? std::nullopt : dense_columns(parameters, bytes))
     return std::make_unique<DenseColumnKernel>(
-        embedded_function(gpu, "dense_rows", ("columns_" + function).c_str()), dense_grid(gpu, *columns), *columns);
+        embedded_function(gpu, "dense_rows", ("columns_" + function).c_str()), dense_grid(gpu, *columns),
+        *columns);
   return std::make_unique<RowKernel>(embedded_function(gpu, "rows", function.c_str()),
                                      row_grid(gpu, parameters), parameters);
 }

@@ -46,8 +46,8 @@ void add_axis(RowParameters& p, bool inner, const RowAxis& axis) {
 }
 
 std::optional<DenseRowParameters> dense_rows(const RowParameters& p, std::int64_t bytes, bool writes_rows) {
-  const bool dense = p.inner == 0 || (p.inner == 1 && p.inner_source[0] == 1 &&
-                                      (!writes_rows || p.inner_target[0] == 1));
+  const bool dense =
+      p.inner == 0 || (p.inner == 1 && p.inner_source[0] == 1 && (!writes_rows || p.inner_target[0] == 1));
   if (!dense || p.length >= divisor_limit) return std::nullopt;
   const std::size_t axes = static_cast<std::size_t>(p.kept);
   const auto rows = box_parameters({.sizes = {p.kept_sizes, p.kept_sizes + axes},
@@ -88,8 +88,8 @@ std::optional<DenseColumnParameters> dense_columns(const RowParameters& p, std::
                                 .columns = p.kept_sizes[along],
                                 .target_step = p.kept_target[along]};
   const std::int64_t pack = 16 / bytes;
-  columns.in_packs = columns.columns % pack == 0 && columns.step % pack == 0 &&
-                     divides(pack, sets->rank, sets->source);
+  columns.in_packs =
+      columns.columns % pack == 0 && columns.step % pack == 0 && divides(pack, sets->rank, sets->source);
   const std::int64_t side = columns.columns / (columns.in_packs ? pack : 1);
   while (columns.lanes < static_cast<int>(warp) && columns.lanes < side) columns.lanes *= 2;
   return columns;

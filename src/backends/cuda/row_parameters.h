@@ -19,20 +19,20 @@ struct RowAxis {
 /// before where both are one in memory, as dividing by sizes is what kernels do most.
 void add_axis(RowParameters& p, bool inner, const RowAxis& axis);
 
-/// The same rows where they are dense in memory, of elements of `bytes`; nothing where they are not, or there are
-/// too many. `writes_rows`: the target has an element for each of the source, else one for each row.
+/// The same rows where they are dense in memory, of elements of `bytes`; nothing where they are not, or there
+/// are too many. `writes_rows`: the target has an element for each of the source, else one for each row.
 std::optional<DenseRowParameters> dense_rows(const RowParameters& p, std::int64_t bytes, bool writes_rows);
 
 Grid dense_grid(const Gpu& gpu, const DenseRowParameters& p);
 
-/// The same rows where they lie side by side, as the channels of an image that is stored channels last; nothing where
-/// they do not. They become one element each.
+/// The same rows where they lie side by side, as the channels of an image that is stored channels last;
+/// nothing where they do not. They become one element each.
 std::optional<DenseColumnParameters> dense_columns(const RowParameters& p, std::int64_t bytes);
 
 Grid dense_grid(const Gpu& gpu, const DenseColumnParameters& p);
 
-/// The first part of the name of the kernel in dense_rows.cu that goes over rows more than once: `few_` and `most_`
-/// hold them in registers.
+/// The first part of the name of the kernel in dense_rows.cu that goes over rows more than once: `few_` and
+/// `most_` hold them in registers.
 std::string_view held_prefix(const DenseRowParameters& p);
 
 /// A block for each row, as far as the GPU has use for them.

@@ -1,5 +1,5 @@
-// Reductions, softmax and normalisation of rows that lie anyhow: one block a row. dense_rows.cu has those of dense
-// ones.
+// Reductions, softmax and normalisation of rows that lie anyhow: one block a row. dense_rows.cu has those of
+// dense ones.
 
 #include "backends/cuda/row_folds.cuh"
 #include "backends/cuda/row_kernel.h"

@@ -110,7 +110,8 @@ std::string number(float value) {
   return fmt::format("({:a}f)", value);
 }
 
-std::string formula_text(const Formula& formula, const Numbers& numbers, std::span<const std::string> operands) {
+std::string formula_text(const Formula& formula, const Numbers& numbers,
+                         std::span<const std::string> operands) {
   std::string text = formula.cuda;
   const auto replace = [&](const std::string& from, const std::string& to) {
     for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size()))

@@ -21,6 +21,7 @@ std::string_view type_name(DType type);
 std::string number(float value);
 
 /// The formula as an expression of `operands`, which are expressions of floats.
-std::string formula_text(const Formula& formula, const Numbers& numbers, std::span<const std::string> operands);
+std::string formula_text(const Formula& formula, const Numbers& numbers,
+                         std::span<const std::string> operands);
 
 } // namespace lanner::cuda
