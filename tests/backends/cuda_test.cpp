@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "(%x: f32[1031, 263]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = sigmoid(%x)\n}",
                     "(%x: f16[64, 197, 64], %z: f16[64, 197, 64]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = "
                     "add(%x, %z)\n}",
-                    "(%x: f32[64, 1, 128], %z: f32[1, 64, 128]) -> (%y: bool[*] as \"y\") {\n%y: bool[*] = "
+                    "(%x: f16[64, 1, 128], %z: f16[1, 64, 128]) -> (%y: bool[*] as \"y\") {\n%y: bool[*] = "
                     "greater(%x, %z)\n}"));
 
 INSTANTIATE_TEST_SUITE_P(

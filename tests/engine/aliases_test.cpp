@@ -126,7 +126,11 @@ TEST(Aliases, RefuseWhatDoesNotFit) {
       model(graph({.nodes = {node({"Transpose", {"x"}, {"y"}}), node({"NonZero", {"x"}, {"n"}})},
                    .inputs = {value("x", f32, {"2", "c"}), value("i", i64, {"2", "p"})},
                    .outputs = {value("y", f32, {"c", "2"}), value("n", i64, {"2", "k"})}}));
-  const auto refused = [&](const AliasNames& alias) { return built(file, with_aliases({alias})); };
+  const auto refused = [&](const AliasNames& alias) {
+    BuildOptions options = with_aliases({alias});
+    options.shapes = {{"x", ShapeRange::fixed({2, 1})}, {"i", ShapeRange::fixed({2, 1})}};
+    return built(file, options);
+  };
   LANNER_EXPECT_ERROR(refused({"q", "x"}), ErrorCode::invalid_argument, "no output 'q'");
   LANNER_EXPECT_ERROR(refused({"y", "q"}), ErrorCode::invalid_argument, "no input 'q'");
   LANNER_EXPECT_ERROR(refused({"n", "x"}), ErrorCode::invalid_argument, "one type and shape");

@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "backends/cuda/dense_row_kernel.h"
 #include "backends/cuda/row_kernel.h"
 #include "backends/cuda/sized_kernel.h"
 
@@ -69,6 +70,39 @@ inline std::function<void()> by_row(void** arguments,
   };
 }
 
+inline std::int64_t place_of(std::int64_t element, const cuda::BoxParameters& box,
+                             const std::int64_t* strides) {
+  return offset_of(element, box.rank, box.sizes, strides);
+}
+
+/// The same of rows that are dense in memory.
+inline std::function<void()> by_dense_row(void** arguments,
+                                          std::function<std::vector<float>(const std::vector<float>&)> of) {
+  return [=, from = *static_cast<const float**>(arguments[0]), to = *static_cast<float**>(arguments[1]),
+          p = *static_cast<const cuda::DenseRowParameters*>(arguments[2])] {
+    for (std::int64_t r = 0; r < p.rows.elements; ++r) {
+      const float* first = from + place_of(r, p.rows, p.rows.source);
+      const std::vector<float> result = of({first, first + p.length});
+      std::ranges::copy(result, to + place_of(r, p.rows, p.rows.target));
+    }
+  };
+}
+
+/// ... and of rows side by side, each of which becomes one element.
+inline std::function<void()> by_column(void** arguments,
+                                       std::function<std::vector<float>(const std::vector<float>&)> of) {
+  return [=, from = *static_cast<const float**>(arguments[0]), to = *static_cast<float**>(arguments[1]),
+          p = *static_cast<const cuda::DenseColumnParameters*>(arguments[2])] {
+    for (std::int64_t set = 0; set < p.outer.elements; ++set)
+      for (std::int64_t column = 0; column < p.columns; ++column) {
+        std::vector<float> row;
+        for (std::int64_t i = 0; i < p.length; ++i)
+          row.push_back(from[place_of(set, p.outer, p.outer.source) + column + i * p.step]);
+        to[place_of(set, p.outer, p.outer.target) + column * p.target_step] = of(row)[0];
+      }
+  };
+}
+
 inline std::vector<float> softmax_of(std::vector<float> row) {
   const float most = *std::ranges::max_element(row);
   double sum = 0;
@@ -99,6 +133,12 @@ inline std::function<void()> element_kernel(const std::string& name, void** argu
                                    [](const Numbers& x) { return static_cast<float>(x[0] < x[1]); });
   if (name == "sized_where")
     return by_element<float, true>(arguments, 3, [](const Numbers& x) { return x[0] != 0 ? x[1] : x[2]; });
+  for (const char* how : {"few_", "most_", "dense_"})
+    if (name == std::string(how) + "softmax_f32") return by_dense_row(arguments, softmax_of);
+  if (name == "dense_reduce_mean_f32") return by_dense_row(arguments, mean_of);
+  if (name == "dense_reduce_max_f32") return by_dense_row(arguments, most_of);
+  if (name == "columns_reduce_mean_f32") return by_column(arguments, mean_of);
+  if (name == "columns_reduce_max_f32") return by_column(arguments, most_of);
   if (name == "softmax_f32") return by_row(arguments, softmax_of);
   if (name == "reduce_mean_f32") return by_row(arguments, mean_of);
   if (name == "reduce_max_f32") return by_row(arguments, most_of);

@@ -51,6 +51,7 @@ std::string network() {
 
 BuildOptions options(std::optional<std::uint64_t> budget = {}) {
   BuildOptions made = plain_options(gpu_device);
+  made.shapes["x"] = {{1, channels, 3, 3}, {1, channels, 3, 3}, {8, channels, 3, 3}};
   made.weight_budget = budget;
   return made;
 }

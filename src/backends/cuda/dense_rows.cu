@@ -382,7 +382,7 @@ __device__ void normalization(const T* x, const T* added, const T* scale, const 
 } // namespace
 
 #define LANNER_DENSE_REDUCTION(name, suffix, T, Kind)                                                        \
-  __global__ void dense_##name##_##suffix(const T* s, T* t, DenseRowParameters p) {                          \
+  __global__ void __launch_bounds__(1024) dense_##name##_##suffix(const T* s, T* t, DenseRowParameters p) {  \
     reduce<Kind>(s, t, p);                                                                                   \
   }                                                                                                          \
   __global__ void __launch_bounds__(256)                                                                     \
@@ -412,14 +412,16 @@ __device__ void normalization(const T* x, const T* added, const T* scale, const 
   LANNER_DENSE_REDUCTION(reduce_min, suffix, T, Plain<Min>)                                                  \
   LANNER_HELD_ROW_KERNELS(few, few_held, suffix, T)                                                          \
   LANNER_HELD_ROW_KERNELS(most, most_held, suffix, T)                                                        \
-  __global__ void dense_softmax_##suffix(const T* s, T* t, DenseRowParameters p) {                           \
+  __global__ void __launch_bounds__(1024) dense_softmax_##suffix(const T* s, T* t, DenseRowParameters p) {   \
     softmax<false>(s, t, p);                                                                                 \
   }                                                                                                          \
-  __global__ void dense_log_softmax_##suffix(const T* s, T* t, DenseRowParameters p) {                       \
+  __global__ void __launch_bounds__(1024)                                                                    \
+      dense_log_softmax_##suffix(const T* s, T* t, DenseRowParameters p) {                                   \
     softmax<true>(s, t, p);                                                                                  \
   }                                                                                                          \
-  __global__ void dense_normalization_##suffix(const T* x, const T* added, const T* scale, const T* bias,    \
-                                               T* sum, T* y, DenseNormalizationParameters p) {               \
+  __global__ void __launch_bounds__(1024)                                                                    \
+      dense_normalization_##suffix(const T* x, const T* added, const T* scale, const T* bias, T* sum, T* y,  \
+                                   DenseNormalizationParameters p) {                                         \
     normalization(x, added, scale, bias, sum, y, p);                                                         \
   }
 
