@@ -153,10 +153,12 @@ std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts, c
 
 /// Of values that were given, of a plan's --shape, and of a model's: of a range the opt shape with this
 /// batch, where it holds that.
-BenchShapes known_shapes(const BenchOptions& options, const BuildOptions& build, const GivenInputs& given,
-                         int batch) {
+BenchShapes known_shapes(const BenchOptions& options, const Engine& model, const BuildOptions& build,
+                         const GivenInputs& given, int batch) {
   BenchShapes known = options.shapes;
-  for (const auto& [input, value] : given) known[input] = value.shape();
+  for (const Binding& input : model.inputs()) // Initialisers may be given too.
+    if (const auto value = given.find(input.name); value != given.end())
+      known[input.name] = value->second.shape();
   for (const auto& [input, range] : build.shapes) {
     Shape& shape = known.emplace(input, range.opt).first->second;
     if (!given.contains(input) && shape.rank() > 0 && range.min[0] <= batch && batch <= range.max[0])
@@ -196,7 +198,7 @@ BenchSubject subject_for(const ModelFacts& facts, const BenchOptions& options, c
   // Without one that was asked for, a model may be given the batch that it was exported with.
   const bool any_batch = options.batch.empty() && model.open_sizes();
   const BenchShapes shapes =
-      settled_shapes(model, known_shapes(options, build, given, batch), any_batch ? 0 : batch);
+      settled_shapes(model, known_shapes(options, model, build, given, batch), any_batch ? 0 : batch);
   if (any_batch) batch = batch_of(model, shapes, batch);
   if (!facts.plan)
     for (const auto& [input, shape] : shapes)

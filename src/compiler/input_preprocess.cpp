@@ -51,13 +51,11 @@ DType type_of(const Value& input, const BuildOptions& options) {
   return storage.dtype.value_or(input.type.dtype());
 }
 
-/// Whether the other layout is meant: of the two sides that channels may be on only that one has as many.
-bool has_other_layout(const Dims& dims, const Preprocess& spec) {
+/// Whether channels come last: of the two sides that they may be on only that one has as many.
+bool tells_channels_last(const Dims& dims, const Preprocess& spec) {
   const std::int64_t channels = spec.gray ? 1 : 3;
-  const std::size_t first = dims.size() - 3, last = dims.size() - 1;
-  const auto own = dims[spec.channels_last ? last : first].constant(),
-             other = dims[spec.channels_last ? first : last].constant();
-  return own.value_or(-1) != channels && other == channels;
+  const auto first = dims[dims.size() - 3].constant(), last = dims[dims.size() - 1].constant();
+  return first.value_or(-1) != channels && last == channels;
 }
 
 /// What nobody said of size and type is the input's, and its channels tell the layout.
@@ -67,7 +65,7 @@ Preprocess settled(const Value& input, Preprocess spec, const BuildOptions& opti
   const bool pixels = type == DType::u8 || type == DType::f16 || type == DType::bf16;
   if (spec.dtype == DType::f32 && pixels) spec.dtype = type;
   if (!input.type.ranked() || (input.type.rank() != 4 && input.type.rank() != 3)) return spec;
-  if (has_other_layout(input.type.dims(), spec)) spec.channels_last = !spec.channels_last;
+  spec.channels_last |= tells_channels_last(input.type.dims(), spec);
   const std::size_t rows = input.type.rank() - (spec.channels_last ? 3 : 2);
   const auto settle = [&](std::int32_t& side, std::size_t dim) {
     const auto size = input.type.dims()[dim].constant();

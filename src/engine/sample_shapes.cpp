@@ -74,12 +74,29 @@ public:
         if (auto found = grown()) return *std::move(found);
       }
     }
-    const std::string remedy = "give them: --shape INPUT:SIZES, or shapes= where it is built or verified";
-    fail(ErrorCode::invalid_argument, "no sizes were found that the model takes for {}; {}",
-         open_inputs_text(graph_), remedy);
+    fail(ErrorCode::invalid_argument,
+         "no sizes were found that the model takes for {}; give them: --shape{}, or shapes= where it is "
+         "built or "
+         "verified",
+         open_inputs_text(graph_), asked_shapes());
   }
 
 private:
+  /// ` ids:NxL`: of each input with open sizes, its sizes as far as they are known.
+  std::string asked_shapes() const {
+    std::set<std::size_t> inputs;
+    for (const OpenSize& size : open_) inputs.insert(size.input);
+    std::string text;
+    for (const std::size_t input : inputs) {
+      const Value& value = *graph_.body().parameter(input);
+      text += fmt::format(" {}:", value.name());
+      if (!value.type.ranked()) text += "SIZES";
+      for (std::size_t d = 0; value.type.ranked() && d < value.type.rank(); ++d)
+        text += fmt::format("{}{}", d == 0 ? "" : "x", value.type.dims()[d].to_string());
+    }
+    return text.empty() ? " INPUT:SIZES" : text;
+  }
+
   bool has_states() const {
     return std::ranges::any_of(open_, [](const OpenSize& size) { return size.role == Role::state; });
   }

@@ -33,7 +33,11 @@ static void check_refused_options(const char* model) {
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "no such node");
   pin.pattern = "*";
   pin.type = "fp16";
-  options.strict = options.exact = 1;
+  options.strict = options.exact = 1; /* Told where kernels are chosen, for which sizes have to be known. */
+  const int64_t sizes[] = {1, 3, 8, 8};
+  const lanner_shape_range shape = {"input", 4, sizes, NULL, NULL};
+  options.shapes = &shape;
+  options.shape_count = 1;
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_UNSUPPORTED, "strict");
   options.pins = NULL;
   options.pin_count = 0;

@@ -72,6 +72,8 @@ void check_surroundings(const char* model) {
   const lanner_allocator allocator = {&memory, take_memory, give_memory_back};
   const lanner_allocator call_allocator = {&of_call, take_memory, give_memory_back};
   const lanner_executor executor = {&pieces, run_in_turn}, call_executor = {&pieces_of_call, run_in_turn};
+  const int64_t sizes[] = {1, 3, 8, 8};
+  const lanner_shape_range shape = {"input", 4, sizes, NULL, NULL};
   lanner_build_options options;
   lanner_run_options run;
   lanner_environment* environment;
@@ -82,6 +84,8 @@ void check_surroundings(const char* model) {
   options.struct_size = sizeof options;
   options.budget = -1;
   options.threads = 2;
+  options.shapes = &shape;
+  options.shape_count = 1;
   SUCCEED(lanner_environment_create(&environment, &error));
   SUCCEED(lanner_environment_set_allocator(environment, &allocator, &error));
   SUCCEED(lanner_environment_set_executor(environment, &executor, &error));

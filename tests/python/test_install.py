@@ -70,7 +70,7 @@ def test_a_program_by_pkg_config(prefix, inputs, tmp_path):
 
 def test_a_program_with_the_runtime_alone(prefix, inputs, tmp_path):
     plan = tmp_path / "model.plan"
-    run(prefix / "bin" / "lanner", "build", inputs[0], "-o", plan, "--budget", 0, env=environment(prefix))
+    run(prefix / "bin" / "lanner", "build", inputs[0], "-o", plan, "--shape", "input:1x3x8x8", "--budget", 0, env=environment(prefix))
     (tmp_path / "CMakeLists.txt").write_text(
         "cmake_minimum_required(VERSION 3.25)\nproject(p LANGUAGES CXX)\nfind_package(lanner REQUIRED)\n"
         f"add_executable(by_cmake {ROOT}/tests/runtime/probe.cpp)\n"

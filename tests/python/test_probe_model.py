@@ -21,7 +21,7 @@ def test_a_model_is_told_without_a_build(tmp_path):
     lines = dict(line.split(None, 1) for line in text.splitlines()[1:] if not line.startswith(" "))
     assert text.startswith(f"{SHAPES}: ONNX, IR ") and ", opset " in text.splitlines()[0] and " KiB\n" in text
     assert lines["inputs"].startswith("input: f32[") and lines["open"] and "conv" in lines["nodes"]
-    assert lines["task"].startswith("detect") and "rgb" in lines["pictures"] and "metadata" in lines["pictures"]
+    assert lines["task"].startswith("detect") and "RGB" in lines["pictures"] and "metadata" in lines["pictures"]
 
 
 def test_open_sizes_operators_and_metadata_stand_in_json(tmp_path):

@@ -98,7 +98,7 @@ def around(values: Any) -> Any:
     return least
 
 
-class Wide(torch.fx.Interpreter):
+class Wide(torch.fx.Interpreter):  # type: ignore[misc]
     """A graph of torch's operators in float64, as far as these have it."""
 
     def run_node(self, node: Any) -> Any:
