@@ -5,6 +5,7 @@
 
 #include "backends/cuda/depthwise_source.h"
 #include "backends/cuda/families.h"
+#include "backends/cuda/pointer_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
 #include "backends/window.h"
@@ -15,7 +16,7 @@
 namespace lanner::cuda {
 namespace {
 
-constexpr std::size_t channel_axis = 1, max_arguments = 16;
+constexpr std::size_t channel_axis = 1;
 constexpr unsigned threads_of_block = 256;
 
 bool reads(const Epilogue& epilogue, DType type) {
@@ -109,29 +110,6 @@ TacticList depthwise_tactics(const Node& node, const Group& group, const Target&
   return list;
 }
 
-class DepthwiseKernel final : public Kernel {
-public:
-  DepthwiseKernel(FunctionHandle function, Grid grid, std::vector<std::size_t> inputs)
-      : function_(function), grid_(grid), inputs_(std::move(inputs)) {}
-  bool on_stream() const override { return true; }
-  void launch(const Launch& launch) const override {
-    std::array<const void*, max_arguments> pointers;
-    std::array<void*, max_arguments> arguments;
-    std::size_t count = 0;
-    for (const std::size_t input : inputs_) pointers[count++] = launch.inputs[input];
-    pointers[count++] = launch.outputs[0];
-    for (std::size_t i = 0; i < count; ++i) arguments[i] = &pointers[i];
-    check(driver().launch(function_, grid_.blocks, 1, 1, grid_.threads, 1, 1, 0,
-                          static_cast<StreamHandle>(launch.stream.handle), arguments.data(), nullptr),
-          "cuLaunchKernel");
-  }
-
-private:
-  FunctionHandle function_;
-  Grid grid_;
-  std::vector<std::size_t> inputs_; ///< Of the node, in the order of the kernel's parameters.
-};
-
 std::unique_ptr<Kernel> depthwise_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   std::string reason;
@@ -143,15 +121,15 @@ std::unique_ptr<Kernel> depthwise_prepare(const Preparation& p) {
   for (const EpilogueStep& step : conv->epilogue)
     if (step.binary) inputs.push_back(step.operand.index);
   const std::int64_t blocks = (depthwise_threads(*conv) + threads_of_block - 1) / threads_of_block;
-  return std::make_unique<DepthwiseKernel>(compiled_function(gpu, depthwise_source(*conv), "depthwise"),
-                                           Grid{static_cast<unsigned>(blocks), threads_of_block, 0},
-                                           std::move(inputs));
+  return std::make_unique<PointerKernel>(compiled_function(gpu, depthwise_source(*conv), "depthwise"),
+                                         Grid{static_cast<unsigned>(blocks), threads_of_block, 0},
+                                         std::move(inputs), 1);
 }
 
 bool depthwise_fuses(const Group& group, const Target&) {
   std::string reason;
   const auto conv = nvrtc_status().found ? read_depthwise(group, reason) : std::nullopt;
-  return conv && conv->epilogue.size() + 4 <= max_arguments;
+  return conv && conv->epilogue.size() + 4 <= PointerKernel::max_pointers;
 }
 
 } // namespace

@@ -1,10 +1,10 @@
 // Groups of elementwise operations, each compiled into one kernel by NVRTC: for its sizes, or for any.
 
 #include <algorithm>
-#include <array>
 
 #include "backends/cuda/elementwise_source.h"
 #include "backends/cuda/families.h"
+#include "backends/cuda/pointer_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/elementwise/program.h"
 #include "backends/estimate.h"
@@ -14,8 +14,6 @@
 
 namespace lanner::cuda {
 namespace {
-
-constexpr std::size_t max_arguments = 32;
 
 /// Constants within a group become part of the code, which only numbers can.
 bool holds_numbers_only(const ElementwiseProgram& program) {
@@ -35,7 +33,7 @@ std::optional<ElementwiseProgram> program_of(const Group& group, std::string& re
   if (!program) return std::nullopt;
   const std::size_t arguments = program->inputs.size() + program->outputs.size();
   const bool fits = has_whole_elements(*program) && holds_numbers_only(*program) &&
-                    arguments <= max_arguments && program->shape.elements() > 0;
+                    arguments <= PointerKernel::max_pointers && program->shape.elements() > 0;
   if (fits) return program;
   reason = "cuda: elementwise: too many values, types below a byte, or a constant within the group";
   return std::nullopt;
@@ -95,34 +93,6 @@ TacticList sized_tactics(const Node& node, const Group& group, const Target& tar
   return list;
 }
 
-class ElementwiseKernel final : public Kernel {
-public:
-  ElementwiseKernel(FunctionHandle function, Grid grid, std::vector<std::size_t> inputs, std::size_t outputs,
-                    const SizedElements& sizes)
-      : function_(function), grid_(grid), inputs_(std::move(inputs)), outputs_(outputs), sizes_(sizes) {}
-  bool on_stream() const override { return true; }
-  void launch(const Launch& launch) const override {
-    std::array<const void*, max_arguments> pointers;
-    std::array<void*, max_arguments + 1> arguments;
-    std::size_t count = 0;
-    for (const std::size_t input : inputs_) pointers[count++] = launch.inputs[input];
-    for (std::size_t i = 0; i < outputs_; ++i) pointers[count++] = launch.outputs[i];
-    for (std::size_t i = 0; i < count; ++i) arguments[i] = &pointers[i];
-    // A driver reads no more than the parameters there are: these are not a kernel's of known sizes.
-    arguments[count] = const_cast<SizedElements*>(&sizes_);
-    check(driver().launch(function_, grid_.blocks, 1, 1, grid_.threads, 1, 1, 0,
-                          static_cast<StreamHandle>(launch.stream.handle), arguments.data(), nullptr),
-          "cuLaunchKernel");
-  }
-
-private:
-  FunctionHandle function_;
-  Grid grid_;
-  std::vector<std::size_t> inputs_; ///< Of the node, in the order of the kernel's parameters.
-  std::size_t outputs_;
-  SizedElements sizes_;
-};
-
 std::unique_ptr<Kernel> elementwise_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   std::string reason;
@@ -139,7 +109,7 @@ std::unique_ptr<Kernel> elementwise_prepare(const Preparation& p) {
                : compiled_function(gpu, elementwise_source(*program, p.tactic), "elementwise");
   const std::int64_t threads =
       program->shape.elements() / (any_size ? 1 : elementwise_width(*program, p.tactic));
-  return std::make_unique<ElementwiseKernel>(
+  return std::make_unique<PointerKernel>(
       function, grid_for(gpu, threads), std::move(inputs), program->outputs.size(),
       any_size ? sized_elements(*program).value_or(SizedElements{}) : SizedElements{});
 }

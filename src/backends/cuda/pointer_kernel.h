@@ -1,0 +1,47 @@
+#pragma once
+// Kernels that NVRTC compiled, all of whose sizes are in their source.
+
+#include <array>
+#include <cstddef>
+#include <utility>
+#include <vector>
+
+#include "backends/cuda/sized_kernel.h"
+#include "device/cuda/code.h"
+#include "graph/tactic.h"
+
+namespace lanner::cuda {
+
+/// function(some of the node's inputs..., outputs...): pointers; behind them the sizes, for a kernel of any
+/// size.
+class PointerKernel final : public Kernel {
+public:
+  static constexpr std::size_t max_pointers = 32;
+
+  PointerKernel(FunctionHandle function, Grid grid, std::vector<std::size_t> inputs, std::size_t outputs,
+                const SizedElements& sizes = {})
+      : function_(function), grid_(grid), inputs_(std::move(inputs)), outputs_(outputs), sizes_(sizes) {}
+  bool on_stream() const override { return true; }
+  void launch(const Launch& launch) const override {
+    std::array<const void*, max_pointers> pointers;
+    std::array<void*, max_pointers + 1> arguments;
+    std::size_t count = 0;
+    for (const std::size_t input : inputs_) pointers[count++] = launch.inputs[input];
+    for (std::size_t i = 0; i < outputs_; ++i) pointers[count++] = launch.outputs[i];
+    for (std::size_t i = 0; i < count; ++i) arguments[i] = &pointers[i];
+    // A driver reads no more than the parameters there are: these are not a kernel's of known sizes.
+    arguments[count] = const_cast<SizedElements*>(&sizes_);
+    check(driver().launch(function_, grid_.blocks, 1, 1, grid_.threads, 1, 1, 0,
+                          static_cast<StreamHandle>(launch.stream.handle), arguments.data(), nullptr),
+          "cuLaunchKernel");
+  }
+
+private:
+  FunctionHandle function_;
+  Grid grid_;
+  std::vector<std::size_t> inputs_; ///< Of the node, in the order of the kernel's parameters.
+  std::size_t outputs_;
+  SizedElements sizes_;
+};
+
+} // namespace lanner::cuda
