@@ -6,7 +6,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from definitions.case import Case
-from definitions.oracles import REFERENCE, RUNTIME
+from definitions.oracles import REFERENCE, RUNTIME, TORCH
 
 
 @dataclass(frozen=True)
@@ -54,6 +54,19 @@ def unsorted(case: Case) -> bool:
 @differs(RUNTIME, "Clip", reason="a bound that is left out is the largest finite number there; with onnx.reference and PyTorch it is none, and infinity stays")
 def absent_bound(case: Case) -> bool:
     return case.version >= 11 and bool(np.isinf(case.inputs[0]).any())
+
+
+# --- PyTorch ---
+
+
+@differs(TORCH, "Resize", reason="pytorch_half_pixel reads the first element for a length of 1, by ONNX's text; PyTorch, whose name it has, reads the middle today")
+def single_place(case: Case) -> bool:
+    return case.attributes.get("coordinate_transformation_mode") == "pytorch_half_pixel" and len(case.inputs) > 3 and 1 in case.inputs[3][2:]
+
+
+@differs(TORCH, "Sign", reason="the sign of a NaN is 0 there; with onnxruntime and onnx.reference it stays a NaN")
+def sign_of_nan(case: Case) -> bool:
+    return bool(np.isnan(case.inputs[0]).any())
 
 
 # --- onnx.reference, where it stands alone against onnxruntime, PyTorch and its exporters ---
