@@ -1,6 +1,7 @@
 """Every model of torchvision but the quantised ones, random weights, by both of torch's exporters: whether it builds
 without a flag, what it answers beside torch, and what memory that takes. `./dev networks --torchvision`."""
 
+import re
 import json
 import resource
 import subprocess
@@ -18,6 +19,11 @@ HEADING = "# torchvision's models"
 HEAD = "| model | exporter | answers | largest difference | build s | run s | peak MiB |\n|---|---|---|---|---|---|---|"
 LISTED_FROM = 16 * 1024
 """MiB."""
+
+
+def without_colours(text: str) -> str:
+    """What torch says, without a terminal's codes."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
 def names(python: str) -> list[str]:
@@ -80,7 +86,7 @@ def is_right(row: Row) -> bool:
 
 def told(row: Row) -> str:
     if "not_exported" in row:
-        return f"torch does not export it: {row['not_exported']}"
+        return f"torch does not export it: {without_colours(row['not_exported'])}"
     if "failed" in row:
         return f"**no**: {row['failed']}"
     if "shapes" in row:
