@@ -238,6 +238,23 @@ private:
   std::set<NodeGroup> known_;
 };
 
+/// Whether a member reads `value` to know its result's size: a constant that stays within the group, as a
+/// parameter of its body would tell nobody.
+bool gives_sizes(const Value& value, const Node& reader) {
+  const Tensor* constant = value.constant();
+  return constant && constant->dtype() == DType::i64 && constant->shape().elements() <= max_known_elements &&
+         !reader.op().elementwise;
+}
+
+/// The constants that stay within a group, by first use.
+std::vector<const Value*> sizes_within(const NodeGroup& group) {
+  std::vector<const Value*> sizes;
+  for (const Node* node : group)
+    for (const Value* input : node->inputs())
+      if (input && gives_sizes(*input, *node) && !std::ranges::count(sizes, input)) sizes.push_back(input);
+  return sizes;
+}
+
 /// A `fused` node that does what the group does on `inputs`.
 Node* make_fused(Graph& graph, const NodeGroup& group, const std::vector<Value*>& inputs) {
   const std::vector<Value*> read = inputs_of(group);
@@ -247,6 +264,7 @@ Node* make_fused(Graph& graph, const NodeGroup& group, const std::vector<Value*>
   for (const Value* input : read)
     copier.map(input, body.add_parameter(graph.unique_name(input->name()), input->type));
   std::string kind;
+  for (const Value* size : sizes_within(group)) copier.copy(*size->producer());
   for (const Node* node : group) {
     copier.copy(*node);
     fused->sources.insert(fused->sources.end(), node->sources.begin(), node->sources.end());
@@ -282,7 +300,7 @@ std::vector<Value*> inputs_of(const NodeGroup& group) {
   for (const Node* node : group)
     for (Value* input : node->inputs())
       if (input && !(input->producer() && members.contains(input->producer())) &&
-          !std::ranges::count(inputs, input))
+          !gives_sizes(*input, *node) && !std::ranges::count(inputs, input))
         inputs.push_back(input);
   return inputs;
 }

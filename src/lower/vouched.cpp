@@ -34,6 +34,7 @@ constexpr std::array rules{
     Rule{"cuda", "picture", ""},
     Rule{"cuda", "copy_to_gpu", ""},
     Rule{"cuda", "depthwise", ""},
+    Rule{"cuda", "attention", ""},
     Rule{"cuda", "matmul", "cublaslt 1301"},
     Rule{"cuda", "conv", "cudnn 919"},
 };

@@ -7,6 +7,7 @@ namespace lanner::cuda {
 
 extern const KernelFamily conv_family;        ///< cuDNN: convolution with bias, sum and activation.
 extern const KernelFamily depthwise_family;   ///< Convolutions of each channel by itself, compiled for each.
+extern const KernelFamily attention_family;   ///< Softmax of products times values, as one kernel.
 extern const KernelFamily matmul_family;      ///< cuBLASLt: products with bias and activation.
 extern const KernelFamily elementwise_family; ///< Groups of elementwise operations, compiled for each.
 extern const KernelFamily

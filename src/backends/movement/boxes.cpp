@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <map>
+#include <numeric>
 #include <string_view>
 
 #include "ops/axis.h"
@@ -62,26 +63,13 @@ Result reorder(const Movement& m) {
 }
 
 Result slice(const Movement& m) {
-  const auto starts = integers_of(m.op.input(1));
-  const Shape input = m.input();
-  Integers axes, steps;
-  if (!starts || (m.op.input(3) && !integers_of(m.op.input(3))) ||
-      (m.op.input(4) && !integers_of(m.op.input(4))))
-    return std::nullopt;
-  if (m.op.input(3))
-    axes = *integers_of(m.op.input(3));
-  else
-    for (std::size_t i = 0; i < starts->size(); ++i) axes.push_back(static_cast<std::int64_t>(i));
-  steps = m.op.input(4) ? *integers_of(m.op.input(4)) : Integers(starts->size(), 1);
+  const auto axes = slice_axes(m.op);
+  if (!axes) return std::nullopt;
   Box box{sizes_of(m.output()), m.inputs[0], m.outputs[0]};
-  for (std::size_t i = 0; i < starts->size(); ++i) {
-    const std::size_t axis = from_front(axes[i], input.rank());
-    const std::int64_t size = input[axis], start = (*starts)[i];
-    const std::int64_t place = std::clamp<std::int64_t>(
-        start < 0 ? (start < -size ? -1 : start + size) : start, 0, steps[i] > 0 ? size : size - 1);
-    if (box.sizes[axis] == 0) continue;
-    box.source_offset += place * m.inputs[0][axis];
-    box.source_strides[axis] *= std::clamp<std::int64_t>(steps[i], -size - 1, size + 1);
+  for (std::size_t i = 0; i < axes->size(); ++i) {
+    if (box.sizes[i] == 0) continue;
+    box.source_offset += (*axes)[i].start * m.inputs[0][i];
+    box.source_strides[i] *= (*axes)[i].step;
   }
   return one(std::move(box));
 }
@@ -256,6 +244,26 @@ const std::map<std::string_view, Maker>& makers() {
 }
 
 } // namespace
+
+std::optional<std::vector<SliceAxis>> slice_axes(const GroupOp& op) {
+  const auto starts = integers_of(op.input(1));
+  if (!starts || (op.input(3) && !integers_of(op.input(3))) || (op.input(4) && !integers_of(op.input(4))))
+    return std::nullopt;
+  const Shape input = op.input(0).shape();
+  Integers axes(starts->size()), steps(starts->size(), 1);
+  std::iota(axes.begin(), axes.end(), 0);
+  if (op.input(3)) axes = *integers_of(op.input(3));
+  if (op.input(4)) steps = *integers_of(op.input(4));
+  std::vector<SliceAxis> result(input.rank());
+  for (std::size_t i = 0; i < starts->size(); ++i) {
+    const std::size_t axis = from_front(axes[i], input.rank());
+    const std::int64_t size = input[axis], start = (*starts)[i];
+    result[axis].start = std::clamp<std::int64_t>(start < 0 ? (start < -size ? -1 : start + size) : start, 0,
+                                                  steps[i] > 0 ? size : size - 1);
+    result[axis].step = std::clamp<std::int64_t>(steps[i], -size - 1, size + 1);
+  }
+  return result;
+}
 
 std::optional<Moves> moves_of(const GroupOp& op, const std::vector<Strides>& inputs,
                               const std::vector<Strides>& outputs) {

@@ -34,6 +34,13 @@ using Strides = std::vector<std::int64_t>;
 std::optional<Moves> moves_of(const GroupOp& op, const std::vector<Strides>& inputs,
                               const std::vector<Strides>& outputs);
 
+/// Where a slice begins along an axis of its input, and how far its elements are apart there.
+struct SliceAxis {
+  std::int64_t start = 0, step = 1;
+};
+/// One for each axis of input 0 of a `slice` that gives elements; nothing where its parameters are not known.
+std::optional<std::vector<SliceAxis>> slice_axes(const GroupOp& op);
+
 /// Inputs 0 to this number are moved; the rest say how.
 std::size_t moved_inputs(const GroupOp& op);
 

@@ -1,0 +1,62 @@
+#pragma once
+// A tensor seen as strided places in another's memory: chains of transposes, reshapes and slices as one map.
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/group.h"
+
+namespace lanner {
+
+/// Part of a dim: `size` steps of `stride` elements.
+struct StridedFactor {
+  std::int64_t size = 1, stride = 0;
+  friend bool operator==(const StridedFactor&, const StridedFactor&) = default;
+};
+
+/// One dim, or several taken together in row-major order, outermost factor first. Empty: one element.
+using StridedDim = std::vector<StridedFactor>;
+
+/// Where the elements of a tensor lie in the memory of another one, in elements from its first. A dim may be
+/// of several factors, as a reshape makes one of dims that are not neighbours in memory.
+class StridedView {
+public:
+  /// All of a row-major tensor.
+  static StridedView dense(const Shape& shape);
+
+  const std::vector<StridedDim>& dims() const noexcept { return dims_; }
+  std::int64_t offset() const noexcept { return offset_; }
+  Shape shape() const;
+
+  /// The same elements, taken in row-major order as another shape. Nothing where a dim of it would have to
+  /// divide a factor unevenly.
+  std::optional<StridedView> reshaped(const Shape& shape) const;
+  /// Dim i of the result is dim order[i].
+  StridedView transposed(const std::vector<std::size_t>& order) const;
+  /// Numpy's broadcast to `shape`.
+  std::optional<StridedView> broadcast(const Shape& shape) const;
+  /// What `op` gives of input 0, where that lies as this view does: op is a transpose, reshape, slice or
+  /// expand whose parameters are known. Nothing for others.
+  std::optional<StridedView> through(const GroupOp& op) const;
+  /// The other way round: where the elements of input 0 come to lie, if the result of `op` lies as this view
+  /// does. For transpose and reshape.
+  std::optional<StridedView> before(const GroupOp& op) const;
+
+private:
+  StridedView() = default;
+  std::optional<StridedView> sliced(const GroupOp& op) const;
+
+  std::vector<StridedDim> dims_;
+  std::int64_t offset_ = 0;
+};
+
+/// Dims `first` to `last` (not itself) as one, neighbours in memory joined.
+StridedDim joined_dims(const StridedView& view, std::size_t first, std::size_t last);
+
+/// The place of element `index` of a dim, as an expression in C of that non-negative integer; `0` where all
+/// lie at one place.
+std::string place_text(const StridedDim& dim, const std::string& index);
+
+} // namespace lanner
