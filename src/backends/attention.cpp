@@ -134,12 +134,34 @@ private:
     return view ? std::optional(operand_of(at.index, *view)) : std::nullopt;
   }
 
+  /// Steps over where(is_nan(weights), 0, weights): `weights` becomes what that gives. False where others
+  /// read the softmax's result too.
+  bool guard(std::size_t& weights) {
+    const std::vector<GroupOp>& ops = group_.ops();
+    if (group_.uses_of_op(weights) == 1) return true;
+    const auto is_weights = [&](const Operand& o) { return o.is_op() && o.index == weights; };
+    for (std::size_t i = weights + 1; i < ops.size(); ++i) {
+      const GroupOp& op = ops[i];
+      if (op.kind() != "where" || !op.input(0).is_op() || !is_weights(op.input(2))) continue;
+      const std::size_t test = op.input(0).index;
+      if (ops[test].kind() != "is_nan" || !is_weights(ops[test].input(0)) || group_.uses_of_op(test) != 1 ||
+          group_.uses_of_op(weights) != 2 || scalar_value(op.input(1).constant) != 0.0F)
+        return false;
+      seen_.insert({test, i});
+      attention_.zero_for_nan = true;
+      weights = i;
+      return true;
+    }
+    return false;
+  }
+
   /// From the softmax down to the group's output.
   bool result(std::size_t softmax) {
     const std::vector<GroupOp>& ops = group_.ops();
     const auto reads = [](const GroupOp& op, std::size_t input, std::size_t from) {
       return op.input(input).is_op() && op.input(input).index == from;
     };
+    if (!guard(softmax)) return false;
     std::size_t at = ops.size();
     for (std::size_t i = softmax + 1; i < ops.size(); ++i)
       if (ops[i].kind() == "matmul" && reads(ops[i], 0, softmax)) at = i;
@@ -241,6 +263,24 @@ bool score_chain(const Value* value, const Region* region, Chain& chain) {
   return passes && score_chain(data_of(*node), region, chain);
 }
 
+/// What lies between the softmax and the product with v: nothing, or a test for weights that are no numbers.
+/// The product, and what was met before it in `chain`; null where it is none.
+const Node* values_behind(const Node& softmax, Chain& chain) {
+  const Value* weights = softmax.output();
+  if (weights->uses().size() == 2) {
+    for (const Use& use : weights->uses())
+      if (use.node && use.node->kind() == "is_nan") chain.push_back(use.node);
+    const Node* where = chain.empty() ? nullptr : only_reader(*chain.front());
+    if (!where || where->kind() != "where" || where->region() != softmax.region()) return nullptr;
+    chain.push_back(where);
+    weights = where->output();
+  }
+  const Node* product = weights->uses().size() == 1 ? weights->uses().front().node : nullptr;
+  const bool fits = product && product->kind() == "matmul" && product->region() == softmax.region() &&
+                    product->input(0) == weights;
+  return fits ? product : nullptr;
+}
+
 /// What reads the result and only moves it, one node after the other.
 Chain behind(const Node& product) {
   Chain chain;
@@ -295,21 +335,20 @@ std::optional<Attention> read_attention(const Group& group, std::string& reason)
 }
 
 std::vector<std::vector<const Node*>> propose_attention(const Node& anchor, const Target&) {
-  if (anchor.kind() != "softmax" || !only_reader(anchor)) return {};
-  const Node& values = *only_reader(anchor);
-  Chain scores;
-  if (!score_chain(anchor.input(0), anchor.region(), scores) || values.kind() != "matmul" ||
-      values.region() != anchor.region() || values.input(0) != anchor.output())
-    return {};
+  if (anchor.kind() != "softmax") return {};
+  Chain guard, scores;
+  const Node* values = values_behind(anchor, guard);
+  if (!values || !score_chain(anchor.input(0), anchor.region(), scores)) return {};
   std::set<const Node*> core(scores.begin(), scores.end());
-  core.insert({&anchor, &values});
+  core.insert(guard.begin(), guard.end());
+  core.insert({&anchor, values});
   const Region* region = anchor.region();
   const Node& product = *scores.back();
   std::set<const Node*> all =
       with_chains({chain_of(product.input(0), true, region), chain_of(product.input(1), true, region),
-                   chain_of(values.input(1), false, region)},
+                   chain_of(values->input(1), false, region)},
                   core);
-  const Chain moved = behind(values);
+  const Chain moved = behind(*values);
   all.insert(moved.begin(), moved.end());
   std::vector<std::vector<const Node*>> groups{{all.begin(), all.end()}};
   if (all != core) groups.emplace_back(core.begin(), core.end());

@@ -33,7 +33,8 @@ struct Attention {
   std::int64_t heads = 0, queries = 0, keys = 0, depth = 0, columns = 0;
   AttentionOperand q, k, v, result; ///< k: a row for each key, whichever way the graph holds it.
   std::vector<ScoreStep> steps;
-  DType type = DType::f32; ///< Of q, k, v and the result.
+  bool zero_for_nan = false; ///< Weights that are no numbers, as where every key is masked, count as 0.
+  DType type = DType::f32;   ///< Of q, k, v and the result.
 
   double operations() const;
   double elements() const; ///< Of q, k, v and the result.

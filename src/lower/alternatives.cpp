@@ -218,6 +218,7 @@ private:
     proposal.outputs = outputs_of(members);
     if (hides_alias(proposal.outputs)) return;
     proposal.in_first_cover = group.in_first_cover;
+    proposal.by_backend = group.by_backend;
     proposal.promoted = group.nodes != members && has_promoted(members);
     proposal.members = std::move(members);
     if (group.by_backend || !later(proposal)) now.push_back(found_.size());
@@ -346,6 +347,9 @@ private:
 
   /// Sorts, and takes out what may not write where it wants to.
   void settle_in_place() {
+    // A kernel for so many nodes is worth a measurement while there is budget: guesses lose against the rest.
+    for (Proposal& proposal : found_)
+      if (proposal.by_backend && !proposal.list.empty()) proposal.in_first_cover = true;
     const std::map<const Node*, std::size_t> order = execution_order(graph_);
     const auto place = [&](const Proposal& one) {
       return std::pair(!one.in_first_cover, order.at(one.members.back()));

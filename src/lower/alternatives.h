@@ -33,7 +33,9 @@ struct Proposal {
   std::vector<bool> overwritable;      ///< Inputs that nothing reads later, however others are grouped.
   std::vector<Alternative> list;       ///< Empty: not a proposal.
   std::vector<std::string> notes;
-  bool in_first_cover = true; ///< Of the cover by the largest groups: timed before what competes with it.
+  /// Of the cover by the largest groups, or a backend's own proposal: timed before what competes with it.
+  bool in_first_cover = true;
+  bool by_backend = false; ///< As ProposedGroup::by_backend.
   bool asked = false;      ///< Whether backends were asked; else `list` stands in for what they would offer.
   bool timed = false;      ///< As far as there was time.
   bool taken_over = false; ///< Another lowered graph ran this so; what competes with it stands back.

@@ -31,6 +31,7 @@ struct AttentionCase {
   std::string q, k, v;   ///< Shapes; k is given as keys x depth.
   std::string bias = ""; ///< Broadcast to the scores; empty: none.
   std::string type = "f32";
+  bool guarded = false;   ///< Weights that are no numbers become 0.
   std::string moved = ""; ///< Nodes from `%r` of the product to `%y`.
 
   std::string fused() const {
@@ -41,7 +42,12 @@ struct AttentionCase {
     body += "%p = matmul(%qi, %kt)\n%m = mul(%p, %c)\n";
     body +=
         bias.empty() ? "%s = softmax(%m) {axis = -1}\n" : "%n = add(%m, %bi)\n%s = softmax(%n) {axis = -1}\n";
-    body += moved.empty() ? "%y = matmul(%s, %vi)\n" : "%r = matmul(%s, %vi)\n" + moved;
+    if (guarded)
+      body += fmt::format("%o = constant() {{value = {}[]({})}}\n%t = is_nan(%s)\n%g = where(%t, %o, %s)\n",
+                          type, type == "f32" ? "0" : "hex 0000");
+    const std::string weights = guarded ? "%g" : "%s";
+    body +=
+        moved.empty() ? "%y = matmul(" + weights + ", %vi)\n" : "%r = matmul(" + weights + ", %vi)\n" + moved;
     return fmt::format("graph @g(%q: {0}{1}, %k: {0}{2}, %v: {0}{3}{4}) -> (%z: {0}[*] as \"z\") {{\n"
                        "%z: {0}[*] = fused(%q, %k, %v{5}) {{kind = \"attention\"}} "
                        "((%qi: {0}{1}, %ki: {0}{2}, %vi: {0}{3}{6}) -> (%y) {{\n{7}}})\n}}\n",
@@ -71,11 +77,12 @@ inline const AttentionCase attention_cases[] = {
     {"[2, 2, 128, 64]", "[2, 2, 128, 64]", "[2, 2, 128, 64]", "[2, 1, 1, 128]"},
     {"[4, 3, 49, 32]", "[4, 3, 49, 32]", "[4, 3, 49, 32]", "[1, 3, 49, 49]"},
     {"[4, 3, 16, 32]", "[4, 3, 16, 32]", "[4, 3, 16, 32]", "[4, 1, 16, 16]", "f16"},
+    {"[2, 2, 20, 64]", "[2, 2, 20, 64]", "[2, 2, 20, 64]", "[2, 1, 1, 20]", "f32", true},
     {"[2, 3, 9, 16]", "[1, 3, 20, 16]", "[2, 1, 20, 16]", "[20]"},
-    {"[2, 2, 33, 16]", "[2, 2, 33, 16]", "[2, 2, 33, 16]", "", "f32",
+    {"[2, 2, 33, 16]", "[2, 2, 33, 16]", "[2, 2, 33, 16]", "", "f32", false,
      "%w = transpose(%r) {perm = [0, 2, 1, 3]}\n%e = constant() {value = i64[3](2, 33, 32)}\n"
      "%y = reshape(%w, %e)\n"},
-    {"[2, 2, 33, 12]", "[2, 2, 33, 12]", "[2, 2, 33, 12]", "", "bf16",
+    {"[2, 2, 33, 12]", "[2, 2, 33, 12]", "[2, 2, 33, 12]", "", "bf16", false,
      "%y = transpose(%r) {perm = [0, 1, 3, 2]}\n"},
 };
 

@@ -215,9 +215,10 @@ constexpr const char* behind_steps = R"(
     sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], 1);
     sum[r] += __shfl_xor_sync(0xffffffffu, sum[r], 2);
     const float share = 1.0f / sum[r];
+    const bool nothing = ZERO_FOR_NAN && !(sum[r] > 0.0f);
     unsigned* line = reinterpret_cast<unsigned*>(shared + (warp * 16 + g + r * 8) * VS);
 #pragma unroll
-    for (int d = 0; d < VD / 8; ++d) line[d * 4 + t] = pair_of(o[d][2 * r] * share, o[d][2 * r + 1] * share);
+    for (int d = 0; d < VD / 8; ++d) line[d * 4 + t] = nothing ? 0u : pair_of(o[d][2 * r] * share, o[d][2 * r + 1] * share);
   }
   __syncthreads();
   if (R::packs && is_aligned<element_t, 8>(out)) {
@@ -299,8 +300,9 @@ std::string attention_source(const Attention& a, const AttentionTile& tile, DTyp
   constant("THREADS", tile.warps * 32);
   constant("TILES", (a.queries + tile.queries() - 1) / tile.queries());
   constant("SHARED", needs_of(a, tile).shared / 2);
-  text += fmt::format("constexpr unsigned Qmax = {}u, Kmax = {}u;\nconstexpr bool KEPT = {}, BIASED = {};\n",
-                      a.queries, a.keys, kept, biased);
+  text += fmt::format("constexpr unsigned Qmax = {}u, Kmax = {}u;\nconstexpr bool KEPT = {}, BIASED = {}, "
+                      "ZERO_FOR_NAN = {};\n",
+                      a.queries, a.keys, kept, biased, a.zero_for_nan);
   text += instructions;
   text += matrix_text("Q", a.q, a.queries, a.depth) + matrix_text("K", a.k, a.keys, a.depth) +
           matrix_text("V", a.v, a.keys, a.columns) + matrix_text("R", a.result, a.queries, a.columns);
