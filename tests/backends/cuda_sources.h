@@ -100,7 +100,8 @@ inline void expect_near(double got, double expected, DType type, const std::stri
 class CudaSources : public testing::Test {
 protected:
   void SetUp() override {
-    if (!EmulatedKernels::possible()) GTEST_SKIP() << "no C++ compiler c++ to run kernels by";
+    if (!EmulatedKernels::possible())
+      GTEST_SKIP() << "no C++ compiler c++, or no checkout, to run kernels by";
   }
   std::size_t add(const std::string& source, const char* name, std::function<void(std::size_t)> check) {
     const std::size_t number = kernels.add(source, name);

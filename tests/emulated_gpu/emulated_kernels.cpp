@@ -71,6 +71,7 @@ std::size_t EmulatedKernels::add(std::string source, std::string name) {
 
 bool EmulatedKernels::possible() {
   static const bool found =
+      std::filesystem::exists(source_dir() / "tests/emulated_gpu/emulated_gpu.h") &&
       answer("printf '#include <ucontext.h>\\n' | c++ -std=c++20 -x c++ -fsyntax-only -").first;
   return found;
 }

@@ -23,7 +23,7 @@ public:
   /// complaint.
   void compile();
 
-  /// Whether there is a compiler.
+  /// Whether there are a compiler and the checkout.
   static bool possible();
 
   /// Runs blocks one after the other. `arguments` are pointers to the kernel's arguments. False where threads

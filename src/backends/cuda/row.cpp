@@ -1,7 +1,6 @@
 // softmax, log_softmax, reduce_* and global pools.
 
 #include <algorithm>
-#include <numeric>
 
 #include "backends/cuda/column_source.h"
 #include "backends/cuda/embedded_kernel.h"
@@ -15,7 +14,6 @@
 #include "device/cuda/code.h"
 #include "device/cuda/nvrtc.h"
 #include "ops/arguments.h"
-#include "ops/reduce_plan.h"
 
 namespace lanner::cuda {
 namespace {
@@ -59,32 +57,6 @@ bool takes(const Group& group, std::string& reason) {
     return true;
   reason = "cuda: rows of real numbers of rank up to 6 only";
   return false;
-}
-
-/// Strides of the result along the input's axes: 0 along those that become one element.
-std::vector<std::int64_t> target_strides(const Rows& rows, const Shape& x, const Shape& y, const Layout& to) {
-  const std::vector<std::int64_t> strides = to.strides(y);
-  const std::vector<bool> inner = ops::reduced_flags(rows.axes, x.rank());
-  std::vector<std::int64_t> result(x.rank(), 0);
-  const bool dropped = y.rank() != x.rank();
-  std::size_t next = 0;
-  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
-    const bool one = inner[axis] && !is_softmax(rows);
-    if (dropped && one) continue;
-    const std::int64_t stride = strides[next++];
-    if (!one) result[axis] = stride;
-  }
-  return result;
-}
-
-RowParameters parameters_of(const Rows& rows, const Shape& x, const Shape& y, const Layout& from,
-                            const Layout& to) {
-  RowParameters p;
-  const std::vector<bool> inner = ops::reduced_flags(rows.axes, x.rank());
-  const std::vector<std::int64_t> source = from.strides(x), target = target_strides(rows, x, y, to);
-  for (std::size_t axis = 0; axis < x.rank(); ++axis)
-    add_axis(p, inner[axis], {x[axis], source[axis], target[axis]});
-  return p;
 }
 
 using RowKernel = EmbeddedKernel<1, RowParameters>;
@@ -172,8 +144,8 @@ std::unique_ptr<Kernel> row_prepare(const Preparation& p) {
   const auto rows = rows_of(op);
   lanner::check(rows.has_value(), ErrorCode::unsupported, "cuda: rows: {}: build the plan again", op.kind());
   const Storage &from = p.tactic.inputs.at(op.input(0).index), &to = p.tactic.outputs.at(0);
-  const RowParameters parameters =
-      parameters_of(*rows, op.input(0).shape(), op.type().shape(), from.layout, to.layout);
+  const RowParameters parameters = row_parameters(
+      {rows->axes, is_softmax(*rows)}, {op.input(0).shape(), from.layout}, {op.type().shape(), to.layout});
   const DType type = to.dtype.value_or(op.type().dtype());
   if (p.tactic.config.empty() && nvrtc_status().found)
     if (auto kernel = compiled_rows(gpu, *rows, parameters, type, op.input(0).index)) return kernel;
