@@ -6,6 +6,7 @@
 
 #include "backends/cuda/box_plan.h"
 #include "backends/cuda/divisor.h"
+#include "backends/cuda/row_parameters.h"
 
 namespace lanner::cuda {
 namespace {
@@ -62,6 +63,28 @@ TEST(BoxPlan, sides_that_are_dense_along_different_axes_are_moved_in_tiles) {
       << "dense along the same axis";
   EXPECT_FALSE(tile_parameters({{40, 3}, {1, 40}, {3, 1}}, 32)) << "three columns";
   EXPECT_FALSE(tile_parameters({{40, 70}, {2, 80}, {70, 1}}, 32)) << "a source that is nowhere dense";
+}
+
+TEST(RowParameters, pixels_of_images_stored_channels_last_are_columns) {
+  const Shape image{2, 24, 7, 5};
+  const Layout last = Layout::channels_last(4);
+  for (const bool keeps : {true, false}) {
+    const PlacedShape result =
+        keeps ? PlacedShape{Shape{2, 24, 1, 1}, last} : PlacedShape{Shape{2, 24}, Layout{}};
+    const RowParameters p = row_parameters({{2, 3}, false}, {image, last}, result);
+    EXPECT_EQ(p.inner, 1) << "height and width are one axis";
+    EXPECT_FALSE(dense_rows(p, 2, false));
+    const auto columns = dense_columns(p, 2);
+    ASSERT_TRUE(columns.has_value());
+    EXPECT_EQ(columns->length, 35);
+    EXPECT_EQ(columns->columns, 24);
+    EXPECT_EQ(columns->step, 24);
+    EXPECT_EQ(columns->target_step, 1);
+    EXPECT_EQ(columns->outer.elements, 2);
+  }
+  const RowParameters softmax = row_parameters({{3}, true}, {image, Layout{}}, {image, Layout{}});
+  EXPECT_EQ(softmax.inner_target[0], 1);
+  EXPECT_TRUE(dense_rows(softmax, 2, true));
 }
 
 } // namespace

@@ -98,7 +98,15 @@ INSTANTIATE_TEST_SUITE_P(
         "(%x: f32[1, 3, 4, 5, 6]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = max_pool(%x) {kernel_shape = [2, "
         "3, 2]}\n}",
         "(%x: f16[2, 5, 11, 9]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = max_pool(%x) {kernel_shape = [3, "
-        "3]}\n}"));
+        "3]}\n}",
+        "(%x: f32[2, 64, 15, 13]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = max_pool(%x) {kernel_shape = [3, "
+        "3], strides = [2, 2], pads = [1, 1, 1, 1]}\n}",
+        "(%x: f16[3, 24, 30, 9]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = average_pool(%x) {kernel_shape = "
+        "[7, 3], strides = [2, 1], dilations = [1, 2], pads = [3, 1, 2, 2], count_include_pad = 1}\n}",
+        "(%x: f32[2, 12, 20, 40]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = max_pool(%x) {kernel_shape = [13, "
+        "21], pads = [6, 10, 6, 10]}\n}",
+        "(%x: f16[2, 16, 4, 5, 6]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = max_pool(%x) {kernel_shape = [2, "
+        "3, 2]}\n}"));
 
 INSTANTIATE_TEST_SUITE_P(
     rows, CudaKernels,
@@ -112,6 +120,16 @@ INSTANTIATE_TEST_SUITE_P(
         "(%x: f32[3, 10, 4]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = log_softmax(%x) {axis = 1}\n}",
         "(%x: f32[2, 24, 7, 7]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = global_average_pool(%x)\n}",
         "(%x: f32[2, 24, 7, 7]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = global_max_pool(%x)\n}",
+        "(%x: f32[3, 96, 112, 112]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = global_average_pool(%x)\n}",
+        "(%x: f32[2, 13, 61, 47]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = global_max_pool(%x)\n}",
+        "(%x: f16[2, 144, 56, 56]) -> (%y: f16[*] as \"y\") {\n%a: i64[2] = constant() {value = i64[2](2, "
+        "3)}\n%y: f16[*] = reduce_l2(%x, %a)\n}",
+        "(%x: f16[64, 3, 49, 49]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = softmax(%x)\n}",
+        "(%x: f16[2, 12, 197, 197]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = softmax(%x)\n}",
+        "(%x: f32[2, 3136, 96], %s: f32[96], %b: f32[96]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = "
+        "layer_normalization(%x, %s, %b)\n}",
+        "(%x: f32[7, 3072], %s: f32[3072]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = "
+        "rms_normalization(%x, %s)\n}",
         "(%x: f32[2, 24, 7, 7]) -> (%y: f32[*] as \"y\") {\n%a: i64[2] = constant() {value = i64[2](2, "
         "3)}\n%y: f32[*] = "
         "reduce_mean(%x, %a) {keepdims = 0}\n}",

@@ -3,11 +3,13 @@
 #include <algorithm>
 
 #include "backends/cuda/families.h"
+#include "backends/cuda/held_row_kernel.h"
 #include "backends/cuda/row_parameters.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
 #include "backends/normalization.h"
 #include "base/check.h"
+#include "device/cuda/nvrtc.h"
 
 namespace lanner::cuda {
 namespace {
@@ -105,6 +107,26 @@ TacticList normalization_tactics(const Node& node, const Group& group, const Tar
   return list;
 }
 
+/// A kernel that is compiled for these rows; null where there is none.
+std::unique_ptr<Kernel> compiled_normalization(const Gpu& gpu, const Normalization& made,
+                                               const DenseRowParameters& dense, DType type) {
+  const auto share = nvrtc_status().found ? row_share(dense, type) : std::nullopt;
+  if (!share) return nullptr;
+  const RowNorm norm{.shared = made.shared,
+                     .repeat = made.repeat,
+                     .epsilon = made.epsilon,
+                     .centred = made.centred,
+                     .added = static_cast<bool>(made.added),
+                     .bias = static_cast<bool>(made.bias),
+                     .sum_is_read = made.sum >= 0,
+                     .sum_first = made.sum >= 0 && made.sum < made.normalized};
+  std::vector<std::size_t> inputs;
+  for (const Operand& operand : {made.x, made.added, made.scale, made.bias})
+    if (operand) inputs.push_back(operand.index);
+  return held_row_kernel(gpu, {RowKind::normalization, type, dense, norm, *share}, std::move(inputs),
+                         norm.sum_is_read ? 2 : 1);
+}
+
 std::unique_ptr<Kernel> normalization_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   std::string reason;
@@ -115,6 +137,7 @@ std::unique_ptr<Kernel> normalization_prepare(const Preparation& p) {
   const DType type = x.dtype.value_or(made->x.dtype());
   const std::string function = fmt::format("normalization_{}", suffix(type));
   if (const auto dense = dense_parameters(parameters, static_cast<std::int64_t>(bit_width(type) / 8))) {
+    if (auto kernel = compiled_normalization(gpu, *made, dense->dense, type)) return kernel;
     const std::string name = fmt::format("{}{}", held_prefix(dense->dense), function);
     return std::make_unique<NormalizationKernel<DenseNormalizationParameters>>(
         embedded_function(gpu, "dense_rows", name.c_str()), dense_grid(gpu, dense->dense), *made, *dense);

@@ -1,17 +1,19 @@
 // softmax, log_softmax, reduce_* and global pools.
 
 #include <algorithm>
-#include <numeric>
 
+#include "backends/cuda/column_source.h"
 #include "backends/cuda/embedded_kernel.h"
 #include "backends/cuda/families.h"
+#include "backends/cuda/held_row_kernel.h"
 #include "backends/cuda/row_parameters.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
 #include "backends/reduction.h"
 #include "base/check.h"
+#include "device/cuda/code.h"
+#include "device/cuda/nvrtc.h"
 #include "ops/arguments.h"
-#include "ops/reduce_plan.h"
 
 namespace lanner::cuda {
 namespace {
@@ -21,6 +23,11 @@ struct Rows {
   std::string function;
   std::vector<std::size_t> axes;
 };
+
+/// Rows that are written as such; others become one element each.
+bool is_softmax(const Rows& rows) {
+  return rows.function == "softmax" || rows.function == "log_softmax";
+}
 
 std::optional<Rows> rows_of(const GroupOp& op) {
   const std::string& kind = op.kind();
@@ -52,33 +59,38 @@ bool takes(const Group& group, std::string& reason) {
   return false;
 }
 
-/// Strides of the result along the input's axes: where a kept axis of size 1 or a dropped one is, 0.
-std::vector<std::int64_t> target_strides(const Rows& rows, const Shape& x, const Shape& y, const Layout& to) {
-  const std::vector<std::int64_t> strides = to.strides(y);
-  const std::vector<bool> inner = ops::reduced_flags(rows.axes, x.rank());
-  std::vector<std::int64_t> result(x.rank(), 0);
-  const bool dropped = y.rank() != x.rank();
-  std::size_t next = 0;
-  for (std::size_t axis = 0; axis < x.rank(); ++axis) {
-    if (dropped && inner[axis]) continue;
-    result[axis] = strides[next++];
-  }
-  return result;
-}
-
-RowParameters parameters_of(const Rows& rows, const Shape& x, const Shape& y, const Layout& from,
-                            const Layout& to) {
-  RowParameters p;
-  const std::vector<bool> inner = ops::reduced_flags(rows.axes, x.rank());
-  const std::vector<std::int64_t> source = from.strides(x), target = target_strides(rows, x, y, to);
-  for (std::size_t axis = 0; axis < x.rank(); ++axis)
-    add_axis(p, inner[axis], {x[axis], source[axis], target[axis]});
-  return p;
-}
-
 using RowKernel = EmbeddedKernel<1, RowParameters>;
 using DenseRowKernel = EmbeddedKernel<1, DenseRowParameters>;
 using DenseColumnKernel = EmbeddedKernel<1, DenseColumnParameters>;
+
+/// Rows side by side by kernels that were compiled for them: of all rows' parts, then of what they come to.
+class CompiledColumns final : public Kernel {
+public:
+  CompiledColumns(const Gpu& gpu, const Columns& columns, std::size_t input)
+      : workspace_(column_workspace(columns)), input_(input) {
+    const std::string source = column_source(columns);
+    const auto threads = static_cast<unsigned>(columns.share.threads);
+    first_ = compiled_function(gpu, source, "columns");
+    first_grid_ = {static_cast<unsigned>(column_blocks(columns)), threads, 0};
+    if (workspace_ == 0) return;
+    second_ = compiled_function(gpu, source, "join_parts");
+    second_grid_ = {static_cast<unsigned>(join_blocks(columns)), threads, 0};
+  }
+  bool on_stream() const override { return true; }
+  std::size_t workspace() const override { return workspace_; }
+  void launch(const Launch& launch) const override {
+    void* const result = launch.outputs[0];
+    cuda::launch(first_, first_grid_, launch.stream, launch.inputs[input_],
+                 workspace_ > 0 ? launch.workspace : result);
+    if (workspace_ > 0)
+      cuda::launch(second_, second_grid_, launch.stream, static_cast<const void*>(launch.workspace), result);
+  }
+
+private:
+  std::size_t workspace_, input_;
+  FunctionHandle first_{}, second_{};
+  Grid first_grid_, second_grid_;
+};
 
 TacticList row_tactics(const Node& node, const Group& group, const Target& target) {
   TacticList list;
@@ -100,24 +112,52 @@ TacticList row_tactics(const Node& node, const Group& group, const Target& targe
   return list;
 }
 
+/// Of a tactic whose kernel must be ready in microseconds, whatever the sizes: nothing is compiled for them.
+constexpr std::byte any_size{1};
+
+TacticList late_row_tactics(const Node& node, const Group& group, const Target& target) {
+  TacticList list = row_tactics(node, group, target);
+  for (Tactic& tactic : list.tactics) tactic.config = {any_size};
+  return list;
+}
+
+/// A kernel that is compiled for these rows; null where there is none.
+std::unique_ptr<Kernel> compiled_rows(const Gpu& gpu, const Rows& rows, const RowParameters& parameters,
+                                      DType type, std::size_t input) {
+  const auto bytes = static_cast<std::int64_t>(bit_width(type) / 8);
+  if (is_softmax(rows)) {
+    const auto dense = dense_rows(parameters, bytes, true);
+    const auto share = dense ? row_share(*dense, type) : std::nullopt;
+    if (!share) return nullptr;
+    const RowKind kind = rows.function == "softmax" ? RowKind::softmax : RowKind::log_softmax;
+    return held_row_kernel(gpu, {kind, type, *dense, {}, *share}, {input}, 1);
+  }
+  const auto columns = dense_rows(parameters, bytes, false) ? std::nullopt : dense_columns(parameters, bytes);
+  const auto share = columns ? column_share(*columns, type, gpu.multiprocessors()) : std::nullopt;
+  if (!share) return nullptr;
+  return std::make_unique<CompiledColumns>(gpu, Columns{rows.function, type, *columns, *share}, input);
+}
+
 std::unique_ptr<Kernel> row_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   const GroupOp& op = p.group.ops().front();
   const auto rows = rows_of(op);
   lanner::check(rows.has_value(), ErrorCode::unsupported, "cuda: rows: {}: build the plan again", op.kind());
   const Storage &from = p.tactic.inputs.at(op.input(0).index), &to = p.tactic.outputs.at(0);
-  const RowParameters parameters =
-      parameters_of(*rows, op.input(0).shape(), op.type().shape(), from.layout, to.layout);
+  const RowParameters parameters = row_parameters(
+      {rows->axes, is_softmax(*rows)}, {op.input(0).shape(), from.layout}, {op.type().shape(), to.layout});
   const DType type = to.dtype.value_or(op.type().dtype());
+  if (p.tactic.config.empty() && nvrtc_status().found)
+    if (auto kernel = compiled_rows(gpu, *rows, parameters, type, op.input(0).index)) return kernel;
   const std::string function = fmt::format("{}_{}", rows->function, suffix(type));
-  const bool is_softmax = rows->function == "softmax" || rows->function == "log_softmax";
   const auto bytes = static_cast<std::int64_t>(bit_width(type) / 8);
-  if (const auto dense = dense_rows(parameters, bytes, is_softmax)) {
-    const std::string name = fmt::format("{}{}", is_softmax ? held_prefix(*dense) : "dense_", function);
+  if (const auto dense = dense_rows(parameters, bytes, is_softmax(*rows))) {
+    const std::string name =
+        fmt::format("{}{}", is_softmax(*rows) ? held_prefix(*dense) : "dense_", function);
     return std::make_unique<DenseRowKernel>(embedded_function(gpu, "dense_rows", name.c_str()),
                                             dense_grid(gpu, *dense), *dense);
   }
-  if (const auto columns = is_softmax ? std::nullopt : dense_columns(parameters, bytes))
+  if (const auto columns = is_softmax(*rows) ? std::nullopt : dense_columns(parameters, bytes))
     return std::make_unique<DenseColumnKernel>(
         embedded_function(gpu, "dense_rows", ("columns_" + function).c_str()), dense_grid(gpu, *columns),
         *columns);
@@ -127,7 +167,10 @@ std::unique_ptr<Kernel> row_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily row_family{
-    .kernel = "rows", .tactics = row_tactics, .prepare = row_prepare, .fuses = nullptr, .late = row_tactics};
+const KernelFamily row_family{.kernel = "rows",
+                              .tactics = row_tactics,
+                              .prepare = row_prepare,
+                              .fuses = nullptr,
+                              .late = late_row_tactics};
 
 } // namespace lanner::cuda

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/cuda/box_plan.h"
+#include "ops/reduce_plan.h"
 
 namespace lanner::cuda {
 namespace {
@@ -43,6 +44,24 @@ void add_axis(RowParameters& p, bool inner, const RowAxis& axis) {
   source[axes] = axis.source;
   target[axes] = axis.target;
   ++axes;
+}
+
+RowParameters row_parameters(const RowAxes& rows, const PlacedShape& source, const PlacedShape& result) {
+  const std::size_t rank = source.shape.rank();
+  const std::vector<bool> inner = ops::reduced_flags(rows.axes, rank);
+  const std::vector<std::int64_t> from = source.layout.strides(source.shape),
+                                  to = result.layout.strides(result.shape);
+  const bool dropped = result.shape.rank() != rank;
+  RowParameters p;
+  std::size_t next = 0; // Of the result's axes.
+  for (std::size_t axis = 0; axis < rank; ++axis) {
+    // A row that becomes one element is nowhere else: strides of axes of size 1 would hold its axes apart.
+    const bool one = inner[axis] && !rows.writes_rows;
+    const std::int64_t stride = one ? 0 : to[next];
+    if (!dropped || !one) ++next;
+    add_axis(p, inner[axis], {source.shape[axis], from[axis], stride});
+  }
+  return p;
 }
 
 std::optional<DenseRowParameters> dense_rows(const RowParameters& p, std::int64_t bytes, bool writes_rows) {

@@ -1,8 +1,12 @@
 #pragma once
 // How rows of a tensor become what kernels of rows.cu get.
 
+#include <cstddef>
 #include <optional>
 #include <string_view>
+#include <vector>
+
+#include <lanner/tensor.h>
 
 #include "backends/cuda/dense_row_kernel.h"
 #include "backends/cuda/row_kernel.h"
@@ -18,6 +22,19 @@ struct RowAxis {
 /// The next axis, outermost first, of a row (`inner`) or of those that tell rows apart. It joins the one
 /// before where both are one in memory, as dividing by sizes is what kernels do most.
 void add_axis(RowParameters& p, bool inner, const RowAxis& axis);
+
+/// Along which axes rows run, and whether they are written as such: else each becomes one element.
+struct RowAxes {
+  std::vector<std::size_t> axes;
+  bool writes_rows = false;
+};
+/// How a value lies in memory.
+struct PlacedShape {
+  Shape shape;
+  Layout layout;
+};
+/// `result` has the axes of `source`, or those alone that tell rows apart.
+RowParameters row_parameters(const RowAxes& rows, const PlacedShape& source, const PlacedShape& result);
 
 /// The same rows where they are dense in memory, of elements of `bytes`; nothing where they are not, or there
 /// are too many. `writes_rows`: the target has an element for each of the source, else one for each row.

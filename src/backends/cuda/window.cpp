@@ -3,10 +3,14 @@
 #include "backends/window.h"
 #include "backends/cuda/embedded_kernel.h"
 #include "backends/cuda/families.h"
+#include "backends/cuda/pointer_kernel.h"
+#include "backends/cuda/pool_source.h"
 #include "backends/cuda/storage.h"
 #include "backends/cuda/window_kernel.h"
 #include "backends/estimate.h"
 #include "backends/reduction.h"
+#include "device/cuda/code.h"
+#include "device/cuda/nvrtc.h"
 
 namespace lanner::cuda {
 namespace {
@@ -52,6 +56,8 @@ PoolParameters parameters_of(const GroupOp& op, const Layout& from, const Layout
   return p;
 }
 
+constexpr unsigned threads_of_block = 256; ///< Of a compiled kernel.
+
 using PoolKernel = EmbeddedKernel<1, PoolParameters>;
 
 TacticList window_tactics(const Node& node, const Group& group, const Target& target) {
@@ -78,10 +84,16 @@ std::unique_ptr<Kernel> window_prepare(const Preparation& p) {
   const GroupOp& op = p.group.ops().front();
   const Storage &from = p.tactic.inputs.at(0), &to = p.tactic.outputs.at(0);
   const DType type = to.dtype.value_or(op.type().dtype());
+  const PoolParameters parameters = parameters_of(op, from.layout, to.layout);
+  if (const auto pack = nvrtc_status().found ? pool_pack(parameters, type) : std::nullopt) {
+    const Pool pool{op.kind() == "max_pool", type, parameters, *pack};
+    const auto blocks = static_cast<unsigned>((pool_threads(pool) + threads_of_block - 1) / threads_of_block);
+    return std::make_unique<PointerKernel>(compiled_function(gpu, pool_source(pool), "pool"),
+                                           Grid{blocks, threads_of_block, 0}, std::vector<std::size_t>{0}, 1);
+  }
   const std::string function = fmt::format("{}_{}", op.kind(), suffix(type));
   return std::make_unique<PoolKernel>(embedded_function(gpu, "windows", function.c_str()),
-                                      grid_for(gpu, op.type().shape().elements()),
-                                      parameters_of(op, from.layout, to.layout));
+                                      grid_for(gpu, op.type().shape().elements()), parameters);
 }
 
 } // namespace

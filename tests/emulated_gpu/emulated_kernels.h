@@ -1,0 +1,41 @@
+#pragma once
+// Kernels whose source is for NVRTC, run on the host: compiled by the machine's C++ compiler when a test
+// runs, as they would be by NVRTC when an engine is built.
+
+#include <cstddef>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace lanner::test {
+
+class EmulatedKernels {
+public:
+  EmulatedKernels() = default;
+  ~EmulatedKernels();
+  EmulatedKernels(const EmulatedKernels&) = delete;
+  EmulatedKernels& operator=(const EmulatedKernels&) = delete;
+
+  /// Kernel `name` of a source that begins with cuda::prelude(). Returns its number.
+  std::size_t add(std::string source, std::string name);
+
+  /// All of them at once: a compiler takes a second to begin. Throws std::runtime_error with its first
+  /// complaint.
+  void compile();
+
+  /// Whether there are a compiler and the checkout.
+  static bool possible();
+
+  /// Runs blocks one after the other. `arguments` are pointers to the kernel's arguments. False where threads
+  /// wait for ever, or exchange values with threads that are not there.
+  bool run(std::size_t kernel, std::int64_t blocks, int threads, std::vector<void*> arguments) const;
+
+private:
+  using Run = bool (*)(std::size_t kernel, unsigned blocks, unsigned threads, void** arguments);
+
+  std::vector<std::pair<std::string, std::string>> kernels_; ///< Source behind the prelude, name.
+  void* library_ = nullptr;
+  Run run_ = nullptr;
+};
+
+} // namespace lanner::test
