@@ -309,6 +309,7 @@ void add_bench(Command& program, Action& action) {
       .not_negative();
   command.add_option("--format", options->format, "Of a clip: pixel format that frames are converted to");
   add_engine_options(command, options->engine);
+  add_verify_option(command, options->engine);
   command.layout("What is measured",
                  {"--batch", "--duration", "--iterations", "--inputs", "--profile", "--json", "--shape",
                   "--precision", "--budget", "--device", "--threads"});

@@ -234,6 +234,7 @@ void add_explain(Command& program, Action& action) {
   command.add_flag("--all", options->all, "The same details of every node");
   command.add_flag("--json", options->json, "Everything as one JSON object");
   add_engine_options(command, options->engine);
+  add_verify_option(command, options->engine);
   add_profile_option(command, options->engine);
   command.layout("What is told", {"--node", "--all", "--json", "--shape", "--precision", "--budget",
                                   "--device", "--threads"});

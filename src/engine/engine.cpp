@@ -99,9 +99,38 @@ Engine Engine::build(const std::filesystem::path& model, const BuildOptions& opt
   return build(source, options, model.has_parent_path() ? model.parent_path() : std::filesystem::path("."));
 }
 
+namespace {
+
+/// Each variant that the plan brought, in one run of one context.
+void require_right(const Engine& engine, const Control& control) {
+  const Compiler& compiler = compiler_for("verifying a plan", "load it without verify");
+  const EngineState& state = state_of(engine);
+  for (const auto& [key, made] : state.variants().list()) {
+    VerifyOptions options;
+    options.shapes = state.told_shapes(key.shapes);
+    options.threads = key.threads;
+    options.runs = options.contexts = 1;
+    options.control.cancel = control.cancel;
+    const Verification found = compiler.verify(engine, options);
+    if (found.right()) continue;
+    const std::string nodes =
+        found.differences.empty()
+            ? found.network
+            : fmt::format("node {}: {}", found.differences.front().name, found.differences.front().reason);
+    fail(ErrorCode::bad_data, "the plan does not compute what its portable IR says, at {}: {}",
+         state.shapes_text(key.shapes), nodes);
+  }
+}
+
+} // namespace
+
 Engine Engine::load(SourcePtr plan, const LoadOptions& options) {
   return with_context([&] { return fmt::format("load {}", plan->name()); },
-                      [&] { return Engine(load_plan(plan, options)); });
+                      [&] {
+                        Engine engine(load_plan(plan, options));
+                        if (options.verify) require_right(engine, options.control);
+                        return engine;
+                      });
 }
 
 Engine Engine::load(const std::filesystem::path& plan, const LoadOptions& options) {

@@ -29,8 +29,10 @@
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "graph/text.h"
+#include "graph/verifier.h"
 #include "ops/table.h"
 #include "plan/placement.h"
+#include "plan/portable.h"
 #include "plan/precision.h"
 #include "tensor/half_types.h"
 #include "tensor/safetensors.h"
@@ -178,6 +180,7 @@ private:
   std::unique_ptr<const Graph> read_portable(const EngineState& state) const {
     std::unique_ptr<Graph> graph = parse_graph(
         text("ir"), operators(), [&](auto, auto name) { return portable(state, name); }, options_.limits);
+    check_portable(*graph);
     for_each_constant(graph->body(), [&](Node& node) {
       if (const auto constant = state.constants().find(*node.output()->constant()))
         set_recipe(node, constant->recipe);
@@ -330,6 +333,7 @@ private:
         options_.limits);
     store_constants(state, *lowered);
     infer_types(*lowered);
+    verify(*lowered); // types that were left open are known now
     check_interface(state, key.shapes, *lowered);
     try {
       Target target = state.target;
@@ -438,6 +442,10 @@ std::shared_ptr<EngineState> load_plan(const SourcePtr& source, const LoadOption
     return PlanReader(source, options).read();
   } catch (const nlohmann::json::exception& error) {
     fail(ErrorCode::bad_data, "a table of the plan is damaged: {}", error.what());
+  } catch (const Error& error) {
+    // A rule of graphs that it breaks is the file's fault, not Lanner's.
+    if (error.code() != ErrorCode::internal) throw;
+    fail(ErrorCode::bad_data, "the plan contradicts itself: {}", error.message());
   }
 }
 

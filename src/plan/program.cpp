@@ -160,6 +160,7 @@ private:
   }
 
   OfferedTactic offered_for(const Node& node) const {
+    check_sizes_known(node);
     auto offered = find_offered(node, backends_, target_);
     check(offered.has_value(), ErrorCode::unsupported,
           "node {}: no backend here offers kernel {}:{} for {} threads", node.label(), node.tactic.backend,
