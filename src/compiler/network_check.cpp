@@ -125,8 +125,8 @@ private:
 std::string network_difference(const Engine& engine, std::span<const Item> inputs, PortableAnswers& answers,
                                const NetworkRuns& options, const Control& control) {
   const Graph& graph = state_of(engine).portable();
-  const bool repeatable = std::ranges::none_of(graph.body().nodes(),
-                                               [](const auto& node) { return draws_anew(*node); });
+  const bool repeatable =
+      std::ranges::none_of(graph.body().nodes(), [](const auto& node) { return draws_anew(*node); });
   NetworkRun run(engine, inputs, options, control, repeatable);
   const std::vector<ContextRuns>& found = run.run();
   for (std::size_t c = 0; c < found.size(); ++c)

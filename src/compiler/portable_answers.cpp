@@ -76,8 +76,7 @@ std::string reals_difference(const Tensor& got, const Tensor& want, const Answer
   if (distance > bounds.norm * norm + tiny * root)
     return fmt::format("it lies {:.3g} of its norm from what the definitions give", distance / norm);
   for (std::size_t i = 0; i < x.size(); ++i)
-    if (std::isfinite(y[i]) &&
-        std::abs(x[i] - y[i]) > bounds.element * (std::abs(y[i]) + norm / root) + tiny)
+    if (std::isfinite(y[i]) && std::abs(x[i] - y[i]) > bounds.element * (std::abs(y[i]) + norm / root) + tiny)
       return fmt::format("element {} is {}, expected {}", i, x[i], y[i]);
   return {};
 }

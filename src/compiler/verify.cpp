@@ -125,15 +125,16 @@ private:
     NodeFindings found;
     std::optional<DefinitionFailed> failed;
     try {
-      found = verify_nodes(
-          {state_, *made_}, inputs_,
-          {static_cast<std::size_t>(options_.runs), static_cast<std::size_t>(options_.contexts)},
-          options_.control);
+      found =
+          verify_nodes({state_, *made_}, inputs_,
+                       {static_cast<std::size_t>(options_.runs), static_cast<std::size_t>(options_.contexts)},
+                       options_.control);
     } catch (const DefinitionFailed& error) {
       failed = error;
     }
     answer(failed);
-    if (failed) lowered_failure_ = fmt::format("it fails where the portable IR does not: {}", failed->message());
+    if (failed)
+      lowered_failure_ = fmt::format("it fails where the portable IR does not: {}", failed->message());
     return found;
   }
 

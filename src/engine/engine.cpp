@@ -37,8 +37,8 @@ GivenShapes shapes_given(const EngineState& state, const std::map<std::string, S
                          const char* asked_by) {
   GivenShapes given(state.inputs.size());
   for (const auto& [name, shape] : shapes) {
-    const std::size_t i =
-        with_context([&] { return asked_by; }, [&, &name = name] { return input_number(*state.graph, name); });
+    const std::size_t i = with_context([&] { return asked_by; },
+                                       [&, &name = name] { return input_number(*state.graph, name); });
     check(!state.inputs[i].sequence, ErrorCode::invalid_argument,
           "input {}: a shape was given for a sequence", name);
     given[i] = shape_of_records(*state.graph->body().parameter(i), shape);

@@ -39,8 +39,8 @@ protected:
   /// The plan with the first place that `from` matches in a part as `to`.
   std::filesystem::path changed(const std::string& part, const std::string& from, const std::string& to) {
     Parts parts(folder / "whole.plan");
-    const std::string text =
-        std::regex_replace(parts.content.at(part), std::regex(from), to, std::regex_constants::format_first_only);
+    const std::string text = std::regex_replace(parts.content.at(part), std::regex(from), to,
+                                                std::regex_constants::format_first_only);
     EXPECT_NE(text, parts.content.at(part)) << from << " is not in " << text;
     parts.content[part] = text;
     parts.write(folder / "changed.plan");
@@ -90,10 +90,9 @@ TEST_F(LyingPlan, SaysInThePortableGraphWhatLoweringMakes) {
 
 TEST_F(LyingPlan, LiesBeyondItsDims) {
   for (const char* within : {"within=2:64", "within=100:64", "within=127:1"})
-    LANNER_EXPECT_ERROR(
-        Engine::load(changed("lowered", "%s: f32\\[4, 8\\] @ row|%s: f32\\[4, 8\\]",
-                             "%s: f32[4, 8] @ row " + std::string(within) + " in=%z")),
-        ErrorCode::bad_data, "lies within a larger value along dim");
+    LANNER_EXPECT_ERROR(Engine::load(changed("lowered", "%s: f32\\[4, 8\\] @ row|%s: f32\\[4, 8\\]",
+                                             "%s: f32[4, 8] @ row " + std::string(within) + " in=%z")),
+                        ErrorCode::bad_data, "lies within a larger value along dim");
 }
 
 /// A value without a fault lies in one with one: both are checked before they are compared.

@@ -1,7 +1,7 @@
 #pragma once
 // Changes to a plan's text that keep most of it meaningful: tokens for tokens of its own or of the language,
-// numbers for their neighbours and extremes, storages for others, lines moved. Bytes alone seldom get past the
-// parser.
+// numbers for their neighbours and extremes, storages for others, lines moved. Bytes alone seldom get past
+// the parser.
 
 #include <cstdint>
 #include <string>

@@ -1,5 +1,5 @@
-// Plans that the build made, changed at random in ways that keep most of them meaningful, read and run: each is
-// an Error about the plan or an engine, whatever it says.
+// Plans that the build made, changed at random in ways that keep most of them meaningful, read and run: each
+// is an Error about the plan or an engine, whatever it says.
 
 #include <algorithm>
 #include <cstdlib>
