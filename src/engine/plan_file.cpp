@@ -23,6 +23,7 @@
 #include "engine/explain.h"
 #include "engine/initialisers.h"
 #include "engine/plan_layout.h"
+#include "engine/plan_numbers.h"
 #include "engine/plan_weights.h"
 #include "engine/profiles.h"
 #include "engine/source_weights.h"
@@ -106,7 +107,7 @@ private:
       check(operators().find(name) != nullptr, ErrorCode::unsupported,
             "the plan needs the operator {} (version {}), which the environment lacks; load the plug-in that "
             "has it: --plugin, or load_plugin of the environment",
-            one_line(name, 200), version.get<std::uint32_t>());
+            one_line(name, 200), plan_integer(version, 0, UINT32_MAX));
   }
 
   void check_digest() const {
@@ -232,7 +233,8 @@ private:
     read_placement(json, state.target);
     state.set_weight_budget(options_.weight_budget);
     check_threads(options_.threads);
-    const int built_for = std::clamp(json.at("threads").get<int>(), 1, max_threads);
+    const int built_for = static_cast<int>(
+        std::clamp<std::int64_t>(plan_integer(json.at("threads"), 0, INT32_MAX), 1, max_threads));
     state.target.threads =
         options_.threads > 0 ? options_.threads : std::min(built_for, options_.environment.state().team());
     state.target.precision = read_precision(json);
@@ -281,11 +283,7 @@ private:
 
   InputShapes read_shapes(const nlohmann::json& json, const EngineState& state) const {
     InputShapes shapes;
-    for (const auto& shape : json.at("shapes")) {
-      shapes.emplace_back(shape.get<std::vector<std::int64_t>>());
-      check(std::ranges::all_of(shapes.back(), [](std::int64_t size) { return size >= 0; }),
-            ErrorCode::bad_data, "shape {} has a negative size", shapes.back().to_string());
-    }
+    for (const auto& shape : json.at("shapes")) shapes.push_back(plan_shape(shape, options_.limits.rank));
     check(shapes.size() == state.inputs.size(), ErrorCode::bad_data, "the plan has {} shapes for {} inputs",
           shapes.size(), state.inputs.size());
     bind_shapes(*state.graph, given_shapes(*state.graph, shapes));
@@ -295,7 +293,7 @@ private:
   /// Shapes and threads of each variant; those that were built for the plan's number of threads serve the
   /// engine's.
   std::vector<VariantKey> read_variants(const nlohmann::json& target, const EngineState& state) const {
-    const int built_for = target.at("threads").get<int>();
+    const auto built_for = plan_integer(target.at("threads"), 0, INT32_MAX);
     std::vector<VariantKey> keys;
     if (state.opt) keys.push_back({*state.opt, state.target.threads});
     const auto found = file_.metadata().find(variants_key);
@@ -304,9 +302,7 @@ private:
     check(entries.size() < max_variants, ErrorCode::bad_data, "the plan has {} variants, expected at most {}",
           entries.size() + 1, max_variants);
     for (const auto& entry : entries) {
-      const int threads = entry.at("threads").get<int>();
-      check(threads >= 1 && threads <= max_threads, ErrorCode::bad_data, "a variant is for {} threads",
-            threads);
+      const auto threads = static_cast<int>(plan_integer(entry.at("threads"), 1, max_threads));
       keys.push_back({read_shapes(entry, state), threads == built_for ? state.target.threads : threads});
     }
     return keys;
@@ -341,7 +337,8 @@ private:
       auto program = std::make_shared<const Program>(std::move(lowered), state.backends(target), target,
                                                      state.constants(), state.callers);
       state.adopt(key.shapes, key.threads,
-                  {std::move(program), parse_reports(text(plan_part("reports", number))), key.threads});
+                  {std::move(program), parse_reports(text(plan_part("reports", number)), options_.limits),
+                   key.threads});
       return {};
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;

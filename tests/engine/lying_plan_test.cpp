@@ -111,6 +111,34 @@ TEST(LyingGraph, StoresInAnOrderWhatHasNoSize) {
                       ErrorCode::bad_data, "does not describe a tensor of rank 1");
 }
 
+/// Numbers that the JSON library would cut to what fits.
+TEST_F(LyingPlan, SaysNumbersThatAreNone) {
+  for (const char* number : {"1e300", "-1", "2.5", "4294967297", "18446744073709551615", "\"2\"", "null"}) {
+    Parts parts(folder / "whole.plan");
+    std::string& target = parts.metadata["lanner.target"];
+    target =
+        std::regex_replace(target, std::regex("\"threads\":[0-9]+"), std::string("\"threads\":") + number);
+    parts.write(folder / "changed.plan");
+    LANNER_EXPECT_ERROR(Engine::load(folder / "changed.plan"), ErrorCode::bad_data,
+                        "expected a whole number from 0 to");
+  }
+  for (const char* size : {"1e300", "-4", "4.5", "18446744073709551615"}) {
+    Parts parts(folder / "whole.plan");
+    std::string& target = parts.metadata["lanner.target"];
+    target = std::regex_replace(target, std::regex("\\[4,8\\]"), std::string("[") + size + ",8]");
+    parts.write(folder / "changed.plan");
+    LANNER_EXPECT_ERROR(Engine::load(folder / "changed.plan"), ErrorCode::bad_data,
+                        "expected a whole number from 0 to");
+  }
+}
+
+TEST_F(LyingPlan, NestsItsReportsDeeply) {
+  Parts parts(folder / "whole.plan");
+  parts.content["reports"] = std::string(100'000, '[');
+  parts.write(folder / "changed.plan");
+  LANNER_EXPECT_ERROR(Engine::load(folder / "changed.plan"), ErrorCode::limit_exceeded, "depth");
+}
+
 /// A kernel of known sizes for a node of others.
 TEST_F(LyingPlan, NamesAKernelWhereSizesAreOpen) {
   const std::string file =
