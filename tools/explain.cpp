@@ -195,8 +195,8 @@ std::string chosen_node(const Json& plan, const std::string& name) {
 
 int run_explain(const ExplainOptions& options) {
   if (kind_of(options.engine.model) == FileKind::clip) {
-    check(options.node.empty() && !options.all, ErrorCode::invalid_argument,
-          "explain: --node and --all are for models; {} is a video", options.engine.model);
+    check(options.node.empty() && !options.all && !options.engine.verify, ErrorCode::invalid_argument,
+          "explain: --node, --all and --verify are for models; {} is a video", options.engine.model);
     explain_clip(options.engine.model, options.engine.device, options.engine.threads, options.json);
     return 0;
   }
