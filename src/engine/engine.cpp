@@ -101,6 +101,18 @@ Engine Engine::build(const std::filesystem::path& model, const BuildOptions& opt
 
 namespace {
 
+/// What is drawn at random may be nothing that the model takes.
+Verification verified(const Compiler& compiler, const Engine& engine, const VerifyOptions& options) {
+  try {
+    return compiler.verify(engine, options);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) throw;
+    throw Error(error.code(),
+                fmt::format("verify: {}; or load it without verify, and call Engine::verify with inputs",
+                            error.message()));
+  }
+}
+
 /// Each variant that the plan brought, in one run of one context.
 void require_right(const Engine& engine, const Control& control) {
   const Compiler& compiler = compiler_for("verifying a plan", "load it without verify");
@@ -111,7 +123,7 @@ void require_right(const Engine& engine, const Control& control) {
     options.threads = key.threads;
     options.runs = options.contexts = 1;
     options.control.cancel = control.cancel;
-    const Verification found = compiler.verify(engine, options);
+    const Verification found = verified(compiler, engine, options);
     if (found.right()) continue;
     const std::string nodes =
         found.differences.empty()

@@ -111,6 +111,18 @@ TEST(LyingGraph, StoresInAnOrderWhatHasNoSize) {
                       ErrorCode::bad_data, "does not describe a tensor of rank 1");
 }
 
+/// Places that are drawn at random are none of this table's: whoever loads has to say which.
+TEST_F(LyingPlan, TakesNothingThatIsDrawn) {
+  const std::string file =
+      model(graph({.nodes = {node({"Add", {"i", "nine"}, {"p"}}), node({"Gather", {"w", "p"}, {"y"}})},
+                   .inputs = {value("i", i64, {"5"})},
+                   .outputs = {value("y", f32, {"5", "2"})},
+                   .constants = {floats("w", {3, 2}, {1, 2, 3, 4, 5, 6}), integers("nine", {}, {9})}}));
+  test::built(file, test::plain_options()).save(folder / "whole.plan");
+  LANNER_EXPECT_ERROR(Engine::load(folder / "whole.plan", verifying()), ErrorCode::invalid_argument,
+                      "or load it without verify, and call Engine::verify with inputs");
+}
+
 /// Numbers that the JSON library would cut to what fits.
 TEST_F(LyingPlan, SaysNumbersThatAreNone) {
   for (const char* number : {"1e300", "-1", "2.5", "4294967297", "18446744073709551615", "\"2\"", "null"}) {
