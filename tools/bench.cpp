@@ -275,9 +275,10 @@ int bench_engine(BenchOptions options) {
 int bench_file(const BenchOptions& options) {
   if (kind_of(options.engine.model) != FileKind::clip) return bench_engine(options);
   check(options.batch.empty() && !options.profile && options.iterations == 0 && options.warmup.empty() &&
-            options.inputs.empty(),
+            options.inputs.empty() && !options.engine.verify,
         ErrorCode::invalid_argument,
-        "bench: --batch, --iterations, --warmup, --inputs and --profile are for models; {} is a video",
+        "bench: --batch, --iterations, --warmup, --inputs, --profile and --verify are for models; {} is a "
+        "video",
         options.engine.model);
   bench_clip({options.engine.model, options.engine.device, options.format, options.engine.threads,
               options.decoders, duration_of(options), options.json});
@@ -309,6 +310,7 @@ void add_bench(Command& program, Action& action) {
       .not_negative();
   command.add_option("--format", options->format, "Of a clip: pixel format that frames are converted to");
   add_engine_options(command, options->engine);
+  add_verify_option(command, options->engine);
   command.layout("What is measured",
                  {"--batch", "--duration", "--iterations", "--inputs", "--profile", "--json", "--shape",
                   "--precision", "--budget", "--device", "--threads"});

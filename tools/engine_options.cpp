@@ -295,6 +295,14 @@ void add_tune_at_run_option(Command& command, EngineOptions& options) {
       .group(options_group);
 }
 
+void add_verify_option(Command& command, EngineOptions& options) {
+  command
+      .add_flag("--verify", options.verify,
+                "Refuse a plan that computes something other than its portable IR says, which each of its "
+                "variants is tried for on random inputs; a plan's digest is no signature")
+      .group(options_group);
+}
+
 void add_caller_options(Command& command, EngineOptions& options) {
   const auto add = [&](const char* name, std::vector<std::string>& list, const char* help) {
     command.add_option(name, list, help).group(options_group).one_value();
@@ -355,6 +363,7 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
     load.threads = options.threads;
     load.weight_budget = options.weight_budget;
     load.tune_at_run = options.tune_at_run;
+    load.verify = options.verify;
     load.limits = given_limits();
     load.environment = environment_of(options);
     if (options.device != "auto") load.device = parse_device(options.device);
@@ -367,6 +376,8 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
     const ShownWarnings warnings;
     facts.engine = Engine::load(std::filesystem::path(options.model), load);
   } else {
+    check(!options.verify, ErrorCode::invalid_argument,
+          "{}: is no plan, which --verify is for; lanner verify tries a model's kernels", options.model);
     const std::filesystem::path path(options.model);
     facts.folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
     BuildOptions build;

@@ -28,7 +28,7 @@ struct EngineOptions : NamedOptions {
   std::optional<std::uint64_t> weight_budget;
   std::string device = "auto";
   int threads = 0;
-  bool deterministic = false, retune = false, tune_at_run = false;
+  bool deterministic = false, retune = false, tune_at_run = false, verify = false;
   std::vector<std::string> states, aliases, overwritable, storages, outputs, overridden;
 };
 
@@ -40,6 +40,8 @@ void add_caller_options(Command& command, EngineOptions& options);
 void add_profile_option(Command& command, EngineOptions& options);
 /// For commands that meet shapes as they run.
 void add_tune_at_run_option(Command& command, EngineOptions& options);
+/// For commands that take plans as they are.
+void add_verify_option(Command& command, EngineOptions& options);
 BuildOptions build_options(const EngineOptions& options, double default_budget);
 
 /// A model before anything was tuned: names, sizes and what it says of itself.

@@ -174,6 +174,7 @@ void add_eval(Command& program, Action& action) {
   add_preprocess_options(command, options->preprocess);
   add_engine_options(command, options->engine);
   add_tune_at_run_option(command, options->engine);
+  add_verify_option(command, options->engine);
   command.layout("Data and results",
                  {"--data", "--images", "--json", "--report", "--batch", "--task", "--head", "--labels",
                   "--preset", "--size", "--fit", "--precision", "--budget", "--device", "--threads"});

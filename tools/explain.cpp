@@ -195,8 +195,8 @@ std::string chosen_node(const Json& plan, const std::string& name) {
 
 int run_explain(const ExplainOptions& options) {
   if (kind_of(options.engine.model) == FileKind::clip) {
-    check(options.node.empty() && !options.all, ErrorCode::invalid_argument,
-          "explain: --node and --all are for models; {} is a video", options.engine.model);
+    check(options.node.empty() && !options.all && !options.engine.verify, ErrorCode::invalid_argument,
+          "explain: --node, --all and --verify are for models; {} is a video", options.engine.model);
     explain_clip(options.engine.model, options.engine.device, options.engine.threads, options.json);
     return 0;
   }
@@ -234,6 +234,7 @@ void add_explain(Command& program, Action& action) {
   command.add_flag("--all", options->all, "The same details of every node");
   command.add_flag("--json", options->json, "Everything as one JSON object");
   add_engine_options(command, options->engine);
+  add_verify_option(command, options->engine);
   add_profile_option(command, options->engine);
   command.layout("What is told", {"--node", "--all", "--json", "--shape", "--precision", "--budget",
                                   "--device", "--threads"});

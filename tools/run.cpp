@@ -392,6 +392,7 @@ void add_run(Command& program, Action& action) {
   add_then_options(command, options->then);
   add_engine_options(command, options->engine);
   add_tune_at_run_option(command, options->engine);
+  add_verify_option(command, options->engine);
   command.layout("Inputs and outputs",
                  {"-i",    "-o",       "--json",   "--report",    "--batch",           "-q",       "--start",
                   "--end", "--frames", "--task",   "--labels",    "--score-threshold", "--preset", "--size",

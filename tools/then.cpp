@@ -28,7 +28,10 @@ EngineOptions engine_options(const ThenOptions& options, const EngineOptions& fi
   engine.backends = first.backends;
   engine.threads = first.threads;
   engine.device = first.device.substr(0, first.device.find(','));
-  if (kind_of(options.model()) == FileKind::plan) return engine;
+  if (kind_of(options.model()) == FileKind::plan) {
+    engine.verify = first.verify;
+    return engine;
+  }
   engine.budget = first.budget;
   engine.exact = first.exact;
   engine.deterministic = first.deterministic;

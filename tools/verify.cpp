@@ -47,11 +47,17 @@ int verify_file(const VerifyCommandOptions& options) {
 }
 
 Json verification_json(const VerifyCommandOptions& options, const Verification& found) {
-  Json json{{"file", options.engine.model}, {"right", found.right()},
-            {"nodes", found.nodes},         {"defined", found.defined},
-            {"skipped", found.skipped},     {"runs", options.runs},
-            {"contexts", options.contexts}, {"differences", Json::array()},
-            {"network", found.network},     {"reproducer", found.reproducer.string()}};
+  Json json{{"file", options.engine.model},
+            {"right", found.right()},
+            {"nodes", found.nodes},
+            {"defined", found.defined},
+            {"skipped", found.skipped},
+            {"runs", options.runs},
+            {"contexts", options.contexts},
+            {"differences", Json::array()},
+            {"network", found.network},
+            {"undecided", found.undecided},
+            {"reproducer", found.reproducer.string()}};
   for (const auto& [input, shape] : found.shapes) json["shapes"][input] = shape.dims();
   for (const NodeDifference& node : found.differences)
     json["differences"].push_back({{"name", node.name},
@@ -71,7 +77,12 @@ std::string right_text(const VerifyCommandOptions& options, const Verification& 
   const std::string skipped = found.skipped > 0 ? fmt::format(", {} not compared", found.skipped) : "";
   return fmt::format("{} right, {} by definition{}; {} x {} alike\n", count(found.nodes, "node"),
                      found.defined, skipped, count(static_cast<std::size_t>(options.contexts), "context"),
-                     count(static_cast<std::size_t>(options.runs), "run"));
+                     count(static_cast<std::size_t>(options.runs), "run")) +
+         (found.undecided.empty()
+              ? std::string()
+              : fmt::format("not compared with the portable IR, as rounding or chance "
+                            "decides: {}\n",
+                            one_line(fmt::format("{}", fmt::join(found.undecided, ", ")))));
 }
 
 std::string wrong_text(const Verification& found) {

@@ -241,7 +241,8 @@ typedef struct lanner_load_options {
   const lanner_environment* environment; /* With the operators that the plan needs; null: none. */
   uint64_t weight_budget;                /* As lanner_engine_set_weight_budget. */
   int32_t tune_at_run; /* As of lanner_build_options, within the budget of the plan's build. */
-  int32_t reserved_2;  /* 0. */
+  int32_t verify; /* Not 0: LANNER_BAD_DATA where the plan computes something other than its portable IR says,
+                     which running it on random inputs tells; a plan's digest is no signature. */
 } lanner_load_options;
 
 /* Imports, optimises and tunes a model, from a file or from bytes, which are copied. `options` may be null.

@@ -172,6 +172,12 @@ struct LoadOptions {
   std::filesystem::path weights_folder;       ///< Where a model given as weights keeps data beside it.
   std::optional<std::uint64_t> weight_budget; ///< As Engine::set_weight_budget.
   bool tune_at_run = false; ///< As BuildOptions::tune_at_run, within the budget of the plan's build.
+  /// Each variant of the plan is tried as Engine::verify does, with one run in one context on random inputs,
+  /// before load returns; Error{bad_data} where one computes something other than the plan's portable IR
+  /// says. For plans of strangers: a plan's digest finds damage and is no signature, so that a kernel that is
+  /// offered and fits may stand where the network has another. Takes as long as the network by its
+  /// definitions does. Throws Error{unsupported} in liblanner-runtime.
+  bool verify = false;
   Limits limits; ///< Of reading the plan, and of what the engine's contexts hold and take while they run.
   Environment environment; ///< With the operators that the plan needs; the engine keeps it.
   Control control;
@@ -219,7 +225,12 @@ struct Verification {
   std::size_t defined = 0;             ///< Not compared: views, and what runs by its definition.
   std::size_t skipped = 0;             ///< Not compared: random numbers without a seed, no memory for trials.
   std::vector<NodeDifference> differences; ///< In the order in which nodes run.
-  std::string network; ///< Empty, or how outputs of the network as a whole differ, between runs or contexts.
+  /// Empty, or how outputs of the network as a whole differ: between runs, between contexts, or from what the
+  /// portable IR (Engine::ir) gives by its operators' definitions.
+  std::string network;
+  /// Outputs that were not compared with the portable IR's: random numbers without a seed, and what rounding
+  /// decides, so that inputs that differ in their last digits give other results too.
+  std::vector<std::string> undecided;
   std::filesystem::path reproducer; ///< What was written; empty where nothing was.
   bool right() const { return differences.empty() && network.empty(); }
 };
@@ -310,7 +321,8 @@ public:
 
   /// Runs every node of the network as lowered for these shapes on what the interpreter gives it, and
   /// compares the results with the interpreter's within the rounding of the types; then the whole network in
-  /// several contexts at once. Wrong results are told of, not thrown.
+  /// several contexts at once, whose outputs are compared with those of the portable IR. Wrong results are
+  /// told of, not thrown.
   Verification verify(const VerifyOptions& options = {}) const;
 
   /// Canonical IR (portable), and the lowered IR as text: of the opt shapes, those of the first profile;

@@ -138,6 +138,9 @@ constexpr std::array load_keywords{
                                     "plan that has them"),
     Keyword{"weight_budget", "int"}.of("bytes of GPU memory that weights may take; see Engine.weight_budget"),
     Keyword{"tune_at_run", "bool", "False"}.of("as of build, within the budget that the plan was built with"),
+    Keyword{"verify", "bool", "False"}.of("refuse a plan that computes something other than its portable IR "
+                                          "says, which each of its variants is tried for on random inputs; a "
+                                          "plan's digest is no signature"),
     Keyword{"limits", "collections.abc.Mapping[str, float | str]"}.of("as of build"),
     Keyword{"environment", "Environment", "..."}.of("as of build; with the operators that the plan needs"),
 };
@@ -318,6 +321,8 @@ PyEngine load(nb::handle plan, const nb::args& others, const nb::kwargs& keyword
       options.threads = nb::cast<int>(value);
     } else if (name == "tune_at_run") {
       options.tune_at_run = nb::cast<bool>(value);
+    } else if (name == "verify") {
+      options.verify = nb::cast<bool>(value);
     } else if (name == "device") {
       const auto device = nb::cast<std::string>(value);
       options.device = device == "auto" ? automatic_device() : Device::parse(device);

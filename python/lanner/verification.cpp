@@ -115,7 +115,15 @@ void register_verification(nb::module_& module) {
                    "The nodes that differ, in the order in which they run.")
       .def_prop_ro(
           "network", [](const Verification& self) { return text_of(self.network); },
-          "How the network's outputs differ between runs or contexts; empty where they do not.")
+          "How the network's outputs differ between runs or contexts, or from what the portable IR gives by "
+          "its "
+          "operators' definitions; empty where they do not.")
+      .def_prop_ro(
+          "undecided", [](const Verification& self) { return texts(self.undecided); },
+          nb::sig("def undecided(self) -> list[str]"),
+          "Names of outputs that were not compared with the portable IR's: random numbers without a seed, "
+          "and "
+          "what rounding decides.")
       .def_prop_ro(
           "reproducer",
           [](const Verification& self) -> nb::object {

@@ -1,6 +1,7 @@
 // Engines of the C interface.
 
 #include <cmath>
+#include <initializer_list>
 
 #include <lanner/dlpack.h>
 #include <lanner/dlpack_structs.h>
@@ -114,9 +115,8 @@ void read_devices(const lanner_build_options& given, BuildOptions& result) {
   result.placement.strict = given.strict != 0;
 }
 
-template<typename Options>
-void check_reserved(const Options& given) {
-  for (const std::int32_t reserved : {given.reserved, given.reserved_2})
+void check_reserved(std::initializer_list<std::int32_t> given) {
+  for (const std::int32_t reserved : given)
     check(reserved == 0, ErrorCode::unsupported, "reserved is {}: expected 0", reserved);
 }
 
@@ -137,7 +137,7 @@ BuildOptions options_of(const lanner_build_options* options) {
   result.deterministic = given.deterministic != 0;
   result.retune = given.retune != 0;
   result.tune_at_run = given.tune_at_run != 0;
-  check_reserved(given);
+  check_reserved({given.reserved, given.reserved_2});
   result.limits = limits_of(given.limits);
   read_devices(given, result);
   result.shapes = ranges_of(given.shapes, given.shape_count, result.limits);
@@ -162,10 +162,11 @@ BuildOptions options_of(const lanner_build_options* options) {
 
 LoadOptions options_of(const lanner_load_options* options) {
   const lanner_load_options given = read_options(options);
-  check_reserved(given);
+  check_reserved({given.reserved});
   LoadOptions result;
   result.threads = given.threads;
   result.tune_at_run = given.tune_at_run != 0;
+  result.verify = given.verify != 0;
   result.limits = limits_of(given.limits);
   if (given.weights) {
     const std::filesystem::path path(given.weights);

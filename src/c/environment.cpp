@@ -128,7 +128,7 @@ lanner_status lanner_environment_set_executor(lanner_environment* environment,
   return c::guarded(error, [&] {
     Environment& changed = c::required(environment, "environment").environment;
     if (!executor) return changed.set_executor(nullptr);
-    changed.set_executor(std::make_shared<const Executor>(executor->user, executor->run));
+    changed.set_executor(std::make_shared<const Executor>(Executor{executor->user, executor->run}));
   });
 }
 

@@ -1,13 +1,9 @@
 #include "compiler/network_check.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <latch>
-#include <limits>
 #include <new>
-#include <set>
-#include <string_view>
 #include <thread>
 
 #include <fmt/format.h>
@@ -16,17 +12,10 @@
 
 #include "compiler/verification.h"
 #include "engine/state.h"
-#include "graph/op.h"
 #include "plan/packing.h"
 
 namespace lanner {
 namespace {
-
-/// Shares of the norm of the interpreter's outputs, far beyond what rounding makes of a network that is
-/// right: the zoo's networks lie at most 1e-3 apart in single precision.
-constexpr double gross = 0.05, gross_of_halves = 0.5;
-/// Below this share of numbers a norm says little.
-constexpr double tiny = 1e-6;
 
 using Outputs = std::vector<Item>;
 
@@ -41,34 +30,6 @@ bool same_bits(const Item& a, const Item& b) {
   if (a.tensor.dtype() == DType::string)
     return std::ranges::equal(a.tensor.as<std::string>(), b.tensor.as<std::string>());
   return a.tensor.bytes() == 0 || std::memcmp(a.tensor.data(), b.tensor.data(), a.tensor.bytes()) == 0;
-}
-
-bool any_node(const Region& region, const auto& test) {
-  return std::ranges::any_of(region.nodes(), [&](const auto& node) {
-    return test(*node) ||
-           std::ranges::any_of(node->regions(), [&](const auto& inner) { return any_node(*inner, test); });
-  });
-}
-
-/// Whether a small difference may choose other values, or put them in another order.
-bool picks(const Graph& graph) {
-  static const std::set<std::string_view> kinds{
-      "top_k", "non_max_suppression", "arg_max", "arg_min", "hardmax", "unique", "if", "loop", "non_zero"};
-  return any_node(graph.body(), [](const Node& node) { return kinds.contains(node.kind()); });
-}
-
-bool is_half(const Type& type) {
-  return type.is_tensor() && is_float(type.dtype()) && bit_width(type.dtype()) < 32;
-}
-
-/// How far outputs may lie from the interpreter's, as a share of their norm.
-double bound_for(const Graph& graph, const Target& target) {
-  if (picks(graph)) return std::numeric_limits<double>::infinity();
-  const bool halves = any_node(graph.body(), [](const Node& node) {
-    return std::ranges::any_of(node.outputs(), [](const auto& value) { return is_half(value->type); });
-  });
-  const bool narrow = target.precision.allows(DType::f16) || target.precision.allows(DType::bf16);
-  return halves || narrow ? gross_of_halves : gross;
 }
 
 /// What one context found in all its runs.
@@ -159,48 +120,23 @@ private:
   std::vector<ContextRuns> found_;
 };
 
-std::vector<double> numbers(const Tensor& tensor) {
-  const Tensor wide = pack(tensor, of_type(DType::f64));
-  const auto values = wide.as<double>();
-  return {values.begin(), values.end()};
-}
-
 } // namespace
 
-std::string gross_difference(const Item& got, const Item& want, double bound) {
-  const Tensor &a = got.tensor, &b = want.tensor;
-  if (!a.defined() || !b.defined() || !is_float(a.dtype()) || a.shape() != b.shape()) return {};
-  const std::vector<double> x = numbers(a), y = numbers(b);
-  double squares = 0, apart = 0;
-  for (std::size_t i = 0; i < x.size(); ++i) {
-    if (!std::isfinite(y[i])) continue;
-    if (!std::isfinite(x[i])) return fmt::format("element {} is {}, expected {}", i, x[i], y[i]);
-    squares += y[i] * y[i];
-    apart += (x[i] - y[i]) * (x[i] - y[i]);
-  }
-  const double size = std::sqrt(static_cast<double>(std::max<std::size_t>(x.size(), 1)));
-  const double norm = std::sqrt(squares), distance = std::sqrt(apart);
-  if (distance <= bound * norm + tiny * size) return {};
-  return fmt::format("it lies {:.3g} of its norm from what the definitions give", distance / norm);
-}
-
-std::string network_difference(const Engine& engine, std::span<const Item> inputs,
-                               std::span<const Item> expected, const NetworkRuns& options,
-                               const Control& control) {
+std::string network_difference(const Engine& engine, std::span<const Item> inputs, PortableAnswers& answers,
+                               const NetworkRuns& options, const Control& control) {
   const Graph& graph = state_of(engine).portable();
-  const bool repeatable = !any_node(graph.body(), draws_anew);
+  const bool repeatable =
+      std::ranges::none_of(graph.body().nodes(), [](const auto& node) { return draws_anew(*node); });
   NetworkRun run(engine, inputs, options, control, repeatable);
   const std::vector<ContextRuns>& found = run.run();
   for (std::size_t c = 0; c < found.size(); ++c)
     if (!found[c].wrong.empty()) return fmt::format("context {}: {}", c + 1, found[c].wrong);
-  if (!repeatable) return {};
-  const double bound = bound_for(graph, state_of(engine).target);
   for (std::size_t o = 0; o < engine.outputs().size(); ++o) {
     const std::string& name = engine.outputs()[o].name;
-    for (std::size_t c = 1; c < found.size(); ++c)
+    for (std::size_t c = 1; repeatable && c < found.size(); ++c)
       if (!same_bits(found[c].first[o], found[0].first[o]))
         return fmt::format("output {} differs between contexts", name);
-    const std::string wrong = gross_difference(found[0].first[o], expected[o], bound);
+    const std::string wrong = answers.difference(o, found[0].first[o]);
     if (!wrong.empty()) return fmt::format("output {}: {}", name, wrong);
   }
   return {};

@@ -59,7 +59,6 @@ public:
       for (const Value* input : node->inputs())
         if (input) used(input);
     }
-    for (const Value* output : body.outputs()) found_.outputs.push_back(held_.at(output).item);
     return std::move(found_);
   }
 

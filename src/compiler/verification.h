@@ -37,7 +37,6 @@ struct NodeFindings {
   std::size_t nodes = 0, defined = 0, skipped = 0; ///< As in Verification.
   std::vector<NodeDifference> differences;         ///< In execution order.
   std::optional<DifferingNode> first;              ///< Of the first of them.
-  std::vector<Item> outputs;                       ///< What the interpreter gives for the whole.
 };
 
 /// The definition of a node failed on values that no kernel has touched.

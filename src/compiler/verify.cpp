@@ -1,6 +1,7 @@
 // What Engine::verify does.
 
 #include <algorithm>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -11,6 +12,7 @@
 #include "base/check.h"
 #include "compiler/network_check.h"
 #include "compiler/network_inputs.h"
+#include "compiler/portable_answers.h"
 #include "compiler/reproducer.h"
 #include "compiler/verification.h"
 #include "device/threads.h"
@@ -80,14 +82,18 @@ public:
                         .defined = found.defined,
                         .skipped = found.skipped,
                         .differences = std::move(found.differences),
-                        .network = {},
+                        .network = std::move(lowered_failure_),
+                        .undecided = {},
                         .reproducer = {}};
     if (found.first && !options_.reproducer.empty()) write(*found.first, result);
+    if (!result.network.empty()) return result;
     options_.control.report({"verify", 0, 0, "runs"});
     result.network = network_difference(
-        engine_, inputs_, found.outputs,
+        engine_, inputs_, *answers_,
         {static_cast<std::size_t>(options_.runs), static_cast<std::size_t>(options_.contexts), threads_},
         options_.control);
+    for (std::size_t o = 0; o < answers_->size(); ++o)
+      if (answers_->undecided(o)) result.undecided.push_back(state_.outputs[o].name);
     return result;
   }
 
@@ -116,10 +122,32 @@ private:
 
   NodeFindings nodes_on(const InputDraw& draw) {
     inputs_ = network_inputs(made_->program->graph(), options_.inputs, draw);
-    return verify_nodes(
-        {state_, *made_}, inputs_,
-        {static_cast<std::size_t>(options_.runs), static_cast<std::size_t>(options_.contexts)},
-        options_.control);
+    NodeFindings found;
+    std::optional<DefinitionFailed> failed;
+    try {
+      found =
+          verify_nodes({state_, *made_}, inputs_,
+                       {static_cast<std::size_t>(options_.runs), static_cast<std::size_t>(options_.contexts)},
+                       options_.control);
+    } catch (const DefinitionFailed& error) {
+      failed = error;
+    }
+    answer(failed);
+    if (failed)
+      lowered_failure_ = fmt::format("it fails where the portable IR does not: {}", failed->message());
+    return found;
+  }
+
+  /// What the portable graph gives, whose failure is that of the inputs, told as the lowered graph's where
+  /// both have one.
+  void answer(const std::optional<DefinitionFailed>& failed) {
+    try {
+      answers_.emplace(graph_at(state_.portable(), given_shapes(state_.portable(), shapes_)), inputs_,
+                       made_->program->target(), options_.control);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::cancelled) throw;
+      throw failed ? *failed : DefinitionFailed(error.code(), error.message());
+    }
   }
 
   /// What ONNX has no form for is said where the difference is told.
@@ -141,6 +169,8 @@ private:
   InputShapes shapes_;
   std::shared_ptr<const MadeVariant> made_;
   std::vector<Item> inputs_;
+  std::optional<PortableAnswers> answers_;
+  std::string lowered_failure_;
 };
 
 } // namespace

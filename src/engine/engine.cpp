@@ -37,8 +37,8 @@ GivenShapes shapes_given(const EngineState& state, const std::map<std::string, S
                          const char* asked_by) {
   GivenShapes given(state.inputs.size());
   for (const auto& [name, shape] : shapes) {
-    const std::size_t i =
-        with_context([&] { return asked_by; }, [&] { return input_number(*state.graph, name); });
+    const std::size_t i = with_context([&] { return asked_by; },
+                                       [&, &name = name] { return input_number(*state.graph, name); });
     check(!state.inputs[i].sequence, ErrorCode::invalid_argument,
           "input {}: a shape was given for a sequence", name);
     given[i] = shape_of_records(*state.graph->body().parameter(i), shape);
@@ -99,9 +99,50 @@ Engine Engine::build(const std::filesystem::path& model, const BuildOptions& opt
   return build(source, options, model.has_parent_path() ? model.parent_path() : std::filesystem::path("."));
 }
 
+namespace {
+
+/// What is drawn at random may be nothing that the model takes.
+Verification verified(const Compiler& compiler, const Engine& engine, const VerifyOptions& options) {
+  try {
+    return compiler.verify(engine, options);
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::cancelled) throw;
+    throw Error(error.code(),
+                fmt::format("verify: {}; or load it without verify, and call Engine::verify with inputs",
+                            error.message()));
+  }
+}
+
+/// Each variant that the plan brought, in one run of one context.
+void require_right(const Engine& engine, const Control& control) {
+  const Compiler& compiler = compiler_for("verifying a plan", "load it without verify");
+  const EngineState& state = state_of(engine);
+  for (const auto& [key, made] : state.variants().list()) {
+    VerifyOptions options;
+    options.shapes = state.told_shapes(key.shapes);
+    options.threads = key.threads;
+    options.runs = options.contexts = 1;
+    options.control.cancel = control.cancel;
+    const Verification found = verified(compiler, engine, options);
+    if (found.right()) continue;
+    const std::string nodes =
+        found.differences.empty()
+            ? found.network
+            : fmt::format("node {}: {}", found.differences.front().name, found.differences.front().reason);
+    fail(ErrorCode::bad_data, "the plan does not compute what its portable IR says, at {}: {}",
+         state.shapes_text(key.shapes), nodes);
+  }
+}
+
+} // namespace
+
 Engine Engine::load(SourcePtr plan, const LoadOptions& options) {
   return with_context([&] { return fmt::format("load {}", plan->name()); },
-                      [&] { return Engine(load_plan(plan, options)); });
+                      [&] {
+                        Engine engine(load_plan(plan, options));
+                        if (options.verify) require_right(engine, options.control);
+                        return engine;
+                      });
 }
 
 Engine Engine::load(const std::filesystem::path& plan, const LoadOptions& options) {

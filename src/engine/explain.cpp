@@ -309,13 +309,14 @@ std::string reports_json(const std::vector<NodeReport>& reports) {
   return json_text(json);
 }
 
-std::vector<NodeReport> parse_reports(std::string_view text) {
+std::vector<NodeReport> parse_reports(std::string_view text, const Limits& limits) {
   try {
     std::vector<NodeReport> reports;
-    for (const Json& entry : parse_own_json(text)) {
+    const nlohmann::json table = parse_json(text, limits);
+    for (const auto& entry : table) {
       NodeReport report{
           entry.at("node").get<std::string>(), {}, entry.at("notes").get<std::vector<std::string>>()};
-      for (const Json& one : entry.at("considered"))
+      for (const auto& one : entry.at("considered"))
         report.considered.push_back({one.at("backend").get<std::string>(),
                                      one.at("kernel").get<std::string>(),
                                      one.at("storage").get<std::string>(), one.at("seconds").get<double>(),

@@ -15,6 +15,6 @@ std::string graph_json(const Graph& graph);
 
 /// The reports alone, as the plan keeps them, and back. Hostile input is Error{bad_data}.
 std::string reports_json(const std::vector<NodeReport>& reports);
-std::vector<NodeReport> parse_reports(std::string_view json);
+std::vector<NodeReport> parse_reports(std::string_view json, const Limits& limits);
 
 } // namespace lanner

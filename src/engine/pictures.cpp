@@ -130,8 +130,10 @@ std::unique_ptr<Graph> with_pictures(std::unique_ptr<Graph> graph,
     infer_types(*graph);
   }
   for (const auto& [name, options] : pictures)
-    with_context([&] { return "pictures for " + name; },
-                 [&] { insert(*graph, input_called(*graph, name), options, specs[name]); });
+    with_context([&, &name = name] { return "pictures for " + name; },
+                 [&, &name = name, &options = options] {
+                   insert(*graph, input_called(*graph, name), options, specs[name]);
+                 });
   infer_types(*graph);
   return graph;
 }

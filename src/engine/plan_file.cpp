@@ -23,14 +23,17 @@
 #include "engine/explain.h"
 #include "engine/initialisers.h"
 #include "engine/plan_layout.h"
+#include "engine/plan_numbers.h"
 #include "engine/plan_weights.h"
 #include "engine/profiles.h"
 #include "engine/source_weights.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "graph/text.h"
+#include "graph/verifier.h"
 #include "ops/table.h"
 #include "plan/placement.h"
+#include "plan/portable.h"
 #include "plan/precision.h"
 #include "tensor/half_types.h"
 #include "tensor/safetensors.h"
@@ -104,7 +107,7 @@ private:
       check(operators().find(name) != nullptr, ErrorCode::unsupported,
             "the plan needs the operator {} (version {}), which the environment lacks; load the plug-in that "
             "has it: --plugin, or load_plugin of the environment",
-            one_line(name, 200), version.get<std::uint32_t>());
+            one_line(name, 200), plan_integer(version, 0, UINT32_MAX));
   }
 
   void check_digest() const {
@@ -178,6 +181,7 @@ private:
   std::unique_ptr<const Graph> read_portable(const EngineState& state) const {
     std::unique_ptr<Graph> graph = parse_graph(
         text("ir"), operators(), [&](auto, auto name) { return portable(state, name); }, options_.limits);
+    check_portable(*graph);
     for_each_constant(graph->body(), [&](Node& node) {
       if (const auto constant = state.constants().find(*node.output()->constant()))
         set_recipe(node, constant->recipe);
@@ -229,7 +233,8 @@ private:
     read_placement(json, state.target);
     state.set_weight_budget(options_.weight_budget);
     check_threads(options_.threads);
-    const int built_for = std::clamp(json.at("threads").get<int>(), 1, max_threads);
+    const int built_for = static_cast<int>(
+        std::clamp<std::int64_t>(plan_integer(json.at("threads"), 0, INT32_MAX), 1, max_threads));
     state.target.threads =
         options_.threads > 0 ? options_.threads : std::min(built_for, options_.environment.state().team());
     state.target.precision = read_precision(json);
@@ -278,11 +283,7 @@ private:
 
   InputShapes read_shapes(const nlohmann::json& json, const EngineState& state) const {
     InputShapes shapes;
-    for (const auto& shape : json.at("shapes")) {
-      shapes.emplace_back(shape.get<std::vector<std::int64_t>>());
-      check(std::ranges::all_of(shapes.back(), [](std::int64_t size) { return size >= 0; }),
-            ErrorCode::bad_data, "shape {} has a negative size", shapes.back().to_string());
-    }
+    for (const auto& shape : json.at("shapes")) shapes.push_back(plan_shape(shape, options_.limits.rank));
     check(shapes.size() == state.inputs.size(), ErrorCode::bad_data, "the plan has {} shapes for {} inputs",
           shapes.size(), state.inputs.size());
     bind_shapes(*state.graph, given_shapes(*state.graph, shapes));
@@ -292,7 +293,7 @@ private:
   /// Shapes and threads of each variant; those that were built for the plan's number of threads serve the
   /// engine's.
   std::vector<VariantKey> read_variants(const nlohmann::json& target, const EngineState& state) const {
-    const int built_for = target.at("threads").get<int>();
+    const auto built_for = plan_integer(target.at("threads"), 0, INT32_MAX);
     std::vector<VariantKey> keys;
     if (state.opt) keys.push_back({*state.opt, state.target.threads});
     const auto found = file_.metadata().find(variants_key);
@@ -301,9 +302,7 @@ private:
     check(entries.size() < max_variants, ErrorCode::bad_data, "the plan has {} variants, expected at most {}",
           entries.size() + 1, max_variants);
     for (const auto& entry : entries) {
-      const int threads = entry.at("threads").get<int>();
-      check(threads >= 1 && threads <= max_threads, ErrorCode::bad_data, "a variant is for {} threads",
-            threads);
+      const auto threads = static_cast<int>(plan_integer(entry.at("threads"), 1, max_threads));
       keys.push_back({read_shapes(entry, state), threads == built_for ? state.target.threads : threads});
     }
     return keys;
@@ -330,6 +329,7 @@ private:
         options_.limits);
     store_constants(state, *lowered);
     infer_types(*lowered);
+    verify(*lowered); // types that were left open are known now
     check_interface(state, key.shapes, *lowered);
     try {
       Target target = state.target;
@@ -337,7 +337,8 @@ private:
       auto program = std::make_shared<const Program>(std::move(lowered), state.backends(target), target,
                                                      state.constants(), state.callers);
       state.adopt(key.shapes, key.threads,
-                  {std::move(program), parse_reports(text(plan_part("reports", number))), key.threads});
+                  {std::move(program), parse_reports(text(plan_part("reports", number)), options_.limits),
+                   key.threads});
       return {};
     } catch (const Error& error) {
       if (error.code() != ErrorCode::unsupported) throw;
@@ -438,6 +439,10 @@ std::shared_ptr<EngineState> load_plan(const SourcePtr& source, const LoadOption
     return PlanReader(source, options).read();
   } catch (const nlohmann::json::exception& error) {
     fail(ErrorCode::bad_data, "a table of the plan is damaged: {}", error.what());
+  } catch (const Error& error) {
+    // A rule of graphs that it breaks is the file's fault, not Lanner's.
+    if (error.code() != ErrorCode::internal) throw;
+    fail(ErrorCode::bad_data, "the plan contradicts itself: {}", error.message());
   }
 }
 

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "engine/plan_layout.h"
+#include "engine/plan_numbers.h"
 #include "tensor/strings.h"
 
 namespace lanner {
@@ -66,10 +67,8 @@ PlanWeight read_weight(const Safetensors& file, const std::string& name, const n
   check(weight.recipe.weight.empty() || weight.recipe.expression.empty(), ErrorCode::bad_data,
         "weight '{}' is a source weight and has a recipe too", name);
   weight.dtype = parse_dtype(facts.at("dtype").get<std::string>());
-  weight.shape = Shape(facts.at("shape").get<std::vector<std::int64_t>>());
-  check(weight.shape.rank() <= limits.rank &&
-            std::ranges::all_of(weight.shape, [](std::int64_t size) { return size >= 0; }),
-        ErrorCode::bad_data, "weight '{}' has shape {}", name, weight.shape.to_string());
+  weight.shape = with_context([&] { return fmt::format("weight '{}'", name); },
+                              [&] { return plan_shape(facts.at("shape"), limits.rank); });
   const bool stripped = facts.value("stripped", false);
   check(!stripped || !weight.recipe.literal(), ErrorCode::bad_data,
         "weight '{}' is left out, but comes of no source weight", name);

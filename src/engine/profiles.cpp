@@ -11,6 +11,7 @@
 #include "base/check.h"
 #include "engine/input_names.h"
 #include "engine/pictures.h"
+#include "engine/plan_numbers.h"
 
 namespace lanner {
 namespace {
@@ -61,13 +62,6 @@ ShapeProfile checked_profile(const Graph& graph, const Ranges& ranges,
     profile.ranges[i] = whole;
   }
   return completed(graph, std::move(profile), opt);
-}
-
-Shape parse_sizes(const nlohmann::json& json) {
-  Shape shape(json.get<std::vector<std::int64_t>>());
-  check(std::ranges::all_of(shape, [](std::int64_t size) { return size >= 0; }), ErrorCode::bad_data,
-        "a profile's shape {} has a negative size", shape.to_string());
-  return shape;
 }
 
 } // namespace
@@ -180,7 +174,8 @@ std::vector<ShapeProfile> parse_profiles(const nlohmann::json& json, const Graph
     for (const auto& ends : entry) {
       auto& range = profile.ranges.emplace_back();
       if (ends.is_null()) continue;
-      range = ShapeRange{parse_sizes(ends.at(0)), parse_sizes(ends.at(1)), parse_sizes(ends.at(2))};
+      const auto shape = [&](std::size_t end) { return plan_shape(ends.at(end), current_limits().rank); };
+      range = ShapeRange{shape(0), shape(1), shape(2)};
       check(profile.ranges.size() <= inputs, ErrorCode::bad_data, "a profile has too many ranges");
       check_range(*graph.body().parameter(profile.ranges.size() - 1), *range);
     }

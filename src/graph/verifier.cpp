@@ -37,10 +37,18 @@ private:
       with_context([&] { return "node " + node->label(); }, [&] { check_node(*node, region); });
     for (std::size_t i = 0; i < region.outputs().size(); ++i)
       use(region.outputs()[i], region, {nullptr, const_cast<Region*>(&region), i});
-    for (const auto& parameter : region.parameters()) storage(*parameter);
-    for (const auto& node : region.nodes()) {
-      for (const auto& output : node->outputs()) storage(*output);
-    }
+    // Of all before any: what a value takes within another is worked out from both.
+    each_value(region, [&](const Value& value) {
+      with_context([&] { return "%" + value.name(); }, [&] { check_fits(value.type, value.storage); });
+    });
+    each_value(region, [&](const Value& value) { storage(value); });
+  }
+
+  template<typename Visit>
+  static void each_value(const Region& region, const Visit& visit) {
+    for (const auto& parameter : region.parameters()) visit(*parameter);
+    for (const auto& node : region.nodes())
+      for (const auto& output : node->outputs()) visit(*output);
   }
 
   void define(const Value& value, const Region& region, const Node* producer) {
@@ -143,10 +151,20 @@ private:
     region(inner);
   }
 
+  /// Whether a value can be stored so at all: what is stored in an order and in blocks has a size to lay out.
+  static void check_fits(const Type& type, const Storage& storage) {
+    check_within(type, storage);
+    if (type.is_static())
+      static_cast<void>(memory_bytes(storage, type.shape(), storage.dtype.value_or(type.dtype())));
+    else
+      check(storage.layout.row_major() || type == Type{}, ErrorCode::invalid_argument,
+            "{} is stored as {}, but its sizes are not known before running", type.to_string(),
+            storage.to_string());
+  }
+
   void storage(const Value& value) {
     const Storage& storage = value.storage;
     if (storage.quantization) quantization(value);
-    with_context([&] { return "%" + value.name(); }, [&] { check_within(value.type, storage); });
     if (!storage.parent) {
       check(storage.offset == 0, ErrorCode::internal, "%{} has an offset but no parent", value.name());
       return;

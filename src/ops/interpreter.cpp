@@ -317,6 +317,11 @@ bool fits(const Tensor& tensor, const Type& type) {
 }
 
 std::vector<Item> run_reference(const Graph& graph, std::span<const Item> inputs, int threads) {
+  return run_reference(graph, inputs, NodeRunOptions{.threads = threads});
+}
+
+std::vector<Item> run_reference(const Graph& graph, std::span<const Item> inputs,
+                                const NodeRunOptions& options) {
   const Region& body = graph.body();
   check(inputs.size() == body.parameters().size(), ErrorCode::invalid_argument,
         "graph {} has {} inputs, {} were given", graph.name, body.parameters().size(), inputs.size());
@@ -324,7 +329,7 @@ std::vector<Item> run_reference(const Graph& graph, std::span<const Item> inputs
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     if (body.parameter(i)->type.is_tensor()) bind_symbols(*body.parameter(i), inputs[i].tensor, bindings);
   }
-  return Interpreter(NodeRunOptions{.threads = threads}).run_region(body, {inputs.begin(), inputs.end()});
+  return Interpreter(options).run_region(body, {inputs.begin(), inputs.end()});
 }
 
 std::vector<Item> run_node(const Node& node, std::span<const Item* const> inputs,

@@ -35,6 +35,10 @@ struct NodeRunOptions {
       {}; ///< Asked for each node with a definition, inner ones too; empty: nobody is.
 };
 
+/// As above.
+std::vector<Item> run_reference(const Graph& graph, std::span<const Item> inputs,
+                                const NodeRunOptions& options);
+
 /// Runs one node. `inputs` has one entry for each of the node's inputs, captures included; null: absent. A
 /// result that nothing uses may be left empty. A failure does not name the node. Throws Error{cancelled}, and
 /// Error{limit_exceeded} past the options' steps or bytes.

@@ -160,6 +160,7 @@ private:
   }
 
   OfferedTactic offered_for(const Node& node) const {
+    check_sizes_known(node);
     auto offered = find_offered(node, backends_, target_);
     check(offered.has_value(), ErrorCode::unsupported,
           "node {}: no backend here offers kernel {}:{} for {} threads", node.label(), node.tactic.backend,
@@ -402,8 +403,7 @@ private:
 
   /// The buffer that holds a graph output is the caller's.
   void mark_outputs() {
-    std::uint32_t index = 0;
-    for (const Value* output : graph_.body().outputs()) {
+    for (std::uint32_t index = 0; const Value* output : graph_.body().outputs()) {
       const std::uint32_t number = index++;
       if (!is_planned(*output)) continue;
       const Buffer where = buffers_.of(output);

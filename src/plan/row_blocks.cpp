@@ -11,14 +11,19 @@
 
 namespace lanner {
 
+/// BlockChoice holds a place for each number of rows.
+constexpr std::int64_t most_rows = 1 << 16;
+
 RowBlocks row_blocks_of(const Node& node) {
   RowBlocks blocks;
   blocks.sizes = node.attributes.get<std::vector<std::int64_t>>("sizes");
   const auto counted = static_cast<std::size_t>(node.attributes.get<std::int64_t>("counted"));
+  check(blocks.sizes.back() <= most_rows, ErrorCode::bad_data, "a block of {} rows, expected at most {}",
+        blocks.sizes.back(), most_rows);
   const auto largest = static_cast<std::uint64_t>(blocks.sizes.back());
   const auto part = [&](const Value& value) {
-    check(is_planned(value), ErrorCode::bad_data, "%{} of a block of rows is {}", value.name(),
-          value.type.to_string());
+    check(is_planned(value) && bit_width(value.type.dtype()) % 8 == 0, ErrorCode::bad_data,
+          "%{} of a block of rows is {}", value.name(), value.type.to_string());
     const RowBlocks::Part made{storage_bytes(value) / largest, blocks.workspace};
     blocks.workspace = add_aligned(blocks.workspace, storage_bytes(value));
     return made;

@@ -19,6 +19,13 @@ bool all_values(const Node& node, Fits fits) {
 
 } // namespace
 
+void check_sizes_known(const Node& node) {
+  const auto known = [](const Value& value) { return value.type.is_static(); };
+  check(all_values(node, known), ErrorCode::bad_data,
+        "node {}: kernel {}:{} takes values of known sizes, but one is known only while running",
+        node.label(), node.tactic.backend, node.tactic.kernel);
+}
+
 void check_plain(const Node& node, Device device) {
   const auto plain = [&](const Value& value) {
     Storage storage = value.storage;

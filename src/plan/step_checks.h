@@ -9,6 +9,8 @@ namespace lanner {
 
 // All throw Error{bad_data} naming the node or the value.
 
+/// A kernel of a backend takes values whose sizes are known before running.
+void check_sizes_known(const Node& node);
 /// A value lies on a device of the target.
 void check_stored(const Value& value, const Target& target);
 

@@ -79,6 +79,7 @@ void check_weights(const lanner_engine* engine) {
   memset(&load, 0, sizeof load);
   load.struct_size = sizeof load;
   load.weights = "whole.plan";
+  load.verify = 1;
   SUCCEED(lanner_engine_load("bare.plan", &load, &loaded, &error));
   check_run(loaded);
   lanner_engine_destroy(loaded);

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "compiler/network_check.h"
 #include "compiler/network_inputs.h"
+#include "compiler/portable_answers.h"
 #include "engine/lowered_engine.h"
 #include "engine/shapes_network.h"
 #include "engine/small_models.h"
@@ -310,14 +310,18 @@ Item row(std::vector<float> values) {
   return Item(Tensor::from<float>(std::span<const float>(values), {size}));
 }
 
-TEST(GrossDifference, LetsRoundingPassAndTellsOfTheRest) {
-  EXPECT_EQ(gross_difference(row({1, 2.05F}), row({1, 2}), 0.05), "");
-  EXPECT_EQ(gross_difference(row({1, 5}), row({1, 2}), 0.5),
+constexpr AnswerBounds bounds{0.05, INFINITY, 0};
+
+TEST(AnswerDifference, LetsRoundingPassAndTellsOfTheRest) {
+  EXPECT_EQ(answer_difference(row({1, 2.05F}), row({1, 2}), bounds), "");
+  EXPECT_EQ(answer_difference(row({1, 5}), row({1, 2}), {0.5, INFINITY, 0}),
             "it lies 1.34 of its norm from what the definitions give");
-  EXPECT_EQ(gross_difference(row({1, 5}), row({1, 2}), INFINITY), "");
-  EXPECT_EQ(gross_difference(row({1, NAN}), row({1, 2}), INFINITY), "element 1 is nan, expected 2");
-  EXPECT_EQ(gross_difference(row({1, 2}), row({1, NAN}), 0.05), "");
-  EXPECT_NE(gross_difference(row({1, 1}), row({0, 0}), 0.05), "");
+  EXPECT_EQ(answer_difference(row({1, 5}), row({1, 2}), {INFINITY, INFINITY, 0}), "");
+  EXPECT_EQ(answer_difference(row({1, NAN}), row({1, 2}), bounds), "element 1 is nan, expected 2");
+  EXPECT_EQ(answer_difference(row({1, 2}), row({1, NAN}), bounds), "");
+  EXPECT_NE(answer_difference(row({1, 1}), row({0, 0}), bounds), "");
+  EXPECT_EQ(answer_difference(row({100, 0}), row({100, 1}), {0.05, 0.005, 0}), "element 1 is 0, expected 1");
+  EXPECT_EQ(answer_difference(row({1}), row({1, 2}), bounds), "its shape is [1], expected [2]");
 }
 
 } // namespace

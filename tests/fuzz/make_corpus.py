@@ -292,11 +292,60 @@ def rows_network():
     return model(nodes, [value("x", shape=(4, 8))], [value("y", shape=("K", 16))], constants)
 
 
+def transformer_network():
+    nodes = [
+        node("LayerNormalization", ["x", "g", "b"], ["n"]),
+        node("MatMul", ["n", "w"], ["q"]),
+        node("Split", ["q"], ["a", "k", "v"], axis=-1, num_outputs=3),
+        node("Transpose", ["k"], ["t"], perm=[0, 2, 1]),
+        node("MatMul", ["a", "t"], ["s"]),
+        node("Mul", ["s", "scale"], ["m"]),
+        node("Softmax", ["m"], ["p"], axis=-1),
+        node("MatMul", ["p", "v"], ["o"]),
+        node("Add", ["o", "x"], ["r"]),
+        node("Gelu", ["r"], ["y"]),
+    ]
+    constants = [constant("g", numpy.ones(8, numpy.float32)), constant("b", weights(8)), constant("w", weights(8, 24)), constant("scale", numpy.float32(0.35))]
+    return model(nodes, [value("x", shape=(1, 4, 8))], [value("y", shape=(1, 4, 8))], constants, opset=20)
+
+
+def integers_network():
+    nodes = [
+        node("Cast", ["x"], ["c"], to=TensorProto.INT32),
+        node("BitShift", ["u", "two"], ["s"], direction="LEFT"),
+        node("Cast", ["s"], ["t"], to=TensorProto.INT32),
+        node("Add", ["c", "t"], ["a"]),
+        node("Mod", ["a", "seven"], ["m"]),
+        node("Cast", ["m"], ["i"], to=TensorProto.INT64),
+        node("Gather", ["w", "i"], ["y"]),
+        node("Greater", ["a", "seven"], ["z"]),
+    ]
+    constants = [constant("two", numpy.uint8(2)), constant("seven", numpy.int32(7)), constant("w", weights(7, 4))]
+    inputs = [value("x", TensorProto.INT8, (2, 3)), value("u", TensorProto.UINT8, (2, 3))]
+    return model(nodes, inputs, [value("y", shape=None), value("z", TensorProto.BOOL, None)], constants, opset=18)
+
+
+def scan_network():
+    body = helper.make_graph(
+        [node("Add", ["h", "e"], ["o"]), node("Relu", ["o"], ["r"])], "body", [value("h", shape=(3,)), value("e", shape=(3,))],
+        [value("o", shape=(3,)), value("r", shape=(3,))],
+    )
+    nodes = [node("Scan", ["s", "x"], ["f", "y"], num_scan_inputs=1, body=body)]
+    return model(nodes, [value("s", shape=(3,)), value("x", shape=(4, 3))], [value("f", shape=(3,)), value("y", shape=(4, 3))])
+
+
+def state_network():
+    nodes = [node("Concat", ["c", "x"], ["d"], axis=1), node("ReduceSum", ["d", "one"], ["y"]), node("Add", ["h", "y"], ["k"])]
+    inputs = [value("x", shape=(1, 1, 4)), value("c", shape=(1, "T", 4)), value("h", shape=(1, 1, 4))]
+    outputs = [value("y", shape=None), value("d", shape=(1, "U", 4)), value("k", shape=(1, 1, 4))]
+    return model(nodes, inputs, outputs, [constant("one", numpy.array([1], numpy.int64))])
+
+
 NETWORKS = {
     "residual": residual_network, "reducing": reducing_network, "attention": attention_network, "recurrent": recurrent_network, "halves": halves_network,
     "picture": picture_network, "product": product_network, "quantized": quantized_network, "branch": branching_network,
     "loop": looping_network, "function": function_network, "moving": moving_network, "text": text_network,
-    "joined": joined_network, "rows": rows_network,
+    "joined": joined_network, "rows": rows_network, "transformer": transformer_network, "integers": integers_network, "scan": scan_network,
 }
 # What only the importer sees: plans hold what becomes of it.
 IMPORTED = {"microsoft-attention": microsoft_attention_network, "packed": packed_network, "shadow": shadowing_network}
@@ -307,8 +356,11 @@ def small_network():
     return model(nodes, [value("x", shape=("N", 4))], [value("y", shape=("N", 4))], [constant("w", weights(4, 4))])
 
 
-# Networks whose plans hold several variants, and the options that they are built with.
-VARIANTS = {"variants": (small_network, ["--profile", "x=1x4:1x4:2x4", "--profile", "x=3x4:4x4:9x4"])}
+# Networks whose plans hold several variants or states, and the options that they are built with.
+VARIANTS = {
+    "variants": (small_network, ["--profile", "x=1x4:1x4:2x4", "--profile", "x=3x4:4x4:9x4"]),
+    "state": (state_network, ["--shape", "c:1x2x4", "--state", "h=k", "--overwritable", "x", "--storage", "y=row:fp16"]),
+}
 
 
 def onnx_seeds() -> None:

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <cstring>
 #include <map>
+#include <regex>
 #include <string>
 #include <vector>
 
@@ -8,6 +9,7 @@
 #include <nlohmann/json.hpp>
 
 #include <lanner/engine.h>
+#include <lanner/error.h>
 
 #include "base/hash.h"
 #include "device/cpu.h"
@@ -124,19 +126,47 @@ void run(const Engine& engine, std::int64_t open) {
   context.run();
 }
 
+/// Whether the loader could not read a text, a table or the file itself: the parsers tell the place.
+bool is_unreadable(const Error& error) {
+  static const std::regex place("[0-9]+:[0-9]+: |: JSON|table of the plan|safetensors");
+  return std::regex_search(error.message(), place);
+}
+
+Engine load(const std::string& plan, const LoadOptions& options) {
+  try {
+    Engine engine = Engine::load(open_bytes(std::as_bytes(std::span(plan))), options);
+    ++plan_counts().parsed;
+    return engine;
+  } catch (const Error& error) {
+    plan_counts().parsed += !is_unreadable(error);
+    throw;
+  }
+}
+
 } // namespace
+
+PlanCounts& plan_counts() {
+  static PlanCounts counts;
+  return counts;
+}
 
 void read_plan(std::span<const std::byte> input) {
   const std::string_view text = as_text(input);
+  ++plan_counts().plans;
   const std::string plan = assemble(text);
   LoadOptions options;
   options.threads = 1;
   options.limits = small_limits();
-  const Engine engine = Engine::load(open_bytes(std::as_bytes(std::span(plan))), options);
+  const Engine engine = load(plan, options);
+  ++plan_counts().loaded;
+  static_cast<void>(engine.explain_json());
+  static_cast<void>(engine.ir());
+  static_cast<void>(engine.lowered_ir());
   // A loop may ask for more turns than a fuzzer has time for.
   if (text.find("loop") != std::string_view::npos || text.find("scan") != std::string_view::npos) return;
   run(engine, 1);
   if (text.find("=== variants\n") != std::string_view::npos) run(engine, 4); // of the seed's second one
+  ++plan_counts().ran;
 }
 
 } // namespace lanner::fuzz

@@ -2,6 +2,7 @@
 // Readers of bytes from outside. Each is fuzzed (`./dev fuzz NAME`), and every test run replays its corpus.
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string_view>
 
@@ -25,6 +26,14 @@ void run(std::string_view name, std::span<const std::byte> input);
 
 /// What a small machine may spend on a stranger.
 Limits small_limits();
+
+/// How far the plans of read_plan() came; for one thread.
+struct PlanCounts {
+  std::uint64_t plans = 0;
+  std::uint64_t parsed = 0; ///< With a digest that fits, and texts and tables that could be read.
+  std::uint64_t loaded = 0, ran = 0;
+};
+PlanCounts& plan_counts();
 
 inline std::string_view as_text(std::span<const std::byte> input) {
   return {reinterpret_cast<const char*>(input.data()), input.size()};

@@ -36,26 +36,26 @@ struct Row {
   FormulaText text;
 
   /// The lambda's next number is this attribute's value.
-  consteval auto number(std::string_view attribute, double fallback) const {
+  constexpr auto number(std::string_view attribute, double fallback) const {
     Row<operands, numbers + 1, integers, one_by_one, Lambda> more{text};
     more.text.numbers[numbers] = {attribute, fallback};
     more.text.number_count = numbers + 1;
     return more;
   }
   /// The lambda's next number is of no attribute: kernels give it.
-  consteval auto number() const { return number({}, 0); }
+  constexpr auto number() const { return number({}, 0); }
   /// The operator takes integers too, which wrap around.
-  consteval Row<operands, numbers, Integers::exact, one_by_one, Lambda> with_integers() const {
+  constexpr Row<operands, numbers, Integers::exact, one_by_one, Lambda> with_integers() const {
     return {text};
   }
   /// The operator takes integers too, as real numbers; the result is truncated.
-  consteval Row<operands, numbers, Integers::as_reals, one_by_one, Lambda> with_integers_as_reals() const {
+  constexpr Row<operands, numbers, Integers::as_reals, one_by_one, Lambda> with_integers_as_reals() const {
     return {text};
   }
   /// A CPU computes element by element, as the C library's functions do.
-  consteval Row<operands, numbers, integers, true, Lambda> by_library() const { return {text}; }
+  constexpr Row<operands, numbers, integers, true, Lambda> by_library() const { return {text}; }
   /// Another row holds where the operator's string attribute has this value.
-  consteval Row but(std::string_view attribute, std::string_view value, std::string_view formula) const {
+  constexpr Row but(std::string_view attribute, std::string_view value, std::string_view formula) const {
     Row more = *this;
     more.text.choice = {attribute, value, formula};
     return more;
@@ -63,19 +63,19 @@ struct Row {
 };
 
 template<int operands, typename Lambda>
-consteval Row<operands, 0, Integers::none, false, Lambda> row_of(std::string_view name) {
+constexpr Row<operands, 0, Integers::none, false, Lambda> row_of(std::string_view name) {
   return {{.name = name, .operands = operands}};
 }
 template<typename Lambda>
-consteval auto unary(std::string_view name, Lambda /*function*/) {
+constexpr auto unary(std::string_view name, Lambda /*function*/) {
   return row_of<1, Lambda>(name);
 }
 template<typename Lambda>
-consteval auto binary(std::string_view name, Lambda /*function*/) {
+constexpr auto binary(std::string_view name, Lambda /*function*/) {
   return row_of<2, Lambda>(name);
 }
 template<typename Lambda>
-consteval auto ternary(std::string_view name, Lambda /*function*/) {
+constexpr auto ternary(std::string_view name, Lambda /*function*/) {
   return row_of<3, Lambda>(name);
 }
 
@@ -85,12 +85,12 @@ struct List {
   std::array<FormulaText, size> texts;
 };
 template<typename... Rows>
-consteval List<Rows...> list(Rows... rows) {
+constexpr List<Rows...> list(Rows... rows) {
   return {{rows.text...}};
 }
 
 template<typename... As, typename... Bs>
-consteval List<As..., Bs...> operator+(const List<As...>& a, const List<Bs...>& b) {
+constexpr List<As..., Bs...> operator+(const List<As...>& a, const List<Bs...>& b) {
   List<As..., Bs...> both{};
   for (std::size_t i = 0; i < a.size; ++i) both.texts[i] = a.texts[i];
   for (std::size_t i = 0; i < b.size; ++i) both.texts[a.size + i] = b.texts[i];

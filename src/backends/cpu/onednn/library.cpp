@@ -33,6 +33,11 @@ const std::map<std::string, Tag>& blocked_tags() {
   return tags;
 }
 
+/// Whatever else oneDNN refuses is an answer.
+void rethrow_if_memory_ran_out(const dnnl::error& error) {
+  if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+}
+
 /// A descriptor's blocking, read alike from both versions.
 struct Blocking {
   Dims dims, padded, strides;
@@ -63,11 +68,6 @@ std::optional<Blocking> blocking_of(const Desc& desc) {
   return result;
 }
 #endif
-
-/// Whatever else oneDNN refuses is an answer.
-void rethrow_if_memory_ran_out(const dnnl::error& error) {
-  if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
-}
 
 /// Calls `make` with the arguments, the version's way: 2.6 wants an operation descriptor in between, 3.x the
 /// engine.
@@ -144,13 +144,19 @@ dnnl::memory::data_type data_type(DType type) {
 std::optional<Desc> describe(const Shape& shape, const Layout& layout, DType type) {
   const Dims dims = shape.rank() == 0 ? Dims{1} : Dims(shape.begin(), shape.end());
   if (dims.size() > DNNL_MAX_NDIMS || shape.elements() == 0) return std::nullopt;
-  if (!layout.blocks.empty()) {
-    const auto tag = blocked_tags().find(layout.to_string());
-    if (tag == blocked_tags().end()) return std::nullopt;
-    return Desc(dims, data_type(type), tag->second);
+  if (!layout.blocks.empty() && layout.order.size() != shape.rank()) return std::nullopt;
+  try {
+    if (!layout.blocks.empty()) {
+      const auto tag = blocked_tags().find(layout.to_string());
+      if (tag == blocked_tags().end()) return std::nullopt;
+      return Desc(dims, data_type(type), tag->second);
+    }
+    const auto strides = shape.rank() == 0 ? std::vector<std::int64_t>{1} : layout.strides(shape);
+    return Desc(dims, data_type(type), Dims(strides.begin(), strides.end()));
+  } catch (const dnnl::error& error) {
+    rethrow_if_memory_ran_out(error);
+    return std::nullopt;
   }
-  const auto strides = shape.rank() == 0 ? std::vector<std::int64_t>{1} : layout.strides(shape);
-  return Desc(dims, data_type(type), Dims(strides.begin(), strides.end()));
 }
 
 Desc describe_any(const Dims& dims, DType type) {
@@ -314,7 +320,12 @@ dnnl::primitive_desc_base concat(const Desc& dst, int axis, const std::vector<De
 }
 
 dnnl::primitive_desc_base reorder(const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr) {
-  return dnnl::reorder::primitive_desc(engine(), src, engine(), dst, attr, true);
+  try {
+    return dnnl::reorder::primitive_desc(engine(), src, engine(), dst, attr, true);
+  } catch (const dnnl::error& error) {
+    rethrow_if_memory_ran_out(error);
+    return {};
+  }
 }
 
 namespace {
