@@ -345,11 +345,16 @@ private:
     return fresh;
   }
 
+  static bool has_region(const Proposal& proposal) {
+    return std::ranges::any_of(proposal.members, [](const Node* node) { return !node->regions().empty(); });
+  }
+
   /// Sorts, and takes out what may not write where it wants to.
   void settle_in_place() {
     // A kernel for so many nodes is worth a measurement while there is budget: guesses lose against the rest.
     for (Proposal& proposal : found_)
-      if (proposal.by_backend && !proposal.list.empty()) proposal.in_first_cover = true;
+      if (proposal.by_backend && !proposal.list.empty() && !has_region(proposal))
+        proposal.in_first_cover = true;
     const std::map<const Node*, std::size_t> order = execution_order(graph_);
     const auto place = [&](const Proposal& one) {
       return std::pair(!one.in_first_cover, order.at(one.members.back()));

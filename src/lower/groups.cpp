@@ -11,6 +11,7 @@
 #include "graph/copy.h"
 #include "graph/infer.h"
 #include "graph/op.h"
+#include "ops/moves.h"
 #include "plan/precision.h"
 
 namespace lanner {
@@ -255,6 +256,17 @@ std::vector<const Value*> sizes_within(const NodeGroup& group) {
   return sizes;
 }
 
+/// What a group computes, for people: `matmul+softmax+matmul`. What only moves elements is left out beside
+/// what computes.
+std::string kind_of(const NodeGroup& group) {
+  const auto moves = [](const Node* node) { return ops::moves_elements(*node) || ops::is_renamed(*node); };
+  const bool all = std::ranges::all_of(group, moves);
+  std::string kind;
+  for (const Node* node : group)
+    if (all || !moves(node)) kind += (kind.empty() ? "" : "+") + node->kind();
+  return kind;
+}
+
 /// A `fused` node that does what the group does on `inputs`.
 Node* make_fused(Graph& graph, const NodeGroup& group, const std::vector<Value*>& inputs) {
   const std::vector<Value*> read = inputs_of(group);
@@ -263,14 +275,12 @@ Node* make_fused(Graph& graph, const NodeGroup& group, const std::vector<Value*>
   NodeCopier copier(body);
   for (const Value* input : read)
     copier.map(input, body.add_parameter(graph.unique_name(input->name()), input->type));
-  std::string kind;
   for (const Value* size : sizes_within(group)) copier.copy(*size->producer());
   for (const Node* node : group) {
     copier.copy(*node);
     fused->sources.insert(fused->sources.end(), node->sources.begin(), node->sources.end());
-    kind += (kind.empty() ? "" : "+") + node->kind();
   }
-  fused->attributes.set("kind", kind);
+  fused->attributes.set("kind", kind_of(group));
   for (const Value* output : outputs_of(group)) {
     body.add_output(copier.mapped(output));
     fused->add_output(graph.unique_name(output->name()), output->type);
