@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include "backends/tactic_check.h"
+#include "device/cuda/driver.h"
 
 namespace lanner {
 namespace {
@@ -29,10 +30,18 @@ bool any_nan(const std::vector<Tensor>& results) {
 }
 
 /// Every tactic against the definition, in which there is a NaN.
-std::set<std::string> check(const std::string& ir) {
+std::set<std::string> check(const std::string& ir, const TacticCheck& how = {}) {
   const NodeCase made = make_case(ir);
   EXPECT_TRUE(any_nan(made.results)) << "nothing to lose: " << ir;
-  return check_tactics(ir);
+  return check_tactics(ir, how);
+}
+
+TacticCheck on_gpu() {
+  TacticCheck how;
+  how.tolerance = 1e-4;
+  how.device = {DeviceKind::cuda, 0};
+  how.precisions = {DType::f32, DType::f16, DType::bf16};
+  return how;
 }
 
 class NanPools : public testing::TestWithParam<const char*> {};
@@ -106,6 +115,18 @@ TEST_P(NanEpilogues, of_products_stay) {
   check(fused("[40, 33]", "[33, 24]", "matmul(%xi, %wi)", "[40, 24]", GetParam()));
   check(fused("[2, 150, 16]", "[16, 7]", "matmul(%xi, %wi)", "[2, 150, 7]", GetParam()));
   check(fused("[3, 20, 16]", "[3, 16, 20]", "matmul(%xi, %wi)", "[3, 20, 20]", GetParam()));
+}
+
+TEST_P(NanEpilogues, of_a_gpu_stay) {
+  if (const auto& status = cuda::driver_status(); status.devices == 0)
+    GTEST_SKIP() << "no GPU: " << status.reason;
+  check(fused("[2, 16, 6, 6]", "[24, 16, 3, 3]", "conv(%xi, %wi, _) {pads = [1, 1, 1, 1]}", "[2, 24, 6, 6]",
+              GetParam()),
+        on_gpu());
+  check(fused("[1, 20, 9, 9]", "[20, 1, 3, 3]", "conv(%xi, %wi, _) {group = 20, pads = [1, 1, 1, 1]}",
+              "[1, 20, 9, 9]", GetParam()),
+        on_gpu());
+  check(fused("[40, 32]", "[32, 24]", "matmul(%xi, %wi)", "[40, 24]", GetParam()), on_gpu());
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -141,6 +141,10 @@ private:
     Descriptor mode(DescriptorType::pointwise);
     mode.set(Attribute::pointwise_mode, AttributeType::pointwise_mode, step.mode);
     mode.set(Attribute::pointwise_math_precision, AttributeType::data_type, cudnn::DataType::float32);
+    // Else max(NaN, 0) is 0: a network whose answer is NaN must not look healthy.
+    if (step.mode == PointwiseMode::relu)
+      mode.set(Attribute::pointwise_nan_propagation, AttributeType::nan_propagation,
+               cudnn::NanPropagation::keeps);
     const auto number = [&](Attribute attribute, double value) {
       mode.set(attribute, AttributeType::float64, value);
     };

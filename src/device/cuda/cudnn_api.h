@@ -37,6 +37,7 @@ enum class DescriptorType : int {
 enum class Attribute : int {
   pointwise_mode = 0,
   pointwise_math_precision = 1,
+  pointwise_nan_propagation = 2,
   pointwise_relu_lower_clip = 3,
   pointwise_relu_upper_clip = 4,
   pointwise_relu_lower_clip_slope = 5,
@@ -100,6 +101,7 @@ enum class AttributeType : int {
   convolution_mode = 7,
   heuristics_mode = 8,
   knob_type = 9,
+  nan_propagation = 10,
   numerical_note = 11,
   pointwise_mode = 14,
   descriptor = 15,
@@ -107,6 +109,9 @@ enum class AttributeType : int {
 
 /// cudnnDataType_t.
 enum class DataType : int { float32 = 0, float16 = 2, bfloat16 = 9 };
+
+/// cudnnNanPropagation_t.
+enum class NanPropagation : int { hides = 0, keeps = 1 };
 
 /// cudnnConvolutionMode_t.
 enum class ConvolutionMode : int { convolution = 0, cross_correlation = 1 };

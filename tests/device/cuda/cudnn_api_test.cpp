@@ -38,6 +38,7 @@ static_assert(same(D::tensor, CUDNN_BACKEND_TENSOR_DESCRIPTOR));
 using A = Attribute;
 static_assert(same(A::pointwise_mode, CUDNN_ATTR_POINTWISE_MODE));
 static_assert(same(A::pointwise_math_precision, CUDNN_ATTR_POINTWISE_MATH_PREC));
+static_assert(same(A::pointwise_nan_propagation, CUDNN_ATTR_POINTWISE_NAN_PROPAGATION));
 static_assert(same(A::pointwise_relu_lower_clip, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP));
 static_assert(same(A::pointwise_relu_upper_clip, CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP));
 static_assert(same(A::pointwise_relu_lower_clip_slope, CUDNN_ATTR_POINTWISE_RELU_LOWER_CLIP_SLOPE));
@@ -96,6 +97,8 @@ static_assert(same(T::pointer, CUDNN_TYPE_VOID_PTR));
 static_assert(same(T::convolution_mode, CUDNN_TYPE_CONVOLUTION_MODE));
 static_assert(same(T::heuristics_mode, CUDNN_TYPE_HEUR_MODE) && same(T::knob_type, CUDNN_TYPE_KNOB_TYPE));
 static_assert(same(T::numerical_note, CUDNN_TYPE_NUMERICAL_NOTE));
+static_assert(same(T::nan_propagation, CUDNN_TYPE_NAN_PROPOGATION));
+static_assert(same(NanPropagation::keeps, CUDNN_PROPAGATE_NAN));
 static_assert(same(T::pointwise_mode, CUDNN_TYPE_POINTWISE_MODE));
 static_assert(same(T::descriptor, CUDNN_TYPE_BACKEND_DESCRIPTOR));
 
