@@ -171,8 +171,16 @@ void Flow::visit_unnamed(const Node& node) {
 
 void Flow::infer(const Node& node, const OtherFacts& others) {
   FlowContext context(*this, node, others);
+  check_operands(context);
   node.op().infer(context);
   settle(node, context.types, context.knowledge);
+}
+
+void check_sizes(const Type& type, std::string_view kind) {
+  check_rank(type.rank(), kind);
+  for (const Dim& dim : type.dims())
+    check(!dim.is_constant() || dim.value() >= 0, ErrorCode::invalid_argument,
+          "{}: the result would be {}, expected no size below 0", kind, type.to_string());
 }
 
 void Flow::settle(const Node& node, const std::vector<std::optional<Type>>& found,
@@ -180,7 +188,7 @@ void Flow::settle(const Node& node, const std::vector<std::optional<Type>>& foun
   std::vector<Type> types;
   for (std::size_t i = 0; i < found.size(); ++i) {
     if (!found[i]) fail(ErrorCode::internal, "{}: inference left output {} without a type", node.kind(), i);
-    if (found[i]->is_tensor() && found[i]->ranked()) check_rank(found[i]->rank(), node.kind());
+    if (found[i]->is_tensor() && found[i]->ranked()) check_sizes(*found[i], node.kind());
     const Type type = shortened(*found[i], node.output(i)->type);
     types.push_back(merges(node) ? merge_types(type, node.output(i)->type, graph_->symbols, fresh_) : type);
     known[i] = completed(std::move(known[i]), types.back());

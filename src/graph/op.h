@@ -15,6 +15,7 @@
 
 #include "graph/attribute.h"
 #include "graph/graph.h"
+#include "graph/operands.h"
 #include "graph/type.h"
 
 namespace lanner {
@@ -24,6 +25,7 @@ struct AttributeSpec {
   AttributeKind kind;
   bool required = false;
   std::optional<Attribute> fallback; ///< What an absent attribute means, when that is one value.
+  AttributeRule rule = {};
 };
 
 /// What is known of a value before running: all of it, or, for a small integer tensor, each element as an
@@ -101,7 +103,8 @@ struct OpDef {
   int min_inputs = 0, max_inputs = 0; ///< `any` for variadic.
   int min_outputs = 1, max_outputs = 1;
   int regions = 0;
-  std::vector<AttributeSpec> attributes;
+  std::vector<OperandSpec> operands = {}; ///< By input. None: no rules, as of operators from outside.
+  std::vector<AttributeSpec> attributes = {};
   std::function<void(InferContext&)> infer;
   std::function<void(KernelContext&)> reference; ///< Null when `expand` defines it.
   std::function<void(ExpandContext&)> expand;    ///< Null when `reference` defines it. Never both.

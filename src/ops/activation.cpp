@@ -8,7 +8,7 @@
 namespace lanner::ops {
 
 static void choose_gelu(OpDef& gelu) {
-  gelu.attributes = {string_attribute("approximate", "none")};
+  gelu.attributes = {string_attribute("approximate", "none", one_of({"none", "tanh"}))};
   const auto other = formula_op(formulas::gelu_by_tanh).reference;
   gelu.reference = [by_erf = gelu.reference, other](KernelContext& context) {
     const std::string approximate = context.attributes().string("approximate", "none");
@@ -20,24 +20,22 @@ static void choose_gelu(OpDef& gelu) {
 
 // The slope spreads over x, not x over the slope.
 static void infer_prelu(InferContext& context) {
-  common_dtype(context);
-  const Type &x = context.input(0), &slope = context.input(1);
-  if (x.ranked() && slope.ranked()) {
-    const std::size_t rank = slope.rank();
-    bool fits = rank <= x.rank();
-    for (std::size_t i = 0; fits && i < rank; ++i) {
-      const Dim &size = slope.dims()[i], &wide = x.dims()[x.rank() - rank + i];
-      fits = !size.is_constant() || size.constant() == 1 || !wide.is_constant() || size == wide;
-    }
-    check(fits, ErrorCode::invalid_argument, "the slope {} does not spread over the input {}",
-          slope.to_string(), x.to_string());
-  }
+  const Type& x = context.input(0);
+  if (x.ranked()) require_spreads(context, 1, x.dims(), "the slope");
   infer_same(context);
 }
 
+// Neither operand spreads over the other.
 static void infer_swi_glu(InferContext& context) {
-  common_dtype(context);
-  infer_same_float(context);
+  const Type &a = context.input(0), &b = context.input(1);
+  if (a.ranked() && b.ranked()) {
+    bool same = a.rank() == b.rank();
+    for (std::size_t d = 0; same && d < a.rank(); ++d)
+      same = !a.dims()[d].is_constant() || !b.dims()[d].is_constant() || a.dims()[d] == b.dims()[d];
+    check(same, ErrorCode::invalid_argument, "the operands are {} and {}, expected equal shapes",
+          a.to_string(), b.to_string());
+  }
+  infer_same(context);
 }
 
 std::vector<OpDef> activation_ops() {

@@ -48,8 +48,9 @@ static OpDef arg_op(std::string name, std::function<void(KernelContext&)> kernel
   return OpDef{.name = std::move(name),
                .min_inputs = 1,
                .max_inputs = 1,
-               .attributes = {integer_attribute("axis", 0), integer_attribute("keepdims", 1),
-                              integer_attribute("select_last_index", 0)},
+               .operands = {{"data", dtypes::numbers}},
+               .attributes = {integer_attribute("axis", 0, axis_range()), flag_attribute("keepdims", true),
+                              flag_attribute("select_last_index", false)},
                .infer = infer_arg,
                .reference = std::move(kernel),
                .expand = {}};

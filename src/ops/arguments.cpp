@@ -5,20 +5,26 @@
 
 namespace lanner::ops {
 
-AttributeSpec integer_attribute(std::string name, std::int64_t fallback) {
-  return {std::move(name), AttributeKind::integer, false, Attribute(fallback)};
+AttributeSpec integer_attribute(std::string name, std::int64_t fallback, AttributeRule rule) {
+  return {std::move(name), AttributeKind::integer, false, Attribute(fallback), std::move(rule)};
 }
-AttributeSpec real_attribute(std::string name, double fallback) {
-  return {std::move(name), AttributeKind::real, false, Attribute(fallback)};
+AttributeSpec flag_attribute(std::string name, bool fallback) {
+  return integer_attribute(std::move(name), fallback ? 1 : 0, yes_or_no());
 }
-AttributeSpec string_attribute(std::string name, std::string fallback) {
-  return {std::move(name), AttributeKind::string, false, Attribute(std::move(fallback))};
+AttributeSpec real_attribute(std::string name, double fallback, AttributeRule rule) {
+  return {std::move(name), AttributeKind::real, false, Attribute(fallback), std::move(rule)};
 }
-AttributeSpec required_attribute(std::string name, AttributeKind kind) {
-  return {std::move(name), kind, true, {}};
+AttributeSpec string_attribute(std::string name, std::string fallback, AttributeRule rule) {
+  return {std::move(name), AttributeKind::string, false, Attribute(std::move(fallback)), std::move(rule)};
 }
-AttributeSpec optional_attribute(std::string name, AttributeKind kind) {
-  return {std::move(name), kind, false, {}};
+AttributeSpec dtype_attribute(std::string name, DType fallback, DTypeSet types) {
+  return {std::move(name), AttributeKind::dtype, false, Attribute(fallback), element_types(types)};
+}
+AttributeSpec required_attribute(std::string name, AttributeKind kind, AttributeRule rule) {
+  return {std::move(name), kind, true, {}, std::move(rule)};
+}
+AttributeSpec optional_attribute(std::string name, AttributeKind kind, AttributeRule rule) {
+  return {std::move(name), kind, false, {}, std::move(rule)};
 }
 
 std::vector<std::size_t> axes_attribute(const AttributeMap& attributes, std::size_t rank) {
@@ -60,6 +66,19 @@ void require_equal(const Dim& found, const Dim& expected, std::string_view what)
   if (!found.is_constant() || !expected.is_constant()) return;
   check(found.value() == expected.value(), ErrorCode::invalid_argument, "{} is {}, expected {}", what,
         found.value(), expected.value());
+}
+
+void require_spreads(const InferContext& context, std::size_t i, const Dims& wide, std::string_view what) {
+  const Type& type = context.input(i);
+  if (!type.ranked()) return;
+  const std::size_t rank = type.rank();
+  bool fits = rank <= wide.size();
+  for (std::size_t d = 0; fits && d < rank; ++d) {
+    const Dim &size = type.dims()[d], &whole = wide[wide.size() - rank + d];
+    fits = !size.is_constant() || size.value() == 1 || !whole.is_constant() || size == whole;
+  }
+  check(fits, ErrorCode::invalid_argument, "{} {} does not spread over {}", what, type.to_string(),
+        to_string(wide));
 }
 
 void require_shape(const Tensor& output, const Shape& expected, std::string_view what) {

@@ -11,15 +11,19 @@
 #include "ops/axis.h"
 #include "ops/broadcast.h"
 #include "ops/known.h"
+#include "ops/rules.h"
 
 namespace lanner::ops {
 
-AttributeSpec integer_attribute(std::string name, std::int64_t fallback);
-AttributeSpec real_attribute(std::string name, double fallback);
-AttributeSpec string_attribute(std::string name, std::string fallback);
-AttributeSpec required_attribute(std::string name, AttributeKind kind);
+AttributeSpec integer_attribute(std::string name, std::int64_t fallback, AttributeRule rule);
+/// 0 or 1.
+AttributeSpec flag_attribute(std::string name, bool fallback);
+AttributeSpec real_attribute(std::string name, double fallback, AttributeRule rule);
+AttributeSpec string_attribute(std::string name, std::string fallback, AttributeRule rule);
+AttributeSpec dtype_attribute(std::string name, DType fallback, DTypeSet types);
+AttributeSpec required_attribute(std::string name, AttributeKind kind, AttributeRule rule);
 /// Absent means something that no single value says.
-AttributeSpec optional_attribute(std::string name, AttributeKind kind);
+AttributeSpec optional_attribute(std::string name, AttributeKind kind, AttributeRule rule);
 
 /// `axes` of the node, resolved; every axis of `rank` when the attribute is absent.
 std::vector<std::size_t> axes_attribute(const AttributeMap& attributes, std::size_t rank);
@@ -39,6 +43,9 @@ std::vector<double> doubles_of(const Tensor& tensor);
 void require_rank(const InferContext& context, std::size_t i, std::size_t rank);
 /// Error{invalid_argument} when both are constant and differ: `conv: WHAT is A, expected B`.
 void require_equal(const Dim& found, const Dim& expected, std::string_view what);
+/// Error{invalid_argument} unless input `i` spreads over `wide` from its last axis on: each size is that of
+/// `wide` or 1, as far as both are constant.
+void require_spreads(const InferContext& context, std::size_t i, const Dims& wide, std::string_view what);
 /// Error{invalid_argument} unless an output has the shape that a kernel finds; a model may declare another.
 void require_shape(const Tensor& output, const Shape& expected, std::string_view what);
 /// Output `to` has the type of input `from`.

@@ -85,7 +85,8 @@ static void run_arithmetic(KernelContext& context) {
 
 static OpDef mod_op() {
   OpDef op = elementwise_op("mod", 2);
-  op.attributes = {integer_attribute("fmod", 0)};
+  op.operands = same_types(dtypes::numbers, {"x", "y"});
+  op.attributes = {flag_attribute("fmod", false)};
   op.infer = [](InferContext& context) {
     if (context.attributes().flag("fmod"))
       infer_arithmetic<TruncatedModulo>(context);

@@ -42,6 +42,8 @@ static void check_dims(const Dims& q, const Dims& k, const Dims& v) {
   require_equal(k[3], q[3], "the key's head size");
   require_equal(v[1], k[1], "the value's head count");
   require_equal(v[2], k[2], "the value's sequence length");
+  check(!(k[1] == Dim(0)) || q[1] == Dim(0), ErrorCode::invalid_argument,
+        "the key has no heads, the query {}", q[1].to_string());
   if (k[1].is_constant() && k[1].value() > 0)
     require_equal(mod(q[1], k[1]), 0, "the remainder of query heads over key heads");
 }
@@ -160,6 +162,9 @@ static ScoreBias read_bias(const KernelContext& context, const Shape& scores) {
   bias.valid = read_integers(context.input(valid_keys), "nonpad_kv_seqlen");
   check(static_cast<std::int64_t>(bias.valid.size()) == scores[0], ErrorCode::invalid_argument,
         "nonpad_kv_seqlen has {} values for a batch of {}", bias.valid.size(), scores[0]);
+  for (const std::int64_t length : bias.valid)
+    check(length >= 0 && length <= scores[3], ErrorCode::invalid_argument,
+          "nonpad_kv_seqlen holds {}, expected 0 to {}", length, scores[3]);
   return bias;
 }
 
@@ -257,21 +262,31 @@ static void run_attention(KernelContext& context) {
 }
 
 std::vector<OpDef> attention_ops() {
-  return {OpDef{.name = "attention",
-                .min_inputs = 3,
-                .max_inputs = 7,
-                .max_outputs = 4,
-                .attributes = {integer_attribute("is_causal", 0),
-                               optional_attribute("kv_num_heads", AttributeKind::integer),
-                               integer_attribute("left_window_size", -1),
-                               optional_attribute("q_num_heads", AttributeKind::integer),
-                               integer_attribute("qk_matmul_output_mode", 0),
-                               integer_attribute("right_window_size", -1),
-                               optional_attribute("scale", AttributeKind::real), real_attribute("softcap", 0),
-                               optional_attribute("softmax_precision", AttributeKind::dtype)},
-                .infer = infer_attention,
-                .reference = run_attention,
-                .expand = {}}};
+  return {
+      OpDef{.name = "attention",
+            .min_inputs = 3,
+            .max_inputs = 7,
+            .max_outputs = 4,
+            .operands = {{"Q", dtypes::floats, 'T'},
+                         {"K", dtypes::floats, 'T'},
+                         {"V", dtypes::floats, 'V'},
+                         {"attn_mask", dtypes::numbers | dtypes::booleans},
+                         {"past_key", dtypes::floats, 'T'},
+                         {"past_value", dtypes::floats, 'V'},
+                         {"nonpad_kv_seqlen", dtypes::counts, 0, "_"}},
+            .attributes = {flag_attribute("is_causal", false),
+                           optional_attribute("kv_num_heads", AttributeKind::integer, between(0, INT32_MAX)),
+                           integer_attribute("left_window_size", -1, between(-1, INT32_MAX)),
+                           optional_attribute("q_num_heads", AttributeKind::integer, between(0, INT32_MAX)),
+                           integer_attribute("qk_matmul_output_mode", 0, between(0, 3)),
+                           integer_attribute("right_window_size", -1, between(-1, INT32_MAX)),
+                           optional_attribute("scale", AttributeKind::real, finite()),
+                           real_attribute("softcap", 0, finite()),
+                           optional_attribute("softmax_precision", AttributeKind::dtype,
+                                              element_types(dtypes::floats))},
+            .infer = infer_attention,
+            .reference = run_attention,
+            .expand = {}}};
 }
 
 } // namespace lanner::ops

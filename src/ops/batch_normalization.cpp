@@ -95,15 +95,21 @@ static void run_batch_normalization(KernelContext& context) {
 }
 
 std::vector<OpDef> batch_normalization_ops() {
-  return {OpDef{.name = "batch_normalization",
-                .min_inputs = 5,
-                .max_inputs = 5,
-                .max_outputs = 3,
-                .attributes = {real_attribute("epsilon", 1e-5), real_attribute("momentum", 0.9),
-                               integer_attribute("training_mode", 0)},
-                .infer = infer_batch_normalization,
-                .reference = run_batch_normalization,
-                .expand = {}}};
+  return {
+      OpDef{.name = "batch_normalization",
+            .min_inputs = 5,
+            .max_inputs = 5,
+            .max_outputs = 3,
+            .operands = {{"x", dtypes::floats, 'T'},
+                         {"scale", dtypes::floats, 'S', "C"},
+                         {"bias", dtypes::floats, 'S', "C"},
+                         {"mean", dtypes::floats, 'V', "C"},
+                         {"variance", dtypes::floats, 'V', "C"}},
+            .attributes = {real_attribute("epsilon", 1e-5, finite_from(0)),
+                           real_attribute("momentum", 0.9, finite()), flag_attribute("training_mode", false)},
+            .infer = infer_batch_normalization,
+            .reference = run_batch_normalization,
+            .expand = {}}};
 }
 
 } // namespace lanner::ops

@@ -113,8 +113,10 @@ std::vector<OpDef> by_rows_ops() {
   op.max_inputs = OpDef::any;
   op.max_outputs = OpDef::any;
   op.regions = 5;
-  op.attributes = {required_attribute("counted", AttributeKind::integer),
-                   required_attribute("sizes", AttributeKind::integers)};
+  op.operands = {any_operand("input")};
+  op.attributes = {
+      required_attribute("counted", AttributeKind::integer, at_least(1)),
+      required_attribute("sizes", AttributeKind::integers, between(1, INT32_MAX).counted(1, 64))};
   op.infer = infer_by_rows;
   op.reference = run_by_rows;
   return {op};

@@ -55,15 +55,22 @@ static void infer_bit_cast(InferContext& context) {
 
 static void run_bit_cast(KernelContext& context) {
   Tensor& out = context.output(0);
-  if (out.bytes() != 0) std::memmove(out.data(), context.input(0).data(), out.bytes());
+  if (out.bytes() == 0) return;
+  std::memmove(out.data(), context.input(0).data(), out.bytes());
+  // A truth value is one of two bytes; all but 0 stand for true.
+  if (out.dtype() != DType::boolean) return;
+  auto* const truths = static_cast<std::uint8_t*>(out.data());
+  for (std::size_t i = 0; i < out.bytes(); ++i) truths[i] = truths[i] != 0 ? 1 : 0;
 }
 
 std::vector<OpDef> cast_ops() {
-  const std::vector<AttributeSpec> rules = {integer_attribute("saturate", 1),
-                                            string_attribute("round_mode", "up")};
+  const std::vector<AttributeSpec> rules = {
+      flag_attribute("saturate", true),
+      string_attribute("round_mode", "up", one_of({"up", "down", "nearest"}))};
   OpDef cast = elementwise_op("cast", 1);
+  cast.operands = {{"x", dtypes::any}};
   cast.attributes = rules;
-  cast.attributes.push_back(required_attribute("to", AttributeKind::dtype));
+  cast.attributes.push_back(required_attribute("to", AttributeKind::dtype, element_types(dtypes::any)));
   cast.infer = [](InferContext& context) { infer_cast_to(context, context.attributes().get<DType>("to")); };
   cast.reference = run_cast;
 
@@ -71,12 +78,14 @@ std::vector<OpDef> cast_ops() {
   OpDef cast_like;
   cast_like.name = "cast_like";
   cast_like.min_inputs = cast_like.max_inputs = 2;
+  cast_like.operands = {{"x", dtypes::any}, {"like", dtypes::any}};
   cast_like.attributes = rules;
   cast_like.infer = [](InferContext& context) { infer_cast_to(context, context.input(1).dtype()); };
   cast_like.reference = run_cast;
 
   OpDef bit_cast = elementwise_op("bit_cast", 1);
-  bit_cast.attributes = {required_attribute("to", AttributeKind::dtype)};
+  bit_cast.operands = {{"x", dtypes::any}};
+  bit_cast.attributes = {required_attribute("to", AttributeKind::dtype, element_types(dtypes::any))};
   bit_cast.infer = infer_bit_cast;
   bit_cast.reference = run_bit_cast;
   return {cast, cast_like, bit_cast};

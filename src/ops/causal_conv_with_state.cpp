@@ -71,7 +71,11 @@ std::vector<OpDef> causal_conv_with_state_ops() {
                 .max_inputs = 4,
                 .min_outputs = 2,
                 .max_outputs = 2,
-                .attributes = {string_attribute("activation", "none")},
+                .operands = {{"x", dtypes::floats, 'T', "N C L"},
+                             {"weights", dtypes::floats, 'T', "C 1 K"},
+                             {"bias", dtypes::floats, 'T'},
+                             {"past_state", dtypes::floats, 'T', "N C _"}},
+                .attributes = {string_attribute("activation", "none", one_of({"none", "silu", "swish"}))},
                 .infer = infer_causal_conv,
                 .reference = run_causal_conv,
                 .expand = {}}};

@@ -40,7 +40,8 @@ std::vector<OpDef> center_crop_pad_ops() {
   return {OpDef{.name = "center_crop_pad",
                 .min_inputs = 2,
                 .max_inputs = 2,
-                .attributes = {optional_attribute("axes", AttributeKind::integers)},
+                .operands = {{"x", dtypes::any}, list_of_counts("shape")},
+                .attributes = {optional_attribute("axes", AttributeKind::integers, axis_range())},
                 .infer = infer_center_crop_pad,
                 .reference = run_center_crop_pad,
                 .expand = {}}};

@@ -19,6 +19,8 @@ static void infer_col2_im(InferContext& context) {
         "image_shape has {} values, block_shape {}", image->size(), block->size());
   for (const Dim& size : *block)
     if (const auto known = size.constant()) require_within("block_shape", *known, 1, largest_window_size);
+  for (const Dim& size : *image)
+    if (const auto known = size.constant()) require_within("image_shape", *known, 0, largest_window_size);
   const Dim taps = product(*block);
   require_equal(mod(x.dims()[1], taps), 0, "the remainder of the second size over the block's elements");
   const auto window = WindowAttributes::read(context.attributes(), image->size());
@@ -70,9 +72,12 @@ std::vector<OpDef> col2_im_ops() {
   return {OpDef{.name = "col2_im",
                 .min_inputs = 3,
                 .max_inputs = 3,
-                .attributes = {optional_attribute("dilations", AttributeKind::integers),
-                               optional_attribute("pads", AttributeKind::integers),
-                               optional_attribute("strides", AttributeKind::integers)},
+                .operands = {{"x", dtypes::numbers, 0, "N _ L"},
+                             list_of_counts("image_shape"),
+                             list_of_counts("block_shape")},
+                .attributes = {optional_attribute("dilations", AttributeKind::integers, window_range(1)),
+                               optional_attribute("pads", AttributeKind::integers, window_range(0)),
+                               optional_attribute("strides", AttributeKind::integers, window_range(1))},
                 .infer = infer_col2_im,
                 .reference = run_col2_im,
                 .expand = {}}};

@@ -65,6 +65,9 @@ static void compare(KernelContext& context, AllowedTypes types) {
 template<typename Row, typename AllowedTypes>
 static OpDef comparison(std::string_view name, AllowedTypes types) {
   OpDef op = elementwise_op(std::string(name), 2);
+  const bool equality = std::is_same_v<AllowedTypes, EqualTypes>;
+  op.operands = same_types(equality ? dtypes::numbers | dtypes::booleans | dtypes::strings : dtypes::numbers,
+                           {"x", "y"});
   op.infer = [rule = rule_of(name)](InferContext& context) {
     common_dtype(context);
     const Type type = broadcast_type(context, DType::boolean);
@@ -85,6 +88,7 @@ static std::vector<OpDef> comparisons(const formulas::List<Rows...>& rows) {
 template<typename Prepare>
 static OpDef float_predicate(std::string name, std::vector<AttributeSpec> attributes, Prepare prepare) {
   OpDef op = elementwise_op(std::move(name), 1);
+  op.operands = {{"x", dtypes::all_floats}};
   op.attributes = std::move(attributes);
   op.infer = [](InferContext& context) {
     context.set_output(0, context.input(0).with_dtype(DType::boolean));
@@ -101,7 +105,7 @@ static OpDef float_predicate(std::string name, std::vector<AttributeSpec> attrib
 
 static OpDef is_inf_op() {
   return float_predicate("is_inf",
-                         {integer_attribute("detect_negative", 1), integer_attribute("detect_positive", 1)},
+                         {flag_attribute("detect_negative", true), flag_attribute("detect_positive", true)},
                          [](const AttributeMap& attributes) {
                            return [negative = attributes.flag("detect_negative", true),
                                    positive = attributes.flag("detect_positive", true)](auto x) {

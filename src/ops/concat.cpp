@@ -58,7 +58,8 @@ std::vector<OpDef> concat_ops() {
   op.name = "concat";
   op.min_inputs = 1;
   op.max_inputs = OpDef::any;
-  op.attributes = {required_attribute("axis", AttributeKind::integer)};
+  op.operands = {{"input", dtypes::any, 'T'}};
+  op.attributes = {required_attribute("axis", AttributeKind::integer, axis_range())};
   op.infer = infer_concat;
   op.reference = run_concat;
   return {op};

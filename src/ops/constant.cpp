@@ -1,3 +1,4 @@
+#include "ops/arguments.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
@@ -20,9 +21,9 @@ std::vector<OpDef> constant_ops() {
   OpDef op;
   op.name = "constant";
   // Where it comes of source weights: which one it is, or how it follows from them (ops/recipe.h).
-  op.attributes = {{"value", AttributeKind::tensor, true, {}},
-                   {"weight", AttributeKind::string, false, {}},
-                   {"recipe", AttributeKind::string, false, {}}};
+  op.attributes = {required_attribute("value", AttributeKind::tensor, any_value()),
+                   optional_attribute("weight", AttributeKind::string, any_text()),
+                   optional_attribute("recipe", AttributeKind::string, any_text())};
   op.infer = infer_constant;
   op.reference = run_constant;
   return {op};

@@ -163,11 +163,14 @@ static void run_conv_transpose(KernelContext& context) {
 
 std::vector<OpDef> conv_transpose_ops() {
   std::vector<AttributeSpec> attributes = convolution_attribute_specs();
-  attributes.push_back(optional_attribute("output_padding", AttributeKind::integers));
-  attributes.push_back(optional_attribute("output_shape", AttributeKind::integers));
+  attributes.push_back(optional_attribute("output_padding", AttributeKind::integers, window_range(0)));
+  attributes.push_back(optional_attribute("output_shape", AttributeKind::integers, window_range(1)));
   return {OpDef{.name = "conv_transpose",
                 .min_inputs = 2,
                 .max_inputs = 3,
+                .operands = {{"x", dtypes::floats, 'T', "N C D ..."},
+                             {"weights", dtypes::floats, 'T', "C _ _ ..."},
+                             {"bias", dtypes::floats, 'T', "_"}},
                 .attributes = std::move(attributes),
                 .infer = infer_conv_transpose,
                 .reference = run_conv_transpose,

@@ -6,8 +6,8 @@ namespace lanner::ops {
 
 std::vector<AttributeSpec> convolution_attribute_specs() {
   std::vector<AttributeSpec> specs = window_attribute_specs();
-  specs.push_back(integer_attribute("group", 1));
-  specs.push_back(optional_attribute("kernel_shape", AttributeKind::integers));
+  specs.push_back(integer_attribute("group", 1, between(1, INT32_MAX)));
+  specs.push_back(optional_attribute("kernel_shape", AttributeKind::integers, window_range(1)));
   return specs;
 }
 

@@ -98,8 +98,11 @@ static OpDef loss_op(std::string name, int outputs, bool softmax) {
                .min_inputs = 2,
                .max_inputs = 3,
                .max_outputs = outputs,
-               .attributes = {optional_attribute("ignore_index", AttributeKind::integer),
-                              string_attribute("reduction", "mean")},
+               .operands = {{"scores", dtypes::floats, 'T', "N C ..."},
+                            {"labels", dtypes::counts},
+                            {"weights", dtypes::floats, 'T', "C"}},
+               .attributes = {optional_attribute("ignore_index", AttributeKind::integer, any_integer()),
+                              string_attribute("reduction", "mean", one_of({"none", "sum", "mean"}))},
                .infer = infer_loss,
                .reference = [=](KernelContext& context) { run_loss(context, softmax); },
                .expand = {}};

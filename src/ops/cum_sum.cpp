@@ -36,13 +36,15 @@ static void run_cumulative(KernelContext& context, int start, Step step) {
 }
 
 static OpDef cumulative_op(std::string name, std::function<void(KernelContext&)> kernel) {
-  return OpDef{.name = std::move(name),
-               .min_inputs = 2,
-               .max_inputs = 2,
-               .attributes = {integer_attribute("exclusive", 0), integer_attribute("reverse", 0)},
-               .infer = [](InferContext& context) { infer_like(context); },
-               .reference = std::move(kernel),
-               .expand = {}};
+  return OpDef{
+      .name = std::move(name),
+      .min_inputs = 2,
+      .max_inputs = 2,
+      .operands = {{"x", dtypes::all_floats | dtypes::wide_integers}, one_element("axis", dtypes::counts)},
+      .attributes = {flag_attribute("exclusive", false), flag_attribute("reverse", false)},
+      .infer = [](InferContext& context) { infer_like(context); },
+      .reference = std::move(kernel),
+      .expand = {}};
 }
 
 std::vector<OpDef> cum_sum_ops() {

@@ -103,10 +103,15 @@ static void run_deform_conv(KernelContext& context) {
 std::vector<OpDef> deform_conv_ops() {
   std::vector<AttributeSpec> attributes = convolution_attribute_specs();
   std::erase_if(attributes, [](const AttributeSpec& spec) { return spec.name == "auto_pad"; });
-  attributes.push_back(integer_attribute("offset_group", 1));
+  attributes.push_back(integer_attribute("offset_group", 1, between(1, INT32_MAX)));
   return {OpDef{.name = "deform_conv",
                 .min_inputs = 3,
                 .max_inputs = 5,
+                .operands = {{"x", dtypes::floats, 'T', "N _ D ..."},
+                             {"weights", dtypes::floats, 'T', "M _ _ ..."},
+                             {"offset", dtypes::floats, 'T', "N _ _ ..."},
+                             {"bias", dtypes::floats, 'T', "M"},
+                             {"mask", dtypes::floats, 'T', "N _ _ ..."}},
                 .attributes = std::move(attributes),
                 .infer = infer_deform_conv,
                 .reference = run_deform_conv,

@@ -60,8 +60,9 @@ static OpDef space_op(std::string name, bool to_space) {
   return OpDef{.name = std::move(name),
                .min_inputs = 1,
                .max_inputs = 1,
-               .attributes = {required_attribute("blocksize", AttributeKind::integer),
-                              string_attribute("mode", "DCR")},
+               .operands = {{"x", dtypes::any, 0, "N C H W"}},
+               .attributes = {required_attribute("blocksize", AttributeKind::integer, between(1, 65536)),
+                              string_attribute("mode", "DCR", one_of({"DCR", "CRD"}))},
                .infer = [=](InferContext& context) { infer_space(context, to_space); },
                .reference = [=](KernelContext& context) { run_space(context, to_space); },
                .expand = {}};

@@ -56,6 +56,7 @@ std::vector<OpDef> det_ops() {
   return {OpDef{.name = "det",
                 .min_inputs = 1,
                 .max_inputs = 1,
+                .operands = {{"x", dtypes::floats, 0, "... N N"}},
                 .attributes = {},
                 .infer = infer_det,
                 .reference = run_det,

@@ -56,7 +56,10 @@ std::vector<OpDef> dropout_ops() {
                 .min_inputs = 1,
                 .max_inputs = 3,
                 .max_outputs = 2,
-                .attributes = {optional_attribute("seed", AttributeKind::integer)},
+                .operands = {{"x", dtypes::all_floats},
+                             one_element("ratio", dtypes::all_floats),
+                             one_element("training_mode", dtypes::counts)},
+                .attributes = {optional_attribute("seed", AttributeKind::integer, any_integer())},
                 .infer = infer_dropout,
                 .reference = run_dropout,
                 .expand = {}}};

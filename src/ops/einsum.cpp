@@ -216,7 +216,8 @@ std::vector<OpDef> einsum_ops() {
   return {OpDef{.name = "einsum",
                 .min_inputs = 1,
                 .max_inputs = OpDef::any,
-                .attributes = {required_attribute("equation", AttributeKind::string)},
+                .operands = {{"input", dtypes::numbers, 'T'}},
+                .attributes = {required_attribute("equation", AttributeKind::string, any_text())},
                 .infer = infer_einsum,
                 .reference = run_einsum,
                 .expand = {}}};

@@ -108,11 +108,13 @@ std::vector<OpDef> expand_ops() {
   OpDef expand;
   expand.name = "expand";
   expand.min_inputs = expand.max_inputs = 2;
+  expand.operands = {{"x", dtypes::any}, list_of_counts("shape")};
   expand.infer = infer_expand;
   expand.reference = run_expand;
   OpDef tile;
   tile.name = "tile";
   tile.min_inputs = tile.max_inputs = 2;
+  tile.operands = {{"x", dtypes::any}, list_of_counts("repeats")};
   tile.infer = infer_tile;
   tile.reference = run_tile;
   return {expand, tile};

@@ -26,8 +26,8 @@ std::vector<OpDef> fail_ops() {
   op.name = fail_kind;
   op.min_outputs = 0;
   op.max_outputs = OpDef::any;
-  op.attributes = {required_attribute("types", AttributeKind::strings),
-                   required_attribute("why", AttributeKind::string)};
+  op.attributes = {required_attribute("types", AttributeKind::strings, any_text()),
+                   required_attribute("why", AttributeKind::string, any_text())};
   op.infer = infer_fail;
   op.reference = run_fail;
   return {op};

@@ -63,7 +63,8 @@ std::vector<OpDef> fill_ops() {
   OpDef constant;
   constant.name = "constant_of_shape";
   constant.min_inputs = constant.max_inputs = 1;
-  constant.attributes = {optional_attribute("value", AttributeKind::tensor)};
+  constant.operands = {list_of_counts("shape")};
+  constant.attributes = {optional_attribute("value", AttributeKind::tensor, any_value())};
   constant.infer = infer_constant_of_shape;
   constant.reference = [](KernelContext& context) {
     fill_elements(context.output(0), fill_value(context.attributes()), context.threads());
@@ -71,7 +72,9 @@ std::vector<OpDef> fill_ops() {
   OpDef eye;
   eye.name = "eye_like";
   eye.min_inputs = eye.max_inputs = 1;
-  eye.attributes = {optional_attribute("dtype", AttributeKind::dtype), integer_attribute("k", 0)};
+  eye.operands = {{"like", dtypes::any, 0, "_ _"}};
+  eye.attributes = {optional_attribute("dtype", AttributeKind::dtype, element_types(dtypes::any)),
+                    integer_attribute("k", 0, any_integer())};
   eye.infer = infer_eye_like;
   eye.reference = run_eye_like;
   return {constant, eye};

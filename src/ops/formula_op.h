@@ -69,10 +69,13 @@ template<typename Row>
 OpDef formula_op(std::string_view name) {
   static_assert(Row::operands <= 2);
   OpDef op = elementwise_op(std::string(name), Row::operands);
+  op.operands =
+      same_types(Row::integers == formulas::Integers::none ? dtypes::all_floats : dtypes::numbers,
+                 Row::operands == 1 ? std::vector<std::string>{"x"} : std::vector<std::string>{"x", "y"});
   const Formula& own = formula(name);
   for (int i = 0; i < own.number_count; ++i) {
     const FormulaNumber& number = own.numbers[static_cast<std::size_t>(i)];
-    op.attributes.push_back(real_attribute(std::string(number.attribute), number.fallback));
+    op.attributes.push_back(real_attribute(std::string(number.attribute), number.fallback, no_nan()));
   }
   op.infer = infer_formula<Row>;
   op.reference = [&own](KernelContext& context) { run_formula<Row>(context, own); };

@@ -1,5 +1,6 @@
 #include "base/check.h"
 #include "graph/copy.h"
+#include "ops/arguments.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
@@ -25,7 +26,8 @@ std::vector<OpDef> fused_ops() {
   op.max_inputs = OpDef::any;
   op.max_outputs = OpDef::any;
   op.regions = 1;
-  op.attributes = {{"kind", AttributeKind::string, true, {}}};
+  op.operands = {any_operand("input")};
+  op.attributes = {required_attribute("kind", AttributeKind::string, any_text())};
   op.infer = infer_fused;
   op.expand = expand_fused;
   return {op};

@@ -123,6 +123,7 @@ static OpDef gather_op(std::string name, AttributeSpec attribute, void (*infer)(
   OpDef op;
   op.name = std::move(name);
   op.min_inputs = op.max_inputs = 2;
+  op.operands = {{"data", dtypes::any}, {"indices", dtypes::counts}};
   op.attributes = {std::move(attribute)};
   op.infer = infer;
   op.reference = run;
@@ -130,10 +131,11 @@ static OpDef gather_op(std::string name, AttributeSpec attribute, void (*infer)(
 }
 
 std::vector<OpDef> gather_ops() {
-  return {
-      gather_op("gather", integer_attribute("axis", 0), infer_gather, run_gather),
-      gather_op("gather_elements", integer_attribute("axis", 0), infer_gather_elements, run_gather_elements),
-      gather_op("gather_nd", integer_attribute("batch_dims", 0), infer_gather_nd, run_gather_nd)};
+  return {gather_op("gather", integer_attribute("axis", 0, axis_range()), infer_gather, run_gather),
+          gather_op("gather_elements", integer_attribute("axis", 0, axis_range()), infer_gather_elements,
+                    run_gather_elements),
+          gather_op("gather_nd", integer_attribute("batch_dims", 0, between(0, 64)), infer_gather_nd,
+                    run_gather_nd)};
 }
 
 } // namespace lanner::ops

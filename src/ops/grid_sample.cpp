@@ -121,18 +121,22 @@ static void run_affine_grid(KernelContext& context) {
 }
 
 std::vector<OpDef> grid_sample_ops() {
-  OpDef sample{.name = "grid_sample",
-               .min_inputs = 2,
-               .max_inputs = 2,
-               .attributes = {integer_attribute("align_corners", 0), string_attribute("mode", "linear"),
-                              string_attribute("padding_mode", "zeros")},
-               .infer = infer_grid_sample,
-               .reference = run_grid_sample,
-               .expand = {}};
+  OpDef sample{
+      .name = "grid_sample",
+      .min_inputs = 2,
+      .max_inputs = 2,
+      .operands = {{"x", dtypes::numbers, 0, "N _ D ..."}, {"grid", dtypes::floats, 0, "N _ ... _"}},
+      .attributes = {flag_attribute("align_corners", false),
+                     string_attribute("mode", "linear", one_of({"nearest", "linear", "cubic"})),
+                     string_attribute("padding_mode", "zeros", one_of({"zeros", "border", "reflection"}))},
+      .infer = infer_grid_sample,
+      .reference = run_grid_sample,
+      .expand = {}};
   OpDef grid{.name = "affine_grid",
              .min_inputs = 2,
              .max_inputs = 2,
-             .attributes = {integer_attribute("align_corners", 0)},
+             .operands = {{"theta", dtypes::floats, 0, "_ _ _"}, list_of_counts("size")},
+             .attributes = {flag_attribute("align_corners", false)},
              .infer = infer_affine_grid,
              .reference = run_affine_grid,
              .expand = {}};

@@ -50,11 +50,12 @@ static void run_gru(KernelContext& context) {
 
 std::vector<OpDef> gru_ops() {
   std::vector<AttributeSpec> attributes = recurrent_attribute_specs();
-  attributes.push_back(integer_attribute("linear_before_reset", 0));
+  attributes.push_back(flag_attribute("linear_before_reset", false));
   return {OpDef{.name = "gru",
                 .min_inputs = 3,
                 .max_inputs = 6,
                 .max_outputs = 2,
+                .operands = recurrent_operands(false),
                 .attributes = std::move(attributes),
                 .infer = [](InferContext& context) { infer_recurrent(context, 3); },
                 .reference = run_gru,

@@ -7,6 +7,7 @@
 #include "graph/failing.h"
 #include "ops/control_flow.h"
 #include "ops/known.h"
+#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
@@ -70,6 +71,7 @@ std::vector<OpDef> if_ops() {
   op.min_inputs = op.max_inputs = 1;
   op.max_outputs = OpDef::any;
   op.regions = 2;
+  op.operands = {one_element("condition", dtypes::booleans)};
   op.infer = infer_if;
   op.reference = run_if;
   return {op};

@@ -71,10 +71,13 @@ public:
   std::size_t outputs() const override { return results_.size(); }
   bool wanted(std::size_t i) const override { return i < outputs() && !node_.output(i)->unused(); }
 
+  void infer() {
+    if (types_.empty()) types_ = infer_node(node_, inputs_);
+  }
   Tensor& output(std::size_t i) override {
     check(i < outputs(), ErrorCode::internal, "{}: output {} does not exist", node_.kind(), i);
     if (results_[i].tensor.defined()) return results_[i].tensor;
-    if (types_.empty()) types_ = infer_node(node_, inputs_);
+    infer();
     // Inference sees all inputs here; it passes over what is not of the type that it reads sizes from.
     check(types_[i].is_static(), ErrorCode::invalid_argument,
           "{}: the size of output {}, {}, does not follow from its inputs", node_.kind(), i,
@@ -150,6 +153,9 @@ std::vector<Item> Interpreter::run_kernel(const Node& node, std::span<const Item
     if (auto results = options_.instead(node, inputs)) return std::move(*results);
   Meter meter;
   NodeRun run(*this, node, inputs);
+  // Kernels index what inference has checked, and only here are the operands' sizes known for sure. Regions
+  // are checked node by node as they run.
+  if (node.regions().empty()) run.infer();
   node.op().reference(run);
   std::vector<Item> results = run.take();
   for (const Item& result : results) own_characters(result.tensor);

@@ -61,6 +61,7 @@ std::vector<OpDef> inverse_ops() {
   return {OpDef{.name = "ms.inverse",
                 .min_inputs = 1,
                 .max_inputs = 1,
+                .operands = {{"x", dtypes::floats, 0, "... N N"}},
                 .attributes = {},
                 .infer = infer_inverse,
                 .reference = run_inverse,

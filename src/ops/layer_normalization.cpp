@@ -30,11 +30,17 @@ static void infer_layer_normalization(InferContext& context) {
     Dims dims = x.dims();
     for (std::size_t i = first_axis(context.attributes(), x.rank()); i < dims.size(); ++i) dims[i] = Dim(1);
     statistics = Type(stash, std::move(dims));
+    for (std::size_t i = 1; i < context.inputs(); ++i)
+      if (context.has(i)) require_spreads(context, i, x.dims(), i == 1 ? "the scale" : "the bias");
   }
   for (std::size_t i = 1; i < context.outputs(); ++i) context.set_output(i, statistics);
 }
 
 static void infer_rms_normalization(InferContext& context) {
+  if (const Type& x = context.input(0); x.ranked()) {
+    first_axis(context.attributes(), x.rank());
+    require_spreads(context, 1, x.dims(), "the scale");
+  }
   context.set_output(0, context.input(0).with_dtype(context.input(1).dtype()));
 }
 
@@ -146,19 +152,23 @@ static void run_rms_normalization(KernelContext& context) {
 }
 
 std::vector<OpDef> layer_normalization_ops() {
-  const std::vector<AttributeSpec> attributes = {
-      integer_attribute("axis", -1), real_attribute("epsilon", 1e-5), integer_attribute("stash_type", 1)};
-  OpDef layer{.name = "layer_normalization",
-              .min_inputs = 2,
-              .max_inputs = 3,
-              .max_outputs = 3,
-              .attributes = attributes,
-              .infer = infer_layer_normalization,
-              .reference = run_layer_normalization,
-              .expand = {}};
+  const std::vector<AttributeSpec> attributes = {integer_attribute("axis", -1, axis_range()),
+                                                 real_attribute("epsilon", 1e-5, finite_from(0)),
+                                                 integer_attribute("stash_type", 1, any_integer())};
+  OpDef layer{
+      .name = "layer_normalization",
+      .min_inputs = 2,
+      .max_inputs = 3,
+      .max_outputs = 3,
+      .operands = {{"x", dtypes::floats, 'T'}, {"scale", dtypes::floats, 'T'}, {"bias", dtypes::floats, 'T'}},
+      .attributes = attributes,
+      .infer = infer_layer_normalization,
+      .reference = run_layer_normalization,
+      .expand = {}};
   OpDef rms{.name = "rms_normalization",
             .min_inputs = 2,
             .max_inputs = 2,
+            .operands = {{"x", dtypes::floats}, {"scale", dtypes::floats}},
             .attributes = attributes,
             .infer = infer_rms_normalization,
             .reference = run_rms_normalization,

@@ -63,6 +63,11 @@ static void infer_linear_attention(InferContext& context) {
   require_equal(q.dims()[2], key_size * heads.query, "the query's last size");
   require_equal(k.dims()[2], key_size * heads.kv, "the key's last size");
   require_equal(v.dims()[2], value_size * heads.kv, "the value's last size");
+  if (context.has(past_state) && context.input(past_state).ranked()) {
+    const Dims wanted{q.dims()[0], heads.kv, key_size, value_size}, &given = context.input(past_state).dims();
+    for (std::size_t d = 0; d < wanted.size(); ++d)
+      require_equal(given[d], wanted[d], "a size of past_state");
+  }
   context.set_output(0, q.with_dims({q.dims()[0], q.dims()[1], value_size * heads.query}));
   context.set_output(1, Type(state, Dims{q.dims()[0], heads.kv, key_size, value_size}));
 }
@@ -163,18 +168,27 @@ static void run_linear_attention(KernelContext& context) {
 }
 
 std::vector<OpDef> linear_attention_ops() {
-  return {OpDef{.name = "linear_attention",
-                .min_inputs = 3,
-                .max_inputs = 6,
-                .min_outputs = 2,
-                .max_outputs = 2,
-                .attributes = {integer_attribute("chunk_size", 64),
-                               required_attribute("kv_num_heads", AttributeKind::integer),
-                               required_attribute("q_num_heads", AttributeKind::integer),
-                               real_attribute("scale", 0), string_attribute("update_rule", "gated_delta")},
-                .infer = infer_linear_attention,
-                .reference = run_linear_attention,
-                .expand = {}}};
+  return {
+      OpDef{.name = "linear_attention",
+            .min_inputs = 3,
+            .max_inputs = 6,
+            .min_outputs = 2,
+            .max_outputs = 2,
+            .operands = {{"query", dtypes::floats, 'T', "B L _"},
+                         {"key", dtypes::floats, 'T', "B L _"},
+                         {"value", dtypes::floats, 'T', "B L _"},
+                         {"past_state", dtypes::floats, 0, "B _ _ _"},
+                         {"decay", dtypes::floats, 'T', "B L _"},
+                         {"beta", dtypes::floats, 'T', "B L _"}},
+            .attributes = {integer_attribute("chunk_size", 64, between(0, INT32_MAX)),
+                           required_attribute("kv_num_heads", AttributeKind::integer, between(1, INT32_MAX)),
+                           required_attribute("q_num_heads", AttributeKind::integer, between(1, INT32_MAX)),
+                           real_attribute("scale", 0, finite()),
+                           string_attribute("update_rule", "gated_delta",
+                                            one_of({"linear", "gated", "delta", "gated_delta"}))},
+            .infer = infer_linear_attention,
+            .reference = run_linear_attention,
+            .expand = {}}};
 }
 
 } // namespace lanner::ops

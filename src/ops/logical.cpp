@@ -18,6 +18,7 @@ static void require_dtype(const InferContext& context, bool fits, std::string_vi
 template<typename Row>
 static OpDef logical_op(std::string_view name) {
   OpDef op = elementwise_op(std::string(name), 2);
+  op.operands = same_types(dtypes::booleans, {"x", "y"});
   op.infer = [](InferContext& context) {
     require_dtype(context, common_dtype(context) == DType::boolean, "bool");
     const Type type = broadcast_type(context, DType::boolean);
@@ -35,6 +36,7 @@ static OpDef logical_op(std::string_view name) {
 
 static OpDef not_op() {
   OpDef op = elementwise_op("not", 1);
+  op.operands = {{"x", dtypes::booleans}};
   op.infer = [](InferContext& context) {
     require_dtype(context, context.input(0).dtype() == DType::boolean, "bool");
     infer_same(context);
@@ -57,6 +59,7 @@ static std::vector<OpDef> logical_list(const formulas::List<Rows...>& rows) {
 template<typename Function>
 static OpDef bitwise_op(std::string name, Function function) {
   OpDef op = elementwise_op(std::move(name), 2);
+  op.operands = same_types(dtypes::integers, {"x", "y"});
   op.infer = [](InferContext& context) {
     const DType dtype = common_dtype(context);
     require_dtype(context, is_integer(dtype), "an integer type");
@@ -73,6 +76,7 @@ static OpDef bitwise_op(std::string name, Function function) {
 
 static OpDef bitwise_not_op() {
   OpDef op = elementwise_op("bitwise_not", 1);
+  op.operands = {{"x", dtypes::integers}};
   op.infer = [](InferContext& context) {
     require_dtype(context, is_integer(context.input(0).dtype()), "an integer type");
     infer_same(context);
@@ -100,7 +104,7 @@ static T shifted_right(T x, T amount) {
 
 static OpDef bit_shift_op() {
   OpDef op = bitwise_op("bit_shift", std::bit_and<>{});
-  op.attributes = {required_attribute("direction", AttributeKind::string)};
+  op.attributes = {required_attribute("direction", AttributeKind::string, one_of({"LEFT", "RIGHT"}))};
   op.reference = [](KernelContext& context) {
     const auto& direction = context.attributes().get<std::string>("direction");
     check(direction == "LEFT" || direction == "RIGHT", ErrorCode::invalid_argument,

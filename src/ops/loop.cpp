@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "ops/control_flow.h"
 #include "ops/known.h"
+#include "ops/rules.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
@@ -119,6 +120,8 @@ std::vector<OpDef> loop_ops() {
   op.max_inputs = OpDef::any;
   op.max_outputs = OpDef::any;
   op.regions = 1;
+  op.operands = {one_element("trip_count", dtypes::counts), one_element("condition", dtypes::booleans),
+                 any_operand("carried")};
   op.infer = infer_loop;
   op.reference = run_loop;
   return {op};

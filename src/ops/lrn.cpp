@@ -49,8 +49,10 @@ std::vector<OpDef> lrn_ops() {
   return {OpDef{.name = "lrn",
                 .min_inputs = 1,
                 .max_inputs = 1,
-                .attributes = {real_attribute("alpha", 1e-4), real_attribute("beta", 0.75),
-                               real_attribute("bias", 1), required_attribute("size", AttributeKind::integer)},
+                .operands = {{"x", dtypes::floats, 0, "N C ..."}},
+                .attributes = {real_attribute("alpha", 1e-4, finite()),
+                               real_attribute("beta", 0.75, finite()), real_attribute("bias", 1, finite()),
+                               required_attribute("size", AttributeKind::integer, between(1, INT32_MAX))},
                 .infer = infer_lrn,
                 .reference = run_lrn,
                 .expand = {}}};

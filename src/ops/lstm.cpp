@@ -45,11 +45,12 @@ static void run_lstm(KernelContext& context) {
 
 std::vector<OpDef> lstm_ops() {
   std::vector<AttributeSpec> attributes = recurrent_attribute_specs();
-  attributes.push_back(integer_attribute("input_forget", 0));
+  attributes.push_back(flag_attribute("input_forget", false));
   return {OpDef{.name = "lstm",
                 .min_inputs = 3,
                 .max_inputs = 8,
                 .max_outputs = 3,
+                .operands = recurrent_operands(true),
                 .attributes = std::move(attributes),
                 .infer = [](InferContext& context) { infer_recurrent(context, 4); },
                 .reference = run_lstm,

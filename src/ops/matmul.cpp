@@ -8,6 +8,8 @@ namespace lanner::ops {
 
 using ProductTypes = Types<float, double, std::int32_t, std::int64_t, std::uint32_t, std::uint64_t>;
 
+static constexpr DTypeSet product_types = dtypes::floats | dtypes::wide_integers;
+
 static DType product_dtype(DType type) {
   return is_float(type) ? compute_dtype(type) : type;
 }
@@ -98,6 +100,7 @@ std::vector<OpDef> matmul_ops() {
   OpDef matmul{.name = "matmul",
                .min_inputs = 2,
                .max_inputs = 2,
+               .operands = same_types(product_types, {"a", "b"}),
                .attributes = {},
                .infer = infer_matmul,
                .reference = run_matmul,
@@ -105,8 +108,11 @@ std::vector<OpDef> matmul_ops() {
   OpDef gemm{.name = "gemm",
              .min_inputs = 2,
              .max_inputs = 3,
-             .attributes = {real_attribute("alpha", 1), real_attribute("beta", 1),
-                            integer_attribute("transA", 0), integer_attribute("transB", 0)},
+             .operands = {{"a", product_types, 'T', "_ _"},
+                          {"b", product_types, 'T', "_ _"},
+                          {"c", product_types, 'T'}},
+             .attributes = {real_attribute("alpha", 1, finite()), real_attribute("beta", 1, finite()),
+                            flag_attribute("transA", false), flag_attribute("transB", false)},
              .infer = infer_gemm,
              .reference = run_gemm,
              .expand = {}};

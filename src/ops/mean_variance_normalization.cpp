@@ -43,14 +43,15 @@ static void run_mean_variance_normalization(KernelContext& context) {
 }
 
 std::vector<OpDef> mean_variance_normalization_ops() {
-  return {OpDef{
-      .name = "mean_variance_normalization",
-      .min_inputs = 1,
-      .max_inputs = 1,
-      .attributes = {{"axes", AttributeKind::integers, false, Attribute(std::vector<std::int64_t>{0, 2, 3})}},
-      .infer = infer_mean_variance_normalization,
-      .reference = run_mean_variance_normalization,
-      .expand = {}}};
+  return {OpDef{.name = "mean_variance_normalization",
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .operands = {{"x", dtypes::floats}},
+                .attributes = {{"axes", AttributeKind::integers, false,
+                                Attribute(std::vector<std::int64_t>{0, 2, 3}), axis_range()}},
+                .infer = infer_mean_variance_normalization,
+                .reference = run_mean_variance_normalization,
+                .expand = {}}};
 }
 
 } // namespace lanner::ops

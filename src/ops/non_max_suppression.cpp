@@ -166,7 +166,12 @@ std::vector<OpDef> non_max_suppression_ops() {
   return {OpDef{.name = "non_max_suppression",
                 .min_inputs = 2,
                 .max_inputs = 5,
-                .attributes = {integer_attribute("center_point_box", 0)},
+                .operands = {{"boxes", DType::f32, 0, "B N 4"},
+                             {"scores", DType::f32, 0, "B _ N"},
+                             one_element("max_output_boxes_per_class", dtypes::counts),
+                             one_element("iou_threshold", dtypes::floats),
+                             one_element("score_threshold", dtypes::floats)},
+                .attributes = {flag_attribute("center_point_box", false)},
                 .infer = infer_non_max_suppression,
                 .reference = run_non_max_suppression,
                 .expand = {}}};

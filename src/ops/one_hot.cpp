@@ -58,7 +58,9 @@ std::vector<OpDef> one_hot_ops() {
   OpDef op;
   op.name = "one_hot";
   op.min_inputs = op.max_inputs = 3;
-  op.attributes = {integer_attribute("axis", -1)};
+  op.operands = {
+      {"indices", dtypes::numbers}, one_element("depth", dtypes::numbers), {"values", dtypes::any, 0, "2"}};
+  op.attributes = {integer_attribute("axis", -1, axis_range())};
   op.infer = infer_one_hot;
   op.reference = run_one_hot;
   return {op};

@@ -48,13 +48,15 @@ std::vector<OpDef> optional_ops() {
   OpDef optional;
   optional.name = "optional";
   optional.max_inputs = 1;
-  optional.attributes = {optional_attribute("type", AttributeKind::type)};
+  optional.operands = {any_operand("input")};
+  optional.attributes = {optional_attribute("type", AttributeKind::type, any_value())};
   optional.infer = infer_optional;
   optional.reference = run_optional;
 
   OpDef get;
   get.name = "optional_get_element";
   get.min_inputs = get.max_inputs = 1;
+  get.operands = {any_operand("input")};
   get.infer = [](InferContext& context) {
     const Type& type = context.input(0);
     context.set_output(0, is_optional(type) ? type.element() : type);
@@ -64,6 +66,7 @@ std::vector<OpDef> optional_ops() {
   OpDef has;
   has.name = "optional_has_element";
   has.max_inputs = 1;
+  has.operands = {any_operand("input")};
   has.infer = infer_has_element;
   has.reference = [](KernelContext& context) {
     context.output(0).as<bool>()[0] = context.has(0) && !context.item(0).absent;

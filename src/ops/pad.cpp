@@ -1,6 +1,7 @@
 #include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/axis_taps.h"
+#include "ops/bounds.h"
 #include "ops/known_axes.h"
 #include "ops/strided.h"
 #include "ops/table.h"
@@ -41,6 +42,9 @@ static void infer_pad(InferContext& context) {
   const std::vector<std::size_t> axes = padded_axes(axes_input, input.rank());
   check(pads->size() == 2 * axes.size(), ErrorCode::invalid_argument,
         "pad: {} pads for {} axes, expected two each", pads->size(), axes.size());
+  constexpr std::int64_t most = std::int64_t{1} << 48; // No axis comes near; sums of two stay in 64 bits.
+  for (const Dim& pad : *pads)
+    if (const auto known = pad.constant()) require_within("pads", *known, -most, most);
   for (std::size_t i = 0; i < axes.size(); ++i) {
     Dim& dim = dims[axes[i]];
     dim = dim + (*pads)[i] + (*pads)[axes.size() + i];
@@ -195,7 +199,11 @@ std::vector<OpDef> pad_ops() {
   op.name = "pad";
   op.min_inputs = 2;
   op.max_inputs = 4;
-  op.attributes = {string_attribute("mode", "constant")};
+  op.operands = {{"x", dtypes::any, 'T'},
+                 list_of_counts("pads"),
+                 one_element("constant_value", dtypes::any, 'T'),
+                 {"axes", dtypes::counts}};
+  op.attributes = {string_attribute("mode", "constant", one_of({"constant", "reflect", "edge", "wrap"}))};
   op.infer = infer_pad;
   op.reference = run_pad;
   return {op};

@@ -97,14 +97,15 @@ static void run_picture(KernelContext& context) {
 }
 
 std::vector<OpDef> picture_ops() {
-  return {OpDef{
-      .name = std::string(picture_kind),
-      .min_inputs = 1,
-      .max_inputs = 1,
-      .attributes = {required_attribute("preprocess", AttributeKind::string), string_attribute("format", "")},
-      .infer = infer_picture,
-      .reference = run_picture,
-      .expand = {}}};
+  return {OpDef{.name = std::string(picture_kind),
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .operands = {{"records", DType::u8, 0, "_ _"}},
+                .attributes = {required_attribute("preprocess", AttributeKind::string, any_text()),
+                               string_attribute("format", "", any_text())},
+                .infer = infer_picture,
+                .reference = run_picture,
+                .expand = {}}};
 }
 
 } // namespace lanner::ops

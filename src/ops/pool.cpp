@@ -226,15 +226,17 @@ static void run_global_lp_pool(KernelContext& context) {
       [=](double sum, double) { return std::pow(sum, 1 / p); });
 }
 
-static OpDef window_pool(std::string name, std::vector<AttributeSpec> own,
+static OpDef window_pool(std::string name, DTypeSet types, std::vector<AttributeSpec> own,
                          std::function<void(KernelContext&)> kernel) {
   std::vector<AttributeSpec> attributes = window_attribute_specs();
-  attributes.push_back(required_attribute("kernel_shape", AttributeKind::integers));
-  attributes.push_back(integer_attribute("ceil_mode", 0));
+  attributes.push_back(
+      required_attribute("kernel_shape", AttributeKind::integers, window_range(1).counted(1, 64)));
+  attributes.push_back(flag_attribute("ceil_mode", false));
   attributes.insert(attributes.end(), own.begin(), own.end());
   return OpDef{.name = std::move(name),
                .min_inputs = 1,
                .max_inputs = 1,
+               .operands = {{"x", types, 0, "N C _ ..."}},
                .attributes = std::move(attributes),
                .infer = infer_pool,
                .reference = std::move(kernel),
@@ -246,6 +248,7 @@ static OpDef global_pool(std::string name, std::vector<AttributeSpec> own,
   return OpDef{.name = std::move(name),
                .min_inputs = 1,
                .max_inputs = 1,
+               .operands = {{"x", dtypes::floats, 0, "N C ..."}},
                .attributes = std::move(own),
                .infer = infer_global_pool,
                .reference = std::move(kernel),
@@ -253,14 +256,17 @@ static OpDef global_pool(std::string name, std::vector<AttributeSpec> own,
 }
 
 std::vector<OpDef> pool_ops() {
-  OpDef max_pool = window_pool("max_pool", {integer_attribute("storage_order", 0)}, run_max_pool);
+  OpDef max_pool = window_pool("max_pool", dtypes::floats | dtypes::bytes,
+                               {flag_attribute("storage_order", false)}, run_max_pool);
   max_pool.max_outputs = 2;
-  return {std::move(max_pool),
-          window_pool("average_pool", {integer_attribute("count_include_pad", 0)}, run_average_pool),
-          window_pool("lp_pool", {integer_attribute("p", 2)}, run_lp_pool),
-          global_pool("global_average_pool", {}, run_global_average_pool),
-          global_pool("global_max_pool", {}, run_global_max_pool),
-          global_pool("global_lp_pool", {integer_attribute("p", 2)}, run_global_lp_pool)};
+  return {
+      std::move(max_pool),
+      window_pool("average_pool", dtypes::floats, {flag_attribute("count_include_pad", false)},
+                  run_average_pool),
+      window_pool("lp_pool", dtypes::floats, {integer_attribute("p", 2, between(1, INT32_MAX))}, run_lp_pool),
+      global_pool("global_average_pool", {}, run_global_average_pool),
+      global_pool("global_max_pool", {}, run_global_max_pool),
+      global_pool("global_lp_pool", {integer_attribute("p", 2, between(1, INT32_MAX))}, run_global_lp_pool)};
 }
 
 } // namespace lanner::ops

@@ -2,7 +2,9 @@
 
 #include <cmath>
 
+#include "ops/arguments.h"
 #include "ops/elementwise.h"
+#include "ops/narrowed.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
@@ -22,15 +24,6 @@ static T integer_power(T base, std::int64_t exponent) {
   return static_cast<T>(result);
 }
 
-// Out of range, as any conversion of a real number to an integer, the value saturates.
-template<typename T>
-static T truncated(double value) {
-  if (std::isnan(value)) return T{0};
-  if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-  if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
-  return static_cast<T>(value);
-}
-
 template<typename T>
 static void run_typed_power(const Tensor& base, const Tensor& exponent, Tensor& out) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -43,7 +36,7 @@ static void run_typed_power(const Tensor& base, const Tensor& exponent, Tensor& 
     combine_elements<T, std::int64_t, T>(base, to_dtype(exponent, DType::i64), out, integer_power<T>);
   } else {
     combine_elements<T, double, T>(base, to_dtype(exponent, DType::f64), out, [](T x, double y) {
-      return truncated<T>(std::pow(static_cast<double>(x), y));
+      return narrowed<T>(std::pow(static_cast<double>(x), y));
     });
   }
 }
@@ -59,6 +52,7 @@ static std::optional<Dim> known_power(const Dim& base, const Dim& exponent) {
 
 std::vector<OpDef> power_ops() {
   OpDef op = elementwise_op("pow", 2);
+  op.operands = {{"base", dtypes::numbers}, {"exponent", dtypes::numbers}};
   op.infer = [](InferContext& context) {
     const Type type = broadcast_type(context, context.input(0).dtype());
     context.set_output(0, type);

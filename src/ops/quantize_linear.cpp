@@ -10,11 +10,26 @@ namespace lanner::ops {
 
 // quantize_linear, dequantize_linear and dynamic_quantize_linear.
 
+static constexpr DTypeSet stored_types = dtypes::integers | dtypes::tiny_integers | dtypes::tiny_floats;
+static constexpr DTypeSet reals = dtypes::all_floats | DType::i32;
+
+/// Which scale is of which element, and a zero point for each scale.
+static void check_parameters(const InferContext& context) {
+  const auto x = static_shape(context, 0), scale = static_shape(context, 1), zero = static_shape(context, 2);
+  if (x && scale)
+    ParameterIndex(*x, *scale, context.attributes().integer("axis", 1),
+                   context.attributes().integer("block_size", 0));
+  check(!scale || !zero || zero->elements() == scale->elements(), ErrorCode::invalid_argument,
+        "the zero point has {} values, the scale {}", zero ? zero->elements() : 0,
+        scale ? scale->elements() : 0);
+}
+
 static void infer_quantize(InferContext& context) {
   const DType zero_point = context.has(2) ? context.input(2).dtype() : DType::u8;
   const DType type = context.attributes().get<DType>("output_dtype", zero_point);
   check(!context.has(2) || zero_point == type, ErrorCode::invalid_argument,
         "output_dtype is {}, y_zero_point's type {}", to_string(type), to_string(zero_point));
+  check_parameters(context);
   context.set_output(0, context.input(0).with_dtype(type));
 }
 
@@ -33,6 +48,7 @@ static void run_quantize(KernelContext& context) {
 
 static void infer_dequantize(InferContext& context) {
   const DType type = context.attributes().get<DType>("output_dtype", context.input(1).dtype());
+  check_parameters(context);
   context.set_output(0, context.input(0).with_dtype(type));
 }
 
@@ -67,29 +83,35 @@ static void run_dynamic_quantize(KernelContext& context) {
 }
 
 std::vector<OpDef> quantize_linear_ops() {
-  const std::vector<AttributeSpec> shared = {integer_attribute("axis", 1), integer_attribute("block_size", 0),
-                                             optional_attribute("output_dtype", AttributeKind::dtype)};
+  const std::vector<AttributeSpec> shared = {
+      integer_attribute("axis", 1, axis_range()), integer_attribute("block_size", 0, between(0, INT32_MAX)),
+      optional_attribute("output_dtype", AttributeKind::dtype, element_types(stored_types | dtypes::floats))};
   OpDef quantize{.name = "quantize_linear",
                  .min_inputs = 2,
                  .max_inputs = 3,
+                 .operands = {{"x", reals}, {"scale", reals}, {"zero_point", stored_types}},
                  .attributes = shared,
                  .infer = infer_quantize,
                  .reference = run_quantize,
                  .expand = {}};
-  quantize.attributes.push_back(optional_attribute("precision", AttributeKind::dtype));
-  quantize.attributes.push_back(integer_attribute("saturate", 1));
-  OpDef dequantize{.name = "dequantize_linear",
-                   .min_inputs = 2,
-                   .max_inputs = 3,
-                   .attributes = shared,
-                   .infer = infer_dequantize,
-                   .reference = run_dequantize,
-                   .expand = {}};
+  quantize.attributes.push_back(
+      optional_attribute("precision", AttributeKind::dtype, element_types(dtypes::floats)));
+  quantize.attributes.push_back(flag_attribute("saturate", true));
+  OpDef dequantize{
+      .name = "dequantize_linear",
+      .min_inputs = 2,
+      .max_inputs = 3,
+      .operands = {{"x", stored_types, 'X'}, {"scale", reals}, {"zero_point", stored_types, 'X'}},
+      .attributes = shared,
+      .infer = infer_dequantize,
+      .reference = run_dequantize,
+      .expand = {}};
   OpDef dynamic{.name = "dynamic_quantize_linear",
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .min_outputs = 3,
                 .max_outputs = 3,
+                .operands = {{"x", DType::f32}},
                 .attributes = {},
                 .infer = infer_dynamic_quantize,
                 .reference = run_dynamic_quantize,

@@ -164,12 +164,13 @@ static void run_q_linear_conv(KernelContext& context) {
   requantize(sums.as<double>(), scale, read_real(context.input(7), "y_zero_point"), context.output(0));
 }
 
-static OpDef product_op(std::string name, int min_inputs, int max_inputs,
+static OpDef product_op(std::string name, int min_inputs, std::vector<OperandSpec> operands,
                         std::function<void(InferContext&)> infer,
                         std::function<void(KernelContext&)> kernel) {
   return OpDef{.name = std::move(name),
                .min_inputs = min_inputs,
-               .max_inputs = max_inputs,
+               .max_inputs = static_cast<int>(operands.size()),
+               .operands = std::move(operands),
                .attributes = {},
                .infer = std::move(infer),
                .reference = std::move(kernel),
@@ -177,12 +178,43 @@ static OpDef product_op(std::string name, int min_inputs, int max_inputs,
 }
 
 std::vector<OpDef> quantized_product_ops() {
-  OpDef conv_integer = product_op("conv_integer", 2, 4, infer_conv_integer, run_conv_integer);
-  OpDef q_linear_conv = product_op("q_linear_conv", 8, 9, infer_q_linear_conv, run_q_linear_conv);
+  OpDef conv_integer = product_op("conv_integer", 2,
+                                  {{"x", dtypes::bytes, 'X', "N _ D ..."},
+                                   {"weights", dtypes::bytes, 'W', "M _ _ ..."},
+                                   {"x_zero_point", dtypes::bytes, 'X'},
+                                   {"w_zero_point", dtypes::bytes, 'W'}},
+                                  infer_conv_integer, run_conv_integer);
+  OpDef q_linear_conv = product_op("q_linear_conv", 8,
+                                   {{"x", dtypes::bytes, 'X', "N _ D ..."},
+                                    one_element("x_scale", dtypes::floats),
+                                    one_element("x_zero_point", dtypes::bytes, 'X'),
+                                    {"weights", dtypes::bytes, 'W', "M _ _ ..."},
+                                    {"w_scale", dtypes::floats},
+                                    {"w_zero_point", dtypes::bytes, 'W'},
+                                    one_element("y_scale", dtypes::floats),
+                                    one_element("y_zero_point", dtypes::bytes),
+                                    {"bias", DType::i32, 0, "M"}},
+                                   infer_q_linear_conv, run_q_linear_conv);
+  OpDef matmul_integer = product_op("matmul_integer", 2,
+                                    {{"a", dtypes::bytes, 'A'},
+                                     {"b", dtypes::bytes, 'B'},
+                                     {"a_zero_point", dtypes::bytes, 'A'},
+                                     {"b_zero_point", dtypes::bytes, 'B'}},
+                                    infer_matmul_integer, run_matmul_integer);
+  constexpr DTypeSet stored = dtypes::bytes | dtypes::tiny_floats;
+  OpDef q_linear_matmul = product_op("q_linear_matmul", 8,
+                                     {{"a", stored, 'A'},
+                                      {"a_scale", dtypes::floats},
+                                      {"a_zero_point", stored, 'A'},
+                                      {"b", stored, 'B'},
+                                      {"b_scale", dtypes::floats},
+                                      {"b_zero_point", stored, 'B'},
+                                      one_element("y_scale", dtypes::floats),
+                                      one_element("y_zero_point", stored)},
+                                     infer_q_linear_matmul, run_q_linear_matmul);
   conv_integer.attributes = q_linear_conv.attributes = convolution_attribute_specs();
-  return {product_op("matmul_integer", 2, 4, infer_matmul_integer, run_matmul_integer),
-          product_op("q_linear_matmul", 8, 8, infer_q_linear_matmul, run_q_linear_matmul),
-          std::move(conv_integer), std::move(q_linear_conv)};
+  return {std::move(matmul_integer), std::move(q_linear_matmul), std::move(conv_integer),
+          std::move(q_linear_conv)};
 }
 
 } // namespace lanner::ops

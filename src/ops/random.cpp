@@ -129,13 +129,15 @@ static void run_multinomial(KernelContext& context) {
   });
 }
 
-static OpDef random_op(std::string name, int inputs, std::vector<AttributeSpec> attributes,
-                       void (*infer)(InferContext&), void (*run)(KernelContext&)) {
+static OpDef random_op(std::string name, std::vector<OperandSpec> operands,
+                       std::vector<AttributeSpec> attributes, void (*infer)(InferContext&),
+                       void (*run)(KernelContext&)) {
   OpDef op;
   op.name = std::move(name);
-  op.min_inputs = op.max_inputs = inputs;
+  op.min_inputs = op.max_inputs = static_cast<int>(operands.size());
+  op.operands = std::move(operands);
   op.attributes = std::move(attributes);
-  op.attributes.push_back(optional_attribute("seed", AttributeKind::real));
+  op.attributes.push_back(optional_attribute("seed", AttributeKind::real, no_nan()));
   op.infer = infer;
   op.reference = run;
   op.pure = false;
@@ -143,19 +145,23 @@ static OpDef random_op(std::string name, int inputs, std::vector<AttributeSpec> 
 }
 
 std::vector<OpDef> random_ops() {
-  const AttributeSpec shape = required_attribute("shape", AttributeKind::integers);
-  const AttributeSpec f32{"dtype", AttributeKind::dtype, false, Attribute(DType::f32)};
-  const AttributeSpec i32{"dtype", AttributeKind::dtype, false, Attribute(DType::i32)};
-  const AttributeSpec own = optional_attribute("dtype", AttributeKind::dtype);
-  const AttributeSpec mean = real_attribute("mean", 0), scale = real_attribute("scale", 1);
-  const AttributeSpec low = real_attribute("low", 0), high = real_attribute("high", 1);
+  const OperandSpec like{"like", dtypes::any};
+  const AttributeSpec shape =
+      required_attribute("shape", AttributeKind::integers, at_least(0).counted(0, 64));
+  const AttributeSpec f32 = dtype_attribute("dtype", DType::f32, dtypes::numbers);
+  const AttributeSpec i32 = dtype_attribute("dtype", DType::i32, dtypes::integers);
+  const AttributeSpec own = optional_attribute("dtype", AttributeKind::dtype, element_types(dtypes::any));
+  const AttributeSpec mean = real_attribute("mean", 0, finite()),
+                      scale = real_attribute("scale", 1, finite());
+  const AttributeSpec low = real_attribute("low", 0, finite()), high = real_attribute("high", 1, finite());
   return {
-      random_op("random_normal", 0, {shape, f32, mean, scale}, infer_shaped, run_normal),
-      random_op("random_uniform", 0, {shape, f32, low, high}, infer_shaped, run_uniform),
-      random_op("random_normal_like", 1, {own, mean, scale}, infer_like_shape, run_normal),
-      random_op("random_uniform_like", 1, {own, low, high}, infer_like_shape, run_uniform),
-      random_op("bernoulli", 1, {own}, infer_like_shape, run_bernoulli),
-      random_op("multinomial", 1, {i32, integer_attribute("sample_size", 1)}, infer_multinomial,
+      random_op("random_normal", {}, {shape, f32, mean, scale}, infer_shaped, run_normal),
+      random_op("random_uniform", {}, {shape, f32, low, high}, infer_shaped, run_uniform),
+      random_op("random_normal_like", {like}, {own, mean, scale}, infer_like_shape, run_normal),
+      random_op("random_uniform_like", {like}, {own, low, high}, infer_like_shape, run_uniform),
+      random_op("bernoulli", {{"x", dtypes::floats}}, {own}, infer_like_shape, run_bernoulli),
+      random_op("multinomial", {{"x", dtypes::floats, 0, "_ _"}},
+                {i32, integer_attribute("sample_size", 1, between(0, INT32_MAX))}, infer_multinomial,
                 run_multinomial),
   };
 }

@@ -99,7 +99,9 @@ std::vector<OpDef> range_ops() {
   OpDef op;
   op.name = "range";
   op.min_inputs = op.max_inputs = 3;
-  op.attributes = {integer_attribute("stash_type", 1)};
+  op.operands = {one_element("start", dtypes::numbers, 'T'), one_element("limit", dtypes::numbers, 'T'),
+                 one_element("delta", dtypes::numbers, 'T')};
+  op.attributes = {integer_attribute("stash_type", 1, any_integer())};
   op.infer = infer_range;
   op.reference = run_range;
   return {op};

@@ -7,14 +7,28 @@
 
 namespace lanner::ops {
 
+std::vector<OperandSpec> recurrent_operands(bool has_cell) {
+  std::vector<OperandSpec> operands = {
+      {"X", dtypes::floats, 'T', "_ _ I"},       {"W", dtypes::floats, 'T', "D G I"},
+      {"R", dtypes::floats, 'T', "D G H"},       {"B", dtypes::floats, 'T', "D _"},
+      {"sequence_lens", dtypes::counts, 0, "_"}, {"initial_h", dtypes::floats, 'T', "_ _ H"}};
+  if (has_cell) {
+    operands.push_back({"initial_c", dtypes::floats, 'T', "_ _ H"});
+    operands.push_back({"P", dtypes::floats, 'T', "D _"});
+  }
+  return operands;
+}
+
 std::vector<AttributeSpec> recurrent_attribute_specs() {
-  return {optional_attribute("activation_alpha", AttributeKind::reals),
-          optional_attribute("activation_beta", AttributeKind::reals),
-          optional_attribute("activations", AttributeKind::strings),
-          optional_attribute("clip", AttributeKind::real),
-          string_attribute("direction", "forward"),
-          optional_attribute("hidden_size", AttributeKind::integer),
-          integer_attribute("layout", 0)};
+  return {optional_attribute("activation_alpha", AttributeKind::reals, finite()),
+          optional_attribute("activation_beta", AttributeKind::reals, finite()),
+          optional_attribute("activations", AttributeKind::strings,
+                             one_of({"Relu", "Tanh", "Sigmoid", "Softsign", "Softplus", "Affine", "LeakyRelu",
+                                     "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu"})),
+          optional_attribute("clip", AttributeKind::real, finite()),
+          string_attribute("direction", "forward", one_of({"forward", "reverse", "bidirectional"})),
+          optional_attribute("hidden_size", AttributeKind::integer, between(0, INT32_MAX)),
+          flag_attribute("layout", false)};
 }
 
 static std::int64_t direction_count(const AttributeMap& attributes) {

@@ -49,6 +49,8 @@ struct RecurrentShape {
   }
 };
 
+/// The operands, with those of a cell state for an LSTM.
+std::vector<OperandSpec> recurrent_operands(bool has_cell);
 /// The attributes of all three.
 std::vector<AttributeSpec> recurrent_attribute_specs();
 /// Sets the outputs Y, Y_h and, of an LSTM, Y_c.

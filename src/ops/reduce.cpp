@@ -4,6 +4,7 @@
 
 #include "ops/arguments.h"
 #include "ops/known_axes.h"
+#include "ops/narrowed.h"
 #include "ops/reduce_plan.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -136,14 +137,14 @@ struct L1Fold {
 struct L2Fold {
   template<typename T>
   T operator()(const Reduced<T>& line) const {
-    return static_cast<T>(std::sqrt(as_real<T>(sum_of(line, [](auto x) { return x * x; }))));
+    return narrowed<T>(std::sqrt(as_real<T>(sum_of(line, [](auto x) { return x * x; }))));
   }
 };
 struct MeanFold {
   template<typename T>
   T operator()(const Reduced<T>& line) const {
-    return static_cast<T>(as_real<T>(sum_of(line, [](auto x) { return x; })) /
-                          static_cast<double>(line.count()));
+    return narrowed<T>(as_real<T>(sum_of(line, [](auto x) { return x; })) /
+                       static_cast<double>(line.count()));
   }
 };
 struct ProdFold {
@@ -157,7 +158,7 @@ struct ProdFold {
 struct LogSumFold {
   template<typename T>
   T operator()(const Reduced<T>& line) const {
-    return static_cast<T>(std::log(as_real<T>(sum_of(line, [](auto x) { return x; }))));
+    return narrowed<T>(std::log(as_real<T>(sum_of(line, [](auto x) { return x; }))));
   }
 };
 struct MaxFold {
@@ -182,11 +183,11 @@ struct LogSumExpFold {
   template<typename T>
   T operator()(const Reduced<T>& line) const {
     const double largest = static_cast<double>(MaxFold{}(line));
-    if (std::isinf(largest)) return static_cast<T>(largest);
+    if (std::isinf(largest)) return narrowed<T>(largest);
     double sum = 0;
     line.each([&](T x) { sum += std::exp(static_cast<double>(x) - largest); });
-    return static_cast<T>(line.count() == 0 ? -std::numeric_limits<double>::infinity()
-                                            : largest + std::log(sum));
+    return narrowed<T>(line.count() == 0 ? -std::numeric_limits<double>::infinity()
+                                         : largest + std::log(sum));
   }
 };
 
@@ -213,13 +214,18 @@ using OrderTypes = decltype(join(SumTypes{}, Types<std::int8_t, std::uint8_t, bo
 
 template<typename AllowedTypes, typename Fold>
 static OpDef reduce_op(const char* name, AllowedTypes types, Fold fold, FoldDims fold_dims = nullptr) {
-  return OpDef{.name = name,
-               .min_inputs = 1,
-               .max_inputs = 2,
-               .attributes = {integer_attribute("keepdims", 1), integer_attribute("noop_with_empty_axes", 0)},
-               .infer = [=](InferContext& context) { infer_reduce(context, fold_dims); },
-               .reference = [=](KernelContext& context) { run_reduce(context, types, fold); },
-               .expand = {}};
+  return OpDef{
+      .name = name,
+      .min_inputs = 1,
+      .max_inputs = 2,
+      .operands = {{"x", dtypes::all_floats | dtypes::wide_integers |
+                             (std::is_same_v<AllowedTypes, OrderTypes> ? dtypes::bytes | dtypes::booleans
+                                                                       : DTypeSet())},
+                   {"axes", dtypes::counts}},
+      .attributes = {flag_attribute("keepdims", true), flag_attribute("noop_with_empty_axes", false)},
+      .infer = [=](InferContext& context) { infer_reduce(context, fold_dims); },
+      .reference = [=](KernelContext& context) { run_reduce(context, types, fold); },
+      .expand = {}};
 }
 
 std::vector<OpDef> reduce_ops() {

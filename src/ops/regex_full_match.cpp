@@ -8,7 +8,8 @@ namespace lanner::ops {
 
 std::vector<OpDef> regex_full_match_ops() {
   OpDef op = elementwise_op("regex_full_match", 1);
-  op.attributes = {required_attribute("pattern", AttributeKind::string)};
+  op.operands = {{"x", dtypes::strings}};
+  op.attributes = {required_attribute("pattern", AttributeKind::string, any_text())};
   op.infer = [](InferContext& context) {
     check(context.input(0).dtype() == DType::string, ErrorCode::invalid_argument,
           "regex_full_match: input is {}, expected string", to_string(context.input(0).dtype()));

@@ -1,3 +1,4 @@
+#include "ops/arguments.h"
 #include "ops/table.h"
 
 namespace lanner::ops {
@@ -9,6 +10,7 @@ std::vector<OpDef> reorder_ops() {
   op.name = "reorder";
   op.min_inputs = 1;
   op.max_inputs = OpDef::any;
+  op.operands = {any_operand("input")};
   op.elementwise = true;
   op.view = true;
   op.infer = [](InferContext& context) {

@@ -160,12 +160,13 @@ static void run_identity(KernelContext& context) {
     context.set_item(0, context.item(0));
 }
 
-static OpDef view_op(std::string name, int min_inputs, int max_inputs,
+static OpDef view_op(std::string name, int min_inputs, std::vector<OperandSpec> operands,
                      std::function<void(InferContext&)> infer) {
   OpDef op;
   op.name = std::move(name);
   op.min_inputs = min_inputs;
-  op.max_inputs = max_inputs;
+  op.max_inputs = static_cast<int>(operands.size());
+  op.operands = std::move(operands);
   op.infer = std::move(infer);
   op.reference = run_view;
   op.view = true;
@@ -173,15 +174,16 @@ static OpDef view_op(std::string name, int min_inputs, int max_inputs,
 }
 
 std::vector<OpDef> reshape_ops() {
-  OpDef identity = view_op("identity", 1, 1, infer_identity);
+  const OperandSpec x{"x", dtypes::any}, axes{"axes", dtypes::counts};
+  OpDef identity = view_op("identity", 1, {any_operand("input")}, infer_identity);
   identity.elementwise = true;
   identity.reference = run_identity;
-  OpDef reshape = view_op("reshape", 2, 2, infer_reshape);
-  reshape.attributes = {integer_attribute("allowzero", 0)};
-  OpDef flatten = view_op("flatten", 1, 1, infer_flatten);
-  flatten.attributes = {integer_attribute("axis", 1)};
-  return {identity, reshape, flatten, view_op("squeeze", 1, 2, infer_squeeze),
-          view_op("unsqueeze", 2, 2, infer_unsqueeze)};
+  OpDef reshape = view_op("reshape", 2, {x, list_of_counts("shape")}, infer_reshape);
+  reshape.attributes = {flag_attribute("allowzero", false)};
+  OpDef flatten = view_op("flatten", 1, {x}, infer_flatten);
+  flatten.attributes = {integer_attribute("axis", 1, axis_range())};
+  return {identity, reshape, flatten, view_op("squeeze", 1, {x, axes}, infer_squeeze),
+          view_op("unsqueeze", 2, {x, axes}, infer_unsqueeze)};
 }
 
 } // namespace lanner::ops

@@ -6,6 +6,7 @@
 #include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/axis_taps.h"
+#include "ops/narrowed.h"
 #include "ops/rows.h"
 #include "ops/table.h"
 #include "ops/visit.h"
@@ -122,6 +123,14 @@ static void infer_resize(InferContext& context) {
         by_scales ? "both" : "none");
   if (!x.ranked()) return infer_like(context);
   const std::vector<std::size_t> axes = axes_attribute(context.attributes(), x.rank());
+  check(!axes.empty(), ErrorCode::invalid_argument, "{} has no axis to resize", x.to_string());
+  const auto count_of = [&](std::size_t i) {
+    return given(context, i) ? static_length(context, i) : std::nullopt;
+  };
+  if (const auto count = count_of(by_sizes ? 3 : 2))
+    require_count(*count, axes.size(), by_sizes ? "sizes" : "scales");
+  if (const auto count = count_of(1); count && crops(context.attributes()))
+    require_count(*count, 2 * axes.size(), "roi");
   Dims dims = x.dims();
   if (by_sizes)
     size_by_sizes(context, axes, dims);
@@ -401,8 +410,7 @@ static void extrapolate(Tensor& y, const AxisPlan& plan, double value) {
   for (std::int64_t row = 0; row < view.outer * view.size; ++row) {
     if (!plan.outside[static_cast<std::size_t>(row % view.size)]) continue;
     if constexpr (!std::is_same_v<T, std::string>)
-      std::fill_n(y.as<T>().begin() + row * view.inner, view.inner,
-                  static_cast<T>(static_cast<float>(value)));
+      std::fill_n(y.as<T>().begin() + row * view.inner, view.inner, narrowed<T>(static_cast<float>(value)));
   }
 }
 
@@ -428,13 +436,23 @@ std::vector<OpDef> resize_ops() {
       .name = "resize",
       .min_inputs = 1,
       .max_inputs = 4,
-      .attributes = {integer_attribute("antialias", 0), optional_attribute("axes", AttributeKind::integers),
-                     string_attribute("coordinate_transformation_mode", "half_pixel"),
-                     real_attribute("cubic_coeff_a", -0.75), integer_attribute("exclude_outside", 0),
-                     real_attribute("extrapolation_value", 0),
-                     string_attribute("keep_aspect_ratio_policy", "stretch"),
-                     string_attribute("mode", "nearest"),
-                     string_attribute("nearest_mode", "round_prefer_floor")},
+      .operands = {{"x", dtypes::floats | dtypes::integers | dtypes::booleans | dtypes::strings},
+                   {"roi", dtypes::floats, 0, "_"},
+                   {"scales", dtypes::floats, 0, "_"},
+                   {"sizes", dtypes::integers, 0, "_"}},
+      .attributes = {flag_attribute("antialias", false),
+                     optional_attribute("axes", AttributeKind::integers, axis_range().counted(1, 64)),
+                     string_attribute("coordinate_transformation_mode", "half_pixel",
+                                      one_of({"half_pixel", "half_pixel_symmetric", "pytorch_half_pixel",
+                                              "align_corners", "asymmetric", "tf_crop_and_resize"})),
+                     real_attribute("cubic_coeff_a", -0.75, finite()),
+                     flag_attribute("exclude_outside", false),
+                     real_attribute("extrapolation_value", 0, finite()),
+                     string_attribute("keep_aspect_ratio_policy", "stretch",
+                                      one_of({"stretch", "not_larger", "not_smaller"})),
+                     string_attribute("mode", "nearest", one_of({"nearest", "linear", "cubic"})),
+                     string_attribute("nearest_mode", "round_prefer_floor",
+                                      one_of({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}))},
       .infer = infer_resize,
       .reference = run_resize,
       .expand = {}}};

@@ -9,7 +9,11 @@ static void infer_reverse_sequence(InferContext& context) {
   const Type& input = context.input(0);
   check(!input.ranked() || input.rank() >= 2, ErrorCode::invalid_argument,
         "reverse_sequence: input is {}, expected rank 2 or more", input.to_string());
-  require_rank(context, 1, 1);
+  const std::int64_t time_axis = context.attributes().integer("time_axis", 0);
+  const std::int64_t batch_axis = context.attributes().integer("batch_axis", 1);
+  check(time_axis != batch_axis, ErrorCode::invalid_argument,
+        "reverse_sequence: time_axis {} and batch_axis {}, expected 0 and 1 or 1 and 0", time_axis,
+        batch_axis);
   context.set_output(0, input);
 }
 
@@ -18,9 +22,6 @@ static void run_reverse_sequence(KernelContext& context) {
   Tensor& out = context.output(0);
   const std::int64_t time_axis = context.attributes().integer("time_axis", 0);
   const std::int64_t batch_axis = context.attributes().integer("batch_axis", 1);
-  check(time_axis + batch_axis == 1 && time_axis * batch_axis == 0, ErrorCode::invalid_argument,
-        "reverse_sequence: time_axis {} and batch_axis {}, expected 0 and 1 or 1 and 0", time_axis,
-        batch_axis);
   const Shape& shape = input.shape();
   const std::int64_t steps = shape[static_cast<std::size_t>(time_axis)];
   const std::int64_t batches = shape[static_cast<std::size_t>(batch_axis)];
@@ -48,7 +49,9 @@ std::vector<OpDef> reverse_sequence_ops() {
   OpDef op;
   op.name = "reverse_sequence";
   op.min_inputs = op.max_inputs = 2;
-  op.attributes = {integer_attribute("batch_axis", 1), integer_attribute("time_axis", 0)};
+  op.operands = {{"x", dtypes::any, 0, "_ _ ..."}, {"sequence_lens", dtypes::counts, 0, "_"}};
+  op.attributes = {integer_attribute("batch_axis", 1, between(0, 1)),
+                   integer_attribute("time_axis", 0, between(0, 1))};
   op.infer = infer_reverse_sequence;
   op.reference = run_reverse_sequence;
   return {op};

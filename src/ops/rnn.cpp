@@ -27,6 +27,7 @@ std::vector<OpDef> rnn_ops() {
                 .min_inputs = 3,
                 .max_inputs = 6,
                 .max_outputs = 2,
+                .operands = recurrent_operands(false),
                 .attributes = recurrent_attribute_specs(),
                 .infer = [](InferContext& context) { infer_recurrent(context, 1); },
                 .reference = run_rnn,

@@ -90,11 +90,12 @@ std::vector<OpDef> scan_ops() {
   op.max_inputs = OpDef::any;
   op.max_outputs = OpDef::any;
   op.regions = 1;
-  op.attributes = {required_attribute("num_scan_inputs", AttributeKind::integer),
-                   optional_attribute("scan_input_axes", AttributeKind::integers),
-                   optional_attribute("scan_input_directions", AttributeKind::integers),
-                   optional_attribute("scan_output_axes", AttributeKind::integers),
-                   optional_attribute("scan_output_directions", AttributeKind::integers)};
+  op.operands = {any_operand("input")};
+  op.attributes = {required_attribute("num_scan_inputs", AttributeKind::integer, between(1, 1 << 20)),
+                   optional_attribute("scan_input_axes", AttributeKind::integers, axis_range()),
+                   optional_attribute("scan_input_directions", AttributeKind::integers, yes_or_no()),
+                   optional_attribute("scan_output_axes", AttributeKind::integers, axis_range()),
+                   optional_attribute("scan_output_directions", AttributeKind::integers, yes_or_no())};
   op.infer = infer_scan;
   op.reference = run_scan;
   return {op};

@@ -61,6 +61,11 @@ static void with_scatter(KernelContext& context, Scatter&& scatter) {
 }
 
 static void infer_scatter(InferContext& context) {
+  constexpr DTypeSet combined = dtypes::numbers | dtypes::booleans;
+  const std::string reduction = context.attributes().string("reduction", "none");
+  check(reduction == "none" || combined.has(context.input(0).dtype()), ErrorCode::invalid_argument,
+        "reduction \"{}\" of {}, expected {}", reduction, to_string(context.input(0).dtype()),
+        combined.to_string());
   check(context.input(2).dtype() == context.input(0).dtype(), ErrorCode::invalid_argument,
         "updates are {}, expected {} as the data is", to_string(context.input(2).dtype()),
         to_string(context.input(0).dtype()));
@@ -235,6 +240,7 @@ static OpDef scatter_op(std::string name, std::vector<AttributeSpec> attributes,
   OpDef op;
   op.name = std::move(name);
   op.min_inputs = op.max_inputs = 3;
+  op.operands = {{"data", dtypes::any, 'T'}, {"indices", dtypes::counts}, {"updates", dtypes::any, 'T'}};
   op.attributes = std::move(attributes);
   op.infer = infer;
   op.reference = run;
@@ -242,13 +248,17 @@ static OpDef scatter_op(std::string name, std::vector<AttributeSpec> attributes,
 }
 
 std::vector<OpDef> scatter_ops() {
-  const AttributeSpec reduction = string_attribute("reduction", "none");
-  OpDef tensor_scatter =
-      scatter_op("tensor_scatter", {integer_attribute("axis", -2), string_attribute("mode", "linear")},
-                 infer_tensor_scatter, run_tensor_scatter);
+  const AttributeSpec reduction =
+      string_attribute("reduction", "none", one_of({"none", "add", "mul", "max", "min"}));
+  OpDef tensor_scatter = scatter_op("tensor_scatter",
+                                    {integer_attribute("axis", -2, axis_range()),
+                                     string_attribute("mode", "linear", one_of({"linear", "circular"}))},
+                                    infer_tensor_scatter, run_tensor_scatter);
   tensor_scatter.min_inputs = 2;
-  return {scatter_op("scatter_elements", {integer_attribute("axis", 0), reduction}, infer_scatter_elements,
-                     run_scatter_elements),
+  tensor_scatter.operands = {
+      {"cache", dtypes::any, 'T'}, {"update", dtypes::any, 'T'}, {"write_indices", dtypes::counts}};
+  return {scatter_op("scatter_elements", {integer_attribute("axis", 0, axis_range()), reduction},
+                     infer_scatter_elements, run_scatter_elements),
           scatter_op("scatter_nd", {reduction}, infer_scatter, run_scatter_nd), tensor_scatter};
 }
 

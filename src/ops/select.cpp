@@ -93,12 +93,14 @@ std::vector<OpDef> select_ops() {
   OpDef non_zero;
   non_zero.name = "non_zero";
   non_zero.min_inputs = non_zero.max_inputs = 1;
+  non_zero.operands = {{"x", dtypes::numbers | dtypes::booleans | dtypes::strings}};
   non_zero.infer = infer_non_zero;
   non_zero.reference = run_non_zero;
   OpDef compress;
   compress.name = "compress";
   compress.min_inputs = compress.max_inputs = 2;
-  compress.attributes = {optional_attribute("axis", AttributeKind::integer)};
+  compress.operands = {{"x", dtypes::any}, {"condition", dtypes::booleans, 0, "_"}};
+  compress.attributes = {optional_attribute("axis", AttributeKind::integer, axis_range())};
   compress.infer = infer_compress;
   compress.reference = run_compress;
   return {non_zero, compress};

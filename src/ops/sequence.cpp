@@ -32,20 +32,25 @@ static std::size_t position_of(const KernelContext& context, std::size_t i, std:
   return static_cast<std::size_t>(resolve_index(position, static_cast<std::int64_t>(count)));
 }
 
-static OpDef sequence_op(std::string name, int min_inputs, int max_inputs, void (*infer)(InferContext&),
-                         void (*run)(KernelContext&)) {
+static OpDef sequence_op(std::string name, int min_inputs, int max_inputs, std::vector<OperandSpec> operands,
+                         void (*infer)(InferContext&), void (*run)(KernelContext&)) {
   OpDef op;
   op.name = std::move(name);
   op.min_inputs = min_inputs;
   op.max_inputs = max_inputs;
+  op.operands = std::move(operands);
   op.infer = infer;
   op.reference = run;
   return op;
 }
 
+static OperandSpec position_operand() {
+  return one_element("position", dtypes::counts);
+}
+
 static OpDef construct_op() {
   return sequence_op(
-      "sequence_construct", 1, OpDef::any,
+      "sequence_construct", 1, OpDef::any, {any_operand("element")},
       [](InferContext& context) {
         Type element = context.input(0);
         for (std::size_t i = 1; i < context.inputs(); ++i)
@@ -61,19 +66,20 @@ static OpDef construct_op() {
 
 static OpDef empty_op() {
   OpDef op = sequence_op(
-      "sequence_empty", 0, 0,
+      "sequence_empty", 0, 0, {},
       [](InferContext& context) {
         const DType dtype = context.attributes().get<DType>("dtype", DType::f32);
         context.set_output(0, Type::sequence(Type::unranked(dtype)));
       },
       [](KernelContext& context) { context.set_item(0, sequence_of({})); });
-  op.attributes = {{"dtype", AttributeKind::dtype, false, Attribute(DType::f32)}};
+  op.attributes = {dtype_attribute("dtype", DType::f32, dtypes::any)};
   return op;
 }
 
 static OpDef at_op() {
   return sequence_op(
-      "sequence_at", 2, 2, [](InferContext& context) { context.set_output(0, element_of(context, 0)); },
+      "sequence_at", 2, 2, {sequence_operand(), position_operand()},
+      [](InferContext& context) { context.set_output(0, element_of(context, 0)); },
       [](KernelContext& context) {
         const Items& items = items_of(context, 0);
         context.set_item(0, items[position_of(context, 1, items.size(), 0)]);
@@ -82,7 +88,7 @@ static OpDef at_op() {
 
 static OpDef insert_op() {
   return sequence_op(
-      "sequence_insert", 2, 3,
+      "sequence_insert", 2, 3, {sequence_operand(), any_operand("element"), position_operand()},
       [](InferContext& context) {
         context.set_output(0, Type::sequence(common_type(context, element_of(context, 0), context.input(1),
                                                          "sequence_insert: an element")));
@@ -105,7 +111,7 @@ static OpDef insert_op() {
 
 static OpDef erase_op() {
   return sequence_op(
-      "sequence_erase", 1, 2,
+      "sequence_erase", 1, 2, {sequence_operand(), position_operand()},
       [](InferContext& context) { context.set_output(0, Type::sequence(element_of(context, 0))); },
       [](KernelContext& context) {
         Items items = items_of(context, 0);
@@ -118,7 +124,7 @@ static OpDef erase_op() {
 
 static OpDef length_op() {
   return sequence_op(
-      "sequence_length", 1, 1,
+      "sequence_length", 1, 1, {sequence_operand()},
       [](InferContext& context) {
         element_of(context, 0);
         context.set_output(0, Type(DType::i64, Dims{}));
@@ -152,7 +158,7 @@ static void run_sequence_map(KernelContext& context) {
 
 static OpDef map_op() {
   OpDef op = sequence_op(
-      "sequence_map", 1, OpDef::any,
+      "sequence_map", 1, OpDef::any, {sequence_operand(), any_operand("input")},
       [](InferContext& context) {
         std::vector<Type> parameters = {element_of(context, 0)};
         for (std::size_t i = 1; i < context.inputs(); ++i) {

@@ -23,6 +23,11 @@ static void infer_split_to_sequence(InferContext& context) {
     return context.set_output(0, Type::sequence(input.with_dims(std::move(dims))));
   }
   const auto sizes = known_elements(context, 1);
+  for (const Dim& size : sizes.value_or(Dims{})) {
+    const bool chunk = context.input(1).ranked() && context.input(1).rank() == 0;
+    check(!size.is_constant() || size.value() >= (chunk ? 1 : 0), ErrorCode::invalid_argument,
+          "split_to_sequence: parts of size {}", size.to_string());
+  }
   const bool equal = sizes && !sizes->empty() &&
                      std::ranges::all_of(*sizes, [&](const Dim& size) { return size == sizes->front(); }) &&
                      (sizes->size() > 1 || mod(dims[axis], sizes->front()) == Dim(0));
@@ -133,13 +138,16 @@ std::vector<OpDef> sequence_tensor_ops() {
   split.name = "split_to_sequence";
   split.min_inputs = 1;
   split.max_inputs = 2;
-  split.attributes = {integer_attribute("axis", 0), integer_attribute("keepdims", 1)};
+  split.operands = {{"x", dtypes::any}, {"split", dtypes::counts}};
+  split.attributes = {integer_attribute("axis", 0, axis_range()), flag_attribute("keepdims", true)};
   split.infer = infer_split_to_sequence;
   split.reference = run_split_to_sequence;
   OpDef concat;
   concat.name = "concat_from_sequence";
   concat.min_inputs = concat.max_inputs = 1;
-  concat.attributes = {required_attribute("axis", AttributeKind::integer), integer_attribute("new_axis", 0)};
+  concat.operands = {sequence_operand()};
+  concat.attributes = {required_attribute("axis", AttributeKind::integer, axis_range()),
+                       flag_attribute("new_axis", false)};
   concat.infer = infer_concat_from_sequence;
   concat.reference = run_concat_from_sequence;
   return {split, concat};

@@ -52,13 +52,16 @@ std::vector<OpDef> shape_ops() {
   OpDef shape;
   shape.name = "shape";
   shape.min_inputs = shape.max_inputs = 1;
-  shape.attributes = {integer_attribute("start", 0), optional_attribute("end", AttributeKind::integer)};
+  shape.operands = {{"x", dtypes::any}};
+  shape.attributes = {integer_attribute("start", 0, any_integer()),
+                      optional_attribute("end", AttributeKind::integer, any_integer())};
   shape.infer = infer_shape;
   shape.reference = run_shape;
 
   OpDef size;
   size.name = "size";
   size.min_inputs = size.max_inputs = 1;
+  size.operands = {{"x", dtypes::any}};
   size.infer = infer_size;
   size.reference = [](KernelContext& context) {
     context.output(0).as<std::int64_t>()[0] = context.input(0).elements();

@@ -11,7 +11,7 @@ namespace lanner::ops {
 // Tables for spectra: hann_window, hamming_window, blackman_window and mel_weight_matrix.
 
 static AttributeSpec output_datatype() {
-  return {"output_datatype", AttributeKind::dtype, false, Attribute(DType::f32)};
+  return dtype_attribute("output_datatype", DType::f32, dtypes::numbers);
 }
 
 static DType table_dtype(const AttributeMap& attributes) {
@@ -50,7 +50,8 @@ static OpDef window_op(std::string name, CosineWindow window) {
   return OpDef{.name = std::move(name),
                .min_inputs = 1,
                .max_inputs = 1,
-               .attributes = {output_datatype(), integer_attribute("periodic", 1)},
+               .operands = {one_element("size", dtypes::counts)},
+               .attributes = {output_datatype(), flag_attribute("periodic", true)},
                .infer = infer_window,
                .reference = [=](KernelContext& context) { run_window(context, window); },
                .expand = {}};
@@ -110,6 +111,11 @@ std::vector<OpDef> signal_window_ops() {
   OpDef mel{.name = "mel_weight_matrix",
             .min_inputs = 5,
             .max_inputs = 5,
+            .operands = {one_element("num_mel_bins", dtypes::counts),
+                         one_element("dft_length", dtypes::counts),
+                         one_element("sample_rate", dtypes::numbers),
+                         one_element("lower_edge_hertz", dtypes::numbers),
+                         one_element("upper_edge_hertz", dtypes::numbers)},
             .attributes = {output_datatype()},
             .infer = infer_mel,
             .reference = run_mel,

@@ -143,6 +143,11 @@ std::vector<OpDef> slice_ops() {
   op.name = "slice";
   op.min_inputs = 3;
   op.max_inputs = 5;
+  op.operands = {{"x", dtypes::any},
+                 list_of_counts("starts"),
+                 list_of_counts("ends"),
+                 list_of_counts("axes"),
+                 list_of_counts("steps")};
   op.infer = infer_slice;
   op.reference = run_slice;
   return {op};

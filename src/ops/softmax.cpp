@@ -97,7 +97,8 @@ static OpDef along_axis(std::string name, std::function<void(KernelContext&)> ke
   return OpDef{.name = std::move(name),
                .min_inputs = 1,
                .max_inputs = 1,
-               .attributes = {integer_attribute("axis", -1)},
+               .operands = {{"x", dtypes::all_floats}},
+               .attributes = {integer_attribute("axis", -1, axis_range())},
                .infer = infer_along_axis,
                .reference = std::move(kernel),
                .expand = {}};
@@ -105,7 +106,7 @@ static OpDef along_axis(std::string name, std::function<void(KernelContext&)> ke
 
 std::vector<OpDef> softmax_ops() {
   OpDef lp_normalization = along_axis("lp_normalization", run_lp_normalization);
-  lp_normalization.attributes.push_back(integer_attribute("p", 2));
+  lp_normalization.attributes.push_back(integer_attribute("p", 2, between(1, 2)));
   lp_normalization.infer = infer_lp_normalization;
   return {along_axis("softmax", run_softmax), along_axis("log_softmax", run_log_softmax),
           along_axis("hardmax", run_hardmax), std::move(lp_normalization)};

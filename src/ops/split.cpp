@@ -81,7 +81,9 @@ std::vector<OpDef> split_ops() {
   op.min_inputs = 1;
   op.max_inputs = 2;
   op.max_outputs = OpDef::any;
-  op.attributes = {integer_attribute("axis", 0), optional_attribute("num_outputs", AttributeKind::integer)};
+  op.operands = {{"x", dtypes::any}, list_of_counts("sizes")};
+  op.attributes = {integer_attribute("axis", 0, axis_range()),
+                   optional_attribute("num_outputs", AttributeKind::integer, between(1, 1 << 20))};
   op.infer = infer_split;
   op.reference = run_split;
   return {op};

@@ -22,6 +22,7 @@ static void require_strings(const InferContext& context, std::size_t i) {
 
 static OpDef concat_op() {
   OpDef op = elementwise_op("string_concat", 2);
+  op.operands = same_types(dtypes::strings, {"x", "y"});
   op.infer = [](InferContext& context) {
     require_strings(context, 0);
     common_dtype(context);
@@ -111,9 +112,10 @@ static OpDef split_op() {
   OpDef op;
   op.name = "string_split";
   op.min_inputs = op.max_inputs = 1;
+  op.operands = {{"x", dtypes::strings}};
   op.min_outputs = op.max_outputs = 2;
-  op.attributes = {optional_attribute("delimiter", AttributeKind::string),
-                   optional_attribute("maxsplit", AttributeKind::integer)};
+  op.attributes = {optional_attribute("delimiter", AttributeKind::string, any_text()),
+                   optional_attribute("maxsplit", AttributeKind::integer, any_integer())};
   op.infer = infer_split;
   op.reference = run_split;
   return op;
@@ -205,9 +207,11 @@ static OpDef normalizer_op() {
   OpDef op;
   op.name = "string_normalizer";
   op.min_inputs = op.max_inputs = 1;
-  op.attributes = {string_attribute("case_change_action", "NONE"), integer_attribute("is_case_sensitive", 0),
-                   optional_attribute("locale", AttributeKind::string),
-                   optional_attribute("stopwords", AttributeKind::strings)};
+  op.operands = {{"x", dtypes::strings}};
+  op.attributes = {string_attribute("case_change_action", "NONE", one_of({"NONE", "LOWER", "UPPER"})),
+                   flag_attribute("is_case_sensitive", false),
+                   optional_attribute("locale", AttributeKind::string, any_text()),
+                   optional_attribute("stopwords", AttributeKind::strings, any_text())};
   op.infer = infer_normalizer;
   op.reference = run_normalizer;
   return op;

@@ -132,15 +132,16 @@ std::vector<OpDef> tf_idf_vectorizer_ops() {
   OpDef op;
   op.name = "tf_idf_vectorizer";
   op.min_inputs = op.max_inputs = 1;
-  op.attributes = {required_attribute("mode", AttributeKind::string),
-                   required_attribute("min_gram_length", AttributeKind::integer),
-                   required_attribute("max_gram_length", AttributeKind::integer),
-                   required_attribute("max_skip_count", AttributeKind::integer),
-                   required_attribute("ngram_counts", AttributeKind::integers),
-                   required_attribute("ngram_indexes", AttributeKind::integers),
-                   optional_attribute("weights", AttributeKind::reals),
-                   optional_attribute("pool_int64s", AttributeKind::integers),
-                   optional_attribute("pool_strings", AttributeKind::strings)};
+  op.operands = {{"x", dtypes::integers | dtypes::strings}};
+  op.attributes = {required_attribute("mode", AttributeKind::string, one_of({"TF", "IDF", "TFIDF"})),
+                   required_attribute("min_gram_length", AttributeKind::integer, between(0, INT32_MAX)),
+                   required_attribute("max_gram_length", AttributeKind::integer, between(0, INT32_MAX)),
+                   required_attribute("max_skip_count", AttributeKind::integer, between(0, INT32_MAX)),
+                   required_attribute("ngram_counts", AttributeKind::integers, at_least(0)),
+                   required_attribute("ngram_indexes", AttributeKind::integers, between(0, INT32_MAX - 1)),
+                   optional_attribute("weights", AttributeKind::reals, finite()),
+                   optional_attribute("pool_int64s", AttributeKind::integers, any_integer()),
+                   optional_attribute("pool_strings", AttributeKind::strings, any_text())};
   op.infer = infer_vectorizer;
   op.reference = run_vectorizer;
   return {op};

@@ -78,8 +78,9 @@ std::vector<OpDef> top_k_ops() {
                 .max_inputs = 2,
                 .min_outputs = 2,
                 .max_outputs = 2,
-                .attributes = {integer_attribute("axis", -1), integer_attribute("largest", 1),
-                               integer_attribute("sorted", 1)},
+                .operands = {{"x", dtypes::numbers}, one_element("k", dtypes::counts)},
+                .attributes = {integer_attribute("axis", -1, axis_range()), flag_attribute("largest", true),
+                               flag_attribute("sorted", true)},
                 .infer = infer_top_k,
                 .reference = run_top_k,
                 .expand = {}}};

@@ -61,7 +61,8 @@ std::vector<OpDef> transpose_ops() {
   OpDef op;
   op.name = "transpose";
   op.min_inputs = op.max_inputs = 1;
-  op.attributes = {optional_attribute("perm", AttributeKind::integers)};
+  op.operands = {{"x", dtypes::any}};
+  op.attributes = {optional_attribute("perm", AttributeKind::integers, between(0, 1023))};
   op.infer = infer_transpose;
   op.reference = run_transpose;
   return {op};

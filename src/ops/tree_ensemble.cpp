@@ -213,27 +213,30 @@ static void run_tree_ensemble(KernelContext& context) {
 
 std::vector<OpDef> tree_ensemble_ops() {
   using K = AttributeKind;
-  return {OpDef{.name = "ml.tree_ensemble",
-                .min_inputs = 1,
-                .max_inputs = 1,
-                .attributes = {integer_attribute("aggregate_function", 1), integer_attribute("n_targets", 1),
-                               integer_attribute("post_transform", 0),
-                               required_attribute("leaf_targetids", K::integers),
-                               required_attribute("leaf_weights", K::tensor),
-                               optional_attribute("membership_values", K::tensor),
-                               required_attribute("nodes_falseleafs", K::integers),
-                               required_attribute("nodes_falsenodeids", K::integers),
-                               required_attribute("nodes_featureids", K::integers),
-                               optional_attribute("nodes_hitrates", K::tensor),
-                               optional_attribute("nodes_missing_value_tracks_true", K::integers),
-                               required_attribute("nodes_modes", K::tensor),
-                               required_attribute("nodes_splits", K::tensor),
-                               required_attribute("nodes_trueleafs", K::integers),
-                               required_attribute("nodes_truenodeids", K::integers),
-                               required_attribute("tree_roots", K::integers)},
-                .infer = infer_tree_ensemble,
-                .reference = run_tree_ensemble,
-                .expand = {}}};
+  return {
+      OpDef{.name = "ml.tree_ensemble",
+            .min_inputs = 1,
+            .max_inputs = 1,
+            .operands = {{"x", dtypes::floats, 0, "_ _"}},
+            .attributes = {integer_attribute("aggregate_function", 1, between(0, 3)),
+                           integer_attribute("n_targets", 1, between(1, 1 << 24)),
+                           integer_attribute("post_transform", 0, between(0, 4)),
+                           required_attribute("leaf_targetids", K::integers, at_least(0)),
+                           required_attribute("leaf_weights", K::tensor, element_types(dtypes::floats)),
+                           optional_attribute("membership_values", K::tensor, element_types(dtypes::floats)),
+                           required_attribute("nodes_falseleafs", K::integers, yes_or_no()),
+                           required_attribute("nodes_falsenodeids", K::integers, at_least(0)),
+                           required_attribute("nodes_featureids", K::integers, at_least(0)),
+                           optional_attribute("nodes_hitrates", K::tensor, element_types(dtypes::floats)),
+                           optional_attribute("nodes_missing_value_tracks_true", K::integers, yes_or_no()),
+                           required_attribute("nodes_modes", K::tensor, element_types(dtypes::integers)),
+                           required_attribute("nodes_splits", K::tensor, element_types(dtypes::floats)),
+                           required_attribute("nodes_trueleafs", K::integers, yes_or_no()),
+                           required_attribute("nodes_truenodeids", K::integers, at_least(0)),
+                           required_attribute("tree_roots", K::integers, at_least(0))},
+            .infer = infer_tree_ensemble,
+            .reference = run_tree_ensemble,
+            .expand = {}}};
 }
 
 } // namespace lanner::ops

@@ -37,7 +37,8 @@ std::vector<OpDef> trilu_ops() {
   op.name = "trilu";
   op.min_inputs = 1;
   op.max_inputs = 2;
-  op.attributes = {integer_attribute("upper", 1)};
+  op.operands = {{"x", dtypes::any, 0, "... _ _"}, one_element("k", dtypes::counts)};
+  op.attributes = {flag_attribute("upper", true)};
   op.infer = infer_trilu;
   op.reference = run_trilu;
   return {op};

@@ -138,7 +138,9 @@ std::vector<OpDef> unique_ops() {
   op.name = "unique";
   op.min_inputs = op.max_inputs = 1;
   op.max_outputs = 4;
-  op.attributes = {optional_attribute("axis", AttributeKind::integer), integer_attribute("sorted", 1)};
+  op.operands = {{"x", dtypes::numbers | dtypes::booleans | dtypes::strings}};
+  op.attributes = {optional_attribute("axis", AttributeKind::integer, axis_range()),
+                   flag_attribute("sorted", true)};
   op.infer = infer_unique;
   op.reference = run_unique;
   return {op};

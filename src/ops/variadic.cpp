@@ -38,6 +38,7 @@ static void run_variadic(KernelContext& context) {
 template<typename Function>
 static OpDef variadic_op(std::string name) {
   OpDef op = elementwise_op(std::move(name), 1);
+  op.operands = same_types(dtypes::numbers, {"input"});
   op.max_inputs = OpDef::any;
   op.infer = infer_variadic<Function>;
   op.reference = run_variadic<Function>;
@@ -46,6 +47,7 @@ static OpDef variadic_op(std::string name) {
 
 static OpDef mean_op() {
   OpDef op = elementwise_op("mean", 1);
+  op.operands = same_types(dtypes::all_floats, {"input"});
   op.max_inputs = OpDef::any;
   op.infer = [](InferContext& context) {
     context.set_output(0, broadcast_type(context, common_dtype(context)));
@@ -108,6 +110,9 @@ static void run_clip(KernelContext& context) {
 std::vector<OpDef> variadic_ops() {
   OpDef clip = elementwise_op("clip", 1);
   clip.max_inputs = 3;
+  clip.operands = {{"x", dtypes::numbers, 'T'},
+                   one_element("min", dtypes::numbers, 'T'),
+                   one_element("max", dtypes::numbers, 'T')};
   clip.infer = infer_clip;
   clip.reference = run_clip;
   return {variadic_op<Minimum>("min"), variadic_op<Maximum>("max"), variadic_op<Add>("sum"), mean_op(), clip};

@@ -1,4 +1,5 @@
 #include "base/check.h"
+#include "ops/arguments.h"
 #include "ops/elementwise.h"
 #include "ops/strided.h"
 #include "ops/table.h"
@@ -57,6 +58,7 @@ static void run_where(KernelContext& context) {
 
 std::vector<OpDef> where_ops() {
   OpDef op = elementwise_op("where", 3);
+  op.operands = {{"condition", dtypes::booleans}, {"x", dtypes::any, 'T'}, {"y", dtypes::any, 'T'}};
   op.infer = infer_where;
   op.reference = run_where;
   return {op};

@@ -46,9 +46,10 @@ WindowAttributes WindowAttributes::read(const AttributeMap& attributes, std::siz
 }
 
 std::vector<AttributeSpec> window_attribute_specs() {
-  return {string_attribute("auto_pad", "NOTSET"), optional_attribute("pads", AttributeKind::integers),
-          optional_attribute("strides", AttributeKind::integers),
-          optional_attribute("dilations", AttributeKind::integers)};
+  return {string_attribute("auto_pad", "NOTSET", one_of({"NOTSET", "SAME_UPPER", "SAME_LOWER", "VALID"})),
+          optional_attribute("pads", AttributeKind::integers, window_range(0)),
+          optional_attribute("strides", AttributeKind::integers, window_range(1)),
+          optional_attribute("dilations", AttributeKind::integers, window_range(1))};
 }
 
 static Dim axis_positions(const WindowAttributes& window, std::size_t axis, const Dim& image,

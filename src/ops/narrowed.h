@@ -1,0 +1,25 @@
+#pragma once
+// Real numbers as elements of any number type.
+
+#include <cmath>
+#include <limits>
+#include <type_traits>
+
+namespace lanner::ops {
+
+/// `value` as a T. Of an integer type the nearest one towards 0 that it holds; NaN is 0.
+template<typename T>
+T narrowed(double value) {
+  if constexpr (std::is_same_v<T, bool>) {
+    return value != 0;
+  } else if constexpr (std::is_integral_v<T>) {
+    if (std::isnan(value)) return T{0};
+    if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
+    if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
+    return static_cast<T>(value);
+  } else {
+    return static_cast<T>(value);
+  }
+}
+
+} // namespace lanner::ops
