@@ -103,6 +103,13 @@ bool mostly_undefined(const std::vector<Tensor>& results) {
   return false;
 }
 
+/// A type of whole bytes that holds all numbers of `type`.
+DType whole_byte_type(DType type) {
+  if (bit_width(type) % 8 == 0) return type;
+  if (!is_integer(type)) return DType::f32;
+  return is_signed(type) ? DType::i8 : DType::u8;
+}
+
 std::int64_t first_size(const Value* value) {
   return value && value->type.rank() > 0 ? value->type.shape()[0] : 0;
 }
@@ -176,7 +183,8 @@ Tensor repeated(const Tensor& sample, const Shape& shape, const Storage& storage
   Storage as_drawn = storage;
   as_drawn.device = {};
   if (!is_batch_outermost(storage.layout) || !whole_bytes || storage.quantization) {
-    const Tensor all = repeated(sample, shape, of_type(sample.dtype()));
+    const DType drawn = whole_byte_type(sample.dtype());
+    const Tensor all = repeated(pack(sample, of_type(drawn)), shape, of_type(drawn));
     return pack(all, as_drawn, values).to(storage.device);
   }
   const Tensor part = pack(sample, as_drawn).to(storage.device);
