@@ -94,6 +94,7 @@ Descriptor make(const dnnl::primitive_attr& attr, Args&&... args) {
 // See Note [Bounds of oneDNN].
 constexpr std::int64_t largest_size = 1 << 30;
 constexpr std::int64_t largest_image = INT32_MAX - (1 << 16); // what blocks and tails are added to
+constexpr std::int64_t largest_kernel = 4096;                 // for each tap of an axis code is generated
 /// A window that begins further out than it reaches meets nothing there; networks do so by a step or two.
 constexpr std::int64_t most_idle_padding = 64;
 
@@ -112,8 +113,8 @@ bool within_bounds(const Window& w) {
   std::int64_t taps = 1;
   for (std::size_t d = 0; d < w.kernel.size(); ++d) {
     const std::int64_t kernel = w.kernel[d], dilation = w.dilations[d];
-    if (kernel < 1 || dilation < 1 || w.strides[d] < 1 || kernel > largest_size || dilation > largest_size ||
-        w.strides[d] > largest_size || taps > largest_size / kernel)
+    if (kernel < 1 || dilation < 1 || w.strides[d] < 1 || kernel > largest_kernel ||
+        dilation > largest_size || w.strides[d] > largest_size || taps > largest_size / kernel)
       return false;
     taps *= kernel;
     const std::int64_t extent = (kernel - 1) * dilation + 1;
