@@ -35,8 +35,9 @@ bool ends(const std::string& bytes) {
 }
 
 std::string windowed(const std::string& op, const std::vector<std::string>& x,
-                     const std::vector<std::string>& w, const std::vector<std::string>& attributes) {
-  std::vector<std::string> names{"x"}, inputs{value("x", f32, x)};
+                     const std::vector<std::string>& w, const std::vector<Message>& attributes) {
+  std::vector<std::string> names{"x"};
+  std::vector<Message> inputs{value("x", f32, x)};
   if (!w.empty()) {
     names.emplace_back("w");
     inputs.push_back(value("w", f32, w));
