@@ -12,8 +12,9 @@ namespace lanner {
 namespace {
 
 TEST(HostileOperators, EndInAnAnswerOrAnError) {
-  const auto program = std::filesystem::read_symlink("/proc/self/exe").parent_path() / "lanner_hostile_operators";
-  const std::string command = program.string() + " --every 101 --mixed 30 2>&1";
+  const auto program =
+      std::filesystem::read_symlink("/proc/self/exe").parent_path() / "lanner_hostile_operators";
+  const std::string command = program.string() + " --every 29 --mixed 20 2>&1";
   std::FILE* pipe = ::popen(command.c_str(), "r");
   ASSERT_NE(pipe, nullptr);
   std::string told;
