@@ -73,6 +73,18 @@ TEST(HostileSizes, KernelsBeyondALibrarysCode) {
           << op << " " << size;
 }
 
+/// Kernels are tried on a few rows that are repeated, of half a byte an element.
+TEST(HostileSizes, MillionsOfInt4) {
+  constexpr std::int64_t int4 = 22; // TensorProto.DataType
+  const std::string bytes =
+      model(graph({.nodes = {node({"Cast", {"x"}, {"y"}, {attribute("to", std::int64_t{f32})}})},
+                   .inputs = {value("x", int4, {"4096", "4096"})},
+                   .outputs = {value("y", f32, {"4096", "4096"})}}));
+  BuildOptions options = small_options();
+  options.limits = {};
+  EXPECT_EQ(test::built(bytes, options).outputs().at(0).dtype, DType::f32);
+}
+
 TEST(HostileSizes, PadsOfAMillion) {
   const std::vector<std::int64_t> pads{1000000, 1000000};
   const Engine engine = test::built(
