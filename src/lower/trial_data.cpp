@@ -11,6 +11,7 @@
 #include <lanner/error.h>
 
 #include "backends/group.h"
+#include "base/account.h"
 #include "base/check.h"
 #include "device/memory.h"
 #include "graph/copy.h"
@@ -57,6 +58,17 @@ private:
 
 using Integers = TrialData::Integers;
 
+/// Calls `write` for each element. Large operands take long, which the time of a check bounds.
+template<typename T, typename Write>
+void draw_each(Tensor& drawn, Write&& write) {
+  constexpr std::size_t step = 1 << 16;
+  std::size_t done = 0;
+  for (T& value : drawn.as<T>()) {
+    if (++done % step == 0) check_deadline();
+    write(value);
+  }
+}
+
 Integers integers_of(const Node& node) {
   return node.op().elementwise || node.kind() == "fused" ? Integers::counting : Integers::indexing;
 }
@@ -64,7 +76,7 @@ Integers integers_of(const Node& node) {
 Tensor random_integers(DType type, const Shape& shape, Integers kind, Random& random) {
   Tensor drawn = Tensor::allocate(DType::i32, shape);
   const bool bytes = type == DType::i8 || type == DType::u8;
-  for (std::int32_t& value : drawn.as<std::int32_t>()) {
+  draw_each<std::int32_t>(drawn, [&](std::int32_t& value) {
     const auto bits = static_cast<std::uint32_t>(random.next() >> 40);
     if (type == DType::boolean)
       value = static_cast<std::int32_t>(bits % 2);
@@ -74,16 +86,16 @@ Tensor random_integers(DType type, const Shape& shape, Integers kind, Random& ra
       value = 0;
     else
       value = static_cast<std::int32_t>(kind == Integers::counting ? 1 + bits % 9 : bits % 2);
-  }
+  });
   return pack(drawn, of_type(type));
 }
 
 Tensor random_reals(DType type, const Shape& shape, bool positive, Random& random) {
   Tensor drawn = Tensor::allocate(DType::f32, shape);
-  for (float& value : drawn.as<float>()) {
+  draw_each<float>(drawn, [&](float& value) {
     value = random.normal();
     if (positive) value = std::abs(value) + 0.125F;
-  }
+  });
   return pack(drawn, of_type(type));
 }
 
@@ -101,6 +113,13 @@ bool mostly_undefined(const std::vector<Tensor>& results) {
     if (!values.empty() && static_cast<std::size_t>(numbers) < values.size() / 4) return true;
   }
   return false;
+}
+
+/// A type of whole bytes that holds all numbers of `type`.
+DType whole_byte_type(DType type) {
+  if (bit_width(type) % 8 == 0) return type;
+  if (!is_integer(type)) return DType::f32;
+  return is_signed(type) ? DType::i8 : DType::u8;
 }
 
 std::int64_t first_size(const Value* value) {
@@ -176,7 +195,8 @@ Tensor repeated(const Tensor& sample, const Shape& shape, const Storage& storage
   Storage as_drawn = storage;
   as_drawn.device = {};
   if (!is_batch_outermost(storage.layout) || !whole_bytes || storage.quantization) {
-    const Tensor all = repeated(sample, shape, of_type(sample.dtype()));
+    const DType drawn = whole_byte_type(sample.dtype());
+    const Tensor all = repeated(pack(sample, of_type(drawn)), shape, of_type(drawn));
     return pack(all, as_drawn, values).to(storage.device);
   }
   const Tensor part = pack(sample, as_drawn).to(storage.device);
@@ -291,8 +311,26 @@ Shape TrialData::sample_shape(std::size_t i) const {
   return Shape(std::move(sizes));
 }
 
+/// Throws where the node's values are more than may be held, before any of them is drawn.
+void TrialData::check_room() const {
+  double bytes = 0;
+  const auto add = [&](const Type& type) {
+    if (!type.is_static()) return;
+    double elements = 1;
+    for (const Dim& dim : type.dims()) elements *= static_cast<double>(dim.value());
+    bytes += elements * static_cast<double>(bit_width(type.dtype())) / 8;
+  };
+  const auto& parameters = graph_->body().parameters();
+  for (const auto& parameter : parameters) add(parameter->type);
+  for (const auto& output : node_->outputs())
+    if (!output->unused()) add(output->type);
+  constexpr double most = 9e18;
+  const Charge room(current_account(), static_cast<std::uint64_t>(std::min(bytes, most)));
+}
+
 void TrialData::make_samples() {
   samples_.clear();
+  check_room();
   std::map<const Value*, Tensor> drawn; // an operand that is read twice is one value
   for (std::size_t i = 0; i < node_->inputs().size(); ++i) {
     const Value* value = node_->inputs()[i];

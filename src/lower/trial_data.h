@@ -53,6 +53,7 @@ private:
   void choose_period(const Node& node);
   void copy_node(const Node& node);
   const Tensor& constant(const Node& node, std::size_t i) const;
+  void check_room() const;
   void make_samples();
   bool draws_indices() const;
   void settle_indices();

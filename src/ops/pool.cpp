@@ -112,6 +112,20 @@ static void run_max_pool(KernelContext& context) {
   y.store();
 }
 
+/// How many taps of the window at each position of one axis lie inside the image.
+static std::vector<double> axis_window_sizes(const Window& window, std::size_t axis) {
+  const std::int64_t dilation = window.dilations[axis], last = window.kernel[axis] - 1;
+  std::vector<double> sizes;
+  for (std::int64_t p = 0; p < window.positions[axis]; ++p) {
+    const std::int64_t begin = p * window.strides[axis] - window.begin[axis]; // of the window in the image
+    const std::int64_t first = begin >= 0 ? 0 : (-begin + dilation - 1) / dilation;
+    const std::int64_t room = window.image[axis] - 1 - begin;
+    const std::int64_t behind = room < 0 ? 0 : std::min(room / dilation, last) + 1;
+    sizes.push_back(static_cast<double>(std::max<std::int64_t>(behind - first, 0)));
+  }
+  return sizes;
+}
+
 // How many elements each window averages over. With padding counted, the padded image is the image.
 static std::vector<double> window_sizes(Window window, bool count_padding) {
   if (count_padding) {
@@ -120,12 +134,15 @@ static std::vector<double> window_sizes(Window window, bool count_padding) {
       window.begin[d] = 0;
     }
   }
-  std::vector<double> sizes(static_cast<std::size_t>(window.position_count()), 0.0);
-  for_each_tap(window, [&](std::int64_t, std::span<const std::int64_t> tap) {
-    for_each_run(window, tap, [&](std::int64_t, std::int64_t to, std::int64_t count) {
-      for (std::int64_t i = 0; i < count; ++i) sizes[static_cast<std::size_t>(to + i)] += 1;
-    });
-  });
+  std::vector<double> sizes{1.0};
+  for (std::size_t d = 0; d < window.image.size(); ++d) {
+    const std::vector<double> axis = axis_window_sizes(window, d);
+    std::vector<double> larger;
+    larger.reserve(sizes.size() * axis.size());
+    for (const double outer : sizes)
+      for (const double inner : axis) larger.push_back(outer * inner);
+    sizes = std::move(larger);
+  }
   return sizes;
 }
 

@@ -114,6 +114,24 @@ InsideRange inside_range(const Window& window, std::size_t axis, std::int64_t ta
   return {first, std::min(last, window.positions[axis])};
 }
 
+std::vector<std::int64_t> inside_taps(const Window& window, std::size_t axis) {
+  std::vector<std::int64_t> taps;
+  for (std::int64_t tap = 0; tap < window.kernel[axis];) {
+    const InsideRange range = inside_range(window, axis, tap);
+    if (range.first < range.last) {
+      taps.push_back(tap++);
+      continue;
+    }
+    // Positions from `first` on have passed the image; the one before it is the next to reach it.
+    const std::int64_t before = std::min(range.first, window.positions[axis]) - 1;
+    if (before < 0) break;
+    const std::int64_t missing = window.begin[axis] - before * window.strides[axis];
+    const std::int64_t dilation = window.dilations[axis];
+    tap = std::max(tap + 1, (missing + dilation - 1) / dilation);
+  }
+  return taps;
+}
+
 bool next_index(std::span<std::int64_t> index, std::span<const std::int64_t> sizes) {
   for (std::size_t d = index.size(); d-- > 0;) {
     if (++index[d] < sizes[d]) return true;

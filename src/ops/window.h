@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "base/account.h"
 #include "graph/attribute.h"
 #include "graph/dim.h"
 #include "ops/arguments.h"
@@ -81,14 +82,34 @@ void for_each_run(const Window& window, std::span<const std::int64_t> tap, Body&
   } while (next_index(row, std::span(counts).first(last)));
 }
 
-/// Calls `body(tap_number, tap)` for each tap of the kernel in row-major order.
+/// The taps along one axis that lie inside the image at some position, in ascending order: as many as there
+/// are elements to meet, however large the kernel is.
+std::vector<std::int64_t> inside_taps(const Window& window, std::size_t axis);
+
+/// Calls `body(tap_number, tap)` for each tap of the kernel, in row-major order, that lies inside the image
+/// at some position. Throws what check_deadline() throws.
 template<typename Body>
 void for_each_tap(const Window& window, Body&& body) {
-  if (window.taps() == 0) return;
-  std::vector<std::int64_t> tap(window.kernel.size(), 0);
-  std::int64_t number = 0;
-  do body(number++, std::span<const std::int64_t>(tap));
-  while (next_index(tap, window.kernel));
+  constexpr std::int64_t elements_of_a_step = 1 << 20;
+  const std::size_t rank = window.kernel.size();
+  std::vector<std::vector<std::int64_t>> taps;
+  std::vector<std::int64_t> counts, tap(rank), index(rank, 0);
+  for (std::size_t d = 0; d < rank; ++d) {
+    taps.push_back(inside_taps(window, d));
+    counts.push_back(static_cast<std::int64_t>(taps[d].size()));
+    if (taps[d].empty()) return;
+  }
+  const std::int64_t step = elements_of_a_step / std::max<std::int64_t>(window.position_count(), 1) + 1;
+  std::int64_t visited = 0;
+  do {
+    std::int64_t number = 0;
+    for (std::size_t d = 0; d < rank; ++d) {
+      tap[d] = taps[d][static_cast<std::size_t>(index[d])];
+      number = number * window.kernel[d] + tap[d];
+    }
+    body(number, std::span<const std::int64_t>(tap));
+    if (++visited % step == 0) check_deadline();
+  } while (next_index(index, counts));
 }
 
 } // namespace lanner::ops

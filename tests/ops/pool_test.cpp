@@ -30,6 +30,40 @@ TEST(Pool, counts_windows) {
             "f32[1, 1, 2]"); // A window in the padding is left out.
 }
 
+static void expect_all(const NodeSpec& spec, float expected) {
+  const Tensor y = run(spec);
+  EXPECT_GT(y.elements(), 0);
+  for (const float one : y.as<float>()) EXPECT_FLOAT_EQ(one, expected);
+}
+
+// Of windows far larger than the picture only the taps that meet it are visited.
+TEST(Pool, reaches_far_beyond_the_picture) {
+  constexpr std::int64_t size = INT32_MAX, pad = 1 << 30;
+  AttributeMap wide = window({size, size}, {1, 1}, 0);
+  wide.set("pads", ints({pad, pad, pad, pad}));
+  const Tensor x = f32s({1, 2, 3, 4}, {1, 1, 2, 2});
+  expect_all({"max_pool", {x}, wide}, 4);
+  expect_all({"average_pool", {x}, wide}, 2.5F);
+  wide.set("count_include_pad", Attribute(std::int64_t{1}));
+  const double taps = static_cast<double>(size) * static_cast<double>(size);
+  expect_all({"average_pool", {x}, wide}, static_cast<float>(10 / taps));
+  wide.erase("count_include_pad");
+  wide.set("p", Attribute(std::int64_t{1}));
+  expect_all({"lp_pool", {x}, wide}, 10);
+}
+
+TEST(Pool, counts_taps_that_dilations_spread) {
+  AttributeMap spread = window({3}, {2}, 0);
+  spread.set("dilations", ints({3}));
+  spread.set("pads", ints({4, 4}));
+  // Taps of window p lie at 2p - 4, 2p - 1, 2p + 2.
+  EXPECT_EQ(show(run({"average_pool", {f32s({1, 2, 4, 8, 16}, {1, 1, 5})}, spread})),
+            "f32[1, 1, 4](4, 9, 4.5, 4)");
+  spread.set("count_include_pad", Attribute(std::int64_t{1}));
+  EXPECT_EQ(show(run({"average_pool", {f32s({3, 6, 12, 24, 48}, {1, 1, 5})}, spread})),
+            "f32[1, 1, 4](4, 18, 9, 4)");
+}
+
 TEST(MaxPool, gives_places_in_the_whole_tensor) {
   const NodeSpec spec{"max_pool", {f32s({1, 5, 2, 9, 9, 0}, {1, 2, 3})}, window({2}, {1}, 0), 2};
   const std::vector<Tensor> found = run_all(spec);

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "backends/config_text.h"
+#include "backends/cuda/bounds.h"
 #include "backends/cuda/conv_engines.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/graph_run.h"
@@ -150,7 +151,8 @@ std::optional<Conv> read_conv(const Group& group, std::string& reason) {
   conv.filter = conv.weights.shape();
   conv.output = op.type().shape();
   const std::size_t rank = conv.input.rank();
-  if (!is_real(conv.type()) || rank < 3 || rank > 5 || conv.output.elements() == 0 ||
+  const bool alike = conv.weights.dtype() == conv.type() && (!conv.bias || conv.bias.dtype() == conv.type());
+  if (!is_real(conv.type()) || !alike || rank < 3 || rank > 5 || conv.output.elements() == 0 ||
       conv.filter.elements() == 0 || conv.input.elements() == 0) {
     reason = "cudnn: conv takes f32, f16 and bf16 of rank 3 to 5";
     return std::nullopt;
@@ -160,6 +162,11 @@ std::optional<Conv> read_conv(const Group& group, std::string& reason) {
     return std::nullopt;
   }
   conv.window = window_of(op.attributes(), conv.input, conv.output, std::span(conv.filter.dims()).subspan(2));
+  if (!within_library_bounds(conv.input) || !within_library_bounds(conv.filter) ||
+      !within_library_bounds(conv.output) || !within_library_bounds(conv.window)) {
+    reason = "cudnn: sizes or a window beyond 32 bits";
+    return std::nullopt;
+  }
   if (is_uneven_line(conv)) {
     reason = "cudnn: of a depthwise line only as much padding as lies in front is seen behind it";
     return std::nullopt;

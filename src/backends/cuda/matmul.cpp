@@ -4,6 +4,7 @@
 #include <array>
 
 #include "backends/config_text.h"
+#include "backends/cuda/bounds.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/launch_cache.h"
 #include "backends/cuda/storage.h"
@@ -97,6 +98,11 @@ std::optional<Matmul> read_matmul(const Group& group, std::string& reason) {
   }
   if (!a.is_input() || !b.is_input() || (bias && !bias.is_input())) {
     reason = "cublaslt: the product's operands are made inside the group";
+    return std::nullopt;
+  }
+  if (!within_library_bounds(a.shape()) || !within_library_bounds(b.shape()) ||
+      !within_library_bounds(m.product.result)) {
+    reason = "cublaslt: sizes beyond 32 bits";
     return std::nullopt;
   }
   if (!read_epilogue(m)) {

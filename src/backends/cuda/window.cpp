@@ -1,6 +1,7 @@
 // max_pool and average_pool.
 
 #include "backends/window.h"
+#include "backends/cuda/bounds.h"
 #include "backends/cuda/embedded_kernel.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/pointer_kernel.h"
@@ -15,6 +16,14 @@
 namespace lanner::cuda {
 namespace {
 
+/// A thread visits every tap of its window, in 32 bits, and nobody can end it meanwhile.
+bool is_small(const ops::Window& window) {
+  constexpr double most_taps = 1 << 22;
+  double taps = 1;
+  for (const std::int64_t size : window.kernel) taps *= static_cast<double>(size);
+  return taps <= most_taps && within_library_bounds(window);
+}
+
 bool takes(const Group& group, std::string& reason) {
   if (group.ops().size() != 1) return false;
   const GroupOp& op = group.ops().front();
@@ -22,10 +31,15 @@ bool takes(const Group& group, std::string& reason) {
   const std::size_t rank = op.input(0).shape().rank();
   const bool indices = op.node->outputs().size() > 1 && !op.node->output(1)->unused();
   const bool small = op.input(0).shape().elements() < INT32_MAX;
-  if (is_real(op.input(0).dtype()) && rank >= 3 && rank <= 5 && !indices && small &&
-      op.type().shape().elements() > 0)
+  if (!is_real(op.input(0).dtype()) || rank < 3 || rank > 5 || indices || !small ||
+      op.type().shape().elements() == 0) {
+    reason = "cuda: pools take real numbers of rank 3 to 5 and give no indices";
+    return false;
+  }
+  if (is_small(window_of(op.attributes(), op.input(0).shape(), op.type().shape(),
+                         op.attributes().integers("kernel_shape"))))
     return true;
-  reason = "cuda: pools take real numbers of rank 3 to 5 and give no indices";
+  reason = "cuda: a pool's window has too many taps or reaches beyond 32 bits";
   return false;
 }
 

@@ -43,7 +43,8 @@ TacticList copy_tactics(const Node& node, const Group& group, const Target& targ
   if (from.quantization || to.quantization) return list;
   Tactic tactic;
   tactic.kernel = "copy";
-  tactic.inputs = {from};
+  tactic.inputs.resize(node.inputs().size()); // behind the first stand scales, which it does not read
+  tactic.inputs[0] = from;
   tactic.outputs = {to};
   constexpr double share = 1.0 / 15; // Element by element.
   tactic.estimate =

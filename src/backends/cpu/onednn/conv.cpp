@@ -98,9 +98,11 @@ std::optional<Conv> read_conv(const Group& group, bool transposed, std::string& 
   conv.output = op.type().shape();
   conv.groups = op.attributes().integer("group", 1);
   const std::size_t rank = conv.input.rank();
-  if (conv.src.dtype() != DType::f32 || rank < 3 || rank > 5 || conv.output.elements() == 0 ||
+  const bool reals = conv.src.dtype() == DType::f32 && conv.weights.dtype() == DType::f32 &&
+                     (!conv.bias || conv.bias.dtype() == DType::f32);
+  if (!reals || rank < 3 || rank > 5 || conv.input.elements() == 0 || conv.output.elements() == 0 ||
       conv.filter.elements() == 0) {
-    reason = "onednn: conv takes f32 of rank 3 to 5";
+    reason = "onednn: conv takes f32 of rank 3 to 5, none empty";
     return std::nullopt;
   }
   if (conv.bias.is_op() || conv.weights.is_op()) return std::nullopt;
@@ -132,11 +134,12 @@ Candidate make(const Conv& conv, const Variant& variant, const std::optional<Des
              dst = describe(conv.output, variant.dst, DType::f32);
   auto post = post_ops(conv.epilogue, variant.residual, conv.output, variant.dst, channel_axis);
   if (!src || !dst || !post) return candidate;
-  const Desc weights = packed ? *packed : describe_any(conv.weight_dims(), DType::f32);
+  const auto weights = packed ? packed : describe_any(conv.weight_dims(), DType::f32);
   const auto bias = describe(Shape{conv.output[1]}, {}, DType::f32);
+  if (!weights || !bias) return candidate;
   const auto make_descriptor = conv.transposed ? deconvolution : convolution;
   candidate.descriptor =
-      make_descriptor(*src, weights, conv.bias ? &*bias : nullptr, *dst, conv.window, attributes(post->ops));
+      make_descriptor(*src, *weights, conv.bias ? &*bias : nullptr, *dst, conv.window, attributes(post->ops));
   candidate.post = std::move(*post);
   return candidate;
 }

@@ -91,6 +91,40 @@ Descriptor make(const dnnl::primitive_attr& attr, Args&&... args) {
   return make_any<Primitive>(attr, dnnl::prop_kind::forward_inference, std::forward<Args>(args)...);
 }
 
+// See Note [Bounds of oneDNN].
+constexpr std::int64_t largest_size = 1 << 30;
+constexpr std::int64_t largest_image = INT32_MAX - (1 << 16); // what blocks and tails are added to
+constexpr std::int64_t largest_kernel = 4096;                 // for each tap of an axis code is generated
+/// A window that begins further out than it reaches meets nothing there; networks do so by a step or two.
+constexpr std::int64_t most_idle_padding = 64;
+
+bool within_bounds(const Dims& dims) {
+  std::int64_t image = 1;
+  for (std::size_t d = 0; d < dims.size(); ++d) {
+    if (dims[d] < 0 || dims[d] > largest_size) return false;
+    if (d < 2) continue;
+    if (dims[d] != 0 && image > largest_image / dims[d]) return false;
+    image *= dims[d];
+  }
+  return dims.size() <= DNNL_MAX_NDIMS;
+}
+
+bool within_bounds(const Window& w) {
+  std::int64_t taps = 1;
+  for (std::size_t d = 0; d < w.kernel.size(); ++d) {
+    const std::int64_t kernel = w.kernel[d], dilation = w.dilations[d];
+    if (kernel < 1 || dilation < 1 || w.strides[d] < 1 || kernel > largest_kernel ||
+        dilation > largest_size || w.strides[d] > largest_size || taps > largest_size / kernel)
+      return false;
+    taps *= kernel;
+    const std::int64_t extent = (kernel - 1) * dilation + 1;
+    if (extent > largest_size) return false;
+    for (const std::int64_t pad : {w.begin[d], w.end[d]})
+      if (pad < -largest_size || pad >= extent + most_idle_padding) return false;
+  }
+  return true;
+}
+
 Dims less_one(Dims dims) {
   for (auto& size : dims) --size;
   return dims;
@@ -99,6 +133,7 @@ Dims less_one(Dims dims) {
 template<typename Primitive>
 Descriptor windowed(Algorithm algorithm, const Desc& src, const Desc& weights, const Desc* bias,
                     const Desc& dst, const Window& w, const dnnl::primitive_attr& attr) {
+  if (!within_bounds(w)) return {};
   const Dims dilations = less_one(w.dilations);
   if (bias)
     return make<Primitive>(attr, algorithm, src, weights, *bias, dst, w.strides, dilations, w.begin, w.end);
@@ -143,7 +178,7 @@ dnnl::memory::data_type data_type(DType type) {
 
 std::optional<Desc> describe(const Shape& shape, const Layout& layout, DType type) {
   const Dims dims = shape.rank() == 0 ? Dims{1} : Dims(shape.begin(), shape.end());
-  if (dims.size() > DNNL_MAX_NDIMS || shape.elements() == 0) return std::nullopt;
+  if (!within_bounds(dims) || shape.elements() == 0) return std::nullopt;
   if (!layout.blocks.empty() && layout.order.size() != shape.rank()) return std::nullopt;
   try {
     if (!layout.blocks.empty()) {
@@ -159,7 +194,8 @@ std::optional<Desc> describe(const Shape& shape, const Layout& layout, DType typ
   }
 }
 
-Desc describe_any(const Dims& dims, DType type) {
+std::optional<Desc> describe_any(const Dims& dims, DType type) {
+  if (!within_bounds(dims)) return std::nullopt;
   return Desc(dims, data_type(type), Tag::any);
 }
 
@@ -246,6 +282,7 @@ Descriptor inner_product(const Desc& src, const Desc& weights, const Desc* bias,
 
 Descriptor pooling(Algorithm algorithm, const Desc& src, const Desc& dst, const Window& w,
                    const dnnl::primitive_attr& attr) {
+  if (!within_bounds(w)) return {};
 #if DNNL_VERSION_MAJOR >= 3
   return make<dnnl::pooling_forward>(attr, algorithm, src, dst, w.strides, w.kernel, less_one(w.dilations),
                                      w.begin, w.end);

@@ -27,9 +27,16 @@ bool has_avx512();
 /// Throws Error{unsupported} for types that oneDNN does not know.
 dnnl::memory::data_type data_type(DType type);
 
-/// A descriptor of `shape` in `layout`; nothing when oneDNN has no name for the layout.
+// Note [Bounds of oneDNN]
+// Its kernels keep sizes, products of an image's sizes and how far a window reaches in `int`, check none of
+// it, and generate code for each step of a window in the padding. So library.cpp asks oneDNN nothing beyond
+// such bounds (and a model may ask for anything): there is no descriptor, and another backend takes the node.
+
+/// A descriptor of `shape` in `layout`; nothing when oneDNN has no name for the layout, and beyond its
+/// bounds.
 std::optional<Desc> describe(const Shape& shape, const Layout& layout, DType type);
-Desc describe_any(const Dims& dims, DType type);
+/// Of a layout that oneDNN is to choose; nothing beyond its bounds.
+std::optional<Desc> describe_any(const Dims& dims, DType type);
 /// The opaque descriptor of so many bytes. Handing a buffer to such a memory never touches it, while oneDNN
 /// zeroes the padding of a blocked one each time, also where the buffer is a read-only constant.
 Desc describe_bytes(std::size_t bytes);
@@ -56,7 +63,8 @@ struct Descriptor : dnnl::primitive_desc {
 /// The implementation that `descriptor` is at now, which stays so when `descriptor` moves on.
 Descriptor at_this_implementation(const Descriptor& descriptor);
 
-// Each gives an empty descriptor when oneDNN has no implementation. `bias` may be null.
+// Each gives an empty descriptor when oneDNN has no implementation, and for a window beyond its bounds.
+// `bias` may be null.
 Descriptor convolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
                        const Window& window, const dnnl::primitive_attr& attr);
 Descriptor deconvolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
@@ -83,12 +91,12 @@ dnnl::primitive_desc_base reorder(const Desc& src, const Desc& dst, const dnnl::
 /// Appends an activation; false when this version has none like it.
 bool append(dnnl::post_ops& ops, const ActivationCall& activation);
 
-/// Attributes with the scratchpad given by the caller.
 /// Ends oneDNN's cache of primitives, which answers the walk through the implementations of a descriptor,
 /// too: with what it held for others that it takes for equal, so that the walk depended on what had run
 /// before.
 void keep_no_primitives();
 
+/// Attributes with the scratchpad given by the caller.
 dnnl::primitive_attr attributes(const dnnl::post_ops& ops = {});
 
 } // namespace lanner::onednn

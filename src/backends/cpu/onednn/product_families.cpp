@@ -21,8 +21,10 @@ std::optional<Product> read_product(const Group& group, std::string& reason) {
   if (!product) return product;
   const bool reals = product->a.dtype() == DType::f32 && product->b.dtype() == DType::f32 &&
                      (!product->bias || product->bias.dtype() == DType::f32);
-  if (reals && product->result.rank() <= 6) return product;
-  reason = "onednn: products take f32 of rank 2 to 6";
+  const bool full = product->a.shape().elements() > 0 && product->b.shape().elements() > 0 &&
+                    product->result.elements() > 0;
+  if (reals && full && product->result.rank() <= 6) return product;
+  reason = "onednn: products take f32 of rank 2 to 6, none empty";
   return std::nullopt;
 }
 
@@ -40,7 +42,7 @@ Layout swapped(Layout layout) {
 }
 
 /// One product, or one piece of one that is cut: so many rows of the result.
-Candidate make_inner(const Product& product, std::int64_t rows, const Desc& weights) {
+Candidate make_inner(const Product& product, std::int64_t rows, const std::optional<Desc>& weights) {
   Candidate candidate;
   const Shape flat{rows, product.columns()};
   auto post = post_ops(product.epilogue, Residual::read, flat, {}, 1);
@@ -48,8 +50,9 @@ Candidate make_inner(const Product& product, std::int64_t rows, const Desc& weig
   const auto src = describe(Shape{rows, product.depth()}, {}, DType::f32),
              dst = describe(flat, {}, DType::f32);
   const auto bias = describe(Shape{product.columns()}, {}, DType::f32);
+  if (!src || !dst || !bias || !weights) return candidate;
   candidate.descriptor =
-      inner_product(*src, weights, product.bias ? &*bias : nullptr, *dst, attributes(post->ops));
+      inner_product(*src, *weights, product.bias ? &*bias : nullptr, *dst, attributes(post->ops));
   candidate.arguments = std::move(post->arguments);
   candidate.arguments.push_back(argument(DNNL_ARG_SRC, *src, product.a));
   if (product.bias) candidate.arguments.push_back(argument(DNNL_ARG_BIAS, *bias, product.bias));
@@ -58,7 +61,7 @@ Candidate make_inner(const Product& product, std::int64_t rows, const Desc& weig
 }
 
 /// Weights are columns x depth to oneDNN's inner product, which packs them as it likes.
-Desc any_weights(const Product& product) {
+std::optional<Desc> any_weights(const Product& product) {
   return describe_any({product.columns(), product.depth()}, DType::f32);
 }
 
@@ -188,7 +191,7 @@ std::unique_ptr<Kernel> keeping_nan(std::unique_ptr<Execution> fast, const Epilo
 }
 
 /// `weights` become those that the implementation wants.
-std::unique_ptr<Kernel> prepare_inner(const Product& product, std::int64_t rows, Desc& weights,
+std::unique_ptr<Kernel> prepare_inner(const Product& product, std::int64_t rows, std::optional<Desc>& weights,
                                       const Preparation& p, int threads) {
   const ThreadCount count(threads);
   const auto make = [&] { return make_inner(product, rows, weights).descriptor; };
@@ -201,7 +204,7 @@ std::unique_ptr<Kernel> prepare_inner(const Product& product, std::int64_t rows,
     Product part = product;
     part.epilogue = epilogue;
     Candidate candidate = make_inner(part, rows, weights);
-    candidate.arguments.push_back(argument(DNNL_ARG_WEIGHTS, weights, product.b));
+    candidate.arguments.push_back(argument(DNNL_ARG_WEIGHTS, *weights, product.b));
     return candidate;
   };
   auto fast =
@@ -233,7 +236,7 @@ std::unique_ptr<Kernel> inner_prepare(const Preparation& p) {
   const auto product = read_product(p.group, reason);
   check(product.has_value(), ErrorCode::internal, "onednn: product: {}", reason);
   const Cut cut = cut_of(p.tactic, product->rows());
-  Desc weights = any_weights(*product);
+  std::optional<Desc> weights = any_weights(*product);
   if (cut.size == 0) return prepare_inner(*product, product->rows(), weights, p, p.target.threads);
   return in_pieces(cut, row_bytes(*product), p.target.threads,
                    [&](std::int64_t rows) { return prepare_inner(*product, rows, weights, p, 1); });
@@ -273,7 +276,7 @@ Candidate make_matmul(const Product& product, const Matrices& m) {
   bias_shape[rank - 1] = product.columns();
   const auto bias = describe(bias_shape, {}, DType::f32);
   auto post = post_ops(product.epilogue, Residual::read, m.result, {}, rank - 1);
-  if (!src || !weights || !dst || !post || !*src || !*weights) return candidate;
+  if (!src || !weights || !dst || !bias || !post || !*src || !*weights) return candidate;
   candidate.descriptor = matmul(*src, *weights, product.bias ? &*bias : nullptr, *dst, attributes(post->ops));
   candidate.arguments = std::move(post->arguments);
   candidate.arguments.push_back(argument(DNNL_ARG_SRC, *src, product.a));

@@ -46,7 +46,8 @@ TacticList tactics(const Node& node, const Group& group, const Target& target) {
   }
   Tactic tactic;
   tactic.kernel = "reorder";
-  tactic.inputs = {from};
+  tactic.inputs.resize(node.inputs().size()); // behind the first stand scales, which it does not read
+  tactic.inputs[0] = from;
   tactic.outputs = {to};
   tactic.estimate = seconds_of(
       {.bytes = 8.0 * static_cast<double>(operand.shape().elements()), .threads = target.threads}, target);

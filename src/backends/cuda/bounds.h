@@ -1,0 +1,39 @@
+#pragma once
+// What cuDNN and cuBLASLt are asked about at all: their descriptors take 64 bits, their kernels keep sizes,
+// strides along an axis and how far a window reaches in 32.
+
+#include <algorithm>
+#include <cstdint>
+#include <span>
+
+#include <lanner/shape.h>
+
+#include "ops/window.h"
+
+namespace lanner::cuda {
+
+/// Room for blocks and tails that kernels add to a size.
+inline constexpr std::int64_t largest_library_size = INT32_MAX - (1 << 16);
+
+/// Each size, and of a picture (from the third one on) their product.
+inline bool within_library_bounds(const Shape& shape) {
+  std::int64_t picture = 1;
+  for (std::size_t d = 0; d < shape.rank(); ++d) {
+    if (shape[d] > largest_library_size) return false;
+    if (d < 2 || shape[d] == 0) continue;
+    if (picture > largest_library_size / shape[d]) return false;
+    picture *= shape[d];
+  }
+  return true;
+}
+
+inline bool within_library_bounds(const ops::Window& window) {
+  for (std::size_t d = 0; d < window.kernel.size(); ++d) {
+    const std::int64_t extent = (window.kernel[d] - 1) * window.dilations[d] + 1;
+    const std::int64_t last = (window.positions[d] - 1) * window.strides[d] + extent; // in the padded picture
+    if (std::max({extent, last, window.strides[d], window.begin[d]}) > largest_library_size) return false;
+  }
+  return true;
+}
+
+} // namespace lanner::cuda
