@@ -13,6 +13,7 @@
 
 #include "command.h"
 #include "console.h"
+#include "faults.h"
 #include "help.h"
 #include "interrupt.h"
 #include "usage.h"
@@ -93,6 +94,7 @@ int main(int count, char** arguments) {
   }
   std::signal(SIGPIPE,
               SIG_IGN); // A reader that goes away is an error of write(), after which files are cleaned up.
+  tell_of_faults();
   interrupt_token();
   return carry_out(action);
 }

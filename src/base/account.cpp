@@ -11,7 +11,6 @@ namespace lanner {
 namespace {
 
 thread_local ThreadBounds bounds;
-thread_local Meter* innermost = nullptr;
 
 } // namespace
 
@@ -133,18 +132,22 @@ void set_thread_bounds(const ThreadBounds& others) noexcept {
   bounds = others;
 }
 
-Meter::Meter() : charge_(current_account()), outer_(std::exchange(innermost, this)) {}
+Meter::Meter() : account_(current_account()), outer_(std::exchange(bounds.meter, this)) {}
 
 Meter::~Meter() {
-  innermost = outer_;
+  bounds.meter = outer_;
+  if (account_) account_->release(charged_);
 }
 
 void Meter::settle() {
-  charge_.add(std::exchange(pending_, 0));
+  const std::uint64_t pending = pending_.exchange(0, std::memory_order_relaxed);
+  if (!account_ || pending == 0) return;
+  account_->charge(pending);
+  charged_.fetch_add(pending, std::memory_order_relaxed);
 }
 
 void count_bytes(std::uint64_t bytes) {
-  if (innermost) innermost->add(bytes);
+  if (bounds.meter) bounds.meter->add(bytes);
 }
 
 } // namespace lanner

@@ -137,33 +137,37 @@ private:
 /// token is at hand.
 void check_deadline();
 
+class Meter;
+
 /// What a thread works under, for others that work for it meanwhile.
 struct ThreadBounds {
   const AccountPtr* account = nullptr;
   const DeadlineScope* deadline = nullptr;
   const CallResources* call = nullptr;
+  Meter* meter = nullptr;
 };
 ThreadBounds thread_bounds() noexcept;
 void set_thread_bounds(const ThreadBounds& bounds) noexcept;
 
 /// Counts memory that grows while the thread works and that no owner counts yet, until its end: characters
-/// of strings that a kernel writes, what a parser has read. Scopes of one thread, which nest.
+/// of strings that a kernel writes, what a parser has read. Scopes of one thread, which nest; threads that
+/// work for it meanwhile add to it too.
 class Meter {
 public:
   Meter();
   ~Meter();
   Meter(const Meter&) = delete;
   void add(std::uint64_t bytes) {
-    pending_ += bytes;
-    if (pending_ >= step) settle();
+    if (pending_.fetch_add(bytes, std::memory_order_relaxed) + bytes >= step) settle();
   }
 
 private:
   static constexpr std::uint64_t step = 1u << 16;
   void settle();
 
-  Charge charge_;
-  std::uint64_t pending_ = 0; ///< Not charged yet: an account is asked for more at a time.
+  const AccountPtr account_;
+  std::atomic<std::uint64_t> pending_{0}; ///< Not charged yet: an account is asked for more at a time.
+  std::atomic<std::uint64_t> charged_{0};
   Meter* outer_;
 };
 /// Adds to the thread's innermost meter, before the memory is taken. Nothing is counted where there is none.

@@ -2,7 +2,6 @@
 
 #include <fcntl.h>
 #include <sys/file.h>
-#include <sys/random.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -15,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/system_error.h"
+#include "base/unfinished_file.h"
 
 namespace lanner {
 namespace {
@@ -41,18 +41,6 @@ fs::path target_of(const fs::path& path) {
   return target;
 }
 
-std::string random_suffix() {
-  std::uint64_t random = 0;
-  if (::getrandom(&random, sizeof random, 0) != sizeof random) fail_system(errno, "random numbers");
-  return fmt::format("{:016x}", random);
-}
-
-fs::path temporary_beside(const fs::path& path) {
-  constexpr std::size_t longest_stem = 200; // A name may have 255 bytes.
-  const std::string name = path.filename().string().substr(0, longest_stem);
-  return folder_of(path) / fmt::format(".{}.{}.part", name, random_suffix());
-}
-
 void sync_folder(const fs::path& path) {
   const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
   // Some file systems refuse to sync a folder; the file is whole all the same.
@@ -62,13 +50,12 @@ void sync_folder(const fs::path& path) {
 } // namespace
 
 AtomicFile::AtomicFile(const fs::path& path) : path_(target_of(path)) {
-  do {
-    temporary_ = temporary_beside(path_);
-    fd_ = Descriptor(::open(temporary_.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
-  } while (!fd_ && errno == EEXIST);
+  remove_unfinished_files(path_.parent_path());
+  UnfinishedFile file = create_unfinished_file(path_);
+  temporary_ = std::move(file.path);
+  fd_ = std::move(file.fd);
   if (!fd_) {
     const int error = errno;
-    temporary_.clear();
     if (error == ENOENT)
       fail(ErrorCode::not_found, "{}: its folder does not exist; create it first", path_.string());
     fail_system(error, path_.string());
@@ -119,6 +106,8 @@ std::size_t AtomicFile::read_at(std::uint64_t offset, std::span<std::byte> into)
 void AtomicFile::commit(bool to_disk) {
   check(static_cast<bool>(fd_), ErrorCode::internal, "{}: committed twice", path_.string());
   if (to_disk && ::fsync(fd_.get()) != 0 && errno != EINVAL) fail_system(errno, path_.string() + ": write");
+  // Its lock is held until it has its name: who cleans up would take it for left behind.
+  const Descriptor lock(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
   if (!fd_.close()) fail_system(errno, path_.string() + ": write");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_system(errno, path_.string());
   temporary_.clear();
@@ -146,12 +135,16 @@ std::optional<FileLock> FileLock::try_acquire(const fs::path& path) {
   return FileLock(std::move(fd));
 }
 
-FileLock FileLock::acquire(const fs::path& path, const CancelToken& cancel) {
+std::optional<FileLock> FileLock::acquire_within(const fs::path& path, std::chrono::milliseconds patience,
+                                                 const CancelToken& cancel) {
+  using Clock = std::chrono::steady_clock;
+  const auto end = Clock::now() + patience;
   // Polled, because a blocking flock() could not be cancelled.
   for (auto pause = std::chrono::milliseconds(1);;
        pause = std::min(pause * 2, std::chrono::milliseconds(50))) {
-    if (auto lock = try_acquire(path)) return std::move(*lock);
+    if (auto lock = try_acquire(path)) return lock;
     cancel.check();
+    if (Clock::now() >= end) return std::nullopt;
     std::this_thread::sleep_for(pause);
   }
 }

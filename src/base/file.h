@@ -1,6 +1,7 @@
 #pragma once
 // Writing files so that a reader never sees half of one, and locks between processes.
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -16,8 +17,9 @@
 namespace lanner {
 
 /// A file that comes into being under its name only when commit() is called. Until then the bytes lie beside
-/// it under a temporary name; an object that dies without commit() removes them. An existing file keeps its
-/// mode and is replaced at once; a symbolic link is followed. One thread at a time.
+/// it under a temporary name; an object that dies without commit() removes them, and those of a process that
+/// was killed are removed by the next that writes a file there. An existing file keeps its mode and is
+/// replaced at once; a symbolic link is followed. One thread at a time.
 ///
 /// Errors are Error{not_found, io, invalid_argument} and name the path.
 class AtomicFile {
@@ -64,8 +66,11 @@ public:
   FileLock(FileLock&&) noexcept = default;
   FileLock& operator=(FileLock&&) noexcept = default;
   ~FileLock();
-  /// Waits for the lock. Throws Error{cancelled, io}.
-  static FileLock acquire(const std::filesystem::path& path, const CancelToken& cancel = {});
+  /// Waits for the lock; nothing when another one keeps it for so long, as a stopped process does. Throws
+  /// Error{cancelled, io}.
+  static std::optional<FileLock> acquire_within(const std::filesystem::path& path,
+                                                std::chrono::milliseconds patience,
+                                                const CancelToken& cancel = {});
   /// Nothing when another holder has it.
   static std::optional<FileLock> try_acquire(const std::filesystem::path& path);
 

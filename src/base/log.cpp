@@ -3,6 +3,7 @@
 #include <memory>
 #include <mutex>
 
+#include "base/log_sink.h"
 #include "base/surroundings.h"
 
 namespace lanner {
@@ -36,6 +37,12 @@ void log_message(LogLevel level, std::string_view message) {
     callback = sink().callback;
   }
   if (callback) (*callback)(level, message);
+}
+
+bool log_is_heard() {
+  if (const Surroundings* around = current_surroundings(); around && around->log) return true;
+  const std::lock_guard lock(sink().mutex);
+  return sink().callback != nullptr;
 }
 
 } // namespace lanner

@@ -1,6 +1,7 @@
 #include <lanner/source.h>
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 
@@ -19,6 +20,7 @@
 #include "base/file_stamp.h"
 #include "base/foreign_format.h"
 #include "base/limit_error.h"
+#include "base/regular_file.h"
 #include "base/surroundings.h"
 #include "base/system_error.h"
 
@@ -63,10 +65,12 @@ public:
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> into) override {
     if (offset >= size_) return 0;
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), size_ - offset));
+    constexpr std::size_t part = std::size_t{16} << 20; // between two looks at the deadline
     std::size_t done = 0;
     while (done < wanted) {
-      const ssize_t count =
-          ::pread(fd_.get(), into.data() + done, wanted - done, static_cast<off_t>(offset + done));
+      check_deadline();
+      const ssize_t count = ::pread(fd_.get(), into.data() + done, std::min(wanted - done, part),
+                                    static_cast<off_t>(offset + done));
       if (count == 0) break;
       if (count < 0 && errno != EINTR) fail_system(errno, name_ + ": read");
       if (count > 0) done += static_cast<std::size_t>(count);
@@ -201,19 +205,37 @@ private:
   std::string name_;
 };
 
+/// Until there is something to read, the end of it included: who writes may be slow, or never come. A signal
+/// ends the wait for the first bytes, as it would end open().
+void wait_for_bytes(int fd, const std::string& name, bool first) {
+  constexpr int between_looks = 100; // ms
+  pollfd waited{fd, POLLIN, 0};
+  int ready = 0;
+  do {
+    check_deadline();
+    ready = ::poll(&waited, 1, between_looks);
+    check(ready >= 0 || errno != EINTR || !first, ErrorCode::cancelled,
+          "{}: interrupted while nobody had written to it", name);
+  } while (ready == 0);
+}
+
 SourcePtr stream_of(Descriptor fd, std::string name, const Limits& limits) {
   auto shared = std::make_shared<Descriptor>(std::move(fd));
-  auto read = [shared, name](std::uint64_t, std::span<std::byte> into) -> std::size_t {
+  auto read = [shared, name](std::uint64_t position, std::span<std::byte> into) -> std::size_t {
     for (;;) {
+      wait_for_bytes(shared->get(), name, position == 0);
       const ssize_t count = ::read(shared->get(), into.data(), into.size());
       if (count >= 0) return static_cast<std::size_t>(count);
-      if (errno != EINTR) fail_system(errno, name + ": read");
+      if (errno != EINTR && errno != EAGAIN) fail_system(errno, name + ": read");
     }
   };
   return std::make_shared<StreamSource>(std::move(read), std::move(name), -1, limits.file_bytes);
 }
 
-SourcePtr from_descriptor(Descriptor fd, std::string name, const Limits& limits) {
+enum class Taken : std::uint8_t { files, files_and_pipes };
+
+SourcePtr from_descriptor(Descriptor fd, std::string name, const Limits& limits,
+                          Taken taken = Taken::files_and_pipes) {
   struct stat status {};
   if (::fstat(fd.get(), &status) != 0) fail_system(errno, name);
   if (S_ISREG(status.st_mode)) {
@@ -226,6 +248,7 @@ SourcePtr from_descriptor(Descriptor fd, std::string name, const Limits& limits)
       fail(ErrorCode::unsupported, "{}: {}", name, format->text());
     fail(ErrorCode::invalid_argument, "{}: is a folder; give a file", name);
   }
+  check(taken == Taken::files_and_pipes, ErrorCode::invalid_argument, "{}: is no regular file", name);
   check(S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode), ErrorCode::invalid_argument,
         "{}: is neither a file nor a pipe", name);
   return stream_of(std::move(fd), std::move(name), limits);
@@ -289,13 +312,22 @@ std::optional<FileStamp> file_stamp(const ByteSource& source) {
   return file ? file->stamp() : std::nullopt;
 }
 
-SourcePtr open_path(const std::filesystem::path& path, const Limits& limits) {
+static SourcePtr open_named(const std::filesystem::path& path, const Limits& limits, Taken taken) {
   check(!path.empty(), ErrorCode::not_found, "the path is empty");
   check(path.native().find('\0') == std::string::npos, ErrorCode::invalid_argument,
         "{}: the path goes on behind a zero byte", path.c_str());
-  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY));
+  // Opening a pipe would wait for its writer, whom no deadline bounds; files ignore the flag.
+  Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!fd) fail_open(errno, path.string());
-  return from_descriptor(std::move(fd), path.string(), limits);
+  return from_descriptor(std::move(fd), path.string(), limits, taken);
+}
+
+SourcePtr open_path(const std::filesystem::path& path, const Limits& limits) {
+  return open_named(path, limits, Taken::files_and_pipes);
+}
+
+SourcePtr open_regular_file(const std::filesystem::path& path, const Limits& limits) {
+  return open_named(path, limits, Taken::files);
 }
 
 SourcePtr open_beneath(const std::filesystem::path& folder, const std::string& relative,

@@ -1,12 +1,14 @@
 #include "device/machine_limits.h"
 
+#include <chrono>
 #include <cmath>
-#include <fstream>
 #include <map>
 #include <sstream>
 
 #include <fmt/format.h>
 
+#include "base/cache_file.h"
+#include "base/check.h"
 #include "base/file.h"
 
 namespace lanner {
@@ -34,7 +36,10 @@ std::optional<std::pair<std::string, MachineLimits>> parsed(const std::string& l
 
 Known read(const std::filesystem::path& file) {
   Known known;
-  std::ifstream in(file);
+  const std::optional<Content> content = read_cache_file(file, max_lines * longest_line);
+  if (!content) return known;
+  std::istringstream in(
+      std::string(reinterpret_cast<const char*>(content->bytes.data()), content->bytes.size()));
   std::string line;
   if (!std::getline(in, line) || line != header) return known;
   while (std::getline(in, line) && known.size() < max_lines)
@@ -81,10 +86,14 @@ MachineLimits known_limits(const std::filesystem::path& file, DeviceKind kind, c
 }
 
 void keep_limits(const std::filesystem::path& file, const std::string& isa, const MachineLimits& limits) {
-  std::filesystem::create_directories(file.parent_path());
+  std::error_code unmade; // the lock says what is wrong
+  std::filesystem::create_directories(file.parent_path(), unmade);
   std::filesystem::path lock = file;
   lock += ".lock";
-  const FileLock held = FileLock::acquire(lock);
+  constexpr std::chrono::seconds patience(10);
+  const auto held = FileLock::acquire_within(lock, patience);
+  check(held.has_value(), ErrorCode::io, "{}: another process keeps it locked; end that one first",
+        lock.string());
   Known known = read(file);
   known[isa] = limits;
   std::string text = fmt::format("{}\n", header);
@@ -92,7 +101,8 @@ void keep_limits(const std::filesystem::path& file, const std::string& isa, cons
     text += fmt::format("{:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {:.6g} {}\n", one.operations,
                         one.half_operations, one.bytes, one.cached_bytes, one.start, one.team_start,
                         one.copied_bytes, one.copy_start, name);
-  write_file(file, std::as_bytes(std::span(text)));
+  check(write_cache_file(file, text), ErrorCode::io,
+        "{}: cannot be written; set LANNER_CACHE_DIR to a folder that can", file.string());
 }
 
 } // namespace lanner

@@ -35,7 +35,8 @@ MachineLimits machine_limits(Device device) {
 
 MachineLimits machine_limits_in(const std::filesystem::path& folder, Device device) {
   const std::filesystem::path file = limits_file(folder);
-  if (file.empty() || !std::filesystem::exists(file)) return machine_limits(device);
+  std::error_code missing;
+  if (file.empty() || !std::filesystem::exists(file, missing)) return machine_limits(device);
   return known_limits(file, device.kind, processor(device));
 }
 

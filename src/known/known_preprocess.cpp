@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/one_line.h"
+#include "base/regular_file.h"
 #include "known/families.h"
 #include "known/yaml.h"
 
@@ -43,7 +44,7 @@ std::optional<std::string> text_of(const fs::path& path) {
   if (!fs::is_regular_file(path, ignored)) return std::nullopt;
   Limits limits;
   limits.file_bytes = most_bytes;
-  const Content content = read_all(open_path(path, limits), limits);
+  const Content content = read_regular_file(path, limits);
   return std::string(reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size());
 }
 

@@ -237,7 +237,7 @@ std::optional<Tensor> multiplied(const ops::MatrixProduct& product, const Tensor
   Tensor y = Tensor::allocate(DType::f32, shape, {}, {}, current_limits());
   const float *left = a.as<float>().data(), *right = b.as<float>().data();
   float* out = y.as<float>().data();
-  const auto start = [](const std::vector<std::int64_t>& starts, std::int64_t i) {
+  const auto start = [](std::span<const std::int64_t> starts, std::int64_t i) {
     return starts[static_cast<std::size_t>(i)];
   };
   for_each_panel(threads, matrices, m, n, [&](std::int64_t i, Panels& panels, std::int64_t first) {

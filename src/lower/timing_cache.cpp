@@ -7,15 +7,18 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
-#include <fstream>
 #include <span>
 #include <sstream>
 #include <string_view>
 
 #include <fmt/format.h>
 
+#include <lanner/error.h>
+
+#include "base/cache_file.h"
 #include "base/descriptor.h"
 #include "base/file.h"
 #include "base/system_error.h"
@@ -23,7 +26,9 @@
 namespace lanner {
 namespace {
 
-constexpr std::size_t max_entries = 1 << 20;
+constexpr std::size_t max_entries = 1 << 20, lines_between_looks = 4096;
+constexpr std::uint64_t max_bytes = 128 << 20; ///< Of the file.
+constexpr std::uint64_t entry_bytes = 256;     ///< Of memory, beside a verdict's text.
 constexpr std::size_t key_length = 32, longest_line = 1024;
 /// Lines that later ones replace are dropped when there are so many more of them than of the others.
 constexpr std::size_t max_replaced = 4096;
@@ -71,33 +76,47 @@ TimingCache::TimingCache(std::filesystem::path file, bool retune) : file_(std::m
 void TimingCache::refresh() {
   if (file_.empty()) return;
   struct stat now {};
-  if (::stat(file_.c_str(), &now) != 0 || !S_ISREG(now.st_mode)) {
+  const bool there = ::stat(file_.c_str(), &now) == 0;
+  const auto size = static_cast<std::uint64_t>(there ? now.st_size : 0);
+  const bool same =
+      valid_ && there && now.st_dev == read_.device && now.st_ino == read_.file && size >= read_.end;
+  if (same && size == read_.end) return;
+  if (!same) {
+    lines_ = 0;
+    valid_ = false;
+    read_ = {now.st_dev, now.st_ino, 0};
+  }
+  const std::optional<Content> content = read_cache_file(file_, max_bytes, current_limits(), read_.end);
+  if (!content) {
     valid_ = false;
     return;
   }
-  const bool same = valid_ && now.st_dev == read_.device && now.st_ino == read_.file &&
-                    static_cast<std::uint64_t>(now.st_size) >= read_.end;
-  if (same && static_cast<std::uint64_t>(now.st_size) == read_.end) return;
-  std::ifstream in(file_);
-  std::string line;
-  if (!same) {
-    lines_ = 0;
-    valid_ = std::getline(in, line) && line == header;
-    if (!valid_) return;
-    read_ = {now.st_dev, now.st_ino, line.size() + 1};
-  } else {
-    in.seekg(static_cast<std::streamoff>(read_.end));
+  try {
+    read_lines({reinterpret_cast<const char*>(content->bytes.data()), content->bytes.size()}, same);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::limit_exceeded) throw;
+    warn_of_cache_file(file_, error.what());
+    read_.end = size;
   }
+}
+
+void TimingCache::read_lines(std::string_view text, bool same) {
   // The last line of a file that was cut off, or that is being written, has no end.
-  while (std::getline(in, line) && !in.eof()) {
-    read_.end += line.size() + 1;
-    ++lines_;
-    read_line(line, !retune_ || same);
+  for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
+    const std::string_view line = text.substr(0, end);
+    if (read_.end == 0)
+      valid_ = line == header;
+    else if (line.size() <= longest_line)
+      read_line(std::string(line), !retune_ || same);
+    if (!valid_) return;
+    if (read_.end > 0) ++lines_;
+    if (lines_ % lines_between_looks == 0) check_deadline();
+    read_.end += end + 1;
+    text.remove_prefix(end + 1);
   }
 }
 
 void TimingCache::read_line(const std::string& line, bool timings) {
-  if (line.size() > longest_line) return;
   std::istringstream fields(line);
   std::string key, seconds, error, verdict;
   if (!(fields >> key >> seconds >> error) || !is_key(key)) return;
@@ -114,7 +133,10 @@ void TimingCache::read_line(const std::string& line, bool timings) {
     entry.verdict = Verdict{verdict.substr(wrong.size())};
   else if (verdict != unknown)
     return;
-  if (entries_.size() >= max_entries && !entries_.contains(key)) return;
+  if (!entries_.contains(key)) {
+    if (entries_.size() >= max_entries) return;
+    held_.add(entry_bytes + verdict.size());
+  }
   // What this build found out itself is newer.
   Entry& known = entries_[key];
   if (!known.own_timing && entry.timing) known.timing = entry.timing;
@@ -146,11 +168,13 @@ void TimingCache::set_verdict(const std::string& key, Verdict verdict) {
 
 void TimingCache::save() {
   if (!changed_ || file_.empty()) return;
+  constexpr std::chrono::seconds patience(2);
   try {
     std::filesystem::create_directories(file_.parent_path());
     std::filesystem::path lock = file_;
     lock += ".lock";
-    const FileLock held = FileLock::acquire(lock);
+    const auto held = FileLock::acquire_within(lock, patience);
+    if (!held) return;
     refresh();
     if (valid_ && lines_ <= 2 * entries_.size() + max_replaced)
       append();
@@ -165,7 +189,7 @@ void TimingCache::save() {
 
 /// Under the lock, behind what refresh() has read.
 void TimingCache::append() {
-  const Descriptor fd(::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC));
+  const Descriptor fd(::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK));
   if (!fd) fail_system(errno, file_.string());
   struct stat now {};
   if (::fstat(fd.get(), &now) != 0) fail_system(errno, file_.string());
@@ -192,7 +216,7 @@ void TimingCache::replace() {
   }
   std::string text = fmt::format("{}\n", header);
   for (const auto& [key, entry] : whole.entries_) text += line_of(key, entry.timing, entry.verdict);
-  write_file(file_, std::as_bytes(std::span(text)));
+  if (!write_cache_file(file_, text)) return;
   struct stat now {};
   if (::stat(file_.c_str(), &now) == 0) read_ = {now.st_dev, now.st_ino, text.size()};
   lines_ = whole.entries_.size();

@@ -6,7 +6,9 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 
+#include "base/account.h"
 #include "lower/timing.h"
 
 namespace lanner {
@@ -21,7 +23,8 @@ struct Verdict {
 
 /// Timings and verdicts by the content of what was tried. A file in the user's cache folder keeps them
 /// between builds and tells them to builds that run at the same time; lines that are damaged, and files of
-/// another version, are ignored. One user at a time.
+/// another version, are ignored, and a file of which more than `total_bytes` would be held is used in part.
+/// One user at a time.
 class TimingCache {
 public:
   /// `retune` leaves the file's timings out, so that everything is timed again; verdicts stay.
@@ -55,6 +58,7 @@ private:
     std::uint64_t device = 0, file = 0, end = 0;
   };
 
+  void read_lines(std::string_view text, bool same);
   void read_line(const std::string& line, bool timings);
   void append();
   void replace();
@@ -62,6 +66,7 @@ private:
   std::filesystem::path file_;
   bool retune_;
   std::map<std::string, Entry> entries_;
+  Charge held_{current_account()}; ///< What `entries_` take.
   Position read_;
   std::size_t lines_ = 0; ///< Read from the file, those included that later ones replace.
   bool valid_ = false;    ///< The file is there and of this version.

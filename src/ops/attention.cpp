@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "ops/arguments.h"
 #include "ops/attention.h"
 #include "ops/rows.h"
@@ -198,7 +199,7 @@ void AttentionRun::row(std::int64_t b, std::int64_t h, std::int64_t i, std::span
   const double* from = q.as<double>().data() + ((b * q.shape()[1] + h) * queries + i) * size;
   const double* key_row = k.as<double>().data() + kv_row * keys * size;
   const double* value_row = v.as<double>().data() + kv_row * keys * out;
-  std::vector<double> work(static_cast<std::size_t>(keys));
+  CountedVector<double> work(static_cast<std::size_t>(keys));
   const auto report = [&](std::int64_t stage) {
     if (!scores.empty() && stage == mode) std::copy(work.begin(), work.end(), scores.begin());
   };

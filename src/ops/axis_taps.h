@@ -8,6 +8,7 @@
 
 #include <lanner/tensor.h>
 
+#include "base/counted_vector.h"
 #include "graph/attribute.h"
 
 namespace lanner::ops {
@@ -16,8 +17,8 @@ namespace lanner::ops {
 /// the sum of those at `places` from `begins[i]` to `begins[i + 1]`, each times its weight.
 struct TappedAxis {
   std::size_t axis = 0;
-  std::vector<std::int32_t> begins, places;
-  std::vector<float> weights;
+  CountedVector<std::int32_t> begins, places;
+  CountedVector<float> weights;
 };
 
 /// What a node is asked: its attributes, the shapes of its first input and its output, and the values of its

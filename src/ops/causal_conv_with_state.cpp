@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -49,7 +50,7 @@ static void run_causal_conv(KernelContext& context) {
   const bool silu = has_silu(context.attributes());
   visit_compute(type, [&]<typename T>(Tag<T>) {
     for_each_row(context.threads(), x.shape()[0] * channels, [&](std::int64_t row) {
-      std::vector<T> line(static_cast<std::size_t>(before + length), T{0});
+      CountedVector<T> line(static_cast<std::size_t>(before + length), T{0});
       if (past.defined()) std::copy_n(past.as<T>().begin() + row * before, before, line.begin());
       std::copy_n(x.as<T>().begin() + row * length, length, line.begin() + before);
       const T* kernel = w.as<T>().data() + row % channels * taps;

@@ -2,6 +2,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -52,7 +53,7 @@ static Tensor log_softmax(const Tensor& scores, const AxisView& view) {
 }
 
 struct Losses {
-  std::vector<double> values;
+  CountedVector<double> values;
   double weight = 0; ///< Sum of the weights of the labels that count.
 };
 
@@ -64,7 +65,7 @@ static Losses losses_of(const KernelContext& context, const Tensor& log_probabil
         "{} weights for {} classes", weighted ? weights.elements() : 0, view.size);
   const bool ignores = context.attributes().has("ignore_index");
   const std::int64_t ignored = context.attributes().integer("ignore_index", 0);
-  Losses losses{std::vector<double>(labels.size(), 0), 0};
+  Losses losses{CountedVector<double>(labels.size(), 0), 0};
   for (std::size_t i = 0; i < labels.size(); ++i) {
     const std::int64_t label = labels[i], place = static_cast<std::int64_t>(i);
     if (ignores && label == ignored) continue;

@@ -61,16 +61,16 @@ static void infer_dft(InferContext& context) {
 }
 
 /// One line of a signal along an axis, cut or padded with zeros to `length`.
-static std::vector<Complex> read_line(const double* x, std::int64_t count, std::int64_t step, bool complex,
-                                      std::int64_t length) {
-  std::vector<Complex> line(static_cast<std::size_t>(length));
+static ComplexList read_line(const double* x, std::int64_t count, std::int64_t step, bool complex,
+                             std::int64_t length) {
+  ComplexList line(static_cast<std::size_t>(length));
   for (std::int64_t i = 0; i < std::min(count, length); ++i)
     line[static_cast<std::size_t>(i)] = {x[i * step], complex ? x[i * step + 1] : 0.0};
   return line;
 }
 
 // A one-sided spectrum holds the first half; the rest mirrors it.
-static void mirror_spectrum(std::vector<Complex>& spectrum) {
+static void mirror_spectrum(ComplexList& spectrum) {
   for (std::size_t k = spectrum.size() / 2 + 1; k < spectrum.size(); ++k)
     spectrum[k] = std::conj(spectrum[spectrum.size() - k]);
 }
@@ -90,9 +90,9 @@ static void run_dft(KernelContext& context) {
   for_each_row(context.threads(), from.outer * lines, [&](std::int64_t row) {
     const std::int64_t o = row / lines, i = row % lines;
     const double* in = x.as<double>().data() + o * from.size * from.inner + i * in_parts;
-    std::vector<Complex> line = read_line(in, from.size, from.inner, in_parts == 2, length);
+    ComplexList line = read_line(in, from.size, from.inner, in_parts == 2, length);
     if (modes.to_real()) mirror_spectrum(line);
-    const std::vector<Complex> result = fourier_transform(line, modes.inverse ? 1 : -1);
+    const ComplexList result = fourier_transform(line, modes.inverse ? 1 : -1);
     const double scale = modes.inverse ? 1 / static_cast<double>(length) : 1;
     double* out = y.as<double>().data() + o * to.size * to.inner + i * out_parts;
     for (std::int64_t k = 0; k < to.size; ++k) {
@@ -143,9 +143,9 @@ static void run_stft(KernelContext& context) {
   const std::int64_t frames = shape[1], bins = shape[2];
   for_each_row(context.threads(), shape[0] * frames, [&](std::int64_t row) {
     const double* in = x.as<double>().data() + (row / frames * samples + row % frames * step) * parts;
-    std::vector<Complex> frame = read_line(in, length, parts, parts == 2, length);
+    ComplexList frame = read_line(in, length, parts, parts == 2, length);
     for (std::size_t i = 0; i < frame.size(); ++i) frame[i] *= window[i];
-    const std::vector<Complex> spectrum = fourier_transform(frame, -1);
+    const ComplexList spectrum = fourier_transform(frame, -1);
     for (std::int64_t k = 0; k < bins; ++k) {
       const auto at = static_cast<std::size_t>((row * bins + k) * 2);
       y.as<double>()[at] = spectrum[static_cast<std::size_t>(k)].real();

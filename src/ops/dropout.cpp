@@ -2,6 +2,7 @@
 #include <random>
 
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
@@ -24,9 +25,9 @@ static double dropped_ratio(const KernelContext& context) {
 
 // The numbers of NumPy's RandomState, with which ONNX's cases were made. Without a seed it is 0, so that a
 // run can be repeated.
-static std::vector<bool> kept_places(std::int64_t count, double ratio, std::int64_t seed) {
+static CountedVector<bool> kept_places(std::int64_t count, double ratio, std::int64_t seed) {
   std::mt19937 generator(static_cast<std::uint32_t>(seed));
-  std::vector<bool> kept(static_cast<std::size_t>(count));
+  CountedVector<bool> kept(static_cast<std::size_t>(count));
   for (std::size_t i = 0; i < kept.size(); ++i) {
     const double high = static_cast<double>(generator() >> 5), low = static_cast<double>(generator() >> 6);
     kept[i] = (high * 67108864.0 + low) / 9007199254740992.0 >= ratio;
@@ -37,7 +38,7 @@ static std::vector<bool> kept_places(std::int64_t count, double ratio, std::int6
 static void run_dropout(KernelContext& context) {
   const Tensor& x = context.input(0);
   const double ratio = dropped_ratio(context);
-  std::vector<bool> kept(static_cast<std::size_t>(x.elements()), true);
+  CountedVector<bool> kept(static_cast<std::size_t>(x.elements()), true);
   if (ratio == 0) {
     copy_elements(x, context.output(0));
   } else {

@@ -23,24 +23,27 @@ public:
   }
 
   /// Transforms x[0], x[step], ... (`count` of them).
-  std::vector<Complex> run(const Complex* x, std::size_t count, std::size_t step) const {
+  ComplexList run(const Complex* x, std::size_t count, std::size_t step) const {
     if (count == 1) return {*x};
     const std::size_t parts = smallest_factor(count), size = count / parts;
-    std::vector<std::vector<Complex>> sub;
+    CountedVector<ComplexList> sub;
+    sub.reserve(parts);
     for (std::size_t p = 0; p < parts; ++p) sub.push_back(run(x + p * step, size, step * parts));
-    std::vector<Complex> result(count);
-    for (std::size_t k = 0; k < count; ++k)
+    ComplexList result(count);
+    for (std::size_t k = 0; k < count; ++k) {
+      check_deadline();
       for (std::size_t p = 0; p < parts; ++p) result[k] += sub[p][k % size] * roots_[p * k % count * step];
+    }
     return result;
   }
 
 private:
-  std::vector<Complex> roots_;
+  ComplexList roots_;
 };
 
 } // namespace
 
-std::vector<Complex> fourier_transform(std::span<const Complex> x, int sign) {
+ComplexList fourier_transform(std::span<const Complex> x, int sign) {
   if (x.empty()) return {};
   return Transform(x.size(), sign).run(x.data(), x.size(), 1);
 }

@@ -19,14 +19,14 @@ static void gru_step(const DirectionWeights<T>& weights, const T* x_gates, CellS
   for (std::size_t i = 0; i < state.gates.size(); ++i) state.gates[i] = bias(i);
   const std::int64_t products = linear_before_reset ? width : 2 * size;
   add_product<T>(state.hidden, weights.recurrence.data(), width, 0, products, state.gates.data());
-  std::vector<double> update(hidden), reset(hidden);
+  CountedVector<double> update(hidden), reset(hidden);
   for (std::size_t j = 0; j < hidden; ++j) {
     update[j] = f[0](static_cast<double>(x_gates[j] + state.gates[j]));
     reset[j] = f[0](static_cast<double>(x_gates[hidden + j] + state.gates[hidden + j]));
   }
   T* candidate = state.gates.data() + 2 * hidden;
   if (!linear_before_reset) {
-    std::vector<T> kept(hidden);
+    CountedVector<T> kept(hidden);
     for (std::size_t j = 0; j < hidden; ++j) kept[j] = static_cast<T>(reset[j]) * state.hidden[j];
     add_product<T>(kept, weights.recurrence.data(), width, 2 * size, size, candidate);
   }

@@ -151,13 +151,15 @@ std::vector<Item> Interpreter::run_kernel(const Node& node, std::span<const Item
   check(node.op().reference != nullptr, ErrorCode::unsupported, "{} has no reference kernel", node.kind());
   if (options_.instead)
     if (auto results = options_.instead(node, inputs)) return std::move(*results);
-  Meter meter;
-  NodeRun run(*this, node, inputs);
-  // Kernels index what inference has checked, and only here are the operands' sizes known for sure. Regions
-  // are checked node by node as they run.
-  if (node.regions().empty()) run.infer();
-  node.op().reference(run);
-  std::vector<Item> results = run.take();
+  std::vector<Item> results = [&] {
+    Meter meter;
+    NodeRun run(*this, node, inputs);
+    // Kernels index what inference has checked, and only here are the operands' sizes known for sure. Regions
+    // are checked node by node as they run.
+    if (node.regions().empty()) run.infer();
+    node.op().reference(run);
+    return run.take();
+  }();
   for (const Item& result : results) own_characters(result.tensor);
   return results;
 }

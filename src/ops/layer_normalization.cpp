@@ -1,4 +1,5 @@
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "ops/arguments.h"
 #include "ops/normalize.h"
 #include "ops/rows.h"
@@ -46,13 +47,13 @@ static void infer_rms_normalization(InferContext& context) {
 
 /// `tensor` repeated to `shape` by unidirectional broadcasting.
 template<typename T>
-static std::vector<T> spread(const Tensor& tensor, const Shape& shape) {
+static CountedVector<T> spread(const Tensor& tensor, const Shape& shape) {
   const Tensor source = to_dtype(tensor, dtype_of<T>());
   check(source.rank() <= shape.rank(), ErrorCode::invalid_argument,
         "a parameter of shape {} does not broadcast to {}", source.shape().to_string(), shape.to_string());
   const std::size_t missing = shape.rank() - source.rank();
   const std::vector<std::int64_t> dense = dense_strides(source.shape());
-  std::vector<T> result(static_cast<std::size_t>(shape.elements()));
+  CountedVector<T> result(static_cast<std::size_t>(shape.elements()));
   for (std::size_t i = 0; i < result.size(); ++i) {
     std::int64_t rest = static_cast<std::int64_t>(i), from = 0;
     for (std::size_t d = shape.rank(); d-- > missing;) {
@@ -76,7 +77,7 @@ static Shape parameter_shape(const Tensor& parameter, const Shape& x, std::size_
 
 template<typename T>
 struct Affine {
-  std::vector<T> scale, bias;
+  CountedVector<T> scale, bias;
   T apply(T unit, std::size_t i) const {
     const T scaled = unit * scale[i % scale.size()];
     return bias.empty() ? scaled : scaled + bias[i % bias.size()];

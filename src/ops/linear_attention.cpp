@@ -2,6 +2,7 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -98,7 +99,7 @@ struct StateUpdate {
         const double factor = std::exp(gates[gates.size() == 1 ? 0 : static_cast<std::size_t>(i)]);
         for (std::int64_t j = 0; j < sizes.value; ++j) state[i * sizes.value + j] *= factor;
       }
-    std::vector<double> change(v, v + sizes.value);
+    CountedVector<double> change(v, v + sizes.value);
     if (rule.delta) {
       for (std::int64_t i = 0; i < sizes.key; ++i)
         for (std::size_t j = 0; j < change.size(); ++j)

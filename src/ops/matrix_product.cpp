@@ -1,6 +1,7 @@
 #include "ops/matrix_product.h"
 
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "ops/arguments.h"
 
 namespace lanner::ops {
@@ -21,8 +22,8 @@ Type infer_product(const Type& a, const Type& b, DType dtype) {
 
 // Starts of the matrices of an operand with stacked sizes `own`, for each matrix of a result with stacked
 // sizes `all`.
-static std::vector<std::int64_t> matrix_starts(const Shape& all, const Shape& own, std::int64_t matrix) {
-  std::vector<std::int64_t> starts(static_cast<std::size_t>(all.elements()), 0);
+static CountedVector<std::int64_t> matrix_starts(const Shape& all, const Shape& own, std::int64_t matrix) {
+  CountedVector<std::int64_t> starts(static_cast<std::size_t>(all.elements()), 0);
   const std::vector<std::int64_t> dense = dense_strides(own);
   for (std::size_t i = 0; i < starts.size(); ++i) {
     auto rest = static_cast<std::int64_t>(i);

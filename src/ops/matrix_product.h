@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <span>
 #include <type_traits>
-#include <vector>
 
+#include "base/counted_vector.h"
 #include "graph/op.h"
 #include "ops/rows.h"
 
@@ -26,7 +26,7 @@ T multiply_add(T c, T a, T b) {
 /// Sizes of one product and, for each matrix of the result, where its operands start.
 struct MatrixProduct {
   std::int64_t rows = 1, depth = 1, columns = 1;
-  std::vector<std::int64_t> a_starts, b_starts;
+  CountedVector<std::int64_t> a_starts, b_starts;
 
   /// A vector counts as a row on the left and as a column on the right.
   static MatrixProduct read(const Shape& a, const Shape& b);

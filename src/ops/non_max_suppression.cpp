@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "ops/arguments.h"
 #include "ops/box_overlap.h"
 #include "ops/rows.h"
@@ -68,7 +69,7 @@ private:
     Boxes<Four> boxes;
     Four areas; ///< NaN where there is no box, which overlaps with none then.
   };
-  std::vector<Group> groups_;
+  CountedVector<Group> groups_;
   std::size_t count_ = 0;
 };
 
@@ -105,16 +106,16 @@ struct Candidate {
 } // namespace
 
 /// Numbers of the boxes kept of one class, best first, of equal ones the first.
-static std::vector<std::int64_t> select_boxes(std::span<const Box> boxes, std::span<const float> scores,
-                                              const Thresholds& limit) {
-  std::vector<Candidate> candidates;
+static CountedVector<std::int64_t> select_boxes(std::span<const Box> boxes, std::span<const float> scores,
+                                                const Thresholds& limit) {
+  CountedVector<Candidate> candidates;
   for (std::size_t i = 0; i < scores.size(); ++i)
     if (scores[i] >= limit.score) candidates.push_back({scores[i], static_cast<std::int64_t>(i)});
   std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
     return a.score > b.score || (a.score == b.score && a.box < b.box);
   });
   KeptBoxes kept;
-  std::vector<std::int64_t> selected;
+  CountedVector<std::int64_t> selected;
   for (const Candidate& candidate : candidates) {
     if (static_cast<std::int64_t>(selected.size()) >= limit.most) break;
     const Box& box = boxes[static_cast<std::size_t>(candidate.box)];
@@ -141,10 +142,10 @@ static void run_non_max_suppression(KernelContext& context) {
   const Thresholds limit = thresholds_of(inputs);
   const bool centered = context.attributes().flag("center_point_box");
   const std::int64_t classes = scores.shape()[1], count = boxes.shape()[1];
-  std::vector<Box> read;
+  CountedVector<Box> read;
   for (std::int64_t i = 0; i < boxes.shape()[0] * count; ++i)
     read.push_back(read_box(boxes.as<float>().data() + i * 4, centered));
-  std::vector<std::vector<std::int64_t>> kept(static_cast<std::size_t>(boxes.shape()[0] * classes));
+  CountedVector<CountedVector<std::int64_t>> kept(static_cast<std::size_t>(boxes.shape()[0] * classes));
   for_each_row(context.threads(), boxes.shape()[0] * classes, [&](std::int64_t row) {
     const auto size = static_cast<std::size_t>(count), first = static_cast<std::size_t>(row) * size;
     const auto image = static_cast<std::size_t>(row / classes) * size;

@@ -1,8 +1,10 @@
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "ops/arguments.h"
 #include "ops/axis_taps.h"
 #include "ops/bounds.h"
 #include "ops/known_axes.h"
+#include "ops/rows.h"
 #include "ops/strided.h"
 #include "ops/table.h"
 
@@ -74,17 +76,20 @@ static std::int64_t source_place(std::int64_t at, std::int64_t size, PadMode mod
   return folded < size ? folded : period - folded;
 }
 
+using Places = CountedVector<std::int64_t>;
+
 /// For each place of an axis of the output, the place of the input. A negative pad takes elements away before
 /// the others repeat what is left.
-static std::vector<std::int64_t> axis_places(std::int64_t size, std::int64_t begin, std::int64_t out,
-                                             PadMode mode) {
+static Places axis_places(std::int64_t size, std::int64_t begin, std::int64_t out, PadMode mode) {
   const std::int64_t end = out - size - begin,
                      cut = mode == PadMode::constant ? 0 : std::max<std::int64_t>(-begin, 0);
   const std::int64_t kept = mode == PadMode::constant ? size : size - cut - std::max<std::int64_t>(-end, 0);
   check(mode == PadMode::constant || kept > 0 || out == 0, ErrorCode::invalid_argument,
         "pad: of an axis of size {}, padded by {} and {}, nothing is left to repeat", size, begin, end);
-  std::vector<std::int64_t> places;
+  Places places;
+  places.reserve(static_cast<std::size_t>(out));
   for (std::int64_t i = 0; i < out; ++i) {
+    if (i % rows_between_looks == 0) check_deadline();
     const std::int64_t place = source_place(i - begin - cut, kept, mode);
     places.push_back(place < 0 ? place : place + cut);
   }
@@ -92,7 +97,7 @@ static std::vector<std::int64_t> axis_places(std::int64_t size, std::int64_t beg
 }
 
 /// For each axis and each place of the output, the place of the input.
-static std::vector<std::vector<std::int64_t>> source_places(const TapsQuestion& question) {
+static std::vector<Places> source_places(const TapsQuestion& question) {
   const Shape &input = question.input, &out = question.output;
   const PadMode mode = pad_mode(question.attributes);
   const std::vector<std::int64_t> pads = read_integers(*question.value(1), "pads");
@@ -103,13 +108,16 @@ static std::vector<std::vector<std::int64_t>> source_places(const TapsQuestion& 
   check(pads.size() == 2 * axes.size(), ErrorCode::invalid_argument,
         "pad: {} pads for {} axes, expected two each", pads.size(), axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) begins[axes[i]] = pads[i];
-  std::vector<std::vector<std::int64_t>> places(input.rank());
+  std::vector<Places> places(input.rank());
   for (std::size_t d = 0; d < input.rank(); ++d) places[d] = axis_places(input[d], begins[d], out[d], mode);
   return places;
 }
 
 std::optional<std::vector<TappedAxis>> pad_taps(const TapsQuestion& question) {
   if (pad_mode(question.attributes) == PadMode::constant) return std::nullopt;
+  constexpr std::int64_t longest = 1 << 24; // a table of more is left to the definition
+  for (const std::int64_t size : question.output)
+    if (size > longest) return std::nullopt;
   std::vector<TappedAxis> list;
   const auto places = source_places(question);
   for (std::size_t axis = 0; axis < places.size(); ++axis) {
@@ -131,26 +139,24 @@ namespace {
 /// Fills the output row by row: runs of consecutive places are copied at once.
 class PadKernel {
 public:
-  PadKernel(const Tensor& input, Tensor& out, const Tensor& value,
-            std::vector<std::vector<std::int64_t>> places)
+  PadKernel(const Tensor& input, Tensor& out, const Tensor& value, std::vector<Places> places)
       : input_(input), out_(out), value_(value), places_(std::move(places)),
         strides_(dense_strides(input.shape())), copy_run_(input.dtype()) {}
 
   void run() {
-    if (out_.elements() == 0) return;
     if (out_.rank() == 0) return copy_elements(input_, out_);
     fill(0, 0, false);
   }
 
 private:
   void fill(std::size_t axis, std::int64_t from, bool outside) {
-    const std::vector<std::int64_t>& places = places_[axis];
+    const Places& places = places_[axis];
     if (axis + 1 == places_.size()) return fill_row(places, from, outside);
     for (const std::int64_t place : places)
       fill(axis + 1, from + std::max<std::int64_t>(place, 0) * strides_[axis], outside || place < 0);
   }
 
-  void fill_row(const std::vector<std::int64_t>& places, std::int64_t from, bool outside) {
+  void fill_row(const Places& places, std::int64_t from, bool outside) {
     const auto count = static_cast<std::int64_t>(places.size());
     for (std::int64_t begin = 0, end = 0; begin < count; begin = end) {
       const auto at = [&](std::int64_t i) { return places[static_cast<std::size_t>(i)]; };
@@ -168,7 +174,7 @@ private:
   const Tensor& input_;
   Tensor& out_;
   const Tensor& value_;
-  std::vector<std::vector<std::int64_t>> places_;
+  std::vector<Places> places_;
   std::vector<std::int64_t> strides_;
   RunCopy copy_run_;
   std::int64_t at_ = 0;
@@ -179,6 +185,7 @@ private:
 static void run_pad(KernelContext& context) {
   const Tensor& input = context.input(0);
   Tensor& out = context.output(0);
+  if (out.elements() == 0) return; // an axis of it may be long all the same
   Tensor value = Tensor::allocate(input.dtype(), Shape{});
   clear_elements(value);
   if (context.has(2)) {

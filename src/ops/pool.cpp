@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "ops/bounds.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -51,8 +52,10 @@ static void fold_windows(const Window& window, const T* in, T* out, Step&& step)
 }
 
 // storage_order 1 counts a position inside a plane in column-major order.
-static std::vector<std::int64_t> column_major_numbers(const std::vector<std::int64_t>& sizes) {
-  std::vector<std::int64_t> numbers, index(sizes.size(), 0);
+static CountedVector<std::int64_t> column_major_numbers(const std::vector<std::int64_t>& sizes) {
+  CountedVector<std::int64_t> numbers;
+  numbers.reserve(static_cast<std::size_t>(Window::product_of(sizes)));
+  std::vector<std::int64_t> index(sizes.size(), 0);
   do {
     std::int64_t number = 0;
     for (std::size_t d = sizes.size(); d-- > 0;) number = number * sizes[d] + index[d];
@@ -77,14 +80,14 @@ static void max_pool(KernelContext& context, const Window& window, std::span<con
   const std::int64_t planes = plane == 0 ? 0 : static_cast<std::int64_t>(y.size()) / plane;
   std::int64_t* indices =
       context.outputs() > 1 && context.wanted(1) ? context.output(1).as<std::int64_t>().data() : nullptr;
-  std::vector<std::int64_t> numbers;
+  CountedVector<std::int64_t> numbers;
   if (indices && context.attributes().flag("storage_order")) numbers = column_major_numbers(window.image);
   for_each_row(context.threads(), planes, [&](std::int64_t p) {
     T* out = y.data() + p * plane;
     std::fill_n(out, plane, lowest<T>);
     constexpr std::int64_t none =
         -1; // A window's first element is the largest so far, even the least number.
-    std::vector<std::int64_t> best(indices ? static_cast<std::size_t>(plane) : 0, none);
+    CountedVector<std::int64_t> best(indices ? static_cast<std::size_t>(plane) : 0, none);
     fold_windows(window, x.data() + p * image, out,
                  [&](T& most, T value, std::int64_t from, std::int64_t to) {
                    const auto place = static_cast<std::size_t>(to);
@@ -127,17 +130,17 @@ static std::vector<double> axis_window_sizes(const Window& window, std::size_t a
 }
 
 // How many elements each window averages over. With padding counted, the padded image is the image.
-static std::vector<double> window_sizes(Window window, bool count_padding) {
+static CountedVector<double> window_sizes(Window window, bool count_padding) {
   if (count_padding) {
     for (std::size_t d = 0; d < window.image.size(); ++d) {
       window.image[d] += window.begin[d] + window.end[d];
       window.begin[d] = 0;
     }
   }
-  std::vector<double> sizes{1.0};
+  CountedVector<double> sizes(1, 1.0);
   for (std::size_t d = 0; d < window.image.size(); ++d) {
     const std::vector<double> axis = axis_window_sizes(window, d);
-    std::vector<double> larger;
+    CountedVector<double> larger;
     larger.reserve(sizes.size() * axis.size());
     for (const double outer : sizes)
       for (const double inner : axis) larger.push_back(outer * inner);
@@ -166,7 +169,7 @@ static void sum_pool(KernelContext& context, const Window& window, Term&& term, 
 static void run_average_pool(KernelContext& context) {
   const Tensor& y = context.output(0);
   const Window window = pool_window(context.attributes(), context.input(0).shape(), y.shape());
-  const std::vector<double> sizes = window_sizes(window, context.attributes().flag("count_include_pad"));
+  const CountedVector<double> sizes = window_sizes(window, context.attributes().flag("count_include_pad"));
   visit_compute(y.dtype(), [&]<typename T>(Tag<T>) {
     sum_pool<T>(
         context, window, [](T x) { return x; },

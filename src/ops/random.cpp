@@ -9,6 +9,7 @@
 #include <numbers>
 
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "ops/arguments.h"
 #include "ops/elementwise.h"
 #include "ops/table.h"
@@ -117,7 +118,7 @@ static void run_multinomial(KernelContext& context) {
     for (std::size_t row = 0; samples > 0 && row < drawn.size() / samples; ++row) {
       const auto logits = input.as<double>().subspan(row * classes, classes);
       const double top = *std::max_element(logits.begin(), logits.end());
-      std::vector<double> sums;
+      CountedVector<double> sums;
       for (const double logit : logits)
         sums.push_back((sums.empty() ? 0 : sums.back()) + std::exp(logit - top));
       for (std::size_t i = 0; i < samples; ++i) {

@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "base/counted_vector.h"
 #include "ops/cell_activation.h"
 #include "ops/matrix_product.h"
 #include "ops/visit.h"
@@ -63,7 +64,7 @@ std::vector<std::int64_t> sequence_lengths(const KernelContext& context, const R
 /// One direction's weights. Matrices are transposed: row k holds what input k adds to each gate.
 template<typename T>
 struct DirectionWeights {
-  std::vector<T> recurrence;          ///< [hidden, gates * hidden]
+  CountedVector<T> recurrence;        ///< [hidden, gates * hidden]
   std::span<const T> recurrence_bias; ///< [gates * hidden], or empty.
   std::span<const T> peepholes;       ///< [3 * hidden], or empty.
   const std::vector<CellActivation>* activations;
@@ -81,8 +82,8 @@ void add_product(std::span<const T> vector, const T* matrix, std::int64_t width,
 }
 
 template<typename T>
-std::vector<T> transposed_rows(const T* matrix, std::int64_t rows, std::int64_t columns) {
-  std::vector<T> result(static_cast<std::size_t>(rows * columns));
+CountedVector<T> transposed_rows(const T* matrix, std::int64_t rows, std::int64_t columns) {
+  CountedVector<T> result(static_cast<std::size_t>(rows * columns));
   for (std::int64_t i = 0; i < rows; ++i)
     for (std::int64_t j = 0; j < columns; ++j)
       result[static_cast<std::size_t>(j * rows + i)] = matrix[i * columns + j];
@@ -92,7 +93,7 @@ std::vector<T> transposed_rows(const T* matrix, std::int64_t rows, std::int64_t 
 /// The state of one batch row in one direction.
 template<typename T>
 struct CellState {
-  std::vector<T> hidden, cell, gates; ///< `gates` is scratch of gates * hidden values.
+  CountedVector<T> hidden, cell, gates; ///< `gates` is scratch of gates * hidden values.
 };
 
 /// Runs the cells over all directions, rows and steps. `step(weights, x_gates, state)` moves the state on by
@@ -111,7 +112,7 @@ public:
       results.push_back(Tensor::zeros(dtype_of<T>(), context_.output(i).shape()));
     const std::vector<std::int64_t> lengths = sequence_lengths(context_, shape_);
     for (std::int64_t d = 0; d < shape_.directions; ++d) {
-      const std::vector<T> x_gates = input_products(d);
+      const CountedVector<T> x_gates = input_products(d);
       const DirectionWeights<T> weights = direction_weights(d, activations[static_cast<std::size_t>(d)]);
       for_each_row(context_.threads(), shape_.batch, [&](std::int64_t b) {
         run_row(d, b, lengths[static_cast<std::size_t>(b)], x_gates, weights, results);
@@ -135,10 +136,10 @@ private:
     return tensor.as<T>().subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(count));
   }
 
-  std::vector<T> input_products(std::int64_t d) const {
-    const std::vector<T> weights =
+  CountedVector<T> input_products(std::int64_t d) const {
+    const CountedVector<T> weights =
         transposed_rows(w_.as<T>().data() + d * width() * shape_.inputs, width(), shape_.inputs);
-    std::vector<T> products(static_cast<std::size_t>(shape_.steps * shape_.batch * width()));
+    CountedVector<T> products(static_cast<std::size_t>(shape_.steps * shape_.batch * width()));
     multiply<T>(MatrixProduct::single(shape_.steps * shape_.batch, shape_.inputs, width()), x_.as<T>(),
                 weights, products, context_.threads());
     const std::span<const T> bias = part(b_, d * 2 * width(), width());
@@ -153,18 +154,18 @@ private:
             &activations};
   }
 
-  std::vector<T> initial(const Tensor& tensor, std::int64_t row) const {
+  CountedVector<T> initial(const Tensor& tensor, std::int64_t row) const {
     const std::span<const T> given = part(tensor, row * shape_.hidden, shape_.hidden);
-    if (given.empty()) return std::vector<T>(static_cast<std::size_t>(shape_.hidden), T{0});
+    if (given.empty()) return CountedVector<T>(static_cast<std::size_t>(shape_.hidden), T{0});
     return {given.begin(), given.end()};
   }
 
-  void run_row(std::int64_t d, std::int64_t b, std::int64_t length, const std::vector<T>& x_gates,
+  void run_row(std::int64_t d, std::int64_t b, std::int64_t length, const CountedVector<T>& x_gates,
                const DirectionWeights<T>& weights, std::vector<Tensor>& results) const {
     const std::int64_t state_row = shape_.state_row(d, b);
     CellState<T> state{initial(h_, state_row), initial(c_, state_row),
-                       std::vector<T>(static_cast<std::size_t>(width()))};
-    const auto store = [&](std::size_t output, std::int64_t row, const std::vector<T>& values) {
+                       CountedVector<T>(static_cast<std::size_t>(width()))};
+    const auto store = [&](std::size_t output, std::int64_t row, const CountedVector<T>& values) {
       if (output >= results.size()) return;
       std::copy(values.begin(), values.end(), results[output].template as<T>().begin() + row * shape_.hidden);
     };

@@ -1,5 +1,6 @@
 #include "ops/reduce_plan.h"
 
+#include "ops/rows.h"
 #include "ops/window.h"
 
 namespace lanner::ops {
@@ -11,11 +12,15 @@ std::vector<bool> reduced_flags(std::span<const std::size_t> axes, std::size_t r
 }
 
 /// Row-major offsets of all positions over `sizes` with `strides`.
-static std::vector<std::int64_t> offsets_over(const std::vector<std::int64_t>& sizes,
-                                              const std::vector<std::int64_t>& strides) {
-  std::vector<std::int64_t> offsets, index(sizes.size(), 0);
-  if (Window::product_of(sizes) == 0) return offsets;
+static CountedVector<std::int64_t> offsets_over(const std::vector<std::int64_t>& sizes,
+                                                const std::vector<std::int64_t>& strides) {
+  CountedVector<std::int64_t> offsets;
+  const std::int64_t count = Window::product_of(sizes);
+  if (count == 0) return offsets;
+  offsets.reserve(static_cast<std::size_t>(count));
+  std::vector<std::int64_t> index(sizes.size(), 0);
   do {
+    if (offsets.size() % rows_between_looks == 0) check_deadline();
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < sizes.size(); ++d) offset += index[d] * strides[d];
     offsets.push_back(offset);
@@ -39,6 +44,7 @@ ReducePlan plan_reduce(const Shape& shape, std::span<const std::size_t> axes) {
     strides.pop_back();
   }
   plan.results = offsets_over(kept_sizes, kept_strides);
+  if (plan.results.empty()) return plan;
   plan.runs = offsets_over(sizes, strides);
   return plan;
 }

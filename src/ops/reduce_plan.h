@@ -7,6 +7,8 @@
 
 #include <lanner/shape.h>
 
+#include "base/counted_vector.h"
+
 namespace lanner::ops {
 
 /// For each axis, whether it is among `axes`.
@@ -14,7 +16,7 @@ std::vector<bool> reduced_flags(std::span<const std::size_t> axes, std::size_t r
 
 /// Result i is made of runs of `run` elements `stride` apart, one from results[i] + r for each r of `runs`.
 struct ReducePlan {
-  std::vector<std::int64_t> results, runs;
+  CountedVector<std::int64_t> results, runs;
   std::int64_t run = 1, stride = 1;
 };
 ReducePlan plan_reduce(const Shape& shape, std::span<const std::size_t> axes);

@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "ops/arguments.h"
 #include "ops/axis_taps.h"
 #include "ops/narrowed.h"
@@ -195,12 +196,6 @@ static double original_coordinate(const ResizedAxis& axis, Transform transform, 
 
 // Interpolation along one axis.
 
-/// Weights of the inputs that make one output index.
-struct Taps {
-  std::vector<std::int64_t> places;
-  std::vector<double> weights;
-};
-
 struct Filter {
   enum class Mode { nearest, linear, cubic } mode = Mode::nearest;
   std::string nearest_mode;
@@ -244,65 +239,83 @@ static std::int64_t nearest_place(double exact, const std::string& mode) {
   return static_cast<std::int64_t>(std::ceil(x));
 }
 
-static Taps taps_at(double x, const ResizedAxis& axis, const Filter& filter) {
-  const std::int64_t last = axis.in - 1;
-  Taps taps;
-  if (filter.mode == Filter::Mode::nearest) {
-    taps.places = {std::clamp<std::int64_t>(nearest_place(x, filter.nearest_mode), 0, last)};
-    taps.weights = {1};
-    return taps;
-  }
+/// How each output index of an axis is made of the inputs along it.
+struct AxisPlan {
+  ResizedAxis axis;
+  CountedVector<std::int64_t> begins; ///< As in TappedAxis; empty: each index has one place.
+  CountedVector<std::int64_t> places;
+  CountedVector<double> weights; ///< Empty: all are 1.
+  CountedVector<bool> outside;   ///< Whether an index lies outside the input; empty: none does.
+
+  std::size_t begin(std::size_t i) const { return begins.empty() ? i : static_cast<std::size_t>(begins[i]); }
+  double weight(std::size_t tap) const { return weights.empty() ? 1 : weights[tap]; }
+  bool is_outside(std::size_t i) const { return !outside.empty() && outside[i]; }
+};
+
+static void add_taps(AxisPlan& plan, double x, const Filter& filter) {
+  const auto last = static_cast<double>(plan.axis.in - 1);
   // A shrinking axis stretches the filter, so that every input counts.
-  const double shrink = filter.antialias ? std::min(1.0, axis.scale) : 1;
+  const double shrink = filter.antialias ? std::min(1.0, plan.axis.scale) : 1;
   const double reach = filter.support() / shrink;
-  check(reach <= 1e7, ErrorCode::limit_exceeded, "a scale of {} is too small to antialias", axis.scale);
+  check(reach <= 1e7, ErrorCode::limit_exceeded, "a scale of {} is too small to antialias", plan.axis.scale);
+  const std::size_t first = plan.weights.size();
   double sum = 0;
   for (double place = std::floor(x - reach) + 1; place < x + reach; ++place) {
-    const bool outside = place < 0 || place > static_cast<double>(last);
+    const bool outside = place < 0 || place > last;
     if (outside && filter.exclude_outside) continue;
     const double weight = filter.kernel((place - x) * shrink);
-    taps.places.push_back(static_cast<std::int64_t>(std::clamp(place, 0.0, static_cast<double>(last))));
-    taps.weights.push_back(weight);
+    plan.places.push_back(static_cast<std::int64_t>(std::clamp(place, 0.0, last)));
+    plan.weights.push_back(weight);
     sum += weight;
   }
   if ((filter.antialias || filter.exclude_outside) && sum != 0)
-    for (double& weight : taps.weights) weight /= sum;
-  return taps;
+    for (std::size_t t = first; t < plan.weights.size(); ++t) plan.weights[t] /= sum;
+  plan.begins.push_back(static_cast<std::int64_t>(plan.places.size()));
 }
 
-struct AxisPlan {
-  ResizedAxis axis;
-  std::vector<Taps> taps;    ///< One an output index.
-  std::vector<bool> outside; ///< Whether it lies outside the input, when that matters.
-};
-
-static AxisPlan plan_axis(const ResizedAxis& axis, const AttributeMap& attributes) {
+/// Nothing where it has more than `most` taps.
+static std::optional<AxisPlan> plan_axis(const ResizedAxis& axis, const AttributeMap& attributes,
+                                         std::size_t most) {
   const Filter filter = Filter::read(attributes);
   const Transform transform =
       parse_transform(attributes.string("coordinate_transformation_mode", "half_pixel"));
   check(axis.in > 0 || axis.out == 0, ErrorCode::invalid_argument, "an empty axis cannot grow to {}",
         axis.out);
-  AxisPlan plan{axis, {}, {}};
-  for (std::int64_t i = 0; i < axis.out; ++i) {
-    const double x = original_coordinate(axis, transform, i);
-    plan.outside.push_back(transform == Transform::crop && (x < 0 || x > static_cast<double>(axis.in - 1)));
-    // Far outside, the nearest input counts alone; the bound keeps hostile scales from overflowing indices.
-    plan.taps.push_back(taps_at(std::clamp(x, -1e9, 1e9), axis, filter));
+  const auto count = static_cast<std::size_t>(axis.out);
+  if (count > most) return std::nullopt;
+  const bool nearest = filter.mode == Filter::Mode::nearest;
+  AxisPlan plan{axis, {}, {}, {}, {}};
+  plan.places.reserve(count);
+  if (transform == Transform::crop) plan.outside.reserve(count);
+  if (!nearest) {
+    plan.begins.reserve(count + 1);
+    plan.begins.push_back(0);
   }
+  for (std::int64_t i = 0; i < axis.out && plan.places.size() <= most; ++i) {
+    if (i % rows_between_looks == 0 || !nearest) check_deadline();
+    double x = original_coordinate(axis, transform, i);
+    if (transform == Transform::crop) plan.outside.push_back(x < 0 || x > static_cast<double>(axis.in - 1));
+    // Far outside, the nearest input counts alone; the bound keeps hostile scales from overflowing indices.
+    x = std::clamp(x, -1e9, 1e9);
+    if (nearest)
+      plan.places.push_back(std::clamp<std::int64_t>(nearest_place(x, filter.nearest_mode), 0, axis.in - 1));
+    else
+      add_taps(plan, x, filter);
+  }
+  if (plan.places.size() > most) return std::nullopt;
   return plan;
 }
 
 // A place is summed up: a cubic's taps of weight 0 beyond the border are clamped to the place that counts.
 static bool is_identity(const AxisPlan& plan) {
   if (plan.axis.in != plan.axis.out) return false;
-  for (std::size_t i = 0; i < plan.taps.size(); ++i) {
-    const Taps& taps = plan.taps[i];
-    if (plan.outside[i]) return false;
+  for (std::size_t i = 0; i < static_cast<std::size_t>(plan.axis.out); ++i) {
+    if (plan.is_outside(i)) return false;
     double own = 0;
-    for (std::size_t t = 0; t < taps.places.size(); ++t) {
-      if (taps.places[t] == static_cast<std::int64_t>(i))
-        own += taps.weights[t];
-      else if (taps.weights[t] != 0)
+    for (std::size_t t = plan.begin(i); t < plan.begin(i + 1); ++t) {
+      if (plan.places[t] == static_cast<std::int64_t>(i))
+        own += plan.weight(t);
+      else if (plan.weight(t) != 0)
         return false;
     }
     if (own != 1) return false;
@@ -341,12 +354,13 @@ static std::vector<ResizedAxis> read_axes(const TapsQuestion& question) {
   return axes;
 }
 
-/// Of the axes that change.
-static std::vector<AxisPlan> plan_axes(const TapsQuestion& question) {
+/// Of the axes that change; nothing where one has more than `most` taps.
+static std::optional<std::vector<AxisPlan>> plan_axes(const TapsQuestion& question, std::size_t most) {
   std::vector<AxisPlan> plans;
   for (const ResizedAxis& axis : read_axes(question)) {
-    AxisPlan plan = plan_axis(axis, question.attributes);
-    if (!is_identity(plan)) plans.push_back(std::move(plan));
+    std::optional<AxisPlan> plan = plan_axis(axis, question.attributes, most);
+    if (!plan) return std::nullopt;
+    if (!is_identity(*plan)) plans.push_back(*std::move(plan));
   }
   // Axes that shrink most go first, so that later ones have less to do.
   std::stable_sort(plans.begin(), plans.end(),
@@ -355,19 +369,18 @@ static std::vector<AxisPlan> plan_axes(const TapsQuestion& question) {
 }
 
 std::optional<std::vector<TappedAxis>> resize_taps(const TapsQuestion& question) {
-  constexpr std::size_t most = 1u << 22;
+  constexpr std::size_t most = 1u << 22; // a table of more is left to the definition
+  const auto plans = plan_axes(question, most);
+  if (!plans) return std::nullopt;
   std::vector<TappedAxis> list;
-  for (const AxisPlan& plan : plan_axes(question)) {
+  for (const AxisPlan& plan : *plans) {
     if (std::ranges::count(plan.outside, true) > 0) return std::nullopt;
     TappedAxis made{plan.axis.axis, {0}, {}, {}};
-    for (const Taps& taps : plan.taps) {
-      for (std::size_t t = 0; t < taps.places.size(); ++t) {
-        made.places.push_back(static_cast<std::int32_t>(taps.places[t]));
-        made.weights.push_back(static_cast<float>(taps.weights[t]));
-      }
-      if (made.places.size() > most) return std::nullopt;
-      made.begins.push_back(static_cast<std::int32_t>(made.places.size()));
-    }
+    made.places.assign(plan.places.begin(), plan.places.end());
+    for (std::size_t i = 0; i < static_cast<std::size_t>(plan.axis.out); ++i)
+      made.begins.push_back(static_cast<std::int32_t>(plan.begin(i + 1)));
+    for (std::size_t t = 0; t < plan.places.size(); ++t)
+      made.weights.push_back(static_cast<float>(plan.weight(t)));
     list.push_back(std::move(made));
   }
   return list;
@@ -381,22 +394,21 @@ static Tensor resample(const Tensor& x, const AxisPlan& plan, int threads) {
   shape[plan.axis.axis] = plan.axis.out;
   Tensor y = Tensor::allocate(x.dtype(), shape);
   const AxisView from = view_axis(x.shape(), plan.axis.axis);
-  // Strings are counted by the thread that copies them.
-  if constexpr (std::is_same_v<T, std::string>) threads = 1;
   for_each_row(threads, from.outer * plan.axis.out, [&](std::int64_t row) {
     const std::int64_t o = row / plan.axis.out;
-    const Taps& taps = plan.taps[static_cast<std::size_t>(row % plan.axis.out)];
+    const auto index = static_cast<std::size_t>(row % plan.axis.out);
+    const std::size_t first = plan.begin(index), last = plan.begin(index + 1);
     const T* in = x.as<T>().data() + o * from.size * from.inner;
     T* out = y.as<T>().data() + row * from.inner;
     if constexpr (std::is_floating_point_v<T>) {
       std::fill_n(out, from.inner, T{0});
-      for (std::size_t t = 0; t < taps.places.size(); ++t) {
-        const T weight = static_cast<T>(taps.weights[t]);
-        const T* source = in + taps.places[t] * from.inner;
+      for (std::size_t t = first; t < last; ++t) {
+        const T weight = static_cast<T>(plan.weight(t));
+        const T* source = in + plan.places[t] * from.inner;
         for (std::int64_t i = 0; i < from.inner; ++i) out[i] += weight * source[i];
       }
     } else {
-      const T* source = in + taps.places[0] * from.inner;
+      const T* source = in + plan.places[first] * from.inner;
       for (std::int64_t i = 0; i < from.inner; ++i) assign_element(out[i], source[i]);
     }
   });
@@ -408,7 +420,7 @@ template<typename T>
 static void extrapolate(Tensor& y, const AxisPlan& plan, double value) {
   const AxisView view = view_axis(y.shape(), plan.axis.axis);
   for (std::int64_t row = 0; row < view.outer * view.size; ++row) {
-    if (!plan.outside[static_cast<std::size_t>(row % view.size)]) continue;
+    if (!plan.is_outside(static_cast<std::size_t>(row % view.size))) continue;
     if constexpr (!std::is_same_v<T, std::string>)
       std::fill_n(y.as<T>().begin() + row * view.inner, view.inner, narrowed<T>(static_cast<float>(value)));
   }
@@ -418,8 +430,9 @@ static void run_resize(KernelContext& context) {
   const AttributeMap& attributes = context.attributes();
   Tensor& y = context.output(0);
   const std::vector<AxisPlan> plans =
-      plan_axes({attributes, context.input(0).shape(), y.shape(),
-                 [&](std::size_t i) { return context.has(i) ? &context.input(i) : nullptr; }});
+      *plan_axes({attributes, context.input(0).shape(), y.shape(),
+                  [&](std::size_t i) { return context.has(i) ? &context.input(i) : nullptr; }},
+                 SIZE_MAX);
   const bool copies = attributes.string("mode", "nearest") == "nearest";
   const DType given = y.dtype();
   const DType type = copies || given == DType::f64 ? given : is_float(given) ? DType::f32 : DType::f64;

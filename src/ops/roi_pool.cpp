@@ -4,6 +4,7 @@
 
 #include "base/account.h"
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "device/parallel.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
@@ -186,8 +187,8 @@ private:
   };
   const RoiAlign& align_;
   std::int64_t bins_, size_;
-  std::vector<Region> regions_;
-  std::vector<Place> places_;
+  CountedVector<Region> regions_;
+  CountedVector<Place> places_;
   Charge charge_{current_account()};
 };
 

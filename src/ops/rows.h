@@ -8,6 +8,9 @@
 
 namespace lanner::ops {
 
+/// Of work that is short in each row: how many pass between two looks at the deadline.
+inline constexpr std::int64_t rows_between_looks = 4096;
+
 /// Calls `body(i)` for 0 <= i < count, on up to `threads` threads. Throws what check_deadline() throws.
 template<typename Body>
 void for_each_row(int threads, std::int64_t count, Body&& body) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "ops/arguments.h"
 #include "ops/arithmetic.h"
 #include "ops/elementwise.h"
@@ -212,8 +213,11 @@ static void run_tensor_scatter(KernelContext& context) {
   check(axis != 0, ErrorCode::invalid_argument, "tensor_scatter: axis 0 is the batch, expected another");
   const AxisView into = view_axis(cache.shape(), axis), from = view_axis(update.shape(), axis);
   const std::int64_t batches = cache.shape()[0];
-  std::vector<std::int64_t> starts(static_cast<std::size_t>(batches), 0);
-  if (context.has(2)) starts = read_integers(context.input(2), "write_indices");
+  CountedVector<std::int64_t> starts(static_cast<std::size_t>(batches), 0);
+  if (context.has(2)) {
+    const std::vector<std::int64_t> given = read_integers(context.input(2), "write_indices");
+    starts.assign(given.begin(), given.end());
+  }
   check(from.outer == into.outer && from.inner == into.inner &&
             starts.size() == static_cast<std::size_t>(batches),
         ErrorCode::invalid_argument,

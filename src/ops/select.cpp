@@ -1,6 +1,7 @@
 // Outputs whose size the elements decide: non_zero, compress.
 
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "ops/arguments.h"
 #include "ops/elementwise.h"
 #include "ops/strided.h"
@@ -19,8 +20,8 @@ static void infer_non_zero(InferContext& context) {
 }
 
 /// Row-major places of the elements that are not 0, false or "".
-static std::vector<std::int64_t> non_zero_places(const Tensor& input) {
-  std::vector<std::int64_t> places;
+static CountedVector<std::int64_t> non_zero_places(const Tensor& input) {
+  CountedVector<std::int64_t> places;
   const DType type = kernel_dtype(input.dtype());
   const Tensor x = to_dtype(input, type);
   visit_dtype(type, decltype(join(ComputeTypes{}, Types<bool, std::string>{})){}, [&]<typename T>(Tag<T>) {
@@ -33,7 +34,7 @@ static std::vector<std::int64_t> non_zero_places(const Tensor& input) {
 
 static void run_non_zero(KernelContext& context) {
   const Shape& shape = context.input(0).shape();
-  const std::vector<std::int64_t> places = non_zero_places(context.input(0));
+  const CountedVector<std::int64_t> places = non_zero_places(context.input(0));
   const auto count = static_cast<std::int64_t>(places.size());
   Tensor& out = context.allocate(0, DType::i64, Shape{static_cast<std::int64_t>(shape.rank()), count});
   const auto indices = out.as<std::int64_t>();
@@ -73,7 +74,7 @@ static void run_compress(KernelContext& context) {
     view = view_axis(input.shape(), axis);
     shape = input.shape();
   }
-  std::vector<std::int64_t> kept;
+  CountedVector<std::int64_t> kept;
   const auto condition = context.input(1).as<bool>();
   for (std::size_t i = 0; i < condition.size() && static_cast<std::int64_t>(i) < view.size; ++i)
     if (condition[i]) kept.push_back(static_cast<std::int64_t>(i));

@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "base/check.h"
+#include "base/counted_vector.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -60,7 +61,7 @@ static void run_top_k(KernelContext& context) {
     for_each_row(context.threads(), view.outer * view.inner, [&](std::int64_t line) {
       const std::int64_t o = line / view.inner, i = line % view.inner;
       const T* in = x.as<T>().data() + o * view.size * view.inner + i;
-      std::vector<std::int64_t> order(static_cast<std::size_t>(view.size));
+      CountedVector<std::int64_t> order(static_cast<std::size_t>(view.size));
       select_top(in, view, k, largest, order);
       for (std::int64_t j = 0; j < k; ++j) {
         const std::int64_t to = (o * k + j) * view.inner + i, from = order[static_cast<std::size_t>(j)];

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <numeric>
 
+#include "base/counted_vector.h"
 #include "ops/arguments.h"
 #include "ops/elementwise.h"
 #include "ops/strided.h"
@@ -56,15 +57,15 @@ struct Slices {
 };
 
 struct Groups {
-  std::vector<std::int64_t> first;   ///< For each group, the first slice in it.
-  std::vector<std::int64_t> inverse; ///< For each slice, its group.
-  std::vector<std::int64_t> counts;
+  CountedVector<std::int64_t> first;   ///< For each group, the first slice in it.
+  CountedVector<std::int64_t> inverse; ///< For each slice, its group.
+  CountedVector<std::int64_t> counts;
 };
 
 /// Groups in the order of their value.
 template<typename T>
 Groups group_slices(const Slices<T>& slices) {
-  std::vector<std::int64_t> order(static_cast<std::size_t>(slices.view.size));
+  CountedVector<std::int64_t> order(static_cast<std::size_t>(slices.view.size));
   std::iota(order.begin(), order.end(), 0);
   std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) { return slices.compare(a, b) < 0; });
   Groups groups;
@@ -84,11 +85,11 @@ Groups group_slices(const Slices<T>& slices) {
 
 /// Renumbers groups by where they first occur.
 static void order_by_occurrence(Groups& groups) {
-  std::vector<std::size_t> order(groups.first.size());
+  CountedVector<std::size_t> order(groups.first.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
   std::ranges::sort(order, {}, [&](std::size_t group) { return groups.first[group]; });
   Groups sorted;
-  std::vector<std::int64_t> renumbered(order.size());
+  CountedVector<std::int64_t> renumbered(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {
     sorted.first.push_back(groups.first[order[i]]);
     sorted.counts.push_back(groups.counts[order[i]]);
@@ -99,7 +100,7 @@ static void order_by_occurrence(Groups& groups) {
   groups = std::move(sorted);
 }
 
-static void store_integers(KernelContext& context, std::size_t i, const std::vector<std::int64_t>& values) {
+static void store_integers(KernelContext& context, std::size_t i, const CountedVector<std::int64_t>& values) {
   if (i >= context.outputs()) return;
   Tensor& out = context.allocate(i, DType::i64, Shape{static_cast<std::int64_t>(values.size())});
   std::ranges::copy(values, out.as<std::int64_t>().begin());

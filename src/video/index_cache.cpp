@@ -8,8 +8,8 @@
 #include <lanner/log.h>
 #include <lanner/video_support.h>
 
+#include "base/cache_file.h"
 #include "base/check.h"
-#include "base/file.h"
 #include "base/file_stamp.h"
 #include "base/hash.h"
 #include "base/options.h"
@@ -43,18 +43,17 @@ IndexCache IndexCache::of(const IndexRequest& request, int stream, const std::st
 }
 
 std::shared_ptr<const StreamIndex> IndexCache::load() const {
-  std::error_code missing;
-  if (file_.empty() || !std::filesystem::exists(file_, missing)) return nullptr;
+  if (file_.empty()) return nullptr;
+  const std::optional<Content> content = read_cache_file(file_, folder_bytes, limits_);
+  if (!content) return nullptr;
   try {
-    Limits limits = limits_;
-    limits.file_bytes = std::min(limits.file_bytes, folder_bytes);
-    const Content content = read_all(open_path(file_, limits), limits);
-    auto index = read_index(content.bytes, key_, limits_);
+    auto index = read_index(content->bytes, key_, limits_);
     check(content_of(*index)->identity == identity_, ErrorCode::bad_data, "its packets are another clip's");
-    std::filesystem::last_write_time(file_, std::filesystem::file_time_type::clock::now(), missing);
+    std::error_code unwritable;
+    std::filesystem::last_write_time(file_, std::filesystem::file_time_type::clock::now(), unwritable);
     return index;
   } catch (const std::exception& error) {
-    log_message(LogLevel::debug, fmt::format("video: {} is not used: {}", file_.string(), error.what()));
+    warn_of_cache_file(file_, error.what());
     return nullptr;
   }
 }
@@ -65,9 +64,8 @@ void IndexCache::store(const StreamIndex& index) const {
     check(content_of(index)->identity == identity_, ErrorCode::internal, "it is of another clip");
     const std::vector<std::byte> bytes = write_index(index, key_);
     if (bytes.size() > folder_bytes) return;
-    std::filesystem::create_directories(file_.parent_path());
-    write_file(file_, bytes);
-    trim_folder(file_.parent_path(), folder_bytes);
+    const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+    if (write_cache_file(file_, text)) trim_folder(file_.parent_path(), folder_bytes);
   } catch (const std::exception& error) {
     log_message(LogLevel::debug,
                 fmt::format("video: the index is not kept in {}: {}", file_.string(), error.what()));

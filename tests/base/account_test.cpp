@@ -1,6 +1,7 @@
 #include "base/account.h"
 
 #include <array>
+#include <atomic>
 #include <memory>
 #include <string>
 #include <thread>
@@ -10,6 +11,8 @@
 #include <lanner/cancel.h>
 #include <lanner/tensor.h>
 
+#include "base/counted_vector.h"
+#include "device/parallel.h"
 #include "device/team.h"
 #include "expect_error.h"
 #include "ops/rows.h"
@@ -135,6 +138,41 @@ TEST(Account, MeterFailsBeforeMemoryIsTaken) {
     EXPECT_LT(assigned, 115);
     EXPECT_GT(assigned, 90);
   }
+  EXPECT_EQ(account->held(), 0u);
+}
+
+TEST(Account, MeterCountsWhatATeamWrites) {
+  const auto account = std::make_shared<Account>(of_bytes(1 << 20));
+  const AccountScope scope(account);
+  const std::string element(10'000, 'x');
+  std::atomic<int> assigned = 0;
+  {
+    const Meter meter;
+    LANNER_EXPECT_ERROR(parallel_each(4, 1000,
+                                      [&](std::int64_t, std::int64_t) {
+                                        std::string to;
+                                        assign_element(to, element);
+                                        ++assigned;
+                                      }),
+                        ErrorCode::limit_exceeded, lifted_by);
+  }
+  EXPECT_LT(assigned, 150);
+  EXPECT_EQ(account->held(), 0u);
+}
+
+TEST(Account, WorkingListsCountBeforeTheyAreMade) {
+  const auto account = std::make_shared<Account>(of_bytes(1 << 20));
+  CountedVector<double> kept;
+  {
+    const AccountScope scope(account);
+    CountedVector<double> list(1000);
+    EXPECT_EQ(account->held(), 8000u);
+    LANNER_EXPECT_ERROR(list.reserve(1u << 20), ErrorCode::limit_exceeded, lifted_by);
+    kept = std::move(list);
+  }
+  EXPECT_EQ(account->held(), 8000u);
+  kept = {};
+  kept.shrink_to_fit();
   EXPECT_EQ(account->held(), 0u);
 }
 

@@ -1,11 +1,13 @@
 #include "base/file.h"
 
 #include <fcntl.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <memory>
+#include <chrono>
+#include <optional>
 
 #include <lanner/source.h>
 
@@ -83,24 +85,99 @@ TEST(AtomicFile, SaysWhyNot) {
   EXPECT_EQ(folder.entries(), 0u);
 }
 
+/// A process that writes to `path` and is killed, or stays until it is.
+class Writer {
+public:
+  explicit Writer(const std::filesystem::path& path) {
+    int ends[2];
+    if (::pipe(ends) != 0) return;
+    child_ = ::fork();
+    if (child_ == 0) {
+      AtomicFile file(path);
+      file.write("half of it");
+      static_cast<void>(!::write(ends[1], "w", 1));
+      for (;;) ::pause();
+    }
+    char written = 0;
+    static_cast<void>(!::read(ends[0], &written, 1));
+    ::close(ends[0]);
+    ::close(ends[1]);
+  }
+  ~Writer() { kill(); }
+  Writer(const Writer&) = delete;
+  void kill() {
+    if (child_ <= 0) return;
+    ::kill(child_, SIGKILL);
+    ::waitpid(child_, nullptr, 0);
+    child_ = 0;
+  }
+
+private:
+  pid_t child_ = 0;
+};
+
+TEST(AtomicFile, RemovesWhatAKilledWriterLeft) {
+  const TemporaryFolder folder;
+  Writer(folder / "video.mp4").kill();
+  ASSERT_EQ(folder.entries(), 1u);
+  write_file(folder / "other.json", {});
+  EXPECT_EQ(folder.entries(), 1u);
+  EXPECT_TRUE(std::filesystem::exists(folder / "other.json"));
+}
+
+TEST(AtomicFile, LeavesALivingWriterAlone) {
+  const TemporaryFolder folder;
+  const Writer other(folder / "video.mp4");
+  write_file(folder / "other.json", {});
+  EXPECT_EQ(folder.entries(), 2u);
+}
+
+TEST(AtomicFile, RemovesNothingButItsOwn) {
+  const TemporaryFolder folder;
+  folder.write(".video.mp4.part", "");
+  folder.write(".video.mp4.0123456789abcdef.part", "");
+  folder.write("video.mp4.01234567-89abcdef.part", "");
+  // Of another machine that shares the folder: its locks may not be seen here.
+  folder.write(".video.mp4.01234567-89abcdef.part", "");
+  std::filesystem::create_symlink("away", folder / ".link.01234567-89abcdef.part");
+  write_file(folder / "other.json", {});
+  EXPECT_EQ(folder.entries(), 6u);
+}
+
+TEST(AtomicFile, RemovesAnotherMachinesAfterAWeek) {
+  const TemporaryFolder folder;
+  const auto old = folder.write(".video.mp4.01234567-89abcdef.part", "");
+  std::filesystem::last_write_time(old,
+                                   std::filesystem::file_time_type::clock::now() - std::chrono::hours(200));
+  write_file(folder / "other.json", {});
+  EXPECT_EQ(folder.entries(), 1u);
+}
+
+constexpr std::chrono::milliseconds no_patience(0);
+
 TEST(FileLock, ExcludesOthers) {
   const TemporaryFolder folder;
   const auto path = folder / "cache.lock";
   {
-    const FileLock lock = FileLock::acquire(path);
+    const auto lock = FileLock::acquire_within(path, no_patience);
+    EXPECT_TRUE(lock.has_value());
     EXPECT_FALSE(FileLock::try_acquire(path).has_value());
+    EXPECT_FALSE(FileLock::acquire_within(path, no_patience).has_value());
     const CancelToken cancel = CancelToken::create();
     cancel.cancel();
-    LANNER_EXPECT_ERROR(FileLock::acquire(path, cancel), ErrorCode::cancelled, "cancelled");
+    LANNER_EXPECT_ERROR(FileLock::acquire_within(path, std::chrono::hours(1), cancel), ErrorCode::cancelled,
+                        "cancelled");
   }
   EXPECT_TRUE(FileLock::try_acquire(path).has_value());
-  LANNER_EXPECT_ERROR(FileLock::acquire(folder / "none/cache.lock"), ErrorCode::not_found, "cache.lock");
+  LANNER_EXPECT_ERROR(FileLock::acquire_within(folder / "none/cache.lock", no_patience), ErrorCode::not_found,
+                      "cache.lock");
 }
 
 TEST(FileLock, IsNotLeftToChildren) {
   const TemporaryFolder folder;
   const auto path = folder / "cache.lock";
-  auto lock = std::make_unique<FileLock>(FileLock::acquire(path));
+  std::optional<FileLock> lock = FileLock::try_acquire(path);
+  ASSERT_TRUE(lock.has_value());
   int ends[2];
   ASSERT_EQ(::pipe(ends), 0);
   const pid_t child = ::fork();

@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from picture_seeds import cache_seeds, clip_seeds, picture_seeds, settings_seeds
 from protobuf_seeds import caffe_seeds, tensorflow_seeds
 from task_seeds import task_seeds, truth_seeds
 
@@ -520,6 +521,12 @@ def text_seeds() -> None:
             write(target, name, content)
 
 
+def outside_seeds() -> None:
+    for target, seeds in {"picture": picture_seeds(), "clip": clip_seeds(), "cache": cache_seeds(), "settings": settings_seeds()}.items():
+        for name, content in seeds.items():
+            write(target, name, content)
+
+
 def protobuf_seeds() -> None:
     for target, seeds in {"tensorflow": tensorflow_seeds(), "caffe": caffe_seeds()}.items():
         for name, content in seeds.items():
@@ -534,6 +541,7 @@ if __name__ == "__main__":
     safetensors_seeds()
     regex_seeds()
     text_seeds()
+    outside_seeds()
     bitstream_seeds()
     protobuf_seeds()
     plan_seeds(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "bin" / "lanner")

@@ -11,14 +11,18 @@ namespace lanner::fuzz {
 std::span<const Target> targets() {
   static constexpr Target all[] = {
       {"bitstream", read_bitstream},
+      {"cache", read_cache},
       {"caffe", read_caffe},
+      {"clip", read_clip},
       {"elementary_stream", read_elementary_stream},
       {"index", read_index},
       {"ir", read_ir},
       {"onnx", read_onnx},
+      {"picture", read_picture},
       {"plan", read_plan},
       {"regex", read_regex},
       {"safetensors", read_safetensors},
+      {"settings", read_settings},
       {"task", read_task},
       {"tensorflow", read_tensorflow},
       {"truth", read_truth},

@@ -52,5 +52,9 @@ void read_tensorflow(std::span<const std::byte> input);
 void read_caffe(std::span<const std::byte> input);
 void read_task(std::span<const std::byte> input);
 void read_truth(std::span<const std::byte> input);
+void read_cache(std::span<const std::byte> input);
+void read_clip(std::span<const std::byte> input);
+void read_picture(std::span<const std::byte> input);
+void read_settings(std::span<const std::byte> input);
 
 } // namespace lanner::fuzz

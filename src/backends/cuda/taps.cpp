@@ -68,7 +68,7 @@ private:
     Tensor begins, places, weights;
   };
   template<typename T>
-  static Tensor on(Device device, const std::vector<T>& numbers) {
+  static Tensor on(Device device, const CountedVector<T>& numbers) {
     return Tensor::from<T>(numbers, {static_cast<std::int64_t>(numbers.size())}).to(device);
   }
   std::vector<Own> list_;

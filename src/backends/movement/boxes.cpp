@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <map>
 #include <numeric>
+#include <span>
 #include <string_view>
 
 #include "ops/axis.h"
@@ -103,7 +104,8 @@ struct Stretch {
   std::int64_t target = 0, source = 0, step = 1, size = 1;
 };
 
-std::vector<Stretch> stretches_of(const std::vector<std::int32_t>& places) {
+/// Nothing where there are more than `most`.
+std::vector<Stretch> stretches_of(std::span<const std::int32_t> places, std::size_t most) {
   std::vector<Stretch> list;
   std::int64_t target = 0;
   for (const std::int64_t place : places) {
@@ -113,6 +115,7 @@ std::vector<Stretch> stretches_of(const std::vector<std::int32_t>& places) {
       last->step = step;
       ++last->size;
     } else {
+      if (list.size() == most) return {};
       list.push_back({target, place});
     }
     ++target;
@@ -148,8 +151,8 @@ Result repeating_pad(const Movement& m) {
   if (!taps) return std::nullopt;
   std::vector<Box> boxes{{sizes_of(input), m.inputs[0], m.outputs[0]}};
   for (const ops::TappedAxis& axis : *taps) {
-    const std::vector<Stretch> stretches = stretches_of(axis.places);
-    if (boxes.size() * stretches.size() > max_boxes) return std::nullopt;
+    const std::vector<Stretch> stretches = stretches_of(axis.places, max_boxes / boxes.size());
+    if (stretches.empty()) return std::nullopt;
     boxes = divided(boxes, axis.axis, stretches);
   }
   Moves moves;

@@ -1,12 +1,11 @@
 #include "device/cuda/code.h"
 
 #include <algorithm>
-#include <fstream>
 #include <map>
 #include <mutex>
 
+#include "base/cache_file.h"
 #include "base/check.h"
-#include "base/file.h"
 #include "base/hash.h"
 #include "base/options.h"
 #include "device/cuda/fatbin.h"
@@ -50,22 +49,20 @@ std::filesystem::path cache_file(const std::string& key) {
 /// Machine code from an earlier process. The file's name is the hash of source, architecture and compiler;
 /// its last bytes are the hash of the rest, so that a torn or foreign file is compiled anew.
 std::string read_cached(const std::filesystem::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  std::string bytes{std::istreambuf_iterator<char>(in), {}};
+  constexpr std::uint64_t most = 64 << 20;
+  const std::optional<Content> content = read_cache_file(file, most);
+  if (!content) return {};
+  const std::string bytes(reinterpret_cast<const char*>(content->bytes.data()), content->bytes.size());
   constexpr std::size_t tail = 32;
-  if (bytes.size() <= tail) return {};
-  const std::string code = bytes.substr(0, bytes.size() - tail);
-  return hash_hex(std::as_bytes(std::span(code))) == bytes.substr(code.size()) ? code : std::string();
+  const std::string code = bytes.substr(0, bytes.size() - std::min(bytes.size(), tail));
+  if (!code.empty() && hash_hex(std::as_bytes(std::span(code))) == bytes.substr(code.size())) return code;
+  warn_of_cache_file(file, "it is damaged");
+  return {};
 }
 
 void write_cached(const std::filesystem::path& file, const std::string& code) {
-  try {
-    std::filesystem::create_directories(file.parent_path());
-    const std::string bytes = code + hash_hex(std::as_bytes(std::span(code)));
-    write_file(file, std::as_bytes(std::span(bytes)));
-  } catch (const std::exception&) {
-    // What cannot be kept is compiled again the next time, no more.
-  }
+  // What cannot be kept is compiled again the next time, no more.
+  write_cache_file(file, code + hash_hex(std::as_bytes(std::span(code))));
 }
 
 std::string machine_code(const Gpu& gpu, const std::string& source) {

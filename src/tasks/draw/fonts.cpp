@@ -9,6 +9,7 @@
 
 #include "base/account.h"
 #include "base/options.h"
+#include "base/regular_file.h"
 
 namespace lanner {
 namespace {
@@ -91,7 +92,7 @@ void FontStack::open(Font& font) {
   limits.file_bytes = most_font_bytes;
   const AccountScope scope(no_account()); // Stays for all, whoever draws first.
   try {
-    font.content = read_all(open_path(font.path, limits), limits);
+    font.content = read_regular_file(font.path, limits);
     font.face = FontFace::open(font.content.bytes);
   } catch (const Error&) {
     font.face = nullptr; // Another one may serve; support() tells which do.

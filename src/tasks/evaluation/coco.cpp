@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/limit_error.h"
+#include "base/regular_file.h"
 #include "tasks/evaluation/dataset.h"
 #include "tasks/evaluation/runs.h"
 #include "tasks/evaluation/turned_box.h"
@@ -352,7 +353,7 @@ private:
 } // namespace
 
 FormPtr open_coco(const fs::path& file, const Task& task, const DatasetOptions& options) {
-  const Content content = read_all(open_path(file, options.limits), options.limits);
+  const Content content = read_regular_file(file, options.limits);
   return read_coco({reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size()}, file, task,
                    options);
 }

@@ -12,6 +12,7 @@
 #include "base/check.h"
 #include "base/nearest.h"
 #include "base/one_line.h"
+#include "base/regular_file.h"
 #include "tasks/result_parts.h"
 
 namespace lanner {
@@ -94,7 +95,7 @@ std::vector<fs::path> pictures_in(const fs::path& folder, bool deep) {
 std::string read_small_text(const fs::path& path, const Limits& limits) {
   Limits small = limits;
   small.file_bytes = std::min(small.file_bytes, most_text);
-  const Content content = read_all(open_path(path, small), small);
+  const Content content = read_regular_file(path, small);
   return {reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size()};
 }
 

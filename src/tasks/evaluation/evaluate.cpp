@@ -12,6 +12,7 @@
 #include <lanner/image.h>
 
 #include "base/check.h"
+#include "base/regular_file.h"
 #include "base/thread_pool.h"
 #include "tasks/result_parts.h"
 
@@ -32,7 +33,7 @@ Loaded load(const Dataset& data, std::size_t i, const Limits& limits) {
   Loaded loaded;
   loaded.number = i;
   try {
-    loaded.image = load_image(data.picture(i), limits);
+    loaded.image = decode_image(read_regular_file(data.picture(i), limits).bytes, limits, data.picture(i));
     loaded.truth = data.truth(i, loaded.image.width, loaded.image.height);
   } catch (const Error& error) {
     loaded.error = error;

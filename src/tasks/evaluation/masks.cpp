@@ -12,6 +12,7 @@
 #include <lanner/source.h>
 
 #include "base/check.h"
+#include "base/regular_file.h"
 #include "tasks/evaluation/dataset.h"
 #include "tasks/evaluation/png_facts.h"
 
@@ -26,7 +27,7 @@ struct MaskForm : Dataset::Form {
     with_context(
         [&] { return masks[i]; },
         [&] {
-          const Content content = read_all(open_path(masks[i], limits), limits);
+          const Content content = read_regular_file(masks[i], limits);
           truth.classes = read_class_numbers(content.bytes, limits);
           check(truth.classes.shape() == Shape{height, width}, ErrorCode::bad_data,
                 "has {}x{} pixels, its picture {}x{}", truth.classes.shape()[1], truth.classes.shape()[0],

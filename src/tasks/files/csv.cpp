@@ -1,6 +1,8 @@
 // One row for each answer (RFC 4180, with line feeds).
 
+#include <algorithm>
 #include <array>
+#include <string_view>
 
 #include <fmt/format.h>
 
@@ -15,14 +17,44 @@ namespace {
 
 using Fields = std::vector<std::string>;
 
+/// A spreadsheet whose separator is a semicolon must not see two fields in one.
 std::string quoted(const std::string& field) {
-  if (field.find_first_of(",\"\r\n") == std::string::npos) return field;
+  if (field.find_first_of(",;\"\r\n") == std::string::npos) return field;
   std::string text = "\"";
   for (const char c : field) {
     if (c == '"') text += '"';
     text += c;
   }
   return text + '"';
+}
+
+/// Whether a spreadsheet would take it for a formula: by its first character, plain or of full width.
+bool looks_like_formula(std::string_view text) {
+  constexpr std::array<std::string_view, 8> signs = {"=",      "+",      "-",      "@",
+                                                     "\uff1d", "\uff0b", "\uff0d", "\uff20"};
+  return std::ranges::any_of(signs, [&](std::string_view sign) { return text.starts_with(sign); });
+}
+
+/// Text from outside, which stays text: control characters (C0, DEL, C1) as `\xHH`, an apostrophe before what
+/// looks like a formula.
+std::string shown(std::string_view text) {
+  std::string result = looks_like_formula(text) ? "'" : "";
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    const auto at = [&](std::size_t k) { return static_cast<unsigned char>(k < text.size() ? text[k] : 0); };
+    const bool c1 = at(i) == 0xc2 && at(i + 1) >= 0x80 && at(i + 1) < 0xa0;
+    if (at(i) < 0x20 || at(i) == 0x7f)
+      result += fmt::format("\\x{:02x}", at(i));
+    else if (c1)
+      result += fmt::format("\\x{:02x}\\x{:02x}", at(i), at(i + 1));
+    else
+      result += text[i];
+    if (c1) ++i;
+  }
+  return result;
+}
+
+std::string label_of(const Task& task, std::int64_t number) {
+  return shown(class_label(task, number));
 }
 
 template<typename Values>
@@ -35,7 +67,7 @@ public:
   explicit CsvFile(const std::filesystem::path& path) : file_(path) {}
 
   void write(const PictureSource& picture, const TaskResult& result, const Task& task) override {
-    picture_ = {picture.source, fmt::format("{}", picture.frame),
+    picture_ = {shown(picture.source), fmt::format("{}", picture.frame),
                 picture.pts ? fmt::format("{}", *picture.pts) : ""};
     switch (result.kind) {
     case TaskKind::classify:
@@ -84,7 +116,7 @@ private:
     head({"rank", "class", "label", "probability"});
     const ResultParts parts = parts_of(result);
     for (std::size_t i = 0; i < parts.labels.size(); ++i)
-      row({fmt::format("{}", i + 1), fmt::format("{}", parts.labels[i]), class_label(task, parts.labels[i]),
+      row({fmt::format("{}", i + 1), fmt::format("{}", parts.labels[i]), label_of(task, parts.labels[i]),
            fmt::format("{}", parts.scores[i])});
   }
 
@@ -92,7 +124,7 @@ private:
   static std::array<std::string, 3> best_of(const TaskResult& crop, const Task& task) {
     const ResultParts parts = parts_of(crop);
     if (parts.count == 0) return {};
-    return {fmt::format("{}", parts.labels[0]), class_label(task, parts.labels[0]),
+    return {fmt::format("{}", parts.labels[0]), label_of(task, parts.labels[0]),
             fmt::format("{}", parts.scores[0])};
   }
 
@@ -113,7 +145,7 @@ private:
     for (std::int64_t i = 0; i < parts.count; ++i) {
       const auto at = static_cast<std::size_t>(i);
       Fields fields{fmt::format("{}", i), fmt::format("{}", parts.labels[at]),
-                    class_label(task, parts.labels[at]), fmt::format("{}", parts.scores[at])};
+                    label_of(task, parts.labels[at]), fmt::format("{}", parts.scores[at])};
       append(fields, parts.box(i));
       if (result.kind == TaskKind::segment)
         fields.push_back(fmt::format("{}", mask_pixels(result.masks[at])));
@@ -127,7 +159,7 @@ private:
   void write_shares(const TaskResult& result, const Task& task) {
     head({"class", "label", "share"});
     for (const ClassShare& share : class_shares(result))
-      row({fmt::format("{}", share.number), class_label(task, share.number), fmt::format("{}", share.share)});
+      row({fmt::format("{}", share.number), label_of(task, share.number), fmt::format("{}", share.share)});
   }
 
   void write_depth(const TaskResult& result) {

@@ -16,6 +16,7 @@
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/packet_history.h"
+#include "video/ffmpeg/picture_parts.h"
 #include "video/ffmpeg/stream_info.h"
 #include "video/ffmpeg/webp.h"
 #include "video/frame_budget.h"
@@ -104,7 +105,7 @@ public:
     if (packet && packet->bytes.empty()) return true; // FFmpeg would take it for the end.
     if (!again_.empty()) return false;
     if (!packet) return send_end();
-    const PacketPtr input = to_av(*packet);
+    const PacketPtr input = to_input(*packet);
     const int status = send_marked(*context_, *input, packets_sent_ + 1);
     require_memory();
     if (status == AVERROR(EAGAIN)) return false;
@@ -179,6 +180,16 @@ private:
           "decode: {}: frames in use would take more than the limit total_bytes of {}; let go of some, or "
           "raise it with --limit total_bytes=N",
           context_->codec->name, options_.limits.total_bytes);
+  }
+
+  /// Pictures one by one are pictures' files (picture_parts.h).
+  PacketPtr to_input(const Packet& packet) const {
+    if (!has_parts(context_->codec_id)) return to_av(packet);
+    const PictureParts parts = needed_parts(context_->codec_id, packet.bytes, "decode", options_.limits);
+    if (parts.changed.empty()) return to_av(packet);
+    Packet changed = packet;
+    changed.bytes = parts.changed;
+    return to_av(changed);
   }
 
   bool has_threads() const { return !single_ && context_->active_thread_type != 0; }

@@ -1,9 +1,11 @@
 #include <algorithm>
 #include <cctype>
 #include <filesystem>
+#include <memory>
 #include <string_view>
 #include <utility>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "base/file.h"
 #include "base/limit_error.h"
@@ -12,7 +14,9 @@
 #include "video/ffmpeg/encoder_choice.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/frame.h"
+#include "video/ffmpeg/frame_memory.h"
 #include "video/ffmpeg/packet.h"
+#include "video/ffmpeg/picture_parts.h"
 #include "video/ffmpeg/pixel_format.h"
 #include "video/ffmpeg/webp.h"
 
@@ -54,7 +58,8 @@ AVCodecID image_codec(std::span<const std::byte> bytes, const std::string& name)
        "{}: no known image format: expected PNG, JPEG, BMP, GIF, PPM, PGM, PBM, PAM, WebP or TIFF", name);
 }
 
-CodecContextPtr open_image_decoder(AVCodecID id, const std::string& name, const Limits& limits) {
+CodecContextPtr open_image_decoder(AVCodecID id, const std::string& name, const Limits& limits,
+                                   FrameMemory& memory) {
   const AVCodec* codec = avcodec_find_decoder(id);
   check(codec != nullptr, ErrorCode::unsupported, "{}: FFmpeg {} has no decoder for {}", name,
         av_version_info(), avcodec_get_name(id));
@@ -62,18 +67,22 @@ CodecContextPtr open_image_decoder(AVCodecID id, const std::string& name, const 
   if (!context) throw std::bad_alloc();
   context->thread_count = 1;
   context->max_pixels = static_cast<std::int64_t>(std::min<std::uint64_t>(limits.pixels, INT64_MAX));
+  memory.serve(*context);
   const int status = avcodec_open2(context.get(), codec, nullptr);
   check(status >= 0, error_code(status), "{}: cannot open decoder {}: {}", name, codec->name,
         error_text(status));
   return context;
 }
 
-FramePtr decode_one(AVCodecContext& context, const AVPacket& packet, const std::string& name,
-                    const Limits& limits) {
+FramePtr decode_one(AVCodecContext& context, FrameMemory& memory, const AVPacket& packet,
+                    const std::string& name, const Limits& limits) {
   FramePtr frame = make_frame();
   int status = avcodec_send_packet(&context, &packet);
   if (status >= 0) status = avcodec_send_packet(&context, nullptr);
   if (status >= 0) status = avcodec_receive_frame(&context, frame.get());
+  if (memory.take_refusal())
+    fail_limit("total_bytes", limits.total_bytes, "{}: decoding the {} image takes more", name,
+               context.codec->name);
   if (status < 0 && says_too_many_pixels(error_text(status)))
     fail_limit("pixels", limits.pixels, "{}: the {} image has more pixels", name, context.codec->name);
   check(status >= 0, status == AVERROR_EOF ? ErrorCode::bad_data : error_code(status),
@@ -136,24 +145,59 @@ Packet encode_packet(const Image& image, bool jpeg, std::string_view name) {
 
 } // namespace
 
+namespace {
+
+/// Of what a codec may take of `bytes` for the picture itself: some make a second one of the same size, of
+/// transparency or of what they unpack.
+std::uint64_t bytes_for_picture(AVCodecID codec, std::uint64_t bytes, std::uint64_t beside) {
+  const bool two = codec == AV_CODEC_ID_WEBP || codec == AV_CODEC_ID_TIFF || codec == AV_CODEC_ID_GIF;
+  return beside >= bytes ? 0 : (bytes - beside) / (two ? 2 : 1);
+}
+
+std::uint64_t bytes_of(const AVFrame& frame) {
+  std::uint64_t bytes = 0;
+  for (const AVBufferRef* buffer : frame.buf)
+    if (buffer) bytes += buffer->size;
+  return bytes;
+}
+
+/// The picture as the codec gives it, then in a format of ours, then upright: each counts while it is there.
+Image decoded(std::span<const std::byte> bytes, const Limits& limits, const std::string& name) {
+  const AVCodecID codec = image_codec(bytes, name);
+  const PictureParts parts = needed_parts(codec, bytes, name, limits);
+  FrameMemory memory(bytes_for_picture(codec, limits.total_bytes, parts.beside));
+  clear_logged_error();
+  const CodecContextPtr context = open_image_decoder(codec, name, limits, memory);
+  Packet packet;
+  packet.bytes = parts.of(bytes);
+  packet.key = true;
+  check_deadline();
+  FramePtr frame = with_webp_named(
+      bytes, name, [&] { return decode_one(*context, memory, *to_av(packet), name, limits); });
+  check_deadline();
+  const Orientation orientation = orientation_of(display_matrix(*frame));
+  return with_context([&] { return name; },
+                      [&] {
+                        const Charge charge(current_account(), bytes_of(*frame));
+                        Image image = to_image(std::move(frame), limits);
+                        if (codec == AV_CODEC_ID_MJPEG && image.color.matrix == ColorMatrix::unspecified)
+                          image.color.matrix = ColorMatrix::bt601;
+                        return oriented(image, orientation);
+                      });
+}
+
+} // namespace
+
 Image load_image(const std::string& path, const Limits& limits) {
+  const DeadlineScope deadline(limits);
   return ffmpeg::decode_image(read_all(open_path(path, limits), limits).bytes, limits, path);
 }
 
 Image decode_image(std::span<const std::byte> bytes, const Limits& limits, const std::string& name) {
-  const AVCodecID codec = image_codec(bytes, name);
-  clear_logged_error();
-  const CodecContextPtr context = open_image_decoder(codec, name, limits);
-  Packet packet;
-  packet.bytes = bytes;
-  packet.key = true;
-  FramePtr frame =
-      with_webp_named(bytes, name, [&] { return decode_one(*context, *to_av(packet), name, limits); });
-  const Orientation orientation = orientation_of(display_matrix(*frame));
-  Image image = to_image(std::move(frame), limits);
-  if (codec == AV_CODEC_ID_MJPEG && image.color.matrix == ColorMatrix::unspecified)
-    image.color.matrix = ColorMatrix::bt601;
-  return oriented(image, orientation);
+  const DeadlineScope deadline(limits);
+  const AccountPtr account = current_account() ? current_account() : std::make_shared<Account>(limits);
+  const AccountScope scope(account);
+  return decoded(bytes, limits, name);
 }
 
 void save_image(const std::string& path, const Image& image) {

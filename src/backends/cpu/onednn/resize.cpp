@@ -13,15 +13,17 @@ bool takes(const Group& group, std::string& reason) {
   if (op.kind() != "resize") return false;
   const AttributeMap& a = op.attributes();
   const Shape input = op.input(0).shape(), output = op.type().shape();
+  constexpr std::int64_t longest = 1 << 22; // oneDNN makes tables of each axis, which nobody counts
   reason = "onednn: resize takes f32 of rank 3 to 5, whole nearest upscaling or half-pixel linear, of "
-           "spatial axes";
+           "spatial axes up to 4194304";
   if (op.input(0).dtype() != DType::f32 || input.rank() < 3 || input.rank() > 5) return false;
   if (input[0] != output[0] || input[1] != output[1] || a.flag("antialias") || a.has("axes")) return false;
   const std::string mode = a.string("mode", "nearest"),
                     place = a.string("coordinate_transformation_mode", "half_pixel");
   const std::string rounding = a.string("nearest_mode", "round_prefer_floor");
   bool whole = true;
-  for (std::size_t i = 2; i < input.rank(); ++i) whole &= input[i] > 0 && output[i] % input[i] == 0;
+  for (std::size_t i = 2; i < input.rank(); ++i)
+    whole &= input[i] > 0 && output[i] % input[i] == 0 && output[i] <= longest;
   // With whole factors, floor of asymmetric coordinates and rounding of half-pixel ones agree.
   const bool nearest = mode == "nearest" && whole &&
                        ((place == "asymmetric" && rounding == "floor") ||

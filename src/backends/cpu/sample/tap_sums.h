@@ -2,8 +2,8 @@
 // The inner loops of resize: sums of elements along one axis, each times a weight.
 
 #include <cstdint>
-#include <vector>
 
+#include "base/counted_vector.h"
 #include "ops/axis_taps.h"
 
 namespace lanner {
@@ -43,9 +43,9 @@ public:
 private:
   void add_vector(const ops::TappedAxis& axis, std::int64_t first, std::int64_t count, std::int64_t lanes);
 
-  std::vector<LineVector> vectors_;
-  std::vector<std::int32_t> places_;
-  std::vector<float> weights_;
+  CountedVector<LineVector> vectors_;
+  CountedVector<std::int32_t> places_;
+  CountedVector<float> weights_;
   std::int64_t size_ = 0;
 };
 
