@@ -28,8 +28,8 @@ struct EncoderOptions {
   double crf = -1;                           ///< Constant quality, the codec's own scale; -1 is its default.
   int gop = 0;                               ///< Frames between keyframes, 0 is the codec's default.
   int b_frames = -1;                         ///< Most in a row, -1 is the codec's default.
-  std::string preset; ///< `ultrafast` ... `placebo`, or the codec's own.
-  int threads = 0; ///< 0 chooses.
+  std::string preset;                        ///< `ultrafast` ... `placebo`, or the codec's own.
+  int threads = 0;                           ///< 0 chooses.
   /// Codec headers lie in StreamInfo::extradata alone, as containers with Muxer::wants_global_header() need
   /// them; else each keyframe has them in front, as bare streams need them. VideoWriter asks its muxer.
   bool global_header = false;
@@ -61,8 +61,8 @@ public:
   virtual ~Muxer() = default;
   /// Whether this container keeps codec headers apart: what EncoderOptions::global_header must be.
   virtual bool wants_global_header() const noexcept = 0;
-  /// Declares a stream before the first write; returns its index. Throws Error{invalid_argument} for H.264 and
-  /// HEVC without the headers that this container keeps apart.
+  /// Declares a stream before the first write; returns its index. Throws Error{invalid_argument} for H.264
+  /// and HEVC without the headers that this container keeps apart.
   virtual int add_stream(const StreamInfo& stream) = 0;
   /// Takes a packet whose `stream` is the index given by add_stream and whose times are in that stream's time
   /// base.

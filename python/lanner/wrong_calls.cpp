@@ -68,12 +68,13 @@ std::string docs_of(nb::handle function) {
 }
 
 void add_to_all(nb::handle scope) {
-  const nb::dict members = nb::cast<nb::dict>(nb::module_::import_("builtins").attr("dict")(
-      scope.attr("__dict__"))); // A copy: it changes on the way.
+  const nb::dict members =
+      nb::cast<nb::dict>(nb::module_::import_("builtins")
+                             .attr("dict")(scope.attr("__dict__"))); // A copy: it changes on the way.
   for (const auto& [key, member] : members) {
     const std::string kind = nb::cast<std::string>(member.type().attr("__name__"));
     const std::string name = nb::cast<std::string>(key);
-    if (name == "__eq__") continue; // Of what it does not know Python asks the other operand.
+    if (name == "__eq__") continue;              // Of what it does not know Python asks the other operand.
     if (name == "_refuse_wrong_calls") continue; // It is being called.
     if (kind == "nb_func")
       add_to_function(scope, name, docs_of(member));

@@ -27,9 +27,9 @@ struct Context::State {
   bool profiled = false;
   bool keep_results = false;
 
-  std::vector<Item> bound;          ///< By input.
-  std::vector<Device> sources;      ///< By input: where the caller's data lay.
-  std::vector<Tensor> given;        ///< By output: the caller's memory.
+  std::vector<Item> bound;     ///< By input.
+  std::vector<Device> sources; ///< By input: where the caller's data lay.
+  std::vector<Tensor> given;   ///< By output: the caller's memory.
   /// By output: memory that it is computed in where that of the caller overlaps an input; else undefined.
   std::vector<Tensor> apart;
   std::vector<KeptState> kept;      ///< By number of EngineState::states; their inputs are bound to views.

@@ -40,10 +40,13 @@ TEST(Error, IsOneLineWhateverNamesSay) {
   EXPECT_EQ(told("\x1b[2J\r\t"), "\\x1b[2J\\r\\t: node \\x1b[2J\\r\\t: expected another");
   EXPECT_EQ(told(std::string_view("\0", 1)), "\\x00: node \\x00: expected another");
   EXPECT_EQ(told("\xff\xc3"), "\\xff\\xc3: node \\xff\\xc3: expected another"); // No UTF-8.
-  EXPECT_EQ(told("\xc2\x85"), "\\x85: node \\x85: expected another");          // Ends a line.
-  EXPECT_EQ(told("\xe2\x80\xae"), "\\u202e: node \\u202e: expected another");    // Writes from the right.
-  EXPECT_EQ(told("stra\xc3\x9f" "e \xe6\x97\xa5 \\n"),
-            "stra\xc3\x9f" "e \xe6\x97\xa5 \\n: node stra\xc3\x9f" "e \xe6\x97\xa5 \\n: expected another");
+  EXPECT_EQ(told("\xc2\x85"), "\\x85: node \\x85: expected another");           // Ends a line.
+  EXPECT_EQ(told("\xe2\x80\xae"), "\\u202e: node \\u202e: expected another");   // Writes from the right.
+  EXPECT_EQ(told("stra\xc3\x9f"
+                 "e \xe6\x97\xa5 \\n"),
+            "stra\xc3\x9f"
+            "e \xe6\x97\xa5 \\n: node stra\xc3\x9f"
+            "e \xe6\x97\xa5 \\n: expected another");
 }
 
 TEST(Error, IsOfBoundedLengthAndKeepsItsEnd) {

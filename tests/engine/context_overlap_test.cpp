@@ -98,7 +98,8 @@ TEST(OverlapOfInputs, ThatRunsWriteOverIsRefused) {
   LANNER_EXPECT_ERROR(context.run(), ErrorCode::invalid_argument, "inputs a and b: their memory overlaps");
   context.bind("b", part_of(memory, 16));
   context.bind_output("y", part_of(memory, 4));
-  LANNER_EXPECT_ERROR(context.run(), ErrorCode::invalid_argument, "output y: the memory bound for it overlaps");
+  LANNER_EXPECT_ERROR(context.run(), ErrorCode::invalid_argument,
+                      "output y: the memory bound for it overlaps");
   context.bind_output("y", part_of(memory, 32));
   context.run();
   EXPECT_EQ(memory[32], 2.f);
