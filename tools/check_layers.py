@@ -54,6 +54,7 @@ HEADERS = {
     "trace": "base",
     "limits": "base",
     "log": "base",
+    "message": "base",
     "nearest": "base",
     "output": "base",
     "source": "base",

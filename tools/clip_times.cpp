@@ -82,7 +82,8 @@ std::int64_t ClipTimes::length() const {
 
 std::int64_t ClipTimes::next(std::int64_t pts, std::int64_t duration) {
   const std::int64_t time = on_one_line(pts);
-  if (last_ == no_pts && from_zero_) begin_ = time;
+  // What lies before 0, as in a transport stream whose clock wraps, no player of an MP4 shows.
+  if (last_ == no_pts && (from_zero_ || time < 0)) begin_ = time;
   last_ = time;
   length_ = duration;
   std::int64_t since = 0;

@@ -24,13 +24,15 @@ struct EncoderOptions {
   PixelFormat format = PixelFormat::yuv420p; ///< What the encoder is fed; other inputs are converted.
   Rational rate{30, 1};                      ///< Nominal frames a second.
   Rational time_base;                        ///< Of pts; {0,0} takes 1/rate.
-  std::int64_t bit_rate = 0;                 ///< Bits a second; 0 uses `crf`.
+  std::int64_t bit_rate = 0;                 ///< Bits a second; 0 uses `crf`. One of both alone is given.
   double crf = -1;                           ///< Constant quality, the codec's own scale; -1 is its default.
   int gop = 0;                               ///< Frames between keyframes, 0 is the codec's default.
-  int b_frames = -1;
-  std::string preset; ///< `ultrafast` ... `placebo`, or the codec's own.
-  int threads = 0;
-  bool global_header = true;
+  int b_frames = -1;                         ///< Most in a row, -1 is the codec's default.
+  std::string preset;                        ///< `ultrafast` ... `placebo`, or the codec's own.
+  int threads = 0;                           ///< 0 chooses.
+  /// Codec headers lie in StreamInfo::extradata alone, as containers with Muxer::wants_global_header() need
+  /// them; else each keyframe has them in front, as bare streams need them. VideoWriter asks its muxer.
+  bool global_header = false;
   ColorInfo color; ///< VideoWriter takes the first picture's where the matrix is unspecified.
   Rational sample_aspect{1, 1};
   std::map<std::string, std::string>
@@ -48,6 +50,8 @@ public:
   virtual std::optional<Packet> receive() = 0;
   virtual bool finished() const noexcept = 0;
 };
+/// Throws Error{invalid_argument} for options that exclude one another or that the encoder refuses, and
+/// Error{unsupported} where there is no such encoder.
 std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options);
 
 /// Writes a container beside `path` and renames it on finish(); an object that dies before leaves nothing
@@ -57,7 +61,8 @@ public:
   virtual ~Muxer() = default;
   /// Whether this container keeps codec headers apart: what EncoderOptions::global_header must be.
   virtual bool wants_global_header() const noexcept = 0;
-  /// Declares a stream before the first write; returns its index.
+  /// Declares a stream before the first write; returns its index. Throws Error{invalid_argument} for H.264
+  /// and HEVC without the headers that this container keeps apart.
   virtual int add_stream(const StreamInfo& stream) = 0;
   /// Takes a packet whose `stream` is the index given by add_stream and whose times are in that stream's time
   /// base.

@@ -13,7 +13,6 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
-#include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
@@ -26,6 +25,7 @@
 #include <lanner/tensor.h>
 
 #include "gil.h"
+#include "text.h"
 
 namespace nb = nanobind;
 
@@ -45,6 +45,7 @@ void register_verification(nb::module_& module);
 void register_engine(nb::module_& module);
 void register_build(nb::module_& module);
 void register_tasks(nb::module_& module);
+void register_wrong_calls(nb::module_& module);
 
 /// A tensor that shares memory with `object` where it can: a Tensor, a NumPy array, anything with DLPack, a
 /// number or a nested list (copied). `stream`: where it will be read; who made it on a GPU is told, so that
@@ -80,9 +81,7 @@ Image on_host(const Image& image);
 /// PNG for a notebook, made smaller where it is wider than `widest` pixels; None without a picture.
 nb::object png_of(const Image& image, std::int32_t widest = 1280);
 
-/// What Python makes of bytes, and back; `errors` is Python's: "surrogateescape" keeps what is not UTF-8.
-nb::str text_of(std::string_view bytes, const char* errors = "surrogateescape");
-/// The bytes of a str or bytes.
+/// The bytes of a str or bytes; `errors` is Python's.
 std::string bytes_of(nb::handle text, const char* errors);
 /// The path of a str, bytes or PathLike, as the system has it.
 std::string path_of(nb::handle object);

@@ -310,7 +310,8 @@ void register_context(nb::module_& module) {
           "Raises InvalidArgument for unknown names and wrong types or shapes.\n\ninputs: dict from input "
           "name to array, Tensor, Image, Frame or list of images\noutputs: dict from output name to array or "
           "tensor that the result is written to: contiguous, writable, of the result's type and "
-          "shape\nstream: handle of a CUDA stream to run on, such as "
+          "shape; one in the memory of an input is computed apart and copied there, two that overlap are "
+          "refused\nstream: handle of a CUDA stream to run on, such as "
           "torch.cuda.Stream.cuda_stream\nexecutor: runs the loops of this run in place of the "
           "environment's; see Environment\nallocator: gives the memory of this run's results in place of the "
           "environment's; see Environment")

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include <lanner/error.h>
+#include <lanner/message.h>
 
 #include "bindings.h"
 
@@ -16,13 +17,14 @@ void register_errors(nb::module_&) {
       const nb::object kinds = nb::module_::import_("lanner.errors").attr("BY_CODE");
       const nb::object kind = kinds[nb::str(std::string(to_string(error.code())).c_str())];
       PyErr_SetObject(kind.ptr(), text_of(error.message(), "backslashreplace").ptr());
+    } catch (const std::bad_cast&) {
+      PyErr_SetString(PyExc_TypeError, "a value that was given is of the wrong type or size");
     }
   });
 }
 
 void fail_type(std::string_view line) {
-  const nb::str text = text_of(line, "backslashreplace");
-  throw nb::type_error(bytes_of(text, "backslashreplace").c_str());
+  throw nb::type_error(message_line(line).c_str());
 }
 
 void refuse(std::string_view option, nb::handle value, std::string_view fault, std::string_view expected) {

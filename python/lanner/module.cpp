@@ -30,4 +30,5 @@ NB_MODULE(_lanner, module) {
   lanner::python::register_build(module);
   lanner::python::register_tasks(module);
   lanner::python::register_evaluation(module);
+  lanner::python::register_wrong_calls(module);
 }

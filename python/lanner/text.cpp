@@ -1,4 +1,4 @@
-// Text between Python and C++, which need not be UTF-8: names in files and paths are bytes.
+#include "text.h"
 
 #include <lanner/error.h>
 
@@ -11,6 +11,25 @@ nb::str text_of(std::string_view bytes, const char* errors) {
   PyObject* text = PyUnicode_DecodeUTF8(bytes.data(), static_cast<Py_ssize_t>(bytes.size()), errors);
   if (!text) throw nb::python_error();
   return nb::steal<nb::str>(text);
+}
+
+bool take_text(nb::handle given, std::string& bytes) noexcept {
+  if (!PyUnicode_Check(given.ptr())) return false;
+  Py_ssize_t size = 0;
+  if (const char* plain = PyUnicode_AsUTF8AndSize(given.ptr(), &size)) {
+    bytes.assign(plain, static_cast<std::size_t>(size));
+    return true;
+  }
+  for (const char* errors : {"surrogateescape", "surrogatepass"}) {
+    PyErr_Clear();
+    const nb::object encoded = nb::steal(PyUnicode_AsEncodedString(given.ptr(), "utf-8", errors));
+    char* data = nullptr;
+    if (!encoded.is_valid() || PyBytes_AsStringAndSize(encoded.ptr(), &data, &size) != 0) continue;
+    bytes.assign(data, static_cast<std::size_t>(size));
+    return true;
+  }
+  PyErr_Clear();
+  return false;
 }
 
 std::string bytes_of(nb::handle text, const char* errors) {

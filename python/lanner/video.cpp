@@ -95,8 +95,10 @@ void register_writer(nb::module_& module) {
           "height of the video in pixels\nfps: frames per second; frame i is shown from i / fps seconds "
           "on\ncodec: \"h264\", \"hevc\", \"av1\", \"vp9\", \"mpeg4\", \"mjpeg\", \"ffv1\", or the name of "
           "one of FFmpeg's encoders\ncrf: constant quality on the codec's own scale, lower is better; -1: "
-          "the codec's default\nbit_rate: bits per second, in place of constant quality; 0: crf "
-          "counts\npreset: speed of x264 and x265, \"ultrafast\" to \"placebo\", or the codec's own; \"\": "
+          "the codec's default\nbit_rate: bits per second, in place of constant quality: with crf it is an "
+          "error; 0: "
+          "crf counts\npreset: speed of x264 and x265, \"ultrafast\" to \"placebo\", or the codec's own; "
+          "\"\": "
           "its default\ngop: frames between keyframes; 0: the codec's default")
       .def("write", &Writer::write, nb::arg("image").none(),
            nb::sig("def write(self, image: Image | Frame | object) -> None"),

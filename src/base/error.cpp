@@ -1,4 +1,5 @@
 #include <lanner/error.h>
+#include <lanner/message.h>
 
 namespace lanner {
 
@@ -29,11 +30,11 @@ std::string_view to_string(ErrorCode code) noexcept {
 }
 
 Error Error::within(std::string_view context) const {
-  return Error(code_, fmt::format("{}: {}", context, message_));
+  return Error(code_, message_line(fmt::format("{}: {}", context, message_)));
 }
 
 void errors::throw_error(ErrorCode code, fmt::string_view format, fmt::format_args args) {
-  throw Error(code, fmt::vformat(format, args));
+  throw Error(code, message_line(fmt::vformat(format, args))); // Names in it may be anybody's.
 }
 
 } // namespace lanner

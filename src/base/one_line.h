@@ -7,7 +7,8 @@
 
 namespace lanner {
 
-/// `text` with every control character as `?`, cut after `most` bytes (then it ends in `...`).
+/// `text` escaped as message_line() does it, of which at most `most` bytes are shown: what was cut ends in
+/// `...`.
 std::string one_line(std::string_view text, std::size_t most);
 
 } // namespace lanner

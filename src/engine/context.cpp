@@ -152,6 +152,7 @@ Context Engine::create_context(const ContextOptions& options) const {
   state->bound.resize(state_->inputs.size());
   state->sources.resize(state_->inputs.size());
   state->given.resize(state_->outputs.size());
+  state->apart.resize(state_->outputs.size());
   state->filled.resize(state_->inputs.size());
   state->pictures.resize(state_->inputs.size());
   state->staging.resize(state_->inputs.size());
@@ -202,6 +203,7 @@ void Context::unbind() noexcept {
   // Values of the last run may share memory with what was bound.
   if (state.ready.current()) state.now().rest(state.lent());
   std::fill(state.given.begin(), state.given.end(), Tensor{});
+  std::fill(state.apart.begin(), state.apart.end(), Tensor{});
   state.bind_defaults();
 }
 
@@ -222,6 +224,7 @@ void Context::enqueue(Stream stream, const Control& control, const RunResources&
   }
   state.other_ran = !state.overrides.empty();
   if (state.other_ran) return state.queue_other(stream, control, resources);
+  state.check_written_memory();
   state.queue(stream, control, {resources.executor, resources.allocator});
 }
 
@@ -250,6 +253,7 @@ void Context::State::try_to_queue(Stream stream, const Control& control, const C
     now().execution->run({stream, threads, control, profiled ? &times : nullptr});
     if (!device().is_host()) fetch_results(stream);
     take_items(stream);
+    copy_from_apart(stream);
   }
   keep_states();
   ++runs;

@@ -100,7 +100,7 @@ void Context::State::place_result(std::size_t i, const CallResources& call) {
     result = kept[*number].next(dtype, type.shape(), layout);
   } else if (given[i].defined()) {
     check_given(i, dtype, type.shape());
-    result = given[i];
+    result = overlaps_input(i) ? memory_apart(i, dtype, type.shape()) : given[i];
   } else if (is_kept(i)) {
     result = {};
     result = kept_result(i, dtype, type.shape());
@@ -145,7 +145,11 @@ void Context::State::take_items(Stream stream) {
     if (wanted.is_host() || held != HeldStorage{})
       result = current.execution->mover(stream).on(Device{}, result);
     result = held_item(std::move(result), engine->outputs[i], held);
-    if (!given[i].defined()) continue;
+  }
+  separate_items();
+  for (std::size_t i = 0; i < current.results.size(); ++i) {
+    if (!current.is_item(i) || !given[i].defined()) continue;
+    Item& result = current.results[i];
     const Tensor& made = result.tensor;
     check_given(i, made.dtype(), made.shape());
     copy_memory({given[i].data(), given[i].device()}, {const_cast<void*>(made.data()), made.device()},

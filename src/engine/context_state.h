@@ -27,9 +27,11 @@ struct Context::State {
   bool profiled = false;
   bool keep_results = false;
 
-  std::vector<Item> bound;          ///< By input.
-  std::vector<Device> sources;      ///< By input: where the caller's data lay.
-  std::vector<Tensor> given;        ///< By output: the caller's memory.
+  std::vector<Item> bound;     ///< By input.
+  std::vector<Device> sources; ///< By input: where the caller's data lay.
+  std::vector<Tensor> given;   ///< By output: the caller's memory.
+  /// By output: memory that it is computed in where that of the caller overlaps an input; else undefined.
+  std::vector<Tensor> apart;
   std::vector<KeptState> kept;      ///< By number of EngineState::states; their inputs are bound to views.
   std::vector<SpareTensors> filled; ///< By input: what images bound to it became.
   /// By output: memory on the device that results are kept in, some of which callers hold.
@@ -92,6 +94,11 @@ struct Context::State {
   Tensor kept_result(std::size_t i, DType dtype, const Shape& shape);
   void place_results(const CallResources& call);
   void place_result(std::size_t i, const CallResources& call);
+  void check_written_memory() const;
+  bool overlaps_input(std::size_t output) const;
+  Tensor memory_apart(std::size_t output, DType dtype, const Shape& shape);
+  void separate_items();
+  void copy_from_apart(Stream stream);
   bool lies_right(std::size_t output, const Tensor& memory) const;
   void check_given(std::size_t i, DType dtype, const Shape& shape) const;
   void take_items(Stream stream);

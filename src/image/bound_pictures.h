@@ -29,6 +29,8 @@ public:
 
   /// u8 [N, picture_record_bytes] on the host; right as long as this lives.
   const Tensor& records() const noexcept { return records_; }
+  /// Whose memory is read.
+  std::span<const Image> images() const noexcept { return images_; }
   /// Queues the copies of the host's pictures to the GPU; nothing elsewhere. What earlier batches left in the
   /// same staging memory is gone.
   void upload(Stream stream) const;

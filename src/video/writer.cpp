@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/sole_use.h"
+#include "video/encoder_options.h"
 
 namespace lanner {
 
@@ -12,6 +13,7 @@ struct VideoWriter::State {
   State(std::unique_ptr<Muxer> made, const EncoderOptions& encoder_options)
       : options(encoder_options), muxer(std::move(made)) {
     check(muxer != nullptr, ErrorCode::invalid_argument, "VideoWriter: no muxer was given");
+    check_encoder_options(options, false);
     options.global_header = muxer->wants_global_header();
     if (options.time_base.den <= 0) options.time_base = {options.rate.den, options.rate.num};
     if (options.width > 0 && options.height > 0 && options.color.matrix != ColorMatrix::unspecified) open();

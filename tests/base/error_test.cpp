@@ -5,6 +5,7 @@
 
 #include <new>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "base/check.h"
@@ -25,6 +26,39 @@ TEST(Error, WithContextNamesRefusedMemory) {
   LANNER_EXPECT_ERROR(with_context([] { return "build"; }, []() -> int { throw std::bad_alloc(); }),
                       ErrorCode::out_of_memory, "build: ");
   EXPECT_EQ(with_context([] { return "build"; }, [] { return 7; }), 7);
+}
+
+TEST(Error, IsOneLineWhateverNamesSay) {
+  const auto told = [](std::string_view name) {
+    try {
+      fail(ErrorCode::bad_data, "node {}: expected another", name);
+    } catch (const Error& error) {
+      return error.within(name).message();
+    }
+  };
+  EXPECT_EQ(told("a\nb"), "a\\nb: node a\\nb: expected another");
+  EXPECT_EQ(told("\x1b[2J\r\t"), "\\x1b[2J\\r\\t: node \\x1b[2J\\r\\t: expected another");
+  EXPECT_EQ(told(std::string_view("\0", 1)), "\\x00: node \\x00: expected another");
+  EXPECT_EQ(told("\xff\xc3"), "\\xff\\xc3: node \\xff\\xc3: expected another"); // No UTF-8.
+  EXPECT_EQ(told("\xc2\x85"), "\\x85: node \\x85: expected another");           // Ends a line.
+  EXPECT_EQ(told("\xe2\x80\xae"), "\\u202e: node \\u202e: expected another");   // Writes from the right.
+  EXPECT_EQ(told("stra\xc3\x9f"
+                 "e \xe6\x97\xa5 \\n"),
+            "stra\xc3\x9f"
+            "e \xe6\x97\xa5 \\n: node stra\xc3\x9f"
+            "e \xe6\x97\xa5 \\n: expected another");
+}
+
+TEST(Error, IsOfBoundedLengthAndKeepsItsEnd) {
+  const std::string name(1 << 20, 'x');
+  try {
+    fail(ErrorCode::bad_data, "node {}: expected another", name);
+  } catch (const Error& error) {
+    const Error told = error.within(name).within("model.onnx");
+    EXPECT_LT(told.message().size(), 5000u);
+    EXPECT_TRUE(told.message().starts_with("model.onnx: xxx"));
+    EXPECT_TRUE(told.message().ends_with("xxx: expected another"));
+  }
 }
 
 TEST(Limits, ProductIsChecked) {

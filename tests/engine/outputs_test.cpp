@@ -68,7 +68,7 @@ TEST(Outputs, ThatAreNoneAreToldOf) {
   LANNER_EXPECT_ERROR(built(chain(), giving({"split"})), ErrorCode::invalid_argument,
                       "node 'split' has 2 outputs; name one of them: low, high");
   LANNER_EXPECT_ERROR(built(chain(), giving({""})), ErrorCode::not_found, "no value ''");
-  LANNER_EXPECT_ERROR(built(chain(), giving({"a\nb"})), ErrorCode::not_found, "'a?b'");
+  LANNER_EXPECT_ERROR(built(chain(), giving({"a\nb"})), ErrorCode::not_found, "'a\\nb'");
 }
 
 } // namespace

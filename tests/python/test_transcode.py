@@ -7,7 +7,8 @@ import struct
 import numpy as np
 import pytest
 
-from command import leftovers, make_clip, make_y4m, refuse, succeed
+import lanner
+from command import DATA, leftovers, make_clip, make_y4m, refuse, succeed
 
 
 def frames_of(path):
@@ -33,6 +34,18 @@ def test_times_of_the_clip_are_kept(tmp_path):
     clip = make_clip(tmp_path, "clip.ts", frames=9)
     succeed("transcode", clip, tmp_path / "out.mkv")
     np.testing.assert_allclose(frames_of(tmp_path / "out.mkv")[1], frames_of(clip)[1], atol=1e-3)
+
+
+def test_frames_before_zero_are_shown(tmp_path):
+    """A transport stream whose clock wraps begins before 0, which no player of an MP4 shows."""
+    clip = DATA.parent / "found" / "video" / "wrap33.ts"
+    if not clip.exists():
+        pytest.skip("no clips at ../shared/found")
+    for name in ("out.mp4", "out.mkv", "out.mov"):
+        succeed("transcode", clip, tmp_path / name)
+        times = [frame.seconds for frame in lanner.VideoReader(tmp_path / name)]
+        assert len(times) == 50 and times[0] == pytest.approx(0, abs=0.05)
+        np.testing.assert_allclose(np.diff(times), 1 / 25, atol=1.1e-3)
 
 
 @pytest.mark.parametrize("source", ["clip.mp4", "clip.mkv", "clip.ts", "clip.avi"])

@@ -162,8 +162,10 @@ TEST_F(SoleUseOf, Encoder) {
 }
 
 TEST_F(SoleUseOf, Muxer) {
-  const auto encoder = create_encoder(h264());
   const auto muxer = create_muxer((folder_ / "a.mp4").string());
+  EncoderOptions options = h264();
+  options.global_header = muxer->wants_global_header();
+  const auto encoder = create_encoder(options);
   muxer->add_stream(encoder->stream());
   const std::vector<std::byte> bytes(100, std::byte{1});
   Packet packet;

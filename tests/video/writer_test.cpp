@@ -4,6 +4,7 @@
 #include <lanner/video_reader.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "expect_error.h"
 #include "temporary_folder.h"
@@ -158,6 +159,48 @@ TEST_F(Writer, RemuxesPacketsUnchanged) {
     EXPECT_EQ(test::frame_checksum(frame->image), test::frame_checksum(twin->image));
     EXPECT_NEAR(frame->seconds(), twin->seconds(), 0.001);
   }
+}
+
+TEST_F(Writer, AnEncoderAloneGivesAStreamThatPlays) {
+  EncoderOptions options;
+  options.width = 64;
+  options.height = 48;
+  const auto encoder = create_encoder(options);
+  LANNER_EXPECT_ERROR(create_muxer((folder_ / "a.mp4").string())->add_stream(encoder->stream()),
+                      ErrorCode::invalid_argument, "create its encoder with global_header set");
+  const std::filesystem::path path = folder_ / "bare.h264";
+  const auto muxer = create_muxer(path.string());
+  const int stream = muxer->add_stream(encoder->stream());
+  const auto drain = [&] {
+    while (auto packet = encoder->receive()) {
+      packet->stream = stream;
+      muxer->write(*packet);
+    }
+  };
+  for (int i = 0; i < 5; ++i) {
+    const Image picture = test::pattern(PixelFormat::rgb24, 64, 48, i);
+    while (!encoder->send(&picture, i)) drain();
+  }
+  encoder->send(nullptr);
+  drain();
+  muxer->finish();
+  EXPECT_EQ(VideoReader(open_path(path)).size(), 5);
+}
+
+TEST_F(Writer, OptionsThatExcludeOneAnotherAreRefused) {
+  const auto refused = [](auto&& change, const char* line) {
+    EncoderOptions options;
+    options.width = 64;
+    options.height = 48;
+    change(options);
+    LANNER_EXPECT_ERROR(create_encoder(options), ErrorCode::invalid_argument, line);
+  };
+  refused([](EncoderOptions& o) { o.crf = 20, o.bit_rate = 1000; }, "crf 20 and bit_rate 1000 exclude each");
+  refused([](EncoderOptions& o) { o.crf = -5; }, "crf -5");
+  refused([](EncoderOptions& o) { o.crf = std::nan(""); }, "crf nan");
+  refused([](EncoderOptions& o) { o.gop = -1; }, "gop -1");
+  refused([](EncoderOptions& o) { o.b_frames = -2; }, "b_frames -2");
+  refused([](EncoderOptions& o) { o.threads = -1; }, "threads -1");
 }
 
 TEST_F(Writer, WrongRequestsAreNamed) {

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/sole_use.h"
+#include "video/encoder_options.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/encoder_choice.h"
 #include "video/ffmpeg/entry_points.h"
@@ -27,17 +28,6 @@ ColorInfo complete(ColorInfo color, const DirectFormat& format, std::int32_t hei
   return color;
 }
 
-void check_options(const EncoderOptions& options) {
-  check(options.width > 0 && options.height > 0 && options.width <= 65536 && options.height <= 65536,
-        ErrorCode::invalid_argument, "encoder: size {}x{}, expected 1 to 65536 each", options.width,
-        options.height);
-  check(options.rate.num > 0 && options.rate.den > 0, ErrorCode::invalid_argument,
-        "encoder: rate {}/{}, expected a positive number of frames a second", options.rate.num,
-        options.rate.den);
-  check(options.bit_rate >= 0, ErrorCode::invalid_argument, "encoder: bit rate {}, expected 0 or more",
-        options.bit_rate);
-}
-
 /// What an encoder that is kept from printing would have said.
 std::string_view hint_for(const AVCodec& codec) {
   const bool svt = std::string_view(codec.name) == "libsvtav1";
@@ -47,7 +37,7 @@ std::string_view hint_for(const AVCodec& codec) {
 class FfmpegEncoder final : public Encoder {
 public:
   explicit FfmpegEncoder(const EncoderOptions& options) : options_(options) {
-    check_options(options_);
+    check_encoder_options(options_, true);
     const AVCodec* codec = find_encoder(options_.codec, options_.width, options_.height);
     // The external libraries copy what they keep; FFmpeg's own encoders hold references and may run threads.
     copies_input_ = std::string_view(codec->name).substr(0, 3) == "lib";

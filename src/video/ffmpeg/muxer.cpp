@@ -74,6 +74,7 @@ public:
   int add_stream(const StreamInfo& info) override {
     const SoleUse::Call call(use_);
     check(!begun_, ErrorCode::invalid_argument, "{}: stream added after the first packet", path_);
+    check_headers(info);
     AVStream* stream = avformat_new_stream(context_.get(), nullptr);
     if (!stream) throw std::bad_alloc();
     const ParametersPtr parameters = to_parameters(info);
@@ -127,6 +128,16 @@ private:
     context->io_close2 = [](AVFormatContext*, AVIOContext*) {
       return 0;
     }; // Both views belong to this object.
+  }
+
+  // FFmpeg would write a file that nothing plays.
+  void check_headers(const StreamInfo& info) const {
+    check(!wants_global_header() || !info.extradata.empty() || (info.codec != "h264" && info.codec != "hevc"),
+          ErrorCode::invalid_argument,
+          "{}: container {} keeps codec headers apart and the {} stream has none apart; create its encoder "
+          "with "
+          "global_header set",
+          path_, context_->oformat->name, info.codec);
   }
 
   // A tag from another container (a demuxed stream) is kept only where this one knows it.

@@ -1,0 +1,26 @@
+"""Every function of the package, called with what does not fit: an exception that Python's users expect, of one line."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from command import BUILD
+
+pytest.importorskip("lanner")
+
+KINDS = ["lanner", "tasks", "engine", "context", "tensor", "image", "preprocess", "video", "parallel", "frame", "task_reader", "result", "writer", "environment"]  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_wrong_calls_are_told_of_in_one_line(kind, tmp_path):
+    done = subprocess.run(
+        [sys.executable, str(Path(__file__).with_name("every_call.py")), kind, str(tmp_path)],
+        capture_output=True, text=True, errors="replace", check=False, timeout=300,
+        env={**os.environ, "PYTHONPATH": str(BUILD / "python"), "PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"},
+    )  # fmt: skip
+    assert done.returncode == 0, (done.returncode, done.stdout[-2000:], done.stderr[-2000:])
+    *faults, count = done.stdout.splitlines()
+    assert not faults, "\n".join(faults[:30])
+    assert int(count.split()[0]) > 100, count
