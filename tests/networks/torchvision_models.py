@@ -1,16 +1,19 @@
 """Every model of torchvision but the quantised ones, random weights, by both of torch's exporters: whether it builds
 without a flag, what it answers beside torch, and what memory that takes. `./dev networks --torchvision`."""
 
-import re
 import json
+import re
 import resource
 import subprocess
 import sys
 import tempfile
 import time
+from dataclasses import dataclass
+from itertools import product
 from pathlib import Path
 
 from networks.log import Log, Row
+from networks.memory import watched
 
 HERE = Path(__file__).resolve().parent
 EXPORTERS = ("torchscript", "dynamo")
@@ -56,24 +59,46 @@ def measure_one(folder: Path) -> Row:
     return row | {"difference": max(worst, default=0.0)}
 
 
-def stage(command: list, seconds: float) -> tuple[str, str]:
+@dataclass(frozen=True)
+class Settings:
+    python: str
+    """One that has torch, torchvision and onnxscript."""
+    seconds: float
+    """For an export, and for a build with its run."""
+    memory: int
+    """Bytes that each of these may have in memory."""
+    until: float = float("inf")
+    """Begin nothing afterwards (time.monotonic)."""
+    again: bool = False
+
+
+def stage(command: list, settings: Settings) -> tuple[str, str]:
     """What it printed, and why it failed."""
-    try:
-        done = subprocess.run([str(part) for part in command], capture_output=True, text=True, timeout=seconds, check=False)
-    except subprocess.TimeoutExpired:
-        return "", f"took over {seconds:g} s"
-    said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
-    errors = [line for line in said if "Error: " in line and not line.startswith(" ")] or said
-    return done.stdout, errors[-1][:200] if done.returncode else ""
+    with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
+        process = subprocess.Popen([str(part) for part in command], stdout=out, stderr=errors)
+        try:
+            stopped = watched(process, settings.seconds, settings.memory)
+        finally:  # Ctrl-C too leaves nothing behind
+            if process.poll() is None:
+                process.kill()
+            process.wait()
+        if stopped:
+            return "", stopped
+        out.seek(0)
+        errors.seek(0)
+        told = out.read()
+        said = errors.read().strip().splitlines() or [f"exit code {process.returncode}"]
+    named = [line for line in said if "Error: " in line and not line.startswith(" ")] or said
+    return told, named[-1][:200] if process.returncode else ""
 
 
-def row_of(name: str, exporter: str, python: str, seconds: float) -> Row:
+def row_of(name: str, exporter: str, settings: Settings) -> Row:
     row = {"what": KIND, "network": name, "exporter": exporter}
     with tempfile.TemporaryDirectory(prefix="lanner-") as place:
-        _, failed = stage([python, HERE / "torchvision_export.py", name, exporter, place], seconds)
+        _, failed = stage([settings.python, HERE / "torchvision_export.py", name, exporter, place], settings)
         if failed:
             return row | {"not_exported": failed}
-        told, failed = stage([sys.executable, "-c", MEASURE, HERE.parent, place], seconds)
+        told, failed = stage([sys.executable, "-c", MEASURE, HERE.parent, place], settings)
         return row | ({"failed": failed} if failed else json.loads(told.splitlines()[-1]))
 
 
@@ -94,20 +119,26 @@ def told(row: Row) -> str:
     return "as torch" if is_right(row) else "**no**"
 
 
-def run(log: Log, python: str, wanted: str, exporters: tuple[str, ...], seconds: float, again: bool) -> int:
+def chosen(python: str, wanted: str) -> list[str]:
     known = names(python)
-    chosen = wanted.split(",") if wanted else known
-    if unknown := [name for name in chosen if name not in known]:
+    if unknown := [name for name in wanted.split(",") if wanted and name not in known]:
         raise ValueError(f"--nets: torchvision has no model {', '.join(unknown)}")
+    return wanted.split(",") if wanted else known
+
+
+def run(log: Log, networks: list[str], settings: Settings) -> int:
+    """How many failed."""
     failed = 0
-    for name in chosen:
-        for exporter in exporters:
-            if not again and log.has({"what": KIND, "network": name, "exporter": exporter}):
-                continue
-            row = row_of(name, exporter, python, seconds)
-            log.add(row)
-            failed += "failed" in row or ("difference" in row and not is_right(row))
-            print(f"{name} by {exporter}: {told(row)}", flush=True)
+    for name, exporter in product(networks, EXPORTERS):
+        if not settings.again and log.has({"what": KIND, "network": name, "exporter": exporter}):
+            continue
+        if time.monotonic() >= settings.until:
+            print(f"{name} by {exporter} and what follows: not begun, as --seconds are over", flush=True)
+            break
+        row = row_of(name, exporter, settings)
+        log.add(row)
+        failed += "failed" in row or ("difference" in row and not is_right(row))
+        print(f"{name} by {exporter}: {told(row)}", flush=True)
     return failed
 
 
