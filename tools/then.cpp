@@ -129,7 +129,7 @@ SecondNetwork::SecondNetwork(const ThenOptions& options, const EngineOptions& en
   facts_ = inspect(engine_options_, files);
   check_input(options, *facts_.engine);
   about_then(options.model(), [&] {
-    const Binding& input = picture_input(*facts_.engine, "");
+    const Binding& input = picture_input(facts_.inputs, "");
     picture_ = resolve_preprocess(options.preprocess, *facts_.engine, facts_.folder, input);
     as_one_size(picture_);
     task_ = resolve_task(*facts_.engine, given_task(options.task), picture_.spec);
@@ -137,7 +137,7 @@ SecondNetwork::SecondNetwork(const ThenOptions& options, const EngineOptions& en
   check(task_.task.kind != TaskKind::none, ErrorCode::invalid_argument, "--then {}: task {}; say --then-task",
         options.model(), task_.reason);
   // Lists of boxes have no batch.
-  const Binding& first_input = facts_.engine->inputs()[0];
+  const Binding& first_input = facts_.inputs[0];
   if (crops_.batch == 0 && first_input.dims.size() == 3) crops_.batch = 1;
   if (crops_.batch == 0 && !facts_.plan && first_input.dims[0] < 0)
     crops_.batch = task_.task.head == Head::torchvision ? 1 : default_batch;

@@ -433,6 +433,23 @@ def test_a_model_of_torchvision_that_takes_too_much_is_ended():
     assert torchvision_models.stage(fails, torchvision_models.Settings("", 60, 1 << 40)) == ("told\n", "ValueError: why")
 
 
+def test_boxes_that_changed_places_are_compared_with_their_partners():
+    from networks import torchvision_models
+
+    draw = np.random.default_rng(0)
+    expected = [draw.random((6, 4)) * 100, np.arange(6), draw.random(6), draw.random((6, 1, 8, 8))]
+    order = [1, 0, 2, 3, 5, 4]
+    got = [array[order] for array in expected]
+    assert torchvision_models.difference(got, expected) == 0
+    got[3] = got[3] + 0.003
+    assert 0.003 < torchvision_models.difference(got, expected) < 0.004
+    assert torchvision_models.difference([got[0][:5], *got[1:]], expected) == np.inf
+    row = {"difference": 0.003, "rival": 0.002}
+    assert torchvision_models.is_right(row) and torchvision_models.told(row) == "as torch, onnxruntime 2.0e-03"
+    assert not torchvision_models.is_right({"difference": 0.003, "rival": 0.001})
+    assert not torchvision_models.is_right({"difference": 0.3, "rival": 0.4})
+
+
 def test_torchvision_refuses_options_of_other_networks():
     done = run("--torchvision", "--device", "cuda:0", "--time")
     assert done.returncode == 2
