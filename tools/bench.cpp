@@ -116,8 +116,7 @@ int shaped_batch(const BenchOptions& options, const ModelFacts& facts) {
   for (const std::string& text : options.engine.shapes) {
     const auto [name, range] = parse_shape(text);
     const auto input = std::ranges::find(facts.inputs, name, &Binding::name);
-    if (input == facts.inputs.end() || range.opt.rank() == 0 || range.min[0] != range.max[0])
-      continue;
+    if (input == facts.inputs.end() || range.opt.rank() == 0 || range.min[0] != range.max[0]) continue;
     if (input->dims.empty() || input->dims[0] < 0)
       return static_cast<int>(std::clamp<std::int64_t>(range.opt[0], 1, 65536));
   }
@@ -183,8 +182,8 @@ bool has_default(const Engine& engine, const std::string& input) {
   return std::ranges::any_of(inputs, [&](const Binding& one) { return one.name == input && one.defaulted; });
 }
 
-/// What is measured, and how a model becomes it: built for each batch on its own, as kernels are timed for the
-/// shape that they run.
+/// What is measured, and how a model becomes it: built for each batch on its own, as kernels are timed for
+/// the shape that they run.
 struct BenchSubject {
   BuildOptions build;
   BenchShapes shapes;

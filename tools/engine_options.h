@@ -49,7 +49,8 @@ struct ModelFacts {
   std::vector<Binding> inputs;
   bool open_sizes = false; ///< As Engine::open_sizes.
   std::string graph;       ///< As Engine::graph_json: a model's as it was imported.
-  /// Of a plan the plan itself, of a model its imported graph, which cannot run; open_engine takes the latter.
+  /// Of a plan the plan itself, of a model its imported graph, which cannot run; open_engine takes the
+  /// latter.
   std::optional<Engine> engine;
 };
 /// Opens a plan or reads a model; told apart by content. Throws Error that names the file. Each file that it
@@ -69,8 +70,8 @@ struct BuildTimes {
 
 /// The engine that runs: the plan, or the model built for these options. What `build` says of pictures fixes
 /// open sizes of their inputs, `batch` an open first dimension of these; 0 leaves it open where they are
-/// taken as pictures, and is 1 elsewhere. `times` are set by a build. A model's imported graph, which holds its
-/// weights, is let go before the build: `facts.engine` is empty from then on.
+/// taken as pictures, and is 1 elsewhere. `times` are set by a build. A model's imported graph, which holds
+/// its weights, is let go before the build: `facts.engine` is empty from then on.
 Engine open_engine(ModelFacts& facts, const EngineOptions& options, BuildOptions build, int batch,
                    std::optional<BuildTimes>* times = nullptr);
 
