@@ -246,9 +246,23 @@ def test_nothing_is_timed_at_a_first_run_unless_that_is_asked_for(read):
 def test_what_was_asked_for_in_vain_is_said_when_kernels_are_chosen(tmp_path):
     model, shapes = two_rows(tmp_path / "rows.onnx"), {"a": (2, 3), "b": (4, 5)}
     for first in (lambda engine: engine(feeds(shapes)), lambda engine: engine.prepare(shapes)):
-        engine = build(model, pins={"*": "bf16"})
+        with pytest.warns(RuntimeWarning, match="whether kernels keep to 1 pin is known with the sizes, which are open: the first run tells, by a warning"):
+            engine = build(model, pins={"*": "bf16"})
         with pytest.warns(RuntimeWarning, match=r"pin '\*=bf16' is not kept by"):
             first(engine)
+
+
+def test_a_strict_precision_says_at_the_build_that_the_first_run_decides(tmp_path):
+    model, shapes = two_rows(tmp_path / "rows.onnx"), {"a": (2, 3), "b": (4, 5)}
+    with pytest.warns(RuntimeWarning, match=r"precision bf16 \(strict\) is known with the sizes, which are open: the first run tells, and fails"):
+        engine = build(model, precision="bf16", strict=True)
+    with pytest.raises(lanner.Error, match="strict"):
+        engine(feeds(shapes))
+    with pytest.raises(lanner.Error, match="strict"):
+        build(model, precision="bf16", strict=True, shapes=shapes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        build(model)
 
 
 def test_prepare_does_it_ahead(read, tmp_path):
