@@ -252,6 +252,19 @@ def test_what_was_asked_for_in_vain_is_said_when_kernels_are_chosen(tmp_path):
             first(engine)
 
 
+def test_names_of_sizes_that_differ_in_a_sign_stay_apart(tmp_path):
+    nodes = [helper.make_node("Relu", ["a"], ["p"]), helper.make_node("Relu", ["b"], ["q"]), helper.make_node("Relu", ["c"], ["r"])]
+    model = save_model(tmp_path / "signs.onnx", nodes, {"a": ["a-b", "past + 1"], "b": ["a_b", "past - 1"], "c": ["a-b", "a.b"]}, ["p", "q", "r"], {})
+    engine = build(model)
+    shapes = {"a": (2, 3), "b": (4, 5), "c": (2, 7)}
+    assert {name: value.shape for name, value in engine(feeds(shapes)).items()} == {"p": (2, 3), "q": (4, 5), "r": (2, 7)}
+    with pytest.raises(ValueError):
+        engine(feeds(shapes | {"c": (3, 7)}))
+    build(model, shapes=shapes)
+    with pytest.raises(ValueError):
+        build(model, shapes=shapes | {"c": (3, 7)})
+
+
 def test_a_strict_precision_says_at_the_build_that_the_first_run_decides(tmp_path):
     model, shapes = two_rows(tmp_path / "rows.onnx"), {"a": (2, 3), "b": (4, 5)}
     with pytest.warns(RuntimeWarning, match=r"precision bf16 \(strict\) is known with the sizes, which are open: the first run tells, and fails"):
