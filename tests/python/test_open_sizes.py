@@ -265,6 +265,13 @@ def test_names_of_sizes_that_differ_in_a_sign_stay_apart(tmp_path):
         build(model, shapes=shapes | {"c": (3, 7)})
 
 
+def test_names_that_are_made_up_are_none_of_the_models(tmp_path):
+    nodes = [helper.make_node("Relu", ["x"], ["p"]), helper.make_node("Relu", ["y"], ["q"])]
+    model = save_model(tmp_path / "made_up.onnx", nodes, {"x": ["?", 2], "y": ["x_0", 2]}, ["p", "q"], {})
+    shapes = {"x": (2, 2), "y": (3, 2)}
+    assert {name: value.shape for name, value in build(model)(feeds(shapes)).items()} == {"p": (2, 2), "q": (3, 2)}
+
+
 def test_a_strict_precision_says_at_the_build_that_the_first_run_decides(tmp_path):
     model, shapes = two_rows(tmp_path / "rows.onnx"), {"a": (2, 3), "b": (4, 5)}
     with pytest.warns(RuntimeWarning, match=r"precision bf16 \(strict\) is known with the sizes, which are open: the first run tells, and fails"):
