@@ -20,13 +20,22 @@ set(CMAKE_RUNTIME_OUTPUT_DIRECTORY "${CMAKE_BINARY_DIR}/bin")
 set(CMAKE_BUILD_WITH_INSTALL_RPATH ON)
 set(CMAKE_INSTALL_RPATH "$ORIGIN;$ORIGIN/../lib")
 
-# Checkouts side by side share what they compile: no path of this one is in what is compiled.
+# Checkouts side by side share what they compile: no path of this one is in what is compiled. Precompiled headers have
+# 100 MB each: ccache keeps their hashes, by inode and times, and does not read them again for each file.
 find_program(LANNER_CCACHE ccache)
 if(LANNER_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
-  set(launcher env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1
+  set(launcher env "CCACHE_BASEDIR=${PROJECT_SOURCE_DIR}" CCACHE_NOHASHDIR=1 CCACHE_INODECACHE=1
       CCACHE_SLOPPINESS=pch_defines,time_macros "${LANNER_CCACHE}")
   set(CMAKE_C_COMPILER_LAUNCHER ${launcher})
   set(CMAKE_CXX_COMPILER_LAUNCHER ${launcher})
+  # ccache takes a precompiled header that is there for a part of what it is made of anew, and finds nothing then.
+  if(NOT "${LANNER_LAST_LAUNCHER}" STREQUAL "${launcher}")
+    file(GLOB_RECURSE precompiled "${CMAKE_BINARY_DIR}/*.gch")
+    if(precompiled)
+      file(REMOVE ${precompiled})
+    endif()
+    set(LANNER_LAST_LAUNCHER "${launcher}" CACHE INTERNAL "What compiled the files of this folder")
+  endif()
 endif()
 add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
 

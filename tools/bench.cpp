@@ -115,9 +115,8 @@ std::string profile_text(const Measured& measured) {
 int shaped_batch(const BenchOptions& options, const ModelFacts& facts) {
   for (const std::string& text : options.engine.shapes) {
     const auto [name, range] = parse_shape(text);
-    const auto input = std::ranges::find(facts.engine->inputs(), name, &Binding::name);
-    if (input == facts.engine->inputs().end() || range.opt.rank() == 0 || range.min[0] != range.max[0])
-      continue;
+    const auto input = std::ranges::find(facts.inputs, name, &Binding::name);
+    if (input == facts.inputs.end() || range.opt.rank() == 0 || range.min[0] != range.max[0]) continue;
     if (input->dims.empty() || input->dims[0] < 0)
       return static_cast<int>(std::clamp<std::int64_t>(range.opt[0], 1, 65536));
   }
@@ -132,14 +131,14 @@ std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts, c
           "--batch {}: --shape says that there are {}; leave one of them out", options.batch, shaped);
     return {shaped};
   }
-  for (const Binding& input : facts.engine->inputs()) {
+  for (const Binding& input : facts.inputs) {
     const auto value = given.find(input.name);
     if (!options.batch.empty() || value == given.end() || input.dims.empty() || input.dims[0] >= 0) continue;
     if (value->second.rank() > 0)
       return {static_cast<int>(std::clamp<std::int64_t>(value->second.shape()[0], 1, 65536))};
   }
   const Binding* fixed = nullptr;
-  for (const Binding& input : facts.engine->inputs())
+  for (const Binding& input : facts.inputs)
     if (!input.dims.empty() && input.dims[0] >= 0 && !input.defaulted) fixed = &input;
   if (options.batch.empty())
     return {fixed && fixed->dims[0] > 0 ? static_cast<int>(std::min<std::int64_t>(fixed->dims[0], 65536))
@@ -167,13 +166,6 @@ BenchShapes known_shapes(const BenchOptions& options, const Engine& model, const
   return known;
 }
 
-/// What is measured, and at which shapes.
-struct BenchSubject {
-  Engine engine;
-  BenchShapes shapes;
-  int batch;
-};
-
 /// Items of one run at shapes that were found.
 int batch_of(const Engine& engine, const BenchShapes& shapes, int batch) {
   for (const Binding& input : engine.inputs()) {
@@ -190,9 +182,16 @@ bool has_default(const Engine& engine, const std::string& input) {
   return std::ranges::any_of(inputs, [&](const Binding& one) { return one.name == input && one.defaulted; });
 }
 
-/// A model is built for each batch on its own: kernels are timed for the shape that they run.
+/// What is measured, and how a model becomes it: built for each batch on its own, as kernels are timed for
+/// the shape that they run.
+struct BenchSubject {
+  BuildOptions build;
+  BenchShapes shapes;
+  int batch;
+};
+
 BenchSubject subject_for(const ModelFacts& facts, const BenchOptions& options, const GivenInputs& given,
-                         int batch, std::optional<BuildTimes>& times) {
+                         int batch) {
   BuildOptions build = build_options(options.engine, default_budget);
   const Engine& model = *facts.engine;
   // Without one that was asked for, a model may be given the batch that it was exported with.
@@ -204,9 +203,7 @@ BenchSubject subject_for(const ModelFacts& facts, const BenchOptions& options, c
     for (const auto& [input, shape] : shapes)
       if (!build.shapes.contains(input) && (given.contains(input) || !has_default(model, input)))
         build.shapes[input] = ShapeRange::fixed(shape);
-  Engine engine = open_engine(facts, options.engine, build, batch, &times);
-  if (facts.plan) prepare_open(engine, shapes);
-  return {std::move(engine), shapes, batch};
+  return {std::move(build), shapes, batch};
 }
 
 GivenInputs given_inputs(const BenchOptions& options, const ModelFacts& facts) {
@@ -234,9 +231,9 @@ int bench_engine(BenchOptions options) {
   if (kind_of(options.engine.model) == FileKind::plan) options.shapes = take_plan_shapes(options.engine);
   Files files;
   files.reads("--inputs", options.inputs);
-  const ModelFacts facts = inspect(options.engine, files);
+  ModelFacts facts = inspect(options.engine, files);
   check(
-      options.shapes.empty() || facts.engine->open_sizes(), ErrorCode::invalid_argument,
+      options.shapes.empty() || facts.open_sizes, ErrorCode::invalid_argument,
       "{}: is a plan, for which --shape was decided when it was built; build it again from its model with it",
       options.engine.model);
   const GivenInputs given = given_inputs(options, facts);
@@ -246,9 +243,13 @@ int bench_engine(BenchOptions options) {
   std::optional<EngineSummary> summary;
   std::optional<Measured> last;
   std::string profiles;
-  for (const int asked : batches(options, facts, given)) {
+  std::vector<BenchSubject> subjects; // All of them while the model is there to ask.
+  for (const int asked : batches(options, facts, given))
+    subjects.push_back(subject_for(facts, options, given, asked));
+  for (const auto& [build, shapes, batch] : subjects) {
     std::optional<BuildTimes> times;
-    const auto& [engine, shapes, batch] = subject_for(facts, options, given, asked, times);
+    const Engine engine = open_engine(facts, options.engine, build, batch, &times);
+    if (facts.plan) prepare_open(engine, shapes);
     const Measured& measured = last.emplace(measure(engine, given, shapes, batch, limits));
     summary.emplace(engine, facts, times);
     json["threads"] = engine.threads();

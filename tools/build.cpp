@@ -57,7 +57,7 @@ void add_picture(const BuildCommandOptions& options, const ModelFacts& facts, Bu
   std::optional<PixelFormat> format;
   if (!options.picture.empty() && options.picture != "any")
     format = with_context([] { return "--picture"; }, [&] { return parse_pixel_format(options.picture); });
-  const Binding& input = picture_input(*facts.engine, options.input);
+  const Binding& input = picture_input(facts.inputs, options.input);
   PictureInput picture =
       resolve_preprocess(options.preprocess, *facts.engine, facts.folder, input, options.picture.empty());
   if (picture.known) print_note("note: preprocessing " + picture.text());
@@ -154,7 +154,7 @@ int run_build(const BuildCommandOptions& options) {
   declare_task_files(options.task, files);
   files.writes("-o", options.output);
   files.writes_into("--trace-passes", options.trace_passes, ".ir");
-  const ModelFacts facts = inspect(options.engine, files);
+  ModelFacts facts = inspect(options.engine, files);
   check(!facts.plan, ErrorCode::invalid_argument, "{}: is a plan already; expected a model",
         options.engine.model);
   BuildOptions build = build_options(options.engine, default_budget);

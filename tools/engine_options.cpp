@@ -393,17 +393,21 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
     facts.engine = Engine::build(path, build);
     for (const std::string& path : data_files) files.reads("data of the model", path);
   }
+  facts.inputs = facts.engine->inputs();
+  facts.open_sizes = facts.engine->open_sizes();
+  facts.graph = facts.engine->graph_json();
   return facts;
 }
 
-Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build, int batch,
+Engine open_engine(ModelFacts& facts, const EngineOptions& options, BuildOptions build, int batch,
                    std::optional<BuildTimes>* times) {
   if (facts.plan) return *facts.engine;
   for (const auto& [input, spec] : build.preprocess)
-    fix_open_sizes(build, picture_input(*facts.engine, input), spec, std::max(batch, 1));
+    fix_open_sizes(build, picture_input(facts.inputs, input), spec, std::max(batch, 1));
   if (batch > 0)
     for (const auto& [input, picture] : build.pictures)
-      fix_open_sizes(build, picture_input(*facts.engine, input), picture.preprocess, batch);
+      fix_open_sizes(build, picture_input(facts.inputs, input), picture.preprocess, batch);
+  facts.engine.reset();
   const ShownWarnings warnings;
   ProgressBar bar("build");
   StageClock clock;

@@ -48,8 +48,12 @@ BuildOptions build_options(const EngineOptions& options, double default_budget);
 struct ModelFacts {
   bool plan = false;
   std::filesystem::path folder; ///< Of a model's file, whose neighbours may tell of it; empty of a plan.
-  std::optional<Engine>
-      engine; ///< Of a plan the plan itself, of a model its imported graph, which cannot run.
+  std::vector<Binding> inputs;
+  bool open_sizes = false; ///< As Engine::open_sizes.
+  std::string graph;       ///< As Engine::graph_json: a model's as it was imported.
+  /// Of a plan the plan itself, of a model its imported graph, which cannot run; open_engine takes the
+  /// latter.
+  std::optional<Engine> engine;
 };
 /// Opens a plan or reads a model; told apart by content. Throws Error that names the file. Each file that it
 /// reads, or that building will read, is declared to `files` before.
@@ -58,7 +62,7 @@ ModelFacts inspect(const EngineOptions& options, Files& files);
 /// The input that takes pictures: `name`, else of those that are not in `given` the only one of four
 /// dimensions, where there is none the only one [3, H, W], and where there is none of these the only row of
 /// numbers that are no integers. Throws Error{invalid_argument}.
-const Binding& picture_input(const Engine& engine, const std::string& name,
+const Binding& picture_input(const std::vector<Binding>& inputs, const std::string& name,
                              const std::map<std::string, Tensor>& given = {});
 
 /// How long a build took, in seconds, and how much of it went into timing kernels.
@@ -68,8 +72,9 @@ struct BuildTimes {
 
 /// The engine that runs: the plan, or the model built for these options. What `build` says of pictures fixes
 /// open sizes of their inputs, `batch` an open first dimension of these; 0 leaves it open where they are
-/// taken as pictures, and is 1 elsewhere. `times` are set by a build.
-Engine open_engine(const ModelFacts& facts, const EngineOptions& options, BuildOptions build, int batch,
+/// taken as pictures, and is 1 elsewhere. `times` are set by a build. A model's imported graph, which holds
+/// its weights, is let go before the build: `facts.engine` is empty from then on.
+Engine open_engine(ModelFacts& facts, const EngineOptions& options, BuildOptions build, int batch,
                    std::optional<BuildTimes>* times = nullptr);
 
 /// Takes --shape out of the options: the shapes that a plan is tried at, which is built already.

@@ -34,8 +34,8 @@ double whole_time(const std::vector<StepGroup>& groups) {
 }
 
 /// Of the portable graph; constants are none.
-std::size_t node_count(const Engine& engine) {
-  return parse_json(engine.graph_json())["nodes"].size();
+std::size_t node_count(const std::string& graph) {
+  return parse_json(graph)["nodes"].size();
 }
 
 std::string joined(const Json& list) {
@@ -46,8 +46,8 @@ std::string joined(const Json& list) {
 
 EngineSummary::EngineSummary(const Engine& engine, const ModelFacts& facts,
                              const std::optional<BuildTimes>& times)
-    : plan_(parse_json(engine.explain_json())), simplified_(node_count(engine)), times_(times) {
-  if (!facts.plan) imported_ = node_count(*facts.engine);
+    : plan_(parse_json(engine.explain_json())), simplified_(node_count(engine.graph_json())), times_(times) {
+  if (!facts.plan) imported_ = node_count(facts.graph);
 }
 
 std::string EngineSummary::nodes_text() const {

@@ -103,8 +103,8 @@ PictureInput whole_target(const EvalOptions& options, const ModelFacts& facts, c
 
 int run_eval(const EvalOptions& options) {
   Files files = declare_files(options);
-  const ModelFacts facts = inspect(options.engine, files);
-  const Binding& input = picture_input(*facts.engine, options.input);
+  ModelFacts facts = inspect(options.engine, files);
+  const Binding& input = picture_input(facts.inputs, options.input);
   const PictureInput picture = whole_target(options, facts, input);
   const Task given = given_task(options.task);
   const ResolvedTask found = resolve_task(*facts.engine, given);

@@ -201,7 +201,7 @@ int run_explain(const ExplainOptions& options) {
     return 0;
   }
   Files files;
-  const ModelFacts facts = inspect(options.engine, files);
+  ModelFacts facts = inspect(options.engine, files);
   const Engine engine = open_engine(facts, options.engine, build_options(options.engine, default_budget), 1);
   if (!facts.plan) prepare_open(engine);
   const std::string text = engine.explain_json();

@@ -19,7 +19,7 @@ ModelUse use_of(const ModelFacts& facts) {
   ModelUse use;
   const Engine& engine = *facts.engine;
   try {
-    const Binding& input = picture_input(engine, "");
+    const Binding& input = picture_input(facts.inputs, "");
     use.picture = resolve_preprocess({}, engine, facts.folder, input, true);
     use.preprocessing = fmt::format("input {}: {}", input.name, use.picture->text());
   } catch (const Error& error) {

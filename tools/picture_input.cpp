@@ -29,10 +29,10 @@ bool has_channels(const Binding& input) {
 }
 
 /// Inputs that pictures could be meant for, likeliest kind alone.
-std::vector<const Binding*> picture_candidates(const Engine& engine,
+std::vector<const Binding*> picture_candidates(const std::vector<Binding>& inputs,
                                                const std::map<std::string, Tensor>& given) {
   std::vector<const Binding*> pictures, single, rows;
-  for (const Binding& input : engine.inputs()) {
+  for (const Binding& input : inputs) {
     if (given.contains(input.name) || input.state || input.defaulted) continue;
     if (!input.picture.empty()) pictures.push_back(&input);
     if (!input.picture.empty() || !may_hold_pixels(input)) continue;
@@ -48,10 +48,10 @@ std::vector<const Binding*> picture_candidates(const Engine& engine,
 
 } // namespace
 
-const Binding& picture_input(const Engine& engine, const std::string& name,
+const Binding& picture_input(const std::vector<Binding>& inputs, const std::string& name,
                              const std::map<std::string, Tensor>& given) {
   std::vector<std::string> names, types;
-  for (const Binding& input : engine.inputs()) {
+  for (const Binding& input : inputs) {
     if (input.name == name) return input;
     if (input.defaulted) continue; // weights that may be given
     names.push_back(input.name);
@@ -59,7 +59,7 @@ const Binding& picture_input(const Engine& engine, const std::string& name,
   }
   check(name.empty(), ErrorCode::invalid_argument, "--input: the model has no input '{}'; there is {}", name,
         fmt::join(names, ", "));
-  const std::vector<const Binding*> candidates = picture_candidates(engine, given);
+  const std::vector<const Binding*> candidates = picture_candidates(inputs, given);
   check(!candidates.empty(), ErrorCode::invalid_argument,
         "no input of the model takes pictures (four dimensions, three without a batch, or two with a row of "
         "pixels, of no integers but u8); there is {}",

@@ -68,9 +68,9 @@ std::vector<std::string> open_sizes(const Engine& engine) {
 }
 
 /// Operators of the graph, the most frequent first.
-std::vector<std::pair<std::string, int>> operators(const Engine& engine) {
+std::vector<std::pair<std::string, int>> operators(const ModelFacts& facts) {
   std::map<std::string, int> counts;
-  const Json graph = parse_json(engine.graph_json());
+  const Json graph = parse_json(facts.graph);
   for (const Json& node : graph["nodes"]) ++counts[node["op"].get<std::string>()];
   std::vector<std::pair<std::string, int>> sorted(counts.begin(), counts.end());
   std::ranges::stable_sort(sorted, [](const auto& a, const auto& b) { return a.second > b.second; });
@@ -135,7 +135,7 @@ void print_model(const std::string& path, const ModelFile* file, bool json) {
   const ModelFacts facts = inspect(options, files);
   const Engine& engine = *facts.engine;
   const ModelUse use = use_of(facts);
-  const auto sorted = operators(engine);
+  const auto sorted = operators(facts);
   const std::vector<std::string> open = open_sizes(engine);
   const std::string format = file ? file->format : "a plan of Lanner";
   if (json) {

@@ -169,7 +169,7 @@ Networks read_networks(const RunOptions& options, Files& files) {
   nets.facts = inspect(options.engine, files);
   const Engine& engine = *nets.facts.engine;
   nets.inputs = read_input_values(options.values, engine);
-  const Binding& input = picture_input(engine, options.input, nets.inputs);
+  const Binding& input = picture_input(nets.facts.inputs, options.input, nets.inputs);
   check_all_given(engine, input.name, nets.inputs);
   nets.picture = resolve_preprocess(options.preprocess, engine, nets.facts.folder, input, true);
   nets.task = resolve_task(engine, given_task(options.task), nets.picture.spec);
@@ -201,7 +201,7 @@ void settle_size(const RunOptions& options, const std::vector<RunInput>& inputs,
   check(own.width > 0, ErrorCode::invalid_argument,
         "input {} leaves its height and width open, and no picture's size is known before the run: it comes "
         "through a pipe, or cannot be read; say {} WIDTHxHEIGHT",
-        picture_input(*nets.facts.engine, nets.picture.input).to_string(), options.preprocess.flag("size"));
+        picture_input(nets.facts.inputs, nets.picture.input).to_string(), options.preprocess.flag("size"));
   const Preprocess said = nets.picture.spec;
   const bool unchanged = said.width == 0 && said.shorter_side == 0 && said.longer_side == 0;
   if (!own.several) nets.picture.spec = own.spec;
@@ -214,7 +214,7 @@ void settle_size(const RunOptions& options, const std::vector<RunInput>& inputs,
 
 /// Kernels are chosen for the first picture, and taken over for others.
 void leave_size_open(const Networks& nets, int batch, BuildOptions& build) {
-  const Binding& input = picture_input(*nets.facts.engine, nets.picture.input);
+  const Binding& input = picture_input(nets.facts.inputs, nets.picture.input);
   build.preprocess[input.name] = nets.picture.spec;
   if (build.shapes.contains(input.name)) return;
   const OwnSize& own = *nets.own_size;

@@ -40,15 +40,15 @@ EngineOptions engine_options(const ThenOptions& options, const EngineOptions& fi
   return engine;
 }
 
-/// Pictures are its only input, and a batch that it insists on cannot be another.
-void check_input(const ThenOptions& options, const Engine& engine) {
-  const auto& inputs = engine.inputs();
-  check(inputs.size() == 1, ErrorCode::invalid_argument,
-        "--then {}: the model has {} inputs, expected one, which takes pictures", options.model(),
-        inputs.size());
-  const std::int64_t fixed = inputs[0].dims.empty() ? -1 : inputs[0].dims[0];
+/// Pictures are the only input that it must be given, and a batch that it insists on cannot be another.
+void check_input(const ThenOptions& options, const std::vector<Binding>& inputs) {
+  const auto needed = std::ranges::count_if(inputs, [](const Binding& input) { return !input.defaulted; });
+  check(needed == 1, ErrorCode::invalid_argument,
+        "--then {}: the model has {} inputs, expected one, which takes pictures", options.model(), needed);
+  const Binding& input = *std::ranges::find_if(inputs, [](const Binding& one) { return !one.defaulted; });
+  const std::int64_t fixed = input.dims.empty() ? -1 : input.dims[0];
   check(fixed < 0 || options.batch == 0 || options.batch == fixed, ErrorCode::invalid_argument,
-        "--then-batch {}: input {} has a fixed first dimension", options.batch, inputs[0].to_string());
+        "--then-batch {}: input {} has a fixed first dimension", options.batch, input.to_string());
 }
 
 CropOptions crop_options(const ThenOptions& options, const lanner::Task& first) {
@@ -130,9 +130,9 @@ SecondNetwork::SecondNetwork(const ThenOptions& options, const EngineOptions& en
   crops_ = crop_options(options, first);
   engine_options_ = engine_options(options, engine);
   facts_ = inspect(engine_options_, files);
-  check_input(options, *facts_.engine);
+  check_input(options, facts_.inputs);
   about_then(options.model(), [&] {
-    const Binding& input = picture_input(*facts_.engine, "");
+    const Binding& input = picture_input(facts_.inputs, "");
     picture_ = resolve_preprocess(options.preprocess, *facts_.engine, facts_.folder, input);
     as_one_size(picture_);
     task_ = resolve_task(*facts_.engine, given_task(options.task), picture_.spec);
@@ -140,7 +140,7 @@ SecondNetwork::SecondNetwork(const ThenOptions& options, const EngineOptions& en
   check(task_.task.kind != TaskKind::none, ErrorCode::invalid_argument, "--then {}: task {}; say --then-task",
         options.model(), task_.reason);
   // Lists of boxes have no batch.
-  const Binding& first_input = facts_.engine->inputs()[0];
+  const Binding& first_input = picture_input(facts_.inputs, "");
   if (crops_.batch == 0 && first_input.dims.size() == 3) crops_.batch = 1;
   if (crops_.batch == 0 && !facts_.plan && first_input.dims[0] < 0)
     crops_.batch = task_.task.head == Head::torchvision ? 1 : default_batch;

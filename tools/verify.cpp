@@ -132,7 +132,7 @@ int verify_network(const VerifyCommandOptions& options) {
   if (!options.inputs.empty())
     for (const auto& [name, tensor] : load_tensors(options.inputs, given_limits()))
       verify.inputs[name] = Item(tensor);
-  const ModelFacts facts = inspect(from, files);
+  ModelFacts facts = inspect(from, files);
   const Engine engine = open_engine(facts, from, build_options(from, default_budget), 1);
   for (const auto& [input, value] : verify.inputs)
     if (value.tensor.defined()) verify.shapes.emplace(input, value.tensor.shape());

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <lanner/error.h>
 #include <lanner/log.h>
@@ -206,9 +207,34 @@ void make_opt_variants(EngineState& state, const Control& control) {
                    [&](const MadeVariant& made) { settle_storages(state, made.program->graph()); });
 }
 
+/// Which kernels there are is known with the sizes: who asks for types or places learns here that the answer
+/// is still to come.
+void warn_of_late_answers(const EngineState& state, const std::string& model) {
+  const Precision& precision = state.target.precision;
+  std::vector<std::string> asked;
+  const bool narrow = std::ranges::any_of(precision.types, [](DType type) { return type != DType::f32; });
+  if (narrow || precision.strict)
+    asked.push_back(
+        fmt::format("precision {}{}", precision.types_text(), precision.strict ? " (strict)" : ""));
+  if (!precision.pins.empty())
+    asked.push_back(fmt::format("{} pin{}", precision.pins.size(), precision.pins.size() == 1 ? "" : "s"));
+  const bool placed = state.target.placement.strict && !state.target.placement.nodes.empty();
+  if (placed) asked.emplace_back("strict places");
+  if (asked.empty()) return;
+  log_message(
+      LogLevel::warning,
+      fmt::format("{}: whether kernels keep to {} is known with the sizes, which are open: the first run "
+                  "tells, {}; give shapes or profiles to be told by the build",
+                  model, fmt::join(asked, ", "),
+                  precision.strict || placed ? "and fails where one does not" : "by a warning"));
+}
+
 /// What was asked for in vain is said.
 void warn_of_unused(const EngineState& state, const std::string& model) {
-  if (!state.opt) return; // nothing was chosen yet
+  if (!state.opt) {
+    warn_of_late_answers(state, model);
+    return;
+  }
   const auto made = state.variant(*state.opt, state.target.threads);
   for (const std::string& line : unused_precisions(made->program->graph(), state.target))
     log_message(LogLevel::warning, fmt::format("{}: {}", model, line));

@@ -50,6 +50,14 @@ Type named_unknowns(const Type& type, Graph& graph, const std::string& input, bo
   return type.with_dims(std::move(dims));
 }
 
+/// The names that a tensor's dims have from the file, before dims without one get theirs: these are others.
+void take_names(const Type& type, Graph& graph) {
+  if (!type.is_tensor() || !type.ranked()) return;
+  for (const Dim& dim : type.dims())
+    if (const auto name = dim.as_symbol(); name && !name->starts_with("unknown__"))
+      graph.symbols.emplace(*name, SymbolInfo{});
+}
+
 /// Nodes of a function's body with the caller's attributes, else the defaults, in place of references.
 std::vector<ImportNode> with_values(std::vector<ImportNode> nodes, const ImportNode& caller,
                                     const ImportFunction& function) {
@@ -155,9 +163,13 @@ void GraphBuilder::tell_of_initialisers() {
 void GraphBuilder::add_inputs() {
   std::set<std::string_view> constants;
   for (const auto& [name, tensor] : model_.graph.constants) constants.insert(name);
+  const auto is_input = [&](const ImportValue& value) { // Old files list their constants among the inputs.
+    return !constants.contains(value.name) || options_.overridden.contains(value.name);
+  };
+  for (const ImportValue& input : model_.graph.inputs)
+    if (is_input(input) && input.type) take_names(*input.type, *graph_);
   for (const ImportValue& input : model_.graph.inputs) {
-    // Old files list their constants among the inputs.
-    if (constants.contains(input.name) && !options_.overridden.contains(input.name)) continue;
+    if (!is_input(input)) continue;
     check(!input.name.empty(), ErrorCode::bad_data, "an input has no name");
     check(input.type.has_value(), ErrorCode::bad_data, "input {}: its type is missing", input.name);
     if (input.type->is_tensor() && input.type->ranked())

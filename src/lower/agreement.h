@@ -19,7 +19,9 @@ struct Tolerance {
 };
 
 /// For reals: the rounding of the coarsest type that takes part, for each operand, step and sum of `node`.
-/// Sums of products have room for another order and for Winograd's transforms, none for rounded inputs.
+/// Sums of products have room for another order and for Winograd's transforms, none for rounded inputs. A
+/// sum's error grows with the root of its length: of rows that are divided by theirs, relative to each
+/// element. In front of a tanh it goes with the sum's own size.
 Tolerance tolerance_of(const Node& node, const Tactic& tactic, const Tensor& expected);
 
 /// Elements that differ.

@@ -30,13 +30,17 @@ void check_options(const CropOptions& options) {
         options.batch);
 }
 
-std::string input_of(const Engine& engine, const CropOptions& options) {
-  check(engine.inputs().size() == 1, ErrorCode::invalid_argument,
-        "crops: the network has {} inputs; expected one, which takes pictures", engine.inputs().size());
-  check(options.input.empty() || options.input == engine.inputs()[0].name, ErrorCode::invalid_argument,
+/// The place of the only input that a run must be given.
+std::size_t input_number(const Engine& engine, const CropOptions& options) {
+  const std::vector<Binding>& inputs = engine.inputs();
+  const auto needed = std::ranges::count_if(inputs, [](const Binding& input) { return !input.defaulted; });
+  check(needed == 1, ErrorCode::invalid_argument,
+        "crops: the network has {} inputs; expected one, which takes pictures", needed);
+  const auto input = std::ranges::find_if(inputs, [](const Binding& one) { return !one.defaulted; });
+  check(options.input.empty() || options.input == input->name, ErrorCode::invalid_argument,
         "crops: the network has no input '{}'; its input is '{}'", one_line(options.input, tasks::shown_text),
-        engine.inputs()[0].name);
-  return engine.inputs()[0].name;
+        input->name);
+  return static_cast<std::size_t>(input - inputs.begin());
 }
 
 Preprocess spec_of(const Engine& engine, const std::string& input, const CropOptions& options) {
@@ -60,11 +64,12 @@ struct BatchSizes {
 };
 
 /// Sizes that the input was built for, or may have.
-BatchSizes sizes_of(const Engine& engine, const Task& task, int wanted) {
+BatchSizes sizes_of(const Engine& engine, std::size_t number, const Task& task, int wanted) {
   const EngineState& state = state_of(engine);
-  const std::int64_t fixed = state.inputs[0].dims.empty() ? 1 : state.inputs[0].dims[0];
+  const Binding& input = state.inputs[number];
+  const std::int64_t fixed = input.dims.empty() ? 1 : input.dims[0];
   check(fixed < 0 || wanted == 0 || wanted == fixed, ErrorCode::invalid_argument,
-        "crops: batch {}: input {} has a fixed first dimension", wanted, state.inputs[0].to_string());
+        "crops: batch {}: input {} has a fixed first dimension", wanted, input.to_string());
   if (fixed >= 0) return {std::max<std::int64_t>(1, fixed), std::max<std::int64_t>(1, fixed)};
   // Lists of boxes have no batch.
   if (task.head == Head::torchvision) {
@@ -72,12 +77,12 @@ BatchSizes sizes_of(const Engine& engine, const Task& task, int wanted) {
           wanted);
     return {};
   }
-  const Type& type = state.graph->body().parameters()[0]->type;
+  const Type& type = state.graph->body().parameters()[number]->type;
   const SymbolInfo range = type.dims()[0].bounds(state.graph->symbols);
   std::int64_t most = range.max;
   std::int64_t built = 0;
   for (const ShapeProfile& profile : state.profiles)
-    if (profile.ranges[0]) built = std::max(built, profile.ranges[0]->max[0]);
+    if (profile.ranges[number]) built = std::max(built, profile.ranges[number]->max[0]);
   if (built > 0) most = std::min(most, built);
   check(wanted <= most, ErrorCode::invalid_argument, "crops: batch {}: the engine takes {} at most", wanted,
         most);
@@ -103,6 +108,7 @@ struct CropRunner::State {
   SoleUse use{"CropRunner"};
   Engine engine;
   CropOptions options;
+  std::size_t number; ///< Of the input that takes pictures.
   std::shared_ptr<const Task> task;
   std::string reason;
   Preprocess spec; ///< With all sizes, for reading.
@@ -112,14 +118,16 @@ struct CropRunner::State {
 };
 
 CropRunner::State::State(const Engine& shared, Task given, const CropOptions& wanted)
-    : engine(shared), options(wanted), spec(spec_of(shared, input_of(shared, wanted), wanted)),
-      input(shared, shared.inputs()[0].name, spec), context(shared.create_context(kept(wanted.context))) {
+    : engine(shared), options(wanted), number(input_number(shared, wanted)),
+      spec(spec_of(shared, shared.inputs()[number].name, wanted)),
+      input(shared, shared.inputs()[number].name, spec),
+      context(shared.create_context(kept(wanted.context))) {
   check_options(options);
   ResolvedTask found = resolve_task(engine, given, spec);
   check(found.task.kind != TaskKind::none, ErrorCode::invalid_argument,
         "crops: task {}; expected one that says something of a crop", found.reason);
   tasks::complete_reading(engine, found.task, spec);
-  sizes = sizes_of(engine, found.task, options.batch);
+  sizes = sizes_of(engine, number, found.task, options.batch);
   task = std::make_shared<const Task>(std::move(found.task));
   reason = std::move(found.reason);
 }

@@ -8,20 +8,12 @@ from collections.abc import Callable
 
 from networks import jobs
 from networks.jobs import PIECES, Job, Stage
+from networks.memory import SECONDS_BETWEEN_LOOKS, resident_bytes
 from networks.pieces import check_pieces, locate
 from random_graphs.workers import Death, Worker
 
-SECONDS_BETWEEN_LOOKS = 0.25
 SUBJECTS = ("lanner", "onnxruntime")
 JOBS = {"oracle": jobs.oracle, "rival": jobs.rival, "check": jobs.check, "locate": locate}
-
-
-def resident_bytes(process: int) -> int:
-    try:
-        with open(f"/proc/{process}/statm", encoding="ascii") as file:
-            return int(file.read().split()[1]) * 4096
-    except (OSError, IndexError):  # it ended meanwhile
-        return 0
 
 
 def failure(kind: str, stage: str, text: str) -> dict:

@@ -20,7 +20,7 @@ HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parent))
 
 
-def arguments() -> argparse.Namespace:
+def argument_parser() -> argparse.ArgumentParser:
     cores = len(os.sched_getaffinity(0))
     parser = argparse.ArgumentParser(prog="./dev networks", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--nets", default="", help="names, comma separated (default: all)")
@@ -33,7 +33,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--share", default="0/1", metavar="I/N", help="every Nth network from the Ith (0 is the first) on: several runs may share a log")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for each stage of a measurement (default: 600)")
     parser.add_argument("--run-seconds", type=float, default=60, help="for ten runs of a slow network, which are cut short then (default: 60)")
-    parser.add_argument("--memory", type=float, default=8, help="GiB for each measurement (default: 8)")
+    parser.add_argument("--memory", type=float, help="GiB for each measurement (default: 8, with --torchvision 24)")
     parser.add_argument("--log", type=Path, action="append", help="folder of the log, answers and models (default: networks)")
     parser.add_argument("--again", action="store_true", help="measure Lanner again, whatever the log holds")
     parser.add_argument("--locate", action="store_true", help="where a network is wrong, look for the first node that is")
@@ -43,7 +43,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--torch", default=sys.executable, metavar="PYTHON", help="with --torchvision: a Python that has torch, torchvision and onnxscript (default: this one)")
     parser.add_argument("--write", action="store_true", help="write docs/networks.md from the logs and measure nothing")
     parser.add_argument("--list", action="store_true", help="print the networks' names and shapes")
-    return parser.parse_args()
+    return parser
 
 
 def listed(names: tuple[str, ...]) -> None:
@@ -89,7 +89,7 @@ def measure(options: argparse.Namespace, names: tuple[str, ...]) -> int:
         threads=options.threads,
         seconds=options.timeout,
         run_seconds=options.run_seconds,
-        memory=int(options.memory * 2**30),
+        memory=int((options.memory or 8) * 2**30),
         machine=machine(options.device),
         again=options.again,
         locate=options.locate,
@@ -101,11 +101,16 @@ def measure(options: argparse.Namespace, names: tuple[str, ...]) -> int:
     return 1 if failed else 0
 
 
-def torchvision(options: argparse.Namespace) -> int:
+def torchvision(options: argparse.Namespace, without: dict[str, object]) -> int:
+    """`without`: options that say nothing about these models, with their defaults."""
     from networks import torchvision_models
     from networks.log import NAME, Log
 
-    failed = torchvision_models.run(Log(options.log[0] / NAME), options.torch, options.nets, torchvision_models.EXPORTERS, options.timeout, options.again)
+    if given := [f"--{name.replace('_', '-')}" for name, value in without.items() if getattr(options, name) != value]:
+        raise ValueError(f"{', '.join(given)}: of the zoo's networks; --torchvision has --nets, --share, --seconds, --timeout, --memory, --log and --again")
+    settings = torchvision_models.Settings(options.torch, options.timeout, int((options.memory or 24) * 2**30), time.monotonic() + options.seconds, options.again)
+    names = shared(options.share, torchvision_models.chosen(options.torch, options.nets))
+    failed = torchvision_models.run(Log(options.log[0] / NAME), names, settings)
     print(f"{failed} failed" if failed else "none failed")
     return 1 if failed else 0
 
@@ -113,13 +118,14 @@ def torchvision(options: argparse.Namespace) -> int:
 def main() -> int:
     from networks import log, table
 
-    options = arguments()
+    parser = argument_parser()
+    options = parser.parse_args()
     options.log = options.log or [Path("networks")]
     warnings.simplefilter("ignore")
     os.environ.setdefault("OPENBLAS_NUM_THREADS", str(options.threads))
     try:
         if options.torchvision:
-            return torchvision(options)
+            return torchvision(options, {name: parser.get_default(name) for name in ("device", "precision", "batches", "budget", "threads", "run_seconds", "locate", "time", "pairs", "write", "list")})
         names = shared(options.share, () if options.write else chosen(options.nets))
         if options.list:
             listed(names)

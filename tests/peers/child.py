@@ -4,16 +4,14 @@ import json
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from networks.apart import resident_bytes
+from networks.memory import watched
 from random_graphs.workers import death_of
 
 SCRIPT = Path(__file__).resolve().parent / "one_model.py"
-SECONDS_BETWEEN_LOOKS = 0.2
 
 
 def facts_of(step: str, model: Path, folder: Path, seconds: float, memory: int, environment: Mapping[str, str], script: Path = SCRIPT) -> dict[str, Any]:
@@ -36,21 +34,6 @@ def facts_of(step: str, model: Path, folder: Path, seconds: float, memory: int, 
     elif process.returncode != 0 and "failure" not in facts:
         facts["failure"] = f"the process died with {death_of(process.returncode)}" + (f": {last}" if last else "")
     return facts
-
-
-def watched(process: subprocess.Popen[bytes], seconds: float, memory: int) -> str:
-    """Waits for its end; why it was not waited for, else nothing."""
-    deadline = time.monotonic() + seconds
-    while process.poll() is None:
-        if time.monotonic() > deadline:
-            return f"stopped after {seconds:g} s"
-        if (taken := resident_bytes(process.pid)) > memory:
-            return f"stopped at {taken / 2**30:.1f} GiB of memory"
-        try:
-            process.wait(SECONDS_BETWEEN_LOOKS)
-        except subprocess.TimeoutExpired:
-            pass
-    return ""
 
 
 def read(text: str) -> dict[str, Any]:

@@ -75,6 +75,19 @@ def test_bash_completes_commands_options_and_values():
     assert complete("run", "--labels", "") == []  # Files, by the shell's default.
 
 
+@pytest.mark.parametrize("shell, check", [("bash", ["-n"]), ("zsh", ["-n"]), ("fish", ["--no-execute"])])
+def test_its_shell_parses_the_completion(shell, check, tmp_path):
+    program = shutil.which(shell)
+    if not program:
+        pytest.skip(f"{shell} is not installed")
+    script = tmp_path / f"lanner.{shell}"
+    script.write_text(succeed("completion", shell))
+    done = subprocess.run([program, *check, script], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "", "")
+    script.write_text("if (\n")
+    assert subprocess.run([program, *check, script], capture_output=True, timeout=60, check=False).returncode != 0
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_knows_every_option(shell, tmp_path):
     text = succeed("completion", shell)

@@ -45,6 +45,26 @@ def test_each_box_has_a_result(found, colors):
     assert marked.shape == (16, 32, 3) and (marked != np.asarray(picture)).any()
 
 
+def test_inputs_that_the_model_has_values_for_are_not_counted(found, tmp_path):
+    import onnx
+    from onnx import helper
+
+    model = onnx.load(color_classifier(tmp_path / "colors.onnx"))
+    weights = [helper.make_tensor_value_info(tensor.name, tensor.data_type, tensor.dims) for tensor in model.graph.initializer]
+    pictures = list(model.graph.input)
+    del model.graph.input[:]
+    model.graph.input.extend([*weights, *pictures])
+    onnx.save(model, tmp_path / "given.onnx")
+    names = [weight.name for weight in weights]
+    assert names, "the network has weights"
+    spec = lanner.Preprocess(range=(0, 1), size=(8, 8))
+    engine = lanner.build(tmp_path / "given.onnx", budget=0, threads=1, preprocess={"input": spec}, overridden=names)
+    assert len(engine.inputs) > 1
+    picture, detections = found
+    runner = lanner.tasks.CropRunner(engine, {"labels": LABELS})
+    assert [crop.names[0] for crop in runner(picture, detections).crops] == ["red", "blue"]
+
+
 def test_classes_margin_and_number(found, colors):
     picture, detections = found
     runner = lanner.tasks.CropRunner(colors, {"labels": LABELS}, classes=["cat"], margin=0.5)

@@ -1,5 +1,6 @@
 """The tool that runs every network of the zoo, on a few quick ones, and that it sees what it is there to see."""
 
+import dataclasses
 import importlib.util
 import json
 import os
@@ -21,7 +22,7 @@ TESTS = Path(__file__).resolve().parents[1]
 SCRIPT = TESTS / "networks" / "run.py"
 sys.path.insert(0, str(TESTS))
 
-from networks import apart, catalogue, comparison, float64, jobs, log, page, pieces, session, table, verdict  # noqa: E402
+from networks import apart, catalogue, comparison, float64, jobs, log, memory, page, pieces, session, table, verdict  # noqa: E402
 from networks.jobs import Job  # noqa: E402
 
 needs_zoo = pytest.mark.skipif(not catalogue.ZOO.is_dir(), reason="no networks at ../shared/data/zoo")
@@ -277,7 +278,7 @@ def test_a_job_that_takes_all_memory_is_stopped(monkeypatch, tmp_path):
         return {"kept": kept.size}
 
     monkeypatch.setitem(apart.JOBS, "check", greedy)
-    allowed = apart.resident_bytes(os.getpid()) + (256 << 20)
+    allowed = memory.resident_bytes(os.getpid()) + (256 << 20)
     row = apart.run_apart(Job("check", "n", "exported", tmp_path), 300, allowed)
     assert row["failure"]["kind"] == "memory" and row["failure"]["stage"] == "taking"
     assert row["failure"]["text"].endswith(f"allowed are {allowed / 2**30:.1f}")
@@ -410,10 +411,54 @@ def test_torchvision_that_is_not_there_is_said():
         torchvision_models.names(sys.executable if not importlib.util.find_spec("torchvision") else "false")
 
 
+def test_measuring_torchvision_begins_nothing_when_its_seconds_are_over(tmp_path, capsys):
+    from networks import torchvision_models
+
+    kept = log.Log(tmp_path / log.NAME)
+    settings = torchvision_models.Settings("false", 60, 1 << 30)
+    assert torchvision_models.run(kept, ["a", "b"], dataclasses.replace(settings, until=0)) == 0
+    assert kept.rows == {}
+    assert "a by torchscript and what follows: not begun" in capsys.readouterr().out
+    torchvision_models.run(kept, ["a", "b"], settings)
+    assert len(kept.rows) == 4
+
+
+def test_a_model_of_torchvision_that_takes_too_much_is_ended():
+    from networks import torchvision_models
+
+    command = [sys.executable, "-c", "import time; kept = bytearray(1 << 28); time.sleep(600)"]
+    assert torchvision_models.stage(command, torchvision_models.Settings("", 600, 1 << 27))[1].endswith("GiB of memory")
+    assert torchvision_models.stage(command, torchvision_models.Settings("", 0.1, 1 << 40)) == ("", "stopped after 0.1 s")
+    fails = [sys.executable, "-c", "import sys; print('told'); print(' by the way', file=sys.stderr); raise ValueError('why')"]
+    assert torchvision_models.stage(fails, torchvision_models.Settings("", 60, 1 << 40)) == ("told\n", "ValueError: why")
+
+
+def test_boxes_that_changed_places_are_compared_with_their_partners():
+    from networks import torchvision_models
+
+    draw = np.random.default_rng(0)
+    expected = [draw.random((6, 4)) * 100, np.arange(6), draw.random(6), draw.random((6, 1, 8, 8))]
+    order = [1, 0, 2, 3, 5, 4]
+    got = [array[order] for array in expected]
+    assert torchvision_models.difference(got, expected) == 0
+    got[3] = got[3] + 0.003
+    assert 0.003 < torchvision_models.difference(got, expected) < 0.004
+    assert torchvision_models.difference([got[0][:5], *got[1:]], expected) == np.inf
+    row = {"difference": 0.003, "rival": 0.002}
+    assert torchvision_models.is_right(row) and torchvision_models.told(row) == "as onnxruntime, 2.0e-03 from torch"
+    assert not torchvision_models.is_right({"difference": 0.003, "rival": 0.001})
+
+
+def test_torchvision_refuses_options_of_other_networks():
+    done = run("--torchvision", "--device", "cuda:0", "--time")
+    assert done.returncode == 2
+    assert "--device, --time: of the zoo's networks" in done.stderr
+
+
 @pytest.mark.parametrize("name", ["squeezenet1_1", "raft_small"])
 def test_a_sample_of_torchvision_answers_as_torch_does(name):
     pytest.importorskip("torchvision", reason="torchvision's models are exported with torch, which is no requirement")
     from networks import torchvision_models
 
-    row = torchvision_models.row_of(name, "torchscript", sys.executable, 500)
+    row = torchvision_models.row_of(name, "torchscript", torchvision_models.Settings(sys.executable, 500, 8 << 30))
     assert torchvision_models.is_right(row), torchvision_models.told(row)

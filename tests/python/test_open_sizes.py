@@ -246,9 +246,43 @@ def test_nothing_is_timed_at_a_first_run_unless_that_is_asked_for(read):
 def test_what_was_asked_for_in_vain_is_said_when_kernels_are_chosen(tmp_path):
     model, shapes = two_rows(tmp_path / "rows.onnx"), {"a": (2, 3), "b": (4, 5)}
     for first in (lambda engine: engine(feeds(shapes)), lambda engine: engine.prepare(shapes)):
-        engine = build(model, pins={"*": "bf16"})
+        with pytest.warns(RuntimeWarning, match="whether kernels keep to 1 pin is known with the sizes, which are open: the first run tells, by a warning"):
+            engine = build(model, pins={"*": "bf16"})
         with pytest.warns(RuntimeWarning, match=r"pin '\*=bf16' is not kept by"):
             first(engine)
+
+
+def test_names_of_sizes_that_differ_in_a_sign_stay_apart(tmp_path):
+    nodes = [helper.make_node("Relu", ["a"], ["p"]), helper.make_node("Relu", ["b"], ["q"]), helper.make_node("Relu", ["c"], ["r"])]
+    model = save_model(tmp_path / "signs.onnx", nodes, {"a": ["a-b", "past + 1"], "b": ["a_b", "past - 1"], "c": ["a-b", "a.b"]}, ["p", "q", "r"], {})
+    engine = build(model)
+    shapes = {"a": (2, 3), "b": (4, 5), "c": (2, 7)}
+    assert {name: value.shape for name, value in engine(feeds(shapes)).items()} == {"p": (2, 3), "q": (4, 5), "r": (2, 7)}
+    with pytest.raises(ValueError):
+        engine(feeds(shapes | {"c": (3, 7)}))
+    build(model, shapes=shapes)
+    with pytest.raises(ValueError):
+        build(model, shapes=shapes | {"c": (3, 7)})
+
+
+def test_names_that_are_made_up_are_none_of_the_models(tmp_path):
+    nodes = [helper.make_node("Relu", ["x"], ["p"]), helper.make_node("Relu", ["y"], ["q"])]
+    model = save_model(tmp_path / "made_up.onnx", nodes, {"x": ["?", 2], "y": ["x_0", 2]}, ["p", "q"], {})
+    shapes = {"x": (2, 2), "y": (3, 2)}
+    assert {name: value.shape for name, value in build(model)(feeds(shapes)).items()} == {"p": (2, 2), "q": (3, 2)}
+
+
+def test_a_strict_precision_says_at_the_build_that_the_first_run_decides(tmp_path):
+    model, shapes = two_rows(tmp_path / "rows.onnx"), {"a": (2, 3), "b": (4, 5)}
+    with pytest.warns(RuntimeWarning, match=r"precision bf16 \(strict\) is known with the sizes, which are open: the first run tells, and fails"):
+        engine = build(model, precision="bf16", strict=True)
+    with pytest.raises(lanner.Error, match="strict"):
+        engine(feeds(shapes))
+    with pytest.raises(lanner.Error, match="strict"):
+        build(model, precision="bf16", strict=True, shapes=shapes)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        build(model)
 
 
 def test_prepare_does_it_ahead(read, tmp_path):

@@ -101,7 +101,7 @@ def test_a_pipe_among_files_and_alone(folder, tmp_path):
 
 def test_a_report_says_so(folder, tmp_path):
     marked(folder, "blur.onnx", "-i", "a.png", "b.png", "--report", tmp_path / "page.html")
-    assert "each picture's own size, rgb" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "RGB 0..1, its own size" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_what_cannot_be_read_alone_is_told(folder, tmp_path):

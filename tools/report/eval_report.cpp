@@ -127,7 +127,7 @@ std::string facts_html(const EvalReportParts& parts) {
   add("command", command_line());
   add(parts.facts.plan ? "plan" : "model", named_size(parts.model));
   for (const std::string& note : parts.evaluation.notes) add("note", note);
-  add("preprocessing", preprocess_text(parts.picture));
+  add("preprocessing", parts.picture.text());
   add("device", parts.engine.device().is_host() ? fmt::format("{}, {} threads of the network",
                                                               machine_facts().cpu, parts.engine.threads())
                                                 : device);

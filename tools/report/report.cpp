@@ -279,7 +279,7 @@ Json report_json(const ReportParts& parts, const CancelToken& cancel) {
             {"graphs", Json::array()}};
   json["graphs"].push_back(drawing_json(parts.facts.plan ? "Portable graph" : "Before",
                                         parts.facts.plan ? "As the plan keeps it." : "As imported.",
-                                        parse_json(parts.facts.engine->graph_json()), cancel));
+                                        parse_json(parts.facts.graph), cancel));
   json["graphs"].push_back(drawing_json("After", "As it runs.", plan, cancel));
   return json;
 }

@@ -112,17 +112,6 @@ std::string command_line() {
   return text;
 }
 
-std::string preprocess_text(const PictureInput& picture) {
-  const Json spec = parse_json(picture.spec.to_json());
-  const std::string size = picture.spec.width > 0
-                               ? fmt::format("{}x{}", picture.spec.width, picture.spec.height)
-                               : "each picture's own size";
-  return fmt::format(
-      "{}, {}, {}, {}, {}, range {}, mean {}, std {} (by {})", size, spec["channels"].get<std::string>(),
-      spec["layout"].get<std::string>(), spec["resize"].get<std::string>(), spec["fit"].get<std::string>(),
-      json_text(spec["range"]), json_text(spec["mean"]), json_text(spec["std"]), picture.source);
-}
-
 Json facts_json(const ReportParts& parts) {
   const MachineFacts machine = machine_facts();
   const Json engine = parts.summary.json();
@@ -137,11 +126,11 @@ Json facts_json(const ReportParts& parts) {
   for (const Binding& input : parts.engine.inputs()) add("input", input.to_string());
   for (const Binding& output : parts.engine.outputs()) add("output", output.to_string());
   add("task", parts.task);
-  add("preprocessing", preprocess_text(parts.picture));
+  add("preprocessing", parts.picture.text());
   if (parts.then) {
     add("second network", named_size(parts.then->model()));
     add("its task", parts.then->task().reason);
-    add("its preprocessing", preprocess_text(parts.then->picture()));
+    add("its preprocessing", parts.then->picture().text());
   }
   if (parts.batch > 1) add("batch", std::to_string(parts.batch));
   add("precision", engine["precision"].get<std::string>());

@@ -15,7 +15,6 @@ std::string named_size(const std::string& path);
 std::string date(); ///< Now, with the time zone.
 /// How this process was called; empty where the system does not tell.
 std::string command_line();
-std::string preprocess_text(const PictureInput& picture);
 /// Pairs of a name and a text, or of a name and the texts of many inputs.
 Json facts_json(const ReportParts& parts);
 

@@ -1,7 +1,6 @@
 #include "importers/onnx/onnx_reader.h"
 
 #include <algorithm>
-#include <cctype>
 
 #include <fmt/format.h>
 #include <protozero/pbf_reader.hpp>
@@ -12,6 +11,7 @@
 #include "base/check.h"
 #include "base/limit_error.h"
 #include "importers/onnx/onnx_tensor.h"
+#include "importers/onnx/size_names.h"
 #include "importers/protobuf.h"
 
 namespace lanner::onnx {
@@ -22,6 +22,7 @@ struct Reading {
   TensorReader tensors;
   const Limits& limits;
   std::uint64_t nodes = 0;
+  SizeNames sizes;
 };
 
 // Messages as they are read; each knows the Reading.
@@ -30,6 +31,7 @@ struct SparseRecord {
   std::vector<std::int64_t> dims;
 };
 struct TypeRecord {
+  Reading* reading;
   std::optional<Type> type;
   std::int64_t elem_type = 0;
   std::optional<Dims> dims;
@@ -137,20 +139,6 @@ Tensor sparse_tensor(const SparseRecord& record, Reading& reading) {
   return with_context([&] { return "sparse tensor '" + record.values.name + "'"; }, make);
 }
 
-/// Whether a dim's text is a name that may stand in several places. Converters write others where they know
-/// nothing of a size: nothing at all, `?`, `-1`, `None`, and tf2onnx `unk__12`; each of these is a size of
-/// its own.
-bool names_a_size(std::string_view text) {
-  const auto is_digit = [](unsigned char c) { return std::isdigit(c) != 0; };
-  const auto first = text.find_first_not_of(' ');
-  if (first == std::string_view::npos) return false;
-  text = text.substr(first, text.find_last_not_of(' ') - first + 1);
-  if (text == "None" || text == "-1") return false;
-  for (const std::string_view unknown : {"unk__", "unknown__"})
-    if (text.starts_with(unknown) && std::ranges::all_of(text.substr(unknown.size()), is_digit)) return false;
-  return std::ranges::any_of(text, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-}
-
 constexpr FieldEntry dim_fields[] = {
     field<TypeRecord,
           [](TypeRecord& r, FieldValue& v) {
@@ -159,7 +147,7 @@ constexpr FieldEntry dim_fields[] = {
           }>(1, "dim_value", Wire::varint),
     field<TypeRecord,
           [](TypeRecord& r, FieldValue& v) {
-            if (names_a_size(v.bytes())) r.dim = Dim::symbol(symbol_name(v.bytes()));
+            if (names_a_size(v.bytes())) r.dim = Dim::symbol(r.reading->sizes.of(v.bytes()));
           }>(2, "dim_param", Wire::bytes),
 };
 /// An unknown dim is the symbol `unknown__i`, which whoever declares the value renames.
@@ -184,14 +172,14 @@ constexpr FieldEntry tensor_type_fields[] = {
 
 extern const std::span<const FieldEntry> type_fields;
 
-std::optional<Type> read_type(FieldValue& value) {
-  TypeRecord record;
+std::optional<Type> read_type(FieldValue& value, Reading* reading) {
+  TypeRecord record{reading};
   value.message(type_fields, &record);
   return record.type;
 }
 
 void read_tensor_type(TypeRecord& r, FieldValue& v) {
-  TypeRecord inner;
+  TypeRecord inner{r.reading};
   v.message(tensor_type_fields, &inner);
   if (inner.elem_type == 0) return;
   const DType type = dtype_of_onnx(inner.elem_type);
@@ -199,21 +187,21 @@ void read_tensor_type(TypeRecord& r, FieldValue& v) {
 }
 
 constexpr FieldEntry element_fields[] = {
-    field<TypeRecord, [](TypeRecord& r, FieldValue& v) { r.type = read_type(v); }>(1, "elem_type",
-                                                                                   Wire::message),
+    field<TypeRecord, [](TypeRecord& r, FieldValue& v) { r.type = read_type(v, r.reading); }>(1, "elem_type",
+                                                                                              Wire::message),
 };
 
 constexpr FieldEntry type_table[] = {
     field<TypeRecord, read_tensor_type>(1, "tensor_type", Wire::message),
     field<TypeRecord,
           [](TypeRecord& r, FieldValue& v) {
-            TypeRecord inner;
+            TypeRecord inner{r.reading};
             v.message(element_fields, &inner);
             if (inner.type) r.type = Type::sequence(*inner.type);
           }>(4, "sequence_type", Wire::message),
     field<TypeRecord,
           [](TypeRecord& r, FieldValue& v) {
-            TypeRecord inner;
+            TypeRecord inner{r.reading};
             v.message(element_fields, &inner);
             if (inner.type) r.type = Type::optional(*inner.type);
           }>(9, "optional_type", Wire::message),
@@ -222,8 +210,8 @@ const std::span<const FieldEntry> type_fields = type_table;
 
 constexpr FieldEntry value_fields[] = {
     field<ValueRecord, [](ValueRecord& r, FieldValue& v) { r.value.name = text(v); }>(1, "name", Wire::bytes),
-    field<ValueRecord, [](ValueRecord& r, FieldValue& v) { r.value.type = read_type(v); }>(2, "type",
-                                                                                           Wire::message),
+    field<ValueRecord, [](ValueRecord& r, FieldValue& v) { r.value.type = read_type(v, r.reading); }>(
+        2, "type", Wire::message),
 };
 
 extern const std::span<const FieldEntry> graph_fields;
@@ -267,7 +255,8 @@ constexpr FieldEntry attribute_fields[] = {
     field<AttributeRecord, [](AttributeRecord& r,
                               FieldValue& v) { r.tensors.push_back(read_tensor(v, r.reading)), r.seen = 9; }>(
         10, "tensors", Wire::message),
-    field<AttributeRecord, [](AttributeRecord& r, FieldValue& v) { r.of_type = read_type(v), r.seen = 13; }>(
+    field<AttributeRecord,
+          [](AttributeRecord& r, FieldValue& v) { r.of_type = read_type(v, r.reading), r.seen = 13; }>(
         14, "tp", Wire::message),
     field<AttributeRecord, [](AttributeRecord& r, FieldValue& v) { r.type = v.integer(); }>(20, "type",
                                                                                             Wire::varint),
@@ -474,18 +463,10 @@ bool looks_like_onnx(std::span<const std::byte> bytes) {
 
 ImportModel read_onnx(const Content& content, const ImportOptions& options) {
   const Limits& limits = options.limits;
-  Reading reading{TensorReader(content.owner, options), limits, 0};
+  Reading reading{TensorReader(content.owner, options), limits, 0, {}};
   ModelRecord record{&reading, {}};
   read_protobuf(content.bytes, model_fields, &record, limits);
   return std::move(record.model);
-}
-
-std::string symbol_name(std::string_view text) {
-  std::string name;
-  for (char c : text) name += std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' ? c : '_';
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) || name[0] == '.')
-    name.insert(0, "_");
-  return name;
 }
 
 } // namespace lanner::onnx

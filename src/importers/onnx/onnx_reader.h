@@ -16,7 +16,4 @@ bool looks_like_onnx(std::span<const std::byte> bytes);
 /// the model says so.
 ImportModel read_onnx(const Content& content, const ImportOptions& options);
 
-/// A name that Dim::symbol accepts, the same for the same text.
-std::string symbol_name(std::string_view text);
-
 } // namespace lanner::onnx
