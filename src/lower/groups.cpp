@@ -33,7 +33,9 @@ bool may_join(const Node& node) {
 
 /// What fuses() is asked about.
 bool fusible(const Node& node) {
-  return may_join(node) && node.regions().empty() && node.outputs().size() == 1;
+  constexpr std::size_t most_inputs = 64; // backends are asked about it beside each of its producers
+  return may_join(node) && node.regions().empty() && node.outputs().size() == 1 &&
+         node.inputs().size() <= most_inputs;
 }
 
 /// The only node that reads `value`, or null when it has other uses or leaves the region.
@@ -139,8 +141,8 @@ private:
     constexpr std::size_t longest = 32; // each length is a group of its own
     NodeGroup chain{&anchor};
     for (Node* next = only_reader(*anchor.output());
-         next && chain.size() < longest && next->region() == anchor.region() && fusible(*next) && next->op().elementwise &&
-         accepted(chain, *next);
+         next && chain.size() < longest && next->region() == anchor.region() && fusible(*next) &&
+         next->op().elementwise && accepted(chain, *next);
          next = only_reader(*next->output()))
       chain.push_back(next);
     std::size_t free = 1;
