@@ -17,8 +17,8 @@ Graph::Graph(const OpTable& ops, std::string name)
 Graph::~Graph() = default;
 
 void Graph::add_output(std::string name, Value* value) {
-  check(!taken_names_.contains(name), ErrorCode::invalid_argument,
-        "graph: output name \"{}\" is given twice", name);
+  check(!taken_names_.contains(name), ErrorCode::invalid_argument, "graph: output name \"{}\" is given twice",
+        name);
   count(counted_, counted_ + output_name_bytes(name));
   body_->add_output(value);
   taken_names_.insert(name);

@@ -61,7 +61,8 @@ std::uint64_t node_bytes(const Node& node) {
 }
 
 std::uint64_t output_name_bytes(std::string_view name) {
-  return 2 * text_bytes(name) + 2 * sizeof(void*) + 2 * allocation_bytes;
+  constexpr std::uint64_t listed = 1024; // what an engine, its callers and a plan note of each output
+  return 2 * text_bytes(name) + 2 * sizeof(void*) + 2 * allocation_bytes + listed;
 }
 
 } // namespace lanner

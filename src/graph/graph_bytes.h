@@ -13,8 +13,7 @@ inline constexpr std::uint64_t allocation_bytes = 16;
 /// An element of a std::map around what it holds.
 inline constexpr std::uint64_t map_bytes = 32 + allocation_bytes;
 /// One use of a value: the pointer, the place, the entry of the value's list; lists grow by doubling.
-inline constexpr std::uint64_t use_bytes =
-    (sizeof(Value*) + sizeof(std::uint32_t) + sizeof(Use)) * 3 / 2;
+inline constexpr std::uint64_t use_bytes = (sizeof(Value*) + sizeof(std::uint32_t) + sizeof(Use)) * 3 / 2;
 inline constexpr std::uint64_t region_bytes = sizeof(Region) + sizeof(void*) + 2 * allocation_bytes;
 
 std::uint64_t text_bytes(std::string_view text); ///< Of a std::string.

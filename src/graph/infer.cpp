@@ -138,7 +138,8 @@ void Flow::set(const Value* value, Fact fact) {
       sizeof(std::pair<const Value* const, Fact>) + 2 * sizeof(void*) + allocation_bytes;
   const auto known = facts_.find(value);
   const bool fresh = known == facts_.end();
-  const std::uint64_t before = fresh ? 0 : bytes_of(known->second), now = bytes_of(fact) + (fresh ? around : 0);
+  const std::uint64_t before = fresh ? 0 : bytes_of(known->second),
+                      now = bytes_of(fact) + (fresh ? around : 0);
   if (charge_.counts()) charge_.set(charge_.bytes() - before + now);
   if (fresh)
     facts_.emplace(value, std::move(fact));

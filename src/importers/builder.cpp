@@ -78,7 +78,8 @@ void count_copy(const std::vector<ImportNode>& nodes) {
       bytes += text_bytes(*each);
     for (const auto* names : {&node.inputs, &node.outputs})
       for (const std::string& each : *names) bytes += text_bytes(each);
-    for (const auto& [name, attribute] : node.attributes) bytes += text_bytes(name) + attribute_bytes(attribute);
+    for (const auto& [name, attribute] : node.attributes)
+      bytes += text_bytes(name) + attribute_bytes(attribute);
     count_bytes(bytes);
   }
 }

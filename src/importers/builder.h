@@ -153,7 +153,7 @@ private:
   const std::vector<std::string>& chosen_; ///< ImportOptions::outputs.
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<RunningInference> inference_;
-  std::map<std::string, Tensor> weights_; ///< What was named so far.
+  std::map<std::string, Tensor> weights_;                               ///< What was named so far.
   std::map<const Node*, std::map<const Value*, std::size_t>> captures_; ///< Place of each, by node.
   std::vector<const ImportFunction*> calls_; ///< Functions that are being put in, outermost first.
   Scope* scope_ = nullptr;

@@ -128,7 +128,8 @@ std::uint64_t bytes_of(const Tactic& tactic) {
 void count(Proposal& proposal) {
   constexpr std::uint64_t around = 512;
   std::uint64_t bytes = sizeof(Proposal) + around;
-  bytes += (2 * (proposal.inputs.size() + proposal.outputs.size()) + proposal.members.size()) * sizeof(Value*);
+  bytes +=
+      (2 * (proposal.inputs.size() + proposal.outputs.size()) + proposal.members.size()) * sizeof(Value*);
   for (const Alternative& one : proposal.list) bytes += 2 * sizeof(Alternative) + bytes_of(one.tactic);
   for (const std::string& note : proposal.notes) bytes += sizeof(std::string) + note.size();
   if (!proposal.charge) proposal.charge = std::make_shared<Charge>(current_account());

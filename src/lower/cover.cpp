@@ -301,7 +301,8 @@ private:
 
   /// Either list may be very long.
   static bool reads(const Node& node, const Value& value) {
-    if (value.uses().size() < node.inputs().size()) return std::ranges::count(value.uses(), &node, &Use::node) > 0;
+    if (value.uses().size() < node.inputs().size())
+      return std::ranges::count(value.uses(), &node, &Use::node) > 0;
     return std::ranges::find(node.inputs(), &value) != node.inputs().end();
   }
 

@@ -82,10 +82,9 @@ bool stays_apart(const Value& part, const Value& whole, const Overwritten& overw
 
 const Node* joining_reader(const Value& value) {
   const Node* concat = largest_reader(value);
-  const bool joins = concat && concat->inputs().size() <= most_places &&
-                     std::ranges::all_of(concat->inputs(), [&](const Value* part) {
-                       return may_be_part(part, *concat);
-                     });
+  const bool joins =
+      concat && concat->inputs().size() <= most_places &&
+      std::ranges::all_of(concat->inputs(), [&](const Value* part) { return may_be_part(part, *concat); });
   return joins ? concat : nullptr;
 }
 

@@ -401,7 +401,7 @@ private:
   std::vector<Proposal> proposals_;
   std::vector<NodeReport> reports_;
   std::map<const Node*, std::vector<const Proposal*>> rejected_; ///< Groups that none may run, by their last.
-  std::map<const Value*, Type> narrow_types_; ///< Of promoted values.
+  std::map<const Value*, Type> narrow_types_;                    ///< Of promoted values.
   std::map<std::pair<const Value*, std::string>, Value*> stored_;
   InPlaceKernels in_place_;
   bool left_out_ = false; ///< Alternatives of proposals that were not looked at yet.

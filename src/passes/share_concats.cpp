@@ -61,8 +61,7 @@ bool share_in(Region& region) {
       break;
     }
     // One that nothing reads is about to go: merge_concats would take it out of its new reader again.
-    if (!node->output()->unused())
-      seen.try_emplace(hashes.back(), std::move(*whole), node.get());
+    if (!node->output()->unused()) seen.try_emplace(hashes.back(), std::move(*whole), node.get());
   }
   return changed;
 }
