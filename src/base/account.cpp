@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include <lanner/cancel.h>
+
 #include "base/check.h"
 #include "base/limit_error.h"
 #include "base/surroundings.h"
@@ -105,7 +107,8 @@ void check_rank(std::uint64_t rank, std::string_view what) {
   check_limit("rank", rank, current_limits().rank, "{}: rank {}", what, rank);
 }
 
-DeadlineScope::DeadlineScope(const Limits& limits) noexcept : outer_(bounds.deadline) {
+DeadlineScope::DeadlineScope(const Limits& limits) noexcept
+    : outer_(bounds.deadline), outer_cancel_(bounds.cancel) {
   if (!(limits.seconds > 0)) return;
   constexpr double most = 1e9; // a clock's range is finite
   seconds_ = limits.seconds;
@@ -114,11 +117,18 @@ DeadlineScope::DeadlineScope(const Limits& limits) noexcept : outer_(bounds.dead
   if (!outer_ || end_ < outer_->end_) bounds.deadline = this;
 }
 
+DeadlineScope::DeadlineScope(const Limits& limits, const CancelToken& cancel) noexcept
+    : DeadlineScope(limits) {
+  bounds.cancel = &cancel;
+}
+
 DeadlineScope::~DeadlineScope() {
   bounds.deadline = outer_;
+  bounds.cancel = outer_cancel_;
 }
 
 void check_deadline() {
+  if (bounds.cancel && bounds.cancel->cancelled()) fail(ErrorCode::cancelled, "cancelled by the caller");
   const DeadlineScope* deadline = bounds.deadline;
   if (!deadline || std::chrono::steady_clock::now() < deadline->end_) return;
   fail_limit("seconds", deadline->seconds_, "it took too long");

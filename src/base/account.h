@@ -14,6 +14,7 @@ struct lanner_allocator;
 
 namespace lanner {
 
+class CancelToken;
 struct Executor;
 struct Surroundings;
 
@@ -124,6 +125,8 @@ void check_rank(std::uint64_t rank, std::string_view what);
 class DeadlineScope {
 public:
   explicit DeadlineScope(const Limits& limits) noexcept;
+  /// And at `cancel`, which must outlive it.
+  DeadlineScope(const Limits& limits, const CancelToken& cancel) noexcept;
   ~DeadlineScope();
   DeadlineScope(const DeadlineScope&) = delete;
 
@@ -132,9 +135,10 @@ private:
   std::chrono::steady_clock::time_point end_;
   double seconds_ = 0;
   const DeadlineScope* outer_;
+  const CancelToken* outer_cancel_;
 };
-/// Throws Error{limit_exceeded} once the time is over. CancelToken::check() calls it, so it belongs where no
-/// token is at hand.
+/// Throws Error{limit_exceeded} once the time is over, Error{cancelled} once the call was cancelled that the
+/// scope is of. CancelToken::check() calls it, so it belongs where no token is at hand.
 void check_deadline();
 
 class Meter;
@@ -145,6 +149,7 @@ struct ThreadBounds {
   const DeadlineScope* deadline = nullptr;
   const CallResources* call = nullptr;
   Meter* meter = nullptr;
+  const CancelToken* cancel = nullptr;
 };
 ThreadBounds thread_bounds() noexcept;
 void set_thread_bounds(const ThreadBounds& bounds) noexcept;

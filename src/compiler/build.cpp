@@ -251,7 +251,7 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   options.limits = environment.within(given.limits);
   const auto account = std::make_shared<Account>(options.limits, environment.surroundings);
   const AccountScope charged(account);
-  const DeadlineScope deadline(options.limits);
+  const DeadlineScope deadline(options.limits, options.control.cancel);
   auto state = std::make_shared<EngineState>(options.limits, account, options.environment);
   state->target = target_for(options);
   state->set_weight_budget(options.weight_budget);

@@ -9,6 +9,8 @@
 #include <lanner/log.h>
 
 #include "backends/backends.h"
+#include "base/account.h"
+#include "base/limit_error.h"
 #include "compiler/stream_choice.h"
 #include "engine/caller_options.h"
 #include "engine/given_shapes.h"
@@ -33,6 +35,25 @@ std::string told(const Checks& checks) {
   return text;
 }
 
+void check_size(const Value& value, const Limits& limits, bool on_host) {
+  if (!value.type.is_static() || value.type.dtype() == DType::string) return;
+  const std::uint64_t bytes = Layout{}.bytes(value.type.shape(), value.type.dtype());
+  check_limit("tensor_bytes", bytes, limits.tensor_bytes, "%{}: {} takes {} bytes", value.name(),
+              value.type.to_string(), bytes);
+  if (on_host)
+    check_limit("total_bytes", bytes, limits.total_bytes, "%{}: {} takes {} bytes", value.name(),
+                value.type.to_string(), bytes);
+}
+
+/// What no run could hold is refused before kernels are looked for, which takes long at such sizes.
+void check_sizes(const Graph& graph, const Limits& limits, bool on_host) {
+  for (const auto& parameter : graph.body().parameters()) check_size(*parameter, limits, on_host);
+  for (const auto& node : graph.body().nodes()) {
+    check_deadline();
+    for (const auto& output : node->outputs()) check_size(*output, limits, on_host);
+  }
+}
+
 } // namespace
 
 std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,
@@ -44,6 +65,7 @@ std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& 
   run_passes(*concrete, options);
   if (fold_weights(*concrete, readers.backends, readers.target, readers.constants))
     run_passes(*concrete, options);
+  check_sizes(*concrete, limits, readers.target.device.is_host());
   return concrete;
 }
 

@@ -231,7 +231,7 @@ void Context::enqueue(Stream stream, const Control& control, const RunResources&
 /// A run that finds no memory is tried again without what is kept for other shapes.
 void Context::State::queue(Stream stream, const Control& control, const CallResources& call) {
   const AccountScope charged(account);
-  const DeadlineScope deadline(engine->limits);
+  const DeadlineScope deadline(engine->limits, control.cancel);
   try {
     return try_to_queue(stream, control, call);
   } catch (const Error& error) {

@@ -218,7 +218,7 @@ void Engine::prepare(const std::map<std::string, Shape>& shapes, int threads) co
 
 void Engine::prepare(const std::vector<Variant>& variants, const Control& control) const {
   const AccountScope charged(state_->account);
-  const DeadlineScope deadline(state_->limits);
+  const DeadlineScope deadline(state_->limits, control.cancel);
   std::vector<VariantKey> keys;
   for (const Variant& variant : variants) keys.push_back(key_of(*state_, variant));
   state_->make_ahead(keys, control);

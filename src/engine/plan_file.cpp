@@ -434,7 +434,7 @@ std::shared_ptr<EngineState> load_plan(const SourcePtr& source, const LoadOption
   options.limits = environment.within(given.limits);
   const auto account = std::make_shared<Account>(options.limits, environment.surroundings);
   const AccountScope charged(account);
-  const DeadlineScope deadline(options.limits);
+  const DeadlineScope deadline(options.limits, options.control.cancel);
   try {
     return PlanReader(source, options).read();
   } catch (const nlohmann::json::exception& error) {

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "graph/op.h"
 #include "graph/quantization.h"
@@ -59,6 +60,7 @@ void NodeCopier::copy_region(const Region& from, Region& to, std::size_t capture
 }
 
 Node* NodeCopier::copy(const Node& node) {
+  check_deadline();
   std::vector<Value*> inputs;
   for (Value* input : node.own_inputs()) inputs.push_back(mapped(input));
   const OpDef& op =
@@ -67,6 +69,7 @@ Node* NodeCopier::copy(const Node& node) {
   copy_attributes(node, *made);
   for (const auto& output : node.outputs())
     mapped_[output.get()] = made->add_output(output->name(), converted(output->type));
+  made->recount();
   for (Value* capture : node.inputs().last(node.captures())) made->add_capture(mapped(capture));
   for (const auto& region : node.regions()) copy_region(*region, made->add_region(), node.captures());
   return made;
@@ -100,6 +103,7 @@ std::unique_ptr<Graph> Graph::clone(const Bindings& bindings) const {
   const std::vector<Value*> outputs = copier.copy_nodes(*body_);
   for (std::size_t i = 0; i < outputs.size(); ++i) copy->add_output(output_names_[i], outputs[i]);
   copier.copy_storages(*body_);
+  copy->recount();
   return copy;
 }
 

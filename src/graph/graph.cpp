@@ -1,25 +1,33 @@
 #include "graph/graph.h"
 
+#include "base/account.h"
 #include "base/check.h"
+#include "graph/graph_bytes.h"
 #include "graph/op.h"
 
 namespace lanner {
 
-Graph::Graph(const OpTable& ops, std::string name) : name(std::move(name)), ops_(&ops), body_(new Region) {
+Graph::Graph(const OpTable& ops, std::string name)
+    : name(std::move(name)), ops_(&ops), body_(new Region),
+      charge_(std::make_unique<Charge>(current_account())) {
   body_->graph_ = this;
+  count(counted_, sizeof(Graph) + sizeof(Region));
 }
 
 Graph::~Graph() = default;
 
 void Graph::add_output(std::string name, Value* value) {
-  for (const std::string& taken : output_names_)
-    check(taken != name, ErrorCode::invalid_argument, "graph: output name \"{}\" is given twice", name);
+  check(!taken_names_.contains(name), ErrorCode::invalid_argument, "graph: output name \"{}\" is given twice",
+        name);
+  count(counted_, counted_ + output_name_bytes(name));
   body_->add_output(value);
+  taken_names_.insert(name);
   output_names_.push_back(std::move(name));
 }
 
 void Graph::remove_output(std::size_t i) {
   body_->remove_output(i);
+  taken_names_.erase(output_names_.at(i));
   output_names_.erase(output_names_.begin() + static_cast<std::ptrdiff_t>(i));
 }
 
@@ -40,7 +48,23 @@ std::string Graph::unique_name(std::string_view hint) {
 
 void Graph::claim(Value& value, std::string_view hint) {
   value.name_ = unique_name(hint);
+  count(value.counted_, value_bytes(value));
   values_.emplace(value.name_, &value);
+}
+
+void Graph::count(std::uint64_t& counted, std::uint64_t bytes) {
+  const std::uint64_t all = bytes_ - counted + bytes;
+  charge_->set(all);
+  bytes_ = all;
+  counted = bytes;
+}
+
+void Graph::recount() {
+  std::uint64_t bytes = sizeof(Graph) + sizeof(Region) + body_->outputs().size() * use_bytes;
+  for (const std::string& each : output_names_) bytes += output_name_bytes(each);
+  for (const auto& [key, text] : metadata) bytes += map_bytes + text_bytes(key) + text_bytes(text);
+  for (const auto& [symbol, info] : symbols) bytes += map_bytes + text_bytes(symbol) + sizeof(info);
+  count(counted_, bytes);
 }
 
 void Graph::release(const Value& value) {
@@ -51,6 +75,7 @@ void Graph::release(const Value& value) {
 void Graph::rename(Value* value, std::string_view hint) {
   if (value->name_ == hint) return;
   release(*value);
+  count(value->counted_, 0);
   claim(*value, hint);
 }
 
@@ -72,6 +97,7 @@ Value* Graph::emit(std::string_view op, std::span<Value* const> inputs, Attribut
   Region& region = before ? *before->region() : *body_;
   Node* node = region.create(ops_->get(op), inputs, before);
   node->attributes = std::move(attributes);
+  node->recount();
   return node->add_output(hint, std::move(type));
 }
 

@@ -8,6 +8,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <unordered_set>
 #include <vector>
 
 #include "graph/attribute.h"
@@ -17,6 +18,7 @@
 namespace lanner {
 
 struct OpDef;
+class Charge;
 class OpTable;
 class Graph;
 class Node;
@@ -51,13 +53,14 @@ private:
   friend class Node;
   friend class Region;
   friend class Graph;
-  void add_use(Use use);
-  void drop_use(const Use& use);
+  std::uint32_t add_use(Use use); ///< Gives its place in the list.
+  void drop_use(std::uint32_t place);
   std::string name_;
   Node* producer_ = nullptr;
   Region* region_ = nullptr;
   std::size_t index_ = 0;
   std::vector<Use> uses_;
+  std::uint64_t counted_ = 0; ///< Bytes of the graph's charge.
 };
 
 /// Queues of work that the steps of one run may go to.
@@ -110,6 +113,9 @@ public:
   std::span<const std::unique_ptr<Region>> regions() const noexcept { return regions_; }
   Region& add_region(); ///< With a parameter for each capture that the node has.
 
+  /// Charges the graph's account for what became of the node's attributes, names and types since it was made.
+  void recount();
+
 private:
   friend class Region;
   friend class Graph;
@@ -120,10 +126,12 @@ private:
   const OpDef* op_ = nullptr;
   Region* region_ = nullptr;
   std::vector<Value*> inputs_;
+  std::vector<std::uint32_t> places_; ///< By input: its place among the value's uses.
   std::size_t captures_ = 0;
   std::vector<std::unique_ptr<Value>> outputs_;
   std::vector<std::unique_ptr<Region>> regions_;
   std::list<std::unique_ptr<Node>>::iterator place_;
+  std::uint64_t counted_ = 0; ///< Bytes of the graph's charge, without those of its outputs.
   int stream_ = 0;
 };
 
@@ -165,10 +173,13 @@ private:
   Node* owner_ = nullptr;
   std::vector<std::unique_ptr<Value>> parameters_;
   std::vector<Value*> outputs_;
+  std::vector<std::uint32_t> places_; ///< By output: its place among the value's uses.
   Nodes nodes_;
 };
 
-/// A function from named inputs to named outputs, its symbols and the operators it may use.
+/// A function from named inputs to named outputs, its symbols and the operators it may use. Its nodes and
+/// values count against the account of the thread that makes the graph (base/account.h): what adds to it may
+/// throw Error{limit_exceeded}, and then has added nothing.
 class Graph {
 public:
   explicit Graph(const OpTable& ops, std::string name = "main");
@@ -204,18 +215,26 @@ public:
   /// Deep copy; constants share memory. With bindings, symbols are replaced by values.
   std::unique_ptr<Graph> clone(const Bindings& bindings = {}) const;
   std::size_t node_count() const; ///< Regions included.
+  /// Charges the account for what became of the symbols and the metadata since the last time.
+  void recount();
+  std::uint64_t bytes() const noexcept { return bytes_; } ///< What it counts for; constants' elements not.
 
 private:
   friend class Node;
   friend class Region;
   void claim(Value& value, std::string_view hint);
   void release(const Value& value);
+  /// `counted` becomes `bytes`, and the charge follows.
+  void count(std::uint64_t& counted, std::uint64_t bytes);
 
   const OpTable* ops_;
   std::unique_ptr<Region> body_;
   std::vector<std::string> output_names_;
+  std::unordered_set<std::string> taken_names_; ///< Those of outputs.
   std::map<std::string, Value*, std::less<>> values_;
   std::uint64_t next_name_ = 0;
+  std::unique_ptr<Charge> charge_;
+  std::uint64_t bytes_ = 0, counted_ = 0; ///< Of all, and of what belongs to no node and no value.
 };
 
 } // namespace lanner

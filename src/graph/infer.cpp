@@ -8,6 +8,7 @@
 #include "base/check.h"
 #include "graph/dim_terms.h"
 #include "graph/failing.h"
+#include "graph/graph_bytes.h"
 #include "graph/known.h"
 #include "graph/known_results.h"
 #include "graph/merge_types.h"
@@ -45,7 +46,7 @@ public:
   /// Null: concrete; declared types are not looked at and new symbols are nobody's.
   explicit Flow(Graph* graph, bool keeps_types = true) : graph_(graph), keeps_types_(keeps_types) {}
 
-  void set(const Value* value, Fact fact) { facts_[value] = std::move(fact); }
+  void set(const Value* value, Fact fact);
   const Fact& fact(const Value* value) const;
   const Fact* find(const Value* value) const;
   void visit(const Region& region);
@@ -73,6 +74,7 @@ private:
   OtherFacts with_short_sizes(const Node& node);
   std::vector<const Known*> known_inputs(const Node& node) const;
 
+  Charge charge_{current_account()}; ///< Of the facts.
   Graph* graph_;
   bool keeps_types_; ///< Declared types of outputs are merged with inferred ones.
   std::unordered_map<const Value*, Fact> facts_;
@@ -126,6 +128,24 @@ private:
   const OtherFacts& others_;
   std::set<std::string> symbols_;
 };
+
+std::uint64_t bytes_of(const Fact& fact) {
+  return type_bytes(fact.type) + (fact.known.elements ? fact.known.elements->size() * sizeof(Dim) : 0);
+}
+
+void Flow::set(const Value* value, Fact fact) {
+  constexpr std::uint64_t around =
+      sizeof(std::pair<const Value* const, Fact>) + 2 * sizeof(void*) + allocation_bytes;
+  const auto known = facts_.find(value);
+  const bool fresh = known == facts_.end();
+  const std::uint64_t before = fresh ? 0 : bytes_of(known->second),
+                      now = bytes_of(fact) + (fresh ? around : 0);
+  if (charge_.counts()) charge_.set(charge_.bytes() - before + now);
+  if (fresh)
+    facts_.emplace(value, std::move(fact));
+  else
+    known->second = std::move(fact);
+}
 
 const Fact* Flow::find(const Value* value) const {
   const auto found = facts_.find(value);
@@ -346,6 +366,7 @@ void Flow::write_types(Node& node) const {
   for (const auto& output : node.outputs()) {
     if (const Fact* known = find(output.get())) output->type = known->type;
   }
+  node.recount();
   for (const auto& inner : node.regions()) write_types(*inner);
 }
 
@@ -411,6 +432,7 @@ void infer_types(Graph& graph) {
   flow.write_types(graph.body());
   for (const auto& node : graph.body().nodes()) flow.close_failed(*node);
   flow.drop_unused_symbols();
+  graph.recount();
 }
 
 std::vector<Type> infer_node(const Node& node, std::span<const Item* const> inputs) {

@@ -1,28 +1,26 @@
 // Value and Node.
 
+#include <algorithm>
 #include <utility>
 
 #include "base/check.h"
 #include "graph/graph.h"
+#include "graph/graph_bytes.h"
 #include "graph/op.h"
 
 namespace lanner {
 
-void Value::add_use(Use use) {
+std::uint32_t Value::add_use(Use use) {
   uses_.push_back(use);
+  return static_cast<std::uint32_t>(uses_.size() - 1);
 }
 
-// Searched from the end: whoever takes a graph apart does so in reverse order, and shared constants have many
-// uses.
-void Value::drop_use(const Use& use) {
-  for (std::size_t i = uses_.size(); i-- > 0;) {
-    if (uses_[i] == use) {
-      uses_[i] = uses_.back();
-      uses_.pop_back();
-      return;
-    }
-  }
-  fail(ErrorCode::internal, "graph: %{} does not list a use that is dropped", name_);
+// Whoever uses it knows the place: one value may have as many uses as there are nodes.
+void Value::drop_use(std::uint32_t place) {
+  check(place < uses_.size(), ErrorCode::internal, "graph: %{} does not list a use that is dropped", name_);
+  const Use& last = uses_[place] = uses_.back();
+  (last.node ? last.node->places_[last.index] : last.region->places_[last.index]) = place;
+  uses_.pop_back();
 }
 
 void Value::replace_all_uses(Value* other) {
@@ -30,7 +28,7 @@ void Value::replace_all_uses(Value* other) {
   const std::vector<Use> uses = std::exchange(uses_, {});
   for (const Use& use : uses) {
     (use.node ? use.node->inputs_[use.index] : use.region->outputs_[use.index]) = other;
-    other->uses_.push_back(use);
+    (use.node ? use.node->places_[use.index] : use.region->places_[use.index]) = other->add_use(use);
   }
 }
 
@@ -52,13 +50,15 @@ std::string Node::label() const {
 void Node::set_input(std::size_t i, Value* value) {
   check(i < inputs_.size(), ErrorCode::internal, "graph: node {} has {} inputs, input {} is set", label(),
         inputs_.size(), i);
-  if (inputs_[i]) inputs_[i]->drop_use({this, nullptr, i});
+  if (inputs_[i]) inputs_[i]->drop_use(places_[i]);
   inputs_[i] = value;
-  if (value) value->add_use({this, nullptr, i});
+  if (value) places_[i] = value->add_use({this, nullptr, i});
 }
 
 void Node::insert_input(std::size_t place, Value* value) {
+  region_->graph_->count(counted_, counted_ + use_bytes);
   inputs_.push_back(nullptr);
+  places_.push_back(0);
   for (std::size_t i = inputs_.size() - 1; i > place; --i) {
     Value* moved = inputs_[i - 1];
     set_input(i - 1, nullptr);
@@ -88,6 +88,8 @@ void Node::erase_input(std::size_t i) {
   for (; i + 1 < inputs_.size(); ++i) set_input(i, inputs_[i + 1]);
   set_input(i, nullptr);
   inputs_.pop_back();
+  places_.pop_back();
+  region_->graph_->count(counted_, counted_ - std::min(counted_, use_bytes));
 }
 
 void Node::remove_capture(std::size_t i) {
@@ -98,17 +100,25 @@ void Node::remove_capture(std::size_t i) {
 }
 
 Value* Node::add_output(std::string_view name, Type type) {
-  outputs_.push_back(std::make_unique<Value>());
-  Value& value = *outputs_.back();
+  auto made = std::make_unique<Value>();
+  Value& value = *made;
   value.type = std::move(type);
   value.producer_ = this;
   value.region_ = region_;
-  value.index_ = outputs_.size() - 1;
+  value.index_ = outputs_.size();
   region_->graph_->claim(value, name);
+  outputs_.push_back(std::move(made));
   return &value;
 }
 
+void Node::recount() {
+  Graph& graph = *region_->graph_;
+  graph.count(counted_, node_bytes(*this));
+  for (const auto& output : outputs_) graph.count(output->counted_, value_bytes(*output));
+}
+
 Region& Node::add_region() {
+  region_->graph_->count(counted_, counted_ + region_bytes);
   regions_.push_back(std::make_unique<Region>());
   Region& region = *regions_.back();
   region.graph_ = region_->graph_;

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "graph/graph.h"
+#include "graph/graph_bytes.h"
 #include "graph/op.h"
 
 namespace lanner {
@@ -26,6 +27,7 @@ void Region::erase_parameter(std::size_t i) {
   Value& value = *parameters_.at(i);
   check(value.unused(), ErrorCode::internal, "graph: parameter %{} is removed but used", value.name());
   graph_->release(value);
+  graph_->count(value.counted_, 0);
   parameters_.erase(parameters_.begin() + static_cast<std::ptrdiff_t>(i));
   for (; i < parameters_.size(); ++i) parameters_[i]->index_ = i;
 }
@@ -38,20 +40,23 @@ void Region::remove_parameter(std::size_t i) {
 }
 
 void Region::add_output(Value* value) {
+  std::uint64_t& counted = owner_ ? owner_->counted_ : graph_->counted_;
+  graph_->count(counted, counted + use_bytes);
   outputs_.push_back(value);
-  value->add_use({nullptr, this, outputs_.size() - 1});
+  places_.push_back(value->add_use({nullptr, this, outputs_.size() - 1}));
 }
 
 void Region::set_output(std::size_t i, Value* value) {
-  outputs_.at(i)->drop_use({nullptr, this, i});
+  outputs_.at(i)->drop_use(places_[i]);
   outputs_[i] = value;
-  value->add_use({nullptr, this, i});
+  places_[i] = value->add_use({nullptr, this, i});
 }
 
 void Region::remove_output(std::size_t i) {
   for (; i + 1 < outputs_.size(); ++i) set_output(i, outputs_[i + 1]);
-  outputs_.at(i)->drop_use({nullptr, this, i});
+  outputs_.at(i)->drop_use(places_[i]);
   outputs_.pop_back();
+  places_.pop_back();
 }
 
 Node* Region::previous(const Node* node) const {
@@ -71,18 +76,28 @@ Node* Region::create(const OpDef& op, std::span<Value* const> inputs, Node* befo
   node->op_ = &op;
   node->region_ = this;
   node->inputs_.resize(inputs.size());
+  node->places_.resize(inputs.size());
+  graph_->count(node->counted_, node_bytes(*node));
   for (std::size_t i = 0; i < inputs.size(); ++i) node->set_input(i, inputs[i]);
   node->place_ = nodes_.insert(before ? before->place_ : nodes_.end(), std::move(made));
   return node;
 }
 
 void Region::release_all() {
-  for (const auto& parameter : parameters_) graph_->release(*parameter);
+  for (const auto& parameter : parameters_) {
+    graph_->release(*parameter);
+    graph_->count(parameter->counted_, 0);
+  }
   for (const auto& node : nodes_) node->release_outputs();
 }
 
 void Node::release_outputs() {
-  for (const auto& output : outputs_) region_->graph_->release(*output);
+  Graph& graph = *region_->graph_;
+  graph.count(counted_, 0);
+  for (const auto& output : outputs_) {
+    graph.release(*output);
+    graph.count(output->counted_, 0);
+  }
   for (const auto& region : regions_) region->release_all();
 }
 

@@ -5,6 +5,7 @@
 #include <unordered_map>
 #include <unordered_set>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "graph/op.h"
 #include "graph/quantization.h"
@@ -52,6 +53,8 @@ private:
   }
 
   void define(const Value& value, const Region& region, const Node* producer) {
+    check_deadline();
+    charge_.add(noted_bytes + value.uses().size() * sizeof(Use));
     const bool linked = value.region() == &region && value.producer() == producer;
     check(linked, ErrorCode::internal, "%{} points at another producer or region", value.name());
     check(graph_.find(value.name()) == &value, ErrorCode::internal, "name %{} belongs to another value",
@@ -245,8 +248,10 @@ private:
   }
 
   static constexpr std::size_t max_parents = 64;
+  static constexpr std::uint64_t noted_bytes = 192; ///< Of an element of each set below, with its list.
 
   const Graph& graph_;
+  Charge charge_{current_account()};
   std::unordered_set<const Value*> defined_;
   std::unordered_map<const Value*, std::vector<Use>> uses_;
 };

@@ -14,6 +14,7 @@
 #include "base/joined.h"
 #include "base/limit_error.h"
 #include "base/one_line.h"
+#include "graph/graph_bytes.h"
 #include "graph/verifier.h"
 #include "importers/node_order.h"
 #include "ops/recipe.h"
@@ -58,24 +59,64 @@ void take_names(const Type& type, Graph& graph) {
       graph.symbols.emplace(*name, SymbolInfo{});
 }
 
+ImportGraph without_nodes(const ImportGraph& graph) {
+  count_bytes((graph.inputs.size() + graph.outputs.size()) * sizeof(ImportValue) +
+              graph.constants.size() * (sizeof(Tensor) + sizeof(std::string)));
+  return {graph.name, {}, graph.inputs, graph.outputs, graph.constants};
+}
+
+std::uint64_t attribute_bytes(const ImportAttribute& attribute) {
+  std::uint64_t bytes = map_bytes + sizeof(ImportAttribute);
+  if (const auto* text = std::get_if<std::string>(&attribute.value)) bytes += text->size();
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute.value)) bytes += list->size() * 8;
+  if (const auto* list = std::get_if<std::vector<double>>(&attribute.value)) bytes += list->size() * 8;
+  if (const auto* list = std::get_if<std::vector<Tensor>>(&attribute.value))
+    bytes += list->size() * sizeof(Tensor);
+  if (const auto* list = std::get_if<std::vector<std::string>>(&attribute.value))
+    for (const std::string& each : *list) bytes += text_bytes(each);
+  return bytes;
+}
+
+/// Counted before they are copied, on the innermost meter.
+void count_copy(const std::vector<ImportNode>& nodes) {
+  for (const ImportNode& node : nodes) {
+    check_deadline();
+    std::uint64_t bytes = sizeof(ImportNode);
+    for (const std::string* each : {&node.name, &node.op, &node.domain, &node.overload})
+      bytes += text_bytes(*each);
+    for (const auto* names : {&node.inputs, &node.outputs})
+      for (const std::string& each : *names) bytes += text_bytes(each);
+    for (const auto& [name, attribute] : node.attributes)
+      bytes += text_bytes(name) + attribute_bytes(attribute);
+    count_bytes(bytes);
+  }
+}
+
 /// Nodes of a function's body with the caller's attributes, else the defaults, in place of references.
-std::vector<ImportNode> with_values(std::vector<ImportNode> nodes, const ImportNode& caller,
+std::vector<ImportNode> with_values(const std::vector<ImportNode>& body, const ImportNode& caller,
                                     const ImportFunction& function) {
+  count_copy(body);
+  std::vector<ImportNode> nodes = body;
+  const auto take = [](ImportAttribute& attribute, const ImportAttribute& from) {
+    count_bytes(attribute_bytes(from)); // each node gets one of its own
+    attribute = ImportAttribute(from);
+  };
   for (ImportNode& node : nodes) {
+    check_deadline();
     if (node.name.empty()) node.name = label_of(caller);
     for (auto it = node.attributes.begin(); it != node.attributes.end();) {
       ImportAttribute& attribute = it->second;
       if (auto* graph = std::get_if<std::shared_ptr<ImportGraph>>(&attribute.value)) {
-        auto copy = std::make_shared<ImportGraph>(**graph);
-        copy->nodes = with_values(std::move(copy->nodes), caller, function);
+        auto copy = std::make_shared<ImportGraph>(without_nodes(**graph));
+        copy->nodes = with_values((*graph)->nodes, caller, function);
         *graph = std::move(copy);
       }
       const auto given = caller.attributes.find(attribute.reference);
       const auto fallback = function.default_attributes.find(attribute.reference);
       if (!attribute.reference.empty() && given != caller.attributes.end())
-        attribute = ImportAttribute(given->second);
+        take(attribute, given->second);
       else if (!attribute.reference.empty() && fallback != function.default_attributes.end())
-        attribute = ImportAttribute(fallback->second);
+        take(attribute, fallback->second);
       it = attribute.reference.empty() ? std::next(it) : node.attributes.erase(it);
     }
   }
@@ -108,6 +149,7 @@ std::unique_ptr<Graph> GraphBuilder::run() {
   }
   graph_ = std::make_unique<Graph>(ops_, identifier(model_.graph.name.empty() ? "main" : model_.graph.name));
   graph_->metadata = model_.metadata;
+  graph_->recount();
   inference_ = std::make_unique<RunningInference>(*graph_);
   Scope body;
   body.region = &graph_->body();
@@ -155,6 +197,7 @@ void GraphBuilder::tell_of_initialisers() {
   for (const ImportValue& input : model_.graph.inputs)
     inputs.emplace(input.name, input.type ? &*input.type : nullptr);
   for (const auto& [name, tensor] : model_.graph.constants) {
+    check_deadline();
     const auto input = inputs.find(name);
     options_.on_initialiser(name, tensor, input == inputs.end() ? nullptr : input->second);
   }
@@ -169,6 +212,7 @@ void GraphBuilder::add_inputs() {
   for (const ImportValue& input : model_.graph.inputs)
     if (is_input(input) && input.type) take_names(*input.type, *graph_);
   for (const ImportValue& input : model_.graph.inputs) {
+    check_deadline();
     if (!is_input(input)) continue;
     check(!input.name.empty(), ErrorCode::bad_data, "an input has no name");
     check(input.type.has_value(), ErrorCode::bad_data, "input {}: its type is missing", input.name);
@@ -183,7 +227,10 @@ void GraphBuilder::add_inputs() {
 
 void GraphBuilder::add_outputs() {
   if (!chosen_.empty()) return add_chosen_outputs();
-  for (const ImportValue& output : model_.graph.outputs) graph_->add_output(output.name, lookup(output.name));
+  for (const ImportValue& output : model_.graph.outputs) {
+    check_deadline();
+    graph_->add_output(output.name, lookup(output.name));
+  }
   check(!model_.graph.outputs.empty(), ErrorCode::bad_data, "the graph has no outputs");
 }
 
@@ -226,6 +273,7 @@ Value* GraphBuilder::chosen_output(const std::string& name) {
 
 void GraphBuilder::add_constants(const ImportGraph& graph) {
   for (const auto& [name, tensor] : graph.constants) {
+    check_deadline();
     if (&graph == &model_.graph && options_.overridden.contains(name)) continue;
     Node* node = create("constant", {}, {}, 0);
     node->attributes.set("value", tensor);
@@ -257,11 +305,12 @@ void GraphBuilder::add_node(const ImportNode& node) {
                [&] {
                  check_deadline();
                  // Functions that call each other make more work than the file has nodes.
-                 ++visited_;
+                 const ImportFunction* function = function_of(node);
+                 constexpr std::size_t parameters_of_a_node = 8; // about as much work
+                 visited_ += 1 + (function ? function->inputs.size() / parameters_of_a_node : 0);
                  check_limit("nodes", visited_, limits_.nodes,
                              "{} nodes, those of functions counted at each call", visited_);
-                 if (const ImportFunction* function = function_of(node))
-                   return inline_function(node, *function);
+                 if (function) return inline_function(node, *function);
                  const Rule rule = rules_(node);
                  check(static_cast<bool>(rule), ErrorCode::unsupported,
                        "this version does not know the operator");
@@ -280,7 +329,10 @@ void GraphBuilder::add_node(const ImportNode& node) {
 
 void GraphBuilder::inline_function(const ImportNode& node, const ImportFunction& function) {
   ++depth_;
+  check_ends(node, function);
   check_limit("depth", depth_, limits_.depth, "functions call each other {} deep", depth_);
+  calls_.push_back(&function);
+  Meter copied;
   check(node.inputs.size() <= function.inputs.size(), ErrorCode::bad_data, "{} inputs for a function of {}",
         node.inputs.size(), function.inputs.size());
   Scope scope;
@@ -297,7 +349,16 @@ void GraphBuilder::inline_function(const ImportNode& node, const ImportFunction&
   scope_ = outer;
   for (std::size_t i = 0; i < std::min(results.size(), node.outputs.size()); ++i)
     if (!node.outputs[i].empty()) define(node.outputs[i], results[i]);
+  calls_.pop_back();
   --depth_;
+}
+
+void GraphBuilder::check_ends(const ImportNode& node, const ImportFunction& function) const {
+  const auto first = std::ranges::find(calls_, &function);
+  check(first == calls_.end(), ErrorCode::bad_data,
+        "function {} calls itself{}, so that its nodes never end; expected functions that call others only",
+        one_line(node.op, longest_name),
+        calls_.end() - first == 1 ? "" : fmt::format(" by way of {} others", calls_.end() - first - 1));
 }
 
 Value* GraphBuilder::find(Scope& scope, const std::string& name) {
@@ -319,11 +380,9 @@ bool GraphBuilder::is_visible(std::string_view name) const {
 
 Value* GraphBuilder::capture(Scope& scope, Value* outer) {
   Node& owner = *scope.owner;
-  const std::size_t own = owner.own_inputs().size();
-  std::size_t place = owner.captures();
-  for (std::size_t i = 0; i < owner.captures(); ++i)
-    if (owner.inputs()[own + i] == outer) place = i;
-  if (place == owner.captures()) owner.add_capture(outer);
+  const auto [known, fresh] = captures_[&owner].emplace(outer, owner.captures());
+  const std::size_t place = known->second;
+  if (fresh) owner.add_capture(outer);
   const auto parameters = scope.region->parameters();
   Value* inner = parameters[parameters.size() - owner.captures() + place].get();
   inner->type = outer->type;
@@ -367,8 +426,10 @@ Node* GraphBuilder::create(std::string_view op, std::span<Value* const> inputs, 
   check_count("inputs", inputs.size(), definition.min_inputs, definition.max_inputs);
   check_count("outputs", outputs, 0, definition.max_outputs);
   Node* node = scope_->region->create(definition, inputs);
+  captures_.erase(node); // of one that is gone, whose place it has
   node->attributes = std::move(attributes);
   if (current_) node->sources = {label_of(*current_)};
+  node->recount();
   for (std::size_t i = 0; i < outputs; ++i) {
     const bool named = current_ && i < current_->outputs.size() && !current_->outputs[i].empty();
     node->add_output(graph_->unique_name(named ? identifier(current_->outputs[i]) : std::string(op)),
@@ -392,6 +453,7 @@ std::int64_t GraphBuilder::version_of(const std::string& domain) const {
 void GraphBuilder::collect_missing(const std::vector<ImportNode>& nodes,
                                    std::map<std::string, std::vector<std::string>>& missing) const {
   for (const ImportNode& node : nodes) {
+    check_deadline();
     if (!function_of(node) && !rules_(node))
       missing[one_line(node.domain.empty() ? node.op : node.domain + "." + node.op, longest_name)].push_back(
           label_of(node));

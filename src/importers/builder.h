@@ -131,6 +131,8 @@ private:
   Value* find(Scope& scope, const std::string& name);
   bool is_visible(std::string_view name) const; ///< Whether a name was defined here or outside.
   Value* capture(Scope& scope, Value* outer);
+  /// A function that is being put in must not be reached again: it would never end.
+  void check_ends(const ImportNode& node, const ImportFunction& function) const;
   Value* lookup(const std::string& name); ///< Throws Error{bad_data} when absent.
   Value* lookup_optional(
       const std::string& name); ///< Null for an empty name and for what a function's caller left out.
@@ -151,7 +153,9 @@ private:
   const std::vector<std::string>& chosen_; ///< ImportOptions::outputs.
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<RunningInference> inference_;
-  std::map<std::string, Tensor> weights_; ///< What was named so far.
+  std::map<std::string, Tensor> weights_;                               ///< What was named so far.
+  std::map<const Node*, std::map<const Value*, std::size_t>> captures_; ///< Place of each, by node.
+  std::vector<const ImportFunction*> calls_; ///< Functions that are being put in, outermost first.
   Scope* scope_ = nullptr;
   const ImportNode* current_ = nullptr;
   std::uint32_t depth_ = 0;

@@ -6,6 +6,7 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "base/one_line.h"
 
@@ -65,6 +66,7 @@ public:
       if (waiting_[i] == 0) ready.insert(i);
     std::vector<const ImportNode*> order;
     while (!ready.empty()) {
+      check_deadline();
       const std::size_t i = *ready.begin();
       ready.erase(ready.begin());
       order.push_back(&nodes_[i]);
@@ -79,6 +81,7 @@ public:
 
 private:
   void add_reads(std::size_t reader) {
+    check_deadline();
     Reads reads;
     collect_reads(nodes_[reader], reads);
     for (const std::string& name : reads.outer) add_read(reader, name, true);

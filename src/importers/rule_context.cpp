@@ -189,6 +189,7 @@ void RuleContext::fill_region(Node& owner, Region& region, const ImportGraph& gr
   }
   const ImportNode* const current = builder_.current_;
   const std::uint32_t depth = builder_.depth_;
+  const std::size_t calls = builder_.calls_.size();
   try {
     builder_.add_constants(graph);
     builder_.add_nodes(graph.nodes);
@@ -199,6 +200,7 @@ void RuleContext::fill_region(Node& owner, Region& region, const ImportGraph& gr
     make_failing(region, error.message(), {});
     builder_.current_ = current;
     builder_.depth_ = depth;
+    builder_.calls_.resize(calls);
   }
   builder_.scope_ = outer;
   --builder_.depth_;

@@ -12,6 +12,7 @@
 #include <lanner/error.h>
 
 #include "backends/storage_layout.h"
+#include "base/account.h"
 #include "base/check.h"
 #include "graph/copy.h"
 #include "graph/infer.h"
@@ -117,6 +118,24 @@ void search(std::span<Proposal* const> proposals, const LowerOptions& options) {
   });
 }
 
+std::uint64_t bytes_of(const Tactic& tactic) {
+  constexpr std::uint64_t axes = 64; // of sets of axes, their lists
+  return (tactic.inputs.size() + tactic.outputs.size()) * (sizeof(Storage) + axes) + tactic.config.size() +
+         tactic.kernel.size();
+}
+
+/// What keeps it until the graph is lowered: the lists above all, beside entries in those of whoever chooses.
+void count(Proposal& proposal) {
+  constexpr std::uint64_t around = 512;
+  std::uint64_t bytes = sizeof(Proposal) + around;
+  bytes +=
+      (2 * (proposal.inputs.size() + proposal.outputs.size()) + proposal.members.size()) * sizeof(Value*);
+  for (const Alternative& one : proposal.list) bytes += 2 * sizeof(Alternative) + bytes_of(one.tactic);
+  for (const std::string& note : proposal.notes) bytes += sizeof(std::string) + note.size();
+  if (!proposal.charge) proposal.charge = std::make_shared<Charge>(current_account());
+  proposal.charge->set(bytes);
+}
+
 /// Of all backends for a node alone, of those of the device where it is placed for a group.
 void ask(Proposal& proposal, const LowerOptions& options) {
   const Node& node = *proposal.node;
@@ -143,6 +162,7 @@ void ask(Proposal& proposal, const LowerOptions& options) {
   drop_breaking(proposal, list, own);
   proposal.list = std::move(list);
   proposal.asked = true;
+  count(proposal);
 }
 
 class Collector {
@@ -211,6 +231,7 @@ private:
 
   /// `group` as kernels are asked for it, `members` in the graph.
   void add(const ProposedGroup& group, NodeGroup members, std::vector<std::size_t>& now) {
+    check_deadline();
     Proposal proposal;
     proposal.own = alone(group.nodes);
     proposal.node = proposal.own->body().nodes().back().get();
@@ -250,6 +271,7 @@ private:
   }
 
   static Proposal as_it_is(Node& node, bool in_first_cover) {
+    check_deadline();
     Proposal plain = single(node, node);
     plain.last_resort = true;
     plain.in_first_cover = in_first_cover;
@@ -307,6 +329,7 @@ private:
       if (node.op().expand) return expand(node);
       proposal.list = {without_kernel(*proposal.node, interpreter_backend)};
     }
+    count(proposal);
     found_.push_back(std::move(proposal));
   }
 
@@ -361,6 +384,7 @@ private:
     };
     std::ranges::stable_sort(found_, {}, place);
     for (Proposal& proposal : found_) {
+      check_deadline();
       for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
         proposal.overwritable.push_back(may_overwrite(proposal, i, order, options_.callers));
       if (proposal.asked) drop_overwriting(proposal, options_);

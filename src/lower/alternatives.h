@@ -12,6 +12,7 @@
 
 namespace lanner {
 
+class Charge;
 class Estimates;
 class QuantizedWeights;
 
@@ -42,6 +43,7 @@ struct Proposal {
   std::vector<Alternative> reserve = {}; ///< What stands beside a choice taken over, should that be wrong.
   std::shared_ptr<Graph> own = nullptr;  ///< That holds `node` where it is not the graph's own.
   bool promoted = false;                 ///< In `node` halves are f32.
+  std::shared_ptr<Charge> charge = {};   ///< Of what it takes in memory.
   bool last_resort = false; ///< Runs by definition where nothing else is offered: one proposal for each node.
 
   bool is_group() const noexcept { return members.size() > 1; }

@@ -206,6 +206,7 @@ private:
   }
 
   void add_edge(std::size_t from, std::size_t to, const Value& value) {
+    options_.control.cancel.check();
     AssignmentProblem::Edge edge{from, to, {}};
     ConversionTable table;
     edge.costs.reserve(choices_[from].size() * choices_[to].size());
@@ -249,21 +250,36 @@ private:
     if (a.proposal == b.proposal) return a == b ? 0.0 : infinite;
     const Proposal &writes = proposals_[a.proposal], &reads = proposals_[b.proposal];
     if (holds(writes, reader) || holds(reads, *value.producer())) return infinite;
-    const auto output = std::ranges::find(writes.outputs, &value);
-    if (output == writes.outputs.end()) return infinite;
+    const std::size_t o = output_of(writes, value);
+    if (o == writes.outputs.size()) return infinite;
     if (first_reader(reads, value) != &reader) return 0;
-    const auto o = static_cast<std::size_t>(output - writes.outputs.begin());
     return moved(value, storages_[a.proposal][a.alternative].outputs[o], b, table);
   }
 
   /// Of a value that lies in storage number `from`, to all places where a group reads it.
   double moved(const Value& value, std::size_t from, const Taken& reader, ConversionTable& table) {
     const Proposal& reads = proposals_[reader.proposal];
+    const std::vector<std::size_t>& inputs = storages_[reader.proposal][reader.alternative].inputs;
     double cost = 0;
-    for (std::size_t i = 0; i < reads.inputs.size(); ++i)
-      if (reads.inputs[i] == &value)
-        cost += converted(value.type, from, storages_[reader.proposal][reader.alternative].inputs[i], table);
+    const auto add = [&](std::size_t i) {
+      if (reads.inputs[i] == &value) cost += converted(value.type, from, inputs[i], table);
+    };
+    const bool as_node = reads.members.size() == 1 && !reads.own &&
+                         reads.inputs.size() == reads.members.front()->inputs().size();
+    if (as_node && value.uses().size() < reads.inputs.size()) {
+      for (const Use& use : value.uses())
+        if (use.node == reads.members.front()) add(use.index);
+    } else {
+      for (std::size_t i = 0; i < reads.inputs.size(); ++i) add(i);
+    }
     return cost;
+  }
+
+  /// Which output of the proposal it is; a node may have very many.
+  static std::size_t output_of(const Proposal& proposal, const Value& value) {
+    const std::vector<Value*>& outputs = proposal.outputs;
+    if (value.index() < outputs.size() && outputs[value.index()] == &value) return value.index();
+    return static_cast<std::size_t>(std::ranges::find(outputs, &value) - outputs.begin());
   }
 
   double converted(const Type& type, std::size_t from, std::size_t to, ConversionTable& table) {
@@ -279,8 +295,15 @@ private:
   /// Of the members that read it the one whose edge carries the cost of moving a value, which is moved once.
   static const Node* first_reader(const Proposal& proposal, const Value& value) {
     for (const Node* member : proposal.members)
-      if (std::ranges::find(member->inputs(), &value) != member->inputs().end()) return member;
+      if (reads(*member, value)) return member;
     return nullptr;
+  }
+
+  /// Either list may be very long.
+  static bool reads(const Node& node, const Value& value) {
+    if (value.uses().size() < node.inputs().size())
+      return std::ranges::count(value.uses(), &node, &Use::node) > 0;
+    return std::ranges::find(node.inputs(), &value) != node.inputs().end();
   }
 
   std::span<const Proposal> proposals_;

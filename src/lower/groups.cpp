@@ -8,6 +8,7 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
 #include "graph/copy.h"
 #include "graph/infer.h"
 #include "graph/op.h"
@@ -33,7 +34,9 @@ bool may_join(const Node& node) {
 
 /// What fuses() is asked about.
 bool fusible(const Node& node) {
-  return may_join(node) && node.regions().empty() && node.outputs().size() == 1;
+  constexpr std::size_t most_inputs = 64; // backends are asked about it beside each of its producers
+  return may_join(node) && node.regions().empty() && node.outputs().size() == 1 &&
+         node.inputs().size() <= most_inputs;
 }
 
 /// The only node that reads `value`, or null when it has other uses or leaves the region.
@@ -82,19 +85,27 @@ public:
 
   std::vector<ProposedGroup> run() {
     NodeSet taken;
-    for (Node* node : nodes_)
+    for (Node* node : nodes_) {
+      check_deadline();
       if (!node->op().elementwise) chains(*node, taken);
-    const std::size_t chains = found_.size();
+    }
+    std::map<const Node*, std::vector<std::size_t>> chains_of;
+    for (std::size_t i = 0; i < found_.size(); ++i)
+      for (const Node* node : found_[i].nodes) chains_of[node].push_back(i);
     for (NodeGroup& group : trees(taken)) add(std::move(group), true);
     for (const NodeGroup& whole : trees({})) {
-      const NodeSet all(whole.begin(), whole.end());
-      for (std::size_t i = 0; i < chains; ++i)
-        if (std::ranges::any_of(found_[i].nodes, [&](const Node* node) { return all.contains(node); }))
-          leftovers(whole, NodeGroup(found_[i].nodes));
+      check_deadline();
+      std::set<std::size_t> crossing;
+      for (const Node* node : whole)
+        if (const auto found = chains_of.find(node); found != chains_of.end())
+          crossing.insert(found->second.begin(), found->second.end());
+      for (const std::size_t i : crossing) leftovers(whole, NodeGroup(found_[i].nodes));
       add(NodeGroup(whole), false);
     }
-    for (Node* root : nodes_)
+    for (Node* root : nodes_) {
+      check_deadline();
       if (root->op().elementwise) add_shared(tree(*root, {}, true));
+    }
     for (const Node* node : all_)
       if (may_join(*node)) ask_backends(*node);
     return std::move(found_);
@@ -128,10 +139,11 @@ private:
   /// `anchor` with the elementwise nodes that follow, one reader after the other. Those of an earlier anchor
   /// are in the first cover already.
   void chains(Node& anchor, NodeSet& taken) {
+    constexpr std::size_t longest = 32; // each length is a group of its own
     NodeGroup chain{&anchor};
     for (Node* next = only_reader(*anchor.output());
-         next && next->region() == anchor.region() && fusible(*next) && next->op().elementwise &&
-         accepted(chain, *next);
+         next && chain.size() < longest && next->region() == anchor.region() && fusible(*next) &&
+         next->op().elementwise && accepted(chain, *next);
          next = only_reader(*next->output()))
       chain.push_back(next);
     std::size_t free = 1;
@@ -144,12 +156,13 @@ private:
   /// From the last node backwards: a root takes in its elementwise producers, theirs, and so on.
   std::vector<NodeGroup> trees(NodeSet taken) const {
     std::vector<NodeGroup> groups;
-    for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it)
-      if ((*it)->op().elementwise && !taken.contains(*it)) {
-        NodeGroup group = tree(**it, taken);
-        taken.insert(group.begin(), group.end());
-        if (group.size() > 1) groups.push_back(std::move(group));
-      }
+    for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it) {
+      check_deadline();
+      if (!(*it)->op().elementwise || taken.contains(*it)) continue;
+      NodeGroup group = tree(**it, taken);
+      taken.insert(group.begin(), group.end());
+      if (group.size() > 1) groups.push_back(std::move(group));
+    }
     return groups;
   }
 

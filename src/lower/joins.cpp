@@ -17,7 +17,12 @@ namespace lanner {
 namespace {
 
 /// Of the concatenations that read a value the largest, of equal ones the first.
+/// Values that are joined, or read, in more places are left as they are: what is found out for each place
+/// looks at all the others.
+constexpr std::size_t most_places = 256;
+
 const Node* largest_reader(const Value& value) {
+  if (value.uses().size() > most_places) return nullptr;
   const Node* largest = nullptr;
   std::uint64_t bytes = 0;
   for (const Use& use : value.uses()) {
@@ -32,7 +37,7 @@ const Node* largest_reader(const Value& value) {
 
 bool may_be_part(const Value* value, const Node& concat) {
   return value && value->producer() && !value->constant() && is_planned(*value) &&
-         !is_alias(*value->producer()) && std::ranges::count(concat.inputs(), value) == 1 &&
+         !is_alias(*value->producer()) && std::ranges::count(value->uses(), &concat, &Use::node) == 1 &&
          largest_reader(*value) == &concat;
 }
 
@@ -77,9 +82,9 @@ bool stays_apart(const Value& part, const Value& whole, const Overwritten& overw
 
 const Node* joining_reader(const Value& value) {
   const Node* concat = largest_reader(value);
-  const bool joins = concat && std::ranges::all_of(concat->inputs(), [&](const Value* part) {
-                       return may_be_part(part, *concat);
-                     });
+  const bool joins =
+      concat && concat->inputs().size() <= most_places &&
+      std::ranges::all_of(concat->inputs(), [&](const Value* part) { return may_be_part(part, *concat); });
   return joins ? concat : nullptr;
 }
 

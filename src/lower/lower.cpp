@@ -161,11 +161,15 @@ private:
 
   void apply(const std::vector<Taken>& cover) {
     settle_free_inputs(graph_, proposals_, cover, options_, conversion_costs_);
+    const Readers readers = readers_of(cover);
+    for (const Proposal& group : proposals_)
+      if (group.is_group() && group.list.empty()) rejected_[group.members.back()].push_back(&group);
     for (const Taken& taken : cover) {
+      options_.control.cancel.check();
       Proposal& proposal = proposals_[taken.proposal];
       if (options_.observe) options_.observe(proposal, taken.alternative);
       const Alternative& chosen = proposal.list[taken.alternative];
-      Node& node = *placed(proposal, cover);
+      Node& node = *placed(proposal, readers);
       // Scales first: the storages of others name them as the node reads them.
       for (const bool named : {false, true})
         for (std::size_t k = 0; k < node.inputs().size(); ++k)
@@ -191,13 +195,31 @@ private:
     });
   }
 
+  /// What is taken that reads a value, or is stored by it.
+  using Readers = std::map<const Value*, std::vector<Taken>>;
+
+  Readers readers_of(const std::vector<Taken>& cover) const {
+    Readers readers;
+    for (const Taken& taken : cover) {
+      const Proposal& proposal = proposals_[taken.proposal];
+      for (const Value* input : proposal.inputs) readers[input].push_back(taken);
+      const Tactic& tactic = proposal.list[taken.alternative].tactic;
+      for (const std::vector<Storage>* storages : {&tactic.inputs, &tactic.outputs})
+        for (const Storage& storage : *storages)
+          for (const Value* value : values_of(storage)) readers[value].push_back(taken);
+    }
+    return readers;
+  }
+
   /// The graph's node for it.
-  Node* placed(const Proposal& proposal, const std::vector<Taken>& cover) {
+  Node* placed(const Proposal& proposal, const Readers& readers) {
     if (!proposal.own) return proposal.node;
     std::vector<Type> types;
     for (const Value* output : proposal.outputs) types.push_back(type_of(*output));
     Node* made = replace(proposal.members, *proposal.node, proposal.inputs);
-    for (const Taken& taken : cover) read_new(taken, proposal.outputs, *made);
+    for (const Value* output : proposal.outputs)
+      if (const auto reading = readers.find(output); reading != readers.end())
+        for (const Taken& taken : reading->second) read_new(taken, proposal.outputs, *made);
     for (std::size_t o = 0; o < types.size(); ++o)
       if (made->output(o)->type != types[o]) narrow_types_.emplace(made->output(o), types[o]);
     return made;
@@ -264,10 +286,10 @@ private:
   void report(const Node& node, const Proposal& taken, std::size_t chosen) {
     NodeReport report{node.output()->name(), {}, taken.notes};
     // A group that was found wrong is told of with the node that would have been its last.
-    for (const Proposal& group : proposals_)
-      if (group.is_group() && group.list.empty() && group.members.back() == taken.members.back())
-        for (const std::string& note : group.notes)
-          report.notes.push_back(fmt::format("{}: {}", shown_kind(*group.node), note));
+    if (const auto rejected = rejected_.find(taken.members.back()); rejected != rejected_.end())
+      for (const Proposal* group : rejected->second)
+        for (const std::string& note : group->notes)
+          report.notes.push_back(fmt::format("{}: {}", shown_kind(*group->node), note));
     for (std::size_t a = 0; a < taken.list.size(); ++a) {
       const Alternative& alternative = taken.list[a];
       const std::string in =
@@ -378,7 +400,8 @@ private:
   ConversionCosts conversion_costs_;
   std::vector<Proposal> proposals_;
   std::vector<NodeReport> reports_;
-  std::map<const Value*, Type> narrow_types_; ///< Of promoted values.
+  std::map<const Node*, std::vector<const Proposal*>> rejected_; ///< Groups that none may run, by their last.
+  std::map<const Value*, Type> narrow_types_;                    ///< Of promoted values.
   std::map<std::pair<const Value*, std::string>, Value*> stored_;
   InPlaceKernels in_place_;
   bool left_out_ = false; ///< Alternatives of proposals that were not looked at yet.

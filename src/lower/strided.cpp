@@ -31,8 +31,9 @@ Whole joined_in(const Value& value) {
 
 /// What a slice or split takes a value from.
 Whole taken_from(const Value& value) {
+  constexpr std::size_t most_parts = 256; // each looks at all of them
   const Node* node = value.producer();
-  if (!node || !takes_parts(*node)) return {};
+  if (!node || !takes_parts(*node) || node->outputs().size() > most_parts) return {};
   const auto parts = parts_of(*node);
   if (!parts) return {};
   for (std::size_t i = 0; i < parts->size(); ++i)

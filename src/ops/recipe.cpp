@@ -160,15 +160,32 @@ std::map<std::string, Type> sources_of(const Recipe& recipe, const Type& type, c
   return sources;
 }
 
+/// Where a line stands among lines in order, or would stand. There may be as many as nodes, each told of many
+/// times.
+static std::size_t place_of_line(std::string_view text, std::string_view line) {
+  std::size_t low = 0, high = text.size(); // where lines begin
+  while (low < high) {
+    const std::size_t middle = low + (high - low) / 2;
+    const std::size_t begin = middle == 0 ? 0 : text.rfind('\n', middle - 1) + 1;
+    const std::size_t end = std::min(text.find('\n', middle), text.size());
+    if (text.substr(begin, end - begin) < line)
+      low = std::min(end + 1, text.size());
+    else
+      high = begin;
+  }
+  return low;
+}
+
 void note_decided(Graph& graph, const Value* constant) {
   if (!constant || !constant->constant()) return;
   const Recipe recipe = recipe_of(*constant->producer());
   if (recipe.literal()) return;
-  std::set<std::string> names = decided_weights(graph);
-  for (const auto& [name, type] : sources_of(recipe, constant->type, graph.ops())) names.insert(name);
   std::string& text = graph.metadata[decided_key];
-  text.clear();
-  for (const std::string& name : names) text += name + "\n";
+  for (const auto& [name, type] : sources_of(recipe, constant->type, graph.ops())) {
+    const std::size_t place = place_of_line(text, name);
+    if (std::string_view(text).substr(place).starts_with(name + "\n")) continue;
+    text.insert(place, name + "\n");
+  }
 }
 
 std::set<std::string> decided_weights(const Graph& graph) {

@@ -1,3 +1,4 @@
+#include "base/account.h"
 #include "ops/folding.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
@@ -7,6 +8,7 @@ namespace lanner::passes {
 static bool drop_captures(Node& node) {
   bool changed = false;
   for (std::size_t i = node.captures(); i-- > 0;) {
+    check_deadline();
     bool used = false;
     for (const auto& region : node.regions())
       used = used || !region->parameter(region->parameters().size() - node.captures() + i)->unused();
@@ -29,6 +31,7 @@ static bool drop(Region& region) {
   bool changed = false;
   Node* node = region.nodes().empty() ? nullptr : region.nodes().back().get();
   while (node) {
+    check_deadline();
     Node* const previous = region.previous(node);
     if (is_dead(*node)) {
       region.erase(node);

@@ -1,3 +1,6 @@
+#include <algorithm>
+
+#include "base/account.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -25,15 +28,47 @@ static std::size_t whole_split(const Node& node, std::size_t first, std::int64_t
 
 /// Reads what was split in the place of all its parts; others may go on reading these.
 static bool join_splits(Node& node, std::int64_t axis) {
-  bool changed = false;
-  for (std::size_t first = 0; first < node.own_inputs().size(); ++first) {
+  const std::size_t before = node.own_inputs().size();
+  std::size_t kept = 0; // what was looked at moves to the front, so that the rest goes from the end
+  for (std::size_t first = 0; first < before; ++kept) {
     const std::size_t parts = whole_split(node, first, axis);
-    if (parts == 0) continue;
-    node.set_input(first, node.input(first)->producer()->input(0));
-    for (std::size_t i = first + parts; --i > first;) node.remove_input(i);
-    changed = true;
+    Value* value = parts == 0 ? node.input(first) : node.input(first)->producer()->input(0);
+    if (node.input(kept) != value) node.set_input(kept, value);
+    first += std::max<std::size_t>(parts, 1);
   }
-  return changed;
+  while (node.own_inputs().size() > kept) node.remove_input(node.own_inputs().size() - 1);
+  return kept < before;
+}
+
+/// Whether another concatenation along the axis takes all of it, which then reads its parts: of a long chain
+/// only the last one is made anew.
+static bool goes_into_another(const Node& node, std::int64_t axis) {
+  if (node.output()->uses().size() != 1) return false;
+  const Node* reader = node.output()->uses().front().node;
+  return reader && reader->kind() == "concat" && axis_of(*reader) == axis;
+}
+
+struct Parts {
+  std::vector<Value*> values;
+  std::vector<const Node*> inner; ///< Concatenations that these were parts of.
+};
+
+static Parts parts_of(const Node& node, std::int64_t axis) {
+  Parts parts;
+  std::vector<Value*> open(node.own_inputs().rbegin(), node.own_inputs().rend());
+  while (!open.empty()) {
+    check_deadline();
+    Value* value = open.back();
+    open.pop_back();
+    const Node* before = sole_producer(value, "concat");
+    if (!before || axis_of(*before) != axis) {
+      parts.values.push_back(value);
+      continue;
+    }
+    parts.inner.push_back(before);
+    open.insert(open.end(), before->own_inputs().rbegin(), before->own_inputs().rend());
+  }
+  return parts;
 }
 
 bool merge_concats(Graph& graph) {
@@ -41,22 +76,13 @@ bool merge_concats(Graph& graph) {
     const auto axis = node.kind() == "concat" ? axis_of(node) : std::nullopt;
     if (!axis) return false;
     if (join_splits(node, *axis)) return true;
-    std::vector<Value*> parts;
-    std::vector<const Node*> inner;
-    for (Value* input : node.own_inputs()) {
-      const Node* before = sole_producer(input, "concat");
-      if (before && axis_of(*before) == axis) {
-        parts.insert(parts.end(), before->own_inputs().begin(), before->own_inputs().end());
-        inner.push_back(before);
-      } else {
-        parts.push_back(input);
-      }
-    }
-    if (inner.empty()) return false;
+    if (goes_into_another(node, *axis)) return false;
+    const Parts parts = parts_of(node, *axis);
+    if (parts.inner.empty()) return false;
     AttributeMap attributes;
     attributes.set("axis", *axis);
-    Value* merged = emit_before(node, "concat", parts, std::move(attributes), node.output()->type);
-    for (const Node* before : inner) take_sources(*merged->producer(), *before);
+    Value* merged = emit_before(node, "concat", parts.values, std::move(attributes), node.output()->type);
+    for (const Node* before : parts.inner) take_sources(*merged->producer(), *before);
     take_name(*merged, *node.output());
     replace(node, merged);
     return true;

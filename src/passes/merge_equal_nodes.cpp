@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "base/account.h"
 #include "graph/op.h"
 #include "ops/recipe.h"
 #include "passes/passes.h"
@@ -15,15 +16,21 @@ std::size_t mix(std::size_t seed, std::size_t value) {
   return (seed ^ value) * 0x9e3779b97f4a7c15ull + (seed >> 29);
 }
 
+template<typename Element>
+std::size_t hash_of_list(const std::vector<Element>& list) {
+  std::size_t hash = list.size();
+  for (const Element& value : list) hash = mix(hash, std::hash<Element>{}(value));
+  return hash;
+}
+
 std::size_t hash_of(const Attribute& attribute) {
   if (const Tensor* tensor = std::get_if<Tensor>(&attribute)) return content_hash(*tensor);
   if (const auto* value = std::get_if<std::int64_t>(&attribute)) return static_cast<std::size_t>(*value);
   if (const auto* text = std::get_if<std::string>(&attribute)) return std::hash<std::string>{}(*text);
-  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute)) {
-    std::size_t hash = list->size();
-    for (std::int64_t value : *list) hash = mix(hash, static_cast<std::size_t>(value));
-    return hash;
-  }
+  if (const auto* list = std::get_if<std::vector<std::int64_t>>(&attribute)) return hash_of_list(*list);
+  if (const auto* number = std::get_if<double>(&attribute)) return std::hash<double>{}(*number);
+  if (const auto* list = std::get_if<std::vector<double>>(&attribute)) return hash_of_list(*list);
+  if (const auto* list = std::get_if<std::vector<std::string>>(&attribute)) return hash_of_list(*list);
   // Kinds that seldom tell nodes apart; equality does.
   return attribute.index();
 }
@@ -113,6 +120,7 @@ bool merge_in(Region& region) {
   Scalars scalars;
   Node* node = region.nodes().empty() ? nullptr : region.nodes().front().get();
   while (node) {
+    check_deadline();
     Node* const next = region.next(node);
     if (is_mergeable(*node)) {
       const std::size_t hash = hash_of(*node, scalars);

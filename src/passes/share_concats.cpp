@@ -1,5 +1,7 @@
-#include <map>
+#include <algorithm>
+#include <unordered_map>
 
+#include "base/account.h"
 #include "passes/passes.h"
 #include "passes/rewrite.h"
 
@@ -21,26 +23,45 @@ std::optional<Beginning> beginning_of(const Node& node) {
 /// Reads `first` in the place of so many parts.
 void shorten(Node& node, Node& first, std::size_t parts) {
   node.set_input(0, first.output());
-  for (std::size_t i = parts; i-- > 1;) node.remove_input(i);
+  std::size_t kept = 1;
+  for (std::size_t i = parts; i < node.own_inputs().size(); ++i) node.set_input(kept++, node.input(i));
+  while (node.own_inputs().size() > kept) node.remove_input(node.own_inputs().size() - 1);
+}
+
+/// By the number of parts: a hash of the axis and of so many first ones.
+std::vector<std::size_t> hashes_of(const Beginning& whole) {
+  std::vector<std::size_t> hashes{std::hash<std::int64_t>{}(whole.first)};
+  for (const Value* part : whole.second) {
+    const std::size_t mixed = hashes.back() ^ std::hash<const Value*>{}(part);
+    hashes.push_back(mixed * 0x9e3779b97f4a7c15ull + (mixed >> 29));
+  }
+  return hashes;
+}
+
+bool begins_with(const Beginning& whole, const Beginning& first) {
+  return whole.first == first.first && first.second.size() <= whole.second.size() &&
+         std::equal(first.second.begin(), first.second.end(), whole.second.begin());
 }
 
 bool share_in(Region& region) {
   bool changed = false;
-  std::map<Beginning, Node*> seen;
+  std::unordered_map<std::size_t, std::pair<Beginning, Node*>> seen;
   for (const auto& node : region.nodes()) {
-    auto beginning = beginning_of(*node);
-    if (!beginning) continue;
-    const Beginning whole = *beginning;
-    for (auto& parts = beginning->second; parts.size() > 2;) {
-      parts.pop_back();
-      const auto found = seen.find(*beginning);
+    check_deadline();
+    auto whole = beginning_of(*node);
+    if (!whole) continue;
+    const std::vector<std::size_t> hashes = hashes_of(*whole);
+    for (std::size_t parts = whole->second.size(); parts-- > 2;) {
+      const auto found = seen.find(hashes[parts]);
       if (found == seen.end()) continue;
-      shorten(*node, *found->second, parts.size());
+      const auto& [beginning, first] = found->second;
+      if (beginning.second.size() != parts || !begins_with(*whole, beginning)) continue;
+      shorten(*node, *first, parts);
       changed = true;
       break;
     }
     // One that nothing reads is about to go: merge_concats would take it out of its new reader again.
-    if (!node->output()->unused()) seen.emplace(whole, node.get());
+    if (!node->output()->unused()) seen.try_emplace(hashes.back(), std::move(*whole), node.get());
   }
   return changed;
 }

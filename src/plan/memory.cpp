@@ -4,6 +4,7 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
 #include "base/check.h"
 
 namespace lanner {
@@ -77,6 +78,7 @@ ArenaPlan plan_arena(std::span<const BufferRequest> requests, std::uint64_t alig
   plan.offsets.assign(requests.size(), 0);
   Placed placed(requests, alignment);
   for (std::size_t index : by_size(requests)) {
+    check_deadline(); // each looks at all that have their place
     plan.offsets[index] = placed.free_offset(index);
     plan.bytes = std::max(plan.bytes, end_of(plan.offsets[index], placed.size(index)));
     placed.put(index, plan.offsets[index]);
@@ -99,6 +101,7 @@ std::vector<std::optional<std::uint64_t>> fit_into(std::span<const BufferRequest
   std::vector<std::optional<std::uint64_t>> offsets(requests.size());
   Placed placed(requests, alignment);
   for (std::size_t index : by_size(requests)) {
+    check_deadline();
     const std::uint64_t offset = placed.free_offset(index);
     if (end_of(offset, requests[index].bytes) > capacity) continue;
     offsets[index] = offset;

@@ -142,6 +142,7 @@ private:
     if (const auto* crop = number(data.attributes, "crop_size"); crop && *crop > 0)
       height = width = Dim(*crop);
     for (const Layer& layer : layers_) {
+      check_deadline();
       const bool reads = layer.type == "Convolution" && std::ranges::count(layer.bottoms, name) > 0;
       if (!reads || layer.blobs.empty() || layer.blobs[0].rank() != 4) continue;
       const auto* group = number(layer.attributes, "group");
@@ -178,6 +179,7 @@ private:
   }
 
   void add_layer(Layer& layer) {
+    check_deadline();
     ImportNode node;
     node.name = layer.name;
     node.op = layer.type;

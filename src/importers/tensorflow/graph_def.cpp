@@ -368,7 +368,9 @@ ImportModel model_of(GraphRecord& record) {
   std::vector<std::string> results;
   for (const ImportNode& node : record.nodes)
     if (!read.contains(node.name) && !gives_nothing(node)) {
-      for (std::int64_t i = 0; i < shown_outputs(node); ++i) results.push_back(tensor_name(node.name, i));
+      const std::int64_t shown = shown_outputs(node);
+      count_bytes(static_cast<std::uint64_t>(shown) * (sizeof(std::string) + node.name.size()));
+      for (std::int64_t i = 0; i < shown; ++i) results.push_back(tensor_name(node.name, i));
       check_limit("nodes", results.size(), record.reading->limits.nodes, "{} outputs", results.size());
     }
   const auto computes = std::ranges::find_if_not(record.nodes, gives_nothing);

@@ -8,6 +8,7 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "base/one_line.h"
 #include "importers/tensorflow/graph_def.h"
@@ -41,6 +42,7 @@ std::set<std::string_view> needed(const std::map<std::string, const ImportNode*,
   std::set<std::string_view> found;
   std::vector<std::string> waiting(results);
   while (!waiting.empty()) {
+    check_deadline();
     const auto node = nodes.find(node_of(waiting.back()));
     waiting.pop_back();
     if (node == nodes.end() || !found.insert(node->first).second) continue;
@@ -106,6 +108,7 @@ std::vector<std::string> References::resolve(std::vector<ImportNode>& nodes,
   const std::set<std::string_view> kept = needed(nodes_, results);
   std::map<std::string, std::int64_t, std::less<>> used;
   const auto use = [&](std::string& reference) {
+    check_deadline();
     reference = resolved(reference);
     const std::size_t colon = reference.find(':');
     std::int64_t& count = used[reference.substr(0, colon)];
@@ -114,6 +117,7 @@ std::vector<std::string> References::resolve(std::vector<ImportNode>& nodes,
   };
   std::vector<ImportNode> made;
   for (ImportNode node : nodes) {
+    check_deadline();
     if (!kept.contains(node.name)) continue;
     std::erase_if(node.inputs, is_control);
     for (std::string& input : node.inputs) use(input);
@@ -122,9 +126,12 @@ std::vector<std::string> References::resolve(std::vector<ImportNode>& nodes,
   for (std::string& result : results) use(result);
   std::int64_t tensors = 0;
   for (ImportNode& node : made) {
+    check_deadline();
     const std::int64_t count = std::max<std::int64_t>(used[node.name], 1);
     check((tensors += count) <= max_tensors, ErrorCode::limit_exceeded, "the nodes have more than {} results",
           max_tensors);
+    // A long name and a large number make more than the file has bytes.
+    count_bytes(static_cast<std::uint64_t>(count) * (sizeof(std::string) + node.name.size()));
     for (std::int64_t i = 0; i < count; ++i) node.outputs.push_back(tensor_name(node.name, i));
   }
   call_functions(made);

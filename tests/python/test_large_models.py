@@ -1,0 +1,87 @@
+"""Models of very many parts (large_models.py): each is built, or refused in one line that names a limit, soon
+after the limit on time and without much more memory than the limit on memory."""
+
+import os
+import re
+import resource
+import subprocess
+import time
+
+import pytest
+
+import large_models
+from command import COMMAND, refuse
+
+PARTS = 40_000
+MEMORY = 96 << 20  # The command holds the model as it was read beside the build, each within the limit.
+PROCESS = 128 << 20  # What the command takes for any model: libraries, threads, code that is made.
+SECONDS = 1
+MOST_SECONDS = 40  # Others may work on this machine: what ignores the limit takes minutes or ends never.
+LIMIT = r"over the limit (seconds|total_bytes|nodes|rank|depth) of"
+REFUSED = {
+    "recursive": "function F calls itself, so that its nodes never end",
+    "recursive_in_branch": "function F calls itself, so that its nodes never end",
+    "mutual": "function F calls itself by way of 1 others",
+    "tf_recursive": "function F calls itself",
+    "attributes_of_one": "attribute a0 is not one of neg's",
+    "long_attribute": "perm has",
+}
+
+
+def build(path, *options):
+    """Exit code, what was said, seconds, and bytes at most of a build in a process of its own."""
+    start = time.monotonic()
+    command = [COMMAND, "build", path, "-o", path.with_suffix(".plan"), "--budget", "0", "--threads", "1", *options]
+    process = subprocess.Popen(
+        list(map(str, command)),
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS)),
+    )
+    said = process.stderr.read()
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    process.stderr.close()
+    return process.returncode, said, time.monotonic() - start, usage.ru_maxrss << 10
+
+
+@pytest.mark.parametrize("case", large_models.CASES)
+def test_limits_hold(tmp_path, case):
+    path = tmp_path / f"{case}.model"
+    path.write_bytes(large_models.CASES[case](PARTS))
+    code, said, seconds, memory = build(path, "--limit", f"seconds={SECONDS}", "--limit", f"total_bytes={MEMORY}")
+    lines = [line for line in said.splitlines() if not line.startswith("lanner: note: ")]
+    assert (code, len(lines)) in ((0, 0), (2, 1)), (code, said[:2000])
+    if code == 2:
+        assert re.search(f"{LIMIT}|{re.escape(REFUSED.get(case, 'none'))}", lines[0]), lines[0][:2000]
+    assert memory < 2 * MEMORY + PROCESS, f"{memory >> 20} MB"
+    assert seconds < MOST_SECONDS
+
+
+@pytest.mark.parametrize("case", ["recursive", "recursive_in_branch", "mutual", "tf_recursive"])
+def test_functions_that_call_themselves_are_refused_at_once(tmp_path, case):
+    path = tmp_path / f"{case}.model"
+    path.write_bytes(large_models.CASES[case](200))
+    line = refuse("build", path, "--print-ir")
+    assert REFUSED[case] in line and line.count("node ") < 8, line
+
+
+@pytest.mark.parametrize("case", ["chain", "outputs", "inputs", "initialisers", "metadata", "tf_chain", "caffe_chain"])
+def test_a_graph_counts(tmp_path, case):
+    """Its nodes, values and names, not the file's bytes alone."""
+    path = tmp_path / f"{case}.model"
+    path.write_bytes(large_models.CASES[case](PARTS))
+    line = refuse("build", path, "--print-ir", "--limit", "total_bytes=12MiB")
+    assert "over the limit total_bytes of 12582912" in line
+
+
+def test_a_function_that_calls_one_twice_each_is_no_circle(tmp_path):
+    """The same function twice, side by side and in a row, is right."""
+    nodes = [large_models.node("F", ["x"], ["a"], domain="f"), large_models.node("F", ["a"], ["b"], domain="f"),
+             large_models.node("F", ["x"], ["c"], domain="f"), large_models.node("Add", ["b", "c"], ["y"])]
+    function = large_models.function("F", ["p"], ["q"], [large_models.node("Neg", ["p"], ["q"])])
+    path = tmp_path / "twice.model"
+    path.write_bytes(large_models.model(large_models.graph(nodes), [function]))
+    code, said, _, _ = build(path)
+    assert (code, said) == (0, "")
