@@ -214,7 +214,8 @@ TacticList conv_tactics(const Node& node, const Group& group, const Target& targ
   const ThreadCount count(target.threads);
   const std::string_view kernel = transposed ? "conv_transpose" : "conv";
   const double bytes =
-      4.0 * static_cast<double>(conv->input.elements() + conv->filter.elements() + conv->output.elements());
+      4.0 * (static_cast<double>(conv->input.elements()) + static_cast<double>(conv->filter.elements()) +
+             static_cast<double>(conv->output.elements()));
   double slower = 1;
   for (const Variant& variant : variants(*conv)) {
     const Candidate candidate = make(*conv, variant);

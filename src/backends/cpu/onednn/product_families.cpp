@@ -72,7 +72,8 @@ std::optional<Layout> inner_weights(const Product& product, const Implementation
 }
 
 double bytes_of(const Product& product) {
-  return 4.0 * static_cast<double>(product.b.shape().elements() + product.result.elements());
+  return 4.0 *
+         (static_cast<double>(product.b.shape().elements()) + static_cast<double>(product.result.elements()));
 }
 
 /// Bytes from one unit to the next of a product that is cut. Nothing where an operand does not lie so.

@@ -61,7 +61,7 @@ TacticList single_tactics(const SinglePrimitive& single, const Node& node, const
   // Where it hides a NaN another kernel of the node runs.
   if (keeper_of(single, op) && op.node != &node) return list;
   const ThreadCount count(target.threads);
-  const double bytes = 4.0 * static_cast<double>(input.elements() + output.elements());
+  const double bytes = 4.0 * (static_cast<double>(input.elements()) + static_cast<double>(output.elements()));
   std::vector<Layout> layouts =
       single.any_rank ? std::vector<Layout>{Layout{}} : activation_layouts(input.rank());
   double slower = 1;
