@@ -233,7 +233,7 @@ TEST(CustomTable, FailsWhereItIsCalled) {
     change(acts);
     LANNER_EXPECT_ERROR(run(built(acts)), code, said);
   };
-  refused("operator own.Twice: infer: no such?thing", ErrorCode::unsupported, [](Acts& acts) {
+  refused("operator own.Twice: infer: no such\\nthing", ErrorCode::unsupported, [](Acts& acts) {
     acts.infer = [](const lanner_node*, lanner_value*, char* message) {
       return say(message, LANNER_UNSUPPORTED, "no such\nthing");
     };
