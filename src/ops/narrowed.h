@@ -17,8 +17,10 @@ T narrowed(double value) {
     if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
     if (value >= static_cast<double>(std::numeric_limits<T>::max())) return std::numeric_limits<T>::max();
     return static_cast<T>(value);
+  } else if constexpr (std::is_same_v<T, double>) {
+    return value;
   } else {
-    return static_cast<T>(value);
+    return static_cast<T>(static_cast<float>(value));
   }
 }
 

@@ -1,6 +1,7 @@
 // min, max, sum and mean of any number of operands with broadcasting, and clip.
 
 #include "base/check.h"
+#include "ops/arguments.h"
 #include "ops/arithmetic.h"
 #include "ops/elementwise.h"
 #include "ops/table.h"
