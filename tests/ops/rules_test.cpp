@@ -83,7 +83,7 @@ TEST(OperandRules, AttributesHaveRanges) {
 }
 
 TEST(OperandRules, NoSizeIsBelowZero) {
-  EXPECT_EQ(said({"expand", {"f32[1]", i64s({-3})}}),
+  EXPECT_EQ(said({"expand", {"f32[N]", i64s({-3})}}),
             "error: expand: the result would be f32[-3], expected no size below 0");
 }
 
