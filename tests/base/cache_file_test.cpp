@@ -10,6 +10,7 @@
 #include <lanner/error.h>
 #include <lanner/log.h>
 
+#include "base/account.h"
 #include "base/regular_file.h"
 #include "expect_error.h"
 #include "temporary_folder.h"
