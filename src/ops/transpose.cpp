@@ -62,7 +62,7 @@ std::vector<OpDef> transpose_ops() {
   op.name = "transpose";
   op.min_inputs = op.max_inputs = 1;
   op.operands = {{"x", dtypes::any}};
-  op.attributes = {optional_attribute("perm", AttributeKind::integers, between(0, 1023))};
+  op.attributes = {optional_attribute("perm", AttributeKind::integers, any_integer())};
   op.infer = infer_transpose;
   op.reference = run_transpose;
   return {op};

@@ -26,7 +26,8 @@ TEST(Arithmetic, infers_symbolic_dims) {
   EXPECT_EQ(inferred({"add", {"f32[*]", "f32[4]"}}), "f32[*]");
   EXPECT_NE(inferred({"add", {"f32[3]", "f32[4]"}}).find("sizes 3 and 4 do not broadcast"),
             std::string::npos);
-  EXPECT_NE(inferred({"add", {"f32[3]", "i64[3]"}}).find("input 1 is i64, expected f32"), std::string::npos);
+  EXPECT_NE(inferred({"add", {"f32[3]", "i64[3]"}}).find("is i64, expected f32 as input 0"),
+            std::string::npos);
 }
 
 TEST(Arithmetic, integers_divide_towards_zero_and_wrap) {
@@ -89,8 +90,7 @@ TEST(Unary, halves_are_computed_in_f32_and_rounded_once) {
 }
 
 TEST(Unary, refuses_integers_where_onnx_does) {
-  EXPECT_NE(inferred({"exp", {"i64[3]"}}).find("exp: input is i64, expected a float type"),
-            std::string::npos);
+  EXPECT_NE(inferred({"exp", {"i64[3]"}}).find("is i64, expected "), std::string::npos);
 }
 
 TEST(Unary, of_the_ends_of_64_bits_wraps) {
@@ -108,15 +108,14 @@ TEST(Activation, follows_its_attributes) {
             "f32[2, 2](-1, 2, -2, 4)");
   EXPECT_EQ(inferred({"prelu", {"f32[N, 3]", "f32[M, 1]"}}), "f32[N, 3]");
   LANNER_EXPECT_ERROR(run({"prelu", {f32s({-2, 2}, {1, 2}), f32s({1, 2, 3, 4}, {2, 2})}}),
-                      ErrorCode::invalid_argument,
-                      "the slope f32[2, 2] does not spread over the input f32[1, 2]");
+                      ErrorCode::invalid_argument, "the slope f32[2, 2] does not spread over");
   LANNER_EXPECT_ERROR(run({"prelu", {f32s({-2, 2}), f32s({1, 2}, {1, 2})}}), ErrorCode::invalid_argument,
-                      "does not spread over the input f32[2]");
+                      "the slope f32[1, 2] does not spread over");
   EXPECT_EQ(show(run({"shrink", {f32s({-2, 0, 2})}, attributes({{"bias", 1.5}, {"lambd", 1.5}})})),
             "f32[3](-0.5, 0, 0.5)");
   EXPECT_EQ(show(run({"relu", {f32s({-1, not_a_number, 1})}})), "f32[3](0, nan, 1)");
   LANNER_EXPECT_ERROR(run({"gelu", {f32s({1})}, attributes({{"approximate", std::string("erf")}})}),
-                      ErrorCode::invalid_argument, "approximate is \"erf\"");
+                      ErrorCode::invalid_argument, "approximate holds \"erf\"");
 }
 
 TEST(Comparison, compares_every_type_it_may) {
