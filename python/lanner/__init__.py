@@ -10,7 +10,7 @@ import os as _os
 import sys as _sys
 
 try:
-    from lanner._lanner import _refuse_wrong_calls
+    from lanner._lanner import _refuse_wrong_calls  # type: ignore[attr-defined]
 
     _refuse_wrong_calls()  # Makes other functions of those that the module begins with, so it comes before their names.
     from lanner._lanner import (

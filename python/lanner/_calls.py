@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from lanner import _lanner
 
@@ -108,7 +109,8 @@ def fault_of(parameters: list[Parameter], arguments: tuple[object, ...], options
     for name in options:
         if name not in names:
             known = f"; known are {', '.join(names)}" if names else "; it has none"
-            return f"unknown option '{name}'{_lanner._did_you_mean(name, names) or known}"
+            meant: str = _lanner._did_you_mean(name, names)  # type: ignore[attr-defined]
+            return f"unknown option '{name}'{meant or known}"
     if len(arguments) > len(places):
         rest = [one.name for one in parameters if one.keyword_only]
         named = f"; options have names, like {rest[0]}=..." if rest else ""
@@ -129,7 +131,7 @@ def fault_of(parameters: list[Parameter], arguments: tuple[object, ...], options
     return f"({', '.join(values)}) is of the wrong types or sizes; expected ({', '.join(one.name + ': ' + ast.unparse(one.annotation or ast.Constant(...)) for one in parameters)})"
 
 
-def explain(scope: object, name: str, bound: object, arguments: tuple[object, ...], options: dict[str, object]) -> str:
+def explain(scope: Any, name: str, bound: object, arguments: tuple[object, ...], options: dict[str, object]) -> str:
     """The line of a TypeError: which function, what was given, what was expected."""
     function = getattr(scope, name)
     is_class = isinstance(scope, type)

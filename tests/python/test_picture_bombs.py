@@ -7,6 +7,7 @@ import zlib
 
 import numpy as np
 import pytest
+from peak_memory import OWN
 from picture_files import png_chunk
 
 lanner = pytest.importorskip("lanner")
@@ -14,14 +15,14 @@ lanner = pytest.importorskip("lanner")
 MIB = 1 << 20
 LIMIT = 256 * MIB
 BESIDE = 192 * MIB
-LOAD = """
-import resource, sys, lanner
+LOAD = OWN + """
+import sys, lanner
 try:
     picture = lanner.load_image(sys.argv[1], limits={"total_bytes": %d})
     print("shape", picture.width, picture.height)
 except lanner.Error as error:
     print(type(error).__name__, error)
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)
+print(peak())
 """ % LIMIT
 
 
@@ -138,7 +139,7 @@ def test_a_clip_of_pictures_is_read_as_carefully(tmp_path):
     packed = deflated_zeros(300 * MIB)
     path = tmp_path / "bomb.png"
     path.write_bytes(png(1, 1, 8, 2, zlib.compress(b"\0\xff\x80\x00"), png_chunk(b"zTXt", b"a\0\0" + packed) * 3))
-    code = "import resource, sys, lanner\nprint(len(list(lanner.VideoReader(sys.argv[1]))), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)"
+    code = OWN + "import sys, lanner\nprint(len(list(lanner.VideoReader(sys.argv[1]))), peak())"
     done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, timeout=300, check=True)
     frames, peak = map(int, done.stdout.split())
     assert frames == 1 and peak < 300 * MIB

@@ -7,14 +7,15 @@ import numpy as np
 import onnx
 import pytest
 from onnx import TensorProto, helper, numpy_helper
+from peak_memory import OWN
 
 pytest.importorskip("lanner")
 
 MIB = 1 << 20
 LIMIT = 256 * MIB
 BESIDE = 256 * MIB  # Python, NumPy, the library, and what limits leave out
-RUN = """
-import resource, sys
+RUN = OWN + """
+import sys
 import numpy as np, lanner
 path, shape, threads = sys.argv[1], eval(sys.argv[2]), int(sys.argv[3])
 try:
@@ -24,7 +25,7 @@ except lanner.LimitExceeded as error:
     print(error)
 else:
     print("held")
-print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss << 10)
+print(peak())
 """ % LIMIT
 
 

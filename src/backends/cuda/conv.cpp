@@ -125,7 +125,9 @@ std::optional<ConvProblem> problem_of(const Conv& conv, const Variant& variant, 
   for (const EpilogueStep& step : conv.epilogue) {
     if (step.binary) {
       if (!step.operand.is_input() || step.operand.dtype() != conv.type()) return std::nullopt;
-      add_operand_step(problem, from, step.operand, step.spread, mode_of(*step.binary), variant);
+      const auto mode = mode_of(*step.binary);
+      if (!mode) return std::nullopt;
+      add_operand_step(problem, from, step.operand, step.spread, *mode, variant);
       continue;
     }
     const auto activation = activation_step(step.activation);

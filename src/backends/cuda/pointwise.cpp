@@ -33,7 +33,7 @@ std::optional<PointwiseStep> activation_step(const ActivationCall& activation) {
   return std::nullopt;
 }
 
-PointwiseMode mode_of(BinaryKind kind) {
+std::optional<PointwiseMode> mode_of(BinaryKind kind) {
   using M = PointwiseMode;
   switch (kind) {
   case BinaryKind::add:
@@ -45,11 +45,10 @@ PointwiseMode mode_of(BinaryKind kind) {
   case BinaryKind::divide:
     return M::divide;
   case BinaryKind::minimum:
-    return M::minimum;
   case BinaryKind::maximum:
-    return M::maximum;
+    return std::nullopt; // Fused ones take the other operand where one is NaN.
   }
-  return M::add;
+  return std::nullopt;
 }
 
 } // namespace lanner::cuda

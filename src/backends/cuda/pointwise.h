@@ -10,6 +10,7 @@ namespace lanner::cuda {
 
 /// Nothing for those that cuDNN lacks.
 std::optional<PointwiseStep> activation_step(const ActivationCall& activation);
-cudnn::PointwiseMode mode_of(BinaryKind kind);
+/// Nothing for what hides a NaN.
+std::optional<cudnn::PointwiseMode> mode_of(BinaryKind kind);
 
 } // namespace lanner::cuda
