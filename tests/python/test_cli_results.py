@@ -107,6 +107,17 @@ def test_classes_are_a_table(tmp_path):
     assert {row["source"] for row in rows} == {str(picture)}
 
 
+def test_a_spreadsheet_runs_nothing_of_a_label(tmp_path):
+    labels = tmp_path / "labels.txt"
+    labels.write_bytes(b'=HYPERLINK("x")\n@su\x07m\n-2\n')
+    picture = make_ppm(tmp_path / "=1.ppm", color=(0, 40, 200))
+    succeed("run", color_classifier(tmp_path / "model.onnx"), "--labels", labels, "--range", "0,1", "--size", "8x8", "-i", picture, "--csv", tmp_path / "out.csv", *QUICK)
+    with open(tmp_path / "out.csv", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert {row["label"] for row in rows} == {"'=HYPERLINK(\"x\")", "'@su\\x07m", "'-2"}
+    assert {row["source"] for row in rows} == {str(picture)}
+
+
 class TestRefused:
     @pytest.mark.parametrize(
         "options, said",
