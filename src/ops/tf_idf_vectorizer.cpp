@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/table.h"
@@ -43,8 +44,10 @@ template<typename T>
 void count_row(std::span<const T> row, const Pool<T>& pool, const AttributeMap& attributes,
                std::vector<float>& counts) {
   const auto shortest = attributes.get<std::int64_t>("min_gram_length");
+  const auto& counts_of_pool = attributes.get<std::vector<std::int64_t>>("ngram_counts");
   const auto longest =
-      std::min(attributes.get<std::int64_t>("max_gram_length"), static_cast<std::int64_t>(row.size()));
+      std::min({attributes.get<std::int64_t>("max_gram_length"), static_cast<std::int64_t>(row.size()),
+                static_cast<std::int64_t>(counts_of_pool.size())});
   const auto skips =
       std::min(attributes.get<std::int64_t>("max_skip_count"), static_cast<std::int64_t>(row.size()));
   std::vector<T> gram;
@@ -53,6 +56,7 @@ void count_row(std::span<const T> row, const Pool<T>& pool, const AttributeMap& 
     for (std::int64_t distance = 1; distance <= (n == 1 ? 1 : skips + 1); ++distance) {
       for (std::int64_t begin = 0; begin + (n - 1) * distance < static_cast<std::int64_t>(row.size());
            ++begin) {
+        if (begin % 256 == 0) check_deadline();
         gram.clear();
         for (std::int64_t i = 0; i < n; ++i)
           gram.push_back(row[static_cast<std::size_t>(begin + i * distance)]);

@@ -218,6 +218,7 @@ std::size_t size_of(int attribute_type) {
   case Type::knob_type:
   case Type::numerical_note:
   case Type::pointwise_mode:
+  case Type::nan_propagation:
     return 4;
   case Type::descriptor:
     return 0;
