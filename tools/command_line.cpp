@@ -1,11 +1,14 @@
 #include "command_line.h"
 
+#include <charconv>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "help.h"
 
@@ -72,8 +75,7 @@ Option& Option::range(double min, double max) {
 }
 
 Option& Option::not_negative() {
-  option_->check(CLI::NonNegativeNumber);
-  return *this;
+  return check(within<double>("a number", 0, std::numeric_limits<double>::max()));
 }
 
 Option& Option::check(const std::function<std::string(const std::string&)>& wrong) {

@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "graph/op.h"
 #include "lower/trial_pictures.h"
+#include "ops/named.h"
 #include "ops/picture.h"
 #include "plan/packing.h"
 
@@ -37,12 +38,10 @@ std::int64_t places(const Value& value, int depth = 0) {
   for (const Use& use : value.uses()) {
     if (!use.node) continue;
     const Node& node = *use.node;
-    const bool gathers = node.kind() == "gather" || node.kind() == "gather_elements";
-    if (gathers && use.index == 1) found = std::min(found, places_along_axis(node));
-    const bool passes = node.op().view || node.kind() == "cast" || node.kind() == "transpose" ||
-                        node.kind() == "expand" || node.kind() == "slice" || node.kind() == "split" ||
-                        node.kind() == "concat";
-    if (passes && (use.index == 0 || node.kind() == "concat"))
+    const int places_input = node.op().traits.places_input;
+    if (places_input > 0 && use.index == static_cast<std::size_t>(places_input))
+      found = std::min(found, places_along_axis(node));
+    if (only_moves(node) && (use.index == 0 || ops::is_concat(node)))
       for (const auto& output : node.outputs()) found = std::min(found, places(*output, depth + 1));
   }
   return found;

@@ -22,22 +22,11 @@ bool is_ranked(const Value* value, std::size_t least) {
 
 /// The dim of a node's first input that its second one decides.
 std::optional<Requirement> requirement(const Node& node) {
-  if (node.own_inputs().size() < 2) return std::nullopt;
-  const Value *x = node.input(0), *weights = node.input(1);
-  if (node.kind() == "conv" && is_ranked(x, 3) && is_ranked(weights, 3)) {
-    const Dim channels = weights->type.dims()[1] * node.attributes.integer("group", 1);
-    return Requirement{x->type.dims()[1], channels.constant()};
-  }
-  if (node.kind() == "conv_transpose" && is_ranked(x, 3) && is_ranked(weights, 3))
-    return Requirement{x->type.dims()[1], weights->type.dims()[0].constant()};
-  if (node.kind() == "matmul" && is_ranked(x, 1) && is_ranked(weights, 2))
-    return Requirement{x->type.dims().back(), weights->type.dims()[weights->type.rank() - 2].constant()};
-  if (node.kind() == "gemm" && is_ranked(x, 2) && is_ranked(weights, 2)) {
-    const bool turned = node.attributes.flag("transA"), weights_turned = node.attributes.flag("transB");
-    return Requirement{x->type.dims()[turned ? 0 : 1],
-                       weights->type.dims()[weights_turned ? 1 : 0].constant()};
-  }
-  return std::nullopt;
+  const auto& summed = node.op().traits.summed;
+  if (!summed || node.own_inputs().size() < 2) return std::nullopt;
+  const std::optional<SummedAxis> axis = summed(node);
+  if (!axis) return std::nullopt;
+  return Requirement{node.input(0)->type.dims()[axis->axis], axis->size.constant()};
 }
 
 bool is_open(const Graph& graph, const Dim& dim) {

@@ -113,7 +113,7 @@ Tensor disturbed(const Tensor& tensor, double step, std::mt19937_64& generator) 
 }
 
 bool sums_products(const Node& node) {
-  return node.kind() == "conv" || node.kind() == "matmul" || node.kind() == "gemm";
+  return pattern_of(node) == Pattern::contraction;
 }
 
 /// The outputs that come of random numbers without a seed.

@@ -36,7 +36,7 @@ std::map<std::string, Tensor> kept_operands(const DifferingNode& found) {
 
 std::unique_ptr<Graph> graph_of(const DifferingNode& found) {
   const Node& node = *found.node;
-  check(node.kind() != "reorder", ErrorCode::unsupported,
+  check(!is_conversion(node), ErrorCode::unsupported,
         "ONNX has no form for a change of how values are stored");
   auto graph = std::make_unique<Graph>(node.region()->graph().ops(), "reproducer");
   NodeCopier copier(graph->body());
@@ -57,7 +57,7 @@ std::unique_ptr<Graph> graph_of(const DifferingNode& found) {
     operands.push_back(made);
   }
   std::vector<Value*> results;
-  if (node.kind() == "fused") {
+  if (is_group(node)) {
     const Region& body = *node.regions()[0];
     for (std::size_t i = 0; i < operands.size(); ++i) copier.map(body.parameter(i), operands[i]);
     results = copier.copy_nodes(body);

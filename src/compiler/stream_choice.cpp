@@ -96,7 +96,7 @@ private:
 /// What has sizes that only running tells cannot be tried on zeros.
 bool may_be_tried(const Graph& graph) {
   return std::ranges::all_of(graph.body().nodes(), [](const auto& node) {
-    return node->kind() == "constant" ||
+    return is_constant(*node) ||
            std::ranges::all_of(node->outputs(), [](const auto& output) { return is_planned(*output); });
   });
 }

@@ -78,7 +78,7 @@ private:
   }
 
   void visit(const Node& node) {
-    if (node.kind() == "constant") {
+    if (is_constant(node)) {
       const Value& value = *node.output();
       return hold(&value, plain(*value.constant(), value.type));
     }

@@ -288,7 +288,7 @@ std::string explain_json(const EngineState& state, const InputShapes& shapes, co
 std::string graph_json(const Graph& graph) {
   Json json{{"name", graph.name}, {"nodes", Json::array()}};
   for (const auto& node : graph.body().nodes()) {
-    if (node->kind() == "constant") continue;
+    if (is_constant(*node)) continue;
     Json one{{"name", node->output()->name()},
              {"op", node->kind()},
              {"sources", node->sources},

@@ -235,7 +235,7 @@ bool takes_shapes(const Graph& graph, const GivenShapes& shapes) {
 std::set<std::int64_t> sizes_inside(const Graph& graph) {
   std::set<std::int64_t> sizes = {1};
   for (const auto& node : graph.body().nodes()) {
-    const Tensor* constant = node->kind() == "constant" ? node->output()->constant() : nullptr;
+    const Tensor* constant = is_constant(*node) ? node->output()->constant() : nullptr;
     if (!constant) continue;
     for (const std::int64_t size : constant->shape()) sizes.insert(size);
     if (constant->dtype() == DType::i64 && constant->rank() == 1 &&

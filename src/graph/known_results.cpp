@@ -63,9 +63,10 @@ bool is_little_work(const Node& node, std::span<const Known* const> inputs, std:
       std::ranges::all_of(inputs,
                           [](const Known* known) { return !known || is_size(known->tensor->dtype()); }) &&
       std::ranges::all_of(types, [](const Type& type) { return is_size(type.dtype()); });
-  const std::string& kind = node.kind();
-  return node.op().elementwise ||
-         (sizes && kind != "einsum" && kind != "resize" && kind.find('.') == std::string::npos);
+  const Traits& traits = node.op().traits;
+  const bool more = traits.pattern == Pattern::sampling || traits.pattern == Pattern::unstated ||
+                    (traits.pattern == Pattern::contraction && !traits.summed);
+  return node.op().elementwise || (sizes && !more);
 }
 
 /// Whether something would be learned, and little is to be done for it.

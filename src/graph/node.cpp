@@ -33,7 +33,7 @@ void Value::replace_all_uses(Value* other) {
 }
 
 const Tensor* Value::constant() const {
-  if (!producer_ || producer_->kind() != "constant") return nullptr;
+  if (!producer_ || !is_constant(*producer_)) return nullptr;
   const Attribute* value = producer_->attributes.find("value");
   return value ? std::get_if<Tensor>(value) : nullptr;
 }

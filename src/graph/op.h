@@ -16,6 +16,7 @@
 #include "graph/attribute.h"
 #include "graph/graph.h"
 #include "graph/operands.h"
+#include "graph/traits.h"
 #include "graph/type.h"
 
 namespace lanner {
@@ -113,7 +114,29 @@ struct OpDef {
       false; ///< Each output element depends on the broadcast elements of the inputs at its place only.
   bool view = false; ///< Output 0 holds input 0's elements in the same row-major order.
   bool pure = true;  ///< Same inputs, same outputs, no effect: may be folded, merged, dropped.
+  Traits traits = {};
 };
+
+/// Of which pattern a node's operator is.
+inline Pattern pattern_of(const Node& node) {
+  return node.op().traits.pattern;
+}
+/// Whether its result is the value of an attribute.
+inline bool is_constant(const Node& node) {
+  return pattern_of(node) == Pattern::constant;
+}
+/// Whether one kernel computes the nodes of its region.
+inline bool is_group(const Node& node) {
+  return pattern_of(node) == Pattern::group;
+}
+/// Whether it changes only how a value is stored.
+inline bool is_conversion(const Node& node) {
+  return pattern_of(node) == Pattern::conversion;
+}
+/// Whether elements are handed on as they are, or in another type: any type to store them in serves.
+inline bool only_moves(const Node& node) {
+  return node.op().view || pattern_of(node) == Pattern::movement || is_constant(node) || is_conversion(node);
+}
 
 /// The operators that a graph may use, by name. A value: copy it and add to it.
 class OpTable {

@@ -188,7 +188,7 @@ private:
     const std::vector<Value*> read = nearby_values(value);
     check(std::ranges::find(read, &value) == read.end(), ErrorCode::internal, "%{} is its own scale",
           value.name());
-    if (const Node* producer = value.producer(); producer && producer->kind() != "constant")
+    if (const Node* producer = value.producer(); producer && !is_constant(*producer))
       check_reads(*producer, value, read);
     for (const Use& use : value.uses())
       if (use.node) check_reads(*use.node, value, read);

@@ -4,9 +4,7 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <set>
 #include <span>
-#include <string_view>
 
 #include <fmt/format.h>
 
@@ -58,43 +56,27 @@ double coarsest(const Node& node, const Tactic& tactic) {
 
 template<typename Test>
 bool any_op(const Node& node, Test test) {
-  if (node.kind() != "fused") return test(node);
+  if (!is_group(node)) return test(node);
   return std::ranges::any_of(node.regions(), [&](const auto& region) {
     return std::ranges::any_of(region->nodes(), [&](const auto& inner) { return test(*inner); });
   });
 }
 
-bool is_product(const Node& node) {
-  static const std::set<std::string_view> products{"conv", "conv_transpose", "matmul", "gemm"};
-  return products.contains(node.kind());
+bool is_contraction(const Node& node) {
+  return pattern_of(node) == Pattern::contraction;
 }
 
-/// Operators whose result jumps where their operand moves a little.
+/// Whether a result jumps where an operand moves a little. A change of type between reals does not.
 bool has_steps(const Node& node) {
-  static const std::set<std::string_view> steps{"floor",
-                                                "ceil",
-                                                "round",
-                                                "sign",
-                                                "mod",
-                                                "equal",
-                                                "less",
-                                                "less_or_equal",
-                                                "greater",
-                                                "greater_or_equal",
-                                                "arg_max",
-                                                "arg_min",
-                                                "top_k",
-                                                "hardmax",
-                                                "quantize_linear",
-                                                "dynamic_quantize_linear",
-                                                "thresholded_relu",
-                                                "shrink",
-                                                "hard_max",
-                                                "resize",
-                                                "grid_sample"};
-  if (steps.contains(node.kind())) return true;
-  if (node.kind() != "cast" || !node.input(0) || !node.input(0)->type.is_tensor()) return false;
-  return is_float(node.input(0)->type.dtype()) && !is_float(node.output()->type.dtype());
+  const Traits& traits = node.op().traits;
+  if (!traits.discontinuous || traits.pattern != Pattern::movement) return traits.discontinuous;
+  const Value* input = node.input(0);
+  return input && input->type.is_tensor() && is_float(input->type.dtype()) &&
+         !is_float(node.output()->type.dtype());
+}
+
+bool accumulates(const Node& node) {
+  return node.op().traits.accumulates;
 }
 
 template<typename T>
@@ -115,8 +97,9 @@ double root_mean_square(const Tensor& tensor) {
   return root_mean_square(wide.as<float>());
 }
 
-/// Elements that go into one of the result.
+/// Elements that are summed for one of the result.
 double sum_length(const Node& node) {
+  if (!any_op(node, accumulates)) return 1;
   double in = 1, out = 1;
   for (const Value* value : node.inputs())
     if (value && value->type.is_static())
@@ -126,28 +109,13 @@ double sum_length(const Node& node) {
   return std::max(1.0, in / out);
 }
 
-/// Elements of the rows whose sum `node` divides by, which all of a row's results have the error of.
-double row_length(const Node& node) {
-  static const std::set<std::string_view> lines{"softmax", "log_softmax", "lp_normalization"},
-      rests{"layer_normalization", "rms_normalization"};
-  if (!lines.contains(node.kind()) && !rests.contains(node.kind())) return 1;
-  const Value* input = node.input(0);
-  if (!input || !input->type.is_static() || input->type.rank() == 0) return 1;
-  const Shape& shape = input->type.shape();
-  const auto rank = static_cast<std::int64_t>(shape.rank());
-  std::int64_t axis = node.attributes.integer("axis", -1);
-  if (axis < 0) axis += rank;
-  if (axis < 0 || axis >= rank) return 1;
-  double length = 1;
-  for (std::int64_t i = axis; i < (lines.contains(node.kind()) ? axis + 1 : rank); ++i)
-    length *= static_cast<double>(shape[static_cast<std::size_t>(i)]);
-  return std::max(1.0, length);
-}
-
 double longest_row(const Node& node) {
   double longest = 1;
   any_op(node, [&](const Node& inner) {
-    longest = std::max(longest, row_length(inner));
+    // All of a line's results have the error of the sum that they are divided by.
+    const Traits& traits = inner.op().traits;
+    if (traits.pattern == Pattern::row && traits.line_length)
+      longest = std::max(longest, traits.line_length(inner));
     return false;
   });
   return longest;
@@ -157,7 +125,7 @@ double longest_row(const Node& node) {
 /// hands on the sum's error, which goes with the sum's size and not with that of its own results.
 double scale_before(const Node& node, const Tensor& expected, double unit) {
   const Node* last = &node;
-  if (node.kind() == "fused" && !node.regions().empty() && !node.regions()[0]->nodes().empty())
+  if (is_group(node) && !node.regions().empty() && !node.regions()[0]->nodes().empty())
     last = &*node.regions()[0]->nodes().back();
   if (last->kind() != "tanh" || !is_float(expected.dtype())) return 0;
   const Tensor wide = pack(expected, of_type(DType::f32));
@@ -234,7 +202,7 @@ Tolerance tolerance_of(const Node& node, const Tactic& tactic, const Tensor& exp
   if (!is_float(expected.dtype())) return tolerance;
   const double unit = coarsest(node, tactic);
   const bool narrow = unit > roundoff(DType::f32);
-  const bool product = any_op(node, is_product);
+  const bool product = any_op(node, is_contraction);
   const double scale = std::max(root_mean_square(expected), product ? scale_before(node, expected, unit) : 0);
   const double rows = longest_row(node);
   const double sums = 4 * roundoff(DType::f32) * std::sqrt(std::max(sum_length(node), rows));

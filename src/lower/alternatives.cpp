@@ -185,7 +185,7 @@ private:
   void take_fused_apart() {
     std::vector<Node*> all;
     for (const auto& node : graph_.body().nodes())
-      if (node->kind() == "fused") all.push_back(node.get());
+      if (is_group(*node)) all.push_back(node.get());
     for (Node* fused : all) {
       const auto results = inline_region(*fused->regions().front(), fused->own_inputs(), fused);
       for (std::size_t i = 0; i < results.size(); ++i) fused->output(i)->replace_all_uses(results[i]);
@@ -253,7 +253,7 @@ private:
       if (group.in_first_cover) grouped.insert(group.members.begin(), group.members.end());
     std::vector<Node*> nodes;
     for (const auto& node : graph_.body().nodes())
-      if (node->kind() != "constant") nodes.push_back(node.get());
+      if (!is_constant(*node)) nodes.push_back(node.get());
     if (promotion_) {
       for (Node* node : nodes) add(*node, !grouped.contains(node));
       return;
@@ -351,7 +351,7 @@ private:
     const std::vector<Node*> fresh = inserted_before(node, [&] { expand_node(node); });
     infer_types(graph_);
     for (Node* inner : fresh)
-      if (inner->kind() != "constant") add(*inner, true);
+      if (!is_constant(*inner)) add(*inner, true);
   }
 
   /// Runs `change`, which replaces `node` by new nodes in its place, and returns these.

@@ -29,7 +29,7 @@ bool is_static(const Node& node) {
 
 /// What backends may say belongs together.
 bool may_join(const Node& node) {
-  return node.op().pure && node.kind() != "constant" && is_static(node);
+  return node.op().pure && !is_constant(node) && is_static(node);
 }
 
 /// What fuses() is asked about.

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "ops/axis.h"
+#include "ops/named.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
 #include "plan/stretches.h"
@@ -26,7 +27,7 @@ const Node* largest_reader(const Value& value) {
   const Node* largest = nullptr;
   std::uint64_t bytes = 0;
   for (const Use& use : value.uses()) {
-    if (!use.node || use.node->kind() != "concat" || !is_planned(*use.node->output())) continue;
+    if (!use.node || !ops::is_concat(*use.node) || !is_planned(*use.node->output())) continue;
     const std::uint64_t size = storage_bytes(*use.node->output());
     if (largest && size <= bytes) continue;
     largest = use.node;
@@ -102,7 +103,7 @@ static std::optional<std::vector<Storage>> joined_storages(const Node& concat, c
 
 std::vector<Alternative> joins(const Node& concat, const std::vector<Alternative>& kernels) {
   std::vector<Alternative> list;
-  if (concat.kind() != "concat" || concat.inputs().empty() || !concat.input(0) ||
+  if (!ops::is_concat(concat) || concat.inputs().empty() || !concat.input(0) ||
       joining_reader(*concat.input(0)) != &concat)
     return list;
   std::set<std::string> known;

@@ -386,11 +386,11 @@ private:
     std::set<const Value*> scales;
     for (const auto& node : graph_.body().nodes())
       for (const auto& output : node->outputs())
-        if (node->kind() != "constant" || !output->unused())
+        if (!is_constant(*node) || !output->unused())
           for (const Value* value : values_of(output->storage)) scales.insert(value);
     std::vector<Node*> unused;
     for (const auto& node : graph_.body().nodes())
-      if (node->kind() == "constant" && node->output()->unused() && !scales.contains(node->output()))
+      if (is_constant(*node) && node->output()->unused() && !scales.contains(node->output()))
         unused.push_back(node.get());
     for (Node* node : unused) graph_.body().erase(node);
   }

@@ -8,6 +8,7 @@
 #include "backends/storage_layout.h"
 #include "plan/lowered.h"
 #include "plan/stretches.h"
+#include "ops/named.h"
 #include "plan/views.h"
 
 namespace lanner {
@@ -63,7 +64,7 @@ private:
 
 std::vector<Alternative> part_views(const Node& node, const std::vector<Alternative>& kernels) {
   PartViews views(node);
-  if (!takes_parts(node)) return {};
+  if (!ops::takes_parts(node)) return {};
   for (const Alternative& kernel : kernels) {
     views.add(kernel.tactic);
     if (!kernel.tactic.inputs.at(0).device.is_host() || node.input(0)->type.rank() < 3) continue;

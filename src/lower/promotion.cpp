@@ -8,6 +8,7 @@
 
 #include "graph/copy.h"
 #include "graph/op.h"
+#include "ops/named.h"
 #include "plan/lowered.h"
 #include "plan/packing.h"
 #include "tensor/half_types.h"
@@ -32,11 +33,8 @@ bool has_halves(const Node& node) {
 /// What names an element type or takes bits apart keeps its own; a cast to f32 takes the value from before
 /// the rounding.
 bool means_the_same(const Node& node) {
-  static const std::set<std::string_view> bound{
-      "cast_like", "bit_cast", "quantize_linear", "dequantize_linear", "dynamic_quantize_linear",
-      "fused",     "reorder"};
-  if (node.kind() == "cast") return node.output()->type.dtype() == DType::f32;
-  if (bound.contains(node.kind())) return false;
+  if (ops::is_cast(node)) return node.output()->type.dtype() == DType::f32;
+  if (node.op().traits.type_bound) return false;
   return std::ranges::none_of(node.attributes,
                               [](const auto& one) { return kind_of(one.second) == AttributeKind::dtype; });
 }
@@ -52,7 +50,7 @@ bool has_counterpart(const Node& node) {
 
 std::unique_ptr<Promotion> Promotion::of(const Graph& graph, const LowerOptions& options) {
   const Region::Nodes& nodes = graph.body().nodes();
-  const auto half = [](const auto& node) { return node->kind() != "constant" && has_halves(*node); };
+  const auto half = [](const auto& node) { return !is_constant(*node) && has_halves(*node); };
   if (!options.target.device.is_host() || std::ranges::none_of(nodes, half)) return nullptr;
   std::unique_ptr<Promotion> made(new Promotion(options));
   made->graph_ = std::make_shared<Graph>(graph.ops(), "promoted");
@@ -81,7 +79,7 @@ void Promotion::follow_constant(const Node& node) {
 void Promotion::follow(Node& node) {
   if (nodes_.contains(&node)) return;
   nodes_[&node] = nullptr;
-  if (node.kind() == "constant") return follow_constant(node);
+  if (is_constant(node)) return follow_constant(node);
   if (!has_counterpart(node)) {
     // Its results are inputs where they are read, what it reads has to be there after groups.
     for (const Value* input : node.inputs())

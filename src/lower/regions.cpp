@@ -9,6 +9,7 @@
 #include "graph/op.h"
 #include "lower/alternatives.h"
 #include "lower/row_rules.h"
+#include "ops/named.h"
 #include "plan/bodies.h"
 #include "plan/lowered.h"
 #include "plan/placement.h"
@@ -122,7 +123,7 @@ public:
       if (!runs_by_bodies(*node)) continue;
       take_constants_in(*node);
       on_host_ = !runs_on_device(*node, options_);
-      if (node->kind() == "by_rows")
+      if (ops::is_row_blocks(*node))
         lower_blocks(*node);
       else
         for (const auto& region : node->regions()) put(*region, body_graph(*region), options_.tactic_source);

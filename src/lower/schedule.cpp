@@ -36,7 +36,7 @@ public:
   StreamPlan run() {
     for (const auto& node : graph_.body().nodes()) {
       plan_.of_nodes.push_back(0);
-      if (node->kind() == "constant") continue;
+      if (is_constant(*node)) continue;
       if (node->tactic.backend == alias_backend) {
         pass_on(*node);
       } else {

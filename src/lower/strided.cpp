@@ -9,6 +9,7 @@
 
 #include "lower/joins.h"
 #include "ops/axis.h"
+#include "ops/named.h"
 #include "plan/lowered.h"
 #include "plan/views.h"
 
@@ -33,7 +34,7 @@ Whole joined_in(const Value& value) {
 Whole taken_from(const Value& value) {
   constexpr std::size_t most_parts = 256; // each looks at all of them
   const Node* node = value.producer();
-  if (!node || !takes_parts(*node) || node->outputs().size() > most_parts) return {};
+  if (!node || !ops::takes_parts(*node) || node->outputs().size() > most_parts) return {};
   const auto parts = parts_of(*node);
   if (!parts) return {};
   for (std::size_t i = 0; i < parts->size(); ++i)
@@ -152,8 +153,8 @@ public:
   }
 
 private:
-  static bool is_join(const Proposal& proposal) { return proposal.node->kind() == "concat"; }
-  static bool is_view(const Proposal& proposal) { return takes_parts(*proposal.node); }
+  static bool is_join(const Proposal& proposal) { return ops::is_concat(*proposal.node); }
+  static bool is_view(const Proposal& proposal) { return ops::takes_parts(*proposal.node); }
   std::set<Lying> read_, written_;
   std::set<Lying> places_; ///< What joins and views have.
 };

@@ -70,7 +70,7 @@ void draw_each(Tensor& drawn, Write&& write) {
 }
 
 Integers integers_of(const Node& node) {
-  return node.op().elementwise || node.kind() == "fused" ? Integers::counting : Integers::indexing;
+  return node.op().elementwise || is_group(node) ? Integers::counting : Integers::indexing;
 }
 
 Tensor random_integers(DType type, const Shape& shape, Integers kind, Random& random) {
@@ -126,11 +126,16 @@ std::int64_t first_size(const Value* value) {
   return value && value->type.rank() > 0 ? value->type.shape()[0] : 0;
 }
 
+/// Whether each row of its result is of one row of its first operand.
+bool sums_rows(const GroupOp& op) {
+  const Traits& traits = op.node->op().traits;
+  return traits.pattern == Pattern::contraction && !traits.per_image && traits.summed &&
+         !op.attributes().flag("transA");
+}
+
 /// Inputs of a group that hold one image (row) for each of the result's; nothing where images are not treated
 /// alike, or where a constant has one for each.
 std::optional<std::set<std::size_t>> repeated_inputs(const Node& node) {
-  static const std::set<std::string, std::less<>> alike{
-      "conv", "conv_transpose", "max_pool", "average_pool", "global_average_pool", "global_max_pool"};
   const Group group = Group::of(node);
   if (group.empty() || node.outputs().size() != 1) return std::nullopt;
   const Type& result = node.output()->type;
@@ -143,9 +148,8 @@ std::optional<std::set<std::size_t>> repeated_inputs(const Node& node) {
                        operand.shape()[0] == result.shape()[0] && result.shape()[0] > 1;
     (image ? found : whole).insert(operand.index);
   };
-  const bool window = alike.contains(ops[0].kind());
-  const bool product =
-      ops[0].kind() == "matmul" || (ops[0].kind() == "gemm" && !ops[0].attributes().flag("transA"));
+  const Traits& traits = ops[0].node->op().traits;
+  const bool window = traits.per_image, product = sums_rows(ops[0]);
   if (!window && !product && !ops[0].node->op().elementwise) return std::nullopt;
   for (std::size_t o = 0; o < ops.size(); ++o) {
     if (o > 0 && !ops[o].node->op().elementwise) return std::nullopt;

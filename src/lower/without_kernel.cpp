@@ -1,6 +1,7 @@
 #include "lower/without_kernel.h"
 
 #include "ops/moves.h"
+#include "ops/named.h"
 #include "plan/bodies.h"
 #include "plan/late_kernel.h"
 #include "plan/lowered.h"
@@ -69,7 +70,7 @@ std::vector<Alternative> aliases(const Node& node, const Target& target) {
     }
   };
   // A value that kernels keep in a narrower type goes through a view as it is.
-  const bool narrows = node.kind() != "cast" && node.output()->type.dtype() == DType::f32;
+  const bool narrows = !ops::is_cast(node) && node.output()->type.dtype() == DType::f32;
   const auto add_types = [&](Storage plain, const Precision& precision) {
     add_on(plain);
     for (const DType type : {DType::f16, DType::bf16})

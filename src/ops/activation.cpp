@@ -4,6 +4,7 @@
 #include "ops/formula_op.h"
 #include "ops/formulas/activations.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -43,6 +44,9 @@ std::vector<OpDef> activation_ops() {
   choose_gelu(named(ops, "gelu"));
   named(ops, "prelu").infer = infer_prelu;
   named(ops, "swi_glu").infer = infer_swi_glu;
+  for (const std::string_view name : {"shrink", "thresholded_relu"}) named(ops, name).traits = stepwise();
+  named(ops, "hard_sigmoid").traits = elementwise_within(0, 1);
+
   return ops;
 }
 

@@ -2,6 +2,7 @@
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -53,7 +54,8 @@ static OpDef arg_op(std::string name, std::function<void(KernelContext&)> kernel
                               flag_attribute("select_last_index", false)},
                .infer = infer_arg,
                .reference = std::move(kernel),
-               .expand = {}};
+               .expand = {},
+               .traits = {.pattern = Pattern::selection, .discontinuous = true}};
 }
 
 std::vector<OpDef> arg_max_ops() {

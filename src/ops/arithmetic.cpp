@@ -8,6 +8,7 @@
 #include "ops/formula_op.h"
 #include "ops/formulas/arithmetic.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -85,6 +86,7 @@ static void run_arithmetic(KernelContext& context) {
 
 static OpDef mod_op() {
   OpDef op = elementwise_op("mod", 2);
+  op.traits = stepwise();
   op.operands = same_types(dtypes::numbers, {"x", "y"});
   op.attributes = {flag_attribute("fmod", false)};
   op.infer = [](InferContext& context) {

@@ -9,6 +9,7 @@
 #include "ops/rows.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -287,7 +288,8 @@ std::vector<OpDef> attention_ops() {
                                               element_types(dtypes::floats))},
             .infer = infer_attention,
             .reference = run_attention,
-            .expand = {}}};
+            .expand = {},
+            .traits = {.pattern = Pattern::composite, .accumulates = true}}};
 }
 
 } // namespace lanner::ops

@@ -4,6 +4,7 @@
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -109,7 +110,8 @@ std::vector<OpDef> batch_normalization_ops() {
                            real_attribute("momentum", 0.9, finite()), flag_attribute("training_mode", false)},
             .infer = infer_batch_normalization,
             .reference = run_batch_normalization,
-            .expand = {}}};
+            .expand = {},
+            .traits = of_pattern(Pattern::elementwise)}};
 }
 
 } // namespace lanner::ops

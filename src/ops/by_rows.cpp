@@ -9,6 +9,7 @@
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -119,6 +120,7 @@ std::vector<OpDef> by_rows_ops() {
       required_attribute("sizes", AttributeKind::integers, between(1, INT32_MAX).counted(1, 64))};
   op.infer = infer_by_rows;
   op.reference = run_by_rows;
+  op.traits = of_pattern(Pattern::region);
   return {op};
 }
 

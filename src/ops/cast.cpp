@@ -6,6 +6,7 @@
 #include "ops/arguments.h"
 #include "ops/elementwise.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "tensor/cast.h"
 
 namespace lanner::ops {
@@ -73,6 +74,10 @@ std::vector<OpDef> cast_ops() {
   cast.attributes.push_back(required_attribute("to", AttributeKind::dtype, element_types(dtypes::any)));
   cast.infer = [](InferContext& context) { infer_cast_to(context, context.attributes().get<DType>("to")); };
   cast.reference = run_cast;
+  cast.traits = {.pattern = Pattern::movement,
+                 .discontinuous = true,
+                 .range = preserved_range(),
+                 .split = splits_elements};
 
   // The second input gives its type alone, so no element of it is met: not elementwise.
   OpDef cast_like;
@@ -82,12 +87,14 @@ std::vector<OpDef> cast_ops() {
   cast_like.attributes = rules;
   cast_like.infer = [](InferContext& context) { infer_cast_to(context, context.input(1).dtype()); };
   cast_like.reference = run_cast;
+  cast_like.traits = {.pattern = Pattern::movement, .discontinuous = true, .type_bound = true};
 
   OpDef bit_cast = elementwise_op("bit_cast", 1);
   bit_cast.operands = {{"x", dtypes::any}};
   bit_cast.attributes = {required_attribute("to", AttributeKind::dtype, element_types(dtypes::any))};
   bit_cast.infer = infer_bit_cast;
   bit_cast.reference = run_bit_cast;
+  bit_cast.traits = {.pattern = Pattern::movement, .discontinuous = true, .type_bound = true};
   return {cast, cast_like, bit_cast};
 }
 

@@ -6,6 +6,7 @@
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -79,7 +80,8 @@ std::vector<OpDef> causal_conv_with_state_ops() {
                 .attributes = {string_attribute("activation", "none", one_of({"none", "silu", "swish"}))},
                 .infer = infer_causal_conv,
                 .reference = run_causal_conv,
-                .expand = {}}};
+                .expand = {},
+                .traits = {.pattern = Pattern::composite, .accumulates = true}}};
 }
 
 } // namespace lanner::ops

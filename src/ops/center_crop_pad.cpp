@@ -2,6 +2,7 @@
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -44,7 +45,8 @@ std::vector<OpDef> center_crop_pad_ops() {
                 .attributes = {optional_attribute("axes", AttributeKind::integers, axis_range())},
                 .infer = infer_center_crop_pad,
                 .reference = run_center_crop_pad,
-                .expand = {}}};
+                .expand = {},
+                .traits = movement()}};
 }
 
 } // namespace lanner::ops

@@ -5,6 +5,7 @@
 #include "ops/bounds.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 #include "ops/window.h"
 
@@ -69,18 +70,21 @@ static void run_col2_im(KernelContext& context) {
 }
 
 std::vector<OpDef> col2_im_ops() {
-  return {OpDef{.name = "col2_im",
-                .min_inputs = 3,
-                .max_inputs = 3,
-                .operands = {{"x", dtypes::numbers, 0, "N _ L"},
-                             list_of_counts("image_shape"),
-                             list_of_counts("block_shape")},
-                .attributes = {optional_attribute("dilations", AttributeKind::integers, window_range(1)),
-                               optional_attribute("pads", AttributeKind::integers, window_range(0)),
-                               optional_attribute("strides", AttributeKind::integers, window_range(1))},
-                .infer = infer_col2_im,
-                .reference = run_col2_im,
-                .expand = {}}};
+  return {OpDef{
+      .name = "col2_im",
+      .min_inputs = 3,
+      .max_inputs = 3,
+      .operands = {{"x", dtypes::numbers, 0, "N _ L"},
+                   list_of_counts("image_shape"),
+                   list_of_counts("block_shape")},
+      .attributes = {optional_attribute("dilations", AttributeKind::integers, window_range(1)),
+                     optional_attribute("pads", AttributeKind::integers, window_range(0)),
+                     optional_attribute("strides", AttributeKind::integers, window_range(1))},
+      .infer = infer_col2_im,
+      .reference = run_col2_im,
+      .expand = {},
+      .traits = {
+          .pattern = Pattern::movement, .accumulates = true, .per_image = true, .split = splits_first}}};
 }
 
 } // namespace lanner::ops

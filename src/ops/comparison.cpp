@@ -7,6 +7,7 @@
 #include "ops/formula_op.h"
 #include "ops/formulas/arithmetic.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -65,6 +66,7 @@ static void compare(KernelContext& context, AllowedTypes types) {
 template<typename Row, typename AllowedTypes>
 static OpDef comparison(std::string_view name, AllowedTypes types) {
   OpDef op = elementwise_op(std::string(name), 2);
+  op.traits = stepwise();
   const bool equality = std::is_same_v<AllowedTypes, EqualTypes>;
   op.operands = same_types(equality ? dtypes::numbers | dtypes::booleans | dtypes::strings : dtypes::numbers,
                            {"x", "y"});

@@ -3,6 +3,7 @@
 #include "ops/known_moves.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -53,6 +54,12 @@ static void run_concat(KernelContext& context) {
   }
 }
 
+/// Parts of all operands, beside the axis along which they are joined.
+static bool splits_beside_joint(const Split& split) {
+  return std::ranges::all_of(split.parts, [](bool parts) { return parts; }) &&
+         !is_first_axis(split.node.attributes.integer("axis", 0), *split.node.output());
+}
+
 std::vector<OpDef> concat_ops() {
   OpDef op;
   op.name = "concat";
@@ -62,6 +69,8 @@ std::vector<OpDef> concat_ops() {
   op.attributes = {required_attribute("axis", AttributeKind::integer, axis_range())};
   op.infer = infer_concat;
   op.reference = run_concat;
+  op.traits = movement();
+  op.traits.split = splits_beside_joint;
   return {op};
 }
 

@@ -1,5 +1,6 @@
 #include "ops/arguments.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -26,6 +27,7 @@ std::vector<OpDef> constant_ops() {
                    optional_attribute("recipe", AttributeKind::string, any_text())};
   op.infer = infer_constant;
   op.reference = run_constant;
+  op.traits = of_pattern(Pattern::constant);
   return {op};
 }
 

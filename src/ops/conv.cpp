@@ -1,5 +1,6 @@
 #include "ops/convolution.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -25,6 +26,19 @@ static void run_conv(KernelContext& context) {
   sum.store();
 }
 
+static std::optional<SummedAxis> summed_channels(const Node& node) {
+  if (!has_rank(node.input(0), 3) || !has_rank(node.input(1), 3)) return std::nullopt;
+  return SummedAxis{1, node.input(1)->type.dims()[1] * node.attributes.integer("group", 1)};
+}
+
+/// Each element of the result meets the weights of one output channel.
+static std::uint64_t count_flops(const Node& node) {
+  const Shape weights = node.input(1)->type.shape();
+  if (weights.rank() < 2 || weights[0] == 0) return 0;
+  return 2 * element_count(node.output()) *
+         (element_count(node.input(1)) / static_cast<std::uint64_t>(weights[0]));
+}
+
 std::vector<OpDef> conv_ops() {
   return {OpDef{.name = "conv",
                 .min_inputs = 2,
@@ -35,7 +49,13 @@ std::vector<OpDef> conv_ops() {
                 .attributes = convolution_attribute_specs(),
                 .infer = infer_conv,
                 .reference = run_conv,
-                .expand = {}}};
+                .expand = {},
+                .traits = {.pattern = Pattern::contraction,
+                           .accumulates = true,
+                           .per_image = true,
+                           .split = splits_images,
+                           .summed = summed_channels,
+                           .flops = count_flops}}};
 }
 
 } // namespace lanner::ops

@@ -4,6 +4,7 @@
 #include "ops/bounds.h"
 #include "ops/convolution.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -161,6 +162,19 @@ static void run_conv_transpose(KernelContext& context) {
   sum.store();
 }
 
+static std::optional<SummedAxis> summed_channels(const Node& node) {
+  if (!has_rank(node.input(0), 3) || !has_rank(node.input(1), 3)) return std::nullopt;
+  return SummedAxis{1, node.input(1)->type.dims()[0]};
+}
+
+/// Each element of the operand meets the weights of one input channel.
+static std::uint64_t count_flops(const Node& node) {
+  const Shape weights = node.input(1)->type.shape();
+  if (weights.rank() < 2 || weights[0] == 0) return 0;
+  return 2 * element_count(node.input(0)) *
+         (element_count(node.input(1)) / static_cast<std::uint64_t>(weights[0]));
+}
+
 std::vector<OpDef> conv_transpose_ops() {
   std::vector<AttributeSpec> attributes = convolution_attribute_specs();
   attributes.push_back(optional_attribute("output_padding", AttributeKind::integers, window_range(0)));
@@ -174,7 +188,13 @@ std::vector<OpDef> conv_transpose_ops() {
                 .attributes = std::move(attributes),
                 .infer = infer_conv_transpose,
                 .reference = run_conv_transpose,
-                .expand = {}}};
+                .expand = {},
+                .traits = {.pattern = Pattern::contraction,
+                           .accumulates = true,
+                           .per_image = true,
+                           .split = splits_images,
+                           .summed = summed_channels,
+                           .flops = count_flops}}};
 }
 
 } // namespace lanner::ops

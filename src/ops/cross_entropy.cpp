@@ -6,6 +6,7 @@
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -106,7 +107,8 @@ static OpDef loss_op(std::string name, int outputs, bool softmax) {
                               string_attribute("reduction", "mean", one_of({"none", "sum", "mean"}))},
                .infer = infer_loss,
                .reference = [=](KernelContext& context) { run_loss(context, softmax); },
-               .expand = {}};
+               .expand = {},
+               .traits = {.pattern = Pattern::composite, .accumulates = true}};
 }
 
 std::vector<OpDef> cross_entropy_ops() {

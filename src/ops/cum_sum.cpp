@@ -2,6 +2,7 @@
 #include "ops/matrix_product.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -44,7 +45,8 @@ static OpDef cumulative_op(std::string name, std::function<void(KernelContext&)>
       .attributes = {flag_attribute("exclusive", false), flag_attribute("reverse", false)},
       .infer = [](InferContext& context) { infer_like(context); },
       .reference = std::move(kernel),
-      .expand = {}};
+      .expand = {},
+      .traits = {.pattern = Pattern::row, .accumulates = true, .line_length = line_of_axis_input}};
 }
 
 std::vector<OpDef> cum_sum_ops() {

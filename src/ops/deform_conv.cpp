@@ -4,6 +4,7 @@
 #include "ops/convolution.h"
 #include "ops/interpolation.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -115,7 +116,8 @@ std::vector<OpDef> deform_conv_ops() {
                 .attributes = std::move(attributes),
                 .infer = infer_deform_conv,
                 .reference = run_deform_conv,
-                .expand = {}}};
+                .expand = {},
+                .traits = {.pattern = Pattern::contraction, .accumulates = true}}};
 }
 
 } // namespace lanner::ops

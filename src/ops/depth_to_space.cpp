@@ -3,6 +3,7 @@
 #include "ops/bounds.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -65,7 +66,11 @@ static OpDef space_op(std::string name, bool to_space) {
                               string_attribute("mode", "DCR", one_of({"DCR", "CRD"}))},
                .infer = [=](InferContext& context) { infer_space(context, to_space); },
                .reference = [=](KernelContext& context) { run_space(context, to_space); },
-               .expand = {}};
+               .expand = {},
+               .traits = {.pattern = Pattern::movement,
+                          .per_image = true,
+                          .range = preserved_range(),
+                          .split = splits_images}};
 }
 
 std::vector<OpDef> depth_to_space_ops() {

@@ -4,6 +4,7 @@
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -60,7 +61,8 @@ std::vector<OpDef> det_ops() {
                 .attributes = {},
                 .infer = infer_det,
                 .reference = run_det,
-                .expand = {}}};
+                .expand = {},
+                .traits = {.pattern = Pattern::composite, .accumulates = true}}};
 }
 
 } // namespace lanner::ops

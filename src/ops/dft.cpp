@@ -3,6 +3,7 @@
 #include "ops/fourier.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -165,7 +166,8 @@ std::vector<OpDef> dft_ops() {
             .attributes = {flag_attribute("inverse", false), flag_attribute("onesided", false)},
             .infer = infer_dft,
             .reference = run_dft,
-            .expand = {}};
+            .expand = {},
+            .traits = {.pattern = Pattern::contraction, .accumulates = true}};
   OpDef stft{.name = "stft",
              .min_inputs = 2,
              .max_inputs = 4,
@@ -176,7 +178,8 @@ std::vector<OpDef> dft_ops() {
              .attributes = {flag_attribute("onesided", true)},
              .infer = infer_stft,
              .reference = run_stft,
-             .expand = {}};
+             .expand = {},
+             .traits = {.pattern = Pattern::contraction, .accumulates = true}};
   return {std::move(dft), std::move(stft)};
 }
 

@@ -6,6 +6,7 @@
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -63,7 +64,8 @@ std::vector<OpDef> dropout_ops() {
                 .attributes = {optional_attribute("seed", AttributeKind::integer, any_integer())},
                 .infer = infer_dropout,
                 .reference = run_dropout,
-                .expand = {}}};
+                .expand = {},
+                .traits = of_pattern(Pattern::elementwise)}};
 }
 
 } // namespace lanner::ops

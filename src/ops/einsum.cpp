@@ -10,6 +10,7 @@
 #include "ops/matrix_product.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 #include "ops/window.h"
 
@@ -220,7 +221,8 @@ std::vector<OpDef> einsum_ops() {
                 .attributes = {required_attribute("equation", AttributeKind::string, any_text())},
                 .infer = infer_einsum,
                 .reference = run_einsum,
-                .expand = {}}};
+                .expand = {},
+                .traits = {.pattern = Pattern::contraction, .accumulates = true}}};
 }
 
 } // namespace lanner::ops

@@ -9,6 +9,7 @@
 #include "graph/op.h"
 #include "ops/broadcast.h"
 #include "ops/known.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 #include "tensor/strings.h"
 
@@ -94,6 +95,7 @@ inline OpDef elementwise_op(std::string name, int inputs) {
   op.name = std::move(name);
   op.min_inputs = op.max_inputs = inputs;
   op.elementwise = true;
+  op.traits = {.pattern = Pattern::elementwise, .split = splits_elements};
   return op;
 }
 

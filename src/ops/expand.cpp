@@ -7,6 +7,7 @@
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -117,6 +118,7 @@ std::vector<OpDef> expand_ops() {
   tile.operands = {{"x", dtypes::any}, list_of_counts("repeats")};
   tile.infer = infer_tile;
   tile.reference = run_tile;
+  expand.traits = tile.traits = movement();
   return {expand, tile};
 }
 

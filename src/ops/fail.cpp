@@ -4,6 +4,7 @@
 #include "graph/failing.h"
 #include "ops/arguments.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -30,6 +31,7 @@ std::vector<OpDef> fail_ops() {
                    required_attribute("why", AttributeKind::string, any_text())};
   op.infer = infer_fail;
   op.reference = run_fail;
+  op.traits = of_pattern(Pattern::generation);
   return {op};
 }
 

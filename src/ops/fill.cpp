@@ -7,6 +7,7 @@
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -77,6 +78,8 @@ std::vector<OpDef> fill_ops() {
                     integer_attribute("k", 0, any_integer())};
   eye.infer = infer_eye_like;
   eye.reference = run_eye_like;
+  constant.traits = movement();
+  eye.traits = of_pattern(Pattern::generation);
   return {constant, eye};
 }
 

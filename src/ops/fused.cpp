@@ -2,6 +2,7 @@
 #include "graph/copy.h"
 #include "ops/arguments.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -30,6 +31,7 @@ std::vector<OpDef> fused_ops() {
   op.attributes = {required_attribute("kind", AttributeKind::string, any_text())};
   op.infer = infer_fused;
   op.expand = expand_fused;
+  op.traits = {.pattern = Pattern::group, .type_bound = true};
   return {op};
 }
 

@@ -5,6 +5,7 @@
 #include "ops/known_moves.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -125,15 +126,29 @@ static OpDef gather_op(std::string name, AttributeSpec attribute, void (*infer)(
   op.min_inputs = op.max_inputs = 2;
   op.operands = {{"data", dtypes::any}, {"indices", dtypes::counts}};
   op.attributes = {std::move(attribute)};
+  op.traits = movement();
   op.infer = infer;
   op.reference = run;
   return op;
 }
 
+/// Places of some rows of shared data, or the same places of some images.
+static bool splits_places(const Split& split) {
+  const Value* data = split.node.input(0);
+  if (!data || !split.node.input(1) || !data->type.ranked()) return false;
+  const bool along_rows =
+      data->type.rank() > 0 && is_first_axis(split.node.attributes.integer("axis", 0), *data);
+  if (split.parts[1]) return split.shared[0] && along_rows;
+  return split.parts[0] && split.shared[1] && !along_rows;
+}
+
 std::vector<OpDef> gather_ops() {
-  return {gather_op("gather", integer_attribute("axis", 0, axis_range()), infer_gather, run_gather),
-          gather_op("gather_elements", integer_attribute("axis", 0, axis_range()), infer_gather_elements,
-                    run_gather_elements),
+  OpDef gather = gather_op("gather", integer_attribute("axis", 0, axis_range()), infer_gather, run_gather);
+  gather.traits.split = splits_places;
+  OpDef elements = gather_op("gather_elements", integer_attribute("axis", 0, axis_range()),
+                             infer_gather_elements, run_gather_elements);
+  gather.traits.places_input = elements.traits.places_input = 1;
+  return {std::move(gather), std::move(elements),
           gather_op("gather_nd", integer_attribute("batch_dims", 0, between(0, 64)), infer_gather_nd,
                     run_gather_nd)};
 }

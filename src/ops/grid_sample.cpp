@@ -5,6 +5,7 @@
 #include "ops/grid_places.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 #include "ops/window.h"
 
@@ -131,7 +132,8 @@ std::vector<OpDef> grid_sample_ops() {
                      string_attribute("padding_mode", "zeros", one_of({"zeros", "border", "reflection"}))},
       .infer = infer_grid_sample,
       .reference = run_grid_sample,
-      .expand = {}};
+      .expand = {},
+      .traits = {.pattern = Pattern::sampling, .discontinuous = true, .accumulates = true}};
   OpDef grid{.name = "affine_grid",
              .min_inputs = 2,
              .max_inputs = 2,
@@ -139,7 +141,8 @@ std::vector<OpDef> grid_sample_ops() {
              .attributes = {flag_attribute("align_corners", false)},
              .infer = infer_affine_grid,
              .reference = run_affine_grid,
-             .expand = {}};
+             .expand = {},
+             .traits = {.pattern = Pattern::composite, .accumulates = true}};
   return {std::move(sample), std::move(grid)};
 }
 

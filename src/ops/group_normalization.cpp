@@ -3,6 +3,7 @@
 #include "ops/normalize.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -73,7 +74,12 @@ std::vector<OpDef> group_normalization_ops() {
                  .attributes = {real_attribute("epsilon", 1e-5, finite_from(0))},
                  .infer = infer_channels,
                  .reference = run_instance_normalization,
-                 .expand = {}};
+                 .expand = {},
+                 .traits = {.pattern = Pattern::row,
+                            .accumulates = true,
+                            .per_image = true,
+                            .split = splits_images,
+                            .line_length = line_of_image}};
   OpDef group{.name = "group_normalization",
               .min_inputs = 3,
               .max_inputs = 3,
@@ -85,7 +91,12 @@ std::vector<OpDef> group_normalization_ops() {
                              required_attribute("num_groups", AttributeKind::integer, between(1, INT32_MAX))},
               .infer = infer_group_normalization,
               .reference = run_group_normalization,
-              .expand = {}};
+              .expand = {},
+              .traits = {.pattern = Pattern::row,
+                         .accumulates = true,
+                         .per_image = true,
+                         .split = splits_images,
+                         .line_length = line_of_channels}};
   return {std::move(instance), std::move(group)};
 }
 

@@ -1,6 +1,7 @@
 #include "ops/arguments.h"
 #include "ops/recurrent.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -59,7 +60,8 @@ std::vector<OpDef> gru_ops() {
                 .attributes = std::move(attributes),
                 .infer = [](InferContext& context) { infer_recurrent(context, 3); },
                 .reference = run_gru,
-                .expand = {}}};
+                .expand = {},
+                .traits = {.pattern = Pattern::recurrent, .accumulates = true, .flops = recurrent_flops}}};
 }
 
 } // namespace lanner::ops

@@ -9,6 +9,7 @@
 #include "ops/known.h"
 #include "ops/rules.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -74,6 +75,7 @@ std::vector<OpDef> if_ops() {
   op.operands = {one_element("condition", dtypes::booleans)};
   op.infer = infer_if;
   op.reference = run_if;
+  op.traits = {.pattern = Pattern::region, .control_inputs = 1};
   return {op};
 }
 

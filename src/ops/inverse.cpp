@@ -5,6 +5,7 @@
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -65,7 +66,8 @@ std::vector<OpDef> inverse_ops() {
                 .attributes = {},
                 .infer = infer_inverse,
                 .reference = run_inverse,
-                .expand = {}}};
+                .expand = {},
+                .traits = {.pattern = Pattern::composite, .accumulates = true}}};
 }
 
 } // namespace lanner::ops

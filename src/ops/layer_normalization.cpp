@@ -4,6 +4,7 @@
 #include "ops/normalize.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -165,7 +166,8 @@ std::vector<OpDef> layer_normalization_ops() {
       .attributes = attributes,
       .infer = infer_layer_normalization,
       .reference = run_layer_normalization,
-      .expand = {}};
+      .expand = {},
+      .traits = {.pattern = Pattern::row, .accumulates = true, .line_length = line_from_axis}};
   OpDef rms{.name = "rms_normalization",
             .min_inputs = 2,
             .max_inputs = 2,
@@ -173,7 +175,8 @@ std::vector<OpDef> layer_normalization_ops() {
             .attributes = attributes,
             .infer = infer_rms_normalization,
             .reference = run_rms_normalization,
-            .expand = {}};
+            .expand = {},
+            .traits = {.pattern = Pattern::row, .accumulates = true, .line_length = line_from_axis}};
   return {std::move(layer), std::move(rms)};
 }
 

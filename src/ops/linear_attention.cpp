@@ -6,6 +6,7 @@
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -189,7 +190,8 @@ std::vector<OpDef> linear_attention_ops() {
                                             one_of({"linear", "gated", "delta", "gated_delta"}))},
             .infer = infer_linear_attention,
             .reference = run_linear_attention,
-            .expand = {}}};
+            .expand = {},
+            .traits = {.pattern = Pattern::composite, .accumulates = true}}};
 }
 
 } // namespace lanner::ops

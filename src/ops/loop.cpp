@@ -6,6 +6,7 @@
 #include "ops/known.h"
 #include "ops/rules.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -124,6 +125,7 @@ std::vector<OpDef> loop_ops() {
                  any_operand("carried")};
   op.infer = infer_loop;
   op.reference = run_loop;
+  op.traits = {.pattern = Pattern::region, .control_inputs = 2};
   return {op};
 }
 

@@ -4,6 +4,7 @@
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -46,16 +47,19 @@ static void run_lrn(KernelContext& context) {
 }
 
 std::vector<OpDef> lrn_ops() {
-  return {OpDef{.name = "lrn",
-                .min_inputs = 1,
-                .max_inputs = 1,
-                .operands = {{"x", dtypes::floats, 0, "N C ..."}},
-                .attributes = {real_attribute("alpha", 1e-4, finite()),
-                               real_attribute("beta", 0.75, finite()), real_attribute("bias", 1, finite()),
-                               required_attribute("size", AttributeKind::integer, between(1, INT32_MAX))},
-                .infer = infer_lrn,
-                .reference = run_lrn,
-                .expand = {}}};
+  return {
+      OpDef{.name = "lrn",
+            .min_inputs = 1,
+            .max_inputs = 1,
+            .operands = {{"x", dtypes::floats, 0, "N C ..."}},
+            .attributes = {real_attribute("alpha", 1e-4, finite()), real_attribute("beta", 0.75, finite()),
+                           real_attribute("bias", 1, finite()),
+                           required_attribute("size", AttributeKind::integer, between(1, INT32_MAX))},
+            .infer = infer_lrn,
+            .reference = run_lrn,
+            .expand = {},
+            .traits = {
+                .pattern = Pattern::window, .accumulates = true, .per_image = true, .split = splits_images}}};
 }
 
 } // namespace lanner::ops

@@ -3,6 +3,7 @@
 #include "ops/arguments.h"
 #include "ops/recurrent.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -54,7 +55,8 @@ std::vector<OpDef> lstm_ops() {
                 .attributes = std::move(attributes),
                 .infer = [](InferContext& context) { infer_recurrent(context, 4); },
                 .reference = run_lstm,
-                .expand = {}}};
+                .expand = {},
+                .traits = {.pattern = Pattern::recurrent, .accumulates = true, .flops = recurrent_flops}}};
 }
 
 } // namespace lanner::ops

@@ -2,6 +2,7 @@
 #include "ops/arguments.h"
 #include "ops/matrix_product.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -96,6 +97,43 @@ static void run_gemm(KernelContext& context) {
   y.store();
 }
 
+static std::optional<SummedAxis> summed_depth(const Node& node) {
+  if (!has_rank(node.input(0), 1) || !has_rank(node.input(1), 2)) return std::nullopt;
+  const Type &a = node.input(0)->type, &b = node.input(1)->type;
+  return SummedAxis{a.rank() - 1, b.dims()[b.rank() - 2]};
+}
+
+static std::optional<SummedAxis> summed_gemm_depth(const Node& node) {
+  if (!has_rank(node.input(0), 2) || !has_rank(node.input(1), 2)) return std::nullopt;
+  const bool a_turned = node.attributes.flag("transA"), b_turned = node.attributes.flag("transB");
+  return SummedAxis{a_turned ? 0U : 1U, node.input(1)->type.dims()[b_turned ? 1 : 0]};
+}
+
+static std::uint64_t flops_along(const Node& node, std::size_t axis) {
+  return 2 * element_count(node.output()) * static_cast<std::uint64_t>(node.input(0)->type.shape()[axis]);
+}
+
+static std::uint64_t count_flops(const Node& node) {
+  const std::size_t rank = node.input(0)->type.rank();
+  return rank == 0 ? 0 : flops_along(node, rank - 1);
+}
+
+static std::uint64_t count_gemm_flops(const Node& node) {
+  const std::size_t rank = node.input(0)->type.rank();
+  if (rank == 0) return 0;
+  return flops_along(node, rank == 2 && node.attributes.flag("transA") ? 0 : rank - 1);
+}
+
+/// Parts of the first operand's rows, with the whole second one or, of as many matrices, with their parts.
+static bool splits_matrices(const Split& split) {
+  const Value *a = split.node.input(0), *b = split.node.input(1);
+  if (!a || !b || !split.parts[0] || a->type.rank() < 2) return false;
+  const std::size_t rank = a->type.rank();
+  if (split.parts[1]) return rank == b->type.rank() && rank > 2;
+  if (!split.shared[1] || b->type.rank() < 2) return false;
+  return b->type.rank() < rank || (b->type.rank() == rank && (rank == 2 || b->type.shape()[0] == 1));
+}
+
 std::vector<OpDef> matmul_ops() {
   OpDef matmul{.name = "matmul",
                .min_inputs = 2,
@@ -104,7 +142,12 @@ std::vector<OpDef> matmul_ops() {
                .attributes = {},
                .infer = infer_matmul,
                .reference = run_matmul,
-               .expand = {}};
+               .expand = {},
+               .traits = {.pattern = Pattern::contraction,
+                          .accumulates = true,
+                          .split = splits_matrices,
+                          .summed = summed_depth,
+                          .flops = count_flops}};
   OpDef gemm{.name = "gemm",
              .min_inputs = 2,
              .max_inputs = 3,
@@ -115,7 +158,11 @@ std::vector<OpDef> matmul_ops() {
                             flag_attribute("transA", false), flag_attribute("transB", false)},
              .infer = infer_gemm,
              .reference = run_gemm,
-             .expand = {}};
+             .expand = {},
+             .traits = {.pattern = Pattern::contraction,
+                        .accumulates = true,
+                        .summed = summed_gemm_depth,
+                        .flops = count_gemm_flops}};
   return {std::move(matmul), std::move(gemm)};
 }
 

@@ -2,6 +2,7 @@
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/window.h"
 
 namespace lanner::ops {
@@ -69,7 +70,8 @@ std::vector<OpDef> max_unpool_ops() {
                                optional_attribute("strides", AttributeKind::integers, window_range(1))},
                 .infer = infer_max_unpool,
                 .reference = run_max_unpool,
-                .expand = {}}};
+                .expand = {},
+                .traits = movement()}};
 }
 
 } // namespace lanner::ops

@@ -4,6 +4,7 @@
 #include "ops/reduce_plan.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -51,7 +52,8 @@ std::vector<OpDef> mean_variance_normalization_ops() {
                                 Attribute(std::vector<std::int64_t>{0, 2, 3}), axis_range()}},
                 .infer = infer_mean_variance_normalization,
                 .reference = run_mean_variance_normalization,
-                .expand = {}}};
+                .expand = {},
+                .traits = {.pattern = Pattern::row, .accumulates = true, .line_length = line_of_axes}}};
 }
 
 } // namespace lanner::ops

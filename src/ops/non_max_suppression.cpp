@@ -9,6 +9,7 @@
 #include "ops/rows.h"
 #include "ops/suppression.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -175,7 +176,8 @@ std::vector<OpDef> non_max_suppression_ops() {
                 .attributes = {flag_attribute("center_point_box", false)},
                 .infer = infer_non_max_suppression,
                 .reference = run_non_max_suppression,
-                .expand = {}}};
+                .expand = {},
+                .traits = {.pattern = Pattern::selection, .discontinuous = true}}};
 }
 
 } // namespace lanner::ops

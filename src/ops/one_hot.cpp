@@ -2,6 +2,7 @@
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -63,6 +64,7 @@ std::vector<OpDef> one_hot_ops() {
   op.attributes = {integer_attribute("axis", -1, axis_range())};
   op.infer = infer_one_hot;
   op.reference = run_one_hot;
+  op.traits = {.pattern = Pattern::selection, .discontinuous = true};
   return {op};
 }
 

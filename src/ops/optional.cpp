@@ -4,6 +4,7 @@
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -71,6 +72,7 @@ std::vector<OpDef> optional_ops() {
   has.reference = [](KernelContext& context) {
     context.output(0).as<bool>()[0] = context.has(0) && !context.item(0).absent;
   };
+  optional.traits = get.traits = has.traits = of_pattern(Pattern::container);
   return {optional, get, has};
 }
 

@@ -7,6 +7,7 @@
 #include "ops/rows.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -213,6 +214,7 @@ std::vector<OpDef> pad_ops() {
   op.attributes = {string_attribute("mode", "constant", one_of({"constant", "reflect", "edge", "wrap"}))};
   op.infer = infer_pad;
   op.reference = run_pad;
+  op.traits = movement();
   return {op};
 }
 

@@ -5,6 +5,7 @@
 #include "image/preprocess_plan.h"
 #include "ops/arguments.h"
 #include "ops/families.h"
+#include "ops/traits.h"
 #include "tensor/half_types.h"
 
 namespace lanner::ops {
@@ -105,7 +106,8 @@ std::vector<OpDef> picture_ops() {
                                string_attribute("format", "", any_text())},
                 .infer = infer_picture,
                 .reference = run_picture,
-                .expand = {}}};
+                .expand = {},
+                .traits = {.pattern = Pattern::sampling, .accumulates = true}}};
 }
 
 } // namespace lanner::ops

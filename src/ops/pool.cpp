@@ -7,6 +7,7 @@
 #include "ops/bounds.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 #include "ops/window.h"
 
@@ -246,6 +247,18 @@ static void run_global_lp_pool(KernelContext& context) {
       [=](double sum, double) { return std::pow(sum, 1 / p); });
 }
 
+/// Of pools whose results are sums; others say so.
+static Traits sums_of_images() {
+  return {.pattern = Pattern::window, .accumulates = true, .per_image = true, .split = splits_images};
+}
+
+/// Of a pool that gives one of its elements, or their mean.
+static OpDef within_range(OpDef pool, bool accumulates) {
+  pool.traits.range = preserved_range();
+  pool.traits.accumulates = accumulates;
+  return pool;
+}
+
 static OpDef window_pool(std::string name, DTypeSet types, std::vector<AttributeSpec> own,
                          std::function<void(KernelContext&)> kernel) {
   std::vector<AttributeSpec> attributes = window_attribute_specs();
@@ -260,7 +273,8 @@ static OpDef window_pool(std::string name, DTypeSet types, std::vector<Attribute
                .attributes = std::move(attributes),
                .infer = infer_pool,
                .reference = std::move(kernel),
-               .expand = {}};
+               .expand = {},
+               .traits = sums_of_images()};
 }
 
 static OpDef global_pool(std::string name, std::vector<AttributeSpec> own,
@@ -272,7 +286,8 @@ static OpDef global_pool(std::string name, std::vector<AttributeSpec> own,
                .attributes = std::move(own),
                .infer = infer_global_pool,
                .reference = std::move(kernel),
-               .expand = {}};
+               .expand = {},
+               .traits = sums_of_images()};
 }
 
 std::vector<OpDef> pool_ops() {
@@ -280,12 +295,13 @@ std::vector<OpDef> pool_ops() {
                                {flag_attribute("storage_order", false)}, run_max_pool);
   max_pool.max_outputs = 2;
   return {
-      std::move(max_pool),
-      window_pool("average_pool", dtypes::floats, {flag_attribute("count_include_pad", false)},
-                  run_average_pool),
+      within_range(std::move(max_pool), false),
+      within_range(window_pool("average_pool", dtypes::floats, {flag_attribute("count_include_pad", false)},
+                               run_average_pool),
+                   true),
       window_pool("lp_pool", dtypes::floats, {integer_attribute("p", 2, between(1, INT32_MAX))}, run_lp_pool),
-      global_pool("global_average_pool", {}, run_global_average_pool),
-      global_pool("global_max_pool", {}, run_global_max_pool),
+      within_range(global_pool("global_average_pool", {}, run_global_average_pool), true),
+      within_range(global_pool("global_max_pool", {}, run_global_max_pool), false),
       global_pool("global_lp_pool", {integer_attribute("p", 2, between(1, INT32_MAX))}, run_global_lp_pool)};
 }
 

@@ -4,6 +4,7 @@
 #include "base/check.h"
 #include "ops/quantization.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -93,7 +94,8 @@ std::vector<OpDef> quantize_linear_ops() {
                  .attributes = shared,
                  .infer = infer_quantize,
                  .reference = run_quantize,
-                 .expand = {}};
+                 .expand = {},
+                 .traits = {.pattern = Pattern::elementwise, .discontinuous = true, .type_bound = true}};
   quantize.attributes.push_back(
       optional_attribute("precision", AttributeKind::dtype, element_types(dtypes::floats)));
   quantize.attributes.push_back(flag_attribute("saturate", true));
@@ -105,7 +107,8 @@ std::vector<OpDef> quantize_linear_ops() {
       .attributes = shared,
       .infer = infer_dequantize,
       .reference = run_dequantize,
-      .expand = {}};
+      .expand = {},
+      .traits = {.pattern = Pattern::elementwise, .type_bound = true}};
   OpDef dynamic{.name = "dynamic_quantize_linear",
                 .min_inputs = 1,
                 .max_inputs = 1,
@@ -115,7 +118,8 @@ std::vector<OpDef> quantize_linear_ops() {
                 .attributes = {},
                 .infer = infer_dynamic_quantize,
                 .reference = run_dynamic_quantize,
-                .expand = {}};
+                .expand = {},
+                .traits = {.pattern = Pattern::composite, .discontinuous = true, .type_bound = true}};
   return {std::move(quantize), std::move(dequantize), std::move(dynamic)};
 }
 

@@ -3,6 +3,7 @@
 #include "ops/matrix_product.h"
 #include "ops/quantization.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -167,14 +168,17 @@ static void run_q_linear_conv(KernelContext& context) {
 static OpDef product_op(std::string name, int min_inputs, std::vector<OperandSpec> operands,
                         std::function<void(InferContext&)> infer,
                         std::function<void(KernelContext&)> kernel) {
-  return OpDef{.name = std::move(name),
-               .min_inputs = min_inputs,
-               .max_inputs = static_cast<int>(operands.size()),
-               .operands = std::move(operands),
-               .attributes = {},
-               .infer = std::move(infer),
-               .reference = std::move(kernel),
-               .expand = {}};
+  return OpDef{
+      .name = std::move(name),
+      .min_inputs = min_inputs,
+      .max_inputs = static_cast<int>(operands.size()),
+      .operands = std::move(operands),
+      .attributes = {},
+      .infer = std::move(infer),
+      .reference = std::move(kernel),
+      .expand = {},
+      .traits = {
+          .pattern = Pattern::contraction, .discontinuous = true, .accumulates = true, .type_bound = true}};
 }
 
 std::vector<OpDef> quantized_product_ops() {

@@ -13,6 +13,7 @@
 #include "ops/arguments.h"
 #include "ops/elementwise.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -141,6 +142,7 @@ static OpDef random_op(std::string name, std::vector<OperandSpec> operands,
   op.attributes.push_back(optional_attribute("seed", AttributeKind::real, no_nan()));
   op.infer = infer;
   op.reference = run;
+  op.traits = of_pattern(Pattern::generation);
   op.pure = false;
   return op;
 }

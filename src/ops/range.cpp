@@ -5,6 +5,7 @@
 #include "ops/arithmetic.h"
 #include "ops/elementwise.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -104,6 +105,7 @@ std::vector<OpDef> range_ops() {
   op.attributes = {integer_attribute("stash_type", 1, any_integer())};
   op.infer = infer_range;
   op.reference = run_range;
+  op.traits = of_pattern(Pattern::generation);
   return {op};
 }
 

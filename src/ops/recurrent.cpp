@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "ops/arguments.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -91,6 +92,13 @@ static CellActivation make_activation(const std::string& name, std::span<const d
   if (name == "HardSigmoid") return {Kind::hard_sigmoid, take(alphas, 0.2), take(betas, 0.5)};
   if (name == "Elu") return {Kind::elu, take(alphas, 1)};
   fail(ErrorCode::unsupported, "activation \"{}\" is none of ONNX's", name);
+}
+
+std::uint64_t recurrent_flops(const Node& node) {
+  const Shape x = node.input(0)->type.shape();
+  if (x.rank() != 3 || x[2] == 0 || !node.input(2) || !node.input(2)->type.is_static()) return 0;
+  return 2 * static_cast<std::uint64_t>(x[0] * x[1]) *
+         (element_count(node.input(1)) + element_count(node.input(2)));
 }
 
 RecurrentKind recurrent_kind(std::string_view op) {

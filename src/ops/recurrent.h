@@ -24,6 +24,9 @@ struct RecurrentKind {
 };
 RecurrentKind recurrent_kind(std::string_view op);
 
+/// Every step of every row meets both matrices of each direction.
+std::uint64_t recurrent_flops(const Node& node);
+
 /// The activations of each direction.
 std::vector<std::vector<CellActivation>> cell_activations(const AttributeMap& attributes,
                                                           const RecurrentKind& kind);

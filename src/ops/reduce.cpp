@@ -8,6 +8,7 @@
 #include "ops/reduce_plan.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -225,22 +226,33 @@ static OpDef reduce_op(const char* name, AllowedTypes types, Fold fold, FoldDims
       .attributes = {flag_attribute("keepdims", true), flag_attribute("noop_with_empty_axes", false)},
       .infer = [=](InferContext& context) { infer_reduce(context, fold_dims); },
       .reference = [=](KernelContext& context) { run_reduce(context, types, fold); },
-      .expand = {}};
+      .expand = {},
+      .traits = {.pattern = Pattern::reduction, .accumulates = true, .split = splits_beside_axes_of(1)}};
+}
+
+/// Of a reduction that gives one of its elements, or their mean.
+static OpDef within_range(OpDef op, bool accumulates) {
+  op.traits.range = preserved_range();
+  op.traits.accumulates = accumulates;
+  return op;
 }
 
 std::vector<OpDef> reduce_ops() {
   constexpr SumTypes numbers{};
-  return {
-      reduce_op("reduce_sum", numbers, SumFold{}, [](const Dim& a, const Dim& b) { return a + b; }),
-      reduce_op("reduce_prod", numbers, ProdFold{}, [](const Dim& a, const Dim& b) { return a * b; }),
-      reduce_op("reduce_max", OrderTypes{}, MaxFold{}, [](const Dim& a, const Dim& b) { return max(a, b); }),
-      reduce_op("reduce_min", OrderTypes{}, MinFold{}, [](const Dim& a, const Dim& b) { return min(a, b); }),
-      reduce_op("reduce_mean", numbers, MeanFold{}),
-      reduce_op("reduce_l1", numbers, L1Fold{}),
-      reduce_op("reduce_l2", numbers, L2Fold{}),
-      reduce_op("reduce_sum_square", numbers, SumSquareFold{}),
-      reduce_op("reduce_log_sum", numbers, LogSumFold{}),
-      reduce_op("reduce_log_sum_exp", numbers, LogSumExpFold{})};
+  return {reduce_op("reduce_sum", numbers, SumFold{}, [](const Dim& a, const Dim& b) { return a + b; }),
+          reduce_op("reduce_prod", numbers, ProdFold{}, [](const Dim& a, const Dim& b) { return a * b; }),
+          within_range(reduce_op("reduce_max", OrderTypes{}, MaxFold{},
+                                 [](const Dim& a, const Dim& b) { return max(a, b); }),
+                       false),
+          within_range(reduce_op("reduce_min", OrderTypes{}, MinFold{},
+                                 [](const Dim& a, const Dim& b) { return min(a, b); }),
+                       false),
+          within_range(reduce_op("reduce_mean", numbers, MeanFold{}), true),
+          reduce_op("reduce_l1", numbers, L1Fold{}),
+          reduce_op("reduce_l2", numbers, L2Fold{}),
+          reduce_op("reduce_sum_square", numbers, SumSquareFold{}),
+          reduce_op("reduce_log_sum", numbers, LogSumFold{}),
+          reduce_op("reduce_log_sum_exp", numbers, LogSumExpFold{})};
 }
 
 } // namespace lanner::ops

@@ -3,6 +3,7 @@
 #include "ops/elementwise.h"
 #include "ops/regex.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -20,6 +21,7 @@ std::vector<OpDef> regex_full_match_ops() {
     map_elements<std::string, bool>(context.input(0), context.output(0),
                                     [&](const std::string& text) { return regex.full_match(text); });
   };
+  op.traits = of_pattern(Pattern::text);
   return {op};
 }
 

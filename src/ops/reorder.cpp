@@ -1,5 +1,6 @@
 #include "ops/arguments.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -18,6 +19,7 @@ std::vector<OpDef> reorder_ops() {
     context.set_known(0, context.known(0));
   };
   op.reference = [](KernelContext& context) { copy_tensor(context.input(0), context.output(0)); };
+  op.traits = {.pattern = Pattern::conversion, .type_bound = true, .range = preserved_range()};
   return {op};
 }
 

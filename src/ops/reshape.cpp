@@ -9,6 +9,7 @@
 #include "ops/known_axes.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -170,6 +171,8 @@ static OpDef view_op(std::string name, int min_inputs, std::vector<OperandSpec> 
   op.infer = std::move(infer);
   op.reference = run_view;
   op.view = true;
+  op.traits = movement();
+  op.traits.split = [](const Split& split) { return !split.parts.empty() && split.parts[0]; };
   return op;
 }
 

@@ -10,6 +10,7 @@
 #include "ops/narrowed.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 #include "tensor/strings.h"
 
@@ -444,6 +445,16 @@ static void run_resize(KernelContext& context) {
   copy_tensor(work, y);
 }
 
+/// Where a scale says that there are as many images after as before.
+static bool splits_resized(const Split& split) {
+  const Value* scales = split.node.input(2);
+  const Tensor* factors = scales ? scales->constant() : nullptr;
+  return splits_first(split) && !split.node.input(3) && factors && factors->dtype() == DType::f32 &&
+         !split.node.attributes.has("axes") &&
+         factors->elements() == static_cast<std::int64_t>(split.node.input(0)->type.rank()) &&
+         factors->as<float>()[0] == 1;
+}
+
 std::vector<OpDef> resize_ops() {
   return {OpDef{
       .name = "resize",
@@ -468,7 +479,11 @@ std::vector<OpDef> resize_ops() {
                                       one_of({"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"}))},
       .infer = infer_resize,
       .reference = run_resize,
-      .expand = {}}};
+      .expand = {},
+      .traits = {.pattern = Pattern::sampling,
+                 .discontinuous = true,
+                 .accumulates = true,
+                 .split = splits_resized}}};
 }
 
 } // namespace lanner::ops

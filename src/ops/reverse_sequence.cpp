@@ -2,6 +2,7 @@
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -54,6 +55,7 @@ std::vector<OpDef> reverse_sequence_ops() {
                    integer_attribute("time_axis", 0, between(0, 1))};
   op.infer = infer_reverse_sequence;
   op.reference = run_reverse_sequence;
+  op.traits = movement();
   return {op};
 }
 

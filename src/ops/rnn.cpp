@@ -3,6 +3,7 @@
 #include "ops/arguments.h"
 #include "ops/recurrent.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -31,7 +32,8 @@ std::vector<OpDef> rnn_ops() {
                 .attributes = recurrent_attribute_specs(),
                 .infer = [](InferContext& context) { infer_recurrent(context, 1); },
                 .reference = run_rnn,
-                .expand = {}}};
+                .expand = {},
+                .traits = {.pattern = Pattern::recurrent, .accumulates = true, .flops = recurrent_flops}}};
 }
 
 } // namespace lanner::ops

@@ -9,6 +9,7 @@
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -327,6 +328,11 @@ static void run_roi_align(KernelContext& context) {
   y.store();
 }
 
+/// Of each row its box and the image that it names; all share the images.
+static bool splits_boxes(const Split& split) {
+  return split.shared[0] && split.parts[1] && split.parts[2];
+}
+
 std::vector<OpDef> roi_pool_ops() {
   OpDef max{.name = "max_roi_pool",
             .min_inputs = 2,
@@ -337,7 +343,8 @@ std::vector<OpDef> roi_pool_ops() {
                            real_attribute("spatial_scale", 1, finite())},
             .infer = infer_max_roi_pool,
             .reference = run_max_roi_pool,
-            .expand = {}};
+            .expand = {},
+            .traits = {.pattern = Pattern::sampling, .discontinuous = true}};
   OpDef align{.name = "roi_align",
               .min_inputs = 3,
               .max_inputs = 3,
@@ -353,7 +360,8 @@ std::vector<OpDef> roi_pool_ops() {
                              real_attribute("spatial_scale", 1, finite())},
               .infer = infer_roi_align,
               .reference = run_roi_align,
-              .expand = {}};
+              .expand = {},
+              .traits = {.pattern = Pattern::sampling, .accumulates = true, .split = splits_boxes}};
   return {std::move(max), std::move(align)};
 }
 

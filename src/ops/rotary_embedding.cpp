@@ -4,6 +4,7 @@
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -107,7 +108,8 @@ std::vector<OpDef> rotary_embedding_ops() {
                                integer_attribute("rotary_embedding_dim", 0, between(0, INT32_MAX))},
                 .infer = infer_rotary,
                 .reference = run_rotary,
-                .expand = {}}};
+                .expand = {},
+                .traits = of_pattern(Pattern::composite)}};
 }
 
 } // namespace lanner::ops

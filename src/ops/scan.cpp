@@ -6,6 +6,7 @@
 #include "ops/control_flow.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -98,6 +99,7 @@ std::vector<OpDef> scan_ops() {
                    optional_attribute("scan_output_directions", AttributeKind::integers, yes_or_no())};
   op.infer = infer_scan;
   op.reference = run_scan;
+  op.traits = of_pattern(Pattern::region);
   return {op};
 }
 

@@ -9,6 +9,7 @@
 #include "ops/elementwise.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -246,6 +247,7 @@ static OpDef scatter_op(std::string name, std::vector<AttributeSpec> attributes,
   op.min_inputs = op.max_inputs = 3;
   op.operands = {{"data", dtypes::any, 'T'}, {"indices", dtypes::counts}, {"updates", dtypes::any, 'T'}};
   op.attributes = std::move(attributes);
+  op.traits = {.pattern = Pattern::movement, .accumulates = true};
   op.infer = infer;
   op.reference = run;
   return op;
@@ -261,9 +263,11 @@ std::vector<OpDef> scatter_ops() {
   tensor_scatter.min_inputs = 2;
   tensor_scatter.operands = {
       {"cache", dtypes::any, 'T'}, {"update", dtypes::any, 'T'}, {"write_indices", dtypes::counts}};
-  return {scatter_op("scatter_elements", {integer_attribute("axis", 0, axis_range()), reduction},
-                     infer_scatter_elements, run_scatter_elements),
-          scatter_op("scatter_nd", {reduction}, infer_scatter, run_scatter_nd), tensor_scatter};
+  OpDef elements = scatter_op("scatter_elements", {integer_attribute("axis", 0, axis_range()), reduction},
+                              infer_scatter_elements, run_scatter_elements);
+  elements.traits.places_input = 1;
+  return {std::move(elements), scatter_op("scatter_nd", {reduction}, infer_scatter, run_scatter_nd),
+          tensor_scatter};
 }
 
 } // namespace lanner::ops

@@ -6,6 +6,7 @@
 #include "ops/elementwise.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -104,6 +105,8 @@ std::vector<OpDef> select_ops() {
   compress.attributes = {optional_attribute("axis", AttributeKind::integer, axis_range())};
   compress.infer = infer_compress;
   compress.reference = run_compress;
+  non_zero.traits = {.pattern = Pattern::selection, .discontinuous = true};
+  compress.traits = movement();
   return {non_zero, compress};
 }
 

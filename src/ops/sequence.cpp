@@ -5,6 +5,7 @@
 #include "ops/arguments.h"
 #include "ops/control_flow.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -39,6 +40,7 @@ static OpDef sequence_op(std::string name, int min_inputs, int max_inputs, std::
   op.min_inputs = min_inputs;
   op.max_inputs = max_inputs;
   op.operands = std::move(operands);
+  op.traits = of_pattern(Pattern::container);
   op.infer = infer;
   op.reference = run;
   return op;

@@ -7,6 +7,7 @@
 #include "ops/control_flow.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "tensor/strings.h"
 
 namespace lanner::ops {
@@ -150,6 +151,7 @@ std::vector<OpDef> sequence_tensor_ops() {
                        flag_attribute("new_axis", false)};
   concat.infer = infer_concat_from_sequence;
   concat.reference = run_concat_from_sequence;
+  split.traits = concat.traits = of_pattern(Pattern::container);
   return {split, concat};
 }
 

@@ -4,6 +4,7 @@
 
 #include "ops/arguments.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -66,6 +67,7 @@ std::vector<OpDef> shape_ops() {
   size.reference = [](KernelContext& context) {
     context.output(0).as<std::int64_t>()[0] = context.input(0).elements();
   };
+  shape.traits = size.traits = of_pattern(Pattern::generation);
   return {shape, size};
 }
 

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -54,7 +55,8 @@ static OpDef window_op(std::string name, CosineWindow window) {
                .attributes = {output_datatype(), flag_attribute("periodic", true)},
                .infer = infer_window,
                .reference = [=](KernelContext& context) { run_window(context, window); },
-               .expand = {}};
+               .expand = {},
+               .traits = of_pattern(Pattern::generation)};
 }
 
 static void infer_mel(InferContext& context) {
@@ -119,7 +121,8 @@ std::vector<OpDef> signal_window_ops() {
             .attributes = {output_datatype()},
             .infer = infer_mel,
             .reference = run_mel,
-            .expand = {}};
+            .expand = {},
+            .traits = of_pattern(Pattern::generation)};
   return {window_op("hann_window", {0.5, -0.5, 0}), window_op("hamming_window", {25.0 / 46, -21.0 / 46, 0}),
           window_op("blackman_window", {0.42, -0.5, 0.08}), std::move(mel)};
 }

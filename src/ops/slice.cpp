@@ -6,6 +6,7 @@
 #include "ops/known_moves.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -150,6 +151,8 @@ std::vector<OpDef> slice_ops() {
                  list_of_counts("steps")};
   op.infer = infer_slice;
   op.reference = run_slice;
+  op.traits = movement();
+  op.traits.split = splits_beside_axes_of(3);
   return {op};
 }
 

@@ -4,6 +4,7 @@
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -101,15 +102,24 @@ static OpDef along_axis(std::string name, std::function<void(KernelContext&)> ke
                .attributes = {integer_attribute("axis", -1, axis_range())},
                .infer = infer_along_axis,
                .reference = std::move(kernel),
-               .expand = {}};
+               .expand = {},
+               .traits = {.pattern = Pattern::row,
+                          .accumulates = true,
+                          .split = splits_beside_axis(-1),
+                          .line_length = line_along_axis}};
 }
 
 std::vector<OpDef> softmax_ops() {
   OpDef lp_normalization = along_axis("lp_normalization", run_lp_normalization);
   lp_normalization.attributes.push_back(integer_attribute("p", 2, between(1, 2)));
   lp_normalization.infer = infer_lp_normalization;
-  return {along_axis("softmax", run_softmax), along_axis("log_softmax", run_log_softmax),
-          along_axis("hardmax", run_hardmax), std::move(lp_normalization)};
+  lp_normalization.traits.range = fixed_range(-1, 1);
+  OpDef softmax = along_axis("softmax", run_softmax);
+  softmax.traits.range = fixed_range(0, 1);
+  OpDef hardmax = along_axis("hardmax", run_hardmax);
+  hardmax.traits = {.pattern = Pattern::selection, .discontinuous = true, .range = fixed_range(0, 1)};
+  return {std::move(softmax), along_axis("log_softmax", run_log_softmax), std::move(hardmax),
+          std::move(lp_normalization)};
 }
 
 } // namespace lanner::ops

@@ -2,6 +2,7 @@
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -86,6 +87,7 @@ std::vector<OpDef> split_ops() {
                    optional_attribute("num_outputs", AttributeKind::integer, between(1, 1 << 20))};
   op.infer = infer_split;
   op.reference = run_split;
+  op.traits = movement();
   return {op};
 }
 

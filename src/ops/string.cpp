@@ -10,6 +10,7 @@
 #include "ops/arguments.h"
 #include "ops/elementwise.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/utf8.h"
 #include "tensor/strings.h"
 
@@ -22,6 +23,7 @@ static void require_strings(const InferContext& context, std::size_t i) {
 
 static OpDef concat_op() {
   OpDef op = elementwise_op("string_concat", 2);
+  op.traits = of_pattern(Pattern::text);
   op.operands = same_types(dtypes::strings, {"x", "y"});
   op.infer = [](InferContext& context) {
     require_strings(context, 0);
@@ -111,6 +113,7 @@ static void run_split(KernelContext& context) {
 static OpDef split_op() {
   OpDef op;
   op.name = "string_split";
+  op.traits = of_pattern(Pattern::text);
   op.min_inputs = op.max_inputs = 1;
   op.operands = {{"x", dtypes::strings}};
   op.min_outputs = op.max_outputs = 2;
@@ -206,6 +209,7 @@ static void run_normalizer(KernelContext& context) {
 static OpDef normalizer_op() {
   OpDef op;
   op.name = "string_normalizer";
+  op.traits = of_pattern(Pattern::text);
   op.min_inputs = op.max_inputs = 1;
   op.operands = {{"x", dtypes::strings}};
   op.attributes = {string_attribute("case_change_action", "NONE", one_of({"NONE", "LOWER", "UPPER"})),

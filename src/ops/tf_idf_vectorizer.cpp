@@ -7,6 +7,7 @@
 #include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -148,6 +149,7 @@ std::vector<OpDef> tf_idf_vectorizer_ops() {
                    optional_attribute("pool_strings", AttributeKind::strings, any_text())};
   op.infer = infer_vectorizer;
   op.reference = run_vectorizer;
+  op.traits = of_pattern(Pattern::text);
   return {op};
 }
 

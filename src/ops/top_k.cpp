@@ -6,6 +6,7 @@
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "ops/visit.h"
 
 namespace lanner::ops {
@@ -84,7 +85,8 @@ std::vector<OpDef> top_k_ops() {
                                flag_attribute("sorted", true)},
                 .infer = infer_top_k,
                 .reference = run_top_k,
-                .expand = {}}};
+                .expand = {},
+                .traits = {.pattern = Pattern::selection, .discontinuous = true}}};
 }
 
 } // namespace lanner::ops

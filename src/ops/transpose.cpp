@@ -1,4 +1,6 @@
 #include "ops/transpose.h"
+#include "ops/permutation.h"
+#include "ops/traits.h"
 
 #include <algorithm>
 
@@ -57,6 +59,12 @@ static void run_transpose(KernelContext& context) {
   copy_strided(out.shape(), input, source, out, dense_walk(out.shape()));
 }
 
+/// As long as axis 0 stays where it is.
+static bool splits_unmoved(const Split& split) {
+  const auto order = permutation_of(&split.node);
+  return splits_first(split) && order && !order->empty() && order->front() == 0;
+}
+
 std::vector<OpDef> transpose_ops() {
   OpDef op;
   op.name = "transpose";
@@ -65,6 +73,8 @@ std::vector<OpDef> transpose_ops() {
   op.attributes = {optional_attribute("perm", AttributeKind::integers, any_integer())};
   op.infer = infer_transpose;
   op.reference = run_transpose;
+  op.traits = movement();
+  op.traits.split = splits_unmoved;
   return {op};
 }
 

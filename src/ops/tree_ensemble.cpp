@@ -6,6 +6,7 @@
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -236,7 +237,8 @@ std::vector<OpDef> tree_ensemble_ops() {
                            required_attribute("tree_roots", K::integers, at_least(0))},
             .infer = infer_tree_ensemble,
             .reference = run_tree_ensemble,
-            .expand = {}}};
+            .expand = {},
+            .traits = {.pattern = Pattern::selection, .discontinuous = true, .accumulates = true}}};
 }
 
 } // namespace lanner::ops

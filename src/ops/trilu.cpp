@@ -4,6 +4,7 @@
 #include "ops/arguments.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -41,6 +42,7 @@ std::vector<OpDef> trilu_ops() {
   op.attributes = {flag_attribute("upper", true)};
   op.infer = infer_trilu;
   op.reference = run_trilu;
+  op.traits = movement();
   return {op};
 }
 

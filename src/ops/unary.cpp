@@ -3,6 +3,7 @@
 #include "ops/formula_op.h"
 #include "ops/formulas/functions.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -32,6 +33,10 @@ std::vector<OpDef> unary_ops() {
   named(ops, "abs").infer = infer_known<known_abs>;
   named(ops, "neg").infer = infer_known<known_negative>;
   named(ops, "sign").infer = infer_known<known_sign>;
+  for (const std::string_view name : {"ceil", "floor", "round", "sign"}) named(ops, name).traits = stepwise();
+  for (const std::string_view name : {"sigmoid"}) named(ops, name).traits = elementwise_within(0, 1);
+  for (const std::string_view name : {"cos", "erf", "sin", "softsign", "tanh"})
+    named(ops, name).traits = elementwise_within(-1, 1);
   return ops;
 }
 

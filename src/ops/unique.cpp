@@ -6,6 +6,7 @@
 #include "ops/elementwise.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -144,6 +145,7 @@ std::vector<OpDef> unique_ops() {
                    flag_attribute("sorted", true)};
   op.infer = infer_unique;
   op.reference = run_unique;
+  op.traits = {.pattern = Pattern::selection, .discontinuous = true};
   return {op};
 }
 

@@ -3,6 +3,7 @@
 #include "ops/elementwise.h"
 #include "ops/strided.h"
 #include "ops/table.h"
+#include "ops/traits.h"
 #include "tensor/strings.h"
 
 namespace lanner::ops {
@@ -61,6 +62,7 @@ std::vector<OpDef> where_ops() {
   op.operands = {{"condition", dtypes::booleans}, {"x", dtypes::any, 'T'}, {"y", dtypes::any, 'T'}};
   op.infer = infer_where;
   op.reference = run_where;
+  op.traits = {.pattern = Pattern::movement, .split = splits_elements};
   return {op};
 }
 

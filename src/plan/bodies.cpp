@@ -7,6 +7,8 @@
 
 #include "base/check.h"
 #include "graph/copy.h"
+#include "graph/op.h"
+#include "ops/named.h"
 #include "plan/lowered.h"
 #include "plan/memory.h"
 #include "plan/program.h"
@@ -79,7 +81,7 @@ Bodies::Bodies(Bodies&&) noexcept = default;
 Bodies::~Bodies() = default;
 
 bool runs_by_bodies(const Node& node) {
-  return node.kind() == "loop" || node.kind() == "scan" || node.kind() == "if" || node.kind() == "by_rows";
+  return pattern_of(node) == Pattern::region;
 }
 
 std::vector<const Backend*> host_backends(std::span<const Backend* const> backends) {
@@ -101,7 +103,7 @@ Device device_of_bodies(const Node& node) {
 }
 
 bool is_control(const Node& node, std::size_t i) {
-  return (node.kind() == "if" && i == 0) || (node.kind() == "loop" && i < 2);
+  return i < static_cast<std::size_t>(node.op().traits.control_inputs);
 }
 
 Bodies make_bodies(const Node& node, std::span<const Backend* const> backends, const Target& target,
@@ -117,8 +119,8 @@ Bodies make_bodies(const Node& node, std::span<const Backend* const> backends, c
   const std::vector<const Backend*> taken =
       on_host ? host_backends(backends) : std::vector<const Backend*>(backends.begin(), backends.end());
   const Target own = on_host ? target.for_device(DeviceKind::cpu) : target.alone();
-  if (node.kind() == "by_rows") bodies.rows = row_blocks_of(node);
-  if (node.kind() == "loop" || node.kind() == "scan") bodies.turns = turns_of(node, bodies.device);
+  if (ops::is_row_blocks(node)) bodies.rows = row_blocks_of(node);
+  if (ops::is_loop(node) || ops::is_scan(node)) bodies.turns = turns_of(node, bodies.device);
   constexpr std::uint64_t arena_alignment = 256;
   const std::uint64_t buffers = bodies.turns  ? bodies.turns->workspace
                                 : bodies.rows ? bodies.rows->workspace

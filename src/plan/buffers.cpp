@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "ops/named.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
 #include "plan/views.h"
@@ -32,7 +33,7 @@ void Buffers::add_view(const Node& node) {
   if (is_part_view(node)) return add_part_view(node);
   Storage plain;
   plain.device = node.input(0) ? node.input(0)->storage.device : Device{};
-  if (node.input(0) && node.kind() != "cast") plain.dtype = node.input(0)->storage.dtype;
+  if (node.input(0) && !ops::is_cast(node)) plain.dtype = node.input(0)->storage.dtype;
   const auto storages = alias_storages(node, plain);
   const bool same_bytes = std::ranges::any_of(storages, [&](const auto& pair) {
     return same_storage(node.input(0)->type, node.input(0)->storage, pair.first) &&

@@ -5,6 +5,7 @@
 #include "base/check.h"
 #include "graph/op.h"
 #include "ops/axis.h"
+#include "ops/named.h"
 #include "plan/lowered.h"
 #include "plan/stretches.h"
 
@@ -17,7 +18,7 @@ bool may_lie_in(const Value& value) {
 std::optional<std::vector<std::int64_t>> joined_offsets(const Node& concat, std::span<const Storage> parts,
                                                         const Storage& result) {
   const Value& output = *concat.output();
-  if (concat.kind() != "concat" || !is_planned(output) || output.type.rank() == 0) return std::nullopt;
+  if (!ops::is_concat(concat) || !is_planned(output) || output.type.rank() == 0) return std::nullopt;
   const std::size_t axis = ops::resolve_axis(concat.attributes.integer("axis", 0), output.type.rank());
   std::vector<std::int64_t> offsets;
   std::int64_t start = 0;
@@ -33,7 +34,7 @@ std::optional<std::vector<std::int64_t>> joined_offsets(const Node& concat, std:
 }
 
 bool is_join(const Node& node) {
-  return node.kind() == "concat" && node.tactic.backend == alias_backend;
+  return ops::is_concat(node) && node.tactic.backend == alias_backend;
 }
 
 bool is_alias_of_input(const Node& node) {
@@ -47,7 +48,7 @@ void check_joins(const Graph& lowered) {
   for (const auto& node : lowered.body().nodes()) {
     for (const auto& output : node->outputs()) {
       const Value* parent = output->storage.parent;
-      check(!output->storage.within || node->kind() != "constant", ErrorCode::bad_data,
+      check(!output->storage.within || !is_constant(*node), ErrorCode::bad_data,
             "constant {} lies within a larger value", output->name());
       if (!parent) continue;
       const bool part = parent->producer() && is_join(*parent->producer()) &&

@@ -7,6 +7,7 @@
 #include "backends/storage_layout.h"
 #include "graph/op.h"
 #include "graph/within.h"
+#include "ops/named.h"
 #include "ops/permutation.h"
 #include "plan/placement.h"
 #include "plan/views.h"
@@ -44,7 +45,7 @@ std::map<const Node*, std::size_t> execution_order(const Graph& graph) {
 /// Whether its outputs lie in its input's memory, or may come to.
 static bool may_be_alias(const Node& node) {
   if (!node.tactic.backend.empty()) return node.tactic.backend == alias_backend;
-  return is_alias(node) || takes_parts(node);
+  return is_alias(node) || ops::takes_parts(node);
 }
 
 bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order,
@@ -159,15 +160,15 @@ bool same_storage(const Type& type, const Storage& a, const Storage& b) {
 }
 
 bool is_alias(const Node& node) {
-  const std::string& kind = node.kind();
-  return ((node.op().view && kind != "reorder") || kind == "transpose" || kind == "cast") && node.input(0) &&
-         is_planned(*node.input(0)) && is_planned(*node.output()) &&
+  const bool same_elements =
+      (node.op().view && !is_conversion(node)) || ops::is_transpose(node) || ops::is_cast(node);
+  return same_elements && node.input(0) && is_planned(*node.input(0)) && is_planned(*node.output()) &&
          node.input(0)->type.dtype() == node.output()->type.dtype();
 }
 
 std::vector<std::pair<Storage, Storage>> alias_storages(const Node& node, const Storage& plain) {
   if (!is_alias(node)) return {};
-  if (node.op().view || node.kind() == "cast") return {{plain, plain}};
+  if (node.op().view || ops::is_cast(node)) return {{plain, plain}};
   const ops::Permutation p = *ops::permutation_of(&node);
   Storage turned_input = plain, turned_output = plain;
   turned_input.layout = ordered(p, node.input(0)->type.shape());

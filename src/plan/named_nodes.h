@@ -4,6 +4,7 @@
 #include <string>
 
 #include "graph/graph.h"
+#include "graph/op.h"
 
 namespace lanner {
 
@@ -21,7 +22,7 @@ template<typename Visit>
 void each_node(const Region& region, const Visit& visit) {
   for (const auto& node : region.nodes()) {
     visit(*node);
-    if (node->kind() == "fused") continue;
+    if (is_group(*node)) continue;
     for (const auto& inner : node->regions()) each_node(*inner, visit);
   }
 }

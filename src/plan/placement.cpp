@@ -38,7 +38,7 @@ Device gpu_of(const Inputs& inputs, const Outputs& outputs, const StorageOf& sto
 
 /// What makes nothing runs nowhere; what lowering put in moves values between those that run.
 bool runs_somewhere(const Node& node) {
-  return node.kind() != "constant" && node.kind() != "reorder" && node.tactic.backend != alias_backend;
+  return !is_constant(node) && !is_conversion(node) && node.tactic.backend != alias_backend;
 }
 
 std::vector<const Node*> elsewhere(const Graph& lowered, const PlacedNodes& placed, const Target& target) {

@@ -8,13 +8,16 @@
 
 #include "base/check.h"
 #include "graph/op.h"
+#include "ops/named.h"
 #include "ops/recipe.h"
 
 namespace lanner {
 namespace {
 
-/// What groups of nodes, conversions between storages and blocks of counted rows become.
-constexpr std::array<std::string_view, 3> lowered_kinds{"fused", "reorder", "by_rows"};
+/// Groups of nodes, conversions between storages and blocks of counted rows.
+bool is_lowered(const Node& node) {
+  return is_group(node) || is_conversion(node) || ops::is_row_blocks(node);
+}
 
 void check_value(const Value& value) {
   check(value.storage.is_default(), ErrorCode::bad_data,
@@ -31,9 +34,9 @@ void check_region(const Region& region) {
     check(node->stream() == 0, ErrorCode::bad_data,
           "node {} of the portable graph is for stream {}; only a lowered graph has streams", node->label(),
           node->stream());
-    check(std::ranges::find(lowered_kinds, node->kind()) == lowered_kinds.end(), ErrorCode::bad_data,
+    check(!is_lowered(*node), ErrorCode::bad_data,
           "node {} of the portable graph is a {}, which only lowering makes", node->label(), node->kind());
-    check(node->kind() != "constant" || recipe_of(*node).literal(), ErrorCode::bad_data,
+    check(!is_constant(*node) || recipe_of(*node).literal(), ErrorCode::bad_data,
           "constant {} has a recipe in the graph; the table of weights tells them", node->label());
     for (const auto& output : node->outputs()) check_value(*output);
     for (const auto& inner : node->regions()) check_region(*inner);

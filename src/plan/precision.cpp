@@ -21,31 +21,6 @@ const PrecisionPin* pin_of(const Node& node, const Precision& precision) {
   return found == precision.pins.end() ? nullptr : &*found;
 }
 
-/// Nodes that put elements elsewhere, or look at their bits: any type serves as well as another.
-bool only_moves(const Node& node) {
-  static const std::set<std::string_view> kinds{"cast",
-                                                "concat",
-                                                "constant",
-                                                "constant_of_shape",
-                                                "depth_to_space",
-                                                "expand",
-                                                "gather",
-                                                "gather_nd",
-                                                "gather_elements",
-                                                "identity",
-                                                "pad",
-                                                "reorder",
-                                                "scatter_nd",
-                                                "scatter_elements",
-                                                "slice",
-                                                "space_to_depth",
-                                                "split",
-                                                "tile",
-                                                "transpose",
-                                                "where"};
-  return node.op().view || kinds.contains(node.kind());
-}
-
 bool says_f32(const Value* value) {
   return value && value->type.is_tensor() && value->type.dtype() == DType::f32;
 }
@@ -82,7 +57,7 @@ template<typename Wanted>
 std::vector<const Node*> breaking(const Graph& lowered, const Target& target, const Wanted& wanted) {
   std::vector<const Node*> list;
   each_node(lowered.body(), [&](const Node& node) {
-    if (node.kind() == "constant" || node.kind() == "reorder" || !wanted(node)) return;
+    if (is_constant(node) || is_conversion(node) || !wanted(node)) return;
     const Node* const one = &node;
     const auto own = target_for({&one, 1}, target);
     if (own && !keeps(node, narrow_types(node), own->precision)) list.push_back(&node);

@@ -49,7 +49,7 @@ public:
     place_constants();
     make_kernels();
     for (const auto& node : graph_.body().nodes())
-      if (node->kind() != "constant") prepare(*node);
+      if (!is_constant(*node)) prepare(*node);
     mark_outputs();
     settle_order();
     place_values();
@@ -81,7 +81,7 @@ private:
 
   void place_constants() {
     for (const auto& node : graph_.body().nodes()) {
-      if (node->kind() != "constant") continue;
+      if (!is_constant(*node)) continue;
       places_[node->output()] = {Place::Kind::constant,
                                  static_cast<std::uint32_t>(program_.constants_.size()), 0};
       check_stored(*node->output(), target_);
@@ -96,7 +96,7 @@ private:
 
   static bool has_kernel(const Node& node) {
     const std::string& backend = node.tactic.backend;
-    return node.kind() != "constant" && backend != alias_backend && backend != interpreter_backend &&
+    return !is_constant(node) && backend != alias_backend && backend != interpreter_backend &&
            backend != program_backend;
   }
 
@@ -276,7 +276,7 @@ private:
   void place_values() {
     std::vector<const Value*> values;
     for (const auto& node : graph_.body().nodes()) {
-      if (node->kind() == "constant") continue;
+      if (is_constant(*node)) continue;
       for (const auto& output : node->outputs()) values.push_back(output.get());
     }
     std::vector<Arena> on_device;

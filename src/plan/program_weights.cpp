@@ -15,7 +15,7 @@ WeightNeeds weight_needs(const Program& program) {
   needs.device = program.device();
   needs.forms.assign(program.constants().begin(), program.constants().end());
   for (const auto& node : program.graph().body().nodes())
-    if (node->kind() == "constant") needs.devices.push_back(node->output()->storage.device);
+    if (is_constant(*node)) needs.devices.push_back(node->output()->storage.device);
   needs.recorded.assign(needs.forms.size(), true);
   const bool alone = program.devices().size() == 1;
   std::size_t number = 0;

@@ -35,7 +35,7 @@ std::string attribute_text(const Attribute& attribute) {
 void append(std::string& text, const Node& node, std::map<const Value*, std::size_t>& numbers) {
   text += node.kind() + "{";
   for (const auto& [name, value] : node.attributes)
-    if (node.kind() != "constant" || name == "value") // what it is, not what it is made of
+    if (!is_constant(node) || name == "value") // what it is, not what it is made of
       text += fmt::format("{}={};", name, attribute_text(value));
   text += "}(";
   for (const Value* input : node.inputs()) {

@@ -61,7 +61,7 @@ void check_stored(const Value& value, const Target& target) {
 
 void check_devices(const Node& node, bool on_stream, const Target& target) {
   const Device own = device_of(node);
-  const bool copy = node.kind() == "reorder";
+  const bool copy = is_conversion(node);
   const auto fits = [&](const Value& value, bool from) {
     const Device device = value.storage.device;
     if (device.is_host()) return true;

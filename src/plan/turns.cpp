@@ -2,6 +2,7 @@
 
 #include "ops/axis.h"
 #include "ops/control_flow.h"
+#include "ops/named.h"
 #include "plan/lowered.h"
 #include "plan/memory.h"
 
@@ -92,7 +93,7 @@ private:
 } // namespace
 
 Turns turns_of(const Node& node, Device device) {
-  return node.kind() == "loop" ? Planner(node, device).loop() : Planner(node, device).scan();
+  return ops::is_loop(node) ? Planner(node, device).loop() : Planner(node, device).scan();
 }
 
 } // namespace lanner

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "backends/movement/boxes.h"
+#include "ops/named.h"
 #include "plan/lowered.h"
 #include "plan/stretches.h"
 
@@ -32,15 +33,11 @@ std::optional<Part> part_of(const Box& box, const Shape& whole, const Shape& par
 
 } // namespace
 
-bool takes_parts(const Node& node) {
-  return node.kind() == "slice" || node.kind() == "split";
-}
-
 std::optional<std::vector<Part>> parts_of(const Node& node) {
   const auto moved = [](const Value* value) {
     return value && !value->constant() && is_planned(*value) && value->type.shape().elements() > 0;
   };
-  if (!takes_parts(node) || !moved(node.input(0)) ||
+  if (!ops::takes_parts(node) || !moved(node.input(0)) ||
       !std::ranges::all_of(node.outputs(), [&](const auto& output) { return moved(output.get()); }))
     return std::nullopt;
   const Group group = Group::of(node);
@@ -74,7 +71,7 @@ std::optional<std::vector<std::int64_t>> part_offsets(const Node& node, const St
 }
 
 bool is_part_view(const Node& node) {
-  return takes_parts(node) && node.tactic.backend == alias_backend;
+  return ops::takes_parts(node) && node.tactic.backend == alias_backend;
 }
 
 } // namespace lanner

@@ -10,10 +10,6 @@
 
 namespace lanner {
 
-/// Whether it is an operator that takes parts of its first input as they are, so that it may be a view once
-/// lowered.
-bool takes_parts(const Node& node);
-
 /// What an output has of the first input: its elements from `start` on along one axis.
 struct Part {
   std::size_t axis = 0;

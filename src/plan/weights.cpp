@@ -50,7 +50,7 @@ Tensor checked_source(const std::string& name, const Type& type, const WeightFin
 void fold_all(Region& body) {
   std::vector<Node*> nodes;
   for (const auto& node : body.nodes())
-    if (node->kind() != "constant") nodes.push_back(node.get());
+    if (!is_constant(*node)) nodes.push_back(node.get());
   for (Node* node : nodes) {
     const auto results = ops::folded_results(*node);
     if (!results) continue;
@@ -93,7 +93,7 @@ Tensor folded(const Recipe& recipe, const OpTable& ops, const WeightFinder& find
 void for_each_constant(const Region& region, const std::function<void(Node&)>& visit) {
   for (const auto& node : region.nodes()) {
     for (const auto& inner : node->regions()) for_each_constant(*inner, visit);
-    if (node->kind() == "constant") visit(*node);
+    if (is_constant(*node)) visit(*node);
   }
 }
 

@@ -1,0 +1,136 @@
+// Traits of operators: that every operator states them, that they agree with one another, and what they say
+// of nodes.
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+#include "graph/infer.h"
+#include "graph/op.h"
+#include "graph/parser.h"
+#include "ops/table.h"
+#include "ops/traits.h"
+
+namespace lanner::test {
+
+/// Calls `check(name, operator)` for each operator of the table.
+template<typename Check>
+static void for_each_operator(const Check& check) {
+  const OpTable table = builtin_ops();
+  for (const std::string& name : table.names()) {
+    SCOPED_TRACE(name);
+    check(name, table.get(name));
+  }
+}
+
+TEST(OperatorTraits, EveryOperatorStatesAPattern) {
+  for_each_operator(
+      [](const std::string&, const OpDef& op) { EXPECT_NE(op.traits.pattern, Pattern::unstated); });
+}
+
+TEST(OperatorTraits, FlagsAgreeWithThePattern) {
+  const std::set<Pattern> of_elements{Pattern::elementwise, Pattern::movement, Pattern::conversion,
+                                      Pattern::text};
+  const std::set<Pattern> sums{Pattern::contraction, Pattern::recurrent, Pattern::row};
+  for_each_operator([&](const std::string&, const OpDef& op) {
+    const Traits& traits = op.traits;
+    if (op.elementwise) EXPECT_TRUE(of_elements.contains(traits.pattern));
+    if (op.view) EXPECT_TRUE(traits.pattern == Pattern::movement || traits.pattern == Pattern::conversion);
+    if (sums.contains(traits.pattern)) EXPECT_TRUE(traits.accumulates);
+    if (traits.pattern == Pattern::elementwise) EXPECT_FALSE(traits.accumulates);
+    if (traits.pattern == Pattern::row) EXPECT_TRUE(traits.line_length);
+    if (traits.per_image) EXPECT_TRUE(traits.split);
+    if (traits.summed) EXPECT_EQ(traits.pattern, Pattern::contraction);
+    if (traits.control_inputs > 0) EXPECT_EQ(traits.pattern, Pattern::region);
+    if (traits.places_input > 0) EXPECT_LT(traits.places_input, op.max_inputs);
+    if (traits.range.kind == ValueRange::Kind::fixed) EXPECT_LT(traits.range.least, traits.range.most);
+  });
+}
+
+/// The only node of that operator in a graph that is inferred.
+class OneNode {
+public:
+  explicit OneNode(std::string_view text) : graph_(parse_graph(text, builtin_op_table())) {
+    infer_types(*graph_);
+  }
+  const Node& operator*() const { return *graph_->body().nodes().back(); }
+  const Traits& traits() const { return (**this).op().traits; }
+
+private:
+  std::unique_ptr<Graph> graph_;
+};
+
+TEST(OperatorTraits, FlopsAreTwoForEachProduct) {
+  const OneNode conv("graph @g(%x: f32[2, 6, 8, 8], %w: f32[4, 3, 3, 3]) -> (%y) {\n"
+                     "  %y = conv(%x, %w) {group = 2, pads = [1, 1, 1, 1]}\n}\n");
+  EXPECT_EQ(conv.traits().flops(*conv), 2u * (2 * 4 * 8 * 8) * (3 * 3 * 3));
+  const OneNode transposed("graph @g(%x: f32[1, 4, 8, 8], %w: f32[4, 3, 2, 2]) -> (%y) {\n"
+                           "  %y = conv_transpose(%x, %w)\n}\n");
+  EXPECT_EQ(transposed.traits().flops(*transposed), 2u * (4 * 8 * 8) * (3 * 2 * 2));
+  const OneNode gemm("graph @g(%a: f32[7, 5], %b: f32[7, 3]) -> (%y) {\n"
+                     "  %y = gemm(%a, %b) {transA = 1}\n}\n");
+  EXPECT_EQ(gemm.traits().flops(*gemm), 2u * (5 * 3) * 7);
+  const OneNode product("graph @g(%a: f32[2, 5, 7], %b: f32[7, 3]) -> (%y) {\n  %y = matmul(%a, %b)\n}\n");
+  EXPECT_EQ(product.traits().flops(*product), 2u * (2 * 5 * 3) * 7);
+}
+
+TEST(OperatorTraits, TheSummedAxisIsAsTheSecondOperandSays) {
+  const OneNode conv("graph @g(%x: f32[2, N, 8, 8], %w: f32[4, 3, 3, 3]) -> (%y) {\n"
+                     "  %y = conv(%x, %w) {group = 2}\n}\n");
+  const auto channels = conv.traits().summed(*conv);
+  ASSERT_TRUE(channels);
+  EXPECT_EQ(channels->axis, 1u);
+  EXPECT_EQ(channels->size.constant(), 6);
+  const OneNode gemm("graph @g(%a: f32[N, 5], %b: f32[3, 7]) -> (%y) {\n"
+                     "  %y = gemm(%a, %b) {transA = 1, transB = 1}\n}\n");
+  const auto depth = gemm.traits().summed(*gemm);
+  ASSERT_TRUE(depth);
+  EXPECT_EQ(depth->axis, 0u);
+  EXPECT_EQ(depth->size.constant(), 7);
+}
+
+TEST(OperatorTraits, LinesAreAsLongAsWhatIsNormalized) {
+  const OneNode softmax("graph @g(%x: f32[2, 3, 5]) -> (%y) {\n  %y = softmax(%x) {axis = 1}\n}\n");
+  EXPECT_EQ(softmax.traits().line_length(*softmax), 3);
+  const OneNode layer("graph @g(%x: f32[2, 3, 5], %s: f32[3, 5]) -> (%y) {\n"
+                      "  %y = layer_normalization(%x, %s) {axis = -2}\n}\n");
+  EXPECT_EQ(layer.traits().line_length(*layer), 15);
+  const OneNode group("graph @g(%x: f32[2, 6, 5, 5], %s: f32[6], %b: f32[6]) -> (%y) {\n"
+                      "  %y = group_normalization(%x, %s, %b) {num_groups = 2}\n}\n");
+  EXPECT_EQ(group.traits().line_length(*group), 3 * 25);
+  const OneNode instance("graph @g(%x: f32[2, 6, 5, 5], %s: f32[6], %b: f32[6]) -> (%y) {\n"
+                         "  %y = instance_normalization(%x, %s, %b)\n}\n");
+  EXPECT_EQ(instance.traits().line_length(*instance), 25);
+}
+
+/// Whether parts along axis 0 may be computed apart when these operands are in parts and the others shared.
+static bool splits(const OneNode& node, std::set<std::size_t> in_parts) {
+  Split split{*node, {}, {}};
+  for (std::size_t i = 0; i < (*node).inputs().size(); ++i) {
+    split.parts.push_back(in_parts.contains(i));
+    split.shared.push_back(!in_parts.contains(i));
+  }
+  return node.traits().split && node.traits().split(split);
+}
+
+TEST(OperatorTraits, PartsAreComputedApartWhereTheRowsAreIndependent) {
+  const OneNode conv(
+      "graph @g(%x: f32[2, 3, 8, 8], %w: f32[4, 3, 3, 3]) -> (%y) {\n  %y = conv(%x, %w)\n}\n");
+  EXPECT_TRUE(splits(conv, {0}));
+  EXPECT_FALSE(splits(conv, {1}));
+  const OneNode along("graph @g(%x: f32[2, 3]) -> (%y) {\n  %y = softmax(%x) {axis = 0}\n}\n");
+  EXPECT_FALSE(splits(along, {0}));
+  const OneNode beside("graph @g(%x: f32[2, 3]) -> (%y) {\n  %y = softmax(%x)\n}\n");
+  EXPECT_TRUE(splits(beside, {0}));
+  const OneNode add("graph @g(%x: f32[2, 3], %b: f32[3]) -> (%y) {\n  %y = add(%x, %b)\n}\n");
+  EXPECT_TRUE(splits(add, {0}));
+  const OneNode rows("graph @g(%x: f32[2, 3], %b: f32[2, 1]) -> (%y) {\n  %y = add(%x, %b)\n}\n");
+  EXPECT_FALSE(splits(rows, {0}));
+  EXPECT_TRUE(splits(rows, {0, 1}));
+  const OneNode order("graph @g(%x: f32[2, 3, 4]) -> (%y) {\n  %y = transpose(%x) {perm = [0, 2, 1]}\n}\n");
+  EXPECT_TRUE(splits(order, {0}));
+  const OneNode moved("graph @g(%x: f32[2, 3, 4]) -> (%y) {\n  %y = transpose(%x) {perm = [1, 0, 2]}\n}\n");
+  EXPECT_FALSE(splits(moved, {0}));
+}
+
+} // namespace lanner::test

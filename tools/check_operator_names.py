@@ -1,0 +1,91 @@
+#!/usr/bin/env python3
+"""Fails when the layers above the operators name more of them than they do today.
+
+What an operator is known for stands in its traits (src/graph/traits.h), and layers above ask those. This counts the
+names of operators that stand as string literals in src/ outside of the operators, importers, passes and backends, and
+in the tools and the package: enumerators of `Pattern` that stand for one operator count too. The number only falls:
+who removes one lowers `MOST`.
+"""
+
+import re
+import sys
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MOST = 37
+
+# A kernel's own file and what recognises a pattern of operators names them.
+EXEMPT = {"ops", "importers", "passes", "backends"}
+# Operators whose names are words of other things too: these count where they are compared with a node's kind, or where
+# a node is made.
+WORDS = {"abs", "clip", "concat", "constant", "fail", "if", "log", "loop", "max", "mean", "min", "not", "picture", "range",
+         "resize", "reshape", "round", "scan", "shape", "sigmoid", "sign", "size", "softmax", "split", "sum", "where",
+         "pad", "mod", "and", "or"}
+LITERAL = re.compile(r'"([a-z_0-9.]+)"')
+OF_NODES = re.compile(r'(?:kind\(\)|\bkind) *[!=]= *"([a-z_0-9.]+)"|(?:emit|ops\(\)\.get|made)\(\s*"([a-z_0-9.]+)"')
+ENUMERATOR = re.compile(r"\bPattern::(constant|group|conversion)\b")
+
+
+def operators() -> set[str]:
+    """By the generated page, which a test holds against the table."""
+    page = (ROOT / "docs" / "operands.md").read_text()
+    return set(re.findall(r"^\| `([a-z_0-9.]+)` \|", page, re.MULTILINE))
+
+
+def code_of(path: Path) -> str:
+    """Without comments; lines stay where they are."""
+    text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), path.read_text(), flags=re.DOTALL)
+    return re.sub(r"//[^\n]*", "", text)
+
+
+def names_in(path: Path, known: set[str]) -> list[tuple[int, str]]:
+    found = []
+    code = code_of(path)
+
+    def line_of(at: int) -> int:
+        return code.count("\n", 0, at) + 1
+
+    for match in LITERAL.finditer(code):
+        if match.group(1) in known - WORDS:
+            found.append((line_of(match.start()), match.group(1)))
+    for match in OF_NODES.finditer(code):
+        name = match.group(1) or match.group(2)
+        if name in known & WORDS:
+            found.append((line_of(match.start()), name))
+    for match in ENUMERATOR.finditer(code):
+        found.append((line_of(match.start()), match.group()))
+    return sorted(found)
+
+
+def sources() -> list[Path]:
+    paths = [path for folder in sorted((ROOT / "src").iterdir()) if folder.is_dir() and folder.name not in EXEMPT
+             for path in sorted(folder.rglob("*"))]
+    for folder in ("tools", "python", "include"):
+        paths += sorted((ROOT / folder).rglob("*"))
+    return [path for path in paths if path.suffix in {".cpp", ".h", ".cu"}]
+
+
+def by_file() -> dict[Path, list[tuple[int, str]]]:
+    known = operators()
+    found = {path: names_in(path, known) for path in sources()}
+    return {path: names for path, names in found.items() if names}
+
+
+def main() -> int:
+    found = by_file()
+    count = sum(len(names) for names in found.values())
+    if count == MOST:
+        return 0
+    for path, names in found.items():
+        for line, name in names:
+            print(f"{path.relative_to(ROOT)}:{line}: {name}")
+    if count > MOST:
+        print(f"tools/check_operator_names.py: {count} names of operators above src/ops, at most {MOST}: ask a trait of "
+              "src/graph/traits.h, or add one")
+    else:
+        print(f"tools/check_operator_names.py: {count} names of operators are left; set MOST to {count}")
+    return 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
