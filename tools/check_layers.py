@@ -85,6 +85,7 @@ HEADERS = {
     "pipeline": "pipeline",
     "classes": "tasks",
     "crop_runner": "tasks",
+    "run_sizes": "engine",
     "task": "tasks",
     "draw": "tasks",
     "result_writer": "tasks",
