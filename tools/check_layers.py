@@ -49,6 +49,7 @@ HEADERS = {
     "environment": "engine",
     "operator": "graph",
     "machine_limits": "device",
+    "profiled_range": "device",
     "error": "base",
     "version": "base",
     "trace": "base",
