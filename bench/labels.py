@@ -12,7 +12,6 @@ from pairs import alternate, summary
 from systems import HERE, Broken, Missing, Worker
 
 SCRIPT = HERE / "labels_worker.py"
-LONG = video.FRAMES * video.LONG
 SAME = 0.99  # Of the labels: sums in another order decide where two classes are as likely.
 RIVALS = {"loop": "loop in Python", "torch": "PyNvVideoCodec and torch.compile", "decode": "decoding alone"}
 
@@ -79,7 +78,7 @@ def against(command, name, loading, options, label):
         return row | {"failed": f"the labels differ: {share:.1%} of {len(command.labels)} are those of the command"}
     found = summary(own, other)
     whole = sorted(command.whole)[len(command.whole) // 2]
-    ours = f"lanner run, whole process {whole:.1f} s"
+    ours = f"lanner run, {command.frames} frames, whole process {whole:.1f} s"
     return video.row(label, ours, f"{RIVALS[name]} {version}".strip(), answer["how"], found, (command.frames, answer["frames"]))
 
 
@@ -90,5 +89,5 @@ def measure(folder, model, options):
     plan = make_plan(folder, model, options)
     command = Command(plan, clip, options)
     loading = {"plan": str(plan), "clip": str(clip), "device": options.device, "batch": options.run_batch, "cores": os.cpu_count()}
-    label = f"one 1080p H.264 file, {LONG if long else video.FRAMES} frames, to labels, {options.device}"
+    label = f"one 1080p H.264 file to labels, {options.device}, batches of {options.run_batch}"
     return [against(command, name, loading, options, label) for name in RIVALS]
