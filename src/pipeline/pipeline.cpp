@@ -271,9 +271,10 @@ struct Pipeline::State {
   std::optional<PipelineResult> next() {
     while (!current || current->given == current->batch.items.size()) {
       current.reset(); // Its memory is for the batches that come.
-      current = taken(results);
-      if (!current) return std::nullopt;
-      finish(*current);
+      std::optional<Answered> answered = taken(results);
+      if (!answered) return std::nullopt;
+      finish(*answered);
+      current = std::move(answered);
     }
     return result_of(*current, current->batch.items[current->given++]);
   }

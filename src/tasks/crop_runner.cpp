@@ -145,7 +145,7 @@ std::optional<Shape> CropRunner::State::shape_of(std::int64_t size) const {
   const Binding& binding = engine.inputs()[number];
   if (!binding.picture.empty()) return Shape{size, static_cast<std::int64_t>(picture_record_bytes)};
   if (spec.width == 0 || spec.height == 0) return std::nullopt;
-  const Shape one = output_shape(spec, spec.width, spec.height);
+  Shape one = output_shape(spec, spec.width, spec.height);
   if (binding.dims.size() == 3) return one;
   if (binding.dims.size() == 2) return Shape{size, one.elements()};
   std::vector<std::int64_t> dims(one.begin(), one.end());
@@ -174,7 +174,7 @@ void CropRunner::State::make_ahead(const BatchSizes& wanted) {
       refused = error;
     }
   }
-  if (sizes.empty()) throw *refused;
+  if (sizes.empty()) throw Error(*refused);
 }
 
 std::int64_t CropRunner::State::size_for(std::int64_t left) const {

@@ -17,6 +17,7 @@
 #include "fake_libraries/nvdec_clip.h"
 #include "importers/onnx_file.h"
 #include "temporary_folder.h"
+#include "text_parts.h"
 #include "video/clips.h"
 #include "video/decode_ahead.h"
 
@@ -157,6 +158,21 @@ TEST_F(NvdecPipelineRuns, frames_have_their_answers_whenever_the_gpu_works) {
       expect_answers(pipeline, frames);
       EXPECT_EQ(state_of(engine).variants().list().size(), 1u);
     }
+}
+
+TEST_F(NvdecPipelineRuns, no_run_is_waited_for_before_the_next_one_is_queued) {
+  const auto path = clip(40);
+  const Engine engine = engine_on(gpu_device, 4);
+  for (int round = 0; round < 2; ++round) { // Tables of the pictures' size go up once.
+    PipelineOptions options;
+    options.batch = 4;
+    Pipeline pipeline(reader(path), engine, engine.create_context({0, false, true}), options);
+    fake_cuda_forget();
+    while (pipeline.next()) continue;
+  }
+  const std::string log = fake_cuda_log();
+  EXPECT_EQ(count(log, "cuStreamSynchronize"), 0u) << log;
+  EXPECT_GE(count(log, "cuEventSynchronize"), 10u); // Of each batch one, by who gets it.
 }
 
 TEST_F(NvdecPipelineRuns, several_clips_share_the_engines) {
