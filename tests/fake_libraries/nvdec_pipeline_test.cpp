@@ -196,6 +196,33 @@ TEST_F(NvdecPipelineRuns, several_clips_share_the_engines) {
   EXPECT_LE(fake_nvcuvid_sessions_made() - made, 8 + 4); // Of the seven and one, and each reader's own.
 }
 
+TEST_F(NvdecPipelineRuns, a_range_takes_the_frames_that_it_takes_anywhere) {
+  const auto path = clip();
+  const Engine engine = engine_on(gpu_device, 8);
+  const FrameRange ranges[] = {
+      {.start = 12}, {.start = 3, .end = 4}, {.count = 13}, {.stride = 17}, {.rate = 5, .count = 9}};
+  for (const FrameRange& range : ranges) {
+    PipelineOptions options;
+    options.batch = 8;
+    options.range = range;
+    Pipeline pipeline(reader(path), engine, engine.create_context(), options);
+    const std::int64_t first = static_cast<std::int64_t>(range.start * 25);
+    std::vector<std::int64_t> want;
+    for (std::int64_t i = first; i < frames_of_clip; ++i) {
+      const double seconds = static_cast<double>(i) / 25;
+      const bool chosen = range.rate > 0 ? i % 5 == 0 : (i - first) % range.stride == 0;
+      if (seconds < range.end && chosen && (range.count < 0 || std::ssize(want) < range.count))
+        want.push_back(i);
+    }
+    std::vector<std::int64_t> got;
+    while (const auto result = pipeline.next()) {
+      got.push_back(result->frame.index);
+      expect_picture(result->frame, picture(result->frame.index));
+    }
+    EXPECT_EQ(got, want) << range.start << ' ' << range.stride;
+  }
+}
+
 TEST_F(NvdecPipelineRuns, can_be_left_while_runs_are_queued) {
   const auto path = clip(60);
   const Engine engine = engine_on(gpu_device, 4);
