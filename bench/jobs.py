@@ -50,14 +50,22 @@ def names(text):
     return [name for name in text.split(",") if name]
 
 
+def made(folder, *chosen):
+    """Has make_nets.py write these networks; the path of the first."""
+    if not MAKER.exists():
+        raise RuntimeError(
+            f"{MAKER}: not found, it makes the standard networks; put shared/ beside the checkout, or give --nets '' or --run-model FILE"
+        )
+    subprocess.run([sys.executable, MAKER, folder, *chosen], check=True, stdout=subprocess.DEVNULL)
+    return folder / f"{chosen[0]}.onnx"
+
+
 def standard(folder, options):
     """Networks that make_nets.py writes."""
     chosen = names(options.nets)
     if not chosen:
         return
-    if not MAKER.exists():
-        raise RuntimeError(f"{MAKER}: not found, it makes the standard networks; put shared/ beside the checkout, or give --nets ''")
-    subprocess.run([sys.executable, MAKER, folder, *chosen], check=True, stdout=subprocess.DEVNULL)
+    made(folder, *chosen)
     for name in chosen:
         for batch in options.batch:
             shape = (batch, *INPUTS.get(name, IMAGE))

@@ -15,12 +15,16 @@ import sys
 import tempfile
 
 import jobs
+import labels
 import machine
 import nets
 import states
 import table
 import video
 from history import History
+
+
+SUITES = {"nets", "video", "run"}
 
 
 def batches(text):
@@ -46,7 +50,7 @@ def at_least_one(text):
 
 def parse_options():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.splitlines()[0])
-    parser.add_argument("suites", nargs="*", default=["nets", "video"], help="nets, video (default: both)")
+    parser.add_argument("suites", nargs="*", default=["nets", "video"], help="nets, video, run: a clip to labels (default: nets, video)")
     parser.add_argument("--pairs", type=at_least_one, default=20, help="measurements of each rival against Lanner (default: 20)")
     parser.add_argument("--json", type=pathlib.Path, help="file that gets every measurement at the end")
     add_nets_options(parser.add_argument_group("networks"))
@@ -56,10 +60,14 @@ def parse_options():
     group.add_argument("--codec-threads", type=int, default=2 * os.cpu_count(), help=threads)
     group.add_argument("--device", default="cpu", help="where video is decoded: cpu, or cuda:0 beside PyNvVideoCodec (default: cpu)")
     group.add_argument("--clips", type=pathlib.Path, help="folder in which the clips are kept and looked for")
+    group = parser.add_argument_group("a clip to labels", "on --device, with --pairs and --clips")
+    group.add_argument("--run-model", type=pathlib.Path, help="classifier of [N, 3, 224, 224] as ONNX (default: ResNet-50 of make_nets.py)")
+    group.add_argument("--run-input", default="input", help="name of its input (default: input)")
+    group.add_argument("--run-batch", type=at_least_one, default=32, help="frames in one run (default: 32)")
     options = parser.parse_args()
-    unknown = sorted(set(options.suites) - {"nets", "video"})
+    unknown = sorted(set(options.suites) - SUITES)
     if unknown:
-        parser.error(f"unknown suite {', '.join(unknown)}; known are nets, video")
+        parser.error(f"unknown suite {', '.join(unknown)}; known are {', '.join(sorted(SUITES))}")
     if "nets" not in options.suites and (options.busy != [0] or options.same_process or options.quota or options.zoo):
         parser.error("--busy, --same-process, --quota and --zoo are about networks, got the suite video alone; add nets")
     return options
@@ -103,6 +111,8 @@ def measure(options, history, clips):
                 nets.measure(folder, options, history.add)
             if "video" in options.suites:
                 clips += video.measure(folder, options)
+            if "run" in options.suites:
+                clips += labels.measure(folder, options.run_model or jobs.made(folder, "resnet50"), options)
     except (RuntimeError, ValueError, OSError, subprocess.CalledProcessError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
@@ -125,7 +135,7 @@ def main():
     print(table.report(history.rows, clips))
     if code == 0 and options.json:
         options.json.write_text(json.dumps({"machine": facts, "rows": history.rows + clips}, indent=1) + "\n", encoding="utf-8")
-    return code or int(any("failed" in row for row in history.rows))
+    return code or int(any("failed" in row for row in history.rows + clips))
 
 
 if __name__ == "__main__":

@@ -13,7 +13,11 @@ def ratio(row):
 def video_table(rows):
     """A line for each job and rival."""
     lines = ["| job | Lanner | rival | | ratio (95 % interval) |", "|---|---|---|---|---|"]
-    lines += [f"| {row['job']} | {row['lanner']} | {row['rival_name']} | {row['rival']} | {ratio(row)} |" for row in rows]
+    for row in rows:
+        if "ratio" not in row:
+            lines.append(f"| {row['job']} | | {row['rival_name']} | {escaped(why(row))} | |")
+            continue
+        lines.append(f"| {row['job']} | {row['lanner']} | {row['rival_name']} | {row['rival']} | {ratio(row)} |")
     return "\n".join(lines)
 
 
@@ -37,8 +41,7 @@ def nets_table(rows):
     lines = [NETS_HEADING, "|---" * (NETS_HEADING.count("|") - 1) + "|"]
     for row in rows:
         if "ratio" not in row:
-            why = f"skipped: {row['skipped']}" if "skipped" in row else f"FAILED: {row['failed']}"
-            lines.append(f"| {row['job']} | {row['state']} | | | {row['rival_name']} | {escaped(why)} | | | | |")
+            lines.append(f"| {row['job']} | {row['state']} | | | {row['rival_name']} | {escaped(why(row))} | | | | |")
             continue
         share = f"{row['share']:.2f}" if "share" in row else ""
         lines.append(
@@ -46,6 +49,11 @@ def nets_table(rows):
             f"{single(row['rival_runs'])} | {ratio(row)} | {share} | {row['built']} |"
         )
     return "\n".join(lines)
+
+
+def why(row):
+    """Nothing was measured."""
+    return f"skipped: {row['skipped']}" if "skipped" in row else f"FAILED: {row['failed']}"
 
 
 def escaped(text):

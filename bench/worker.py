@@ -124,14 +124,14 @@ class Systems:
         return times
 
 
-def main():
+def serve(systems):
+    """Answers commands by the methods of `systems` that they name, until there are none."""
     if len(sys.argv) > 1:
         busy.end_with_parent(int(sys.argv[1]))
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of the terminal; who started this one ends it.
     # What libraries print must not get between the answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    systems = Systems()
     for line in sys.stdin:
         command = json.loads(line)
         try:
@@ -142,4 +142,4 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    serve(Systems())

@@ -31,7 +31,7 @@ struct BenchOptions {
   std::string batch, duration, warmup, inputs, format;
   int decoders = 0;
   std::size_t iterations = 0;
-  bool profile = false, json = false;
+  bool profile = false, json = false, device_inputs = false;
   BenchShapes shapes; ///< That a plan is measured at.
 };
 
@@ -47,6 +47,7 @@ BenchLimits limits_of(const BenchOptions& options) {
   BenchLimits limits;
   limits.runs = options.iterations;
   limits.seconds = duration_of(options);
+  limits.device_inputs = options.device_inputs;
   const std::string& warmup = options.warmup;
   if (warmup.empty()) {
     limits.warmup_seconds =
@@ -61,13 +62,15 @@ BenchLimits limits_of(const BenchOptions& options) {
   return limits;
 }
 
-Json measured_json(const Measured& measured, const std::vector<StepGroup>& groups, bool profile) {
+Json measured_json(const Measured& measured, const std::vector<StepGroup>& groups, bool profile,
+                   bool device_inputs) {
   const Latency& latency = measured.latency;
   Json json{{"batch", measured.batch},
             {"runs", measured.runs},
             {"seconds", measured.seconds},
             {"warmup", {{"runs", measured.warmup_runs}, {"seconds", measured.warmup_seconds}}},
             {"items_per_second", measured.items_per_second()},
+            {"inputs", device_inputs ? "device" : "host"},
             {"latency",
              {{"mean", latency.mean},
               {"min", latency.min},
@@ -77,6 +80,8 @@ Json measured_json(const Measured& measured, const std::vector<StepGroup>& group
               {"max", latency.max}}},
             {"arena_bytes", measured.arena_bytes},
             {"where", where_json(groups)}};
+  if (const auto& device = measured.device)
+    json["device"] = {{"enqueue", device->enqueue}, {"copies", device->copies}, {"compute", device->compute}};
   if (!profile) return json;
   for (const StepProfile& step : measured.profile)
     json["profile"].push_back({{"name", step.name},
@@ -217,6 +222,11 @@ GivenInputs given_inputs(const BenchOptions& options, const ModelFacts& facts) {
 std::string summary_text(const BenchOptions& options, const EngineSummary& summary, const Measured& last,
                          const Measurements& measurements) {
   std::string text = "\n" + summary.text();
+  if (const auto& device = last.device)
+    text += fmt::format("GPU      enqueue {}, copies {}, compute {} of a run of batch {}; measured with "
+                        "inputs and results on the {}\n",
+                        seconds_text(device->enqueue), seconds_text(device->copies),
+                        seconds_text(device->compute), last.batch, options.device_inputs ? "GPU" : "host");
   text += fmt::format("warm-up  {} {} in {} before each measurement\n", last.warmup_runs,
                       last.warmup_runs == 1 ? "run" : "runs", seconds_text(last.warmup_seconds));
   if (!options.profile)
@@ -248,12 +258,17 @@ int bench_engine(BenchOptions options) {
     subjects.push_back(subject_for(facts, options, given, asked));
   for (const auto& [build, shapes, batch] : subjects) {
     std::optional<BuildTimes> times;
+    const Device device = facts.plan ? facts.engine->device() : build.device;
+    check(!options.device_inputs || !device.is_host(), ErrorCode::invalid_argument,
+          "--device-inputs: the network runs on the CPU, where all inputs lie; give --device cuda:0, or "
+          "leave it out");
     const Engine engine = open_engine(facts, options.engine, build, batch, &times);
     if (facts.plan) prepare_open(engine, shapes);
     const Measured& measured = last.emplace(measure(engine, given, shapes, batch, limits));
     summary.emplace(engine, facts, times);
     json["threads"] = engine.threads();
-    json["results"].push_back(measured_json(measured, summary->groups(measured.profile), options.profile));
+    json["results"].push_back(
+        measured_json(measured, summary->groups(measured.profile), options.profile, options.device_inputs));
     json["results"].back()["engine"] = summary->json();
     const Latency& latency = measured.latency;
     table.add({std::to_string(batch), fmt::format("{:.1f}", measured.items_per_second()),
@@ -276,10 +291,10 @@ int bench_engine(BenchOptions options) {
 int bench_file(const BenchOptions& options) {
   if (kind_of(options.engine.model) != FileKind::clip) return bench_engine(options);
   check(options.batch.empty() && !options.profile && options.iterations == 0 && options.warmup.empty() &&
-            options.inputs.empty() && !options.engine.verify,
+            options.inputs.empty() && !options.engine.verify && !options.device_inputs,
         ErrorCode::invalid_argument,
-        "bench: --batch, --iterations, --warmup, --inputs, --profile and --verify are for models; {} is a "
-        "video",
+        "bench: --batch, --iterations, --warmup, --inputs, --device-inputs, --profile and --verify are for "
+        "models; {} is a video",
         options.engine.model);
   bench_clip({options.engine.model, options.engine.device, options.format, options.engine.threads,
               options.decoders, duration_of(options), options.json});
@@ -305,6 +320,8 @@ void add_bench(Command& program, Action& action) {
       "quarter of --duration)");
   command.add_option("--inputs", options->inputs,
                      "safetensors file of values by input name; other inputs are random");
+  command.add_flag("--device-inputs", options->device_inputs,
+                   "On a GPU: inputs lie there already, and results stay there");
   command.add_flag("--profile", options->profile, "Time of each node");
   command.add_flag("--json", options->json, "As one JSON object; times in seconds");
   command.add_option("--decoders", options->decoders, "Of a clip: decoders that work at the same time")

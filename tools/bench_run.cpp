@@ -7,12 +7,15 @@
 
 #include <fmt/format.h>
 
+#include <lanner/decoder.h>
 #include <lanner/error.h>
 #include <lanner/nearest.h>
+#include <lanner/profiled_range.h>
 
 #include "check.h"
 #include "console.h"
 #include "interrupt.h"
+#include "limit_option.h"
 #include "statistics.h"
 
 namespace lanner::tool {
@@ -55,18 +58,29 @@ std::vector<Image> random_pictures(const Engine& engine, const Binding& input, i
   return std::vector<Image>(static_cast<std::size_t>(input.dims[0] >= 0 ? input.dims[0] : batch), image);
 }
 
+/// The same picture where the network runs.
+std::vector<Image> on_device(std::vector<Image> pictures, Device device) {
+  Image there =
+      Image::allocate(pictures[0].format, pictures[0].width, pictures[0].height, given_limits(), device);
+  copy_image(pictures[0], there);
+  std::ranges::fill(pictures, there);
+  return pictures;
+}
+
+/// `there`: values lie on the engine's device.
 void bind_all(Context& context, const Engine& engine, const GivenInputs& given, const BenchShapes& shapes,
-              int batch) {
+              int batch, bool there) {
+  const Device device = there ? engine.device() : Device{};
   for (const Binding& input : engine.inputs()) {
     const auto value = given.find(input.name);
-    if (value != given.end())
-      context.bind(input.name, value->second);
-    else if (input.defaulted)
+    if (value == given.end() && input.defaulted) continue;
+    if (value == given.end() && !input.picture.empty()) {
+      const std::vector<Image> pictures = random_pictures(engine, input, batch);
+      context.bind(input.name, there ? on_device(pictures, device) : pictures);
       continue;
-    else if (!input.picture.empty())
-      context.bind(input.name, random_pictures(engine, input, batch));
-    else
-      context.bind(input.name, random_tensor(input, shapes));
+    }
+    const Tensor tensor = value != given.end() ? value->second : random_tensor(input, shapes);
+    context.bind(input.name, tensor.dtype() == DType::string ? tensor : tensor.to(device));
   }
   for (const Binding& initialiser : engine.overridable())
     if (const auto value = given.find(initialiser.name); value != given.end())
@@ -74,12 +88,15 @@ void bind_all(Context& context, const Engine& engine, const GivenInputs& given, 
 }
 
 /// Runs until both are reached, and at least once where either is asked for; gives each run's time.
-std::vector<double> run_for(Context& context, std::size_t runs, double seconds, const std::string& label) {
+std::vector<double> run_for(Context& context, std::size_t runs, double seconds, const std::string& label,
+                            Device device) {
+  const ProfiledRange all(device, label);
   ProgressBar bar(label);
   std::vector<double> times;
   const auto start = Clock::now();
   for (double now = 0; times.size() < runs || now < seconds; now = seconds_since(start)) {
     interrupt_token().check();
+    const ProfiledRange one(device, "run");
     const auto run = Clock::now();
     context.run({}, {interrupt_token(), {}});
     times.push_back(seconds_since(run));
@@ -119,31 +136,82 @@ void check_given(const GivenInputs& given, const Engine& engine) {
   }
 }
 
+namespace {
+
+/// Mean seconds of a run, and of the call that queues it.
+struct RunTimes {
+  double run = 0, enqueue = 0;
+};
+
+RunTimes short_look(Context& context, double seconds, Device device, const std::string& label) {
+  const ProfiledRange all(device, label);
+  const auto next = [&] {
+    RunTimes times;
+    const auto start = Clock::now();
+    context.enqueue({}, {interrupt_token(), {}});
+    times.enqueue = seconds_since(start);
+    wait_for(device, {});
+    times.run = seconds_since(start);
+    return times;
+  };
+  for (int recorded = 0; recorded < 3; ++recorded) next(); // The first ones load and record.
+  RunTimes sum;
+  std::size_t runs = 0;
+  for (const auto start = Clock::now(); runs == 0 || seconds_since(start) < seconds; ++runs) {
+    interrupt_token().check();
+    const RunTimes times = next();
+    sum.run += times.run;
+    sum.enqueue += times.enqueue;
+  }
+  const auto count = static_cast<double>(runs);
+  return {sum.run / count, sum.enqueue / count};
+}
+
+/// By runs of their own with inputs and results on the GPU, and on the host.
+DeviceTimes device_times(const Engine& engine, const GivenInputs& given, const BenchShapes& shapes, int batch,
+                         double seconds) {
+  const auto look = [&](bool there) {
+    Context context = engine.create_context({0, false, there});
+    bind_all(context, engine, given, shapes, batch, there);
+    return short_look(context, seconds, engine.device(),
+                      fmt::format("batch {}, inputs on the {}", batch, there ? "GPU" : "host"));
+  };
+  const RunTimes there = look(true), here = look(false);
+  return {there.enqueue, there.run, std::max(0.0, here.run - there.run)};
+}
+
+} // namespace
+
 Measured measure(const Engine& engine, const GivenInputs& given, const BenchShapes& shapes, int batch,
                  const BenchLimits& limits) {
+  constexpr double profiled_seconds = 0.5;
+  const Device device = engine.device();
+  const bool there = limits.device_inputs;
   Measured measured;
   measured.batch = batch;
   {
-    Context context = engine.create_context();
-    bind_all(context, engine, given, shapes, batch);
+    Context context = engine.create_context({0, false, there});
+    bind_all(context, engine, given, shapes, batch, there);
     // Pages are touched and clocks rise before anything counts.
     auto start = Clock::now();
-    measured.warmup_runs =
-        run_for(context, limits.warmup_runs, limits.warmup_seconds, fmt::format("warm up batch {}", batch))
-            .size();
+    measured.warmup_runs = run_for(context, limits.warmup_runs, limits.warmup_seconds,
+                                   fmt::format("warm up batch {}", batch), device)
+                               .size();
     measured.warmup_seconds = seconds_since(start);
+    const ProfiledRange captured(device, "measured", true);
     start = Clock::now();
     std::vector<double> times = run_for(context, std::max<std::size_t>(1, limits.runs), limits.seconds,
-                                        fmt::format("bench batch {}", batch));
+                                        fmt::format("bench batch {}", batch), device);
     measured.seconds = seconds_since(start);
     measured.runs = times.size();
     measured.latency = latency_of(std::move(times));
     measured.arena_bytes = context.arena_bytes();
   }
-  constexpr double profiled_seconds = 0.5;
-  Context context = engine.create_context({0, true});
-  bind_all(context, engine, given, shapes, batch);
-  run_for(context, 1, std::min(profiled_seconds, measured.seconds), fmt::format("profile batch {}", batch));
+  const double shortly = std::min(profiled_seconds, measured.seconds);
+  if (!device.is_host()) measured.device = device_times(engine, given, shapes, batch, shortly);
+  Context context = engine.create_context({0, true, there});
+  bind_all(context, engine, given, shapes, batch, there);
+  run_for(context, 1, shortly, fmt::format("profile batch {}", batch), device);
   measured.profile = context.profile();
   return measured;
 }

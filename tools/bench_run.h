@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ namespace lanner::tool {
 struct BenchLimits {
   std::size_t warmup_runs = 0, runs = 0;
   double warmup_seconds = 0, seconds = 0;
+  bool device_inputs = false; ///< Inputs lie on the engine's GPU, and results stay there.
 };
 
 /// Values of inputs by name; what is not there is drawn at random.
@@ -24,9 +26,17 @@ struct Latency {
   double mean = 0, min = 0, max = 0, p50 = 0, p90 = 0, p99 = 0;
 };
 
+/// Where the time of a run on a GPU goes: means, in seconds.
+struct DeviceTimes {
+  double enqueue = 0; ///< Until the call has queued the run: of the host.
+  double compute = 0; ///< From the first kernel to the last, inputs and results on the GPU.
+  double copies = 0;  ///< What a run takes longer whose inputs and results are on the host.
+};
+
 struct Measured {
   int batch = 1;
   Latency latency;
+  std::optional<DeviceTimes> device; ///< Of an engine on a GPU.
   std::size_t runs = 0, warmup_runs = 0;
   double seconds = 0, warmup_seconds = 0;
   std::vector<StepProfile> profile; ///< Of runs of their own: to measure steps takes time.

@@ -17,6 +17,7 @@
 #include "help.h"
 #include "interrupt.h"
 #include "usage.h"
+#include "warnings.h"
 
 namespace lanner::tool {
 namespace {
@@ -95,6 +96,7 @@ int main(int count, char** arguments) {
   std::signal(SIGPIPE,
               SIG_IGN); // A reader that goes away is an error of write(), after which files are cleaned up.
   tell_of_faults();
+  show_log();
   interrupt_token();
   return carry_out(action);
 }

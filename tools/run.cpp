@@ -156,7 +156,8 @@ struct Networks {
   PictureInput picture;
   ResolvedTask task;
   std::optional<SecondNetwork> then;
-  int batch = 1, still_batch = 1;  ///< As in Runner::Settings.
+  int batch = 1;                   ///< Pictures, or frames of clips, in one run.
+  bool fixed_batch = false;        ///< The network insists on it.
   std::optional<OwnSize> own_size; ///< Where nobody says the network's size, or it follows the picture's.
   std::map<std::string, Tensor> inputs; ///< Of other inputs, as they were given.
   std::optional<Engine> engine;
@@ -180,10 +181,10 @@ Networks read_networks(const RunOptions& options, Files& files) {
   if (input.picture.empty() && (open || follows)) nets.own_size.emplace();
   check_task(options, *nets.task.task.kind);
   nets.batch = batch_size(options, input);
+  nets.fixed_batch = input.dims[0] > 0;
   check(nets.batch == 1 || nets.task.task.head != Head::torchvision || has_batch(engine, nets.task.task),
         ErrorCode::invalid_argument, "--batch {}: the outputs of head torchvision are lists of one picture",
         nets.batch);
-  if (input.dims[0] > 0 && input.dims.size() != 3) nets.still_batch = nets.batch;
   if (!options.then.given()) return nets;
   nets.then.emplace(options.then, options.engine, nets.task.task, files);
   check_crop_results(options.results, *nets.then->task().task.kind);
@@ -248,14 +249,17 @@ void build_networks(const RunOptions& options, const std::vector<RunInput>& inpu
   if (nets.own_size) settle_size(options, inputs, nets);
   const bool clips = has_clips(inputs);
   BuildOptions build = build_options(options.engine, clips ? clip_budget : 0);
-  const int batch = clips || inputs.size() > 1 ? nets.batch : 1;
+  // Kernels are made for the runs that will be.
+  if (!clips && !nets.fixed_batch)
+    nets.batch = static_cast<int>(
+        std::min(static_cast<std::size_t>(nets.batch), std::max<std::size_t>(1, inputs.size())));
   for (const auto& [name, tensor] : nets.inputs)
     build.shapes.emplace(name, ShapeRange::fixed(tensor.shape()));
   if (nets.own_size && nets.own_size->several)
-    leave_size_open(nets, batch, build);
+    leave_size_open(nets, nets.batch, build);
   else
     build.pictures[nets.picture.input].preprocess = nets.picture.spec;
-  nets.engine = open_network(options, nets, std::move(build), batch);
+  nets.engine = open_network(options, nets, std::move(build), nets.batch);
   if (nets.then) nets.crops.emplace(nets.then->open(clips ? clip_budget : 0));
 }
 
@@ -263,7 +267,6 @@ Runner::Settings settings_of(const RunOptions& options, Networks& nets, const Fo
   Runner::Settings settings{.picture = nets.picture,
                             .reader = TaskReader(nets.task.task, *nets.engine, nets.picture.spec)};
   settings.batch = nets.batch;
-  settings.still_batch = nets.still_batch;
   settings.own_size = nets.own_size && nets.own_size->several;
   if (nets.crops) settings.then = &*nets.crops;
   settings.inputs = nets.inputs;
@@ -272,6 +275,7 @@ Runner::Settings settings_of(const RunOptions& options, Networks& nets, const Fo
   settings.name_sources = found.inputs.size() > 1;
   settings.json_to_stdout = answers_to_stdout(options);
   settings.conceal = options.conceal;
+  settings.notes = !options.quiet;
   settings.range = to_range(options.range);
   settings.clips_at_once = options.clips_at_once;
   settings.failed = found.failed;

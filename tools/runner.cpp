@@ -122,6 +122,7 @@ struct Runner::Clip {
   const RunInput& input;
   StreamInfo stream; ///< From its first frame on.
   double expected = 0;
+  std::string decoder_reason; ///< Likewise.
   std::optional<MarkedClip> output;
   std::int64_t frames = 0;
 };
@@ -152,6 +153,7 @@ void Runner::use(const Preprocess& spec) {
   if (spec == settings_.picture.spec) return;
   settings_.picture.spec = spec;
   settings_.reader = TaskReader(settings_.reader.task(), engine_, spec);
+  sizes_.reset();
 }
 
 /// Outputs are read where they lie, unless their numbers are the answer.
@@ -240,22 +242,13 @@ void Runner::run_stills(std::span<const RunInput> inputs) {
   run_all();
 }
 
-/// Whether each output has its part of the `pictures` that ran.
-bool Runner::is_batched(std::size_t pictures) const {
-  return std::ranges::all_of(engine_.outputs(), [&](const Binding& output) {
-    if (output.sequence) return false;
-    const Tensor tensor = stills_->output(output.name).tensor;
-    return tensor.rank() > 0 && tensor.shape()[0] == static_cast<std::int64_t>(pictures);
-  });
-}
-
-/// Behind the last picture it is repeated: a network may insist on a size, and a last batch runs as the full
-/// ones did, for whose size kernels are ready.
+/// Behind the last picture it is repeated where RunSizes has it so.
 void Runner::run_batch(std::vector<Still>& batch) {
   if (batch.empty()) return;
   if (!stills_) stills_ = create_context();
-  const std::size_t size =
-      std::max({batch.size(), static_cast<std::size_t>(settings_.still_batch), ready_batch_});
+  // A size of its own is new to the engine with each kind of picture.
+  if (!sizes_) sizes_.emplace(engine_, settings_.picture.input, settings_.batch, !settings_.own_size);
+  const std::size_t size = sizes_->of(batch.size());
   std::vector<Image> images;
   for (const Still& still : batch) images.push_back(still.image);
   images.resize(size, images.back());
@@ -273,8 +266,7 @@ void Runner::run_batch(std::vector<Still>& batch) {
     times.infer = seconds_since(start);
   });
   if (settings_.recorder) settings_.recorder->take_profile(*stills_);
-  if (batch.size() == static_cast<std::size_t>(settings_.batch) && !settings_.own_size && is_batched(size))
-    ready_batch_ = size;
+  sizes_->learn(engine_, *stills_, batch.size());
   const auto count = static_cast<double>(batch.size());
   for (std::size_t n = 0; n < batch.size(); ++n) {
     Still& still = batch[n];
@@ -317,10 +309,15 @@ VideoReader Runner::open_clip(Clip& clip, std::size_t at_once) const {
   options.demuxer.cancel = interrupt_token();
   options.demuxer.limits = options.decoder.limits = given_limits();
   options.decoder.raise_on_error = !settings_.conceal;
+  if (!engine_.device().is_host()) { // Where the network runs, if that GPU can.
+    options.decoder.device.reset();
+    options.decoder.gpu = engine_.device();
+  }
   if (at_once > 1) options.decoder.threads = std::max(1, default_threads() / static_cast<int>(at_once));
   VideoReader reader(input.source ? input.source : open_path(input.path, given_limits()), options);
   clip.stream = reader.stream();
   clip.expected = expected_frames(reader);
+  clip.decoder_reason = reader.decoder_reason();
   return reader;
 }
 
@@ -386,10 +383,19 @@ void Runner::run_clips(std::span<const RunInput> inputs) {
   if (settings_.recorder) settings_.recorder->take_profile(pipeline.context());
 }
 
+/// That frames come from a CPU to a network on a GPU is seen.
+void Runner::tell_decoder(const Clip& clip, const Image& image) {
+  if (!settings_.notes || engine_.device().is_host() || !image.device.is_host()) return;
+  if (told_.insert(clip.decoder_reason).second)
+    print_note(fmt::format("note: {} is decoded on the CPU ({})", clip.input.path, clip.decoder_reason));
+}
+
 void Runner::take_frame(Clip& clip, const PipelineResult& result) {
-  if (clip.frames++ == 0 && clip.input.form != OutputForm::none)
-    clip.output.emplace(clip.input, clip.stream, settings_.range);
   const Image& image = result.frame.image;
+  if (clip.frames++ == 0) {
+    tell_decoder(clip, image);
+    if (clip.input.form != OutputForm::none) clip.output.emplace(clip.input, clip.stream, settings_.range);
+  }
   FrameTimes times{result.decode_seconds, result.infer_seconds, 0};
   TaskResult found = settings_.reader.read(result.outputs, image.width, image.height, 0, given_limits());
   look_again(image, result.frame.index, found, times);

@@ -4,6 +4,7 @@
 #include <exception>
 #include <map>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -11,6 +12,7 @@
 #include <lanner/crop_runner.h>
 #include <lanner/engine.h>
 #include <lanner/pipeline.h>
+#include <lanner/run_sizes.h>
 
 #include "answer_lines.h"
 #include "byte_output.h"
@@ -44,12 +46,12 @@ public:
     PictureInput picture;
     TaskReader reader;
     int batch = 1;             ///< Pictures, or frames of clips, in one run.
-    int still_batch = 1;       ///< What a network of fixed batch size wants of fewer pictures.
     bool own_size = false;     ///< Each picture and clip runs at its own size, which `picture` leaves open.
     bool lines = true;         ///< Answers in words on stdout.
     bool name_sources = false; ///< Several inputs: lines say whose they are.
     bool json_to_stdout = false;
     bool conceal = false;   ///< Damage in a clip is no error.
+    bool notes = true;      ///< What people should know is told.
     FrameRange range = {};  ///< Of each clip.
     int clips_at_once = 0;  ///< 0: as many as a batch has frames.
     std::size_t failed = 0; ///< Inputs that could not be read so far.
@@ -72,7 +74,6 @@ private:
   Preprocess spec_of(std::int32_t width, std::int32_t height) const;
   void use(const Preprocess& spec);
   void run_stills(std::span<const RunInput> inputs);
-  bool is_batched(std::size_t pictures) const;
   void run_batch(std::vector<Still>& batch);
   void take_picture(Still& still, const Outputs& outputs);
   void run_clips(std::span<const RunInput> inputs);
@@ -80,6 +81,7 @@ private:
   VideoReader open_clip(Clip& clip, std::size_t at_once) const;
   bool open_ahead(Clip& clip, OpenClip& opener);
   std::optional<PipelineResult> next_frame(Pipeline& pipeline, const RunInput& input);
+  void tell_decoder(const Clip& clip, const Image& image);
   void take_frame(Clip& clip, const PipelineResult& result);
   void end_clip(Clip& clip, const std::exception_ptr& error);
   void fail_input(const RunInput& input, const Error& error);
@@ -93,8 +95,8 @@ private:
   RunTotals totals_;
   bool alone_ = true;             ///< There is but one input.
   std::optional<Context> stills_; ///< Made by the first image.
-  std::size_t ready_batch_ =
-      0; ///< Pictures of a full run whose answers tell them apart; 0 before there was one.
+  std::optional<RunSizes> sizes_; ///< Of images of the size that is run now.
+  std::set<std::string> told_;    ///< Why clips are decoded elsewhere than the network runs.
 };
 
 } // namespace lanner::tool

@@ -7,6 +7,9 @@
 
 namespace lanner::tool {
 
+/// From here on stderr gets what the library says from the level of LANNER_LOG on: debug, info or warning.
+void show_log();
+
 /// Gathers the library's warnings while it lives, and puts them on stderr, a line each, when it dies.
 class ShownWarnings {
 public:

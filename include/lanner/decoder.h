@@ -69,6 +69,9 @@ struct DecoderOptions {
   /// Where to decode. A GPU that was named and cannot decode the stream is Error{unsupported}. Nothing is
   /// `auto`: the first GPU where there is one that can, else the CPU, with the reason in Decoder::reason().
   std::optional<Device> device = Device{};
+  /// With `auto`: the only GPU that is asked, as where frames are wanted there. With a device
+  /// Error{invalid_argument}.
+  std::optional<Device> gpu;
   /// Where frames lie; nothing is where they were decoded. Frames decoded elsewhere are copied there.
   std::optional<Device> output;
   /// Of a GPU: the caller's CUcontext; null is the device's primary context.

@@ -34,9 +34,9 @@ struct FrameRange {
 struct PipelineOptions {
   std::string input;                    ///< The engine's image input; empty when it has but one.
   std::optional<Preprocess> preprocess; ///< Unset: what the engine says.
-  /// Frames in one run. Where the last run of a video has fewer, its last frame is repeated, so that kernels
-  /// of one batch size are enough. It runs as it is where no full run came before it, or an output has no
-  /// part for each frame, unless the network's batch size is fixed.
+  /// Frames in one run. Where there are fewer, as at the end of a video, the last frame is repeated, so that
+  /// kernels of one batch size are enough. Fewer run as they are where an output has no part for each frame:
+  /// names of sizes tell, else a full run before; unless the network's batch size is fixed.
   int batch = 1;
   std::size_t queue = 4; ///< Batches decoded ahead.
   FrameRange range;      ///< Of each clip.
@@ -62,8 +62,11 @@ using OpenClip = std::function<VideoReader()>;
 
 /// Runs a context over readers' frames. Owns threads: one for each clip that is being decoded, which is
 /// ahead, and one that runs the network on the frames, which it preprocesses, so that the caller draws and
-/// encodes beside them. Memory is bounded by `queue`, and by two frames with their answers. Outputs whose
-/// first dimension is not the batch are given whole.
+/// encodes beside them. A reader that decodes on a GPU has all its engines at work, as ParallelDecoder has,
+/// with threads of the reader's own. On a GPU runs are queued one behind the other on a stream of the
+/// pipeline's, and next() waits for the batch that it gives. Memory is bounded by `queue`, by the readers'
+/// frame_bytes, which clips side by side share, and by four frames, or three batches, with their answers.
+/// Outputs whose first dimension is not the batch are given whole.
 class Pipeline {
 public:
   /// Frames of one clip in order.

@@ -1,6 +1,7 @@
 #pragma once
 // Frames of a video by number and by time.
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -107,6 +108,7 @@ public:
   VideoReader reopen(std::shared_ptr<const StreamIndex> index = nullptr) const;
 
 private:
+  friend void decode_ahead(VideoReader& reader, std::size_t readers); // A pipeline's: video/decode_ahead.h.
   struct State;
   explicit VideoReader(std::unique_ptr<State> state) noexcept;
   std::unique_ptr<State> state_;

@@ -213,7 +213,7 @@ std::map<std::string, Preprocess> settle_preprocess(Graph& graph, const BuildOpt
     check(!options.pictures.contains(name), ErrorCode::invalid_argument,
           "preprocess for {}: the input takes pictures, whose preprocessing is theirs", name);
     const std::size_t number =
-        with_context([] { return "preprocess"; }, [&] { return input_number(graph, name); });
+        with_context([] { return "preprocess"; }, [&, &input = name] { return input_number(graph, input); });
     specs[name] = fitted(*graph.body().parameter(number), spec, options);
   }
   return specs;

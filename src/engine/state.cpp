@@ -244,6 +244,9 @@ MadeVariant EngineState::lowered(const VariantKey& key, double& seconds, const V
                                  const Control& control) const {
   const Compiler* compiler = find_compiler();
   if (!compiler) fail_without_compiler(key);
+  if (!making.sizes_only)
+    log_message(LogLevel::debug,
+                fmt::format("{}: kernels for {} are chosen", graph->name, shapes_text(key.shapes)));
   MadeVariant made = compiler->variant(*this, key, making, seconds, control);
   if (!making.sizes_only)
     made.program = within_bound(key.shapes, std::move(made.program), target_of(key.threads));

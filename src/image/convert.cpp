@@ -1,6 +1,7 @@
 #include <lanner/image.h>
 
 #include "base/check.h"
+#include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "image/convert_plan.h"
 #include "image/cuda/gpu_convert.h"
@@ -40,6 +41,7 @@ void convert_image(const Image& from, Image& to, Stream stream, int threads) {
     return;
   }
   if (!from.device.is_host()) {
+    const cuda::Queueing queueing(stream.handle ? Device{} : from.device);
     convert_on_gpu(job, stream);
     if (!stream.handle) synchronize(from.device);
     return;

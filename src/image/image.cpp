@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/limit_error.h"
+#include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "image/planes.h"
 
@@ -203,6 +204,8 @@ void copy_image(const Image& from, Image& to, Stream stream) {
   check(from.device.is_host() || to.device.is_host() || from.device == to.device, ErrorCode::unsupported,
         "image copy: from {} to {}, expected one GPU at most", from.device.to_string(),
         to.device.to_string());
+  const Device gpu = from.device.is_host() ? to.device : from.device;
+  const cuda::Queueing queueing(stream.handle ? Device{} : gpu);
   for (int p = 0; p < format_info(from.format).planes; ++p)
     copy_rows({{to.planes[p].data, to.device}, to.planes[p].pitch},
               {{from.planes[p].data, from.device}, from.planes[p].pitch},
@@ -217,7 +220,6 @@ void copy_image(const Image& from, Image& to, Stream stream) {
   } else {
     to.alpha = {};
   }
-  const Device gpu = from.device.is_host() ? to.device : from.device;
   if (!stream.handle) synchronize(gpu);
   to.color = from.color;
 }

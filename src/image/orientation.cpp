@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "image/color.h"
 #include "image/cuda/gpu_turn.h"
@@ -117,6 +118,7 @@ Image oriented(const Image& image, Orientation orientation, Stream stream) {
     flat.alpha = image.alpha; // Of the same bits, and held by `image`.
   }
   const bool swapped = orientation.quarter_turns % 2;
+  const cuda::Queueing queueing(stream.handle ? Device{} : image.device);
   Image result = Image::allocate(format, swapped ? flat.height : flat.width,
                                  swapped ? flat.width : flat.height, as_large, image.device);
   result.color = flat.color;

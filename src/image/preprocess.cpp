@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "base/check.h"
+#include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "device/parallel.h"
 #include "image/cuda/gpu_preprocess.h"
@@ -195,6 +196,7 @@ void check_preprocess(const Image& image, const Preprocess& spec, const Tensor& 
 void preprocess(const Image& image, const Preprocess& spec, Tensor& output, std::int64_t batch_index,
                 const PreprocessRun& run) {
   if (!output.device().is_host()) {
+    const cuda::Queueing queueing(run.stream.handle ? Device{} : output.device());
     preprocess_on_gpu(image, spec, output, batch_index, run.stream);
     if (!run.stream.handle) synchronize(output.device());
     return;

@@ -58,8 +58,9 @@ Json json_of(const ImportAttribute::Value& value) {
 
 std::string attributes_text(const ImportNode& node) {
   Json all = Json::object();
-  for (const auto& [name, attribute] : node.attributes)
-    with_context([&] { return "attribute " + name; }, [&] { all[name] = json_of(attribute.value); });
+  for (const auto& entry : node.attributes)
+    with_context([&] { return "attribute " + entry.first; },
+                 [&] { all[entry.first] = json_of(entry.second.value); });
   try {
     return exact_json_text(all);
   } catch (const Error&) {

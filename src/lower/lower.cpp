@@ -81,9 +81,10 @@ private:
     const auto chosen = [&](const Taken& taken) -> const Alternative& {
       return proposals_[taken.proposal].list[taken.alternative];
     };
-    const auto listed = std::ranges::stable_partition(
-        cover, [&](const Taken& taken) { return chosen(taken).backend && !is_listed(chosen(taken)); });
-    std::ranges::stable_sort(cover.begin(), listed.begin(), std::ranges::greater{},
+    const auto listed = std::stable_partition(cover.begin(), cover.end(), [&](const Taken& taken) {
+      return chosen(taken).backend && !is_listed(chosen(taken));
+    });
+    std::ranges::stable_sort(cover.begin(), listed, std::ranges::greater{},
                              [&](const Taken& taken) { return chosen(taken).cost.seconds; });
     bool settled = true;
     for (const Taken& taken : cover) {

@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "ops/arguments.h"
+#include "ops/arithmetic.h"
 #include "ops/bounds.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -60,7 +61,7 @@ static void run_col2_im(KernelContext& context) {
         for_each_run(window, tap, [&](std::int64_t to, std::int64_t from, std::int64_t count) {
           for (std::int64_t i = 0; i < count; ++i) {
             T& sum = out[to + i * stride];
-            sum = static_cast<T>(sum + in[from + i]);
+            sum = Add{}(sum, in[from + i]);
           }
         });
       });

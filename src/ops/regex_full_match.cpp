@@ -1,3 +1,4 @@
+#include "base/account.h"
 #include "base/check.h"
 #include "ops/arguments.h"
 #include "ops/elementwise.h"
@@ -18,8 +19,11 @@ std::vector<OpDef> regex_full_match_ops() {
   };
   op.reference = [](KernelContext& context) {
     const Regex regex(context.attributes().get<std::string>("pattern"));
-    map_elements<std::string, bool>(context.input(0), context.output(0),
-                                    [&](const std::string& text) { return regex.full_match(text); });
+    std::uint64_t matched = 0;
+    map_elements<std::string, bool>(context.input(0), context.output(0), [&](const std::string& text) {
+      if (matched++ % 64 == 0) check_deadline();
+      return regex.full_match(text);
+    });
   };
   op.traits = of_pattern(Pattern::text);
   return {op};

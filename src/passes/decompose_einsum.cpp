@@ -85,7 +85,8 @@ private:
     return static_cast<std::size_t>(std::ranges::find(labels_, label) - labels_.begin());
   }
   bool lie_together(const Labels& group) const {
-    return std::ranges::search(labels_, group).begin() != labels_.end() || group.empty();
+    return group.empty() ||
+           std::search(labels_.begin(), labels_.end(), group.begin(), group.end()) != labels_.end();
   }
   void add(std::string_view kind, std::vector<std::int64_t> numbers, Dims to, Labels labels);
 

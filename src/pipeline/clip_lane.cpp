@@ -9,6 +9,7 @@
 #include "base/check.h"
 #include "base/thread_name.h"
 #include "pipeline/frame_choice.h"
+#include "video/decode_ahead.h"
 #include "video/frame_budget.h"
 #include "video/frame_finish.h"
 
@@ -58,7 +59,9 @@ void ClipLane::work() {
 ClipItem ClipLane::decode_all() {
   check(static_cast<bool>(open_), ErrorCode::invalid_argument, "pipeline: clip {} has no function to open it",
         clip_);
-  ChosenFrames frames(std::exchange(open_, nullptr)(), options_.range);
+  VideoReader reader = std::exchange(open_, nullptr)();
+  decode_ahead(reader, lanes_);
+  ChosenFrames frames(std::move(reader), options_.range);
   items_.set_capacity(places(frames.stream()));
   for (std::int64_t number = 0; items_.wait_for_room(); ++number) {
     options_.cancel.check();

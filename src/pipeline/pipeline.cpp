@@ -1,7 +1,6 @@
 #include <lanner/pipeline.h>
 
 #include <algorithm>
-#include <chrono>
 #include <exception>
 #include <memory>
 #include <thread>
@@ -10,6 +9,7 @@
 #include <fmt/format.h>
 
 #include <lanner/error.h>
+#include <lanner/run_sizes.h>
 
 #include "base/check.h"
 #include "base/queue.h"
@@ -17,17 +17,42 @@
 #include "base/thread_name.h"
 #include "device/core_share.h"
 #include "pipeline/clip_lane.h"
+#include "pipeline/queued_run.h"
 
 namespace lanner {
 namespace {
 
-/// Frames with their answers that the network runs ahead of the caller.
+/// Frames with their answers that the network runs ahead of the caller, in whole batches: while the caller is
+/// at one batch, the next has its answers or is being run, and one more is queued behind it.
 constexpr std::size_t answers_ahead = 2;
 
 /// Frames that go through the network together, and the ends of clips between them.
 struct Batch {
   std::vector<ClipItem> items;
   std::size_t frames = 0;
+};
+
+/// A batch whose run was queued, and what it gives.
+struct Answered {
+  Answered() = default;
+  Answered(Answered&&) = default;
+  Answered& operator=(Answered&&) = default;
+  /// Memory of a run that is going on is nobody else's.
+  ~Answered() {
+    try {
+      if (queued) queued->wait();
+    } catch (const Error&) { // The driver is gone, and what was queued.
+    }
+  }
+
+  Batch batch;
+  std::optional<QueuedRun> queued;       ///< Nothing where the batch holds no frames.
+  std::map<std::string, Tensor> outputs; ///< Of the whole run.
+  std::size_t size = 0;                  ///< Frames of the run, repeated ones included.
+  std::size_t given = 0;                 ///< Items, and frames among them, that the caller has.
+  std::size_t given_frames = 0;
+  double seconds = 0; ///< Of each frame.
+  double begun = 0;   ///< On the trace's clock.
 };
 
 /// What a thread hands on: the last one may be what it threw, which so comes behind all that it made.
@@ -64,23 +89,10 @@ std::optional<T> taken(BoundedQueue<Handed<T>>& queue) {
   return std::move(handed->made);
 }
 
-using Clock = std::chrono::steady_clock;
-
-double seconds_since(Clock::time_point start) {
-  return std::chrono::duration<double>(Clock::now() - start).count();
-}
-
-/// Null where the engine has no such input.
-const Binding* binding_of(const Engine& engine, const std::string& input) {
-  for (const Binding& binding : engine.inputs())
-    if (binding.name == input) return &binding;
-  return nullptr;
-}
-
-/// Size of the batch that a network insists on; 0 where it takes any. An input [3, H, W] takes one picture.
-std::int64_t fixed_batch(const Binding* input) {
-  if (input && input->picture.empty() && input->dims.size() == 3) return 1;
-  return !input || input->dims.empty() ? 0 : std::max<std::int64_t>(0, input->dims[0]);
+/// Whether preprocessing is a part of the network.
+bool takes_pictures_as(const Engine& engine, const std::string& input) {
+  return std::ranges::any_of(engine.inputs(),
+                             [&](const Binding& one) { return one.name == input && !one.picture.empty(); });
 }
 
 std::string only_image_input(const Engine& engine) {
@@ -116,21 +128,18 @@ struct Pipeline::State {
   State(std::vector<OpenClip> given, bool one, const Engine& shared, Context own,
         const PipelineOptions& wanted)
       : clips(std::move(given)), single(one), engine(shared), context(std::move(own)), options(wanted),
-        cancel(CancelToken::create()), results(answers_ahead, cancel) {
+        queue(engine.device()), cancel(CancelToken::create()),
+        results(std::max<std::size_t>(1, answers_ahead / static_cast<std::size_t>(std::max(1, wanted.batch))),
+                cancel) {
     if (options.input.empty()) options.input = only_image_input(engine);
     if (!options.preprocess) options.preprocess = engine.preprocess(options.input);
     check(options.preprocess.has_value(), ErrorCode::invalid_argument,
           "the plan says nothing of preprocessing for input {}; give it when building or running",
           options.input);
-    check(options.batch > 0, ErrorCode::invalid_argument, "batch: expected at least 1, got {}",
-          options.batch);
     check(options.side_by_side >= 0, ErrorCode::invalid_argument,
           "side_by_side: expected 0 or more clips, got {}", options.side_by_side);
-    const Binding* input = binding_of(engine, options.input);
-    input_batch = fixed_batch(input);
-    takes_pictures = input && !input->picture.empty();
-    check(input_batch == 0 || input_batch == options.batch, ErrorCode::invalid_argument,
-          "batch: the network takes {} frames in one run, {} were asked for", input_batch, options.batch);
+    takes_pictures = takes_pictures_as(engine, options.input);
+    sizes.emplace(engine, options.input, options.batch);
     begin();
   }
 
@@ -206,50 +215,35 @@ struct Pipeline::State {
     std::vector<Image> images;
     for (const ClipItem& item : batch.items)
       if (!item.ended) images.push_back(item.frame.image);
-    images.resize(run_size(batch), images.back());                // The last one is repeated.
+    images.resize(sizes->of(batch.frames), images.back());        // The last one is repeated.
     const Trace trace = takes_pictures ? Trace() : options.trace; // The network itself preprocesses, then.
     const TraceScope scope(trace, "preprocess", "infer", first_index(batch));
+    // Preprocessing here is queued elsewhere than runs are, and writes what the last one reads.
+    if (!takes_pictures && last) last->wait();
     context.bind(options.input, images, &*options.preprocess);
   }
 
-  /// Frames of a run: a network may insist on a size, and the last batch runs as the full ones did, for whose
-  /// size kernels are ready.
-  std::size_t run_size(const Batch& batch) const {
-    return std::max({batch.frames, static_cast<std::size_t>(input_batch), ready_batch});
-  }
-
-  /// Whether each output has its part of the `frames` that ran, so that repeated ones can be left out.
-  bool is_batched(std::size_t frames) const {
-    return std::ranges::all_of(engine.outputs(), [&](const Binding& binding) {
-      if (binding.sequence) return false;
-      const Tensor output = context.output(binding.name).tensor;
-      return output.rank() > 0 && output.shape()[0] == static_cast<std::int64_t>(frames) &&
-             output.dtype() != DType::string;
-    });
-  }
-
-  /// Runs the batch and hands its answers on.
+  /// Queues the batch's run and hands it on: whoever reads the answers waits for them, and meanwhile the next
+  /// batch is bound and queued.
   void infer(Batch& batch) {
-    const auto start = Clock::now();
+    Answered answered;
+    answered.size = sizes->of(batch.frames);
     if (batch.frames > 0) {
-      const TraceScope scope(options.trace, "infer", "infer", first_index(batch));
+      const Trace trace =
+          queue.gpu() ? Trace() : options.trace; // A GPU's run ends when its answers are waited for.
+      const TraceScope scope(trace, "infer", "infer", first_index(batch));
+      answered.begun = options.trace.on() ? options.trace.now() : 0;
+      answered.queued.emplace(queue);
       bind(batch);
-      context.run({}, {options.cancel, {}});
-      if (batch.frames == static_cast<std::size_t>(options.batch) && is_batched(batch.frames))
-        ready_batch = batch.frames;
+      context.enqueue(queue.stream(), {options.cancel, {}});
+      answered.queued->end(queue);
+      last = answered.queued;
+      sizes->learn(engine, context, batch.frames);
+      for (const Binding& binding : engine.outputs())
+        if (!binding.sequence) answered.outputs[binding.name] = context.output(binding.name).tensor;
     }
-    const double seconds = batch.frames > 0 ? seconds_since(start) / static_cast<double>(batch.frames) : 0;
-    const std::size_t run = run_size(batch);
-    std::size_t n = 0;
-    for (ClipItem& item : batch.items) {
-      PipelineResult result{
-          std::move(item.frame), {}, item.decode_seconds, seconds, item.clip, item.ended, item.error};
-      if (item.ended)
-        result.infer_seconds = 0;
-      else
-        add_outputs(result, n++, run);
-      results.push({std::move(result), nullptr});
-    }
+    answered.batch = std::move(batch);
+    results.push({std::move(answered), nullptr});
   }
 
   static std::int64_t first_index(const Batch& batch) {
@@ -257,10 +251,45 @@ struct Pipeline::State {
     return frame->frame.index;
   }
 
-  void add_outputs(PipelineResult& result, std::size_t n, std::size_t run) {
-    for (const Binding& binding : engine.outputs())
-      if (!binding.sequence)
-        result.outputs[binding.name] = element(context.output(binding.name).tensor, n, run);
+  /// Waits for the batch's answers. What failed is thrown by every later call too.
+  void finish(Answered& answered) {
+    if (!answered.queued) return;
+    try {
+      answered.seconds = answered.queued->wait() / static_cast<double>(answered.batch.frames);
+    } catch (...) {
+      results.abort(std::current_exception());
+      throw;
+    }
+    if (!options.trace.on() || !queue.gpu()) return;
+    // Runs follow one another: one that waited for the one before it began when that had ended.
+    const double now = options.trace.now();
+    options.trace.add(
+        {"infer", "infer", std::max(answered.begun, ran_until), now, first_index(answered.batch)});
+    ran_until = now;
+  }
+
+  std::optional<PipelineResult> next() {
+    while (!current || current->given == current->batch.items.size()) {
+      current.reset(); // Its memory is for the batches that come.
+      std::optional<Answered> answered = taken(results);
+      if (!answered) return std::nullopt;
+      finish(*answered);
+      current = std::move(answered);
+    }
+    return result_of(*current, current->batch.items[current->given++]);
+  }
+
+  PipelineResult result_of(Answered& answered, ClipItem& item) const {
+    PipelineResult result{
+        std::move(item.frame), {}, item.decode_seconds, answered.seconds, item.clip, item.ended, item.error};
+    if (item.ended) {
+      result.infer_seconds = 0;
+      return result;
+    }
+    for (const auto& [name, output] : answered.outputs)
+      result.outputs[name] = element(output, answered.given_frames, answered.size);
+    ++answered.given_frames;
+    return result;
   }
 
   SoleUse use{"Pipeline"};
@@ -269,14 +298,16 @@ struct Pipeline::State {
   Engine engine;
   Context context;
   PipelineOptions options;
+  std::optional<QueuedRun> last; ///< The run that was queued last.
+  RunQueue queue;
   CancelToken
       cancel; ///< Ends the decoding threads with this object; the caller's token is looked at for each frame.
-  BoundedQueue<Handed<PipelineResult>> results;
+  BoundedQueue<Handed<Answered>> results;
+  std::optional<Answered> current; ///< That the caller is at.
+  double ran_until = 0;            ///< On the trace's clock.
   std::vector<std::unique_ptr<ClipLane>> lanes;
   std::size_t opened = 0, turn = 0;
-  std::int64_t input_batch = 0;
-  std::size_t ready_batch =
-      0; ///< Frames of a full run whose answers tell frames apart; 0 before there was one.
+  std::optional<RunSizes> sizes;
   bool takes_pictures = false;
   std::thread runner;
 };
@@ -292,7 +323,7 @@ Pipeline::Pipeline(Pipeline&&) noexcept = default;
 std::optional<PipelineResult> Pipeline::next() {
   const SoleUse::Call call(state_->use);
   state_->options.cancel.check();
-  return taken(state_->results);
+  return state_->next();
 }
 
 const Context& Pipeline::context() const {

@@ -86,7 +86,7 @@ Tensor RunMemory::allocate(DType type, const Shape& shape, Device device) {
       drop_idle();
       memory = allocate_memory(device, wanted);
     }
-    block = &blocks_.emplace_back(std::move(memory), device, wanted);
+    block = &blocks_.emplace_back(RunMemory::Block{std::move(memory), device, wanted});
   }
   block->last_run = run_;
   return Tensor::wrap(block->memory.get(), type, shape, block->memory, {}, device);

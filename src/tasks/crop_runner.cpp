@@ -1,15 +1,17 @@
 #include <lanner/crop_runner.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <iterator>
 #include <span>
 #include <utility>
 
 #include "base/check.h"
 #include "base/sole_use.h"
+#include "engine/given_shapes.h"
 #include "engine/region_input.h"
 #include "engine/state.h"
+#include "image/picture_record.h"
 #include "tasks/crop_regions.h"
 #include "tasks/names.h"
 #include "tasks/reader.h"
@@ -56,10 +58,13 @@ Preprocess spec_of(const Engine& engine, const std::string& input, const CropOpt
 struct BatchSizes {
   std::int64_t least = 1, most = 1;
 
-  /// Halves of the most, so that few sizes come and kernels are chosen for few.
-  std::int64_t of(std::int64_t left) const {
-    if (left >= most) return most;
-    return std::max(least, static_cast<std::int64_t>(std::bit_floor(static_cast<std::uint64_t>(left))));
+  /// Halves of the most, so that few sizes come and kernels are chosen for few: from the smallest on.
+  std::vector<std::int64_t> all() const {
+    std::vector<std::int64_t> sizes{least};
+    for (std::int64_t half = 1; half < most; half *= 2)
+      if (half > least) sizes.push_back(half);
+    if (most > least) sizes.push_back(most);
+    return sizes;
   }
 };
 
@@ -104,6 +109,9 @@ struct CropRunner::State {
            const Control& control);
   TaskResult read(const tasks::Outputs& outputs, const Image& picture, const PixelRect& region,
                   std::int64_t element) const;
+  void make_ahead(const BatchSizes& wanted);
+  std::optional<Shape> shape_of(std::int64_t size) const;
+  std::int64_t size_for(std::int64_t left) const;
 
   SoleUse use{"CropRunner"};
   Engine engine;
@@ -111,8 +119,8 @@ struct CropRunner::State {
   std::size_t number; ///< Of the input that takes pictures.
   std::shared_ptr<const Task> task;
   std::string reason;
-  Preprocess spec; ///< With all sizes, for reading.
-  BatchSizes sizes;
+  Preprocess spec;                 ///< With all sizes, for reading.
+  std::vector<std::int64_t> sizes; ///< Of runs, rising: kernels for them are there.
   RegionInput input;
   Context context;
 };
@@ -127,9 +135,51 @@ CropRunner::State::State(const Engine& shared, Task given, const CropOptions& wa
   check(found.task.kind != TaskKind::none, ErrorCode::invalid_argument,
         "crops: task {}; expected one that says something of a crop", found.reason);
   tasks::complete_reading(engine, found.task, spec);
-  sizes = sizes_of(engine, number, found.task, options.batch);
+  make_ahead(sizes_of(engine, number, found.task, options.batch));
   task = std::make_shared<const Task>(std::move(found.task));
   reason = std::move(found.reason);
+}
+
+/// Of the input at a run of so many crops; nothing where height or width are not known before.
+std::optional<Shape> CropRunner::State::shape_of(std::int64_t size) const {
+  const Binding& binding = engine.inputs()[number];
+  if (!binding.picture.empty()) return Shape{size, static_cast<std::int64_t>(picture_record_bytes)};
+  if (spec.width == 0 || spec.height == 0) return std::nullopt;
+  Shape one = output_shape(spec, spec.width, spec.height);
+  if (binding.dims.size() == 3) return one;
+  if (binding.dims.size() == 2) return Shape{size, one.elements()};
+  std::vector<std::int64_t> dims(one.begin(), one.end());
+  dims.insert(dims.begin(), size);
+  return Shape(dims);
+}
+
+/// Kernels for each number of crops are made now: how many boxes a picture has is no reason to wait in the
+/// middle of a run. To a GPU a few crops take as long as a full batch, and kernels take long to make: there
+/// is one size. A model may leave its batch open and take but some sizes: others are left out, unless they
+/// were asked for.
+void CropRunner::State::make_ahead(const BatchSizes& wanted) {
+  const EngineState& shared = state_of(engine);
+  std::vector<std::int64_t> all = wanted.all();
+  if (!engine.device().is_host()) all = {wanted.most};
+  std::optional<Error> refused;
+  for (const std::int64_t size : all) {
+    GivenShapes given(shared.inputs.size());
+    given[number] = shape_of(size);
+    try {
+      const auto shapes = given[number] ? completed_shapes(*shared.graph, given, shared.opt) : std::nullopt;
+      if (shapes) shared.variant(*shapes, context.threads());
+      sizes.push_back(size);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::invalid_argument || size == options.batch) throw;
+      refused = error;
+    }
+  }
+  if (sizes.empty()) throw Error(*refused);
+}
+
+std::int64_t CropRunner::State::size_for(std::int64_t left) const {
+  const auto larger = std::ranges::upper_bound(sizes, left);
+  return larger == sizes.begin() ? *larger : *std::prev(larger);
 }
 
 /// What a crop's result counts in: pixels of the whole picture, or, of maps and pictures, its own.
@@ -188,7 +238,7 @@ void CropRunner::run(const Image& picture, TaskResult& found, std::span<const st
     }
   for (std::size_t done = 0; done < regions.size();) {
     const auto left = static_cast<std::int64_t>(regions.size() - done);
-    const auto size = static_cast<std::size_t>(state_->sizes.of(left));
+    const auto size = static_cast<std::size_t>(state_->size_for(left));
     const std::size_t count = std::min(size, regions.size() - done);
     std::vector<PixelRect> batch(regions.begin() + static_cast<std::ptrdiff_t>(done),
                                  regions.begin() + static_cast<std::ptrdiff_t>(done + count));

@@ -1,7 +1,6 @@
 #include "tasks/resolve.h"
 
 #include <algorithm>
-#include <ranges>
 
 #include <fmt/format.h>
 
@@ -267,10 +266,12 @@ ResolvedTask resolve(Facts facts, const std::map<std::string, std::string>& meta
   facts.wanted.outputs = reading.task.outputs;
   complete(resolved.task, facts);
   check_used(given, resolved.task);
+  std::vector<std::string> read;
+  for (const auto& [part, output] : reading.task.outputs) read.push_back(part);
   for (const auto& [part, output] : given.outputs)
     check(reading.task.outputs.contains(part), ErrorCode::invalid_argument,
           "task {}: outputs has the part '{}', which it does not read; it reads {}", reading.text,
-          one_line(part, shown_text), joined(std::views::keys(reading.task.outputs), ", "));
+          one_line(part, shown_text), joined(read, ", "));
   for_each_field([&](const char* key, auto field) { // Of metadata, which others may read.
     if (!is_used(key, resolved.task)) resolved.task.*field = {};
   });

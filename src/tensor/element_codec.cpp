@@ -9,6 +9,7 @@
 
 #include "base/check.h"
 #include "tensor/float16.h"
+#include "tensor/truncate.h"
 
 namespace lanner {
 namespace {
@@ -50,19 +51,9 @@ void read_packed(DType type, const std::byte* base, Offsets offsets, WideValue* 
 }
 
 template<typename T>
-T truncate(double value) noexcept {
-  // 2^63 and 2^64 are exact doubles, unlike the largest integers below them.
-  if (std::isnan(value)) return 0;
-  if (value <= static_cast<double>(std::numeric_limits<T>::min())) return std::numeric_limits<T>::min();
-  if (value >= std::ldexp(1.0, std::numeric_limits<T>::digits)) return std::numeric_limits<T>::max();
-  return static_cast<T>(value);
-}
-
-template<typename T>
 T to_integer(Wide wide, WideValue value) noexcept {
   if (wide != Wide::f64) return static_cast<T>(value.u64);
-  if constexpr (sizeof(T) >= 4) return truncate<T>(value.f64);
-  return static_cast<T>(truncate<std::int64_t>(value.f64));
+  return truncated<T>(value.f64);
 }
 
 double to_double(Wide wide, WideValue value) noexcept {

@@ -5,6 +5,7 @@
 
 #include "base/check.h"
 #include "base/limit_error.h"
+#include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "tensor/float16.h"
 #include "tensor/strings.h"
@@ -80,6 +81,7 @@ Tensor Tensor::to(Device device) const {
   unbounded.tensor_bytes = UINT64_MAX;
   unbounded.rank = UINT32_MAX;
   Tensor result = allocate(dtype_, shape_, layout_, device, unbounded);
+  const cuda::Queueing queueing(device.is_host() ? device_ : device);
   copy_memory({result.data_, device}, {data_, device_}, bytes());
   synchronize(device.is_host() ? device_ : device);
   return result;

@@ -62,6 +62,7 @@ std::optional<Device> first_gpu(const StreamInfo& stream, const DecoderOptions& 
   }
   for (int i = 0; i < status.devices; ++i) {
     const Device gpu{DeviceKind::cuda, static_cast<std::int16_t>(i)};
+    if (options.gpu && gpu != *options.gpu) continue;
     try {
       std::string kind;
       const std::string refused = nvdec::refusal(stream, options, gpu, kind);
@@ -74,6 +75,7 @@ std::optional<Device> first_gpu(const StreamInfo& stream, const DecoderOptions& 
       if (reason.empty()) reason = "auto: no GPU: " + error.message();
     }
   }
+  if (reason.empty()) reason = fmt::format("auto: there is no {}", options.gpu->to_string());
   return std::nullopt;
 }
 
@@ -84,6 +86,11 @@ std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderO
   check(options.threads >= 0 && options.threads <= max_threads, ErrorCode::invalid_argument,
         "decoder: threads is {}, expected 0 (as many as keep the cores busy) to {}", options.threads,
         max_threads);
+  check(!options.gpu || !options.device, ErrorCode::invalid_argument,
+        "decoder: gpu says which GPU is asked where the device is left to the decoder, but device is {}",
+        options.device ? options.device->to_string() : "");
+  check(!options.gpu || !options.gpu->is_host(), ErrorCode::invalid_argument,
+        "decoder: gpu is {}, expected a GPU", options.gpu ? options.gpu->to_string() : "");
   if (options.device && options.device->is_host()) return on_cpu(stream, options, "asked for");
   if (options.device) return nvdec::create_decoder(stream, options, *options.device, "asked for");
   std::string reason;

@@ -7,6 +7,7 @@
 #include "base/account.h"
 #include "base/check.h"
 #include "base/sole_use.h"
+#include "video/decode_ahead.h"
 #include "video/sampling.h"
 #include "video/stream_reader.h"
 
@@ -104,6 +105,11 @@ VideoReader VideoReader::reopen(std::shared_ptr<const StreamIndex> index) const 
   VideoReaderOptions options = options_again(state_->reader);
   if (index) options.index = std::move(index);
   return VideoReader(std::make_unique<State>(state_->reader.source(), options));
+}
+
+void decode_ahead(VideoReader& reader, std::size_t readers) {
+  const int shared = static_cast<int>(std::min<std::size_t>(readers, 1024));
+  reader.state_->alone([&](StreamReader& own) { own.decode_ahead(shared); });
 }
 
 struct ParallelDecoder::State {

@@ -102,7 +102,10 @@ static int linear_sessions(const nvdec::Resources& gpu, std::int64_t frames) {
 static int suitable_decoders(const VideoReaderOptions& options, const WorkSize& work) {
   constexpr int cores_a_decoder = 8;
   const int cores = default_threads();
-  if (work.gpu) return work.random ? work.gpu->engines + 1 : linear_sessions(*work.gpu, work.frames);
+  if (work.gpu) {
+    const int all = work.random ? work.gpu->engines + 1 : linear_sessions(*work.gpu, work.frames);
+    return (all + work.readers - 1) / work.readers;
+  }
   if (work.random) return cores / std::max(1, options.decoder.threads);
   return cores > cores_a_decoder ? cores / cores_a_decoder : 1;
 }
@@ -132,12 +135,14 @@ Workers choose_workers(const VideoReaderOptions& options, const WorkSize& work) 
   return workers;
 }
 
-std::uint64_t choose_frame_bytes(const VideoReaderOptions& options, const nvdec::Resources* gpu) {
+std::uint64_t choose_frame_bytes(const VideoReaderOptions& options, const nvdec::Resources* gpu,
+                                 int readers) {
   constexpr std::uint64_t least = 256ull << 20, most = 4ull << 30;
-  if (options.frame_bytes > 0) return options.frame_bytes;
+  const auto share = [&](std::uint64_t bytes) { return bytes / static_cast<std::uint64_t>(readers); };
+  if (options.frame_bytes > 0) return share(options.frame_bytes);
   if (gpu && !(options.decoder.output && options.decoder.output->is_host()))
-    return std::clamp<std::uint64_t>(gpu->free_bytes / 4, least, most);
-  return budget_of_frames(options.decoder.limits);
+    return share(std::clamp<std::uint64_t>(gpu->free_bytes / 4, least, most));
+  return share(budget_of_frames(options.decoder.limits));
 }
 
 } // namespace lanner

@@ -58,12 +58,14 @@ struct WorkSize {
   bool random = false;                   ///< Only some frames of each span are wanted.
   const nvdec::Resources* gpu = nullptr; ///< Null on a CPU.
   std::uint64_t picture = 0;             ///< Bytes of a decoded picture, 0 where they are not known.
+  int readers = 1;                       ///< That share a GPU's engines.
 };
 /// As many decoders as the options ask for, or what suits the work and the machine, and as few as their
 /// pictures have room for. `threads` of the decoder options stays where it is set.
 Workers choose_workers(const VideoReaderOptions& options, const WorkSize& work);
 
-/// VideoReaderOptions::frame_bytes, or what suits the machine; `gpu` is null on a CPU.
-std::uint64_t choose_frame_bytes(const VideoReaderOptions& options, const nvdec::Resources* gpu);
+/// VideoReaderOptions::frame_bytes, or what suits the machine; `gpu` is null on a CPU. `readers` share it.
+std::uint64_t choose_frame_bytes(const VideoReaderOptions& options, const nvdec::Resources* gpu,
+                                 int readers = 1);
 
 } // namespace lanner

@@ -24,8 +24,21 @@ StreamReader::StreamReader(SourcePtr source, const VideoReaderOptions& options, 
   check(options.decoders >= 0 && options.prefetch >= 0 && options.stream >= -1, ErrorCode::invalid_argument,
         "reader: decoders is {}, prefetch {}, stream {}; expected 0 or more, and -1 for the best stream",
         options.decoders, options.prefetch, options.stream);
-  linear_ = choose_workers(options_, {.gpu = gpu(), .picture = picture_bytes(cursor().stream())});
+  choose_linear_workers();
   if (options_.index) adopt_given();
+}
+
+void StreamReader::choose_linear_workers() {
+  WorkSize work{.gpu = gpu(), .picture = picture_bytes(cursor().stream()), .readers = readers_};
+  if (parts_) work.spans = parts_->plan.size(), work.frames = parts_->content->size();
+  linear_ = choose_workers(options_, work);
+}
+
+void StreamReader::decode_ahead(int readers) {
+  if (!gpu_) return;
+  always_ahead_ = true;
+  readers_ = std::max(1, readers);
+  choose_linear_workers();
 }
 
 IndexRequest StreamReader::request(const Control& control) const {
@@ -48,8 +61,7 @@ void StreamReader::adopt(std::shared_ptr<const StreamIndex> index) {
         "index: of stream {}, this reader reads stream {}", index->stream, cursor().stream().index);
   parts_ = std::make_shared<StreamParts>(content_of(*index));
   index_ = std::move(index);
-  linear_ = choose_workers(options_, {parts_->plan.size(), parts_->content->size(), false, gpu(),
-                                      picture_bytes(cursor().stream())});
+  choose_linear_workers();
 }
 
 std::shared_ptr<const StreamIndex> StreamReader::index(const Control* control) {
@@ -66,7 +78,7 @@ void StreamReader::settle() {
 
 QueueBound StreamReader::bound() const {
   QueueBound bound;
-  bound.bytes = choose_frame_bytes(options_, gpu());
+  bound.bytes = choose_frame_bytes(options_, gpu(), readers_);
   if (options_.prefetch > 0) bound.frames = static_cast<std::size_t>(options_.prefetch);
   return bound;
 }

@@ -42,6 +42,8 @@ public:
   std::vector<Frame> at(std::span<const std::int64_t> indices, const Control& control);
   Tensor batch(std::span<const std::int64_t> indices, const Preprocess& spec, const Control& control);
   void rewind();
+  /// Before the first next(): see video/decode_ahead.h.
+  void decode_ahead(int readers);
 
   /// Decoders that next() keeps at work.
   const Workers& linear_workers() const noexcept { return linear_; }
@@ -50,6 +52,7 @@ public:
   std::size_t spans() const noexcept { return parts_ ? parts_->plan.size() : 1; }
 
 private:
+  void choose_linear_workers();
   IndexRequest request(const Control& control) const;
   void adopt(std::shared_ptr<const StreamIndex> index);
   void adopt_given();
@@ -75,6 +78,7 @@ private:
   VideoReaderOptions options_;
   Control control_;
   bool always_ahead_;
+  int readers_ = 1;                     ///< At work, this one among them, that share a GPU.
   std::optional<nvdec::Resources> gpu_; ///< Nothing on a CPU.
   Workers linear_;                      ///< That next() keeps at work.
   FrameFinish finish_;

@@ -219,6 +219,26 @@ TEST(Elementwise, takes_one_value_twice) {
       {"cpu/elementwise"});
 }
 
+TEST(Elementwise, types_of_less_than_a_byte_are_read_and_written_tile_by_tile) {
+  // More than one tile of 512, and a channel's operand whose period no tile of whole bytes is a multiple of.
+  for (const char* type : {"i4", "u4", "i2", "u2"}) {
+    expect_offered(check_tactics(fmt::format("graph @g(%x: {}[3, 19, 41]) -> (%y: f32[*] as \"y\") {{\n"
+                                             "%y: f32[*] = cast(%x) {{to = f32}}\n}}",
+                                             type)),
+                   {"cpu/elementwise"});
+    expect_offered(check_tactics(fmt::format("graph @g(%x: f32[3, 19, 41]) -> (%y: {0}[*] as \"y\") {{\n"
+                                             "%y: {0}[*] = cast(%x) {{to = {0}}}\n}}",
+                                             type)),
+                   {"cpu/elementwise"});
+  }
+  expect_offered(
+      check_tactics("graph @g(%x: i4[3, 19, 41], %b: f32[41]) -> (%y: f32[*] as \"y\") {\n"
+                    "%y: f32[*] = fused(%x, %b) {kind = \"t\"} ((%xi: i4[3, 19, 41], %bi: f32[41]) "
+                    "-> (%r) {\n%c: f32[*] = cast(%xi) {to = f32}\n"
+                    "%r: f32[*] = add(%c, %bi)\n})\n}"),
+      {"cpu/elementwise"});
+}
+
 TEST(Elementwise, of_nothing_is_nothing) {
   expect_offered(check_tactics("graph @g(%x: f32[3, 0, 2, 4], %z: f32[0, 1, 4]) -> (%y: f32[*] as \"y\") {\n"
                                "%y: f32[*] = mul(%x, %z)\n}"),

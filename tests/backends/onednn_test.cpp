@@ -74,6 +74,34 @@ TEST(Onednn, batch_normalization_agrees) {
   expect_offered(ran, {"onednn/batch_normalization"});
 }
 
+TEST(Onednn, batch_normalization_is_left_to_others_in_training_and_where_padding_would_divide_by_zero) {
+  const auto text = [](const char* attributes) {
+    return std::string("graph @g(%x: f32[2, 20, 5, 5]) -> (%y: f32[*] as \"y\") {\n"
+                       "%s: f32[20] = constant() {value = random(f32[20], seed = 1, std = 1.0)}\n"
+                       "%r: f32[20] = constant() {value = random(f32[20], seed = 4, std = 1.0)}\n"
+                       "%v: f32[20] = abs(%r)\n%y: f32[*] = batch_normalization(%x, %s, %s, %r, %v) ") +
+           attributes + "\n}";
+  };
+  expect_refused(check_tactics(text("{training_mode = 1}")), {"onednn/batch_normalization"});
+  expect_offered(check_tactics(text("{epsilon = 0.0}")), {"onednn/batch_normalization"});
+}
+
+TEST(Onednn, lrn_of_a_base_that_may_be_zero_is_left_to_others) {
+  for (const char* attributes : {"alpha = -1.0", "alpha = -1e+30", "bias = 0.0"})
+    expect_refused(check_tactics(fmt::format("graph @g(%x: f32[1, 20, 4, 4]) -> (%y: f32[*] as \"y\") {{\n"
+                                             "%y: f32[*] = lrn(%x) {{size = 3, {}}}\n}}",
+                                             attributes)),
+                   {"onednn/lrn"});
+}
+
+TEST(Onednn, log_softmax_of_one_element_is_zero) {
+  for (const char* shape : {"[1, 1]", "[5, 1]", "[1, 1, 2, 16]"})
+    expect_refused(check_tactics(fmt::format("graph @g(%x: f32{}) -> (%y: f32[*] as \"y\") {{\n"
+                                             "%y: f32[*] = log_softmax(%x) {{axis = 1}}\n}}",
+                                             shape)),
+                   {"onednn/softmax"});
+}
+
 TEST(Onednn, concat_agrees) {
   const auto ran = check_tactics(
       "graph @g(%a: f32[1, 16, 4, 5], %b: f32[1, 32, 4, 5], %c: f32[1, 5, 4, 5]) -> (%y: f32[*] as \"y\") {\n"

@@ -281,7 +281,9 @@ TEST_F(ChangedPlan, TablesThatLieAreRefused) {
                                                         {"\"threads\":1", "\"threads\":0"},
                                                         {"\"threads\":1", "\"threads\":\"1\""},
                                                         {"]]", "]"}})
-    expect_refused([&](test::Parts& parts) { replace(parts.metadata.at("lanner.variants"), from, to); });
+    expect_refused([&, &old = from, &now = to](test::Parts& parts) {
+      replace(parts.metadata.at("lanner.variants"), old, now);
+    });
   expect_refused([](test::Parts& parts) {
     const std::string entry = R"({"shapes":[[16,16,12,12]],"threads":1})";
     std::string all = entry;
@@ -298,7 +300,9 @@ TEST_F(ChangedPlan, ProfilesThatLieAreRefused) {
                                                         {"\"profiles\":[", "\"profiles\":[[],"},
                                                         {"\"profiles\":[", "\"profiles\":[[null,null],"},
                                                         {"\"profiles\":[", "\"profiles\":[7,"}})
-    expect_refused([&](test::Parts& parts) { replace(parts.metadata.at("lanner.target"), from, to); });
+    expect_refused([&, &old = from, &now = to](test::Parts& parts) {
+      replace(parts.metadata.at("lanner.target"), old, now);
+    });
 }
 
 TEST_F(ChangedPlan, AnotherVariantsGraphIsRefused) {

@@ -327,6 +327,14 @@ int cuStreamSynchronize(Stream* stream) {
   LANNER_FAKE_ENTER("cuStreamSynchronize");
   return real(stream).capture ? Queues::capture_invalid : queues().run(real(stream));
 }
+int cuProfilerStart() {
+  LANNER_FAKE_ENTER("cuProfilerStart");
+  return success;
+}
+int cuProfilerStop() {
+  LANNER_FAKE_ENTER("cuProfilerStop");
+  return success;
+}
 int cuStreamWaitEvent(Stream* stream, Event* event, unsigned) {
   LANNER_FAKE_ENTER("cuStreamWaitEvent");
   return queues().wait(real(stream), *event);

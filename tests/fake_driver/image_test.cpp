@@ -1,6 +1,10 @@
 // Pictures on the fake driver, whose image kernels run on the host.
 
+#include <atomic>
+#include <chrono>
+#include <functional>
 #include <string>
+#include <thread>
 
 #include <gtest/gtest.h>
 
@@ -157,6 +161,34 @@ TEST_F(FakeImages, convert_keeps_to_one_place) {
   const Image image = random_image(PixelFormat::nv12, 8, 8, 4);
   Image there = Image::allocate(PixelFormat::rgb24, 8, 8, {}, gpu_device);
   LANNER_EXPECT_ERROR(convert_image(image, there), ErrorCode::unsupported, "from cpu to cuda:0");
+}
+
+/// What is queued where frameworks' work is, and waited for, would break a graph that another thread records.
+TEST_F(FakeImages, calls_without_a_stream_wait_for_recordings) {
+  const cuda::Gpu& gpu = cuda::Gpu::get(gpu_device);
+  const cuda::Current current(gpu);
+  const Image image = random_image(PixelFormat::nv12, 48, 36, 5), there = copied_to(gpu_device, image);
+  Image back = Image::allocate(PixelFormat::nv12, 48, 36);
+  Image colours = Image::allocate(PixelFormat::rgb24, 48, 36, {}, gpu_device);
+  Tensor tensor = Tensor::allocate(DType::f32, {1, 3, 36, 48}, {}, gpu_device);
+  const std::function<void()> calls[] = {
+      [&] { copy_image(there, back); }, [&] { convert_image(there, colours); },
+      [&] { static_cast<void>(turned_image(there, 1)); }, [&] { preprocess(there, {}, tensor); },
+      [&] { static_cast<void>(tensor.to(Device{})); }};
+  for (const auto& call : calls) {
+    std::atomic<bool> done = false;
+    std::thread other;
+    cuda::GraphExec::capture(gpu, queue_, [&](cuda::StreamHandle) {
+      other = std::thread([&] {
+        call();
+        done = true;
+      });
+      std::this_thread::sleep_for(std::chrono::milliseconds(30)); // Time to do it wrong.
+      EXPECT_FALSE(done) << &call - calls;
+    });
+    other.join();
+    EXPECT_TRUE(done);
+  }
 }
 
 TEST_F(FakeImages, a_call_that_failed_may_be_tried_again) {

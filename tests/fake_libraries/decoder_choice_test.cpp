@@ -38,6 +38,22 @@ TEST_F(FakeNvdec, auto_takes_the_gpu_and_says_so) {
   EXPECT_EQ(fake_decoder(like)->reason(), "asked for");
 }
 
+TEST_F(FakeNvdec, auto_asks_the_gpu_that_is_named_alone) {
+  LANNER_NEEDS_FFMPEG();
+  const StreamInfo stream = stream_of(Picture());
+  DecoderOptions options;
+  options.gpu = gpu_device;
+  LANNER_EXPECT_ERROR(create_decoder(stream, options), ErrorCode::invalid_argument, "device is cpu");
+  options.device = std::nullopt;
+  EXPECT_EQ(create_decoder(stream, options)->device(), gpu_device);
+  options.gpu = Device{DeviceKind::cuda, 7};
+  const auto elsewhere = create_decoder(stream, options);
+  EXPECT_TRUE(elsewhere->device().is_host());
+  EXPECT_EQ(elsewhere->reason(), "auto: there is no cuda:7");
+  options.gpu = Device{};
+  LANNER_EXPECT_ERROR(create_decoder(stream, options), ErrorCode::invalid_argument, "expected a GPU");
+}
+
 TEST_F(FakeNvdec, auto_takes_the_cpu_and_says_why) {
   LANNER_NEEDS_FFMPEG();
   DecoderOptions options;

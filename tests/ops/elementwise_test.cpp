@@ -111,6 +111,9 @@ TEST(Activation, follows_its_attributes) {
                       ErrorCode::invalid_argument, "the slope f32[2, 2] does not spread over");
   LANNER_EXPECT_ERROR(run({"prelu", {f32s({-2, 2}), f32s({1, 2}, {1, 2})}}), ErrorCode::invalid_argument,
                       "the slope f32[1, 2] does not spread over");
+  EXPECT_EQ(
+      show(run({"shrink", {i64s({INT64_MAX, INT64_MIN, 0})}, attributes({{"bias", -1.5}, {"lambd", 0.5}})})),
+      show(i64s({INT64_MAX, INT64_MIN, 0})));
   EXPECT_EQ(show(run({"shrink", {f32s({-2, 0, 2})}, attributes({{"bias", 1.5}, {"lambd", 1.5}})})),
             "f32[3](-0.5, 0, 0.5)");
   EXPECT_EQ(show(run({"relu", {f32s({-1, not_a_number, 1})}})), "f32[3](0, nan, 1)");

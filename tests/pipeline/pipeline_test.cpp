@@ -10,6 +10,7 @@
 #include <lanner/pipeline.h>
 #include <lanner/source.h>
 
+#include "engine/state.h"
 #include "expect_error.h"
 #include "importers/onnx_file.h"
 #include "temporary_folder.h"
@@ -44,7 +45,7 @@ protected:
   }
 
   /// The mean of each channel of each picture.
-  static Engine means(bool of_pictures = false) {
+  static Engine means(bool of_pictures = false, int batch = 0) {
     using namespace test::onnx_file;
     static const std::string bytes = model(graph({.nodes = {node({"GlobalAveragePool", {"x"}, {"y"}})},
                                                   .inputs = {value("x", f32, {"n", "3", "64", "96"})},
@@ -52,6 +53,7 @@ protected:
     BuildOptions options;
     options.budget = 0;
     if (of_pictures) options.pictures["x"].preprocess = Preprocess::preset("none");
+    if (batch > 0) options.shapes["x"] = {{1, 3, 64, 96}, {batch, 3, 64, 96}, {batch, 3, 64, 96}};
     return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "means.onnx"), options);
   }
   static PipelineOptions batches_of(int batch) {
@@ -110,10 +112,53 @@ TEST_F(ClipPipeline, TheLastRunHasTheBatchOfThoseBefore) {
   for (; const auto result = results.next(); ++frames) EXPECT_EQ(result->outputs.at("y").shape()[0], 1);
   EXPECT_EQ(frames, frames_of_clip);
   EXPECT_EQ(results.context().output("y").tensor.shape()[0], 3);
-  // Where nothing ran before it, a smaller batch costs least as it is.
+  // A clip that is shorter than a batch, too.
   Pipeline whole = pipeline(clip(), batches_of(frames_of_clip + 1));
-  while (whole.next()) continue;
-  EXPECT_EQ(whole.context().output("y").tensor.shape()[0], frames_of_clip);
+  for (frames = 0; const auto result = whole.next(); ++frames)
+    EXPECT_EQ(result->outputs.at("y").shape()[0], 1);
+  EXPECT_EQ(frames, frames_of_clip);
+  EXPECT_EQ(whole.context().output("y").tensor.shape()[0], frames_of_clip + 1);
+}
+
+TEST_F(ClipPipeline, NothingIsMadeInTheMiddleOfARun) {
+  for (const bool of_pictures : {false, true})
+    for (const int batch : {1, 3, 7, frames_of_clip, frames_of_clip + 5}) {
+      const Engine engine = means(of_pictures, batch);
+      const std::size_t made = state_of(engine).variants().list().size();
+      Pipeline results(reader(clip()), engine, engine.create_context(), batches_of(batch));
+      while (results.next()) continue;
+      EXPECT_EQ(state_of(engine).variants().list().size(), made) << batch;
+      EXPECT_EQ(made, 1u);
+    }
+}
+
+TEST_F(ClipPipeline, OutputsWithoutAPartForEachFrameAreGivenWhole) {
+  using namespace test::onnx_file;
+  const std::string bytes =
+      model(graph({.nodes = {node({"ReduceMean", {"x"}, {"y"}, {attribute("keepdims", 0)}})},
+                   .inputs = {value("x", f32, {"n", "3", "64", "96"})},
+                   .outputs = {value("y", f32, {})}}));
+  BuildOptions options;
+  options.budget = 0;
+  const Engine engine =
+      Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "mean.onnx"), options);
+  const auto last_mean = [&](int batch) {
+    Pipeline results(reader(clip()), engine, engine.create_context(), batches_of(batch));
+    float mean = 0;
+    int frames = 0;
+    for (; const auto result = results.next(); ++frames) mean = result->outputs.at("y").as<float>()[0];
+    EXPECT_EQ(frames, frames_of_clip);
+    return mean;
+  };
+  // 40 = 13 x 3 + 1: the last frame is not counted three times, nor those of a clip that is no batch.
+  VideoReader alone = reader(clip());
+  double sum = 0, last = 0;
+  while (const auto frame = alone.next()) {
+    const std::vector<float> mean = mean_of(*frame);
+    sum += last = (mean[0] + mean[1] + mean[2]) / 3;
+  }
+  EXPECT_NEAR(last_mean(3), last, 1e-2);
+  EXPECT_NEAR(last_mean(frames_of_clip + 7), sum / frames_of_clip, 1e-2);
 }
 
 TEST_F(ClipPipeline, AnswersThatTheCallerKeepsStayAsTheyAre) {

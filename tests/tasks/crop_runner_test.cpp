@@ -116,16 +116,25 @@ TEST(CropRunner, RunsInBatchesThatTheEngineTakes) {
     CropOptions options;
     options.batch = batch;
     CropRunner runner(engine, task_of(TaskKind::embed), options);
-    TaskResult found = boxes_result(TaskKind::detect, 40, 30, boxes);
-    runner.run(picture, found);
-    for (const TaskResult& crop : found.crops)
-      EXPECT_EQ(numbers(crop.embedding), numbers(found.crops[0].embedding));
-    std::set<std::int64_t> sizes;
-    for (const auto& [key, variant] : state_of(engine).variants().list()) sizes.insert(key.shapes[0][0]);
+    const auto sizes_made = [&] {
+      std::set<std::int64_t> sizes;
+      for (const auto& [key, variant] : state_of(engine).variants().list()) sizes.insert(key.shapes[0][0]);
+      return sizes;
+    };
+    const std::set<std::int64_t> sizes = sizes_made();
+    for (std::size_t count = 1; count <= boxes.size(); ++count) {
+      TaskResult found = boxes_result(TaskKind::detect, 40, 30,
+                                      {boxes.begin(), boxes.begin() + static_cast<std::ptrdiff_t>(count)});
+      runner.run(picture, found);
+      EXPECT_EQ(found.crops.size(), count);
+      for (const TaskResult& crop : found.crops)
+        EXPECT_EQ(numbers(crop.embedding), numbers(found.crops[0].embedding));
+    }
+    EXPECT_EQ(sizes_made(), sizes) << "made in the middle of a run";
     return sizes;
   };
   using Sizes = std::set<std::int64_t>;
-  EXPECT_EQ(batches_of(engine_of(means_model("N"), true), 0), (Sizes{1, 2, 8}));
+  EXPECT_EQ(batches_of(engine_of(means_model("N"), true), 0), (Sizes{1, 2, 4, 8}));
   EXPECT_EQ(batches_of(engine_of(means_model("N"), false), 4), (Sizes{1, 2, 4}));
   EXPECT_EQ(batches_of(engine_of(means_model("N"), true, spec_of(), 3), 0), (Sizes{1, 2, 3}));
   EXPECT_EQ(batches_of(engine_of(means_model("4"), true), 0), (Sizes{4}));

@@ -7,6 +7,8 @@
 #include <limits>
 #include <type_traits>
 
+#include "tensor/truncate.h"
+
 namespace lanner::formulas {
 
 template<typename T>
@@ -109,7 +111,10 @@ private:
 /// A formula's result as an element.
 template<typename Out, typename T>
 Out element(Number<T> number) {
-  return static_cast<Out>(number.value);
+  if constexpr (std::is_floating_point_v<T> && std::is_integral_v<Out> && !std::is_same_v<Out, bool>)
+    return truncated<Out>(number.value);
+  else
+    return static_cast<Out>(number.value);
 }
 template<typename Out>
 Out element(bool truth) {

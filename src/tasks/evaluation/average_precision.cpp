@@ -77,7 +77,7 @@ void AveragePrecision::match(const Picture& picture, std::size_t area, std::span
   }
   std::vector<std::size_t> order(count);
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_partition(order, [&](std::size_t g) { return !ignored[g]; });
+  std::stable_partition(order.begin(), order.end(), [&](std::size_t g) { return !ignored[g]; });
   std::vector<bool> taken;
   for (std::size_t step = 0; step < iou_steps; ++step) {
     taken.assign(count, false);
@@ -183,13 +183,14 @@ PrecisionSummary AveragePrecision::summary() const {
   PrecisionSummary summary;
   std::array<std::array<Mean, iou_steps>, area_ranges> means;
   std::array<Mean, area_ranges> whole;
-  for (const auto& [label, one] : classes_) {
+  for (const auto& entry : classes_) {
+    const auto& one = entry.second;
     std::vector<std::uint32_t> order(one.found.size());
     std::iota(order.begin(), order.end(), 0u);
     std::ranges::stable_sort(order, std::ranges::greater{},
                              [&](std::uint32_t i) { return one.found[i].score; });
     Mean own;
-    ClassPrecision told{label, one.objects[all]};
+    ClassPrecision told{entry.first, one.objects[all]};
     for (std::size_t area = 0; area < area_ranges; ++area)
       for (std::size_t step = 0; step < iou_steps; ++step) {
         const double precision = precision_of(one, order, area, step);

@@ -1,31 +1,38 @@
 #include "video/nvdec/frame_memory.h"
 
-#include <array>
+#include <algorithm>
 
 namespace lanner::nvdec {
 
 /// Buffers of one size that came back. Outlives the decoder for as long as frames are held.
 struct FrameMemory::Pool {
-  static constexpr std::size_t max_idle = 16;
+  /// Frames of a span wait decoded together and come back together. To free one waits for all that the GPU is
+  /// at, networks included, so as many are kept as a usual span of 1080p has.
+  static constexpr std::uint64_t max_idle_bytes = 192u << 20;
+  static constexpr std::uint64_t least_idle = 4, most_idle = 1024;
 
   explicit Pool(cuda::ContextHandle context) : context(context) {}
 
   cuda::DevicePointer take(std::uint64_t wanted) {
     const std::lock_guard lock(mutex);
-    if (wanted != bytes || count == 0) return 0;
-    return idle[--count];
+    if (wanted != bytes || idle.empty()) return 0;
+    const cuda::DevicePointer buffer = idle.back();
+    idle.pop_back();
+    return buffer;
   }
-  void adopt(std::uint64_t wanted) noexcept {
+  void adopt(std::uint64_t wanted) {
     const std::unique_lock lock(mutex);
     if (wanted == bytes) return;
     release_all();
     bytes = wanted;
+    max_idle = std::clamp(max_idle_bytes / std::max<std::uint64_t>(1, wanted), least_idle, most_idle);
+    idle.reserve(max_idle); // Frames are let go where nothing may be thrown.
   }
   void give_back(cuda::DevicePointer buffer, std::uint64_t size) noexcept {
     {
       const std::lock_guard lock(mutex);
-      if (!closed && size == bytes && count < max_idle) {
-        idle[count++] = buffer;
+      if (!closed && size == bytes && idle.size() < max_idle) {
+        idle.push_back(buffer);
         return;
       }
     }
@@ -40,13 +47,14 @@ struct FrameMemory::Pool {
   cuda::ContextHandle context;
   std::mutex mutex;
   std::uint64_t bytes = 0;
-  std::array<cuda::DevicePointer, max_idle> idle{};
-  std::size_t count = 0;
+  std::vector<cuda::DevicePointer> idle; ///< Room for `max_idle` is reserved.
+  std::size_t max_idle = 0;
   bool closed = false;
 
 private:
   void release_all() noexcept {
-    while (count > 0) release(idle[--count]);
+    for (const cuda::DevicePointer buffer : idle) release(buffer);
+    idle.clear();
   }
   // A driver that is gone, as when the process ends, has given all memory back itself.
   void release(cuda::DevicePointer buffer) noexcept {

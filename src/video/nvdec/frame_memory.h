@@ -15,7 +15,7 @@ namespace lanner::nvdec {
 class FrameMemory {
 public:
   /// With a stream of the caller's, memory comes from and goes back to that stream's order; else buffers that
-  /// come back are given out again, a few of one size.
+  /// come back are given out again, those of one size.
   FrameMemory(const Place& place, cuda::StreamHandle callers_stream);
   FrameMemory(const FrameMemory&) = delete;
   FrameMemory& operator=(const FrameMemory&) = delete;

@@ -83,6 +83,12 @@ std::int64_t choose_step(const std::vector<Source>& sources) {
   return step;
 }
 
+/// Whether several elements of an operand or a result share a byte.
+bool has_packed_types(const ElementwiseProgram& program) {
+  const auto packed = [](const auto& value) { return bit_width(value.dtype) < 8; };
+  return std::ranges::any_of(program.inputs, packed) || std::ranges::any_of(program.outputs, packed);
+}
+
 class ElementwiseKernel final : public Kernel {
 public:
   ElementwiseKernel(ElementwiseProgram program, const Tactic& tactic, int threads)
@@ -97,7 +103,7 @@ public:
     }
     for (std::size_t i = 0; i < program_.outputs.size(); ++i)
       results_.push_back(StretchWalk::of(tactic.outputs.at(i), program_.shape, program_.outputs[i].dtype));
-    step_ = choose_step(sources_);
+    step_ = has_packed_types(program_) ? tile_size : choose_step(sources_); // tiles begin at whole bytes
     for (Source& source : sources_) settle(source);
     const double grain =
         4000 / nanoseconds_of(program_); // About four microseconds of work pay for waking a thread.
@@ -170,7 +176,7 @@ private:
       fetch(source, bytes, first, count, tile);
       return tile;
     case Source::Way::cast: {
-      const auto offset = first * static_cast<std::int64_t>(bit_width(source.input.dtype) / 8);
+      const auto offset = first * static_cast<std::int64_t>(bit_width(source.input.dtype)) / 8;
       cast_elements(source.input.dtype, static_cast<const std::byte*>(bytes) + offset, DType::f32, tile,
                     static_cast<std::size_t>(count));
       return tile;
@@ -235,7 +241,7 @@ private:
 };
 
 bool readable(const ElementwiseProgram& program, const Layout& layout) {
-  if (program.slots() > max_slots) return false;
+  if (program.slots() > max_slots || (has_packed_types(program) && !layout.row_major())) return false;
   for (const ProgramInput& input : program.inputs) {
     const OperandWalk walk(program.shape, layout, input.operand.shape());
     if (!walk.contiguous() && input.dtype != DType::f32 && input.dtype != DType::boolean) return false;

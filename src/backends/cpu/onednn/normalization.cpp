@@ -1,13 +1,19 @@
 // layer_normalization, batch_normalization (where none could be folded into a convolution) and lrn.
 
+#include <limits>
+
 #include "backends/cpu/onednn/single.h"
 
 namespace lanner::onednn {
 
 namespace {
 
+float real_of(const GroupOp& op, const char* name, double fallback) {
+  return static_cast<float>(op.attributes().real(name, fallback));
+}
+
 float epsilon_of(const GroupOp& op) {
-  return static_cast<float>(op.attributes().real("epsilon", 1e-5));
+  return real_of(op, "epsilon", 1e-5);
 }
 
 bool all_f32(const GroupOp& op) {
@@ -49,7 +55,8 @@ bool takes_batch(const Group& group, std::string& reason) {
   const GroupOp& op = group.ops().front();
   if (op.kind() != "batch_normalization") return false;
   const std::size_t rank = op.input(0).shape().rank();
-  if (all_f32(op) && rank >= 2 && rank <= 5 && op.node->outputs().size() == 1) return true;
+  const bool training = op.attributes().flag("training_mode") || op.node->outputs().size() > 1;
+  if (all_f32(op) && rank >= 2 && rank <= 5 && !training) return true;
   reason = "onednn: batch_normalization takes f32 of rank 2 to 5 without training";
   return false;
 }
@@ -58,7 +65,9 @@ Primitive make_batch(const Group& group, const Layout& from, const Layout& to) {
   const GroupOp& op = group.ops().front();
   const Shape shape = op.input(0).shape();
   const auto data = describe(shape, from, DType::f32), channel = describe(Shape{shape[1]}, {}, DType::f32);
-  if (!data || from != to) return {};
+  // What blocks pad the channels with has the variance 0 and shall stay 0.
+  const bool padded = from.padded(shape) != shape;
+  if (!data || from != to || (padded && epsilon_of(op) < std::numeric_limits<float>::min())) return {};
   return {batch_normalization(*data, epsilon_of(op), attributes()),
           {argument(DNNL_ARG_SRC, *data, op.input(0)), argument(DNNL_ARG_SCALE, *channel, op.input(1)),
            argument(DNNL_ARG_SHIFT, *channel, op.input(2)), argument(DNNL_ARG_MEAN, *channel, op.input(3)),
@@ -69,8 +78,10 @@ bool takes_lrn(const Group& group, std::string& reason) {
   const GroupOp& op = group.ops().front();
   if (op.kind() != "lrn") return false;
   const bool odd = op.attributes().integer("size", 0) % 2 == 1;
-  if (op.input(0).dtype() == DType::f32 && op.input(0).shape().rank() == 4 && odd) return true;
-  reason = "onednn: lrn takes f32 of rank 4 and an odd size";
+  // Else the base of the power may be 0 or less, of padding too.
+  const bool positive = real_of(op, "alpha", 1e-4) >= 0 && real_of(op, "bias", 1) > 0;
+  if (op.input(0).dtype() == DType::f32 && op.input(0).shape().rank() == 4 && odd && positive) return true;
+  reason = "onednn: lrn takes f32 of rank 4, an odd size, no negative alpha and a positive bias";
   return false;
 }
 
@@ -78,11 +89,8 @@ Primitive make_lrn(const Group& group, const Layout& from, const Layout& to) {
   const GroupOp& op = group.ops().front();
   const auto data = describe(op.input(0).shape(), from, DType::f32);
   if (!data || from != to) return {};
-  const auto real = [&](const char* name, double fallback) {
-    return static_cast<float>(op.attributes().real(name, fallback));
-  };
-  return {lrn(*data, op.attributes().integer("size", 1), real("alpha", 1e-4), real("beta", 0.75),
-              real("bias", 1), attributes()),
+  return {lrn(*data, op.attributes().integer("size", 1), real_of(op, "alpha", 1e-4),
+              real_of(op, "beta", 0.75), real_of(op, "bias", 1), attributes()),
           {argument(DNNL_ARG_SRC, *data, op.input(0)), output_argument(DNNL_ARG_DST, *data)}};
 }
 

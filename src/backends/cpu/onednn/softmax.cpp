@@ -2,17 +2,24 @@
 
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cpu/onednn/single.h"
+#include "ops/axis.h"
 
 namespace lanner::onednn {
 
 namespace {
 
+std::size_t axis_of(const GroupOp& op) {
+  return ops::resolve_axis(op.attributes().integer("axis", -1), op.input(0).shape().rank());
+}
+
 bool takes(const Group& group, std::string& reason) {
   const GroupOp& op = group.ops().front();
   if (op.kind() != "softmax" && op.kind() != "log_softmax") return false;
   const std::size_t rank = op.input(0).shape().rank();
-  if (op.input(0).dtype() == DType::f32 && rank > 0 && rank <= 6) return true;
-  reason = "onednn: softmax takes f32 of rank 1 to 6";
+  // The logarithm of the softmax of one element is 0, of which oneDNN makes 1e-6.
+  const bool long_enough = op.kind() == "softmax" || rank == 0 || op.input(0).shape()[axis_of(op)] > 1;
+  if (op.input(0).dtype() == DType::f32 && rank > 0 && rank <= 6 && long_enough) return true;
+  reason = "onednn: softmax takes f32 of rank 1 to 6, log_softmax lines of two elements or more";
   return false;
 }
 
@@ -21,10 +28,7 @@ Primitive make(const Group& group, const Layout& from, const Layout& to) {
   const Shape shape = op.input(0).shape();
   const auto data = describe(shape, from, DType::f32);
   if (!data || from != to) return {};
-  const std::int64_t axis = op.attributes().integer("axis", -1);
-  const auto rank = static_cast<std::int64_t>(shape.rank());
-  return {softmax(*data, static_cast<int>(axis < 0 ? axis + rank : axis), op.kind() == "log_softmax",
-                  attributes()),
+  return {softmax(*data, static_cast<int>(axis_of(op)), op.kind() == "log_softmax", attributes()),
           {argument(DNNL_ARG_SRC, *data, op.input(0)), output_argument(DNNL_ARG_DST, *data)}};
 }
 

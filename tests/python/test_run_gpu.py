@@ -1,0 +1,78 @@
+"""`lanner run` and `bench` on the fake GPU, whose kernels only move numbers: where clips are decoded, what is told of it, what bench tells
+apart."""
+
+import json
+import os
+import subprocess
+
+import lanner
+import numpy as np
+import pytest
+from command import BUILD, COMMAND, SECONDS, refuse, save_model
+from onnx import helper
+
+SPEC = ["--range", "0,1", "--size", "16x12", "--task", "none", "--budget", "0"]
+
+
+@pytest.fixture(scope="module")
+def fakes(tmp_path_factory):
+    driver, libraries = BUILD / "lib" / "libfake_cuda.so", BUILD / "tests" / "fake_libraries"
+    if not driver.exists() or not libraries.exists():
+        pytest.skip("the fake driver and libraries are not built here")
+    folder = tmp_path_factory.mktemp("fakes")
+    # The libraries are found by their folder, what they are linked to by the loader.
+    found = {"LANNER_CUDA_DRIVER": str(driver), "LANNER_LIBRARY_PATH": str(libraries), "LD_LIBRARY_PATH": str(driver.parent)}
+    nodes = [helper.make_node("Transpose", ["input"], ["output"], "turn", perm=[0, 2, 3, 1])]
+    model = save_model(folder / "turn.onnx", nodes, {"input": ["N", 3, 12, 16]}, {"output": ["N", 12, 16, 3]}, {}, {})
+    return {"folder": folder, "model": model, "env": os.environ | found | {"LANNER_CACHE_DIR": str(folder / "cache")}}
+
+
+def run(fakes, *arguments, code=0):
+    done = subprocess.run(
+        [COMMAND, *map(str, arguments)], env=fakes["env"], capture_output=True, text=True, timeout=SECONDS, check=False
+    )
+    assert done.returncode == code, done.stderr
+    return done
+
+
+@pytest.fixture(scope="module")
+def clip(fakes):
+    """Of a codec that the fake decoder does not know."""
+    path = fakes["folder"] / "clip.mkv"
+    try:
+        with lanner.VideoWriter(str(path), width=64, height=48, codec="ffv1", fps=25) as writer:
+            for number in range(5):
+                writer.write(np.full((48, 64, 3), 50 * number, np.uint8))
+    except lanner.Error as error:
+        pytest.skip(f"no ffv1 here: {error}")
+    return path
+
+
+
+def test_what_the_gpu_does_not_decode_comes_from_the_cpu_and_is_told(fakes, clip):
+    there = run(fakes, "run", fakes["model"], "-i", clip, "--device", "cuda:0", "--batch", "2", "--json", "-", *SPEC)
+    here = run(fakes, "run", fakes["model"], "-i", clip, "--json", "-", "--device", "cpu", *SPEC)
+    assert f"note: {clip} is decoded on the CPU (auto: " in there.stderr and "ffv1" in there.stderr
+    assert "decoded on the CPU" not in here.stderr
+    means = [[json.loads(line)["outputs"]["output"]["mean"] for line in done.stdout.splitlines()] for done in (there, here)]
+    assert len(means[0]) == 5 and means[0] == pytest.approx(means[1], abs=1e-5)
+    quiet = run(fakes, "run", fakes["model"], "-i", clip, "--device", "cuda:0", "-q", *SPEC)
+    assert "decoded on the CPU" not in quiet.stderr
+
+
+@pytest.mark.parametrize("options", [(), ("--device-inputs",)])
+def test_bench_tells_enqueueing_copies_and_computing_apart(fakes, options):
+    options = [*options, "--device", "cuda:0", "--budget", "0", "--iterations", "5", "--warmup", "1", "--shape", "input:2x3x12x16"]
+    done = run(fakes, "bench", fakes["model"], "--json", *options)
+    (result,) = json.loads(done.stdout)["results"]
+    there = "--device-inputs" in options
+    assert result["inputs"] == ("device" if there else "host")
+    assert set(result["device"]) == {"enqueue", "copies", "compute"}
+    assert 0 < result["device"]["enqueue"] <= result["device"]["compute"] and result["device"]["copies"] >= 0
+    text = run(fakes, "bench", fakes["model"], *options).stdout
+    assert "\nGPU      enqueue " in text and f"results on the {'GPU' if there else 'host'}" in text
+
+
+def test_device_inputs_are_of_a_gpu(fakes):
+    told = refuse("bench", fakes["model"], "--device-inputs", "--device", "cpu")
+    assert "--device-inputs: the network runs on the CPU, where all inputs lie; give --device cuda:0, or leave it out" in told
