@@ -53,7 +53,7 @@ def heading(text: str) -> None:
 def run_checks() -> Outcome:
     """Each check is a script that prints what is wrong and returns non-zero."""
     outcome = Outcome()
-    for script in ["tools/check_layers.py", "tools/check_names.py"]:
+    for script in ["tools/check_layers.py", "tools/check_names.py", "tools/check_operator_names.py"]:
         heading(f"check: {script}")
         if subprocess.run([sys.executable, str(ROOT / script)], cwd=ROOT).returncode == 0:
             outcome.passed += 1

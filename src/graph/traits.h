@@ -77,7 +77,8 @@ struct Traits {
   std::function<bool(const Split&)> split = nullptr;
   /// Of a contraction over one axis; null: over others. Nothing where types do not tell it.
   std::function<std::optional<SummedAxis>(const Node&)> summed = nullptr;
-  /// Elements of one line. Stated by each operator of the pattern `row`.
+  /// Elements of one line, or steps that follow one another. Stated by each operator of the patterns `row`
+  /// and `recurrent`.
   std::function<double(const Node&)> line_length = nullptr;
   /// Floating-point operations of a node with static operands. Null: one for each element of an elementwise
   /// result, else none that count.

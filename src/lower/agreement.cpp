@@ -112,10 +112,10 @@ double sum_length(const Node& node) {
 double longest_row(const Node& node) {
   double longest = 1;
   any_op(node, [&](const Node& inner) {
-    // All of a line's results have the error of the sum that they are divided by.
-    const Traits& traits = inner.op().traits;
-    if (traits.pattern == Pattern::row && traits.line_length)
-      longest = std::max(longest, traits.line_length(inner));
+    // All of a line's results have the error of the sum that they are divided by, and each step has that of
+    // the ones before it.
+    const auto& length = inner.op().traits.line_length;
+    if (length) longest = std::max(longest, length(inner));
     return false;
   });
   return longest;

@@ -61,7 +61,10 @@ std::vector<OpDef> gru_ops() {
                 .infer = [](InferContext& context) { infer_recurrent(context, 3); },
                 .reference = run_gru,
                 .expand = {},
-                .traits = {.pattern = Pattern::recurrent, .accumulates = true, .flops = recurrent_flops}}};
+                .traits = {.pattern = Pattern::recurrent,
+                           .accumulates = true,
+                           .line_length = recurrent_steps,
+                           .flops = recurrent_flops}}};
 }
 
 } // namespace lanner::ops

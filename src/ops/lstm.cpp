@@ -56,7 +56,10 @@ std::vector<OpDef> lstm_ops() {
                 .infer = [](InferContext& context) { infer_recurrent(context, 4); },
                 .reference = run_lstm,
                 .expand = {},
-                .traits = {.pattern = Pattern::recurrent, .accumulates = true, .flops = recurrent_flops}}};
+                .traits = {.pattern = Pattern::recurrent,
+                           .accumulates = true,
+                           .line_length = recurrent_steps,
+                           .flops = recurrent_flops}}};
 }
 
 } // namespace lanner::ops

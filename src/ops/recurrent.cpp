@@ -94,6 +94,13 @@ static CellActivation make_activation(const std::string& name, std::span<const d
   fail(ErrorCode::unsupported, "activation \"{}\" is none of ONNX's", name);
 }
 
+double recurrent_steps(const Node& node) {
+  const Value* x = node.input(0);
+  const bool known = x && x->type.is_static() && x->type.rank() == 3;
+  return known ? std::max(1.0, static_cast<double>(x->type.shape()[node.attributes.flag("layout") ? 1 : 0]))
+               : 1;
+}
+
 std::uint64_t recurrent_flops(const Node& node) {
   const Shape x = node.input(0)->type.shape();
   if (x.rank() != 3 || x[2] == 0 || !node.input(2) || !node.input(2)->type.is_static()) return 0;

@@ -26,6 +26,8 @@ RecurrentKind recurrent_kind(std::string_view op);
 
 /// Every step of every row meets both matrices of each direction.
 std::uint64_t recurrent_flops(const Node& node);
+/// How many steps follow one another; 1 where that is not known.
+double recurrent_steps(const Node& node);
 
 /// The activations of each direction.
 std::vector<std::vector<CellActivation>> cell_activations(const AttributeMap& attributes,

@@ -33,7 +33,10 @@ std::vector<OpDef> rnn_ops() {
                 .infer = [](InferContext& context) { infer_recurrent(context, 1); },
                 .reference = run_rnn,
                 .expand = {},
-                .traits = {.pattern = Pattern::recurrent, .accumulates = true, .flops = recurrent_flops}}};
+                .traits = {.pattern = Pattern::recurrent,
+                           .accumulates = true,
+                           .line_length = recurrent_steps,
+                           .flops = recurrent_flops}}};
 }
 
 } // namespace lanner::ops

@@ -85,7 +85,7 @@ private:
     Summary& summary = shared_->summary;
     ++summary.ends[static_cast<std::size_t>(outcome.end)];
     summary.kernels += outcome.kernels;
-    const bool told = outcome.end == End::wrong ? options_.wrong_too : is_finding(outcome.end);
+    const bool told = is_finding(outcome.end);
     if (told) tell(number, made, fmt::format("{}: {}", to_string(outcome.end), outcome.message));
     if (peak > before + case_limits().total_bytes + options_.spare_bytes) {
       ++summary.large;
@@ -133,10 +133,9 @@ std::string watch(pid_t worker, const SharedMemory& shared, double hang_seconds,
 
 } // namespace
 
-std::size_t Summary::findings(bool wrong_too) const {
+std::size_t Summary::findings() const {
   const auto of = [&](End end) { return ends[static_cast<std::size_t>(end)]; };
-  return of(End::internal) + of(End::foreign) + (wrong_too ? of(End::wrong) : 0) + crashed + hung + large +
-         invalid_seeds;
+  return of(End::internal) + of(End::foreign) + of(End::wrong) + crashed + hung + large + invalid_seeds;
 }
 
 std::string Summary::text() const {

@@ -15,13 +15,12 @@ struct DriverOptions {
   std::size_t every = 1;                  ///< Only each so-manieth; seeds as they stand are taken all.
   double hang_seconds = 60;               ///< After which a case is ended.
   std::uint64_t spare_bytes = 512u << 20; ///< That a case may take beyond its limit, all told.
-  bool wrong_too = false;                 ///< Answers that differ from the definition's are findings.
 };
 
 struct Summary {
   std::array<std::size_t, static_cast<std::size_t>(End::count)> ends{};
   std::size_t crashed = 0, hung = 0, large = 0, kernels = 0, invalid_seeds = 0;
-  std::size_t findings(bool wrong_too) const;
+  std::size_t findings() const;
   std::string text() const;
 };
 

@@ -24,8 +24,7 @@ constexpr const char* usage =
     "  --first N, --last N    numbers of cases, the last one not taken\n"
     "  --op NAME      of one operator\n"
     "  --case N       one case alone, in this process, with its graph\n"
-    "  --hang SECONDS after which a case is ended (default 60)\n"
-    "  --wrong        tell of kernels whose answers are not the definition's, too\n";
+    "  --hang SECONDS after which a case is ended (default 60)\n";
 
 struct Settings {
   DriverOptions driver;
@@ -39,10 +38,6 @@ Settings read_arguments(int count, char** arguments) {
   Settings settings;
   for (int i = 1; i < count; ++i) {
     const std::string_view name = arguments[i];
-    if (name == "--wrong") {
-      settings.driver.wrong_too = true;
-      continue;
-    }
     if (++i == count) throw std::runtime_error(fmt::format("{} needs a value\n\n{}", name, usage));
     const std::string value = arguments[i];
     if (name == "--op")
@@ -91,7 +86,7 @@ int run(int count, char** arguments) {
   fmt::print("{} operators, {} cases, seed {}\n", cases.operators(), cases.count(), settings.seed);
   const Summary summary = drive(cases, settings.driver);
   fmt::print("{}\n", summary.text());
-  return summary.findings(settings.driver.wrong_too) == 0 ? 0 : 1;
+  return summary.findings() == 0 ? 0 : 1;
 }
 
 } // namespace

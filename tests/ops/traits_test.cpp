@@ -38,7 +38,8 @@ TEST(OperatorTraits, FlagsAgreeWithThePattern) {
     if (op.view) EXPECT_TRUE(traits.pattern == Pattern::movement || traits.pattern == Pattern::conversion);
     if (sums.contains(traits.pattern)) EXPECT_TRUE(traits.accumulates);
     if (traits.pattern == Pattern::elementwise) EXPECT_FALSE(traits.accumulates);
-    if (traits.pattern == Pattern::row) EXPECT_TRUE(traits.line_length);
+    if (traits.pattern == Pattern::row || traits.pattern == Pattern::recurrent)
+      EXPECT_TRUE(traits.line_length);
     if (traits.per_image) EXPECT_TRUE(traits.split);
     if (traits.summed) EXPECT_EQ(traits.pattern, Pattern::contraction);
     if (traits.control_inputs > 0) EXPECT_EQ(traits.pattern, Pattern::region);
