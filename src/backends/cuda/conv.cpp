@@ -322,6 +322,13 @@ struct Stored {
 };
 
 /// A convolution stored in one way, as a problem for cuDNN.
+/// Whether it may read and write some of the channels of a larger value. Engine 8 of cuDNN 9.19 computes
+/// wrong ones where their number is no multiple of its vectors (20 of 32, 24 of 40).
+bool keeps_to_channels(const EngineCandidate& candidate) {
+  return std::ranges::none_of(candidate.choices,
+                              [](const EngineChoice& choice) { return choice.engine == 8; });
+}
+
 struct StoredConv {
   const Conv& conv;
   Variant variant;
@@ -345,7 +352,7 @@ struct StoredConv {
     tactic.inputs.assign(node.inputs().size(), target.storage());
     store(conv, variant, from, target, tactic);
     // Of channels only: many engines write rows and pixels as if the image had no others.
-    const AxisSet channels = AxisSet::only(1);
+    const AxisSet channels = keeps_to_channels(candidate) ? AxisSet::only(1) : AxisSet();
     tactic.strided_outputs = {channels};
     tactic.strided_inputs.assign(node.inputs().size(), {});
     tactic.strided_inputs[conv.src.index] = channels;
