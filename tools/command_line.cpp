@@ -1,14 +1,11 @@
 #include "command_line.h"
 
-#include <charconv>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
-#include <fmt/format.h>
 
 #include "help.h"
 
@@ -75,7 +72,8 @@ Option& Option::range(double min, double max) {
 }
 
 Option& Option::not_negative() {
-  return check(within<double>("a number", 0, std::numeric_limits<double>::max()));
+  option_->check(CLI::NonNegativeNumber);
+  return *this;
 }
 
 Option& Option::check(const std::function<std::string(const std::string&)>& wrong) {

@@ -2,15 +2,12 @@
 
 #include <charconv>
 #include <optional>
-#include <vector>
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
 #include <lanner/known_preprocess.h>
-#include <lanner/nearest.h>
 
 #include "arguments.h"
 #include "check.h"

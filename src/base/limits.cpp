@@ -8,14 +8,10 @@
 #include <string>
 #include <type_traits>
 #include <utility>
-#include <vector>
 
 #include <unistd.h>
 
-#include <fmt/ranges.h>
-
 #include <lanner/error.h>
-#include <lanner/nearest.h>
 
 #include "base/check.h"
 #include "base/control_groups.h"

@@ -3,11 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
-#include <vector>
-
-#include <fmt/ranges.h>
-
-#include <lanner/nearest.h>
 
 #include "base/check.h"
 #include "base/limit_error.h"

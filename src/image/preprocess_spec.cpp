@@ -2,13 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <string>
-#include <vector>
 
-#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
-
-#include <lanner/nearest.h>
 
 #include "base/check.h"
 #include "base/joined.h"

@@ -275,7 +275,7 @@ ResolvedTask resolve(Facts facts, const std::map<std::string, std::string>& meta
   for_each_field([&](const char* key, auto field) { // Of metadata, which others may read.
     if (!is_used(key, resolved.task)) resolved.task.*field = {};
   });
-  resolved.reason = found_text(resolved.task, reading.classes) + ", by " + resolved.reason;
+  resolved.reason = found_text(resolved.task, reading.classes) + ": " + resolved.reason;
   return resolved;
 }
 

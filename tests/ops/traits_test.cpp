@@ -79,13 +79,13 @@ TEST(OperatorTraits, FlopsAreTwoForEachProduct) {
 }
 
 TEST(OperatorTraits, TheSummedAxisIsAsTheSecondOperandSays) {
-  const OneNode conv("graph @g(%x: f32[2, N, 8, 8], %w: f32[4, 3, 3, 3]) -> (%y) {\n"
+  const OneNode conv("graph @g(%x: f32[2, 6, 8, 8], %w: f32[4, 3, 3, 3]) -> (%y) {\n"
                      "  %y = conv(%x, %w) {group = 2}\n}\n");
   const auto channels = conv.traits().summed(*conv);
   ASSERT_TRUE(channels);
   EXPECT_EQ(channels->axis, 1u);
   EXPECT_EQ(channels->size.constant(), 6);
-  const OneNode gemm("graph @g(%a: f32[N, 5], %b: f32[3, 7]) -> (%y) {\n"
+  const OneNode gemm("graph @g(%a: f32[7, 5], %b: f32[3, 7]) -> (%y) {\n"
                      "  %y = gemm(%a, %b) {transA = 1, transB = 1}\n}\n");
   const auto depth = gemm.traits().summed(*gemm);
   ASSERT_TRUE(depth);

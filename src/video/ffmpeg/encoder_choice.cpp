@@ -7,9 +7,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <vector>
-
-#include <lanner/nearest.h>
 
 #include "base/check.h"
 #include "base/joined.h"
