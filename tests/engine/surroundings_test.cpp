@@ -41,9 +41,9 @@ struct Lines {
   std::mutex mutex;
   std::vector<std::string> list;
   LogCallback callback() {
-    return [this](LogLevel, std::string_view line) {
+    return [this](LogLevel level, std::string_view line) {
       const std::lock_guard lock(mutex);
-      list.emplace_back(line);
+      if (level != LogLevel::debug) list.emplace_back(line);
     };
   }
 };

@@ -122,6 +122,8 @@ TEST(Cast, WideIntegersRoundOnce) {
   EXPECT_EQ((cast<float>(std::vector<double>{-half_tie}, DType::f64, DType::f16))[0], -1.0f - 0x1p-10f);
 }
 
+// Clang has the type on x86 from version 15 on.
+#if !defined(__clang__) || __clang_major__ >= 15
 TEST(Cast, HalfMatchesTheCompiler) {
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {
     const auto half = std::bit_cast<_Float16>(static_cast<std::uint16_t>(bits));
@@ -141,6 +143,7 @@ TEST(Cast, HalfMatchesTheCompiler) {
   EXPECT_EQ(Half(65520.0f).bits, 0x7c00);
   EXPECT_EQ(Half(nan_value).bits & 0x7e00, 0x7e00);
 }
+#endif
 
 TEST(Cast, BFloat16RoundsToEven) {
   EXPECT_EQ(BFloat16(1.0f).bits, 0x3f80);

@@ -277,7 +277,7 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
       if (input.operand.is_input())
         tactic.inputs[input.operand.index] =
             stored(operand_layout(layout, program->shape.rank(), input.operand.shape()));
-    take_strided(*program, layout, tactic);
+    if (!has_packed_types(*program)) take_strided(*program, layout, tactic); // their parts share bytes
     share_storages(node, tactic);
     for (std::size_t i = 0; i < node.outputs().size(); ++i) tactic.outputs.push_back(stored(layout));
     tactic.in_place = replaceable(*program);
