@@ -70,7 +70,7 @@ def needs_another(job, feed):
 KINDS = dict(refuses=refuses, dies=dies, absent=absent, needs_another=needs_another, wrong=fake("wrong", 2.0), nan=fake("nan", float("nan")))
 worker.RUNNERS = {{name: fake(name) for name in worker.RUNNERS}}
 worker.RUNNERS.update((name, KINDS[kind]) for name, kind in REPLACED.items())
-worker.main()
+worker.serve(worker.Systems())
 """
 
 
