@@ -114,7 +114,6 @@ void add_transcode(Command& program, Action& action) {
       program, action, "transcode", "Decode a clip and encode it again; presentation times are kept.",
       run_transcode);
   command.add_option("input", options->input, "A clip").required();
-  add_limit_option(command);
   command
       .add_option("output", options->output,
                   "The new clip; its extension chooses the container (.mp4, .mkv, .mov, .webm, .avi)")

@@ -39,11 +39,17 @@ constexpr Format formats[] = {
     {"Caffe", caffe::looks_like_net, caffe::import_caffe, true},
 };
 
+/// As characters where they are some, else as numbers.
 std::string first_bytes(std::span<const std::byte> bytes) {
+  const auto first = bytes.first(std::min<std::size_t>(bytes.size(), 8));
+  const auto shows = [](std::byte b) { return b >= std::byte{' '} && b < std::byte{0x7f}; };
+  const auto end = std::ranges::find_if_not(first, shows);
+  if (end == first.end() || *end == std::byte{'\n'} || *end == std::byte{'\r'})
+    return fmt::format("'{}'", std::string_view(reinterpret_cast<const char*>(first.data()),
+                                                static_cast<std::size_t>(end - first.begin())));
   std::string hex;
-  for (std::byte b : bytes.first(std::min<std::size_t>(bytes.size(), 8)))
-    hex += fmt::format("{:02x} ", static_cast<unsigned>(b));
-  return hex.empty() ? "nothing" : hex.substr(0, hex.size() - 1);
+  for (std::byte b : first) hex += fmt::format("{}{:02x}", hex.empty() ? "" : " ", static_cast<unsigned>(b));
+  return hex;
 }
 
 /// What stands in a checkout for a large file that was not fetched (git-lfs.com, specification of pointer
@@ -123,6 +129,7 @@ std::optional<std::string_view> format_of(std::span<const std::byte> bytes) {
 
 std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions& options) {
   const Content content = read_all(source, options.limits);
+  check(!content.bytes.empty(), ErrorCode::bad_data, "the file is empty; expected a model");
   refuse_pointer(content.bytes);
   if (const auto foreign = foreign_format(content.bytes, source->name()))
     fail(ErrorCode::unsupported, "it {}", foreign->text());
