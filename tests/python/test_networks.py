@@ -495,6 +495,12 @@ def test_numbers_that_are_no_boxes_have_one_bound():
     assert answers.is_right(answers.judged([np.zeros((0, 4))], [np.zeros((0, 4))]))
 
 
+def test_a_folder_without_a_log_is_said(tmp_path):
+    done = run("--write", "--log", str(tmp_path))
+    assert done.returncode == 2
+    assert done.stderr == f"networks: --log: {tmp_path} holds no log.jsonl; give folders that measurements wrote\n"
+
+
 def test_torchvision_refuses_options_of_other_networks():
     done = run("--torchvision", "--device", "cuda:0", "--time")
     assert done.returncode == 2
