@@ -72,7 +72,6 @@ private:
   Preprocess spec_of(std::int32_t width, std::int32_t height) const;
   void use(const Preprocess& spec);
   void run_stills(std::span<const RunInput> inputs);
-  bool is_batched(std::size_t pictures) const;
   void run_batch(std::vector<Still>& batch);
   void take_picture(Still& still, const Outputs& outputs);
   void run_clips(std::span<const RunInput> inputs);

@@ -9,6 +9,7 @@
 
 #include <fmt/format.h>
 
+#include <lanner/batch.h>
 #include <lanner/error.h>
 
 #include "base/check.h"
@@ -96,18 +97,6 @@ std::string only_image_input(const Engine& engine) {
 std::vector<OpenClip> alone(VideoReader reader) {
   const auto held = std::make_shared<VideoReader>(std::move(reader));
   return {[held] { return std::move(*held); }};
-}
-
-/// Element `n` of `count` along the first dimension; the whole where that is no batch.
-Tensor element(const Tensor& output, std::size_t n, std::size_t count) {
-  if (output.rank() == 0 || output.shape()[0] != static_cast<std::int64_t>(count) ||
-      output.dtype() == DType::string)
-    return output;
-  Shape shape = output.shape();
-  shape[0] = 1;
-  const std::uint64_t bytes = output.bytes() / count;
-  void* place = const_cast<std::byte*>(static_cast<const std::byte*>(output.data())) + n * bytes;
-  return Tensor::wrap(place, output.dtype(), shape, output.owner(), {}, output.device());
 }
 
 } // namespace
@@ -218,16 +207,6 @@ struct Pipeline::State {
     return std::max({batch.frames, static_cast<std::size_t>(input_batch), ready_batch});
   }
 
-  /// Whether each output has its part of the `frames` that ran, so that repeated ones can be left out.
-  bool is_batched(std::size_t frames) const {
-    return std::ranges::all_of(engine.outputs(), [&](const Binding& binding) {
-      if (binding.sequence) return false;
-      const Tensor output = context.output(binding.name).tensor;
-      return output.rank() > 0 && output.shape()[0] == static_cast<std::int64_t>(frames) &&
-             output.dtype() != DType::string;
-    });
-  }
-
   /// Runs the batch and hands its answers on.
   void infer(Batch& batch) {
     const auto start = Clock::now();
@@ -235,7 +214,8 @@ struct Pipeline::State {
       const TraceScope scope(options.trace, "infer", "infer", first_index(batch));
       bind(batch);
       context.run({}, {options.cancel, {}});
-      if (batch.frames == static_cast<std::size_t>(options.batch) && is_batched(batch.frames))
+      if (batch.frames == static_cast<std::size_t>(options.batch) &&
+          has_batch_parts(engine, context, batch.frames))
         ready_batch = batch.frames;
     }
     const double seconds = batch.frames > 0 ? seconds_since(start) / static_cast<double>(batch.frames) : 0;
@@ -260,7 +240,7 @@ struct Pipeline::State {
   void add_outputs(PipelineResult& result, std::size_t n, std::size_t run) {
     for (const Binding& binding : engine.outputs())
       if (!binding.sequence)
-        result.outputs[binding.name] = element(context.output(binding.name).tensor, n, run);
+        result.outputs[binding.name] = batch_part(context.output(binding.name).tensor, n, run);
   }
 
   SoleUse use{"Pipeline"};
