@@ -27,7 +27,7 @@ def module_of(name: str):
     return models.get_model(name, weights=None, **options).eval()
 
 
-def pictures_of(name: str) -> list[tuple[int, ...]]:
+def pictures_of(name: str, module: torch.nn.Module) -> list[tuple[int, ...]]:
     """Sizes as the weights of torchvision say; detectors and networks of each pixel take any, and get smaller ones."""
     folder = models.get_model_builder(name).__module__.split(".")[2]
     weights = models.get_model_weights(name).DEFAULT
@@ -42,7 +42,8 @@ def pictures_of(name: str) -> list[tuple[int, ...]]:
     if folder == "video":
         height, width = size if len(size) == 2 else size * 2
         return [(1, 3, weights.meta.get("min_temporal_size", 8) if name.startswith(("s3d", "mvit")) else 8, height, width)]
-    return [(1, 3, size[0], size[0])]
+    side = getattr(module, "image_size", size[0])  # of a transformer, which takes no other
+    return [(1, 3, side, side)]
 
 
 def detects(name: str) -> bool:
@@ -92,7 +93,7 @@ def flat(value) -> list[torch.Tensor]:
 
 def export(name: str, exporter: str, folder: Path) -> None:
     module = module_of(name)
-    shapes = pictures_of(name)
+    shapes = pictures_of(name, module)
     generator = torch.Generator().manual_seed(SEED + 1)
 
     def draw() -> list[torch.Tensor]:
