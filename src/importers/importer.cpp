@@ -52,6 +52,27 @@ std::string first_bytes(std::span<const std::byte> bytes) {
   return hex;
 }
 
+/// Pictures and clips by their first bytes.
+std::optional<std::string_view> media_of(std::span<const std::byte> bytes) {
+  using namespace std::string_view_literals;
+  struct Sign {
+    std::size_t at;
+    std::string_view bytes, name;
+  };
+  constexpr Sign signs[] = {
+      {0, "\x89PNG\r\n"sv, "a picture (PNG)"}, {0, "\xff\xd8\xff"sv, "a picture (JPEG)"},
+      {0, "GIF8"sv, "a picture (GIF)"},        {8, "WEBP"sv, "a picture (WebP)"},
+      {4, "ftyp"sv, "a clip (MP4 or MOV)"},    {0, "\x1a\x45\xdf\xa3"sv, "a clip (MKV or WebM)"},
+      {8, "AVI "sv, "a clip (AVI)"},
+  };
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const auto found = std::ranges::find_if(signs, [&](const Sign& sign) {
+    return text.size() > sign.at && text.substr(sign.at).starts_with(sign.bytes);
+  });
+  if (found == std::end(signs)) return std::nullopt;
+  return found->name;
+}
+
 /// What stands in a checkout for a large file that was not fetched (git-lfs.com, specification of pointer
 /// files).
 void refuse_pointer(std::span<const std::byte> bytes) {
@@ -141,6 +162,8 @@ std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions
     }
   check(!looks_like_plan(content.bytes), ErrorCode::bad_data,
         "it is a plan of Lanner, built already; use load");
+  if (const auto media = media_of(content.bytes))
+    fail(ErrorCode::bad_data, "it is {}; expected a model (ONNX, TensorFlow, Caffe)", *media);
   std::string known;
   for (const Format& format : formats) known += (known.empty() ? "" : ", ") + std::string(format.name);
   fail(ErrorCode::bad_data, "not a model of a known format ({}): it has {} bytes and starts with {}", known,
