@@ -135,6 +135,7 @@ void add_transcode(Command& program, Action& action) {
   command.add_flag(
       "--conceal", options->conceal,
       "Conceal damage in the clip, and end where it cannot be read on; without it damage is an error");
+  add_limit_option(command);
   command.footer(
       "Rotated clips come out upright. Audio is left out.\n\n"
       "Examples:\n  lanner transcode in.mov out.mp4\n  lanner transcode in.mp4 out.mp4 -c:v hevc --crf 28\n"

@@ -111,7 +111,7 @@ def test_passes_can_be_watched(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "-o FILE or --print-ir"),
+        ([], "-o FILE, or --print-ir"),
         (["-o", "x.plan", "--stop-after", "import"], "--stop-after"),
         (["--print-ir", "--shape", "input"], "NAME:SIZES"),
         (["--print-ir", "--shape", "inputs:1x3x8x8"], "inputs"),
