@@ -32,11 +32,11 @@ struct SparseRecord {
 };
 struct TypeRecord {
   Reading* reading;
-  std::optional<Type> type;
+  std::optional<Type> type = {};
   std::int64_t elem_type = 0;
-  std::optional<Dims> dims;
+  std::optional<Dims> dims = {};
   std::size_t unknown = 0;
-  std::optional<Dim> dim;
+  std::optional<Dim> dim = {};
 };
 struct ValueRecord {
   Reading* reading;
