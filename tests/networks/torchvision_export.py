@@ -61,12 +61,17 @@ def tells_something(name: str, module: torch.nn.Module, pictures: list[torch.Ten
         scores = next(tensor for tensor in answer if tensor.ndim == 1 and tensor.is_floating_point())
         return len(scores) > 1 and bool(scores.max() - scores.min() >= SPREAD)
     others = flat(module(*arguments_of(name, [1 - picture for picture in pictures])))
-    return any(bool((one - other).abs().max() >= SPREAD * one.abs().max()) for one, other in zip(answer, others))
+    return any(bool((one - other).abs().max() > SPREAD * one.abs().max()) for one, other in zip(answer, others))
 
 
 def make_it_tell(name: str, module: torch.nn.Module, draw) -> None:
-    """Batch normalisation takes its statistics from a few pictures, as training does; a detector then gives its best boxes, whatever their scores."""
+    """Weights that begin as zeros are drawn; batch normalisation takes its statistics from a few pictures, as training does; a detector then gives its best boxes, whatever their scores."""
+    for weight in module.parameters():
+        if weight.ndim > 1 and not weight.any():  # the last layer of a vision transformer, which begins at nothing
+            torch.nn.init.normal_(weight, std=0.02)
     layers = [layer for layer in module.modules() if isinstance(layer, torch.nn.modules.batchnorm._BatchNorm)]
+    if not layers and not detects(name):
+        return
     for layer in layers:
         layer.momentum = None  # the mean of all that it saw
         layer.reset_running_stats()

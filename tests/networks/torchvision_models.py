@@ -167,7 +167,7 @@ def lines(rows: list[Row], older: dict[tuple[str, str], str]) -> list[str]:
         "pixels of its heat map, so that a box of 0.9998 pixels gives other key points than one of 1.0003. Detectors are therefore compared box by box: one of torch's is found where a box of its own has",
         "the same class, a score within 0.02, corners within 0.1 % of the largest coordinate or 90 % of the area in common, and masks and key points within 1 % of the largest number; the difference is of",
         "those. 90 % of torch's boxes must be found; where it is less, half of them, and as many as onnxruntime finds but for one. A network whose random weights let the picture fade, so that",
-        "every picture gets one answer, takes its batch normalisation's statistics from a few pictures first; a detector without boxes then gives its best ones.",
+        "every picture gets one answer, has weights drawn that begin as zeros, and takes its batch normalisation's statistics from a few pictures first; a detector without boxes then gives its best ones.",
         "",
     ]
     return [*about, HEAD, *(table[key] for key in sorted(table)), *(["", "Over 16 GiB: " + "; ".join(large) + "."] if large else [])]
