@@ -37,7 +37,7 @@ struct BuildCommandOptions {
 void check_options(const BuildCommandOptions& options) {
   check(!options.output.empty() || !options.print_ir.empty() || !options.stop_after.empty() ||
             !options.trace_passes.empty(),
-        ErrorCode::invalid_argument, "build: nothing to do with the plan; give -o FILE or --print-ir");
+        ErrorCode::invalid_argument, "build: the plan would go nowhere; give -o FILE, or --print-ir");
   check(!options.strip_weights || !options.output.empty(), ErrorCode::invalid_argument,
         "build: --strip-weights says what the plan holds; give -o FILE");
   check(options.output.empty() || options.stop_after.empty(), ErrorCode::invalid_argument,

@@ -42,6 +42,7 @@ BELOW = {
 
 # public header -> layer of its noun
 HEADERS = {
+    "batch": "engine",
     "allocator": "base",
     "c_options": "base",
     "c_types": "base",

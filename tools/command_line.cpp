@@ -1,11 +1,14 @@
 #include "command_line.h"
 
+#include <charconv>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
 
 #include "help.h"
 
@@ -29,6 +32,23 @@ std::string to_bytes(std::string& text) {
 Option& Option::group(const std::string& heading) {
   option_->group(heading);
   return *this;
+}
+
+/// A bound above which nobody comes is left out of messages.
+constexpr std::int64_t endless = std::int64_t{1} << 40;
+
+/// What is wrong with a text that is to be a number between two.
+template<typename T>
+static std::function<std::string(const std::string&)> within(const char* kind, T min, T max) {
+  return [=](const std::string& text) {
+    T value{};
+    const char* end = text.data() + text.size();
+    const auto [stop, status] = std::from_chars(text.data() + text.starts_with('+'), end, value);
+    if (status == std::errc() && stop == end && value >= min && value <= max) return std::string();
+    const std::string bounds =
+        max >= T(endless) ? fmt::format("from {} on", min) : fmt::format("from {} to {}", min, max);
+    return fmt::format("expected {} {}, got '{}'", kind, bounds, text);
+  };
 }
 
 Option& Option::required() {
@@ -57,23 +77,19 @@ Option& Option::show_default() {
 }
 
 Option& Option::range(int min, int max) {
-  option_->check(CLI::Range(min, max));
-  return *this;
+  return range(std::int64_t{min}, std::int64_t{max});
 }
 
 Option& Option::range(std::int64_t min, std::int64_t max) {
-  option_->check(CLI::Range(min, max));
-  return *this;
+  return check(within<std::int64_t>("a whole number", min, max));
 }
 
 Option& Option::range(double min, double max) {
-  option_->check(CLI::Range(min, max));
-  return *this;
+  return check(within<double>("a number", min, max));
 }
 
 Option& Option::not_negative() {
-  option_->check(CLI::NonNegativeNumber);
-  return *this;
+  return check(within<double>("a number", 0, std::numeric_limits<double>::max()));
 }
 
 Option& Option::check(const std::function<std::string(const std::string&)>& wrong) {

@@ -71,7 +71,7 @@ void tell_choices(const Json& plan, std::vector<std::string>& told) {
                              plan["target"]["deterministic"].get<bool>() ? "--deterministic times nothing"
                              : plan["open_sizes"].get<bool>()
                                  ? "a build that is told the sizes, by --shape or --profile, times them"
-                                 : "a build with a larger --budget times them"));
+                                 : "a larger --budget times them (a run over pictures alone has none)"));
 }
 
 void tell_target(const Json& plan, std::vector<std::string>& told) {

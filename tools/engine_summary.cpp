@@ -54,9 +54,9 @@ std::string EngineSummary::nodes_text() const {
   const std::size_t steps = plan_["nodes"].size();
   const std::string before =
       imported_ > 0 && imported_ != simplified_
-          ? fmt::format("{}, {} after simplification", count(imported_, "node"), simplified_)
+          ? fmt::format("{}, {} after simplification,", count(imported_, "node"), simplified_)
           : count(simplified_, "node");
-  return fmt::format("{} in {}", before, count(steps, "step"));
+  return fmt::format("{} run in {}", before, count(steps, "step"));
 }
 
 std::string EngineSummary::text() const {

@@ -154,8 +154,9 @@ void add_eval(Command& program, Action& action) {
   command
       .add_option(
           "--data", options->data,
-          "classify: a folder with a folder for each class; boxes: COCO's JSON, or a folder with images/ and "
-          "labels/ of YOLO, or its data.yaml; semantic: a folder with images/ and masks/")
+          "Pictures with their truth: for classify a folder with a folder for each class; for boxes COCO's "
+          "JSON, or a folder with images/ and labels/ of YOLO, or its data.yaml; for semantic a folder with "
+          "images/ and masks/")
       .required();
   command.add_option("--images", options->images,
                      "Folder of the pictures, where the data does not lead to it");

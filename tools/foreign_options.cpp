@@ -85,12 +85,17 @@ constexpr Meaning meanings[] = {
     {"quiet", "--quiet", ""},
 };
 
-/// What is no option here, with what to do.
+/// What is no option here, with what to do. `command`: only of this one.
 struct Advice {
-  std::string_view foreign, text;
+  std::string_view foreign, text, command = {};
 };
 
 constexpr Advice advice[] = {
+    {"o", "the new clip stands without an option: lanner transcode INPUT OUTPUT", "transcode"},
+    {"output", "the new clip stands without an option: lanner transcode INPUT OUTPUT", "transcode"},
+    {"i", "the clip stands without an option: lanner transcode INPUT OUTPUT", "transcode"},
+    {"i", "the clip stands without an option: lanner decode CLIP", "decode"},
+    {"i", "the file stands without an option: lanner probe FILE", "probe"},
     {"loglevel", "only errors and warnings are told; -q leaves the answers out"},
     {"v", "only errors and warnings are told; -q leaves the answers out"},
     {"verbose", "lanner explain tells what was decided and why"},
@@ -113,7 +118,8 @@ constexpr Advice advice[] = {
 
 } // namespace
 
-std::string foreign_meaning(std::string_view name, const std::vector<std::string>& options) {
+std::string foreign_meaning(std::string_view name, std::string_view command,
+                            const std::vector<std::string>& options) {
   const std::string text = plain(name);
   for (const Meaning& meaning : meanings) {
     const bool here = std::ranges::find(options, meaning.option) != options.end();
@@ -121,7 +127,8 @@ std::string foreign_meaning(std::string_view name, const std::vector<std::string
       return fmt::format("; did you mean {}{}?", meaning.option, meaning.rest);
   }
   for (const Advice& one : advice)
-    if (plain(one.foreign) == text) return fmt::format("; {}", one.text);
+    if (plain(one.foreign) == text && (one.command.empty() || one.command == command))
+      return fmt::format("; {}", one.text);
   return {};
 }
 

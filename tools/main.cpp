@@ -27,7 +27,7 @@ enum ExitCode { exit_ok = 0, exit_fault = 1, exit_bad_input = 2, exit_interrupte
 constexpr const char* footer = R"(Examples:
   lanner doctor                                        what this machine offers
   lanner probe clip.mp4                                what is in a clip
-  lanner run model.onnx -i clip.mp4 -o marked.mp4      answers on stdout, marked video
+  lanner run model.onnx -i clip.mp4 -o marked.mp4      a clip with what was found
   lanner build model.onnx -o model.plan && lanner bench model.plan
 
 Exit codes: 0 done, 1 a fault of the program or the machine, 2 bad input or usage, 130 interrupted, 141 the reader of

@@ -2,12 +2,15 @@
 
 #include <charconv>
 #include <optional>
+#include <vector>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
 #include <lanner/known_preprocess.h>
+#include <lanner/nearest.h>
 
 #include "arguments.h"
 #include "check.h"
@@ -66,12 +69,13 @@ std::optional<PictureInput> declared(const Engine& engine, const Binding& input,
 template<typename Enum>
 Enum named(const std::string& text, const std::string& option,
            std::initializer_list<std::pair<const char*, Enum>> names) {
-  std::string known;
+  std::vector<std::string> known;
   for (const auto& [name, value] : names) {
     if (text == name) return value;
-    known += (known.empty() ? "" : ", ") + std::string(name);
+    known.emplace_back(name);
   }
-  fail(ErrorCode::invalid_argument, "{} '{}': expected one of {}", option, text, known);
+  fail(ErrorCode::invalid_argument, "{} '{}': expected one of {}{}", option, text, fmt::join(known, ", "),
+       did_you_mean(text, known));
 }
 
 std::int32_t whole_number(std::string_view text, const std::string& option, const std::string& all,
@@ -341,7 +345,7 @@ std::string PictureInput::text() const {
   };
   if (spec.mean != std::array{0.f, 0.f, 0.f}) values += " minus " + list(spec.mean);
   if (spec.std != std::array{1.f, 1.f, 1.f}) values += " by " + list(spec.std);
-  return fmt::format("{}, {}, {}: {}", values, fit_text(spec), text_of(spec.resize), source);
+  return fmt::format("{}, {}, {}, by {}", values, fit_text(spec), text_of(spec.resize), source);
 }
 
 PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& engine,

@@ -251,20 +251,37 @@ void print_clip(const ProbeOptions& options) {
   check(facts.damage.empty(), ErrorCode::bad_data, "{}", facts.damage);
 }
 
+/// Of a file that no signature tells: FFmpeg may know it all the same.
+void print_unknown(const ProbeOptions& options) {
+  std::error_code ignored;
+  check(std::filesystem::file_size(options.path, ignored) != 0, ErrorCode::bad_data, "{}: the file is empty",
+        options.path);
+  try {
+    print_clip(options);
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::bad_data) throw;
+    fail(ErrorCode::bad_data,
+         "{}: neither a model (ONNX, TensorFlow, Caffe) nor a plan, a clip or a picture of a known format",
+         options.path);
+  }
+}
+
 int run_probe(const ProbeOptions& options) {
   about("probe", options.path, [&] {
     std::error_code ignored;
     const bool folder = std::filesystem::is_directory(options.path, ignored);
     const FileKind kind = folder ? FileKind::other : kind_of(options.path);
     std::optional<ModelFile> model;
-    if (kind == FileKind::other && (folder || !looks_like_media(open_media(options.path))))
-      model = model_file(options.path, given_limits());
+    const bool untold = kind == FileKind::other && (folder || !looks_like_media(open_media(options.path)));
+    if (untold) model = model_file(options.path, given_limits());
     check(!options.exact || (kind != FileKind::plan && !model), ErrorCode::invalid_argument,
           "{}: --exact is for clips", options.path);
     if (kind == FileKind::image)
       print_image(options);
     else if (kind == FileKind::plan || model)
       print_model(options.path, model ? &*model : nullptr, options.json);
+    else if (untold && !folder)
+      print_unknown(options);
     else
       print_clip(options);
   });
@@ -277,10 +294,10 @@ void add_probe(Command& program, Action& action) {
   auto [command, options] = make_command<ProbeOptions>(
       program, action, "probe", "Show what is in a clip, an image or a model.", run_probe);
   command.add_option("file", options->path, "A clip, an image, a model of any kind, or a plan").required();
-  add_limit_option(command);
   command.add_flag("--exact", options->exact,
                    "Decode everything: exact frame count, pts of every frame (in --json), damage");
   command.add_flag("--json", options->json, "As one JSON object");
+  add_limit_option(command);
   command.footer("Times are seconds; `pts` in JSON is in ticks of the time base beside it. Without --exact, "
                  "frames and keyframes are those\n"
                  "of the packets, which are all read.\n\n"

@@ -122,6 +122,20 @@ void print_foreign(const std::string& path, const ModelFile& file, bool json) {
     print_text(fmt::format("{}: {}{}\n{}\n", one_line(path), file.format, size_of_file(path), file.remedy));
 }
 
+/// As the engine is not built, errors do not say that it is.
+ModelFacts facts_of(const std::string& path) {
+  EngineOptions options;
+  options.model = path;
+  Files files;
+  constexpr std::string_view build = "build ";
+  try {
+    return inspect(options, files);
+  } catch (const Error& error) {
+    if (!error.message().starts_with(fmt::format("{}{}: ", build, path))) throw;
+    throw Error(error.code(), error.message().substr(build.size()));
+  }
+}
+
 } // namespace
 
 void print_model(const std::string& path, const ModelFile* file, bool json) {
@@ -129,10 +143,7 @@ void print_model(const std::string& path, const ModelFile* file, bool json) {
     print_foreign(path, *file, json);
     return;
   }
-  EngineOptions options;
-  options.model = path;
-  Files files;
-  const ModelFacts facts = inspect(options, files);
+  const ModelFacts facts = facts_of(path);
   const Engine& engine = *facts.engine;
   const ModelUse use = use_of(facts);
   const auto sorted = operators(facts);

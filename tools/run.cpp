@@ -144,7 +144,7 @@ std::string totals_text(const RunTotals& totals) {
 RunOptions with_model(RunOptions options) {
   if (!options.engine.model.empty()) return options;
   check(options.inputs.size() > 1, ErrorCode::invalid_argument,
-        "run: model is required; see lanner run --help");
+        "run: MODEL is required; see lanner run --help");
   options.engine.model = options.inputs.back();
   options.inputs.pop_back();
   return options;

@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include <lanner/batch.h>
 #include <lanner/draw.h>
 #include <lanner/error.h>
 #include <lanner/threads.h>
@@ -64,18 +65,6 @@ bool takes_pictures(const Engine& engine, const std::string& name) {
   for (const Binding& input : engine.inputs())
     if (input.name == name) return !input.picture.empty();
   return false;
-}
-
-/// Element `n` of `count` along the first dimension; the whole of what is not batched.
-Tensor element_of(const Tensor& tensor, std::size_t n, std::size_t count) {
-  if (count == 1 || tensor.rank() == 0 || tensor.shape()[0] != static_cast<std::int64_t>(count) ||
-      tensor.dtype() == DType::string)
-    return tensor;
-  Shape shape = tensor.shape();
-  shape[0] = 1;
-  void* place =
-      const_cast<std::byte*>(static_cast<const std::byte*>(tensor.data())) + n * (tensor.bytes() / count);
-  return Tensor::wrap(place, tensor.dtype(), shape, tensor.owner(), {}, tensor.device());
 }
 
 Image load_picture(const RunInput& input) {
@@ -274,7 +263,7 @@ void Runner::run_batch(std::vector<Still>& batch) {
     still.times.infer = times.infer / count;
     Outputs outputs;
     for (const Binding& output : engine_.outputs())
-      if (!output.sequence) outputs[output.name] = element_of(stills_->output(output.name).tensor, n, size);
+      if (!output.sequence) outputs[output.name] = batch_part(stills_->output(output.name).tensor, n, size);
     about("run", still.input.path, [&] { take_picture(still, outputs); });
   }
 }

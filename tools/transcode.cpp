@@ -114,7 +114,6 @@ void add_transcode(Command& program, Action& action) {
       program, action, "transcode", "Decode a clip and encode it again; presentation times are kept.",
       run_transcode);
   command.add_option("input", options->input, "A clip").required();
-  add_limit_option(command);
   command
       .add_option("output", options->output,
                   "The new clip; its extension chooses the container (.mp4, .mkv, .mov, .webm, .avi)")
@@ -136,6 +135,7 @@ void add_transcode(Command& program, Action& action) {
   command.add_flag(
       "--conceal", options->conceal,
       "Conceal damage in the clip, and end where it cannot be read on; without it damage is an error");
+  add_limit_option(command);
   command.footer(
       "Rotated clips come out upright. Audio is left out.\n\n"
       "Examples:\n  lanner transcode in.mov out.mp4\n  lanner transcode in.mp4 out.mp4 -c:v hevc --crf 28\n"

@@ -1,6 +1,10 @@
 #include "usage.h"
 
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
 #include <string_view>
+#include <system_error>
 
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
@@ -37,6 +41,23 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
+/// Where a file stands in place of a command, what may be meant.
+std::string command_for_file(const std::string& argument) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(argument, ignored)) return {};
+  return fmt::format("; a command stands in front of a file: lanner probe {} tells what it is", argument);
+}
+
+/// Positional arguments stand in capitals in the help.
+std::string with_capitals(const CLI::App& command, std::string text) {
+  const std::string name = text.substr(0, text.find(' '));
+  for (const CLI::Option* option : command.get_options())
+    if (option->get_positional() && option->get_name() == name)
+      std::transform(name.begin(), name.end(), text.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
 } // namespace
 
 std::vector<std::string> with_long_names(int count, char** arguments) {
@@ -60,12 +81,13 @@ std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
     const bool option = argument.size() > 1 && argument[0] == '-';
     if (!option && &command != &app) continue;
     const std::string name = argument.substr(0, argument.find('='));
-    std::string meant = option ? foreign_meaning(name, option_names(command)) : std::string();
+    std::string meant = option ? foreign_meaning(name, command.get_name(), option_names(command))
+                               : command_for_file(argument);
     if (meant.empty()) meant = did_you_mean(name, option ? option_names(command) : command_names(app));
     return fmt::format("{}no {} '{}'{}", prefix, option ? "option" : "command", name,
                        meant.empty() ? help : meant);
   }
-  return prefix + error.what() + help;
+  return prefix + with_capitals(command, error.what()) + help;
 }
 
 } // namespace lanner::tool

@@ -75,8 +75,11 @@ std::string count(std::size_t number, std::string_view noun) {
 
 std::string right_text(const VerifyCommandOptions& options, const Verification& found) {
   const std::string skipped = found.skipped > 0 ? fmt::format(", {} not compared", found.skipped) : "";
-  return fmt::format("{} right, {} by definition{}; {} x {} alike\n", count(found.nodes, "node"),
-                     found.defined, skipped, count(static_cast<std::size_t>(options.contexts), "context"),
+  const std::string plain =
+      found.defined > 0 ? fmt::format(", {} need no check (views, or run by their definition)", found.defined)
+                        : "";
+  return fmt::format("{} right{}{}; {} x {} alike\n", count(found.nodes, "node"), plain, skipped,
+                     count(static_cast<std::size_t>(options.contexts), "context"),
                      count(static_cast<std::size_t>(options.runs), "run")) +
          (found.undecided.empty()
               ? std::string()

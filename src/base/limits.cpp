@@ -8,10 +8,14 @@
 #include <string>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
 #include <unistd.h>
 
+#include <fmt/ranges.h>
+
 #include <lanner/error.h>
+#include <lanner/nearest.h>
 
 #include "base/check.h"
 #include "base/control_groups.h"
@@ -63,17 +67,16 @@ void set_limit(Limits& limits, std::string_view assignment) {
   const std::size_t equals = assignment.find('=');
   const std::string_view name = assignment.substr(0, equals);
   bool known = false;
-  std::string names;
+  std::vector<std::string> names;
   for_each_limit([&](std::string_view each, auto member) {
-    names += names.empty() ? "" : ", ";
-    names += each;
+    names.emplace_back(each);
     if (each != name || equals == std::string_view::npos) return;
     auto& limit = limits.*member;
     limit = parse_amount<std::remove_reference_t<decltype(limit)>>(name, assignment.substr(equals + 1));
     known = true;
   });
-  check(known, ErrorCode::invalid_argument, "limit {}: expected NAME=VALUE, where NAME is one of {}",
-        assignment, names);
+  check(known, ErrorCode::invalid_argument, "limit {}: expected NAME=VALUE, where NAME is one of {}{}",
+        assignment, fmt::join(names, ", "), did_you_mean(name, names));
 }
 
 std::uint64_t checked_product(std::uint64_t a, std::uint64_t b, std::uint64_t bound, std::string_view what) {

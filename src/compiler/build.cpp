@@ -13,6 +13,7 @@
 #include "base/account.h"
 #include "base/check.h"
 #include "base/heap.h"
+#include "compiler/early_precision.h"
 #include "compiler/input_preprocess.h"
 #include "compiler/open_dims.h"
 #include "compiler/row_pitch.h"
@@ -207,17 +208,19 @@ void make_opt_variants(EngineState& state, const Control& control) {
                    [&](const MadeVariant& made) { settle_storages(state, made.program->graph()); });
 }
 
+std::string pins_text(const Precision& precision) {
+  const std::size_t pins = precision.pins.size();
+  return pins == 0 ? "" : fmt::format(" with {} pin{}", pins, pins == 1 ? "" : "s");
+}
+
 /// Which kernels there are is known with the sizes: who asks for types or places learns here that the answer
 /// is still to come.
 void warn_of_late_answers(const EngineState& state, const std::string& model) {
   const Precision& precision = state.target.precision;
   std::vector<std::string> asked;
-  const bool narrow = std::ranges::any_of(precision.types, [](DType type) { return type != DType::f32; });
-  if (narrow || precision.strict)
-    asked.push_back(
-        fmt::format("precision {}{}", precision.types_text(), precision.strict ? " (strict)" : ""));
-  if (!precision.pins.empty())
-    asked.push_back(fmt::format("{} pin{}", precision.pins.size(), precision.pins.size() == 1 ? "" : "s"));
+  if (decides_late(state.target))
+    asked.push_back(fmt::format("precision {}{}{}", precision.types_text(),
+                                precision.strict ? " (strict)" : "", pins_text(precision)));
   const bool placed = state.target.placement.strict && !state.target.placement.nodes.empty();
   if (placed) asked.emplace_back("strict places");
   if (asked.empty()) return;
@@ -232,6 +235,8 @@ void warn_of_late_answers(const EngineState& state, const std::string& model) {
 /// What was asked for in vain is said.
 void warn_of_unused(const EngineState& state, const std::string& model) {
   if (!state.opt) {
+    for (const std::string& line : early_precision(*state.graph, state.target))
+      log_message(LogLevel::warning, fmt::format("{}: {}", model, line));
     warn_of_late_answers(state, model);
     return;
   }

@@ -22,7 +22,9 @@ Device Device::parse(std::string_view text) {
     const auto [stop, status] = std::from_chars(text.data() + prefix.size(), end, index);
     if (status == std::errc() && stop == end && index >= 0) return {DeviceKind::cuda, index};
   }
-  fail(ErrorCode::invalid_argument, "device: \"{}\" is not known; expected cpu, cuda or cuda:N", text);
+  fail(ErrorCode::invalid_argument,
+       "device '{}' is not known; expected cpu, cuda, cuda:N, or auto where a network or clip is opened",
+       text);
 }
 
 } // namespace lanner

@@ -18,7 +18,7 @@ void Context::State::override_initialiser(const Binding& expected, Item value) {
   check(value.tensor.defined(), ErrorCode::invalid_argument, "input {}: expected a tensor {}, got none",
         expected.name, expected.to_string());
   check(value.tensor.dtype() == expected.dtype, ErrorCode::invalid_argument,
-        "input {}: expected {}, got {}{}; convert it first", expected.name, expected.to_string(),
+        "input {} expected, got {}{}; convert it first", expected.to_string(),
         to_string(value.tensor.dtype()), value.tensor.shape().to_string());
   check(engine->states.empty(), ErrorCode::unsupported,
         "input {0}: it is an initialiser, and a context that keeps states cannot go over to another engine; "

@@ -36,8 +36,8 @@ void Context::State::bind_tensor(std::size_t i, Tensor value) {
   check(value.defined(), ErrorCode::invalid_argument, "input {}: expected a tensor {}, got none",
         expected.name, expected.to_string());
   check(value.dtype() == expected.dtype, ErrorCode::invalid_argument,
-        "input {}: expected {}, got {}{}; convert it first", expected.name, expected.to_string(),
-        to_string(value.dtype()), value.shape().to_string());
+        "input {} expected, got {}{}; convert it first", expected.to_string(), to_string(value.dtype()),
+        value.shape().to_string());
   if (shapes[i] != value.shape()) engine->check_fits(i, value.shape());
   if (const auto number = state_with(&StatePair::input, i)) return set_state(*number, value);
   sources[i] = value.device();

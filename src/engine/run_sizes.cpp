@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include <lanner/batch.h>
+
 #include "base/check.h"
 
 namespace lanner {
@@ -23,16 +25,6 @@ bool is_batched_by_name(const Engine& engine, const Binding& input) {
          });
 }
 
-/// The same of a run.
-bool was_batched(const Engine& engine, const Context& context, std::size_t pictures) {
-  return std::ranges::all_of(engine.outputs(), [&](const Binding& binding) {
-    if (binding.sequence) return false;
-    const Tensor output = context.output(binding.name).tensor;
-    return output.rank() > 0 && output.shape()[0] == static_cast<std::int64_t>(pictures) &&
-           output.dtype() != DType::string;
-  });
-}
-
 } // namespace
 
 RunSizes::RunSizes(const Engine& engine, const std::string& input, int full, bool ready)
@@ -51,7 +43,7 @@ std::size_t RunSizes::of(std::size_t pictures) const {
 }
 
 void RunSizes::learn(const Engine& engine, const Context& context, std::size_t pictures) {
-  if (pictures == full_ && !filled_up_) filled_up_ = was_batched(engine, context, pictures);
+  if (pictures == full_ && !filled_up_) filled_up_ = has_batch_parts(engine, context, pictures);
 }
 
 } // namespace lanner

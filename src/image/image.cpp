@@ -3,6 +3,11 @@
 #include <algorithm>
 #include <cstring>
 #include <utility>
+#include <vector>
+
+#include <fmt/ranges.h>
+
+#include <lanner/nearest.h>
 
 #include "base/check.h"
 #include "base/limit_error.h"
@@ -91,12 +96,13 @@ std::string_view to_string(ChromaSiting siting) noexcept {
 }
 
 PixelFormat parse_pixel_format(std::string_view name) {
-  std::string known;
+  std::vector<std::string> known;
   for (std::size_t i = 0; i < std::size(formats); ++i) {
     if (formats[i].name == name) return static_cast<PixelFormat>(i);
-    known += (i ? ", " : "") + std::string(formats[i].name);
+    known.emplace_back(formats[i].name);
   }
-  fail(ErrorCode::invalid_argument, "pixel format '{}' is not known: expected one of {}", name, known);
+  fail(ErrorCode::invalid_argument, "pixel format '{}' is not known: expected one of {}{}", name,
+       fmt::join(known, ", "), did_you_mean(name, known));
 }
 
 std::int64_t row_bytes(const Image& image, int plane) {

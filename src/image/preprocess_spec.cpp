@@ -2,8 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string>
+#include <vector>
 
+#include <fmt/ranges.h>
 #include <nlohmann/json.hpp>
+
+#include <lanner/nearest.h>
 
 #include "base/check.h"
 #include "base/joined.h"
@@ -117,9 +122,11 @@ public:
   void read(const char* key, Enum& into, const std::string_view (&names)[N]) {
     json value;
     if (!take(key, value)) return;
-    const auto place = value.is_string() ? std::find(names, names + N, value.get<std::string>()) : names + N;
-    check(place != names + N, ErrorCode::bad_data, "preprocess: {} is {}, expected one of {}", key,
-          json_text(value), joined(names, ", "));
+    const std::string given = value.is_string() ? value.get<std::string>() : std::string();
+    const auto place = std::find(names, names + N, given);
+    check(place != names + N, ErrorCode::bad_data, "preprocess: {} is {}, expected one of {}{}", key,
+          json_text(value), joined(names, ", "),
+          did_you_mean(given, std::vector<std::string>(names, names + N)));
     into = static_cast<Enum>(place - names);
   }
 
@@ -157,9 +164,9 @@ private:
 } // namespace
 
 Preprocess Preprocess::preset(std::string_view name) {
-  std::string known;
+  std::vector<std::string> known;
   for (const Preset& preset : presets) {
-    known += (known.empty() ? "" : ", ") + std::string(preset.name);
+    known.emplace_back(preset.name);
     if (preset.name != name) continue;
     Preprocess spec;
     spec.bgr = preset.bgr;
@@ -171,7 +178,8 @@ Preprocess Preprocess::preset(std::string_view name) {
     spec.pad_value = preset.pad_value;
     return spec;
   }
-  fail(ErrorCode::invalid_argument, "preset '{}' is not known: expected one of {}", name, known);
+  fail(ErrorCode::invalid_argument, "preset '{}' is not known: expected one of {}{}", name,
+       fmt::join(known, ", "), did_you_mean(name, known));
 }
 
 namespace {

@@ -39,11 +39,38 @@ constexpr Format formats[] = {
     {"Caffe", caffe::looks_like_net, caffe::import_caffe, true},
 };
 
+/// As characters where they are some, else as numbers.
 std::string first_bytes(std::span<const std::byte> bytes) {
+  const auto first = bytes.first(std::min<std::size_t>(bytes.size(), 8));
+  const auto shows = [](std::byte b) { return b >= std::byte{' '} && b < std::byte{0x7f}; };
+  const auto end = std::ranges::find_if_not(first, shows);
+  if (end == first.end() || *end == std::byte{'\n'} || *end == std::byte{'\r'})
+    return fmt::format("'{}'", std::string_view(reinterpret_cast<const char*>(first.data()),
+                                                static_cast<std::size_t>(end - first.begin())));
   std::string hex;
-  for (std::byte b : bytes.first(std::min<std::size_t>(bytes.size(), 8)))
-    hex += fmt::format("{:02x} ", static_cast<unsigned>(b));
-  return hex.empty() ? "nothing" : hex.substr(0, hex.size() - 1);
+  for (std::byte b : first) hex += fmt::format("{}{:02x}", hex.empty() ? "" : " ", static_cast<unsigned>(b));
+  return hex;
+}
+
+/// Pictures and clips by their first bytes.
+std::optional<std::string_view> media_of(std::span<const std::byte> bytes) {
+  using namespace std::string_view_literals;
+  struct Sign {
+    std::size_t at;
+    std::string_view bytes, name;
+  };
+  constexpr Sign signs[] = {
+      {0, "\x89PNG\r\n"sv, "a picture (PNG)"}, {0, "\xff\xd8\xff"sv, "a picture (JPEG)"},
+      {0, "GIF8"sv, "a picture (GIF)"},        {8, "WEBP"sv, "a picture (WebP)"},
+      {4, "ftyp"sv, "a clip (MP4 or MOV)"},    {0, "\x1a\x45\xdf\xa3"sv, "a clip (MKV or WebM)"},
+      {8, "AVI "sv, "a clip (AVI)"},
+  };
+  const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const auto found = std::ranges::find_if(signs, [&](const Sign& sign) {
+    return text.size() > sign.at && text.substr(sign.at).starts_with(sign.bytes);
+  });
+  if (found == std::end(signs)) return std::nullopt;
+  return found->name;
 }
 
 /// What stands in a checkout for a large file that was not fetched (git-lfs.com, specification of pointer
@@ -123,6 +150,7 @@ std::optional<std::string_view> format_of(std::span<const std::byte> bytes) {
 
 std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions& options) {
   const Content content = read_all(source, options.limits);
+  check(!content.bytes.empty(), ErrorCode::bad_data, "the file is empty; expected a model");
   refuse_pointer(content.bytes);
   if (const auto foreign = foreign_format(content.bytes, source->name()))
     fail(ErrorCode::unsupported, "it {}", foreign->text());
@@ -134,6 +162,8 @@ std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions
     }
   check(!looks_like_plan(content.bytes), ErrorCode::bad_data,
         "it is a plan of Lanner, built already; use load");
+  if (const auto media = media_of(content.bytes))
+    fail(ErrorCode::bad_data, "it is {}; expected a model (ONNX, TensorFlow, Caffe)", *media);
   std::string known;
   for (const Format& format : formats) known += (known.empty() ? "" : ", ") + std::string(format.name);
   fail(ErrorCode::bad_data, "not a model of a known format ({}): it has {} bytes and starts with {}", known,

@@ -25,10 +25,11 @@ std::string type_of(const json& config) {
   for (const char* key : {"image_processor_type", "feature_extractor_type", "processor_class"}) {
     const json& value = field(config, key);
     if (!value.is_string()) continue;
-    std::string type = value.get<std::string>();
+    const std::string& whole = value.get_ref<const std::string&>();
+    std::string_view type = whole;
     for (const std::string_view end : {"Fast", "Pil", "ImageProcessor", "FeatureExtractor", "Processor"})
-      if (type.ends_with(end)) type.resize(type.size() - end.size());
-    return type;
+      if (type.ends_with(end)) type.remove_suffix(end.size());
+    return std::string(type);
   }
   return {};
 }

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <lanner/batch.h>
 #include <lanner/error.h>
 #include <lanner/run_sizes.h>
 
@@ -108,18 +109,6 @@ std::string only_image_input(const Engine& engine) {
 std::vector<OpenClip> alone(VideoReader reader) {
   const auto held = std::make_shared<VideoReader>(std::move(reader));
   return {[held] { return std::move(*held); }};
-}
-
-/// Element `n` of `count` along the first dimension; the whole where that is no batch.
-Tensor element(const Tensor& output, std::size_t n, std::size_t count) {
-  if (output.rank() == 0 || output.shape()[0] != static_cast<std::int64_t>(count) ||
-      output.dtype() == DType::string)
-    return output;
-  Shape shape = output.shape();
-  shape[0] = 1;
-  const std::uint64_t bytes = output.bytes() / count;
-  void* place = const_cast<std::byte*>(static_cast<const std::byte*>(output.data())) + n * bytes;
-  return Tensor::wrap(place, output.dtype(), shape, output.owner(), {}, output.device());
 }
 
 } // namespace
@@ -287,7 +276,7 @@ struct Pipeline::State {
       return result;
     }
     for (const auto& [name, output] : answered.outputs)
-      result.outputs[name] = element(output, answered.given_frames, answered.size);
+      result.outputs[name] = batch_part(output, answered.given_frames, answered.size);
     ++answered.given_frames;
     return result;
   }

@@ -223,7 +223,7 @@ ResolvedTask resolve(Facts facts, const std::map<std::string, std::string>& meta
   check_task(given, ErrorCode::invalid_argument);
   if (given.kind == TaskKind::none) {
     check_used(given, given);
-    return {given, "none, numbers: what was given"};
+    return {given, "none, numbers, by what was given"};
   }
   Declared declared = declared_task(metadata, given);
   const Task found = fitting(std::move(declared.task), given);
@@ -235,7 +235,7 @@ ResolvedTask resolve(Facts facts, const std::map<std::string, std::string>& meta
   }
   if (facts.wanted.kind == TaskKind::none)
     return {facts.wanted,
-            fmt::format("none, numbers: the model's metadata ({})", joined(declared.keys, ", "))};
+            fmt::format("none, numbers, by the model's metadata ({})", joined(declared.keys, ", "))};
   std::vector<Reading> readings = readings_of(facts);
   if (readings.size() > 1) keep_labelled(readings, declared.offered);
   if (readings.size() > 1) fail_several(facts, readings);
@@ -275,7 +275,7 @@ ResolvedTask resolve(Facts facts, const std::map<std::string, std::string>& meta
   for_each_field([&](const char* key, auto field) { // Of metadata, which others may read.
     if (!is_used(key, resolved.task)) resolved.task.*field = {};
   });
-  resolved.reason = found_text(resolved.task, reading.classes) + ": " + resolved.reason;
+  resolved.reason = found_text(resolved.task, reading.classes) + ", by " + resolved.reason;
   return resolved;
 }
 

@@ -26,6 +26,23 @@ std::optional<Shape> shape_of(const Operand& operand) {
   return Shape(std::move(sizes));
 }
 
+/// Element `i` of one kind of values: zeros, ones, the ends of the type, numbers below zero, usual ones.
+template<typename T, std::size_t N>
+T element_at(std::size_t kind, std::size_t i, const std::array<T, N>& ends, T usual) {
+  switch (kind) {
+  case 1:
+    return 0;
+  case 2:
+    return 1;
+  case 3:
+    return ends[i % N];
+  case 4:
+    return -1 - static_cast<T>(i % 5);
+  default:
+    return usual;
+  }
+}
+
 double real_at(std::size_t kind, std::size_t i) {
   constexpr std::array ends{std::numeric_limits<double>::quiet_NaN(),
                             std::numeric_limits<double>::infinity(),
@@ -36,35 +53,13 @@ double real_at(std::size_t kind, std::size_t i) {
                             1e-40,
                             -0.0,
                             3e9};
-  switch (kind) {
-  case 1:
-    return 0;
-  case 2:
-    return 1;
-  case 3:
-    return ends[i % ends.size()];
-  case 4:
-    return -1 - static_cast<double>(i % 5);
-  default:
-    return 0.25 + static_cast<double>((i * 7 + 3) % 11) / 4;
-  }
+  return element_at(kind, i, ends, 0.25 + static_cast<double>((i * 7 + 3) % 11) / 4);
 }
 
 std::int64_t integer_at(std::size_t kind, std::size_t i) {
   constexpr std::array<std::int64_t, 8> ends{INT64_MIN,        INT64_MAX, INT64_C(1) << 31, INT32_MAX,
                                              INT64_C(1) << 40, -1,        INT32_MIN,        INT64_C(1) << 62};
-  switch (kind) {
-  case 1:
-    return 0;
-  case 2:
-    return 1;
-  case 3:
-    return ends[i % ends.size()];
-  case 4:
-    return -1 - static_cast<std::int64_t>(i % 5);
-  default:
-    return static_cast<std::int64_t>(i % 2);
-  }
+  return element_at(kind, i, ends, static_cast<std::int64_t>(i % 2));
 }
 
 void fill_strings(Tensor& tensor, std::size_t kind) {

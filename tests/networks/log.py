@@ -18,6 +18,8 @@ def key_of(row: Row) -> tuple:
 def read(paths: list[Path]) -> dict[tuple, Row]:
     rows = {}
     for path in paths:
+        if not path.exists():
+            raise ValueError(f"--log: {path.parent} holds no {path.name}; give folders that measurements wrote")
         for number, line in enumerate(path.read_text(encoding="utf-8").splitlines(), 1):
             try:
                 row = json.loads(line)

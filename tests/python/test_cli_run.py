@@ -87,7 +87,7 @@ def test_the_model_may_come_after_the_inputs(tmp_path, classifier):
     model, *options = classifier
     picture = make_ppm(tmp_path / "picture.ppm")
     assert succeed("run", "-i", picture, model, *options) == succeed("run", model, *options, "-i", picture)
-    assert "model is required" in refuse("run", "-i", picture)
+    assert "MODEL is required" in refuse("run", "-i", picture)
     assert succeed("run", "-i", picture, model, *options) == succeed("run", model, "-i", picture, *options)
 
 

@@ -3,6 +3,7 @@
 import json
 import os
 import pty
+import re
 import subprocess
 
 import pytest
@@ -124,3 +125,47 @@ def test_progress_is_for_terminals_alone(tmp_path):
     assert "transcode" in shown and "frames" in shown
     assert shown.endswith("\r\x1b[K")  # Wiped at the end.
     assert succeed("transcode", clip, tmp_path / "b.mp4") == ""  # succeed() asks for an empty stderr.
+
+
+SHAPES = ROOT / "demo" / "shapes.onnx"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--preset", "imagnet"], "preset 'imagnet' is not known: expected one of imagenet, .*; did you mean imagenet"),
+        (["--fit", "leterbox"], "--fit 'leterbox': expected one of .*; did you mean letterbox?"),
+        (["--head", "yolo_v9"], "; did you mean .*yolo_v8"),
+        (["--limit", "secnds=3"], "; did you mean seconds?"),
+        (["--batch", "0"], "--batch: expected a whole number from 1 to 65536, got '0'"),
+        (["--score-threshold", "2"], "--score-threshold: expected a number from 0 to 1, got '2'"),
+        (["--frames", "x"], "--frames: expected a whole number from 1 on, got 'x'"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_wrong_values_are_told_with_what_was_meant(tmp_path, arguments, said):
+    picture = tmp_path / "p.png"
+    picture.write_bytes(b"")
+    assert re.search(said.replace("?", r"\?"), refuse("run", SHAPES, "-i", picture, *arguments))
+
+
+def test_a_file_in_place_of_a_command_is_told_what_to_do():
+    assert refuse(SHAPES) == f"no command '{SHAPES}'; a command stands in front of a file: lanner probe {SHAPES} tells what it is"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["transcode", "a.mp4", "-o", "b.mp4"], "transcode: no option '-o'; the new clip stands without an option: lanner transcode INPUT OUTPUT"),
+        (["decode", "-i", "a.mp4"], "decode: no option '-i'; the clip stands without an option: lanner decode CLIP"),
+        (["transcode", "a.mp4"], "transcode: OUTPUT is required; see lanner transcode --help"),
+        (["run", "-i", "a.png"], "run: MODEL is required; see lanner run --help"),
+    ],
+)
+def test_what_stands_without_an_option_is_said(arguments, said):
+    assert refuse(*arguments) == said
+
+
+def test_daily_help_says_what_each_option_is():
+    """A text that begins with an example and a colon would be cut there."""
+    assert "Pictures with their truth" in succeed("eval", "--help")

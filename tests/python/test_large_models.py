@@ -10,6 +10,7 @@ import time
 import pytest
 
 import large_models
+import protobuf_records
 import peak_memory
 from command import COMMAND, refuse
 
@@ -76,10 +77,10 @@ def test_a_graph_counts(tmp_path, case):
 
 def test_a_function_that_calls_one_twice_each_is_no_circle(tmp_path):
     """The same function twice, side by side and in a row, is right."""
-    nodes = [large_models.node("F", ["x"], ["a"], domain="f"), large_models.node("F", ["a"], ["b"], domain="f"),
-             large_models.node("F", ["x"], ["c"], domain="f"), large_models.node("Add", ["b", "c"], ["y"])]
-    function = large_models.function("F", ["p"], ["q"], [large_models.node("Neg", ["p"], ["q"])])
+    nodes = [protobuf_records.node("F", ["x"], ["a"], domain="f"), protobuf_records.node("F", ["a"], ["b"], domain="f"),
+             protobuf_records.node("F", ["x"], ["c"], domain="f"), protobuf_records.node("Add", ["b", "c"], ["y"])]
+    function = protobuf_records.function("F", ["p"], ["q"], [protobuf_records.node("Neg", ["p"], ["q"])])
     path = tmp_path / "twice.model"
-    path.write_bytes(large_models.model(large_models.graph(nodes), [function]))
+    path.write_bytes(protobuf_records.model(protobuf_records.graph(nodes), [function]))
     code, said, _, _ = build(path)
     assert (code, said) == (0, "")

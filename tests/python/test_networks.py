@@ -1,7 +1,5 @@
 """The tool that runs every network of the zoo, on a few quick ones, and that it sees what it is there to see."""
 
-import dataclasses
-import importlib.util
 import json
 import os
 import signal
@@ -22,7 +20,7 @@ TESTS = Path(__file__).resolve().parents[1]
 SCRIPT = TESTS / "networks" / "run.py"
 sys.path.insert(0, str(TESTS))
 
-from networks import apart, catalogue, comparison, float64, jobs, log, memory, page, pieces, session, table, verdict  # noqa: E402
+from networks import apart, catalogue, comparison, jobs, log, memory, page, pieces, session, table, verdict  # noqa: E402
 from networks.jobs import Job  # noqa: E402
 
 needs_zoo = pytest.mark.skipif(not catalogue.ZOO.is_dir(), reason="no networks at ../shared/data/zoo")
@@ -384,81 +382,7 @@ def test_settings_make_the_jobs(tmp_path):
     assert json.loads(json.dumps(jobs[0].facts()))["network"] == "hf_bert"
 
 
-def test_models_of_torchvision_keep_their_part_of_the_page(tmp_path):
-    from networks import torchvision_models
-
-    path = tmp_path / "networks.md"
-    older = [{"what": "torchvision", "network": "alexnet", "exporter": "dynamo", "failed": "LimitExceeded: too long"}]
-    newer = [
-        {"what": "torchvision", "network": "swin_s", "exporter": "torchscript", "difference": 4e-7, "build_seconds": 14.2, "run_seconds": 1.0, "peak_mib": 20 * 1024},
-        {"what": "torchvision", "network": "vit_b_16", "exporter": "dynamo", "not_exported": "a | b"},
-    ]
-    for rows in (older, newer):
-        table.write({log.key_of(row): row for row in rows}, path)
-    text = path.read_text()
-    assert text.count(torchvision_models.HEADING) == 1
-    assert "| alexnet | dynamo | **no**: LimitExceeded: too long |" in text
-    assert "| swin_s | torchscript | as torch | 4.0e-07 | 14.2 | 1.00 | 20480 |" in text
-    assert "| vit_b_16 | dynamo | torch does not export it: a / b |" in text
-    assert "Over 16 GiB: swin_s by torchscript: 20.0 GiB." in text
-    assert page.read(path) == []
-
-
-def test_torchvision_that_is_not_there_is_said():
-    from networks import torchvision_models
-
-    with pytest.raises(ValueError, match="cannot list torchvision's models: .*name one that has torch"):
-        torchvision_models.names(sys.executable if not importlib.util.find_spec("torchvision") else "false")
-
-
-def test_measuring_torchvision_begins_nothing_when_its_seconds_are_over(tmp_path, capsys):
-    from networks import torchvision_models
-
-    kept = log.Log(tmp_path / log.NAME)
-    settings = torchvision_models.Settings("false", 60, 1 << 30)
-    assert torchvision_models.run(kept, ["a", "b"], dataclasses.replace(settings, until=0)) == 0
-    assert kept.rows == {}
-    assert "a by torchscript and what follows: not begun" in capsys.readouterr().out
-    torchvision_models.run(kept, ["a", "b"], settings)
-    assert len(kept.rows) == 4
-
-
-def test_a_model_of_torchvision_that_takes_too_much_is_ended():
-    from networks import torchvision_models
-
-    command = [sys.executable, "-c", "import time; kept = bytearray(1 << 28); time.sleep(600)"]
-    assert torchvision_models.stage(command, torchvision_models.Settings("", 600, 1 << 27))[1].endswith("GiB of memory")
-    assert torchvision_models.stage(command, torchvision_models.Settings("", 0.1, 1 << 40)) == ("", "stopped after 0.1 s")
-    fails = [sys.executable, "-c", "import sys; print('told'); print(' by the way', file=sys.stderr); raise ValueError('why')"]
-    assert torchvision_models.stage(fails, torchvision_models.Settings("", 60, 1 << 40)) == ("told\n", "ValueError: why")
-
-
-def test_boxes_that_changed_places_are_compared_with_their_partners():
-    from networks import torchvision_models
-
-    draw = np.random.default_rng(0)
-    expected = [draw.random((6, 4)) * 100, np.arange(6), draw.random(6), draw.random((6, 1, 8, 8))]
-    order = [1, 0, 2, 3, 5, 4]
-    got = [array[order] for array in expected]
-    assert torchvision_models.difference(got, expected) == 0
-    got[3] = got[3] + 0.003
-    assert 0.003 < torchvision_models.difference(got, expected) < 0.004
-    assert torchvision_models.difference([got[0][:5], *got[1:]], expected) == np.inf
-    row = {"difference": 0.003, "rival": 0.002}
-    assert torchvision_models.is_right(row) and torchvision_models.told(row) == "as onnxruntime, 2.0e-03 from torch"
-    assert not torchvision_models.is_right({"difference": 0.003, "rival": 0.001})
-
-
-def test_torchvision_refuses_options_of_other_networks():
-    done = run("--torchvision", "--device", "cuda:0", "--time")
+def test_a_folder_without_a_log_is_said(tmp_path):
+    done = run("--write", "--log", str(tmp_path))
     assert done.returncode == 2
-    assert "--device, --time: of the zoo's networks" in done.stderr
-
-
-@pytest.mark.parametrize("name", ["squeezenet1_1", "raft_small"])
-def test_a_sample_of_torchvision_answers_as_torch_does(name):
-    pytest.importorskip("torchvision", reason="torchvision's models are exported with torch, which is no requirement")
-    from networks import torchvision_models
-
-    row = torchvision_models.row_of(name, "torchscript", torchvision_models.Settings(sys.executable, 500, 8 << 30))
-    assert torchvision_models.is_right(row), torchvision_models.told(row)
+    assert done.stderr == f"networks: --log: {tmp_path} holds no log.jsonl; give folders that measurements wrote\n"

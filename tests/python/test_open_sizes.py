@@ -114,7 +114,7 @@ def feeds(shapes):
 
 def build(model, **options):
     options.setdefault("budget", 0.5)
-    return lanner.build(model, threads=1, device="cpu", **options)
+    return lanner.build(model, threads=1, **{"device": "cpu"} | options)
 
 
 def quiet(run, *arguments):
@@ -246,7 +246,7 @@ def test_nothing_is_timed_at_a_first_run_unless_that_is_asked_for(read):
 def test_what_was_asked_for_in_vain_is_said_when_kernels_are_chosen(tmp_path):
     model, shapes = two_rows(tmp_path / "rows.onnx"), {"a": (2, 3), "b": (4, 5)}
     for first in (lambda engine: engine(feeds(shapes)), lambda engine: engine.prepare(shapes)):
-        with pytest.warns(RuntimeWarning, match="whether kernels keep to 1 pin is known with the sizes, which are open: the first run tells, by a warning"):
+        with pytest.warns(RuntimeWarning, match="whether kernels keep to precision fp32 with 1 pin is known with the sizes, which are open: the first run tells, by a warning"):
             engine = build(model, pins={"*": "bf16"})
         with pytest.warns(RuntimeWarning, match=r"pin '\*=bf16' is not kept by"):
             first(engine)
@@ -272,17 +272,61 @@ def test_names_that_are_made_up_are_none_of_the_models(tmp_path):
     assert {name: value.shape for name, value in build(model)(feeds(shapes)).items()} == {"p": (2, 2), "q": (3, 2)}
 
 
-def test_a_strict_precision_says_at_the_build_that_the_first_run_decides(tmp_path):
-    model, shapes = two_rows(tmp_path / "rows.onnx"), {"a": (2, 3), "b": (4, 5)}
-    with pytest.warns(RuntimeWarning, match=r"precision bf16 \(strict\) is known with the sizes, which are open: the first run tells, and fails"):
-        engine = build(model, precision="bf16", strict=True)
-    with pytest.raises(lanner.Error, match="strict"):
-        engine(feeds(shapes))
-    with pytest.raises(lanner.Error, match="strict"):
-        build(model, precision="bf16", strict=True, shapes=shapes)
+def with_open_rows(path, nodes, dtype=TensorProto.FLOAT):
+    value = helper.make_tensor_value_info
+    graph = helper.make_graph(nodes, "g", [value("x", dtype, ["n", 3, "h", "w"])], [value("y", dtype, None)])
+    save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
+    return path
+
+
+@pytest.mark.parametrize("precision", ["fp16", "bf16", "fp16,bf16"])
+def test_what_no_size_changes_is_said_by_the_build(tmp_path, precision):
+    """A CPU computes in f32, whatever the sizes."""
+    model = with_open_rows(tmp_path / "open.onnx", [helper.make_node("Relu", ["x"], ["y"])])
+    with pytest.warns(RuntimeWarning) as said:
+        engine = build(model, precision=precision)
+    told = [str(one.message) for one in said if "precision" in str(one.message)]
+    assert len(told) == precision.count(",") + 1
+    assert all("has no effect: no kernel computes in it on a CPU" in line for line in told), told
+    assert engine({"x": draw(1, 3, 4, 4)})["y"].shape == (1, 3, 4, 4)
+    with pytest.raises(lanner.Error, match=r"build .*open.onnx: precision .* \(strict\): no kernel computes in it on a CPU, whatever the sizes, and y \(relu\) has to; pin it to fp32"):
+        build(model, precision=precision, strict=True, device="cpu")
     with warnings.catch_warnings():
         warnings.simplefilter("error")
+        build(model, precision="fp32", strict=True, device="cpu")
         build(model)
+
+
+def test_arithmetic_of_sizes_breaks_no_strict_precision(tmp_path):
+    """It is folded when the sizes are known, so the first run decides; there is none of it in a kernel."""
+    nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Cast", ["s"], ["r"], to=TensorProto.FLOAT), helper.make_node("Sqrt", ["r"], ["q"]),
+             helper.make_node("Cast", ["q"], ["i"], to=TensorProto.INT64), helper.make_node("Mul", ["i", "i"], ["t"]), helper.make_node("Expand", ["x", "t"], ["y"])]  # fmt: skip
+    model = with_open_rows(tmp_path / "sizes.onnx", nodes, TensorProto.INT32)
+    with pytest.warns(RuntimeWarning, match="known with the sizes, which are open: the first run tells, and fails"):
+        engine = build(model, precision="fp16", strict=True, device="cpu")
+    x = np.arange(1 * 3 * 4 * 4, dtype=np.int32).reshape(1, 3, 4, 4)
+    assert (engine({"x": x})["y"].numpy() == x).all()
+
+
+@pytest.mark.parametrize("dtype", [TensorProto.FLOAT16, TensorProto.UINT8])
+def test_what_only_sizes_tell_of_a_strict_precision_is_told_by_the_first_run(tmp_path, dtype):
+    model = with_open_rows(tmp_path / "other.onnx", [helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2])], dtype)
+    with pytest.warns(RuntimeWarning, match=r"precision fp16 \(strict\) is known with the sizes, which are open: the first run tells, and fails"):
+        build(model, precision="fp16", strict=True, device="cpu")
+
+
+def test_a_gpu_that_is_not_there_is_said_before_anything_of_sizes(tmp_path):
+    try:
+        lanner.build(with_open_rows(tmp_path / "there.onnx", [helper.make_node("Relu", ["x"], ["y"])]), device="cuda:0")
+        pytest.skip("there is a GPU")
+    except lanner.Error:
+        pass
+    model = with_open_rows(tmp_path / "open.onnx", [helper.make_node("Relu", ["x"], ["y"])])
+    for options in ({}, {"strict": True}, {"precision": "fp16", "strict": True}, {"precision": "bf16"}):
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            with pytest.raises(lanner.Error, match="cuda:0: CUDA cannot be used here: .*install NVIDIA's driver, or use device cpu"):
+                build(model, device="cuda:0", **options)
 
 
 def test_prepare_does_it_ahead(read, tmp_path):

@@ -73,7 +73,7 @@ def test_a_value_holds_for_its_run_alone():
 def test_the_binding_tells_type_and_shape():
     (w, b) = sorted(build().overridable, key=lambda one: one.name, reverse=True)
     assert (w.name, w.dtype, w.shape) == ("w", "f32", (2, 3)) and (b.name, b.shape) == ("b", (3,))
-    with pytest.raises(lanner.InvalidArgument, match=r"input w: expected w: f32\[2, 3\], got f64\[2, 3\]; convert it first"):
+    with pytest.raises(lanner.InvalidArgument, match=r"input w: f32\[2, 3\] expected, got f64\[2, 3\]; convert it first"):
         build()({"x": X, "w": OTHER.astype(np.float64)})
     with pytest.raises(lanner.InvalidArgument, match="dim 1"):
         build()({"x": X, "w": np.ones((2, 4), np.float32)})

@@ -149,3 +149,40 @@ def test_models_that_are_read_are_not_taken_for_others(tmp_path):
         assert json.loads(succeed("probe", tmp_path / "m.onnx", "--json"))["readable"] is True
         x = np.array([-1, 2], np.float32)
         assert package.build(tmp_path / "m.onnx", budget=0)({"x": x})["y"].numpy().tolist() == [0, 2]
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("empty.onnx", b"", "the file is empty"),
+        ("empty.mp4", b"", "the file is empty"),
+        ("notes.txt", b"hello\n", "neither a model (ONNX, TensorFlow, Caffe) nor a plan, a clip or a picture of a known format"),
+        ("random.bin", bytes(range(256)), "neither a model (ONNX, TensorFlow, Caffe) nor a plan, a clip or a picture of a known format"),
+        ("cut.onnx", SHAPES.read_bytes()[:3000], "the file is cut off or damaged"),
+    ],
+)
+def test_files_that_are_nothing_are_said_to_be_nothing(tmp_path, name, content, said):
+    path = tmp_path / name
+    path.write_bytes(content)
+    text = refuse("probe", path)
+    assert text.startswith(f"probe {path}: ") and text.endswith(said)
+    assert "build" not in text.removeprefix(f"probe {path}")
+
+
+def test_a_model_that_is_empty_or_a_text_is_said_by_a_build(tmp_path):
+    path = tmp_path / "m.onnx"
+    path.write_bytes(b"")
+    assert refuse("build", path, "-o", tmp_path / "m.plan").endswith(": the file is empty; expected a model")
+    path.write_bytes(b"hello there")
+    assert refuse("build", path, "-o", tmp_path / "m.plan").endswith("it has 11 bytes and starts with 'hello th'")
+    path.write_bytes(bytes([0, 1, 2]))
+    assert refuse("build", path, "-o", tmp_path / "m.plan").endswith("it has 3 bytes and starts with 00 01 02")
+
+
+@pytest.mark.parametrize(("start", "what"), [(b"\x89PNG\r\n\x1a\n", "a picture (PNG)"), (b"\xff\xd8\xff\xe0", "a picture (JPEG)"), (b"\0\0\0\x18ftypmp42", "a clip (MP4 or MOV)"), (b"RIFF\0\0\0\0AVI LIST", "a clip (AVI)")])
+def test_python_names_a_picture_in_place_of_a_model(tmp_path, start, what):
+    path = tmp_path / "m.onnx"
+    path.write_bytes(start + bytes(64))
+    with pytest.raises(package.BadData) as caught:
+        package.build(path)
+    assert str(caught.value) == f"build {path}: it is {what}; expected a model (ONNX, TensorFlow, Caffe)"

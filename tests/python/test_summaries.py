@@ -37,11 +37,11 @@ class TestBuild:
     def test_facts_of_the_plan(self, tmp_path):
         plan = tmp_path / "shapes.plan"
         text = succeed("build", DETECTOR, "-o", plan, *QUICK)
-        found = re.match(r"shapes: (\d+) nodes, (\d+) after simplification in (\d+) steps, fp32, on cpu \(.+\), 1 thread\n", text)
+        found = re.match(r"shapes: (\d+) nodes, (\d+) after simplification, run in (\d+) steps, fp32, on cpu \(.+\), 1 thread\n", text)
         assert found and int(found[1]) > int(found[2]) > int(found[3]) > 5
         assert "no kernel was timed" in text and f"plan     {plan}, " in text
         assert "inputs   input: f32[N, 3, 192, 320]" in text
-        assert re.search(r"(\d+) of \1 kernels were chosen by estimates, without timing: a build with a larger --budget times them", text)
+        assert re.search(r"(\d+) of \1 kernels were chosen by estimates, without timing: a larger --budget times them \(a run over pictures alone has none\)", text)
         assert "where the time goes" not in text  # Nobody knows.
 
     def test_the_same_as_json(self, tmp_path):

@@ -71,7 +71,7 @@ ULTRALYTICS = {"names": "{0: 'cat', 1: 'dog'}", "stride": "32", "task": "detect"
 
 def test_a_yolo_with_its_metadata_needs_no_word(tmp_path, picture):
     model = constant_network(tmp_path / "yolo.onnx", {"output0": yolo()}, metadata=ULTRALYTICS)
-    assert reason(model, picture) == "detect, head yolo_v8, 2 classes: the model's metadata (names, task) and the outputs' shapes"
+    assert reason(model, picture) == "detect, head yolo_v8, 2 classes, by the model's metadata (names, task) and the outputs' shapes"
     found = run(model, picture, "--fit", "letterbox")["detections"]
     # The picture of 32 x 16 lies at 0, 16 of the input, twice as large.
     assert found == [

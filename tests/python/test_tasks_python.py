@@ -25,7 +25,7 @@ def picture():
 def test_detections_have_arrays_and_names(tmp_path, picture):
     engine = engine_of(tmp_path, {"output0": yolo()}, ULTRALYTICS)
     reader = lanner.tasks.TaskReader(engine)
-    assert reader.reason.startswith("detect, head yolo_v8, 2 classes: the model's metadata")
+    assert reader.reason.startswith("detect, head yolo_v8, 2 classes, by the model's metadata")
     assert reader.task["labels"] == ["cat", "dog"] and reader.label(7) == "class 7"
     found = reader(engine({"input": picture}), picture)
     assert isinstance(found, lanner.tasks.Detections) and isinstance(found, lanner.tasks.Result)

@@ -138,6 +138,25 @@ def test_what_cannot_be_compared_says_why(found, message):
         differences.error_between(np.array([0.0, 1.0]), np.array([0.0, np.nan]))
 
 
+def test_boxes_that_a_detector_chose_are_compared_with_the_nearest():
+    expected = np.zeros((1, 5, 6))
+    expected[0, :, 4] = [0.9, 0.8, 0.8, 5e-8, 4e-8]
+    expected[0, :, :4] = np.random.default_rng(0).random((5, 4)) * 100
+    expected[0, :, 5] = [1, 2, 3, 4, 5]
+    found = expected[:, [0, 2, 1, 4, 3]].copy()
+    found[0, 3:, 4] = [6e-8, 3e-8]
+    found[0, 3:, :4] += 50
+    assert differences.error_between(found, expected) < 1e-6
+    for column, by in ((0, 5), (4, 0.1), (5, 1)):
+        other = found.copy()
+        other[0, 0, column] += by
+        assert differences.error_between(other, expected) > 0.04
+    other = found.copy()
+    other[0, 2] = other[0, 1]  # one stands for one
+    assert differences.error_between(other, expected) > 0.04
+
+
+
 # --- Processes ---
 
 

@@ -59,7 +59,7 @@ TEST(ResolveTask, UltralyticsMetadataIsRead) {
   EXPECT_EQ(*resolved.task.score_threshold, 0.25f);
   EXPECT_EQ(*resolved.task.iou_threshold, 0.7f);
   EXPECT_EQ(resolved.reason,
-            "detect, head yolo_v8, 3 classes: the model's metadata (names, task) and the outputs' shapes");
+            "detect, head yolo_v8, 3 classes, by the model's metadata (names, task) and the outputs' shapes");
   // YOLOv5 has names and stride alone.
   const Metadata less{{"names", "['a', 'b', 'c']"}, {"stride", "32"}};
   EXPECT_EQ(summary(found({{output("output0", {1, 25200, 8})}}, less)), "detect yolo_v5");
@@ -243,7 +243,7 @@ TEST(ResolveTask, WhatIsGivenWins) {
   EXPECT_EQ(*resolved.task.score_threshold, 0.125f);
   EXPECT_EQ(resolved.task.labels, std::vector<std::string>{"a"});
   EXPECT_EQ(resolved.reason,
-            "detect, head yolo_v8, 1 class: what was given, the model's metadata (lanner.task) and "
+            "detect, head yolo_v8, 1 class, by what was given, the model's metadata (lanner.task) and "
             "the outputs' shapes");
   // Another kind takes nothing but labels.
   given = {};
@@ -378,7 +378,8 @@ TEST(TaskReader, PlansKeepWhatAnEngineSaysOfItself) {
   built(model, options).save(folder / "m.plan");
   const ResolvedTask found = resolve_task(Engine::load(folder / "m.plan"));
   EXPECT_EQ(found.task.labels.size(), 3U);
-  EXPECT_EQ(found.reason, "classify, 3 classes: the model's metadata (lanner.task) and the outputs' shapes");
+  EXPECT_EQ(found.reason,
+            "classify, 3 classes, by the model's metadata (lanner.task) and the outputs' shapes");
   options.metadata["lanner.preprocess.x"] = "{}";
   LANNER_EXPECT_ERROR(built(model, options), ErrorCode::invalid_argument, "by its own option");
 }

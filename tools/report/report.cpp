@@ -117,7 +117,7 @@ Json tiles_json(const ReportParts& parts) {
   const double median = sorted_quantile(infer, 0.5) * 1e3, slow = sorted_quantile(infer, 0.99) * 1e3;
   tiles.push_back(tile("Inference, median", fmt::format("{:.2f}", median), "ms",
                        parts.batch > 1 ? fmt::format("a frame, in batches of {}", parts.batch) : "a frame"));
-  tiles.push_back(tile("Inference, 99 %", fmt::format("{:.2f}", slow), "ms", "within"));
+  tiles.push_back(tile("Inference, slowest 1 %", fmt::format("{:.2f}", slow), "ms", "or longer"));
   if (const double each = preprocess_seconds(parts).value_or(0); each > 0)
     tiles.push_back(tile("Preprocessing", fmt::format("{:.2f}", each * 1e3), "ms", "a frame, mean"));
   if (parts.accuracy) {

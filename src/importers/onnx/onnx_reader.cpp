@@ -32,11 +32,11 @@ struct SparseRecord {
 };
 struct TypeRecord {
   Reading* reading;
-  std::optional<Type> type;
+  std::optional<Type> type = {};
   std::int64_t elem_type = 0;
-  std::optional<Dims> dims;
+  std::optional<Dims> dims = {};
   std::size_t unknown = 0;
-  std::optional<Dim> dim;
+  std::optional<Dim> dim = {};
 };
 struct ValueRecord {
   Reading* reading;
@@ -173,13 +173,13 @@ constexpr FieldEntry tensor_type_fields[] = {
 extern const std::span<const FieldEntry> type_fields;
 
 std::optional<Type> read_type(FieldValue& value, Reading* reading) {
-  TypeRecord record{reading};
+  TypeRecord record{.reading = reading};
   value.message(type_fields, &record);
   return record.type;
 }
 
 void read_tensor_type(TypeRecord& r, FieldValue& v) {
-  TypeRecord inner{r.reading};
+  TypeRecord inner{.reading = r.reading};
   v.message(tensor_type_fields, &inner);
   if (inner.elem_type == 0) return;
   const DType type = dtype_of_onnx(inner.elem_type);
@@ -195,13 +195,13 @@ constexpr FieldEntry type_table[] = {
     field<TypeRecord, read_tensor_type>(1, "tensor_type", Wire::message),
     field<TypeRecord,
           [](TypeRecord& r, FieldValue& v) {
-            TypeRecord inner{r.reading};
+            TypeRecord inner{.reading = r.reading};
             v.message(element_fields, &inner);
             if (inner.type) r.type = Type::sequence(*inner.type);
           }>(4, "sequence_type", Wire::message),
     field<TypeRecord,
           [](TypeRecord& r, FieldValue& v) {
-            TypeRecord inner{r.reading};
+            TypeRecord inner{.reading = r.reading};
             v.message(element_fields, &inner);
             if (inner.type) r.type = Type::optional(*inner.type);
           }>(9, "optional_type", Wire::message),

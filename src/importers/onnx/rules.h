@@ -18,6 +18,7 @@ void add_math_rules(Rules& rules);
 void add_control_rules(Rules& rules);
 void add_attention_rules(Rules& rules);
 void add_ml_rules(Rules& rules);
+void add_ml_tree_rules(Rules& rules);
 void add_training_rules(Rules& rules);
 void add_gradient_rules(Rules& rules);
 // Keys of domains other than ONNX's own carry the domain.

@@ -9,9 +9,8 @@ namespace lanner::onnx {
 
 static std::string symbol_name(std::string_view text) {
   std::string name;
+  if (text.empty() || std::isdigit(static_cast<unsigned char>(text[0])) || text[0] == '.') name += '_';
   for (char c : text) name += std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' ? c : '_';
-  if (name.empty() || std::isdigit(static_cast<unsigned char>(name[0])) || name[0] == '.')
-    name.insert(0, "_");
   return name;
 }
 

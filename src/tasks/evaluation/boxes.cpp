@@ -141,7 +141,7 @@ public:
     evaluation.metrics.push_back({"precision", "precision", summary.precision});
     evaluation.metrics.push_back({"recall", "recall", summary.recall});
     evaluation.metrics.push_back({"f1", "F1", summary.f1});
-    evaluation.metrics.push_back({"threshold", "at the score", summary.threshold});
+    evaluation.metrics.push_back({"threshold", "from score", summary.threshold});
     if (second) tell(evaluation, beside, *second, most_boxes);
     evaluation.threshold = summary.threshold;
     for (const ClassPrecision& one : summary.classes) {

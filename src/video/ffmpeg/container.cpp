@@ -123,6 +123,8 @@ const AVInputFormat* Container::choose_format() {
     if (status == AVERROR_INVALIDDATA) {
       reader_->rethrow();
       stop_.check();
+      check(source_->size() != 0, ErrorCode::bad_data, "{}: the file is empty; expected a clip or a picture",
+            name());
       fail(ErrorCode::bad_data,
            "{}: no known video or image format: expected a container such as MP4, MKV or AVI, "
            "or an elementary stream",

@@ -7,6 +7,9 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
+
+#include <lanner/nearest.h>
 
 #include "base/check.h"
 #include "base/joined.h"
@@ -80,8 +83,8 @@ void check_names(std::string_view encoder, const Dictionary& settings) {
       const std::string_view name = rest.substr(0, end);
       const bool number = numbers && name.size() == 1 && name[0] >= '0' && name[0] <= '9';
       check(number || std::ranges::any_of(known, [&](std::string_view one) { return same_name(one, name); }),
-            ErrorCode::invalid_argument, "encoder {}: no {} '{}'; expected one of {}", encoder, key, name,
-            joined(known, ", "));
+            ErrorCode::invalid_argument, "encoder {}: no {} '{}'; expected one of {}{}", encoder, key, name,
+            joined(known, ", "), did_you_mean(name, std::vector<std::string>(known.begin(), known.end())));
       rest.remove_prefix(std::min(end + 1, rest.size()));
     }
   };
