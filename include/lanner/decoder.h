@@ -57,7 +57,8 @@ void wait_for(Device device, Stream stream);
 /// How soon a picture comes out.
 enum class Latency : std::uint8_t {
   normal, ///< When its place in presentation order is certain by the stream's own limits.
-  low,    ///< As soon as it is decoded where the stream does not reorder; no threads that work ahead.
+  low,    ///< As soon as it is decoded where the stream does not reorder; no threads that work ahead, so a
+          ///< reader takes neither prefetch nor several decoders.
 };
 
 struct DecoderOptions {
@@ -74,10 +75,12 @@ struct DecoderOptions {
   std::optional<Device> gpu;
   /// Where frames lie; nothing is where they were decoded. Frames decoded elsewhere are copied there.
   std::optional<Device> output;
-  /// Of a GPU: the caller's CUcontext; null is the device's primary context.
+  /// Of a GPU: the caller's CUcontext; null is the device's primary context. With the CPU as device
+  /// Error{invalid_argument}.
   void* context = nullptr;
   /// Of a GPU: frames are complete in the order of this stream, and their memory comes from and goes back to
-  /// it. Null: a stream of the decoder's own, and frames are complete when they are given.
+  /// it. Null: a stream of the decoder's own, and frames are complete when they are given. With the CPU as
+  /// device and output Error{invalid_argument}.
   Stream stream;
   Latency latency = Latency::normal;
   bool sei = false; ///< Fill Frame::sei.

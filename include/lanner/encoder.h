@@ -24,19 +24,21 @@ struct EncoderOptions {
   PixelFormat format = PixelFormat::yuv420p; ///< What the encoder is fed; other inputs are converted.
   Rational rate{30, 1};                      ///< Nominal frames a second.
   Rational time_base;                        ///< Of pts; {0,0} takes 1/rate.
-  std::int64_t bit_rate = 0;                 ///< Bits a second; 0 uses `crf`. One of both alone is given.
-  double crf = -1;                           ///< Constant quality, the codec's own scale; -1 is its default.
-  int gop = 0;                               ///< Frames between keyframes, 0 is the codec's default.
-  int b_frames = -1;                         ///< Most in a row, -1 is the codec's default.
-  std::string preset;                        ///< `ultrafast` ... `placebo`, or the codec's own.
-  int threads = 0;                           ///< 0 chooses.
+  std::int64_t bit_rate = 0; ///< Bits a second; 0 uses `crf`. One of both alone is given, none where each
+                             ///< sample is kept.
+  double crf = -1;           ///< Constant quality, the codec's own scale; -1 is its default.
+  int gop = 0;        ///< At most so many frames from a keyframe to the next, 0 is the codec's default.
+  int b_frames = -1;  ///< Most in a row, -1 is the codec's default.
+  std::string preset; ///< `ultrafast` ... `placebo`, or the codec's own.
+  int threads = 0;    ///< 0 chooses.
   /// Codec headers lie in StreamInfo::extradata alone, as containers with Muxer::wants_global_header() need
   /// them; else each keyframe has them in front, as bare streams need them. VideoWriter asks its muxer.
   bool global_header = false;
   ColorInfo color; ///< VideoWriter takes the first picture's where the matrix is unspecified.
   Rational sample_aspect{1, 1};
-  std::map<std::string, std::string>
-      codec_options; ///< Passed to the FFmpeg encoder; unknown ones are an error.
+  /// Passed to the FFmpeg encoder; unknown ones are an error, and those that say what a member above says
+  /// too.
+  std::map<std::string, std::string> codec_options;
 };
 
 /// Turns images into packets.
@@ -65,7 +67,8 @@ public:
   /// and HEVC without the headers that this container keeps apart.
   virtual int add_stream(const StreamInfo& stream) = 0;
   /// Takes a packet whose `stream` is the index given by add_stream and whose times are in that stream's time
-  /// base.
+  /// base. A container without a place for codec headers has them in front of each keyframe: of H.264, HEVC
+  /// and MPEG-4 they are put there where the packet has none.
   virtual void write(const Packet& packet) = 0;
   virtual void finish() = 0;
 };

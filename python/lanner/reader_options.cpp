@@ -85,10 +85,13 @@ constexpr std::array keywords_of_readers{
         "raise BadData at damage; default False: it is concealed, and Frame.corrupt set"),
     Keyword{"sei", "bool"}.of("collect SEI messages in Frame.sei; default False"),
     Keyword{"latency", "typing.Literal['normal', 'low']"}.of(
-        "\"low\": each frame comes as soon as it is decoded, and no threads work ahead; default \"normal\""),
-    Keyword{"cuda_context", "int"}.of(
-        "handle of a CUcontext to decode in; default the device's primary context"),
-    Keyword{"cuda_stream", "int"}.of("handle of the CUDA stream in whose order frames are complete"),
+        "\"low\": each frame comes as soon as it is decoded, and no threads work ahead, so prefetch and "
+        "decoders "
+        "are left out; default \"normal\""),
+    Keyword{"cuda_context", "int"}.of("handle of a CUcontext to decode in, where device is not \"cpu\"; "
+                                      "default the device's primary context"),
+    Keyword{"cuda_stream", "int"}.of(
+        "handle of the CUDA stream in whose order frames are complete, where device or output is a GPU"),
     Keyword{"frame_bytes", "int"}.of(
         "most bytes of decoded frames that wait; default by the machine's memory"),
     Keyword{"cache_index", "bool"}.of(

@@ -95,11 +95,12 @@ void register_writer(nb::module_& module) {
           "height of the video in pixels\nfps: frames per second; frame i is shown from i / fps seconds "
           "on\ncodec: \"h264\", \"hevc\", \"av1\", \"vp9\", \"mpeg4\", \"mjpeg\", \"ffv1\", or the name of "
           "one of FFmpeg's encoders\ncrf: constant quality on the codec's own scale, lower is better; -1: "
-          "the codec's default\nbit_rate: bits per second, in place of constant quality: with crf it is an "
-          "error; 0: "
-          "crf counts\npreset: speed of x264 and x265, \"ultrafast\" to \"placebo\", or the codec's own; "
+          "the codec's default\nbit_rate: bits per second, in place of constant quality: with crf, or a "
+          "codec that "
+          "keeps each sample, it is an error; 0: crf counts\npreset: speed of x264 and x265, \"ultrafast\" "
+          "to \"placebo\", or the codec's own; "
           "\"\": "
-          "its default\ngop: frames between keyframes; 0: the codec's default")
+          "its default\ngop: at most so many frames from a keyframe to the next; 0: the codec's default")
       .def("write", &Writer::write, nb::arg("image").none(),
            nb::sig("def write(self, image: Image | Frame | object) -> None"),
            "Appends a picture of the video's size.\n\nimage: an Image of any pixel format, a Frame, whose "

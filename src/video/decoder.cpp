@@ -79,6 +79,26 @@ std::optional<Device> first_gpu(const StreamInfo& stream, const DecoderOptions& 
   return std::nullopt;
 }
 
+/// What says how a GPU decodes has no effect on a CPU that was named. A decoder that chooses by itself may
+/// end up on the CPU, without what was given for a GPU.
+void check_gpu_options(const DecoderOptions& options) {
+  check(!options.gpu || !options.device, ErrorCode::invalid_argument,
+        "decoder: gpu says which GPU is asked where the device is left to the decoder, but device is {}",
+        options.device ? options.device->to_string() : "");
+  check(!options.gpu || !options.gpu->is_host(), ErrorCode::invalid_argument,
+        "decoder: gpu is {}, expected a GPU", options.gpu ? options.gpu->to_string() : "");
+  if (!options.device || !options.device->is_host()) return;
+  const bool frames_on_gpu = options.output && !options.output->is_host();
+  check(
+      options.context == nullptr, ErrorCode::invalid_argument,
+      "decoder: a CUDA context is for decoding on a GPU, but device is cpu; name device cuda:0, or leave the "
+      "context out");
+  check(options.stream.handle == nullptr || frames_on_gpu, ErrorCode::invalid_argument,
+        "decoder: a CUDA stream is for frames of a GPU, but device and output are cpu; name a GPU for one of "
+        "the two, "
+        "or leave the stream out");
+}
+
 } // namespace
 
 std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options) {
@@ -86,11 +106,7 @@ std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderO
   check(options.threads >= 0 && options.threads <= max_threads, ErrorCode::invalid_argument,
         "decoder: threads is {}, expected 0 (as many as keep the cores busy) to {}", options.threads,
         max_threads);
-  check(!options.gpu || !options.device, ErrorCode::invalid_argument,
-        "decoder: gpu says which GPU is asked where the device is left to the decoder, but device is {}",
-        options.device ? options.device->to_string() : "");
-  check(!options.gpu || !options.gpu->is_host(), ErrorCode::invalid_argument,
-        "decoder: gpu is {}, expected a GPU", options.gpu ? options.gpu->to_string() : "");
+  check_gpu_options(options);
   if (options.device && options.device->is_host()) return on_cpu(stream, options, "asked for");
   if (options.device) return nvdec::create_decoder(stream, options, *options.device, "asked for");
   std::string reason;

@@ -100,6 +100,7 @@ static int linear_sessions(const nvdec::Resources& gpu, std::int64_t frames) {
 
 // One session more than there are engines keeps them all busy; further ones only take turns.
 static int suitable_decoders(const VideoReaderOptions& options, const WorkSize& work) {
+  if (options.decoder.latency == Latency::low) return 1;
   constexpr int cores_a_decoder = 8;
   const int cores = default_threads();
   if (work.gpu) {

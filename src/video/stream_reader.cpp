@@ -12,18 +12,31 @@
 
 namespace lanner {
 
+static void check_ahead(const VideoReaderOptions& options) {
+  check(options.decoders >= 0 && options.prefetch >= 0 && options.stream >= -1, ErrorCode::invalid_argument,
+        "reader: decoders is {}, prefetch {}, stream {}; expected 0 or more, and -1 for the best stream",
+        options.decoders, options.prefetch, options.stream);
+  if (options.decoder.latency != Latency::low) return;
+  check(options.prefetch == 0, ErrorCode::invalid_argument,
+        "reader: latency low, by which nothing is decoded ahead, and prefetch {} exclude each other; leave "
+        "one out",
+        options.prefetch);
+  check(options.decoders <= 1, ErrorCode::invalid_argument,
+        "reader: latency low, by which nothing is decoded ahead, and decoders {} exclude each other; leave "
+        "one out",
+        options.decoders);
+}
+
 StreamReader::StreamReader(SourcePtr source, const VideoReaderOptions& options, const Control& control,
                            bool ahead)
     : source_(shared_source(std::move(source))), options_(options), control_(control), always_ahead_(ahead),
       finish_(finish_by(options)), serial_(source_, options), description_(cursor().decoder().description()),
       cursors_(std::make_shared<CursorPool>(source_, options)),
       lane_(std::make_shared<LinearLane>(source_, options)) {
+  check_ahead(options);
   serial_.cursor().set_stop({control_.cancel, {}});
   const Device device = cursor().decoder().device();
   if (!device.is_host()) gpu_ = nvdec::resources(cursor().stream(), options_.decoder, device);
-  check(options.decoders >= 0 && options.prefetch >= 0 && options.stream >= -1, ErrorCode::invalid_argument,
-        "reader: decoders is {}, prefetch {}, stream {}; expected 0 or more, and -1 for the best stream",
-        options.decoders, options.prefetch, options.stream);
   choose_linear_workers();
   if (options_.index) adopt_given();
 }

@@ -6,6 +6,8 @@ import signal
 import subprocess
 from pathlib import Path
 
+import large_models
+import pytest
 from command import COMMAND, color_classifier, leftovers, make_clip, refuse, succeed
 
 
@@ -29,6 +31,22 @@ def test_builds_within_little_memory_end_in_a_line(tmp_path):
         done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=False, preexec_fn=within(resource.RLIMIT_AS, megabytes << 20))
         started = "error while loading shared libraries" not in done.stderr
         assert done.returncode == 0 or not started or "lanner: " in done.stderr, (megabytes, done.returncode, done.stderr)
+
+
+@pytest.mark.parametrize("megabytes", [400, 1000])
+def test_kernels_for_which_the_address_space_is_too_small_end_in_a_line(tmp_path, megabytes):
+    """oneDNN's code takes 256 KiB of addresses a kernel; where they were refused it wrote to address 0."""
+    model = tmp_path / "model.onnx"
+    model.write_bytes(large_models.CASES["chain_of_convolutions"](5000))
+    line = refuse("build", model, "-o", tmp_path / "m.plan", "--budget", "0", "--threads", "1", code=1, preexec_fn=within(resource.RLIMIT_AS, megabytes << 20))
+    assert "memory was refused by the system" in line
+
+
+def test_code_of_kernels_counts(tmp_path):
+    model = tmp_path / "model.onnx"
+    model.write_bytes(large_models.CASES["chain_of_convolutions"](5000))
+    line = refuse("build", model, "-o", tmp_path / "m.plan", "--budget", "0", "--threads", "1", "--limit", "total_bytes=160MiB")
+    assert "memory: 49152 bytes" in line and "over the limit total_bytes" in line
 
 
 def catches(process, number):

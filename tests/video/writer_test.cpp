@@ -2,9 +2,12 @@
 
 #include <lanner/encoder.h>
 #include <lanner/video_reader.h>
+#include <lanner/video_support.h>
 
 #include <algorithm>
 #include <cmath>
+
+#include <fmt/format.h>
 
 #include "expect_error.h"
 #include "temporary_folder.h"
@@ -185,6 +188,105 @@ TEST_F(Writer, AnEncoderAloneGivesAStreamThatPlays) {
   drain();
   muxer->finish();
   EXPECT_EQ(VideoReader(open_path(path)).size(), 5);
+}
+
+// Headers that were kept apart come in front of each keyframe where a container has no place for them.
+TEST_F(Writer, HeadersKeptApartComeBackInStreamsWithoutAPlaceForThem) {
+  struct Case {
+    const char *codec, *format;
+  };
+  for (const auto& [codec, format] :
+       {Case{"h264", "h264"}, Case{"hevc", "hevc"}, Case{"mpeg4", "m4v"}, Case{"h264", "mpegts"},
+        Case{"hevc", "mpegts"}, Case{"mpeg4", "mpegts"}}) {
+    SCOPED_TRACE(fmt::format("{} in {}", codec, format));
+    const std::vector<std::string> encoders = video_support().encoders;
+    if (std::string_view(codec) == "hevc" && std::ranges::find(encoders, "libx265") == encoders.end())
+      continue;
+    EncoderOptions options;
+    options.codec = codec;
+    options.width = 64;
+    options.height = 48;
+    options.gop = 3;
+    options.b_frames = 0;
+    options.global_header = true;
+    const auto encoder = create_encoder(options);
+    const std::filesystem::path path = folder_ / "bare";
+    const auto muxer = create_muxer(path.string(), format);
+    const int stream = muxer->add_stream(encoder->stream());
+    std::vector<Packet> packets;
+    const auto drain = [&] {
+      while (auto packet = encoder->receive()) packets.push_back(*packet);
+    };
+    for (int i = 0; i < 7; ++i) {
+      const Image picture = test::pattern(PixelFormat::rgb24, 64, 48, i);
+      while (!encoder->send(&picture, i)) drain();
+    }
+    encoder->send(nullptr);
+    drain();
+    for (Packet& packet : packets) {
+      packet.stream = stream;
+      muxer->write(packet);
+    }
+    muxer->finish();
+    DemuxerOptions demuxing;
+    demuxing.format = format;
+    VideoReaderOptions reading;
+    reading.demuxer = demuxing;
+    VideoReader reader(open_path(path), reading);
+    EXPECT_EQ(reader.size(), 7);
+    EXPECT_NO_THROW(reader.at(6)); // From the last keyframe on.
+  }
+}
+
+TEST_F(Writer, NothingIsPutInFrontOfKeyframesThatHaveTheirHeaders) {
+  EncoderOptions options;
+  options.gop = 3;
+  const auto from = test::make_clip(folder_ / "a.h264", 7, options);
+  {
+    const auto demuxer = open_demuxer(open_path(from));
+    const auto muxer = create_muxer((folder_ / "b.h264").string());
+    muxer->add_stream(demuxer->streams().at(0));
+    while (const auto packet = demuxer->next()) muxer->write(*packet);
+    muxer->finish();
+  }
+  EXPECT_EQ(test::bytes_of(from), test::bytes_of(folder_ / "b.h264"));
+}
+
+TEST_F(Writer, WhatIsGivenInTwoWaysIsRefused) {
+  const auto refused = [](auto&& change, const char* line) {
+    EncoderOptions options;
+    options.width = 64;
+    options.height = 48;
+    change(options);
+    LANNER_EXPECT_ERROR(create_encoder(options), ErrorCode::invalid_argument, line);
+  };
+  refused(
+      [](EncoderOptions& o) {
+        o.crf = 20, o.codec_options = {{"crf", "30"}};
+      },
+      "crf and codec_options[\"crf\"] exclude each other; give one");
+  refused(
+      [](EncoderOptions& o) {
+        o.bit_rate = 100'000, o.codec_options = {{"crf", "30"}};
+      },
+      "bit_rate and codec_options");
+  refused(
+      [](EncoderOptions& o) {
+        o.preset = "slow", o.codec_options = {{"preset", "fast"}};
+      },
+      "preset and codec_options");
+  refused([](EncoderOptions& o) { o.gop = 3, o.codec_options = {{"g", "4"}}; }, "gop and codec_options");
+  refused(
+      [](EncoderOptions& o) {
+        o.b_frames = 0, o.codec_options = {{"bf", "1"}};
+      },
+      "b_frames and codec_options");
+  refused(
+      [](EncoderOptions& o) {
+        o.threads = 1, o.codec_options = {{"threads", "2"}};
+      },
+      "threads and codec_options");
+  refused([](EncoderOptions& o) { o.codec = "ffv1", o.bit_rate = 100'000; }, "keeps every sample");
 }
 
 TEST_F(Writer, OptionsThatExcludeOneAnotherAreRefused) {

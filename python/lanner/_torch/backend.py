@@ -11,6 +11,7 @@ from torch._guards import TracingContext
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from lanner import _lanner, errors
+from lanner._calls import shown
 from lanner._torch import decompositions, export, part
 
 log = logging.getLogger("lanner")
@@ -32,12 +33,18 @@ def lanner(module: Any, example_inputs: list[Any], *, options: Mapping[str, Any]
     options: precision, strict, exact, threads, budget, deterministic, retune, weight_budget, limits, environment and progress as of build; share_weights
     mode: refused where it is given
     """
+    check_type("module", module, torch.fx.GraphModule, "torch.fx.GraphModule")
+    check_type("example_inputs", example_inputs, (list, tuple), "list of tensors")
+    check_type("options", options, (Mapping, type(None)), "Mapping[str, object] or None")
     if mode is not None:
-        raise errors.InvalidArgument(f"torch.compile: backend lanner has no mode {mode!r}; options={{'budget': seconds}} says how long it tunes")
+        raise errors.InvalidArgument(
+            f"torch.compile: backend lanner has no mode {shown(mode)}; options={{'budget': seconds}} says how long it tunes"
+        )
     chosen = dict(options or {})
+    for name in chosen:
+        check_type("name of an option", name, str, "str")
     share_weights = chosen.pop("share_weights", False)
-    if not isinstance(share_weights, bool):
-        raise TypeError(f"share_weights: {share_weights!r:.80} is of the wrong type; expected bool")
+    check_type("share_weights", share_weights, bool, "bool")
     tensors = [one for one in [*example_inputs, *module.parameters()] if isinstance(one, torch.Tensor)]
     device = device_among(tensors)
     check_options(chosen, device)
@@ -54,6 +61,11 @@ def lanner(module: Any, example_inputs: list[Any], *, options: Mapping[str, Any]
         return compile_all(module, example_inputs)  # type: ignore[no-any-return]
 
 
+def check_type(name: str, value: Any, kinds: Any, expected: str) -> None:
+    if not isinstance(value, kinds):
+        raise TypeError(f"torch.compile: {name}: {shown(value)} is of the wrong type; expected {expected}")
+
+
 def device_among(tensors: list[Any]) -> Any:
     """Where a graph over these runs: on its first GPU, beside which the CPU may hold single numbers."""
     kinds = {tensor.device.type for tensor in tensors} - {"cpu", "cuda"}
@@ -67,7 +79,7 @@ def check_options(options: dict[str, Any], device: Any) -> None:
     """Names here; values by the build of something small, so that a wrong one is an error and never a reason to stay in torch."""
     unknown = sorted(set(options) - OPTIONS)
     if unknown:
-        raise TypeError(f"torch.compile: unknown option '{unknown[0]}'; known are {', '.join(sorted(OPTIONS | {'share_weights'}))}")
+        raise TypeError(f"torch.compile: unknown option {shown(unknown[0])}; known are {', '.join(sorted(OPTIONS | {'share_weights'}))}")
     export.check_exporter()
     import onnx  # which the exporter needs too
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <initializer_list>
 #include <mutex>
 #include <span>
 #include <string>
@@ -111,6 +112,29 @@ void silence(const AVCodec& codec, Dictionary& settings) {
   std::call_once(once, [] { setenv("SVT_LOG", "0", 0); });
 }
 
+/// FFmpeg's names of what EncoderOptions has a member for. Given in both ways, one would be dropped.
+void check_given_once(const AVCodec& codec, const EncoderOptions& options, const Dialect* dialect) {
+  const auto require = [&](bool given, const char* member, std::initializer_list<const char*> keys) {
+    for (const char* key : keys)
+      check(!given || !key || !options.codec_options.contains(key), ErrorCode::invalid_argument,
+            "encoder {}: {} and codec_options[\"{}\"] exclude each other; give one", codec.name, member,
+            key ? key : "");
+  };
+  const char* quality = dialect ? dialect->quality : nullptr;
+  require(options.crf >= 0, "crf", {quality, "b", "qp", "global_quality"});
+  require(options.bit_rate > 0, "bit_rate", {quality, "b", "qp", "global_quality"});
+  require(!options.preset.empty(), "preset", {dialect ? dialect->speed : nullptr});
+  require(options.gop > 0, "gop", {"g"});
+  require(options.b_frames >= 0, "b_frames", {"bf"});
+  require(options.threads > 0, "threads", {"threads"});
+}
+
+bool is_lossless(const AVCodec& codec) {
+  const AVCodecDescriptor* descriptor = avcodec_descriptor_get(codec.id);
+  return descriptor && descriptor->props & AV_CODEC_PROP_LOSSLESS &&
+         !(descriptor->props & AV_CODEC_PROP_LOSSY);
+}
+
 } // namespace
 
 const AVCodec* find_encoder(const std::string& name, std::int32_t width, std::int32_t height) {
@@ -157,9 +181,18 @@ AVPixelFormat encoder_format(const AVCodec& codec, const EncoderOptions& options
 }
 
 void fill_settings(const AVCodec& codec, const EncoderOptions& options, Dictionary& settings) {
+  const Dialect* dialect = dialect_of(codec.name);
+  check_given_once(codec, options, dialect);
+  check(options.bit_rate == 0 || !is_lossless(codec), ErrorCode::invalid_argument,
+        "encoder {}: bit_rate {}, but it keeps every sample and takes the bits that this needs; leave "
+        "bit_rate out, "
+        "or name another codec",
+        codec.name, options.bit_rate);
+  // FFmpeg hands SVT-AV1 a distance from 2 on alone, and drops 1.
+  check(options.gop != 1 || std::string_view(codec.name) != "libsvtav1", ErrorCode::invalid_argument,
+        "encoder libsvtav1: gop 1, expected 2 or more; libaom-av1 makes every frame a keyframe");
   for (const auto& [key, value] : options.codec_options) settings.set(key, value);
   silence(codec, settings);
-  const Dialect* dialect = dialect_of(codec.name);
   const auto put = [&](const char* key, const std::string& value) {
     if (key && !value.empty() && !settings.has(key)) settings.set(key, value);
   };

@@ -1,8 +1,12 @@
 #include <algorithm>
+#include <cstddef>
+#include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/check.h"
 #include "base/file.h"
@@ -56,6 +60,38 @@ const AVOutputFormat* stream_format(const std::string& name, const std::string& 
   return format;
 }
 
+/// Place of the next `00 00 01` from `begin` on, the end where there is none.
+std::size_t start_code_at(std::span<const std::byte> bytes, std::size_t begin) {
+  for (std::size_t i = begin; i + 3 <= bytes.size(); ++i)
+    if (bytes[i] == std::byte{0} && bytes[i + 1] == std::byte{0} && bytes[i + 2] == std::byte{1}) return i;
+  return bytes.size();
+}
+
+enum class Unit : std::uint8_t { headers, picture, other };
+
+/// What begins behind a start code: H.264 7.4.1, H.265 7.4.2.2, MPEG-4 part 2 6.2.1.
+Unit unit_of(AVCodecID codec, std::byte first) {
+  const auto code = std::to_integer<unsigned>(first);
+  if (codec == AV_CODEC_ID_H264) {
+    const unsigned type = code & 31;
+    return type == 7 ? Unit::headers : type >= 1 && type <= 5 ? Unit::picture : Unit::other;
+  }
+  if (codec == AV_CODEC_ID_HEVC) {
+    const unsigned type = code >> 1 & 63;
+    return type == 33 ? Unit::headers : type < 32 ? Unit::picture : Unit::other;
+  }
+  return code >= 0x20 && code <= 0x2F ? Unit::headers : code == 0xB6 ? Unit::picture : Unit::other;
+}
+
+/// Whether a packet of units with start codes comes to its picture without codec headers before.
+bool lacks_headers(AVCodecID codec, std::span<const std::byte> bytes) {
+  for (std::size_t at = start_code_at(bytes, 0); at + 3 < bytes.size(); at = start_code_at(bytes, at + 3)) {
+    const Unit unit = unit_of(codec, bytes[at + 3]);
+    if (unit != Unit::other) return unit == Unit::picture;
+  }
+  return false;
+}
+
 class FfmpegMuxer final : public Muxer {
 public:
   FfmpegMuxer(const std::string& path, const std::string& format) : path_(path), file_(path) {
@@ -95,8 +131,11 @@ public:
           ErrorCode::invalid_argument, "{}: no stream {}; {} were added", path_, packet.stream,
           time_bases_.size());
     begin();
-    const PacketPtr input = to_av(packet);
     const auto stream = static_cast<std::size_t>(packet.stream);
+    const std::vector<std::byte> whole = with_headers(packet);
+    Packet given = packet;
+    if (!whole.empty()) given.bytes = whole;
+    const PacketPtr input = to_av(given);
     av_packet_rescale_ts(input.get(), time_bases_[stream], context_->streams[stream]->time_base);
     input->pos = -1;
     clear_logged_error();
@@ -138,6 +177,22 @@ private:
           "with "
           "global_header set",
           path_, context_->oformat->name, info.codec);
+  }
+
+  /// A keyframe of an encoder that was told to keep its headers apart, with these in front for a container
+  /// that has no other place for them; empty where nothing is to be added.
+  std::vector<std::byte> with_headers(const Packet& packet) const {
+    const AVCodecParameters& stream = *context_->streams[packet.stream]->codecpar;
+    const bool known = stream.codec_id == AV_CODEC_ID_H264 || stream.codec_id == AV_CODEC_ID_HEVC ||
+                       stream.codec_id == AV_CODEC_ID_MPEG4;
+    if (wants_global_header() || !packet.key || !known || stream.extradata_size < 4) return {};
+    const std::span headers(reinterpret_cast<const std::byte*>(stream.extradata),
+                            static_cast<std::size_t>(stream.extradata_size));
+    // avcC and hvcC begin with their version, which is 1: FFmpeg takes these apart by itself.
+    if (headers[0] != std::byte{0} || !lacks_headers(stream.codec_id, packet.bytes)) return {};
+    std::vector<std::byte> whole(headers.begin(), headers.end());
+    whole.insert(whole.end(), packet.bytes.begin(), packet.bytes.end());
+    return whole;
   }
 
   // A tag from another container (a demuxed stream) is kept only where this one knows it.

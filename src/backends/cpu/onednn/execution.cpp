@@ -4,6 +4,8 @@
 #include <array>
 #include <string_view>
 
+#include <sys/mman.h>
+
 #include <lanner/error.h>
 
 #include "base/check.h"
@@ -36,6 +38,24 @@ bool may_run_in_any_order(const dnnl::primitive_desc_base& descriptor) {
          name.find("gemm") == name.npos;
 }
 
+// Note [Memory of oneDNN's code]
+// oneDNN writes each kernel's code into pages of its own: 256 KiB of addresses, of which it touches some.
+// Its assembler is compiled without exceptions: where the system refuses these pages it goes on and writes to
+// address 0. So room is asked for before it is called, enough for the many small kernels of a product and of
+// a few threads that make others at the same time.
+constexpr std::size_t room_for_code = std::size_t{32} << 20;
+// What a primitive's code and tables take at the least: a convolution of one value, by the process's memory.
+constexpr std::uint64_t bytes_of_code = std::uint64_t{48} << 10;
+
+void check_room_for_code() {
+  void* room = ::mmap(nullptr, room_for_code, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  check(room != MAP_FAILED, ErrorCode::out_of_memory,
+        "onednn: memory was refused by the system: {} MiB for the code of kernels; raise the bound on the "
+        "address space (ulimit -v)",
+        room_for_code >> 20);
+  ::munmap(room, room_for_code);
+}
+
 } // namespace
 
 /// One launch's memory objects: views without buffers that get their pointers anew each time.
@@ -53,9 +73,11 @@ struct Execution::MemorySet {
 
 Execution::Execution(const dnnl::primitive_desc_base& descriptor, std::vector<Argument> arguments,
                      int threads)
-    : arguments_(std::move(arguments)), threads_(threads) {
+    : code_(current_account()), arguments_(std::move(arguments)), threads_(threads) {
   const ThreadCount count(threads);
   if (may_run_in_any_order(descriptor)) waits_ = Waits::perhaps;
+  code_.add(bytes_of_code);
+  check_room_for_code();
   try {
     primitive_ = dnnl::primitive(descriptor.get());
     const Desc scratchpad = descriptor.scratchpad_desc();

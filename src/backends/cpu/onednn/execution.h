@@ -11,6 +11,7 @@
 #include "backends/cpu/onednn/library.h"
 #include "backends/cpu/onednn/openmp_calls.h"
 #include "backends/family.h"
+#include "base/account.h"
 
 namespace lanner::onednn {
 
@@ -48,6 +49,7 @@ private:
   /// Whether shares of its regions may wait for each other.
   enum class Waits : std::uint8_t { never, perhaps, surely };
 
+  Charge code_; ///< See note [Memory of oneDNN's code].
   dnnl::primitive primitive_;
   std::vector<Argument> arguments_;
   int threads_;
