@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/cuda/matrix_source.h"
 #include "backends/cuda/source_text.h"
 #include "source_dir.h"
 #include "temporary_folder.h"
@@ -32,6 +33,21 @@ std::string host_prelude() {
   }
   return text;
 }
+
+/// What stands for matrix_instructions().
+constexpr const char* host_instructions = R"(
+inline unsigned char* dynamic_shared() { return emulated::dynamic_shared(); }
+inline void load_matrices(unsigned (&r)[4], const element_t* p) { emulated::load_matrices(r, p, false); }
+inline void load_transposed(unsigned (&r)[4], const element_t* p) { emulated::load_matrices(r, p, true); }
+inline void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  emulated::multiply<element_t>(c, a, b0, b1);
+}
+template<int BYTES> inline void copy_async(element_t* to, const element_t* from, bool inside) {
+  emulated::copy_async(to, from, BYTES, inside);
+}
+inline void end_group() { emulated::end_group(); }
+template<int n> inline void wait_for_groups() { emulated::wait_for_groups(n); }
+)";
 
 /// A source in a namespace of its own, without the macros that it leaves behind.
 std::string enclosed(std::size_t number, std::string source) {
@@ -65,7 +81,11 @@ EmulatedKernels::~EmulatedKernels() {
 }
 
 std::size_t EmulatedKernels::add(std::string source, std::string name) {
-  kernels_.emplace_back(source.substr(cuda::prelude().size()), std::move(name));
+  source.erase(0, cuda::prelude().size());
+  const std::string_view own = cuda::matrix_instructions();
+  if (const std::size_t at = source.find(own); at != std::string::npos)
+    source.replace(at, own.size(), host_instructions);
+  kernels_.emplace_back(std::move(source), std::move(name));
   return kernels_.size() - 1;
 }
 
@@ -90,8 +110,8 @@ void EmulatedKernels::compile() {
                            i, kernels_[i].second);
     }
     file
-        << "extern \"C\" bool run(unsigned long kernel, unsigned blocks, unsigned threads, void** arguments) "
-           "{\n  switch (kernel) {\n"
+        << "extern \"C\" bool run(unsigned long kernel, unsigned blocks, unsigned threads, void** arguments, "
+           "bool copies_at_once) {\n  emulated::gpu().copies_at_once = copies_at_once;\n  switch (kernel) {\n"
         << cases << "  }\n  return false;\n}\n";
   }
   const auto [made, complaint] =
@@ -104,9 +124,10 @@ void EmulatedKernels::compile() {
   run_ = reinterpret_cast<Run>(dlsym(library_, "run"));
 }
 
-bool EmulatedKernels::run(std::size_t kernel, std::int64_t blocks, int threads,
-                          std::vector<void*> arguments) const {
-  return run_(kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(threads), arguments.data());
+bool EmulatedKernels::run(std::size_t kernel, std::int64_t blocks, int threads, std::vector<void*> arguments,
+                          bool copies_at_once) const {
+  return run_(kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(threads), arguments.data(),
+              copies_at_once);
 }
 
 } // namespace lanner::test
