@@ -18,13 +18,21 @@ namespace lanner::cuda {
 namespace {
 
 constexpr MatrixTile tile_of(std::int64_t rows, std::int64_t columns, std::int64_t depth, std::int64_t stages,
-                             std::int64_t down, std::int64_t right) {
-  return {rows, columns, depth, stages, {down, right}};
+                             std::int64_t down, std::int64_t right, bool groups = false) {
+  return {rows, columns, depth, stages, {down, right}, groups};
 }
 
 constexpr MatrixTile tiles[] = {
     tile_of(64, 64, 32, 3, 2, 2), tile_of(128, 64, 32, 4, 2, 2), tile_of(64, 128, 64, 2, 1, 4),
     tile_of(32, 64, 64, 3, 1, 4), tile_of(64, 32, 32, 4, 2, 2),
+};
+
+/// Of groups of warps; columns that are no multiple of 64 ask for b exchanged.
+constexpr MatrixTile group_tiles[] = {
+    tile_of(64, 64, 64, 3, 4, 1, true),
+    tile_of(128, 128, 64, 4, 4, 1, true),
+    tile_of(128, 64, 64, 2, 8, 1, true),
+    tile_of(64, 96, 64, 5, 4, 1, true),
 };
 
 /// Where elements lie apart: `a` and `b` behind rows, `c` behind those of the result and of full operands.
@@ -136,7 +144,15 @@ class CudaMatrixSources : public CudaSources {
 protected:
   void add_case(const MatrixProblem& problem, std::int64_t split = 1, double special = 0) {
     const std::size_t turn = turn_++;
-    Case c{{problem, tiles[turn % std::size(tiles)], split}, special, turn % 2 == 1};
+    add_plan({problem, tiles[turn % std::size(tiles)], split}, turn, special);
+    if (problem.a.exchanged && !problem.window) return;
+    const std::size_t fitting = std::size(group_tiles) - (problem.b.exchanged ? 0 : 1);
+    const std::int64_t most = (problem.depth + 63) / 64;
+    add_plan({problem, group_tiles[turn % fitting], std::min(split, most)}, turn, special);
+  }
+  void add_plan(const MatrixPlan& plan, std::size_t turn, double special) {
+    const std::int64_t split = plan.split;
+    Case c{plan, special, turn % 2 == 1};
     const std::string source = matrix_source(c.plan);
     const std::size_t second = split > 1 ? add(source, "join_sums", nullptr) : 0;
     add(source, "matrix", [this, c, second](std::size_t first) { check(first, second, c); });

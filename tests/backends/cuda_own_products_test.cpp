@@ -37,6 +37,7 @@ TEST(MatrixTiles, AFewPlansThatFitTheGpu) {
       EXPECT_TRUE(std::ranges::is_sorted(plans, {}, &cuda::EstimatedPlan::seconds));
       for (const auto& [plan, seconds] : plans) {
         EXPECT_LE(plan.shared_bytes(), cuda::most_shared_bytes(capability));
+        EXPECT_TRUE(!plan.tile.groups || capability == 90) << plan.tile.name();
         EXPECT_GT(seconds, 0);
         const auto tile = cuda::matrix_tile(plan.tile.name());
         ASSERT_TRUE(tile);
@@ -51,6 +52,19 @@ TEST(MatrixTiles, LongSumsOfFewResultsAreSplit) {
   EXPECT_TRUE(std::ranges::any_of(plans, [](const auto& one) { return one.plan.split > 1; }));
   for (const auto& one : cuda::matrix_plans(product(100000, 512, 2048), {90, 132}))
     EXPECT_EQ(one.plan.split, 1);
+}
+
+TEST(MatrixTiles, GroupsOfWarpsWhereTheyCanMultiply) {
+  const auto groups_of = [](const cuda::MatrixProblem& problem, int capability) {
+    return std::ranges::count_if(cuda::matrix_plans(problem, {capability, 132}),
+                                 [](const auto& one) { return one.plan.tile.groups; });
+  };
+  cuda::MatrixProblem problem = product(6304, 3072, 768);
+  EXPECT_GT(groups_of(problem, 90), 0);
+  EXPECT_EQ(groups_of(problem, 80), 0);
+  EXPECT_EQ(groups_of(problem, 100), 0);
+  problem.a = {6304, true, 0};
+  EXPECT_EQ(groups_of(problem, 90), 0);
 }
 
 TEST(MatrixTiles, SourcesCompile) {

@@ -54,7 +54,7 @@ struct Gpu {
   unsigned running = 0, count = 0, arrived = 0, barriers = 0;
   bool moved = false, wrong = false;
   bool copies_at_once = false; // Else as late as a thread may see them.
-  alignas(128) unsigned char shared[most_shared];
+  alignas(1024) unsigned char shared[most_shared];
   void (*body)(void*) = nullptr;
   void* argument = nullptr;
 };
@@ -226,6 +226,50 @@ void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
       sum += element(all.of(row * 4 + k % 8 / 2).a[i / 2 + k / 8 * 2], k % 2) *
              element(all.of(column * 4 + k % 8 / 2).b[k / 8], k % 2);
     c[i] += sum;
+  }
+}
+
+inline unsigned shared_address(const void* p) {
+  return static_cast<unsigned>(static_cast<const unsigned char*>(p) - gpu().shared);
+}
+
+/// A matrix of shared memory as wgmma is told of it, in the order of 128 bytes.
+template<typename T>
+struct Described {
+  unsigned start, panel, rows;
+
+  explicit Described(unsigned long long descriptor)
+      : start((descriptor & 0x3fff) << 4), panel((descriptor >> 16 & 0x3fff) << 4),
+        rows((descriptor >> 32 & 0x3fff) << 4) {
+    if (descriptor >> 62 != 1 || (descriptor >> 49 & 7) != 0) gpu().wrong = true;
+  }
+  /// Of element `across` of the side that is multiplied with, at `k` of the depth.
+  float at(unsigned across, unsigned k, bool down) const {
+    unsigned place = down ? start + across / 64 * panel + across % 64 * 2 + k / 8 * rows + k % 8 * 128
+                          : start + across / 8 * rows + across % 8 * 128 + k * 2;
+    place ^= (place >> 7 & 7) << 4;
+    if (place + 2 > most_shared) {
+      gpu().wrong = true;
+      return 0;
+    }
+    T element;
+    memcpy(&element, gpu().shared + place, sizeof element);
+    return load(element);
+  }
+};
+
+/// wgmma.m64nNk16, done at once.
+template<typename T, int DOWN, int COUNT>
+void group_multiply(float (&c)[COUNT][4], unsigned long long of_a, unsigned long long of_b) {
+  const Described<T> a(of_a), b(of_b);
+  const unsigned warp_of_group = gpu().running / warp % 4;
+  for (unsigned half = 0; half < 2; ++half) {
+    float row[16];
+    for (unsigned k = 0; k < 16; ++k) row[k] = a.at(warp_of_group * 16 + lane() / 4 + half * 8, k, false);
+    for (unsigned j = 0; j < COUNT; ++j)
+      for (unsigned e = 0; e < 2; ++e)
+        for (unsigned k = 0; k < 16; ++k)
+          c[j][half * 2 + e] += row[k] * b.at(j * 8 + lane() % 4 * 2 + e, k, DOWN != 0);
   }
 }
 

@@ -47,7 +47,28 @@ template<int BYTES> inline void copy_async(element_t* to, const element_t* from,
 }
 inline void end_group() { emulated::end_group(); }
 template<int n> inline void wait_for_groups() { emulated::wait_for_groups(n); }
+inline unsigned shared_address(const void* p) { return emulated::shared_address(p); }
 )";
+
+/// What stands for group_instructions().
+constexpr const char* host_group_instructions = R"(
+inline void publish_copies() {}
+inline void begin_products() {}
+inline void end_products() {}
+template<int n> inline void wait_for_products() {}
+inline void settle(float&) {}
+template<int DOWN, int COUNT> inline void group_multiply(float (&c)[COUNT][4], unsigned long long a, unsigned long long b) {
+  emulated::group_multiply<element_t, DOWN>(c, a, b);
+}
+)";
+
+/// The source with what tests have in place of a part; false where it has no such part.
+bool replace(std::string& source, std::string_view part, std::string_view by) {
+  const std::size_t at = source.find(part);
+  if (at == std::string::npos) return false;
+  source.replace(at, part.size(), by);
+  return true;
+}
 
 /// A source in a namespace of its own, without the macros that it leaves behind.
 std::string enclosed(std::size_t number, std::string source) {
@@ -82,9 +103,9 @@ EmulatedKernels::~EmulatedKernels() {
 
 std::size_t EmulatedKernels::add(std::string source, std::string name) {
   source.erase(0, cuda::prelude().size());
-  const std::string_view own = cuda::matrix_instructions();
-  if (const std::size_t at = source.find(own); at != std::string::npos)
-    source.replace(at, own.size(), host_instructions);
+  replace(source, cuda::matrix_instructions(), host_instructions);
+  for (std::int64_t columns = 8; columns <= 256; columns += 8)
+    if (replace(source, cuda::group_instructions(columns), host_group_instructions)) break;
   kernels_.emplace_back(std::move(source), std::move(name));
   return kernels_.size() - 1;
 }

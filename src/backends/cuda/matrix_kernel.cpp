@@ -139,8 +139,7 @@ std::unique_ptr<Kernel> matrix_kernel(const Preparation& preparation, const Matr
                 "cuda: own products have no tile {} in {} parts: build the plan again", config.text("tile"),
                 split);
   const MatrixPlan plan{problem, *tile, split};
-  lanner::check(plan.shared_bytes() <= most_shared_bytes(gpu.capability()) && plan.blocks() <= INT32_MAX,
-                ErrorCode::unsupported,
+  lanner::check(runs_on(plan, gpu.capability()), ErrorCode::unsupported,
                 "cuda: own products: tile {} does not fit this GPU: build the plan again", tile->name());
   return std::make_unique<MatrixKernel>(gpu, plan, std::move(inputs));
 }

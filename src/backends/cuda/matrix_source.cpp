@@ -64,6 +64,17 @@ std::string window_text(const MatrixWindow& w) {
          constant("PIXEL", w.pixel) + constant("A_PACK", common_pack({w.channels, w.pixel}));
 }
 
+/// Blocks that a multiprocessor is to hold, of which the compiler learns how many registers a thread may
+/// have.
+std::int64_t least_blocks(const MatrixPlan& plan) {
+  constexpr std::int64_t registers = 65536, shared = 227 << 10;
+  const MatrixTile& t = plan.tile;
+  const std::int64_t others = t.groups ? 64 : 96; // Groups of warps hold no fragments of a and b.
+  const std::int64_t sums = t.rows * t.columns / t.threads();
+  return std::clamp<std::int64_t>(
+      std::min(shared / (plan.shared_bytes() + 1024), registers / (t.threads() * (sums + others))), 1, 3);
+}
+
 std::string sizes_text(const MatrixPlan& plan) {
   const MatrixProblem& p = plan.problem;
   const MatrixTile& t = plan.tile;
@@ -75,50 +86,109 @@ std::string sizes_text(const MatrixPlan& plan) {
                   p.rows, p.columns, p.depth, p.batch, plan.split, group);
   text += fmt::format("constexpr unsigned TILES_M = {}u, TILES_N = {}u, K_TILES = {}u;\n",
                       parts_of(p.rows, t.rows), parts_of(p.columns, t.columns), parts_of(p.depth, t.depth));
+  text += fmt::format("constexpr bool WARP_GROUPS = {};\n", t.groups) +
+          constant("READ_UNITS", least_blocks(plan) > 1 ? 1 : 2);
   return text + fmt::format("constexpr index_t A_STEP = {}ll, B_STEP = {}ll;\n", p.a.step, p.b.step);
 }
 
-/// Function `finish`, which makes of V neighbouring sums the result's elements, with the operands that it and
-/// the kernels are given.
+/// What makes of V neighbouring sums the result's elements: `Given` holds elements of operands of the
+/// result's shape, `Shared` those that all rows share, and `finish` applies the steps.
 struct Finish {
   std::vector<std::string> parameters, arguments;
   std::string text;
 
   explicit Finish(const MatrixProblem& p) {
-    std::string reads, steps;
+    std::string steps;
     for (const MatrixStep& step : p.steps) {
       std::vector<std::string> operands{"r"};
-      if (step.operand) operands.push_back(add_operand(*step.operand, reads));
+      if (step.operand) operands.push_back(add_operand(*step.operand));
       steps += fmt::format("    r = {};\n", formula_text(*step.formula, step.numbers, operands));
     }
     const auto type = type_name(p.result);
     parameters.push_back(fmt::format("{}* __restrict__ out", type));
     arguments.emplace_back("out");
-    text = fmt::format(
-        "__device__ inline void finish(const Pack<float, V>& sum, unsigned row, unsigned column, {}) {{\n"
-        "{}  Pack<{}, V> pack;\n#pragma unroll\n  for (int k = 0; k < V; ++k) {{\n"
-        "    float r = sum.values[k];\n{}    pack.values[k] = Store<{}>::of(r);\n  }}\n"
-        "  store_pack<{}, V>(out + (index_t(row) * {}ll + column), pack, is_aligned<{}, V>(out));\n}}\n",
-        joined(parameters, ", "), reads, type, steps, type, type, p.leading, type);
+    const std::string all = joined(parameters, ", ");
+    text =
+        given_.text("Given", "given", all) + shared_.text("Shared", "shared", all) +
+        fmt::format(
+            "__device__ inline void finish(const Pack<float, V>& sum, const Given& given, const Shared& "
+            "shared, unsigned row, unsigned column, {}) {{\n"
+            "  Pack<{}, V> pack;\n#pragma unroll\n  for (int k = 0; k < V; ++k) {{\n"
+            "    float r = sum.values[k];\n{}    pack.values[k] = Store<{}>::of(r);\n  }}\n"
+            "  store_pack<{}, V>(out + (index_t(row) * {}ll + column), pack, is_aligned<{}, V>(out));\n}}\n",
+            all, type, steps, type, type, p.leading, type);
   }
 
 private:
+  /// A struct of packs, how they are read, and whether they can be read at once.
+  struct Packs {
+    std::string members, reads, aligned = "true";
+
+    void add(std::size_t i, std::string_view type, const std::string& at) {
+      members += fmt::format("  Pack<{}, V> q{};\n", type, i);
+      reads += fmt::format("  to.q{0} = load_pack<{1}, V>(e{0} + {2}, aligned);\n", i, type, at);
+      aligned += fmt::format(" && is_aligned<{}, V>(e{})", type, i);
+    }
+    std::string text(const char* type, const char* name, const std::string& parameters) const {
+      return fmt::format(
+          "struct {0} {{\n{1}}};\n"
+          "__device__ inline void load_{2}({0}& to, unsigned row, unsigned column, bool aligned, "
+          "{3}) {{\n{4}}}\n"
+          "__device__ inline bool is_aligned_{2}({3}) {{ return {5}; }}\n",
+          type, members, name, parameters, reads, aligned);
+    }
+  };
+
   /// Returns the element's value as an expression.
-  std::string add_operand(const MatrixOperand& operand, std::string& reads) {
+  std::string add_operand(const MatrixOperand& operand) {
     const std::size_t i = parameters.size();
     const auto type = type_name(operand.type);
     parameters.push_back(fmt::format("const {}* __restrict__ e{}", type, i));
     arguments.push_back(fmt::format("e{}", i));
     if (operand.spread == Spread::scalar) return fmt::format("load(e{}[0])", i);
-    const std::string at = operand.spread == Spread::channel
-                               ? "column"
-                               : fmt::format("(index_t(row) * {}ll + column)", operand.leading);
-    reads +=
-        fmt::format("  const Pack<{0}, V> q{1} = load_pack<{0}, V>(e{1} + {2}, is_aligned<{0}, V>(e{1}));\n",
-                    type, i, at);
-    return fmt::format("load(q{}.values[k])", i);
+    if (operand.spread == Spread::channel) {
+      shared_.add(i, type, "column");
+      return fmt::format("load(shared.q{}.values[k])", i);
+    }
+    given_.add(i, type, fmt::format("(index_t(row) * {}ll + column)", operand.leading));
+    return fmt::format("load(given.q{}.values[k])", i);
   }
+
+  Packs given_, shared_;
 };
+
+/// Lambdas `read_unit` and `read_shared`, behind which the products stand.
+std::string reads_text(const std::string& arguments) {
+  return fmt::format(R"(
+  Given all[READ_UNITS][TURNS];
+  const bool aligned_given = is_aligned_given({0}), aligned_shared = is_aligned_shared({0});
+  const auto read_all = [&](int unit, bool aligned) {{
+#pragma unroll
+    for (int turn = 0; turn < TURNS; ++turn) {{
+      const Piece piece = piece_of(unit, turn);
+      if (piece.inside) load_given(all[unit % READ_UNITS][turn], z * M + piece.row, piece.column, aligned, {0});
+    }}
+  }};
+  const auto read_unit = [&](int unit) {{
+    if (aligned_given) read_all(unit, true);
+    else read_all(unit, false);
+  }};
+  const auto read_shared = [&](Shared& to, unsigned column) {{
+    if (aligned_shared) load_shared(to, 0, column, true, {0});
+    else load_shared(to, 0, column, false, {0});
+  }};
+)",
+                     arguments);
+}
+
+/// The same where sums go to memory as they are.
+constexpr const char* no_reads = R"(
+  struct Given {};
+  struct Shared {};
+  const Given all[READ_UNITS][TURNS] = {};
+  const auto read_unit = [](int) {};
+  const auto read_shared = [](Shared&, unsigned) {};
+)";
 
 constexpr const char* join_body = R"(
   constexpr index_t total = index_t(BATCH) * M * N;
@@ -133,10 +203,23 @@ constexpr const char* join_body = R"(
   }
 )";
 
+std::string join_text(const Finish& finish) {
+  const std::string arguments = joined(finish.arguments, ", ");
+  return fmt::format(
+      "extern \"C\" __global__ void __launch_bounds__({0}) join_sums(const float* __restrict__ "
+      "sums, {1}) {{{2}"
+      "  const unsigned row = static_cast<unsigned>(i / N), column = static_cast<unsigned>(i % N);\n"
+      "  Given given;\n  Shared shares;\n"
+      "  load_given(given, row, column, is_aligned_given({3}), {3});\n"
+      "  load_shared(shares, row, column, is_aligned_shared({3}), {3});\n"
+      "  finish(sum, given, shares, row, column, {3});\n}}\n",
+      MatrixPlan::join_threads, joined(finish.parameters, ", "), join_body, arguments);
+}
+
 } // namespace
 
 std::string MatrixTile::name() const {
-  return fmt::format("{}x{}x{}s{}", rows, columns, depth, stages);
+  return fmt::format("{}x{}x{}s{}{}", rows, columns, depth, stages, groups ? "g" : "");
 }
 
 std::int64_t MatrixPlan::blocks() const {
@@ -144,9 +227,10 @@ std::int64_t MatrixPlan::blocks() const {
 }
 
 std::int64_t MatrixPlan::shared_bytes() const {
+  constexpr std::int64_t slice = 64;
   const std::int64_t stages = tile.stages * (tile.rows + tile.columns) * tile.depth * 2;
-  const std::int64_t lines = tile.warps[0] * tile.warps[1] * 16 * (tile.columns / tile.warps[1] + 8) * 4;
-  return std::max(stages, lines);
+  const std::int64_t columns = tile.columns / tile.warps[1], line = columns % slice == 0 ? slice : columns;
+  return std::max(stages, tile.warps[0] * tile.warps[1] * 16 * (line + 8) * 4);
 }
 
 std::size_t MatrixPlan::workspace() const {
@@ -164,6 +248,7 @@ std::string matrix_source(const MatrixPlan& plan) {
   std::string text = fmt::format("{}typedef {} element_t;\n#define MMA_TYPE \"{}\"\n", prelude(),
                                  type_name(p.type), p.type == DType::f16 ? "f16" : "bf16");
   text += matrix_instructions();
+  if (plan.tile.groups) text += group_instructions(plan.tile.columns);
   text += sizes_text(plan);
   if (p.window)
     text += window_text(*p.window);
@@ -175,24 +260,21 @@ std::string matrix_source(const MatrixPlan& plan) {
   text += finish.text;
   const bool split = plan.split > 1;
   const std::string given = split ? "float* __restrict__ sums" : joined(finish.parameters, ", ");
-  text += fmt::format(
-      "extern \"C\" __global__ void __launch_bounds__(THREADS) matrix(const element_t* __restrict__ a, "
-      "const element_t* __restrict__ b, {}) {{",
-      given);
-  text += matrix_body;
-  if (split)
-    text += "      *reinterpret_cast<Pack<float, V>*>(sums + ((index_t(part) * BATCH + z) * M + row) * N + "
-            "column) = sum;";
-  else
-    text += fmt::format("      finish(sum, z * M + row, column, {});", joined(finish.arguments, ", "));
+  const std::string arguments = joined(finish.arguments, ", ");
+  text += fmt::format("extern \"C\" __global__ void __launch_bounds__(THREADS, {}) matrix(const element_t* "
+                      "__restrict__ a, const element_t* __restrict__ b, {}) {{",
+                      least_blocks(plan), given);
+  text += matrix_begin;
+  text += matrix_epilogue;
+  text += split ? no_reads : reads_text(arguments);
+  text += plan.tile.groups ? group_products : warp_products;
+  text += matrix_units;
+  text +=
+      split ? "      *reinterpret_cast<Pack<float, V>*>(sums + ((index_t(part) * BATCH + z) * M + row) * N + "
+              "column) = sum;"
+            : fmt::format("      finish(sum, given, shares, z * M + row, column, {});", arguments);
   text += matrix_end;
-  if (!split) return text;
-  return text +
-         fmt::format("extern \"C\" __global__ void __launch_bounds__({}) join_sums(const float* __restrict__ "
-                     "sums, {}) {{"
-                     "{}  finish(sum, static_cast<unsigned>(i / N), static_cast<unsigned>(i % N), {});\n}}\n",
-                     MatrixPlan::join_threads, joined(finish.parameters, ", "), join_body,
-                     joined(finish.arguments, ", "));
+  return split ? text + join_text(finish) : text;
 }
 
 } // namespace lanner::cuda

@@ -62,9 +62,12 @@ struct MatrixTile {
   std::int64_t rows = 128, columns = 128, depth = 32; ///< Of the depth at a time.
   std::int64_t stages = 4;                            ///< Tiles of a and b in shared memory at once.
   std::int64_t warps[2] = {2, 2};                     ///< That share rows, and columns.
+  /// Four warps multiply together by wgmma, which compute capability 9.0 has: depth is 64, columns are not
+  /// shared, a is not exchanged, and b is or columns are a multiple of 64.
+  bool groups = false;
 
   std::int64_t threads() const { return warps[0] * warps[1] * 32; }
-  std::string name() const; ///< `128x128x32s4`.
+  std::string name() const; ///< `128x128x32s4`, `128x128x64s4g` of groups.
 };
 
 /// A problem, its tile, and into how many parts the depth is split: each part gives sums of its own, which a
@@ -83,10 +86,12 @@ struct MatrixPlan {
 
 /// Kernels `matrix`(a, b, operands of the steps in order, result) and, where the depth is split,
 /// `matrix`(a, b, sums) and `join_sums`(sums, operands..., result). a, b and sums begin at multiples of 16
-/// bytes. Needs compute capability 8.0.
+/// bytes. Needs compute capability 8.0, tiles of groups 9.0.
 std::string matrix_source(const MatrixPlan& plan);
 
-/// The part of a source that speaks to the GPU by instructions of its own, which tests replace.
+/// The parts of a source that speak to the GPU by instructions of its own, which tests replace. The second is
+/// of groups of warps, whose tiles have so many columns.
 std::string_view matrix_instructions();
+std::string group_instructions(std::int64_t columns);
 
 } // namespace lanner::cuda

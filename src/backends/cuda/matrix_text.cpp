@@ -11,7 +11,7 @@ namespace lanner::cuda {
 std::string_view matrix_instructions() {
   return R"(
 __device__ inline unsigned char* dynamic_shared() {
-  extern __shared__ __align__(128) unsigned char bytes[];
+  extern __shared__ __align__(1024) unsigned char bytes[];
   return bytes;
 }
 __device__ inline unsigned shared_address(const void* p) { return static_cast<unsigned>(__cvta_generic_to_shared(p)); }
@@ -45,8 +45,10 @@ const char* const matrix_loads = R"(
 constexpr int THREADS = WARPS_M * WARPS_N * 32;
 struct Source { const element_t* from; bool inside; };
 
-// Where a chunk of eight elements of a row lies, in rows of COLUMNS elements.
-template<int COLUMNS> __device__ inline unsigned place(unsigned row, unsigned chunk) {
+// Where a chunk of eight elements of a row lies, in rows of COLUMNS elements; with PANEL, in panels of 64
+// columns and so many rows.
+template<int COLUMNS, int PANEL = 0> __device__ inline unsigned place(unsigned row, unsigned chunk) {
+  if (PANEL > 0) return (chunk / 8 * PANEL + row) * 64 + ((chunk % 8 ^ (row & 7)) << 3);
   constexpr unsigned chunks = COLUMNS / 8;
   const unsigned turn = chunks >= 8 ? row & 7 : chunks == 4 ? row >> 1 & 3 : row >> 2 & 1;
   return row * COLUMNS + ((chunk ^ turn) << 3);
@@ -82,7 +84,7 @@ __device__ inline void load_tile(element_t* to, const element_t* from, unsigned 
     const unsigned row = first_row + i / chunks, column = first_column + i % chunks * 8;
     const element_t* source = from + index_t(row) * Matrix::leading + column;
     const bool inside = Matrix::rows % ROWS == 0 || row < Matrix::rows;
-    copy_chunk<Matrix::pack>(to + place<COLUMNS>(i / chunks, i % chunks), [&](int at) {
+    copy_chunk<Matrix::pack>(to + place<COLUMNS, (WARP_GROUPS && COLUMNS > 64 ? ROWS : 0)>(i / chunks, i % chunks), [&](int at) {
       const bool there = inside && (Matrix::columns % COLUMNS == 0 || column + at < Matrix::columns);
       return Source{there ? source + at : from, there};
     });
@@ -148,12 +150,15 @@ private:
 };
 )";
 
-const char* const matrix_body = R"(
-  constexpr int A_SIZE = BM * BK, STAGE = (BM + BN) * BK, STEPS = BK / 16;
+const char* const matrix_begin = R"(
+  constexpr int A_SIZE = BM * BK, STAGE = (BM + BN) * BK;
   constexpr int WM = BM / WARPS_M, WN = BN / WARPS_N, MT = WM / 16, NT = WN / 8;
+  // Rows from one fragment of sixteen to the warp's next: the four warps of a group share 64.
+  constexpr int ROW_STEP = WARP_GROUPS ? 64 : 16;
   element_t* const shared = reinterpret_cast<element_t*>(dynamic_shared());
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  const unsigned warp_row = warp % WARPS_M * WM, warp_column = warp / WARPS_M * WN;
+  const unsigned warp_row = WARP_GROUPS ? warp / 4 * MT * 64 + warp % 4 * 16 : warp % WARPS_M * WM;
+  const unsigned warp_column = WARP_GROUPS ? 0 : warp / WARPS_M * WN;
 
   // Blocks that run at once share rows and columns: some rows of tiles, and of these column by column.
   const unsigned tile = blockIdx.x % (TILES_M * TILES_N), rest = blockIdx.x / (TILES_M * TILES_N);
@@ -170,12 +175,6 @@ const char* const matrix_body = R"(
     rows.load(shared + stage * STAGE, a, k * BK);
     load_b(shared + stage * STAGE + A_SIZE, b, n0, k * BK);
   };
-#pragma unroll
-  for (int s = 0; s < STAGES - 1; ++s) {
-    if (first + s < last) load_stage(s, first + s);
-    end_group();
-  }
-
   float acc[MT][NT][4];
 #pragma unroll
   for (int i = 0; i < MT; ++i)
@@ -183,7 +182,33 @@ const char* const matrix_body = R"(
     for (int j = 0; j < NT; ++j)
 #pragma unroll
       for (int e = 0; e < 4; ++e) acc[i][j][e] = 0.0f;
+)";
 
+const char* const matrix_epilogue = R"(
+  // Each warp brings sixteen rows at a time into the order of memory: whole lines of it where they are long
+  // enough. What steps read of a unit is on its way while the unit before is written, or,
+  // where other blocks work meanwhile, once that is done.
+  constexpr int SLICE = WN % 64 == 0 ? 64 : WN, SLICES = WN / SLICE, LINE = SLICE + 8, PIECES = SLICE / V;
+  constexpr int UNITS = MT * SLICES, TURNS = (16 * PIECES + 31) / 32;
+  float* const lines = reinterpret_cast<float*>(shared) + warp * 16 * LINE;
+  struct Piece { unsigned row, column, line, at; bool inside; };
+  const auto piece_of = [&](int unit, int turn) {
+    const unsigned i = turn * 32 + lane, line = i / PIECES, at = i % PIECES * V;
+    const unsigned row = m0 + warp_row + unit / SLICES * ROW_STEP + line;
+    const unsigned column = n0 + warp_column + unit % SLICES * SLICE + at;
+    const bool inside = (16 * PIECES % 32 == 0 || line < 16) && (M % BM == 0 || row < M) && (N % BN == 0 || column < N);
+    return Piece{row, column, line, at, inside};
+  };
+)";
+
+const char* const warp_products = R"(
+#pragma unroll
+  for (int s = 0; s < STAGES - 1; ++s) {
+    if (first + s < last) load_stage(s, first + s);
+    end_group();
+  }
+
+  constexpr int STEPS = BK / 16;
   unsigned fa[2][MT][4], fb[2][NT / 2][4];
   const auto load_fragments = [&](int to, const element_t* stage, int k) {
 #pragma unroll
@@ -225,32 +250,38 @@ const char* const matrix_body = R"(
           multiply(acc[i][j], fa[step % 2][i], fb[step % 2][j / 2][j % 2 * 2], fb[step % 2][j / 2][j % 2 * 2 + 1]);
     }
   }
+  read_unit(0);
   wait_for_groups<0>();
   __syncthreads();
+)";
 
-  // Each warp brings sixteen rows at a time into the order of memory.
-  constexpr int LINE = WN + 8, PIECES = WN / V;
-  float* const lines = reinterpret_cast<float*>(shared) + warp * 16 * LINE;
+const char* const matrix_units = R"(
 #pragma unroll
-  for (int i = 0; i < MT; ++i) {
+  for (int unit = 0; unit < UNITS; ++unit) {
+    if (READ_UNITS > 1 && unit + 1 < UNITS) read_unit(unit + 1);
 #pragma unroll
-    for (int j = 0; j < NT; ++j)
+    for (int j = 0; j < SLICE / 8; ++j)
 #pragma unroll
       for (int half = 0; half < 2; ++half) {
+        const float* const c = acc[unit / SLICES][unit % SLICES * (SLICE / 8) + j];
         float* const pair = lines + (lane / 4 + half * 8) * LINE + j * 8 + lane % 4 * 2;
-        *reinterpret_cast<Pack<float, 2>*>(pair) = {acc[i][j][half * 2], acc[i][j][half * 2 + 1]};
+        *reinterpret_cast<Pack<float, 2>*>(pair) = {c[half * 2], c[half * 2 + 1]};
       }
     __syncwarp();
+    Shared shares;
 #pragma unroll
-    for (int p = 0; p < 16 * PIECES; p += 32) {
-      const unsigned piece = p + lane, line = piece / PIECES, at = piece % PIECES * V;
-      const unsigned row = m0 + warp_row + i * 16 + line, column = n0 + warp_column + at;
-      if ((M % BM != 0 && row >= M) || (N % BN != 0 && column >= N)) continue;
-      const Pack<float, V> sum = *reinterpret_cast<const Pack<float, V>*>(lines + line * LINE + at);
+    for (int turn = 0; turn < TURNS; ++turn) {
+      const Piece piece = piece_of(unit, turn);
+      const unsigned row = piece.row, column = piece.column;
+      if ((turn == 0 || 32 % PIECES != 0) && (N % BN == 0 || column < N)) read_shared(shares, column);
+      if (!piece.inside) continue;
+      const Given& given = all[unit % READ_UNITS][turn];
+      const Pack<float, V> sum = *reinterpret_cast<const Pack<float, V>*>(lines + piece.line * LINE + piece.at);
 )";
 
 const char* const matrix_end = R"(
     }
+    if (READ_UNITS == 1 && unit + 1 < UNITS) read_unit(unit + 1);
     __syncwarp();
   }
 }

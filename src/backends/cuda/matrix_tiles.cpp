@@ -6,18 +6,25 @@
 namespace lanner::cuda {
 namespace {
 
-/// A tile, and the share of what mma.sync can do that its inner loop reaches where it fills a GPU.
+/// A tile, and the share of what the tensor cores can do that its inner loop reaches where it fills a GPU.
 struct ListedTile {
   MatrixTile tile;
   double share;
 };
 
 constexpr ListedTile listed[] = {
-    {{128, 256, 32, 3, {2, 4}}, 0.92}, {{256, 128, 32, 3, {4, 2}}, 0.92}, {{128, 128, 32, 4, {2, 2}}, 0.88},
-    {{128, 128, 64, 3, {2, 2}}, 0.88}, {{256, 64, 32, 4, {4, 1}}, 0.80},  {{64, 256, 32, 4, {1, 4}}, 0.80},
-    {{128, 64, 32, 4, {2, 2}}, 0.75},  {{128, 64, 64, 3, {2, 2}}, 0.75},  {{64, 128, 64, 3, {2, 2}}, 0.75},
-    {{64, 64, 64, 4, {2, 2}}, 0.60},   {{256, 32, 32, 4, {4, 1}}, 0.60},  {{128, 32, 64, 3, {4, 1}}, 0.55},
-    {{128, 16, 64, 3, {4, 1}}, 0.40},  {{64, 32, 64, 4, {2, 2}}, 0.45},
+    {{128, 256, 64, 4, {8, 1}, true}, 0.80}, {{256, 128, 64, 4, {8, 1}, true}, 0.80},
+    {{128, 128, 64, 3, {8, 1}, true}, 0.75}, {{64, 256, 64, 4, {4, 1}, true}, 0.60},
+    {{128, 64, 64, 3, {8, 1}, true}, 0.60},  {{256, 64, 64, 3, {8, 1}, true}, 0.60},
+    {{64, 64, 64, 3, {4, 1}, true}, 0.45},   {{128, 48, 64, 3, {8, 1}, true}, 0.45},
+    {{128, 32, 64, 3, {8, 1}, true}, 0.35},  {{128, 256, 32, 3, {2, 4}}, 0.92},
+    {{256, 128, 32, 3, {4, 2}}, 0.92},       {{128, 128, 32, 4, {2, 2}}, 0.88},
+    {{128, 128, 64, 3, {2, 2}}, 0.88},       {{256, 64, 32, 4, {4, 1}}, 0.80},
+    {{64, 256, 32, 4, {1, 4}}, 0.80},        {{128, 64, 32, 4, {2, 2}}, 0.75},
+    {{128, 64, 64, 3, {2, 2}}, 0.75},        {{64, 128, 64, 3, {2, 2}}, 0.75},
+    {{64, 64, 64, 4, {2, 2}}, 0.60},         {{256, 32, 32, 4, {4, 1}}, 0.60},
+    {{128, 32, 64, 3, {4, 1}}, 0.55},        {{128, 16, 64, 3, {4, 1}}, 0.40},
+    {{64, 32, 64, 4, {2, 2}}, 0.45},
 };
 constexpr ListedTile smallest{{64, 32, 64, 4, {2, 2}}, 0.45};
 constexpr std::int64_t splits[] = {1, 2, 4, 8};
@@ -45,7 +52,8 @@ double bytes_of(const MatrixProblem& p) {
 
 /// Rates are a Hopper's; other GPUs rank tiles alike.
 double seconds_of(const MatrixPlan& plan, double share, const MatrixMachine& machine) {
-  constexpr double operations = 4.5e12, memory = 3.5e12, cache = 6e12; // A multiprocessor's, the GPU's.
+  constexpr double memory = 3.5e12, cache = 6e12;             // The GPU's.
+  const double operations = plan.tile.groups ? 6e12 : 4.5e12; // A multiprocessor's.
   constexpr double start = 2e-6, first_tiles = 1.5e-6;
   const MatrixProblem& p = plan.problem;
   const MatrixTile& t = plan.tile;
@@ -78,8 +86,7 @@ std::optional<EstimatedPlan> best_split(const MatrixProblem& problem, const List
   std::optional<EstimatedPlan> best;
   for (const std::int64_t split : splits) {
     const MatrixPlan plan{problem, one.tile, split};
-    const bool fits =
-        plan.shared_bytes() <= most_shared_bytes(machine.capability) && plan.blocks() <= INT32_MAX;
+    const bool fits = runs_on(plan, machine.capability);
     const bool pays = split == 1 || (problem.depth / one.tile.depth >= split * least_tiles_of_part &&
                                      plan.workspace() <= most_workspace);
     if (!fits || !pays) continue;
@@ -94,6 +101,13 @@ std::optional<EstimatedPlan> best_split(const MatrixProblem& problem, const List
 std::int64_t most_shared_bytes(int capability) {
   if (capability == 80 || capability == 87) return 163 << 10;
   return capability >= 90 && capability < 120 ? 227 << 10 : 99 << 10;
+}
+
+bool runs_on(const MatrixPlan& plan, int capability) {
+  const MatrixProblem& p = plan.problem;
+  const bool taken = !plan.tile.groups || (capability == 90 && (p.window || !p.a.exchanged) &&
+                                           (p.b.exchanged || plan.tile.columns % 64 == 0));
+  return taken && plan.shared_bytes() <= most_shared_bytes(capability) && plan.blocks() <= INT32_MAX;
 }
 
 std::vector<EstimatedPlan> matrix_plans(const MatrixProblem& problem, const MatrixMachine& machine) {

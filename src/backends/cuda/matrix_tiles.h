@@ -16,6 +16,9 @@ struct MatrixMachine {
 /// Shared memory that a block may ask for, in bytes.
 std::int64_t most_shared_bytes(int capability);
 
+/// Whether a GPU of this compute capability has the instructions and the memory that a plan needs.
+bool runs_on(const MatrixPlan& plan, int capability);
+
 struct EstimatedPlan {
   MatrixPlan plan;
   double seconds = 0; ///< A guess: by waves of blocks, and by what they read and write.
