@@ -25,7 +25,8 @@ constexpr std::array rules{
     Rule{"cuda", "copy_to_host", ""},  Rule{"cuda", "copy_to_device", ""},
     Rule{"cuda", "selection", ""},     Rule{"cuda", "picture", ""},
     Rule{"cuda", "copy_to_gpu", ""},   Rule{"cuda", "depthwise", ""},
-    Rule{"cuda", "attention", ""},     Rule{"cuda", "matmul", "cublaslt 1301"},
+    Rule{"cuda", "attention", ""},     Rule{"cuda", "own_gemm", ""},
+    Rule{"cuda", "own_conv", ""},      Rule{"cuda", "matmul", "cublaslt 1301"},
     Rule{"cuda", "conv", "cudnn 919"},
 };
 

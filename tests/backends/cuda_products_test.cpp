@@ -19,18 +19,13 @@ std::string missing_gpu() {
   return status.devices == 0 ? "no GPU: " + status.reason : "";
 }
 
+/// The libraries' kernels alone.
 TacticCheck on_gpu() {
   TacticCheck check;
+  check.without = {"depthwise", "own_conv", "own_gemm"};
   check.tolerance = 1e-4;
   check.device = {DeviceKind::cuda, 0};
   check.precisions = {DType::f32, DType::f16, DType::bf16};
-  return check;
-}
-
-/// cuDNN's kernels alone.
-TacticCheck without_own() {
-  TacticCheck check = on_gpu();
-  check.without = "depthwise";
   return check;
 }
 
@@ -61,7 +56,7 @@ TEST_P(CudaConv, agrees_with_the_reference) {
   const auto ran = check_tactics(fmt::format("graph @g(%x: {0}{1}, %w: {0}{2}) -> (%y: {0}[*] as \"y\") {{\n"
                                              "%y: {0}[*] = conv(%x, %w, _) {{{3}}}\n}}",
                                              c.type, c.input, c.weights, c.attributes),
-                                 without_own());
+                                 on_gpu());
   EXPECT_TRUE(ran.contains("cuda/conv"));
 }
 

@@ -125,7 +125,7 @@ TEST_P(NanEpilogues, of_a_gpu_stay) {
         on_gpu());
   // What cuDNN writes within larger values is checked where it may be chosen: for these channels it is wrong.
   TacticCheck own = on_gpu();
-  own.without = "conv";
+  own.without = {"conv"};
   check(fused("[1, 20, 9, 9]", "[20, 1, 3, 3]", "conv(%xi, %wi, _) {group = 20, pads = [1, 1, 1, 1]}",
               "[1, 20, 9, 9]", GetParam()),
         own);

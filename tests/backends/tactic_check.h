@@ -18,7 +18,7 @@ struct TacticCheck {
   double tolerance = 2e-5; ///< Of the largest magnitude of the reference result; for f32.
   Device device = {};
   std::vector<DType> precisions = {DType::f32};
-  std::string without; ///< A kernel whose tactics are left out.
+  std::set<std::string> without = {}; ///< Kernels whose tactics are left out.
 };
 
 /// Parses `ir` (types of results may be `f32[*]`), takes the last node of the body as the one to run, and

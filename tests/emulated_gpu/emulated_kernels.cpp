@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 
+#include "backends/cuda/matrix_source.h"
 #include "backends/cuda/source_text.h"
 #include "source_dir.h"
 #include "temporary_folder.h"
@@ -31,6 +32,42 @@ std::string host_prelude() {
     text.replace(at, std::string(gpu).size(), host);
   }
   return text;
+}
+
+/// What stands for matrix_instructions().
+constexpr const char* host_instructions = R"(
+inline unsigned char* dynamic_shared() { return emulated::dynamic_shared(); }
+inline void load_matrices(unsigned (&r)[4], const element_t* p) { emulated::load_matrices(r, p, false); }
+inline void load_transposed(unsigned (&r)[4], const element_t* p) { emulated::load_matrices(r, p, true); }
+inline void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  emulated::multiply<element_t>(c, a, b0, b1);
+}
+template<int BYTES> inline void copy_async(element_t* to, const element_t* from, bool inside) {
+  emulated::copy_async(to, from, BYTES, inside);
+}
+inline void end_group() { emulated::end_group(); }
+template<int n> inline void wait_for_groups() { emulated::wait_for_groups(n); }
+inline unsigned shared_address(const void* p) { return emulated::shared_address(p); }
+)";
+
+/// What stands for group_instructions().
+constexpr const char* host_group_instructions = R"(
+inline void publish_copies() {}
+inline void begin_products() {}
+inline void end_products() {}
+template<int n> inline void wait_for_products() {}
+inline void settle(float&) {}
+template<int DOWN, int COUNT> inline void group_multiply(float (&c)[COUNT][4], unsigned long long a, unsigned long long b) {
+  emulated::group_multiply<element_t, DOWN>(c, a, b);
+}
+)";
+
+/// The source with what tests have in place of a part; false where it has no such part.
+bool replace(std::string& source, std::string_view part, std::string_view by) {
+  const std::size_t at = source.find(part);
+  if (at == std::string::npos) return false;
+  source.replace(at, part.size(), by);
+  return true;
 }
 
 /// A source in a namespace of its own, without the macros that it leaves behind.
@@ -65,7 +102,11 @@ EmulatedKernels::~EmulatedKernels() {
 }
 
 std::size_t EmulatedKernels::add(std::string source, std::string name) {
-  kernels_.emplace_back(source.substr(cuda::prelude().size()), std::move(name));
+  source.erase(0, cuda::prelude().size());
+  replace(source, cuda::matrix_instructions(), host_instructions);
+  for (std::int64_t columns = 8; columns <= 256; columns += 8)
+    if (replace(source, cuda::group_instructions(columns), host_group_instructions)) break;
+  kernels_.emplace_back(std::move(source), std::move(name));
   return kernels_.size() - 1;
 }
 
@@ -90,8 +131,8 @@ void EmulatedKernels::compile() {
                            i, kernels_[i].second);
     }
     file
-        << "extern \"C\" bool run(unsigned long kernel, unsigned blocks, unsigned threads, void** arguments) "
-           "{\n  switch (kernel) {\n"
+        << "extern \"C\" bool run(unsigned long kernel, unsigned blocks, unsigned threads, void** arguments, "
+           "bool copies_at_once) {\n  emulated::gpu().copies_at_once = copies_at_once;\n  switch (kernel) {\n"
         << cases << "  }\n  return false;\n}\n";
   }
   const auto [made, complaint] =
@@ -104,9 +145,10 @@ void EmulatedKernels::compile() {
   run_ = reinterpret_cast<Run>(dlsym(library_, "run"));
 }
 
-bool EmulatedKernels::run(std::size_t kernel, std::int64_t blocks, int threads,
-                          std::vector<void*> arguments) const {
-  return run_(kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(threads), arguments.data());
+bool EmulatedKernels::run(std::size_t kernel, std::int64_t blocks, int threads, std::vector<void*> arguments,
+                          bool copies_at_once) const {
+  return run_(kernel, static_cast<unsigned>(blocks), static_cast<unsigned>(threads), arguments.data(),
+              copies_at_once);
 }
 
 } // namespace lanner::test

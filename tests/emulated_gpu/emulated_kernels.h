@@ -27,11 +27,14 @@ public:
   static bool possible();
 
   /// Runs blocks one after the other. `arguments` are pointers to the kernel's arguments. False where threads
-  /// wait for ever, or exchange values with threads that are not there.
-  bool run(std::size_t kernel, std::int64_t blocks, int threads, std::vector<void*> arguments) const;
+  /// wait for ever, exchange values with threads that are not there, or copy to or from places that are not
+  /// aligned. Copies that go on beside their thread are made at once, or as late as it may see them.
+  bool run(std::size_t kernel, std::int64_t blocks, int threads, std::vector<void*> arguments,
+           bool copies_at_once = false) const;
 
 private:
-  using Run = bool (*)(std::size_t kernel, unsigned blocks, unsigned threads, void** arguments);
+  using Run = bool (*)(std::size_t kernel, unsigned blocks, unsigned threads, void** arguments,
+                       bool copies_at_once);
 
   std::vector<std::pair<std::string, std::string>> kernels_; ///< Source behind the prelude, name.
   void* library_ = nullptr;

@@ -30,13 +30,6 @@ std::optional<Attention> read(const Group& group, std::string& reason) {
   return std::nullopt;
 }
 
-/// Types that q, k, v and the result may be kept in: halves, whose products tensor cores compute.
-std::vector<std::optional<DType>> half_types(DType type, const Target& target) {
-  auto types = kept_types(type, target);
-  std::erase_if(types, [&](const std::optional<DType>& kept) { return kept.value_or(type) == DType::f32; });
-  return types;
-}
-
 /// Fewer warps where more would leave multiprocessors without work, or hold queries that there are not.
 bool pays(const Attention& attention, const AttentionTile& tile, const Gpu& gpu) {
   if (tile.warps == 2) return attention_blocks(attention, {4, tile.keys}) < 4 * gpu.multiprocessors();

@@ -62,10 +62,10 @@ private:
 
 const Backend& backend() {
   static const std::array families = {
-      conv_family,           depthwise_family,  attention_family, matmul_family,  elementwise_family,
-      movement_family,       window_family,     taps_family,      row_family,     normalization_family,
-      index_family,          roi_family,        selection_family, picture_family, copy_to_host_family,
-      copy_to_device_family, copy_to_gpu_family};
+      conv_family,     depthwise_family,     attention_family,      matmul_family,     own_gemm_family,
+      own_conv_family, elementwise_family,   movement_family,       window_family,     taps_family,
+      row_family,      normalization_family, index_family,          roi_family,        selection_family,
+      picture_family,  copy_to_host_family,  copy_to_device_family, copy_to_gpu_family};
   static const CudaBackend backend(families);
   return backend;
 }

@@ -9,6 +9,8 @@ extern const KernelFamily conv_family;        ///< cuDNN: convolution with bias,
 extern const KernelFamily depthwise_family;   ///< Convolutions of each channel by itself, compiled for each.
 extern const KernelFamily attention_family;   ///< Softmax of products times values, as one kernel.
 extern const KernelFamily matmul_family;      ///< cuBLASLt: products with bias and activation.
+extern const KernelFamily own_gemm_family;    ///< Products in halves by a kernel compiled for each.
+extern const KernelFamily own_conv_family;    ///< Convolutions likewise.
 extern const KernelFamily elementwise_family; ///< Groups of elementwise operations, compiled for each.
 extern const KernelFamily
     movement_family;                     ///< What moves elements without computing: one compiled gather each.

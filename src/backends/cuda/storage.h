@@ -36,6 +36,13 @@ inline std::vector<std::optional<DType>> kept_types(DType type, const Target& ta
   return types;
 }
 
+/// Of these the halves, whose products tensor cores compute.
+inline std::vector<std::optional<DType>> half_types(DType type, const Target& target) {
+  auto types = kept_types(type, target);
+  std::erase_if(types, [&](const std::optional<DType>& kept) { return kept.value_or(type) == DType::f32; });
+  return types;
+}
+
 /// Whether a value of this type is computed in f32 and nothing narrower.
 inline bool is_true_f32(DType type, const Target& target) {
   return type == DType::f32 && kept_types(type, target).size() == 1;

@@ -17,8 +17,12 @@ namespace {
 // Modules are never unloaded: kernels of engines that live on may use them, and drivers are gone before
 // static objects.
 struct Modules {
+  struct Place {
+    std::mutex mutex;
+    std::unique_ptr<KernelModule> module;
+  };
   std::mutex mutex;
-  std::map<std::pair<Device, std::string>, std::unique_ptr<KernelModule>> loaded;
+  std::map<std::pair<Device, std::string>, Place> places;
 };
 
 Modules& modules() {
@@ -26,13 +30,19 @@ Modules& modules() {
   return *all;
 }
 
-template<typename Make>
-const KernelModule& module_of(const Gpu& gpu, const std::string& key, Make&& make) {
+Modules::Place& place_of(const Gpu& gpu, const std::string& key) {
   Modules& all = modules();
   const std::lock_guard lock(all.mutex);
-  std::unique_ptr<KernelModule>& module = all.loaded[{gpu.device(), key}];
-  if (!module) module = make();
-  return *module;
+  return all.places[{gpu.device(), key}];
+}
+
+/// Different modules are made side by side: some take a second to compile.
+template<typename Make>
+const KernelModule& module_of(const Gpu& gpu, const std::string& key, Make&& make) {
+  Modules::Place& place = place_of(gpu, key);
+  const std::lock_guard lock(place.mutex);
+  if (!place.module) place.module = make();
+  return *place.module;
 }
 
 const Fatbin* find_fatbin(std::string_view stem) {

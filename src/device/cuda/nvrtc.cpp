@@ -111,7 +111,10 @@ std::string compile(const std::string& source, int capability) {
                 "set CUDA_PATH",
                 status.reason);
   const Source program(source);
-  const int result = program.compile(fmt::format("--gpu-architecture=sm_{}", capability));
+  // What only this capability has, as products by groups of warps, stands behind a letter.
+  constexpr int with_own_instructions = 90;
+  const int result = program.compile(
+      fmt::format("--gpu-architecture=sm_{}{}", capability, capability == with_own_instructions ? "a" : ""));
   lanner::check(result == 0, ErrorCode::internal, "a kernel does not compile: {}",
                 one_line(program.log(), 400));
   return program.cubin();

@@ -1,0 +1,131 @@
+#include "backends/cuda/matrix_tiles.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace lanner::cuda {
+namespace {
+
+/// A tile, and the share of what the tensor cores can do that its inner loop reaches where it fills a GPU.
+struct ListedTile {
+  MatrixTile tile;
+  double share;
+};
+
+constexpr ListedTile listed[] = {
+    {{128, 256, 64, 4, {8, 1}, true}, 0.80}, {{256, 128, 64, 4, {8, 1}, true}, 0.80},
+    {{128, 128, 64, 3, {8, 1}, true}, 0.75}, {{64, 256, 64, 4, {4, 1}, true}, 0.60},
+    {{128, 64, 64, 3, {8, 1}, true}, 0.60},  {{256, 64, 64, 3, {8, 1}, true}, 0.60},
+    {{64, 64, 64, 3, {4, 1}, true}, 0.45},   {{128, 48, 64, 3, {8, 1}, true}, 0.45},
+    {{128, 32, 64, 3, {8, 1}, true}, 0.35},  {{128, 256, 32, 3, {2, 4}}, 0.92},
+    {{256, 128, 32, 3, {4, 2}}, 0.92},       {{128, 128, 32, 4, {2, 2}}, 0.88},
+    {{128, 128, 64, 3, {2, 2}}, 0.88},       {{256, 64, 32, 4, {4, 1}}, 0.80},
+    {{64, 256, 32, 4, {1, 4}}, 0.80},        {{128, 64, 32, 4, {2, 2}}, 0.75},
+    {{128, 64, 64, 3, {2, 2}}, 0.75},        {{64, 128, 64, 3, {2, 2}}, 0.75},
+    {{64, 64, 64, 4, {2, 2}}, 0.60},         {{256, 32, 32, 4, {4, 1}}, 0.60},
+    {{128, 32, 64, 3, {4, 1}}, 0.55},        {{128, 16, 64, 3, {4, 1}}, 0.40},
+    {{64, 32, 64, 4, {2, 2}}, 0.45},
+};
+constexpr ListedTile smallest{{64, 32, 64, 4, {2, 2}}, 0.45};
+constexpr std::int64_t splits[] = {1, 2, 4, 8};
+constexpr std::size_t most_plans = 4;
+
+double parts_of(std::int64_t size, std::int64_t part) {
+  return static_cast<double>((size + part - 1) / part);
+}
+
+/// Bytes of each operand once, as they come from memory.
+double bytes_of(const MatrixProblem& p) {
+  const auto batch = static_cast<double>(p.batch), rows = static_cast<double>(p.rows),
+             columns = static_cast<double>(p.columns), depth = static_cast<double>(p.depth);
+  double a = batch * rows * depth;
+  if (p.window)
+    a = rows / static_cast<double>(p.window->result[0] * p.window->result[1]) *
+        static_cast<double>(p.window->image[0] * p.window->image[1] * p.window->channels);
+  double bytes = 2 * (a + batch * depth * columns) +
+                 batch * rows * columns * static_cast<double>(bit_width(p.result)) / 8;
+  for (const MatrixStep& step : p.steps)
+    if (step.operand && step.operand->spread == Spread::full)
+      bytes += batch * rows * columns * static_cast<double>(bit_width(step.operand->type)) / 8;
+  return bytes;
+}
+
+/// Rates are a Hopper's; other GPUs rank tiles alike.
+double seconds_of(const MatrixPlan& plan, double share, const MatrixMachine& machine) {
+  constexpr double memory = 3.5e12, cache = 6e12;             // The GPU's.
+  const double operations = plan.tile.groups ? 6e12 : 4.5e12; // A multiprocessor's.
+  constexpr double start = 2e-6, first_tiles = 1.5e-6;
+  const MatrixProblem& p = plan.problem;
+  const MatrixTile& t = plan.tile;
+  const double tiles =
+      parts_of(p.rows, t.rows) * parts_of(p.columns, t.columns) * static_cast<double>(p.batch * plan.split);
+  const double depth =
+      std::ceil(parts_of(p.depth, t.depth) / static_cast<double>(plan.split)) * static_cast<double>(t.depth);
+  const double of_tile = 2.0 * static_cast<double>(t.rows * t.columns) * depth / (operations * share);
+  const double computing = std::ceil(tiles / machine.multiprocessors) * of_tile;
+  const double read = tiles * static_cast<double>(t.rows + t.columns) * depth * 2 / cache;
+  const double sums = static_cast<double>(plan.workspace());
+  const double joining = plan.split > 1 ? start + 2 * sums / cache : 0;
+  return std::max({computing, read, bytes_of(p) / memory}) + first_tiles + start + joining;
+}
+
+/// Whether a tile is no wider than it needs to be.
+bool suits(const MatrixProblem& p, const MatrixTile& t) {
+  const auto wasteful = [](std::int64_t size, std::int64_t tile, std::int64_t least) {
+    return tile > least && size * 2 <= tile;
+  };
+  return !wasteful(p.columns, t.columns, 16) && !wasteful(p.rows, t.rows, 64) &&
+         (t.depth == 32 || p.depth > 32);
+}
+
+/// Nothing where the tile does not fit.
+std::optional<EstimatedPlan> best_split(const MatrixProblem& problem, const ListedTile& one,
+                                        const MatrixMachine& machine) {
+  constexpr std::int64_t least_tiles_of_part = 4;
+  constexpr std::size_t most_workspace = std::size_t{64} << 20;
+  std::optional<EstimatedPlan> best;
+  for (const std::int64_t split : splits) {
+    const MatrixPlan plan{problem, one.tile, split};
+    const bool fits = runs_on(plan, machine.capability);
+    const bool pays = split == 1 || (problem.depth / one.tile.depth >= split * least_tiles_of_part &&
+                                     plan.workspace() <= most_workspace);
+    if (!fits || !pays) continue;
+    const double seconds = seconds_of(plan, one.share, machine);
+    if (!best || seconds < best->seconds) best = {plan, seconds};
+  }
+  return best;
+}
+
+} // namespace
+
+std::int64_t most_shared_bytes(int capability) {
+  if (capability == 80 || capability == 87) return 163 << 10;
+  return capability >= 90 && capability < 120 ? 227 << 10 : 99 << 10;
+}
+
+bool runs_on(const MatrixPlan& plan, int capability) {
+  const MatrixProblem& p = plan.problem;
+  const bool taken = !plan.tile.groups || (capability == 90 && (p.window || !p.a.exchanged) &&
+                                           (p.b.exchanged || plan.tile.columns % 64 == 0));
+  return taken && plan.shared_bytes() <= most_shared_bytes(capability) && plan.blocks() <= INT32_MAX;
+}
+
+std::vector<EstimatedPlan> matrix_plans(const MatrixProblem& problem, const MatrixMachine& machine) {
+  std::vector<EstimatedPlan> plans;
+  for (const ListedTile& one : listed)
+    if (suits(problem, one.tile))
+      if (auto best = best_split(problem, one, machine)) plans.push_back(std::move(*best));
+  if (plans.empty())
+    if (auto small = best_split(problem, smallest, machine)) plans.push_back(std::move(*small));
+  std::ranges::stable_sort(plans, {}, &EstimatedPlan::seconds);
+  if (plans.size() > most_plans) plans.resize(most_plans);
+  return plans;
+}
+
+std::optional<MatrixTile> matrix_tile(std::string_view name) {
+  for (const ListedTile& one : listed)
+    if (one.tile.name() == name) return one.tile;
+  return std::nullopt;
+}
+
+} // namespace lanner::cuda
