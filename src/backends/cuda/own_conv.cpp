@@ -146,7 +146,7 @@ std::optional<Tactic> tactic_of(const OwnConv& conv, std::optional<DType> kept, 
   return tactic;
 }
 
-TacticList own_conv_tactics(const Node& node, const Group& group, const Target& target) {
+TacticList all_plans(const Node& node, const Group& group, const Target& target) {
   TacticList list;
   const auto conv = read(group, list.reason);
   if (!conv || half_types(conv->type(), target).empty()) return list;
@@ -158,6 +158,20 @@ TacticList own_conv_tactics(const Node& node, const Group& group, const Target& 
     if (tactic) offer_plans(list, problem_of(*conv, *tactic, inputs), *tactic, target);
   }
   return list;
+}
+
+/// Whether a library has kernels for it. These are then further candidates: each is compiled before it can be
+/// timed, for which a build may not have the time.
+bool is_offered_by_library(const Node& node, const Group& group, const Target& target) {
+  return !conv_family.tactics(node, group, target).tactics.empty();
+}
+
+TacticList first_plans(const Node& node, const Group& group, const Target& target) {
+  return is_offered_by_library(node, group, target) ? TacticList{} : all_plans(node, group, target);
+}
+
+TacticList further_plans(const Node& node, const Group& group, const Target& target) {
+  return is_offered_by_library(node, group, target) ? all_plans(node, group, target) : TacticList{};
 }
 
 std::unique_ptr<Kernel> own_conv_prepare(const Preparation& p) {
@@ -177,7 +191,11 @@ bool own_conv_fuses(const Group& group, const Target& target) {
 
 } // namespace
 
-const KernelFamily own_conv_family{
-    .kernel = "own_conv", .tactics = own_conv_tactics, .prepare = own_conv_prepare, .fuses = own_conv_fuses};
+const KernelFamily own_conv_family{.kernel = "own_conv",
+                                   .tactics = first_plans,
+                                   .prepare = own_conv_prepare,
+                                   .fuses = own_conv_fuses,
+                                   .more = further_plans,
+                                   .named = all_plans};
 
 } // namespace lanner::cuda

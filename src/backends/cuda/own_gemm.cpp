@@ -125,7 +125,7 @@ std::optional<Tactic> tactic_of(const OwnProduct& own, std::optional<DType> kept
   return tactic;
 }
 
-TacticList own_gemm_tactics(const Node& node, const Group& group, const Target& target) {
+TacticList all_plans(const Node& node, const Group& group, const Target& target) {
   TacticList list;
   const auto own = read(group, list.reason);
   if (!own || half_types(own->type(), target).empty()) return list;
@@ -137,6 +137,20 @@ TacticList own_gemm_tactics(const Node& node, const Group& group, const Target& 
     if (tactic) offer_plans(list, problem_of(*own, *tactic, inputs), *tactic, target);
   }
   return list;
+}
+
+/// Whether a library has kernels for it. These are then further candidates: each is compiled before it can be
+/// timed, for which a build may not have the time.
+bool is_offered_by_library(const Node& node, const Group& group, const Target& target) {
+  return !matmul_family.tactics(node, group, target).tactics.empty();
+}
+
+TacticList first_plans(const Node& node, const Group& group, const Target& target) {
+  return is_offered_by_library(node, group, target) ? TacticList{} : all_plans(node, group, target);
+}
+
+TacticList further_plans(const Node& node, const Group& group, const Target& target) {
+  return is_offered_by_library(node, group, target) ? all_plans(node, group, target) : TacticList{};
 }
 
 std::unique_ptr<Kernel> own_gemm_prepare(const Preparation& p) {
@@ -156,7 +170,11 @@ bool own_gemm_fuses(const Group& group, const Target& target) {
 
 } // namespace
 
-const KernelFamily own_gemm_family{
-    .kernel = "own_gemm", .tactics = own_gemm_tactics, .prepare = own_gemm_prepare, .fuses = own_gemm_fuses};
+const KernelFamily own_gemm_family{.kernel = "own_gemm",
+                                   .tactics = first_plans,
+                                   .prepare = own_gemm_prepare,
+                                   .fuses = own_gemm_fuses,
+                                   .more = further_plans,
+                                   .named = all_plans};
 
 } // namespace lanner::cuda
