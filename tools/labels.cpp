@@ -102,13 +102,16 @@ std::string read_text(const std::string& path, const char* expected) {
   return text;
 }
 
-std::vector<std::string> read_labels(const std::string& path) {
-  const std::string text = read_text(path, "text with one label a line");
+std::vector<std::string> labels_of_text(const std::string& path, const std::string& text) {
   std::vector<std::string> labels =
       fs::path(path).extension() == ".json" ? names_of_json(path, text) : lines_of(text);
   for (std::string& label : labels) label = without_synset(std::move(label));
   check(!labels.empty(), ErrorCode::bad_data, "{}: expected one label a line, got no line", path);
   return labels;
+}
+
+std::vector<std::string> read_labels(const std::string& path) {
+  return labels_of_text(path, read_text(path, "text with one label a line"));
 }
 
 std::string labels_note(const std::string& model, const Task& task) {
