@@ -20,10 +20,19 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 constexpr std::uint64_t max_text_bytes = 16u << 20;
+// A file of `max_text_bytes` may hold as many empty names, each of which takes the memory of a string.
+constexpr std::size_t max_names = 1u << 20;
+constexpr int max_depth = 64;
 
-std::vector<std::string> lines_of(std::string_view text) {
+void check_count(const std::string& path, std::size_t names) {
+  check(names <= max_names, ErrorCode::limit_exceeded, "{}: expected at most {} names of classes, got more",
+        path, max_names);
+}
+
+std::vector<std::string> lines_of(const std::string& path, std::string_view text) {
   std::vector<std::string> lines;
   while (!text.empty()) {
+    check_count(path, lines.size() + 1);
     const std::size_t end = text.find('\n');
     std::string_view line = text.substr(0, end);
     if (line.ends_with('\r')) line.remove_suffix(1);
@@ -51,8 +60,20 @@ std::string name_of(const std::string& path, std::size_t number, const Json& val
   return name.get<std::string>();
 }
 
+/// Discarded where it is no JSON. Values and their nesting are bounded while they are read.
+Json bounded_json(const std::string& path, const std::string& text) {
+  std::size_t events = 0;
+  const auto look = [&](int depth, Json::parse_event_t, const Json&) {
+    check(depth <= max_depth, ErrorCode::limit_exceeded, "{}: expected JSON of at most {} levels, got more",
+          path, max_depth);
+    check_count(path, ++events / 5); // Of Keras a name has five: its key, both ends of a list, two elements.
+    return true;
+  };
+  return Json::parse(text, look, false);
+}
+
 std::vector<std::string> names_of_json(const std::string& path, const std::string& text) {
-  const Json document = Json::parse(text, nullptr, false);
+  const Json document = bounded_json(path, text);
   check(!document.is_discarded(), ErrorCode::bad_data, "{}: is called .json and is no JSON", path);
   const Json& names = document.is_object() && document.contains("id2label") ? document["id2label"] : document;
   check(names.is_array() || names.is_object(), ErrorCode::bad_data,
@@ -78,7 +99,7 @@ bool has_names(const fs::path& config) {
   std::error_code ignored;
   if (!is_file(config) || fs::file_size(config, ignored) > max_text_bytes) return false;
   try {
-    const Json document = Json::parse(read_text(config.string(), "JSON"), nullptr, false);
+    const Json document = bounded_json(config.string(), read_text(config.string(), "JSON"));
     return document.is_object() && document.contains("id2label");
   } catch (const Error&) {
     return false; // It is only looked at.
@@ -102,13 +123,16 @@ std::string read_text(const std::string& path, const char* expected) {
   return text;
 }
 
-std::vector<std::string> read_labels(const std::string& path) {
-  const std::string text = read_text(path, "text with one label a line");
+std::vector<std::string> labels_of_text(const std::string& path, const std::string& text) {
   std::vector<std::string> labels =
-      fs::path(path).extension() == ".json" ? names_of_json(path, text) : lines_of(text);
+      fs::path(path).extension() == ".json" ? names_of_json(path, text) : lines_of(path, text);
   for (std::string& label : labels) label = without_synset(std::move(label));
   check(!labels.empty(), ErrorCode::bad_data, "{}: expected one label a line, got no line", path);
   return labels;
+}
+
+std::vector<std::string> read_labels(const std::string& path) {
+  return labels_of_text(path, read_text(path, "text with one label a line"));
 }
 
 std::string labels_note(const std::string& model, const Task& task) {

@@ -18,7 +18,8 @@ import onnx
 from onnx import TensorProto, helper, numpy_helper
 from picture_seeds import cache_seeds, clip_seeds, picture_seeds, settings_seeds
 from protobuf_seeds import caffe_seeds, tensorflow_seeds
-from task_seeds import task_seeds, truth_seeds
+from task_seeds import label_seeds, task_seeds, truth_seeds
+from video_seeds import bitstream_seeds, elementary_stream_seeds, index_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 CORPUS = ROOT / "tests" / "fuzz" / "corpus"
@@ -442,87 +443,20 @@ def regex_seeds() -> None:
         write("regex", name, text.encode())
 
 
-def bitstream_seeds() -> None:
-    def stream(codec: int, extradata: bytes, *packets: bytes) -> bytes:
-        return bytes([codec, len(extradata)]) + extradata + b"".join(bytes([len(p)]) + p for p in packets)
-
-    start = b"\0\0\0\1"
-    recovery = start + b"\x06\x06\x01\x84\x80" + start + b"\x41\x9a\x02"
-    write("bitstream", "h264", stream(0, b"", start + b"\x67\x42\0\x1e" + start + b"\x65\x88\x84", recovery))
-    avcc = b"\1\x42\0\x1e\xff\xe1\0\4\x67\x42\0\x1e\1\0\2\x68\xce"
-    write("bitstream", "h264-avcc", stream(0, avcc, b"\0\0\0\3\x65\x88\x84", b"\0\0\0\2\x41\x9a"))
-    write("bitstream", "hevc", stream(1, b"", start + b"\x26\1\xaf\x08", start + b"\x2a\1\xaf", start + b"\x10\1\xd0"))
-    hvcc = b"\1" + bytes(20) + b"\3\0"
-    write("bitstream", "hevc-hvcc", stream(1, hvcc, b"\0\0\0\4\x26\1\xaf\x08", b"\0\0\0\3\x12\1\xd0"))
-    suffix_sei = start + b"\x50\1\x84\3\0\0\3\1\x80"
-    write("bitstream", "hevc-sei", stream(1, b"", start + b"\x4e\1\xff\1\2ab\x80" + suffix_sei))
-    write("bitstream", "av1-metadata", stream(5, b"", b"\x12\0\x2a\4\4\xb5z\x80\x2e\x08\3\1\2\x80"))
-    vop = b"\0\0\1\xb6"
-    divx = b"\0\0\1\xb2DivX503b1393p" + b"\0\0\1\x20\0\x84\x40\0\0\0"
-    packed = (divx + vop + b"\x10\x60", vop + b"\x50\x60" + vop + b"\x90\x60", vop + b"\x50\x20")
-    write("bitstream", "mpeg4-packed", stream(6, b"", *packed))
-    write("bitstream", "vp8", stream(2, b"", b"\x10\2\0\x9d\1\x2a\x40\1\xf0\0", b"\x31\0\0"))
-    write("bitstream", "vp9", stream(3, b"", b"\x82\x49\x83\x42\0", b"\x86\0", b"\x8a\0\xc1\1\0\xc1"))
-
-
-def elementary_stream_seeds() -> None:
-    def stream(codec: int, extradata: bytes, *packets: bytes) -> bytes:
-        return bytes([codec, len(extradata)]) + extradata + b"".join(bytes([len(p)]) + p for p in packets)
-
-    start = b"\0\0\0\1"
-    avcc = b"\1\x42\0\x1e\xff\xe1\0\4\x67\x42\0\x1e\1\0\2\x68\xce"
-    write("elementary_stream", "h264", stream(0, avcc, b"\0\0\0\3\x65\x88\x84", b"\0\0\0\2\x41\x9a"))
-    layered = start + b"\x67\x42\0\x1e" + start + b"\x6e\x40\0\0" + start + b"\x65\x88" + start + b"\x74\0\0\0"
-    write("elementary_stream", "h264-layers", stream(128, start + b"\x68\xce", layered, layered))
-    hvcc = b"\1" + bytes(20) + b"\3\1\x20\0\1\0\2\x40\1"
-    write("elementary_stream", "hevc", stream(1, hvcc, b"\0\0\0\4\x26\1\xaf\x08", b"\0\0\0\3\x12\1\xd0"))
-    write("elementary_stream", "av1", stream(2, b"\x81\0\0\0\x0a\1\0", b"\x12\0\x32\2\1\1", b"\x0a\1\0"))
-    packed = start + b"\xb6\x40" + start + b"\xb6\x80"
-    write("elementary_stream", "mpeg4", stream(4, b"\0\0\1\x20\1", packed, b"\0\0\1\xb6\x40", packed))
-    write("elementary_stream", "mjpeg", stream(7, b"", b"\xff\xd8\xff\xdb\0\3\1\xff\xda\0\2\7", b"\xff\xd8\xff\xc4\0\2"))
-    write("elementary_stream", "vc1", stream(5, b"\x20\0\0\1\x0f\xca", b"\1\2\3\4", b"\0\0\1\x0d\5"))
-
-
-def leb128(value: int) -> bytes:
-    result = b""
-    while value >= 128:
-        result += bytes([value & 127 | 128])
-        value >>= 7
-    return result + bytes([value])
-
-
-def zigzag(value: int) -> bytes:
-    return leb128(value * 2 if value >= 0 else -value * 2 - 1)
-
-
-def index_seeds() -> None:
-    """What src/video/index_file.h describes, behind its key and identity."""
-    starts = {0: 1, 4: 3, 8: 2, 12: 4, 16: 5}
-    order = [0, 3, 1, 2, 7, 5, 4, 6, 8, 9, 10, 11, 12, 14, 13, 15, 16, 17]
-    for name, settled, step in (("predicted", 0, 512), ("settled", 1, 3003)):
-        body = b"\0" + zigzag(1) + zigzag(90000) + leb128(settled) + leb128(len(order))
-        before = 0
-        for i, place in enumerate(order):
-            flags = starts.get(i, 0) | (8 if i in starts else 0) | 16 | (64 if i % 4 == 3 else 0) | 256 | 1024
-            body += leb128(flags) + zigzag((place - before) * step) + zigzag(777) + zigzag(step if i == 0 else 0) + leb128(5000 - i)
-            before = place
-        if settled:
-            body += leb128(len(order))
-            before = 0
-            for i in sorted(range(len(order)), key=order.__getitem__):
-                body += b"\1" + zigzag(i - before) + zigzag(step) + zigzag(step if order[i] == 0 else 0)
-                before = i
-        write("index", name, body)
-
-
 def text_seeds() -> None:
-    for target, seeds in {"task": task_seeds(), "truth": truth_seeds()}.items():
+    for target, seeds in {"task": task_seeds(), "truth": truth_seeds(), "labels": label_seeds()}.items():
         for name, content in seeds.items():
             write(target, name, content)
 
 
 def outside_seeds() -> None:
     for target, seeds in {"picture": picture_seeds(), "clip": clip_seeds(), "cache": cache_seeds(), "settings": settings_seeds()}.items():
+        for name, content in seeds.items():
+            write(target, name, content)
+
+
+def video_seeds() -> None:
+    for target, seeds in {"bitstream": bitstream_seeds(), "elementary_stream": elementary_stream_seeds(), "index": index_seeds()}.items():
         for name, content in seeds.items():
             write(target, name, content)
 
@@ -534,14 +468,12 @@ def protobuf_seeds() -> None:
 
 
 if __name__ == "__main__":
-    elementary_stream_seeds()
-    index_seeds()
     onnx_seeds()
     ir_seeds()
     safetensors_seeds()
     regex_seeds()
     text_seeds()
     outside_seeds()
-    bitstream_seeds()
+    video_seeds()
     protobuf_seeds()
     plan_seeds(Path(sys.argv[1]) if len(sys.argv) > 1 else ROOT / "build" / "bin" / "lanner")

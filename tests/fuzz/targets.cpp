@@ -17,6 +17,7 @@ std::span<const Target> targets() {
       {"elementary_stream", read_elementary_stream},
       {"index", read_index},
       {"ir", read_ir},
+      {"labels", read_labels},
       {"onnx", read_onnx},
       {"picture", read_picture},
       {"plan", read_plan},

@@ -55,6 +55,7 @@ void read_truth(std::span<const std::byte> input);
 void read_cache(std::span<const std::byte> input);
 void read_clip(std::span<const std::byte> input);
 void read_picture(std::span<const std::byte> input);
+void read_labels(std::span<const std::byte> input);
 void read_settings(std::span<const std::byte> input);
 
 } // namespace lanner::fuzz

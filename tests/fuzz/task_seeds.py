@@ -26,7 +26,22 @@ def truth_seeds() -> dict[str, bytes]:
     made["yaml-lines"] = b"path: set # here\nval: images/val\nnames:\n  0: cat\n  1: 'big dog'\n"
     made["yaml-list"] = b"names: [cat, 'a, b',\n  \"dog\"]\nval: x\n"
     made["yaml-map"] = b"names: {0: cat, 1: dog}\n"
+    made["yolo-boxes"] = b"0 0.5 0.5 0.25 0.5\n1 0.1 0.2 0 0\r\n"
+    made["yolo-polygon"] = b"1 0.1 0.1 0.9 0.1 0.5 0.8\n"
+    made["yolo-points"] = b"0 0.5 0.5 0.2 0.2 0.4 0.4 2 0.6 0.6 0\n0 0.5 0.5 0.2 0.2 0.4 0.4 0 0\n"
+    made["yolo-corners"] = b"0 0.1 0.1 0.9 0.2 0.8 0.9 0.1 0.8\n"
     return made
+
+
+def label_seeds() -> dict[str, bytes]:
+    """Names of classes, one a line and in each form of JSON."""
+    return {
+        "lines": b"cat\ndog\r\n\nn07747607 orange\n",
+        "list": b'["cat", "dog", "n07747607 orange"]',
+        "dict": b'{"0": "cat", "1": ["n07747607", "orange"]}',
+        "config": b'{"id2label": {"0": "cat", "1": "dog"}}',
+        "no-name": b'{"0": "cat", "2": 3}',
+    }
 
 
 def task_seeds() -> dict[str, bytes]:

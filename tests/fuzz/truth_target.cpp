@@ -21,7 +21,7 @@ void attempt(auto&& part) {
 
 } // namespace
 
-/// COCO's JSON for each kind of task, packed run lengths, and YOLO's data.yaml.
+/// COCO's JSON and YOLO's lines for each kind of task, packed run lengths, and YOLO's data.yaml.
 void read_truth(std::span<const std::byte> input) {
   const std::string_view text = as_text(input);
   attempt([&] { tasks::read_yolo_facts(text); });
@@ -41,6 +41,14 @@ void read_truth(std::span<const std::byte> input) {
       const tasks::FormPtr form = tasks::read_coco(text, "truth.json", task, options);
       for (std::size_t i = 0; i < form->pictures.size(); ++i)
         attempt([&] { result_of_truth(form->truth(i, width, height), kind, width, height); });
+    });
+  for (const TaskKind kind : {TaskKind::detect, TaskKind::segment, TaskKind::pose, TaskKind::obb})
+    attempt([&] {
+      Task task;
+      task.kind = kind;
+      task.keypoints = 2;
+      const PictureTruth truth = tasks::read_yolo_truth(text, "one.txt", task, options.limits, width, height);
+      result_of_truth(truth, kind, width, height);
     });
 }
 

@@ -46,7 +46,8 @@ def test_files_of_names(model, name, text):
         ("[1, 2, 3]", "class 0: expected its name"),
         ('{"id2label": 3}', "got number"),
         ("[]", "no line"),
-        ("[" * 100000, "is no JSON"),
+        ("[" * 100000, "at most 64 levels"),
+        ("[" + "[]," * 3_000_000 + "0]", "at most 1048576 names"),
     ],
 )
 def test_wrong_json(model, text, said):
@@ -54,6 +55,13 @@ def test_wrong_json(model, text, said):
     path.write_text(text)
     said_by_command = refuse("run", model, "-i", model.parent / "red.ppm", "--preset", "none", "--labels", path)
     assert said in said_by_command and "names.json" in said_by_command
+
+
+def test_more_lines_than_classes_can_be(model):
+    path = model.parent / "labels.txt"
+    path.write_text("\n" * 2_000_000 + "rot")
+    line = refuse("run", model, "-i", model.parent / "red.ppm", "--preset", "none", "--labels", path)
+    assert "labels.txt: expected at most 1048576 names of classes, got more" in line
 
 
 @pytest.mark.parametrize("name", ["labels.txt", "model.txt", "class_names.txt", "synset.txt", "config.json"])

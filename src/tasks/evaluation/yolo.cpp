@@ -62,15 +62,18 @@ std::array<double, 4> around(std::span<const double> points) {
 
 struct YoloForm : Dataset::Form {
   PictureTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const override {
+    if (files[i].empty()) return {};
+    return truth_of(read_small_text(files[i], limits), files[i], width, height);
+  }
+
+  PictureTruth truth_of(std::string_view rest, const std::string& name, std::int32_t width,
+                        std::int32_t height) const {
     PictureTruth truth;
-    if (files[i].empty()) return truth;
-    const std::string all = read_small_text(files[i], limits);
-    std::string_view rest = all;
     for (std::size_t line = 1; !rest.empty(); ++line) {
       const std::size_t end = rest.find('\n');
       const std::string_view text = rest.substr(0, end);
       if (text.find_first_not_of(" \t\r") != std::string_view::npos)
-        truth.objects.push_back(with_context([&] { return fmt::format("{}:{}", files[i], line); },
+        truth.objects.push_back(with_context([&] { return fmt::format("{}:{}", name, line); },
                                              [&] { return object_of(parse_line(text), width, height); }));
       rest = end == std::string_view::npos ? std::string_view() : rest.substr(end + 1);
     }
@@ -150,6 +153,14 @@ struct YoloForm : Dataset::Form {
   std::int64_t known = 0; ///< Classes of the network, 0 where that is not known.
 };
 
+std::shared_ptr<YoloForm> form_of(const Task& task, const Limits& limits) {
+  auto form = std::make_shared<YoloForm>();
+  form->kind = *task.kind;
+  form->points = static_cast<std::size_t>(task.keypoints.value_or(0));
+  form->limits = limits;
+  return form;
+}
+
 bool is_folder(const fs::path& path) {
   std::error_code ignored;
   return fs::is_directory(path, ignored);
@@ -207,11 +218,13 @@ void match_classes(YoloForm& form, const Task& task, const DatasetOptions& optio
 
 } // namespace
 
+PictureTruth read_yolo_truth(std::string_view text, const std::string& name, const Task& task,
+                             const Limits& limits, std::int32_t width, std::int32_t height) {
+  return form_of(task, limits)->truth_of(text, name, width, height);
+}
+
 FormPtr open_yolo(const fs::path& data, const Task& task, const DatasetOptions& options) {
-  auto form = std::make_shared<YoloForm>();
-  form->kind = *task.kind;
-  form->points = static_cast<std::size_t>(task.keypoints.value_or(0));
-  form->limits = options.limits;
+  const std::shared_ptr<YoloForm> form = form_of(task, options.limits);
   const fs::path yaml = is_folder(data) ? data / "data.yaml" : data;
   YoloFacts facts;
   if (is_file(yaml))
