@@ -217,18 +217,18 @@ std::string pins_text(const Precision& precision) {
 /// is still to come.
 void warn_of_late_answers(const EngineState& state, const std::string& model) {
   const Precision& precision = state.target.precision;
-  std::vector<std::string> asked;
-  if (decides_late(state.target))
-    asked.push_back(fmt::format("precision {}{}{}", precision.types_text(),
-                                precision.strict ? " (strict)" : "", pins_text(precision)));
-  const bool placed = state.target.placement.strict && !state.target.placement.nodes.empty();
-  if (placed) asked.emplace_back("strict places");
-  if (asked.empty()) return;
+  const bool placed = state.target.placement.strict && !state.target.placement.nodes.empty(),
+             typed = decides_late(state.target);
+  if (!typed && !placed) return;
+  const std::string types = typed ? fmt::format("precision {}{}{}", precision.types_text(),
+                                                precision.strict ? " (strict)" : "", pins_text(precision))
+                                  : "";
   log_message(
       LogLevel::warning,
       fmt::format("{}: whether kernels keep to {} is known with the sizes, which are open: the first run "
                   "tells, {}; give shapes or profiles to be told by the build",
-                  model, fmt::join(asked, ", "),
+                  model,
+                  fmt::format("{}{}{}", types, typed && placed ? ", " : "", placed ? "strict places" : ""),
                   precision.strict || placed ? "and fails where one does not" : "by a warning"));
 }
 

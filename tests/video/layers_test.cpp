@@ -57,9 +57,9 @@ TEST(Layers, OperatingPointsOfAv1) {
   // A reduced header has one; with timing information and a decoder model the number stands later.
   EXPECT_EQ(count_layers(stream_of("av1"), as_bytes("\x0a\x03\x18\xff\xff"s)), 1);
   std::string bits = "000001";
-  bits += std::string(63, '0') + "1" + "1" + "00100"; // Ticks, equal intervals, uvlc of 3.
-  bits += "1" + std::string(47, '0') + "0" + "00011";
-  bits += std::string((8 - bits.size() % 8) % 8, '0');
+  bits.append(63, '0').append("1100100"); // Ticks, equal intervals, uvlc of 3.
+  bits.append("1").append(48, '0').append("00011");
+  bits.append((8 - bits.size() % 8) % 8, '0');
   std::string timed = "\x0a"s + static_cast<char>(bits.size() / 8);
   for (std::size_t i = 0; i < bits.size(); i += 8)
     timed += static_cast<char>(std::stoi(bits.substr(i, 8), nullptr, 2));
