@@ -23,6 +23,7 @@
 #include "device/cpu.h"
 #include "device/parallel.h"
 #include "expect_error.h"
+#include "sanitized.h"
 
 namespace lanner {
 namespace {
@@ -150,9 +151,7 @@ TEST(Team, ReservedThreadsAreThere) {
 // What the system refuses is neither waited for nor a fault. A child, for the limit holds for the whole
 // process.
 TEST(Team, MakesDoWithFewerThreads) {
-#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-  GTEST_SKIP() << "sanitizers end a process that is refused memory";
-#endif
+  if (test::sanitized) GTEST_SKIP() << "sanitizers end a process that is refused memory";
   const pid_t child = ::fork();
   if (child == 0) {
     long pages = 0;
