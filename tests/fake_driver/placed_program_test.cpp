@@ -285,7 +285,7 @@ TEST(Placement, DevicesAreReadAsAListWithoutRepeats) {
   EXPECT_EQ(devices_text(parse_devices("cuda:1,cuda:0")), "cuda:1,cuda:0");
   LANNER_EXPECT_ERROR(parse_devices("cuda:0,cuda"), ErrorCode::invalid_argument,
                       "devices 'cuda:0,cuda': cuda:0 comes twice");
-  LANNER_EXPECT_ERROR(parse_devices("cuda:0,"), ErrorCode::invalid_argument, "device: \"\" is not known");
+  LANNER_EXPECT_ERROR(parse_devices("cuda:0,"), ErrorCode::invalid_argument, "device '' is not known");
 }
 
 } // namespace
