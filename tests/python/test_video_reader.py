@@ -162,7 +162,7 @@ def test_frames_of_unequal_size_need_a_size():
 def test_unknown_options_are_named(clip):
     with pytest.raises(TypeError, match=r"unknown option 'thread'; did you mean threads\?"):
         lanner.VideoReader(clip, thread=2)
-    with pytest.raises(lanner.InvalidArgument, match="cpu, cuda or cuda:N"):
+    with pytest.raises(lanner.InvalidArgument, match="device 'gpu' is not known; expected cpu, cuda, cuda:N"):
         lanner.VideoReader(clip, device="gpu")
 
 
