@@ -7,6 +7,7 @@
 
 #include "engine/given_shapes.h"
 #include "graph/op.h"
+#include "ops/traits.h"
 
 namespace lanner {
 namespace {
@@ -15,10 +16,6 @@ struct Requirement {
   Dim dim;
   std::optional<std::int64_t> size;
 };
-
-bool is_ranked(const Value* value, std::size_t least) {
-  return value && value->type.is_tensor() && value->type.ranked() && value->type.rank() >= least;
-}
 
 /// The dim of a node's first input that its second one decides.
 std::optional<Requirement> requirement(const Node& node) {
@@ -40,7 +37,7 @@ bool is_open(const Graph& graph, const Dim& dim) {
 std::set<std::string> open_symbols(const Graph& graph) {
   std::set<std::string> names;
   for (const auto& input : graph.body().parameters()) {
-    if (!is_ranked(input.get(), 0)) continue;
+    if (!ops::has_rank(input.get(), 0)) continue;
     for (const Dim& dim : input->type.dims())
       if (is_open(graph, dim)) names.insert(*dim.as_symbol());
   }
@@ -50,7 +47,7 @@ std::set<std::string> open_symbols(const Graph& graph) {
 /// Sizes of a picture's dims where a preprocessing says them.
 Bindings picture_sizes(const Graph& graph, const Value& input, const Preprocess& spec) {
   Bindings sizes;
-  if (!is_ranked(&input, 1)) return sizes;
+  if (!ops::has_rank(&input, 1)) return sizes;
   const Dims& dims = input.type.dims();
   const auto expect = [&](std::size_t d, std::int64_t size) {
     if (size > 0 && is_open(graph, dims[d])) sizes.emplace(*dims[d].as_symbol(), size);

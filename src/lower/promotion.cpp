@@ -1,8 +1,6 @@
 #include "lower/promotion.h"
 
 #include <algorithm>
-#include <set>
-#include <string_view>
 
 #include <lanner/tensor.h>
 

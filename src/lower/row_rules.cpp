@@ -1,15 +1,11 @@
 #include "lower/row_rules.h"
 
 #include <algorithm>
-#include <set>
-#include <string_view>
 #include <vector>
 
 #include <lanner/tensor.h>
 
 #include "graph/op.h"
-#include "ops/axis.h"
-#include "ops/permutation.h"
 #include "plan/lowered.h"
 
 namespace lanner {

@@ -33,10 +33,7 @@ static std::optional<SummedAxis> summed_channels(const Node& node) {
 
 /// Each element of the result meets the weights of one output channel.
 static std::uint64_t count_flops(const Node& node) {
-  const Shape weights = node.input(1)->type.shape();
-  if (weights.rank() < 2 || weights[0] == 0) return 0;
-  return 2 * element_count(node.output()) *
-         (element_count(node.input(1)) / static_cast<std::uint64_t>(weights[0]));
+  return convolution_flops(node, node.output());
 }
 
 std::vector<OpDef> conv_ops() {

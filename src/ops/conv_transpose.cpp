@@ -169,10 +169,7 @@ static std::optional<SummedAxis> summed_channels(const Node& node) {
 
 /// Each element of the operand meets the weights of one input channel.
 static std::uint64_t count_flops(const Node& node) {
-  const Shape weights = node.input(1)->type.shape();
-  if (weights.rank() < 2 || weights[0] == 0) return 0;
-  return 2 * element_count(node.input(0)) *
-         (element_count(node.input(1)) / static_cast<std::uint64_t>(weights[0]));
+  return convolution_flops(node, node.input(0));
 }
 
 std::vector<OpDef> conv_transpose_ops() {

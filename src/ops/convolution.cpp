@@ -1,6 +1,7 @@
 #include "ops/convolution.h"
 
 #include "base/check.h"
+#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -9,6 +10,12 @@ std::vector<AttributeSpec> convolution_attribute_specs() {
   specs.push_back(integer_attribute("group", 1, between(1, INT32_MAX)));
   specs.push_back(optional_attribute("kernel_shape", AttributeKind::integers, window_range(1)));
   return specs;
+}
+
+std::uint64_t convolution_flops(const Node& node, const Value* met) {
+  const Shape weights = node.input(1)->type.shape();
+  if (weights.rank() < 2 || weights[0] == 0) return 0;
+  return 2 * element_count(met) * (element_count(node.input(1)) / static_cast<std::uint64_t>(weights[0]));
 }
 
 void check_kernel_shape(const AttributeMap& attributes, std::span<const Dim> kernel) {

@@ -26,6 +26,10 @@ void check_kernel_shape(const AttributeMap& attributes, std::span<const Dim> ker
 /// `window_attribute_specs` with `group` and `kernel_shape`.
 std::vector<AttributeSpec> convolution_attribute_specs();
 
+/// Floating-point operations where each element of `met` meets the weights, operand 1, of one channel of
+/// their first axis.
+std::uint64_t convolution_flops(const Node& node, const Value* met);
+
 // Note [Vector loops] GCC leaves loops of unknown length scalar at -O2 unless told; the innermost loops of
 // products are told.
 

@@ -1,8 +1,6 @@
 #include "plan/portable.h"
 
 #include <algorithm>
-#include <array>
-#include <string_view>
 
 #include <lanner/error.h>
 
