@@ -275,8 +275,9 @@ void GraphBuilder::add_constants(const ImportGraph& graph) {
   for (const auto& [name, tensor] : graph.constants) {
     check_deadline();
     if (&graph == &model_.graph && options_.overridden.contains(name)) continue;
-    Node* node = create("constant", {}, {}, 0);
-    node->attributes.set("value", tensor);
+    AttributeMap attributes;
+    attributes.set("value", tensor);
+    Node* node = create_bare(ops_.get("constant"), {}, std::move(attributes));
     name_weight(*node, name);
     Value* value =
         node->add_output(graph_->unique_name(identifier(name)), Type(tensor.dtype(), tensor.shape()));
@@ -420,21 +421,26 @@ const ImportFunction* GraphBuilder::function_of(const ImportNode& node) const {
 
 Node* GraphBuilder::create(std::string_view op, std::span<Value* const> inputs, AttributeMap attributes,
                            std::size_t outputs) {
-  ++created_;
-  check_limit("nodes", created_, limits_.nodes, "{} nodes", created_);
   const OpDef& definition = ops_.get(op);
   check_count("inputs", inputs.size(), definition.min_inputs, definition.max_inputs);
-  check_count("outputs", outputs, 0, definition.max_outputs);
-  Node* node = scope_->region->create(definition, inputs);
-  captures_.erase(node); // of one that is gone, whose place it has
-  node->attributes = std::move(attributes);
-  if (current_) node->sources = {label_of(*current_)};
-  node->recount();
+  check_count("outputs", outputs, definition.min_outputs, definition.max_outputs);
+  Node* node = create_bare(definition, inputs, std::move(attributes));
   for (std::size_t i = 0; i < outputs; ++i) {
     const bool named = current_ && i < current_->outputs.size() && !current_->outputs[i].empty();
     node->add_output(graph_->unique_name(named ? identifier(current_->outputs[i]) : std::string(op)),
                      Type::unranked(DType::f32));
   }
+  return node;
+}
+
+Node* GraphBuilder::create_bare(const OpDef& op, std::span<Value* const> inputs, AttributeMap attributes) {
+  ++created_;
+  check_limit("nodes", created_, limits_.nodes, "{} nodes", created_);
+  Node* node = scope_->region->create(op, inputs);
+  captures_.erase(node); // of one that is gone, whose place it has
+  node->attributes = std::move(attributes);
+  if (current_) node->sources = {label_of(*current_)};
+  node->recount();
   return node;
 }
 

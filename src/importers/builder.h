@@ -141,6 +141,8 @@ private:
   void define(const std::string& name, Value* value);
   Node* create(std::string_view op, std::span<Value* const> inputs, AttributeMap attributes,
                std::size_t outputs);
+  /// Without outputs, which the caller adds.
+  Node* create_bare(const OpDef& op, std::span<Value* const> inputs, AttributeMap attributes);
   std::int64_t version_of(const std::string& domain) const;
   void collect_missing(const std::vector<ImportNode>& nodes,
                        std::map<std::string, std::vector<std::string>>& missing) const;
