@@ -14,6 +14,7 @@ import subprocess
 import sys
 import tempfile
 
+import cuda
 import jobs
 import labels
 import machine
@@ -24,7 +25,7 @@ import video
 from history import History
 
 
-SUITES = {"nets", "video", "run"}
+SUITES = {"nets", "video", "run", "cuda"}
 
 
 def batches(text):
@@ -50,7 +51,7 @@ def at_least_one(text):
 
 def parse_options():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.splitlines()[0])
-    parser.add_argument("suites", nargs="*", default=["nets", "video"], help="nets, video, run: a clip to labels (default: nets, video)")
+    parser.add_argument("suites", nargs="*", default=["nets", "video"], help="nets, video, run: a clip to labels, cuda: networks on a GPU (default: nets, video)")
     parser.add_argument("--pairs", type=at_least_one, default=20, help="measurements of each rival against Lanner (default: 20)")
     parser.add_argument("--json", type=pathlib.Path, help="file that gets every measurement at the end")
     add_nets_options(parser.add_argument_group("networks"))
@@ -64,6 +65,10 @@ def parse_options():
     group.add_argument("--run-model", type=pathlib.Path, help="classifier of [N, 3, 224, 224] as ONNX (default: ResNet-50 of make_nets.py)")
     group.add_argument("--run-input", default="input", help="name of its input (default: input)")
     group.add_argument("--run-batch", type=at_least_one, default=32, help="frames in one run (default: 32)")
+    group = parser.add_argument_group("networks on a GPU", "on --device, with --pairs, --budget and --seconds")
+    group.add_argument("--cuda-nets", default="", help=f"of {', '.join(cuda.NETWORKS)}, comma separated (default: all)")
+    group.add_argument("--max-autotune", action="store_true", help="Inductor in that mode too; the faster one counts. Takes minutes a network")
+    group.add_argument("--both-formats", action="store_true", help="Inductor row-major too, beside channels last; the faster one counts")
     options = parser.parse_args()
     unknown = sorted(set(options.suites) - SUITES)
     if unknown:
@@ -102,8 +107,8 @@ def stopped(number, frame):
     raise KeyboardInterrupt
 
 
-def measure(options, history, clips):
-    """Exit code. Rows are in `history` and `clips` as far as it got."""
+def measure(options, history, clips, networks):
+    """Exit code. Rows are in `history`, `clips` and `networks` as far as it got."""
     try:
         with tempfile.TemporaryDirectory(prefix="lanner-bench-") as folder:
             folder = pathlib.Path(folder)
@@ -111,6 +116,8 @@ def measure(options, history, clips):
                 nets.measure(folder, options, history.add)
             if "video" in options.suites:
                 clips += video.measure(folder, options)
+            if "cuda" in options.suites:
+                cuda.measure(folder, options, networks.append)
             if "run" in options.suites:
                 clips += labels.measure(folder, options.run_model or jobs.made(folder, "resnet50"), options)
     except (RuntimeError, ValueError, OSError, subprocess.CalledProcessError) as error:
@@ -125,17 +132,17 @@ def measure(options, history, clips):
 def main():
     options = parse_options()
     signal.signal(signal.SIGTERM, stopped)
-    facts, clips = machine.facts(), []
+    facts, clips, networks = machine.facts(), [], []
     try:
         history = History(options.log, facts)
     except (RuntimeError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    code = measure(options, history, clips)
-    print(table.report(history.rows, clips))
+    code = measure(options, history, clips, networks)
+    print(table.report(history.rows, clips, networks))
     if code == 0 and options.json:
-        options.json.write_text(json.dumps({"machine": facts, "rows": history.rows + clips}, indent=1) + "\n", encoding="utf-8")
-    return code or int(any("failed" in row for row in history.rows + clips))
+        options.json.write_text(json.dumps({"machine": facts, "rows": history.rows + clips + networks}, indent=1) + "\n", encoding="utf-8")
+    return code or int(any("failed" in row for row in history.rows + clips + networks))
 
 
 if __name__ == "__main__":

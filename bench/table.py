@@ -111,9 +111,28 @@ def better_rivals(rows):
     return list(best.values())
 
 
-def report(nets, video):
+def cuda_table(rows):
+    """A line for each network and batch, and the geometric mean of the ratios."""
+    lines = ["| job | Lanner | Inductor | its mode | ratio (95 % interval) | error | builds | clocks |", "|---|---|---|---|---|---|---|---|"]
+    for row in rows:
+        if "ratio" not in row:
+            lines.append(f"| {row['job']} | | {escaped(why(row))} | | | | | |")
+            continue
+        clocks = ", ".join(f"{value:.0f} {name}" for name, value in row["clocks"].items())
+        builds = f"{row['build']:.0f} s, {row['rival_build']:.0f} s"
+        told = f"| {row['job']} | {row['lanner']} | {row['rival']} | {row['how']} | {ratio(row)} | {row['error']:.1e} | {builds} | {clocks} |"
+        lines.append(told)
+    ratios = [row["ratio"] for row in rows if "ratio" in row]
+    if ratios:
+        lines += ["", f"geometric mean of {len(ratios)} ratios: {statistics.geometric_mean(ratios):.2f}, the least {min(ratios):.2f}"]
+    return "\n".join(lines)
+
+
+def report(nets, video, networks=()):
     """Everything that was measured."""
     parts = []
+    if networks:
+        parts.append(cuda_table(networks))
     if nets:
         parts += [nets_table(nets), in_words(nets)]
     best = better_rivals(nets)
