@@ -1,5 +1,6 @@
 #include <lanner/limits.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -44,8 +45,14 @@ TEST(Limits, RefuseWhatIsNoAmount) {
 }
 
 TEST(Limits, DefaultLeavesTheMachineSomeMemory) {
-  EXPECT_GT(Limits{}.total_bytes, 0u);
-  EXPECT_EQ(Limits{}.total_bytes, default_total_bytes());
+  std::ifstream file("/proc/meminfo");
+  std::string name;
+  std::uint64_t kilobytes = 0;
+  ASSERT_TRUE(file >> name >> kilobytes);
+  ASSERT_EQ(name, "MemTotal:");
+  const std::uint64_t group = group_memory(own_groups(), "/sys/fs/cgroup");
+  const std::uint64_t memory = group > 0 ? std::min(kilobytes * 1024, group) : kilobytes * 1024;
+  EXPECT_EQ(Limits{}.total_bytes, memory / 4 * 3);
 }
 
 TEST(Limits, LeastBoundOfTheGroupsAroundAProcess) {

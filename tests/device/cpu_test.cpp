@@ -1,5 +1,8 @@
 #include "device/cpu.h"
 
+#include <sched.h>
+#include <unistd.h>
+
 #include <fstream>
 
 #include <gtest/gtest.h>
@@ -43,8 +46,15 @@ TEST(Cpu, NamesAreJoined) {
 }
 
 TEST(Cpu, CoresAndCachesAreThere) {
+  cpu_set_t allowed;
+  ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
   EXPECT_GE(usable_cores(), 1);
+  EXPECT_LE(usable_cores(), CPU_COUNT(&allowed));
   EXPECT_GE(default_threads(), 1);
+  EXPECT_LE(default_threads(), CPU_COUNT(&allowed));
+  const long l1 = ::sysconf(_SC_LEVEL1_DCACHE_SIZE), l2 = ::sysconf(_SC_LEVEL2_CACHE_SIZE);
+  if (l1 > 0) EXPECT_EQ(cache_sizes().l1, static_cast<std::size_t>(l1));
+  if (l2 > 0) EXPECT_EQ(cache_sizes().l2, static_cast<std::size_t>(l2));
   EXPECT_GE(cache_sizes().l1, 4096u);
   EXPECT_GE(cache_sizes().l2, cache_sizes().l1);
 }

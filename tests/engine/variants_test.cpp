@@ -10,6 +10,7 @@
 
 #include <lanner/engine.h>
 
+#include "asleep.h"
 #include "base/check.h"
 #include "engine/small_models.h"
 #include "engine/state.h"
@@ -96,10 +97,13 @@ TEST(Variants, WhoWaitsCanBeCancelled) {
   ASSERT_TRUE(gate.reached());
   Control control;
   control.cancel = CancelToken::create();
+  test::ThreadNumber waits;
   auto waiting = std::async(std::launch::async, [&] {
+    waits.tell();
     LANNER_EXPECT_ERROR(variants.get(key(1), false, control, [] { return MadeVariant{}; }),
                         ErrorCode::cancelled, "");
   });
+  test::wait_until_asleep(waits.get());
   control.cancel.cancel();
   EXPECT_EQ(waiting.wait_for(patience), std::future_status::ready);
   gate.open();

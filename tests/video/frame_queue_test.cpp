@@ -6,6 +6,7 @@
 #include <atomic>
 #include <thread>
 
+#include "asleep.h"
 #include "expect_error.h"
 
 namespace lanner {
@@ -121,8 +122,17 @@ TEST(FrameQueue, StopEndsEveryWait) {
   queue.claim();
   queue.claim();
   queue.put(0, frame(0));
-  std::thread waits_for_room([&] { EXPECT_THROW(queue.put(1, frame(1)), Error); });
-  std::thread waits_for_turn([&] { EXPECT_THROW(queue.wait_for_turn(1), Error); });
+  test::ThreadNumber room, turn;
+  std::thread waits_for_room([&] {
+    room.tell();
+    EXPECT_THROW(queue.put(1, frame(1)), Error);
+  });
+  std::thread waits_for_turn([&] {
+    turn.tell();
+    EXPECT_THROW(queue.wait_for_turn(1), Error);
+  });
+  test::wait_until_asleep(room.get());
+  test::wait_until_asleep(turn.get());
   queue.stop();
   waits_for_room.join();
   waits_for_turn.join();
@@ -133,7 +143,10 @@ TEST(FrameQueue, CancellingEndsTheConsumersWait) {
   const CancelToken cancel = CancelToken::create();
   FrameQueue queue(1, {}, cancel);
   queue.claim();
-  std::thread canceller([&] { cancel.cancel(); });
+  std::thread canceller([&, consumer = ::gettid()] {
+    test::wait_until_asleep(consumer);
+    cancel.cancel();
+  });
   LANNER_EXPECT_ERROR(queue.next(), ErrorCode::cancelled, "");
   canceller.join();
 }

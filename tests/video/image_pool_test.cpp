@@ -1,5 +1,6 @@
 #include <gtest/gtest.h>
 
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -47,7 +48,13 @@ TEST(ImagePool, ImagesOutliveIt) {
   std::vector<Image> held;
   for (int i = 0; i < 20; ++i) held.push_back(pool->take(PixelFormat::gray8, 100, 10, {}, {}));
   pool.reset();
-  for (Image& image : held) image.planes[0].data[0] = std::byte{1};
+  const auto fill = [](Image& image, int value) {
+    for (int row = 0; row < 10; ++row)
+      std::memset(image.planes[0].data + row * image.planes[0].pitch, value, 100);
+  };
+  for (int i = 0; i < 20; ++i) fill(held[static_cast<std::size_t>(i)], i);
+  for (int i = 0; i < 20; ++i)
+    EXPECT_EQ(held[static_cast<std::size_t>(i)].planes[0].data[99], static_cast<std::byte>(i)) << "image " << i;
 }
 
 } // namespace lanner
