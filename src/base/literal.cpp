@@ -6,30 +6,12 @@
 #include "base/check.h"
 #include "base/json.h"
 #include "base/limit_error.h"
+#include "base/utf8.h"
 
 namespace lanner {
 namespace {
 
 using nlohmann::json;
-
-void append_utf8(std::string& text, std::uint32_t code) {
-  const auto byte = [&](std::uint32_t value) { text.push_back(static_cast<char>(value)); };
-  if (code < 0x80) {
-    byte(code);
-  } else if (code < 0x800) {
-    byte(0xc0 | (code >> 6));
-    byte(0x80 | (code & 63));
-  } else if (code < 0x10000) {
-    byte(0xe0 | (code >> 12));
-    byte(0x80 | ((code >> 6) & 63));
-    byte(0x80 | (code & 63));
-  } else {
-    byte(0xf0 | (code >> 18));
-    byte(0x80 | ((code >> 12) & 63));
-    byte(0x80 | ((code >> 6) & 63));
-    byte(0x80 | (code & 63));
-  }
-}
 
 class Parser {
 public:

@@ -8,34 +8,10 @@
 
 #include <lanner/message.h>
 
+#include "base/utf8.h"
+
 namespace lanner {
 namespace {
-
-struct Character {
-  std::uint32_t code = 0;
-  std::size_t bytes = 1;
-  bool valid = false;
-};
-
-bool continues(char byte) {
-  return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
-}
-
-/// The first character of UTF-8 text, which is not empty.
-Character first_character(std::string_view text) {
-  const auto head = static_cast<unsigned char>(text[0]);
-  if (head < 0x80) return {head, 1, true};
-  const std::size_t bytes = head >= 0xf0 ? 4 : head >= 0xe0 ? 3 : 2;
-  if (head < 0xc2 || head > 0xf4 || text.size() < bytes) return {};
-  std::uint32_t code = head & (0xffu >> (bytes + 1));
-  for (std::size_t i = 1; i < bytes; ++i) {
-    if (!continues(text[i])) return {};
-    code = code << 6 | (static_cast<unsigned char>(text[i]) & 0x3fu);
-  }
-  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool surrogate = code >= 0xd800 && code < 0xe000;
-  return {code, bytes, code >= least[bytes] && code <= 0x10ffff && !surrogate};
-}
 
 /// What moves a terminal's cursor, ends a line, or makes text look like another.
 bool is_control(std::uint32_t code) {
@@ -62,7 +38,7 @@ std::string escaped(std::string_view text) {
   std::string line;
   line.reserve(text.size());
   while (!text.empty()) {
-    const Character next = first_character(text);
+    const Utf8Character next = first_character(text);
     if (!next.valid)
       append_escaped(line, static_cast<unsigned char>(text[0]));
     else if (is_control(next.code))
@@ -78,13 +54,13 @@ std::string escaped(std::string_view text) {
 std::string_view front_of(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   std::size_t end = most;
-  for (int i = 0; i < 3 && end > 0 && continues(text[end]); ++i) --end;
+  for (int i = 0; i < 3 && end > 0 && continues_character(text[end]); ++i) --end;
   return text.substr(0, end);
 }
 
 std::string_view back_of(std::string_view text, std::size_t most) {
   std::size_t begin = text.size() - std::min(text.size(), most);
-  for (int i = 0; i < 3 && begin < text.size() && continues(text[begin]); ++i) ++begin;
+  for (int i = 0; i < 3 && begin < text.size() && continues_character(text[begin]); ++i) ++begin;
   return text.substr(begin);
 }
 

@@ -15,6 +15,7 @@
 #include "base/limit_error.h"
 #include "base/nearest.h"
 #include "base/one_line.h"
+#include "base/utf8.h"
 #include "importers/protobuf.h"
 
 namespace lanner {
@@ -103,23 +104,6 @@ int digit_of(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
 }
 
-void append_utf8(std::string& to, std::uint32_t code) {
-  const auto byte = [&](std::uint32_t bits) { to += static_cast<char>(bits); };
-  if (code < 0x80) return byte(code);
-  if (code < 0x800) {
-    byte(0xc0 | code >> 6);
-  } else {
-    if (code < 0x10000) {
-      byte(0xe0 | code >> 12);
-    } else {
-      byte(0xf0 | (code >> 18 & 7));
-      byte(0x80 | (code >> 12 & 63));
-    }
-    byte(0x80 | (code >> 6 & 63));
-  }
-  byte(0x80 | (code & 63));
-}
-
 /// A string's escapes, as in C; `\u` and `\U` are code points.
 class Unescape {
 public:
@@ -157,7 +141,10 @@ private:
     if (c == 'x' || c == 'X') {
       made_ += static_cast<char>(digits(16, 2));
     } else if (c == 'u' || c == 'U') {
-      append_utf8(made_, digits(16, c == 'u' ? 4 : 8));
+      const std::uint32_t code = digits(16, c == 'u' ? 4 : 8);
+      check(code <= 0x10ffff, ErrorCode::bad_data,
+            "a string has the character U+{:X}, expected one up to U+10FFFF", code);
+      append_utf8(made_, code);
     } else {
       const std::size_t found = names.find(c);
       check(found != std::string_view::npos, ErrorCode::bad_data, "a string has the unknown escape \\{}",

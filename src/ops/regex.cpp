@@ -5,8 +5,8 @@
 #include <algorithm>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "ops/regex_syntax.h"
-#include "ops/utf8.h"
 
 namespace lanner::ops {
 
@@ -18,7 +18,11 @@ bool CodeSet::holds(std::uint32_t code) const noexcept {
 
 std::vector<std::uint32_t> decode_utf8(std::string_view text) {
   std::vector<std::uint32_t> codes;
-  for (std::size_t at = 0; at < text.size();) codes.push_back(next_code_point(text, at).value_or(0xfffd));
+  while (!text.empty()) {
+    const Utf8Character next = first_character(text);
+    codes.push_back(next.valid ? next.code : 0xfffd);
+    text.remove_prefix(next.bytes);
+  }
   return codes;
 }
 

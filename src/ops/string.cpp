@@ -7,11 +7,11 @@
 #include <memory>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "ops/arguments.h"
 #include "ops/elementwise.h"
 #include "ops/table.h"
 #include "ops/traits.h"
-#include "ops/utf8.h"
 #include "tensor/strings.h"
 
 namespace lanner::ops {
@@ -149,13 +149,14 @@ public:
   std::string operator()(std::string_view text, CaseAction action) const {
     if (action == CaseAction::none) return std::string(text);
     std::string result;
-    for (std::size_t at = 0; at < text.size();) {
-      const std::size_t begin = at;
+    while (!text.empty()) {
+      const Utf8Character next = first_character(text);
       // Bytes that are no UTF-8 stay as they are.
-      if (const auto code = next_code_point(text, at))
-        append_code_point(result, changed(*code, action));
+      if (next.valid)
+        append_utf8(result, changed(next.code, action));
       else
-        result.push_back(text[begin]);
+        result.push_back(text[0]);
+      text.remove_prefix(next.bytes);
     }
     return result;
   }

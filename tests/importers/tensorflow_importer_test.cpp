@@ -201,6 +201,7 @@ TEST(TensorFlow, HarmfulText) {
   LANNER_EXPECT_OUTCOME(outcome("node { name: \"x\""), "ends within a message");
   LANNER_EXPECT_OUTCOME(outcome("node { name: 5 }"), "field name: expected a string, got '5'");
   LANNER_EXPECT_OUTCOME(outcome("node { name: \"\\q\" }"), "unknown escape");
+  LANNER_EXPECT_OUTCOME(outcome("node { name: \"\\U00110000\" }"), "the character U+110000");
   LANNER_EXPECT_OUTCOME(outcome("node { attr { key: \"a\" value { i: 99999999999999999999 } } }"),
                         "expected an integer");
   LANNER_EXPECT_OUTCOME(outcome("node { } \n\n }"), "line 3: expected a field's name");

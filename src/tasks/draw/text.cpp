@@ -3,29 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/utf8.h"
+
 namespace lanner {
 namespace {
 
 constexpr float pen_share = 0.13f; ///< Thickness of a stroke by the height of a capital.
 constexpr std::size_t most_letters = 256;
 constexpr float far_off = 1e12f;
-
-/// The next character, and the rest of the text. Bytes that are no UTF-8 are U+FFFD each.
-char32_t next_character(std::string_view& text) {
-  const auto byte = [&](std::size_t i) { return static_cast<unsigned char>(text[i]); };
-  const unsigned char first = byte(0);
-  const std::size_t length = first < 0x80 ? 1 : first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
-  char32_t code = length == 1 ? first : first & (0xffu >> (length + 1));
-  bool valid = length == 1 || (first >= 0xc2 && first < 0xf5 && text.size() >= length);
-  for (std::size_t i = 1; valid && i < length; ++i) {
-    valid = (byte(i) & 0xc0) == 0x80;
-    code = code << 6 | (byte(i) & 0x3fu);
-  }
-  const bool overlong = (length == 3 && code < 0x800) || (length == 4 && code < 0x10000);
-  valid = valid && !overlong && code < 0x110000 && !(code >= 0xd800 && code < 0xe000);
-  text.remove_prefix(valid ? length : 1);
-  return valid ? code : U'\ufffd';
-}
 
 /// Marks that show nothing by themselves: joiners, writing directions, variation selectors.
 bool is_unseen(char32_t code) {
@@ -36,27 +21,13 @@ bool is_unseen(char32_t code) {
 std::u32string characters_of(std::string_view text) {
   std::u32string characters;
   while (!text.empty() && characters.size() < most_letters) {
-    const char32_t code = next_character(text);
+    const Utf8Character next = first_character(text);
+    text.remove_prefix(next.bytes);
+    const char32_t code = next.valid ? next.code : U'\ufffd';
     if (is_unseen(code)) continue;
     characters += code == U'\t' || code == U'\n' || code == U'\r' || code == 0xa0 ? U' ' : code;
   }
   return characters;
-}
-
-void append_utf8(std::string& text, char32_t code) {
-  const auto add = [&](char32_t byte) { text += static_cast<char>(byte); };
-  if (code < 0x80) return add(code);
-  if (code >= 0x10000) {
-    add(0xf0 | code >> 18);
-    add(0x80 | (code >> 12 & 0x3f));
-  } else if (code >= 0x800) {
-    add(0xe0 | code >> 12);
-  } else {
-    add(0xc0 | code >> 6);
-    return add(0x80 | (code & 0x3f));
-  }
-  add(0x80 | (code >> 6 & 0x3f));
-  add(0x80 | (code & 0x3f));
 }
 
 TextLine lay_out(const std::u32string& characters, float height, FontStack& fonts) {

@@ -9,6 +9,7 @@
 #include <lanner/log.h>
 
 #include "base/check.h"
+#include "base/utf8.h"
 #include "video/ffmpeg/frame_memory.h"
 
 extern "C" {
@@ -132,35 +133,16 @@ ErrorCode error_code(int error) {
   }
 }
 
-namespace {
-
-// Bytes of the UTF-8 character (RFC 3629) that `text` begins with, 0 when it begins with none.
-std::size_t utf8_length(const std::uint8_t* text) {
-  if (text[0] < 0x80) return 1;
-  const std::size_t length = text[0] >= 0xf0 ? 4 : text[0] >= 0xe0 ? 3 : 2;
-  std::uint32_t code = text[0] & (0x7f >> length);
-  for (std::size_t i = 1; i < length; ++i) {
-    if ((text[i] & 0xc0) != 0x80) return 0;
-    code = code << 6 | (text[i] & 0x3f);
-  }
-  constexpr std::uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-  const bool valid =
-      text[0] >= 0xc0 && code >= least[length] && code <= 0x10ffff && (code < 0xd800 || code > 0xdfff);
-  return valid ? length : 0;
-}
-
-} // namespace
-
 std::string clean_text(const char* text) {
   std::string result;
-  for (const auto* at = reinterpret_cast<const std::uint8_t*>(text); *at;) {
-    const std::size_t length = utf8_length(at);
-    const bool control = length <= 1 && (*at < 0x20 || *at == 0x7f) && *at != '\t' && *at != '\n';
-    if (length == 0 || control)
+  for (std::string_view rest = text; !rest.empty();) {
+    const Utf8Character next = first_character(rest);
+    const bool control = (next.code < 0x20 && next.code != '\t' && next.code != '\n') || next.code == 0x7f;
+    if (!next.valid || control)
       result += '?';
     else
-      result.append(reinterpret_cast<const char*>(at), length);
-    at += std::max<std::size_t>(1, length);
+      result += rest.substr(0, next.bytes);
+    rest.remove_prefix(next.bytes);
   }
   return result;
 }
