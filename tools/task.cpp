@@ -151,11 +151,6 @@ Task given_task(const TaskOptions& options) {
   return task;
 }
 
-bool has_boxes(TaskKind kind) {
-  return kind == TaskKind::detect || kind == TaskKind::segment || kind == TaskKind::pose ||
-         kind == TaskKind::obb;
-}
-
 Answer answer_of(const TaskResult& result, std::size_t i) {
   Answer answer;
   answer.number = result.labels.as<std::int64_t>()[i];

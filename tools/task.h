@@ -45,8 +45,6 @@ Answer answer_of(const TaskResult& result, std::size_t i);
 /// Classes and boxes one by one, best first; none for other kinds.
 std::vector<Answer> answers_of(const TaskReader& reader, const TaskResult& result);
 
-bool has_boxes(TaskKind kind);
-
 /// The elements as floats, row by row. Throws Error{unsupported} for strings and complex numbers.
 std::vector<float> to_floats(const Tensor& tensor);
 

@@ -31,6 +31,7 @@ enum class TaskKind : std::uint8_t {
   none,     ///< Numbers.
 };
 std::string_view to_string(TaskKind kind) noexcept;
+bool has_boxes(TaskKind kind) noexcept; ///< Whether results are boxes, with or without masks or points.
 TaskKind parse_task_kind(std::string_view name); ///< Throws Error{invalid_argument} with the known names.
 
 /// How a detector writes its boxes; docs/tasks.md has the outputs and shapes of each.

@@ -2,20 +2,11 @@
 
 #include <algorithm>
 #include <cstring>
-#include <numeric>
+
+#include "tensor/layout_offsets.h"
 
 namespace lanner {
-
 namespace {
-
-std::vector<std::size_t> outer_order(const Layout& layout, std::size_t rank) {
-  std::vector<std::size_t> order(layout.order.begin(), layout.order.end());
-  if (order.empty()) {
-    order.resize(rank);
-    std::iota(order.begin(), order.end(), std::size_t{0});
-  }
-  return order;
-}
 
 /// Zeroes those of the `count` elements of `axes` whose index along `dim`, from `start`, is `size` or more.
 void clear_tail(std::byte* data, std::span<const MemoryAxis> axes, std::size_t dim, std::int64_t start,

@@ -19,11 +19,6 @@ namespace {
 constexpr float default_score = 0.25f, default_iou = 0.45f;
 constexpr int default_detections = 300, default_top = 5;
 
-bool is_detector(TaskKind kind) {
-  return kind == TaskKind::detect || kind == TaskKind::segment || kind == TaskKind::pose ||
-         kind == TaskKind::obb;
-}
-
 /// What metadata says, as far as it is of the kind and head that were given.
 Task fitting(Task declared, const Task& given) {
   Task labels;
@@ -44,12 +39,12 @@ std::vector<Reading> readings_of(const Facts& facts) {
   const auto& kind = facts.wanted.kind;
   // Of other networks the shapes of pictures' answers say nothing.
   const bool any = facts.pictures || kind || facts.wanted.head;
-  if (any && (!kind || is_detector(*kind)))
+  if (any && (!kind || has_boxes(*kind)))
     for (const HeadRow* row : head_rows()) {
       const bool has_kind = !kind || std::ranges::find(row->kinds, *kind) != row->kinds.end();
       if (has_kind && (!facts.wanted.head || facts.asked(row->head))) row->propose(facts, readings);
     }
-  if (!facts.wanted.head && (!kind || !is_detector(*kind))) propose_maps(facts, readings);
+  if (!facts.wanted.head && (!kind || !has_boxes(*kind))) propose_maps(facts, readings);
   std::erase_if(readings, [&](const Reading& reading) {
     return kind ? reading.task.kind != kind : !any && reading.task.kind != TaskKind::classify;
   });
@@ -160,7 +155,7 @@ bool names_none(const std::vector<std::string>& labels) {
 }
 
 void complete(Task& task, const Facts& facts) {
-  if (is_detector(*task.kind)) complete_detector(task);
+  if (has_boxes(*task.kind)) complete_detector(task);
   if (task.kind == TaskKind::classify && !task.top) task.top = default_top;
   if (task.kind == TaskKind::image) {
     if (!task.bgr) task.bgr = false;
@@ -183,7 +178,7 @@ std::string sources_text(const Task& given, const std::vector<std::string>& keys
   std::vector<std::string> sources;
   if (given != Task()) sources.emplace_back("what was given");
   if (!keys.empty()) sources.push_back(fmt::format("the model's metadata ({})", joined(keys, ", ")));
-  const bool detector = is_detector(*reading.task.kind);
+  const bool detector = has_boxes(*reading.task.kind);
   if (!wanted.kind || (detector && !wanted.head) || wanted.outputs.empty())
     sources.emplace_back(reading.ground == Ground::names ? "the outputs' names and types"
                                                          : "the outputs' shapes");

@@ -87,11 +87,6 @@ template std::span<const std::int32_t> elements_of(const Tensor&, std::initializ
 template std::span<const std::int64_t> elements_of(const Tensor&, std::initializer_list<std::int64_t>,
                                                    const char*);
 
-bool has_boxes(TaskKind kind) noexcept {
-  return kind == TaskKind::detect || kind == TaskKind::segment || kind == TaskKind::pose ||
-         kind == TaskKind::obb;
-}
-
 const TaskResult* crop_of(const TaskResult& result, std::int64_t i) {
   return result.crops.empty() ? nullptr : &result.crops[static_cast<std::size_t>(i)];
 }

@@ -40,9 +40,6 @@ ResultParts parts_of(const TaskResult& result);
 /// What a second network said of box `i`; null where none was run.
 const TaskResult* crop_of(const TaskResult& result, std::int64_t i);
 
-/// Whether results of this kind have boxes.
-bool has_boxes(TaskKind kind) noexcept;
-
 /// The elements of a row-major tensor on the host; `part` is what messages call it. Throws
 /// Error{invalid_argument} for another type or shape; -1 is any size.
 template<typename T>

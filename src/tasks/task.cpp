@@ -20,6 +20,11 @@ constexpr std::string_view activation_names[] = {"none", "sigmoid", "softmax"};
 std::string_view to_string(TaskKind kind) noexcept {
   return tasks::name_of(kind, kind_names);
 }
+bool has_boxes(TaskKind kind) noexcept {
+  return kind == TaskKind::detect || kind == TaskKind::segment || kind == TaskKind::pose ||
+         kind == TaskKind::obb;
+}
+
 TaskKind parse_task_kind(std::string_view name) {
   return tasks::value_of<TaskKind>("task", name, kind_names);
 }

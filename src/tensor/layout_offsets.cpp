@@ -4,7 +4,6 @@
 #include <numeric>
 
 namespace lanner {
-namespace {
 
 std::vector<std::size_t> outer_order(const Layout& layout, std::size_t rank) {
   std::vector<std::size_t> order(layout.order.begin(), layout.order.end());
@@ -14,8 +13,6 @@ std::vector<std::size_t> outer_order(const Layout& layout, std::size_t rank) {
   }
   return order;
 }
-
-} // namespace
 
 LayoutOffsets::LayoutOffsets(const Layout& layout, const Shape& shape)
     : dims_(shape.rank()), memory_order_(outer_order(layout, shape.rank())) {

@@ -8,6 +8,9 @@
 
 namespace lanner {
 
+/// The layout's dimensions, outermost first, without its blocks.
+std::vector<std::size_t> outer_order(const Layout& layout, std::size_t rank);
+
 /// Element offsets of a layout over a shape. The offset of an element is the sum over its dimensions of
 /// `offset(dim, index)`, so loops can keep partial sums.
 class LayoutOffsets {

@@ -20,31 +20,35 @@ void propose_retinanet(const Facts& facts, std::vector<Reading>& readings) {
 
 } // namespace
 
-const HeadRow ssd_row{Head::ssd,
-                      "offsets (boxes) [N, K, 4] and logits (scores) [N, K, C + 1], and anchors",
-                      anchored_parts,
-                      detect_alone,
-                      BoxForm::cxcywh,
-                      false,
-                      Activation::softmax,
-                      0,
-                      1,
-                      false,
-                      propose_ssd,
-                      decode_anchored,
-                      scan_pairs};
-const HeadRow retinanet_row{Head::retinanet,
-                            "offsets (boxes) [N, K, 4] and logits (scores) [N, K, C], and anchors",
-                            anchored_parts,
-                            detect_alone,
-                            BoxForm::cxcywh,
-                            false,
-                            Activation::sigmoid,
-                            -1,
-                            0,
-                            false,
-                            propose_retinanet,
-                            decode_anchored,
-                            scan_pairs};
+const HeadRow ssd_row{
+    .head = Head::ssd,
+    .expects = "offsets (boxes) [N, K, 4] and logits (scores) [N, K, C + 1], and anchors",
+    .parts = anchored_parts,
+    .kinds = detect_alone,
+    .form = BoxForm::cxcywh,
+    .normalised = false,
+    .activation = Activation::softmax,
+    .background = 0,
+    .first_class = 1,
+    .suppresses = false,
+    .propose = propose_ssd,
+    .decode = decode_anchored,
+    .scans = scan_pairs,
+};
+const HeadRow retinanet_row{
+    .head = Head::retinanet,
+    .expects = "offsets (boxes) [N, K, 4] and logits (scores) [N, K, C], and anchors",
+    .parts = anchored_parts,
+    .kinds = detect_alone,
+    .form = BoxForm::cxcywh,
+    .normalised = false,
+    .activation = Activation::sigmoid,
+    .background = -1,
+    .first_class = 0,
+    .suppresses = false,
+    .propose = propose_retinanet,
+    .decode = decode_anchored,
+    .scans = scan_pairs,
+};
 
 } // namespace lanner::tasks

@@ -22,18 +22,20 @@ Candidates decode(const HeadRun& run) {
 } // namespace
 
 // The form has no default: resolve_task asks for it.
-const HeadRow boxes_scores_row{Head::boxes_scores,
-                               "boxes [N, K, 4] and scores [N, K, C]",
-                               pair_parts,
-                               detect_alone,
-                               BoxForm::xyxy,
-                               false,
-                               Activation::none,
-                               -1,
-                               0,
-                               false,
-                               propose,
-                               decode,
-                               scan_pairs};
+const HeadRow boxes_scores_row{
+    .head = Head::boxes_scores,
+    .expects = "boxes [N, K, 4] and scores [N, K, C]",
+    .parts = pair_parts,
+    .kinds = detect_alone,
+    .form = BoxForm::xyxy,
+    .normalised = false,
+    .activation = Activation::none,
+    .background = -1,
+    .first_class = 0,
+    .suppresses = false,
+    .propose = propose,
+    .decode = decode,
+    .scans = scan_pairs,
+};
 
 } // namespace lanner::tasks

@@ -107,18 +107,20 @@ std::vector<RowScan> scans(const HeadRun& run) {
 
 } // namespace
 
-const HeadRow centernet_row{Head::centernet,
-                            "heatmap [N, C, H, W], sizes [N, 2, H, W] and offsets [N, 2, H, W]",
-                            parts,
-                            detect_alone,
-                            BoxForm::cxcywh,
-                            false,
-                            Activation::sigmoid,
-                            -1,
-                            0,
-                            true,
-                            propose,
-                            decode,
-                            scans};
+const HeadRow centernet_row{
+    .head = Head::centernet,
+    .expects = "heatmap [N, C, H, W], sizes [N, 2, H, W] and offsets [N, 2, H, W]",
+    .parts = parts,
+    .kinds = detect_alone,
+    .form = BoxForm::cxcywh,
+    .normalised = false,
+    .activation = Activation::sigmoid,
+    .background = -1,
+    .first_class = 0,
+    .suppresses = true,
+    .propose = propose,
+    .decode = decode,
+    .scans = scans,
+};
 
 } // namespace lanner::tasks

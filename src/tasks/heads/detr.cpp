@@ -19,18 +19,20 @@ Candidates decode(const HeadRun& run) {
 
 } // namespace
 
-const HeadRow detr_row{Head::detr,
-                       "boxes [N, Q, 4] and logits (scores) [N, Q, C + 1]",
-                       pair_parts,
-                       detect_alone,
-                       BoxForm::cxcywh,
-                       true,
-                       Activation::softmax,
-                       last_class,
-                       0,
-                       true,
-                       propose,
-                       decode,
-                       scan_pairs};
+const HeadRow detr_row{
+    .head = Head::detr,
+    .expects = "boxes [N, Q, 4] and logits (scores) [N, Q, C + 1]",
+    .parts = pair_parts,
+    .kinds = detect_alone,
+    .form = BoxForm::cxcywh,
+    .normalised = true,
+    .activation = Activation::softmax,
+    .background = last_class,
+    .first_class = 0,
+    .suppresses = true,
+    .propose = propose,
+    .decode = decode,
+    .scans = scan_pairs,
+};
 
 } // namespace lanner::tasks

@@ -27,17 +27,19 @@ void propose(const Facts& facts, std::vector<Reading>& readings) {
 
 } // namespace
 
-const HeadRow efficient_nms_row{Head::efficient_nms,
-                                "num_dets [N, 1], det_boxes [N, K, 4], det_scores [N, K], det_classes [N, K]",
-                                parts,
-                                std::span(list_kinds, 1),
-                                BoxForm::xyxy,
-                                false,
-                                Activation::none,
-                                -1,
-                                0,
-                                true,
-                                propose,
-                                decode_lists};
+const HeadRow efficient_nms_row{
+    .head = Head::efficient_nms,
+    .expects = "num_dets [N, 1], det_boxes [N, K, 4], det_scores [N, K], det_classes [N, K]",
+    .parts = parts,
+    .kinds = std::span(list_kinds, 1),
+    .form = BoxForm::xyxy,
+    .normalised = false,
+    .activation = Activation::none,
+    .background = -1,
+    .first_class = 0,
+    .suppresses = true,
+    .propose = propose,
+    .decode = decode_lists,
+};
 
 } // namespace lanner::tasks

@@ -66,18 +66,20 @@ std::vector<RowScan> scans(const HeadRun& run) {
 
 } // namespace
 
-const HeadRow rt_detr_row{Head::rt_detr,
-                          "boxes [N, Q, 4] and logits (scores) [N, Q, C], or one output [N, Q, 4 + C]",
-                          pair_parts,
-                          detect_alone,
-                          BoxForm::cxcywh,
-                          true,
-                          Activation::sigmoid,
-                          -1,
-                          0,
-                          true,
-                          propose,
-                          decode,
-                          scans};
+const HeadRow rt_detr_row{
+    .head = Head::rt_detr,
+    .expects = "boxes [N, Q, 4] and logits (scores) [N, Q, C], or one output [N, Q, 4 + C]",
+    .parts = pair_parts,
+    .kinds = detect_alone,
+    .form = BoxForm::cxcywh,
+    .normalised = true,
+    .activation = Activation::sigmoid,
+    .background = -1,
+    .first_class = 0,
+    .suppresses = true,
+    .propose = propose,
+    .decode = decode,
+    .scans = scans,
+};
 
 } // namespace lanner::tasks

@@ -39,18 +39,19 @@ void propose(const Facts& facts, std::vector<Reading>& readings) {
 } // namespace
 
 const HeadRow tensorflow_row{
-    Head::tensorflow,
-    "detection_boxes [N, K, 4], detection_scores [N, K], detection_classes [N, K], and "
-    "num_detections [N], detection_masks [N, K, h, w]",
-    parts,
-    kinds,
-    BoxForm::yxyx,
-    true,
-    Activation::none,
-    -1,
-    1,
-    true,
-    propose,
-    decode_lists};
+    .head = Head::tensorflow,
+    .expects = "detection_boxes [N, K, 4], detection_scores [N, K], detection_classes [N, K], and "
+               "num_detections [N], detection_masks [N, K, h, w]",
+    .parts = parts,
+    .kinds = kinds,
+    .form = BoxForm::yxyx,
+    .normalised = true,
+    .activation = Activation::none,
+    .background = -1,
+    .first_class = 1,
+    .suppresses = true,
+    .propose = propose,
+    .decode = decode_lists,
+};
 
 } // namespace lanner::tasks

@@ -46,17 +46,18 @@ void propose(const Facts& facts, std::vector<Reading>& readings) {
 
 // What has no batch is four dims of masks: [K, 1, H, W].
 const HeadRow torchvision_row{
-    Head::torchvision,
-    "boxes [K, 4], labels [K], scores [K], and masks [K, 1, H, W] or keypoints [K, P, 3]",
-    parts,
-    list_kinds,
-    BoxForm::xyxy,
-    false,
-    Activation::none,
-    -1,
-    1,
-    true,
-    propose,
-    decode_lists};
+    .head = Head::torchvision,
+    .expects = "boxes [K, 4], labels [K], scores [K], and masks [K, 1, H, W] or keypoints [K, P, 3]",
+    .parts = parts,
+    .kinds = list_kinds,
+    .form = BoxForm::xyxy,
+    .normalised = false,
+    .activation = Activation::none,
+    .background = -1,
+    .first_class = 1,
+    .suppresses = true,
+    .propose = propose,
+    .decode = decode_lists,
+};
 
 } // namespace lanner::tasks

@@ -74,17 +74,19 @@ Candidates decode(const HeadRun& run) {
 
 } // namespace
 
-const HeadRow yolo_v10_row{Head::yolo_v10,
-                           "one output [N, K, 6 + extra], and prototypes [N, P, h, w]",
-                           parts,
-                           kinds,
-                           BoxForm::xyxy,
-                           false,
-                           Activation::none,
-                           -1,
-                           0,
-                           true,
-                           propose,
-                           decode};
+const HeadRow yolo_v10_row{
+    .head = Head::yolo_v10,
+    .expects = "one output [N, K, 6 + extra], and prototypes [N, P, h, w]",
+    .parts = parts,
+    .kinds = kinds,
+    .form = BoxForm::xyxy,
+    .normalised = false,
+    .activation = Activation::none,
+    .background = -1,
+    .first_class = 0,
+    .suppresses = true,
+    .propose = propose,
+    .decode = decode,
+};
 
 } // namespace lanner::tasks

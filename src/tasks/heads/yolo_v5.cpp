@@ -61,18 +61,20 @@ std::vector<RowScan> scans(const HeadRun& run) {
 
 } // namespace
 
-const HeadRow yolo_v5_row{Head::yolo_v5,
-                          "one output [N, A, 5 + C + extra], and prototypes [N, P, h, w]",
-                          parts,
-                          kinds,
-                          BoxForm::cxcywh,
-                          false,
-                          Activation::none,
-                          -1,
-                          0,
-                          false,
-                          propose,
-                          decode,
-                          scans};
+const HeadRow yolo_v5_row{
+    .head = Head::yolo_v5,
+    .expects = "one output [N, A, 5 + C + extra], and prototypes [N, P, h, w]",
+    .parts = parts,
+    .kinds = kinds,
+    .form = BoxForm::cxcywh,
+    .normalised = false,
+    .activation = Activation::none,
+    .background = -1,
+    .first_class = 0,
+    .suppresses = false,
+    .propose = propose,
+    .decode = decode,
+    .scans = scans,
+};
 
 } // namespace lanner::tasks

@@ -120,18 +120,20 @@ std::vector<RowScan> scans(const HeadRun& run) {
 
 } // namespace
 
-const HeadRow yolo_v5_raw_row{Head::yolo_v5_raw,
-                              "for each stride an output [N, anchors, H, W, 5 + C]",
-                              parts,
-                              kinds,
-                              BoxForm::cxcywh,
-                              false,
-                              Activation::sigmoid,
-                              -1,
-                              0,
-                              false,
-                              propose,
-                              decode,
-                              scans};
+const HeadRow yolo_v5_raw_row{
+    .head = Head::yolo_v5_raw,
+    .expects = "for each stride an output [N, anchors, H, W, 5 + C]",
+    .parts = parts,
+    .kinds = kinds,
+    .form = BoxForm::cxcywh,
+    .normalised = false,
+    .activation = Activation::sigmoid,
+    .background = -1,
+    .first_class = 0,
+    .suppresses = false,
+    .propose = propose,
+    .decode = decode,
+    .scans = scans,
+};
 
 } // namespace lanner::tasks

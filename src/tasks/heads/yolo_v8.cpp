@@ -109,18 +109,19 @@ std::vector<RowScan> scans(const HeadRun& run) {
 } // namespace
 
 const HeadRow yolo_v8_row{
-    Head::yolo_v8,
-    "one output [N, 4 + C + extra, A] or [N, A, 4 + C + extra], and prototypes [N, P, h, w]",
-    parts,
-    kinds,
-    BoxForm::cxcywh,
-    false,
-    Activation::none,
-    -1,
-    0,
-    false,
-    propose,
-    decode,
-    scans};
+    .head = Head::yolo_v8,
+    .expects = "one output [N, 4 + C + extra, A] or [N, A, 4 + C + extra], and prototypes [N, P, h, w]",
+    .parts = parts,
+    .kinds = kinds,
+    .form = BoxForm::cxcywh,
+    .normalised = false,
+    .activation = Activation::none,
+    .background = -1,
+    .first_class = 0,
+    .suppresses = false,
+    .propose = propose,
+    .decode = decode,
+    .scans = scans,
+};
 
 } // namespace lanner::tasks
