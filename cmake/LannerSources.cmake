@@ -9,9 +9,6 @@ set(LANNER_AVX512_FLAGS
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_COMPILER_VERSION VERSION_LESS 13)
   list(APPEND LANNER_AVX512_FLAGS -Wno-uninitialized -Wno-maybe-uninitialized)
 endif()
-set(LANNER_AVX512BF16_FLAGS ${LANNER_AVX512_FLAGS} -mavx512bf16)
-set(LANNER_AVX512VNNI_FLAGS ${LANNER_AVX512_FLAGS} -mavx512vnni)
-set(LANNER_AVXVNNI_FLAGS ${LANNER_AVX2_FLAGS} -mavxvnni)
 
 # lanner_glob(<variable> <folder> <pattern>...): all files below the folder, sorted.
 function(lanner_glob variable folder)
@@ -21,11 +18,29 @@ function(lanner_glob variable folder)
   set(${variable} ${found} PARENT_SCOPE)
 endfunction()
 
+# lanner_each_isa(<variable>): in a list of sources, each *_each.cpp is replaced by three files that include it, one for
+# each instruction set.
+function(lanner_each_isa variable)
+  set(sources ${${variable}})
+  foreach(source IN LISTS sources)
+    if(source MATCHES "_each\\.cpp$")
+      list(REMOVE_ITEM sources "${source}")
+      file(RELATIVE_PATH name "${PROJECT_SOURCE_DIR}/src" "${source}")
+      foreach(isa IN ITEMS baseline avx2 avx512)
+        string(REPLACE "_each.cpp" "_${isa}.cpp" copy "${PROJECT_BINARY_DIR}/isa/${name}")
+        file(CONFIGURE OUTPUT "${copy}" CONTENT "#include \"${name}\"\n" @ONLY)
+        list(APPEND sources "${copy}")
+      endforeach()
+    endif()
+  endforeach()
+  set(${variable} ${sources} PARENT_SCOPE)
+endfunction()
+
 # lanner_simd_flags(<source>...): a file named *_<isa>.cpp is compiled for that instruction set; `baseline` is the
 # least that runs everywhere.
 function(lanner_simd_flags)
   foreach(source IN LISTS ARGN)
-    if(source MATCHES "_(baseline|avx2|avx512|avx512bf16|avx512vnni|avxvnni)\\.cpp$")
+    if(source MATCHES "_(baseline|avx2|avx512)\\.cpp$")
       string(TOUPPER ${CMAKE_MATCH_1} isa)
       set_source_files_properties(
         ${source} PROPERTIES COMPILE_OPTIONS "${LANNER_${isa}_FLAGS}" SKIP_PRECOMPILE_HEADERS ON)

@@ -12,8 +12,8 @@
 
 namespace lanner::test {
 
-/// Returns once the thread of this process sleeps in the kernel, as `/proc/self/task/ID/stat` tells, or after a minute, which only
-/// a test that fails takes.
+/// Returns once the thread of this process sleeps in the kernel, as `/proc/self/task/ID/stat` tells, or after
+/// a minute, which only a test that fails takes.
 inline void wait_until_asleep(pid_t thread) {
   const auto deadline = std::chrono::steady_clock::now() + std::chrono::minutes(1);
   while (std::chrono::steady_clock::now() < deadline) {

@@ -15,15 +15,16 @@
 namespace lanner {
 
 struct CropOptions {
-  std::string input;                    ///< The engine's image input; empty where it has but one input.
-  std::optional<Preprocess> preprocess; ///< Unset: what the engine says. Its region must be whole.
-  float margin = 0;                     ///< Around a box, as a share of its width and height, on each side.
-  std::vector<std::int64_t> classes; ///< Of the first network: boxes of others are left out; empty: none is.
-  std::int64_t max_boxes = 0;        ///< The best of those that are left; 0: all.
+  std::string input{};                    ///< The engine's image input; empty where it has but one input.
+  std::optional<Preprocess> preprocess{}; ///< Unset: what the engine says. Its region must be whole.
+  float margin = 0;                       ///< Around a box, as a share of its width and height, on each side.
+  /// Of the first network: boxes of others are left out; empty: none is.
+  std::vector<std::int64_t> classes{};
+  std::int64_t max_boxes = 0; ///< The best of those that are left; 0: all.
   /// Crops in one run, where the engine leaves that open; 0: as many as it takes, 8 at most.
   int batch = 0;
-  ContextOptions context;
-  Limits limits; ///< Of each result.
+  ContextOptions context{};
+  Limits limits{}; ///< Of each result.
 };
 
 /// Runs a network on what each box of a result covers, and keeps what it says in TaskResult::crops. The parts

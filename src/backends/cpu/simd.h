@@ -11,12 +11,15 @@
 
 #if defined(__AVX512F__)
 #define LANNER_SIMD simd_avx512
+#define LANNER_FOR_ISA(name) name##_avx512 ///< A function's name for the instruction set.
 #define LANNER_SIMD_BYTES 64
 #elif defined(__AVX2__)
 #define LANNER_SIMD simd_avx2
+#define LANNER_FOR_ISA(name) name##_avx2
 #define LANNER_SIMD_BYTES 32
 #else
 #define LANNER_SIMD simd_baseline
+#define LANNER_FOR_ISA(name) name##_baseline
 #define LANNER_SIMD_BYTES 16
 #endif
 

@@ -1,8 +1,10 @@
+// Compiled once for each instruction set.
+
 #include "backends/cpu/reduce/softmax_columns_loops.h"
 
 namespace lanner {
 
-const SoftmaxFunctions& softmax_functions_baseline() {
+const SoftmaxFunctions& LANNER_FOR_ISA(softmax_functions)() {
   return LANNER_SIMD::softmaxes;
 }
 

@@ -1,8 +1,10 @@
+// Compiled once for each instruction set.
+
 #include "backends/cpu/reduce/folds_loops.h"
 
 namespace lanner {
 
-const FoldFunctions& fold_functions_avx512() {
+const FoldFunctions& LANNER_FOR_ISA(fold_functions)() {
   return LANNER_SIMD::folds;
 }
 

@@ -1,8 +1,10 @@
+// Compiled once for each instruction set.
+
 #include "backends/cpu/sample/samples_loops.h"
 
 namespace lanner {
 
-const SampleFunctions& sample_functions_avx512() {
+const SampleFunctions& LANNER_FOR_ISA(sample_functions)() {
   return LANNER_SIMD::samples;
 }
 

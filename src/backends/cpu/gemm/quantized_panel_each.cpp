@@ -1,8 +1,10 @@
+// Compiled once for each instruction set.
+
 #include "backends/cpu/gemm/quantized_loops.h"
 
 namespace lanner {
 
-QuantizedFunction quantized_function_baseline() {
+QuantizedFunction LANNER_FOR_ISA(quantized_function)() {
   return LANNER_SIMD::run_quantized;
 }
 

@@ -1,8 +1,10 @@
+// Compiled once for each instruction set.
+
 #include "backends/cpu/sample/tap_sums_loops.h"
 
 namespace lanner {
 
-const TapSumFunctions& tap_sum_functions_baseline() {
+const TapSumFunctions& LANNER_FOR_ISA(tap_sum_functions)() {
   return LANNER_SIMD::tap_sums;
 }
 

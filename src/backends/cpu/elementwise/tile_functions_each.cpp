@@ -1,8 +1,10 @@
+// Compiled once for each instruction set.
+
 #include "backends/cpu/elementwise/tile_functions.h"
 
 namespace lanner {
 
-TileFunctions tile_functions_avx512() {
+TileFunctions LANNER_FOR_ISA(tile_functions)() {
   return LANNER_SIMD::tiles_of(formulas::all);
 }
 

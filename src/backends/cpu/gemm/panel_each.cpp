@@ -1,8 +1,10 @@
+// Compiled once for each instruction set.
+
 #include "backends/cpu/gemm/panel_loops.h"
 
 namespace lanner {
 
-const PanelFunction& panel_function_avx2() {
+const PanelFunction& LANNER_FOR_ISA(panel_function)() {
   static constexpr PanelFunction function{LANNER_SIMD::panel_width, LANNER_SIMD::run_panel};
   return function;
 }

@@ -1,8 +1,10 @@
+// Compiled once for each instruction set.
+
 #include "backends/cpu/reduce/normalized_row_loops.h"
 
 namespace lanner {
 
-RowNormalizer row_normalizer_baseline() {
+RowNormalizer LANNER_FOR_ISA(row_normalizer)() {
   return LANNER_SIMD::normalize_row;
 }
 

@@ -1,8 +1,10 @@
+// Compiled once for each instruction set.
+
 #include "backends/cpu/reduce/places_loops.h"
 
 namespace lanner {
 
-const PlaceFunctions& place_functions_avx512() {
+const PlaceFunctions& LANNER_FOR_ISA(place_functions)() {
   return LANNER_SIMD::places;
 }
 

@@ -1,9 +1,0 @@
-#include "backends/cpu/elementwise/tile_functions.h"
-
-namespace lanner {
-
-TileFunctions tile_functions_baseline() {
-  return LANNER_SIMD::tiles_of(formulas::all);
-}
-
-} // namespace lanner

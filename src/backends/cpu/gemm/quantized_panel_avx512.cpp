@@ -1,9 +1,0 @@
-#include "backends/cpu/gemm/quantized_loops.h"
-
-namespace lanner {
-
-QuantizedFunction quantized_function_avx512() {
-  return LANNER_SIMD::run_quantized;
-}
-
-} // namespace lanner

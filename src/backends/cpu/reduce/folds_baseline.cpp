@@ -1,9 +1,0 @@
-#include "backends/cpu/reduce/folds_loops.h"
-
-namespace lanner {
-
-const FoldFunctions& fold_functions_baseline() {
-  return LANNER_SIMD::folds;
-}
-
-} // namespace lanner

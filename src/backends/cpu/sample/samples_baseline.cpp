@@ -1,9 +1,0 @@
-#include "backends/cpu/sample/samples_loops.h"
-
-namespace lanner {
-
-const SampleFunctions& sample_functions_baseline() {
-  return LANNER_SIMD::samples;
-}
-
-} // namespace lanner

@@ -1,9 +1,0 @@
-#include "backends/cpu/sample/tap_sums_loops.h"
-
-namespace lanner {
-
-const TapSumFunctions& tap_sum_functions_avx512() {
-  return LANNER_SIMD::tap_sums;
-}
-
-} // namespace lanner
