@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "backends/config_text.h"
 #include "backends/cuda/depthwise_source.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/pointer_kernel.h"
@@ -17,7 +18,6 @@ namespace lanner::cuda {
 namespace {
 
 constexpr std::size_t channel_axis = 1;
-constexpr unsigned threads_of_block = 256;
 
 bool reads(const Epilogue& epilogue, DType type) {
   return std::ranges::all_of(epilogue, [&](const EpilogueStep& step) {
@@ -82,7 +82,42 @@ double bytes_of(const Depthwise& conv) {
          static_cast<double>(bit_width(conv.type)) / 8;
 }
 
-TacticList depthwise_tactics(const Node& node, const Group& group, const Target& target) {
+Tactic tactic_of(const Node& node, const Depthwise& conv, const Shape& result, std::optional<DType> kept,
+                 const Target& target) {
+  Tactic tactic;
+  tactic.kernel = "depthwise";
+  tactic.inputs.assign(node.inputs().size(), on_device(target, Layout{}, kept));
+  tactic.inputs[conv.src.index].layout = pixels_layout(conv.src.shape());
+  tactic.inputs[conv.weights.index].layout = weights_layout(conv.weights.shape());
+  for (const EpilogueStep& step : conv.epilogue)
+    if (step.binary && step.spread == Spread::full)
+      tactic.inputs[step.operand.index].layout =
+          operand_layout(pixels_layout(result), result.rank(), step.operand.shape());
+  tactic.outputs.assign(node.outputs().size(), on_device(target, pixels_layout(result), kept));
+  const double taps = static_cast<double>(conv.kernel[0] * conv.kernel[1]);
+  tactic.estimate = seconds_of(
+      {.operations = 4 * taps * static_cast<double>(result.elements()), .bytes = 1.5 * bytes_of(conv)},
+      target);
+  tactic.accumulates = DType::f32;
+  return tactic;
+}
+
+/// From the share with the least work beside the sums among those that keep all multiprocessors busy: it
+/// comes first, then the one with more threads, then the one with fewer.
+std::vector<DepthwiseShare> ordered_shares(const Depthwise& conv, const Gpu& gpu) {
+  constexpr std::int64_t enough = 512; // Threads on each multiprocessor.
+  const std::vector<DepthwiseShare> shares = depthwise_shares(conv);
+  std::size_t first = 0;
+  while (first + 1 < shares.size() && depthwise_threads(conv, shares[first]) < enough * gpu.multiprocessors())
+    ++first;
+  std::vector<DepthwiseShare> ordered{shares[first]};
+  if (first + 1 < shares.size()) ordered.push_back(shares[first + 1]);
+  if (first > 0) ordered.push_back(shares[first - 1]);
+  return ordered;
+}
+
+/// `further`: all but the first share.
+TacticList offered(const Node& node, const Group& group, const Target& target, bool further) {
   TacticList list;
   const auto read = nvrtc_status().found ? read_depthwise(group, list.reason) : std::nullopt;
   if (!read) return list;
@@ -90,24 +125,36 @@ TacticList depthwise_tactics(const Node& node, const Group& group, const Target&
   for (const std::optional<DType> kept : kept_types(read->type, target)) {
     Depthwise conv = *read;
     conv.type = kept.value_or(read->type);
-    Tactic tactic;
-    tactic.kernel = "depthwise";
-    tactic.inputs.assign(node.inputs().size(), on_device(target, Layout{}, kept));
-    tactic.inputs[conv.src.index].layout = pixels_layout(conv.src.shape());
-    tactic.inputs[conv.weights.index].layout = weights_layout(conv.weights.shape());
-    for (const EpilogueStep& step : conv.epilogue)
-      if (step.binary && step.spread == Spread::full)
-        tactic.inputs[step.operand.index].layout =
-            operand_layout(pixels_layout(result), result.rank(), step.operand.shape());
-    tactic.outputs.assign(node.outputs().size(), on_device(target, pixels_layout(result), kept));
-    const double taps = static_cast<double>(conv.kernel[0] * conv.kernel[1]);
-    tactic.estimate = seconds_of(
-        {.operations = 4 * taps * static_cast<double>(result.elements()), .bytes = 1.5 * bytes_of(conv)},
-        target);
-    tactic.accumulates = DType::f32;
-    list.tactics.push_back(std::move(tactic));
+    const std::vector<DepthwiseShare> shares = ordered_shares(conv, Gpu::get(target.device));
+    for (std::size_t i = further ? 1 : 0; i < (further ? shares.size() : 1); ++i) {
+      Tactic tactic = tactic_of(node, conv, result, kept, target);
+      ConfigText config;
+      config.set("channels", shares[i].channels).set("columns", shares[i].columns);
+      tactic.config = config.bytes();
+      tactic.estimate *= 1 + 0.01 * static_cast<double>(i);
+      list.tactics.push_back(std::move(tactic));
+    }
   }
   return list;
+}
+
+TacticList depthwise_tactics(const Node& node, const Group& group, const Target& target) {
+  return offered(node, group, target, false);
+}
+
+TacticList more_depthwise_tactics(const Node& node, const Group& group, const Target& target) {
+  return offered(node, group, target, true);
+}
+
+DepthwiseShare share_of(const Depthwise& conv, const Tactic& tactic) {
+  const ConfigText config(tactic.config);
+  const DepthwiseShare share{config.integer("channels"), config.integer("columns")};
+  const std::vector<DepthwiseShare> known = depthwise_shares(conv);
+  lanner::check(
+      std::ranges::find(known, share) != known.end(), ErrorCode::bad_data,
+      "cuda: depthwise: no kernel computes {} channels of {} columns at a time; build the plan again",
+      share.channels, share.columns);
+  return share;
 }
 
 std::unique_ptr<Kernel> depthwise_prepare(const Preparation& p) {
@@ -120,9 +167,10 @@ std::unique_ptr<Kernel> depthwise_prepare(const Preparation& p) {
   if (conv->bias) inputs.push_back(conv->bias.index);
   for (const EpilogueStep& step : conv->epilogue)
     if (step.binary) inputs.push_back(step.operand.index);
-  const std::int64_t blocks = (depthwise_threads(*conv) + threads_of_block - 1) / threads_of_block;
-  return std::make_unique<PointerKernel>(compiled_function(gpu, depthwise_source(*conv), "depthwise"),
-                                         Grid{static_cast<unsigned>(blocks), threads_of_block, 0},
+  const DepthwiseShare share = share_of(*conv, p.tactic);
+  const std::int64_t blocks = (depthwise_threads(*conv, share) + depthwise_block - 1) / depthwise_block;
+  return std::make_unique<PointerKernel>(compiled_function(gpu, depthwise_source(*conv, share), "depthwise"),
+                                         Grid{static_cast<unsigned>(blocks), depthwise_block, 0},
                                          std::move(inputs), 1);
 }
 
@@ -137,6 +185,7 @@ bool depthwise_fuses(const Group& group, const Target&) {
 const KernelFamily depthwise_family{.kernel = "depthwise",
                                     .tactics = depthwise_tactics,
                                     .prepare = depthwise_prepare,
-                                    .fuses = depthwise_fuses};
+                                    .fuses = depthwise_fuses,
+                                    .more = more_depthwise_tactics};
 
 } // namespace lanner::cuda

@@ -24,14 +24,17 @@ struct Depthwise {
 /// What one thread computes: so many neighbouring channels of so many neighbours in a line of the result.
 struct DepthwiseShare {
   std::int64_t channels = 1, columns = 1;
+  bool operator==(const DepthwiseShare&) const = default;
 };
-DepthwiseShare depthwise_share(const Depthwise& conv);
+/// Those that are worth timing, from the one with the fewest threads, which does the least beside the sums.
+std::vector<DepthwiseShare> depthwise_shares(const Depthwise& conv);
 
 /// Threads that have work.
-std::int64_t depthwise_threads(const Depthwise& conv);
+std::int64_t depthwise_threads(const Depthwise& conv, const DepthwiseShare& share);
+inline constexpr unsigned depthwise_block = 128; ///< Threads of a block.
 
 /// Of `depthwise(src, weights, [bias,] [operands of the epilogue...,] result)`: pointers. Weights lie as the
 /// filter's height, width, channels; operands of the epilogue as the result does, or one for each channel.
-std::string depthwise_source(const Depthwise& conv);
+std::string depthwise_source(const Depthwise& conv, const DepthwiseShare& share);
 
 } // namespace lanner::cuda
