@@ -107,8 +107,43 @@ void put_below(Node& node, Value* above, const ops::Permutation& p) {
   replace(node, ops::is_identity(p) ? above : emit_transpose(node, above, p));
 }
 
+// What a contraction gives and steps with constants change, read by the next node alone: a kernel can take them
+// all, up to the transpose.
+bool ends_contraction(const Value& value) {
+  const Node* node = value.producer();
+  constexpr int most_steps = 4;
+  for (int steps = 0; node && steps < most_steps; ++steps) {
+    if (pattern_of(*node) == Pattern::contraction) return true;
+    if (!is_elementwise(*node)) return false;
+    const Node* above = nullptr;
+    for (const Value* input : node->own_inputs()) {
+      if (!input || input->constant()) continue;
+      if (above || input->uses().size() != 1) return false;
+      above = input->producer();
+    }
+    node = above;
+  }
+  return false;
+}
+
+/// The permutation that all inputs share where one is a contraction's result: the node, such as the sum with
+/// what a block began from, becomes a step behind that contraction. The transposes of the others may stay.
+std::optional<ops::Permutation> permutation_behind_contraction(const Node& node) {
+  std::optional<ops::Permutation> common;
+  bool ends = false;
+  for (const Value* input : node.own_inputs()) {
+    const auto p = input ? ops::permutation_of(input->producer()) : std::nullopt;
+    if (!p || (common && *common != *p)) return std::nullopt;
+    common = p;
+    const Value* above = input->producer()->input(0);
+    ends |= input->uses().size() == 1 && above->uses().size() == 1 && ends_contraction(*above);
+  }
+  return ends ? common : std::nullopt;
+}
+
 bool sink_elementwise(Node& node) {
-  const auto p = common_permutation(node, node.own_inputs().size());
+  auto p = common_permutation(node, node.own_inputs().size());
+  if (!p) p = permutation_behind_contraction(node);
   if (!p || !node.output()->type.ranked() || node.output()->type.rank() != p->size()) return false;
   const std::vector<Value*> inputs = inputs_above(node, *p);
   if (inputs.empty()) return false;
