@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "backends/cuda/depthwise_source.h"
-#include "backends/cuda/families.h"
 #include "backends/cuda/pointer_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/window.h"
 #include "base/check.h"
 #include "device/cuda/code.h"
@@ -134,9 +134,10 @@ bool depthwise_fuses(const Group& group, const Target&) {
 
 } // namespace
 
-const KernelFamily depthwise_family{.kernel = "depthwise",
-                                    .tactics = depthwise_tactics,
-                                    .prepare = depthwise_prepare,
-                                    .fuses = depthwise_fuses};
+extern const KernelFamily depthwise_family{.kernel = "depthwise",
+                                           .trust = KernelTrust::own(),
+                                           .tactics = depthwise_tactics,
+                                           .prepare = depthwise_prepare,
+                                           .fuses = depthwise_fuses};
 
 } // namespace lanner::cuda
