@@ -1,6 +1,10 @@
 #pragma once
 // A backend as a list of kernel families.
 
+#include <algorithm>
+#include <array>
+#include <functional>
+#include <initializer_list>
 #include <memory>
 #include <span>
 #include <string>
@@ -21,15 +25,44 @@ struct Preparation {
   const Target& target;
 };
 
+/// Which of a family's kernels a build takes that may try nothing out (Backend::trusts()). Each family says
+/// it.
+class KernelTrust {
+public:
+  /// The project's own kernels, which are tested with every change.
+  static constexpr KernelTrust own() { return KernelTrust(Source::own); }
+  /// Kernels of a library, in the versions that the sweep over tactics has found right (docs/tactics.md): up
+  /// to four beginnings of a word of Backend::version(), or of two, where the library's name stands in front.
+  static constexpr KernelTrust swept(std::initializer_list<std::string_view> versions) {
+    KernelTrust trust(Source::library);
+    std::ranges::copy(versions, trust.versions_.begin());
+    return trust;
+  }
+  /// Kernels that nobody has tried enough: they are compared with the definition wherever they are used.
+  static constexpr KernelTrust none() { return KernelTrust(Source::none); }
+
+  /// `version`: of the backend. `strided`: with values within larger ones, of which the sweep has seen none.
+  bool holds(std::string_view version, bool strided) const;
+
+private:
+  enum class Source { own, library, none };
+  explicit constexpr KernelTrust(Source source) : source_(source) {}
+
+  Source source_;
+  std::array<std::string_view, 4> versions_{};
+};
+
 /// Kernels of one name: the groups they take, the ways they offer, how one is made ready.
 struct KernelFamily {
   std::string_view kernel; ///< The name in tactics.
+  KernelTrust trust;
   /// Tactics for a group that may or may not be of this family. Where it is and none is offered, `reason`
   /// says why; where it is not, the reason stays empty.
   TacticList (*tactics)(const Node& node, const Group& group, const Target& target);
   std::unique_ptr<Kernel> (*prepare)(const Preparation& preparation);
   /// Whether the group (the nodes so far and the next one) could be one node of this family.
-  bool (*fuses)(const Group& group, const Target& target);
+  /// Null: none could.
+  bool (*fuses)(const Group& group, const Target& target) = nullptr;
   /// As Backend::more_tactics; null: there are none.
   TacticList (*more)(const Node& node, const Group& group, const Target& target) = nullptr;
   /// As Backend::named_tactics; null: `tactics` is quick enough.
@@ -40,17 +73,26 @@ struct KernelFamily {
   TacticList (*late)(const Node& node, const Group& group, const Target& target) = nullptr;
 };
 
-/// Joins families under one name. The table must outlive it.
+/// What a backend of kernel families is made of. The families must outlive it.
+struct FamilyTable {
+  std::string_view name;
+  std::span<const KernelFamily> families;
+  DeviceKind device = DeviceKind::cpu;
+  /// As Backend::version(); null: the kernels come from no library.
+  std::string (*version)() = nullptr;
+  /// Calls `work` with what the families' code for a target needs around it; null: nothing.
+  void (*around)(const Target& target, const std::function<void()>& work) = nullptr;
+};
+
+/// Joins families under one name.
 class FamilyBackend final : public Backend {
 public:
-  /// `version`: of the library that the kernels come from, where it is one of its own.
-  FamilyBackend(std::string_view name, std::span<const KernelFamily> families,
-                DeviceKind device = DeviceKind::cpu, std::string version = {})
-      : name_(name), families_(families), device_(device), version_(std::move(version)) {}
+  explicit FamilyBackend(const FamilyTable& table) : table_(table) {}
 
-  std::string_view name() const override { return name_; }
-  std::string version() const override { return version_; }
-  DeviceKind device() const override { return device_; }
+  std::string_view name() const override { return table_.name; }
+  std::string version() const override { return table_.version ? table_.version() : std::string(); }
+  DeviceKind device() const override { return table_.device; }
+  bool trusts(std::string_view kernel, bool strided) const override;
   bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const override;
   std::vector<std::vector<const Node*>> propose(const Node& anchor, const Target& target) const override;
   TacticList tactics(const Node& node, const Target& target) const override;
@@ -62,13 +104,12 @@ public:
                                   const Target& target) const override;
 
 private:
+  void call(const Target& target, const std::function<void()>& work) const;
+  const KernelFamily* find(std::string_view kernel) const;
   TacticList of_families(const Node& node, const Target& target,
                          TacticList (*KernelFamily::*list)(const Node&, const Group&, const Target&)) const;
 
-  std::string_view name_;
-  std::span<const KernelFamily> families_;
-  DeviceKind device_;
-  std::string version_;
+  FamilyTable table_;
 };
 
 } // namespace lanner

@@ -82,6 +82,10 @@ public:
   /// Where its kernels run. A target's own device comes first in backends_for(); host backends behind it take
   /// what it does not offer.
   virtual DeviceKind device() const { return DeviceKind::cpu; }
+  /// Whether a build that may try nothing out may take this kernel: the operators' definitions, the project's
+  /// own kernels, and a library's where the project's sweep over tactics (docs/tactics.md) has found its
+  /// version right. `strided`: with values within larger ones.
+  virtual bool trusts(std::string_view /*kernel*/, bool /*strided*/) const { return false; }
   /// Whether `anchor` extended by `next` (an elementwise node that reads the group's last output) can be one
   /// fused node. `group` holds the nodes so far in order. Asked by fusion only.
   virtual bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const = 0;

@@ -95,7 +95,7 @@ private:
   }
 
   static bool is_listed(const Alternative& one) {
-    return vouched(*one.backend, one.tactic.kernel, lies_within(one.tactic));
+    return one.backend->trusts(one.tactic.kernel, lies_within(one.tactic));
   }
 
   /// Of what was asked for, where there is no time left for checks: so that the next cover is of what may be

@@ -94,7 +94,7 @@ Cost Tuner::known(const std::string& name, const Backend& backend, const Tactic&
     return cost;
   }
   if (target_.deterministic || is_definition(backend)) {
-    cost.trust = vouched(backend, tactic.kernel, lies_within(tactic)) ? Trust::vouched : Trust::none;
+    cost.trust = backend.trusts(tactic.kernel, lies_within(tactic)) ? Trust::vouched : Trust::none;
     if (cost.trust == Trust::none) cost.wrong = "deterministic builds take vouched tactics only";
     if (target_.deterministic) return cost;
   }
@@ -112,7 +112,7 @@ Cost Tuner::known(const std::string& name, const Backend& backend, const Tactic&
     cost.wrong = verdict->wrong;
   }
   if (takes_vouched_ && cost.trust == Trust::none && cost.wrong.empty() &&
-      vouched(backend, tactic.kernel, lies_within(tactic)))
+      backend.trusts(tactic.kernel, lies_within(tactic)))
     cost.trust = Trust::vouched;
   return cost;
 }
@@ -234,7 +234,7 @@ Cost Tuner::vet(const Node& node, const Backend& backend, const Tactic& tactic) 
   }
   if (is_settled()) return cost;
   ++checks_.missed;
-  if (vouched(backend, tactic.kernel, lies_within(tactic)))
+  if (backend.trusts(tactic.kernel, lies_within(tactic)))
     cost.trust = Trust::vouched;
   else
     cost.wrong = "there was no time to check it; a larger budget has more";

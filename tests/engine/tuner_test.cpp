@@ -317,22 +317,6 @@ TEST(Vouched, AGraphIsWhereAllItsKernelsAre) {
   }
 }
 
-TEST(Vouched, KernelsOfLibrariesAreByVersion) {
-  const auto listed = [](const char* words, const char* kernel) {
-    return vouched(TunerBench(chain, words, "").backend, kernel);
-  };
-  EXPECT_TRUE(listed("onednn 2.6.3", "conv"));
-  EXPECT_TRUE(listed("onednn 3.2.0", "conv"));
-  EXPECT_FALSE(listed("onednn 3.20.0", "conv"));
-  EXPECT_FALSE(listed("onednn 12.6.3", "conv"));
-  EXPECT_FALSE(listed("onednn", "conv"));
-  EXPECT_TRUE(listed("cuda cudnn 91900 cublaslt 130100 nvrtc 13.0", "conv"));
-  EXPECT_TRUE(listed("cuda cudnn 91900 cublaslt 130100 nvrtc 13.0", "matmul"));
-  EXPECT_FALSE(listed("cuda cudnn 92000 cublaslt 130100 nvrtc 13.0", "conv"));
-  EXPECT_FALSE(listed("cuda cudnn 91900 cublaslt 140000 nvrtc 13.0", "matmul"));
-  EXPECT_TRUE(listed("cuda cudnn 92000 cublaslt 140000 nvrtc 13.0", "elementwise"));
-}
-
 // --- What tells problems apart ---
 
 /// Whether a tuner that knows `one` of a bench has to try it on another bench.

@@ -62,6 +62,8 @@ public:
   std::string_view name() const override { return name_; }
   std::string version() const override { return version_; }
   DeviceKind device() const override { return device_.kind; }
+  /// One that is named as the project's own is trusted as that is.
+  bool trusts(std::string_view, bool) const override { return name_ == "cpu" || name_ == "reference"; }
   bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const override;
   std::vector<std::vector<const Node*>> propose(const Node& anchor, const Target& target) const override;
   TacticList tactics(const Node& node, const Target& target) const override;

@@ -1,9 +1,10 @@
-#include "backends/cpu/picture.h"
+// The operator `picture`.
 
+#include "ops/picture.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/picture_storages.h"
 #include "image/picture_record.h"
-#include "ops/picture.h"
 
 namespace lanner {
 namespace {
@@ -54,6 +55,6 @@ std::unique_ptr<Kernel> picture_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily picture_family{"picture", picture_tactics, picture_prepare, nullptr};
+extern const KernelFamily picture_family{"picture", KernelTrust::own(), picture_tactics, picture_prepare};
 
 } // namespace lanner

@@ -5,10 +5,10 @@
 
 #include "backends/config_text.h"
 #include "backends/cuda/attention_source.h"
-#include "backends/cuda/families.h"
 #include "backends/cuda/pointer_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "base/check.h"
 #include "device/cuda/code.h"
 #include "device/cuda/nvrtc.h"
@@ -112,10 +112,10 @@ std::vector<std::vector<const Node*>> attention_proposals(const Node& anchor, co
 
 } // namespace
 
-const KernelFamily attention_family{.kernel = "attention",
-                                    .tactics = attention_tactics,
-                                    .prepare = attention_prepare,
-                                    .fuses = nullptr,
-                                    .propose = attention_proposals};
+extern const KernelFamily attention_family{.kernel = "attention",
+                                           .trust = KernelTrust::own(),
+                                           .tactics = attention_tactics,
+                                           .prepare = attention_prepare,
+                                           .propose = attention_proposals};
 
 } // namespace lanner::cuda

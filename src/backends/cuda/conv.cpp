@@ -7,12 +7,12 @@
 #include "backends/config_text.h"
 #include "backends/cuda/bounds.h"
 #include "backends/cuda/conv_engines.h"
-#include "backends/cuda/families.h"
 #include "backends/cuda/graph_run.h"
 #include "backends/cuda/pointwise.h"
 #include "backends/cuda/storage.h"
 #include "backends/epilogue.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/window.h"
 #include "base/check.h"
 #include "graph/within.h"
@@ -492,6 +492,7 @@ bool conv_fuses(const Group& group, const Target& target) {
 
 } // namespace
 
-const KernelFamily conv_family{"conv", conv_tactics, conv_prepare, conv_fuses, conv_more, conv_named};
+extern const KernelFamily conv_family{
+    "conv", KernelTrust::swept({"cudnn 919"}), conv_tactics, conv_prepare, conv_fuses, conv_more, conv_named};
 
 } // namespace lanner::cuda

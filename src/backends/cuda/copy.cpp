@@ -2,9 +2,9 @@
 
 #include <optional>
 
-#include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "device/cuda/code.h"
 #include "device/memory.h"
 
@@ -71,9 +71,11 @@ std::unique_ptr<Kernel> copy_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily copy_to_host_family{"copy_to_host", copy_tactics<Way::to_host>, copy_prepare, nullptr};
-const KernelFamily copy_to_device_family{"copy_to_device", copy_tactics<Way::to_device>, copy_prepare,
-                                         nullptr};
-const KernelFamily copy_to_gpu_family{"copy_to_gpu", copy_tactics<Way::to_gpu>, copy_prepare, nullptr};
+extern const KernelFamily copy_to_host_family{"copy_to_host", KernelTrust::own(), copy_tactics<Way::to_host>,
+                                              copy_prepare};
+extern const KernelFamily copy_to_device_family{"copy_to_device", KernelTrust::own(),
+                                                copy_tactics<Way::to_device>, copy_prepare};
+extern const KernelFamily copy_to_gpu_family{"copy_to_gpu", KernelTrust::own(), copy_tactics<Way::to_gpu>,
+                                             copy_prepare};
 
 } // namespace lanner::cuda

@@ -5,10 +5,10 @@
 
 #include "backends/config_text.h"
 #include "backends/cuda/depthwise_source.h"
-#include "backends/cuda/families.h"
 #include "backends/cuda/pointer_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/window.h"
 #include "base/check.h"
 #include "device/cuda/code.h"
@@ -182,10 +182,11 @@ bool depthwise_fuses(const Group& group, const Target&) {
 
 } // namespace
 
-const KernelFamily depthwise_family{.kernel = "depthwise",
-                                    .tactics = depthwise_tactics,
-                                    .prepare = depthwise_prepare,
-                                    .fuses = depthwise_fuses,
-                                    .more = more_depthwise_tactics};
+extern const KernelFamily depthwise_family{.kernel = "depthwise",
+                                           .trust = KernelTrust::own(),
+                                           .tactics = depthwise_tactics,
+                                           .prepare = depthwise_prepare,
+                                           .fuses = depthwise_fuses,
+                                           .more = more_depthwise_tactics};
 
 } // namespace lanner::cuda

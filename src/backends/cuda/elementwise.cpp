@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "backends/cuda/elementwise_source.h"
-#include "backends/cuda/families.h"
 #include "backends/cuda/pointer_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/elementwise/program.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "base/check.h"
 #include "device/cuda/code.h"
 #include "device/cuda/nvrtc.h"
@@ -116,10 +116,11 @@ std::unique_ptr<Kernel> elementwise_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily elementwise_family{.kernel = "elementwise",
-                                      .tactics = elementwise_tactics,
-                                      .prepare = elementwise_prepare,
-                                      .fuses = fuses,
-                                      .late = sized_tactics};
+extern const KernelFamily elementwise_family{.kernel = "elementwise",
+                                             .trust = KernelTrust::own(),
+                                             .tactics = elementwise_tactics,
+                                             .prepare = elementwise_prepare,
+                                             .fuses = fuses,
+                                             .late = sized_tactics};
 
 } // namespace lanner::cuda

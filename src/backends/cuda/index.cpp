@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "backends/cuda/embedded_kernel.h"
-#include "backends/cuda/families.h"
 #include "backends/cuda/index_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "ops/axis.h"
 
 namespace lanner::cuda {
@@ -131,10 +131,10 @@ std::unique_ptr<Kernel> index_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily index_family{.kernel = "index",
-                                .tactics = index_tactics,
-                                .prepare = index_prepare,
-                                .fuses = nullptr,
-                                .late = index_tactics};
+extern const KernelFamily index_family{.kernel = "index",
+                                       .trust = KernelTrust::own(),
+                                       .tactics = index_tactics,
+                                       .prepare = index_prepare,
+                                       .late = index_tactics};
 
 } // namespace lanner::cuda

@@ -5,10 +5,10 @@
 
 #include "backends/config_text.h"
 #include "backends/cuda/bounds.h"
-#include "backends/cuda/families.h"
 #include "backends/cuda/launch_cache.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/product.h"
 #include "base/check.h"
 #include "device/cuda/cublaslt.h"
@@ -441,6 +441,7 @@ bool matmul_fuses(const Group& group, const Target& target) {
 
 } // namespace
 
-const KernelFamily matmul_family{"matmul", matmul_tactics, matmul_prepare, matmul_fuses};
+extern const KernelFamily matmul_family{"matmul", KernelTrust::swept({"cublaslt 1301"}), matmul_tactics,
+                                        matmul_prepare, matmul_fuses};
 
 } // namespace lanner::cuda

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "backends/cuda/box_copy.h"
-#include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/movement/places.h"
 #include "base/check.h"
 #include "device/cuda/code.h"
@@ -149,10 +149,10 @@ std::unique_ptr<Kernel> movement_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily movement_family{.kernel = "movement",
-                                   .tactics = movement_tactics,
-                                   .prepare = movement_prepare,
-                                   .fuses = nullptr,
-                                   .late = movement_tactics};
+extern const KernelFamily movement_family{.kernel = "movement",
+                                          .trust = KernelTrust::own(),
+                                          .tactics = movement_tactics,
+                                          .prepare = movement_prepare,
+                                          .late = movement_tactics};
 
 } // namespace lanner::cuda

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 
-#include "backends/cuda/families.h"
 #include "backends/cuda/held_row_kernel.h"
 #include "backends/cuda/row_parameters.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/normalization.h"
 #include "base/check.h"
 #include "device/cuda/nvrtc.h"
@@ -148,8 +148,10 @@ std::unique_ptr<Kernel> normalization_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily normalization_family{
-    "normalization", normalization_tactics,        normalization_prepare, nullptr, nullptr,
-    nullptr,         propose_sum_and_normalization};
+extern const KernelFamily normalization_family{.kernel = "normalization",
+                                               .trust = KernelTrust::own(),
+                                               .tactics = normalization_tactics,
+                                               .prepare = normalization_prepare,
+                                               .propose = propose_sum_and_normalization};
 
 } // namespace lanner::cuda

@@ -191,11 +191,12 @@ bool own_conv_fuses(const Group& group, const Target& target) {
 
 } // namespace
 
-const KernelFamily own_conv_family{.kernel = "own_conv",
-                                   .tactics = first_plans,
-                                   .prepare = own_conv_prepare,
-                                   .fuses = own_conv_fuses,
-                                   .more = further_plans,
-                                   .named = all_plans};
+extern const KernelFamily own_conv_family{.kernel = "own_conv",
+                                          .trust = KernelTrust::own(),
+                                          .tactics = first_plans,
+                                          .prepare = own_conv_prepare,
+                                          .fuses = own_conv_fuses,
+                                          .more = further_plans,
+                                          .named = all_plans};
 
 } // namespace lanner::cuda

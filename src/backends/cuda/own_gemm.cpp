@@ -170,11 +170,12 @@ bool own_gemm_fuses(const Group& group, const Target& target) {
 
 } // namespace
 
-const KernelFamily own_gemm_family{.kernel = "own_gemm",
-                                   .tactics = first_plans,
-                                   .prepare = own_gemm_prepare,
-                                   .fuses = own_gemm_fuses,
-                                   .more = further_plans,
-                                   .named = all_plans};
+extern const KernelFamily own_gemm_family{.kernel = "own_gemm",
+                                          .trust = KernelTrust::own(),
+                                          .tactics = first_plans,
+                                          .prepare = own_gemm_prepare,
+                                          .fuses = own_gemm_fuses,
+                                          .more = further_plans,
+                                          .named = all_plans};
 
 } // namespace lanner::cuda

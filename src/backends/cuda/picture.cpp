@@ -1,8 +1,8 @@
 // The operator `picture`: a batch in one launch, whatever sizes its pictures have.
 
 #include "ops/picture.h"
-#include "backends/cuda/families.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/picture_storages.h"
 #include "device/cuda/code.h"
 #include "image/cuda/device_preprocess.h"
@@ -69,6 +69,6 @@ std::unique_ptr<Kernel> picture_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily picture_family{"picture", picture_tactics, picture_prepare, nullptr};
+extern const KernelFamily picture_family{"picture", KernelTrust::own(), picture_tactics, picture_prepare};
 
 } // namespace lanner::cuda

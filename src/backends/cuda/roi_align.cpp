@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "backends/cuda/embedded_kernel.h"
-#include "backends/cuda/families.h"
 #include "backends/cuda/roi_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 
 namespace lanner::cuda {
 namespace {
@@ -73,6 +73,6 @@ std::unique_ptr<Kernel> roi_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily roi_family{"roi_align", roi_tactics, roi_prepare, nullptr};
+extern const KernelFamily roi_family{"roi_align", KernelTrust::own(), roi_tactics, roi_prepare};
 
 } // namespace lanner::cuda

@@ -4,11 +4,11 @@
 
 #include "backends/cuda/column_source.h"
 #include "backends/cuda/embedded_kernel.h"
-#include "backends/cuda/families.h"
 #include "backends/cuda/held_row_kernel.h"
 #include "backends/cuda/row_parameters.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/reduction.h"
 #include "base/check.h"
 #include "device/cuda/code.h"
@@ -167,10 +167,10 @@ std::unique_ptr<Kernel> row_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily row_family{.kernel = "rows",
-                              .tactics = row_tactics,
-                              .prepare = row_prepare,
-                              .fuses = nullptr,
-                              .late = late_row_tactics};
+extern const KernelFamily row_family{.kernel = "rows",
+                                     .trust = KernelTrust::own(),
+                                     .tactics = row_tactics,
+                                     .prepare = row_prepare,
+                                     .late = late_row_tactics};
 
 } // namespace lanner::cuda

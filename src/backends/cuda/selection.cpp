@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "backends/cuda/families.h"
 #include "backends/cuda/selection_kernel.h"
 #include "backends/cuda/storage.h"
+#include "backends/family.h"
 #include "device/cuda/code.h"
 #include "ops/suppression.h"
 
@@ -148,10 +148,10 @@ TacticList no_tactics(const Node&, const Group&, const Target&) {
 
 } // namespace
 
-const KernelFamily selection_family{.kernel = "selection",
-                                    .tactics = no_tactics,
-                                    .prepare = selection_prepare,
-                                    .fuses = nullptr,
-                                    .late = selection_tactics};
+extern const KernelFamily selection_family{.kernel = "selection",
+                                           .trust = KernelTrust::own(),
+                                           .tactics = no_tactics,
+                                           .prepare = selection_prepare,
+                                           .late = selection_tactics};
 
 } // namespace lanner::cuda

@@ -6,10 +6,10 @@
 #include <vector>
 
 #include "backends/cuda/embedded_kernel.h"
-#include "backends/cuda/families.h"
 #include "backends/cuda/storage.h"
 #include "backends/cuda/taps_kernel.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/tapped.h"
 #include "graph/op.h"
 
@@ -142,6 +142,6 @@ std::unique_ptr<Kernel> taps_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily taps_family{"taps", taps_tactics, taps_prepare, nullptr};
+extern const KernelFamily taps_family{"taps", KernelTrust::own(), taps_tactics, taps_prepare};
 
 } // namespace lanner::cuda

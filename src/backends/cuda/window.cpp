@@ -3,12 +3,12 @@
 #include "backends/window.h"
 #include "backends/cuda/bounds.h"
 #include "backends/cuda/embedded_kernel.h"
-#include "backends/cuda/families.h"
 #include "backends/cuda/pointer_kernel.h"
 #include "backends/cuda/pool_source.h"
 #include "backends/cuda/storage.h"
 #include "backends/cuda/window_kernel.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/reduction.h"
 #include "device/cuda/code.h"
 #include "device/cuda/nvrtc.h"
@@ -112,6 +112,6 @@ std::unique_ptr<Kernel> window_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily window_family{"pool", window_tactics, window_prepare, nullptr};
+extern const KernelFamily window_family{"pool", KernelTrust::own(), window_tactics, window_prepare};
 
 } // namespace lanner::cuda

@@ -1,4 +1,4 @@
-#include "backends/cpu/elementwise/elementwise.h"
+// The kernel that runs groups of elementwise operations over any one layout.
 
 #include <algorithm>
 #include <array>
@@ -9,6 +9,7 @@
 #include "backends/cpu/layouts.h"
 #include "backends/elementwise/program.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 #include "device/cpu.h"
@@ -305,7 +306,7 @@ bool elementwise_fuses(const Group& group, const Target&) {
 
 } // namespace
 
-const KernelFamily elementwise_family{"elementwise", elementwise_tactics, elementwise_prepare,
-                                      elementwise_fuses};
+extern const KernelFamily elementwise_family{"elementwise", KernelTrust::own(), elementwise_tactics,
+                                             elementwise_prepare, elementwise_fuses};
 
 } // namespace lanner

@@ -1,4 +1,4 @@
-#include "backends/cpu/gemm/gemm.h"
+// Products with few rows and packed weights: what fully connected layers are at small batches.
 
 #include <algorithm>
 
@@ -6,6 +6,7 @@
 #include "backends/cpu/elementwise/instruction.h"
 #include "backends/cpu/gemm/panel.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/product.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
@@ -214,6 +215,6 @@ bool gemm_fuses(const Group& group, const Target&) {
 
 } // namespace
 
-const KernelFamily gemm_family{"gemm", gemm_tactics, gemm_prepare, gemm_fuses};
+extern const KernelFamily gemm_family{"gemm", KernelTrust::own(), gemm_tactics, gemm_prepare, gemm_fuses};
 
 } // namespace lanner

@@ -1,10 +1,11 @@
-#include "backends/cpu/gemm/quantized.h"
+// Products with few rows whose weights stay in the few bits that the model holds them in.
 
 #include <algorithm>
 #include <optional>
 
 #include "backends/cpu/gemm/quantized_panel.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "base/check.h"
 #include "device/parallel.h"
 #include "ops/axis.h"
@@ -147,7 +148,7 @@ bool quantized_fuses(const Group& group, const Target&) {
 
 } // namespace
 
-const KernelFamily quantized_gemm_family{"quantized_gemm", quantized_tactics, quantized_prepare,
-                                         quantized_fuses};
+extern const KernelFamily quantized_gemm_family{"quantized_gemm", KernelTrust::own(), quantized_tactics,
+                                                quantized_prepare, quantized_fuses};
 
 } // namespace lanner

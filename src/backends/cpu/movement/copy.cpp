@@ -1,8 +1,7 @@
 #include <lanner/tensor.h>
 
-#include "backends/cpu/movement/movement.h"
-
 #include "backends/estimate.h"
+#include "backends/family.h"
 
 namespace lanner {
 
@@ -60,6 +59,6 @@ std::unique_ptr<Kernel> copy_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily copy_family{"copy", copy_tactics, copy_prepare, nullptr};
+extern const KernelFamily copy_family{"copy", KernelTrust::own(), copy_tactics, copy_prepare};
 
 } // namespace lanner

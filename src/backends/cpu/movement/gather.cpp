@@ -2,8 +2,8 @@
 #include <cstring>
 
 #include "backends/cpu/layouts.h"
-#include "backends/cpu/movement/movement.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "device/parallel.h"
 #include "ops/axis.h"
 
@@ -131,6 +131,6 @@ std::unique_ptr<Kernel> gather_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily gather_family{"gather", gather_tactics, gather_prepare, nullptr};
+extern const KernelFamily gather_family{"gather", KernelTrust::own(), gather_tactics, gather_prepare};
 
 } // namespace lanner

@@ -1,10 +1,12 @@
-#include "backends/cpu/movement/movement.h"
+// Operators that only move elements, as boxes: transpose, slice, concat, split, pad, expand, tile,
+// depth_to_space, space_to_depth, and reorder between layouts without blocks.
 
 #include <algorithm>
 #include <cstring>
 
 #include "backends/cpu/movement/copy_box.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/movement/places.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
@@ -125,6 +127,6 @@ std::unique_ptr<Kernel> movement_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily movement_family{"movement", movement_tactics, movement_prepare, nullptr};
+extern const KernelFamily movement_family{"movement", KernelTrust::own(), movement_tactics, movement_prepare};
 
 } // namespace lanner

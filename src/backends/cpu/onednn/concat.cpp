@@ -77,6 +77,6 @@ std::unique_ptr<Kernel> prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily concat_family{"concat", tactics, prepare, nullptr};
+extern const KernelFamily concat_family{"concat", swept_versions, tactics, prepare};
 
 } // namespace lanner::onednn

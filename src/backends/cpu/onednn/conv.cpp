@@ -306,8 +306,9 @@ bool conv_fuses(const Group& group, const Target&) {
 
 } // namespace
 
-const KernelFamily conv_family{"conv", conv_tactics<false>, conv_prepare<false>, conv_fuses<false>};
-const KernelFamily conv_transpose_family{"conv_transpose", conv_tactics<true>, conv_prepare<true>,
-                                         conv_fuses<true>};
+extern const KernelFamily conv_family{"conv", swept_versions, conv_tactics<false>, conv_prepare<false>,
+                                      conv_fuses<false>};
+extern const KernelFamily conv_transpose_family{"conv_transpose", swept_versions, conv_tactics<true>,
+                                                conv_prepare<true>, conv_fuses<true>};
 
 } // namespace lanner::onednn

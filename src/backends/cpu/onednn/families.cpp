@@ -1,27 +1,16 @@
 #include "backends/cpu/onednn/families.h"
 
-#include <algorithm>
-#include <array>
-
 #include "backends/cpu/onednn/library.h"
 
 namespace lanner::onednn {
 
+#define LANNER_ONEDNN_FAMILY(name) extern const KernelFamily name##_family;
+#include "backends/families.inc"
+
 std::span<const KernelFamily> families() {
-  static const std::array all = {
-      conv_family,
-      conv_transpose_family,
-      matmul_family,
-      inner_product_family,
-      pool_family,
-      softmax_family,
-      layer_normalization_family,
-      batch_normalization_family,
-      lrn_family,
-      resize_family,
-      reduce_family,
-      concat_family,
-      reorder_family,
+  static const KernelFamily all[] = {
+#define LANNER_ONEDNN_FAMILY(name) name##_family,
+#include "backends/families.inc"
   };
   return all;
 }

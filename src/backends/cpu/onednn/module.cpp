@@ -19,7 +19,8 @@ const char* version_text() {
 }
 
 std::unique_ptr<Backend> create_backend() {
-  return std::make_unique<FamilyBackend>("onednn", families(), DeviceKind::cpu, version_text());
+  return std::make_unique<FamilyBackend>(FamilyTable{
+      .name = "onednn", .families = families(), .version = [] { return std::string(version_text()); }});
 }
 
 } // namespace

@@ -100,16 +100,17 @@ constexpr SinglePrimitive across{"lrn", takes_lrn, make_lrn};
 
 } // namespace
 
-const KernelFamily layer_normalization_family{
-    "layer_normalization",
+extern const KernelFamily layer_normalization_family{
+    "layer_normalization", swept_versions,
     [](const Node& n, const Group& g, const Target& t) { return single_tactics(layer, n, g, t); },
-    [](const Preparation& p) { return single_prepare(layer, p); }, nullptr};
-const KernelFamily batch_normalization_family{
-    "batch_normalization",
+    [](const Preparation& p) { return single_prepare(layer, p); }};
+extern const KernelFamily batch_normalization_family{
+    "batch_normalization", swept_versions,
     [](const Node& n, const Group& g, const Target& t) { return single_tactics(batch, n, g, t); },
-    [](const Preparation& p) { return single_prepare(batch, p); }, nullptr};
-const KernelFamily lrn_family{
-    "lrn", [](const Node& n, const Group& g, const Target& t) { return single_tactics(across, n, g, t); },
-    [](const Preparation& p) { return single_prepare(across, p); }, nullptr};
+    [](const Preparation& p) { return single_prepare(batch, p); }};
+extern const KernelFamily lrn_family{
+    "lrn", swept_versions,
+    [](const Node& n, const Group& g, const Target& t) { return single_tactics(across, n, g, t); },
+    [](const Preparation& p) { return single_prepare(across, p); }};
 
 } // namespace lanner::onednn

@@ -101,8 +101,9 @@ constexpr SinglePrimitive single{"pool", takes, make, false, keeper};
 
 } // namespace
 
-const KernelFamily pool_family{
-    "pool", [](const Node& n, const Group& g, const Target& t) { return single_tactics(single, n, g, t); },
-    [](const Preparation& p) { return single_prepare(single, p); }, nullptr};
+extern const KernelFamily pool_family{
+    "pool", swept_versions,
+    [](const Node& n, const Group& g, const Target& t) { return single_tactics(single, n, g, t); },
+    [](const Preparation& p) { return single_prepare(single, p); }};
 
 } // namespace lanner::onednn

@@ -417,7 +417,9 @@ bool product_fuses(const Group& group, const Target&) {
 
 } // namespace
 
-const KernelFamily inner_product_family{"inner_product", inner_tactics, inner_prepare, product_fuses};
-const KernelFamily matmul_family{"matmul", matmul_tactics, matmul_prepare, product_fuses};
+extern const KernelFamily inner_product_family{"inner_product", swept_versions, inner_tactics, inner_prepare,
+                                               product_fuses};
+extern const KernelFamily matmul_family{"matmul", swept_versions, matmul_tactics, matmul_prepare,
+                                        product_fuses};
 
 } // namespace lanner::onednn

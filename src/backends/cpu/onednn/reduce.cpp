@@ -54,8 +54,9 @@ constexpr SinglePrimitive single{"reduce", takes, make};
 
 } // namespace
 
-const KernelFamily reduce_family{
-    "reduce", [](const Node& n, const Group& g, const Target& t) { return single_tactics(single, n, g, t); },
-    [](const Preparation& p) { return single_prepare(single, p); }, nullptr};
+extern const KernelFamily reduce_family{
+    "reduce", swept_versions,
+    [](const Node& n, const Group& g, const Target& t) { return single_tactics(single, n, g, t); },
+    [](const Preparation& p) { return single_prepare(single, p); }};
 
 } // namespace lanner::onednn

@@ -70,6 +70,6 @@ std::unique_ptr<Kernel> prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily reorder_family{"reorder", tactics, prepare, nullptr};
+extern const KernelFamily reorder_family{"reorder", swept_versions, tactics, prepare};
 
 } // namespace lanner::onednn

@@ -49,8 +49,9 @@ constexpr SinglePrimitive single{"resize", takes, make};
 
 } // namespace
 
-const KernelFamily resize_family{
-    "resize", [](const Node& n, const Group& g, const Target& t) { return single_tactics(single, n, g, t); },
-    [](const Preparation& p) { return single_prepare(single, p); }, nullptr};
+extern const KernelFamily resize_family{
+    "resize", swept_versions,
+    [](const Node& n, const Group& g, const Target& t) { return single_tactics(single, n, g, t); },
+    [](const Preparation& p) { return single_prepare(single, p); }};
 
 } // namespace lanner::onednn

@@ -41,8 +41,9 @@ constexpr SinglePrimitive single{"softmax", takes, make, false, keeper};
 
 } // namespace
 
-const KernelFamily softmax_family{
-    "softmax", [](const Node& n, const Group& g, const Target& t) { return single_tactics(single, n, g, t); },
-    [](const Preparation& p) { return single_prepare(single, p); }, nullptr};
+extern const KernelFamily softmax_family{
+    "softmax", swept_versions,
+    [](const Node& n, const Group& g, const Target& t) { return single_tactics(single, n, g, t); },
+    [](const Preparation& p) { return single_prepare(single, p); }};
 
 } // namespace lanner::onednn

@@ -1,4 +1,4 @@
-#include "backends/cpu/recurrent/recurrent.h"
+// lstm, gru and rnn of f32.
 
 #include <algorithm>
 #include <optional>
@@ -6,6 +6,7 @@
 #include "backends/config_text.h"
 #include "backends/cpu/recurrent/sequence.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 #include "device/parallel.h"
@@ -212,6 +213,7 @@ std::unique_ptr<Kernel> recurrent_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily recurrent_family{"recurrent", recurrent_tactics, recurrent_prepare, nullptr};
+extern const KernelFamily recurrent_family{"recurrent", KernelTrust::own(), recurrent_tactics,
+                                           recurrent_prepare};
 
 } // namespace lanner

@@ -1,9 +1,10 @@
-#include "backends/cpu/reduce/cum_sum.h"
+// cum_sum of f32, i32 and i64, along an axis that is known.
 
 #include <algorithm>
 
 #include "backends/cpu/layouts.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "base/check.h"
 #include "device/parallel.h"
 #include "ops/arguments.h"
@@ -139,6 +140,6 @@ std::unique_ptr<Kernel> cum_sum_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily cum_sum_family{"cum_sum", cum_sum_tactics, cum_sum_prepare, nullptr};
+extern const KernelFamily cum_sum_family{"cum_sum", KernelTrust::own(), cum_sum_tactics, cum_sum_prepare};
 
 } // namespace lanner

@@ -1,10 +1,11 @@
-#include "backends/cpu/reduce/normalization.h"
+// Layer, RMS, group and instance normalisation over rows of memory.
 
 #include <algorithm>
 #include <optional>
 
 #include "backends/cpu/reduce/normalized_row.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/normalization.h"
 #include "base/check.h"
 #include "device/parallel.h"
@@ -87,8 +88,10 @@ std::unique_ptr<Kernel> normalization_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily normalization_family{
-    "normalization", normalization_tactics,        normalization_prepare, nullptr, nullptr,
-    nullptr,         propose_sum_and_normalization};
+extern const KernelFamily normalization_family{.kernel = "normalization",
+                                               .trust = KernelTrust::own(),
+                                               .tactics = normalization_tactics,
+                                               .prepare = normalization_prepare,
+                                               .propose = propose_sum_and_normalization};
 
 } // namespace lanner

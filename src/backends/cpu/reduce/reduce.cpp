@@ -1,10 +1,13 @@
-#include "backends/cpu/reduce/reduce.h"
+// reduce_sum, reduce_mean, reduce_l1, reduce_l2, reduce_sum_square, reduce_max, reduce_min and the average
+// and maximum of pictures, of f32, where what is kept lies around what is reduced: in row-major order and,
+// for pools, channels last or in blocks.
 
 #include <algorithm>
 
 #include "backends/cpu/layouts.h"
 #include "backends/cpu/reduce/folds.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/reduction.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
@@ -146,6 +149,6 @@ std::unique_ptr<Kernel> reduce_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily reduce_family{"reduce", reduce_tactics, reduce_prepare, nullptr};
+extern const KernelFamily reduce_family{"reduce", KernelTrust::own(), reduce_tactics, reduce_prepare};
 
 } // namespace lanner

@@ -1,4 +1,4 @@
-#include "backends/cpu/reduce/softmax.h"
+// softmax and log_softmax over any axis, of f32 and of halves.
 
 #include <algorithm>
 #include <optional>
@@ -6,6 +6,7 @@
 #include "backends/cpu/layouts.h"
 #include "backends/cpu/reduce/softmax_columns.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 #include "device/parallel.h"
@@ -158,6 +159,6 @@ std::unique_ptr<Kernel> softmax_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily softmax_family{"softmax", softmax_tactics, softmax_prepare, nullptr};
+extern const KernelFamily softmax_family{"softmax", KernelTrust::own(), softmax_tactics, softmax_prepare};
 
 } // namespace lanner

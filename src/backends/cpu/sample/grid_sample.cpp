@@ -1,4 +1,5 @@
-#include "backends/cpu/sample/grid_sample.h"
+// grid_sample of f32 with up to three spatial dims, in row-major order, channels last and in blocks: what
+// makes a sample is worked out once for all channels.
 
 #include <algorithm>
 #include <cstdint>
@@ -7,6 +8,7 @@
 #include "backends/cpu/layouts.h"
 #include "backends/cpu/sample/samples.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 #include "device/parallel.h"
@@ -178,6 +180,7 @@ std::unique_ptr<Kernel> grid_sample_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily grid_sample_family{"grid_sample", grid_sample_tactics, grid_sample_prepare, nullptr};
+extern const KernelFamily grid_sample_family{"grid_sample", KernelTrust::own(), grid_sample_tactics,
+                                             grid_sample_prepare};
 
 } // namespace lanner

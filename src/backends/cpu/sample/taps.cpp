@@ -1,4 +1,5 @@
-#include "backends/cpu/sample/taps.h"
+// resize of f32 in all forms whose results are sums of elements, in row-major order, channels last and in
+// blocks: axis by axis, with places and weights that the definition works out once.
 
 #include <algorithm>
 #include <limits>
@@ -6,6 +7,7 @@
 #include "backends/cpu/layouts.h"
 #include "backends/cpu/sample/tap_plan.h"
 #include "backends/estimate.h"
+#include "backends/family.h"
 #include "backends/storage_layout.h"
 #include "backends/tapped.h"
 #include "base/check.h"
@@ -112,6 +114,6 @@ std::unique_ptr<Kernel> taps_prepare(const Preparation& p) {
 
 } // namespace
 
-const KernelFamily taps_family{"taps", taps_tactics, taps_prepare, nullptr};
+extern const KernelFamily taps_family{"taps", KernelTrust::own(), taps_tactics, taps_prepare};
 
 } // namespace lanner
