@@ -78,12 +78,13 @@ bool turns_for_nothing(const Value& value, const ops::Permutation& p) {
 }
 
 /// Node's inputs before the transpose; empty when one cannot be had.
-std::vector<Value*> inputs_above(Node& node, const ops::Permutation& p) {
+/// `all`: those that have no transpose get the inverse one.
+std::vector<Value*> inputs_above(Node& node, const ops::Permutation& p, bool all = false) {
   for (const Value* input : node.own_inputs()) {
     if (!input || ops::permutation_of(input->producer()) || has_one_element(*input)) continue;
     const bool fits = input->constant()
                           ? input->constant()->layout().row_major() && input->type.rank() <= p.size()
-                          : turns_for_nothing(*input, p);
+                          : all || turns_for_nothing(*input, p);
     if (!fits) return {};
   }
   std::vector<Value*> inputs;
@@ -126,14 +127,23 @@ bool ends_contraction(const Value& value) {
   return false;
 }
 
-/// The permutation that all inputs share where one is a contraction's result: the node, such as the sum with
-/// what a block began from, becomes a step behind that contraction. The transposes of the others may stay.
+/// Whether a value may get a transpose of its own, the inverse one, for a node to be a step behind a contraction.
+/// Not where it could itself have the node behind it: the transposes would go back and forth.
+bool takes_inverse(const Value& input, const Node& node) {
+  return !input.constant() && input.type.ranked() && input.type.dims() == node.output()->type.dims() &&
+         (input.uses().size() > 1 || !ends_contraction(input));
+}
+
+/// The permutation of a contraction's result that the node reads: the node, such as the sum with what a block
+/// began from, becomes a step behind that contraction. The transposes of other inputs may stay.
 std::optional<ops::Permutation> permutation_behind_contraction(const Node& node) {
   std::optional<ops::Permutation> common;
   bool ends = false;
   for (const Value* input : node.own_inputs()) {
     const auto p = input ? ops::permutation_of(input->producer()) : std::nullopt;
-    if (!p || (common && *common != *p)) return std::nullopt;
+    if (!input || (common && p && *common != *p)) return std::nullopt;
+    if (!p && !takes_inverse(*input, node)) return std::nullopt;
+    if (!p) continue;
     common = p;
     const Value* above = input->producer()->input(0);
     ends |= input->uses().size() == 1 && above->uses().size() == 1 && ends_contraction(*above);
@@ -142,10 +152,17 @@ std::optional<ops::Permutation> permutation_behind_contraction(const Node& node)
 }
 
 bool sink_elementwise(Node& node) {
+  const Type& type = node.output()->type;
+  const auto fits = [&](const std::optional<ops::Permutation>& p) {
+    return p && type.ranked() && type.rank() == p->size();
+  };
   auto p = common_permutation(node, node.own_inputs().size());
-  if (!p) p = permutation_behind_contraction(node);
-  if (!p || !node.output()->type.ranked() || node.output()->type.rank() != p->size()) return false;
-  const std::vector<Value*> inputs = inputs_above(node, *p);
+  std::vector<Value*> inputs;
+  if (fits(p)) inputs = inputs_above(node, *p);
+  if (inputs.empty()) {
+    p = permutation_behind_contraction(node);
+    if (fits(p)) inputs = inputs_above(node, *p, true);
+  }
   if (inputs.empty()) return false;
   put_below(node,
             emit_before(node, node.kind(), inputs, node.attributes,

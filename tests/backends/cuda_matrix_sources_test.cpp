@@ -35,6 +35,17 @@ constexpr MatrixTile group_tiles[] = {
     tile_of(64, 96, 64, 5, 4, 1, true),
 };
 
+constexpr MatrixTile scalars_of(std::int64_t rows, std::int64_t columns, std::int64_t depth,
+                                std::int64_t stages, std::int64_t down, std::int64_t right) {
+  return {rows, columns, depth, stages, {down, right}, false, true};
+}
+
+/// Of f32.
+constexpr MatrixTile scalar_tiles[] = {
+    scalars_of(128, 128, 16, 4, 4, 2), scalars_of(128, 64, 32, 3, 4, 2), scalars_of(64, 64, 32, 3, 2, 2),
+    scalars_of(128, 32, 32, 3, 4, 1),  scalars_of(64, 32, 32, 3, 2, 2),
+};
+
 /// Where elements lie apart: `a` and `b` behind rows, `c` behind those of the result and of full operands.
 struct Gaps {
   std::int64_t a = 0, b = 0, c = 0;
@@ -145,10 +156,18 @@ protected:
   void add_case(const MatrixProblem& problem, std::int64_t split = 1, double special = 0) {
     const std::size_t turn = turn_++;
     add_plan({problem, tiles[turn % std::size(tiles)], split}, turn, special);
+    add_scalar_plan(problem, split, turn, special);
     if (problem.a.exchanged && !problem.window) return;
     const std::size_t fitting = std::size(group_tiles) - (problem.b.exchanged ? 0 : 1);
     const std::int64_t most = (problem.depth + 63) / 64;
     add_plan({problem, group_tiles[turn % fitting], std::min(split, most)}, turn, special);
+  }
+  /// The same of f32.
+  void add_scalar_plan(MatrixProblem problem, std::int64_t split, std::size_t turn, double special) {
+    problem.type = problem.result = DType::f32;
+    const MatrixTile& tile = scalar_tiles[turn % std::size(scalar_tiles)];
+    const std::int64_t most = (problem.depth + tile.depth - 1) / tile.depth;
+    add_plan({problem, tile, std::min(split, most)}, turn, special);
   }
   void add_plan(const MatrixPlan& plan, std::size_t turn, double special) {
     const std::int64_t split = plan.split;

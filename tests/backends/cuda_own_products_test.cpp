@@ -78,6 +78,9 @@ TEST(MatrixTiles, SourcesCompile) {
       cuda::MatrixPlan plan = cuda::matrix_plans(problem, {capability, 100}).front().plan;
       plan.split = 2;
       EXPECT_FALSE(cuda::compile(cuda::matrix_source(plan), capability).empty());
+      problem.type = problem.result = DType::f32;
+      for (const auto& one : cuda::matrix_plans(problem, {capability, 100}))
+        EXPECT_FALSE(cuda::compile(cuda::matrix_source(one.plan), capability).empty());
     }
 }
 
@@ -109,10 +112,13 @@ TEST_P(CudaOwnProduct, agrees_with_the_reference) {
   const std::string type =
       c.parameters.substr(c.parameters.find(": ") + 2, c.parameters.find('[') - c.parameters.find(": ") - 2);
   const bool conv = c.body.find("conv") != std::string::npos;
-  const auto ran = check_tactics(fmt::format("graph @g({}) -> (%y: {}[*] as \"y\") {{\n%y: {}[*] = {}\n}}",
-                                             c.parameters, type, type, c.body),
-                                 on_gpu());
-  EXPECT_TRUE(ran.contains(conv ? "cuda/own_conv" : "cuda/own_gemm"));
+  const std::string ir = fmt::format("graph @g({}) -> (%y: {}[*] as \"y\") {{\n%y: {}[*] = {}\n}}",
+                                     c.parameters, type, type, c.body);
+  TacticCheck check = on_gpu();
+  EXPECT_TRUE(check_tactics(ir, check).contains(conv ? "cuda/own_conv" : "cuda/own_gemm"));
+  if (type != "f32") return;
+  check.precisions = {DType::f32};
+  EXPECT_TRUE(check_tactics(ir, check).contains(conv ? "cuda/own_conv" : "cuda/own_gemm"));
 }
 
 const OwnCase plain_cases[] = {

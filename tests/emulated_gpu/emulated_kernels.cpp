@@ -39,8 +39,11 @@ constexpr const char* host_instructions = R"(
 inline unsigned char* dynamic_shared() { return emulated::dynamic_shared(); }
 inline void load_matrices(unsigned (&r)[4], const element_t* p) { emulated::load_matrices(r, p, false); }
 inline void load_transposed(unsigned (&r)[4], const element_t* p) { emulated::load_matrices(r, p, true); }
+template<class T> inline void multiply_halves(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
+  if constexpr (sizeof(T) == 2) emulated::multiply<T>(c, a, b0, b1);
+}
 inline void multiply(float (&c)[4], const unsigned (&a)[4], unsigned b0, unsigned b1) {
-  emulated::multiply<element_t>(c, a, b0, b1);
+  multiply_halves<element_t>(c, a, b0, b1);
 }
 template<int BYTES> inline void copy_async(element_t* to, const element_t* from, bool inside) {
   emulated::copy_async(to, from, BYTES, inside);

@@ -195,7 +195,23 @@ TEST_F(FakeLibraries, graphs_that_are_refused_are_split) {
   const TacticList list = Offer(cuda::conv_family, conv_ir).all();
   EXPECT_EQ(list.tactics.size(), 4u); // three engines in one layout, one in the other
   EXPECT_EQ(count_with(list, "form=split"), 4u);
-  expect_offered(check_tactics(conv_ir, {2, 1e-5, gpu_device, {DType::f32}}), {"cuda/conv"});
+  TacticCheck check{2, 1e-5, gpu_device, {DType::f32}};
+  check.without = {"own_conv"};
+  expect_offered(check_tactics(conv_ir, check), {"cuda/conv"});
+}
+
+/// Where there is no time to check a library's kernels, own ones are there, which need no check.
+TEST_F(FakeLibraries, own_kernels_come_first_beside_versions_that_nobody_has_swept) {
+  for (const std::vector<DType>& types : {std::vector{DType::f32}, std::vector{DType::f32, DType::f16}}) {
+    const Offer conv(cuda::own_conv_family, conv_ir, types), product(cuda::own_gemm_family, matmul_ir, types);
+    for (const Offer* own : {&conv, &product}) {
+      EXPECT_TRUE(own->more().tactics.empty());
+      for (const DType type : types)
+        EXPECT_TRUE(std::ranges::any_of(own->tactics().tactics, [&](const Tactic& tactic) {
+          return tactic.outputs.at(0).dtype.value_or(DType::f32) == type;
+        })) << to_string(type);
+    }
+  }
 }
 
 TEST_F(FakeLibraries, f32_is_never_rounded_unasked) {

@@ -18,9 +18,9 @@ std::int64_t parts_of(std::int64_t size, std::int64_t part) {
   return (size + part - 1) / part;
 }
 
-/// The largest of 8, 4, 2 and 1 that divides all.
-std::int64_t common_pack(std::initializer_list<std::int64_t> sizes) {
-  std::int64_t pack = 8;
+/// The largest of `most` and its halves that divides all.
+std::int64_t common_pack(std::initializer_list<std::int64_t> sizes, std::int64_t most = 8) {
+  std::int64_t pack = most;
   for (const std::int64_t size : sizes) pack = std::gcd(pack, size);
   return pack;
 }
@@ -37,16 +37,22 @@ std::string constant(const char* name, std::int64_t value) {
   return fmt::format("constexpr int {} = {};\n", name, value);
 }
 
-std::string matrix_text(const char* name, const MatrixPlace& place, std::int64_t rows, std::int64_t columns) {
+/// Elements that one copy into shared memory may take.
+std::int64_t most_copied(DType type) {
+  return 128 / static_cast<std::int64_t>(bit_width(type));
+}
+
+std::string matrix_text(const char* name, const MatrixPlace& place, std::int64_t rows, std::int64_t columns,
+                        std::int64_t most) {
   if (place.exchanged) std::swap(rows, columns);
   return fmt::format("struct {} {{\n  static constexpr unsigned rows = {}u, columns = {}u;\n"
                      "  static constexpr index_t leading = {}ll;\n"
                      "  static constexpr int pack = {};\n  static constexpr bool exchanged = {};\n}};\n",
                      name, rows, columns, place.leading,
-                     common_pack({columns, rows > 1 ? place.leading : 0, place.step}), place.exchanged);
+                     common_pack({columns, rows > 1 ? place.leading : 0, place.step}, most), place.exchanged);
 }
 
-std::string window_text(const MatrixWindow& w) {
+std::string window_text(const MatrixWindow& w, std::int64_t most) {
   std::string text;
   const char* const axes[] = {"H", "W"};
   for (int i = 0; i < 2; ++i) {
@@ -61,7 +67,7 @@ std::string window_text(const MatrixWindow& w) {
   return text +
          fmt::format("constexpr unsigned IH = {}u, IW = {}u, C = {}u;\n", w.image[0], w.image[1],
                      w.channels) +
-         constant("PIXEL", w.pixel) + constant("A_PACK", common_pack({w.channels, w.pixel}));
+         constant("PIXEL", w.pixel) + constant("A_PACK", common_pack({w.channels, w.pixel}, most));
 }
 
 /// Blocks that a multiprocessor is to hold, of which the compiler learns how many registers a thread may
@@ -69,7 +75,8 @@ std::string window_text(const MatrixWindow& w) {
 std::int64_t least_blocks(const MatrixPlan& plan) {
   constexpr std::int64_t registers = 65536, shared = 227 << 10;
   const MatrixTile& t = plan.tile;
-  const std::int64_t others = t.groups ? 64 : 96; // Groups of warps hold no fragments of a and b.
+  // Groups of warps hold no fragments of a and b, and scalars few.
+  const std::int64_t others = t.groups || t.scalars ? 64 : 96;
   const std::int64_t sums = t.rows * t.columns / t.threads();
   return std::clamp<std::int64_t>(
       std::min(shared / (plan.shared_bytes() + 1024), registers / (t.threads() * (sums + others))), 1, 3);
@@ -219,7 +226,7 @@ std::string join_text(const Finish& finish) {
 } // namespace
 
 std::string MatrixTile::name() const {
-  return fmt::format("{}x{}x{}s{}{}", rows, columns, depth, stages, groups ? "g" : "");
+  return fmt::format("{}x{}x{}s{}{}", rows, columns, depth, stages, groups ? "g" : scalars ? "f" : "");
 }
 
 std::int64_t MatrixPlan::blocks() const {
@@ -228,7 +235,8 @@ std::int64_t MatrixPlan::blocks() const {
 
 std::int64_t MatrixPlan::shared_bytes() const {
   constexpr std::int64_t slice = 64;
-  const std::int64_t stages = tile.stages * (tile.rows + tile.columns) * tile.depth * 2;
+  const std::int64_t stages = tile.stages * (tile.rows + tile.columns) * tile.depth *
+                              static_cast<std::int64_t>(bit_width(problem.type) / 8);
   const std::int64_t columns = tile.columns / tile.warps[1], line = columns % slice == 0 ? slice : columns;
   return std::max(stages, tile.warps[0] * tile.warps[1] * 16 * (line + 8) * 4);
 }
@@ -246,15 +254,15 @@ std::string matrix_source(const MatrixPlan& plan) {
   const MatrixProblem& p = plan.problem;
   const Finish finish(p);
   std::string text = fmt::format("{}typedef {} element_t;\n#define MMA_TYPE \"{}\"\n", prelude(),
-                                 type_name(p.type), p.type == DType::f16 ? "f16" : "bf16");
+                                 type_name(p.type), p.type == DType::bf16 ? "bf16" : "f16");
   text += matrix_instructions();
   if (plan.tile.groups) text += group_instructions(plan.tile.columns);
   text += sizes_text(plan);
   if (p.window)
-    text += window_text(*p.window);
+    text += window_text(*p.window, most_copied(p.type));
   else
-    text += matrix_text("A", p.a, p.rows, p.depth);
-  text += matrix_text("B", p.b, p.depth, p.columns);
+    text += matrix_text("A", p.a, p.rows, p.depth, most_copied(p.type));
+  text += matrix_text("B", p.b, p.depth, p.columns, most_copied(p.type));
   text += matrix_loads;
   text += p.window ? matrix_images : matrix_rows;
   text += finish.text;
@@ -267,7 +275,7 @@ std::string matrix_source(const MatrixPlan& plan) {
   text += matrix_begin;
   text += matrix_epilogue;
   text += split ? no_reads : reads_text(arguments);
-  text += plan.tile.groups ? group_products : warp_products;
+  text += plan.tile.groups ? group_products : plan.tile.scalars ? scalar_products : warp_products;
   text += matrix_units;
   text +=
       split ? "      *reinterpret_cast<Pack<float, V>*>(sums + ((index_t(part) * BATCH + z) * M + row) * N + "

@@ -1,5 +1,6 @@
 #pragma once
-// CUDA C++ sources of products and convolutions on tensor cores, compiled for their sizes.
+// CUDA C++ sources of products and convolutions, on tensor cores where they are of halves, compiled for their
+// sizes.
 
 #include <cstdint>
 #include <optional>
@@ -43,7 +44,7 @@ struct MatrixStep {
 
 /// steps(a x b) of `batch` pairs of matrices; a is rows x depth, b depth x columns. Sums are kept in f32.
 struct MatrixProblem {
-  DType type = DType::f16; ///< Of a and b: f16 or bf16.
+  DType type = DType::f16; ///< Of a and b: f16, bf16 or f32, which tiles of scalars multiply.
   DType result = DType::f16;
   std::int64_t batch = 1, rows = 0, columns = 0, depth = 0;
   MatrixPlace a, b;
@@ -65,9 +66,10 @@ struct MatrixTile {
   /// Four warps multiply together by wgmma, which compute capability 9.0 has: depth is 64, columns are not
   /// shared, a is not exchanged, and b is or columns are a multiple of 64.
   bool groups = false;
+  bool scalars = false; ///< Of f32: threads multiply by themselves, without tensor cores.
 
   std::int64_t threads() const { return warps[0] * warps[1] * 32; }
-  std::string name() const; ///< `128x128x32s4`, `128x128x64s4g` of groups.
+  std::string name() const; ///< `128x128x32s4`, `128x128x64s4g` of groups, `128x128x16s4f` of scalars.
 };
 
 /// A problem, its tile, and into how many parts the depth is split: each part gives sums of its own, which a

@@ -56,11 +56,12 @@ template<int COLUMNS, int PANEL = 0> __device__ inline unsigned place(unsigned r
 
 // Eight elements, PACK of which lie together. `find(i)` tells where element i lies.
 template<int PACK, class Find> __device__ inline void copy_chunk(element_t* to, Find find) {
-  if (PACK > 1) {
+  constexpr int bytes = PACK * sizeof(element_t);
+  if (bytes >= 4) {
 #pragma unroll
     for (int i = 0; i < 8; i += PACK) {
       const Source source = find(i);
-      copy_async<(PACK > 1 ? PACK : 2) * 2>(to + i, source.from, source.inside);
+      copy_async<(bytes >= 4 ? bytes : 4)>(to + i, source.from, source.inside);
     }
     return;
   }
@@ -249,6 +250,67 @@ const char* const warp_products = R"(
         for (int j = 0; j < NT; ++j)
           multiply(acc[i][j], fa[step % 2][i], fb[step % 2][j / 2][j % 2 * 2], fb[step % 2][j / 2][j % 2 * 2 + 1]);
     }
+  }
+  read_unit(0);
+  wait_for_groups<0>();
+  __syncthreads();
+)";
+
+const char* const scalar_products = R"(
+#pragma unroll
+  for (int s = 0; s < STAGES - 1; ++s) {
+    if (first + s < last) load_stage(s, first + s);
+    end_group();
+  }
+
+  // Two steps of the depth at a time. Sums lie where mma.sync would leave them: of sixteen rows and eight
+  // columns a thread has two rows and two columns.
+  const auto add_products = [&](const element_t* stage, int k) {
+    float fa[MT][2][2], fb[NT][2][2];
+#pragma unroll
+    for (int i = 0; i < MT; ++i)
+#pragma unroll
+      for (int half = 0; half < 2; ++half) {
+        const unsigned row = warp_row + i * 16 + half * 8 + lane / 4;
+        if (A_EXCHANGED) {
+          for (int e = 0; e < 2; ++e) fa[i][half][e] = stage[place<BM>(k + e, row / 8) + row % 8];
+        } else {
+          const Pack<float, 2> pair = *reinterpret_cast<const Pack<float, 2>*>(stage + place<BK>(row, k / 8) + k % 8);
+          fa[i][half][0] = pair.values[0];
+          fa[i][half][1] = pair.values[1];
+        }
+      }
+#pragma unroll
+    for (int j = 0; j < NT; ++j)
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const unsigned column = warp_column + j * 8 + lane % 4 * 2;
+        const element_t* const at = stage + A_SIZE + (B::exchanged ? place<BK>(column + e, k / 8) + k % 8
+                                                                  : place<BN>(k + e, column / 8) + column % 8);
+        const Pack<float, 2> pair = *reinterpret_cast<const Pack<float, 2>*>(at);
+        for (int f = 0; f < 2; ++f) fb[j][B::exchanged ? e : f][B::exchanged ? f : e] = pair.values[f];
+      }
+#pragma unroll
+    for (int e = 0; e < 2; ++e)
+#pragma unroll
+      for (int i = 0; i < MT; ++i)
+#pragma unroll
+        for (int j = 0; j < NT; ++j)
+#pragma unroll
+          for (int c = 0; c < 4; ++c) acc[i][j][c] = fmaf(fa[i][c / 2][e], fb[j][c % 2][e], acc[i][j][c]);
+  };
+
+  int read = 0, write = STAGES - 1;
+  for (int k = first; k < last; ++k) {
+    wait_for_groups<STAGES - 2>();
+    __syncthreads();
+    if (k + STAGES - 1 < last) load_stage(write, k + STAGES - 1);
+    end_group();
+    write = write + 1 == STAGES ? 0 : write + 1;
+    const element_t* const stage = shared + read * STAGE;
+#pragma unroll
+    for (int step = 0; step < BK; step += 2) add_products(stage, step);
+    read = read + 1 == STAGES ? 0 : read + 1;
   }
   read_unit(0);
   wait_for_groups<0>();

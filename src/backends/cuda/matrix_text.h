@@ -11,10 +11,11 @@ extern const char* const matrix_images;
 /// The kernel behind its parameters: which tile of the result a block has, where its pieces lie.
 extern const char* const matrix_begin;
 extern const char* const matrix_epilogue;
-/// Behind `read_unit`, which begins to read what steps need of a unit: the products, by warps or by groups of
-/// four warps.
+/// Behind `read_unit`, which begins to read what steps need of a unit: the products, by warps, by groups of
+/// four warps, or by each thread.
 extern const char* const warp_products;
 extern const char* const group_products;
+extern const char* const scalar_products;
 /// Up to where a piece of a row is finished, and what follows.
 extern const char* const matrix_units;
 extern const char* const matrix_end;

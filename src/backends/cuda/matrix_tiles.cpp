@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
+#include <span>
 
 namespace lanner::cuda {
 namespace {
@@ -29,6 +31,16 @@ constexpr ListedTile listed[] = {
 };
 /// Where every other one is too wide or does not fit.
 constexpr ListedTile smallest{{64, 32, 64, 4, {2, 2}}, 0.45};
+/// Of f32, by what the threads' own multiplications can do. Their shares are guesses.
+constexpr ListedTile scalars[] = {
+    {{128, 128, 16, 4, {4, 2}, false, true}, 0.7}, {{128, 64, 32, 3, {4, 2}, false, true}, 0.6},
+    {{64, 64, 32, 3, {2, 2}, false, true}, 0.55},  {{128, 32, 32, 3, {4, 1}, false, true}, 0.5},
+    {{64, 32, 32, 3, {2, 2}, false, true}, 0.4},
+};
+
+std::span<const ListedTile> tiles_of(DType type) {
+  return type == DType::f32 ? std::span<const ListedTile>(scalars) : listed;
+}
 constexpr std::int64_t splits[] = {1, 2, 4, 8};
 constexpr std::size_t most_plans = 4;
 
@@ -45,6 +57,10 @@ double bytes_behind(const MatrixProblem& p) {
   return static_cast<double>(bits) / 8;
 }
 
+double element_bytes(const MatrixProblem& p) {
+  return static_cast<double>(bit_width(p.type)) / 8;
+}
+
 /// Bytes of each operand once, as they come from memory.
 double bytes_of(const MatrixProblem& p) {
   const auto batch = static_cast<double>(p.batch), rows = static_cast<double>(p.rows),
@@ -53,14 +69,15 @@ double bytes_of(const MatrixProblem& p) {
   if (p.window)
     a = rows / static_cast<double>(p.window->result[0] * p.window->result[1]) *
         static_cast<double>(p.window->image[0] * p.window->image[1] * p.window->channels);
-  return 2 * (a + batch * depth * columns) + batch * rows * columns * bytes_behind(p);
+  return element_bytes(p) * (a + batch * depth * columns) + batch * rows * columns * bytes_behind(p);
 }
 
 /// Rates are a Hopper's; other GPUs rank tiles alike.
 double seconds_of(const MatrixPlan& plan, double share, const MatrixMachine& machine) {
   constexpr double memory = 3.5e12, cache = 9.3e12, joined = 2e12; // Bytes per second of the GPU.
   constexpr double behind = 17e9;                                  // Of a multiprocessor.
-  const double operations = plan.tile.groups ? 6e12 : 4.5e12;      // A multiprocessor's.
+  // A multiprocessor's.
+  const double operations = plan.tile.groups ? 6e12 : plan.tile.scalars ? 0.45e12 : 4.5e12;
   constexpr double start = 2e-6, first_tiles = 2.1e-6, block = 0.085e-6;
   const MatrixProblem& p = plan.problem;
   const MatrixTile& t = plan.tile;
@@ -72,7 +89,7 @@ double seconds_of(const MatrixPlan& plan, double share, const MatrixMachine& mac
   const double result_bytes = plan.split > 1 ? sizeof(float) : bytes_behind(p);
   const double of_tile = 2 * results * depth / (operations * share) + results * result_bytes / behind + block;
   const double computing = std::ceil(tiles / machine.multiprocessors) * of_tile;
-  const double read = tiles * static_cast<double>(t.rows + t.columns) * depth * 2 / cache;
+  const double read = tiles * static_cast<double>(t.rows + t.columns) * depth * element_bytes(p) / cache;
   const double joining = plan.split > 1 ? start + 2 * static_cast<double>(plan.workspace()) / joined : 0;
   return std::max({computing, read, bytes_of(p) / memory}) + first_tiles + start + joining;
 }
@@ -83,7 +100,7 @@ bool suits(const MatrixProblem& p, const MatrixTile& t) {
     return tile > least && size * 2 <= tile;
   };
   return !wasteful(p.columns, t.columns, 32) && !wasteful(p.rows, t.rows, 64) &&
-         (t.depth == 32 || p.depth > 32);
+         (t.depth <= 32 || p.depth > 32);
 }
 
 /// Nothing where the tile does not fit.
@@ -115,16 +132,19 @@ bool runs_on(const MatrixPlan& plan, int capability) {
   const MatrixProblem& p = plan.problem;
   const bool taken = !plan.tile.groups || (capability == 90 && (p.window || !p.a.exchanged) &&
                                            (p.b.exchanged || plan.tile.columns % 64 == 0));
-  return taken && plan.shared_bytes() <= most_shared_bytes(capability) && plan.blocks() <= INT32_MAX;
+  const bool typed = plan.tile.scalars == (p.type == DType::f32);
+  return taken && typed && plan.shared_bytes() <= most_shared_bytes(capability) && plan.blocks() <= INT32_MAX;
 }
 
 std::vector<EstimatedPlan> matrix_plans(const MatrixProblem& problem, const MatrixMachine& machine) {
   std::vector<EstimatedPlan> plans;
-  for (const ListedTile& one : listed)
+  for (const ListedTile& one : tiles_of(problem.type))
     if (suits(problem, one.tile))
       if (auto best = best_split(problem, one, machine)) plans.push_back(std::move(*best));
   if (plans.empty())
-    if (auto small = best_split(problem, smallest, machine)) plans.push_back(std::move(*small));
+    if (auto small = best_split(
+            problem, problem.type == DType::f32 ? scalars[std::size(scalars) - 1] : smallest, machine))
+      plans.push_back(std::move(*small));
   std::ranges::stable_sort(plans, {}, &EstimatedPlan::seconds);
   if (plans.size() > most_plans) plans.resize(most_plans);
   return plans;
@@ -132,6 +152,8 @@ std::vector<EstimatedPlan> matrix_plans(const MatrixProblem& problem, const Matr
 
 std::optional<MatrixTile> matrix_tile(std::string_view name) {
   for (const ListedTile& one : listed)
+    if (one.tile.name() == name) return one.tile;
+  for (const ListedTile& one : scalars)
     if (one.tile.name() == name) return one.tile;
   if (smallest.tile.name() == name) return smallest.tile;
   return std::nullopt;

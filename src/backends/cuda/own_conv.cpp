@@ -1,8 +1,9 @@
-// Convolutions in halves on tensor cores as products whose rows are read out of images stored channels last,
-// each compiled by NVRTC for its sizes, with whatever steps follow it.
+// Convolutions, in halves on tensor cores, as products whose rows are read out of images stored channels
+// last, each compiled by NVRTC for its sizes, with whatever steps follow it.
 
 #include <algorithm>
 
+#include "backends/cuda/beside_library.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/matrix_kernel.h"
 #include "backends/cuda/storage.h"
@@ -46,7 +47,7 @@ std::optional<OwnConv> read(const Group& group, std::string& reason) {
   if (!is_real(conv.type()) || conv.weights.dtype() != conv.type() || !conv.src.is_input() ||
       !conv.weights.is_input() || rank < 3 || rank > 4 || conv.filter[1] != conv.input[1] ||
       conv.output.elements() == 0 || conv.filter.elements() == 0) {
-    reason = "cuda: own convolutions take f16 and bf16 of one or two axes, in one group, given to the node";
+    reason = "cuda: own convolutions take real numbers of one or two axes, in one group, given to the node";
     return std::nullopt;
   }
   conv.window = window_of(op.attributes(), conv.input, conv.output, std::span(conv.filter.dims()).subspan(2));
@@ -146,13 +147,13 @@ std::optional<Tactic> tactic_of(const OwnConv& conv, std::optional<DType> kept, 
   return tactic;
 }
 
-TacticList all_plans(const Node& node, const Group& group, const Target& target) {
+TacticList plans(const Node& node, const Group& group, const Target& target, bool first) {
   TacticList list;
   const auto conv = read(group, list.reason);
-  if (!conv || half_types(conv->type(), target).empty()) return list;
+  if (!conv) return list;
   list.reason = matrix_missing(target);
   if (!list.reason.empty()) return list;
-  for (const std::optional<DType> kept : half_types(conv->type(), target)) {
+  for (const std::optional<DType> kept : own_types(conv->type(), target, first)) {
     const auto tactic = tactic_of(*conv, kept, node, target);
     std::vector<std::size_t> inputs;
     if (tactic) offer_plans(list, problem_of(*conv, *tactic, inputs), *tactic, target);
@@ -160,18 +161,18 @@ TacticList all_plans(const Node& node, const Group& group, const Target& target)
   return list;
 }
 
-/// Whether a library has kernels for it. These are then further candidates: each is compiled before it can be
-/// timed, for which a build may not have the time.
-bool is_offered_by_library(const Node& node, const Group& group, const Target& target) {
-  return !conv_family.tactics(node, group, target).tactics.empty();
-}
-
 TacticList first_plans(const Node& node, const Group& group, const Target& target) {
-  return is_offered_by_library(node, group, target) ? TacticList{} : all_plans(node, group, target);
+  return own_kernels_first(conv_family, node, group, target) ? plans(node, group, target, true)
+                                                             : TacticList{};
 }
 
 TacticList further_plans(const Node& node, const Group& group, const Target& target) {
-  return is_offered_by_library(node, group, target) ? all_plans(node, group, target) : TacticList{};
+  return own_kernels_first(conv_family, node, group, target) ? TacticList{}
+                                                             : plans(node, group, target, false);
+}
+
+TacticList all_plans(const Node& node, const Group& group, const Target& target) {
+  return plans(node, group, target, true);
 }
 
 std::unique_ptr<Kernel> own_conv_prepare(const Preparation& p) {
@@ -186,7 +187,7 @@ std::unique_ptr<Kernel> own_conv_prepare(const Preparation& p) {
 bool own_conv_fuses(const Group& group, const Target& target) {
   std::string reason;
   const auto conv = read(group, reason);
-  return conv && !half_types(conv->type(), target).empty() && matrix_missing(target).empty();
+  return conv && matrix_missing(target).empty();
 }
 
 } // namespace

@@ -1,8 +1,9 @@
-// Products in halves on tensor cores, each compiled by NVRTC for its sizes, with whatever steps follow it.
+// Products, in halves on tensor cores, each compiled by NVRTC for its sizes, with whatever steps follow it.
 
 #include <algorithm>
 #include <numeric>
 
+#include "backends/cuda/beside_library.h"
 #include "backends/cuda/families.h"
 #include "backends/cuda/matrix_kernel.h"
 #include "backends/cuda/storage.h"
@@ -51,7 +52,7 @@ std::optional<OwnProduct> read(const Group& group, std::string& reason) {
   OwnProduct own{std::move(*product)};
   const Product& p = own.product;
   if (!is_real(own.type()) || p.b.dtype() != own.type() || !p.a.is_input() || !p.b.is_input()) {
-    reason = "cuda: own products take f16 and bf16 that are given to the group";
+    reason = "cuda: own products take real numbers that are given to the group";
     return std::nullopt;
   }
   if (!takes_steps(p.bias, p.epilogue, reason)) return std::nullopt;
@@ -125,13 +126,13 @@ std::optional<Tactic> tactic_of(const OwnProduct& own, std::optional<DType> kept
   return tactic;
 }
 
-TacticList all_plans(const Node& node, const Group& group, const Target& target) {
+TacticList plans(const Node& node, const Group& group, const Target& target, bool first) {
   TacticList list;
   const auto own = read(group, list.reason);
-  if (!own || half_types(own->type(), target).empty()) return list;
+  if (!own) return list;
   list.reason = matrix_missing(target);
   if (!list.reason.empty()) return list;
-  for (const std::optional<DType> kept : half_types(own->type(), target)) {
+  for (const std::optional<DType> kept : own_types(own->type(), target, first)) {
     const auto tactic = tactic_of(*own, kept, node, target);
     std::vector<std::size_t> inputs;
     if (tactic) offer_plans(list, problem_of(*own, *tactic, inputs), *tactic, target);
@@ -139,18 +140,18 @@ TacticList all_plans(const Node& node, const Group& group, const Target& target)
   return list;
 }
 
-/// Whether a library has kernels for it. These are then further candidates: each is compiled before it can be
-/// timed, for which a build may not have the time.
-bool is_offered_by_library(const Node& node, const Group& group, const Target& target) {
-  return !matmul_family.tactics(node, group, target).tactics.empty();
-}
-
 TacticList first_plans(const Node& node, const Group& group, const Target& target) {
-  return is_offered_by_library(node, group, target) ? TacticList{} : all_plans(node, group, target);
+  return own_kernels_first(matmul_family, node, group, target) ? plans(node, group, target, true)
+                                                               : TacticList{};
 }
 
 TacticList further_plans(const Node& node, const Group& group, const Target& target) {
-  return is_offered_by_library(node, group, target) ? all_plans(node, group, target) : TacticList{};
+  return own_kernels_first(matmul_family, node, group, target) ? TacticList{}
+                                                               : plans(node, group, target, false);
+}
+
+TacticList all_plans(const Node& node, const Group& group, const Target& target) {
+  return plans(node, group, target, true);
 }
 
 std::unique_ptr<Kernel> own_gemm_prepare(const Preparation& p) {
@@ -165,7 +166,7 @@ std::unique_ptr<Kernel> own_gemm_prepare(const Preparation& p) {
 bool own_gemm_fuses(const Group& group, const Target& target) {
   std::string reason;
   const auto own = read(group, reason);
-  return own && !half_types(own->type(), target).empty() && matrix_missing(target).empty();
+  return own && matrix_missing(target).empty();
 }
 
 } // namespace
