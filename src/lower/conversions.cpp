@@ -152,6 +152,11 @@ double ConversionCosts::operator()(const Type& type, const Storage& from, const 
   return std::min(cast_first(begin, end), cast_last(begin, end));
 }
 
+double ConversionCosts::copied(const Type& type, const Storage& storage) {
+  const Form form = lowered_form(type, storage);
+  return made("reorder", form, form);
+}
+
 double ConversionCosts::cast_first(const Form& from, const Form& to) {
   return made("cast", from, {to.type, from.storage}) + (*this)(to.type, from.storage, to.storage);
 }

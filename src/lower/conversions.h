@@ -36,6 +36,8 @@ class ConversionCosts {
 public:
   ConversionCosts(const Graph& graph, const LowerOptions& options) : graph_(graph), options_(options) {}
   double operator()(const Type& type, const Storage& from, const Storage& to);
+  /// Seconds that a copy takes whose storage is the same.
+  double copied(const Type& type, const Storage& storage);
   /// Of two lowered types that differ in width: whether to cast before changing the rest of the storage.
   bool casts_first(const Form& from, const Form& to) { return cast_first(from, to) <= cast_last(from, to); }
   /// Of a graph's input whose storage is settled, to a reader.

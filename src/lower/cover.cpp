@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "lower/free_inputs.h"
+#include "ops/named.h"
 #include "plan/lowered.h"
 
 namespace lanner {
@@ -84,20 +85,26 @@ private:
     problem_.nodes.resize(nodes_.size());
   }
 
-  /// Of alternatives that store alike the cheapest is enough. The last member carries the cost.
+  /// Of alternatives that store alike the cheapest is enough, but that a value which lies within another may
+  /// be copied later on. The last member carries the cost.
   void add_choices(std::size_t p) {
     const Proposal& proposal = proposals_[p];
     std::map<std::vector<std::size_t>, std::size_t> best;
     std::vector<double> costs;
     storages_.emplace_back();
+    const auto key = [&](std::size_t a) {
+      std::vector<std::size_t> all = storages_.back()[a].all();
+      all.push_back(is_alias(proposal.list[a]) ? 1 : 0);
+      return all;
+    };
     for (std::size_t a = 0; a < proposal.list.size(); ++a) {
       costs.push_back(cost_of(p, a));
       storages_.back().push_back(storages_of(proposal, proposal.list[a].tactic));
-      const auto [place, fresh] = best.emplace(storages_.back().back().all(), a);
+      const auto [place, fresh] = best.emplace(key(a), a);
       if (!fresh && costs[a] < costs[place->second]) place->second = a;
     }
     for (std::size_t a = 0; a < proposal.list.size(); ++a) {
-      if (best.at(storages_.back()[a].all()) != a) continue;
+      if (best.at(key(a)) != a) continue;
       for (const Node* member : proposal.members) {
         const std::size_t n = numbers_.at(member);
         choices_[n].push_back({p, a});
@@ -105,6 +112,8 @@ private:
       }
     }
   }
+
+  static bool is_alias(const Alternative& one) { return one.tactic.kernel == alias_backend; }
 
   /// With what reading from the caller and writing to it takes.
   double cost_of(std::size_t p, std::size_t a) {
@@ -253,7 +262,24 @@ private:
     const std::size_t o = output_of(writes, value);
     if (o == writes.outputs.size()) return infinite;
     if (first_reader(reads, value) != &reader) return 0;
-    return moved(value, storages_[a.proposal][a.alternative].outputs[o], b, table);
+    const std::size_t from = storages_[a.proposal][a.alternative].outputs[o];
+    const double cost = moved(value, from, b, table);
+    return cost == 0 && is_copied_part(value, reader, a, b) ? copied(value.type, from, table) : cost;
+  }
+
+  /// Whether a part of one value is to be a part of another: it lies in one of them and is copied, also where
+  /// both store it alike.
+  bool is_copied_part(const Value& value, const Node& reader, const Taken& a, const Taken& b) const {
+    const auto lies_within = [&](const Taken& taken) {
+      return is_alias(proposals_[taken.proposal].list[taken.alternative]);
+    };
+    return ops::is_concat(reader) && ops::takes_parts(*value.producer()) && lies_within(a) && lies_within(b);
+  }
+
+  double copied(const Type& type, std::size_t storage, ConversionTable& table) {
+    const auto [place, fresh] = table.emplace(std::pair(storage, SIZE_MAX), 0.0);
+    if (fresh) place->second = conversion_costs_.copied(type, known_storages_[storage]);
+    return place->second;
   }
 
   /// Of a value that lies in storage number `from`, to all places where a group reads it.

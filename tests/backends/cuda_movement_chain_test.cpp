@@ -1,0 +1,105 @@
+// Chains of movements that are compiled as one kernel, run on the host beside the operators' definitions.
+
+#include <cstring>
+#include <string>
+
+#include <gtest/gtest.h>
+
+#include "backends/cuda/movement_chain.h"
+#include "backends/cuda_sources.h"
+#include "backends/tactic_check.h"
+
+namespace lanner {
+namespace {
+
+/// A node `fused` of these operations on x and z of a type.
+std::string fused(const std::string& type, const std::string& x, const std::string& z,
+                  const std::string& ops) {
+  const std::string xs = type + x, zs = type + z;
+  return "graph @g(%x: " + xs + ", %z: " + zs + ") -> (%y: " + type + "[*] as \"y\") {\n%y: " + type +
+         "[*] = fused(%x, %z) {kind = \"t\"} ((%a: " + xs + ", %b: " + zs + ") -> (%r) {\n" + ops + "})\n}";
+}
+
+std::string integers(const std::string& name, const std::string& values, int count) {
+  return "%" + name + " = constant() {value = i64[" + std::to_string(count) + "](" + values + ")}\n";
+}
+
+/// Rolls rows and columns of [1, 8, 12, C] by three.
+std::string roll() {
+  return integers("zero", "0", 1) + integers("three", "3", 1) + integers("eight", "8", 1) +
+         integers("twelve", "12", 1) + integers("one", "1", 1) + integers("two", "2", 1) +
+         "%s = slice(%a, %three, %eight, %one)\n%t = slice(%a, %zero, %three, %one)\n"
+         "%u = concat(%s, %t) {axis = 1}\n%v = slice(%u, %three, %twelve, %two)\n"
+         "%w = slice(%u, %zero, %three, %two)\n%q = concat(%v, %w) {axis = 2}\n";
+}
+
+class CudaMovementChain : public cuda::CudaSources {
+protected:
+  void add_case(const std::string& ir, std::int64_t pack) {
+    auto node_case = std::make_shared<NodeCase>(make_case(ir));
+    const auto chain = cuda::movement_chain_of(Group::of(*node_case->node));
+    ASSERT_TRUE(chain) << ir;
+    EXPECT_EQ(chain->pack(), pack) << ir;
+    add(cuda::movement_chain_source(*chain), "movement_chain",
+        [this, node_case, chain = *chain](std::size_t kernel) { check(kernel, *node_case, chain); });
+  }
+
+private:
+  void check(std::size_t kernel, const NodeCase& node_case, const cuda::MovementChain& chain) {
+    const Tensor& want = node_case.results.at(0);
+    Tensor got = Tensor::zeros(want.dtype(), want.shape());
+    std::vector<void*> pointers;
+    for (const auto& source : chain.sources)
+      pointers.push_back(const_cast<void*>(node_case.inputs.at(source.input).data()));
+    pointers.push_back(got.data());
+    std::vector<void*> arguments;
+    for (void*& pointer : pointers) arguments.push_back(&pointer);
+    const std::int64_t threads = want.elements() / chain.pack();
+    ASSERT_TRUE(kernels.run(kernel, (threads + cuda::movement_chain_block - 1) / cuda::movement_chain_block,
+                            cuda::movement_chain_block, arguments));
+    EXPECT_EQ(std::memcmp(got.data(), want.data(), want.bytes()), 0) << chain.result().to_string();
+  }
+};
+
+TEST_F(CudaMovementChain, gives_what_the_operators_give_one_by_one) {
+  const std::string windows = integers("sizes", "1, 2, 4, 3, 4, 16", 6) + integers("flat", "6, 16, 16", 3) +
+                              "%m = reshape(%q, %sizes)\n%n = transpose(%m) {perm = [0, 1, 3, 2, 4, 5]}\n"
+                              "%r = reshape(%n, %flat)\n";
+  add_case(fused("f32", "[1, 8, 12, 16]", "[1]", roll() + windows), 4);
+  add_case(fused("f16", "[1, 8, 12, 16]", "[1]", roll() + windows), 8);
+  add_case(fused("u8", "[1, 8, 12, 3]", "[1]", roll() + "%r = transpose(%q) {perm = [0, 1, 2, 3]}\n"), 1);
+  // Channels first: nothing stays together.
+  add_case(fused("f32", "[1, 8, 12, 4]", "[1]", roll() + "%r = transpose(%q) {perm = [0, 3, 1, 2]}\n"), 1);
+  // Every second pixel of both axes, in the order of a patch merging.
+  const std::string halves =
+      integers("zero", "0", 1) + integers("one", "1", 1) + integers("two", "2", 1) +
+      integers("end", "100", 1) +
+      "%e = slice(%a, %zero, %end, %one, %two)\n%o = slice(%a, %one, %end, %one, %two)\n"
+      "%ee = slice(%e, %zero, %end, %two, %two)\n%eo = slice(%e, %one, %end, %two, %two)\n"
+      "%oe = slice(%o, %zero, %end, %two, %two)\n%oo = slice(%o, %one, %end, %two, %two)\n";
+  add_case(fused("f32", "[2, 6, 8, 12]", "[1]", halves + "%r = concat(%ee, %oe, %eo, %oo) {axis = 3}\n"), 4);
+  // Of two values, backwards, and with parts along the last axis.
+  add_case(fused("i64", "[5, 6]", "[3, 6]",
+                 integers("last", "-1", 1) + integers("before", "-100", 1) + integers("zero", "0", 1) +
+                     integers("one", "1", 1) + integers("minus", "-2", 1) +
+                     "%s = slice(%a, %last, %before, %zero, %minus)\n%c = concat(%s, %b, %s) {axis = 0}\n"
+                     "%d = slice(%c, %one, %last, %one)\n%r = concat(%d, %d) {axis = 1}\n"),
+           1);
+  add_case(fused("f16", "[4, 24]", "[4, 8]",
+                 integers("eight", "8", 1) + integers("end", "24", 1) + integers("one", "1", 1) +
+                     "%s = slice(%a, %eight, %end, %one)\n%r = concat(%b, %s, %b) {axis = 1}\n"),
+           8);
+  run_all();
+}
+
+TEST(MovementChain, WhatIsOneMovementOrNoneIsNoChain) {
+  for (const char* ops :
+       {"%r = transpose(%a) {perm = [1, 0]}\n", "%r = concat(%a, %b) {axis = 1}\n",
+        "%s = concat(%a, %b) {axis = 1}\n%t = relu(%s)\n%r = concat(%t, %t) {axis = 0}\n"}) {
+    const NodeCase node_case = make_case(fused("f32", "[4, 6]", "[4, 2]", ops));
+    EXPECT_FALSE(cuda::movement_chain_of(Group::of(*node_case.node))) << ops;
+  }
+}
+
+} // namespace
+} // namespace lanner
