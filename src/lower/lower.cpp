@@ -21,6 +21,7 @@
 #include "lower/regions.h"
 #include "lower/row_sets.h"
 #include "lower/vouched.h"
+#include "passes/pipeline.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
 #include "plan/placement.h"
@@ -41,6 +42,9 @@ public:
       : graph_(graph), options_(options), conversion_costs_(graph, options) {}
 
   std::vector<NodeReport> run() {
+    // With several devices a node's own is told by its name, which merged nodes would share.
+    if (options_.target.devices().size() == 1)
+      for (const Pass& pass : target_passes(options_.target.device.kind)) pass.run(graph_);
     const QuantizedWeights weights = QuantizedWeights::of(graph_, options_.constants);
     options_.constants.learn(graph_);
     gather_row_sets(graph_, options_.target.device);

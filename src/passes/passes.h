@@ -11,4 +11,7 @@ namespace lanner::passes {
 #include "passes/list.inc"
 #undef LANNER_PASS
 
+/// No canonical pass: for targets whose kernels gain from fewer and larger products (target_passes()).
+bool merge_products(Graph& graph);
+
 } // namespace lanner::passes

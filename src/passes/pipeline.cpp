@@ -21,6 +21,9 @@ constexpr Pass list[] = {
 #undef LANNER_PASS
 };
 
+constexpr Pass of_gpus[] = {{"merge_products", passes::merge_products},
+                            {"drop_dead_nodes", passes::drop_dead_nodes}};
+
 // One pass may give another something to do; real models settle in two or three rounds.
 constexpr int max_rounds = 6;
 
@@ -71,6 +74,10 @@ void require_known(const std::string& name) {
 
 std::span<const Pass> canonical_passes() {
   return list;
+}
+
+std::span<const Pass> target_passes(DeviceKind device) {
+  return device == DeviceKind::cuda ? std::span<const Pass>(of_gpus) : std::span<const Pass>();
 }
 
 void run_passes(Graph& graph, const PassOptions& options) {

@@ -8,6 +8,7 @@
 #include <string_view>
 
 #include <lanner/cancel.h>
+#include <lanner/device.h>
 #include <lanner/limits.h>
 
 #include "graph/graph.h"
@@ -22,6 +23,9 @@ struct Pass {
 
 /// In the order in which they run. The list is run until nothing changes, a few times at most.
 std::span<const Pass> canonical_passes();
+
+/// Those that are run on a graph that is to be lowered for such a device. They leave the portable graph alone.
+std::span<const Pass> target_passes(DeviceKind device);
 
 struct PassOptions {
   std::string stop_after; ///< Name of the pass after whose first run to stop; empty: none.
