@@ -2,6 +2,7 @@
 // and values of attention) are one product and slices of it: one larger kernel in place of three small ones.
 
 #include <algorithm>
+#include <map>
 
 #include "graph/op.h"
 #include "passes/constant_math.h"
@@ -58,18 +59,16 @@ bool go_together(const Branch& a, const Branch& b) {
          a.product->output()->type.dtype() == b.product->output()->type.dtype();
 }
 
-std::vector<Branch> branches_beside(Node& node) {
+/// Of all products of the value, those that go together with the first one.
+std::vector<Branch> branches_of(const Value& x) {
   std::vector<Branch> branches;
-  const Value* x = node.kind() == "matmul" ? node.input(0) : nullptr;
-  if (!x || !x->type.ranked() || x->type.rank() < 2 || x->constant()) return {};
-  for (const Use& use : x->uses()) {
+  if (!x.type.ranked() || x.type.rank() < 2 || x.constant()) return {};
+  for (const Use& use : x.uses()) {
     if (!use.node || use.index != 0) continue;
-    const auto branch = branch_of(*use.node, *x);
+    const auto branch = branch_of(*use.node, x);
     if (branch && (branches.empty() || go_together(branches.front(), *branch))) branches.push_back(*branch);
   }
-  return branches.size() < 2 || branches.size() > most_branches || branches.front().product != &node
-             ? std::vector<Branch>()
-             : branches;
+  return branches.size() < 2 || branches.size() > most_branches ? std::vector<Branch>() : branches;
 }
 
 Value* joined(ConstantMath& math, const std::vector<Branch>& branches, Value* Branch::*operand,
@@ -87,36 +86,71 @@ Type with_columns(const Type& type, std::int64_t columns) {
   return {type.dtype(), std::move(dims)};
 }
 
-bool merge(Node& node) {
-  const std::vector<Branch> branches = branches_beside(node);
-  if (branches.empty()) return false;
-  ConstantMath math(node);
-  Value* const weights = joined(math, branches, &Branch::weights, 1);
-  Value* const bias = branches.front().bias ? joined(math, branches, &Branch::bias, 0) : nullptr;
-  if (!weights || (branches.front().bias && !bias)) return false;
-  std::int64_t columns = 0;
-  for (const Branch& branch : branches) columns += branch.columns();
-  const Type whole = with_columns(node.output()->type, columns);
-  Value* result = emit_before(node, "matmul", std::vector<Value*>{node.input(0), weights}, {}, whole);
-  if (bias) result = emit_before(node, "add", std::vector<Value*>{result, bias}, {}, whole);
-  for (const Branch& branch : branches) take_sources(*result->producer(), *branch.product);
-  std::int64_t begin = 0;
-  const auto axis = static_cast<std::int64_t>(whole.rank()) - 1;
-  for (const Branch& branch : branches) {
+/// Merges when the walk has come to the last node of the last branch: what goes has then been visited.
+class Merger {
+public:
+  bool visit(Node& node) {
+    order_[&node] = order_.size();
+    Value* x = product_input(node);
+    if (!x) return false;
+    std::vector<Branch> branches = branches_of(*x);
+    const bool all = !branches.empty() && std::ranges::all_of(branches, [&](const Branch& branch) {
+      return order_.contains(branch.result()->producer());
+    });
+    if (!all) return false;
+    std::ranges::sort(branches, {}, [&](const Branch& branch) { return order_.at(branch.product); });
+    return merge(branches);
+  }
+
+private:
+  /// What a product reads whose bias, or which itself, the node is.
+  static Value* product_input(const Node& node) {
+    if (node.kind() == "matmul") return node.input(0);
+    if (node.kind() != "add") return nullptr;
+    for (const Value* input : node.own_inputs())
+      if (const Node* product = producer(input, "matmul")) return product->input(0);
+    return nullptr;
+  }
+
+  bool merge(const std::vector<Branch>& branches) {
+    Node& first = *branches.front().product;
+    ConstantMath math(first);
+    Value* const weights = joined(math, branches, &Branch::weights, 1);
+    Value* const bias = branches.front().bias ? joined(math, branches, &Branch::bias, 0) : nullptr;
+    if (!weights || (branches.front().bias && !bias)) return false;
+    std::int64_t columns = 0;
+    for (const Branch& branch : branches) columns += branch.columns();
+    const Type whole = with_columns(first.output()->type, columns);
+    Value* result = emit_before(first, "matmul", std::vector<Value*>{first.input(0), weights}, {}, whole);
+    if (bias) result = emit_before(first, "add", std::vector<Value*>{result, bias}, {}, whole);
+    for (const Branch& branch : branches) take_sources(*result->producer(), *branch.product);
+    std::int64_t begin = 0;
+    for (const Branch& branch : branches) {
+      put_part(branch, *result, begin);
+      begin += branch.columns();
+    }
+    return true;
+  }
+
+  void put_part(const Branch& branch, Value& whole, std::int64_t begin) {
     Node& last = *branch.result()->producer();
-    const std::vector<Value*> inputs{result, integers_before(last, {begin}, "begin"),
+    const auto axis = static_cast<std::int64_t>(whole.type.rank()) - 1;
+    const std::vector<Value*> inputs{&whole, integers_before(last, {begin}, "begin"),
                                      integers_before(last, {begin + branch.columns()}, "end"),
                                      integers_before(last, {axis}, "axis")};
-    begin += branch.columns();
-    replace(last, emit_before(last, "slice", inputs, {}, with_columns(whole, branch.columns())));
+    Value* const part = emit_before(last, "slice", inputs, {}, with_columns(whole.type, branch.columns()));
+    order_.erase(&last);
+    replace(last, part);
   }
-  return true;
-}
+
+  std::map<const Node*, std::size_t> order_; ///< Of what has been visited and is there.
+};
 
 } // namespace
 
 bool merge_products(Graph& graph) {
-  return for_each_node(graph, merge);
+  Merger merger;
+  return for_each_node(graph, [&](Node& node) { return merger.visit(node); });
 }
 
 } // namespace lanner::passes
