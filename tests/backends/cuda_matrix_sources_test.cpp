@@ -78,6 +78,18 @@ MatrixProblem convolution(std::int64_t batch, const MatrixWindow& given, std::in
   return p;
 }
 
+/// The same with the channels in groups, each of which gives so many columns.
+MatrixProblem grouped(std::int64_t batch, MatrixWindow window, std::int64_t columns, std::int64_t groups) {
+  MatrixProblem p = convolution(batch, window, columns);
+  p.window->pixel = groups * window.channels;
+  p.batch = groups;
+  p.side_by_side = true;
+  p.a.step = window.channels;
+  p.b.step = columns * p.depth;
+  p.leading = columns * groups;
+  return p;
+}
+
 MatrixStep activation(const char* name, float p = 0, float q = 0) {
   return {&formula(name), {p, q}, {}};
 }
@@ -114,7 +126,7 @@ double a_at(const MatrixProblem& p, const Memory& a, std::int64_t z, std::int64_
   const std::int64_t x =
       position % w.result[1] * w.strides[1] - w.begin[1] + tap % w.kernel[1] * w.dilations[1];
   if (y < 0 || y >= w.image[0] || x < 0 || x >= w.image[1]) return 0;
-  return a.get(((image * w.image[0] + y) * w.image[1] + x) * w.pixel + k % w.channels);
+  return a.get(((image * w.image[0] + y) * w.image[1] + x) * w.pixel + z * p.a.step + k % w.channels);
 }
 
 double applied(const MatrixStep& step, double x, double y) {
@@ -189,15 +201,17 @@ protected:
       if (!step.operand) continue;
       const MatrixOperand& o = *step.operand;
       const std::int64_t count = o.spread == Spread::scalar    ? 1
-                                 : o.spread == Spread::channel ? p.columns
+                                 : o.spread == Spread::channel ? p.batch * p.columns
                                                                : p.batch * p.rows * o.leading;
       operands.emplace_back(o.type, count).draw(random);
     }
     std::vector<float> sums(c.plan.workspace() / sizeof(float) + 16, -77);
     run(first, second, c, a, b, operands, sums, out);
-    for (std::int64_t row = 0; row < p.batch * p.rows; ++row)
+    const std::int64_t rows = p.rows * (p.side_by_side ? 1 : p.batch),
+                       columns = p.columns * (p.side_by_side ? p.batch : 1);
+    for (std::int64_t row = 0; row < rows; ++row)
       for (std::int64_t column = 0; column < p.leading; ++column) {
-        if (column >= p.columns) {
+        if (column >= columns) {
           ASSERT_EQ(out.get(row * p.leading + column), -77) << row << ", " << column;
           continue;
         }
@@ -232,9 +246,9 @@ private:
   }
   static double value(const MatrixProblem& p, const Memory& a, const Memory& b,
                       const std::vector<Memory>& operands, std::int64_t row, std::int64_t column) {
-    const std::int64_t z = row / p.rows;
+    const std::int64_t z = p.side_by_side ? column / p.columns : row / p.rows, own = column % p.columns;
     double x = 0;
-    for (std::int64_t k = 0; k < p.depth; ++k) x += a_at(p, a, z, row % p.rows, k) * at(b, p.b, z, k, column);
+    for (std::int64_t k = 0; k < p.depth; ++k) x += a_at(p, a, z, row % p.rows, k) * at(b, p.b, z, k, own);
     std::size_t next = 0;
     for (const MatrixStep& step : p.steps) {
       double y = 0;
@@ -325,6 +339,24 @@ TEST_F(CudaMatrixSources, convolutions_of_any_window) {
       add_case(p);
     }
   add_case(convolution(3, windows[0], 32), 4);
+  run_all();
+}
+
+TEST_F(CudaMatrixSources, groups_of_channels_lie_side_by_side) {
+  const MatrixWindow windows[] = {
+      {{9, 7}, {}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 16, 0},
+      {{8, 9}, {}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, 64, 0},
+      {{8, 9}, {}, {1, 1}, {1, 1}, {1, 1}, {0, 0}, 12, 0},
+      {{1, 33}, {}, {1, 5}, {1, 2}, {1, 2}, {0, 3}, 6, 0},
+  };
+  for (const MatrixWindow& window : windows)
+    for (const auto& [groups, columns] : {std::pair{2, 40}, std::pair{3, 8}, std::pair{4, 5}}) {
+      MatrixProblem p = grouped(2, window, columns, groups);
+      p.steps = {binary("add", DType::f32, Spread::channel),
+                 binary("add", DType::f16, Spread::full, p.leading), activation("relu")};
+      if (groups == 3) p.type = DType::bf16;
+      add_case(p, groups == 2 ? 2 : 1);
+    }
   run_all();
 }
 

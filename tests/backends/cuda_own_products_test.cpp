@@ -145,6 +145,10 @@ const OwnCase plain_cases[] = {
     {"%x: f32[2, 24, 40], %w: f32[16, 24, 5]", "conv(%x, %w, _) {pads = [2, 2]}"},
     {"%x: f32[1, 512, 4, 4], %w: f32[64, 512, 3, 3]", "conv(%x, %w, _) {pads = [1, 1, 1, 1]}"},
     {"%x: f32[5, 32, 1, 1], %w: f32[8, 32, 1, 1]", "conv(%x, %w, _)"},
+    {"%x: f16[2, 64, 9, 7], %w: f16[48, 16, 3, 3]", "conv(%x, %w, _) {group = 4, pads = [1, 1, 1, 1]}"},
+    {"%x: f32[1, 24, 8, 8], %w: f32[40, 6, 1, 1]", "conv(%x, %w, _) {group = 4}"},
+    {"%x: f32[2, 256, 14, 14], %w: f32[256, 8, 3, 3]",
+     "conv(%x, %w, _) {group = 32, pads = [1, 1, 1, 1], strides = [2, 2]}"},
 };
 INSTANTIATE_TEST_SUITE_P(shapes, CudaOwnProduct, testing::ValuesIn(plain_cases));
 

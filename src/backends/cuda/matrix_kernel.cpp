@@ -98,11 +98,12 @@ std::int64_t leading_of(const Storage& storage, std::int64_t columns) {
 std::vector<std::size_t> add_steps(MatrixProblem& problem, const Operand& bias, const Epilogue& epilogue,
                                    const Tactic& tactic) {
   std::vector<std::size_t> inputs;
+  const std::int64_t columns = problem.columns * (problem.side_by_side ? problem.batch : 1);
   const auto operand_of = [&](const Operand& operand, Spread spread) {
     const Storage& storage = tactic.inputs.at(operand.index);
     inputs.push_back(operand.index);
     return MatrixOperand{storage.dtype.value_or(operand.dtype()), spread,
-                         spread == Spread::full ? leading_of(storage, problem.columns) : 0};
+                         spread == Spread::full ? leading_of(storage, columns) : 0};
   };
   if (bias) problem.steps.push_back({&formula_of(BinaryKind::add), {}, operand_of(bias, Spread::channel)});
   for (const EpilogueStep& step : epilogue) {

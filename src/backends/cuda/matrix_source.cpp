@@ -52,7 +52,7 @@ std::string matrix_text(const char* name, const MatrixPlace& place, std::int64_t
                      common_pack({columns, rows > 1 ? place.leading : 0, place.step}, most), place.exchanged);
 }
 
-std::string window_text(const MatrixWindow& w, std::int64_t most) {
+std::string window_text(const MatrixWindow& w, std::int64_t step, std::int64_t most) {
   std::string text;
   const char* const axes[] = {"H", "W"};
   for (int i = 0; i < 2; ++i) {
@@ -67,7 +67,7 @@ std::string window_text(const MatrixWindow& w, std::int64_t most) {
   return text +
          fmt::format("constexpr unsigned IH = {}u, IW = {}u, C = {}u;\n", w.image[0], w.image[1],
                      w.channels) +
-         constant("PIXEL", w.pixel) + constant("A_PACK", common_pack({w.channels, w.pixel}, most));
+         constant("PIXEL", w.pixel) + constant("A_PACK", common_pack({w.channels, w.pixel, step}, most));
 }
 
 /// Blocks that a multiprocessor is to hold, of which the compiler learns how many registers a thread may
@@ -93,6 +93,9 @@ std::string sizes_text(const MatrixPlan& plan) {
                   p.rows, p.columns, p.depth, p.batch, plan.split, group);
   text += fmt::format("constexpr unsigned TILES_M = {}u, TILES_N = {}u, K_TILES = {}u;\n",
                       parts_of(p.rows, t.rows), parts_of(p.columns, t.columns), parts_of(p.depth, t.depth));
+  // Rows and columns of the result from one matrix of the batch to the next.
+  text += fmt::format("constexpr unsigned Z_ROWS = {}u, Z_COLUMNS = {}u;\n", p.side_by_side ? 0 : p.rows,
+                      p.side_by_side ? p.columns : 0);
   text += fmt::format("constexpr bool WARP_GROUPS = {};\n", t.groups) +
           constant("READ_UNITS", least_blocks(plan) > 1 ? 1 : 2);
   return text + fmt::format("constexpr index_t A_STEP = {}ll, B_STEP = {}ll;\n", p.a.step, p.b.step);
@@ -173,7 +176,7 @@ std::string reads_text(const std::string& arguments) {
 #pragma unroll
     for (int turn = 0; turn < TURNS; ++turn) {{
       const Piece piece = piece_of(unit, turn);
-      if (piece.inside) load_given(all[unit % READ_UNITS][turn], z * M + piece.row, piece.column, aligned, {0});
+      if (piece.inside) load_given(all[unit % READ_UNITS][turn], z * Z_ROWS + piece.row, z * Z_COLUMNS + piece.column, aligned, {0});
     }}
   }};
   const auto read_unit = [&](int unit) {{
@@ -215,7 +218,8 @@ std::string join_text(const Finish& finish) {
   return fmt::format(
       "extern \"C\" __global__ void __launch_bounds__({0}) join_sums(const float* __restrict__ "
       "sums, {1}) {{{2}"
-      "  const unsigned row = static_cast<unsigned>(i / N), column = static_cast<unsigned>(i % N);\n"
+      "  const unsigned all = static_cast<unsigned>(i / N), z = all / M;\n"
+      "  const unsigned row = z * Z_ROWS + all % M, column = z * Z_COLUMNS + static_cast<unsigned>(i % N);\n"
       "  Given given;\n  Shared shares;\n"
       "  load_given(given, row, column, is_aligned_given({3}), {3});\n"
       "  load_shared(shares, row, column, is_aligned_shared({3}), {3});\n"
@@ -259,7 +263,7 @@ std::string matrix_source(const MatrixPlan& plan) {
   if (plan.tile.groups) text += group_instructions(plan.tile.columns);
   text += sizes_text(plan);
   if (p.window)
-    text += window_text(*p.window, most_copied(p.type));
+    text += window_text(*p.window, p.a.step, most_copied(p.type));
   else
     text += matrix_text("A", p.a, p.rows, p.depth, most_copied(p.type));
   text += matrix_text("B", p.b, p.depth, p.columns, most_copied(p.type));
@@ -280,7 +284,8 @@ std::string matrix_source(const MatrixPlan& plan) {
   text +=
       split ? "      *reinterpret_cast<Pack<float, V>*>(sums + ((index_t(part) * BATCH + z) * M + row) * N + "
               "column) = sum;"
-            : fmt::format("      finish(sum, given, shares, z * M + row, column, {});", arguments);
+            : fmt::format("      finish(sum, given, shares, z * Z_ROWS + row, z * Z_COLUMNS + column, {});",
+                          arguments);
   text += matrix_end;
   return split ? text + join_text(finish) : text;
 }

@@ -49,7 +49,10 @@ struct MatrixProblem {
   std::int64_t batch = 1, rows = 0, columns = 0, depth = 0;
   MatrixPlace a, b;
   std::optional<MatrixWindow> window; ///< `a` is then of images, and its place says nothing.
-  std::int64_t leading = 0;           ///< Of the result's rows; matrices of a batch follow each other.
+  std::int64_t leading = 0;           ///< Of the result's rows.
+  /// Results of a batch share rows, their columns side by side, as those of a convolution's groups do. Else
+  /// they follow each other.
+  bool side_by_side = false;
   std::vector<MatrixStep> steps;
 
   double operations() const {

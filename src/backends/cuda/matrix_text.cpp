@@ -335,7 +335,7 @@ const char* const matrix_units = R"(
     for (int turn = 0; turn < TURNS; ++turn) {
       const Piece piece = piece_of(unit, turn);
       const unsigned row = piece.row, column = piece.column;
-      if ((turn == 0 || 32 % PIECES != 0) && (N % BN == 0 || column < N)) read_shared(shares, column);
+      if ((turn == 0 || 32 % PIECES != 0) && (N % BN == 0 || column < N)) read_shared(shares, z * Z_COLUMNS + column);
       if (!piece.inside) continue;
       const Given& given = all[unit % READ_UNITS][turn];
       const Pack<float, V> sum = *reinterpret_cast<const Pack<float, V>*>(lines + piece.line * LINE + piece.at);

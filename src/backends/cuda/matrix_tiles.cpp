@@ -68,7 +68,7 @@ double bytes_of(const MatrixProblem& p) {
   double a = batch * rows * depth;
   if (p.window)
     a = rows / static_cast<double>(p.window->result[0] * p.window->result[1]) *
-        static_cast<double>(p.window->image[0] * p.window->image[1] * p.window->channels);
+        static_cast<double>(p.window->image[0] * p.window->image[1] * p.window->channels) * batch;
   return element_bytes(p) * (a + batch * depth * columns) + batch * rows * columns * bytes_behind(p);
 }
 

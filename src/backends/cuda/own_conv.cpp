@@ -22,6 +22,7 @@ constexpr std::int64_t largest = INT32_MAX;
 struct OwnConv {
   Operand src, weights, bias;
   Shape input, filter, output;
+  std::int64_t groups = 1;
   ops::Window window;
   Epilogue epilogue;
 
@@ -36,20 +37,33 @@ bool fits(const OwnConv& conv) {
          std::ranges::all_of(conv.window.kernel, small) && std::ranges::all_of(conv.window.image, small);
 }
 
+/// Into groups of some channels each; of one channel others are faster.
+bool divides(const OwnConv& conv) {
+  constexpr std::int64_t least = 4;
+  const std::int64_t channels = conv.input[1], own = conv.filter[1];
+  if (own == 0 || channels % own != 0 || conv.filter[0] % (channels / own) != 0) return false;
+  return own == channels || own >= least;
+}
+
 std::optional<OwnConv> read(const Group& group, std::string& reason) {
   const GroupOp& op = group.ops().front();
   if (op.kind() != "conv") return std::nullopt;
-  OwnConv conv{op.input(0), op.input(1), op.input(2), {}, {}, {}, {}, {}};
+  OwnConv conv;
+  conv.src = op.input(0);
+  conv.weights = op.input(1);
+  conv.bias = op.input(2);
   conv.input = conv.src.shape();
   conv.filter = conv.weights.shape();
   conv.output = op.type().shape();
   const std::size_t rank = conv.input.rank();
   if (!is_real(conv.type()) || conv.weights.dtype() != conv.type() || !conv.src.is_input() ||
-      !conv.weights.is_input() || rank < 3 || rank > 4 || conv.filter[1] != conv.input[1] ||
-      conv.output.elements() == 0 || conv.filter.elements() == 0) {
-    reason = "cuda: own convolutions take real numbers of one or two axes, in one group, given to the node";
+      !conv.weights.is_input() || rank < 3 || rank > 4 || !divides(conv) || conv.output.elements() == 0 ||
+      conv.filter.elements() == 0) {
+    reason = "cuda: own convolutions take real numbers of one or two axes, in groups of four channels and "
+             "more, given to the node";
     return std::nullopt;
   }
+  conv.groups = conv.input[1] / conv.filter[1];
   conv.window = window_of(op.attributes(), conv.input, conv.output, std::span(conv.filter.dims()).subspan(2));
   if (!fits(conv)) {
     reason = "cuda: own convolutions: sizes beyond 31 bits";
@@ -84,7 +98,7 @@ MatrixWindow window_of(const OwnConv& conv, std::int64_t pixel) {
     w.dilations[first + i] = conv.window.dilations[i];
     w.begin[first + i] = conv.window.begin[i];
   }
-  w.channels = conv.input[channel_axis];
+  w.channels = conv.filter[1];
   w.pixel = pixel;
   return w;
 }
@@ -102,16 +116,17 @@ MatrixProblem problem_of(const OwnConv& conv, const Tactic& tactic, std::vector<
   MatrixProblem problem;
   problem.type = x.dtype.value_or(conv.type());
   problem.result = y.dtype.value_or(conv.type());
-  problem.columns = conv.filter[0];
-  problem.rows = conv.output.elements() / problem.columns;
-  problem.depth = conv.filter.elements() / problem.columns;
-  problem.b = {problem.depth, true, 0};
+  const std::int64_t channels = conv.filter[0];
+  problem.batch = conv.groups;
+  problem.side_by_side = conv.groups > 1;
+  problem.columns = channels / conv.groups;
+  problem.rows = conv.output.elements() / channels;
+  problem.depth = conv.filter.elements() / channels;
+  problem.b = {problem.depth, true, conv.groups > 1 ? problem.columns * problem.depth : 0};
   const MatrixWindow window = window_of(conv, leading_of(x, conv.input[channel_axis]));
-  if (reads_own_pixel(window))
-    problem.a = {window.pixel, false, 0};
-  else
-    problem.window = window;
-  problem.leading = leading_of(y, problem.columns);
+  if (!reads_own_pixel(window)) problem.window = window;
+  problem.a = {window.pixel, false, conv.groups > 1 ? window.channels : 0};
+  problem.leading = leading_of(y, channels);
   inputs = {conv.src.index, conv.weights.index};
   std::ranges::copy(add_steps(problem, conv.bias, conv.epilogue, tactic), std::back_inserter(inputs));
   return problem;
