@@ -1,0 +1,43 @@
+// Elementwise nodes repeat operands by themselves: one that is expanded for them is read as it was.
+
+#include <algorithm>
+
+#include "graph/op.h"
+#include "passes/passes.h"
+#include "passes/rewrite.h"
+
+namespace lanner::passes {
+namespace {
+
+/// Whether an operand beside `skipped` has the result's shape, so that the others may be smaller.
+bool has_full_operand(const Node& node, std::size_t skipped) {
+  const Type& result = node.output()->type;
+  for (std::size_t i = 0; i < node.own_inputs().size(); ++i) {
+    const Value* other = node.input(i);
+    const bool full = other && i != skipped && other->type.ranked() && other->type.dims() == result.dims();
+    if (full && !producer(other, "expand")) return true;
+  }
+  return false;
+}
+
+bool forward(Node& node) {
+  if (!node.op().elementwise || !node.regions().empty() || node.outputs().size() != 1 ||
+      !node.output()->type.ranked())
+    return false;
+  bool changed = false;
+  for (std::size_t i = 0; i < node.own_inputs().size(); ++i) {
+    const Node* expand = producer(node.input(i), "expand");
+    if (!expand || !has_full_operand(node, i)) continue;
+    node.set_input(i, expand->input(0));
+    changed = true;
+  }
+  return changed;
+}
+
+} // namespace
+
+bool forward_expands(Graph& graph) {
+  return for_each_node(graph, forward);
+}
+
+} // namespace lanner::passes
