@@ -2,10 +2,12 @@
 
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include <lanner/error.h>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "base/limit_error.h"
 
@@ -30,6 +32,10 @@ public:
       check(names_.back().insert(name).second, ErrorCode::bad_data, "json: the name \"{}\" comes twice",
             name.substr(0, 80));
     }
+    constexpr std::uint64_t value_bytes = 64; // one in its array, object and, where it is a text, block of memory
+    constexpr std::uint64_t events_of_a_look = 1024;
+    count_bytes(value_bytes + (value.is_string() ? value.get_ref<const std::string&>().size() : 0));
+    if (events_ % events_of_a_look == 0) check_deadline();
     constexpr std::uint64_t values_per_node = 16;
     if (++events_ > values_per_node * limits_.nodes)
       fail_limit("nodes", limits_.nodes, "json: more than {} values", values_per_node * limits_.nodes);
@@ -73,6 +79,10 @@ nlohmann::json parse_json(std::string_view text, const Limits& limits) {
 
 nlohmann::ordered_json parse_own_json(std::string_view text) {
   return nlohmann::ordered_json::parse(text);
+}
+
+void append(nlohmann::ordered_json& object, std::string name, nlohmann::ordered_json value) {
+  object.get_ref<nlohmann::ordered_json::object_t&>().emplace_back(std::move(name), std::move(value));
 }
 
 std::string json_text(const nlohmann::json& json, int indent) {

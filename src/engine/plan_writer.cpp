@@ -143,7 +143,7 @@ private:
     if (!recipe.expression.empty()) facts["recipe"] = recipe.expression;
     if (stripped) facts["stripped"] = true;
     if (computed) facts["computed"] = true;
-    weights_[entry.name] = std::move(facts);
+    append(weights_, entry.name, std::move(facts));
     if (!stripped && !computed) add_tensor(entry.name, tensor);
   }
 
@@ -153,9 +153,9 @@ private:
       const Tensor& tensor = state_.defaults[i];
       if (!tensor.defined()) continue;
       const std::string name = fmt::format("default{}", i);
-      weights_[name] = {
-          {"dtype", to_string(tensor.dtype())}, {"shape", tensor.shape().dims()}, {"layout", "row"}};
-      defaults_[state_.inputs[i].name] = name;
+      append(weights_, name,
+             {{"dtype", to_string(tensor.dtype())}, {"shape", tensor.shape().dims()}, {"layout", "row"}});
+      append(defaults_, state_.inputs[i].name, name);
       add_tensor(name, tensor);
     }
   }

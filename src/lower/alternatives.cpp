@@ -385,8 +385,7 @@ private:
     std::ranges::stable_sort(found_, {}, place);
     for (Proposal& proposal : found_) {
       check_deadline();
-      for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
-        proposal.overwritable.push_back(may_overwrite(proposal, i, order, options_.callers));
+      proposal.overwritable = overwritable_inputs(proposal, order, options_.callers);
       if (proposal.asked) drop_overwriting(proposal, options_);
     }
     std::erase_if(found_, [](const Proposal& proposal) { return proposal.asked && proposal.list.empty(); });
@@ -470,6 +469,18 @@ bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const
   const Value* value = proposal.inputs[i];
   return value && std::ranges::count(proposal.inputs, value) == 1 &&
          may_overwrite(*value, proposal.members, order, callers);
+}
+
+std::vector<bool> overwritable_inputs(const Proposal& proposal,
+                                      const std::map<const Node*, std::size_t>& order,
+                                      const CallerMemory& callers) {
+  std::map<const Value*, std::size_t> count;
+  for (const Value* value : proposal.inputs) ++count[value];
+  std::vector<bool> overwritable;
+  for (const Value* value : proposal.inputs)
+    overwritable.push_back(value && count.at(value) == 1 &&
+                           may_overwrite(*value, proposal.members, order, callers));
+  return overwritable;
 }
 
 void reject(Proposal& proposal, std::size_t index, const std::string& why, const LowerOptions& options) {

@@ -45,11 +45,11 @@ std::string header_of(std::span<const SafetensorsItem> items, const SafetensorsM
     check(names.insert(item.name).second, ErrorCode::invalid_argument, "tensor \"{}\" comes twice",
           item.name);
     if (const std::uint64_t padding = padding_at(at)) {
-      header[fmt::format("{}{}", safetensors_pad_prefix, pads++)] =
-          entry_json(DType::u8, Shape{static_cast<std::int64_t>(padding)}, at, at + padding);
+      append(header, fmt::format("{}{}", safetensors_pad_prefix, pads++),
+             entry_json(DType::u8, Shape{static_cast<std::int64_t>(padding)}, at, at + padding));
       at += padding;
     }
-    header[item.name] = entry_json(item.dtype, item.shape, at, at + item.bytes.size());
+    append(header, item.name, entry_json(item.dtype, item.shape, at, at + item.bytes.size()));
     at += item.bytes.size();
   }
   try {

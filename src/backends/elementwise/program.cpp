@@ -1,6 +1,7 @@
 #include "backends/elementwise/program.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "backends/elementwise/operations.h"
 #include "graph/op.h"
@@ -206,9 +207,9 @@ void take_strided(const ElementwiseProgram& program, const Layout& layout, Tacti
 }
 
 void share_storages(const Node& node, Tactic& tactic) {
-  for (std::size_t i = 1; i < node.inputs().size(); ++i)
-    for (std::size_t k = 0; k < i; ++k)
-      if (node.input(i) && node.input(i) == node.input(k)) tactic.inputs[i] = tactic.inputs[k];
+  std::unordered_map<const Value*, std::size_t> first; // there may be as many inputs as nodes
+  for (std::size_t i = 0; i < node.inputs().size(); ++i)
+    if (node.input(i)) tactic.inputs[i] = tactic.inputs[first.emplace(node.input(i), i).first->second];
 }
 
 } // namespace lanner
