@@ -11,6 +11,7 @@
 
 #include <lanner/version.h>
 
+#include "base/account.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "engine/caller_options.h"
@@ -74,8 +75,14 @@ public:
                                  {weights_key, exact_json_text(weights_)}};
     if (variants_.size() > told_by_target()) metadata[variants_key] = variants_json();
     if (!operators_.empty()) metadata[operators_key] = exact_json_text(operators_);
-    metadata[digest_key] = plan_digest(metadata, items);
-    write_safetensors(path, items, metadata);
+    std::uint64_t all = 0, done = 0; // each is hashed and written
+    for (const SafetensorsItem& item : items) all += 2 * item.bytes.size();
+    const auto report = [&](std::uint64_t bytes) {
+      done += bytes;
+      options_.control.report({"save", static_cast<double>(done), static_cast<double>(all), "bytes"});
+    };
+    metadata[digest_key] = plan_digest(metadata, items, report);
+    write_safetensors(path, items, metadata, report);
   }
 
 private:
@@ -94,7 +101,10 @@ private:
   };
 
   void gather(const Graph& graph, bool portable) {
-    for_each_constant(graph.body(), [&](const Node& node) { gather(*node.output()->constant(), portable); });
+    for_each_constant(graph.body(), [&](const Node& node) {
+      check_deadline();
+      gather(*node.output()->constant(), portable);
+    });
   }
 
   void gather_operators(const Region& region) {
@@ -131,6 +141,7 @@ private:
   }
 
   void add_weight(const Entry& entry) {
+    check_deadline();
     const Recipe& recipe = entry.constant->recipe;
     const Tensor& tensor = entry.form.defined() ? entry.form : entry.constant->value;
     const bool stripped = !options_.weights && !recipe.literal() && !recipe.lost();
@@ -276,18 +287,21 @@ std::string plan_part(const char* part, std::size_t variant) {
   return variant == 0 ? std::string(part) : fmt::format("{}.{}", part, variant);
 }
 
-std::string plan_digest(const SafetensorsMetadata& metadata, std::span<const SafetensorsItem> items) {
+std::string plan_digest(const SafetensorsMetadata& metadata, std::span<const SafetensorsItem> items,
+                        const BytesDone& done) {
   Hasher hasher;
   for (const auto& [key, value] : metadata)
     if (key != digest_key) hasher.update(fmt::format("{}={};", key, value));
   for (const SafetensorsItem& item : items) {
+    check_deadline();
     hasher.update(fmt::format("{}:{}{};", item.name, to_string(item.dtype), item.shape.to_string()));
-    hasher.update(item.bytes);
+    for_each_part(item.bytes, done, [&](std::span<const std::byte> part) { hasher.update(part); });
   }
   return hasher.hex();
 }
 
 void save_plan(const EngineState& state, const std::filesystem::path& path, const SaveOptions& options) {
+  const DeadlineScope deadline(state.limits, options.control.cancel);
   PlanWriter(state, options, saved_variants(state)).write(path);
 }
 

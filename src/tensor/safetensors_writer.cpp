@@ -41,6 +41,7 @@ std::string header_of(std::span<const SafetensorsItem> items, const SafetensorsM
   std::set<std::string_view> names;
   std::uint64_t at = 0, pads = 0;
   for (const SafetensorsItem& item : items) {
+    check_deadline();
     require_item(item);
     check(names.insert(item.name).second, ErrorCode::invalid_argument, "tensor \"{}\" comes twice",
           item.name);
@@ -91,14 +92,14 @@ SafetensorsItem safetensors_item(std::string name, const Tensor& tensor) {
 }
 
 void write_safetensors(const std::filesystem::path& path, std::span<const SafetensorsItem> items,
-                       const SafetensorsMetadata& metadata) {
+                       const SafetensorsMetadata& metadata, const BytesDone& done) {
   std::string header =
       with_context([&] { return path.string(); }, [&] { return header_of(items, metadata); });
   AtomicFile file(path);
   write_header(file, std::move(header));
   for (const SafetensorsItem& item : items) {
     write_padding(file);
-    file.write(item.bytes);
+    for_each_part(item.bytes, done, [&](std::span<const std::byte> part) { file.write(part); });
   }
   file.commit();
 }
