@@ -45,7 +45,7 @@ def constants_alike(n):
 def long_captured_name(n):
     """A value with a long name that a graph far within reads."""
     name, inner = "s" * (n * 10), None
-    for i in range(40):
+    for i in range(16):
         nodes = [node("If", ["c"], [f"o{i}"], attribute("then_branch", inner) + attribute("else_branch", inner)) if inner and i < 3
                  else node("If", ["c"], [f"o{i}"], attribute("then_branch", inner) + attribute("else_branch", graph(
                      [node("Neg", ["x"], [f"e{i}"])], [], [f"e{i}"]))) if inner else node("Neg", [name], [f"o{i}"])]
@@ -117,7 +117,7 @@ def nested_loops(n):
 
 
 def nested_scans(n):
-    inner, depth = None, 30
+    inner, depth = None, 18
     for i in range(depth):
         nodes = chain_nodes("Neg", f"s{i}", max(n // depth, 1), f"k{i}", prefix=f"p{i}_")
         last = f"k{i}"

@@ -90,18 +90,13 @@ private:
   void collect_inputs() {
     for (const GroupOp& op : group_.ops())
       for (const Operand& operand : op.inputs)
-        if (operand && !operand.is_op() && find_input(operand) < 0)
+        if (operand && !operand.is_op() &&
+            input_slots_.emplace(operand.value, static_cast<int>(program_.inputs.size())).second)
           program_.inputs.push_back({operand, operand.dtype()});
   }
 
-  int find_input(const Operand& operand) const {
-    for (std::size_t i = 0; i < program_.inputs.size(); ++i)
-      if (program_.inputs[i].operand.value == operand.value) return static_cast<int>(i);
-    return -1;
-  }
-
   int slot_of(const Operand& operand) const {
-    return operand.is_op() ? results_[operand.index] : find_input(operand);
+    return operand.is_op() ? results_[operand.index] : input_slots_.at(operand.value);
   }
 
   void push(const Formula& formula, Numbers numbers, int x, int y = -1, int z = -1) {
@@ -176,6 +171,7 @@ private:
   std::string& reason_;
   bool halves_;
   ElementwiseProgram program_;
+  std::unordered_map<const Value*, int> input_slots_;
   std::vector<int> results_; ///< Virtual register of each operation.
   int next_ = 0, last_ = -1;
 };
