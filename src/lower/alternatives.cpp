@@ -348,8 +348,9 @@ private:
 
   void expand(Node& node) {
     if (promotion_) promotion_->forget(node);
+    if (!inference_) inference_ = std::make_unique<AddedInference>(graph_);
     const std::vector<Node*> fresh = inserted_before(node, [&] { expand_node(node); });
-    infer_types(graph_);
+    inference_->add(fresh);
     for (Node* inner : fresh)
       if (!is_constant(*inner)) add(*inner, true);
   }
@@ -357,14 +358,12 @@ private:
   /// Runs `change`, which replaces `node` by new nodes in its place, and returns these.
   template<typename Change>
   std::vector<Node*> inserted_before(Node& node, Change change) {
-    const Region::Nodes& nodes = node.region()->nodes();
-    auto at = std::ranges::find_if(nodes, [&](const auto& other) { return other.get() == &node; });
-    const bool first = at == nodes.begin();
-    const auto before = first ? nodes.end() : std::prev(at);
-    const auto after = std::next(at);
+    const Region& region = *node.region();
+    const Node *before = region.previous(&node), *after = region.next(&node);
     change();
     std::vector<Node*> fresh;
-    for (auto it = first ? nodes.begin() : std::next(before); it != after; ++it) fresh.push_back(it->get());
+    Node* made = before ? region.next(before) : region.nodes().empty() ? nullptr : region.nodes().front().get();
+    for (; made && made != after; made = region.next(made)) fresh.push_back(made);
     return fresh;
   }
 
@@ -394,6 +393,7 @@ private:
   Graph& graph_;
   const LowerOptions& options_;
   std::unique_ptr<Promotion> promotion_;
+  std::unique_ptr<AddedInference> inference_; ///< Once a node was expanded.
   std::vector<Proposal> found_;
 };
 

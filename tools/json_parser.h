@@ -1,0 +1,17 @@
+#pragma once
+// JSON read: the one file of the tool where its library's parser is compiled.
+
+#include <cstddef>
+#include <functional>
+#include <string_view>
+
+#include <nlohmann/json.hpp>
+
+namespace lanner::tool {
+
+using Json = nlohmann::ordered_json;
+
+/// Throws Json::exception. `look` is called at each value and name, with the arrays and objects around it.
+Json parse_json(std::string_view text, const std::function<void(std::size_t depth)>& look = {});
+
+} // namespace lanner::tool
