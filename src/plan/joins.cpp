@@ -3,6 +3,7 @@
 #include <set>
 #include <utility>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "graph/op.h"
 #include "ops/axis.h"
@@ -62,6 +63,7 @@ void check_joins(const Graph& lowered) {
     check(!parameter->storage.within, ErrorCode::bad_data, "input {} lies within a larger value",
           parameter->name());
   for (const auto& node : lowered.body().nodes()) {
+    check_deadline();
     for (const auto& output : node->outputs()) {
       const Value* parent = output->storage.parent;
       check(!output->storage.within || !is_constant(*node), ErrorCode::bad_data,
