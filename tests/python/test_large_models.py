@@ -76,6 +76,24 @@ def test_memory_grows_with_the_file(tmp_path, case):
     assert held[1] < 6 * max(held[0] - PROCESS_ALONE, LEAST) + PROCESS_ALONE, [each >> 20 for each in held]
 
 
+@pytest.mark.parametrize("case", ["initialisers_added", "inputs_read", "outputs", "split_read", "chain_of_products"])
+def test_plans_of_many_parts_are_read_in_time(tmp_path, case):
+    """The tables of a plan have a row for each weight, input and node."""
+    path = tmp_path / f"{case}.model"
+    path.write_bytes(large_models.CASES[case](20_000))
+    code, said, _, _ = build(path)
+    assert code == 0, said
+    read = subprocess.run(
+        [COMMAND, "explain", path.with_suffix(".plan")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS)),
+        check=False,
+    )
+    assert (read.returncode, read.stderr) == (0, "")
+
+
 @pytest.mark.parametrize("case", ["recursive", "recursive_in_branch", "mutual", "tf_recursive"])
 def test_functions_that_call_themselves_are_refused_at_once(tmp_path, case):
     path = tmp_path / f"{case}.model"
