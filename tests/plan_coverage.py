@@ -21,16 +21,14 @@ FILES = (
 def lines_of(build):
     """By file, a list of (number, times that it ran); of a template or lambda that is there several times all together."""
     files = {}
-    for data in sorted(build.rglob("*.gcda")):
+    for data in sorted(build.resolve().rglob("*.gcda")):
         told = subprocess.run(["gcov", "--json-format", "--stdout", data], capture_output=True, text=True, check=True, cwd=build)
         for text in told.stdout.splitlines():
             for file in json.loads(text)["files"]:
                 path = Path(file["file"])
-                if path.is_absolute() or path.parts[0] == "src":
-                    path = path.relative_to(ROOT) if path.is_absolute() and path.is_relative_to(ROOT) else path
-                if data.name.removesuffix(".gcda") != path.name:
+                if path.name != data.stem:
                     continue  # a header
-                counts = files.setdefault(str(path), {})
+                counts = files.setdefault(str(Path("src", *path.parts[path.parts.index("src") + 1 :])), {})
                 for line in file["lines"]:
                     counts[line["line_number"]] = counts.get(line["line_number"], 0) + line["count"]
     return files

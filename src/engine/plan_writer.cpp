@@ -115,29 +115,36 @@ private:
   }
 
   void gather(const Tensor& tensor, bool portable) {
-    if (!portable && places_.contains(memory_of(tensor))) return;
+    const auto known = places_.find(memory_of(tensor));
+    if (!portable && known != places_.end()) return;
     auto constant = state_.constants().find(tensor);
+    if (!constant && known != places_.end()) {
+      entries_[known->second].portable = true;
+      return;
+    }
     if (!constant) constant = std::make_shared<const StoredConstant>(StoredConstant{{}, tensor});
     if (constant->recipe.literal() && tensor.layout().row_major() && tensor.elements() <= max_inline) return;
-    Entry& entry = entry_of(constant);
+    const std::size_t number = number_of(constant);
+    Entry& entry = entries_[number];
     entry.portable = entry.portable || portable;
     if (!entry.form.defined() && tensor.dtype() == constant->value.dtype()) entry.form = tensor;
-    places_[memory_of(tensor)] = entry.name;
+    places_[memory_of(tensor)] = number;
   }
 
   /// Small source weights that others were folded with.
   void gather_sources() {
     for (const auto& constant : state_.constants().of_weights())
       if (!constant->recipe.weight.empty()) {
-        entry_of(constant);
+        number_of(constant);
         held_.insert(constant->recipe.weight);
       }
   }
 
-  Entry& entry_of(const std::shared_ptr<const StoredConstant>& constant) {
+  /// Of its entry.
+  std::size_t number_of(const std::shared_ptr<const StoredConstant>& constant) {
     const auto [place, fresh] = numbers_.emplace(constant.get(), entries_.size());
     if (fresh) entries_.push_back({fmt::format("w{}", entries_.size()), constant, {}, false});
-    return entries_[place->second];
+    return place->second;
   }
 
   void add_weight(const Entry& entry) {
@@ -208,7 +215,7 @@ private:
     PrintOptions options;
     options.name_constant = [this](const Value&, const Tensor& tensor) {
       const auto found = places_.find(memory_of(tensor));
-      return found == places_.end() ? "" : fmt::format("file(\"plan\", \"{}\")", found->second);
+      return found == places_.end() ? "" : fmt::format("file(\"plan\", \"{}\")", entries_[found->second].name);
     };
     return print(*bare, options);
   }
@@ -262,7 +269,7 @@ private:
   std::vector<Entry> entries_;
   std::map<const StoredConstant*, std::size_t> numbers_; ///< Of `entries_`.
   std::set<std::string> held_;                           ///< Source weights of which the file has the values.
-  std::map<Memory, std::string> places_; ///< The name of what a tensor of a graph is a form of.
+  std::map<Memory, std::size_t> places_; ///< The entry of what a tensor of a graph is a form of.
   Json weights_ = Json::object(), operators_ = Json::object(), defaults_ = Json::object();
 };
 

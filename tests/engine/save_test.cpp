@@ -10,6 +10,7 @@
 #include "engine/weighted_engine.h"
 #include "expect_error.h"
 #include "temporary_folder.h"
+#include "tensor/safetensors.h"
 
 namespace lanner::test {
 namespace {
@@ -78,6 +79,19 @@ TEST_F(Save, EndsAtTheLimitOnSeconds) {
   const Engine loaded = Engine::load(plan, options);
   std::filesystem::remove(plan);
   expect_refused(loaded, late, ErrorCode::limit_exceeded, "over the limit seconds of 1.9");
+}
+
+/// The portable graph and each variant read it.
+TEST_F(Save, WritesAConstantThatIsNoWeightOnce) {
+  std::string truths = "true";
+  for (int i = 1; i < 20; ++i) truths += ", false";
+  const Engine engine = weighted_engine("graph @g(%x: bool[20]) -> (%y as \"y\") {\n  %t: bool[20] = constant() {value = "
+                                        "bool[20](" + truths + ")}\n  %y: bool[20] = and(%x, %t)\n}");
+  engine.save(path_);
+  std::size_t constants = 0;
+  for (const SafetensorsEntry& entry : Safetensors::open(open_path(path_)).entries())
+    constants += entry.dtype == DType::boolean;
+  EXPECT_EQ(constants, 1u);
 }
 
 } // namespace
