@@ -6,8 +6,8 @@
 namespace lanner::tool {
 namespace {
 
-/// Builds values as the library's own parser does, but that a member of an object is put behind the others without
-/// a look at them: objects may have as many as a model has inputs.
+/// Builds values as the library's own parser does, but that a member of an object is put behind the others
+/// without a look at them: objects may have as many as a model has inputs.
 class Builder : public nlohmann::json_sax<Json> {
 public:
   explicit Builder(const std::function<void(std::size_t depth)>& look) : look_(look) {}
@@ -49,6 +49,7 @@ private:
   }
   bool close() {
     open_.pop_back();
+    if (look_) look_(open_.size());
     return true;
   }
 

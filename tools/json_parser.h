@@ -11,7 +11,8 @@ namespace lanner::tool {
 
 using Json = nlohmann::ordered_json;
 
-/// Throws Json::exception. `look` is called at each value and name, with the arrays and objects around it.
+/// Throws Json::exception. `look` is called at each name, value and end of an array or object, with the
+/// number of those around it.
 Json parse_json(std::string_view text, const std::function<void(std::size_t depth)>& look = {});
 
 } // namespace lanner::tool

@@ -62,11 +62,11 @@ std::string name_of(const std::string& path, std::size_t number, const Json& val
 
 /// Discarded where it is no JSON. Values and their nesting are bounded while they are read.
 Json bounded_json(const std::string& path, const std::string& text) {
-  std::size_t values = 0;
+  std::size_t events = 0;
   const auto look = [&](std::size_t depth) {
     check(depth <= max_depth, ErrorCode::limit_exceeded, "{}: expected JSON of at most {} levels, got more",
           path, max_depth);
-    check_count(path, ++values / 4); // Of Keras a name has four: its key, a list and its two elements.
+    check_count(path, ++events / 5); // Of Keras a name has five: its key, both ends of a list, two elements.
   };
   try {
     return parse_json(text, look);

@@ -246,7 +246,8 @@ struct SourceWeight {
 struct SaveOptions {
   /// False leaves out everything that is made of source weights: who loads the plan gives them.
   bool weights = true;
-  Control control; ///< Looked at every few megabytes. A file that was there stays as it was when it ends the call.
+  Control control; ///< Looked at every few megabytes. A file that was there stays as it was when it ends the
+                   ///< call.
 };
 
 /// An immutable, shareable network ready to run. Copies refer to one engine. Thread-safe.

@@ -14,8 +14,8 @@
 namespace lanner {
 namespace {
 
-/// Builds values as they are read, bounds what they may take, and finds names that come twice. The library's own
-/// builder with a callback looks at all members of an object for each that ends.
+/// Builds values as they are read, bounds what they may take, and finds names that come twice. The library's
+/// own builder with a callback looks at all members of an object for each that ends.
 class Builder : public nlohmann::json_sax<nlohmann::json> {
 public:
   Builder(const Limits& limits, std::size_t bytes) : limits_(limits), bytes_(bytes) {}
@@ -64,8 +64,7 @@ private:
   nlohmann::json* place(nlohmann::json value) {
     if (open_.empty()) return &(made = std::move(value));
     nlohmann::json& around = *open_.back();
-    if (around.is_array())
-      return &around.get_ref<nlohmann::json::array_t&>().emplace_back(std::move(value));
+    if (around.is_array()) return &around.get_ref<nlohmann::json::array_t&>().emplace_back(std::move(value));
     return &(*member_ = std::move(value));
   }
 
@@ -89,7 +88,7 @@ private:
   }
 
   const Limits& limits_;
-  const std::size_t bytes_; ///< Of the text.
+  const std::size_t bytes_;           ///< Of the text.
   std::vector<nlohmann::json*> open_; ///< Arrays and objects around what is read, outermost first.
   nlohmann::json* member_ = nullptr;  ///< Of an object, whose value comes next.
   std::uint64_t events_ = 0;

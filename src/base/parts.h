@@ -14,8 +14,8 @@ namespace lanner {
 /// Told of bytes that were worked on; empty: nobody is.
 using BytesDone = std::function<void(std::uint64_t bytes)>;
 
-/// Calls `visit` with parts of some megabytes, one after the other: deadlines and cancellation are looked at before
-/// each, and `done` is told behind it.
+/// Calls `visit` with parts of some megabytes, one after the other: deadlines and cancellation are looked at
+/// before each, and `done` is told behind it.
 template<typename Visit>
 void for_each_part(std::span<const std::byte> bytes, const BytesDone& done, Visit visit) {
   constexpr std::size_t part_bytes = std::size_t{16} << 20;

@@ -215,7 +215,8 @@ private:
     PrintOptions options;
     options.name_constant = [this](const Value&, const Tensor& tensor) {
       const auto found = places_.find(memory_of(tensor));
-      return found == places_.end() ? "" : fmt::format("file(\"plan\", \"{}\")", entries_[found->second].name);
+      return found == places_.end() ? ""
+                                    : fmt::format("file(\"plan\", \"{}\")", entries_[found->second].name);
     };
     return print(*bare, options);
   }

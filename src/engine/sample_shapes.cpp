@@ -248,7 +248,7 @@ private:
   Bindings known_;
   std::vector<OpenSize> open_;
   std::map<std::string, std::size_t> places_; ///< Of these, by name.
-  std::vector<const OpenSize*> growing_; ///< What may have to be larger than at first.
+  std::vector<const OpenSize*> growing_;      ///< What may have to be larger than at first.
   std::vector<std::int64_t> sizes_;
   bool any_rank_ = false;
   std::size_t rank_ = 0; ///< Of inputs of any rank.

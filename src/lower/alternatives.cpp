@@ -362,7 +362,9 @@ private:
     const Node *before = region.previous(&node), *after = region.next(&node);
     change();
     std::vector<Node*> fresh;
-    Node* made = before ? region.next(before) : region.nodes().empty() ? nullptr : region.nodes().front().get();
+    Node* made = before                   ? region.next(before)
+                 : region.nodes().empty() ? nullptr
+                                          : region.nodes().front().get();
     for (; made && made != after; made = region.next(made)) fresh.push_back(made);
     return fresh;
   }

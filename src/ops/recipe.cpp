@@ -24,8 +24,8 @@ constexpr const char* decided_key = "lanner.decided";
 
 constexpr std::uint64_t max_literal_bytes = 4096;
 constexpr std::size_t max_expression = 1u << 16;
-/// Each node that is folded reads and writes the recipes that it puts together, so a chain of such nodes takes
-/// time with the square of these.
+/// Each node that is folded reads and writes the recipes that it puts together, so a chain of such nodes
+/// takes time with the square of these.
 constexpr std::size_t max_expression_nodes = 128, max_expression_results = 64, max_sources = 1024;
 /// Inference may follow the elements of integers this few to sizes.
 constexpr std::int64_t max_size_elements = max_known_elements;

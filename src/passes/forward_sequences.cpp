@@ -72,7 +72,7 @@ std::optional<Parts> split_parts(const Node& node) {
 /// The elements of a sequence, where it is known how it was made.
 std::optional<Parts> parts_of(const Value* sequence) {
   constexpr std::size_t longest = 1024; // it is made anew for each reader
-  std::vector<const Node*> changes; // last one first
+  std::vector<const Node*> changes;     // last one first
   const Node* node = sequence->producer();
   while (node && (node->kind() == "sequence_insert" || node->kind() == "sequence_erase")) {
     if (changes.size() == longest) return std::nullopt;

@@ -97,13 +97,12 @@ std::vector<std::size_t> by_size(std::span<const BufferRequest> requests) {
   return order;
 }
 
-/// Places `rest` above what `plan` has, in the order in which they begin: each where one of its size class has
-/// ended, which is asked of the one alone that ends first.
+/// Places `rest` above what `plan` has, in the order in which they begin: each where one of its size class
+/// has ended, which is asked of the one alone that ends first.
 void place_by_size(std::span<const BufferRequest> requests, std::vector<std::size_t> rest,
                    const Placed& placed, ArenaPlan& plan) {
-  std::ranges::stable_sort(rest, [&](std::size_t a, std::size_t b) {
-    return requests[a].life.after < requests[b].life.after;
-  });
+  std::ranges::stable_sort(
+      rest, [&](std::size_t a, std::size_t b) { return requests[a].life.after < requests[b].life.after; });
   std::map<std::uint64_t, std::priority_queue<Slot>> slots;
   for (const std::size_t index : rest) {
     check_deadline();

@@ -27,9 +27,9 @@ struct ArenaPlan {
 
 /// Greedy by size: the largest buffer first, each at the lowest offset where no buffer lies that may live at
 /// the same time: whose lifetime neither ends before the other's nor begins behind it (Pisarchyk and Lee,
-/// "Efficient Memory Management for Deep Neural Net Inference", 2020). That takes time with the square of their
-/// number: after `most_looks` the smaller ones are placed by size classes, behind those of their class that have
-/// ended.
+/// "Efficient Memory Management for Deep Neural Net Inference", 2020). That takes time with the square of
+/// their number: after `most_looks` the smaller ones are placed by size classes, behind those of their class
+/// that have ended.
 ArenaPlan plan_arena(std::span<const BufferRequest> requests, std::uint64_t alignment = 64,
                      std::uint64_t most_looks = most_arena_looks);
 

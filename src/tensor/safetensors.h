@@ -82,8 +82,8 @@ SafetensorsItem safetensors_item(std::string name, const Tensor& tensor);
 bool safetensors_has(DType type) noexcept;
 
 /// Writes a file through AtomicFile. Every tensor starts at a multiple of 64 bytes in the file: gaps are
-/// filled by U8 tensors named `__pad_0`, `__pad_1`... Same input, same bytes. `done` is told of the items' bytes.
-/// Throws Error{invalid_argument, unsupported, io}, and what check_deadline() does.
+/// filled by U8 tensors named `__pad_0`, `__pad_1`... Same input, same bytes. `done` is told of the items'
+/// bytes. Throws Error{invalid_argument, unsupported, io}, and what check_deadline() does.
 void write_safetensors(const std::filesystem::path& path, std::span<const SafetensorsItem> items,
                        const SafetensorsMetadata& metadata = {}, const BytesDone& done = {});
 

@@ -28,7 +28,8 @@ TEST(Json, RefusesHostileText) {
 }
 
 TEST(Json, KeepsEveryKindOfValue) {
-  const std::string text = R"({"a":[],"b":{},"c":[[1,-2,18446744073709551615],{"d":null}],"e":true,"f":"x","g":0.5})";
+  const std::string text =
+      R"({"a":[],"b":{},"c":[[1,-2,18446744073709551615],{"d":null}],"e":true,"f":"x","g":0.5})";
   EXPECT_EQ(exact_json_text(parse_json(text)), text);
   EXPECT_EQ(exact_json_text(parse_json("7")), "7");
 }

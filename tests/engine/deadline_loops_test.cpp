@@ -1,5 +1,5 @@
-// Loops as long as a file or a tensor says look at deadlines and cancellation: with a call that was cancelled before
-// each of them ends, however little time it would take.
+// Loops as long as a file or a tensor says look at deadlines and cancellation: with a call that was cancelled
+// before each of them ends, however little time it would take.
 
 #include <functional>
 #include <string>
@@ -41,8 +41,9 @@ TEST(DeadlineLoops, ElementsOfDrawnConstants) {
 TEST(DeadlineLoops, ElementsOfConstantsInTexts) {
   std::string values = "0";
   for (std::int64_t i = 1; i < many; ++i) values += ", 0";
-  const std::string text = fmt::format("graph @g() -> (%y as \"y\") {{\n  %y: i64[{}] = constant() {{value = i64[{}]({})}}\n}}",
-                                       many, many, values);
+  const std::string text =
+      fmt::format("graph @g() -> (%y as \"y\") {{\n  %y: i64[{}] = constant() {{value = i64[{}]({})}}\n}}",
+                  many, many, values);
   expect_cancelled([&] { test::parsed(text); });
 }
 

@@ -93,9 +93,9 @@ TEST(Recipe, OfVeryManyResultsNamesItsSourcesAlone) {
     results += fmt::format("{}%s{}: f32[1]", i ? ", " : "", i);
     sum += fmt::format(", %s{}", 99 - i);
   }
-  const auto recipes = recipes_of("graph @g(%x: f32[1]) -> (%y as \"y\") {\n" + weight("a", "f32[100]", 1) + "  " +
-                                  results + " = split(%a) {axis = 0}\n  %y: f32[101] = concat(%x" + sum +
-                                  ") {axis = 0}\n}");
+  const auto recipes =
+      recipes_of("graph @g(%x: f32[1]) -> (%y as \"y\") {\n" + weight("a", "f32[100]", 1) + "  " + results +
+                 " = split(%a) {axis = 0}\n  %y: f32[101] = concat(%x" + sum + ") {axis = 0}\n}");
   ASSERT_EQ(recipes.size(), 100u);
   EXPECT_TRUE(recipes[0].lost() && recipes[99].lost());
   EXPECT_NE(recipes[0], recipes[99]);

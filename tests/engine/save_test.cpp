@@ -85,8 +85,10 @@ TEST_F(Save, EndsAtTheLimitOnSeconds) {
 TEST_F(Save, WritesAConstantThatIsNoWeightOnce) {
   std::string truths = "true";
   for (int i = 1; i < 20; ++i) truths += ", false";
-  const Engine engine = weighted_engine("graph @g(%x: bool[20]) -> (%y as \"y\") {\n  %t: bool[20] = constant() {value = "
-                                        "bool[20](" + truths + ")}\n  %y: bool[20] = and(%x, %t)\n}");
+  const Engine engine =
+      weighted_engine("graph @g(%x: bool[20]) -> (%y as \"y\") {\n  %t: bool[20] = constant() {value = "
+                      "bool[20](" +
+                      truths + ")}\n  %y: bool[20] = and(%x, %t)\n}");
   engine.save(path_);
   std::size_t constants = 0;
   for (const SafetensorsEntry& entry : Safetensors::open(open_path(path_)).entries())

@@ -123,35 +123,36 @@ private:
 
   /// How a value lies in memory: another way, one more thing said, or nothing.
   void change_storage() {
-    static constexpr std::array<std::string_view, 29> storages{"row",
-                                                               "ba",
-                                                               "acb",
-                                                               "acdb",
-                                                               "aBcd16b",
-                                                               "aBcd8b",
-                                                               "Ba32b",
-                                                               "ABcd16b16a",
-                                                               "f16 row",
-                                                               "bf16 row",
-                                                               "i8 row",
-                                                               "u4 row",
-                                                               "f64 row",
-                                                               "string row",
-                                                               "within=0:64",
-                                                               "within=1:64",
-                                                               "within=9:64",
-                                                               "within=127:1",
-                                                               "row cuda:0",
-                                                               "i8 row scale=0.1",
-                                                               "u8 row scale=0.1 zero=3",
-                                                               "i8 row scale=0.1 axis=1",
-                                                               "i4 row scale=0.1 axis=0 block=2",
-                                                               "row within=0:9223372036854775807",
-                                                               "row within=1:2",
-                                                               "i8 row scale=%x",
-                                                               "u8 row scale=%w zero=%x axis=0",
-                                                               "i8 row scale=[0.1, 0.2] zero=[0, 5000000000] axis=0",
-                                                               "aB65535b"};
+    static constexpr std::array<std::string_view, 29> storages{
+        "row",
+        "ba",
+        "acb",
+        "acdb",
+        "aBcd16b",
+        "aBcd8b",
+        "Ba32b",
+        "ABcd16b16a",
+        "f16 row",
+        "bf16 row",
+        "i8 row",
+        "u4 row",
+        "f64 row",
+        "string row",
+        "within=0:64",
+        "within=1:64",
+        "within=9:64",
+        "within=127:1",
+        "row cuda:0",
+        "i8 row scale=0.1",
+        "u8 row scale=0.1 zero=3",
+        "i8 row scale=0.1 axis=1",
+        "i4 row scale=0.1 axis=0 block=2",
+        "row within=0:9223372036854775807",
+        "row within=1:2",
+        "i8 row scale=%x",
+        "u8 row scale=%w zero=%x axis=0",
+        "i8 row scale=[0.1, 0.2] zero=[0, 5000000000] axis=0",
+        "aB65535b"};
     std::vector<std::size_t> types; // behind which a storage may stand
     for (std::size_t at = text_.find("]"); at != std::string::npos; at = text_.find("]", at + 1))
       if (const std::size_t next = at + 1;
@@ -264,7 +265,8 @@ private:
   /// A member of one of the tables, or a table.
   void add_entry() {
     static constexpr std::array<std::string_view, 15> entries{
-        "\"w9\": {\"dtype\": \"f32\", \"shape\": [4, 4], \"layout\": \"row\", \"computed\": true, \"recipe\": \"graph "
+        "\"w9\": {\"dtype\": \"f32\", \"shape\": [4, 4], \"layout\": \"row\", \"computed\": true, "
+        "\"recipe\": \"graph "
         "@recipe(%w: f32[4, 4]) -> (%y as \\\"value\\\") {\\n  %y: f32[4, 4] = neg(%w)\\n}\"}, ",
         "\"further\": [{\"device\": \"cuda:0\", \"isa\": \"x\"}], ",
         "\"placed\": [{\"pattern\": \"*\", \"device\": \"cpu\"}], ",

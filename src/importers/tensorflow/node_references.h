@@ -17,8 +17,7 @@ std::string node_of(std::string_view reference);
 std::string tensor_name(std::string_view node, std::int64_t i);
 
 /// Numbers of outputs by their names, by function.
-using FunctionOutputs =
-    std::map<std::string, std::map<std::string, std::int64_t, std::less<>>, std::less<>>;
+using FunctionOutputs = std::map<std::string, std::map<std::string, std::int64_t, std::less<>>, std::less<>>;
 
 /// Brings the nodes of one graph or function into the tree's form: every input and output is a tensor's name.
 class References {

@@ -44,11 +44,11 @@ bool may_run_in_any_order(const dnnl::primitive_desc_base& descriptor) {
 // Note [Memory of oneDNN's code]
 // oneDNN writes each kernel's code into pages of its own: 256 KiB of addresses, of which it touches some.
 // Its assembler is compiled without exceptions: where the system refuses these pages it goes on and writes to
-// address 0. So room is asked for before it is called, more than any primitive takes (a convolution by windows
-// of 63 x 63: 17.5 MiB), and one thread at a time calls it.
+// address 0. So room is asked for before it is called, more than any primitive takes (a convolution by
+// windows of 63 x 63: 17.5 MiB), and one thread at a time calls it.
 //
-// What code and tables take is between 4 KiB (a reorder) and 8 MiB (a convolution of bf16 by AMX). It is told by
-// the pages that the thread touched first while they were made, which the system counts for each thread.
+// What code and tables take is between 4 KiB (a reorder) and 8 MiB (a convolution of bf16 by AMX). It is told
+// by the pages that the thread touched first while they were made, which the system counts for each thread.
 constexpr std::size_t room_for_code = std::size_t{32} << 20;
 constexpr std::uint64_t least_code = std::uint64_t{16} << 10;
 
