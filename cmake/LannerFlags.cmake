@@ -42,6 +42,11 @@ add_compile_options("-ffile-prefix-map=${PROJECT_SOURCE_DIR}/=")
 set(LANNER_SANITIZE "" CACHE STRING "Sanitizers for every target, for example address,undefined")
 option(LANNER_WERROR "Treat warnings as errors" OFF)
 
+set(LANNER_COVERAGE "" CACHE STRING "Regular expression of files of src/ that are compiled for gcov")
+if(LANNER_COVERAGE)
+  add_link_options(--coverage)
+endif()
+
 option(LANNER_FUZZ "Build the libFuzzer binaries of tests/fuzz; needs clang++" OFF)
 
 add_library(lanner_flags INTERFACE)

@@ -168,7 +168,8 @@ int run_build(const BuildCommandOptions& options) {
   if (!options.print_ir.empty())
     print_text(options.print_ir == "lowered" ? engine.lowered_ir() : engine.ir());
   flush_out();
-  if (!options.output.empty()) engine.save(options.output, {.weights = !options.strip_weights});
+  if (!options.output.empty())
+    engine.save(options.output, {.weights = !options.strip_weights, .control = build.control});
   if (!options.output.empty() && options.print_ir.empty() && !options.quiet)
     tell_plan(options, engine, facts, times);
   return 0;

@@ -11,10 +11,6 @@ std::string dumped(const Json& json, int indent) {
 
 } // namespace
 
-Json parse_json(std::string_view text) {
-  return Json::parse(text);
-}
-
 std::string json_text(const Json& json) {
   return dumped(json, -1);
 }

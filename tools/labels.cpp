@@ -2,27 +2,27 @@
 
 #include <algorithm>
 #include <filesystem>
+#include <map>
 #include <string_view>
 
 #include <fmt/format.h>
-#include <nlohmann/json.hpp>
 
 #include <lanner/error.h>
 #include <lanner/source.h>
 
 #include "check.h"
+#include "json_parser.h"
 #include "visible.h"
 
 namespace lanner::tool {
 namespace {
 
 namespace fs = std::filesystem;
-using Json = nlohmann::json;
 
 constexpr std::uint64_t max_text_bytes = 16u << 20;
 // A file of `max_text_bytes` may hold as many empty names, each of which takes the memory of a string.
 constexpr std::size_t max_names = 1u << 20;
-constexpr int max_depth = 64;
+constexpr std::size_t max_depth = 64;
 
 void check_count(const std::string& path, std::size_t names) {
   check(names <= max_names, ErrorCode::limit_exceeded, "{}: expected at most {} names of classes, got more",
@@ -63,13 +63,16 @@ std::string name_of(const std::string& path, std::size_t number, const Json& val
 /// Discarded where it is no JSON. Values and their nesting are bounded while they are read.
 Json bounded_json(const std::string& path, const std::string& text) {
   std::size_t events = 0;
-  const auto look = [&](int depth, Json::parse_event_t, const Json&) {
+  const auto look = [&](std::size_t depth) {
     check(depth <= max_depth, ErrorCode::limit_exceeded, "{}: expected JSON of at most {} levels, got more",
           path, max_depth);
     check_count(path, ++events / 5); // Of Keras a name has five: its key, both ends of a list, two elements.
-    return true;
   };
-  return Json::parse(text, look, false);
+  try {
+    return parse_json(text, look);
+  } catch (const Json::exception&) {
+    return Json(Json::value_t::discarded);
+  }
 }
 
 std::vector<std::string> names_of_json(const std::string& path, const std::string& text) {
@@ -79,12 +82,15 @@ std::vector<std::string> names_of_json(const std::string& path, const std::strin
   check(names.is_array() || names.is_object(), ErrorCode::bad_data,
         "{}: expected a list of names, a dict like {{\"0\": \"cat\"}}, or one under id2label, got {}", path,
         names.type_name());
+  std::map<std::string_view, const Json*> by_key; // an object of this kind looks at all members for one
+  if (names.is_object())
+    for (const auto& [key, value] : names.items()) by_key.emplace(key, &value);
   std::vector<std::string> labels;
   for (std::size_t i = 0; i < names.size(); ++i) {
-    const std::string key = std::to_string(i);
-    check(names.is_array() || names.contains(key), ErrorCode::bad_data,
+    const auto found = names.is_object() ? by_key.find(std::to_string(i)) : by_key.end();
+    check(names.is_array() || found != by_key.end(), ErrorCode::bad_data,
           "{}: expected names for classes 0 to {}, {} is missing", path, names.size() - 1, i);
-    labels.push_back(name_of(path, i, names.is_array() ? names[i] : names[key]));
+    labels.push_back(name_of(path, i, names.is_array() ? names[i] : *found->second));
   }
   return labels;
 }

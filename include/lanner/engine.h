@@ -246,6 +246,8 @@ struct SourceWeight {
 struct SaveOptions {
   /// False leaves out everything that is made of source weights: who loads the plan gives them.
   bool weights = true;
+  Control control; ///< Looked at every few megabytes. A file that was there stays as it was when it ends the
+                   ///< call.
 };
 
 /// An immutable, shareable network ready to run. Copies refer to one engine. Thread-safe.
@@ -260,7 +262,7 @@ public:
   static Engine load(SourcePtr plan, const LoadOptions& options = {});
   static Engine load(const std::filesystem::path& plan, const LoadOptions& options = {});
   /// Writes a plan beside `path` and renames it: with the variants that were made ahead, by the build or by
-  /// prepare.
+  /// prepare. Within the engine's limit on seconds.
   void save(const std::filesystem::path& path, const SaveOptions& options = {}) const;
 
   const std::string& name() const;

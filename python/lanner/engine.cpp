@@ -130,8 +130,9 @@ void register_runs(nb::class_<PyEngine>& engine) {
           "save",
           [](const PyEngine& self, nb::handle path, bool weights) {
             const std::string name = path_of(path);
-            ReleasedGil release;
-            self.get().save(name, {.weights = weights});
+            Interruptible interruptible;
+            const Control control = interruptible.control();
+            interruptible.run([&] { self.get().save(name, {.weights = weights, .control = control}); });
           },
           nb::arg("path"), nb::kw_only(), nb::arg("weights") = true,
           nb::sig("def save(self, path: str | os.PathLike[str], *, weights: bool = True) -> None"),

@@ -17,6 +17,10 @@ nlohmann::json parse_json(std::string_view text, const Limits& limits = {});
 /// Reads what Lanner wrote itself, in its order.
 nlohmann::ordered_json parse_own_json(std::string_view text);
 
+/// Adds a member to an object that has none of this name, which is not looked for: of the other ways to add
+/// one each looks at all members, and a file may ask for a million of them.
+void append(nlohmann::ordered_json& object, std::string name, nlohmann::ordered_json value);
+
 /// For readers: on one line, or over several with `indent` spaces. What is no UTF-8 becomes U+FFFD.
 std::string json_text(const nlohmann::json& json, int indent = -1);
 std::string json_text(const nlohmann::ordered_json& json, int indent = -1);

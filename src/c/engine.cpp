@@ -279,7 +279,8 @@ lanner_status lanner_engine_save_with(const lanner_engine* engine, const char* p
   return c::guarded(error, [&] {
     const lanner_save_options given = c::read_options(options);
     c::check(given.reserved == 0, ErrorCode::unsupported, "reserved is {}: expected 0", given.reserved);
-    c::required(engine, "engine").engine.save(c::text(path, "path"), {.weights = given.strip_weights == 0});
+    c::required(engine, "engine")
+        .engine.save(c::text(path, "path"), {.weights = given.strip_weights == 0, .control = {}});
   });
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <set>
+#include <string_view>
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -10,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/joined.h"
+#include "base/json.h"
 #include "engine/pictures.h"
 #include "plan/lowered.h"
 
@@ -244,14 +246,17 @@ void write_callers(const EngineState& state, nlohmann::ordered_json& target) {
       target["aliases"].push_back({state.outputs[alias.output].name, state.inputs[alias.input].name});
   for (std::size_t i = 0; i < state.inputs.size(); ++i)
     if (state.callers.may_write(i)) target["overwritable"].push_back(state.inputs[i].name);
+  auto storages = nlohmann::ordered_json::object();
+  std::set<std::string_view> written; // an input may be an output too
   const auto write = [&](const Binding& binding, const HeldStorage& held) {
-    if (held == HeldStorage{}) return;
+    if (held == HeldStorage{} || !written.insert(binding.name).second) return;
     nlohmann::ordered_json json{{"layout", held.any ? "any" : held.layout.to_string()}};
     if (held.dtype) json["dtype"] = to_string(*held.dtype);
-    target["storages"][binding.name] = json;
+    append(storages, binding.name, std::move(json));
   };
   for (std::size_t i = 0; i < state.inputs.size(); ++i) write(state.inputs[i], state.callers.input(i));
   for (std::size_t i = 0; i < state.outputs.size(); ++i) write(state.outputs[i], state.callers.output(i));
+  if (!storages.empty()) target["storages"] = std::move(storages);
 }
 
 CallerOptions read_callers(const nlohmann::json& target) {

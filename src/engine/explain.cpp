@@ -159,7 +159,7 @@ Json sizes_json(const EngineState& state, std::size_t input, const Shape& shape)
 Json shapes_json(const EngineState& state, const InputShapes& shapes) {
   Json json = Json::object();
   for (std::size_t i = 0; i < shapes.size(); ++i)
-    if (!state.inputs[i].sequence) json[state.inputs[i].name] = sizes_json(state, i, shapes[i]);
+    if (!state.inputs[i].sequence) append(json, state.inputs[i].name, sizes_json(state, i, shapes[i]));
   return json;
 }
 
@@ -167,9 +167,10 @@ Json profile_json(const EngineState& state, const ShapeProfile& profile) {
   Json json = Json::object();
   for (std::size_t i = 0; i < profile.ranges.size(); ++i)
     if (const auto& range = profile.ranges[i])
-      json[state.inputs[i].name] = {{"min", sizes_json(state, i, range->min)},
-                                    {"opt", sizes_json(state, i, range->opt)},
-                                    {"max", sizes_json(state, i, range->max)}};
+      append(json, state.inputs[i].name,
+             {{"min", sizes_json(state, i, range->min)},
+              {"opt", sizes_json(state, i, range->opt)},
+              {"max", sizes_json(state, i, range->max)}});
   return json;
 }
 

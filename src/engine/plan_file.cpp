@@ -121,9 +121,10 @@ private:
   /// What fills gaps is in no digest.
   void check_pads() const {
     for (const SafetensorsEntry& pad : file_.pads())
-      check(std::ranges::all_of(file_.bytes(pad), [](std::byte b) { return b == std::byte{0}; }),
-            ErrorCode::bad_data,
-            "the padding {} is not zero: the file was damaged or changed; build it again", pad.name);
+      for_each_part(file_.bytes(pad), {}, [&](std::span<const std::byte> part) {
+        check(std::ranges::all_of(part, [](std::byte b) { return b == std::byte{0}; }), ErrorCode::bad_data,
+              "the padding {} is not zero: the file was damaged or changed; build it again", pad.name);
+      });
   }
 
   std::string text(std::string_view name) const {
@@ -155,12 +156,15 @@ private:
     std::optional<GivenWeights> given;
     if (stripped) given.emplace(options_.weights, options_.weights_folder, options_.limits, operators());
     for (auto& [name, weight] : weights_) {
+      check_deadline();
       if (weight.computed) continue;
       if (given && !weight.value.defined()) weight.value = given->value(weight.recipe, weight.type());
       weight.value = state.constants().add(weight.recipe, weight.value);
     }
-    for (auto& [name, weight] : weights_)
+    for (auto& [name, weight] : weights_) {
+      check_deadline();
       if (weight.computed) weight.value = state.constants().add(weight.recipe, computed(weight, state));
+    }
   }
 
   /// What its recipe makes of source weights that are here by now.
@@ -375,6 +379,7 @@ private:
   }
 
   void store_constant(const EngineState& state, Node& node) const {
+    check_deadline();
     const Value& value = *node.output();
     const Tensor tensor = *value.constant();
     Storage wanted = value.storage;
@@ -435,6 +440,7 @@ std::shared_ptr<EngineState> load_plan(const SourcePtr& source, const LoadOption
   const auto account = std::make_shared<Account>(options.limits, environment.surroundings);
   const AccountScope charged(account);
   const DeadlineScope deadline(options.limits, options.control.cancel);
+  const Meter tables; // what is made of the file's JSON
   try {
     return PlanReader(source, options).read();
   } catch (const nlohmann::json::exception& error) {

@@ -21,7 +21,8 @@ inline constexpr const char* operators_key = "lanner.operators";
 /// The part of the variant with this number: `lowered`, `lowered.1`; `reports`, `reports.1`.
 std::string plan_part(const char* part, std::size_t variant);
 
-/// Of everything in the file but itself and what fills gaps.
-std::string plan_digest(const SafetensorsMetadata& metadata, std::span<const SafetensorsItem> items);
+/// Of everything in the file but itself and what fills gaps. `done` is told of the items' bytes.
+std::string plan_digest(const SafetensorsMetadata& metadata, std::span<const SafetensorsItem> items,
+                        const BytesDone& done = {});
 
 } // namespace lanner

@@ -53,9 +53,11 @@ Tensor kept_value(const Safetensors& file, std::string_view name, const nlohmann
   const DType kept = layout.row_major() && safetensors_has(weight.dtype) ? weight.dtype : DType::u8;
   check(entry->dtype == kept, ErrorCode::bad_data, "weight '{}' is kept as {}, expected {}", name,
         to_string(entry->dtype), to_string(kept));
-  check(weight.dtype != DType::boolean ||
-            std::ranges::all_of(bytes, [](std::byte b) { return b <= std::byte{1}; }),
-        ErrorCode::bad_data, "weight '{}' has a bool that is neither 0 nor 1", name);
+  if (weight.dtype == DType::boolean)
+    for_each_part(bytes, {}, [&](std::span<const std::byte> part) {
+      check(std::ranges::all_of(part, [](std::byte b) { return b <= std::byte{1}; }), ErrorCode::bad_data,
+            "weight '{}' has a bool that is neither 0 nor 1", name);
+    });
   const Tensor raw = aligned(file.tensor(name), weight.dtype);
   return Tensor::wrap(const_cast<void*>(raw.data()), weight.dtype, weight.shape, raw.owner(), layout);
 }
@@ -97,6 +99,7 @@ std::map<std::string, PlanWeight, std::less<>> read_plan_weights(const Safetenso
   std::map<std::string, PlanWeight, std::less<>> weights;
   std::set<Recipe> known;
   for (const auto& [name, facts] : table.items()) {
+    check_deadline();
     PlanWeight weight = read_weight(file, name, facts, limits);
     check(weight.recipe.literal() || known.insert(weight.recipe).second, ErrorCode::bad_data,
           "weight '{}' is in the plan twice", name);

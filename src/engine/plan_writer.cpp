@@ -11,6 +11,7 @@
 
 #include <lanner/version.h>
 
+#include "base/account.h"
 #include "base/hash.h"
 #include "base/json.h"
 #include "engine/caller_options.h"
@@ -74,8 +75,14 @@ public:
                                  {weights_key, exact_json_text(weights_)}};
     if (variants_.size() > told_by_target()) metadata[variants_key] = variants_json();
     if (!operators_.empty()) metadata[operators_key] = exact_json_text(operators_);
-    metadata[digest_key] = plan_digest(metadata, items);
-    write_safetensors(path, items, metadata);
+    std::uint64_t all = 0, done = 0; // each is hashed and written
+    for (const SafetensorsItem& item : items) all += 2 * item.bytes.size();
+    const auto report = [&](std::uint64_t bytes) {
+      done += bytes;
+      options_.control.report({"save", static_cast<double>(done), static_cast<double>(all), "bytes"});
+    };
+    metadata[digest_key] = plan_digest(metadata, items, report);
+    write_safetensors(path, items, metadata, report);
   }
 
 private:
@@ -94,7 +101,10 @@ private:
   };
 
   void gather(const Graph& graph, bool portable) {
-    for_each_constant(graph.body(), [&](const Node& node) { gather(*node.output()->constant(), portable); });
+    for_each_constant(graph.body(), [&](const Node& node) {
+      check_deadline();
+      gather(*node.output()->constant(), portable);
+    });
   }
 
   void gather_operators(const Region& region) {
@@ -105,32 +115,40 @@ private:
   }
 
   void gather(const Tensor& tensor, bool portable) {
-    if (!portable && places_.contains(memory_of(tensor))) return;
+    const auto known = places_.find(memory_of(tensor));
+    if (!portable && known != places_.end()) return;
     auto constant = state_.constants().find(tensor);
+    if (!constant && known != places_.end()) {
+      entries_[known->second].portable = true;
+      return;
+    }
     if (!constant) constant = std::make_shared<const StoredConstant>(StoredConstant{{}, tensor});
     if (constant->recipe.literal() && tensor.layout().row_major() && tensor.elements() <= max_inline) return;
-    Entry& entry = entry_of(constant);
+    const std::size_t number = number_of(constant);
+    Entry& entry = entries_[number];
     entry.portable = entry.portable || portable;
     if (!entry.form.defined() && tensor.dtype() == constant->value.dtype()) entry.form = tensor;
-    places_[memory_of(tensor)] = entry.name;
+    places_[memory_of(tensor)] = number;
   }
 
   /// Small source weights that others were folded with.
   void gather_sources() {
     for (const auto& constant : state_.constants().of_weights())
       if (!constant->recipe.weight.empty()) {
-        entry_of(constant);
+        number_of(constant);
         held_.insert(constant->recipe.weight);
       }
   }
 
-  Entry& entry_of(const std::shared_ptr<const StoredConstant>& constant) {
+  /// Of its entry.
+  std::size_t number_of(const std::shared_ptr<const StoredConstant>& constant) {
     const auto [place, fresh] = numbers_.emplace(constant.get(), entries_.size());
     if (fresh) entries_.push_back({fmt::format("w{}", entries_.size()), constant, {}, false});
-    return entries_[place->second];
+    return place->second;
   }
 
   void add_weight(const Entry& entry) {
+    check_deadline();
     const Recipe& recipe = entry.constant->recipe;
     const Tensor& tensor = entry.form.defined() ? entry.form : entry.constant->value;
     const bool stripped = !options_.weights && !recipe.literal() && !recipe.lost();
@@ -143,7 +161,7 @@ private:
     if (!recipe.expression.empty()) facts["recipe"] = recipe.expression;
     if (stripped) facts["stripped"] = true;
     if (computed) facts["computed"] = true;
-    weights_[entry.name] = std::move(facts);
+    append(weights_, entry.name, std::move(facts));
     if (!stripped && !computed) add_tensor(entry.name, tensor);
   }
 
@@ -153,9 +171,9 @@ private:
       const Tensor& tensor = state_.defaults[i];
       if (!tensor.defined()) continue;
       const std::string name = fmt::format("default{}", i);
-      weights_[name] = {
-          {"dtype", to_string(tensor.dtype())}, {"shape", tensor.shape().dims()}, {"layout", "row"}};
-      defaults_[state_.inputs[i].name] = name;
+      append(weights_, name,
+             {{"dtype", to_string(tensor.dtype())}, {"shape", tensor.shape().dims()}, {"layout", "row"}});
+      append(defaults_, state_.inputs[i].name, name);
       add_tensor(name, tensor);
     }
   }
@@ -197,7 +215,8 @@ private:
     PrintOptions options;
     options.name_constant = [this](const Value&, const Tensor& tensor) {
       const auto found = places_.find(memory_of(tensor));
-      return found == places_.end() ? "" : fmt::format("file(\"plan\", \"{}\")", found->second);
+      return found == places_.end() ? ""
+                                    : fmt::format("file(\"plan\", \"{}\")", entries_[found->second].name);
     };
     return print(*bare, options);
   }
@@ -251,7 +270,7 @@ private:
   std::vector<Entry> entries_;
   std::map<const StoredConstant*, std::size_t> numbers_; ///< Of `entries_`.
   std::set<std::string> held_;                           ///< Source weights of which the file has the values.
-  std::map<Memory, std::string> places_; ///< The name of what a tensor of a graph is a form of.
+  std::map<Memory, std::size_t> places_; ///< The entry of what a tensor of a graph is a form of.
   Json weights_ = Json::object(), operators_ = Json::object(), defaults_ = Json::object();
 };
 
@@ -276,18 +295,21 @@ std::string plan_part(const char* part, std::size_t variant) {
   return variant == 0 ? std::string(part) : fmt::format("{}.{}", part, variant);
 }
 
-std::string plan_digest(const SafetensorsMetadata& metadata, std::span<const SafetensorsItem> items) {
+std::string plan_digest(const SafetensorsMetadata& metadata, std::span<const SafetensorsItem> items,
+                        const BytesDone& done) {
   Hasher hasher;
   for (const auto& [key, value] : metadata)
     if (key != digest_key) hasher.update(fmt::format("{}={};", key, value));
   for (const SafetensorsItem& item : items) {
+    check_deadline();
     hasher.update(fmt::format("{}:{}{};", item.name, to_string(item.dtype), item.shape.to_string()));
-    hasher.update(item.bytes);
+    for_each_part(item.bytes, done, [&](std::span<const std::byte> part) { hasher.update(part); });
   }
   return hasher.hex();
 }
 
 void save_plan(const EngineState& state, const std::filesystem::path& path, const SaveOptions& options) {
+  const DeadlineScope deadline(state.limits, options.control.cancel);
   PlanWriter(state, options, saved_variants(state)).write(path);
 }
 

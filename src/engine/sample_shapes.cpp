@@ -133,8 +133,9 @@ private:
                       : d == 0 && dims.size() >= 2 ? Role::batch
                       : is_side(dims, d)           ? Role::side
                                                    : Role::length;
-    const auto found = std::ranges::find(open_, name, &OpenSize::name);
-    if (found == open_.end()) {
+    const auto [place, fresh] = places_.emplace(name, open_.size());
+    const auto found = open_.begin() + static_cast<std::ptrdiff_t>(place->second);
+    if (fresh) {
       const auto symbol = graph_.symbols.find(name);
       open_.push_back({name, role, input, symbol == graph_.symbols.end() ? SymbolInfo{} : symbol->second});
     } else if (found->role == Role::state || role == Role::batch) {
@@ -246,7 +247,8 @@ private:
   const SampleWishes& wishes_;
   Bindings known_;
   std::vector<OpenSize> open_;
-  std::vector<const OpenSize*> growing_; ///< What may have to be larger than at first.
+  std::map<std::string, std::size_t> places_; ///< Of these, by name.
+  std::vector<const OpenSize*> growing_;      ///< What may have to be larger than at first.
   std::vector<std::int64_t> sizes_;
   bool any_rank_ = false;
   std::size_t rank_ = 0; ///< Of inputs of any rank.

@@ -428,11 +428,7 @@ Type type_of(const Item& item, const Type& declared) {
 } // namespace
 
 void infer_types(Graph& graph) {
-  Flow flow = flow_over(graph);
-  flow.write_types(graph.body());
-  for (const auto& node : graph.body().nodes()) flow.close_failed(*node);
-  flow.drop_unused_symbols();
-  graph.recount();
+  const AddedInference once(graph);
 }
 
 std::vector<Type> infer_node(const Node& node, std::span<const Item* const> inputs) {
@@ -482,6 +478,28 @@ void RunningInference::add(Node& node) {
 
 const Known& RunningInference::known(const Value* value) const {
   return state_->flow.fact(value).known;
+}
+
+struct AddedInference::State {
+  Graph& graph;
+  Flow flow;
+};
+
+AddedInference::AddedInference(Graph& graph) : state_(new State{graph, flow_over(graph)}) {
+  state_->flow.write_types(graph.body());
+  for (const auto& node : graph.body().nodes()) state_->flow.close_failed(*node);
+  state_->flow.drop_unused_symbols();
+  graph.recount();
+}
+
+AddedInference::~AddedInference() = default;
+
+void AddedInference::add(std::span<Node* const> nodes) {
+  for (Node* node : nodes) {
+    state_->flow.visit(*node);
+    state_->flow.write_types(*node);
+    state_->flow.close_failed(*node);
+  }
 }
 
 KnownValues::KnownValues(Graph& graph) {

@@ -40,6 +40,22 @@ private:
   std::unique_ptr<State> state_;
 };
 
+/// Infers a graph, and then nodes that are put into it by themselves: inferring all of it for each takes the
+/// square of their number.
+class AddedInference {
+public:
+  /// As infer_types(). `graph` must outlive it.
+  explicit AddedInference(Graph& graph);
+  ~AddedInference();
+  /// Sets the types of these, which were added since: each reads what was there before or one before it. Of
+  /// values that were there and read these nothing changes.
+  void add(std::span<Node* const> nodes);
+
+private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
 /// What is known of `value` before running (constants, shapes of static tensors and arithmetic on them).
 class KnownValues {
 public:

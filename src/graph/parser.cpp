@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "base/nearest.h"
 #include "graph/attribute_text.h"
@@ -188,6 +189,7 @@ private:
   }
 
   void node(Region& region) {
+    check_deadline();
     if (++nodes_ > lexer_.limits().nodes)
       lexer_.fail_limit(lexer_.peek().offset, "nodes", lexer_.limits().nodes, "more nodes");
     std::vector<Definition> outputs;

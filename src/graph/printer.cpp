@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/account.h"
 #include "graph/lexer.h"
 #include "graph/op.h"
 #include "graph/tensor_text.h"
@@ -74,6 +75,7 @@ private:
   }
 
   void print(const Node& node, std::size_t level) {
+    check_deadline();
     text_.append(2 * level, ' ');
     text_ += node.outputs().empty()
                  ? "_"

@@ -7,6 +7,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/paced_deadline.h"
+
 namespace lanner {
 
 // Calls visit(T{}) for the element types whose values are written one by one; others are written as bytes.
@@ -121,7 +123,9 @@ template<typename T>
 static Tensor parse_values(Lexer& lexer, const Shape& shape, std::size_t offset) {
   std::vector<T> values;
   if (!lexer.at(")")) {
+    PacedDeadline look;
     do {
+      look();
       values.push_back(parse_element<T>(lexer));
     } while (lexer.take(","));
   }
@@ -180,7 +184,9 @@ Tensor random_tensor(DType dtype, const Shape& shape, std::uint64_t seed, double
                      const Limits& limits) {
   Tensor wide = Tensor::allocate(DType::f32, shape, {}, {}, limits);
   Splitmix source{seed};
+  PacedDeadline look;
   for (float& value : wide.as<float>()) {
+    look();
     // The sum of twelve uniforms has variance 1 and, unlike log and cos, the same bits everywhere.
     double sum = -6;
     for (int i = 0; i < 12; ++i) sum += source.uniform();

@@ -367,6 +367,7 @@ Value* GraphBuilder::find(Scope& scope, const std::string& name) {
   if (!scope.parent || scope.sealed) return nullptr;
   Value* outer = find(*scope.parent, name);
   if (!outer) return nullptr;
+  count_bytes(2 * (map_bytes + text_bytes(name))); // once for each graph between, however long the name is
   Value* inner = scope.owner ? capture(scope, outer) : outer;
   scope.values[name] = inner;
   scope.seen_outside.insert(name);

@@ -38,6 +38,7 @@ void collect_reads(const ImportGraph& graph, Reads& reads) {
     (certain && !written.contains(name) ? reads.outer : reads.either).insert(name);
   };
   for (const ImportNode& node : graph.nodes) {
+    check_deadline();
     Reads inner;
     collect_reads(node, inner);
     for (const std::string& name : inner.outer) note(name, true);

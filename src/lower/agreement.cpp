@@ -196,18 +196,20 @@ DType compared_type(DType type) {
 
 } // namespace
 
-Tolerance tolerance_of(const Node& node, const Tactic& tactic, const Tensor& expected) {
+Tolerances::Tolerances(const Node& node, const Tactic& tactic)
+    : node_(node), unit_(coarsest(node, tactic)), rows_(longest_row(node)),
+      sums_(4 * roundoff(DType::f32) * std::sqrt(std::max(sum_length(node), rows_))),
+      steps_(any_op(node, has_steps)), product_(any_op(node, is_contraction)) {}
+
+Tolerance Tolerances::of(const Tensor& expected) const {
   Tolerance tolerance;
-  if (any_op(node, has_steps)) tolerance.fraction = 0.005;
+  if (steps_) tolerance.fraction = 0.005;
   if (!is_float(expected.dtype())) return tolerance;
-  const double unit = coarsest(node, tactic);
-  const bool narrow = unit > roundoff(DType::f32);
-  const bool product = any_op(node, is_contraction);
-  const double scale = std::max(root_mean_square(expected), product ? scale_before(node, expected, unit) : 0);
-  const double rows = longest_row(node);
-  const double sums = 4 * roundoff(DType::f32) * std::sqrt(std::max(sum_length(node), rows));
-  tolerance.relative = (narrow ? 8 : 64) * unit + (rows > 1 ? sums : 0);
-  tolerance.absolute = scale * (narrow ? 8 * unit + sums : product ? 2e-4 : 2e-5 + sums) + unit * 1e-3;
+  const bool narrow = unit_ > roundoff(DType::f32);
+  const double scale =
+      std::max(root_mean_square(expected), product_ ? scale_before(node_, expected, unit_) : 0);
+  tolerance.relative = (narrow ? 8 : 64) * unit_ + (rows_ > 1 ? sums_ : 0);
+  tolerance.absolute = scale * (narrow ? 8 * unit_ + sums_ : product_ ? 2e-4 : 2e-5 + sums_) + unit_ * 1e-3;
   return tolerance;
 }
 

@@ -18,11 +18,24 @@ struct Tolerance {
   double fraction = 0; ///< Of the elements may differ by more: where a step of the function lies between.
 };
 
+/// Tolerances of a node's results, of which there may be as many as the file says.
+///
 /// For reals: the rounding of the coarsest type that takes part, for each operand, step and sum of `node`.
 /// Sums of products have room for another order and for Winograd's transforms, none for rounded inputs. A
 /// sum's error grows with the root of its length: of rows that are divided by theirs, relative to each
 /// element. In front of a tanh it goes with the sum's own size.
-Tolerance tolerance_of(const Node& node, const Tactic& tactic, const Tensor& expected);
+class Tolerances {
+public:
+  /// `node` must outlive it.
+  Tolerances(const Node& node, const Tactic& tactic);
+  /// Of the result for which the definition gives this.
+  Tolerance of(const Tensor& expected) const;
+
+private:
+  const Node& node_;
+  double unit_ = 0, rows_ = 0, sums_ = 0;
+  bool steps_ = false, product_ = false;
+};
 
 /// Elements that differ.
 struct Difference {

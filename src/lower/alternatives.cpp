@@ -348,8 +348,9 @@ private:
 
   void expand(Node& node) {
     if (promotion_) promotion_->forget(node);
+    if (!inference_) inference_ = std::make_unique<AddedInference>(graph_);
     const std::vector<Node*> fresh = inserted_before(node, [&] { expand_node(node); });
-    infer_types(graph_);
+    inference_->add(fresh);
     for (Node* inner : fresh)
       if (!is_constant(*inner)) add(*inner, true);
   }
@@ -357,14 +358,14 @@ private:
   /// Runs `change`, which replaces `node` by new nodes in its place, and returns these.
   template<typename Change>
   std::vector<Node*> inserted_before(Node& node, Change change) {
-    const Region::Nodes& nodes = node.region()->nodes();
-    auto at = std::ranges::find_if(nodes, [&](const auto& other) { return other.get() == &node; });
-    const bool first = at == nodes.begin();
-    const auto before = first ? nodes.end() : std::prev(at);
-    const auto after = std::next(at);
+    const Region& region = *node.region();
+    const Node *before = region.previous(&node), *after = region.next(&node);
     change();
     std::vector<Node*> fresh;
-    for (auto it = first ? nodes.begin() : std::next(before); it != after; ++it) fresh.push_back(it->get());
+    Node* made = before                   ? region.next(before)
+                 : region.nodes().empty() ? nullptr
+                                          : region.nodes().front().get();
+    for (; made && made != after; made = region.next(made)) fresh.push_back(made);
     return fresh;
   }
 
@@ -385,8 +386,7 @@ private:
     std::ranges::stable_sort(found_, {}, place);
     for (Proposal& proposal : found_) {
       check_deadline();
-      for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
-        proposal.overwritable.push_back(may_overwrite(proposal, i, order, options_.callers));
+      proposal.overwritable = overwritable_inputs(proposal, order, options_.callers);
       if (proposal.asked) drop_overwriting(proposal, options_);
     }
     std::erase_if(found_, [](const Proposal& proposal) { return proposal.asked && proposal.list.empty(); });
@@ -395,6 +395,7 @@ private:
   Graph& graph_;
   const LowerOptions& options_;
   std::unique_ptr<Promotion> promotion_;
+  std::unique_ptr<AddedInference> inference_; ///< Once a node was expanded.
   std::vector<Proposal> found_;
 };
 
@@ -470,6 +471,18 @@ bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const
   const Value* value = proposal.inputs[i];
   return value && std::ranges::count(proposal.inputs, value) == 1 &&
          may_overwrite(*value, proposal.members, order, callers);
+}
+
+std::vector<bool> overwritable_inputs(const Proposal& proposal,
+                                      const std::map<const Node*, std::size_t>& order,
+                                      const CallerMemory& callers) {
+  std::map<const Value*, std::size_t> count;
+  for (const Value* value : proposal.inputs) ++count[value];
+  std::vector<bool> overwritable;
+  for (const Value* value : proposal.inputs)
+    overwritable.push_back(value && count.at(value) == 1 &&
+                           may_overwrite(*value, proposal.members, order, callers));
+  return overwritable;
 }
 
 void reject(Proposal& proposal, std::size_t index, const std::string& why, const LowerOptions& options) {

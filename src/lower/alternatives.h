@@ -79,6 +79,10 @@ void stand_in(std::span<Proposal> proposals, const Estimates& estimates, const L
 /// place of its last one.
 bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const Node*, std::size_t>& order,
                    const CallerMemory& callers);
+/// The same of each of its inputs, of which there may be as many as the file says.
+std::vector<bool> overwritable_inputs(const Proposal& proposal,
+                                      const std::map<const Node*, std::size_t>& order,
+                                      const CallerMemory& callers);
 /// Times what was not timed yet of one that is about to be taken.
 void time_proposal(Proposal& proposal, const LowerOptions& options);
 

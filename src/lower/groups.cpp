@@ -35,8 +35,8 @@ bool may_join(const Node& node) {
 /// What fuses() is asked about.
 bool fusible(const Node& node) {
   constexpr std::size_t most_inputs = 64; // backends are asked about it beside each of its producers
-  return may_join(node) && node.regions().empty() && node.outputs().size() == 1 &&
-         node.inputs().size() <= most_inputs;
+  return node.inputs().size() <= most_inputs && node.outputs().size() == 1 && node.regions().empty() &&
+         may_join(node);
 }
 
 /// The only node that reads `value`, or null when it has other uses or leaves the region.

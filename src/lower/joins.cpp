@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "ops/axis.h"
 #include "ops/named.h"
@@ -135,6 +136,7 @@ void place_parts(Graph& graph, const InPlaceKernels& in_place,
                  const std::function<Value*(Value& part, Node& before)>& copy) {
   const Overwritten overwritten = overwritten_by(in_place);
   for (const auto& node : graph.body().nodes()) {
+    check_deadline();
     if (!is_join(*node)) continue;
     Value& whole = *node->output();
     std::vector<Storage> storages;

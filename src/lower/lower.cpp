@@ -200,18 +200,23 @@ private:
     });
   }
 
-  /// What is taken that reads a value, or is stored by it.
-  using Readers = std::map<const Value*, std::vector<Taken>>;
+  /// What is taken that reads a value as one of its inputs or, where there is none, is stored by it.
+  struct Reader {
+    Taken taken;
+    std::optional<std::size_t> input;
+  };
+  using Readers = std::map<const Value*, std::vector<Reader>>;
 
   Readers readers_of(const std::vector<Taken>& cover) const {
     Readers readers;
     for (const Taken& taken : cover) {
       const Proposal& proposal = proposals_[taken.proposal];
-      for (const Value* input : proposal.inputs) readers[input].push_back(taken);
+      for (std::size_t i = 0; i < proposal.inputs.size(); ++i)
+        readers[proposal.inputs[i]].push_back({taken, i});
       const Tactic& tactic = proposal.list[taken.alternative].tactic;
       for (const std::vector<Storage>* storages : {&tactic.inputs, &tactic.outputs})
         for (const Storage& storage : *storages)
-          for (const Value* value : values_of(storage)) readers[value].push_back(taken);
+          for (const Value* value : values_of(storage)) readers[value].push_back({taken, std::nullopt});
     }
     return readers;
   }
@@ -224,22 +229,26 @@ private:
     Node* made = replace(proposal.members, *proposal.node, proposal.inputs);
     for (const Value* output : proposal.outputs)
       if (const auto reading = readers.find(output); reading != readers.end())
-        for (const Taken& taken : reading->second) read_new(taken, proposal.outputs, *made);
+        for (const Reader& reader : reading->second) read_new(reader, proposal.outputs, *made);
     for (std::size_t o = 0; o < types.size(); ++o)
       if (made->output(o)->type != types[o]) narrow_types_.emplace(made->output(o), types[o]);
     return made;
   }
 
   /// Those that follow a group read what the node gives that stands for it: the old values are gone.
-  void read_new(const Taken& taken, const std::vector<Value*>& old, const Node& made) {
+  void read_new(const Reader& reader, const std::vector<Value*>& old, const Node& made) {
     const auto renewed = [&](Value* value) {
       const auto found = std::ranges::find(old, value);
       return value && found != old.end() ? made.output(static_cast<std::size_t>(found - old.begin())) : value;
     };
-    Proposal& proposal = proposals_[taken.proposal];
-    for (Value*& input : proposal.inputs) input = renewed(input);
+    Proposal& proposal = proposals_[reader.taken.proposal];
+    if (reader.input) {
+      Value*& input = proposal.inputs[*reader.input];
+      input = renewed(input);
+      return;
+    }
     if (proposal.own) return;
-    Tactic& tactic = proposal.list[taken.alternative].tactic;
+    Tactic& tactic = proposal.list[reader.taken.alternative].tactic;
     for (std::vector<Storage>* storages : {&tactic.inputs, &tactic.outputs})
       for (Storage& storage : *storages)
         if (storage.quantization) storage = with_values(std::move(storage), renewed);

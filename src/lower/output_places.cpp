@@ -1,6 +1,7 @@
 #include "lower/output_places.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "plan/joins.h"
@@ -14,7 +15,10 @@ class OutputPlaces {
 public:
   OutputPlaces(Graph& graph, const LowerOptions& options, const InPlaceKernels& in_place,
                const CopyValue& copy)
-      : body_(graph.body()), options_(options), callers_(options.callers), in_place_(in_place), copy_(copy) {}
+      : body_(graph.body()), options_(options), callers_(options.callers), in_place_(in_place), copy_(copy),
+        allowing_(options.callers) {
+    allowing_.overwritable.assign(body_.parameters().size(), true);
+  }
 
   void settle() {
     for (std::size_t i = 0; i < body_.outputs().size(); ++i)
@@ -100,17 +104,26 @@ private:
 
   /// Whether `root` may be written to `memory`, an input's: all that reads that has run by then, but for a
   /// kernel that works in place.
-  bool comes_behind(const Value& root, const Value& memory) const {
+  bool comes_behind(const Value& root, const Value& memory) {
     const Node& writer = *root.producer();
     const InPlace* kernel = in_place(root);
-    const auto order = execution_order(body_.graph());
-    CallerMemory allowing = callers_;
-    allowing.overwritable.assign(body_.parameters().size(), true);
+    const auto& order = this->order();
     if (kernel && writer.input(kernel->input) == &memory &&
         storage_bytes(memory) == storage_bytes(*writer.output()) &&
-        may_overwrite(writer, kernel->input, order, allowing))
+        may_overwrite(writer, kernel->input, order, allowing_))
       return true;
     return !(kernel && kernel->required) && all_read_before(memory, writer, order);
+  }
+
+  /// Of all nodes; copies were appended since it was asked last.
+  const std::map<const Node*, std::size_t>& order() {
+    const auto& nodes = body_.nodes();
+    const Node* next = last_ ? body_.next(last_) : nodes.empty() ? nullptr : nodes.front().get();
+    for (; next; next = body_.next(next)) {
+      order_.emplace(next, order_.size());
+      last_ = next;
+    }
+    return order_;
   }
 
   static bool all_read_before(const Value& value, const Node& writer,
@@ -129,7 +142,10 @@ private:
   const CallerMemory& callers_;
   const InPlaceKernels& in_place_;
   const CopyValue& copy_;
+  CallerMemory allowing_;        ///< The same, with all inputs to be written over.
   std::set<const Value*> roots_; ///< Memory that is an output's.
+  std::map<const Node*, std::size_t> order_;
+  const Node* last_ = nullptr; ///< Of these.
 };
 
 } // namespace

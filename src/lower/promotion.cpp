@@ -4,6 +4,7 @@
 
 #include <lanner/tensor.h>
 
+#include "base/account.h"
 #include "graph/copy.h"
 #include "graph/op.h"
 #include "ops/named.h"
@@ -52,7 +53,10 @@ std::unique_ptr<Promotion> Promotion::of(const Graph& graph, const LowerOptions&
   if (!options.target.device.is_host() || std::ranges::none_of(nodes, half)) return nullptr;
   std::unique_ptr<Promotion> made(new Promotion(options));
   made->graph_ = std::make_shared<Graph>(graph.ops(), "promoted");
-  for (const auto& node : nodes) made->follow(*node);
+  for (const auto& node : nodes) {
+    check_deadline();
+    made->follow(*node);
+  }
   for (const Value* output : graph.body().outputs()) made->leave(*output);
   return made;
 }

@@ -39,7 +39,9 @@ void gather(const Region& region, std::vector<Node*>& found) {
 
 /// The constant in the node's place; null where it is too much to compute.
 Value* made_real(Node& node, const WeightStore& constants) {
-  const Recipe recipe = recipe_of_result(node, 0);
+  const auto recipes = recipes_of_results(node);
+  if (!recipes) return nullptr;
+  const Recipe& recipe = recipes->front();
   const Tensor known = constants.value(recipe);
   if (!known.defined() || Type(known.dtype(), known.shape()) != node.output()->type)
     return passes::fold_node(node);
@@ -164,12 +166,11 @@ void QuantizedWeights::propose(std::vector<Proposal>& proposals, const Graph& gr
   if (sources_.empty()) return;
   Parts parts;
   const std::size_t count = proposals.size();
+  const std::map<const Node*, std::size_t> order = execution_order(graph);
   for (std::size_t p = 0; p < count; ++p) {
     std::optional<Proposal> made = quantized(proposals[p], options, parts);
     if (!made) continue;
-    const std::map<const Node*, std::size_t> order = execution_order(graph);
-    for (std::size_t i = 0; i < made->inputs.size(); ++i)
-      made->overwritable.push_back(may_overwrite(*made, i, order, options.callers));
+    made->overwritable = overwritable_inputs(*made, order, options.callers);
     ask_for(*made, options);
     if (!made->list.empty()) proposals.push_back(std::move(*made));
   }

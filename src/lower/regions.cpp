@@ -10,6 +10,7 @@
 #include "lower/alternatives.h"
 #include "lower/row_rules.h"
 #include "ops/named.h"
+#include "passes/rewrite.h"
 #include "plan/bodies.h"
 #include "plan/lowered.h"
 #include "plan/placement.h"
@@ -27,10 +28,12 @@ Value* add_constant(Region& region, const Tensor& tensor, const Type& type, std:
 /// So that kernels within have them packed as they read them.
 void take_constants_in(Node& node) {
   const std::size_t own = node.own_inputs().size();
+  std::vector<bool> taken(node.captures(), false);
   for (std::size_t c = node.captures(); c-- > 0;) {
     const Value* captured = node.input(own + c);
     const Tensor* constant = captured->constant();
     if (!constant) continue;
+    taken[c] = true;
     for (const auto& region : node.regions()) {
       Value* parameter = region->parameter(region->parameters().size() - node.captures() + c);
       if (parameter->unused()) continue;
@@ -39,8 +42,8 @@ void take_constants_in(Node& node) {
       inner->producer()->sources = captured->producer()->sources;
       parameter->replace_all_uses(inner);
     }
-    node.remove_capture(c);
   }
+  passes::remove_captures(node, taken);
 }
 
 /// Puts the nodes of a lowered body in the place of the region's.

@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/account.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "lower/row_rules.h"
@@ -54,6 +55,7 @@ private:
   };
 
   void visit(Node& node) {
+    check_deadline();
     Fact fact{works_by_rows(node, device_), 0, parents_.size()};
     for (const Value* input : node.inputs()) {
       const Fact* from = input && input->producer() ? &facts_.at(input->producer()) : nullptr;

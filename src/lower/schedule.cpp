@@ -4,6 +4,7 @@
 #include <array>
 #include <map>
 
+#include "base/account.h"
 #include "plan/joins.h"
 #include "plan/lowered.h"
 #include "plan/placement.h"
@@ -35,6 +36,7 @@ public:
 
   StreamPlan run() {
     for (const auto& node : graph_.body().nodes()) {
+      check_deadline();
       plan_.of_nodes.push_back(0);
       if (is_constant(*node)) continue;
       if (node->tactic.backend == alias_backend) {

@@ -282,10 +282,11 @@ void Trial::expect_quantized(Output& output, const Tensor& sample) const {
 
 void Trial::store_expected() {
   const std::vector<Tensor>& samples = data_.expected(subject_.tactic, subject_.node);
+  const Tolerances tolerances(subject_.node, subject_.tactic);
   for (std::size_t o = 0; o < outputs_.size(); ++o) {
     Output& output = outputs_[o];
     if (!samples.at(o).defined()) continue; // nothing uses it
-    output.tolerance = tolerance_of(subject_.node, subject_.tactic, samples[o]);
+    output.tolerance = tolerances.of(samples[o]);
     if (output.storage.quantization) {
       expect_quantized(output, samples[o]);
       continue;

@@ -4,6 +4,7 @@
 
 #include "base/check.h"
 #include "base/counted_vector.h"
+#include "base/paced_deadline.h"
 #include "ops/arguments.h"
 #include "ops/box_overlap.h"
 #include "ops/rows.h"
@@ -112,13 +113,16 @@ static CountedVector<std::int64_t> select_boxes(std::span<const Box> boxes, std:
   CountedVector<Candidate> candidates;
   for (std::size_t i = 0; i < scores.size(); ++i)
     if (scores[i] >= limit.score) candidates.push_back({scores[i], static_cast<std::int64_t>(i)});
-  std::ranges::sort(candidates, [](const Candidate& a, const Candidate& b) {
+  PacedDeadline look;
+  std::ranges::sort(candidates, [&](const Candidate& a, const Candidate& b) {
+    look();
     return a.score > b.score || (a.score == b.score && a.box < b.box);
   });
   KeptBoxes kept;
   CountedVector<std::int64_t> selected;
   for (const Candidate& candidate : candidates) {
     if (static_cast<std::int64_t>(selected.size()) >= limit.most) break;
+    look(selected.size() + 1);
     const Box& box = boxes[static_cast<std::size_t>(candidate.box)];
     if (kept.cover(box, limit.overlap)) continue;
     kept.add(box);

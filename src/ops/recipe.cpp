@@ -24,6 +24,9 @@ constexpr const char* decided_key = "lanner.decided";
 
 constexpr std::uint64_t max_literal_bytes = 4096;
 constexpr std::size_t max_expression = 1u << 16;
+/// Each node that is folded reads and writes the recipes that it puts together, so a chain of such nodes
+/// takes time with the square of these.
+constexpr std::size_t max_expression_nodes = 128, max_expression_results = 64, max_sources = 1024;
 /// Inference may follow the elements of integers this few to sizes.
 constexpr std::int64_t max_size_elements = max_known_elements;
 
@@ -66,20 +69,32 @@ public:
     copier_.map(&constant, inner.copy_nodes(body).at(0));
   }
 
-  Recipe finish(const Node& node, std::size_t i) {
-    if (kept_) {
-      Node* made = copier_.copy(node);
-      made->sources.clear();
+  std::size_t sources() const { return inputs_.size(); }
+
+  /// Of each output of `node`.
+  std::vector<Recipe> finish(const Node& node) {
+    const std::size_t count = node.outputs().size();
+    if (!kept_ || graph_.body().nodes().size() >= max_expression_nodes || count > max_expression_results)
+      return std::vector<Recipe>(count, lost());
+    Node* made = copier_.copy(node);
+    made->sources.clear();
+    std::vector<Recipe> recipes;
+    for (std::size_t i = 0; i < count; ++i) {
       graph_.add_output("value", made->output(i));
       std::string text = text_of(graph_);
-      if (text.size() <= max_expression) return {{}, std::move(text)};
+      graph_.remove_output(0);
+      recipes.push_back(text.size() <= max_expression ? Recipe{{}, std::move(text)} : lost());
     }
-    Graph lost(graph_.ops(), "recipe");
-    for (const auto& [name, value] : inputs_) lost.add_input(name, value->type);
-    return {{}, text_of(lost)};
+    return recipes;
   }
 
 private:
+  Recipe lost() const {
+    Graph graph(graph_.ops(), "recipe");
+    for (const auto& [name, value] : inputs_) graph.add_input(name, value->type);
+    return {{}, text_of(graph)};
+  }
+
   std::map<std::string, Type> sources(const Recipe& recipe, const Value& constant) const {
     std::map<std::string, Type> types;
     if (!recipe.weight.empty()) types.emplace(recipe.weight, constant.type);
@@ -128,21 +143,23 @@ bool can_be_weight(const Tensor& tensor) {
   return !known || tensor.elements() > max_size_elements;
 }
 
-Recipe recipe_of_result(const Node& node, std::size_t i) {
-  const auto each = [&](const auto& visit) {
-    for (std::size_t k = 0; k < node.inputs().size(); ++k) {
-      const auto end = node.inputs().begin() + static_cast<std::ptrdiff_t>(k);
-      const bool again = std::find(node.inputs().begin(), end, node.inputs()[k]) != end;
-      if (node.inputs()[k] && !again) visit(*node.inputs()[k]);
-    }
-  };
+std::optional<std::vector<Recipe>> recipes_of_results(const Node& node) {
+  std::vector<const Value*> inputs;
+  std::set<const Value*> seen{nullptr};
   bool any = false;
-  each([&](const Value& input) { any = any || !recipe_of(*input.producer()).literal(); });
-  if (!any) return {};
+  for (const Value* input : node.inputs()) {
+    if (!seen.insert(input).second) continue;
+    inputs.push_back(input);
+    any = any || !recipe_of(*input->producer()).literal();
+  }
+  if (!any) return std::vector<Recipe>(node.outputs().size());
   Composer composer(node.region()->graph().ops());
-  each([&](const Value& input) { composer.declare(input); });
-  each([&](const Value& input) { composer.add(input); });
-  return composer.finish(node, i);
+  for (const Value* input : inputs) {
+    composer.declare(*input);
+    if (composer.sources() > max_sources) return std::nullopt;
+  }
+  for (const Value* input : inputs) composer.add(*input);
+  return composer.finish(node);
 }
 
 std::map<std::string, Type> sources_of(const Recipe& recipe, const Type& type, const OpTable& ops,

@@ -3,8 +3,10 @@
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <set>
 #include <string>
+#include <vector>
 
 #include <lanner/tensor.h>
 
@@ -32,8 +34,9 @@ void set_recipe(Node& constant, const Recipe& recipe);
 /// Whether a tensor of a model may become a source weight: numbers from which no size can follow.
 bool can_be_weight(const Tensor& tensor);
 
-/// The recipe of output `i` of a node whose inputs are constants, from theirs.
-Recipe recipe_of_result(const Node& node, std::size_t i);
+/// The recipe of each output of a node whose inputs are constants, from theirs. Null: they read more source
+/// weights than one recipe names, so that the node's results can be no constants.
+std::optional<std::vector<Recipe>> recipes_of_results(const Node& node);
 
 /// The source weights that a constant of this type reads, with their types. Throws Error{bad_data} for an
 /// expression that is none.

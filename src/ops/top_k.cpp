@@ -3,6 +3,7 @@
 
 #include "base/check.h"
 #include "base/counted_vector.h"
+#include "base/paced_deadline.h"
 #include "ops/arguments.h"
 #include "ops/rows.h"
 #include "ops/table.h"
@@ -40,7 +41,9 @@ template<typename T>
 static void select_top(const T* in, const AxisView& view, std::int64_t k, bool largest,
                        std::span<std::int64_t> order) {
   std::iota(order.begin(), order.end(), 0);
+  PacedDeadline look;
   const auto before = [&](std::int64_t a, std::int64_t b) {
+    look();
     const T left = in[a * view.inner], right = in[b * view.inner];
     if (ranks_below(left, right)) return !largest;
     if (ranks_below(right, left)) return largest;

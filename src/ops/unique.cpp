@@ -2,6 +2,7 @@
 #include <numeric>
 
 #include "base/counted_vector.h"
+#include "base/paced_deadline.h"
 #include "ops/arguments.h"
 #include "ops/elementwise.h"
 #include "ops/strided.h"
@@ -68,10 +69,16 @@ template<typename T>
 Groups group_slices(const Slices<T>& slices) {
   CountedVector<std::int64_t> order(static_cast<std::size_t>(slices.view.size));
   std::iota(order.begin(), order.end(), 0);
-  std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) { return slices.compare(a, b) < 0; });
+  PacedDeadline look;
+  const auto steps = static_cast<std::uint64_t>(slices.view.outer * slices.view.inner);
+  std::ranges::stable_sort(order, [&](std::int64_t a, std::int64_t b) {
+    look(steps);
+    return slices.compare(a, b) < 0;
+  });
   Groups groups;
   groups.inverse.resize(order.size());
   for (const std::int64_t slice : order) {
+    look(steps);
     if (groups.first.empty() || slices.compare(groups.first.back(), slice) != 0) {
       groups.first.push_back(slice);
       groups.counts.push_back(0);
@@ -88,7 +95,11 @@ Groups group_slices(const Slices<T>& slices) {
 static void order_by_occurrence(Groups& groups) {
   CountedVector<std::size_t> order(groups.first.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t group) { return groups.first[group]; });
+  PacedDeadline look;
+  std::ranges::sort(order, [&](std::size_t a, std::size_t b) {
+    look();
+    return groups.first[a] < groups.first[b];
+  });
   Groups sorted;
   CountedVector<std::int64_t> renumbered(order.size());
   for (std::size_t i = 0; i < order.size(); ++i) {

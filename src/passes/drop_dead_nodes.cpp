@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/account.h"
 #include "ops/folding.h"
 #include "passes/passes.h"
@@ -6,17 +8,13 @@
 namespace lanner::passes {
 
 static bool drop_captures(Node& node) {
-  bool changed = false;
-  for (std::size_t i = node.captures(); i-- > 0;) {
-    check_deadline();
-    bool used = false;
-    for (const auto& region : node.regions())
-      used = used || !region->parameter(region->parameters().size() - node.captures() + i)->unused();
-    if (used) continue;
-    node.remove_capture(i);
-    changed = true;
-  }
-  return changed;
+  std::vector<bool> unused(node.captures(), true);
+  for (const auto& region : node.regions())
+    for (std::size_t c = 0; c < unused.size(); ++c)
+      unused[c] = unused[c] && region->parameter(region->parameters().size() - unused.size() + c)->unused();
+  if (std::ranges::find(unused, true) == unused.end()) return false;
+  remove_captures(node, unused);
+  return true;
 }
 
 static bool is_dead(const Node& node) {

@@ -35,9 +35,10 @@ bool is_weight(const Node& node) {
 bool compute(Node& node) {
   if (is_weight(node)) return false;
   const auto results = ops::folded_results(node);
-  if (!results) return false;
+  const auto recipes = results ? recipes_of_results(node) : std::nullopt;
+  if (!recipes) return false;
   for (std::size_t i = 0; i < results->size(); ++i) {
-    if (!node.output(i)->unused()) put_constant(node, i, (*results)[i].tensor, recipe_of_result(node, i));
+    if (!node.output(i)->unused()) put_constant(node, i, (*results)[i].tensor, (*recipes)[i]);
   }
   node.region()->erase(&node);
   return true;
@@ -61,7 +62,9 @@ bool place_known(Node& node, const KnownValues& known) {
 Value* fold_node(Node& node) {
   const auto results = ops::folded_results(node);
   if (!results || !results->front().tensor.defined()) return nullptr;
-  Value* made = put_constant(node, 0, results->front().tensor, recipe_of_result(node, 0));
+  const auto recipes = recipes_of_results(node);
+  if (!recipes) return nullptr;
+  Value* made = put_constant(node, 0, results->front().tensor, recipes->front());
   node.region()->erase(&node);
   return made;
 }

@@ -71,8 +71,8 @@ std::optional<Parts> split_parts(const Node& node) {
 
 /// The elements of a sequence, where it is known how it was made.
 std::optional<Parts> parts_of(const Value* sequence) {
-  constexpr int longest = 1024;
-  std::vector<const Node*> changes; // last one first
+  constexpr std::size_t longest = 1024; // it is made anew for each reader
+  std::vector<const Node*> changes;     // last one first
   const Node* node = sequence->producer();
   while (node && (node->kind() == "sequence_insert" || node->kind() == "sequence_erase")) {
     if (changes.size() == longest) return std::nullopt;
@@ -84,6 +84,7 @@ std::optional<Parts> parts_of(const Value* sequence) {
   if (node->kind() == "sequence_empty") parts.emplace();
   if (node->kind() == "split_to_sequence") parts = split_parts(*node);
   if (node->kind() == "sequence_construct") {
+    if (node->own_inputs().size() > longest) return std::nullopt;
     parts.emplace();
     for (Value* input : node->own_inputs()) parts->push_back({input});
   }

@@ -64,6 +64,27 @@ Node* sole_producer(const Value* value, std::string_view kind) {
   return value && value->uses().size() == 1 ? producer(value, kind) : nullptr;
 }
 
+/// Each moves up to its place by itself: taken out one by one, all behind would move up for each.
+void remove_captures(Node& node, const std::vector<bool>& marked) {
+  const std::size_t captures = node.captures(), own = node.own_inputs().size();
+  std::size_t kept = 0;
+  for (std::size_t c = 0; c < captures; ++c) {
+    if (marked[c]) continue;
+    const std::size_t place = kept++;
+    if (place == c) continue;
+    node.set_input(own + place, node.input(own + c));
+    for (const auto& region : node.regions()) {
+      const std::size_t first = region->parameters().size() - captures;
+      Value &from = *region->parameter(first + c), &to = *region->parameter(first + place);
+      to.type = from.type;
+      to.storage = from.storage;
+      from.replace_all_uses(&to);
+      take_name(to, from);
+    }
+  }
+  while (node.captures() > kept) node.remove_capture(node.captures() - 1);
+}
+
 template<typename T>
 static std::optional<std::vector<T>> read_constant(const Value* value, DType as) {
   const Tensor* tensor = value ? value->constant() : nullptr;

@@ -39,6 +39,9 @@ std::optional<std::vector<std::int64_t>> constant_integers(const Value* value);
 /// The one number that all elements of a constant are.
 std::optional<double> constant_scalar(const Value* value);
 
+/// Takes the captures out that are marked, whose parameters nothing uses; the others keep their order.
+void remove_captures(Node& node, const std::vector<bool>& marked);
+
 /// Adds the sources of `from` that `to` does not have, up to some tens in all.
 void take_sources(Node& to, const Node& from);
 

@@ -1,7 +1,9 @@
 #include "plan/joins.h"
 
-#include <algorithm>
+#include <set>
+#include <utility>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "graph/op.h"
 #include "ops/axis.h"
@@ -41,18 +43,33 @@ bool is_alias_of_input(const Node& node) {
   return node.tactic.backend == alias_backend && !is_join(node);
 }
 
+/// Values that concatenations joined in memory read once, with who reads them.
+static std::set<std::pair<const Node*, const Value*>> joined_parts(const Graph& lowered) {
+  std::set<std::pair<const Node*, const Value*>> once, seen;
+  for (const auto& node : lowered.body().nodes()) {
+    if (!is_join(*node)) continue;
+    for (const Value* input : node->inputs())
+      if (const std::pair part{node.get(), input}; seen.insert(part).second)
+        once.insert(part);
+      else
+        once.erase(part);
+  }
+  return once;
+}
+
 void check_joins(const Graph& lowered) {
+  const auto parts = joined_parts(lowered);
   for (const auto& parameter : lowered.body().parameters())
     check(!parameter->storage.within, ErrorCode::bad_data, "input {} lies within a larger value",
           parameter->name());
   for (const auto& node : lowered.body().nodes()) {
+    check_deadline();
     for (const auto& output : node->outputs()) {
       const Value* parent = output->storage.parent;
       check(!output->storage.within || !is_constant(*node), ErrorCode::bad_data,
             "constant {} lies within a larger value", output->name());
       if (!parent) continue;
-      const bool part = parent->producer() && is_join(*parent->producer()) &&
-                        std::ranges::count(parent->producer()->inputs(), output.get()) == 1;
+      const bool part = parent->producer() && parts.contains({parent->producer(), output.get()});
       check(part && may_lie_in(*output), ErrorCode::bad_data,
             "value {} lies in {}, which is no concatenation of it", output->name(), parent->name());
     }

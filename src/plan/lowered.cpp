@@ -61,7 +61,9 @@ bool may_overwrite(const Value& value, std::span<const Node* const> readers,
   const bool ours = value.producer() ? !value.constant() && !may_be_alias(*value.producer())
                                      : callers.may_write(value.index());
   if (!ours) return false;
-  return std::ranges::all_of(value.uses(), [&](const Use& use) {
+  // The last one first: of the many readers that a value may have, each is asked about, and one may.
+  const auto uses = value.uses();
+  return std::all_of(uses.rbegin(), uses.rend(), [&](const Use& use) {
     if (!use.node) return false;
     if (std::ranges::find(readers, use.node) != readers.end()) return true;
     const auto place = order.find(use.node);

@@ -16,15 +16,22 @@ struct BufferRequest {
   Lifetime life;
 };
 
+/// About half a second, and more than 16,000 buffers need.
+inline constexpr std::uint64_t most_arena_looks = 1u << 27;
+
 struct ArenaPlan {
   std::vector<std::uint64_t> offsets; ///< One for each request, multiples of the alignment.
   std::uint64_t bytes = 0;            ///< Size of the arena.
+  std::uint64_t looks = 0;            ///< At buffers that had their place, to find others theirs.
 };
 
 /// Greedy by size: the largest buffer first, each at the lowest offset where no buffer lies that may live at
 /// the same time: whose lifetime neither ends before the other's nor begins behind it (Pisarchyk and Lee,
-/// "Efficient Memory Management for Deep Neural Net Inference", 2020).
-ArenaPlan plan_arena(std::span<const BufferRequest> requests, std::uint64_t alignment = 64);
+/// "Efficient Memory Management for Deep Neural Net Inference", 2020). That takes time with the square of
+/// their number: after `most_looks` the smaller ones are placed by size classes, behind those of their class
+/// that have ended.
+ArenaPlan plan_arena(std::span<const BufferRequest> requests, std::uint64_t alignment = 64,
+                     std::uint64_t most_looks = most_arena_looks);
 
 /// What was placed, and where.
 struct ArenaLayout {

@@ -4,6 +4,7 @@
 
 #include <lanner/error.h>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "graph/op.h"
 #include "ops/named.h"
@@ -26,6 +27,7 @@ void check_value(const Value& value) {
 void check_region(const Region& region) {
   for (const auto& parameter : region.parameters()) check_value(*parameter);
   for (const auto& node : region.nodes()) {
+    check_deadline();
     check(!node->tactic.chosen() && node->tactic == TacticChoice{}, ErrorCode::bad_data,
           "node {} of the portable graph names kernel {}:{}; only a lowered graph names kernels",
           node->label(), node->tactic.backend, node->tactic.kernel);

@@ -15,6 +15,7 @@
 #include "plan/late_kernel.h"
 #include "plan/lowered.h"
 #include "plan/memory.h"
+#include "plan/memory_uses.h"
 #include "plan/placement.h"
 #include "plan/schedule.h"
 #include "plan/segments.h"
@@ -50,6 +51,7 @@ public:
     make_kernels();
     for (const auto& node : graph_.body().nodes())
       if (!is_constant(*node)) prepare(*node);
+    uses_ = MemoryUses(program_.steps_, buffers_);
     mark_outputs();
     settle_order();
     place_values();
@@ -114,6 +116,7 @@ private:
   }
 
   void prepare(Node& node) {
+    check_deadline();
     if (node.tactic.backend == alias_backend) return buffers_.add_view(node);
     Step made;
     made.node = &node;
@@ -335,9 +338,11 @@ private:
     std::vector<const Value*> roots(arena.requests.size());
     for (const auto& [root, request] : arena.request_of) roots[request] = root;
     std::uint32_t index = 0;
+    std::uint64_t work = 0; // many inputs times many buffers are not worth it
     for (const auto& input : graph_.body().parameters()) {
       const std::uint32_t number = index++;
       if (!callers_.may_write(number) || callers_.alias_of_input(number) || !is_planned(*input)) continue;
+      if ((work += arena.requests.size()) > most_arena_looks) break;
       std::vector<BufferRequest> wanted = arena.requests;
       for (std::size_t r = 0; r < wanted.size(); ++r)
         if (!fits_behind(*roots[r], wanted[r], *input)) wanted[r].bytes = 0;
@@ -357,20 +362,6 @@ private:
     };
     const auto used = lives_.find(&input);
     return (used == lives_.end() || used->second.ends_before(request.life)) && width(root) <= width(input);
-  }
-
-  /// Whether a step writes `root`, and none that uses `input` is this one or comes later.
-  bool written_behind(const Value& root, const Value& input) const {
-    bool written = false;
-    for (const Step& step : program_.steps_) {
-      const auto uses = [&](const auto& values, const Value& of) {
-        return std::ranges::any_of(
-            values, [&](const auto& value) { return value && buffers_.of(&*value).root == &of; });
-      };
-      written = written || uses(step.node->outputs(), root);
-      if (written && (uses(step.node->inputs(), input) || uses(step.node->outputs(), input))) return false;
-    }
-    return written;
   }
 
   std::uint64_t alignment() const { return target_.device.is_host() ? 64 : 256; }
@@ -429,7 +420,7 @@ private:
     const Value& input = *graph_.body().parameter(number);
     if (input.type != output.type || !is_planned(input)) return false;
     if (&root == &input) return true;
-    return !places_.contains(&root) && written_behind(root, input);
+    return !places_.contains(&root) && uses_.written_behind(root, input);
   }
 
   void bind_steps() {
@@ -476,6 +467,7 @@ private:
   std::map<const Value*, Place> places_;
   std::map<const Node*, ReadyKernel> ready_;
   Buffers buffers_;
+  MemoryUses uses_;
   std::map<const Value*, Lifetime> lives_; ///< Of roots.
   std::vector<std::uint64_t> workspaces_;  ///< By step.
   WeightStore& constants_;

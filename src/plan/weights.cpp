@@ -5,6 +5,7 @@
 
 #include <fmt/format.h>
 
+#include "base/account.h"
 #include "base/check.h"
 #include "graph/op.h"
 #include "graph/quantization.h"
@@ -92,6 +93,7 @@ Tensor folded(const Recipe& recipe, const OpTable& ops, const WeightFinder& find
 
 void for_each_constant(const Region& region, const std::function<void(Node&)>& visit) {
   for (const auto& node : region.nodes()) {
+    check_deadline();
     for (const auto& inner : node->regions()) for_each_constant(*inner, visit);
     if (is_constant(*node)) visit(*node);
   }

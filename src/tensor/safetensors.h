@@ -16,6 +16,8 @@
 #include <lanner/source.h>
 #include <lanner/tensor.h>
 
+#include "base/parts.h"
+
 namespace lanner {
 
 using SafetensorsMetadata = std::map<std::string, std::string>;
@@ -80,9 +82,9 @@ SafetensorsItem safetensors_item(std::string name, const Tensor& tensor);
 bool safetensors_has(DType type) noexcept;
 
 /// Writes a file through AtomicFile. Every tensor starts at a multiple of 64 bytes in the file: gaps are
-/// filled by U8 tensors named `__pad_0`, `__pad_1`... Same input, same bytes. Throws Error{invalid_argument,
-/// unsupported, io}.
+/// filled by U8 tensors named `__pad_0`, `__pad_1`... Same input, same bytes. `done` is told of the items'
+/// bytes. Throws Error{invalid_argument, unsupported, io}, and what check_deadline() does.
 void write_safetensors(const std::filesystem::path& path, std::span<const SafetensorsItem> items,
-                       const SafetensorsMetadata& metadata = {});
+                       const SafetensorsMetadata& metadata = {}, const BytesDone& done = {});
 
 } // namespace lanner

@@ -41,15 +41,16 @@ std::string header_of(std::span<const SafetensorsItem> items, const SafetensorsM
   std::set<std::string_view> names;
   std::uint64_t at = 0, pads = 0;
   for (const SafetensorsItem& item : items) {
+    check_deadline();
     require_item(item);
     check(names.insert(item.name).second, ErrorCode::invalid_argument, "tensor \"{}\" comes twice",
           item.name);
     if (const std::uint64_t padding = padding_at(at)) {
-      header[fmt::format("{}{}", safetensors_pad_prefix, pads++)] =
-          entry_json(DType::u8, Shape{static_cast<std::int64_t>(padding)}, at, at + padding);
+      append(header, fmt::format("{}{}", safetensors_pad_prefix, pads++),
+             entry_json(DType::u8, Shape{static_cast<std::int64_t>(padding)}, at, at + padding));
       at += padding;
     }
-    header[item.name] = entry_json(item.dtype, item.shape, at, at + item.bytes.size());
+    append(header, item.name, entry_json(item.dtype, item.shape, at, at + item.bytes.size()));
     at += item.bytes.size();
   }
   try {
@@ -91,14 +92,14 @@ SafetensorsItem safetensors_item(std::string name, const Tensor& tensor) {
 }
 
 void write_safetensors(const std::filesystem::path& path, std::span<const SafetensorsItem> items,
-                       const SafetensorsMetadata& metadata) {
+                       const SafetensorsMetadata& metadata, const BytesDone& done) {
   std::string header =
       with_context([&] { return path.string(); }, [&] { return header_of(items, metadata); });
   AtomicFile file(path);
   write_header(file, std::move(header));
   for (const SafetensorsItem& item : items) {
     write_padding(file);
-    file.write(item.bytes);
+    for_each_part(item.bytes, done, [&](std::span<const std::byte> part) { file.write(part); });
   }
   file.commit();
 }

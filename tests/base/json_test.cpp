@@ -2,6 +2,8 @@
 
 #include <string>
 
+#include <fmt/format.h>
+
 #include "expect_error.h"
 
 namespace lanner {
@@ -23,6 +25,25 @@ TEST(Json, RefusesHostileText) {
   limits.nodes = 1;
   LANNER_EXPECT_ERROR(parse_json("[1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1]", limits), ErrorCode::limit_exceeded,
                       "more than 16 values");
+}
+
+TEST(Json, KeepsEveryKindOfValue) {
+  const std::string text =
+      R"({"a":[],"b":{},"c":[[1,-2,18446744073709551615],{"d":null}],"e":true,"f":"x","g":0.5})";
+  EXPECT_EQ(exact_json_text(parse_json(text)), text);
+  EXPECT_EQ(exact_json_text(parse_json("7")), "7");
+}
+
+/// Each member was a look at all others where it was an array or an object: hours for what a plan may hold.
+TEST(Json, ObjectsOfVeryManyMembers) {
+  constexpr int count = 300'000;
+  std::string text = "{";
+  for (int i = 0; i < count; ++i) text += fmt::format("{}\"w{}\":[{{}}]", i ? "," : "", i);
+  EXPECT_EQ(parse_json(text + "}").size(), static_cast<std::size_t>(count));
+  auto object = nlohmann::ordered_json::object();
+  for (int i = 0; i < count; ++i) append(object, fmt::format("w{}", i), i);
+  EXPECT_EQ(object.size(), static_cast<std::size_t>(count));
+  EXPECT_EQ(object.back(), count - 1);
 }
 
 TEST(Json, DepthIsExact) {

@@ -17,7 +17,8 @@ TEST(Memory, BuffersThatLiveTogetherNeverOverlap) {
       const std::size_t first = random() % 30;
       requests.push_back({random() % 5000, {first, first + random() % 8}});
     }
-    const ArenaPlan plan = plan_arena(requests);
+    const std::uint64_t most_looks = round % 2 ? most_arena_looks : random() % 800;
+    const ArenaPlan plan = plan_arena(requests, 64, most_looks);
     for (std::size_t a = 0; a < requests.size(); ++a) {
       EXPECT_EQ(plan.offsets[a] % 64, 0u);
       EXPECT_LE(plan.offsets[a] + requests[a].bytes, plan.bytes);
@@ -37,6 +38,21 @@ TEST(Memory, AChainNeedsTwoBuffers) {
   std::vector<BufferRequest> requests;
   for (std::size_t i = 0; i < 10; ++i) requests.push_back({1000, {i, i + 1}});
   EXPECT_EQ(plan_arena(requests).bytes, 2048u);
+}
+
+/// A file decides how many there are; comparing each with each would take hours.
+TEST(Memory, WorkOnVeryManyBuffersIsBounded) {
+  constexpr std::size_t count = 300'000, steps_each = 1000;
+  std::vector<BufferRequest> chain, together;
+  for (std::size_t i = 0; i < count; ++i) {
+    chain.push_back({1000 + i % 7 * 100, {i, i + 1}});
+    together.push_back({64, {i / steps_each, count}});
+  }
+  const ArenaPlan of_chain = plan_arena(chain), all = plan_arena(together);
+  EXPECT_LT(of_chain.looks, most_arena_looks + count);
+  EXPECT_LT(all.looks, most_arena_looks + count);
+  EXPECT_LE(of_chain.bytes, 2048u * 16); // two places of each of few sizes
+  EXPECT_EQ(all.bytes, 64 * count);
 }
 
 TEST(Memory, MoreThanThereAreAddressesIsRefused) {

@@ -70,6 +70,53 @@ TEST(Recipe, OfWhatIsTooLargeToWriteDownNamesItsSourcesAlone) {
   EXPECT_EQ(sources_of(recipes[0], type, builtin_op_table()), (std::map<std::string, Type>{{"a", type}}));
 }
 
+std::string chain_of_folded(int nodes) {
+  std::string text = "graph @g(%x: f32[4]) -> (%y as \"y\") {\n" + weight("a", "f32[4]", 1);
+  for (int i = 0; i < nodes; ++i)
+    text += fmt::format("  %c{}: f32[4] = {}(%{})\n", i, i % 2 ? "exp" : "tanh",
+                        i == 0 ? "a" : fmt::format("c{}", i - 1));
+  return text + fmt::format("  %y: f32[4] = add(%x, %c{})\n}}", nodes - 1);
+}
+
+/// Each node that is folded reads and writes the recipe before it: a file may have a chain of a million.
+TEST(Recipe, OfVeryManyNodesNamesItsSourcesAlone) {
+  EXPECT_FALSE(recipes_of(chain_of_folded(100))[0].lost());
+  const auto recipes = recipes_of(chain_of_folded(200));
+  ASSERT_EQ(recipes.size(), 1u);
+  EXPECT_TRUE(recipes[0].lost());
+  EXPECT_EQ(sources_of(recipes[0], vector, builtin_op_table()), (std::map<std::string, Type>{{"a", vector}}));
+}
+
+TEST(Recipe, OfVeryManyResultsNamesItsSourcesAlone) {
+  std::string results, sum;
+  for (int i = 0; i < 100; ++i) {
+    results += fmt::format("{}%s{}: f32[1]", i ? ", " : "", i);
+    sum += fmt::format(", %s{}", 99 - i);
+  }
+  const auto recipes =
+      recipes_of("graph @g(%x: f32[1]) -> (%y as \"y\") {\n" + weight("a", "f32[100]", 1) + "  " + results +
+                 " = split(%a) {axis = 0}\n  %y: f32[101] = concat(%x" + sum + ") {axis = 0}\n}");
+  ASSERT_EQ(recipes.size(), 100u);
+  EXPECT_TRUE(recipes[0].lost() && recipes[99].lost());
+  EXPECT_NE(recipes[0], recipes[99]);
+}
+
+/// What nothing says the sources of could be given other ones without a word.
+TEST(Recipe, OfMoreSourcesThanItNamesIsNoneAndNothingIsFolded) {
+  const auto constants_of = [](int weights) {
+    std::string text = "graph @g(%x: f32[4]) -> (%y as \"y\") {\n", list;
+    for (int i = 0; i < weights; ++i) {
+      text += weight(fmt::format("w{}", i), "f32[4]", 1);
+      list += fmt::format("{}%w{}", i ? ", " : "", i);
+    }
+    return recipes_of(text + fmt::format("  %c: f32[{0}] = concat({1}) {{axis = 0}}\n  %y: f32[{2}] = "
+                                         "concat(%x, %c) {{axis = 0}}\n}}",
+                                         4 * weights, list, 4 * weights + 4));
+  };
+  EXPECT_EQ(constants_of(1000).size(), 1u);
+  EXPECT_EQ(constants_of(1100).size(), 1100u);
+}
+
 /// Both say no more than that they come of the same weight.
 TEST(Recipe, DifferentConstantsAreToldApartThoughTheirRecipesAreLost) {
   const auto recipes =

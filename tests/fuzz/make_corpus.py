@@ -358,9 +358,23 @@ def small_network():
     return model(nodes, [value("x", shape=("N", 4))], [value("y", shape=("N", 4))], [constant("w", weights(4, 4))])
 
 
+def tables_network():
+    """Constants of many types that are too large for the text, and one that runs may give."""
+    given = {
+        "texts": numpy.array([f"t{i}" for i in range(20)], dtype=object), "truths": numpy.arange(20) % 3 == 0,
+        "bytes": numpy.arange(20, dtype=numpy.uint8), "d": numpy.linspace(0, 1, 20, dtype=numpy.float32),
+    }
+    nodes = [node("Gather", [name, "i"], [f"of_{name}"]) for name in given]
+    kinds = {"texts": onnx.TensorProto.STRING, "truths": onnx.TensorProto.BOOL, "bytes": onnx.TensorProto.UINT8, "d": onnx.TensorProto.FLOAT}
+    inputs = [helper.make_tensor_value_info("i", onnx.TensorProto.INT64, [2]), value("d", shape=(20,))]
+    outputs = [helper.make_tensor_value_info(f"of_{name}", kinds[name], [2]) for name in given]
+    return model(nodes, inputs, outputs, [constant(name, array) for name, array in given.items()])
+
+
 # Networks whose plans hold several variants or states, and the options that they are built with.
 VARIANTS = {
     "variants": (small_network, ["--profile", "x=1x4:1x4:2x4", "--profile", "x=3x4:4x4:9x4"]),
+    "tables": (tables_network, ["--overridden", "d"]),
     "state": (state_network, ["--shape", "c:1x2x4", "--state", "h=k", "--overwritable", "x", "--storage", "y=row:fp16"]),
 }
 

@@ -70,8 +70,9 @@ class Mutation {
 public:
   Mutation(std::string text, std::uint32_t seed) : text_(std::move(text)), random_(seed) {}
 
+  /// Mostly one change: of several one is likely to end it in the parser.
   std::string run() {
-    const std::size_t changes = 1 + pick(3);
+    const std::size_t changes = pick(3) == 0 ? 2 + pick(2) : 1;
     for (std::size_t i = 0; i < changes && !text_.empty(); ++i) change();
     return text_;
   }
@@ -80,7 +81,7 @@ private:
   std::size_t pick(std::size_t count) { return random_() % count; }
 
   void change() {
-    switch (pick(12)) {
+    switch (pick(16)) {
     case 0:
     case 1:
       return change_line();
@@ -97,6 +98,15 @@ private:
       return change_number();
     case 8:
       return swap_lines();
+    case 9:
+    case 10:
+      return change_literal();
+    case 11:
+      return change_dim();
+    case 12:
+      return add_phrase();
+    case 13:
+      return add_entry();
     default:
       return change_word();
     }
@@ -113,32 +123,36 @@ private:
 
   /// How a value lies in memory: another way, one more thing said, or nothing.
   void change_storage() {
-    static constexpr std::array<std::string_view, 26> storages{"row",
-                                                               "ba",
-                                                               "acb",
-                                                               "acdb",
-                                                               "aBcd16b",
-                                                               "aBcd8b",
-                                                               "Ba32b",
-                                                               "ABcd16b16a",
-                                                               "f16 row",
-                                                               "bf16 row",
-                                                               "i8 row",
-                                                               "u4 row",
-                                                               "f64 row",
-                                                               "string row",
-                                                               "within=0:64",
-                                                               "within=1:64",
-                                                               "within=9:64",
-                                                               "within=127:1",
-                                                               "row cuda:0",
-                                                               "i8 row scale=0.1",
-                                                               "u8 row scale=0.1 zero=3",
-                                                               "i8 row scale=0.1 axis=1",
-                                                               "i4 row scale=0.1 axis=0 block=2",
-                                                               "row within=0:9223372036854775807",
-                                                               "row within=1:2",
-                                                               "aB65535b"};
+    static constexpr std::array<std::string_view, 29> storages{
+        "row",
+        "ba",
+        "acb",
+        "acdb",
+        "aBcd16b",
+        "aBcd8b",
+        "Ba32b",
+        "ABcd16b16a",
+        "f16 row",
+        "bf16 row",
+        "i8 row",
+        "u4 row",
+        "f64 row",
+        "string row",
+        "within=0:64",
+        "within=1:64",
+        "within=9:64",
+        "within=127:1",
+        "row cuda:0",
+        "i8 row scale=0.1",
+        "u8 row scale=0.1 zero=3",
+        "i8 row scale=0.1 axis=1",
+        "i4 row scale=0.1 axis=0 block=2",
+        "row within=0:9223372036854775807",
+        "row within=1:2",
+        "i8 row scale=%x",
+        "u8 row scale=%w zero=%x axis=0",
+        "i8 row scale=[0.1, 0.2] zero=[0, 5000000000] axis=0",
+        "aB65535b"};
     std::vector<std::size_t> types; // behind which a storage may stand
     for (std::size_t at = text_.find("]"); at != std::string::npos; at = text_.find("]", at + 1))
       if (const std::size_t next = at + 1;
@@ -172,6 +186,113 @@ private:
     if (numbers.empty()) return;
     const Span at = numbers[pick(numbers.size())];
     text_.replace(at.begin, at.size, other_number(text_.substr(at.begin, at.size)));
+  }
+
+  /// Text from `begin` to the end of a value, at a comma or bracket that it did not open.
+  std::size_t end_of_value(std::size_t begin) const {
+    int depth = 0;
+    for (std::size_t at = begin; at < text_.size(); ++at) {
+      const char c = text_[at];
+      if (c == '\n') return at;
+      if (c == '(' || c == '[' || c == '{') ++depth;
+      if ((c == ')' || c == ']' || c == '}') && depth-- == 0) return at;
+      if (c == ',' && depth == 0) return at;
+    }
+    return text_.size();
+  }
+
+  /// The value of an attribute as another kind of literal.
+  void change_literal() {
+    static constexpr std::array<std::string_view, 20> literals{
+        "[]",
+        "[1, -2]",
+        "[0.5, -1e30]",
+        "[\"a\", \"b\"]",
+        "\"a\\t\\r\\x41\\n\"",
+        "type(f32[2, N])",
+        "type(seq(string[?]))",
+        "-1.5",
+        "nan",
+        "f16",
+        "random(f32[2, 3], seed = 7, std = 0.5)",
+        "random(i8[3], seed = 18446744073709551615, std = -1.0)",
+        "bool[2](true, false)",
+        "string[2](\"a\", \"b\")",
+        "i16[1](-3)",
+        "u32[1](3)",
+        "u64[1](18446744073709551615)",
+        "f64[1](0.5)",
+        "f16[2](hex 003c00bc)",
+        "u16[1](65536)"};
+    std::vector<std::size_t> values;
+    for (std::size_t at = text_.find(" = "); at != std::string::npos; at = text_.find(" = ", at + 1))
+      if (const std::size_t open = text_.rfind('{', at);
+          open != std::string::npos && text_.find_first_of("}\n", open) > at)
+        values.push_back(at + 3);
+    if (values.empty()) return;
+    const std::size_t at = values[pick(values.size())];
+    text_.replace(at, end_of_value(at) - at, literals[pick(literals.size())]);
+  }
+
+  /// A size as an expression.
+  void change_dim() {
+    static constexpr std::array<std::string_view, 9> dims{
+        "N + 1",       "2 * N - 1",          "min(N, 3)", "max(2, N)", "N // 2",
+        "(N + 3) % 4", "min(N // 2, 3) * 2", "N",         "?"};
+    std::vector<std::size_t> types;
+    for (std::size_t at = text_.find('['); at != std::string::npos; at = text_.find('[', at + 1))
+      if (at > 0 && std::isdigit(static_cast<unsigned char>(text_[at - 1]))) types.push_back(at + 1);
+    if (types.empty()) return;
+    const std::size_t at = types[pick(types.size())];
+    text_.replace(at, end_of_value(at) - at, dims[pick(dims.size())]);
+  }
+
+  /// Behind a node, or a line of its own.
+  void add_phrase() {
+    static constexpr std::array<std::string_view, 7> phrases{
+        " stream(1)",
+        " stream(9)",
+        " source(\"a\\x41\")",
+        " // a remark",
+        "\n  meta \"k\" = \"v\"",
+        "\n  symbol N in [1, 9] opt 4",
+        "\n  %more: f32[1] = constant() {value = f32[1](1.0)}"};
+    const std::vector<Span> lines = lines_of(text_);
+    const Span line = lines[pick(lines.size())];
+    text_.insert(line.begin + line.size - 1, phrases[pick(phrases.size())]);
+  }
+
+  /// A member of one of the tables, or a table.
+  void add_entry() {
+    static constexpr std::array<std::string_view, 15> entries{
+        "\"w9\": {\"dtype\": \"f32\", \"shape\": [4, 4], \"layout\": \"row\", \"computed\": true, "
+        "\"recipe\": \"graph "
+        "@recipe(%w: f32[4, 4]) -> (%y as \\\"value\\\") {\\n  %y: f32[4, 4] = neg(%w)\\n}\"}, ",
+        "\"further\": [{\"device\": \"cuda:0\", \"isa\": \"x\"}], ",
+        "\"placed\": [{\"pattern\": \"*\", \"device\": \"cpu\"}], ",
+        "\"placed\": [{\"pattern\": \"*\", \"device\": \"cuda:1\"}], ",
+        "\"pins\": [{\"pattern\": \"*\", \"type\": \"f16\"}], ",
+        "\"defaults\": {\"x\": \"w0\"}, ",
+        "\"strict\": true, ",
+        "\"exact\": true, ",
+        "\"computed\": true, ",
+        "\"stripped\": true, ",
+        "\"weight\": \"w\", ",
+        "\"recipe\": \"graph @recipe(%w: f32[8, 8]) -> (%y as \\\"value\\\") {\\n  %y: f32[8, 8] = "
+        "neg(%w)\\n}\", ",
+        "\"recipe\": \"graph @recipe(%w: f32[4, 4]) -> () {\\n}\", ",
+        "\"profiles\": [[{\"input\": \"x\", \"min\": [1], \"opt\": [1], \"max\": [2]}]], ",
+        "\"states\": [[\"x\", \"y\"]], "};
+    if (pick(8) == 0) {
+      text_ += "\n=== operators\n{\"outside\": 1}\n";
+      return;
+    }
+    std::vector<std::size_t> objects;
+    const std::size_t tables = std::min(text_.find("=== ir"), text_.size());
+    for (std::size_t at = text_.find('{'); at < tables; at = text_.find('{', at + 1))
+      objects.push_back(at + 1);
+    if (objects.empty()) return;
+    text_.insert(objects[pick(objects.size())], entries[pick(entries.size())]);
   }
 
   void swap_lines() {

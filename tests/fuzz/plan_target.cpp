@@ -102,6 +102,7 @@ std::string assemble(std::string_view text) {
                             {"lanner.target", adapted_target(parts["target"])},
                             {"lanner.weights", parts["weights"]}};
   if (parts.contains("variants")) header["__metadata__"]["lanner.variants"] = parts["variants"];
+  if (parts.contains("operators")) header["__metadata__"]["lanner.operators"] = parts["operators"];
   header["__metadata__"]["lanner.digest"] = digest_of(file_of(header, data));
   return file_of(header, data);
 }

@@ -36,7 +36,7 @@ double relative_of_softmax(std::int64_t classes) {
   const auto graph =
       test::parsed(fmt::format("graph @g(%x: f32[2, {}]) -> (%y) {{\n  %y = softmax(%x)\n}}\n", classes));
   const Tensor expected = filled({2, classes}, [&] { return 1.0 / static_cast<double>(classes); });
-  return tolerance_of(last_node(*graph), of_types(last_node(*graph), DType::f32), expected).relative;
+  return Tolerances(last_node(*graph), of_types(last_node(*graph), DType::f32)).of(expected).relative;
 }
 
 // Every probability of a row is divided by the row's sum, so has its error, which grows with the row.
@@ -59,7 +59,7 @@ Tolerance of_narrow_convolution(const char* activation, double spread) {
   const bool flat = std::string_view(activation) == "tanh";
   const Tensor expected =
       filled({1, 4, 3, 3}, [&] { return flat ? std::tanh(normal(random)) : normal(random); });
-  return tolerance_of(last_node(*graph), of_types(last_node(*graph), DType::f16), expected);
+  return Tolerances(last_node(*graph), of_types(last_node(*graph), DType::f16)).of(expected);
 }
 
 // tanh(x) is x near 0, with all of the error that x has, however large other sums are.

@@ -72,6 +72,12 @@ def tf_long_names(n):
                      tf_node("y", "Neg", [f"{name}:59999"])])
 
 
+def tf_long_answers(n):
+    """A node with a long name and many results that nothing reads."""
+    return tf_graph([tf_placeholder("x", (60000,)), tf_node("s" * (n * 10), "Split", ["a", "x"], num_split=integer(3, 60000)),
+                     tf_node("a", "Const", dtype=integer(6, 3), value=text(8, integer(1, 3) + text(2, b"") + integer(7, 0)))])
+
+
 def tf_late_results(n):
     """A function with many results, each read by name."""
     signature = text(1, "F") + text(2, text(1, "a") + integer(3, 1)) + b"".join(text(3, text(1, f"r{i}") + integer(3, 1)) for i in range(n))
@@ -121,6 +127,19 @@ def caffe_split(n):
     return caffe_net([caffe_layer("split", "Split", ["x"], [f"v{i}" for i in range(n)])])
 
 
+def caffe_concat(n):
+    names = [f"v{i}" for i in range(n)]
+    return caffe_net([*(caffe_layer(f"l{i}", "AbsVal", ["x"], [each]) for i, each in enumerate(names)),
+                      caffe_layer("c", "Concat", names, ["y"])])
+
+
+def caffe_slice(n):
+    """One value that is cut into many."""
+    points = b"".join(integer(2, i) for i in range(1, n))
+    cut = caffe_layer("s", "Slice", ["x"], [f"v{i}" for i in range(n)]) + text(135, integer(3, 1) + points)
+    return caffe_net([cut], dims=(1, n, 1, 1))
+
+
 def caffe_text(n):
     head = 'name: "net" input: "x" input_shape { dim: 1 dim: 1 dim: 1 dim: 1 }\n'
     names = ["x", *(f"v{i}" for i in range(n))]
@@ -129,6 +148,6 @@ def caffe_text(n):
 
 
 CASES = [
-    tf_chain, tf_results, tf_inputs, tf_recursive, tf_doubling, tf_long_names, tf_late_results, tf_constants, caffe_chain, caffe_in_place,
-    caffe_outputs, caffe_inputs, caffe_split, caffe_text,
+    tf_chain, tf_results, tf_inputs, tf_recursive, tf_doubling, tf_long_names, tf_long_answers, tf_late_results, tf_constants, caffe_chain, caffe_in_place,
+    caffe_outputs, caffe_inputs, caffe_split, caffe_concat, caffe_slice, caffe_text,
 ]  # fmt: skip

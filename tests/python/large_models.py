@@ -5,6 +5,7 @@ CASES maps a name to the function that makes the file's bytes of a number of par
 import large_chains
 import large_foreign
 import large_graphs
+import large_nests
 
-ONNX = [*large_graphs.CASES, *large_chains.CASES]
+ONNX = [*large_graphs.CASES, *large_chains.CASES, *large_nests.CASES]
 CASES = {make.__name__: make for make in [*ONNX, *large_foreign.CASES]}

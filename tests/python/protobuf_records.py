@@ -71,6 +71,6 @@ def function(name, inputs, outputs, nodes, more=b""):
     return b"".join(parts) + text(9, integer(2, 17)) + text(9, text(1, "f") + integer(2, 1)) + text(10, "f") + more
 
 
-def model(body, functions=(), more=b""):
-    opsets = text(8, integer(2, 17)) + text(8, text(1, "f") + integer(2, 1))
+def model(body, functions=(), more=b"", opset=17):
+    opsets = text(8, integer(2, opset)) + text(8, text(1, "f") + integer(2, 1))
     return integer(1, 8) + text(7, body) + opsets + b"".join(text(25, each) for each in functions) + more

@@ -1,6 +1,7 @@
 """Names of classes from files beside a model: asked for by --labels, told of in a note, never taken by themselves."""
 
 import json
+import resource
 
 import pytest
 
@@ -55,6 +56,15 @@ def test_wrong_json(model, text, said):
     path.write_text(text)
     said_by_command = refuse("run", model, "-i", model.parent / "red.ppm", "--preset", "none", "--labels", path)
     assert said in said_by_command and "names.json" in said_by_command
+
+
+def test_a_list_of_very_many_names_is_read_in_time(model):
+    """Each of Keras's pairs was a look at all others."""
+    path = model.parent / "many.json"
+    path.write_text(json.dumps({str(i): [f"n{i:08}", "name"] for i in range(250_000)}))
+    result = lanner("run", model, "-i", model.parent / "red.ppm", "--preset", "none", "--labels", path,
+                    preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (60, 60)))
+    assert result.returncode in (0, 2), (result.returncode, result.stderr)
 
 
 def test_more_lines_than_classes_can_be(model):

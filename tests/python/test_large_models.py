@@ -18,6 +18,9 @@ PARTS = 40_000
 MEMORY = 96 << 20  # The command holds the model as it was read beside the build, each within the limit.
 PROCESS = 128 << 20  # What the command takes for any model: libraries, threads, code that is made.
 SECONDS = 1
+FEW = 2000
+PROCESS_ALONE = 24 << 20  # What the command takes for the smallest model.
+LEAST = 8 << 20  # Growth of less says nothing.
 MOST_SECONDS = 40  # Others may work on this machine: what ignores the limit takes minutes or ends never.
 LIMIT = r"over the limit (seconds|total_bytes|nodes|rank|depth) of"
 REFUSED = {
@@ -25,6 +28,8 @@ REFUSED = {
     "recursive_in_branch": "function F calls itself, so that its nodes never end",
     "mutual": "function F calls itself by way of 1 others",
     "tf_recursive": "function F calls itself",
+    "tf_long_answers": "the names of its 60000 results take",
+    "open_concat": "dim: a sum of more than 256 terms",
     "attributes_of_one": "attribute a0 is not one of neg's",
     "long_attribute": "perm has",
 }
@@ -56,6 +61,37 @@ def test_limits_hold(tmp_path, case):
         assert re.search(f"{LIMIT}|{re.escape(REFUSED.get(case, 'none'))}", lines[0]), lines[0][:2000]
     assert memory < 2 * MEMORY + PROCESS, f"{memory >> 20} MB"
     assert seconds < MOST_SECONDS
+
+
+@pytest.mark.parametrize("case", large_models.CASES)
+def test_memory_grows_with_the_file(tmp_path, case):
+    """Without a limit too: four times as many parts take about four times as much."""
+    held = []
+    for parts in (FEW, 4 * FEW):
+        path = tmp_path / f"{case}.model"
+        path.write_bytes(large_models.CASES[case](parts))
+        code, said, _, memory = build(path, "--limit", f"seconds={3 * SECONDS}")
+        assert code in (0, 2), said[:2000]
+        held.append(memory)
+    assert held[1] < 6 * max(held[0] - PROCESS_ALONE, LEAST) + PROCESS_ALONE, [each >> 20 for each in held]
+
+
+@pytest.mark.parametrize("case", ["initialisers_added", "inputs_read", "outputs", "split_read", "chain_of_products"])
+def test_plans_of_many_parts_are_read_in_time(tmp_path, case):
+    """The tables of a plan have a row for each weight, input and node."""
+    path = tmp_path / f"{case}.model"
+    path.write_bytes(large_models.CASES[case](20_000))
+    code, said, _, _ = build(path)
+    assert code == 0, said
+    read = subprocess.run(
+        [COMMAND, "explain", path.with_suffix(".plan")],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_CPU, (MOST_SECONDS, MOST_SECONDS)),
+        check=False,
+    )
+    assert (read.returncode, read.stderr) == (0, "")
 
 
 @pytest.mark.parametrize("case", ["recursive", "recursive_in_branch", "mutual", "tf_recursive"])

@@ -1,6 +1,7 @@
 #include "backends/elementwise/program.h"
 
 #include <algorithm>
+#include <unordered_map>
 
 #include "backends/elementwise/operations.h"
 #include "graph/op.h"
@@ -89,18 +90,13 @@ private:
   void collect_inputs() {
     for (const GroupOp& op : group_.ops())
       for (const Operand& operand : op.inputs)
-        if (operand && !operand.is_op() && find_input(operand) < 0)
+        if (operand && !operand.is_op() &&
+            input_slots_.emplace(operand.value, static_cast<int>(program_.inputs.size())).second)
           program_.inputs.push_back({operand, operand.dtype()});
   }
 
-  int find_input(const Operand& operand) const {
-    for (std::size_t i = 0; i < program_.inputs.size(); ++i)
-      if (program_.inputs[i].operand.value == operand.value) return static_cast<int>(i);
-    return -1;
-  }
-
   int slot_of(const Operand& operand) const {
-    return operand.is_op() ? results_[operand.index] : find_input(operand);
+    return operand.is_op() ? results_[operand.index] : input_slots_.at(operand.value);
   }
 
   void push(const Formula& formula, Numbers numbers, int x, int y = -1, int z = -1) {
@@ -175,6 +171,7 @@ private:
   std::string& reason_;
   bool halves_;
   ElementwiseProgram program_;
+  std::unordered_map<const Value*, int> input_slots_;
   std::vector<int> results_; ///< Virtual register of each operation.
   int next_ = 0, last_ = -1;
 };
@@ -206,9 +203,9 @@ void take_strided(const ElementwiseProgram& program, const Layout& layout, Tacti
 }
 
 void share_storages(const Node& node, Tactic& tactic) {
-  for (std::size_t i = 1; i < node.inputs().size(); ++i)
-    for (std::size_t k = 0; k < i; ++k)
-      if (node.input(i) && node.input(i) == node.input(k)) tactic.inputs[i] = tactic.inputs[k];
+  std::unordered_map<const Value*, std::size_t> first; // there may be as many inputs as nodes
+  for (std::size_t i = 0; i < node.inputs().size(); ++i)
+    if (node.input(i)) tactic.inputs[i] = tactic.inputs[first.emplace(node.input(i), i).first->second];
 }
 
 } // namespace lanner

@@ -326,9 +326,19 @@ void name_batch(std::vector<ImportValue>& inputs) {
   only->type = only->type->with_dims(std::move(dims));
 }
 
-std::map<std::string, ImportFunction> functions_of(std::vector<FunctionRecord>& records) {
+FunctionOutputs outputs_of(const std::vector<FunctionRecord>& records) {
   FunctionOutputs outputs;
-  for (const FunctionRecord& record : records) outputs[record.name] = record.outputs;
+  for (const FunctionRecord& record : records) {
+    auto& numbers = outputs[record.name];
+    numbers.clear(); // of two that have one name the last counts
+    for (std::size_t i = 0; i < record.outputs.size(); ++i)
+      numbers.emplace(record.outputs[i], static_cast<std::int64_t>(i));
+  }
+  return outputs;
+}
+
+std::map<std::string, ImportFunction> functions_of(std::vector<FunctionRecord>& records,
+                                                   const FunctionOutputs& outputs) {
   std::map<std::string, ImportFunction> functions;
   for (FunctionRecord& record : records) {
     ImportFunction function;
@@ -355,11 +365,19 @@ void require_own_names(const std::vector<ImportNode>& nodes) {
           one_line(node.name, longest_name));
 }
 
+/// Each result of a node that nothing reads is an answer, whose name begins with the node's.
+void require_short_names(const ImportNode& node, std::int64_t results) {
+  constexpr std::uint64_t most = 1u << 20;
+  const std::uint64_t bytes = static_cast<std::uint64_t>(results) * node.name.size();
+  check(results == 1 || bytes <= most, ErrorCode::limit_exceeded,
+        "node '{}': the names of its {} results take {} bytes, expected at most {}; give it a shorter name",
+        one_line(node.name, longest_name), results, bytes, most);
+}
+
 ImportModel model_of(GraphRecord& record) {
   ImportModel model;
   model.dtype_of = dtype_of_tensorflow;
-  FunctionOutputs functions;
-  for (const FunctionRecord& function : record.functions) functions[function.name] = function.outputs;
+  const FunctionOutputs functions = outputs_of(record.functions);
 
   require_own_names(record.nodes);
   std::set<std::string, std::less<>> read;
@@ -369,6 +387,7 @@ ImportModel model_of(GraphRecord& record) {
   for (const ImportNode& node : record.nodes)
     if (!read.contains(node.name) && !gives_nothing(node)) {
       const std::int64_t shown = shown_outputs(node);
+      require_short_names(node, shown);
       count_bytes(static_cast<std::uint64_t>(shown) * (sizeof(std::string) + node.name.size()));
       for (std::int64_t i = 0; i < shown; ++i) results.push_back(tensor_name(node.name, i));
       check_limit("nodes", results.size(), record.reading->limits.nodes, "{} outputs", results.size());
@@ -388,7 +407,7 @@ ImportModel model_of(GraphRecord& record) {
       model.graph.nodes.push_back(std::move(node));
   }
   name_batch(model.graph.inputs);
-  model.functions = functions_of(record.functions);
+  model.functions = functions_of(record.functions, functions);
   return model;
 }
 

@@ -63,8 +63,8 @@ std::string tensor_name(std::string_view node, std::int64_t i) {
 
 std::int64_t References::first_of(const ImportNode& node, const std::string& argument) const {
   if (const auto function = functions_.find(node.op); function != functions_.end()) {
-    const auto place = std::ranges::find(function->second, argument);
-    return place == function->second.end() ? 0 : place - function->second.begin();
+    const auto place = function->second.find(argument);
+    return place == function->second.end() ? 0 : place->second;
   }
   std::int64_t first = 0;
   for (const OutputArgument& one : output_arguments(node)) {
@@ -106,14 +106,13 @@ std::vector<std::string> References::resolve(std::vector<ImportNode>& nodes,
                                              std::vector<std::string> results) {
   for (const ImportNode& node : nodes) nodes_.emplace(node.name, &node);
   const std::set<std::string_view> kept = needed(nodes_, results);
-  std::map<std::string, std::int64_t, std::less<>> used;
+  std::map<std::string, std::set<std::int64_t>, std::less<>> used;
   const auto use = [&](std::string& reference) {
     check_deadline();
     reference = resolved(reference);
     const std::size_t colon = reference.find(':');
-    std::int64_t& count = used[reference.substr(0, colon)];
-    count = std::max(count,
-                     colon == std::string::npos ? 1 : number_of(reference.substr(colon + 1), reference) + 1);
+    used[reference.substr(0, colon)].insert(
+        colon == std::string::npos ? 0 : number_of(reference.substr(colon + 1), reference));
   };
   std::vector<ImportNode> made;
   for (ImportNode node : nodes) {
@@ -127,12 +126,16 @@ std::vector<std::string> References::resolve(std::vector<ImportNode>& nodes,
   std::int64_t tensors = 0;
   for (ImportNode& node : made) {
     check_deadline();
-    const std::int64_t count = std::max<std::int64_t>(used[node.name], 1);
+    std::set<std::int64_t>& read = used[node.name];
+    read.insert(0); // by this one a node without readers is asked for
+    const std::int64_t count = *read.rbegin() + 1;
     check((tensors += count) <= max_tensors, ErrorCode::limit_exceeded, "the nodes have more than {} results",
           max_tensors);
-    // A long name and a large number make more than the file has bytes.
-    count_bytes(static_cast<std::uint64_t>(count) * (sizeof(std::string) + node.name.size()));
-    for (std::int64_t i = 0; i < count; ++i) node.outputs.push_back(tensor_name(node.name, i));
+    const bool all = node.name.size() <= longest_unread_name;
+    count_bytes(static_cast<std::uint64_t>(count) * (sizeof(std::string) + (all ? node.name.size() : 0)) +
+                read.size() * node.name.size());
+    for (std::int64_t i = 0; i < count; ++i)
+      node.outputs.push_back(all || read.contains(i) ? tensor_name(node.name, i) : std::string());
   }
   call_functions(made);
   nodes_.clear();

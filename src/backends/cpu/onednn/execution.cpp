@@ -2,9 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <mutex>
 #include <string_view>
 
 #include <sys/mman.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
 #include <lanner/error.h>
 
@@ -41,11 +44,13 @@ bool may_run_in_any_order(const dnnl::primitive_desc_base& descriptor) {
 // Note [Memory of oneDNN's code]
 // oneDNN writes each kernel's code into pages of its own: 256 KiB of addresses, of which it touches some.
 // Its assembler is compiled without exceptions: where the system refuses these pages it goes on and writes to
-// address 0. So room is asked for before it is called, enough for the many small kernels of a product and of
-// a few threads that make others at the same time.
+// address 0. So room is asked for before it is called, more than any primitive takes (a convolution by
+// windows of 63 x 63: 17.5 MiB), and one thread at a time calls it.
+//
+// What code and tables take is between 4 KiB (a reorder) and 8 MiB (a convolution of bf16 by AMX). It is told
+// by the pages that the thread touched first while they were made, which the system counts for each thread.
 constexpr std::size_t room_for_code = std::size_t{32} << 20;
-// What a primitive's code and tables take at the least: a convolution of one value, by the process's memory.
-constexpr std::uint64_t bytes_of_code = std::uint64_t{48} << 10;
+constexpr std::uint64_t least_code = std::uint64_t{16} << 10;
 
 void check_room_for_code() {
   void* room = ::mmap(nullptr, room_for_code, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -54,6 +59,18 @@ void check_room_for_code() {
         "address space (ulimit -v)",
         room_for_code >> 20);
   ::munmap(room, room_for_code);
+}
+
+std::mutex& code_mutex() {
+  static std::mutex mutex;
+  return mutex;
+}
+
+/// Bytes of pages that the calling thread was the first to touch.
+std::uint64_t touched_bytes() {
+  rusage usage{};
+  if (::getrusage(RUSAGE_THREAD, &usage) != 0) return 0;
+  return static_cast<std::uint64_t>(usage.ru_minflt) * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE));
 }
 
 } // namespace
@@ -76,10 +93,9 @@ Execution::Execution(const dnnl::primitive_desc_base& descriptor, std::vector<Ar
     : code_(current_account()), arguments_(std::move(arguments)), threads_(threads) {
   const ThreadCount count(threads);
   if (may_run_in_any_order(descriptor)) waits_ = Waits::perhaps;
-  code_.add(bytes_of_code);
-  check_room_for_code();
+  code_.add(least_code);
   try {
-    primitive_ = dnnl::primitive(descriptor.get());
+    make(descriptor);
     const Desc scratchpad = descriptor.scratchpad_desc();
     workspace_ = scratchpad.get_size();
     if (workspace_ != 0)
@@ -92,6 +108,14 @@ Execution::Execution(const dnnl::primitive_desc_base& descriptor, std::vector<Ar
     if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
     fail(ErrorCode::device, "onednn: {}", error.message);
   }
+}
+
+void Execution::make(const dnnl::primitive_desc_base& descriptor) {
+  const std::lock_guard making(code_mutex());
+  check_room_for_code();
+  const std::uint64_t before = touched_bytes();
+  primitive_ = dnnl::primitive(descriptor.get());
+  code_.set(std::max(touched_bytes() - before, least_code));
 }
 
 Execution::~Execution() {

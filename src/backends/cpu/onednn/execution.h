@@ -40,6 +40,7 @@ private:
   struct MemorySet;
   static constexpr std::size_t pool_size = 16;
 
+  void make(const dnnl::primitive_desc_base& descriptor);
   std::unique_ptr<MemorySet> acquire() const;
   void release(std::unique_ptr<MemorySet> set) const;
 
@@ -49,7 +50,7 @@ private:
   /// Whether shares of its regions may wait for each other.
   enum class Waits : std::uint8_t { never, perhaps, surely };
 
-  Charge code_; ///< See note [Memory of oneDNN's code].
+  Charge code_; ///< Of its code and tables. See note [Memory of oneDNN's code].
   dnnl::primitive primitive_;
   std::vector<Argument> arguments_;
   int threads_;
