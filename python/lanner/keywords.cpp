@@ -11,7 +11,7 @@
 namespace lanner::python {
 
 std::span<const Keyword> preprocess_keywords() {
-  static constexpr std::array keywords{
+  static const std::array keywords{
       Keyword{"preset", "str"}.of(
           "\"imagenet\": RGB, range (0, 1), mean (0.485, 0.456, 0.406), std (0.229, 0.224, 0.225); "
           "\"imagenet-tf\": RGB, range (-1, 1); \"caffe\": BGR, range (0, 255), mean (104, 117, 123); "
@@ -72,10 +72,12 @@ std::span<const Keyword> picture_keywords() {
   return keywords;
 }
 
-std::string signature(std::string_view begin, std::span<const Keyword> keywords, std::string_view result) {
-  std::string text = fmt::format("{}, *", begin);
+std::string signature(std::string_view begin, std::span<const Keyword> keywords, std::string_view result,
+                      bool by_place) {
+  std::string text = fmt::format("{}{}", begin, by_place ? "" : ", *");
   for (const Keyword& keyword : keywords)
-    text += keyword.standard.empty()
+    text += keyword.required ? fmt::format(", {}: {}", keyword.name, keyword.type)
+            : keyword.standard.empty()
                 ? fmt::format(", {}: {} | None = None", keyword.name, keyword.type)
                 : fmt::format(", {}: {} = {}", keyword.name, keyword.type, keyword.standard);
   return fmt::format("{}) -> {}", text, result);
