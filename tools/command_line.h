@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
+namespace CLI { // NOLINT(readability-identifier-naming): the library's own.
 class App;
 class Option;
 } // namespace CLI

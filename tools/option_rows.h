@@ -10,6 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include <fmt/format.h>
+
 #include <lanner/error.h>
 #include <lanner/option_table.h>
 
@@ -40,7 +42,7 @@ public:
       const OptionValue value = parse_option(row.info, text, limits);
       // Of a list it is told which entry is wrong.
       if (repeatable(row.info))
-        with_context([&] { return flag + " '" + text + "'"; }, [&] { row.set(options, value); });
+        with_context([&] { return fmt::format("{} '{}'", flag, text); }, [&] { row.set(options, value); });
       else
         row.set(options, value);
     }

@@ -170,6 +170,14 @@ std::string expected_of(const OptionInfo& info) {
   }
 }
 
+/// `{node: type}`, of `NODE=TYPE`.
+std::string pair_of(const OptionInfo& info) {
+  std::string pair = "{";
+  for (const char c : info.metavar)
+    pair += c == '=' ? std::string(": ") : std::string{static_cast<char>(c | 0x20)};
+  return pair + "}";
+}
+
 /// How values are written, as a docstring tells behind what the option does.
 std::string form_of(const OptionInfo& info) {
   switch (info.kind) {
@@ -182,6 +190,7 @@ std::string form_of(const OptionInfo& info) {
   case OptionKind::texts:
     return ", as a list";
   case OptionKind::named_texts:
+    return fmt::format(", as {} like {}", pair_of(info), example_of(info));
   case OptionKind::limits:
     return ", like " + example_of(info);
   case OptionKind::named_shapes:
@@ -302,7 +311,7 @@ Keyword keyword_of(const OptionInfo& info, const OptionValue& standard, bool in_
   keyword.required = info.required;
   const OptionValue given =
       info.standard.empty() ? standard : OptionValue(std::string(info.standard)); // Of texts alone.
-  const std::string value = literal(given);
+  const std::string value = info.kind == OptionKind::path ? std::string() : literal(given);
   if (in_signature && !info.required) keyword.standard = value;
   std::string text = std::string(info.help) + form_of(info);
   if (!info.details.empty()) text += fmt::format("; {}", info.details);

@@ -29,7 +29,8 @@ std::string devices_of(const BuildOptions& options) {
 }
 
 void set_types(BuildOptions& options, const std::string& text) {
-  options.precision.types = Precision::parse(text).types;
+  options.precision.types =
+      text.empty() ? std::set<DType>() : Precision::parse(text).types; // Which builds refuse.
 }
 
 void add_pins(BuildOptions& options, const NamedTexts& pins) {
@@ -187,13 +188,14 @@ void add_shape_rows(Table& table) {
 
 /// How kernels are chosen, and where they run.
 void add_choice_rows(Table& table) {
-  table.push_back(row({.name = "threads",
-                       .help = "threads of each context",
-                       .unset = "all cores that the process may use",
-                       .flag = "--threads",
-                       .most = 4096,
-                       .second_network = true},
-                      &BuildOptions::threads, field("threads", &C::threads)));
+  table.push_back(
+      row({.name = "threads",
+           .help = "threads of each context",
+           .unset = "all cores that the process may use, or what LANNER_THREADS or set_threads() says",
+           .flag = "--threads",
+           .most = 4096,
+           .second_network = true},
+          &BuildOptions::threads, field("threads", &C::threads)));
   table.push_back(row({.name = "budget",
                        .help = "time that timing and checking kernels may take",
                        .details = "0 chooses by estimates, and checks for 2 s at most",
@@ -311,7 +313,8 @@ void add_binding_rows(Table& table) {
   table.push_back(
       row({.name = "overridden",
            .help = "initialisers that the model lists among its inputs and that runs will give",
-           .details = "they are inputs of the engine, with the model's value where a run gives none",
+           .details = "they are inputs of the engine, with the model's value where a run gives none; "
+                      "Engine.overridable lists them",
            .example = "scale",
            .flag = "--overridden",
            .metavar = "NAME",

@@ -21,7 +21,8 @@ std::string range_text(const ShapeRange& range) {
 
 std::string shapes_text(const NamedShapes& shapes, char between) {
   std::vector<std::string> parts;
-  for (const auto& [name, range] : shapes) parts.push_back(fmt::format("{}{}{}", name, between, range_text(range)));
+  for (const auto& [name, range] : shapes)
+    parts.push_back(fmt::format("{}{}{}", name, between, range_text(range)));
   return fmt::format("{}", fmt::join(parts, between == '=' ? "," : " "));
 }
 

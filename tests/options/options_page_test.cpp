@@ -48,8 +48,9 @@ std::string meaning(const OptionInfo& info) {
   std::string text = cell(info.help) + unit_of(info.kind);
   if (!info.details.empty()) text += "; " + cell(info.details);
   if (!info.example.empty()) text += fmt::format("; example: {}", code(info.example));
-  for (const auto& [interface, reason] :
-       {std::pair{"on the command line", info.no_flag}, {"in Python", info.no_keyword}, {"in C", info.no_field}})
+  for (const auto& [interface, reason] : {std::pair{"on the command line", info.no_flag},
+                                          {"in Python", info.no_keyword},
+                                          {"in C", info.no_field}})
     if (!reason.empty()) text += fmt::format(". Not {}: {}", interface, cell(reason));
   return text;
 }
