@@ -29,8 +29,7 @@ std::string devices_of(const BuildOptions& options) {
 }
 
 void set_types(BuildOptions& options, const std::string& text) {
-  options.precision.types =
-      text.empty() ? std::set<DType>() : Precision::parse(text).types; // Which builds refuse.
+  options.precision.types = Precision::parse(text).types;
 }
 
 void add_pins(BuildOptions& options, const NamedTexts& pins) {
