@@ -15,6 +15,11 @@ bool one_text(OptionKind kind) {
   case OptionKind::seconds:
   case OptionKind::text:
   case OptionKind::words:
+  case OptionKind::size:
+  case OptionKind::region:
+  case OptionKind::two_numbers:
+  case OptionKind::three_numbers:
+  case OptionKind::preset:
     return true;
   default:
     return false; // A file is opened when it is needed.
@@ -114,8 +119,9 @@ void OptionRows::declare(const OptionInfo& info, const std::string& standard, co
   const std::string flag = GivenOptions::flag_of(info, prefix_);
   const std::string names =
       own && !info.short_flag.empty() ? fmt::format("{},{}", info.short_flag, flag) : flag;
+  const bool told = own || heading_.empty(); // Completion reads of it what help does not show.
   const std::string help =
-      own ? help_of(info, standard, more_ ? more_(info) : "") : fmt::format("As {}", info.flag);
+      told ? help_of(info, standard, more_ ? more_(info) : "") : fmt::format("As {}", info.flag);
   if (info.kind == OptionKind::flag) {
     command_.add_flag(names, value.flag, help).group(heading_);
     return;
@@ -134,6 +140,7 @@ void for_each_flag(const std::function<void(const OptionInfo&)>& use) {
     for (const auto& row : table)
       if (!row.info.flag.empty()) use(row.info);
   };
+  walk(preprocess_option_table()); // First: `--preset` has choices here.
   walk(build_option_table());
   walk(load_option_table());
   walk(verify_option_table());

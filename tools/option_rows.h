@@ -89,6 +89,11 @@ public:
     prefix_ = std::move(text);
     return *this;
   }
+  /// Help tells no defaults: they are another's.
+  OptionRows& without_defaults() {
+    defaults_ = false;
+    return *this;
+  }
   /// Adds a clause to an option's help; empty: none.
   OptionRows& more(std::function<std::string(const OptionInfo&)> more) {
     more_ = std::move(more);
@@ -115,7 +120,7 @@ private:
     // What all commands have, --limit, is declared once for all.
     if (row.info.flag.empty() || row.info.kind == OptionKind::limits) return;
     std::string standard = given_.text(row.info.name, row.info.standard);
-    if (standard.empty()) standard = option_text(row.get(Options{}));
+    if (standard.empty() && defaults_) standard = option_text(row.get(Options{}));
     declare(row.info, standard, [&row](const std::string& text) -> std::string {
       try {
         const OptionValue value = parse_option(row.info, text);
@@ -133,6 +138,7 @@ private:
   Command& command_;
   GivenOptions& given_;
   std::string heading_ = "Options", prefix_ = "--";
+  bool defaults_ = true;
   std::function<std::string(const OptionInfo&)> more_;
 };
 

@@ -32,8 +32,6 @@ const std::vector<Row>& rows() {
       {"--plugin", "FILE"},
       {"--task-json", "FILE"},
       {"--then", "MODEL"},
-      {"--size", "WIDTHxHEIGHT"},
-      {"--region", "WIDTHxHEIGHT+X+Y"},
       {"--start", "TIME"},
       {"--end", "TIME"},
       {"--at", "TIME"},
@@ -41,7 +39,6 @@ const std::vector<Row>& rows() {
       {"--frames", "N"},
       {"--input", "NAME"},
       {"--node", "NAME"},
-      {"--range", "BLACK,WHITE"},
       {"--output-range", "BLACK,WHITE"},
       {"--format", "NAME", {"mp4", "mkv", "webm", "mov", "avi", "ts", "y4m", "rgb24", "yuv420p"}},
       {"--backends", "NAMES", {"cuda", "onednn", "cpu", "reference"}},
@@ -49,11 +46,6 @@ const std::vector<Row>& rows() {
        "NAME",
        {"classify", "detect", "segment", "semantic", "depth", "image", "pose", "obb", "embed", "none"}},
       {"--head", "NAME", {"yolo_v8", "yolo_v5", "yolo_v10", "detr", "ssd"}},
-      {"--preset", "NAME", {"yolo", "imagenet", "imagenet-tf", "caffe", "tf-inception", "none"}},
-      {"--layout", "NAME", {"nchw", "nhwc"}},
-      {"--channels", "NAME", {"rgb", "bgr", "gray"}},
-      {"--resize", "NAME", {"nearest", "bilinear", "bicubic", "area", "antialias"}},
-      {"--fit", "NAME", {"stretch", "letterbox", "crop"}},
       {"--box-form", "NAME", {"xyxy", "yxyx", "xywh", "cxcywh"}},
       {"--activation", "NAME", {"none", "sigmoid", "softmax"}}};
   return table;

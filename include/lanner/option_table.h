@@ -1,9 +1,10 @@
 #pragma once
-// What builds, loads, contexts, video readers and video writers can be told: a table for each, with a row for
-// each option. The command line, the Python package, the C interface and docs/options.md take names, help,
-// defaults and values from these rows, so that an option is added by adding a row. See
+// What builds, loads, contexts, video readers, video writers and preprocessing can be told: a table for each,
+// with a row for each option. The command line, the Python package, the C interface and docs/options.md take
+// names, help, defaults and values from these rows, so that an option is added by adding a row. See
 // docs/decisions/043-option-tables.md.
 
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
@@ -49,6 +50,12 @@ enum class OptionKind : std::uint8_t {
   named_texts,      ///< NamedTexts.
   named_shapes,     ///< NamedShapes, by input name.
   profiles,         ///< std::vector<NamedShapes>.
+  size,             ///< std::array<std::int32_t, 2>: width and height in pixels.
+  region,           ///< PixelRect.
+  two_numbers,      ///< std::array<float, 2>.
+  three_numbers,    ///< std::array<float, 3>; one number is all three.
+  dtype,            ///< std::string: name of an element type.
+  preset,           ///< std::string, which other options change: it counts before them.
   preprocess,       ///< Preprocess.
   named_preprocess, ///< std::map<std::string, Preprocess>, by input name.
   named_pictures,   ///< std::map<std::string, PictureOptions>, by input name.
@@ -63,9 +70,10 @@ enum class OptionKind : std::uint8_t {
 /// A value of one of these kinds. The first alternative: none is given, or the option has none.
 using OptionValue =
     std::variant<std::monostate, bool, std::int32_t, std::int64_t, std::uint64_t, double, std::string,
-                 std::vector<std::string>, NamedTexts, NamedShapes, std::vector<NamedShapes>, Preprocess,
-                 std::map<std::string, Preprocess>, std::map<std::string, PictureOptions>, OptionSource,
-                 Limits, Environment, std::shared_ptr<const StreamIndex>, void*, Control>;
+                 std::vector<std::string>, NamedTexts, NamedShapes, std::vector<NamedShapes>,
+                 std::array<std::int32_t, 2>, PixelRect, std::array<float, 2>, std::array<float, 3>,
+                 Preprocess, std::map<std::string, Preprocess>, std::map<std::string, PictureOptions>,
+                 OptionSource, Limits, Environment, std::shared_ptr<const StreamIndex>, void*, Control>;
 
 /// Which subcommands of `lanner` have an option: those that ask for this use.
 enum class OptionUse : std::uint8_t {
@@ -94,6 +102,7 @@ struct OptionInfo {
   std::string_view short_flag = {};           ///< `-c`.
   std::string_view metavar = {};              ///< What follows the flag: `NODE=TYPE`; empty: by its kind.
   std::vector<std::string_view> choices = {}; ///< Words that it takes, where they are few.
+  bool other_words = false;                   ///< Others than these choices are taken too.
   OptionUse use = OptionUse::always;
   /// Bounds of whole numbers on the command line.
   std::int64_t least = 0, most = std::numeric_limits<std::int32_t>::max();
@@ -163,6 +172,7 @@ const OptionTable<VerifyOptions>& verify_option_table(); ///< But for `inputs`, 
 const OptionTable<ContextOptions>& context_option_table();
 const OptionTable<VideoReaderOptions>& reader_option_table();
 const OptionTable<EncoderOptions>& writer_option_table();
+const OptionTable<Preprocess>& preprocess_option_table();
 
 /// What an option is set to by a text, as the command line has it; of a list one entry. Files are opened
 /// within `limits`. Throws Error{invalid_argument} that names the flag or what the text is to be, and

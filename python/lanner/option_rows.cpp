@@ -31,7 +31,7 @@ std::string type_of(const OptionInfo& info) {
   case OptionKind::seconds:
     return "float";
   case OptionKind::text:
-    if (info.choices.empty() || info.choices[0] == "auto" || !info.flag.empty()) return "str";
+    if (info.choices.empty() || info.other_words) return "str";
     return fmt::format("typing.Literal['{}']", fmt::join(info.choices, "', '"));
   case OptionKind::words:
     return "str | collections.abc.Iterable[str]";
@@ -45,6 +45,17 @@ std::string type_of(const OptionInfo& info) {
     return LANNER_SHAPES;
   case OptionKind::profiles:
     return "collections.abc.Sequence[" LANNER_SHAPES "]";
+  case OptionKind::size:
+    return "tuple[int, int]";
+  case OptionKind::region:
+    return "tuple[int, int, int, int]";
+  case OptionKind::two_numbers:
+  case OptionKind::three_numbers:
+    return "float | collections.abc.Iterable[float]";
+  case OptionKind::dtype:
+    return "numpy.typing.DTypeLike";
+  case OptionKind::preset:
+    return "str";
   case OptionKind::preprocess:
     return "Preprocess";
   case OptionKind::named_preprocess:
@@ -114,6 +125,10 @@ struct Literals {
     std::vector<std::string> entries;
     for (const NamedShapes& shapes : value) entries.push_back((*this)(shapes));
     return fmt::format("[{}]", fmt::join(entries, ", "));
+  }
+  template<std::size_t N>
+  std::string operator()(const std::array<float, N>& value) const {
+    return fmt::format("({})", fmt::join(value, ", "));
   }
   std::string operator()(const std::map<std::string, Preprocess>&) const { return "{}"; }
   std::string operator()(const std::map<std::string, PictureOptions>&) const { return "{}"; }
@@ -201,6 +216,10 @@ std::string form_of(const OptionInfo& info) {
     return ", by input name";
   case OptionKind::named_pictures:
     return ", by input name: a Preprocess, or (pixel format, Preprocess) where all images have that format";
+  case OptionKind::size:
+    return ", as (height, width)";
+  case OptionKind::region:
+    return ", as (x, y, width, height)";
   case OptionKind::source:
     return ", as path or bytes";
   case OptionKind::text:
@@ -210,6 +229,40 @@ std::string form_of(const OptionInfo& info) {
   default:
     return {};
   }
+}
+
+/// One number for all, or as many as there are.
+template<std::size_t N>
+std::array<float, N> to_numbers(std::string_view name, nb::handle value) {
+  std::array<float, N> result;
+  if (nb::isinstance<nb::float_>(value) || nb::isinstance<nb::int_>(value)) {
+    result.fill(nb::cast<float>(value));
+    return result;
+  }
+  std::size_t i = 0;
+  for (nb::handle element : value) {
+    check(i < N, ErrorCode::invalid_argument, "{}: expected {} numbers, got more", name, N);
+    result[i++] = nb::cast<float>(element);
+  }
+  check(i == N, ErrorCode::invalid_argument, "{}: expected {} numbers, got {}", name, N, i);
+  return result;
+}
+
+/// A name, or what NumPy takes for a type.
+std::string to_type_name(nb::handle value) {
+  if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
+  return nb::cast<std::string>(nb::module_::import_("numpy").attr("dtype")(value).attr("name"));
+}
+
+PixelRect to_region(nb::handle value) {
+  const auto region = nb::cast<std::array<std::int32_t, 4>>(value);
+  return {region[0], region[1], region[2], region[3]};
+}
+
+/// (height, width)
+std::array<std::int32_t, 2> to_size(nb::handle value) {
+  const auto size = nb::cast<std::array<std::int32_t, 2>>(value);
+  return {size[1], size[0]};
 }
 
 /// `'cuda:0,cuda:1'`, or a list of such names.
@@ -275,6 +328,7 @@ OptionValue to_option_value(const OptionInfo& info, nb::handle value, const Limi
   case OptionKind::seconds:
     return nb::cast<double>(value);
   case OptionKind::text:
+  case OptionKind::preset:
     return nb::cast<std::string>(value);
   case OptionKind::words:
     return to_words(value);
@@ -288,6 +342,16 @@ OptionValue to_option_value(const OptionInfo& info, nb::handle value, const Limi
   case OptionKind::named_preprocess:
   case OptionKind::named_pictures:
     return to_named_values(info, value);
+  case OptionKind::size:
+    return to_size(value);
+  case OptionKind::region:
+    return to_region(value);
+  case OptionKind::two_numbers:
+    return to_numbers<2>(info.name, value);
+  case OptionKind::three_numbers:
+    return to_numbers<3>(info.name, value);
+  case OptionKind::dtype:
+    return to_type_name(value);
   case OptionKind::preprocess:
     return nb::cast<Preprocess>(value);
   case OptionKind::source:

@@ -19,6 +19,7 @@ OptionRow<LoadOptions> device_row() {
        .flag = "--device",
        .metavar = "NAME",
        .choices = {"auto", "cpu", "cuda:0"},
+       .other_words = true,
        .second_network = true,
        .no_field = "an engine of C runs where the plan was built for"},
       [](const LoadOptions& options) {

@@ -21,6 +21,10 @@ constexpr OptionKind kind_of() {
   if constexpr (std::is_same_v<T, NamedTexts>) return OptionKind::named_texts;
   if constexpr (std::is_same_v<T, NamedShapes>) return OptionKind::named_shapes;
   if constexpr (std::is_same_v<T, std::vector<NamedShapes>>) return OptionKind::profiles;
+  if constexpr (std::is_same_v<T, std::array<std::int32_t, 2>>) return OptionKind::size;
+  if constexpr (std::is_same_v<T, PixelRect>) return OptionKind::region;
+  if constexpr (std::is_same_v<T, std::array<float, 2>>) return OptionKind::two_numbers;
+  if constexpr (std::is_same_v<T, std::array<float, 3>>) return OptionKind::three_numbers;
   if constexpr (std::is_same_v<T, Preprocess>) return OptionKind::preprocess;
   if constexpr (std::is_same_v<T, std::map<std::string, Preprocess>>) return OptionKind::named_preprocess;
   if constexpr (std::is_same_v<T, std::map<std::string, PictureOptions>>) return OptionKind::named_pictures;

@@ -1,6 +1,7 @@
 // Options as texts: what the command line reads.
 
 #include <algorithm>
+#include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
@@ -121,12 +122,69 @@ std::vector<std::string> parse_texts(const OptionInfo& info, const std::string& 
   return {parts.begin(), parts.end()};
 }
 
+/// `224x224`: width and height; `224`: both.
+std::array<std::int32_t, 2> parse_size(const std::string& text) {
+  const auto parts = split(text, 'x');
+  const std::int32_t width = whole_text<std::int32_t>(parts[0]).value_or(0);
+  const std::int32_t height = parts.size() == 2   ? whole_text<std::int32_t>(parts[1]).value_or(0)
+                              : parts.size() == 1 ? width
+                                                  : 0;
+  check(width > 0 && height > 0 && width <= 65536 && height <= 65536, ErrorCode::invalid_argument,
+        "size '{}': expected width and height like 224x224", text);
+  return {width, height};
+}
+
+PixelRect parse_region(const std::string& text) {
+  const auto cross = text.find('x'), first = text.find('+'),
+             second = first == std::string::npos ? first : text.find('+', first + 1);
+  const bool complete = cross < first && second != std::string::npos;
+  const auto part = [&](std::size_t from, std::size_t to) {
+    const auto value = complete ? whole_text<std::int32_t>(std::string_view(text).substr(from, to - from))
+                                : std::optional<std::int32_t>();
+    check(value.has_value(), ErrorCode::invalid_argument,
+          "region '{}': expected WIDTHxHEIGHT+X+Y, like 640x480+100+0", text);
+    return *value;
+  };
+  return {part(first + 1, second), part(second + 1, text.size()), part(0, cross), part(cross + 1, first)};
+}
+
+std::optional<float> finite(std::string_view text) {
+  const auto value = whole_text<float>(text);
+  return value && std::isfinite(*value) ? value : std::nullopt;
+}
+
+/// `0.485,0.456,0.406`, or one number for all three.
+std::array<float, 3> parse_three(const std::string& text) {
+  const auto parts = split(text, ',');
+  std::array<float, 3> values{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto value = finite(parts[parts.size() == 3 ? i : 0]);
+    check(value && (parts.size() == 1 || parts.size() == 3), ErrorCode::invalid_argument,
+          "'{}': expected one number, or three like 0.485,0.456,0.406", text);
+    values[i] = *value;
+  }
+  return values;
+}
+
+/// `0,1` or `-1..1`.
+std::array<float, 2> parse_two(const std::string& text) {
+  const bool dots = text.find("..") != std::string::npos;
+  const std::size_t at = dots ? text.find("..") : text.find(',');
+  const std::string_view whole = text;
+  const auto low = finite(whole.substr(0, at));
+  const auto high = at == std::string::npos ? std::nullopt : finite(whole.substr(at + (dots ? 2 : 1)));
+  check(low && high && *low != *high, ErrorCode::invalid_argument,
+        "'{}': expected what 0 and 255 become, like 0,1 or -1,1", text);
+  return {*low, *high};
+}
+
 std::int32_t parse_integer(const OptionInfo& info, const std::string& text) {
   const auto value = whole_text<std::int64_t>(text);
-  const bool bounded = info.most < std::numeric_limits<std::int32_t>::max();
+  using Bounds = std::numeric_limits<std::int32_t>;
+  const std::string to = info.most < Bounds::max() ? fmt::format(" to {}", info.most) : " on";
+  const std::string bounds = info.least > Bounds::min() ? fmt::format(" from {}{}", info.least, to) : "";
   check(value && *value >= info.least && *value <= info.most, ErrorCode::invalid_argument,
-        "expected a whole number from {} {}, got '{}'", info.least,
-        bounded ? fmt::format("to {}", info.most) : "on", text);
+        "expected a whole number{}, got '{}'", bounds, text);
   return static_cast<std::int32_t>(*value);
 }
 
@@ -165,6 +223,8 @@ OptionValue parse_option(const OptionInfo& info, const std::string& text, const 
   case OptionKind::text:
   case OptionKind::words:
   case OptionKind::path:
+  case OptionKind::dtype:
+  case OptionKind::preset:
     return text;
   case OptionKind::texts:
     return parse_texts(info, text);
@@ -174,6 +234,14 @@ OptionValue parse_option(const OptionInfo& info, const std::string& text, const 
     return parse_shape(text);
   case OptionKind::profiles:
     return std::vector{parse_profile(text)};
+  case OptionKind::size:
+    return parse_size(text);
+  case OptionKind::region:
+    return parse_region(text);
+  case OptionKind::two_numbers:
+    return parse_two(text);
+  case OptionKind::three_numbers:
+    return parse_three(text);
   case OptionKind::preprocess:
     return parse_preprocess(text);
   case OptionKind::source:

@@ -58,6 +58,18 @@ struct Texts {
     for (const NamedShapes& profile : value) parts.push_back(shapes_text(profile, '='));
     return fmt::format("{}", fmt::join(parts, " "));
   }
+  std::string operator()(const std::array<std::int32_t, 2>& size) const {
+    return fmt::format("{}x{}", size[0], size[1]);
+  }
+  std::string operator()(const PixelRect& region) const {
+    return fmt::format("{}x{}+{}+{}", region.width, region.height, region.x, region.y);
+  }
+  std::string operator()(const std::array<float, 2>& value) const {
+    return fmt::format("{}", fmt::join(value, ","));
+  }
+  std::string operator()(const std::array<float, 3>& value) const {
+    return fmt::format("{}", fmt::join(value, ","));
+  }
   std::string operator()(const Preprocess& value) const { return value.to_json(); }
   std::string operator()(const std::map<std::string, Preprocess>& value) const {
     std::vector<std::string> parts;

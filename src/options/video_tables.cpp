@@ -34,6 +34,7 @@ void add_stream_rows(Readers& table) {
        .flag = "--device",
        .metavar = "NAME",
        .choices = {"auto", "cpu", "cuda:0"},
+       .other_words = true,
        .no_field = upright_frames},
       [](const VideoReaderOptions& options) {
         return options.decoder.device ? options.decoder.device->to_string() : std::string("auto");
@@ -216,6 +217,7 @@ const OptionTable<EncoderOptions>& writer_option_table() {
            .short_flag = "-c",
            .metavar = "NAME",
            .choices = {"h264", "hevc", "av1", "vp9", "mpeg4", "mjpeg", "ffv1"},
+           .other_words = true,
            .no_field = no_writer},
           &EncoderOptions::codec),
       row({.name = "crf",

@@ -90,7 +90,11 @@ std::string page() {
              "`lanner.VideoReader`, `lanner.ParallelDecoder`, `lanner decode`, `lanner_video_options`; in "
              "C++ `VideoReaderOptions`.") +
          table_text(writer_option_table(), "Video writers",
-                    "`lanner.VideoWriter`, `lanner transcode`; in C++ `EncoderOptions`.");
+                    "`lanner.VideoWriter`, `lanner transcode`; in C++ `EncoderOptions`.") +
+         table_text(
+             preprocess_option_table(), "Preprocessing",
+             "`lanner.Preprocess` and functions that make tensors of pictures, commands that run networks on "
+             "pictures; in C++ `Preprocess`.");
 }
 
 } // namespace

@@ -16,11 +16,13 @@ void for_each_table(Use use) {
   use("context", context_option_table());
   use("reader", reader_option_table());
   use("writer", writer_option_table());
+  use("preprocess", preprocess_option_table());
 }
 
 /// Whether a text says such a value without a file.
 inline bool has_text(const OptionInfo& info) {
   switch (info.kind) {
+  case OptionKind::preset: // It sets other options.
   case OptionKind::preprocess:
   case OptionKind::named_preprocess:
   case OptionKind::named_pictures:

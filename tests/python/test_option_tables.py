@@ -8,7 +8,7 @@ from command import color_classifier, refuse, succeed
 import lanner
 from lanner import _lanner
 
-TABLES = ["build", "load", "verify", "context", "reader", "writer"]
+TABLES = ["build", "load", "verify", "context", "reader", "writer", "preprocess"]
 ROWS = [(table, row) for table in TABLES for row in _lanner._option_rows(table)]
 KEYWORDS = [(table, row) for table, row in ROWS if row["keyword"]]
 
@@ -31,6 +31,12 @@ OBJECTS = {
     "bit_rate": 4_000_000,
     "fps": 25,
     "crf": 28,
+    "size": (480, 640),
+    "region": (100, 0, 640, 480),
+    "range": (0, 1),
+    "mean": [0.485, 0.456, 0.406],
+    "std": (0.229, 0.224, 0.225),
+    "pad_value": 114,
 }  # fmt: skip
 # Those whose values no text says, with the line that is read back.
 SPECIAL = {
@@ -73,8 +79,8 @@ def value_of(table, row):
 @pytest.mark.parametrize(("table", "row"), KEYWORDS, ids=[f"{table}-{row['name']}" for table, row in KEYWORDS])
 def test_a_keyword_sets_what_the_text_sets_and_nothing_else(table, row):
     name = row["name"]
-    if name in ("progress", "index"):
-        pytest.skip("it takes part in the call itself")
+    if name in ("progress", "index", "preset"):
+        pytest.skip("it takes part in the call itself, or sets other options")
     value, text = value_of(table, row)
     before, after = read_back(table, on_the_cpu(table)), read_back(table, {**on_the_cpu(table), name: value})
     assert text in after[name]
@@ -88,6 +94,7 @@ def docs_of(table):
     function = {
         "build": _lanner.build, "load": _lanner.load, "verify": lanner.Engine.verify, "context": lanner.Engine.create_context,
         "reader": lanner.VideoReader.__init__, "writer": lanner.VideoWriter.__init__,
+        "preprocess": lanner.Preprocess.__init__,
     }[table]  # fmt: skip
     return function.__doc__
 
