@@ -39,7 +39,10 @@ public:
   void apply_to(Options& options, const OptionRow<Options>& row, const std::string& flag,
                 const Limits& limits = {}) const {
     for (const std::string& text : texts(row.info.name)) {
-      const OptionValue value = parse_option(row.info, text, limits);
+      const auto parse = [&] { return parse_option(row.info, text, limits); };
+      // That another option's text is no number of this one is told here at the earliest.
+      const OptionValue value =
+          row.info.kind == OptionKind::integer ? with_context([&] { return flag; }, parse) : parse();
       // Of a list it is told which entry is wrong.
       if (repeatable(row.info))
         with_context([&] { return fmt::format("{} '{}'", flag, text); }, [&] { row.set(options, value); });

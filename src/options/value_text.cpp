@@ -49,7 +49,7 @@ struct Texts {
   }
   std::string operator()(const NamedTexts& value) const {
     std::vector<std::string> parts;
-    for (const auto& [name, text] : value) parts.push_back(name + "=" + text);
+    for (const auto& [name, text] : value) parts.push_back(fmt::format("{}={}", name, text));
     return fmt::format("{}", fmt::join(parts, " "));
   }
   std::string operator()(const NamedShapes& value) const { return shapes_text(value, ':'); }
@@ -73,7 +73,7 @@ struct Texts {
   std::string operator()(const Preprocess& value) const { return value.to_json(); }
   std::string operator()(const std::map<std::string, Preprocess>& value) const {
     std::vector<std::string> parts;
-    for (const auto& [name, spec] : value) parts.push_back(name + "=" + spec.to_json());
+    for (const auto& [name, spec] : value) parts.push_back(fmt::format("{}={}", name, spec.to_json()));
     return fmt::format("{}", fmt::join(parts, " "));
   }
   std::string operator()(const std::map<std::string, PictureOptions>& value) const {

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from command import color_classifier, refuse, succeed
+from command import color_classifier, make_clip, refuse, succeed
 
 import lanner
 from lanner import _lanner
@@ -167,3 +167,9 @@ def test_what_a_plan_was_built_with_is_not_said_again(tmp_path):
     assert tried >= 10
     for flag in ("--verify",):
         assert f"is no plan, which {flag} is for" in refuse("explain", model, flag)
+
+
+def test_a_clip_takes_no_more_threads_than_a_decoder_has(tmp_path):
+    """The flag is that of builds, which take more."""
+    line = refuse("bench", make_clip(tmp_path), "--threads", 300)
+    assert line == "--threads: expected a whole number from 0 to 256, got '300'"
