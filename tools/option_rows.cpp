@@ -15,6 +15,7 @@ bool one_text(OptionKind kind) {
   case OptionKind::seconds:
   case OptionKind::text:
   case OptionKind::words:
+  case OptionKind::path:
   case OptionKind::size:
   case OptionKind::region:
   case OptionKind::two_numbers:
@@ -28,7 +29,7 @@ bool one_text(OptionKind kind) {
 
 /// Whether help tells the default; those of times and memory are a command's own, or none.
 bool shows_default(OptionKind kind) {
-  return one_text(kind) && kind != OptionKind::bytes && kind != OptionKind::seconds;
+  return one_text(kind) && kind != OptionKind::bytes && kind != OptionKind::seconds && kind != OptionKind::path;
 }
 
 std::string sentence(std::string_view text) {

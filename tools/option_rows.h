@@ -128,7 +128,8 @@ private:
       try {
         const OptionValue value = parse_option(row.info, text);
         Options scratch;
-        if (text != row.info.standard) row.set(scratch, value); // Which may look for GPUs.
+        const bool standard = !row.info.standard.empty() && text == row.info.standard;
+        if (!standard) row.set(scratch, value); // Of `auto` it would look for GPUs.
         return {};
       } catch (const Error& error) {
         return error.message();

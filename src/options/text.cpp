@@ -220,9 +220,11 @@ OptionValue parse_option(const OptionInfo& info, const std::string& text, const 
     return parse_number(text);
   case OptionKind::seconds:
     return parse_seconds(text);
+  case OptionKind::path:
+    check(!text.empty(), ErrorCode::invalid_argument, "expected a path, got ''");
+    return text;
   case OptionKind::text:
   case OptionKind::words:
-  case OptionKind::path:
   case OptionKind::dtype:
   case OptionKind::preset:
     return text;

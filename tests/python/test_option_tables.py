@@ -142,6 +142,11 @@ def test_pins_keep_the_order_in_which_they_are_given():
         (["--state", "past"], "expected INPUT=OUTPUT"),
         (["--storage", "input=nowhere"], "storage of input: layout"),
         (["--limit", "memory=3"], "limit memory=3"),
+        (["--precision", ""], "--precision: precision ''"),
+        (["--trace-passes", ""], "--trace-passes: expected a path"),
+        (["--budget", "1s", "--budget", "2s"], "--budget: "),
+        (["--budget"], "--budget"),
+        (["--pad", "300", "--preset", "none"], "expected a value of a picture, 0 to 255"),
     ],
 )
 def test_wrong_values_are_told_by_their_flag(tmp_path, options, said):
