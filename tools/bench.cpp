@@ -28,8 +28,8 @@ constexpr double default_seconds = 3, default_warmup = 0.5;
 
 struct BenchOptions {
   EngineOptions engine;
-  std::string batch, duration, warmup, inputs, format;
-  int decoders = 0;
+  ReaderOptions reader; ///< Of a clip.
+  std::string batch, duration, warmup, inputs;
   std::size_t iterations = 0;
   bool profile = false, json = false, device_inputs = false;
   BenchShapes shapes; ///< That a plan is measured at.
@@ -37,7 +37,7 @@ struct BenchOptions {
 
 double duration_of(const BenchOptions& options) {
   if (options.duration.empty()) return options.iterations > 0 ? 0 : default_seconds;
-  const double seconds = parse_duration(options.duration);
+  const double seconds = parse_seconds(options.duration);
   check(seconds > 0, ErrorCode::invalid_argument, "--duration {}: expected more than nothing",
         options.duration);
   return seconds;
@@ -57,7 +57,7 @@ BenchLimits limits_of(const BenchOptions& options) {
           warmup);
     limits.warmup_runs = std::stoul(warmup);
   } else {
-    limits.warmup_seconds = with_context([] { return "--warmup"; }, [&] { return parse_duration(warmup); });
+    limits.warmup_seconds = with_context([] { return "--warmup"; }, [&] { return parse_seconds(warmup); });
   }
   return limits;
 }
@@ -118,8 +118,10 @@ std::string profile_text(const Measured& measured) {
 /// The one size that --shape gives to the first dimension of an input that leaves it open; 0 where it gives
 /// none.
 int shaped_batch(const BenchOptions& options, const ModelFacts& facts) {
-  for (const std::string& text : options.engine.shapes) {
-    const auto [name, range] = parse_shape(text);
+  BuildOptions given;
+  const auto& row = *find_option(build_option_table(), "shapes");
+  options.engine.given.apply_to(given, row, GivenOptions::flag_of(row.info));
+  for (const auto& [name, range] : given.shapes) {
     const auto input = std::ranges::find(facts.inputs, name, &Binding::name);
     if (input == facts.inputs.end() || range.opt.rank() == 0 || range.min[0] != range.max[0]) continue;
     if (input->dims.empty() || input->dims[0] < 0)
@@ -291,13 +293,14 @@ int bench_engine(BenchOptions options) {
 int bench_file(const BenchOptions& options) {
   if (kind_of(options.engine.model) != FileKind::clip) return bench_engine(options);
   check(options.batch.empty() && !options.profile && options.iterations == 0 && options.warmup.empty() &&
-            options.inputs.empty() && !options.engine.verify && !options.device_inputs,
+            options.inputs.empty() && !options.engine.given.has("verify") && !options.device_inputs,
         ErrorCode::invalid_argument,
         "bench: --batch, --iterations, --warmup, --inputs, --device-inputs, --profile and --verify are for "
         "models; {} is a video",
         options.engine.model);
-  bench_clip({options.engine.model, options.engine.device, options.format, options.engine.threads,
-              options.decoders, duration_of(options), options.json});
+  ReaderOptions reader = options.reader;
+  reader.follow(options.engine.given);
+  bench_clip({options.engine.model, reader, duration_of(options), options.json});
   return 0;
 }
 
@@ -324,11 +327,10 @@ void add_bench(Command& program, Action& action) {
                    "On a GPU: inputs lie there already, and results stay there");
   command.add_flag("--profile", options->profile, "Time of each node");
   command.add_flag("--json", options->json, "As one JSON object; times in seconds");
-  command.add_option("--decoders", options->decoders, "Of a clip: decoders that work at the same time")
-      .not_negative();
-  command.add_option("--format", options->format, "Of a clip: pixel format that frames are converted to");
-  add_engine_options(command, options->engine);
-  add_verify_option(command, options->engine);
+  OptionRows(command, options->reader.given)
+      .heading("How a clip is read")
+      .add(reader_option_table(), {"decoders", "format"});
+  add_engine_options(command, options->engine, {OptionUse::plans});
   command.layout("What is measured",
                  {"--batch", "--duration", "--iterations", "--inputs", "--profile", "--json", "--shape",
                   "--precision", "--budget", "--device", "--threads"});

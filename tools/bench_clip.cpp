@@ -27,13 +27,8 @@ double seconds_since(Clock::time_point start) {
 } // namespace
 
 void bench_clip(const ClipBench& options) {
-  ReaderOptions reading;
-  reading.device = options.device;
-  reading.threads = options.threads;
-  reading.decoders = options.decoders;
-  reading.format = options.format;
-  reading.conceal = true;
-  VideoReaderOptions reader_options = to_reader_options(reading);
+  VideoReaderOptions reader_options = to_reader_options(options.reader);
+  reader_options.decoder.raise_on_error = false;
   reader_options.decoder.output.reset(); // Frames stay where they were decoded.
   ProgressBar bar("bench decode");
   const auto start = Clock::now();

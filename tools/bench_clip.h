@@ -3,12 +3,14 @@
 
 #include <string>
 
+#include "reader_options.h"
+
 namespace lanner::tool {
 
 struct ClipBench {
-  std::string path, device, format;
-  int threads = 0, decoders = 0;
-  double seconds = 3; ///< At most.
+  std::string path;
+  ReaderOptions reader; ///< Damage is no error.
+  double seconds = 3;   ///< At most.
   bool json = false;
 };
 

@@ -29,20 +29,20 @@ struct BuildCommandOptions {
   EngineOptions engine;
   PreprocessOptions preprocess;
   TaskOptions task;
-  std::string output, input, picture, print_ir, stop_after, trace_passes;
-  std::vector<std::string> metadata;
+  std::string output, input, picture, print_ir;
   bool strip_weights = false, quiet = false, json = false;
 };
 
 void check_options(const BuildCommandOptions& options) {
-  check(!options.output.empty() || !options.print_ir.empty() || !options.stop_after.empty() ||
-            !options.trace_passes.empty(),
+  const bool stops = options.engine.given.has("stop_after");
+  check(!options.output.empty() || !options.print_ir.empty() || stops ||
+            options.engine.given.has("trace_passes"),
         ErrorCode::invalid_argument, "build: the plan would go nowhere; give -o FILE, or --print-ir");
   check(!options.strip_weights || !options.output.empty(), ErrorCode::invalid_argument,
         "build: --strip-weights says what the plan holds; give -o FILE");
-  check(options.output.empty() || options.stop_after.empty(), ErrorCode::invalid_argument,
+  check(options.output.empty() || !stops, ErrorCode::invalid_argument,
         "build: --stop-after leaves out what a plan needs; give it with --print-ir, without -o");
-  check(options.print_ir != "lowered" || options.stop_after.empty(), ErrorCode::invalid_argument,
+  check(options.print_ir != "lowered" || !stops, ErrorCode::invalid_argument,
         "build: --stop-after ends before lowering; give --print-ir without =lowered");
   check(!options.json || (!options.output.empty() && options.print_ir.empty() && !options.quiet),
         ErrorCode::invalid_argument,
@@ -117,25 +117,20 @@ void tell_plan(const BuildCommandOptions& options, const Engine& engine, const M
 /// What the plan is to know of its outputs: all of it, so that it is found the same wherever the plan goes.
 void add_task(const BuildCommandOptions& options, const ModelFacts& facts, BuildOptions& build) {
   if (!options.task.given()) return;
+  check(!build.metadata.contains("lanner.task"), ErrorCode::invalid_argument,
+        "--metadata: 'lanner.task' is given twice, or by --task and others; give it once");
   const ResolvedTask task = resolve_task(*facts.engine, given_task(options.task));
   build.metadata["lanner.task"] = task.task.to_json();
   print_note("note: task " + task.reason);
   if (const std::string note = labels_note(options.engine.model, task.task); !note.empty()) print_note(note);
 }
 
-/// `KEY=VALUE`: keys hold no `=`, values may.
-void add_metadata(const BuildCommandOptions& options, BuildOptions& build) {
-  for (const std::string& text : options.metadata) {
-    const std::size_t at = text.find('=');
-    check(at != std::string::npos && at > 0, ErrorCode::invalid_argument,
-          "--metadata '{}': expected KEY=VALUE, like author=me", text);
-    const std::string key = text.substr(0, at), value = text.substr(at + 1);
-    if (key == "lanner.task")
-      with_context([] { return "--metadata lanner.task"; },
-                   [&] { static_cast<void>(Task::from_json(value)); });
-    check(build.metadata.emplace(key, value).second, ErrorCode::invalid_argument,
-          "--metadata: '{}' is given twice, or by --task and others; give it once", key);
-  }
+/// A task that nobody could read would be found out only when the plan is run.
+void check_metadata(const BuildOptions& build) {
+  const auto task = build.metadata.find("lanner.task");
+  if (task == build.metadata.end()) return;
+  with_context([] { return "--metadata lanner.task"; },
+               [&] { static_cast<void>(Task::from_json(task->second)); });
 }
 
 /// Weights are taken and freed in turn while a model is simplified: from the heap they would be kept beside
@@ -153,16 +148,14 @@ int run_build(const BuildCommandOptions& options) {
   Files files;
   declare_task_files(options.task, files);
   files.writes("-o", options.output);
-  files.writes_into("--trace-passes", options.trace_passes, ".ir");
+  files.writes_into("--trace-passes", options.engine.given.text("trace_passes"), ".ir");
   ModelFacts facts = inspect(options.engine, files);
   check(!facts.plan, ErrorCode::invalid_argument, "{}: is a plan already; expected a model",
         options.engine.model);
   BuildOptions build = build_options(options.engine, default_budget);
-  build.stop_after = options.stop_after;
-  build.trace_passes = options.trace_passes;
+  check_metadata(build);
   add_picture(options, facts, build);
   add_task(options, facts, build);
-  add_metadata(options, build);
   std::optional<BuildTimes> times;
   const Engine engine = open_engine(facts, options.engine, build, 0, &times);
   if (!options.print_ir.empty())
@@ -184,10 +177,6 @@ void add_build(Command& program, Action& action) {
   command.add_option("-o,--output", options->output, "The plan to write");
   command.add_flag("--strip-weights", options->strip_weights,
                    "Leave the model's weights out of the plan; whoever loads it gives them by --weights");
-  command
-      .add_option("--metadata", options->metadata,
-                  "KEY=VALUE kept in the plan, beside the model's metadata; may be given several times")
-      .one_value();
   command.add_flag("-q,--quiet", options->quiet, "Print no summary");
   command.add_flag("--json", options->json, "Print the summary as one JSON object; times in seconds");
   command.add_option("--input", options->input,
@@ -198,11 +187,8 @@ void add_build(Command& program, Action& action) {
   command.add_flag(
       "--print-ir{canonical}", options->print_ir,
       "Print the graph on stdout; --print-ir=lowered: with fused nodes, memory layouts and kernels");
-  command.add_option("--stop-after", options->stop_after, "Name of the last pass to run");
-  command.add_option("--trace-passes", options->trace_passes, "Folder to write the graph after each pass to");
-  add_engine_options(command, options->engine);
-  add_profile_option(command, options->engine);
-  add_caller_options(command, options->engine);
+  OptionRows(command, options->engine.given).add(build_option_table(), OptionUse::build);
+  add_engine_options(command, options->engine, {OptionUse::profiles, OptionUse::callers});
   add_preprocess_options(command, options->preprocess);
   add_task_options(command, options->task);
   command.layout("The plan", {"-o", "--json", "-q", "--picture", "--shape", "--profile", "--precision",

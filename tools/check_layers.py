@@ -3,7 +3,7 @@
 
     base <- device <- tensor <- image <- graph <- ops <- {importers, passes, backends}
     backends <- plan <- run <- engine <- pipeline       image <- video <- pipeline
-    engine <- tasks
+    engine <- tasks     {engine, video} <- options <- c
     {passes, plan} <- lower       image <- known       {importers, known, lower, engine} <- compiler
     python, tools, src/c -> include/lanner only
 
@@ -37,7 +37,8 @@ BELOW = {
     "video": ["image"],
     "pipeline": ["engine", "video"],
     "tasks": ["engine"],
-    "c": ["pipeline", "tasks"],
+    "options": ["engine", "video"],
+    "c": ["options", "pipeline", "tasks"],
 }
 
 # public header -> layer of its noun
@@ -92,6 +93,7 @@ HEADERS = {
     "draw": "tasks",
     "result_writer": "tasks",
     "evaluation": "tasks",
+    "option_table": "options",
     "c": "c",
 }
 

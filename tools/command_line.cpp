@@ -13,22 +13,6 @@
 #include "help.h"
 
 namespace lanner::tool {
-namespace {
-
-/// What is wrong with a size; else empty, and `text` is its bytes.
-std::string to_bytes(std::string& text) {
-  static const CLI::AsSizeValue units(true);
-  const std::string given = text;
-  try {
-    if (given.find('-') == std::string::npos && units(text).empty()) return {};
-  } catch (const CLI::ValidationError&) {
-    // Its message lists all units that there are.
-  }
-  return "'" + given + "' is no size; expected a whole number of bytes, or one with a unit, like 512MiB";
-}
-
-} // namespace
-
 Option& Option::group(const std::string& heading) {
   option_->group(heading);
   return *this;
@@ -88,17 +72,8 @@ Option& Option::range(double min, double max) {
   return check(within<double>("a number", min, max));
 }
 
-Option& Option::not_negative() {
-  return check(within<double>("a number", 0, std::numeric_limits<double>::max()));
-}
-
 Option& Option::check(const std::function<std::string(const std::string&)>& wrong) {
   option_->check(wrong);
-  return *this;
-}
-
-Option& Option::size_in_bytes() {
-  option_->transform(CLI::Validator(to_bytes, ""));
   return *this;
 }
 
@@ -136,7 +111,6 @@ template Option Command::add_option(const std::string&, int&, const std::string&
 template Option Command::add_option(const std::string&, std::int64_t&, const std::string&);
 template Option Command::add_option(const std::string&, std::uint64_t&, const std::string&);
 template Option Command::add_option(const std::string&, double&, const std::string&);
-template Option Command::add_option(const std::string&, std::optional<std::uint64_t>&, const std::string&);
 
 Option Command::add_option(const std::string& names, const std::string& help) {
   return Option(

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace CLI {
+namespace CLI { // NOLINT(readability-identifier-naming): the library's own.
 class App;
 class Option;
 } // namespace CLI
@@ -33,11 +33,8 @@ public:
   Option& range(int min, int max);
   Option& range(std::int64_t min, std::int64_t max);
   Option& range(double min, double max);
-  Option& not_negative();
   /// What is wrong with a value; nothing where it is right.
   Option& check(const std::function<std::string(const std::string&)>& wrong);
-  /// Takes sizes in bytes, like 512MiB.
-  Option& size_in_bytes();
 
 private:
   CLI::Option* option_;

@@ -52,8 +52,8 @@ struct Told {
 VideoReaderOptions options_for(const DecodeOptions& options, const SourcePtr& source) {
   VideoReaderOptions reader = to_reader_options(options.reader);
   // Pictures are to be looked at; a digest is of what the decoder gives.
-  if (reader.format || options.reader.device == "cpu") return reader;
-  check(source->seekable() || options.reader.device == "auto", ErrorCode::unsupported,
+  if (reader.format || options.reader.given.text("device") == "cpu") return reader;
+  check(source->seekable() || options.reader.given.text("device") == "auto", ErrorCode::unsupported,
         "{}: is a pipe, of which a GPU's frames need the pixel format: give --format, or --device cpu",
         options.input);
   if (!source->seekable()) {
@@ -73,7 +73,7 @@ void decode_all(const DecodeOptions& options, FrameSink& sink, Told& told) {
   ParallelDecoder decoder(source, options_for(options, source), {interrupt_token(), bar.callback()});
   told.decoder = decoder.description();
   told.reason = decoder.decoder_reason();
-  while (const auto frame = or_conceal(options.reader.conceal, [&] { return decoder.next(); })) {
+  while (const auto frame = or_conceal(options.reader.conceal(), [&] { return decoder.next(); })) {
     interrupt_token().check();
     told.add(sink.write(*frame));
     bar.update(static_cast<double>(told.frames),
@@ -114,7 +114,7 @@ void decode_some(const DecodeOptions& options, FrameSink& sink, Told& told) {
   for (std::size_t begin = 0; begin < wanted.size(); begin += at_once) {
     interrupt_token().check();
     const std::span some(wanted.data() + begin, std::min(at_once, wanted.size() - begin));
-    for (const Frame& frame : or_conceal(options.reader.conceal, [&] { return reader.at(some); })) {
+    for (const Frame& frame : or_conceal(options.reader.conceal(), [&] { return reader.at(some); })) {
       told.add(sink.write(frame));
     }
     bar.update(static_cast<double>(told.frames), static_cast<double>(wanted.size()), "frames");
@@ -164,8 +164,6 @@ void add_decode(Command& program, Action& action) {
   command.add_option("-o,--output", options->output,
                      "File for the pixels, - for standard output (default: none); .png or .jpg for one "
                      "picture, frame%03d.png for a picture of each frame");
-  command.add_option("--format", options->reader.format,
-                     "Pixel format: yuv420p, nv12, rgb24, rgb_planar, gray8 ... (default: the stream's own)");
   command.add_option("--size", options->size,
                      "Scale to WIDTHxHEIGHT; of 320x or x180 the other side follows by the aspect ratio");
   Option frames = command.add_option(
@@ -176,12 +174,8 @@ void add_decode(Command& program, Action& action) {
                   "Only the frames on the screen at these times of the clip's own clock: 1.5,1:30")
       .excludes(frames);
   command.add_flag("--md5", options->md5, "Print the MD5 of the pixels and nothing else");
-  command.add_flag("--rotate", options->reader.rotate,
-                   "Rotate frames as the clip asks, as players do; pictures always are");
-  command.add_flag(
-      "--conceal", options->reader.conceal,
-      "Conceal damage in the clip, and end where it cannot be read on; without it damage is an error");
-  add_reader_options(command, options->reader);
+  OptionRows(command, options->reader.given).add(reader_option_table());
+  add_limit_option(command);
   command.footer(
       "Pixels are written row by row without padding, plane by plane, frame after frame, as they are stored; "
       "pictures (.png, .jpg)\nof rotated clips are upright.\n\n"

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -13,35 +14,20 @@
 #include "command_line.h"
 #include "files.h"
 #include "named_options.h"
+#include "option_rows.h"
 #include "preprocess_options.h"
 
 namespace lanner::tool {
 
 /// As given on the command line.
 struct EngineOptions : NamedOptions {
-  std::string model, weights;
-  std::vector<std::string> shapes, profiles, plugins, backends;
-  std::string precision; ///< Empty: fp32.
-  std::vector<std::string> pins, places;
-  bool strict = false, exact = false;
-  std::string budget; ///< Empty: the subcommand's own.
-  std::optional<std::uint64_t> weight_budget;
-  std::string device = "auto";
-  int threads = 0;
-  bool deterministic = false, retune = false, tune_at_run = false, verify = false;
-  std::vector<std::string> states, aliases, overwritable, storages, outputs, overridden;
+  std::string model;
+  GivenOptions given; ///< Of the tables of builds and loads.
+  std::vector<std::string> plugins, backends;
 };
 
-void add_engine_options(Command& command, EngineOptions& options);
-/// For commands that make plans for callers who keep values from run to run, or hold them in ways of their
-/// own.
-void add_caller_options(Command& command, EngineOptions& options);
-/// For commands whose plan may serve several ranges of shapes.
-void add_profile_option(Command& command, EngineOptions& options);
-/// For commands that meet shapes as they run.
-void add_tune_at_run_option(Command& command, EngineOptions& options);
-/// For commands that take plans as they are.
-void add_verify_option(Command& command, EngineOptions& options);
+/// Options that every command has that builds or loads an engine, and those of further uses.
+void add_engine_options(Command& command, EngineOptions& options, std::initializer_list<OptionUse> uses = {});
 BuildOptions build_options(const EngineOptions& options, double default_budget);
 
 /// A model before anything was tuned: names, sizes and what it says of itself.

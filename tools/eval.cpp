@@ -173,9 +173,7 @@ void add_eval(Command& program, Action& action) {
   command.add_option("--input", options->input, "The input that takes pictures, where there are several");
   add_task_options(command, options->task);
   add_preprocess_options(command, options->preprocess);
-  add_engine_options(command, options->engine);
-  add_tune_at_run_option(command, options->engine);
-  add_verify_option(command, options->engine);
+  add_engine_options(command, options->engine, {OptionUse::new_shapes, OptionUse::plans});
   command.layout("Data and results",
                  {"--data", "--images", "--json", "--report", "--batch", "--task", "--head", "--labels",
                   "--preset", "--size", "--fit", "--precision", "--budget", "--device", "--threads"});

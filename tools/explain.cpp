@@ -195,9 +195,12 @@ std::string chosen_node(const Json& plan, const std::string& name) {
 
 int run_explain(const ExplainOptions& options) {
   if (kind_of(options.engine.model) == FileKind::clip) {
-    check(options.node.empty() && !options.all && !options.engine.verify, ErrorCode::invalid_argument,
-          "explain: --node, --all and --verify are for models; {} is a video", options.engine.model);
-    explain_clip(options.engine.model, options.engine.device, options.engine.threads, options.json);
+    check(options.node.empty() && !options.all && !options.engine.given.has("verify"),
+          ErrorCode::invalid_argument, "explain: --node, --all and --verify are for models; {} is a video",
+          options.engine.model);
+    ReaderOptions reader;
+    reader.follow(options.engine.given);
+    explain_clip(options.engine.model, reader, options.json);
     return 0;
   }
   Files files;
@@ -233,9 +236,7 @@ void add_explain(Command& program, Action& action) {
                      "that was tried, notes");
   command.add_flag("--all", options->all, "The same details of every node");
   command.add_flag("--json", options->json, "Everything as one JSON object");
-  add_engine_options(command, options->engine);
-  add_verify_option(command, options->engine);
-  add_profile_option(command, options->engine);
+  add_engine_options(command, options->engine, {OptionUse::plans, OptionUse::profiles});
   command.layout("What is told", {"--node", "--all", "--json", "--shape", "--precision", "--budget",
                                   "--device", "--threads"});
   command.footer("Examples:\n  lanner explain model.plan\n  lanner explain clip.mp4\n  lanner explain "

@@ -49,12 +49,10 @@ Json spans_json(const StreamIndex& index) {
   return {{"count", spans}, {"longest", longest}};
 }
 
-Json clip_json(const std::string& path, const std::string& device, int threads) {
-  ReaderOptions options;
-  options.device = device;
-  options.threads = threads;
-  options.conceal = true;
-  VideoReader reader(open_path(path, given_limits()), to_reader_options(options));
+Json clip_json(const std::string& path, const ReaderOptions& options) {
+  VideoReaderOptions concealed = to_reader_options(options);
+  concealed.decoder.raise_on_error = false;
+  VideoReader reader(open_path(path, given_limits()), concealed);
   const StreamInfo& stream = reader.stream();
   const auto index = reader.index();
   return {{"clip", path},
@@ -93,9 +91,9 @@ std::string text_of(const Json& clip) {
 
 } // namespace
 
-void explain_clip(const std::string& path, const std::string& device, int threads, bool json) {
+void explain_clip(const std::string& path, const ReaderOptions& options, bool json) {
   about("explain", path, [&] {
-    const Json clip = clip_json(path, device, threads);
+    const Json clip = clip_json(path, options);
     if (json)
       print_json(clip);
     else

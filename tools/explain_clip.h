@@ -3,9 +3,11 @@
 
 #include <string>
 
+#include "reader_options.h"
+
 namespace lanner::tool {
 
-/// `device` as --device takes it. Prints text for people, or one JSON object.
-void explain_clip(const std::string& path, const std::string& device, int threads, bool json);
+/// Prints text for people, or one JSON object. Damage is no error.
+void explain_clip(const std::string& path, const ReaderOptions& options, bool json);
 
 } // namespace lanner::tool

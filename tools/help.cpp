@@ -56,7 +56,7 @@ HelpEntry entry_of(const CLI::Option& option, const HelpLayout& layout) {
   if (!entry.argument && option.get_items_expected_max() > 0) {
     entry.value = value_by_type(option);
     for (const std::string& name : entry.names) {
-      const OptionValue known = option_value(name);
+      const ShownValue known = option_value(name);
       if (!known.value.empty()) entry.value = known.value;
       for (const std::string& choice : known.choices)
         if (has_word(entry.text, choice)) entry.choices.push_back(choice);

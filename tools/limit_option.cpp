@@ -4,6 +4,8 @@
 
 #include <lanner/error.h>
 
+#include "option_rows.h"
+
 namespace lanner::tool {
 namespace {
 
@@ -25,9 +27,8 @@ std::string take_limit(const std::string& text) {
 } // namespace
 
 void add_limit_option(Command& command) {
-  command
-      .add_option("--limit", "NAME=VALUE: bound on what a file may make the command use: total_bytes=4GiB, "
-                             "seconds=60, pixels, rank ...; see docs/limits.md")
+  const OptionInfo& info = find_option(build_option_table(), "limits")->info;
+  command.add_option(std::string(info.flag), help_of(info, "") + "; may be given several times")
       .one_value()
       .check(take_limit);
 }

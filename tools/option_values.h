@@ -8,11 +8,11 @@
 namespace lanner::tool {
 
 /// Of a name like `--precision`, whichever network it is of (`--then-precision`).
-struct OptionValue {
+struct ShownValue {
   std::string value;                ///< `FILE`, `WIDTHxHEIGHT`; empty where nothing is known.
   std::vector<std::string> choices; ///< Where it takes one of a few words.
 };
-OptionValue option_value(std::string_view name);
+ShownValue option_value(std::string_view name);
 /// Whether such a value is a file or folder of the machine.
 bool is_path(std::string_view value);
 

@@ -66,99 +66,31 @@ std::optional<PictureInput> declared(const Engine& engine, const Binding& input,
                       });
 }
 
-template<typename Enum>
-Enum named(const std::string& text, const std::string& option,
-           std::initializer_list<std::pair<const char*, Enum>> names) {
-  std::vector<std::string> known;
-  for (const auto& [name, value] : names) {
-    if (text == name) return value;
-    known.emplace_back(name);
-  }
-  fail(ErrorCode::invalid_argument, "{} '{}': expected one of {}{}", option, text, fmt::join(known, ", "),
-       did_you_mean(text, known));
-}
-
-std::int32_t whole_number(std::string_view text, const std::string& option, const std::string& all,
-                          const char* expected) {
-  std::int32_t value = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  check(error == std::errc() && end == text.data() + text.size(), ErrorCode::invalid_argument,
-        "{} '{}': expected {}", option, all, expected);
-  return value;
-}
-
-PixelRect parse_region(const std::string& text, const std::string& option) {
-  const auto cross = text.find('x'), first = text.find('+'),
-             second = first == std::string::npos ? first : text.find('+', first + 1);
-  const bool complete = cross < first && second != std::string::npos;
-  const auto part = [&](std::size_t from, std::size_t to) {
-    return whole_number(complete ? std::string_view(text).substr(from, to - from) : std::string_view(),
-                        option, text, "WIDTHxHEIGHT+X+Y, like 640x480+100+0");
-  };
-  return {part(first + 1, second), part(second + 1, text.size()), part(0, cross), part(cross + 1, first)};
-}
-
-std::int32_t whole_size(const PreprocessOptions& options, const char* name, const std::string& text,
-                        std::int32_t least) {
-  const std::string option = options.flag(name);
-  const std::int32_t value = whole_number(text, option, text, "a whole number of pixels, like 256");
-  check(value >= least && value <= 65536, ErrorCode::invalid_argument, "{} '{}': expected {} to 65536",
-        option, text, least);
-  return value;
+void set(const PreprocessOptions& options, std::string_view name, Preprocess& spec) {
+  const auto& row = *find_option(preprocess_option_table(), name);
+  options.options.apply_to(spec, row, GivenOptions::flag_of(row.info, options.prefix));
 }
 
 /// What follows a picture's size is of another fit, or of a size that was open.
-void apply_sizes(const PreprocessOptions& options, Preprocess& spec) {
-  if (!options.fit.empty()) spec.shorter_side = spec.longer_side = 0;
-  if (!options.fit.empty() || !options.size.empty()) spec.multiple = 1;
-  if (!options.size.empty()) {
-    std::tie(spec.width, spec.height) = parse_size(options.size);
-    if (spec.fit != Fit::crop) spec.shorter_side = spec.longer_side = 0;
-  }
-  if (!options.shorter.empty()) spec.shorter_side = whole_size(options, "shorter-side", options.shorter, 1);
-  if (!options.longer.empty()) spec.longer_side = whole_size(options, "longer-side", options.longer, 1);
-  if (!options.multiple.empty()) spec.multiple = whole_size(options, "multiple", options.multiple, 1);
+void set_sizes(const PreprocessOptions& options, Preprocess& spec) {
+  if (options.has("fit")) spec.shorter_side = spec.longer_side = 0;
+  if (options.has("fit") || options.has("size")) spec.multiple = 1;
+  set(options, "size", spec);
+  if (options.has("size") && spec.fit != Fit::crop) spec.shorter_side = spec.longer_side = 0;
+  for (const std::string_view name : {"shorter_side", "longer_side", "multiple"}) set(options, name, spec);
 }
 
 void apply_flags(const PreprocessOptions& options, Preprocess& spec) {
-  if (!options.layout.empty())
-    spec.channels_last =
-        named<bool>(options.layout, options.flag("layout"), {{"nchw", false}, {"nhwc", true}});
-  if (!options.channels.empty()) {
-    const int channels =
-        named<int>(options.channels, options.flag("channels"), {{"rgb", 0}, {"bgr", 1}, {"gray", 2}});
-    spec.bgr = channels == 1;
-    spec.gray = channels == 2;
-  }
-  if (!options.resize.empty())
-    spec.resize = named<Resize>(options.resize, options.flag("resize"),
-                                {{"nearest", Resize::nearest},
-                                 {"bilinear", Resize::bilinear},
-                                 {"bicubic", Resize::bicubic},
-                                 {"area", Resize::area},
-                                 {"antialias", Resize::antialias},
-                                 {"antialias-cubic", Resize::antialias_cubic},
-                                 {"antialias-lanczos", Resize::antialias_lanczos}});
-  if (!options.region.empty()) spec.region = parse_region(options.region, options.flag("region"));
-  if (!options.turns.empty())
-    spec.quarter_turns =
-        whole_number(options.turns, options.flag("turn"), options.turns, "a whole number, like 1 or -1");
-  if (!options.fit.empty())
-    spec.fit = named<Fit>(options.fit, options.flag("fit"),
-                          {{"stretch", Fit::stretch},
-                           {"letterbox", Fit::letterbox},
-                           {"crop", Fit::crop},
-                           {"corner", Fit::corner}});
-  if (!options.range.empty()) spec.range = parse_range(options.range, options.flag("range"));
-  if (!options.mean.empty()) spec.mean = parse_three(options.mean, options.flag("mean"));
-  if (!options.std.empty()) spec.std = parse_three(options.std, options.flag("std"));
+  for (const std::string_view name : {"layout", "channels", "resize", "region", "quarter_turns", "fit",
+                                      "range", "mean", "std", "pad_value"})
+    set(options, name, spec);
   for (const float value : spec.std)
     check(value != 0, ErrorCode::invalid_argument,
           "{}: 0 divides by nothing; give what values are divided by", options.flag("std"));
-  if (!options.pad.empty()) spec.pad_value = parse_three(options.pad, options.flag("pad"))[0];
   check(spec.pad_value >= 0 && spec.pad_value <= 255, ErrorCode::invalid_argument,
-        "{} '{}': expected a value of a picture, 0 to 255", options.flag("pad"), options.pad);
-  apply_sizes(options, spec);
+        "{} '{}': expected a value of a picture, 0 to 255", options.flag("pad"),
+        options.options.text("pad_value"));
+  set_sizes(options, spec);
 }
 
 /// Whether the sizes that pictures become fit the network's stride.
@@ -204,7 +136,7 @@ void fit_layout(const PreprocessOptions& options, const Binding& input, Preproce
   const std::size_t count = input.dims.size();
   const std::int64_t first = input.dims[count - 3], last = input.dims[count - 1];
   const std::int64_t channels = spec.channels_last ? last : first, other = spec.channels_last ? first : last;
-  if (options.layout.empty() && channels != wanted && other == wanted) {
+  if (!options.has("layout") && channels != wanted && other == wanted) {
     spec.channels_last = !spec.channels_last;
     return;
   }
@@ -241,42 +173,13 @@ void fit_network(const Preprocess& built, Preprocess& spec) {
 
 } // namespace
 
-bool PreprocessOptions::given() const {
-  for (const std::string* text : {&preset, &layout, &channels, &resize, &fit, &mean, &std, &range, &size,
-                                  &pad, &region, &turns, &shorter, &longer, &multiple})
-    if (!text->empty()) return true;
-  return false;
-}
-
 void add_preprocess_options(Command& command, PreprocessOptions& options) {
-  const std::string group = options.group("What the network expects of a picture");
-  const auto add = [&](const char* name, std::string& into, const char* help) {
-    command.add_option(options.flag(name), into, help).group(group);
-  };
-  add("preset", options.preset,
-      "Values to start from, where the model does not tell: yolo, imagenet, imagenet-tf, keras-caffe, caffe, "
-      "clip or none (RGB 0..255); docs/preprocess.md");
-  add("layout", options.layout, "nchw or nhwc");
-  add("channels", options.channels, "rgb, bgr or gray");
-  add("resize", options.resize,
-      "nearest, bilinear, bicubic, area, antialias, antialias-cubic or antialias-lanczos (default: "
-      "antialias, as "
-      "Pillow and torchvision resize)");
-  if (options.regions) add("region", options.region, "Part of the image to use, WIDTHxHEIGHT+X+Y in pixels");
-  add("turn", options.turns, "Rotate clockwise by so many times 90 degrees, after --region");
-  add("fit", options.fit,
-      "Of another aspect ratio: stretch, letterbox (pad), corner (pad right and below) or crop");
-  add("range", options.range, "Values that black and white become, like 0,1");
-  add("mean", options.mean, "Subtracted from each channel, in units of --range: one number or three");
-  add("std", options.std, "Each channel is divided by it after that: one number or three");
-  add("size", options.size, "WIDTHxHEIGHT of the network's input, where the model leaves it open");
-  add("pad", options.pad, "Gray value of a letterbox's padding, 0..255");
-  add("shorter-side", options.shorter,
-      "Size of the shorter side before --fit crop cuts the centre, or of a picture that keeps its "
-      "proportions");
-  add("longer-side", options.longer, "The most that the longer side becomes then");
-  add("multiple", options.multiple,
-      "Pad no further than to multiples of this, or make a picture's own sides such");
+  OptionRows rows(command, options.options);
+  rows.heading(options.group("What the network expects of a picture"))
+      .prefix(options.prefix)
+      .without_defaults();
+  for (const auto& row : preprocess_option_table())
+    if (row.info.name != "region" || options.regions) rows.add(preprocess_option_table(), {row.info.name});
 }
 
 void check_size(const PreprocessOptions& options, const Binding& input, const Preprocess& spec) {
@@ -353,24 +256,25 @@ PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& 
   std::string why_not;
   const auto family = known(engine, folder, input, why_not);
   std::optional<PictureInput> picture;
-  if (!options.preset.empty())
-    picture = PictureInput{input.name, Preprocess::preset(options.preset), "the command line"};
+  if (options.has("preset"))
+    picture =
+        PictureInput{input.name, Preprocess::preset(options.options.text("preset")), "the command line"};
   else
     picture = declared(engine, input, folder.empty(), family);
-  const bool values = !options.range.empty() || !options.mean.empty() || !options.std.empty();
+  const bool values = options.has("range") || options.has("mean") || options.has("std");
   if (!picture && family) picture = PictureInput{input.name, family->spec, family->reason, true};
   if (!picture && values) picture = PictureInput{input.name, Preprocess::preset("none"), "the command line"};
   if (!picture) fail_unsaid(options, input, why_not);
   if (family) picture->stride = family->stride;
-  if (family && options.preset.empty() && is_of_family(picture->spec, *family)) picture->known = true;
+  if (family && !options.has("preset") && is_of_family(picture->spec, *family)) picture->known = true;
   apply_flags(options, picture->spec);
-  if (options.given() && options.preset.empty() && picture->source != "the command line")
+  if (options.given() && !options.has("preset") && picture->source != "the command line")
     picture->source += ", changed by the command line";
   if (input.picture.empty())
     fit_input(options, input, picture->spec, open_size);
   else
     fit_network(*engine.preprocess(input.name), picture->spec);
-  if (!options.size.empty()) check_stride(options, picture->stride, input, picture->spec);
+  if (options.has("size")) check_stride(options, picture->stride, input, picture->spec);
   return *picture;
 }
 

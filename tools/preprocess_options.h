@@ -9,16 +9,17 @@
 
 #include "command_line.h"
 #include "named_options.h"
+#include "option_rows.h"
 
 namespace lanner::tool {
 
-/// As given on the command line; empty where not.
+/// As given on the command line.
 struct PreprocessOptions : NamedOptions {
-  bool regions = true; ///< Whether a part of the picture can be named.
-  std::string preset, layout, channels, resize, fit, mean, std, range, size, pad, region, turns, shorter,
-      longer, multiple;
+  bool regions = true;  ///< Whether a part of the picture can be named.
+  GivenOptions options; ///< Of the table of preprocessing.
 
-  bool given() const;
+  bool given() const { return !options.empty(); }
+  bool has(std::string_view name) const { return options.has(name); }
 };
 void add_preprocess_options(Command& command, PreprocessOptions& options);
 

@@ -6,8 +6,8 @@
 #include <string_view>
 
 #include <lanner/error.h>
+#include <lanner/option_table.h>
 
-#include "arguments.h"
 #include "check.h"
 
 namespace lanner::tool {
@@ -67,7 +67,7 @@ void add_range_options(Command& command, RangeOptions& options) {
 double parse_time(const std::string& text, const char* option) {
   if (const auto seconds = clock_time(text)) return *seconds;
   try {
-    return parse_duration(text);
+    return parse_seconds(text);
   } catch (const Error&) {
     fail(ErrorCode::invalid_argument, "{} '{}': expected a time like 90, 1:30, 1:02:03.5 or 500ms", option,
          text);

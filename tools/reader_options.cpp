@@ -54,37 +54,19 @@ void add_slice(const Slice& slice, std::int64_t size, std::vector<std::int64_t>&
 
 } // namespace
 
-void add_reader_options(Command& command, ReaderOptions& options) {
-  command
-      .add_option("--device", options.device,
-                  "cpu, cuda:0, or auto: a GPU where it can decode the clip, else the CPU")
-      .show_default();
-  command
-      .add_option("--threads", options.threads,
-                  "Threads of each codec (default: as many as keep the cores busy)")
-      .range(0, 256);
-  command
-      .add_option(
-          "--decoders", options.decoders,
-          "Decoders that work at the same time (default: by cores, decoding units of the GPU, keyframes)")
-      .not_negative();
-  command.add_option("--stream", options.stream, "Number of the stream (default: the one a player shows)");
-  add_limit_option(command);
+void ReaderOptions::follow(const GivenOptions& others) {
+  for (const std::string_view name : {"device", "threads"})
+    if (others.has(name)) given.copy(name, others);
 }
 
 VideoReaderOptions to_reader_options(const ReaderOptions& options) {
   VideoReaderOptions reader;
+  reader.rotate = false;
+  reader.decoder.raise_on_error = true;
+  reader.decoder.output = Device{};
+  options.given.apply(reader, reader_option_table());
   reader.demuxer.cancel = interrupt_token();
   reader.demuxer.limits = reader.decoder.limits = given_limits();
-  reader.stream = options.stream;
-  reader.decoders = options.decoders;
-  reader.decoder.threads = options.threads;
-  reader.decoder.raise_on_error = !options.conceal;
-  reader.decoder.device =
-      options.device == "auto" ? std::nullopt : std::optional(Device::parse(options.device));
-  reader.decoder.output = Device{};
-  reader.rotate = options.rotate;
-  if (!options.format.empty()) reader.format = parse_pixel_format(options.format);
   return reader;
 }
 

@@ -1,23 +1,26 @@
 #pragma once
-// Options that every subcommand that decodes takes.
+// Options of subcommands that decode.
 
+#include <cstdint>
 #include <string>
+#include <vector>
 
 #include <lanner/video_reader.h>
 
-#include "command_line.h"
+#include "option_rows.h"
 
 namespace lanner::tool {
 
 struct ReaderOptions {
-  std::string device = "auto", format;
-  int threads = 0, decoders = 0, stream = -1;
-  bool conceal = false;
-  bool rotate = false; ///< Else frames are as they are stored.
+  GivenOptions given; ///< Of the table of readers.
+
+  ReaderOptions() { given.set("device", {"auto"}); }
+  bool conceal() const { return given.has("raise_on_error"); }
+  /// What else is said of the command's work: where, and by how many threads.
+  void follow(const GivenOptions& others);
 };
 
-void add_reader_options(Command& command, ReaderOptions& options);
-/// Frames come in host memory. Cancelled by Ctrl-C.
+/// Frames come in host memory, as they are stored unless --rotate is given. Cancelled by Ctrl-C.
 VideoReaderOptions to_reader_options(const ReaderOptions& options);
 /// `0:100:5` as of a list in Python, numbers, or several of these: `0,7,100:200,-1`. Throws
 /// Error{invalid_argument} for numbers that the clip does not have.

@@ -23,6 +23,7 @@
 #include "own_size.h"
 #include "pipe_source.h"
 #include "range_options.h"
+#include "reader_options.h"
 #include "report/report.h"
 #include "run_summary.h"
 #include "runner.h"
@@ -43,10 +44,11 @@ struct RunOptions {
   ResultOptions results;
   RangeOptions range;
   ThenOptions then;
+  ReaderOptions reader; ///< --conceal alone.
   std::vector<std::string> inputs, values;
   std::string input, output, format, json, truth, report;
   int batch = 0, clips_at_once = 0;
-  bool quiet = false, conceal = false;
+  bool quiet = false;
 };
 
 /// All files but those that the model itself names.
@@ -274,7 +276,7 @@ Runner::Settings settings_of(const RunOptions& options, Networks& nets, const Fo
       options.json.empty() && options.output.empty() && !options.quiet && !pictures_to_stdout(found.inputs);
   settings.name_sources = found.inputs.size() > 1;
   settings.json_to_stdout = answers_to_stdout(options);
-  settings.conceal = options.conceal;
+  settings.conceal = options.reader.conceal();
   settings.notes = !options.quiet;
   settings.range = to_range(options.range);
   settings.clips_at_once = options.clips_at_once;
@@ -387,16 +389,12 @@ void add_run(Command& program, Action& action) {
                   "Clips decoded side by side (default: as many as a batch has frames, 16 at most)")
       .range(1, 1024);
   command.add_flag("-q,--quiet", options->quiet, "No answers and notes");
-  command.add_flag(
-      "--conceal", options->conceal,
-      "Conceal damage in a clip, and end it where it cannot be read on; without it damage is an error");
+  OptionRows(command, options->reader.given).add(reader_option_table(), {"raise_on_error"});
   add_range_options(command, options->range);
   add_task_options(command, options->task);
   add_preprocess_options(command, options->preprocess);
   add_then_options(command, options->then);
-  add_engine_options(command, options->engine);
-  add_tune_at_run_option(command, options->engine);
-  add_verify_option(command, options->engine);
+  add_engine_options(command, options->engine, {OptionUse::new_shapes, OptionUse::plans});
   command.layout("Inputs and outputs",
                  {"-i",    "-o",       "--json",   "--report",    "--batch",           "-q",       "--start",
                   "--end", "--frames", "--task",   "--labels",    "--score-threshold", "--preset", "--size",

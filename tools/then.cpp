@@ -22,21 +22,17 @@ EngineOptions engine_options(const ThenOptions& options, const EngineOptions& fi
   EngineOptions engine;
   engine.prefix = options.task.prefix;
   engine.model = options.model();
-  engine.weights = options.weights;
-  engine.precision = options.precision;
+  engine.given = options.engine;
   engine.plugins = first.plugins;
   engine.backends = first.backends;
-  engine.threads = first.threads;
-  engine.device = first.device.substr(0, first.device.find(','));
-  if (kind_of(options.model()) == FileKind::plan) {
-    engine.verify = first.verify;
-    return engine;
-  }
-  engine.budget = first.budget;
-  engine.exact = first.exact;
-  engine.deterministic = first.deterministic;
-  engine.retune = first.retune;
-  engine.tune_at_run = first.tune_at_run;
+  const auto take_over = [&](const auto& table) {
+    for (const auto& row : table)
+      if (row.info.second_network) engine.given.copy(row.info.name, first.given);
+  };
+  kind_of(options.model()) == FileKind::plan ? take_over(load_option_table())
+                                             : take_over(build_option_table());
+  if (const std::string devices = first.given.text("device"); !devices.empty())
+    engine.given.set("device", {devices.substr(0, devices.find(','))});
   return engine;
 }
 
@@ -103,16 +99,18 @@ void add_then_options(Command& command, ThenOptions& options) {
                   "Boxes in one run, where the model leaves that open (default: 8, or what the plan takes)")
       .group(group)
       .range(1, 4096);
-  command.add_option("--then-precision", options.precision, "As --precision").group(group);
-  command.add_option("--then-weights", options.weights, "As --weights").group(group);
+  OptionRows(command, options.engine)
+      .heading(group)
+      .prefix("--then-")
+      .add(build_option_table(), {"precision", "weights"});
   add_task_options(command, options.task);
   add_preprocess_options(command, options.preprocess);
 }
 
 void declare_then(const ThenOptions& options, Files& files) {
-  const bool given = !options.weights.empty() || !options.precision.empty() || !options.classes.empty() ||
-                     options.margin > 0 || options.max_boxes > 0 || options.batch > 0 ||
-                     options.task.given() || options.preprocess.given();
+  const bool given = !options.engine.empty() || !options.classes.empty() || options.margin > 0 ||
+                     options.max_boxes > 0 || options.batch > 0 || options.task.given() ||
+                     options.preprocess.given();
   check(!given || options.given(), ErrorCode::invalid_argument,
         "options that begin with --then- are of a second network; name it by --then MODEL");
   check(options.models.size() < 2, ErrorCode::invalid_argument,

@@ -19,7 +19,7 @@ namespace lanner::tool {
 /// As given on the command line.
 struct ThenOptions {
   std::vector<std::string> models; ///< One, or none.
-  std::string weights, precision;
+  GivenOptions engine;             ///< `precision` and `weights` of its build.
   std::vector<std::string> classes;
   double margin = 0;
   int max_boxes = 0, batch = 0; ///< 0: not given.

@@ -8,7 +8,6 @@
 #include <lanner/error.h>
 #include <lanner/video_reader.h>
 
-#include "arguments.h"
 #include "check.h"
 #include "clip_output.h"
 #include "clip_times.h"
@@ -19,36 +18,32 @@
 #include "files.h"
 #include "interrupt.h"
 #include "limit_option.h"
+#include "option_rows.h"
 #include "pipe_source.h"
+#include "reader_options.h"
 #include "upright.h"
 
 namespace lanner::tool {
 namespace {
 
 struct TranscodeOptions {
-  std::string input, output, codec, bit_rate, preset;
-  double crf = -1;
-  int gop = 0, threads = 0;
-  bool conceal = false;
+  std::string input, output;
+  GivenOptions writer;  ///< Of the table of writers.
+  ReaderOptions reader; ///< --conceal alone.
 };
 
 /// What the container holds and players show, where no codec was named; what is said of quality wins.
 EncoderOptions encoder_options(const TranscodeOptions& options) {
   EncoderOptions encoder;
   const Container* container = container_of(options.output);
-  if (!options.codec.empty())
-    encoder.codec = options.codec;
-  else if (container && !container->codecs.empty())
+  if (!options.writer.has("codec") && container && !container->codecs.empty())
     encoder = encoder_for(*container);
-  if (!options.bit_rate.empty()) encoder.bit_rate = parse_bit_rate(options.bit_rate);
-  if (encoder.bit_rate > 0 || options.crf >= 0) {
-    encoder.crf = options.crf;
+  if (options.writer.has("bit_rate") || options.writer.has("crf")) {
+    encoder.crf = EncoderOptions().crf;
     encoder.codec_options.erase("flags"); // Of a fixed quality.
     encoder.codec_options.erase("global_quality");
   }
-  encoder.preset = options.preset;
-  encoder.gop = options.gop;
-  encoder.threads = options.threads;
+  options.writer.apply(encoder, writer_option_table());
   return encoder;
 }
 
@@ -70,19 +65,16 @@ private:
 
 int run_transcode(TranscodeOptions options) {
   options.input = clip_path(options.input);
-  check(options.bit_rate.empty() || options.crf < 0, ErrorCode::invalid_argument,
+  check(!options.writer.has("bit_rate") || !options.writer.has("crf"), ErrorCode::invalid_argument,
         "transcode: -b:v and --crf are two ways to say one thing; give one");
   Files files;
   files.reads("the clip", options.input);
   files.writes("the new clip", options.output);
   about("transcode", options.input, [&] {
-    VideoReaderOptions reader_options;
-    reader_options.demuxer.cancel = interrupt_token();
-    reader_options.demuxer.limits = reader_options.decoder.limits = given_limits();
-    reader_options.decoder.threads = options.threads;
-    reader_options.rotate = false; // upright_image() keeps samples as they are.
-    reader_options.decoder.raise_on_error = !options.conceal;
-    VideoReader reader(open_path(options.input, given_limits()), reader_options);
+    options.reader.given.set("device", {"cpu"});
+    options.reader.follow(options.writer);
+    // Frames as they are stored: upright_image() keeps samples as they are.
+    VideoReader reader(open_path(options.input, given_limits()), to_reader_options(options.reader));
     const EncoderOptions encoder = encoder_options(options);
     ClipTimes times(reader.stream(), container_of(options.output), encoder.codec);
     StreamInfo written = upright_stream(reader.stream());
@@ -92,7 +84,7 @@ int run_transcode(TranscodeOptions options) {
     ProgressBar bar("transcode");
     std::int64_t count = 0;
     SizeCheck size;
-    while (auto frame = or_conceal(options.conceal, [&] { return reader.next(); })) {
+    while (auto frame = or_conceal(options.reader.conceal(), [&] { return reader.next(); })) {
       interrupt_token().check();
       const Image image = upright_image(*frame);
       size.check(image, *frame);
@@ -118,23 +110,14 @@ void add_transcode(Command& program, Action& action) {
       .add_option("output", options->output,
                   "The new clip; its extension chooses the container (.mp4, .mkv, .mov, .webm, .avi)")
       .required();
-  command.add_option("-c,--codec", options->codec,
-                     "-c:v too: h264, hevc, av1, vp9, mpeg4, mjpeg, ffv1, or an FFmpeg encoder (default: "
-                     "h264; VP9 or AV1 in "
-                     ".webm, MPEG-4 in .avi, or what FFmpeg can encode)");
-  command.add_option("-b,--bit-rate", options->bit_rate, "Bits per second, like 4M or 800k; -b:v too");
-  command
-      .add_option("--crf", options->crf,
-                  "Constant quality, the codec's own scale (h264: 0 to 51, 23 is usual)")
-      .not_negative();
-  command.add_option("--preset", options->preset,
-                     "Speed against size: ultrafast (fast, large) to placebo, or the codec's own");
-  command.add_option("--gop", options->gop, "Frames between keyframes (default: the codec's)").not_negative();
-  command.add_option("--threads", options->threads, "Threads of each codec (default: the machine's cores)")
-      .not_negative();
-  command.add_flag(
-      "--conceal", options->conceal,
-      "Conceal damage in the clip, and end where it cannot be read on; without it damage is an error");
+  OptionRows(command, options->writer)
+      .more([](const OptionInfo& info) {
+        return info.name == "codec"
+                   ? "without it VP9 or AV1 in .webm, MPEG-4 in .avi, or what FFmpeg can encode"
+                   : "";
+      })
+      .add(writer_option_table());
+  OptionRows(command, options->reader.given).add(reader_option_table(), {"raise_on_error"});
   add_limit_option(command);
   command.footer(
       "Rotated clips come out upright. Audio is left out.\n\n"

@@ -25,9 +25,8 @@ constexpr double default_budget = 10;
 
 struct VerifyCommandOptions {
   EngineOptions engine;
-  std::string output, inputs;
-  int runs = 10, contexts = 2;
-  std::uint64_t seed = 0;
+  GivenOptions tried; ///< Of the table of verifications.
+  std::string inputs;
   bool file_only = false, json = false;
 };
 
@@ -35,8 +34,8 @@ int verify_file(const VerifyCommandOptions& options) {
   const std::string& plan = options.engine.model;
   check(kind_of(plan) == FileKind::plan, ErrorCode::bad_data,
         "{}: is no plan; expected what lanner build writes", plan);
-  check(options.output.empty() && options.inputs.empty() && !options.json, ErrorCode::invalid_argument,
-        "--file-only runs nothing; leave out -o, --inputs and --json");
+  check(!options.tried.has("reproducer") && options.inputs.empty() && !options.json,
+        ErrorCode::invalid_argument, "--file-only runs nothing; leave out -o, --inputs and --json");
   LoadOptions load;
   load.control.cancel = interrupt_token();
   load.limits = given_limits();
@@ -46,14 +45,15 @@ int verify_file(const VerifyCommandOptions& options) {
   return 0;
 }
 
-Json verification_json(const VerifyCommandOptions& options, const Verification& found) {
+Json verification_json(const VerifyCommandOptions& options, const VerifyOptions& tried,
+                       const Verification& found) {
   Json json{{"file", options.engine.model},
             {"right", found.right()},
             {"nodes", found.nodes},
             {"defined", found.defined},
             {"skipped", found.skipped},
-            {"runs", options.runs},
-            {"contexts", options.contexts},
+            {"runs", tried.runs},
+            {"contexts", tried.contexts},
             {"differences", Json::array()},
             {"network", found.network},
             {"undecided", found.undecided},
@@ -73,14 +73,14 @@ std::string count(std::size_t number, std::string_view noun) {
   return fmt::format("{} {}{}", number, noun, number == 1 ? "" : "s");
 }
 
-std::string right_text(const VerifyCommandOptions& options, const Verification& found) {
+std::string right_text(const VerifyOptions& tried, const Verification& found) {
   const std::string skipped = found.skipped > 0 ? fmt::format(", {} not compared", found.skipped) : "";
   const std::string plain =
       found.defined > 0 ? fmt::format(", {} need no check (views, or run by their definition)", found.defined)
                         : "";
   return fmt::format("{} right{}{}; {} x {} alike\n", count(found.nodes, "node"), plain, skipped,
-                     count(static_cast<std::size_t>(options.contexts), "context"),
-                     count(static_cast<std::size_t>(options.runs), "run")) +
+                     count(static_cast<std::size_t>(tried.contexts), "context"),
+                     count(static_cast<std::size_t>(tried.runs), "run")) +
          (found.undecided.empty()
               ? std::string()
               : fmt::format("not compared with the portable IR, as rounding or chance "
@@ -127,10 +127,12 @@ Verification verified(const Engine& engine, const std::string& file, VerifyOptio
 int verify_network(const VerifyCommandOptions& options) {
   Files files;
   files.reads("--inputs", options.inputs);
-  files.writes("-o", options.output);
-  if (!options.output.empty()) files.writes("-o, for what the node read,", operands_of(options.output));
+  const std::string output = options.tried.text("reproducer");
+  files.writes("-o", output);
+  if (!output.empty()) files.writes("-o, for what the node read,", operands_of(output));
   EngineOptions from = options.engine;
   VerifyOptions verify;
+  options.tried.apply(verify, verify_option_table());
   if (kind_of(from.model) == FileKind::plan) verify.shapes = take_plan_shapes(from);
   if (!options.inputs.empty())
     for (const auto& [name, tensor] : load_tensors(options.inputs, given_limits()))
@@ -141,17 +143,13 @@ int verify_network(const VerifyCommandOptions& options) {
     if (value.tensor.defined()) verify.shapes.emplace(input, value.tensor.shape());
   if (engine.open_sizes()) verify.shapes = settled_shapes(engine, verify.shapes);
   if (!facts.plan) prepare_open(engine, verify.shapes);
-  verify.seed = options.seed;
-  verify.runs = options.runs;
-  verify.contexts = options.contexts;
-  verify.reproducer = options.output;
-  const Verification found = verified(engine, from.model, std::move(verify));
+  const Verification found = verified(engine, from.model, verify);
   if (options.json) {
-    print_json(verification_json(options, found));
+    print_json(verification_json(options, verify, found));
     return found.right() ? 0 : 2;
   }
   check(found.right(), ErrorCode::bad_data, "{}: {}", from.model, wrong_text(found));
-  print_text(right_text(options, found));
+  print_text(right_text(verify, found));
   return 0;
 }
 
@@ -168,18 +166,9 @@ void add_verify(Command& program, Action& action) {
   command.add_option("file", options->engine.model, "A model or a plan").required();
   command.add_flag("--file-only", options->file_only,
                    "Only check that a plan is complete and undamaged, byte by byte; nothing runs");
-  command.add_option("--runs", options->runs, "Runs of each node, and of the network in each context")
-      .range(1, 1'000'000)
-      .show_default();
-  command.add_option("--contexts", options->contexts, "Contexts that run at the same time")
-      .range(1, 256)
-      .show_default();
   command.add_option("--inputs", options->inputs,
                      "safetensors file of values by input name; other inputs are random");
-  command.add_option("--seed", options->seed, "Seed of the random inputs").show_default();
-  command.add_option("-o,--output", options->output,
-                     "ONNX model to write of the first node that differs; its inputs go beside it, to "
-                     "NAME.inputs.safetensors");
+  OptionRows(command, options->tried).add(verify_option_table(), {"runs", "contexts", "seed", "reproducer"});
   command.add_flag("--json", options->json, "As one JSON object");
   add_engine_options(command, options->engine);
   command.layout("What is checked", {"--file-only", "--runs", "--contexts", "--inputs", "-o", "--json",

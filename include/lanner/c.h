@@ -107,12 +107,6 @@ lanner_status lanner_tensor_create(lanner_dtype dtype, const int64_t* shape, siz
 
 /* ---- Environments ---- */
 
-/* What builds and loads share beside the model. Engines keep what they were given: changes are for engines
-   that are made later, and an environment may be destroyed before them. What it does not say is the
-   process's. What a function's `user` points to has to last until those engines are gone, their contexts and
-   the tensors that came of them. One thread at a time. */
-typedef struct lanner_environment lanner_environment;
-
 /* *environment is null on failure. */
 lanner_status lanner_environment_create(lanner_environment** environment,
                                         lanner_error** error) LANNER_NOEXCEPT;
@@ -163,88 +157,6 @@ lanner_status lanner_environment_set_limits(lanner_environment* environment, con
 /* An immutable network ready to run. */
 typedef struct lanner_engine lanner_engine;
 
-/* Called on the caller's thread while a long call runs, with a stage's name and how far it is; `total` is 0
-   when it is not known. Any result but 0 ends the call with LANNER_CANCELLED. */
-typedef int (*lanner_progress)(void* user, const char* stage, double done, double total);
-
-typedef struct lanner_build_options {
-  size_t struct_size;
-  const char* precision; /* Types that kernels may compute in: `fp32` (null), `fp16,bf16,fp32`. */
-  double budget;         /* Seconds that timing kernels may take; 0 is 10, below 0 nothing is timed. */
-  int32_t threads;       /* Of contexts; 0 takes the machine's cores. */
-  int32_t deterministic; /* Not 0: the same input gives the same plan, nothing is timed. */
-  const char* device;    /* `cpu` (null), `cuda:0`, or several GPUs: `cuda:0,cuda:1`. */
-  /* For inputs whose model leaves sizes open. Kernels are timed by the build where the sizes of all inputs
-     are known, else chosen by estimates at the first run of each set of shapes. */
-  const lanner_shape_range* shapes;
-  size_t shape_count;
-  const lanner_input_preprocess* preprocess;
-  size_t preprocess_count;
-  lanner_progress progress;
-  void* progress_user;
-  int32_t retune;   /* Not 0: kernels are timed again that earlier builds have timed. */
-  int32_t reserved; /* 0. */
-  /* What the model may make the build and the engine's contexts do, as `total_bytes=4GiB,seconds=60`: by the
-     names of lanner::Limits, comma separated. Null: the defaults. */
-  const char* limits;
-  /* The opt shapes of each are tuned; other shapes of one take over its kernels, and those in none run. */
-  const lanner_profile* profiles;
-  size_t profile_count;
-  /* The first that matches a node counts for it. */
-  const lanner_precision_pin* pins;
-  size_t pin_count;
-  /* Not 0: a node that no kernel computes in `precision` or its pin, or where it is placed, is an error. */
-  int32_t strict;
-  int32_t exact; /* Not 0: no kernels that compute by another formula (Winograd). */
-  /* Values that each context keeps: the output's after a run is the input's at the next one. */
-  const lanner_pair* states;
-  size_t state_count;
-  /* Outputs that are written into the memory bound to an input. */
-  const lanner_pair* aliases;
-  size_t alias_count;
-  /* Inputs whose memory a run may write over: they are to be written or bound anew before each run. */
-  const char* const* overwritable;
-  size_t overwritable_count;
-  /* Of inputs and outputs that are not held row-major in the model's type. */
-  const lanner_binding_storage* storages;
-  size_t storage_count;
-  const lanner_environment* environment; /* Null: no operators beside Lanner's own. */
-  const lanner_input_picture* pictures;  /* Inputs that take images of any size, not tensors. */
-  size_t picture_count;
-  uint64_t weight_budget;            /* As lanner_engine_set_weight_budget. */
-  const lanner_placed_nodes* placed; /* The first that matches a node counts for it. */
-  size_t placed_count;
-  /* Names of values inside the model that the engine gives, in this order, instead of the model's outputs. */
-  const char* const* outputs;
-  size_t output_count;
-  /* Beside the model's own, which it replaces under an equal key; kept in the plan. `lanner.preprocess` is
-     refused: preprocessing has an option of its own. */
-  const lanner_metadata* metadata;
-  size_t metadata_count;
-  /* Not 0: kernels for shapes that are new to the engine are timed at their first run, which takes up to
-     `budget`; not kept in plans. 0: those of sizes that the build was not told are chosen by estimates. */
-  int32_t tune_at_run;
-  int32_t reserved_2; /* 0. */
-  /* Initialisers that the model lists among its inputs: inputs of the engine, which need not be bound. */
-  const char* const* overridden;
-  size_t overridden_count;
-} lanner_build_options;
-
-typedef struct lanner_load_options {
-  size_t struct_size;
-  int32_t threads;    /* 0 takes what the plan was built for, at most the machine's cores. */
-  int32_t reserved;   /* 0. */
-  const char* limits; /* As of lanner_build_options. */
-  /* For a plan that was saved without weights: the path of the model, of a safetensors file or of a plan that
-     has them; null where the plan has its own. */
-  const char* weights;
-  const lanner_environment* environment; /* With the operators that the plan needs; null: none. */
-  uint64_t weight_budget;                /* As lanner_engine_set_weight_budget. */
-  int32_t tune_at_run; /* As of lanner_build_options, within the budget of the plan's build. */
-  int32_t verify; /* Not 0: LANNER_BAD_DATA where the plan computes something other than its portable IR says,
-                     which running it on random inputs tells; a plan's digest is no signature. */
-} lanner_load_options;
-
 /* Imports, optimises and tunes a model, from a file or from bytes, which are copied. `options` may be null.
    `*engine` is null on failure. */
 lanner_status lanner_engine_build(const char* path, const lanner_build_options* options,
@@ -260,20 +172,6 @@ lanner_status lanner_engine_load_bytes(const void* plan, size_t bytes, const lan
 lanner_status lanner_engine_save(const lanner_engine* engine, const char* path,
                                  lanner_error** error) LANNER_NOEXCEPT;
 void lanner_engine_destroy(lanner_engine* engine) LANNER_NOEXCEPT;
-
-typedef struct lanner_verify_options {
-  size_t struct_size;
-  uint64_t seed;                    /* Of the random inputs. */
-  int32_t runs;                     /* Of each node, and of the network in each context; 0 is 10. */
-  int32_t contexts;                 /* At work at once; 0 is 2. */
-  int32_t threads;                  /* Of each context; 0 takes the engine's. */
-  int32_t reserved;                 /* 0. */
-  const lanner_shape_range* shapes; /* The opt ones count; others have the engine's, else some that fit. */
-  size_t shape_count;
-  const char* reproducer; /* Gets the first node that differs as an ONNX model; null: nothing is written. */
-  lanner_progress progress;
-  void* progress_user;
-} lanner_verify_options;
 
 /* Compares every node's kernel with what the node's definition gives, and several contexts at once with each
    other. LANNER_INTERNAL with the first node that differs, its kernel and how, or with how the network as a
@@ -337,12 +235,6 @@ void lanner_image_destroy(lanner_image* image) LANNER_NOEXCEPT;
 /* One caller's state to run an engine: memory, bindings, threads. */
 typedef struct lanner_context lanner_context;
 
-typedef struct lanner_context_options {
-  size_t struct_size;
-  int32_t threads;  /* Fixed for the context's life; 0 takes the engine's. */
-  int32_t reserved; /* 0. */
-} lanner_context_options;
-
 /* `options` may be null. *context is null on failure. */
 lanner_status lanner_context_create(const lanner_engine* engine, const lanner_context_options* options,
                                     lanner_context** context, lanner_error** error) LANNER_NOEXCEPT;
@@ -382,13 +274,6 @@ void lanner_context_destroy(lanner_context* context) LANNER_NOEXCEPT;
 
 /* Frames of a file's video stream, by number and in order. */
 typedef struct lanner_video lanner_video;
-
-typedef struct lanner_video_options {
-  size_t struct_size;
-  int32_t threads;        /* Of the decoder; 0 takes the machine's cores. */
-  int32_t raise_on_error; /* Not 0: damage is LANNER_BAD_DATA instead of being concealed. */
-  const char* limits;     /* As of lanner_build_options, of reading the file. */
-} lanner_video_options;
 
 typedef struct lanner_video_info {
   size_t struct_size; /* As in lanner_binding. */

@@ -44,6 +44,7 @@ void register_context(nb::module_& module);
 void register_verification(nb::module_& module);
 void register_engine(nb::module_& module);
 void register_build(nb::module_& module);
+void register_option_rows(nb::module_& module);
 void register_tasks(nb::module_& module);
 void register_wrong_calls(nb::module_& module);
 
@@ -66,8 +67,6 @@ Limits to_limits(nb::handle limits);
 
 /// A fractions.Fraction; over 1 where the value is not known.
 nb::object fraction(const Rational& value);
-/// The fraction within a billionth of a rate in frames a second.
-Rational rational(double value);
 
 /// Preprocessing from the keywords that every Python entry shares; `none` values keep `base`'s.
 Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base = {});

@@ -10,6 +10,7 @@
 
 #include "context.h"
 #include "notebook.h"
+#include "option_rows.h"
 #include "options.h"
 #include "verification.h"
 #include "warnings.h"
@@ -101,6 +102,11 @@ void register_process(nb::module_& module) {
       "of a GPU. The folders of PyPI's nvidia packages are known already.\n\nfolders: paths");
 }
 
+std::span<const Keyword> context_keywords() {
+  static const std::vector<Keyword> keywords = keywords_of(context_option_table(), true);
+  return keywords;
+}
+
 void register_runs(nb::class_<PyEngine>& engine) {
   engine
       .def("__call__", &PyEngine::call, nb::arg("inputs").none() = nb::none(), nb::kw_only(),
@@ -113,19 +119,17 @@ void register_runs(nb::class_<PyEngine>& engine) {
            "stream to run on, such as torch.cuda.Stream.cuda_stream")
       .def(
           "create_context",
-          [](const PyEngine& self, nb::handle threads, nb::handle profile, nb::handle keep_results) {
-            return new PyContext(self.get(), {to_value<int>("threads", threads, "int"),
-                                              to_value<bool>("profile", profile, "bool"),
-                                              to_value<bool>("keep_results", keep_results, "bool")});
+          [](const PyEngine& self, const nb::args& by_place, const nb::kwargs& by_name) {
+            ContextOptions options;
+            const nb::kwargs given = by_names("create_context", by_place, by_name, context_keywords());
+            take_keywords("create_context", given, context_keywords(), context_option_table(), options);
+            return new PyContext(self.get(), options);
           },
-          nb::arg("threads").none() = 0, nb::arg("profile").none() = false,
-          nb::arg("keep_results").none() = false,
-          nb::sig("def create_context(self, threads: int = 0, profile: bool = False, keep_results: bool = "
-                  "False) -> Context"),
-          "Makes memory and threads for one caller, to run the engine again and again.\n\nthreads: threads "
-          "of its runs; 0: the engine's\nprofile: measure each step, for Context.profile()\nkeep_results: "
-          "leave results of an engine on a GPU there, for those who read them there, as "
-          "lanner.tasks.TaskReader does")
+          nb::arg("by_place"), nb::arg("by_name"),
+          nb::sig(signature("def create_context(self", context_keywords(), "Context", true).c_str()),
+          ("Makes memory and threads for one caller, to run the engine again and again.\n\n" +
+           keyword_docs(context_keywords()))
+              .c_str())
       .def(
           "save",
           [](const PyEngine& self, nb::handle path, bool weights) {
@@ -178,29 +182,24 @@ void register_runs(nb::class_<PyEngine>& engine) {
           "the tuned one, else 1")
       .def(
           "verify",
-          [](const PyEngine& self, nb::handle shapes, nb::handle inputs, std::uint64_t seed, int runs,
-             int contexts, int threads, nb::object reproducer, nb::object progress) {
-            return verify(self.get(), {to_dict("shapes", shapes, expected_shapes),
-                                       to_dict("inputs", inputs, "a dict like {\"x\": array}"), seed, runs,
-                                       contexts, threads, std::move(reproducer), std::move(progress)});
+          [](const PyEngine& self, nb::handle shapes, nb::handle inputs, const nb::kwargs& others) {
+            return verify(self.get(), to_dict("shapes", shapes, expected_shapes),
+                          to_dict("inputs", inputs, "a dict like {\"x\": array}"), others);
           },
-          nb::arg("shapes").none() = nb::dict(), nb::arg("inputs").none() = nb::dict(), nb::kw_only(),
-          nb::arg("seed") = 0, nb::arg("runs") = 10, nb::arg("contexts") = 2, nb::arg("threads") = 0,
-          nb::arg("reproducer") = nb::none(), nb::arg("progress") = nb::none(),
+          nb::arg("shapes").none() = nb::dict(), nb::arg("inputs").none() = nb::dict(), nb::arg("others"),
           nb::sig(
-              "def verify(self, shapes: collections.abc.Mapping[str, collections.abc.Sequence[int]] = {}, "
-              "inputs: collections.abc.Mapping[str, object] = {}, *, seed: int = 0, runs: int = 10, "
-              "contexts: int = 2, "
-              "threads: int = 0, reproducer: str | os.PathLike[str] | None = None, "
-              "progress: collections.abc.Callable[[str, int, int], object] | None = None) -> Verification"),
-          "Compares every node's kernel with the definition of its operator on the same values, then runs of "
-          "several contexts at once with each other.\n\nshapes: dict from input name to shape; default as "
-          "sample_shapes has them\ninputs: dict from input name to array; inputs that are not given are "
-          "random\nseed: of "
-          "the random inputs\nruns: runs of each node, and of the network in each context\ncontexts: "
-          "contexts that run at the same time\nthreads: threads of each context; 0: the "
-          "engine's\nreproducer: path of an ONNX model that is written of the first node that differs; its "
-          "inputs go beside it, to NAME.inputs.safetensors\nprogress: called with (stage, done, total)");
+              signature("def verify(self, shapes: collections.abc.Mapping[str, "
+                        "collections.abc.Sequence[int]] = {}, inputs: collections.abc.Mapping[str, object] "
+                        "= {}",
+                        verify_keywords(), "Verification")
+                  .c_str()),
+          ("Compares every node's kernel with the definition of its operator on the same values, then runs "
+           "of "
+           "several contexts at once with each other.\n\nshapes: dict from input name to shape; default as "
+           "sample_shapes has them\ninputs: dict from input name to array; inputs that are not given are "
+           "random\n" +
+           keyword_docs(verify_keywords()))
+              .c_str());
 }
 
 void register_weights(nb::class_<PyEngine>& engine) {

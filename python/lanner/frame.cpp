@@ -249,25 +249,6 @@ void register_stream(nb::module_& module) {
 
 } // namespace
 
-// By continued fractions.
-Rational rational(double value) {
-  check(std::isfinite(value) && value >= 1e-6 && value < 1e6, ErrorCode::invalid_argument,
-        "fps: expected a number from 1e-6 to below 1e6, got {}", value);
-  std::int64_t num = 1, den = 0, num_before = 0, den_before = 1;
-  double rest = value;
-  for (int i = 0; i < 32; ++i) {
-    const auto whole = static_cast<std::int64_t>(std::floor(rest));
-    const std::int64_t next_num = whole * num + num_before, next_den = whole * den + den_before;
-    if (next_den > 1'000'000) break;
-    num_before = num, den_before = den, num = next_num, den = next_den;
-    if (std::abs(static_cast<double>(num) / static_cast<double>(den) - value) < 1e-9 * value ||
-        rest == static_cast<double>(whole))
-      break;
-    rest = 1.0 / (rest - static_cast<double>(whole));
-  }
-  return {num, den};
-}
-
 nb::object fraction(const Rational& value) {
   return nb::module_::import_("fractions").attr("Fraction")(value.num, value.den ? value.den : 1);
 }

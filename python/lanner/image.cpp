@@ -1,5 +1,7 @@
 // Images and preprocessing.
 
+#include <algorithm>
+
 #include <lanner/error.h>
 #include <lanner/image.h>
 
@@ -7,108 +9,22 @@
 #include "check.h"
 #include "keywords.h"
 #include "notebook.h"
+#include "option_rows.h"
 
 namespace lanner::python {
-namespace {
-
-template<std::size_t N>
-std::array<float, N> floats(nb::handle value, std::string_view name) {
-  std::array<float, N> result;
-  if (nb::isinstance<nb::float_>(value) || nb::isinstance<nb::int_>(value)) {
-    result.fill(nb::cast<float>(value));
-    return result;
-  }
-  std::size_t i = 0;
-  for (nb::handle element : value) {
-    check(i < N, ErrorCode::invalid_argument, "{}: expected {} numbers, got more", name, N);
-    result[i++] = nb::cast<float>(element);
-  }
-  check(i == N, ErrorCode::invalid_argument, "{}: expected {} numbers, got {}", name, N, i);
-  return result;
-}
-
-template<typename T>
-T one_of(const std::string& value, std::string_view name,
-         const std::vector<std::pair<std::string, T>>& choices) {
-  std::string known;
-  for (const auto& [text, choice] : choices) {
-    if (text == value) return choice;
-    known += (known.empty() ? "" : ", ") + text;
-  }
-  fail(ErrorCode::invalid_argument, "{}: '{}' is not one of {}", name, value, known);
-}
-
-void apply(Preprocess& spec, const std::string& name, nb::handle value) {
-  const auto text = [&] { return nb::cast<std::string>(value); };
-  if (name == "layout") {
-    spec.channels_last =
-        one_of<bool>(text(), name, {{"nchw", false}, {"chw", false}, {"nhwc", true}, {"hwc", true}});
-  } else if (name == "dtype") {
-    spec.dtype = parse_dtype(
-        nb::isinstance<nb::str>(value)
-            ? text()
-            : nb::cast<std::string>(nb::module_::import_("numpy").attr("dtype")(value).attr("name")));
-  } else if (name == "size") {
-    const auto size = nb::cast<std::array<std::int32_t, 2>>(value);
-    spec.height = size[0], spec.width = size[1];
-  } else if (name == "channels") {
-    const std::string channels = text();
-    spec.gray = one_of<bool>(channels, name, {{"rgb", false}, {"bgr", false}, {"gray", true}});
-    spec.bgr = channels == "bgr";
-  } else if (name == "region") {
-    const auto region = nb::cast<std::array<std::int32_t, 4>>(value);
-    spec.region = {region[0], region[1], region[2], region[3]};
-  } else if (name == "quarter_turns") {
-    spec.quarter_turns = nb::cast<int>(value);
-  } else if (name == "resize") {
-    spec.resize = one_of<Resize>(text(), name,
-                                 {{"nearest", Resize::nearest},
-                                  {"bilinear", Resize::bilinear},
-                                  {"bicubic", Resize::bicubic},
-                                  {"area", Resize::area},
-                                  {"antialias", Resize::antialias},
-                                  {"antialias-cubic", Resize::antialias_cubic},
-                                  {"antialias-lanczos", Resize::antialias_lanczos}});
-  } else if (name == "fit") {
-    spec.fit = one_of<Fit>(text(), name,
-                           {{"stretch", Fit::stretch},
-                            {"letterbox", Fit::letterbox},
-                            {"crop", Fit::crop},
-                            {"corner", Fit::corner}});
-  } else if (name == "range") {
-    spec.range = floats<2>(value, name);
-  } else if (name == "mean") {
-    spec.mean = floats<3>(value, name);
-  } else if (name == "std") {
-    spec.std = floats<3>(value, name);
-  } else if (name == "pad_value") {
-    spec.pad_value = nb::cast<float>(value);
-  } else if (name == "shorter_side") {
-    spec.shorter_side = nb::cast<std::int32_t>(value);
-  } else if (name == "longer_side") {
-    spec.longer_side = nb::cast<std::int32_t>(value);
-  } else if (name == "multiple") {
-    spec.multiple = nb::cast<std::int32_t>(value);
-  } else {
-    fail(ErrorCode::internal, "the option '{}' is not applied", name);
-  }
-}
-
-} // namespace
-
 Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base) {
   const std::string unknown = unknown_option(keywords, preprocess_keywords());
   check(unknown.empty(), ErrorCode::invalid_argument, "{}", unknown);
-  if (keywords.contains("preset") && !keywords["preset"].is_none()) {
-    const nb::object preset = keywords["preset"];
-    base = Preprocess::preset(
-        with_option_named("preset", preset, [&] { return nb::cast<std::string>(preset); }));
-  }
-  for (const auto& [name, value] : keywords) {
-    const std::string option = nb::cast<std::string>(name);
-    if (option == "preset" || value.is_none()) continue;
-    with_option_named(option, value, [&] { apply(base, option, value); });
-  }
+  const auto take = [&](const std::string& name, nb::handle value) {
+    if (value.is_none()) return;
+    const auto& row = *find_option(preprocess_option_table(), name);
+    const Keyword& keyword = *std::ranges::find(preprocess_keywords(), name, &Keyword::name);
+    with_option_named(
+        name, value, [&] { row.set(base, to_option_value(row.info, value, {})); }, keyword.expected);
+  };
+  if (keywords.contains("preset")) take("preset", nb::object(keywords["preset"]));
+  for (const auto& [key, value] : keywords)
+    if (const std::string name = nb::cast<std::string>(key); name != "preset") take(name, value);
   return base;
 }
 

@@ -12,12 +12,13 @@
 namespace lanner::python {
 
 struct Keyword {
-  std::string_view name, type;    ///< The type as a stub says it; None is taken too, and changes nothing.
-  std::string_view standard = {}; ///< What it is where it is not given, as a stub says it; empty: None.
-  std::string_view expected = {}; ///< What a TypeError says of it; empty: the type.
-  std::string_view meaning = {};  ///< For docstrings.
+  std::string name, type;    ///< The type as a stub says it; None is taken too, and changes nothing.
+  std::string standard = {}; ///< What it is where it is not given, as a stub says it; empty: None.
+  std::string expected = {}; ///< What a TypeError says of it; empty: the type.
+  std::string meaning = {};  ///< For docstrings.
+  bool required = false;     ///< Has no default.
 
-  constexpr Keyword of(std::string_view what) const {
+  Keyword of(std::string_view what) const {
     Keyword with = *this;
     with.meaning = what;
     return with;
@@ -31,7 +32,9 @@ std::span<const Keyword> picture_keywords();
 
 /// A signature for nb::sig, with the keywords behind `begin`, which ends with the other parameters:
 /// `def to_tensor(self` + `, *, size: tuple[int, int] | None = None, ...) -> ` + `result`.
-std::string signature(std::string_view begin, std::span<const Keyword> keywords, std::string_view result);
+/// Keywords that may be given by their place have no `*` in front.
+std::string signature(std::string_view begin, std::span<const Keyword> keywords, std::string_view result,
+                      bool by_place = false);
 
 /// A line for each keyword that has a meaning: `name: meaning`.
 std::string keyword_docs(std::span<const Keyword> keywords);

@@ -35,17 +35,26 @@ inline constexpr std::string_view expected_sizes = "sizes like (1, 3, 224, 224)"
 inline constexpr std::string_view expected_range =
     "sizes like (1, 3, 224, 224), or three of these: min, opt, max";
 
-/// The values of a dict by their names; TypeError says what was `expected` of one.
+/// The names and values of a dict, in its order; TypeError says what was `expected` of a value.
 template<typename Convert>
-auto by_name(std::string_view option, const nb::dict& given, std::string_view expected, Convert&& convert) {
-  std::map<std::string, decltype(convert(nb::handle()))> values;
+auto in_order(std::string_view option, const nb::dict& given, std::string_view expected, Convert&& convert) {
+  std::vector<std::pair<std::string, decltype(convert(nb::handle()))>> values;
   for (const auto& [key, borrowed] : given) {
     const nb::object value = nb::borrow(borrowed); // Converting calls code that may change the dict.
     const std::string name = with_option_named(option, key, [&] { return to_name(key); });
-    values.insert_or_assign(
+    values.emplace_back(
         name, with_option_named(
                   fmt::format("{} of {}", option, name), value, [&] { return convert(value); }, expected));
   }
+  return values;
+}
+
+/// The values of a dict by their names.
+template<typename Convert>
+auto by_name(std::string_view option, const nb::dict& given, std::string_view expected, Convert&& convert) {
+  std::map<std::string, decltype(convert(nb::handle()))> values;
+  for (auto& [name, value] : in_order(option, given, expected, convert))
+    values.insert_or_assign(name, std::move(value));
   return values;
 }
 

@@ -8,6 +8,7 @@
 
 #include "check.h"
 #include "notebook.h"
+#include "option_rows.h"
 #include "options.h"
 
 namespace lanner::python {
@@ -56,26 +57,33 @@ std::string line_of(const Verification& found) {
 
 } // namespace
 
-Verification verify(const Engine& engine, const VerifyArguments& arguments) {
+std::span<const Keyword> verify_keywords() {
+  static const std::vector<Keyword> keywords = keywords_of(verify_option_table(), true, {"shapes"});
+  return keywords;
+}
+
+Verification verify(const Engine& engine, const nb::dict& shapes, const nb::dict& inputs,
+                    const nb::kwargs& others) {
   VerifyOptions options;
-  for (const auto& [name, given] : arguments.shapes) {
+  nb::object progress = nb::none();
+  take_keywords("verify", others, verify_keywords(), verify_option_table(), options,
+                [&](const std::string&, nb::handle value) {
+                  if (PyCallable_Check(value.ptr()) == 0) throw std::bad_cast();
+                  progress = nb::borrow(value);
+                });
+  for (const auto& [name, given] : shapes) {
     const nb::object value = nb::borrow(given);
     const Binding& input = input_called(engine, name);
     options.shapes[input.name] = with_option_named(
         fmt::format("shapes of {}", input.name), value, [&] { return to_shape(value); }, expected_sizes);
   }
-  for (const auto& [name, borrowed] : arguments.inputs) {
+  for (const auto& [name, borrowed] : inputs) {
     const nb::object value = nb::borrow(borrowed); // Taking it calls code that may change the dict.
     const Binding& input = input_called(engine, name);
     options.inputs[input.name] =
         with_context([&] { return "input " + input.name; }, [&] { return to_item(value, input.sequence); });
   }
-  options.seed = arguments.seed;
-  options.runs = arguments.runs;
-  options.contexts = arguments.contexts;
-  options.threads = arguments.threads;
-  if (!arguments.reproducer.is_none()) options.reproducer = path_of(arguments.reproducer);
-  Interruptible interruptible(arguments.progress);
+  Interruptible interruptible(std::move(progress));
   options.control = interruptible.control();
   return interruptible.run([&] { return engine.verify(options); });
 }

@@ -1,20 +1,19 @@
 #pragma once
 // Engine.verify of Python.
 
+#include <span>
+
 #include <lanner/engine.h>
 
 #include "bindings.h"
+#include "keywords.h"
 
 namespace lanner::python {
 
-/// As Python gives them.
-struct VerifyArguments {
-  nb::dict shapes, inputs;
-  std::uint64_t seed = 0;
-  int runs = 10, contexts = 2, threads = 0;
-  nb::object reproducer; ///< A path or None.
-  nb::object progress;
-};
-Verification verify(const Engine& engine, const VerifyArguments& arguments);
+/// What it takes by name alone.
+std::span<const Keyword> verify_keywords();
+/// `shapes` and `inputs` by input name, and those keywords.
+Verification verify(const Engine& engine, const nb::dict& shapes, const nb::dict& inputs,
+                    const nb::kwargs& others);
 
 } // namespace lanner::python

@@ -9,6 +9,7 @@
 
 #include "bindings.h"
 #include "check.h"
+#include "option_rows.h"
 
 namespace lanner::python {
 namespace {
@@ -62,6 +63,11 @@ private:
   std::shared_ptr<VideoWriter> writer_; ///< Null once closed.
 };
 
+std::span<const Keyword> writer_keywords() {
+  static const std::vector<Keyword> keywords = keywords_of(writer_option_table(), true);
+  return keywords;
+}
+
 void register_writer(nb::module_& module) {
   nb::class_<Writer>(
       module, "VideoWriter",
@@ -69,38 +75,24 @@ void register_writer(nb::module_& module) {
       "close(), or at the end of `with`; after an error there is none. One thread at a time.")
       .def(
           "__init__",
-          [](Writer* self, nb::handle path, std::int32_t width, std::int32_t height, double fps,
-             const std::string& codec, double crf, std::int64_t bit_rate, const std::string& preset,
-             int gop) {
+          [](Writer* self, nb::handle path, const nb::args& others, const nb::kwargs& keywords) {
+            check_named("VideoWriter", others, "width=640");
             EncoderOptions options;
-            options.width = width, options.height = height;
-            options.rate = rational(fps);
-            options.codec = codec, options.crf = crf, options.bit_rate = bit_rate, options.preset = preset,
-            options.gop = gop;
+            take_keywords("VideoWriter", keywords, writer_keywords(), writer_option_table(), options);
             const std::string name = path_of(path);
             ReleasedGil release;
             new (self) Writer(name, options);
           },
-          nb::arg("path"), nb::kw_only(), nb::arg("width"), nb::arg("height"), nb::arg("fps") = 30.0,
-          nb::arg("codec") = "h264", nb::arg("crf") = -1.0, nb::arg("bit_rate") = 0, nb::arg("preset") = "",
-          nb::arg("gop") = 0,
-          nb::sig("def __init__(self, path: str | os.PathLike[str], *, width: int, height: int, fps: float = "
-                  "30.0, codec: str = 'h264', crf: float = -1.0, bit_rate: int = 0, preset: str = '', gop: "
-                  "int = 0) -> None"),
-          "Names the file and what is to be in it. The encoder opens with the first picture: what it "
-          "refuses, and what "
-          "this machine's FFmpeg lacks, are errors of the first write().\n\npath: file to write; its "
-          "extension chooses the "
-          "container: .mp4, .mkv, .webm, .mov, .avi and others\nwidth: width of the video in pixels\nheight: "
-          "height of the video in pixels\nfps: frames per second; frame i is shown from i / fps seconds "
-          "on\ncodec: \"h264\", \"hevc\", \"av1\", \"vp9\", \"mpeg4\", \"mjpeg\", \"ffv1\", or the name of "
-          "one of FFmpeg's encoders\ncrf: constant quality on the codec's own scale, lower is better; -1: "
-          "the codec's default\nbit_rate: bits per second, in place of constant quality: with crf, or a "
-          "codec that "
-          "keeps each sample, it is an error; 0: crf counts\npreset: speed of x264 and x265, \"ultrafast\" "
-          "to \"placebo\", or the codec's own; "
-          "\"\": "
-          "its default\ngop: at most so many frames from a keyframe to the next; 0: the codec's default")
+          nb::arg("path"), nb::arg("others"), nb::arg("options"),
+          nb::sig(signature("def __init__(self, path: str | os.PathLike[str]", writer_keywords(), "None")
+                      .c_str()),
+          ("Names the file and what is to be in it. The encoder opens with the first picture: what it "
+           "refuses, "
+           "and what this machine's FFmpeg lacks, are errors of the first write().\n\npath: file to write; "
+           "its "
+           "extension chooses the container: .mp4, .mkv, .webm, .mov, .avi and others\n" +
+           keyword_docs(writer_keywords()))
+              .c_str())
       .def("write", &Writer::write, nb::arg("image").none(),
            nb::sig("def write(self, image: Image | Frame | object) -> None"),
            "Appends a picture of the video's size.\n\nimage: an Image of any pixel format, a Frame, whose "

@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include <lanner/error.h>
+#include <lanner/option_table.h>
 #include <lanner/video_reader.h>
 
 #include "bindings.h"
@@ -166,7 +167,7 @@ std::vector<std::int64_t> sample(Reader& self, std::optional<std::int64_t> count
   check(count.has_value() != fps.has_value(), ErrorCode::invalid_argument,
         "sample: expected a count of frames or fps=, one of the two");
   return self.run([&](VideoReader& video, const Control&) {
-    return count ? video.sample(*count) : video.sample(rational(*fps));
+    return count ? video.sample(*count) : video.sample(parse_frame_rate(*fps));
   });
 }
 

@@ -9,8 +9,6 @@
 
 #include <lanner/c.h>
 #include <lanner/error.h>
-#include <lanner/limits.h>
-#include <lanner/preprocess.h>
 #include <lanner/tensor.h>
 
 #include "check.h"
@@ -70,11 +68,5 @@ void write_struct(Info* into, Info info) {
   std::memset(static_cast<void*>(into), 0, size);
   std::memcpy(static_cast<void*>(into), &info, std::min(size, sizeof info));
 }
-
-/// `total_bytes=4GiB,seconds=60`; null for the defaults.
-Limits limits_of(const char* given);
-
-/// A preset's name, or JSON.
-Preprocess preprocess_of(const char* given);
 
 } // namespace lanner::c

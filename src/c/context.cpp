@@ -2,6 +2,7 @@
 
 #include <lanner/dlpack.h>
 #include <lanner/dlpack_structs.h>
+#include <lanner/option_table.h>
 #include <lanner/threads.h>
 
 #include "boundary.h"
@@ -43,7 +44,7 @@ lanner_status lanner_context_create(const lanner_engine* engine, const lanner_co
     check(given.reserved == 0, ErrorCode::unsupported, "reserved is {}: expected 0", given.reserved);
     const Engine& shared = c::required(engine, "engine").engine;
     ContextOptions wanted;
-    wanted.threads = given.threads;
+    take_options(context_option_table(), given, wanted);
     *context = new lanner_context{shared, shared.create_context(wanted)};
   });
 }
@@ -69,7 +70,7 @@ lanner_status lanner_context_bind_images(lanner_context* context, const char* in
     std::vector<Image> pictures;
     for (std::size_t i = 0; i < count; ++i)
       pictures.push_back(c::required(images[i], fmt::format("images[{}]", i)).image);
-    const Preprocess spec = preprocess ? c::preprocess_of(preprocess) : Preprocess();
+    const Preprocess spec = preprocess ? parse_preprocess(preprocess) : Preprocess();
     own.context.bind(name, pictures, preprocess ? &spec : nullptr);
   });
 }

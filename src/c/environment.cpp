@@ -7,6 +7,7 @@
 
 #include <dlfcn.h>
 
+#include <lanner/option_table.h>
 #include <lanner/threads.h>
 
 #include "boundary.h"
@@ -139,6 +140,7 @@ lanner_status lanner_environment_set_threads(lanner_environment* environment, in
 
 lanner_status lanner_environment_set_limits(lanner_environment* environment, const char* limits,
                                             lanner_error** error) noexcept {
-  return c::guarded(
-      error, [&] { c::required(environment, "environment").environment.set_limits(c::limits_of(limits)); });
+  return c::guarded(error, [&] {
+    c::required(environment, "environment").environment.set_limits(parse_limits(limits ? limits : ""));
+  });
 }

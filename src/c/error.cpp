@@ -85,23 +85,6 @@ void read_struct(const void* given, void* known, std::size_t known_size, std::si
   std::memcpy(known, given, std::min(size, known_size));
 }
 
-Limits limits_of(const char* given) {
-  Limits limits;
-  for (std::string_view rest = given ? given : ""; !rest.empty();) {
-    const std::size_t comma = std::min(rest.find(','), rest.size());
-    set_limit(limits, rest.substr(0, comma));
-    rest.remove_prefix(std::min(comma + 1, rest.size()));
-  }
-  return limits;
-}
-
-Preprocess preprocess_of(const char* given) {
-  const std::string_view spec = &required(given, "preprocess");
-  const std::size_t first = spec.find_first_not_of(" \t\r\n");
-  const bool json = first != spec.npos && spec[first] == '{';
-  return json ? Preprocess::from_json(spec) : Preprocess::preset(spec);
-}
-
 } // namespace lanner::c
 
 uint32_t lanner_c_abi_version(void) noexcept {

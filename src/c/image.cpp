@@ -1,6 +1,7 @@
 // Images of the C interface.
 
 #include <lanner/dlpack.h>
+#include <lanner/option_table.h>
 
 #include "boundary.h"
 #include "check.h"
@@ -67,7 +68,7 @@ lanner_status lanner_image_to_tensor(const lanner_image* image, const char* prep
   return c::guarded(error, [&] {
     c::required(tensor, "tensor") = nullptr;
     const Image& own = c::required(image, "image").image;
-    *tensor = to_dlpack_versioned(to_tensor(own, c::preprocess_of(preprocess)));
+    *tensor = to_dlpack_versioned(to_tensor(own, parse_preprocess(&c::required(preprocess, "preprocess"))));
   });
 }
 

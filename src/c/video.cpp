@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include <lanner/option_table.h>
+
 #include "boundary.h"
 #include "handles.h"
 
@@ -15,9 +17,7 @@ int quarter_turns(double rotation) {
 VideoReaderOptions options_of(const lanner_video_options* options) {
   const lanner_video_options given = read_options(options);
   VideoReaderOptions result;
-  result.decoder.threads = given.threads;
-  result.decoder.raise_on_error = given.raise_on_error != 0;
-  result.demuxer.limits = result.decoder.limits = limits_of(given.limits);
+  take_options(reader_option_table(), given, result);
   return result;
 }
 

@@ -83,7 +83,7 @@ void check_pictures(const char* model) {
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "rgb24x");
   picture.format = "rgb24";
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT,
-         "preprocess is null");
+         "preprocess of pictures is null");
   picture.preprocess = preprocess;
   SUCCEED(lanner_engine_build(model, &options, &engine, &error));
   memset(&binding, 0, sizeof binding);

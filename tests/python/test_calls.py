@@ -334,7 +334,7 @@ def test_a_policy_of_precision():
         policy(pins={"q": "fp32"})
     with pytest.raises(lanner.InvalidArgument, match="precision 'fp8'"):
         policy(pins={"*": "fp8"})
-    with pytest.raises(lanner.InvalidArgument, match="no type is given"):
+    with pytest.raises(lanner.InvalidArgument, match="precision ''"):
         policy(precision=[])
 
 

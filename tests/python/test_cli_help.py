@@ -68,7 +68,7 @@ def complete(*words):
 def test_bash_completes_commands_options_and_values():
     assert complete("pro") == ["probe"] and set(COMMANDS) <= set(complete(""))
     assert complete("run", "m.onnx", "--prec") == ["--precision"]
-    assert complete("run", "m.onnx", "--fit", "") == ["stretch", "letterbox", "crop"]
+    assert complete("run", "m.onnx", "--fit", "") == ["stretch", "letterbox", "crop", "corner"]
     assert complete("run", "m.onnx", "--then-fit", "le") == ["letterbox"]
     assert "semantic" in complete("run", "--task", "") and "imagenet" in complete("build", "--preset", "")
     assert complete("transcode", "--preset", "") == []  # It is a word of the encoder's there.

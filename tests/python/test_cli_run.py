@@ -187,7 +187,7 @@ class TestDetection:
         part = [[x0 - 30, y0 - 20, x1 - 30, y1 - 20] for x0, y0, x1, y1 in part]
         np.testing.assert_allclose(turned, upright, atol=0.5)
         np.testing.assert_allclose(part, upright, atol=0.5)
-        assert "--turn 'left': expected a whole number" in refuse("run", DETECTOR, "-i", lying, "--turn", "left", *QUICK)
+        assert "--turn: expected a whole number, got 'left'" in refuse("run", DETECTOR, "-i", lying, "--turn", "left", *QUICK)
         for region in ("4x4", "4+4+4x4", "4x4+1+", "1,2,3,4"):
             assert "WIDTHxHEIGHT+X+Y" in refuse("run", DETECTOR, "-i", lying, "--region", region, *QUICK)
 

@@ -134,7 +134,7 @@ SHAPES = ROOT / "demo" / "shapes.onnx"
     ("arguments", "said"),
     [
         (["--preset", "imagnet"], "preset 'imagnet' is not known: expected one of imagenet, .*; did you mean imagenet"),
-        (["--fit", "leterbox"], "--fit 'leterbox': expected one of .*; did you mean letterbox?"),
+        (["--fit", "leterbox"], "fit 'leterbox': expected one of .*; did you mean letterbox?"),
         (["--head", "yolo_v9"], "; did you mean .*yolo_v8"),
         (["--limit", "secnds=3"], "; did you mean seconds?"),
         (["--batch", "0"], "--batch: expected a whole number from 1 to 65536, got '0'"),

@@ -57,7 +57,7 @@ def test_the_command_writes_it(model, tmp_path):
     [
         (["--metadata", "author"], "expected KEY=VALUE"),
         (["--metadata", "=x"], "expected KEY=VALUE"),
-        (["--metadata", "a=1", "--metadata", "a=2"], "'a' is given twice"),
+        (["--metadata", "a=1", "--metadata", "a=2"], "'a' comes twice"),
         (["--metadata", "lanner.task=wash"], "--metadata lanner.task"),
         (["--metadata", "lanner.task=classify", "--task", "classify"], "given twice"),
         (["--metadata", "lanner.preprocess={}"], "by its own option"),

@@ -87,4 +87,4 @@ def test_the_command_line_says_the_same(model, tmp_path):
     context = lanner.load(plan).create_context()
     for turn in (1, 2):
         np.testing.assert_array_equal(context({"x": X.copy()})["y"], 2 * turn * X)
-    assert "--state s: expected two parts" in refuse("build", model, "-o", plan, "--state", "s")
+    assert "--state 's': expected INPUT=OUTPUT" in refuse("build", model, "-o", plan, "--state", "s")

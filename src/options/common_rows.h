@@ -1,0 +1,58 @@
+#pragma once
+// Options that builds, loads and readers share.
+
+#include "options/c_fields.h"
+#include "options/rows.h"
+
+namespace lanner {
+
+template<typename Options>
+OptionRow<Options> weight_budget_row() {
+  return row(
+      OptionInfo{.name = "weight_budget",
+                 .help = "GPU memory that weights may take",
+                 .details =
+                     "others are copied from the host before the steps that read them; docs/weights.md",
+                 .example = "512MiB",
+                 .flag = "--weight-budget"},
+      &Options::weight_budget, field("weight_budget", &OptionsInC<Options>::type::weight_budget));
+}
+
+template<typename Options>
+OptionRow<Options> tune_at_run_row(bool second_network) {
+  return row(
+      OptionInfo{.name = "tune_at_run",
+                 .help = "time kernels for sizes that are new when they first run, up to the budget of "
+                         "the build",
+                 .details = "not kept in plans; without it kernels for sizes that the build was not told "
+                            "are chosen by estimates",
+                 .flag = "--tune-at-run",
+                 .use = OptionUse::new_shapes,
+                 .second_network = second_network},
+      &Options::tune_at_run, flag_field("tune_at_run", &OptionsInC<Options>::type::tune_at_run));
+}
+
+inline OptionInfo limits_info() {
+  return {.name = "limits",
+          .help = "bounds on what a file may make Lanner use",
+          .details = "docs/limits.md names them",
+          .example = "total_bytes=4GiB",
+          .flag = "--limit",
+          .metavar = "NAME=VALUE"};
+}
+
+template<typename Options>
+OptionRow<Options> limits_row() {
+  return row(limits_info(), &Options::limits, limits_field<typename OptionsInC<Options>::type>());
+}
+
+template<typename Options>
+OptionRow<Options> environment_row() {
+  return row(OptionInfo{.name = "environment",
+                        .help = "operators of plug-ins, backends, log, threads and memory to use",
+                        .details = "docs/environment.md",
+                        .no_flag = "`--plugin` and `--backends` make one"},
+             &Options::environment, environment_field<typename OptionsInC<Options>::type>());
+}
+
+} // namespace lanner
