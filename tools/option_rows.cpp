@@ -29,7 +29,8 @@ bool one_text(OptionKind kind) {
 
 /// Whether help tells the default; those of times and memory are a command's own, or none.
 bool shows_default(OptionKind kind) {
-  return one_text(kind) && kind != OptionKind::bytes && kind != OptionKind::seconds && kind != OptionKind::path;
+  return one_text(kind) && kind != OptionKind::bytes && kind != OptionKind::seconds &&
+         kind != OptionKind::path;
 }
 
 std::string sentence(std::string_view text) {
