@@ -13,8 +13,8 @@ struct Utf8Character {
   bool valid = false;
 };
 
-/// The first character of `text`, which is not empty. Not valid is a byte that begins none: one cut off, written
-/// in more bytes than needed, half of a surrogate pair, or above U+10FFFF.
+/// The first character of `text`, which is not empty. Not valid is a byte that begins none: one cut off,
+/// written in more bytes than needed, half of a surrogate pair, or above U+10FFFF.
 Utf8Character first_character(std::string_view text);
 
 /// Whether a byte goes on with a character that an earlier one began.

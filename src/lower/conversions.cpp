@@ -148,13 +148,17 @@ double ConversionCosts::operator()(const Type& type, const Storage& from, const 
       !same_storage(type, middle, from) && !same_storage(type, middle, to))
     return (*this)(type, from, middle) + (*this)(type, middle, to);
   const Form begin = lowered_form(type, from), end = lowered_form(type, to);
-  if (begin.type == end.type) return made("reorder", begin, end);
+  if (begin.type == end.type) return reordered(begin, end);
   return std::min(cast_first(begin, end), cast_last(begin, end));
 }
 
 double ConversionCosts::copied(const Type& type, const Storage& storage) {
   const Form form = lowered_form(type, storage);
-  return made("reorder", form, form);
+  return reordered(form, form);
+}
+
+double ConversionCosts::reordered(const Form& from, const Form& to) {
+  return made("reorder", from, to);
 }
 
 double ConversionCosts::cast_first(const Form& from, const Form& to) {

@@ -48,6 +48,7 @@ public:
 private:
   double cast_first(const Form& from, const Form& to);
   double cast_last(const Form& from, const Form& to);
+  double reordered(const Form& from, const Form& to);
   double made(std::string_view kind, const Form& from, const Form& to);
 
   const Graph& graph_;

@@ -1,7 +1,7 @@
 #pragma once
 // The canonical passes: they know no target, and each leaves a graph that means the same. One file each, all
-// in list.inc, which says what they do. Every pass covers nested regions, keeps types right and returns whether
-// it changed anything.
+// in list.inc, which says what they do. Every pass covers nested regions, keeps types right and returns
+// whether it changed anything.
 
 #include "graph/graph.h"
 

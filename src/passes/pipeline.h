@@ -24,7 +24,8 @@ struct Pass {
 /// In the order in which they run. The list is run until nothing changes, a few times at most.
 std::span<const Pass> canonical_passes();
 
-/// Those that are run on a graph that is to be lowered for such a device. They leave the portable graph alone.
+/// Those that are run on a graph that is to be lowered for such a device. They leave the portable graph
+/// alone.
 std::span<const Pass> target_passes(DeviceKind device);
 
 struct PassOptions {

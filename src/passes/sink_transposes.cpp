@@ -108,8 +108,8 @@ void put_below(Node& node, Value* above, const ops::Permutation& p) {
   replace(node, ops::is_identity(p) ? above : emit_transpose(node, above, p));
 }
 
-// What a contraction gives and steps with constants change, read by the next node alone: a kernel can take them
-// all, up to the transpose.
+// What a contraction gives and steps with constants change, read by the next node alone: a kernel can take
+// them all, up to the transpose.
 bool ends_contraction(const Value& value) {
   const Node* node = value.producer();
   constexpr int most_steps = 4;
@@ -127,8 +127,8 @@ bool ends_contraction(const Value& value) {
   return false;
 }
 
-/// Whether a value may get a transpose of its own, the inverse one, for a node to be a step behind a contraction.
-/// Not where it could itself have the node behind it: the transposes would go back and forth.
+/// Whether a value may get a transpose of its own, the inverse one, for a node to be a step behind a
+/// contraction. Not where it could itself have the node behind it: the transposes would go back and forth.
 bool takes_inverse(const Value& input, const Node& node) {
   return !input.constant() && input.type.ranked() && input.type.dims() == node.output()->type.dims() &&
          (input.uses().size() > 1 || !ends_contraction(input));

@@ -35,8 +35,8 @@ Environment bounded(std::uint64_t bytes) {
   return environment;
 }
 
-/// An engine keeps 200 to 400 KiB, and takes less than 300 more while it is built: which kernels it has depends
-/// on what was timed before.
+/// An engine keeps 200 to 400 KiB, and takes less than 300 more while it is built: which kernels it has
+/// depends on what was timed before.
 constexpr std::uint64_t a_few_engines = 3000 * kibibyte;
 
 TEST(EnvironmentLimits, ATotalLetsSomeEnginesInAndRefusesOneMore) {

@@ -54,7 +54,8 @@ TEST(ImagePool, ImagesOutliveIt) {
   };
   for (int i = 0; i < 20; ++i) fill(held[static_cast<std::size_t>(i)], i);
   for (int i = 0; i < 20; ++i)
-    EXPECT_EQ(held[static_cast<std::size_t>(i)].planes[0].data[99], static_cast<std::byte>(i)) << "image " << i;
+    EXPECT_EQ(held[static_cast<std::size_t>(i)].planes[0].data[99], static_cast<std::byte>(i))
+        << "image " << i;
 }
 
 } // namespace lanner
