@@ -9,9 +9,11 @@
 #include "graph/dim_terms.h"
 #include "graph/failing.h"
 #include "graph/graph_bytes.h"
+#include "graph/item_type.h"
 #include "graph/known.h"
 #include "graph/known_results.h"
 #include "graph/merge_types.h"
+#include "graph/used_symbols.h"
 
 namespace lanner {
 
@@ -321,12 +323,6 @@ std::vector<Type> Flow::infer_region(const Node& node, std::size_t r, std::span<
   return types;
 }
 
-void collect_symbols(const Type& type, std::set<std::string>& into) {
-  if (!type.is_tensor()) return collect_symbols(type.element(), into);
-  if (!type.ranked()) return;
-  for (const Dim& dim : type.dims()) dim.collect_symbols(into);
-}
-
 // Inference runs many times over one graph; a size that only running tells keeps its symbol from one time to
 // the next.
 Dim Flow::fresh(const Node& node, std::string_view hint, const Dim& upper, std::set<std::string>& taken) {
@@ -385,14 +381,6 @@ void Flow::close_failed(Node& node) const {
   }
 }
 
-void collect_symbols(const Region& region, std::set<std::string>& into) {
-  for (const auto& parameter : region.parameters()) collect_symbols(parameter->type, into);
-  for (const auto& node : region.nodes()) {
-    for (const auto& output : node->outputs()) collect_symbols(output->type, into);
-    for (const auto& inner : node->regions()) collect_symbols(*inner, into);
-  }
-}
-
 void Flow::drop_unused_symbols() {
   if (fresh_.empty()) return;
   std::set<std::string> used;
@@ -407,22 +395,6 @@ Flow flow_over(Graph& graph) {
   for (const auto& parameter : graph.body().parameters()) flow.set(parameter.get(), {parameter->type, {}});
   flow.visit(graph.body());
   return flow;
-}
-
-Type type_of(const Item& item, const Type& declared) {
-  if (item.is_sequence()) {
-    const Type& element = declared.kind() == Type::Kind::sequence ? declared.element() : declared;
-    if (item.items->empty()) return Type::sequence(element);
-    Type common = type_of(item.items->front(), element);
-    for (const Item& other : *item.items) {
-      if (!(type_of(other, element) == common))
-        return Type::sequence(Type::unranked(item.items->front().tensor.dtype()));
-    }
-    return Type::sequence(std::move(common));
-  }
-  if (item.absent) return declared;
-  if (declared.kind() == Type::Kind::optional) return Type::optional(type_of(item, declared.element()));
-  return Type(item.tensor.dtype(), item.tensor.shape());
 }
 
 } // namespace

@@ -67,7 +67,7 @@ def tf_doubling(n):
 def tf_long_names(n):
     """A node with a long name of which a late result is read: it has as many names."""
     name = "s" * (n * 10)
-    return tf_graph([tf_placeholder("x"), tf_node(name, "Split", ["a", "x"], num_split=integer(3, 60000)),
+    return tf_graph([tf_placeholder("x", (60000,)), tf_node(name, "Split", ["a", "x"], num_split=integer(3, 60000)),
                      tf_node("a", "Const", dtype=integer(6, 3), value=text(8, integer(1, 3) + text(2, b"") + integer(7, 0))),
                      tf_node("y", "Neg", [f"{name}:59999"])])
 
