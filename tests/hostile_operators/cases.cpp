@@ -12,17 +12,16 @@ namespace lanner::hostile {
 Cases::Cases(std::vector<Seed> seeds, const OpTable& ops, std::size_t mixed, std::uint64_t start)
     : seeds_(std::move(seeds)), operators_(ops.names().size()), start_(start) {
   std::set<std::string> seen;
+  for (const Seed& seed : seeds_) seen.insert(seed.op);
+  for (const std::string& name : ops.names())
+    if (!seen.contains(name)) seeds_.push_back(seed_of(ops.get(name)));
   first_.push_back(0);
   for (const Seed& seed : seeds_) {
     const OpDef* op = ops.find(seed.op);
     if (!op) throw std::runtime_error(fmt::format("seeds: there is no operator {}", seed.op));
-    seen.insert(seed.op);
     mutations_.push_back(mutations_of(seed, *op));
     first_.push_back(first_.back() + 1 + mutations_.back().size() + mixed);
   }
-  for (const std::string& name : ops.names())
-    if (!seen.contains(name))
-      throw std::runtime_error(fmt::format("seeds: operator {} has no line in seeds.txt", name));
 }
 
 Case Cases::drawn(std::size_t s, std::size_t number) const {

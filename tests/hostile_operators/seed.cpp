@@ -165,6 +165,34 @@ Seed parse_seed(std::string_view line) {
   return seed;
 }
 
+/// A shape that the pattern of an operand takes: the same size for the same letter, another for each.
+static std::vector<std::string> sizes_of(const ShapePattern& pattern) {
+  if (pattern.is_one()) return {"1"};
+  if (pattern.any()) return {"2", "3"};
+  std::vector<std::string> dims;
+  for (const char axis : std::string(pattern.before()) + std::string(pattern.after()))
+    dims.push_back(axis == '_'                  ? "4"
+                   : axis >= '0' && axis <= '9' ? std::string(1, axis)
+                                                : std::to_string(2 + axis % 5));
+  return dims;
+}
+
+Seed seed_of(const OpDef& op) {
+  Seed seed;
+  seed.op = op.name;
+  seed.outputs = op.min_outputs;
+  for (std::size_t i = 0; i < op.min_inputs; ++i) {
+    const OperandSpec& spec = op.operands.at(std::min(i, op.operands.size() - 1));
+    Operand operand;
+    operand.kind = Operand::Kind::input;
+    for (std::size_t t = 0; t < dtype_count && operand.dtype.empty(); ++t)
+      if (spec.types.has(static_cast<DType>(t))) operand.dtype = to_string(static_cast<DType>(t));
+    operand.dims = sizes_of(spec.shape);
+    seed.operands.push_back(std::move(operand));
+  }
+  return seed;
+}
+
 std::vector<Seed> read_seeds(const std::filesystem::path& file) {
   std::ifstream stream(file);
   if (!stream) throw std::runtime_error("cannot read " + file.string());

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "graph/op.h"
+
 namespace lanner::hostile {
 
 /// What a node reads. Parts are kept as text, so that they may hold what no type would.
@@ -41,6 +43,9 @@ struct Seed {
 /// Throws std::runtime_error that names the line.
 std::vector<Seed> read_seeds(const std::filesystem::path& file);
 Seed parse_seed(std::string_view line);
+/// Of an operator that has no line: the operands that it needs, of types and sizes that their rules name, and no
+/// attributes.
+Seed seed_of(const OpDef& op);
 /// The graph of this node alone, as text IR.
 std::string graph_text(const Seed& seed);
 /// `a, [b, c], "d, e"` in three pieces: at commas outside of brackets and quotes.

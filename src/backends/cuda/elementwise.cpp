@@ -41,7 +41,7 @@ std::optional<ElementwiseProgram> program_of(const Group& group, std::string& re
 
 bool fuses(const Group& group, const Target&) {
   std::string reason;
-  return program_of(group, reason).has_value();
+  return nvrtc_status().found && program_of(group, reason).has_value();
 }
 
 /// The storages of one tactic, which is all that the source depends on besides the program.
@@ -71,6 +71,10 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
   TacticList list;
   const auto program = program_of(group, list.reason);
   if (!program) return list;
+  if (!nvrtc_status().found) {
+    list.reason = "cuda: elementwise: no NVRTC: " + nvrtc_status().reason;
+    return list;
+  }
   bool reals = false;
   for (const ProgramInput& input : program->inputs) reals |= input.dtype == DType::f32;
   for (const ProgramOutput& output : program->outputs) reals |= output.dtype == DType::f32;
