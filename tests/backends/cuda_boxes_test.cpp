@@ -1,4 +1,4 @@
-// How boxes are handed to the kernels of a GPU. What kernels make of them needs a GPU: cuda_test.cpp.
+// How boxes are handed to the kernels of a GPU. What kernels make of them needs a GPU: cuda_kernels_test.cpp.
 
 #include <gtest/gtest.h>
 

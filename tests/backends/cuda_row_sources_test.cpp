@@ -1,5 +1,5 @@
 // Sources that are compiled for the sizes of rows, run on the host beside their definitions in double. What a
-// GPU makes of them is in cuda_test.cpp.
+// GPU makes of them is in cuda_kernels_test.cpp.
 
 #include <cmath>
 #include <cstdint>

@@ -3,20 +3,18 @@
 // runs, as they would be by NVRTC when an engine is built.
 
 #include <cstddef>
+#include <cstdint>
 #include <string>
 #include <utility>
 #include <vector>
+
+#include "emulated_gpu/host_source.h"
 
 namespace lanner::test {
 
 class EmulatedKernels {
 public:
-  EmulatedKernels() = default;
-  ~EmulatedKernels();
-  EmulatedKernels(const EmulatedKernels&) = delete;
-  EmulatedKernels& operator=(const EmulatedKernels&) = delete;
-
-  /// Kernel `name` of a source that begins with cuda::prelude(). Returns its number.
+  /// Kernel `name` of a source. Returns its number.
   std::size_t add(std::string source, std::string name);
 
   /// All of them at once: a compiler takes a second to begin. Throws std::runtime_error with its first
@@ -24,7 +22,7 @@ public:
   void compile();
 
   /// Whether there are a compiler and the checkout.
-  static bool possible();
+  static bool possible() { return emulated::can_compile_for_host(); }
 
   /// Runs blocks one after the other. `arguments` are pointers to the kernel's arguments. False where threads
   /// wait for ever, exchange values with threads that are not there, or copy to or from places that are not
@@ -33,12 +31,8 @@ public:
            bool copies_at_once = false) const;
 
 private:
-  using Run = bool (*)(std::size_t kernel, unsigned blocks, unsigned threads, void** arguments,
-                       bool copies_at_once);
-
-  std::vector<std::pair<std::string, std::string>> kernels_; ///< Source behind the prelude, name.
-  void* library_ = nullptr;
-  Run run_ = nullptr;
+  std::vector<std::pair<std::string, std::string>> kernels_; ///< Source, name.
+  emulated::HostLibrary library_;
 };
 
 } // namespace lanner::test

@@ -9,14 +9,9 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cuda/box_kernel.h"
 #include "device/cuda/driver_api.h"
-#include "fake_driver/element_kernels.h"
+#include "fake_driver/fake_kernels.h"
 #include "fake_driver/fake_world.h"
-#include "fake_driver/image_kernels.h"
-#include "fake_driver/index_kernels.h"
-#include "fake_driver/selection_kernels.h"
-#include "fake_driver/task_kernels.h"
 
 using namespace lanner::fake;
 
@@ -33,78 +28,6 @@ bool is_pinned(const void* memory) {
   if (behind == w.memory.begin()) return false;
   const auto& [first, block] = *std::prev(behind);
   return static_cast<const char*>(memory) < static_cast<const char*>(first) + block.bytes;
-}
-
-// --- Kernels that a host can stand for ---
-
-struct Sixteen {
-  std::uint64_t halves[2];
-};
-
-void places_of(std::int64_t element, const lanner::cuda::BoxParameters& box, std::int64_t& from,
-               std::int64_t& to) {
-  for (int axis = box.rank - 1; axis >= 0; --axis) {
-    from += element % box.sizes[axis] * box.source[axis];
-    to += element % box.sizes[axis] * box.target[axis];
-    element /= box.sizes[axis];
-  }
-}
-
-template<typename T>
-void move_box(const T* source, T* target, const lanner::cuda::BoxParameters& box) {
-  for (std::int64_t i = 0; i < box.elements; ++i) {
-    std::int64_t from = 0, to = 0;
-    places_of(i, box, from, to);
-    target[to] = source[from];
-  }
-}
-
-template<typename T>
-void move_box(const T* source, T* target, const lanner::cuda::TileParameters& p) {
-  for (std::int64_t plane = 0; plane < p.outer.elements; ++plane) {
-    std::int64_t from = 0, to = 0;
-    places_of(plane, p.outer, from, to);
-    for (std::int64_t row = 0; row < p.rows; ++row)
-      for (std::int64_t column = 0; column < p.columns; ++column)
-        target[to + row * p.row_target + column] = source[from + row + column * p.column_source];
-  }
-}
-
-/// A recorded launch keeps its arguments, as a graph does.
-template<typename T, typename Parameters>
-Work box_work(void** arguments) {
-  return
-      [source = *static_cast<const T**>(arguments[0]), target = *static_cast<T**>(arguments[1]),
-       parameters = *static_cast<const Parameters*>(arguments[2])] { move_box(source, target, parameters); };
-}
-
-template<typename Parameters>
-Work box_work(std::string_view bytes, void** arguments) {
-  if (bytes == "1") return box_work<std::uint8_t, Parameters>(arguments);
-  if (bytes == "2") return box_work<std::uint16_t, Parameters>(arguments);
-  if (bytes == "4") return box_work<std::uint32_t, Parameters>(arguments);
-  if (bytes == "8") return box_work<std::uint64_t, Parameters>(arguments);
-  if (bytes == "16") return box_work<Sixteen, Parameters>(arguments);
-  return [] {};
-}
-
-constexpr std::string_view copies = "copy_box_", turns = "turn_box_";
-
-struct Blocks {
-  unsigned blocks, layers;
-};
-
-Work kernel_work(const std::string& name, void** arguments, Blocks grid) {
-  if (name.starts_with(copies))
-    return box_work<lanner::cuda::BoxParameters>(name.substr(copies.size()), arguments);
-  if (name.starts_with(turns))
-    return box_work<lanner::cuda::TileParameters>(name.substr(turns.size()), arguments);
-  if (Work work = index_kernel(name, arguments)) return work;
-  if (Work work = selection_kernel(name, arguments, grid.blocks)) return work;
-  if (Work work = element_kernel(name, arguments)) return work;
-  if (Work work = task_kernel(name, arguments)) return work;
-  if (Work work = image_kernel(name, arguments, grid.layers)) return work;
-  return [] {}; // other arithmetic is for real GPUs
 }
 
 } // namespace
@@ -168,6 +91,9 @@ void fake_cuda_ignore_waits(bool ignored) {
 }
 void fake_cuda_kernel_seconds(double seconds) {
   queues().set_kernel_seconds(seconds);
+}
+void fake_cuda_reverse_threads(bool reversed) {
+  world().reversed = reversed;
 }
 
 // --- The driver ---
@@ -404,34 +330,34 @@ int cuGraphExecDestroy(Graph* graph) {
   return drop(graph);
 }
 
-int cuModuleLoadData(Module** module, const void*) {
+int cuModuleLoadData(Module** module, const void* image) {
   LANNER_FAKE_ENTER("cuModuleLoadData");
   if (contexts.empty()) return not_in_context;
-  *module = &world().modules[static_cast<std::size_t>(contexts.back())];
+  *module = load_module(image, contexts.back());
   return success;
 }
-int cuModuleUnload(void*) {
-  return success;
+int cuModuleUnload(Module*) {
+  return success; // launches that wait may need it
 }
-int cuModuleGetFunction(Function** function, const Module* module, const char* name) {
+int cuModuleGetFunction(Function** function, Module* module, const char* name) {
   LANNER_FAKE_ENTER("cuModuleGetFunction");
-  const std::lock_guard lock(world().mutex);
-  // Made once: another thread may be launching it.
-  *function =
-      &world().functions.try_emplace({module->device, name}, Function{name, module->device}).first->second;
-  return success;
+  *function = find_function(*module, name);
+  return *function ? success : not_found;
 }
 int cuFuncSetAttribute(Function*, int, int) {
   return success;
 }
-int cuLaunchKernel(Function* function, unsigned blocks, unsigned, unsigned layers, unsigned, unsigned,
-                   unsigned, unsigned, void* stream, void** arguments, void**) {
+int cuLaunchKernel(Function* function, unsigned blocks_x, unsigned blocks_y, unsigned blocks_z,
+                   unsigned threads_x, unsigned threads_y, unsigned threads_z, unsigned shared_bytes,
+                   Stream* stream, void** arguments, void**) {
   LANNER_FAKE_ENTER("cuLaunchKernel");
-  if (function->device != real(static_cast<Stream*>(stream)).device) return invalid_handle;
-  const bool moves = function->name.starts_with(copies) || function->name.starts_with(turns);
-  if (moves && (!reaches(*static_cast<const void**>(arguments[0])) ||
-                !reaches(*static_cast<const void**>(arguments[1]))))
-    return illegal_address;
-  return queue(stream, kernel_work(function->name, arguments, {blocks, layers}), queues().kernel_seconds());
+  if (function->module->device != real(stream).device) return invalid_handle;
+  emulated::Launch launch;
+  launch.blocks = {blocks_x, blocks_y, blocks_z};
+  launch.threads = {threads_x, threads_y, threads_z};
+  launch.shared_bytes = shared_bytes;
+  Work work;
+  if (const int status = bind_launch(*function, launch, arguments, work); status != success) return status;
+  return queue(stream, std::move(work), queues().kernel_seconds());
 }
 }

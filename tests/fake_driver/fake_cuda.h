@@ -1,9 +1,10 @@
 #pragma once
-// A CUDA driver without a GPU: memory is the host's, work is done when it is queued, kernels that only move
-// bytes and those of images run. It keeps a record of calls and fails the one that a test asks for. Opened as
-// LANNER_CUDA_DRIVER. It lists LANNER_FAKE_GPUS devices, else one, and refuses what takes an object or the
-// memory of one to another: work for a stream that is not of the current context, events of other devices,
-// kernels and copies that reach for another device's memory.
+// A CUDA driver without a GPU: memory is the host's, work is done when it is queued. Every kernel is
+// computed: those of .cu files as the host's compiler made them, those whose source NVRTC would compile once
+// it has compiled them too (emulated_gpu/). It keeps a record of calls and fails the one that a test asks
+// for. Opened as LANNER_CUDA_DRIVER. It lists LANNER_FAKE_GPUS devices, else one, and refuses what takes an
+// object or the memory of one to another: work for a stream that is not of the current context, events of
+// other devices, kernels and copies that reach for another device's memory.
 
 #include <cstddef>
 #include <functional>
@@ -42,4 +43,7 @@ void fake_cuda_defer(unsigned seed);
 void fake_cuda_ignore_waits(bool ignored);
 /// What each work of fake_cuda_queue() takes of its stream, as events tell it.
 void fake_cuda_kernel_seconds(double seconds);
+/// The last block of a grid runs first, and the last thread of a block: what needs an order that no barrier
+/// makes gives something else then.
+void fake_cuda_reverse_threads(bool reversed);
 }

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstdint>
 #include <cstdlib>
 #include <map>
@@ -16,20 +17,16 @@
 namespace lanner::fake {
 
 inline constexpr int success = 0, invalid_value = 1, out_of_memory = 2, invalid_device = 101,
-                     not_in_context = 201, invalid_handle = 400, illegal_address = 700;
+                     not_in_context = 201, invalid_handle = 400, not_found = 500, illegal_address = 700,
+                     launch_failed = 719, no_binary = 209;
 inline constexpr int max_gpus = 8;
 
 struct Graph {
   std::vector<Recorded> nodes;
   int device = 0;
 };
-struct Module {
-  int device;
-};
-struct Function {
-  std::string name;
-  int device = 0;
-};
+struct Module;
+struct Function;
 struct Block {
   std::size_t bytes;
   int device; ///< -1: pinned memory of the host.
@@ -43,14 +40,13 @@ struct World {
   std::map<const void*, Block> memory;
   std::size_t bytes = 0, limit = SIZE_MAX, objects = 0;
   std::size_t on_devices = 0, most_on_devices = 0;
-  std::map<std::pair<int, std::string>, Function> functions;
-  std::array<Module, max_gpus> modules{};
+  std::atomic<bool> reversed = false;
+  std::atomic<int> fault = success; ///< Of a kernel: every call gives it from then on, as a driver does.
   std::array<Stream, max_gpus> legacy{};
   double clock = 0;
 
   World() {
     for (int d = 0; d < max_gpus; ++d) {
-      modules[static_cast<std::size_t>(d)].device = d;
       legacy[static_cast<std::size_t>(d)].device = d;
       legacy[static_cast<std::size_t>(d)].legacy = true;
     }
@@ -132,6 +128,7 @@ inline int enter(const char* name) {
   ++w.calls;
   w.log += name;
   w.log += '\n';
+  if (w.fault != success) return w.fault;
   if (w.fail_at == 0) return success;
   --w.fail_at;
   if (w.fail_at > 0) return success;

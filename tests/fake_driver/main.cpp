@@ -1,4 +1,5 @@
-// Tests on the fake driver, which must be chosen before anything opens the real one.
+// Tests on the fake driver, which must be chosen before anything opens the real one, without cuDNN, cuBLASLt
+// and NVRTC: kernels are those of .cu files.
 
 #include <cstdlib>
 
@@ -6,6 +7,7 @@
 
 int main(int count, char** arguments) {
   ::setenv("LANNER_CUDA_DRIVER", LANNER_FAKE_DRIVER, 1);
+  ::setenv("LANNER_LIBRARY_PATH", LANNER_NO_LIBRARIES, 1);
   ::setenv("LANNER_FAKE_GPUS", "3", 1);
   ::unsetenv("LANNER_CACHE_DIR");
   ::testing::InitGoogleTest(&count, arguments);

@@ -14,7 +14,7 @@ namespace {
 class GpuFoundElements : public GpuKernelTest {};
 
 TEST_F(GpuFoundElements, AreThoseOfTheDefinitions) {
-  expect_all_found(gpu_device);
+  expect_all_found(gpu_device, true);
 }
 
 TEST_F(GpuFoundElements, AnyOrderThatStreamsAllowIsRight) {

@@ -75,7 +75,9 @@ inline void expect_found(const Engine& engine, const std::vector<Item>& inputs, 
   }
 }
 
-inline void expect_all_found(Device device) {
+/// `emulated`: kernels are computed thread by thread, where thousands of boxes that are kept one after the other
+/// take seconds.
+inline void expect_all_found(Device device, bool emulated = false) {
   const Engine places = engine_of(places_text, 1, device);
   for (const std::int64_t step : {1, 2, 3, 7, 1000, 299999}) {
     SCOPED_TRACE(step);
@@ -85,6 +87,7 @@ inline void expect_all_found(Device device) {
   for (const std::int64_t most : {0, 1, 20, 3000})
     for (const float overlap : {0.0F, 0.3F, 0.9F})
       for (const float score : {-1.0F, 0.25F, 5.0F}) {
+        if (emulated && most > 1000 && (overlap != 0.3F || score != 0.25F)) continue;
         SCOPED_TRACE(fmt::format("{} boxes, overlap {}, score {}", most, overlap, score));
         expect_found(kept, boxes(most, overlap, score), device);
       }

@@ -1,0 +1,14 @@
+#pragma once
+// CUDA's header of this name, as far as the project's kernels use it, for a host's compiler.
+
+#include "tensor/float16.h"
+
+struct __half {
+  unsigned short bits;
+};
+inline float __half2float(__half x) {
+  return lanner::half_to_float(x.bits);
+}
+inline __half __float2half_rn(float x) {
+  return {lanner::float_to_half(x)};
+}

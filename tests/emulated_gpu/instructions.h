@@ -1,0 +1,175 @@
+#pragma once
+// Instructions that sources for NVRTC have as text, on the host: host_source() makes a call of
+// `asm("cvt.f32.f16 %0, %1;" ...)`, named as the instruction with its text first and its operands behind.
+// Included behind device.h, once a library.
+
+#include "emulated_gpu/device.h"
+#include "tensor/float16.h"
+
+namespace emulated {
+
+/// What a launch asks for, and anchor of the library's addresses of shared memory, which have 32 bits.
+alignas(1024) static unsigned char dynamic_memory[most_shared];
+
+inline unsigned shared_address(const void* p) {
+  return static_cast<unsigned>(reinterpret_cast<uintptr_t>(p) - reinterpret_cast<uintptr_t>(dynamic_memory));
+}
+inline void* shared_at(unsigned address) {
+  return dynamic_memory + static_cast<int>(address);
+}
+
+inline void nothing(const char*, float&) {}
+
+inline void cvt_f32_f16(const char*, float& y, unsigned short x) {
+  y = lanner::half_to_float(x);
+}
+inline void cvt_rn_f16_f32(const char*, unsigned short& y, float x) {
+  y = lanner::float_to_half(x);
+}
+inline void ex2_approx_ftz_f32(const char*, float& y, float x) {
+  y = exp2f(x);
+}
+
+// Copies beside the thread's other work.
+inline void copy(unsigned to, const void* from, unsigned bytes, unsigned read) {
+  void* const place = shared_at(to);
+  if (reinterpret_cast<uintptr_t>(place) % bytes != 0 ||
+      (read > 0 && reinterpret_cast<uintptr_t>(from) % bytes != 0))
+    device->refuse("a copy whose places are not aligned");
+  device->copy(place, from, bytes, read);
+}
+inline void cp_async_cg_shared_global(const char*, unsigned to, const void* from, unsigned read) {
+  copy(to, from, 16, read);
+}
+inline void cp_async_ca_shared_global(const char*, unsigned to, const void* from, unsigned read,
+                                      unsigned bytes) {
+  copy(to, from, bytes, read);
+}
+inline void cp_async_commit_group(const char*) {
+  device->end_copies();
+}
+inline void cp_async_wait_group(const char*, unsigned rest) {
+  device->wait_for_copies(rest);
+}
+
+// Matrices.
+inline bool is_bf16(const char* text) {
+  return strstr(text, ".bf16") != nullptr;
+}
+inline float number(unsigned short bits, bool bf16) {
+  return bf16 ? lanner::bfloat16_to_float(bits) : lanner::half_to_float(bits);
+}
+
+/// Four matrices of 8 x 8 elements, whose rows the threads give.
+inline void load_matrices(unsigned* const (&result)[4], unsigned address, bool transposed) {
+  const void* row = shared_at(address);
+  if (reinterpret_cast<uintptr_t>(row) % 16 != 0) device->refuse("a matrix's row that is not aligned");
+  const Exchanged<const void*> rows(row);
+  for (unsigned i = 0; i < 4; ++i) {
+    unsigned short pair[2];
+    for (unsigned k = 0; k < 2; ++k) {
+      const unsigned near = lane() % 4 * 2 + k, far = lane() / 4;
+      memcpy(&pair[k],
+             static_cast<const char*>(rows.of(i * 8 + (transposed ? near : far))) +
+                 2 * (transposed ? far : near),
+             2);
+    }
+    memcpy(result[i], pair, sizeof pair);
+  }
+}
+inline void ldmatrix_sync_aligned_m8n8_x4_shared_b16(const char*, unsigned& a, unsigned& b, unsigned& c,
+                                                     unsigned& d, unsigned address) {
+  load_matrices({&a, &b, &c, &d}, address, false);
+}
+inline void ldmatrix_sync_aligned_m8n8_x4_trans_shared_b16(const char*, unsigned& a, unsigned& b, unsigned& c,
+                                                           unsigned& d, unsigned address) {
+  load_matrices({&a, &b, &c, &d}, address, true);
+}
+
+inline void mma_sync_aligned_m16n8k16_row_col_f32(const char* text, float& c0, float& c1, float& c2,
+                                                  float& c3, unsigned a0, unsigned a1, unsigned a2,
+                                                  unsigned a3, unsigned b0, unsigned b1) {
+  struct Given {
+    unsigned a[4], b[2];
+  };
+  const bool bf16 = is_bf16(text);
+  const Exchanged<Given> all({{a0, a1, a2, a3}, {b0, b1}});
+  const auto element = [&](unsigned word, unsigned half) {
+    return number(static_cast<unsigned short>(word >> (16 * half)), bf16);
+  };
+  float* const c[] = {&c0, &c1, &c2, &c3};
+  for (unsigned i = 0; i < 4; ++i) {
+    const unsigned row = lane() / 4, column = lane() % 4 * 2 + i % 2;
+    float sum = 0;
+    for (unsigned k = 0; k < 16; ++k)
+      sum += element(all.of(row * 4 + k % 8 / 2).a[i / 2 + k / 8 * 2], k % 2) *
+             element(all.of(column * 4 + k % 8 / 2).b[k / 8], k % 2);
+    *c[i] += sum;
+  }
+}
+
+// Products of groups of warps are done at once.
+inline void fence_proxy_async_shared(const char*) {}
+inline void wgmma_fence_sync_aligned(const char*) {}
+inline void wgmma_commit_group_sync_aligned(const char*) {}
+inline void wgmma_wait_group_sync_aligned(const char*, unsigned) {}
+
+/// A matrix of shared memory as wgmma is told of it, in the order of 128 bytes.
+struct Described {
+  unsigned start, panel, rows;
+  bool bf16;
+
+  Described(unsigned long long descriptor, bool of_bf16)
+      : start((descriptor & 0x3fff) << 4), panel((descriptor >> 16 & 0x3fff) << 4),
+        rows((descriptor >> 32 & 0x3fff) << 4), bf16(of_bf16) {
+    if (descriptor >> 62 != 1 || (descriptor >> 49 & 7) != 0) device->refuse("a matrix's description");
+  }
+  /// Of element `across` of the side that is multiplied with, at `k` of the depth.
+  float at(unsigned across, unsigned k, bool down) const {
+    unsigned place = down ? start + across / 64 * panel + across % 64 * 2 + k / 8 * rows + k % 8 * 128
+                          : start + across / 8 * rows + across % 8 * 128 + k * 2;
+    place ^= (place >> 7 & 7) << 4;
+    unsigned short bits = 0;
+    if (place + 2 > most_shared)
+      device->refuse("a matrix behind the end of shared memory");
+    else
+      memcpy(&bits, dynamic_memory + place, sizeof bits);
+    return number(bits, bf16);
+  }
+};
+
+/// m64nNk16: of `sums` each thread has N / 2.
+inline void group_multiply(const char* text, float* const* sums, unsigned count, unsigned long long of_a,
+                           unsigned long long of_b, bool down) {
+  const Described a(of_a, is_bf16(text)), b(of_b, is_bf16(text));
+  const unsigned warp_of_group = device->running / warp % 4;
+  for (unsigned half = 0; half < 2; ++half) {
+    float row[16];
+    for (unsigned k = 0; k < 16; ++k) row[k] = a.at(warp_of_group * 16 + lane() / 4 + half * 8, k, false);
+    for (unsigned j = 0; j < count / 4; ++j)
+      for (unsigned e = 0; e < 2; ++e)
+        for (unsigned k = 0; k < 16; ++k)
+          *sums[j * 4 + half * 2 + e] += row[k] * b.at(j * 8 + lane() % 4 * 2 + e, k, down);
+  }
+}
+
+struct GroupOperands {
+  float* sums[128];
+  unsigned count = 0, others = 0;
+  unsigned long long other[3] = {};
+  void add(float& sum) { sums[count++] = &sum; }
+  void add(unsigned long long value) { other[others++] = value; }
+  void add(int value) { other[others++] = static_cast<unsigned long long>(value); }
+};
+template<typename... Operands>
+void wgmma_mma_async(const char* text, Operands&&... operands) {
+  GroupOperands all;
+  (all.add(operands), ...);
+  group_multiply(text, all.sums, all.count, all.other[0], all.other[1], all.other[2] != 0);
+}
+
+} // namespace emulated
+
+inline size_t __cvta_generic_to_shared(const void* p) {
+  return emulated::shared_address(p);
+}
