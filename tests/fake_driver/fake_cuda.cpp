@@ -95,11 +95,6 @@ void fake_cuda_kernel_seconds(double seconds) {
 void fake_cuda_reverse_threads(bool reversed) {
   world().reversed = reversed;
 }
-std::size_t fake_cuda_launches(const char* kernel) {
-  const std::lock_guard lock(world().mutex);
-  const auto found = world().launches.find(kernel);
-  return found == world().launches.end() ? 0 : found->second;
-}
 
 // --- The driver ---
 

@@ -46,6 +46,4 @@ void fake_cuda_kernel_seconds(double seconds);
 /// The last block of a grid runs first, and the last thread of a block: what needs an order that no barrier
 /// makes gives something else then.
 void fake_cuda_reverse_threads(bool reversed);
-/// How often kernels of this name were launched so far.
-std::size_t fake_cuda_launches(const char* kernel);
 }

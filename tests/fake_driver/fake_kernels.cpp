@@ -90,10 +90,6 @@ int bind_launch(Function& function, const emulated::Launch& asked, void** argume
   row.keep(arguments, kept->memory);
   emulated::Launch launch = asked;
   if (function.module->library) launch.shared = function.module->library->shared;
-  {
-    const std::lock_guard lock(world().mutex);
-    ++world().launches[function.name];
-  }
   work = [launch, kept, &function] {
     emulated::Launch now = launch;
     now.reversed = world().reversed;

@@ -6,7 +6,6 @@
 #include <atomic>
 #include <cstdint>
 #include <cstdlib>
-#include <functional>
 #include <map>
 #include <mutex>
 #include <string>
@@ -41,7 +40,6 @@ struct World {
   std::map<const void*, Block> memory;
   std::size_t bytes = 0, limit = SIZE_MAX, objects = 0;
   std::size_t on_devices = 0, most_on_devices = 0;
-  std::map<std::string, std::size_t, std::less<>> launches; ///< By kernel.
   std::atomic<bool> reversed = false;
   std::atomic<int> fault = success; ///< Of a kernel: every call gives it from then on, as a driver does.
   std::array<Stream, max_gpus> legacy{};

@@ -1,4 +1,4 @@
-// Tests on the fake driver, which must be chosen before anything opens the real one, and without cuDNN, cuBLASLt
+// Tests on the fake driver, which must be chosen before anything opens the real one, without cuDNN, cuBLASLt
 // and NVRTC: kernels are those of .cu files.
 
 #include <cstdlib>

@@ -181,7 +181,7 @@ Seed seed_of(const OpDef& op) {
   Seed seed;
   seed.op = op.name;
   seed.outputs = op.min_outputs;
-  for (std::size_t i = 0; i < op.min_inputs; ++i) {
+  for (std::size_t i = 0; i < static_cast<std::size_t>(op.min_inputs); ++i) {
     const OperandSpec& spec = op.operands.at(std::min(i, op.operands.size() - 1));
     Operand operand;
     operand.kind = Operand::Kind::input;
