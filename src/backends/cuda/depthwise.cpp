@@ -116,8 +116,10 @@ std::vector<DepthwiseShare> ordered_shares(const Depthwise& conv, const Gpu& gpu
   return ordered;
 }
 
-/// `further`: all but the first share.
-TacticList offered(const Node& node, const Group& group, const Target& target, bool further) {
+/// Which of the ordered shares.
+enum class Shares : std::uint8_t { first, further, all };
+
+TacticList offered(const Node& node, const Group& group, const Target& target, Shares which) {
   TacticList list;
   const auto read = nvrtc_status().found ? read_depthwise(group, list.reason) : std::nullopt;
   if (!read) return list;
@@ -126,7 +128,8 @@ TacticList offered(const Node& node, const Group& group, const Target& target, b
     Depthwise conv = *read;
     conv.type = kept.value_or(read->type);
     const std::vector<DepthwiseShare> shares = ordered_shares(conv, Gpu::get(target.device));
-    for (std::size_t i = further ? 1 : 0; i < (further ? shares.size() : 1); ++i) {
+    const std::size_t end = which == Shares::first ? 1 : shares.size();
+    for (std::size_t i = which == Shares::further ? 1 : 0; i < end; ++i) {
       Tactic tactic = tactic_of(node, conv, result, kept, target);
       ConfigText config;
       config.set("channels", shares[i].channels).set("columns", shares[i].columns);
@@ -139,11 +142,15 @@ TacticList offered(const Node& node, const Group& group, const Target& target, b
 }
 
 TacticList depthwise_tactics(const Node& node, const Group& group, const Target& target) {
-  return offered(node, group, target, false);
+  return offered(node, group, target, Shares::first);
 }
 
 TacticList more_depthwise_tactics(const Node& node, const Group& group, const Target& target) {
-  return offered(node, group, target, true);
+  return offered(node, group, target, Shares::further);
+}
+
+TacticList all_depthwise_tactics(const Node& node, const Group& group, const Target& target) {
+  return offered(node, group, target, Shares::all);
 }
 
 DepthwiseShare share_of(const Depthwise& conv, const Tactic& tactic) {
@@ -187,6 +194,7 @@ extern const KernelFamily depthwise_family{.kernel = "depthwise",
                                            .tactics = depthwise_tactics,
                                            .prepare = depthwise_prepare,
                                            .fuses = depthwise_fuses,
-                                           .more = more_depthwise_tactics};
+                                           .more = more_depthwise_tactics,
+                                           .named = all_depthwise_tactics};
 
 } // namespace lanner::cuda

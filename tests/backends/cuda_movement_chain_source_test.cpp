@@ -7,31 +7,16 @@
 
 #include "backends/cuda/movement_chain.h"
 #include "backends/cuda_sources.h"
+#include "backends/movement_chain_cases.h"
 #include "backends/tactic_check.h"
 
 namespace lanner {
 namespace {
 
-/// A node `fused` of these operations on x and z of a type.
-std::string fused(const std::string& type, const std::string& x, const std::string& z,
-                  const std::string& ops) {
-  const std::string xs = type + x, zs = type + z;
-  return "graph @g(%x: " + xs + ", %z: " + zs + ") -> (%y: " + type + "[*] as \"y\") {\n%y: " + type +
-         "[*] = fused(%x, %z) {kind = \"t\"} ((%a: " + xs + ", %b: " + zs + ") -> (%r) {\n" + ops + "})\n}";
-}
-
-std::string integers(const std::string& name, const std::string& values, int count) {
-  return "%" + name + " = constant() {value = i64[" + std::to_string(count) + "](" + values + ")}\n";
-}
-
-/// Rolls rows and columns of [1, 8, 12, C] by three.
-std::string roll() {
-  return integers("zero", "0", 1) + integers("three", "3", 1) + integers("eight", "8", 1) +
-         integers("twelve", "12", 1) + integers("one", "1", 1) + integers("two", "2", 1) +
-         "%s = slice(%a, %three, %eight, %one)\n%t = slice(%a, %zero, %three, %one)\n"
-         "%u = concat(%s, %t) {axis = 1}\n%v = slice(%u, %three, %twelve, %two)\n"
-         "%w = slice(%u, %zero, %three, %two)\n%q = concat(%v, %w) {axis = 2}\n";
-}
+using test::fused;
+using test::integers;
+using test::roll;
+using test::windows;
 
 class CudaMovementChain : public cuda::CudaSources {
 protected:
@@ -62,11 +47,8 @@ private:
 };
 
 TEST_F(CudaMovementChain, gives_what_the_operators_give_one_by_one) {
-  const std::string windows = integers("sizes", "1, 2, 4, 3, 4, 16", 6) + integers("flat", "6, 16, 16", 3) +
-                              "%m = reshape(%q, %sizes)\n%n = transpose(%m) {perm = [0, 1, 3, 2, 4, 5]}\n"
-                              "%r = reshape(%n, %flat)\n";
-  add_case(fused("f32", "[1, 8, 12, 16]", "[1]", roll() + windows), 4);
-  add_case(fused("f16", "[1, 8, 12, 16]", "[1]", roll() + windows), 8);
+  add_case(fused("f32", "[1, 8, 12, 16]", "[1]", roll() + windows()), 4);
+  add_case(fused("f16", "[1, 8, 12, 16]", "[1]", roll() + windows()), 8);
   add_case(fused("u8", "[1, 8, 12, 3]", "[1]", roll() + "%r = transpose(%q) {perm = [0, 1, 2, 3]}\n"), 1);
   // Channels first: nothing stays together.
   add_case(fused("f32", "[1, 8, 12, 4]", "[1]", roll() + "%r = transpose(%q) {perm = [0, 3, 1, 2]}\n"), 1);
