@@ -1,5 +1,5 @@
-// Kernels that the fake GPU computes, against the definitions: products on matrix instructions, and kernels whose
-// threads run in another order than by their numbers. What needs an order has to make it by a barrier.
+// Kernels that the fake GPU computes, against the definitions: products on matrix instructions, and kernels
+// whose threads run in another order than by their numbers. What needs an order has to make it by a barrier.
 
 #include <string>
 

@@ -43,8 +43,8 @@ struct Seed {
 /// Throws std::runtime_error that names the line.
 std::vector<Seed> read_seeds(const std::filesystem::path& file);
 Seed parse_seed(std::string_view line);
-/// Of an operator that has no line: the operands that it needs, of types and sizes that their rules name, and no
-/// attributes.
+/// Of an operator that has no line: the operands that it needs, of types and sizes that their rules name, and
+/// no attributes.
 Seed seed_of(const OpDef& op);
 /// The graph of this node alone, as text IR.
 std::string graph_text(const Seed& seed);

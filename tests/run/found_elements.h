@@ -75,8 +75,8 @@ inline void expect_found(const Engine& engine, const std::vector<Item>& inputs, 
   }
 }
 
-/// `emulated`: kernels are computed thread by thread, where thousands of boxes that are kept one after the other
-/// take seconds.
+/// `emulated`: kernels are computed thread by thread, where thousands of boxes that are kept one after the
+/// other take seconds.
 inline void expect_all_found(Device device, bool emulated = false) {
   const Engine places = engine_of(places_text, 1, device);
   for (const std::int64_t step : {1, 2, 3, 7, 1000, 299999}) {
