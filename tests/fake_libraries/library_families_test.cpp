@@ -18,6 +18,7 @@
 #include "expect_error.h"
 #include "fake_driver/fake_gpu.h"
 #include "fake_libraries/fake_libraries.h"
+#include "fake_libraries/offer.h"
 
 namespace lanner::test {
 namespace {
@@ -36,38 +37,6 @@ const char* const matmul_ir = "graph @g(%a: f32[5, 8]) -> (%y: f32[*] as \"y\") 
                               "%b: f32[8, 7] = constant() {value = random(f32[8, 7], seed = 5, std = 0.3)}\n"
                               "%c: f32[7] = constant() {value = random(f32[7], seed = 6, std = 0.3)}\n"
                               "%y: f32[*] = gemm(%a, %b, %c)\n}";
-
-/// A node, a family and what it offers.
-struct Offer {
-  const KernelFamily& family;
-  NodeCase node_case;
-  Target target;
-
-  Offer(const KernelFamily& family, const char* ir, std::vector<DType> precisions = {DType::f32})
-      : family(family), node_case(make_case(ir)) {
-    target.device = gpu_device;
-    target.precision.types = {precisions.begin(), precisions.end()};
-  }
-  TacticList tactics() const { return family.tactics(*node_case.node, Group::of(*node_case.node), target); }
-  TacticList more() const { return family.more(*node_case.node, Group::of(*node_case.node), target); }
-  /// All that is offered, what is offered at once first.
-  TacticList all() const {
-    TacticList list = tactics();
-    std::ranges::move(more().tactics, std::back_inserter(list.tactics));
-    return list;
-  }
-  /// What the node of a plan with this tactic finds.
-  TacticList named(const Tactic& tactic) const {
-    Node& node = *node_case.node;
-    node.tactic = {"cuda", tactic.kernel, tactic.config};
-    node.output()->storage = tactic.outputs.at(0);
-    return family.named(node, Group::of(node), target);
-  }
-  std::unique_ptr<Kernel> prepare(const Tactic& tactic) const {
-    const Group group = Group::of(*node_case.node);
-    return family.prepare({*node_case.node, group, tactic, {}, target});
-  }
-};
 
 class FakeLibraries : public testing::Test {
 protected:

@@ -28,4 +28,20 @@ inline std::vector<std::optional<DType>> own_types(DType type, const Target& tar
   return types;
 }
 
+/// The lists of a family of own kernels. `plans` gives all that it has where it may come first, or what it
+/// has beside the library.
+template<const KernelFamily& library,
+         TacticList (*plans)(const Node& node, const Group& group, const Target& target, bool first)>
+struct BesideLibrary {
+  static TacticList first(const Node& node, const Group& group, const Target& target) {
+    return own_kernels_first(library, node, group, target) ? plans(node, group, target, true) : TacticList{};
+  }
+  static TacticList further(const Node& node, const Group& group, const Target& target) {
+    return own_kernels_first(library, node, group, target) ? TacticList{} : plans(node, group, target, false);
+  }
+  static TacticList all(const Node& node, const Group& group, const Target& target) {
+    return plans(node, group, target, true);
+  }
+};
+
 } // namespace lanner::cuda

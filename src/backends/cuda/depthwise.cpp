@@ -116,7 +116,7 @@ std::vector<DepthwiseShare> ordered_shares(const Depthwise& conv, const Gpu& gpu
   return ordered;
 }
 
-/// Which of the ordered shares.
+/// Which of the ordered shares; `all`: whatever a plan may name, also one that was built on another GPU.
 enum class Shares : std::uint8_t { first, further, all };
 
 TacticList offered(const Node& node, const Group& group, const Target& target, Shares which) {
@@ -127,7 +127,8 @@ TacticList offered(const Node& node, const Group& group, const Target& target, S
   for (const std::optional<DType> kept : kept_types(read->type, target)) {
     Depthwise conv = *read;
     conv.type = kept.value_or(read->type);
-    const std::vector<DepthwiseShare> shares = ordered_shares(conv, Gpu::get(target.device));
+    const std::vector<DepthwiseShare> shares =
+        which == Shares::all ? depthwise_shares(conv) : ordered_shares(conv, Gpu::get(target.device));
     const std::size_t end = which == Shares::first ? 1 : shares.size();
     for (std::size_t i = which == Shares::further ? 1 : 0; i < end; ++i) {
       Tactic tactic = tactic_of(node, conv, result, kept, target);

@@ -176,19 +176,7 @@ TacticList plans(const Node& node, const Group& group, const Target& target, boo
   return list;
 }
 
-TacticList first_plans(const Node& node, const Group& group, const Target& target) {
-  return own_kernels_first(conv_family, node, group, target) ? plans(node, group, target, true)
-                                                             : TacticList{};
-}
-
-TacticList further_plans(const Node& node, const Group& group, const Target& target) {
-  return own_kernels_first(conv_family, node, group, target) ? TacticList{}
-                                                             : plans(node, group, target, false);
-}
-
-TacticList all_plans(const Node& node, const Group& group, const Target& target) {
-  return plans(node, group, target, true);
-}
+using Lists = BesideLibrary<conv_family, plans>;
 
 std::unique_ptr<Kernel> own_conv_prepare(const Preparation& p) {
   std::string reason;
@@ -209,10 +197,10 @@ bool own_conv_fuses(const Group& group, const Target& target) {
 
 extern const KernelFamily own_conv_family{.kernel = "own_conv",
                                           .trust = KernelTrust::own(),
-                                          .tactics = first_plans,
+                                          .tactics = Lists::first,
                                           .prepare = own_conv_prepare,
                                           .fuses = own_conv_fuses,
-                                          .more = further_plans,
-                                          .named = all_plans};
+                                          .more = Lists::further,
+                                          .named = Lists::all};
 
 } // namespace lanner::cuda

@@ -140,19 +140,7 @@ TacticList plans(const Node& node, const Group& group, const Target& target, boo
   return list;
 }
 
-TacticList first_plans(const Node& node, const Group& group, const Target& target) {
-  return own_kernels_first(matmul_family, node, group, target) ? plans(node, group, target, true)
-                                                               : TacticList{};
-}
-
-TacticList further_plans(const Node& node, const Group& group, const Target& target) {
-  return own_kernels_first(matmul_family, node, group, target) ? TacticList{}
-                                                               : plans(node, group, target, false);
-}
-
-TacticList all_plans(const Node& node, const Group& group, const Target& target) {
-  return plans(node, group, target, true);
-}
+using Lists = BesideLibrary<matmul_family, plans>;
 
 std::unique_ptr<Kernel> own_gemm_prepare(const Preparation& p) {
   std::string reason;
@@ -173,10 +161,10 @@ bool own_gemm_fuses(const Group& group, const Target& target) {
 
 extern const KernelFamily own_gemm_family{.kernel = "own_gemm",
                                           .trust = KernelTrust::own(),
-                                          .tactics = first_plans,
+                                          .tactics = Lists::first,
                                           .prepare = own_gemm_prepare,
                                           .fuses = own_gemm_fuses,
-                                          .more = further_plans,
-                                          .named = all_plans};
+                                          .more = Lists::further,
+                                          .named = Lists::all};
 
 } // namespace lanner::cuda

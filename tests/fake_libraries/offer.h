@@ -1,0 +1,47 @@
+#pragma once
+// What a kernel family offers for a node.
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+#include <vector>
+
+#include "backends/family.h"
+#include "backends/tactic_check.h"
+#include "fake_driver/fake_gpu.h"
+
+namespace lanner {
+
+/// A node, a family and what it offers.
+struct Offer {
+  const KernelFamily& family;
+  NodeCase node_case;
+  Target target;
+
+  Offer(const KernelFamily& family, const char* ir, std::vector<DType> precisions = {DType::f32})
+      : family(family), node_case(make_case(ir)) {
+    target.device = test::gpu_device;
+    target.precision.types = {precisions.begin(), precisions.end()};
+  }
+  TacticList tactics() const { return family.tactics(*node_case.node, Group::of(*node_case.node), target); }
+  TacticList more() const { return family.more(*node_case.node, Group::of(*node_case.node), target); }
+  /// All that is offered, what is offered at once first.
+  TacticList all() const {
+    TacticList list = tactics();
+    std::ranges::move(more().tactics, std::back_inserter(list.tactics));
+    return list;
+  }
+  /// What the node of a plan with this tactic finds.
+  TacticList named(const Tactic& tactic) const {
+    Node& node = *node_case.node;
+    node.tactic = {"cuda", tactic.kernel, tactic.config};
+    node.output()->storage = tactic.outputs.at(0);
+    return family.named(node, Group::of(node), target);
+  }
+  std::unique_ptr<Kernel> prepare(const Tactic& tactic) const {
+    const Group group = Group::of(*node_case.node);
+    return family.prepare({*node_case.node, group, tactic, {}, target});
+  }
+};
+
+} // namespace lanner
