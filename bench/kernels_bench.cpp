@@ -14,9 +14,9 @@
 #include "backends/backends.h"
 #include "device/cpu.h"
 #include "graph/infer.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "machine_limits.h"
-#include "ops/table.h"
+#include "ops/table/table.h"
 
 namespace lanner::bench {
 namespace {

@@ -1,6 +1,6 @@
 """Makes the pictures of docs/cookbook.md of what its recipes wrote.
 
-    python demo/make.py demo/out/cookbook     # then run the recipes in that folder, or: pytest tests/python/test_cookbook.py
+    python demo/make.py demo/out/cookbook     # then run the recipes in that folder, or: pytest tests/python/project/test_cookbook.py
     python demo/cookbook.py demo/out/cookbook
 """
 

@@ -1,7 +1,7 @@
 """What builds and runs take at worst under their limits, each in a process of its own:
 
-builds: `lanner build` of tests/python/large_models.py with some thousand parts
-runs:   one run of each of tests/python/large_runs.py
+builds: `lanner build` of tests/python/support/large_models.py with some thousand parts
+runs:   one run of each of tests/python/support/large_runs.py
 growth: builds of some thousand parts and of four times as many: processor time and memory of both, and how they grow
 
 With --write the table of docs/limits.md is made of it (builds and runs)."""

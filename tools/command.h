@@ -7,7 +7,7 @@
 
 #include <lanner/cancel.h>
 
-#include "command_line.h"
+#include "options/command_line.h"
 
 namespace lanner::tool {
 

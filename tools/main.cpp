@@ -12,12 +12,12 @@
 #include <lanner/version.h>
 
 #include "command.h"
-#include "console.h"
+#include "output/console.h"
 #include "faults.h"
-#include "help.h"
+#include "options/help.h"
 #include "interrupt.h"
-#include "usage.h"
-#include "warnings.h"
+#include "options/usage.h"
+#include "output/warnings.h"
 
 namespace lanner::tool {
 namespace {

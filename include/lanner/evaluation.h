@@ -22,7 +22,7 @@ namespace lanner {
 
 /// An object that is in a picture. Numbers of classes are those of TaskResult::labels; coordinates are pixels
 /// of the picture.
-struct TruthObject {
+struct GroundTruthObject {
   std::int64_t label = 0;
   std::array<double, 4> box{}; ///< Left, top, width, height.
   double area = 0;             ///< What decides whether it is small, medium or large, as COCO's files say it.
@@ -35,14 +35,14 @@ struct TruthObject {
 };
 
 /// What is known of one picture.
-struct PictureTruth {
+struct GroundTruth {
   std::int64_t label = -1; ///< classify.
-  std::vector<TruthObject> objects;
+  std::vector<GroundTruthObject> objects;
   Tensor classes; ///< semantic: i32 [height, width]; -1: does not count.
 };
 
 /// The truth as a network that is right in everything would say it, for drawing.
-TaskResult result_of_truth(const PictureTruth& truth, TaskKind kind, std::int32_t width, std::int32_t height);
+TaskResult result_of_ground_truth(const GroundTruth& truth, TaskKind kind, std::int32_t width, std::int32_t height);
 
 /// One number with a name that programs read and a title for people. NaN where there was nothing to measure.
 struct Metric {
@@ -65,7 +65,7 @@ struct WorstPicture {
   double score = 0; ///< classify: probability of the wrong answer; boxes: F1; semantic: mean IoU.
   std::int32_t width = 0, height = 0;
   TaskResult answer; ///< By evaluate(): of boxes those from Evaluation::threshold on.
-  PictureTruth truth;
+  GroundTruth truth;
 };
 
 /// docs/eval.md says how each number is made.
@@ -100,7 +100,7 @@ public:
 
   /// `source` is what the picture is called. Throws Error{invalid_argument} where result and truth do not fit
   /// the task or each other.
-  void add(const std::string& source, const TaskResult& result, const PictureTruth& truth);
+  void add(const std::string& source, const TaskResult& result, const GroundTruth& truth);
   /// Of all so far.
   Evaluation finish() const;
 
@@ -129,7 +129,7 @@ public:
   const std::string& picture(std::size_t i) const; ///< Its path.
   std::vector<std::string> files() const;          ///< All that is read: pictures, and what says their truth.
   /// For the picture of this size as it was read. Throws Error{not_found, bad_data, limit_exceeded}.
-  PictureTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const;
+  GroundTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const;
   /// The task with the data's names of classes where it has none itself.
   Task named(Task task) const;
   /// What it is, how classes were matched, what was left out: a line each.

@@ -141,6 +141,6 @@ std::vector<std::byte> encode_image(const Image& image, std::string_view kind);
 /// times 90 degrees (any whole number): `image` itself when there is nothing to do, else a new image of the
 /// same depth where it lies, with its alpha: RGB of RGB, gray of gray, 4:4:4 of YUV. On a GPU the rules of
 /// copy_image() for `stream` hold.
-Image turned_image(const Image& image, int quarter_turns, Stream stream = {}, bool mirror = false);
+Image rotated_image(const Image& image, int quarter_turns, Stream stream = {}, bool mirror = false);
 
 } // namespace lanner

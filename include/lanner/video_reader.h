@@ -58,7 +58,7 @@ struct VideoReaderOptions {
   int prefetch = 0; ///< next() is served by a thread that keeps this many frames ready.
   /// Turn and mirror pictures as a player does: Frame::rotation is 0 then, or what is left of a turn by other
   /// than quarters, and Frame::mirror is false. A picture that is turned has whole chroma: see
-  /// turned_image(). Without it frames are as they were decoded.
+  /// rotated_image(). Without it frames are as they were decoded.
   bool rotate = true;
   std::optional<PixelFormat> format;    ///< Convert frames to it; nothing keeps the decoder's own.
   std::optional<Preprocess> preprocess; ///< Fill Frame::tensor too, on the decoding thread.
@@ -108,7 +108,7 @@ public:
   VideoReader reopen(std::shared_ptr<const StreamIndex> index = nullptr) const;
 
 private:
-  friend void decode_ahead(VideoReader& reader, std::size_t readers); // A pipeline's: video/decode_ahead.h.
+  friend void decode_ahead(VideoReader& reader, std::size_t readers); // A pipeline's: video/read/decode_ahead.h.
   struct State;
   explicit VideoReader(std::unique_ptr<State> state) noexcept;
   std::unique_ptr<State> state_;

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "graph/tactic.h"
+#include "graph/backend.h"
 
 namespace lanner {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "backends/group.h"
-#include "ops/formula.h"
+#include "ops/elementwise/formula.h"
 
 namespace lanner {
 

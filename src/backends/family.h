@@ -12,7 +12,7 @@
 #include <vector>
 
 #include "backends/group.h"
-#include "graph/tactic.h"
+#include "graph/backend.h"
 
 namespace lanner {
 

@@ -3,7 +3,7 @@
 #include <map>
 
 #include "graph/infer.h"
-#include "ops/moves.h"
+#include "ops/movement/movement_rules.h"
 
 namespace lanner {
 

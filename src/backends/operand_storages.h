@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "backends/group.h"
-#include "graph/storage.h"
+#include "graph/storage/storage.h"
 
 namespace lanner {
 

@@ -7,7 +7,7 @@
 #include <lanner/layout.h>
 #include <lanner/shape.h>
 
-#include "graph/storage.h"
+#include "graph/storage/storage.h"
 
 namespace lanner {
 

@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "backends/movement/boxes.h"
-#include "ops/transpose.h"
+#include "ops/movement/transpose.h"
 
 namespace lanner {
 

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "base/log_sink.h"
-#include "base/surroundings.h"
+#include "base/threads/thread_settings.h"
 
 namespace lanner {
 namespace {
@@ -29,7 +29,7 @@ void set_log_callback(LogCallback callback) {
 }
 
 void log_message(LogLevel level, std::string_view message) {
-  if (const Surroundings* around = current_surroundings(); around && around->log)
+  if (const ThreadSettings* around = current_thread_settings(); around && around->log)
     return around->log(level, message);
   std::shared_ptr<const LogCallback> callback;
   {
@@ -40,7 +40,7 @@ void log_message(LogLevel level, std::string_view message) {
 }
 
 bool log_is_heard() {
-  if (const Surroundings* around = current_surroundings(); around && around->log) return true;
+  if (const ThreadSettings* around = current_thread_settings(); around && around->log) return true;
   const std::lock_guard lock(sink().mutex);
   return sink().callback != nullptr;
 }

@@ -7,7 +7,7 @@
 #include <functional>
 #include <span>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 
 namespace lanner {
 

@@ -24,7 +24,7 @@ VideoReaderOptions options_of(const lanner_video_options* options) {
 /// Upright, as answers and drawings refer to it.
 lanner_image* give(const Frame& frame, lanner_frame_info* info) {
   std::unique_ptr<lanner_image> image(
-      new lanner_image{turned_image(frame.image, quarter_turns(frame.rotation))});
+      new lanner_image{rotated_image(frame.image, quarter_turns(frame.rotation))});
   write_struct(info, {0, frame.index, frame.pts, frame.duration, frame.time_base.num, frame.time_base.den,
                       frame.key, frame.corrupt});
   return image.release();

@@ -14,8 +14,8 @@
 #include <cpuid.h>
 #endif
 
-#include "base/control_groups.h"
-#include "base/joined.h"
+#include "base/limits/control_groups.h"
+#include "base/text/joined.h"
 #include "device/numa.h"
 
 namespace lanner {

@@ -7,9 +7,9 @@
 
 #include <fmt/format.h>
 
-#include "base/cache_file.h"
+#include "base/file/cache_file.h"
 #include "base/check.h"
-#include "base/file.h"
+#include "base/file/file.h"
 
 namespace lanner {
 namespace {
@@ -90,8 +90,8 @@ void keep_limits(const std::filesystem::path& file, const std::string& isa, cons
   std::filesystem::create_directories(file.parent_path(), unmade);
   std::filesystem::path lock = file;
   lock += ".lock";
-  constexpr std::chrono::seconds patience(10);
-  const auto held = FileLock::acquire_within(lock, patience);
+  constexpr std::chrono::seconds timeout(10);
+  const auto held = FileLock::acquire_within(lock, timeout);
   check(held.has_value(), ErrorCode::io, "{}: another process keeps it locked; end that one first",
         lock.string());
   Known known = read(file);

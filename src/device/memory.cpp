@@ -6,9 +6,9 @@
 
 #include <lanner/error.h>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
-#include "base/surroundings.h"
+#include "base/threads/thread_settings.h"
 
 #include "device/cuda/gpu.h"
 
@@ -69,7 +69,7 @@ std::shared_ptr<void> allocate_cuda(Device device, std::uint64_t bytes) {
           })};
 }
 
-cuda::DevicePointer pointer(const MemoryPlace& place) {
+cuda::DevicePointer pointer(const MemoryLocation& place) {
   return reinterpret_cast<cuda::DevicePointer>(place.data);
 }
 
@@ -97,7 +97,7 @@ std::shared_ptr<void> allocate_pinned(Device device, std::uint64_t bytes) {
   return {memory, freed_by(gpu, charge, [](void* pinned) { return cuda::driver().host_free(pinned); })};
 }
 
-void copy_memory(const MemoryPlace& to, const MemoryPlace& from, std::uint64_t bytes, Stream stream) {
+void copy_memory(const MemoryLocation& to, const MemoryLocation& from, std::uint64_t bytes, Stream stream) {
   if (bytes == 0) return;
   if (to.device.is_host() && from.device.is_host()) {
     std::memcpy(to.data, from.data, bytes);
@@ -139,7 +139,7 @@ void copy_rows(const RowsPlace& to, const RowsPlace& from, std::uint64_t row_byt
               "cuMemcpy2DAsync");
 }
 
-void clear_memory(const MemoryPlace& place, std::uint64_t bytes, Stream stream) {
+void clear_memory(const MemoryLocation& place, std::uint64_t bytes, Stream stream) {
   if (bytes == 0) return;
   if (place.device.is_host()) {
     std::memset(place.data, 0, bytes);

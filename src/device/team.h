@@ -1,6 +1,6 @@
 #pragma once
 // Threads that serve the loops of one caller. Lanner's own loops run on them, and so do oneDNN's, whose
-// OpenMP calls end up here (backends/cpu/onednn/openmp_calls.cpp).
+// OpenMP calls end up here (backends/onednn/openmp_calls.cpp).
 
 namespace lanner {
 

@@ -10,8 +10,8 @@
 
 #include <lanner/threads.h>
 
-#include "base/surroundings.h"
-#include "base/thread_name.h"
+#include "base/threads/thread_settings.h"
+#include "base/threads/thread_name.h"
 #include "device/cpu.h"
 #include "device/cpu_clock.h"
 #include "device/numa.h"
@@ -271,8 +271,8 @@ void Team::help_others(std::uint64_t number) {
 
 void Team::wait_for_others(std::uint64_t number) {
   const auto done = [&] { return left_.load(std::memory_order_acquire) == 0; };
-  if (job_.pieces > 1 && !patience_.spin_shortly_until(done)) help_others(number);
-  while (!patience_.spin_until(done)) {
+  if (job_.pieces > 1 && !spin_policy_.spin_shortly_until(done)) help_others(number);
+  while (!spin_policy_.spin_until(done)) {
     caller_sleeps_ = true;
     if (const std::uint32_t left = left_; left > 0) left_.wait(left);
     caller_sleeps_ = false;
@@ -310,7 +310,7 @@ void Team::run(Job job, Shares kind) {
 
 void Team::run_in_use(Job job, Shares kind) {
   const bool free = kind == Shares::free;
-  if (free && (patience_.is_lost() || job.shares > max_threads)) return run_alone(job);
+  if (free && (spin_policy_.is_lost() || job.shares > max_threads)) return run_alone(job);
   const int threads = grow(job.shares);
   if (regions_++ % regions_between_looks == 0)
     look_around(); // Before all are called in, who wait for each other.
@@ -319,14 +319,14 @@ void Team::run_in_use(Job job, Shares kind) {
     set_helpers(max_threads);
   }
   if (threads == 1) return run_alone(job);
-  patience_.begin();
+  spin_policy_.begin();
   const std::uint64_t number = start(job);
   run_share(0, number, false);
   if (left_.load(std::memory_order_acquire) != 0) {
     run_shares(number, false);
     wait_for_others(number);
   }
-  if (free) patience_.end();
+  if (free) spin_policy_.end();
 }
 
 void Team::barrier(int size) noexcept {

@@ -9,8 +9,8 @@
 #include <thread>
 #include <vector>
 
-#include "base/account.h"
-#include "device/patience.h"
+#include "base/limits/account.h"
+#include "device/spin_policy.h"
 #include "device/team.h"
 
 namespace lanner::teams {
@@ -21,7 +21,7 @@ namespace lanner::teams {
 // the next one, and who comes late finds nothing left. The caller waits only for what was taken and not
 // returned. While it waits it runs the pieces that are left of such a share, so that a thread which lost its
 // core keeps it waiting for one piece alone; and where that took longer than the work itself, it runs free
-// shares alone for a while: see Patience.
+// shares alone for a while: see SpinPolicy.
 //
 // The word that shares are taken from holds the number of its job, so that a thread that slept through the
 // end of a job takes nothing of the next one by mistake; the words that pieces are taken from do so too. What
@@ -139,7 +139,7 @@ private:
   std::atomic<int> helpers_{max_threads}; ///< That may take part; see set_helpers().
   std::atomic_flag in_use_;
   unsigned forks_;
-  Patience patience_; ///< The caller's.
+  SpinPolicy spin_policy_; ///< The caller's.
   int node_ = -1;     ///< The memory node that the caller was seen on.
   unsigned regions_ = 0;
   int limit_ = max_threads; ///< See limit_team().

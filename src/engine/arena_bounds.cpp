@@ -8,7 +8,7 @@
 #include <lanner/log.h>
 
 #include "backends/backends.h"
-#include "engine/compiler.h"
+#include "engine/builder.h"
 #include "engine/state.h"
 
 namespace lanner {

@@ -10,10 +10,10 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
-#include "base/joined.h"
-#include "base/json.h"
-#include "engine/pictures.h"
-#include "plan/lowered.h"
+#include "base/text/joined.h"
+#include "base/text/json.h"
+#include "engine/context/pictures.h"
+#include "program/lowered/lowered.h"
 
 namespace lanner {
 namespace {

@@ -10,7 +10,7 @@
 #include <lanner/threads.h>
 
 #include "backends/backends.h"
-#include "base/module.h"
+#include "base/file/module.h"
 #include "base/options.h"
 #include "device/cpu.h"
 #include "device/cuda/driver.h"

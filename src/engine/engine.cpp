@@ -8,18 +8,18 @@
 
 #include <lanner/error.h>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
 #include "device/threads.h"
-#include "engine/compiler.h"
+#include "engine/builder.h"
 #include "engine/explain.h"
-#include "engine/given_shapes.h"
-#include "engine/input_names.h"
-#include "engine/pictures.h"
-#include "engine/plan_file.h"
+#include "engine/context/given_shapes.h"
+#include "engine/context/input_names.h"
+#include "engine/context/pictures.h"
+#include "engine/plan_file/plan_file.h"
 #include "engine/source_weights.h"
 #include "engine/state.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 
 namespace lanner {
 namespace {
@@ -27,7 +27,7 @@ namespace {
 /// A file that an engine is made of; errors tell of the environment's limits.
 SourcePtr opened(const std::filesystem::path& path, const Limits& limits, const Environment& environment) {
   const EnvironmentState& state = environment.state();
-  const auto account = std::make_shared<Account>(state.within(limits), state.surroundings);
+  const auto account = std::make_shared<Account>(state.within(limits), state.thread_settings);
   const AccountScope charged(account);
   return open_path(path, account->limits());
 }

@@ -13,8 +13,8 @@
 #include "base/options.h"
 #include "device/threads.h"
 #include "engine/environment_state.h"
-#include "ops/custom.h"
-#include "ops/table.h"
+#include "ops/table/custom.h"
+#include "ops/table/table.h"
 
 namespace lanner {
 namespace {
@@ -27,10 +27,10 @@ std::shared_ptr<const EnvironmentState> default_state() {
 
 /// Those of the state with one thing changed.
 template<typename Change>
-void change_surroundings(EnvironmentState& state, Change change) {
-  auto made = std::make_shared<Surroundings>(state.surroundings ? *state.surroundings : Surroundings{});
+void change_thread_settings(EnvironmentState& state, Change change) {
+  auto made = std::make_shared<ThreadSettings>(state.thread_settings ? *state.thread_settings : ThreadSettings{});
   change(*made);
-  state.surroundings = made->say_nothing() ? nullptr : std::move(made);
+  state.thread_settings = made->say_nothing() ? nullptr : std::move(made);
 }
 
 } // namespace
@@ -45,7 +45,7 @@ int EnvironmentState::team() const {
 }
 
 Limits EnvironmentState::within(const Limits& limits) const {
-  return surroundings && surroundings->limits ? lanner::within(*surroundings->limits, limits) : limits;
+  return thread_settings && thread_settings->limits ? lanner::within(*thread_settings->limits, limits) : limits;
 }
 
 Environment::Environment() : state_(default_state()) {}
@@ -89,19 +89,19 @@ void Environment::set_cache_folder(const std::filesystem::path& folder) {
 }
 
 void Environment::set_log_callback(LogCallback callback) {
-  change_surroundings(changed(), [&](Surroundings& made) { made.log = std::move(callback); });
+  change_thread_settings(changed(), [&](ThreadSettings& made) { made.log = std::move(callback); });
 }
 
 void Environment::set_allocator(const lanner_allocator* allocator) {
   if (allocator) check_allocator(*allocator);
-  change_surroundings(changed(), [&](Surroundings& made) {
+  change_thread_settings(changed(), [&](ThreadSettings& made) {
     made.allocator = allocator ? std::optional(*allocator) : std::nullopt;
   });
 }
 
 void Environment::set_executor(std::shared_ptr<const Executor> executor) {
   if (executor) check_executor(*executor);
-  change_surroundings(changed(), [&](Surroundings& made) { made.executor = std::move(executor); });
+  change_thread_settings(changed(), [&](ThreadSettings& made) { made.executor = std::move(executor); });
 }
 
 void Environment::set_threads(int count) {
@@ -110,7 +110,7 @@ void Environment::set_threads(int count) {
 }
 
 void Environment::set_limits(const Limits& limits) {
-  change_surroundings(changed(), [&](Surroundings& made) {
+  change_thread_settings(changed(), [&](ThreadSettings& made) {
     const bool bounds_all = limits.total_bytes != default_total_bytes();
     made.limits = limits;
     made.total = bounds_all ? std::make_shared<Account>(limits, made.total) : nullptr;

@@ -8,7 +8,7 @@
 
 #include <lanner/environment.h>
 
-#include "base/surroundings.h"
+#include "base/threads/thread_settings.h"
 #include "graph/op.h"
 
 namespace lanner {
@@ -20,7 +20,7 @@ struct EnvironmentState {
   std::vector<std::string> backends;  ///< Of which kernels are taken; empty: all.
   std::filesystem::path cache_folder; ///< Empty: the process's.
   int threads = 0;                    ///< Of engines that were given no number; 0: the process's.
-  std::shared_ptr<const Surroundings> surroundings; ///< Null where they say nothing.
+  std::shared_ptr<const ThreadSettings> thread_settings; ///< Null where they say nothing.
 
   std::filesystem::path timing_cache() const; ///< The file; empty: none is kept.
   /// Threads of an engine that is made without a number.

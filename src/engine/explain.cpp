@@ -9,14 +9,14 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "engine/caller_options.h"
-#include "engine/pictures.h"
+#include "engine/context/pictures.h"
 #include "graph/op.h"
-#include "plan/joins.h"
-#include "plan/lowered.h"
-#include "plan/placement.h"
-#include "plan/precision.h"
+#include "program/lowered/joins.h"
+#include "program/lowered/lowered.h"
+#include "program/memory/placement.h"
+#include "program/lowered/precision.h"
 
 namespace lanner {
 namespace {

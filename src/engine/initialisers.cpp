@@ -7,10 +7,10 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
-#include "base/one_line.h"
-#include "engine/input_names.h"
+#include "base/text/one_line.h"
+#include "engine/context/input_names.h"
 #include "engine/state.h"
-#include "plan/packing.h"
+#include "program/weights/packing.h"
 
 namespace lanner {
 

@@ -6,7 +6,7 @@
 #include "base/options.h"
 #include "device/cpu.h"
 #include "device/machine_limits.h"
-#include "engine/compiler.h"
+#include "engine/builder.h"
 
 namespace lanner {
 namespace {

@@ -7,11 +7,11 @@
 
 #include <lanner/error.h>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
-#include "engine/input_names.h"
-#include "engine/pictures.h"
-#include "engine/plan_numbers.h"
+#include "engine/context/input_names.h"
+#include "engine/context/pictures.h"
+#include "engine/plan_file/plan_numbers.h"
 
 namespace lanner {
 namespace {

@@ -11,7 +11,7 @@
 
 #include <lanner/engine.h>
 
-#include "engine/given_shapes.h"
+#include "engine/context/given_shapes.h"
 #include "graph/graph.h"
 
 namespace lanner {

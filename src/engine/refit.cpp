@@ -8,12 +8,12 @@
 #include <lanner/log.h>
 
 #include "backends/backends.h"
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "engine/source_weights.h"
-#include "graph/quantization.h"
-#include "ops/table.h"
+#include "graph/storage/quantization.h"
+#include "ops/table/table.h"
 #include <lanner/nearest.h>
 
 namespace lanner {
@@ -27,7 +27,7 @@ public:
     check_given();
     find_changed();
     check_complete();
-    const auto account = std::make_shared<Account>(old_.limits, old_.environment.state().surroundings);
+    const auto account = std::make_shared<Account>(old_.limits, old_.environment.state().thread_settings);
     const AccountScope charged(account);
     const DeadlineScope deadline(old_.limits);
     auto made = copied(account);

@@ -6,7 +6,7 @@
 #include <optional>
 #include <span>
 
-#include "engine/given_shapes.h"
+#include "engine/context/given_shapes.h"
 #include "graph/graph.h"
 
 namespace lanner {

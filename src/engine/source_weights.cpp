@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "engine/compiler.h"
-#include "engine/plan_layout.h"
-#include "engine/plan_weights.h"
-#include "ops/table.h"
+#include "engine/builder.h"
+#include "engine/plan_file/plan_layout.h"
+#include "engine/plan_file/plan_weights.h"
+#include "ops/table/table.h"
 #include "tensor/safetensors.h"
 
 namespace lanner {

@@ -11,15 +11,15 @@
 
 #include "backends/backends.h"
 #include "base/check.h"
-#include "base/joined.h"
-#include "engine/compiler.h"
-#include "engine/given_shapes.h"
+#include "base/text/joined.h"
+#include "engine/builder.h"
+#include "engine/context/given_shapes.h"
 #include "engine/measure_machine.h"
-#include "engine/pictures.h"
+#include "engine/context/pictures.h"
 #include "engine/sample_shapes.h"
 #include "graph/op.h"
-#include "plan/placement.h"
-#include "plan/precision.h"
+#include "program/memory/placement.h"
+#include "program/lowered/precision.h"
 
 namespace lanner {
 namespace {
@@ -234,7 +234,7 @@ MadeVariant EngineState::make_like(const VariantKey& key, const Control& control
   const Graph& chosen = model.variant->program->graph();
   const Target own = target_of(key.threads);
   // Without a compiler, as where a plan is loaded for another number of threads.
-  if (model.same_shapes && (!compiler || compiler->vouched(chosen, backends(own))))
+  if (model.same_shapes && (!compiler || compiler->trusted(chosen, backends(own))))
     if (auto program = same_kernels(chosen, own))
       return {std::move(program), model.variant->reports, key.threads};
   return lowered(key, no_seconds, {.model = model.variant.get()}, control);

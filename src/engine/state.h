@@ -15,19 +15,19 @@
 
 #include <lanner/engine.h>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/options.h"
 #include "device/team.h"
 #include "engine/environment_state.h"
-#include "engine/given_shapes.h"
+#include "engine/context/given_shapes.h"
 #include "engine/initialisers.h"
-#include "engine/kept_states.h"
+#include "engine/context/kept_states.h"
 #include "engine/profiles.h"
 #include "engine/variants.h"
 #include "graph/graph.h"
-#include "graph/tactic.h"
-#include "plan/caller_memory.h"
-#include "plan/weights.h"
+#include "graph/backend.h"
+#include "program/memory/caller_memory.h"
+#include "program/weights/weights.h"
 
 namespace lanner {
 

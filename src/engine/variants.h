@@ -15,9 +15,9 @@
 
 #include <lanner/cancel.h>
 
-#include "engine/given_shapes.h"
-#include "plan/program.h"
-#include "plan/report.h"
+#include "engine/context/given_shapes.h"
+#include "program/program.h"
+#include "program/lowered/report.h"
 
 namespace lanner {
 

@@ -14,7 +14,7 @@
 #include <lanner/error.h>
 #include <lanner/tensor.h>
 
-#include "graph/type.h"
+#include "graph/type/type.h"
 
 namespace lanner {
 

@@ -2,10 +2,10 @@
 
 #include <utility>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
 #include "graph/op.h"
-#include "graph/quantization.h"
+#include "graph/storage/quantization.h"
 
 namespace lanner {
 

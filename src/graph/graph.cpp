@@ -1,6 +1,6 @@
 #include "graph/graph.h"
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
 #include "graph/graph_bytes.h"
 #include "graph/op.h"

@@ -12,8 +12,8 @@
 #include <vector>
 
 #include "graph/attribute.h"
-#include "graph/storage.h"
-#include "graph/type.h"
+#include "graph/storage/storage.h"
+#include "graph/type/type.h"
 
 namespace lanner {
 
@@ -84,7 +84,7 @@ public:
   std::vector<std::string> sources; ///< Names of the source model's nodes it stands for.
   TacticChoice tactic;
 
-  /// Which of a run's queues of work it goes to, see plan/schedule.h; 0 but for nodes of a lowered graph's
+  /// Which of a run's queues of work it goes to, see program/schedule.h; 0 but for nodes of a lowered graph's
   /// body whose branches run side by side.
   int stream() const noexcept { return stream_; }
   void set_stream(int stream) noexcept { stream_ = stream; }
@@ -178,7 +178,7 @@ private:
 };
 
 /// A function from named inputs to named outputs, its symbols and the operators it may use. Its nodes and
-/// values count against the account of the thread that makes the graph (base/account.h): what adds to it may
+/// values count against the account of the thread that makes the graph (base/limits/account.h): what adds to it may
 /// throw Error{limit_exceeded}, and then has added nothing.
 class Graph {
 public:

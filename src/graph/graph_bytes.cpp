@@ -1,6 +1,6 @@
 #include "graph/graph_bytes.h"
 
-#include "graph/dim_terms.h"
+#include "graph/type/dim_terms.h"
 
 namespace lanner {
 namespace {

@@ -4,16 +4,16 @@
 #include <set>
 #include <unordered_map>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
-#include "graph/dim_terms.h"
+#include "graph/type/dim_terms.h"
 #include "graph/failing.h"
 #include "graph/graph_bytes.h"
-#include "graph/item_type.h"
+#include "graph/type/item_type.h"
 #include "graph/known.h"
 #include "graph/known_results.h"
-#include "graph/merge_types.h"
-#include "graph/used_symbols.h"
+#include "graph/type/merge_types.h"
+#include "graph/type/used_symbols.h"
 
 namespace lanner {
 
@@ -69,7 +69,7 @@ private:
   bool merges(const Node& node) const { return graph_ && keeps_types_ && !node.region()->owner(); }
   void infer(const Node& node, const OtherFacts& others);
   void settle(const Node& node, const std::vector<std::optional<Type>>& found, std::vector<Known>& known);
-  Dim stand_in(const Dim& dim, const Dim& before);
+  Dim long_size_symbol(const Dim& dim, const Dim& before);
   Dim shortened(const Dim& dim, const Dim& before);
   Type shortened(const Type& type, const Type& before);
   void shorten(Known& known);
@@ -81,7 +81,7 @@ private:
   bool keeps_types_; ///< Declared types of outputs are merged with inferred ones.
   std::unordered_map<const Value*, Fact> facts_;
   std::set<std::string> fresh_;
-  std::map<Dim, Dim, DimOrder> stand_ins_;      ///< Symbols of long sizes.
+  std::map<Dim, Dim, DimOrder> long_size_symbols_;      ///< Symbols of long sizes.
   std::set<std::string> given_;                 ///< Symbols that stand for one.
   std::map<const Region*, std::string> failed_; ///< Of those whose last visit failed, why.
   std::size_t next_ = 0;
@@ -237,11 +237,11 @@ std::vector<const Known*> Flow::known_inputs(const Node& node) const {
 /// what the last inference found in this place.
 Dim Flow::shortened(const Dim& dim, const Dim& before) {
   if (!is_longer(dim, longest_size, deepest_size)) return dim;
-  if (const auto known = stand_ins_.find(dim); known != stand_ins_.end()) return known->second;
-  return stand_ins_.emplace(dim, stand_in(dim, before)).first->second;
+  if (const auto known = long_size_symbols_.find(dim); known != long_size_symbols_.end()) return known->second;
+  return long_size_symbols_.emplace(dim, long_size_symbol(dim, before)).first->second;
 }
 
-Dim Flow::stand_in(const Dim& dim, const Dim& before) {
+Dim Flow::long_size_symbol(const Dim& dim, const Dim& before) {
   if (!graph_) return Dim::symbol(fmt::format("run.{}", next_++));
   SymbolInfo range = dim.bounds(graph_->symbols);
   range = {std::max<std::int64_t>(range.min, 0), std::max<std::int64_t>(range.max, 0), -1};
@@ -288,7 +288,7 @@ OtherFacts Flow::with_short_sizes(const Node& node) {
     Dims dims = other.type.ranked() ? other.type.dims() : Dims{};
     for (Dim& dim : dims) {
       if (dim.is_constant() || dim.as_symbol()) continue;
-      dim = stand_in(dim, {});
+      dim = long_size_symbol(dim, {});
       changed = true;
     }
     if (!changed) continue;

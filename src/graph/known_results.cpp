@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
 
 namespace lanner {

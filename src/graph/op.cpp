@@ -1,7 +1,7 @@
 #include "graph/op.h"
 
 #include "base/check.h"
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 
 namespace lanner {
 

@@ -17,7 +17,7 @@
 #include "graph/graph.h"
 #include "graph/operands.h"
 #include "graph/traits.h"
-#include "graph/type.h"
+#include "graph/type/type.h"
 
 namespace lanner {
 

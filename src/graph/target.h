@@ -10,7 +10,7 @@
 #include <lanner/precision.h>
 
 #include "device/machine_limits.h"
-#include "graph/storage.h"
+#include "graph/storage/storage.h"
 
 namespace lanner {
 

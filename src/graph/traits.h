@@ -8,7 +8,7 @@
 #include <optional>
 #include <vector>
 
-#include "graph/dim.h"
+#include "graph/type/dim.h"
 
 namespace lanner {
 

@@ -5,11 +5,11 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
 #include "graph/op.h"
-#include "graph/quantization.h"
-#include "graph/within.h"
+#include "graph/storage/quantization.h"
+#include "graph/storage/within.h"
 
 namespace lanner {
 

@@ -10,7 +10,7 @@
 #include <lanner/nearest.h>
 
 #include "base/check.h"
-#include "base/limit_error.h"
+#include "base/limits/limit_error.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "image/planes.h"

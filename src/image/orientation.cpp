@@ -27,7 +27,7 @@ Orientation orientation_of(const std::int32_t* matrix) noexcept {
 namespace {
 
 /// Bytes from the first shown pixel, and per shown pixel to the right and down.
-TurnedPlane turned_plane(const Plane& from, const Plane& to, std::int32_t pixel, Orientation orientation) {
+RotatedPlane rotated_plane(const Plane& from, const Plane& to, std::int32_t pixel, Orientation orientation) {
   std::int64_t origin = 0, x = pixel, y = from.pitch;
   if (orientation.mirror) {
     origin += (from.width - 1) * x;
@@ -55,7 +55,7 @@ TurnedPlane turned_plane(const Plane& from, const Plane& to, std::int32_t pixel,
 
 // By squares: neighbours in a shown row may lie rows apart, and each line of the cache is to be read once.
 template<std::size_t pixel>
-void turn_on_host(const TurnedPlane& plane) {
+void rotate_on_host(const RotatedPlane& plane) {
   constexpr std::int64_t side = 64;
   for (std::int64_t top = 0; top < plane.height; top += side)
     for (std::int64_t left = 0; left < plane.width; left += side)
@@ -67,18 +67,18 @@ void turn_on_host(const TurnedPlane& plane) {
       }
 }
 
-void turn_on_host(const TurnedPlane& plane) {
+void rotate_on_host(const RotatedPlane& plane) {
   switch (plane.pixel) {
   case 1:
-    return turn_on_host<1>(plane);
+    return rotate_on_host<1>(plane);
   case 2:
-    return turn_on_host<2>(plane);
+    return rotate_on_host<2>(plane);
   case 3:
-    return turn_on_host<3>(plane);
+    return rotate_on_host<3>(plane);
   case 4:
-    return turn_on_host<4>(plane);
+    return rotate_on_host<4>(plane);
   default:
-    return turn_on_host<6>(plane);
+    return rotate_on_host<6>(plane);
   }
 }
 
@@ -124,11 +124,11 @@ Image oriented(const Image& image, Orientation orientation, Stream stream) {
   result.color = flat.color;
   const PixelFormatInfo& facts = format_info(format);
   const auto turn = [&](const Plane& from, const Plane& to, std::int32_t pixel) {
-    const TurnedPlane plane = turned_plane(from, to, pixel, orientation);
+    const RotatedPlane plane = rotated_plane(from, to, pixel, orientation);
     if (host)
-      turn_on_host(plane);
+      rotate_on_host(plane);
     else
-      turn_on_gpu(plane, image.device, stream);
+      rotate_on_gpu(plane, image.device, stream);
   };
   for (std::size_t p = 0; p < facts.planes; ++p)
     turn(flat.planes[p], result.planes[p], facts.samples[p] * facts.bytes_per_sample);
@@ -140,7 +140,7 @@ Image oriented(const Image& image, Orientation orientation, Stream stream) {
   return result;
 }
 
-Image turned_image(const Image& image, int quarter_turns, Stream stream, bool mirror) {
+Image rotated_image(const Image& image, int quarter_turns, Stream stream, bool mirror) {
   return oriented(image, {mirror, (quarter_turns % 4 + 4) % 4}, stream);
 }
 

@@ -11,8 +11,8 @@
 #include <lanner/nearest.h>
 
 #include "base/check.h"
-#include "base/joined.h"
-#include "base/json.h"
+#include "base/text/joined.h"
+#include "base/text/json.h"
 
 namespace lanner {
 

@@ -9,15 +9,15 @@
 #include <lanner/error.h>
 #include <lanner/nearest.h>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
-#include "base/joined.h"
-#include "base/limit_error.h"
-#include "base/one_line.h"
+#include "base/text/joined.h"
+#include "base/limits/limit_error.h"
+#include "base/text/one_line.h"
 #include "graph/graph_bytes.h"
 #include "graph/verifier.h"
 #include "importers/node_order.h"
-#include "ops/recipe.h"
+#include "ops/definition/recipe.h"
 
 namespace lanner {
 namespace {

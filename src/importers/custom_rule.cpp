@@ -5,9 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "base/json.h"
-#include "ops/arguments.h"
-#include "ops/custom.h"
+#include "base/text/json.h"
+#include "ops/table/arguments.h"
+#include "ops/table/custom.h"
 
 namespace lanner {
 namespace {

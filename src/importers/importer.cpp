@@ -10,10 +10,10 @@
 
 #include <lanner/error.h>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
-#include "base/foreign_format.h"
-#include "base/one_line.h"
+#include "base/text/foreign_format.h"
+#include "base/text/one_line.h"
 #include "importers/caffe/caffe_importer.h"
 #include "importers/caffe/net.h"
 #include "importers/onnx/onnx_importer.h"

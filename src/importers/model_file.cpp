@@ -5,7 +5,7 @@
 #include <lanner/error.h>
 #include <lanner/source.h>
 
-#include "base/foreign_format.h"
+#include "base/text/foreign_format.h"
 #include "importers/importer.h"
 #include "importers/onnx/onnx_summary.h"
 

@@ -6,9 +6,9 @@
 
 #include <lanner/error.h>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
-#include "base/one_line.h"
+#include "base/text/one_line.h"
 
 namespace lanner {
 namespace {

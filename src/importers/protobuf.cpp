@@ -9,9 +9,9 @@
 
 #include <lanner/error.h>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
-#include "base/limit_error.h"
+#include "base/limits/limit_error.h"
 
 namespace lanner {
 namespace {

@@ -9,13 +9,13 @@
 
 #include <lanner/error.h>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
-#include "base/joined.h"
-#include "base/limit_error.h"
-#include "base/nearest.h"
-#include "base/one_line.h"
-#include "base/utf8.h"
+#include "base/text/joined.h"
+#include "base/limits/limit_error.h"
+#include "base/text/nearest.h"
+#include "base/text/one_line.h"
+#include "base/text/utf8.h"
 #include "importers/protobuf.h"
 
 namespace lanner {

@@ -6,10 +6,10 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
-#include "base/limit_error.h"
+#include "base/limits/limit_error.h"
 #include "graph/failing.h"
 #include "importers/builder.h"
-#include "ops/recipe.h"
+#include "ops/definition/recipe.h"
 
 namespace lanner {
 namespace {

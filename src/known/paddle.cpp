@@ -1,7 +1,7 @@
 // PaddleOCR's and PaddleX's inference.yml: `PreProcess.transform_ops`, on BGR pictures of OpenCV.
 
 #include "base/check.h"
-#include "base/one_line.h"
+#include "base/text/one_line.h"
 #include "known/families.h"
 
 namespace lanner::known {

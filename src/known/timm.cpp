@@ -3,8 +3,8 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "base/json.h"
-#include "base/one_line.h"
+#include "base/text/json.h"
+#include "base/text/one_line.h"
 #include "known/families.h"
 
 namespace lanner::known {

@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "base/json.h"
-#include "base/one_line.h"
+#include "base/text/json.h"
+#include "base/text/one_line.h"
 #include "known/families.h"
 
 namespace lanner::known {

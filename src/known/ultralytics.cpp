@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "base/literal.h"
+#include "base/text/literal.h"
 #include "known/families.h"
 
 namespace lanner::known {

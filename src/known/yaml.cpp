@@ -6,7 +6,7 @@
 #include <yaml.h>
 
 #include "base/check.h"
-#include "base/one_line.h"
+#include "base/text/one_line.h"
 
 namespace lanner::known {
 namespace {

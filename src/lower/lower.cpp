@@ -10,22 +10,22 @@
 #include <lanner/error.h>
 
 #include "graph/op.h"
-#include "graph/quantization.h"
+#include "graph/storage/quantization.h"
 #include "graph/verifier.h"
-#include "lower/alternatives.h"
-#include "lower/cover.h"
-#include "lower/free_inputs.h"
-#include "lower/joins.h"
-#include "lower/output_places.h"
-#include "lower/quantized_weights.h"
-#include "lower/regions.h"
-#include "lower/row_sets.h"
-#include "lower/vouched.h"
+#include "lower/propose/alternatives.h"
+#include "lower/choose/cover.h"
+#include "lower/propose/free_inputs.h"
+#include "lower/propose/joins.h"
+#include "lower/emit/output_memory.h"
+#include "lower/propose/quantized_weights.h"
+#include "lower/propose/regions.h"
+#include "lower/propose/row_sets.h"
+#include "lower/check/trusted_kernels.h"
 #include "passes/pipeline.h"
-#include "plan/joins.h"
-#include "plan/lowered.h"
-#include "plan/placement.h"
-#include "plan/precision.h"
+#include "program/lowered/joins.h"
+#include "program/lowered/lowered.h"
+#include "program/memory/placement.h"
+#include "program/lowered/precision.h"
 
 namespace lanner {
 namespace {
@@ -73,7 +73,7 @@ private:
     for (;;) {
       // What stands in was not measured, so it changes none of them.
       const Estimates estimates(proposals_);
-      stand_in(proposals_, estimates, options_);
+      set_provisional_costs(proposals_, estimates, options_);
       std::vector<Taken> cover = cheapest_cover(proposals_, estimates, options_, conversion_costs_);
       if (settle_all(cover) && none_overwritten(cover)) return cover;
     }

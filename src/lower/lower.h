@@ -6,7 +6,7 @@
 
 #include "graph/graph.h"
 #include "lower/options.h"
-#include "plan/report.h"
+#include "program/lowered/report.h"
 
 namespace lanner {
 

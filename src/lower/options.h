@@ -8,10 +8,10 @@
 #include <lanner/cancel.h>
 
 #include "graph/graph.h"
-#include "graph/tactic.h"
-#include "lower/tuner.h"
-#include "plan/caller_memory.h"
-#include "plan/weights.h"
+#include "graph/backend.h"
+#include "lower/measure/tuner.h"
+#include "program/memory/caller_memory.h"
+#include "program/weights/weights.h"
 
 namespace lanner {
 

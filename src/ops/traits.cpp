@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "graph/op.h"
-#include "ops/axis.h"
+#include "ops/definition/axis.h"
 
 namespace lanner::ops {
 

@@ -4,7 +4,7 @@
 
 #include <lanner/option_table.h>
 
-#include "base/limit_table.h"
+#include "base/limits/limit_table.h"
 
 namespace lanner {
 namespace {

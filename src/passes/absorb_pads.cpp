@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "ops/bounds.h"
-#include "ops/recipe.h"
+#include "ops/definition/bounds.h"
+#include "ops/definition/recipe.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 

@@ -6,11 +6,11 @@
 #include <map>
 #include <optional>
 
-#include "ops/einsum.h"
+#include "ops/product/einsum.h"
 #include "passes/passes.h"
-#include "passes/reshape_target.h"
-#include "passes/rewrite.h"
-#include "passes/transposes.h"
+#include "passes/rewriting/reshape_target.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/transposes.h"
 #include "tensor/half_types.h"
 
 namespace lanner::passes {

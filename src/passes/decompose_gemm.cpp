@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "graph/op.h"
-#include "passes/magnitude.h"
+#include "passes/rewriting/magnitude.h"
 #include "passes/passes.h"
-#include "passes/transposes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/transposes.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "base/account.h"
-#include "ops/folding.h"
+#include "base/limits/account.h"
+#include "ops/interpreter/folding.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 

@@ -1,8 +1,8 @@
 // `auto_pad` becomes `pads` where the sizes are known.
 
-#include "ops/window.h"
+#include "ops/convolution/window.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 

@@ -7,10 +7,10 @@
 #include <functional>
 #include <optional>
 
-#include "passes/magnitude.h"
+#include "passes/rewriting/magnitude.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
-#include "passes/scale_weights.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/scale_weights.h"
 
 namespace lanner::passes {
 

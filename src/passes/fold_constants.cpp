@@ -2,11 +2,11 @@
 
 #include "graph/infer.h"
 #include "graph/op.h"
-#include "ops/folding.h"
-#include "ops/recipe.h"
-#include "passes/constant_math.h"
+#include "ops/interpreter/folding.h"
+#include "ops/definition/recipe.h"
+#include "passes/rewriting/constant_math.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 

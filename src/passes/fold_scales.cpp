@@ -4,8 +4,8 @@
 #include <optional>
 
 #include "passes/passes.h"
-#include "passes/rewrite.h"
-#include "passes/scale_weights.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/scale_weights.h"
 
 namespace lanner::passes {
 

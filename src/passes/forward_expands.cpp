@@ -4,7 +4,7 @@
 
 #include "graph/op.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 namespace {

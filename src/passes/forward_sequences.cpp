@@ -3,7 +3,7 @@
 
 #include "graph/infer.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 

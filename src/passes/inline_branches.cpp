@@ -1,8 +1,8 @@
 #include "graph/copy.h"
 #include "graph/infer.h"
-#include "ops/recipe.h"
+#include "ops/definition/recipe.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 

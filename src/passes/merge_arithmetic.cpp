@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <functional>
 
-#include "ops/elementwise.h"
-#include "passes/magnitude.h"
+#include "ops/elementwise/elementwise.h"
+#include "passes/rewriting/magnitude.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 

@@ -1,8 +1,8 @@
 #include <algorithm>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 

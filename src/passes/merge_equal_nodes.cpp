@@ -1,11 +1,11 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "graph/op.h"
-#include "ops/recipe.h"
+#include "ops/definition/recipe.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 #include "tensor/content_hash.h"
 
 namespace lanner::passes {

@@ -5,9 +5,9 @@
 #include <map>
 
 #include "graph/op.h"
-#include "passes/constant_math.h"
+#include "passes/rewriting/constant_math.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 namespace {

@@ -3,11 +3,11 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "base/file.h"
-#include "base/limit_error.h"
-#include "base/nearest.h"
+#include "base/file/file.h"
+#include "base/limits/limit_error.h"
+#include "base/text/nearest.h"
 #include "graph/infer.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "graph/verifier.h"
 #include "passes/passes.h"
 

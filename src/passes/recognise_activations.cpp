@@ -4,8 +4,8 @@
 #include <array>
 
 #include "passes/passes.h"
-#include "passes/pattern.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/pattern.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 

@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "passes/passes.h"
-#include "passes/reshape_target.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/reshape_target.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 
-#include "ops/permutation.h"
-#include "ops/recipe.h"
+#include "ops/definition/permutation.h"
+#include "ops/definition/recipe.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <unordered_map>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 

@@ -1,6 +1,6 @@
 #include "passes/passes.h"
-#include "passes/transposes.h"
-#include "passes/rewrite.h"
+#include "passes/rewriting/transposes.h"
+#include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {
 

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "graph/op.h"
-#include "passes/constant_math.h"
+#include "passes/rewriting/constant_math.h"
 #include "passes/passes.h"
-#include "passes/rewrite.h"
-#include "passes/transposes.h"
+#include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/transposes.h"
 
 namespace lanner::passes {
 

@@ -13,11 +13,11 @@
 #include <lanner/run_sizes.h>
 
 #include "base/check.h"
-#include "base/queue.h"
-#include "base/sole_use.h"
-#include "base/thread_name.h"
+#include "base/threads/queue.h"
+#include "base/threads/sole_use.h"
+#include "base/threads/thread_name.h"
 #include "device/core_share.h"
-#include "pipeline/clip_lane.h"
+#include "pipeline/clip_reader.h"
 #include "pipeline/queued_run.h"
 
 namespace lanner {
@@ -136,9 +136,9 @@ struct Pipeline::State {
 
   void begin() {
     const int wanted = options.side_by_side > 0 ? options.side_by_side : options.batch;
-    lanes.resize(std::min(clips.size(), static_cast<std::size_t>(wanted)));
+    clip_readers.resize(std::min(clips.size(), static_cast<std::size_t>(wanted)));
     try {
-      for (std::unique_ptr<ClipLane>& lane : lanes) open_next(lane);
+      for (std::unique_ptr<ClipReader>& clip_reader : clip_readers) open_next(clip_reader);
       runner = std::thread([this] { hand_on(results, [this] { run(); }); });
       name_thread(runner, "lanner-infer");
     } catch (...) {
@@ -150,16 +150,16 @@ struct Pipeline::State {
   void stop() {
     cancel.cancel();
     results.close();
-    if (runner.joinable()) runner.join(); // Before the lanes, which it changes.
-    lanes.clear();
+    if (runner.joinable()) runner.join(); // Before the clip_readers, which it changes.
+    clip_readers.clear();
   }
 
-  /// A lane goes on with the next clip; null where there is none.
-  void open_next(std::unique_ptr<ClipLane>& lane) {
-    lane.reset();
+  /// A clip_reader goes on with the next clip; null where there is none.
+  void open_next(std::unique_ptr<ClipReader>& clip_reader) {
+    clip_reader.reset();
     if (opened == clips.size()) return;
     const std::size_t clip = opened++;
-    lane = std::make_unique<ClipLane>(clip, std::move(clips[clip]), options, lanes.size(), cancel);
+    clip_reader = std::make_unique<ClipReader>(clip, std::move(clips[clip]), options, clip_readers.size(), cancel);
   }
 
   void run() {
@@ -171,18 +171,18 @@ struct Pipeline::State {
     }
   }
 
-  /// A frame of each lane in turn, until the batch is full or nothing comes any more.
+  /// A frame of each clip_reader in turn, until the batch is full or nothing comes any more.
   std::optional<Batch> gather() {
     Batch batch;
     while (batch.frames < static_cast<std::size_t>(options.batch)) {
-      std::erase(lanes, nullptr);
-      if (lanes.empty()) break;
-      turn %= lanes.size();
-      std::unique_ptr<ClipLane>& lane = lanes[turn];
-      ClipItem item = lane->next();
+      std::erase(clip_readers, nullptr);
+      if (clip_readers.empty()) break;
+      turn %= clip_readers.size();
+      std::unique_ptr<ClipReader>& clip_reader = clip_readers[turn];
+      ClipItem item = clip_reader->next();
       if (item.ended) {
         if (single && item.error) fail_behind(batch, item.error);
-        open_next(lane); // It is its turn.
+        open_next(clip_reader); // It is its turn.
         if (!single) batch.items.push_back(std::move(item));
       } else {
         ++batch.frames;
@@ -294,7 +294,7 @@ struct Pipeline::State {
   BoundedQueue<Handed<Answered>> results;
   std::optional<Answered> current; ///< That the caller is at.
   double ran_until = 0;            ///< On the trace's clock.
-  std::vector<std::unique_ptr<ClipLane>> lanes;
+  std::vector<std::unique_ptr<ClipReader>> clip_readers;
   std::size_t opened = 0, turn = 0;
   std::optional<RunSizes> sizes;
   bool takes_pictures = false;

@@ -1,19 +1,19 @@
 #pragma once
 // A step that runs one of its regions.
 
-#include "run/body_run.h"
+#include "run/subprogram_run.h"
 
 namespace lanner {
 
 /// An `if`: region 0 where input 0 holds, else region 1.
 class Branch final : public RegionStep {
 public:
-  Branch(const Step& step, const BodyMemory& memory);
+  Branch(const Step& step, const SubprogramMemory& memory);
   void run(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
            const RunRequest& request) override;
 
 private:
-  std::vector<BodyRun> bodies_;
+  std::vector<SubprogramRun> subprograms_;
 };
 
 } // namespace lanner

@@ -11,10 +11,10 @@
 #include "device/cuda/gpu.h"
 #include "graph/infer.h"
 #include "graph/op.h"
-#include "ops/control_flow.h"
-#include "ops/interpreter.h"
-#include "ops/moves.h"
-#include "plan/lowered.h"
+#include "ops/control/control_flow.h"
+#include "ops/interpreter/interpreter.h"
+#include "ops/movement/movement_rules.h"
+#include "program/lowered/lowered.h"
 #include "run/late_kernels.h"
 
 namespace lanner {
@@ -49,15 +49,15 @@ Arenas completed(Arenas arenas, const Program& program) {
 }
 
 /// A sequence or a tensor of unknown size may hold an operand for longer than the arena does.
-Item owned(Item item, std::span<const Tensor> borrowed, const Mover& mover) {
+Item owned(Item item, std::span<const Tensor> borrowed, const Transfers& transfers) {
   if (item.tensor.defined() &&
       std::ranges::any_of(borrowed, [&](const Tensor& memory) { return lies_in(item.tensor, memory); }))
-    item.tensor = mover.clone(item.tensor);
+    item.tensor = transfers.clone(item.tensor);
   if (!item.is_sequence()) return item;
   std::vector<Item> elements;
   bool same = true;
   for (const Item& element : *item.items) {
-    elements.push_back(owned(element, borrowed, mover));
+    elements.push_back(owned(element, borrowed, transfers));
     same = same && elements.back().tensor.data() == element.tensor.data() &&
            elements.back().items == element.items;
   }
@@ -98,7 +98,7 @@ Execution::Execution(std::shared_ptr<const Program> program_to_run, const Arenas
   fix_pointers();
   make_region_steps();
   find_last_uses();
-  if (run.streams() > 1 || run.devices().size() > 1) lanes_ = std::make_unique<Lanes>(run);
+  if (run.streams() > 1 || run.devices().size() > 1) run_streams_ = std::make_unique<RunStreams>(run);
   if (!arenas_.weights->blocks.empty())
     weight_stream_ = std::make_unique<WeightStream>(run, arenas_.weights, arenas_.ring);
 }
@@ -110,8 +110,8 @@ void Execution::make_region_steps() {
   region_steps_.resize(program().steps().size());
   for (std::size_t s = 0; s < region_steps_.size(); ++s) {
     const Step& step = program().steps()[s];
-    if (!step.bodies) continue;
-    const bool on_device = step.bodies->device == program().device();
+    if (!step.subprograms) continue;
+    const bool on_device = step.subprograms->device == program().device();
     region_steps_[s] =
         make_region_step(step, {(on_device ? arenas_.device : arenas_.host) + step.workspace,
                                 on_device && arenas_.host ? arenas_.host + step.host_workspace : nullptr});
@@ -256,7 +256,7 @@ void Execution::run_on_gpu(const RunRequest& request) {
 /// Whether a step of the host reads or writes memory that queued work may still write or read. Items are
 /// complete, or are brought by copies that are waited for.
 bool Execution::waits(const Step& step) const {
-  if (step.kernel || step.bodies) return true;
+  if (step.kernel || step.subprograms) return true;
   const auto planned = [](const Value* value) {
     return value && is_planned(*value) && !value->constant() && value->storage.device.is_host();
   };
@@ -268,8 +268,8 @@ void Execution::queue(const Segment& segment, Stream stream, bool ordered) {
   if (weight_stream_ && weight_stream_->serves(segment))
     return weight_stream_->queue(segment, stream,
                                  [&](const Step& step, Stream own) { launch(step, own, ordered); });
-  if (lanes_)
-    return lanes_->queue(segment, stream, [&](const Step& step, Stream own) { launch(step, own, ordered); });
+  if (run_streams_)
+    return run_streams_->queue(segment, stream, [&](const Step& step, Stream own) { launch(step, own, ordered); });
   for (const Step& step : program().steps().subspan(segment.first, segment.steps))
     launch(step, stream, ordered);
 }
@@ -300,13 +300,13 @@ void Execution::run_on_gpus(const RunRequest& request) {
   const auto run = [&] {
     if (request.times) return run_timed_on_gpus(request);
     recording_.begin_run();
-    lanes_->reach(0, request.stream);
+    run_streams_->reach(0, request.stream);
     for (std::size_t s = 0; s < program().segments().size(); ++s) run_segment(s, request);
   };
   try {
     run();
   } catch (...) {
-    lanes_->abandon(request.stream);
+    run_streams_->abandon(request.stream);
     throw;
   }
 }
@@ -316,13 +316,13 @@ void Execution::run_segment(std::size_t number, const RunRequest& request) {
   const Segment& segment = run.segments()[number];
   const Device device = run.devices()[static_cast<std::size_t>(segment.stream)];
   const cuda::Current current(cuda::Gpu::get(device));
-  const Stream stream = lanes_->stream(segment.stream, request.stream);
-  lanes_->wait(stream, segment.first_before, segment.before);
+  const Stream stream = run_streams_->stream(segment.stream, request.stream);
+  run_streams_->wait(stream, segment.first_before, segment.before);
   const auto steps = run.steps().subspan(segment.first, segment.steps);
   if (!segment.on_stream) {
     synchronize(device, stream);
     for (const Step& step : steps) run_step(step, request);
-    synchronize(device, stream); // what bodies and moves of items queued, which no event tells of
+    synchronize(device, stream); // what subprograms and moves of items queued, which no event tells of
   } else if (!segment.recorded) {
     for (const Step& step : steps) launch(step, stream, false);
   } else {
@@ -330,7 +330,7 @@ void Execution::run_segment(std::size_t number, const RunRequest& request) {
       for (const Step& step : steps) launch(step, own, ordered);
     });
   }
-  if (segment.event != 0) lanes_->reach(segment.event, stream);
+  if (segment.event != 0) run_streams_->reach(segment.event, stream);
 }
 
 /// Each step alone, which begins when all before it has ended on every device.
@@ -348,7 +348,7 @@ void Execution::run_timed_on_gpus(const RunRequest& request) {
     request.control.cancel.check();
     const cuda::Gpu& gpu = cuda::Gpu::get(run.devices()[static_cast<std::size_t>(step.stream)]);
     const cuda::Current current(gpu);
-    const Stream stream = lanes_->stream(step.stream, request.stream);
+    const Stream stream = run_streams_->stream(step.stream, request.stream);
     const auto queue = static_cast<cuda::StreamHandle>(stream.handle);
     cuda::Event begin(gpu, true), end(gpu, true);
     begin.record(queue);
@@ -364,7 +364,7 @@ void Execution::run_step(const Step& step, const RunRequest& request) {
   with_context([&] { return named(*step.node); },
                [&] {
                  if (step.kernel) return launch(step, request.stream, false);
-                 step.bodies ? run_regions(step, request) : interpret(step, request);
+                 step.subprograms ? run_regions(step, request) : interpret(step, request);
                  let_go(step);
                });
 }
@@ -426,18 +426,18 @@ Item Execution::argument(const Step& step, std::size_t i) const {
 /// Runs one node by its definition. Planned values go in as views and come out by copy; what the definition
 /// reads comes to the host first. What only moves may be moved where it lies.
 void Execution::interpret(const Step& step, const RunRequest& request) {
-  const Mover mover(request);
+  const Transfers transfers(request);
   std::vector<Tensor> borrowed;
-  std::vector<Item> results = computed(step, request, mover, borrowed);
+  std::vector<Item> results = computed(step, request, transfers, borrowed);
   for (std::size_t i = 0; i < step.outputs; ++i) {
     if (program().outputs()[step.first_output + i].kind == Place::Kind::item)
-      results[i] = owned(std::move(results[i]), borrowed, mover);
-    give_result(step, i, std::move(results[i]), mover);
+      results[i] = owned(std::move(results[i]), borrowed, transfers);
+    give_result(step, i, std::move(results[i]), transfers);
   }
 }
 
 /// `borrowed` is given what results may share memory with that is not theirs.
-std::vector<Item> Execution::computed(const Step& step, const RunRequest& request, const Mover& mover,
+std::vector<Item> Execution::computed(const Step& step, const RunRequest& request, const Transfers& transfers,
                                       std::vector<Tensor>& borrowed) const {
   const Node& node = *step.node;
   std::vector<Item> held(step.inputs);
@@ -447,10 +447,10 @@ std::vector<Item> Execution::computed(const Step& step, const RunRequest& reques
     held[i] = argument(step, i);
     arguments[i] = &held[i];
   }
-  if (auto results = run_late(program(), node, arguments, mover)) return std::move(*results);
+  if (auto results = run_late(program(), node, arguments, transfers)) return std::move(*results);
   for (std::size_t i = 0; i < step.inputs; ++i) {
     if (!arguments[i]) continue;
-    if (!ops::hands_on(node, i)) held[i] = mover.on(Device{}, held[i]);
+    if (!ops::hands_on(node, i)) held[i] = transfers.on(Device{}, held[i]);
     const Place::Kind kind = program().inputs()[step.first_input + i].kind;
     if (kind != Place::Kind::item && kind != Place::Kind::constant) borrowed.push_back(held[i].tensor);
   }
@@ -459,7 +459,7 @@ std::vector<Item> Execution::computed(const Step& step, const RunRequest& reques
                   {.threads = request.threads, .control = &request.control, .hands_on = true});
 }
 
-void Execution::give_result(const Step& step, std::size_t i, Item item, const Mover& mover) {
+void Execution::give_result(const Step& step, std::size_t i, Item item, const Transfers& transfers) {
   const Place& place = program().outputs()[step.first_output + i];
   const Value& value = *step.node->output(i);
   if (place.kind == Place::Kind::item) {
@@ -467,7 +467,7 @@ void Execution::give_result(const Step& step, std::size_t i, Item item, const Mo
   } else if (item.tensor.defined()) {
     check(item.tensor.shape() == value.type.shape(), ErrorCode::internal, "{}: inferred {}, computed {}",
           step.node->label(), value.type.to_string(), item.tensor.shape().to_string());
-    mover.copy({outputs_[step.first_output + i], value.storage.device}, place_of(item.tensor),
+    transfers.copy({outputs_[step.first_output + i], value.storage.device}, place_of(item.tensor),
                item.tensor.bytes());
   }
 }

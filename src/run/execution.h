@@ -7,9 +7,9 @@
 #include <lanner/cancel.h>
 #include <lanner/item.h>
 
-#include "plan/program.h"
-#include "run/lanes.h"
-#include "run/mover.h"
+#include "program/program.h"
+#include "run/streams.h"
+#include "run/transfers.h"
 #include "run/recording.h"
 #include "run/region_step.h"
 #include "run/weight_stream.h"
@@ -49,7 +49,7 @@ public:
   void set_input(std::size_t index, const void* memory);
   void set_output(std::size_t index, void* memory);
   /// For values of its runs, on the stream of the last one.
-  Mover mover(Stream stream) { return {stream, memory_}; }
+  Transfers transfers(Stream stream) { return {stream, memory_}; }
   std::vector<Item>& items() { return items_; }
   const std::vector<Item>& items() const { return items_; }
   /// Memory that it keeps from run to run, for values whose size a run tells.
@@ -87,9 +87,9 @@ private:
   void run_step(const Step& step, const RunRequest& request);
   void interpret(const Step& step, const RunRequest& request);
   Item argument(const Step& step, std::size_t i) const;
-  std::vector<Item> computed(const Step& step, const RunRequest& request, const Mover& mover,
+  std::vector<Item> computed(const Step& step, const RunRequest& request, const Transfers& transfers,
                              std::vector<Tensor>& borrowed) const;
-  void give_result(const Step& step, std::size_t i, Item item, const Mover& mover);
+  void give_result(const Step& step, std::size_t i, Item item, const Transfers& transfers);
   void run_regions(const Step& step, const RunRequest& request);
   StepInput operand(const Step& step, std::size_t i);
 
@@ -102,9 +102,9 @@ private:
   std::vector<std::vector<std::uint32_t>> last_uses_; ///< Items that nobody needs behind a step, by step.
   Recording recording_;
   RunMemory memory_;             ///< For a target that is not the host, of what a run alone sizes.
-  std::unique_ptr<Lanes> lanes_; ///< Null where there is one stream.
+  std::unique_ptr<RunStreams> run_streams_; ///< Null where there is one stream.
   std::unique_ptr<WeightStream> weight_stream_;           ///< Null where all weights are on the device.
-  std::vector<std::unique_ptr<RegionStep>> region_steps_; ///< By step; null where it has no bodies.
+  std::vector<std::unique_ptr<RegionStep>> region_steps_; ///< By step; null where it has no subprograms.
   std::vector<Item> constant_items_; ///< By constant that is no plain memory, for steps with regions.
   std::vector<StepInput> operands_;  ///< Of the step with regions that runs.
   std::vector<StepOutput> outlets_;

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "graph/infer.h"
 #include "graph/op.h"
-#include "ops/moves.h"
-#include "plan/late_kernel.h"
+#include "ops/movement/movement_rules.h"
+#include "program/late_kernel.h"
 
 namespace lanner {
 namespace {
@@ -15,8 +15,8 @@ namespace {
 class LateNode {
 public:
   LateNode(const Program& program, const Node& node, std::span<const Item* const> operands,
-           const Mover& mover)
-      : program_(program), node_(node), mover_(mover), items_(operands.size()),
+           const Transfers& transfers)
+      : program_(program), node_(node), transfers_(transfers), items_(operands.size()),
         pointers_(operands.size(), nullptr) {
     for (std::size_t i = 0; i < operands.size(); ++i) {
       if (operands[i]) items_[i] = *operands[i];
@@ -28,7 +28,7 @@ public:
     if (!all_tensors() || !lies_right()) return std::nullopt;
     for (std::size_t i = 0; i < items_.size(); ++i)
       if (arguments_[i] && !ops::reads_elements_of(node_, i))
-        items_[i].tensor = mover_.on(Device{}, items_[i].tensor);
+        items_[i].tensor = transfers_.on(Device{}, items_[i].tensor);
     types_ = infer_node(node_, arguments_);
     if (ops::finds_elements(node_)) return found();
     if (!std::ranges::all_of(types_, [](const Type& type) { return type.is_static(); })) return std::nullopt;
@@ -74,8 +74,8 @@ private:
     const bool zero =
         std::all_of(bytes, bytes + value.bytes(), [](std::byte byte) { return byte == std::byte{0}; });
     if (!zero || value.dtype() == DType::string || bit_width(value.dtype()) < 8) return std::nullopt;
-    Tensor made = mover_.allocate(types_[0].dtype(), types_[0].shape(), device());
-    mover_.clear(place_of(made), made.bytes());
+    Tensor made = transfers_.allocate(types_[0].dtype(), types_[0].shape(), device());
+    transfers_.clear(place_of(made), made.bytes());
     return std::vector<Item>{Item(std::move(made))};
   }
 
@@ -85,7 +85,7 @@ private:
     std::vector<Item> results;
     std::vector<void*> outputs;
     for (const Type& type : types_) {
-      results.emplace_back(mover_.allocate(type.dtype(), type.shape(), device()));
+      results.emplace_back(transfers_.allocate(type.dtype(), type.shape(), device()));
       outputs.push_back(results.back().tensor.data());
     }
     launch(*made->kernel, outputs);
@@ -102,14 +102,14 @@ private:
     types_ = {Type(type, room.shape)};
     const auto made = kernel();
     if (!made) return std::nullopt;
-    Tensor all = mover_.allocate(type, room.shape, device()),
-           count = mover_.allocate(DType::i64, {}, device());
+    Tensor all = transfers_.allocate(type, room.shape, device()),
+           count = transfers_.allocate(DType::i64, {}, device());
     const std::array<void*, 2> outputs{all.data(), count.data()};
     launch(*made->kernel, outputs);
     Shape shape = room.shape;
-    shape[room.axis] = mover_.on(Device{}, count).as<std::int64_t>()[0];
+    shape[room.axis] = transfers_.on(Device{}, count).as<std::int64_t>()[0];
     const Tensor there = Tensor::wrap(all.data(), type, shape, all.owner(), {}, device());
-    return std::vector<Item>{Item(there.bytes() < bytes / 2 ? mover_.clone(there) : there)};
+    return std::vector<Item>{Item(there.bytes() < bytes / 2 ? transfers_.clone(there) : there)};
   }
 
   std::vector<Tensor> tensors() const {
@@ -126,18 +126,18 @@ private:
   void launch(const Kernel& kernel, std::span<void* const> outputs) {
     for (std::size_t i = 0; i < items_.size(); ++i) {
       if (!arguments_[i] || !is_late_operand(node_, i)) continue;
-      items_[i].tensor = mover_.on(device(), items_[i].tensor);
+      items_[i].tensor = transfers_.on(device(), items_[i].tensor);
       pointers_[i] = items_[i].tensor.data();
     }
     Tensor workspace;
     if (const std::size_t bytes = kernel.workspace())
-      workspace = mover_.allocate(DType::u8, {static_cast<std::int64_t>(bytes)}, device());
-    kernel.launch({pointers_, outputs, workspace.data(), mover_.stream(), false});
+      workspace = transfers_.allocate(DType::u8, {static_cast<std::int64_t>(bytes)}, device());
+    kernel.launch({pointers_, outputs, workspace.data(), transfers_.stream(), false});
   }
 
   const Program& program_;
   const Node& node_;
-  const Mover& mover_;
+  const Transfers& transfers_;
   std::vector<Item> items_;
   std::vector<const void*> pointers_;
   std::vector<const Item*> arguments_;
@@ -147,9 +147,9 @@ private:
 } // namespace
 
 std::optional<std::vector<Item>> run_late(const Program& program, const Node& node,
-                                          std::span<const Item* const> operands, const Mover& mover) {
+                                          std::span<const Item* const> operands, const Transfers& transfers) {
   if (program.device().is_host()) return std::nullopt;
-  return LateNode(program, node, operands, mover).run();
+  return LateNode(program, node, operands, transfers).run();
 }
 
 } // namespace lanner

@@ -3,15 +3,15 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
-#include "ops/interpreter.h"
+#include "ops/interpreter/interpreter.h"
 #include "run/branch.h"
 #include "run/execution.h"
 #include "run/row_blocks.h"
-#include "run/turns.h"
+#include "run/iterations.h"
 
 namespace lanner {
-Arenas body_arenas(const Bodies& bodies, const BodyMemory& memory) {
-  return {memory.workspace + bodies.arena, memory.host};
+Arenas subprogram_arenas(const Subprograms& subprograms, const SubprogramMemory& memory) {
+  return {memory.workspace + subprograms.arena, memory.host};
 }
 
 void check_fits(const Item& item, const Type& type, std::string_view what) {
@@ -27,12 +27,12 @@ Tensor view_of(const StepInput& operand) {
                       nullptr, {}, operand.device);
 }
 
-Item item_of(const StepInput& operand, const Mover& mover) {
+Item item_of(const StepInput& operand, const Transfers& transfers) {
   if (operand.item) return *operand.item;
-  return Item(mover.clone(view_of(operand)));
+  return Item(transfers.clone(view_of(operand)));
 }
 
-void put(const StepOutput& outlet, Item item, std::string_view what, const Mover& mover) {
+void put(const StepOutput& outlet, Item item, std::string_view what, const Transfers& transfers) {
   check_fits(item, *outlet.type, what);
   if (!outlet.memory) {
     *outlet.item = std::move(item);
@@ -40,13 +40,13 @@ void put(const StepOutput& outlet, Item item, std::string_view what, const Mover
   }
   check(item.tensor.defined(), ErrorCode::invalid_argument, "{} is declared {}, but holds no tensor", what,
         outlet.type->to_string());
-  const Tensor tensor = item.tensor.layout().row_major() ? item.tensor : mover.on(outlet.device, item.tensor);
-  mover.copy({outlet.memory, outlet.device}, place_of(tensor), tensor.bytes());
+  const Tensor tensor = item.tensor.layout().row_major() ? item.tensor : transfers.on(outlet.device, item.tensor);
+  transfers.copy({outlet.memory, outlet.device}, place_of(tensor), tensor.bytes());
 }
 
-std::unique_ptr<RegionStep> make_region_step(const Step& step, const BodyMemory& memory) {
-  if (step.bodies->turns) return std::make_unique<TurnsStep>(step, memory);
-  if (step.bodies->rows) return std::make_unique<RowBlocksStep>(step, memory);
+std::unique_ptr<RegionStep> make_region_step(const Step& step, const SubprogramMemory& memory) {
+  if (step.subprograms->loop_values) return std::make_unique<LoopStep>(step, memory);
+  if (step.subprograms->rows) return std::make_unique<RowBlocksStep>(step, memory);
   return std::make_unique<Branch>(step, memory);
 }
 

@@ -27,9 +27,9 @@ double seconds_of(const Program& program) {
   return seconds;
 }
 
-std::vector<double> seconds_of(const Bodies& bodies) {
+std::vector<double> seconds_of(const Subprograms& subprograms) {
   std::vector<double> seconds;
-  for (const Body& body : bodies.list) seconds.push_back(seconds_of(*body.program));
+  for (const Body& body : subprograms.list) seconds.push_back(seconds_of(*body.program));
   return seconds;
 }
 
@@ -41,23 +41,23 @@ Shape with_rows(const Shape& shape, std::int64_t rows) {
 
 } // namespace
 
-RowBlocksStep::RowBlocksStep(const Step& step, const BodyMemory& memory)
-    : node_(*step.node), plan_(*step.bodies->rows), device_(step.bodies->device),
-      workspace_(memory.workspace), choice_(plan_.sizes, seconds_of(*step.bodies)),
+RowBlocksStep::RowBlocksStep(const Step& step, const SubprogramMemory& memory)
+    : node_(*step.node), plan_(*step.subprograms->rows), device_(step.subprograms->device),
+      workspace_(memory.workspace), choice_(plan_.sizes, seconds_of(*step.subprograms)),
       inputs_(plan_.inputs.size()), outputs_(plan_.outputs.size()) {
-  bodies_.reserve(step.bodies->list.size());
-  for (std::size_t b = 0; b < step.bodies->list.size(); ++b)
-    bodies_.emplace_back(step.bodies->list[b], *node_.regions()[b], body_arenas(*step.bodies, memory));
+  subprograms_.reserve(step.subprograms->list.size());
+  for (std::size_t b = 0; b < step.subprograms->list.size(); ++b)
+    subprograms_.emplace_back(step.subprograms->list[b], *node_.regions()[b], subprogram_arenas(*step.subprograms, memory));
 }
 
-MemoryPlace RowBlocksStep::row(const Tensor& tensor, std::int64_t number, std::uint64_t row_bytes) const {
+MemoryLocation RowBlocksStep::row(const Tensor& tensor, std::int64_t number, std::uint64_t row_bytes) const {
   return {static_cast<std::byte*>(const_cast<void*>(tensor.data())) +
               static_cast<std::uint64_t>(number) * row_bytes,
           device_};
 }
 
 void RowBlocksStep::begin(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
-                          const Mover& mover) {
+                          const Transfers& transfers) {
   const Region& block = *node_.regions().back();
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const Tensor given = view_of(inputs[i]);
@@ -67,15 +67,15 @@ void RowBlocksStep::begin(std::span<const StepInput> inputs, std::span<const Ste
     check(rows && given.shape() == with_rows(type.shape(), rows_), ErrorCode::invalid_argument,
           "input {} is {}{}, expected {} rows of {}", i, to_string(given.dtype()), given.shape().to_string(),
           rows_, type.to_string());
-    inputs_[i] = mover.on(device_, given);
+    inputs_[i] = transfers.on(device_, given);
   }
-  for (BodyRun& body : bodies_)
-    for (std::size_t i = inputs_.size(); i < inputs.size(); ++i) body.give(i, inputs[i], mover);
+  for (SubprogramRun& body : subprograms_)
+    for (std::size_t i = inputs_.size(); i < inputs.size(); ++i) body.give(i, inputs[i], transfers);
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     const Type& type = block.outputs()[k]->type;
     Shape shape = with_rows(type.shape(), rows_);
     if (!outputs[k].memory) {
-      outputs_[k] = mover.allocate(type.dtype(), shape, device_);
+      outputs_[k] = transfers.allocate(type.dtype(), shape, device_);
       continue;
     }
     check(outputs[k].type->shape() == shape, ErrorCode::invalid_argument,
@@ -90,8 +90,8 @@ void RowBlocksStep::run(std::span<const StepInput> inputs, std::span<const StepO
   // Whatever ends the run, nothing is held until the next.
   const std::unique_ptr<RowBlocksStep, void (*)(RowBlocksStep*)> held(
       this, [](RowBlocksStep* step) { step->clear(); });
-  const Mover mover(request);
-  begin(inputs, outputs, mover);
+  const Transfers transfers(request);
+  begin(inputs, outputs, transfers);
   for (std::int64_t first = 0; first < rows_;) {
     request.control.cancel.check();
     const std::size_t block = choice_.next(rows_ - first);
@@ -99,37 +99,37 @@ void RowBlocksStep::run(std::span<const StepInput> inputs, std::span<const StepO
     first += plan_.sizes[block];
   }
   for (std::size_t k = 0; k < outputs_.size(); ++k)
-    if (!outputs[k].memory) put(outputs[k], Item(outputs_[k]), fmt::format("output {}", k), mover);
+    if (!outputs[k].memory) put(outputs[k], Item(outputs_[k]), fmt::format("output {}", k), transfers);
 }
 
 /// Rows from `first` on. Where fewer are left than the block has, it runs on a copy whose other rows are 0;
 /// and on a copy where kernels would find them at an address that they are not made for.
 void RowBlocksStep::run_block(std::size_t block, std::int64_t first, const RunRequest& request) {
-  const Mover mover(request);
-  BodyRun& body = bodies_[block];
+  const Transfers transfers(request);
+  SubprogramRun& body = subprograms_[block];
   const std::int64_t size = plan_.sizes[block], taken = std::min(size, rows_ - first);
-  const auto in_place = [&](const MemoryPlace& place) { return taken == size && fits_kernels(place); };
+  const auto in_place = [&](const MemoryLocation& place) { return taken == size && fits_kernels(place); };
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const auto [row_bytes, offset] = plan_.inputs[i];
-    MemoryPlace source = row(inputs_[i], first, row_bytes);
+    MemoryLocation source = row(inputs_[i], first, row_bytes);
     if (!in_place(source)) {
       std::byte* copy = workspace_ + offset;
       const std::uint64_t used = static_cast<std::uint64_t>(taken) * row_bytes;
-      mover.copy({copy, device_}, source, used);
-      mover.clear({copy + used, device_}, static_cast<std::uint64_t>(size) * row_bytes - used);
+      transfers.copy({copy, device_}, source, used);
+      transfers.clear({copy + used, device_}, static_cast<std::uint64_t>(size) * row_bytes - used);
       source.data = copy;
     }
     body.give_memory(i, source.data);
   }
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     if (!body.writes_memory(k)) continue;
-    const MemoryPlace target = row(outputs_[k], first, plan_.outputs[k].row_bytes);
+    const MemoryLocation target = row(outputs_[k], first, plan_.outputs[k].row_bytes);
     body.write_to(k, in_place(target) ? target.data : workspace_ + plan_.outputs[k].buffer);
   }
   body.run(request);
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     const std::uint64_t row_bytes = plan_.outputs[k].row_bytes;
-    mover.copy(row(outputs_[k], first, row_bytes), place_of(view_of(body.value(k))),
+    transfers.copy(row(outputs_[k], first, row_bytes), place_of(view_of(body.value(k))),
                static_cast<std::uint64_t>(taken) * row_bytes);
   }
 }
@@ -137,7 +137,7 @@ void RowBlocksStep::run_block(std::size_t block, std::int64_t first, const RunRe
 void RowBlocksStep::clear() {
   std::ranges::fill(inputs_, Tensor{});
   std::ranges::fill(outputs_, Tensor{});
-  for (BodyRun& body : bodies_) body.clear();
+  for (SubprogramRun& body : subprograms_) body.clear();
 }
 
 } // namespace lanner

@@ -1,29 +1,29 @@
 #pragma once
 // A step that runs its rows block by block.
 
-#include "plan/row_blocks.h"
-#include "run/body_run.h"
+#include "program/row_blocks.h"
+#include "run/subprogram_run.h"
 
 namespace lanner {
 
-/// A `by_rows`: any number of rows by bodies for some.
+/// A `by_rows`: any number of rows by subprograms for some.
 class RowBlocksStep final : public RegionStep {
 public:
-  RowBlocksStep(const Step& step, const BodyMemory& memory);
+  RowBlocksStep(const Step& step, const SubprogramMemory& memory);
   void run(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
            const RunRequest& request) override;
 
 private:
-  void begin(std::span<const StepInput> inputs, std::span<const StepOutput> outputs, const Mover& mover);
+  void begin(std::span<const StepInput> inputs, std::span<const StepOutput> outputs, const Transfers& transfers);
   void run_block(std::size_t block, std::int64_t first, const RunRequest& request);
-  MemoryPlace row(const Tensor& tensor, std::int64_t number, std::uint64_t row_bytes) const;
+  MemoryLocation row(const Tensor& tensor, std::int64_t number, std::uint64_t row_bytes) const;
   void clear();
 
   const Node& node_;
   const RowBlocks& plan_;
   const Device device_;
   std::byte* workspace_;
-  std::vector<BodyRun> bodies_;
+  std::vector<SubprogramRun> subprograms_;
   BlockChoice choice_;
   std::int64_t rows_ = 0;
   std::vector<Tensor> inputs_, outputs_; ///< Of those with rows, whole.

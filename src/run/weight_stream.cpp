@@ -86,7 +86,7 @@ void WeightStream::behind(std::size_t step, Stream stream) {
   if (read_[step]) read_[step]->record(handle_of(stream));
 }
 
-/// As Lanes::abandon().
+/// As RunStreams::abandon().
 void WeightStream::abandon(Stream stream) noexcept {
   try {
     cuda::Event end(cuda::Gpu::get(program_.device()));

@@ -6,8 +6,8 @@
 
 #include <lanner/device.h>
 
-#include "plan/device_weights.h"
-#include "plan/program.h"
+#include "program/weights/device_weights.h"
+#include "program/program.h"
 
 namespace lanner::cuda {
 class Event;

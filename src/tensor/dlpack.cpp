@@ -8,7 +8,7 @@
 #include <lanner/dlpack_structs.h>
 
 #include "base/check.h"
-#include "base/limit_error.h"
+#include "base/limits/limit_error.h"
 
 namespace lanner {
 namespace {

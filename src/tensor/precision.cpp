@@ -5,7 +5,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "base/joined.h"
+#include "base/text/joined.h"
 
 namespace lanner {
 

@@ -4,8 +4,8 @@
 #include <nlohmann/json.hpp>
 
 #include "base/check.h"
-#include "base/file.h"
-#include "base/json.h"
+#include "base/file/file.h"
+#include "base/text/json.h"
 #include "tensor/safetensors.h"
 #include "tensor/safetensors_types.h"
 

@@ -9,7 +9,7 @@
 
 #include <lanner/tensor.h>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 
 namespace lanner {
 
@@ -22,7 +22,7 @@ constexpr std::uint64_t character_bytes(std::size_t characters) noexcept {
   return characters > within ? characters + block : 0;
 }
 
-/// `to = from`. The characters of a string are counted first, by the thread's meter (base/account.h).
+/// `to = from`. The characters of a string are counted first, by the thread's meter (base/limits/account.h).
 template<typename T>
 void assign_element(T& to, const T& from) {
   if constexpr (std::is_same_v<T, std::string>) count_bytes(character_bytes(from.size()));

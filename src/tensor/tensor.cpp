@@ -4,7 +4,7 @@
 #include <new>
 
 #include "base/check.h"
-#include "base/limit_error.h"
+#include "base/limits/limit_error.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "tensor/float16.h"

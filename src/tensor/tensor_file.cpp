@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "tensor/safetensors.h"
 
 namespace lanner {

@@ -1,7 +1,7 @@
 #include "video/ffmpeg_module.h"
 
 #include "base/check.h"
-#include "base/module.h"
+#include "base/file/module.h"
 
 namespace lanner {
 

@@ -6,7 +6,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/cpu/reduce/places.h"
+#include "backends/reduction/arg_reduce.h"
 #include "backends/tactic_check.h"
 #include "device/cpu.h"
 

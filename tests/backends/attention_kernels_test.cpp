@@ -1,6 +1,6 @@
 // Which nodes are proposed as attention, how they are read, and that one kernel computes what they do.
 
-#include "backends/attention.h"
+#include "backends/attention/attention.h"
 
 #include <algorithm>
 
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/attention_cases.h"
-#include "backends/cuda/attention_source.h"
+#include "backends/attention/attention_source.h"
 #include "backends/tactic_check.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/nvrtc.h"

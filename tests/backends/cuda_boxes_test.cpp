@@ -4,9 +4,9 @@
 
 #include <cstdint>
 
-#include "backends/cuda/box_plan.h"
+#include "backends/movement/box_plan.h"
 #include "backends/cuda/divisor.h"
-#include "backends/cuda/row_parameters.h"
+#include "backends/reduction/row_parameters.h"
 
 namespace lanner::cuda {
 namespace {

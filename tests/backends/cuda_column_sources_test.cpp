@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/cuda/box_plan.h"
-#include "backends/cuda/column_source.h"
-#include "backends/cuda/pool_source.h"
+#include "backends/movement/box_plan.h"
+#include "backends/reduction/column_source.h"
+#include "backends/pooling/pool_source.h"
 #include "backends/cuda_sources.h"
 
 namespace lanner::cuda {

@@ -11,7 +11,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/cuda/depthwise_source.h"
+#include "backends/convolution/depthwise_source.h"
 #include "backends/cuda_sources.h"
 
 namespace lanner::cuda {

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/cuda/matrix_source.h"
+#include "backends/product/matrix_source.h"
 #include "backends/cuda_sources.h"
 #include "device/cuda/nvrtc.h"
 

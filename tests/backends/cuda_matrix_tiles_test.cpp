@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/cuda/matrix_tiles.h"
+#include "backends/product/matrix_tiles.h"
 
 namespace lanner {
 namespace {

@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/cuda/matrix_tiles.h"
+#include "backends/product/matrix_tiles.h"
 #include "backends/tactic_check.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/gpu.h"

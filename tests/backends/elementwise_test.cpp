@@ -5,11 +5,11 @@
 
 #include <fmt/format.h>
 
-#include "backends/cpu/elementwise/instruction.h"
+#include "backends/elementwise/instruction.h"
 #include "backends/elementwise/program.h"
 #include "backends/tactic_check.h"
 #include "device/cpu.h"
-#include "ops/table.h"
+#include "ops/table/table.h"
 
 namespace lanner {
 namespace {

@@ -10,9 +10,9 @@
 #include "backends/family.h"
 #include "backends/reference/reference_backend.h"
 #include "expect_error.h"
-#include "graph/text.h"
-#include "lower/vouched.h"
-#include "ops/table.h"
+#include "graph/text/text.h"
+#include "lower/check/trusted_kernels.h"
+#include "ops/table/table.h"
 
 namespace lanner {
 namespace {

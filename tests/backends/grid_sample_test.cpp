@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/cpu/sample/samples.h"
+#include "backends/resampling/samples.h"
 #include "backends/tactic_check.h"
 #include "device/cpu.h"
 

@@ -7,10 +7,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/cpu/recurrent/sequence.h"
+#include "backends/recurrent/sequence.h"
 #include "backends/tactic_check.h"
 #include "device/cpu.h"
-#include "plan/work.h"
+#include "program/lowered/work.h"
 
 namespace lanner {
 namespace {

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/cpu/reduce/folds.h"
+#include "backends/reduction/folds.h"
 #include "backends/tactic_check.h"
 #include "device/cpu.h"
 

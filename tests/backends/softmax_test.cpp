@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-#include "backends/cpu/reduce/softmax_columns.h"
+#include "backends/reduction/softmax_columns.h"
 #include "backends/tactic_check.h"
 #include "device/cpu.h"
 

@@ -17,16 +17,16 @@
 #include "device/memory.h"
 #include "graph/op.h"
 #include "graph/parsed.h"
-#include "graph/within.h"
-#include "lower/alternatives.h"
-#include "lower/trial_parts.h"
-#include "plan/lowered.h"
+#include "graph/storage/within.h"
+#include "lower/propose/alternatives.h"
+#include "lower/check/trial_parts.h"
+#include "program/lowered/lowered.h"
 
 namespace lanner {
 
 namespace {
 
-constexpr unsigned char between = 0xFF; ///< Bytes between the stretches of a part: no numbers.
+constexpr unsigned char between = 0xFF; ///< Bytes between the slices of a part: no numbers.
 
 Tensor random_tensor(const Type& type, std::uint64_t seed) {
   std::mt19937_64 generator(seed);

@@ -9,7 +9,7 @@
 #include <lanner/tensor.h>
 
 #include "graph/graph.h"
-#include "graph/tactic.h"
+#include "graph/backend.h"
 
 namespace lanner {
 

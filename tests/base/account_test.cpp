@@ -1,4 +1,4 @@
-#include "base/account.h"
+#include "base/limits/account.h"
 
 #include <array>
 #include <atomic>
@@ -11,11 +11,11 @@
 #include <lanner/cancel.h>
 #include <lanner/tensor.h>
 
-#include "base/counted_vector.h"
+#include "base/limits/counted_vector.h"
 #include "device/parallel.h"
 #include "device/team.h"
 #include "expect_error.h"
-#include "ops/rows.h"
+#include "ops/definition/rows.h"
 #include "tensor/strings.h"
 
 namespace lanner {

@@ -1,4 +1,4 @@
-#include "base/cache_file.h"
+#include "base/file/cache_file.h"
 
 #include <sys/stat.h>
 
@@ -10,8 +10,8 @@
 #include <lanner/error.h>
 #include <lanner/log.h>
 
-#include "base/account.h"
-#include "base/regular_file.h"
+#include "base/limits/account.h"
+#include "base/file/regular_file.h"
 #include "expect_error.h"
 #include "temporary_folder.h"
 

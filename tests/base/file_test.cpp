@@ -1,4 +1,4 @@
-#include "base/file.h"
+#include "base/file/file.h"
 
 #include <fcntl.h>
 #include <signal.h>
@@ -153,23 +153,23 @@ TEST(AtomicFile, RemovesAnotherMachinesAfterAWeek) {
   EXPECT_EQ(folder.entries(), 1u);
 }
 
-constexpr std::chrono::milliseconds no_patience(0);
+constexpr std::chrono::milliseconds no_wait(0);
 
 TEST(FileLock, ExcludesOthers) {
   const TemporaryFolder folder;
   const auto path = folder / "cache.lock";
   {
-    const auto lock = FileLock::acquire_within(path, no_patience);
+    const auto lock = FileLock::acquire_within(path, no_wait);
     EXPECT_TRUE(lock.has_value());
     EXPECT_FALSE(FileLock::try_acquire(path).has_value());
-    EXPECT_FALSE(FileLock::acquire_within(path, no_patience).has_value());
+    EXPECT_FALSE(FileLock::acquire_within(path, no_wait).has_value());
     const CancelToken cancel = CancelToken::create();
     cancel.cancel();
     LANNER_EXPECT_ERROR(FileLock::acquire_within(path, std::chrono::hours(1), cancel), ErrorCode::cancelled,
                         "cancelled");
   }
   EXPECT_TRUE(FileLock::try_acquire(path).has_value());
-  LANNER_EXPECT_ERROR(FileLock::acquire_within(folder / "none/cache.lock", no_patience), ErrorCode::not_found,
+  LANNER_EXPECT_ERROR(FileLock::acquire_within(folder / "none/cache.lock", no_wait), ErrorCode::not_found,
                       "cache.lock");
 }
 

@@ -9,7 +9,7 @@
 
 #include <lanner/error.h>
 
-#include "base/control_groups.h"
+#include "base/limits/control_groups.h"
 
 namespace lanner {
 namespace {

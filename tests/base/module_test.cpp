@@ -1,4 +1,4 @@
-#include "base/module.h"
+#include "base/file/module.h"
 
 #include "expect_error.h"
 #include "temporary_folder.h"

@@ -1,6 +1,6 @@
 #include <gtest/gtest.h>
 
-#include "base/nearest.h"
+#include "base/text/nearest.h"
 
 namespace lanner {
 

@@ -1,4 +1,4 @@
-#include "base/sole_owner.h"
+#include "base/threads/sole_owner.h"
 
 #include <gtest/gtest.h>
 

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <thread>
 
-#include "base/beneath.h"
+#include "base/file/beneath.h"
 #include "expect_error.h"
 #include "temporary_folder.h"
 

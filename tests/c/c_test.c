@@ -106,7 +106,7 @@ int main(int count, char** arguments) {
   check_versions();
   check_threads();
   check_executor(arguments[1]);
-  check_surroundings(arguments[1]);
+  check_thread_settings(arguments[1]);
   check_tensors();
   check_options(arguments[1]);
   check_older_and_newer_callers(arguments[1]);

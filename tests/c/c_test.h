@@ -59,7 +59,7 @@ void check_bindings(const lanner_engine* engine);
 void check_callers(const char* model);
 void check_run(const lanner_engine* engine);
 void check_executor(const char* model);
-void check_surroundings(const char* model);
+void check_thread_settings(const char* model);
 void check_plans(lanner_engine* engine);
 void check_weights(const lanner_engine* engine);
 void check_weight_memory(const lanner_engine* engine);

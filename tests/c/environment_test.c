@@ -55,7 +55,7 @@ static void count_warnings(void* user, int32_t level, const char* message) {
   *(int32_t*)user += level == 2;
 }
 
-static void check_refused_surroundings(lanner_environment* environment) {
+static void check_refused_thread_settings(lanner_environment* environment) {
   const lanner_allocator allocator = {NULL, take_memory, NULL};
   REFUSE(lanner_environment_set_allocator(environment, &allocator, &error), LANNER_INVALID_ARGUMENT,
          "release is missing");
@@ -66,7 +66,7 @@ static void check_refused_surroundings(lanner_environment* environment) {
 }
 
 /* An environment's memory, threads, log and limits, and those of one run. */
-void check_surroundings(const char* model) {
+void check_thread_settings(const char* model) {
   heap memory = {0, 0, 0}, of_call = {0, 0, 0};
   int32_t lines = 0, pieces = 0, pieces_of_call = 0;
   const lanner_allocator allocator = {&memory, take_memory, give_memory_back};
@@ -123,7 +123,7 @@ void check_surroundings(const char* model) {
   lanner_context_destroy(context);
   lanner_engine_destroy(engine);
   REQUIRE(memory.held == 0 && of_call.held == 0);
-  check_refused_surroundings(environment);
+  check_refused_thread_settings(environment);
   SUCCEED(lanner_environment_set_executor(environment, NULL, &error));
   SUCCEED(lanner_environment_set_log(environment, NULL, NULL, &error));
   SUCCEED(lanner_environment_set_backends(environment, NULL, &error));

@@ -11,7 +11,7 @@
 #include "engine/state.h"
 #include "expect_error.h"
 #include "importers/onnx_file.h"
-#include "plan/program.h"
+#include "program/program.h"
 #include "temporary_folder.h"
 
 namespace lanner {

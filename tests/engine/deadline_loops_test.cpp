@@ -10,16 +10,16 @@
 
 #include <lanner/cancel.h>
 
-#include "base/account.h"
-#include "base/json.h"
+#include "base/limits/account.h"
+#include "base/text/json.h"
 #include "base/parts.h"
-#include "engine/plan_layout.h"
+#include "engine/plan_file/plan_layout.h"
 #include "expect_error.h"
 #include "graph/parsed.h"
-#include "graph/tensor_text.h"
-#include "graph/text.h"
-#include "plan/memory.h"
-#include "plan/portable.h"
+#include "graph/text/tensor_text.h"
+#include "graph/text/text.h"
+#include "program/memory/memory.h"
+#include "program/lowered/portable.h"
 
 namespace lanner {
 namespace {

@@ -18,7 +18,7 @@
 #include "engine/state.h"
 #include "expect_error.h"
 #include "importers/onnx_file.h"
-#include "plan/lowered.h"
+#include "program/lowered/lowered.h"
 #include "temporary_folder.h"
 
 namespace lanner {

@@ -16,9 +16,9 @@
 #include "expect_error.h"
 #include "graph/infer.h"
 #include "graph/parsed.h"
-#include "graph/text.h"
-#include "ops/interpreter.h"
-#include "ops/table.h"
+#include "graph/text/text.h"
+#include "ops/interpreter/interpreter.h"
+#include "ops/table/table.h"
 #include "run/step_count.h"
 
 namespace lanner {

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <utility>
 
-#include "engine/plan_file.h"
+#include "engine/plan_file/plan_file.h"
 #include "engine/state.h"
 #include "graph/parsed.h"
 #include "lowering/table_backend.h"

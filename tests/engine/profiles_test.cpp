@@ -13,14 +13,14 @@
 
 #include "backends/backends.h"
 #include "engine/heard.h"
-#include "engine/plan_parts.h"
+#include "engine/plan_file/plan_parts.h"
 #include "engine/small_models.h"
 #include "engine/state.h"
 #include "engine/told.h"
 #include "expect_error.h"
 #include "file_content.h"
-#include "lower/vouched.h"
-#include "ops/interpreter.h"
+#include "lower/check/trusted_kernels.h"
+#include "ops/interpreter/interpreter.h"
 #include "temporary_folder.h"
 
 namespace lanner {
@@ -157,7 +157,7 @@ TEST(Profiles, ShapesOfOneAreTriedOutOnlyWhereTheListDoesNotVouchForTheirKernels
   const std::filesystem::path verdicts = folder / "timing.txt";
   const Engine engine = built(small_and_large, {}, verdicts);
   const auto opt = state_of(engine).variant({batch_of(16)}, 1);
-  const bool trusted = vouched(opt->program->graph(), backends_for(state_of(engine).target));
+  const bool trusted = trusted(opt->program->graph(), backends_for(state_of(engine).target));
   std::string before = content_of(verdicts);
   ASSERT_FALSE(before.empty());
   state_of(engine).variant({batch_of(20)}, 1, {}, false);

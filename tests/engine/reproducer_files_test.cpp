@@ -1,4 +1,4 @@
-// Models of single nodes, of the usual operators. tests/python/test_verify.py gives a folder for them by the
+// Models of single nodes, of the usual operators. tests/python/engine/test_verify.py gives a folder for them by the
 // environment, and runs them by onnxruntime.
 
 #include <cstdlib>
@@ -6,10 +6,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "compiler/network_inputs.h"
-#include "compiler/reproducer.h"
+#include "builder/network_inputs.h"
+#include "builder/reproducer.h"
 #include "graph/parsed.h"
-#include "ops/interpreter.h"
+#include "ops/interpreter/interpreter.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors.h"
 

@@ -10,7 +10,7 @@
 #include <lanner/source.h>
 
 #include "importers/onnx_file.h"
-#include "plan/packing.h"
+#include "program/weights/packing.h"
 
 namespace lanner::test {
 

@@ -21,7 +21,7 @@ namespace lanner {
 namespace {
 
 /// Only a test that fails waits so long.
-constexpr std::chrono::minutes patience{1};
+constexpr std::chrono::minutes timeout{1};
 
 /// A place where a thread stops until it is let on.
 class Gate {
@@ -33,7 +33,7 @@ public:
       open_.get_future().wait();
     }
   }
-  bool reached() { return reached_.get_future().wait_for(patience) == std::future_status::ready; }
+  bool reached() { return reached_.get_future().wait_for(timeout) == std::future_status::ready; }
   void open() { open_.set_value(); }
 
 private:
@@ -79,7 +79,7 @@ TEST(Variants, WhileOneIsMadeOthersAreFoundAndMade) {
     EXPECT_EQ(variants.get(key(1), false, {}, [] { return MadeVariant{}; }), known);
     variants.get(key(3), false, {}, [] { return MadeVariant{}; });
   });
-  EXPECT_EQ(others.wait_for(patience), std::future_status::ready);
+  EXPECT_EQ(others.wait_for(timeout), std::future_status::ready);
   gate.open();
   slow.get();
   EXPECT_EQ(variants.list().size(), 3u);
@@ -105,7 +105,7 @@ TEST(Variants, WhoWaitsCanBeCancelled) {
   });
   test::wait_until_asleep(waits.get());
   control.cancel.cancel();
-  EXPECT_EQ(waiting.wait_for(patience), std::future_status::ready);
+  EXPECT_EQ(waiting.wait_for(timeout), std::future_status::ready);
   gate.open();
   EXPECT_NE(slow.get(), nullptr);
 }
@@ -217,7 +217,7 @@ TEST(Engine, AContextOnKnownShapesRunsWhileOthersAreMade) {
       for (const std::int64_t batch : {2, 3, 4}) // 4 is made meanwhile
         EXPECT_EQ((*context)({{"x", ones(batch)}}).at("y").tensor.shape()[0], batch);
   });
-  EXPECT_EQ(running.wait_for(patience), std::future_status::ready);
+  EXPECT_EQ(running.wait_for(timeout), std::future_status::ready);
   gate.open();
   const Tensor made = making.get();
   ASSERT_EQ(made.shape()[0], 5);

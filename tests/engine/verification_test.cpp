@@ -9,8 +9,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "compiler/network_inputs.h"
-#include "compiler/portable_answers.h"
+#include "builder/network_inputs.h"
+#include "builder/portable_answers.h"
 #include "engine/lowered_engine.h"
 #include "engine/shapes_network.h"
 #include "engine/small_models.h"

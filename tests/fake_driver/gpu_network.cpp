@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "ir_cases.h"
-#include "ops/interpreter.h"
+#include "ops/interpreter/interpreter.h"
 
 namespace lanner::test {
 

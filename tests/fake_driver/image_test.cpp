@@ -138,9 +138,9 @@ TEST_F(FakeImages, pictures_are_turned_where_they_lie) {
                                    PixelFormat::gray8, PixelFormat::rgb48, PixelFormat::yuv444p})
     for (int turns = 1; turns < 4; ++turns) {
       const Image image = random_image(format, 37, 23, 3), there = copied_to(gpu_device, image);
-      const Image want = turned_image(image, turns);
+      const Image want = rotated_image(image, turns);
       const bool on_stream = turns == 2;
-      const Image found = turned_image(there, turns, on_stream ? queue_.stream() : Stream{});
+      const Image found = rotated_image(there, turns, on_stream ? queue_.stream() : Stream{});
       if (on_stream) queue_.synchronize();
       ASSERT_EQ(found.device, gpu_device);
       ASSERT_EQ(std::tuple(found.format, found.width, found.height),
@@ -173,7 +173,7 @@ TEST_F(FakeImages, calls_without_a_stream_wait_for_recordings) {
   Tensor tensor = Tensor::allocate(DType::f32, {1, 3, 36, 48}, {}, gpu_device);
   const std::function<void()> calls[] = {
       [&] { copy_image(there, back); }, [&] { convert_image(there, colours); },
-      [&] { static_cast<void>(turned_image(there, 1)); }, [&] { preprocess(there, {}, tensor); },
+      [&] { static_cast<void>(rotated_image(there, 1)); }, [&] { preprocess(there, {}, tensor); },
       [&] { static_cast<void>(tensor.to(Device{})); }};
   for (const auto& call : calls) {
     std::atomic<bool> done = false;

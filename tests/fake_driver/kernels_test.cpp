@@ -11,8 +11,8 @@
 #include "device/cuda/compare.h"
 #include "expect_error.h"
 #include "fake_driver/fake_gpu.h"
-#include "graph/text.h"
-#include "ops/table.h"
+#include "graph/text/text.h"
+#include "ops/table/table.h"
 #include "run/lowered_text.h"
 #include "tensor/float16.h"
 

@@ -15,9 +15,9 @@
 #include "expect_error.h"
 #include "fake_driver/gpu_network.h"
 #include "graph/parsed.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "lower/lower.h"
-#include "plan/placement.h"
+#include "program/memory/placement.h"
 
 namespace lanner::test {
 namespace {

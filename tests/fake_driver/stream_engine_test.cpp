@@ -7,7 +7,7 @@
 
 #include <lanner/engine.h>
 
-#include "engine/plan_parts.h"
+#include "engine/plan_file/plan_parts.h"
 #include "engine/small_models.h"
 #include "engine/told.h"
 #include "expect_error.h"

@@ -12,15 +12,15 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "compiler/stream_choice.h"
+#include "builder/stream_choice.h"
 #include "engine/lowered_engine.h"
 #include "fake_driver/drawn_graph.h"
 #include "fake_driver/gpu_network.h"
 #include "graph/parsed.h"
-#include "graph/text.h"
-#include "lower/schedule.h"
-#include "ops/table.h"
-#include "plan/lowered.h"
+#include "graph/text/text.h"
+#include "lower/emit/schedule.h"
+#include "ops/table/table.h"
+#include "program/lowered/lowered.h"
 #include "text_parts.h"
 
 namespace lanner::test {

@@ -10,7 +10,7 @@
 
 #include "backends/index_texts.h"
 #include "backends/tactic_check.h"
-#include "engine/plan_parts.h"
+#include "engine/plan_file/plan_parts.h"
 #include "expect_error.h"
 #include "fake_driver/fake_gpu.h"
 #include "fake_libraries/fake_libraries.h"

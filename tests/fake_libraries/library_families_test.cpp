@@ -10,7 +10,7 @@
 #include <gtest/gtest.h>
 
 #include "backends/config_text.h"
-#include "backends/cuda/conv_engines.h"
+#include "backends/convolution/conv_engines.h"
 #include "backends/cuda/families.h"
 #include "backends/tactic_check.h"
 #include "device/cuda/cublaslt.h"

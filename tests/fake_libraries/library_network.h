@@ -7,7 +7,7 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/cuda/conv_engines.h"
+#include "backends/convolution/conv_engines.h"
 #include "engine/small_models.h"
 #include "fake_driver/fake_gpu.h"
 #include "temporary_folder.h"

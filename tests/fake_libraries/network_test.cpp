@@ -11,7 +11,7 @@
 
 #include <lanner/engine.h>
 
-#include "backends/cuda/conv_engines.h"
+#include "backends/convolution/conv_engines.h"
 #include "expect_error.h"
 #include "fake_libraries/fake_libraries.h"
 #include "fake_libraries/library_network.h"

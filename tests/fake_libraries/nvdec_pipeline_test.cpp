@@ -19,7 +19,7 @@
 #include "temporary_folder.h"
 #include "text_parts.h"
 #include "video/clips.h"
-#include "video/decode_ahead.h"
+#include "video/read/decode_ahead.h"
 
 namespace lanner::test {
 namespace {

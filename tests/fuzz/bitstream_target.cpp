@@ -1,10 +1,10 @@
-#include "video/bitstream.h"
+#include "video/bitstream/bitstream.h"
 
 #include <algorithm>
 
 #include "fuzz/targets.h"
-#include "video/layers.h"
-#include "video/sei.h"
+#include "video/bitstream/layers.h"
+#include "video/bitstream/sei.h"
 
 namespace lanner::fuzz {
 

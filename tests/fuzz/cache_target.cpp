@@ -5,10 +5,10 @@
 
 #include <fmt/format.h>
 
-#include "base/cache_file.h"
+#include "base/file/cache_file.h"
 #include "device/machine_limits.h"
 #include "fuzz/targets.h"
-#include "lower/timing_cache.h"
+#include "lower/measure/timing_cache.h"
 
 namespace lanner::fuzz {
 namespace {

@@ -3,7 +3,7 @@
 #include "fuzz/targets.h"
 #include "importers/caffe/net.h"
 #include "importers/importer.h"
-#include "ops/table.h"
+#include "ops/table/table.h"
 #include "passes/pipeline.h"
 
 namespace lanner::fuzz {

@@ -1,9 +1,9 @@
-#include "video/elementary_stream.h"
+#include "video/bitstream/elementary_stream.h"
 
 #include <algorithm>
 
 #include "fuzz/targets.h"
-#include "video/h264_headers.h"
+#include "video/bitstream/h264_headers.h"
 
 namespace lanner::fuzz {
 

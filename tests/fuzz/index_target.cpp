@@ -3,9 +3,9 @@
 
 #include "base/check.h"
 #include "fuzz/targets.h"
-#include "video/index_file.h"
-#include "video/sampling.h"
-#include "video/span_plan.h"
+#include "video/index/index_file.h"
+#include "video/read/sampling.h"
+#include "video/index/span_plan.h"
 
 namespace lanner::fuzz {
 

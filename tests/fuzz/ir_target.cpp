@@ -1,8 +1,8 @@
 #include <stdexcept>
 
 #include "fuzz/targets.h"
-#include "graph/text.h"
-#include "ops/table.h"
+#include "graph/text/text.h"
+#include "ops/table/table.h"
 #include "passes/pipeline.h"
 
 namespace lanner::fuzz {

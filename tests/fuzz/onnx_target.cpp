@@ -1,6 +1,6 @@
 #include "fuzz/targets.h"
 #include "importers/importer.h"
-#include "ops/table.h"
+#include "ops/table/table.h"
 #include "passes/pipeline.h"
 
 namespace lanner::fuzz {

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "graph/op.h"
-#include "ops/table.h"
+#include "ops/table/table.h"
 
 namespace lanner::fuzz {
 namespace {

@@ -13,7 +13,7 @@
 
 #include "base/hash.h"
 #include "device/cpu.h"
-#include "engine/plan_file.h"
+#include "engine/plan_file/plan_file.h"
 #include "fuzz/targets.h"
 #include "tensor/safetensors.h"
 

@@ -7,7 +7,7 @@
 #include <lanner/error.h>
 #include <lanner/known_preprocess.h>
 
-#include "base/cache_file.h"
+#include "base/file/cache_file.h"
 #include "fuzz/targets.h"
 
 namespace lanner::fuzz {

@@ -3,9 +3,9 @@
 #include <lanner/error.h>
 #include <lanner/task.h>
 
-#include "base/literal.h"
+#include "base/text/literal.h"
 #include "fuzz/targets.h"
-#include "tasks/metadata.h"
+#include "tasks/declare/metadata.h"
 
 namespace lanner::fuzz {
 namespace {

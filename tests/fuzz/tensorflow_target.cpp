@@ -1,7 +1,7 @@
 #include "fuzz/targets.h"
 #include "importers/importer.h"
 #include "importers/tensorflow/graph_def.h"
-#include "ops/table.h"
+#include "ops/table/table.h"
 #include "passes/pipeline.h"
 
 namespace lanner::fuzz {

@@ -40,15 +40,15 @@ void read_truth(std::span<const std::byte> input) {
       if (kind != TaskKind::obb) task.labels = {"cat", "dog"};
       const tasks::FormPtr form = tasks::read_coco(text, "truth.json", task, options);
       for (std::size_t i = 0; i < form->pictures.size(); ++i)
-        attempt([&] { result_of_truth(form->truth(i, width, height), kind, width, height); });
+        attempt([&] { result_of_ground_truth(form->truth(i, width, height), kind, width, height); });
     });
   for (const TaskKind kind : {TaskKind::detect, TaskKind::segment, TaskKind::pose, TaskKind::obb})
     attempt([&] {
       Task task;
       task.kind = kind;
       task.keypoints = 2;
-      const PictureTruth truth = tasks::read_yolo_truth(text, "one.txt", task, options.limits, width, height);
-      result_of_truth(truth, kind, width, height);
+      const GroundTruth truth = tasks::read_yolo_truth(text, "one.txt", task, options.limits, width, height);
+      result_of_ground_truth(truth, kind, width, height);
     });
 }
 

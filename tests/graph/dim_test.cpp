@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
-#include "graph/dim.h"
+#include "graph/type/dim.h"
 
 namespace lanner {
 

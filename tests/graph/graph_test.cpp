@@ -3,7 +3,7 @@
 #include "expect_error.h"
 #include "graph/graph.h"
 #include "graph/test_ops.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "graph/verifier.h"
 
 namespace lanner {

@@ -6,8 +6,8 @@
 
 #include "graph/graph.h"
 #include "graph/infer.h"
-#include "graph/text.h"
-#include "ops/table.h"
+#include "graph/text/text.h"
+#include "ops/table/table.h"
 
 namespace lanner::test {
 

@@ -4,9 +4,9 @@
 
 #include "expect_error.h"
 #include "graph/copy.h"
-#include "graph/quantization.h"
+#include "graph/storage/quantization.h"
 #include "graph/test_ops.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "graph/verifier.h"
 
 namespace lanner {

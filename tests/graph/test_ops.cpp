@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "ops/families.h"
+#include "ops/table/families.h"
 
 namespace lanner::test {
 

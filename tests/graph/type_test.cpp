@@ -1,7 +1,7 @@
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
-#include "graph/type.h"
+#include "graph/type/type.h"
 
 namespace lanner {
 

@@ -5,8 +5,8 @@
 #include <limits>
 #include <string>
 
-#include "graph/quantization.h"
-#include "plan/packing.h"
+#include "graph/storage/quantization.h"
+#include "program/weights/packing.h"
 
 namespace lanner::hostile {
 namespace {

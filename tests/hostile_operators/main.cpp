@@ -10,7 +10,7 @@
 #include <fmt/format.h>
 
 #include "hostile_operators/driver.h"
-#include "ops/table.h"
+#include "ops/table/table.h"
 #include "source_dir.h"
 
 namespace lanner::hostile {

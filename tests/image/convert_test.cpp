@@ -265,7 +265,7 @@ TEST(Convert, AlphaOfAPlaneOfItsOwn) {
         ASSERT_NEAR(std::to_integer<int>(alpha_at(pixels, x, y)), static_cast<double>(y * 23 + x) * 255 / 160,
                     1)
             << to_string(format);
-    Image turned = lanner::turned_image(image, 1, {}, true),
+    Image turned = lanner::rotated_image(image, 1, {}, true),
           shown = Image::allocate(PixelFormat::rgba32, 7, 23);
     convert_image(turned, shown); // Mirrored, then clockwise: x and y change places, both from the end.
     for (std::int64_t y = 0; y < 7; ++y)
@@ -281,8 +281,8 @@ TEST(ImageTest, Orientations) {
   EXPECT_EQ(turned.height, 5);
   EXPECT_EQ(sample_at(turned, 0, 2, 0), sample_at(image, 0, 0, 0)); // Clockwise: top left goes to top right.
   EXPECT_EQ(sample_at(turned, 1, 0, 4), sample_at(image, 1, 4, 2));
-  EXPECT_EQ(sample_at(lanner::turned_image(image, -3), 1, 0, 4), sample_at(turned, 1, 0, 4));
-  EXPECT_EQ(lanner::turned_image(image, 4).planes[0].data, image.planes[0].data);
+  EXPECT_EQ(sample_at(lanner::rotated_image(image, -3), 1, 0, 4), sample_at(turned, 1, 0, 4));
+  EXPECT_EQ(lanner::rotated_image(image, 4).planes[0].data, image.planes[0].data);
   const Image mirrored = oriented(image, {true, 0});
   EXPECT_EQ(sample_at(mirrored, 2, 0, 1), sample_at(image, 2, 4, 1));
   const Image both = oriented(oriented(image, {false, 3}), {false, 1});
@@ -301,7 +301,7 @@ TEST(ImageTest, TurningKeepsDepthAndLuma) {
     const Image image = random_image(format, 8, 6, 9);
     const PixelFormatInfo& before = format_info(format);
     for (int turns = 1; turns < 4; ++turns) {
-      const Image shown = lanner::turned_image(image, turns), back = lanner::turned_image(shown, 4 - turns);
+      const Image shown = lanner::rotated_image(image, turns), back = lanner::rotated_image(shown, 4 - turns);
       const PixelFormatInfo& after = format_info(shown.format);
       EXPECT_EQ(after.bits, before.bits) << before.name;
       EXPECT_TRUE(after.yuv && after.planes == 3 && after.chroma_x == 0 && after.chroma_y == 0) << after.name;
@@ -311,7 +311,7 @@ TEST(ImageTest, TurningKeepsDepthAndLuma) {
           EXPECT_EQ(sample_at(back, 0, x, y), sample_at(image, 0, x, y)) << before.name << " " << turns;
     }
     if (format != PixelFormat::yuv444p10) continue;
-    const Image shown = lanner::turned_image(image, 1);
+    const Image shown = lanner::rotated_image(image, 1);
     for (int c = 0; c < 3; ++c) EXPECT_EQ(sample_at(shown, c, 5, 0), sample_at(image, c, 0, 0));
   }
 }

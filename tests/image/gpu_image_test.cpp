@@ -93,8 +93,8 @@ TEST_P(GpuImages, are_turned) {
   const Image image = random_image(GetParam(), 61, 43, 9), there = test::copied_to(gpu_device, image);
   const cuda::OwnedStream queue(cuda::Gpu::get(gpu_device));
   for (int turns = 1; turns < 4; ++turns) {
-    const Image want = turned_image(image, turns);
-    const Image found = turned_image(there, turns, turns == 2 ? queue.stream() : Stream{});
+    const Image want = rotated_image(image, turns);
+    const Image found = rotated_image(there, turns, turns == 2 ? queue.stream() : Stream{});
     queue.synchronize();
     Image back = Image::allocate(want.format, want.width, want.height);
     copy_image(found, back);

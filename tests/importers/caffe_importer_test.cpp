@@ -9,9 +9,9 @@
 #include "importers/caffe_file.h"
 #include "importers/importer.h"
 #include "importers/importing.h"
-#include "ops/interpreter.h"
+#include "ops/interpreter/interpreter.h"
 #include "ops/node_run.h"
-#include "ops/table.h"
+#include "ops/table/table.h"
 
 namespace lanner::test {
 namespace {

@@ -4,11 +4,11 @@
 
 #include <lanner/source.h>
 
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "importers/importer.h"
-#include "ops/interpreter.h"
+#include "ops/interpreter/interpreter.h"
 #include "ops/node_run.h"
-#include "ops/table.h"
+#include "ops/table/table.h"
 
 namespace lanner::test {
 

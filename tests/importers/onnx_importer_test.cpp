@@ -12,7 +12,7 @@
 #include <lanner/source.h>
 
 #include "importers/importer.h"
-#include "ops/table.h"
+#include "ops/table/table.h"
 
 namespace lanner::test {
 namespace {

@@ -1,6 +1,6 @@
 // How far a kernel's results may lie from the definition's.
 
-#include "lower/agreement.h"
+#include "lower/check/agreement.h"
 
 #include <cmath>
 #include <random>

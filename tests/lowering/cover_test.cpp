@@ -1,6 +1,6 @@
 // The cover that lowering chooses beside every cover there is.
 
-#include "lower/cover.h"
+#include "lower/choose/cover.h"
 
 #include <algorithm>
 #include <array>
@@ -12,10 +12,10 @@
 #include <gtest/gtest.h>
 
 #include "graph/parsed.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "lowering/table_backend.h"
-#include "ops/table.h"
-#include "plan/lowered.h"
+#include "ops/table/table.h"
+#include "program/lowered/lowered.h"
 
 namespace lanner {
 namespace {

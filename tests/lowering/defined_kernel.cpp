@@ -8,12 +8,12 @@
 
 #include <lanner/error.h>
 
-#include "backends/cpu/movement/copy_box.h"
+#include "backends/movement/copy_box.h"
 #include "base/check.h"
-#include "graph/within.h"
-#include "ops/interpreter.h"
-#include "plan/lowered.h"
-#include "plan/program.h"
+#include "graph/storage/within.h"
+#include "ops/interpreter/interpreter.h"
+#include "program/lowered/lowered.h"
+#include "program/program.h"
 
 namespace lanner::test {
 namespace {
@@ -202,9 +202,9 @@ void DefinedKernel::spoil_memory(const Arguments& arguments) const {
   if (has(Fault::writes_behind)) output[bytes] = std::byte{1};
   if (has(Fault::writes_before)) *(output - 1) = std::byte{1};
   const Storage& storage = tactic_.outputs[0];
-  const Stretches stretches =
-      stretches_of(storage, node_.output()->type.shape(), stored_type(*node_.output(), storage));
-  if (has(Fault::writes_between) && stretches.pitch > 0) output[stretches.bytes] = std::byte{1};
+  const MemorySlices slices =
+      memory_slices_of(storage, node_.output()->type.shape(), stored_type(*node_.output(), storage));
+  if (has(Fault::writes_between) && slices.pitch > 0) output[slices.bytes] = std::byte{1};
   if (has(Fault::spoils_padding)) std::memcpy(output + bytes - sizeof one, &one, sizeof one);
   if (has(Fault::writes_workspace))
     static_cast<std::byte*>(arguments.workspace)[workspace_bytes] = std::byte{1};

@@ -10,8 +10,8 @@
 
 #include <lanner/item.h>
 
-#include "graph/tactic.h"
-#include "ops/stored_reals.h"
+#include "graph/backend.h"
+#include "ops/definition/stored_reals.h"
 
 namespace lanner::test {
 
@@ -24,7 +24,7 @@ enum class Fault : std::uint8_t {
   unwritten,        ///< Nothing is written.
   writes_behind,    ///< A byte behind output 0.
   writes_before,    ///< A byte before it.
-  writes_between,   ///< A byte behind its first stretch, where it lies within a larger value.
+  writes_between,   ///< A byte behind its first slice, where it lies within a larger value.
   spoils_padding,   ///< The last element in memory, which has to be padding, is 1.
   reads_output,     ///< What lay in output 0 is added to it.
   reads_workspace,  ///< What lay in the workspace is added to it.

@@ -1,6 +1,6 @@
 #include "lowering/expanding_ops.h"
 
-#include "ops/table.h"
+#include "ops/table/table.h"
 
 namespace lanner::test {
 namespace {

@@ -1,6 +1,6 @@
 // Which groups are proposed; what becomes of them is shown by fuse.ir and lower_groups.ir.
 
-#include "lower/groups.h"
+#include "lower/propose/groups.h"
 
 #include <array>
 #include <map>
@@ -9,7 +9,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/parsed.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "lowering/table_backend.h"
 
 namespace lanner {

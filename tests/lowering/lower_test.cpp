@@ -7,10 +7,10 @@
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "lowering/table_backend.h"
-#include "ops/table.h"
-#include "plan/lowered.h"
+#include "ops/table/table.h"
+#include "program/lowered/lowered.h"
 
 namespace lanner {
 namespace {

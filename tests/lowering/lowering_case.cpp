@@ -8,12 +8,12 @@
 #include "engine/caller_options.h"
 #include "engine/state.h"
 #include "graph/infer.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "graph/verifier.h"
-#include "lower/groups.h"
-#include "lower/schedule.h"
+#include "lower/propose/groups.h"
+#include "lower/emit/schedule.h"
 #include "lowering/expanding_ops.h"
-#include "ops/interpreter.h"
+#include "ops/interpreter/interpreter.h"
 
 namespace lanner::test {
 namespace {

@@ -1,4 +1,4 @@
-#include "lower/quick_products.h"
+#include "lower/check/quick_products.h"
 
 #include <cmath>
 #include <random>
@@ -8,7 +8,7 @@
 #include <gtest/gtest.h>
 
 #include "graph/parsed.h"
-#include "ops/interpreter.h"
+#include "ops/interpreter/interpreter.h"
 
 namespace lanner::test {
 namespace {

@@ -11,9 +11,9 @@
 
 #include "base/check.h"
 #include "graph/op.h"
-#include "plan/lowered.h"
-#include "plan/placement.h"
-#include "plan/program.h"
+#include "program/lowered/lowered.h"
+#include "program/memory/placement.h"
+#include "program/program.h"
 
 namespace lanner::test {
 namespace {

@@ -1,12 +1,12 @@
-#include "lower/trial_data.h"
+#include "lower/check/trial_data.h"
 
 #include <numeric>
 #include <vector>
 
 #include <gtest/gtest.h>
 
-#include "graph/quantization.h"
-#include "plan/packing.h"
+#include "graph/storage/quantization.h"
+#include "program/weights/packing.h"
 
 namespace lanner {
 namespace {

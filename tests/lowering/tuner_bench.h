@@ -5,7 +5,7 @@
 #include <string>
 #include <string_view>
 
-#include "lower/tuner.h"
+#include "lower/measure/tuner.h"
 #include "lowering/table_backend.h"
 
 namespace lanner::test {

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "graph/parsed.h"
-#include "ops/axis_taps.h"
-#include "ops/interpreter.h"
+#include "ops/resampling/axis_taps.h"
+#include "ops/interpreter/interpreter.h"
 
 namespace lanner::ops {
 namespace {
@@ -20,7 +20,7 @@ Tensor counted(const Shape& shape) {
   return Tensor::from<float>(numbers, shape);
 }
 
-Tensor summed(const Tensor& x, const TappedAxis& taps) {
+Tensor summed(const Tensor& x, const ResampledAxis& taps) {
   Shape shape = x.shape();
   const auto size = static_cast<std::int64_t>(taps.begins.size()) - 1;
   std::int64_t inner = 1, outer = 1;
@@ -60,7 +60,7 @@ public:
     return run_node(*node_, inputs, {}).front().tensor;
   }
 
-  std::optional<std::vector<TappedAxis>> taps() const {
+  std::optional<std::vector<ResampledAxis>> taps() const {
     const Shape output = node_->output()->type.shape();
     const Shape input = x_.shape();
     const TapsQuestion question{node_->attributes, input, output,
@@ -106,7 +106,7 @@ TEST(AxisTaps, GiveWhatTheDefinitionGives) {
     const auto taps = one.taps();
     ASSERT_TRUE(taps.has_value()) << text;
     Tensor made = one.x();
-    for (const TappedAxis& axis : *taps) made = summed(made, axis);
+    for (const ResampledAxis& axis : *taps) made = summed(made, axis);
     const Tensor expected = one.defined();
     ASSERT_EQ(made.shape(), expected.shape()) << text;
     const std::span<const float> a = made.as<float>(), b = expected.as<float>();

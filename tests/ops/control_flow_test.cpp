@@ -5,8 +5,8 @@
 #include "expect_error.h"
 #include "graph/infer.h"
 #include "graph/parsed.h"
-#include "graph/text.h"
-#include "ops/interpreter.h"
+#include "graph/text/text.h"
+#include "ops/interpreter/interpreter.h"
 #include "ops/node_run.h"
 
 using namespace lanner;

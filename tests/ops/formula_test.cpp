@@ -1,4 +1,4 @@
-#include "ops/formula.h"
+#include "ops/elementwise/formula.h"
 
 #include <algorithm>
 #include <set>
@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
-#include "ops/table.h"
+#include "ops/table/table.h"
 
 namespace lanner {
 namespace {

@@ -3,10 +3,10 @@
 #include "expect_error.h"
 #include "graph/op.h"
 #include "graph/test_ops.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "graph/verifier.h"
-#include "ops/expansion.h"
-#include "ops/interpreter.h"
+#include "ops/definition/expansion.h"
+#include "ops/interpreter/interpreter.h"
 
 namespace lanner {
 

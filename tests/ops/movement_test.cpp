@@ -6,7 +6,7 @@
 #include "expect_error.h"
 #include "graph/infer.h"
 #include "ops/node_run.h"
-#include "ops/table.h"
+#include "ops/table/table.h"
 
 using namespace lanner;
 using namespace lanner::test;

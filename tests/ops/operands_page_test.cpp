@@ -7,7 +7,7 @@
 
 #include "file_content.h"
 #include "graph/op.h"
-#include "ops/table.h"
+#include "ops/table/table.h"
 #include "source_dir.h"
 
 namespace lanner::test {

@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "ops/node_run.h"
-#include "ops/table.h"
+#include "ops/table/table.h"
 
 using namespace lanner;
 using namespace lanner::test;

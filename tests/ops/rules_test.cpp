@@ -7,7 +7,7 @@
 #include "expect_error.h"
 #include "graph/op.h"
 #include "ops/node_run.h"
-#include "ops/table.h"
+#include "ops/table/table.h"
 
 namespace lanner::test {
 

@@ -6,7 +6,7 @@
 
 #include <gtest/gtest.h>
 
-#include "ops/box_overlap.h"
+#include "ops/detection/box_overlap.h"
 #include "ops/node_run.h"
 
 using namespace lanner;

@@ -4,11 +4,11 @@
 
 #include <gtest/gtest.h>
 
-#include "graph/quantization.h"
-#include "graph/text.h"
-#include "ops/stored_reals.h"
-#include "ops/table.h"
-#include "plan/packing.h"
+#include "graph/storage/quantization.h"
+#include "graph/text/text.h"
+#include "ops/definition/stored_reals.h"
+#include "ops/table/table.h"
+#include "program/weights/packing.h"
 
 namespace lanner {
 namespace {

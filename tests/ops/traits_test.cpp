@@ -7,8 +7,8 @@
 
 #include "graph/infer.h"
 #include "graph/op.h"
-#include "graph/text.h"
-#include "ops/table.h"
+#include "graph/text/text.h"
+#include "ops/table/table.h"
 #include "ops/traits.h"
 
 namespace lanner::test {

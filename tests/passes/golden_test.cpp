@@ -16,10 +16,10 @@
 
 #include "graph/infer.h"
 #include "graph/parsed.h"
-#include "graph/text.h"
+#include "graph/text/text.h"
 #include "graph/verifier.h"
 #include "ir_cases.h"
-#include "ops/interpreter.h"
+#include "ops/interpreter/interpreter.h"
 #include "passes/pipeline.h"
 
 namespace lanner {

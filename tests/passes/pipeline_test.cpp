@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
-#include "graph/text.h"
-#include "ops/interpreter.h"
-#include "ops/table.h"
+#include "graph/text/text.h"
+#include "ops/interpreter/interpreter.h"
+#include "ops/table/table.h"
 #include "passes/pipeline.h"
 #include "temporary_folder.h"
 

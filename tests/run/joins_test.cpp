@@ -1,5 +1,5 @@
 // Plans that say of values that they lie in others. What lowering makes of concatenations stands in
-// tests/lowering/lower_joins.ir.
+// tests/lowering/cases/lower_joins.ir.
 
 #include <string>
 
@@ -68,7 +68,7 @@ TEST(Joins, AreOfKernelsThatTakeStrides) {
                       "node relu %a: no backend here offers kernel reference:reference");
 }
 
-/// Of two images each part is two stretches.
+/// Of two images each part is two slices.
 TEST(Joins, NeedStridesOfTheResult) {
   const auto moved = [](const std::string& a, const std::string& b) {
     const std::string movement = "tactic(\"cpu\", \"movement\", _, 0.0)";

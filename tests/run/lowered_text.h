@@ -13,10 +13,10 @@
 #include <gtest/gtest.h>
 
 #include "backends/backends.h"
-#include "engine/plan_file.h"
+#include "engine/plan_file/plan_file.h"
 #include "engine/state.h"
 #include "graph/parsed.h"
-#include "ops/interpreter.h"
+#include "ops/interpreter/interpreter.h"
 #include "ops/node_run.h"
 
 namespace lanner::test {

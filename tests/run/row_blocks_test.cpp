@@ -5,7 +5,7 @@
 
 #include "engine/state.h"
 #include "expect_error.h"
-#include "plan/row_blocks.h"
+#include "program/row_blocks.h"
 #include "run/lowered_text.h"
 #include "temporary_folder.h"
 

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "backends/backends.h"
-#include "plan/program.h"
+#include "program/program.h"
 
 namespace lanner::test {
 

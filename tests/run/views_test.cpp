@@ -1,5 +1,5 @@
 // Plans that say of slices and splits that they copy nothing. What lowering makes of them stands in
-// tests/lowering/lower_parts.ir.
+// tests/lowering/cases/lower_parts.ir.
 
 #include <string>
 
@@ -54,7 +54,7 @@ TEST(PartViews, AreStretchesOfMemory) {
                       "no parts of its input's memory");
 }
 
-/// Columns are many stretches, which kernels read where they lie that take it.
+/// Columns are many slices, which kernels read where they lie that take it.
 TEST(PartViews, MayBeManyStretches) {
   const auto columns = [](const std::string& a, const std::string& b) {
     const std::string movement = "tactic(\"cpu\", \"movement\", _, 0.0)";

@@ -3,19 +3,19 @@
 #include <set>
 
 #include "backends/backends.h"
-#include "compiler/open_dims.h"
-#include "compiler/variant.h"
+#include "builder/open_dims.h"
+#include "builder/variant.h"
 #include "engine/sample_shapes.h"
 #include "engine/state.h"
 #include "graph/infer.h"
 #include "importers/importer.h"
 #include "lower/lower.h"
-#include "lower/timing_cache.h"
-#include "lower/tuner.h"
-#include "lower/vouched.h"
-#include "ops/table.h"
+#include "lower/measure/timing_cache.h"
+#include "lower/measure/tuner.h"
+#include "lower/check/trusted_kernels.h"
+#include "ops/table/table.h"
 #include "passes/pipeline.h"
-#include "plan/lowered.h"
+#include "program/lowered/lowered.h"
 
 namespace lanner::sweep {
 namespace {

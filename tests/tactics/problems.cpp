@@ -11,11 +11,11 @@
 #include "base/hash.h"
 #include "graph/copy.h"
 #include "graph/op.h"
-#include "lower/vouched.h"
-#include "ops/table.h"
-#include "plan/lowered.h"
-#include "plan/program.h"
-#include "plan/signature.h"
+#include "lower/check/trusted_kernels.h"
+#include "ops/table/table.h"
+#include "program/lowered/lowered.h"
+#include "program/program.h"
+#include "program/lowered/signature.h"
 
 namespace lanner::sweep {
 namespace {

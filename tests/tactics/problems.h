@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "graph/tactic.h"
-#include "lower/alternatives.h"
-#include "lower/conversions.h"
+#include "graph/backend.h"
+#include "lower/propose/alternatives.h"
+#include "lower/propose/conversions.h"
 
 namespace lanner::sweep {
 

@@ -12,11 +12,11 @@
 #include "backends/backends.h"
 #include "base/check.h"
 #include "base/hash.h"
-#include "base/json.h"
+#include "base/text/json.h"
 #include "device/cpu.h"
 #include "device/cuda/gpu.h"
-#include "plan/lowered.h"
-#include "plan/signature.h"
+#include "program/lowered/lowered.h"
+#include "program/lowered/signature.h"
 
 namespace lanner::sweep {
 namespace {

@@ -9,8 +9,8 @@
 #include <lanner/error.h>
 
 #include "device/cuda/driver.h"
-#include "graph/text.h"
-#include "ops/table.h"
+#include "graph/text/text.h"
+#include "ops/table/table.h"
 #include "tactics/networks.h"
 #include "tactics/tactic_run.h"
 

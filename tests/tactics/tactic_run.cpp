@@ -8,7 +8,7 @@
 #include <lanner/error.h>
 
 #include "device/memory.h"
-#include "lower/trial.h"
+#include "lower/check/trial.h"
 
 namespace lanner::sweep {
 

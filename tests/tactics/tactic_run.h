@@ -5,8 +5,8 @@
 
 #include <lanner/cancel.h>
 
-#include "lower/trial_data.h"
-#include "plan/weights.h"
+#include "lower/check/trial_data.h"
+#include "program/weights/weights.h"
 #include "tactics/problems.h"
 
 namespace lanner::sweep {

@@ -175,7 +175,7 @@ TEST(CropRunner, LooksAtTheBoxesThatAreAskedFor) {
 
 TEST(CropRunner, OfATurnedBoxTheUprightOneAroundItCounts) {
   CropRunner runner(engine_of(means_model("1"), true), task_of(TaskKind::embed));
-  TaskResult found = turned_result(40, 30, {{20, 15, 10, 4, 0.6f}});
+  TaskResult found = rotated_result(40, 30, {{20, 15, 10, 4, 0.6f}});
   runner.run(random_image(PixelFormat::rgb24, 40, 30, 1), found);
   ASSERT_EQ(found.crops.size(), 1u);
   // Half sides 5 cos + 2 sin, and 5 sin + 2 cos.

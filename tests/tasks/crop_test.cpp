@@ -69,7 +69,7 @@ TEST(Crop, EveryFormatGivesThePixelsOfTheWholePicture) {
 
 TEST(Crop, ATurnedBoxIsCutByItsCorners) {
   const Image crop = crop_box(slope(PixelFormat::rgb24, 100, 100),
-                              turned_result(100, 100, {{50, 50, 28.2843f, 28.2843f, 0.785398f}}), 0);
+                              rotated_result(100, 100, {{50, 50, 28.2843f, 28.2843f, 0.785398f}}), 0);
   EXPECT_NEAR(crop.width, 40, 2);
   EXPECT_NEAR(crop.height, 40, 2);
 }

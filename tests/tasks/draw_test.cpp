@@ -133,7 +133,7 @@ TEST(Draw, BoxesBeyondThePictureAreCut) {
     for (const TaskKind kind : {TaskKind::detect, TaskKind::obb}) {
       const auto result = kind == TaskKind::detect
                               ? boxes_result(kind, 64, 48, {box})
-                              : turned_result(64, 48, {{box[0], box[1], box[2], box[3], box[0]}});
+                              : rotated_result(64, 48, {{box[0], box[1], box[2], box[3], box[0]}});
       EXPECT_EQ(draw_result(picture, result, {}).width, 64);
     }
 }
@@ -154,7 +154,7 @@ TEST(Draw, AnyNumbersAreDrawn) {
     EXPECT_EQ(
         draw_result(picture, boxes_result(TaskKind::detect, width, height, {box, box}), {}, options).width,
         width);
-    auto turned = turned_result(width, height, {{number(), number(), number(), number(), number()}});
+    auto turned = rotated_result(width, height, {{number(), number(), number(), number(), number()}});
     turned.scores.as<float>()[0] = number();
     turned.labels.as<std::int64_t>()[0] = static_cast<std::int64_t>(random()) - (std::int64_t{1} << 31);
     EXPECT_EQ(draw_result(picture, turned, {}, options).width, width);
@@ -179,7 +179,7 @@ TEST(Draw, PicturesOfOnePixel) {
   EXPECT_EQ(draw_result(picture, boxes_result(TaskKind::detect, 1, 1, {{0, 0, 1, 1}}), {}).width, 1);
   EXPECT_EQ(draw_result(picture, classes_result(1, 1, {3}, {0.5f}), {}).width, 1);
   EXPECT_EQ(draw_result(picture, masks_result(1, 1, {mask_of(0, 0, {"#"})}), {}).width, 1);
-  EXPECT_EQ(draw_result(picture, turned_result(1, 1, {{0.5f, 0.5f, 1, 1, 0.3f}}), {}).width, 1);
+  EXPECT_EQ(draw_result(picture, rotated_result(1, 1, {{0.5f, 0.5f, 1, 1, 0.3f}}), {}).width, 1);
   auto depth = result_of(TaskKind::depth, 1, 1);
   depth.depth = Tensor::from<float>(std::vector<float>{3}, {1, 1});
   EXPECT_EQ(pixel(draw_result(picture, depth, {}), 0, 0), (Rgb{0, 0, 4}));
@@ -190,7 +190,7 @@ TEST(Draw, NothingFoundIsThePictureItself) {
   for (const TaskKind kind : {TaskKind::detect, TaskKind::segment}) {
     EXPECT_EQ(changed(picture, draw_result(picture, boxes_result(kind, 30, 20, {}), {})), 0);
   }
-  EXPECT_EQ(changed(picture, draw_result(picture, turned_result(30, 20, {}), {})), 0);
+  EXPECT_EQ(changed(picture, draw_result(picture, rotated_result(30, 20, {}), {})), 0);
   EXPECT_EQ(changed(picture, draw_result(picture, classes_result(30, 20, {}, {}), {})), 0);
 }
 
@@ -347,7 +347,7 @@ TEST(Draw, ASkeletonOfItsOwn) {
 TEST(Draw, TurnedBoxesAreDrawnByTheirCorners) {
   // A square on its tip.
   const Image drawn =
-      draw_result(plain(100, 100), turned_result(100, 100, {{50, 50, 42.4264f, 42.4264f, 0.785398f}}), {},
+      draw_result(plain(100, 100), rotated_result(100, 100, {{50, 50, 42.4264f, 42.4264f, 0.785398f}}), {},
                   without_labels());
   EXPECT_EQ(pixel(drawn, 35, 35), bytes_of(class_color(0)));
   EXPECT_EQ(pixel(drawn, 64, 35), bytes_of(class_color(0)));
@@ -357,7 +357,7 @@ TEST(Draw, TurnedBoxesAreDrawnByTheirCorners) {
 
 TEST(Draw, AnAngleTurnsClockwise) {
   const Image drawn =
-      draw_result(plain(100, 100), turned_result(100, 100, {{50, 50, 60, 0, 0.5236f}}), {}, without_labels());
+      draw_result(plain(100, 100), rotated_result(100, 100, {{50, 50, 60, 0, 0.5236f}}), {}, without_labels());
   EXPECT_NE(pixel(drawn, 70, 61), (Rgb{40, 40, 40})) << "the right end goes down";
   EXPECT_EQ(pixel(drawn, 70, 38), (Rgb{40, 40, 40}));
 }

@@ -95,7 +95,7 @@ TEST(EvaluationData, CocoIsRead) {
   ASSERT_EQ(data.size(), 2u); // By id.
   EXPECT_TRUE(data.picture(0).ends_with("images/a.png"));
   EXPECT_TRUE(data.truth(0, 30, 30).objects.empty());
-  const PictureTruth truth = data.truth(1, 20, 10);
+  const GroundTruth truth = data.truth(1, 20, 10);
   ASSERT_EQ(truth.objects.size(), 1u);
   EXPECT_EQ(truth.objects[0].label, 1);
   EXPECT_TRUE(truth.objects[0].crowd);
@@ -153,7 +153,7 @@ TEST(EvaluationData, YoloIsRead) {
   for (const auto& path : {folder.path(), folder.path() / "data.yaml"}) {
     const Dataset data = Dataset::open(path, task);
     ASSERT_EQ(data.size(), 2u);
-    const PictureTruth truth = data.truth(0, 100, 50);
+    const GroundTruth truth = data.truth(0, 100, 50);
     ASSERT_EQ(truth.objects.size(), 2u);
     EXPECT_EQ(truth.objects[0].label, 0);
     EXPECT_NEAR(truth.objects[0].box[1], 15, 1e-9);
@@ -190,14 +190,14 @@ TEST(EvaluationData, YoloLinesOfEachKind) {
     if (kind == TaskKind::pose) task.keypoints = 2;
     return Dataset::open(folder.path(), task).truth(0, 100, 50).objects.at(0);
   };
-  const TruthObject segment = truth_of(TaskKind::segment, "0 0.1 0.1 0.3 0.1 0.3 0.5 0.1 0.5\n");
+  const GroundTruthObject segment = truth_of(TaskKind::segment, "0 0.1 0.1 0.3 0.1 0.3 0.5 0.1 0.5\n");
   EXPECT_EQ(segment.area, 400);
   EXPECT_EQ(tasks::bounds_of(segment.mask, 50), (std::array<double, 4>{10, 5, 20, 20}));
-  const TruthObject turned = truth_of(TaskKind::obb, "0 0.1 0.1 0.3 0.1 0.3 0.5 0.1 0.5");
+  const GroundTruthObject turned = truth_of(TaskKind::obb, "0 0.1 0.1 0.3 0.1 0.3 0.5 0.1 0.5");
   ASSERT_TRUE(turned.rotated.has_value());
   EXPECT_NEAR((*turned.rotated)[0], 20, 1e-4);
   EXPECT_NEAR((*turned.rotated)[3], 20, 1e-4);
-  const TruthObject pose = truth_of(TaskKind::pose, "0 0.5 0.5 0.2 0.4 0.45 0.4 2 0 0 0");
+  const GroundTruthObject pose = truth_of(TaskKind::pose, "0 0.5 0.5 0.2 0.4 0.45 0.4 2 0 0 0");
   EXPECT_NEAR(pose.area, 20 * 20 * 0.53, 1e-9);
   EXPECT_EQ(pose.keypoints.size(), 2u);
   EXPECT_EQ(pose.keypoints[0][2], 2);

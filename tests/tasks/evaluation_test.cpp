@@ -15,7 +15,7 @@
 #include "results.h"
 #include "tasks/evaluation/average_precision.h"
 #include "tasks/evaluation/runs.h"
-#include "tasks/evaluation/turned_box.h"
+#include "tasks/evaluation/rotated_box.h"
 #include "tasks/files/run_lengths.h"
 
 namespace lanner {
@@ -42,9 +42,9 @@ TaskResult found(TaskKind kind, const std::vector<Box4>& boxes, const std::vecto
   return result;
 }
 
-TruthObject object(std::int64_t label, double left, double top, double width, double height,
+GroundTruthObject object(std::int64_t label, double left, double top, double width, double height,
                    bool crowd = false) {
-  TruthObject object;
+  GroundTruthObject object;
   object.label = label;
   object.box = {left, top, width, height};
   object.area = width * height;
@@ -54,7 +54,7 @@ TruthObject object(std::int64_t label, double left, double top, double width, do
 
 TEST(Evaluation, PrecisionIsThatOfEachRecall) {
   Evaluator evaluator(task_of(TaskKind::detect, {"cat"}));
-  PictureTruth truth;
+  GroundTruth truth;
   truth.objects = {object(0, 10, 10, 40, 40), object(0, 100, 100, 40, 40)};
   evaluator.add("a.png",
                 found(TaskKind::detect, {{10, 10, 50, 50}, {60, 10, 90, 40}, {100, 100, 140, 140}},
@@ -82,7 +82,7 @@ TEST(Evaluation, PrecisionIsThatOfEachRecall) {
 
 TEST(Evaluation, WhatLiesInACrowdIsNeitherRightNorWrong) {
   Evaluator evaluator(task_of(TaskKind::detect));
-  PictureTruth truth;
+  GroundTruth truth;
   truth.objects = {object(0, 0, 0, 40, 40), object(0, 100, 0, 80, 80, true)};
   evaluator.add("a.png",
                 found(TaskKind::detect, {{100, 0, 120, 20}, {140, 40, 170, 70}, {0, 0, 40, 40}},
@@ -197,9 +197,9 @@ TEST(Evaluation, TheTruthIsRight) {
     Task task = task_of(kind);
     Evaluator evaluator(task);
     for (int n = 0; n < 5; ++n) {
-      PictureTruth truth;
+      GroundTruth truth;
       for (int i = 0; i < 4; ++i) {
-        TruthObject one = object(i % 2, draw(100), draw(100), 20 + draw(60), 20 + draw(60));
+        GroundTruthObject one = object(i % 2, draw(100), draw(100), 20 + draw(60), 20 + draw(60));
         const double right = one.box[0] + one.box[2], bottom = one.box[1] + one.box[3];
         one.mask = tasks::runs_of_polygon(
             std::vector{one.box[0], one.box[1], right, one.box[1], right, bottom, one.box[0], bottom}, 200,
@@ -210,7 +210,7 @@ TEST(Evaluation, TheTruthIsRight) {
         one.keypoints = {{one.box[0], one.box[1], 2}, {right, bottom, 1}, {right, one.box[1], 0}};
         truth.objects.push_back(one);
       }
-      evaluator.add("x", result_of_truth(truth, kind, 200, 200), truth);
+      evaluator.add("x", result_of_ground_truth(truth, kind, 200, 200), truth);
     }
     const Evaluation evaluation = evaluator.finish();
     const char* name = kind == TaskKind::segment ? "mask_ap" : kind == TaskKind::pose ? "keypoint_ap" : "ap";
@@ -222,15 +222,15 @@ TEST(Evaluation, TheTruthIsRight) {
 
 TEST(Evaluation, TurnedBoxesCountByTheirOverlap) {
   Evaluator evaluator(task_of(TaskKind::obb));
-  PictureTruth truth;
+  GroundTruth truth;
   truth.objects = {object(0, 50, 50, 100, 20)};
   truth.objects[0].rotated = {100, 60, 100, 20, 0};
   // A quarter turn leaves a fifth in common, of 9/5: IoU 1/9.
-  TaskResult across = turned_result(200, 200, {{100, 60, 100, 20, std::numbers::pi_v<float> / 2}});
+  TaskResult across = rotated_result(200, 200, {{100, 60, 100, 20, std::numbers::pi_v<float> / 2}});
   evaluator.add("a.png", across, truth);
   EXPECT_NEAR(evaluator.finish().metric("ap50"), 0, near);
   Evaluator same(task_of(TaskKind::obb));
-  same.add("a.png", turned_result(200, 200, {{100, 60, 20, 100, std::numbers::pi_v<float> / 2}}), truth);
+  same.add("a.png", rotated_result(200, 200, {{100, 60, 20, 100, std::numbers::pi_v<float> / 2}}), truth);
   EXPECT_NEAR(same.finish().metric("ap50"), 1, 1e-9);
 }
 
@@ -242,7 +242,7 @@ TEST(Evaluation, CornersBecomeATurnedBox) {
     corners.push_back(50 + x * c - y * s);
     corners.push_back(60 + x * s + y * c);
   }
-  const auto box = tasks::turned_box(corners);
+  const auto box = tasks::rotated_box(corners);
   const float expected[] = {50, 60, 40, 10, 0.5f};
   for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(box[i], expected[i], 1e-5);
 }
@@ -251,7 +251,7 @@ TEST(Evaluation, ClassesOfPictures) {
   Evaluator evaluator(task_of(TaskKind::classify, {"cat", "dog", "emu", "fox", "gnu", "hen"}));
   const auto add = [&](const char* name, std::vector<std::int64_t> labels, std::vector<float> scores,
                        std::int64_t label) {
-    PictureTruth truth;
+    GroundTruth truth;
     truth.label = label;
     evaluator.add(name, classes_result(8, 8, labels, scores), truth);
   };
@@ -285,7 +285,7 @@ TEST(Evaluation, ClassesOfPixels) {
   Evaluator evaluator(task_of(TaskKind::semantic, {"sky", "sea", "sun"}));
   TaskResult result = result_of(TaskKind::semantic, 4, 2);
   result.classes = map_of({0, 0, 1, 1, 0, 2, 1, -1}, 2, 4);
-  PictureTruth truth;
+  GroundTruth truth;
   truth.classes = map_of({0, 0, 0, 1, -1, 1, 1, 1}, 2, 4);
   evaluator.add("a", result, truth);
   const Evaluation evaluation = evaluator.finish();

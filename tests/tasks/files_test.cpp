@@ -84,7 +84,7 @@ TEST(ResultJson, DetectionsAreAsTheyWere) {
 TEST(ResultJson, EachKindTellsItsParts) {
   const Json segment = json_of(masks_result(4, 3, {mask_of(1, 1, {"##", "#."})}), task_of(TaskKind::segment));
   EXPECT_EQ(segment["detections"][0]["mask"], (Json{{"size", {3, 4}}, {"counts", "421O3"}}));
-  const Json turned = json_of(turned_result(100, 100, {{50, 40, 20, 10, 0}}), task_of(TaskKind::obb));
+  const Json turned = json_of(rotated_result(100, 100, {{50, 40, 20, 10, 0}}), task_of(TaskKind::obb));
   EXPECT_EQ(turned["detections"][0]["rotated"], (Json{50, 40, 20, 10, 0}));
   EXPECT_EQ(turned["detections"][0]["box"], (Json{40, 35, 60, 45}));
   EXPECT_EQ(json_of(pose(), task_of(TaskKind::pose))["detections"][0]["keypoints"],
@@ -141,7 +141,7 @@ TEST(ResultWriter, CsvHasARowForEachAnswer) {
             "0,0.9,1,1,3,3,3\n");
   EXPECT_EQ(
       written(ResultFormat::csv, task_of(TaskKind::obb),
-              {{{"a"}, turned_result(100, 100, {{50, 40, 20, 10, 0}})}}),
+              {{{"a"}, rotated_result(100, 100, {{50, 40, 20, 10, 0}})}}),
       "source,frame,pts,index,class,label,score,left,top,right,bottom,center_x,center_y,width,height,angle\n"
       "a,0,,0,0,class 0,0.9,40,35,60,45,50,40,20,10,0\n");
   EXPECT_EQ(written(ResultFormat::csv, task_of(TaskKind::depth), {{{"a"}, depth()}}),
@@ -203,7 +203,7 @@ TEST(ResultWriter, CocoHoldsMasksKeyPointsAndTurnedBoxes) {
   EXPECT_EQ(points["categories"][0]["keypoints"], (Json{"0", "1"}));
   EXPECT_EQ(points["categories"][0]["skeleton"], (Json{{1, 2}}));
   const Json turned = Json::parse(written(ResultFormat::coco, task_of(TaskKind::obb),
-                                          {{{"a.png"}, turned_result(100, 100, {{50, 40, 20, 10, 0}})}}));
+                                          {{{"a.png"}, rotated_result(100, 100, {{50, 40, 20, 10, 0}})}}));
   EXPECT_EQ(turned["annotations"][0]["segmentation"], (Json{{40, 35, 60, 35, 60, 45, 40, 45}}));
   EXPECT_EQ(turned["annotations"][0]["area"], 200);
 }
@@ -241,7 +241,7 @@ TEST_F(YoloFolder, HoldsMasksKeyPointsAndTurnedBoxes) {
             "0 0.1 0.2 0.4 0.2 0.4 0.4 0.1 0.4 0.9\n1 0.5 0.5 0.7 0.5 0.7 0.7 0.5 0.7 0.8\n");
   write(task_of(TaskKind::pose), {{{"p.png"}, pose()}});
   EXPECT_EQ(content("p.txt"), "0 0.2 0.5 0.2 0.6 0.2 0.5 0.9 0.12 0.6 0.1 0.9\n");
-  write(task_of(TaskKind::obb), {{{"o.png"}, turned_result(100, 100, {{50, 40, 20, 10, 0}})}});
+  write(task_of(TaskKind::obb), {{{"o.png"}, rotated_result(100, 100, {{50, 40, 20, 10, 0}})}});
   EXPECT_EQ(content("o.txt"), "0 0.4 0.35 0.6 0.35 0.6 0.45 0.4 0.45 0.9\n");
 }
 

@@ -4,7 +4,7 @@
 #include <cstring>
 
 #include "device/cuda/driver.h"
-#include "tasks/cuda/lane.h"
+#include "tasks/cuda/work_queue.h"
 #include "tasks/task_run.h"
 
 namespace lanner::test {

@@ -1,9 +1,9 @@
 // What a task is by what was given, metadata, and the outputs' names and shapes.
 
-#include "base/literal.h"
+#include "base/text/literal.h"
 #include "engine/small_models.h"
 #include "expect_error.h"
-#include "tasks/metadata.h"
+#include "tasks/declare/metadata.h"
 #include "tasks/task_run.h"
 #include "temporary_folder.h"
 

@@ -46,7 +46,7 @@ TaskResult classes_result(std::int32_t width, std::int32_t height, const std::ve
   return result;
 }
 
-TaskResult turned_result(std::int32_t width, std::int32_t height, const std::vector<Box5>& boxes) {
+TaskResult rotated_result(std::int32_t width, std::int32_t height, const std::vector<Box5>& boxes) {
   TaskResult result = result_of(TaskKind::obb, width, height);
   add_classes(result, boxes.size());
   result.rotated = rows_of(boxes);

@@ -20,7 +20,7 @@ TaskResult boxes_result(TaskKind kind, std::int32_t width, std::int32_t height,
                         const std::vector<Box4>& boxes, std::vector<std::int64_t> labels = {});
 TaskResult classes_result(std::int32_t width, std::int32_t height, const std::vector<std::int64_t>& labels,
                           const std::vector<float>& scores);
-TaskResult turned_result(std::int32_t width, std::int32_t height, const std::vector<Box5>& boxes);
+TaskResult rotated_result(std::int32_t width, std::int32_t height, const std::vector<Box5>& boxes);
 /// Rows of `#` (inside) and others, whose top left is at (x, y).
 Mask mask_of(std::int32_t x, std::int32_t y, const std::vector<std::string_view>& rows);
 TaskResult masks_result(std::int32_t width, std::int32_t height, std::vector<Mask> masks);

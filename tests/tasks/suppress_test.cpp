@@ -1,8 +1,8 @@
 #include <numbers>
 
 #include "expect_error.h"
-#include "tasks/gaussian.h"
-#include "tasks/overlap.h"
+#include "tasks/read/gaussian.h"
+#include "tasks/read/overlap.h"
 #include "tasks/task_run.h"
 
 namespace lanner::test {

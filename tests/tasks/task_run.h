@@ -13,8 +13,8 @@
 
 #include <lanner/task.h>
 
-#include "tasks/reader.h"
-#include "tasks/resolve.h"
+#include "tasks/read/reader.h"
+#include "tasks/declare/resolve.h"
 
 namespace lanner::test {
 

@@ -1,13 +1,13 @@
 // Entry points and disposable pictures by the headers' own bits.
 
-#include "video/bitstream.h"
+#include "video/bitstream/bitstream.h"
 
 #include <gtest/gtest.h>
 
 #include <initializer_list>
 #include <string>
 
-#include "video/packet_table.h"
+#include "video/index/packet_table.h"
 
 namespace lanner {
 namespace {

@@ -13,8 +13,8 @@
 #include "source_dir.h"
 #include "temporary_folder.h"
 #include "video/clips.h"
-#include "video/layers.h"
-#include "video/obu.h"
+#include "video/bitstream/layers.h"
+#include "video/bitstream/obu.h"
 
 namespace lanner {
 namespace {

@@ -1,6 +1,6 @@
 // Packets turned to elementary streams: rules by hand, whole clips by decoding what came out.
 
-#include "video/elementary_stream.h"
+#include "video/bitstream/elementary_stream.h"
 
 #include <cstring>
 
@@ -10,7 +10,7 @@
 #include "expect_error.h"
 #include "source_dir.h"
 #include "video/clips.h"
-#include "video/h264_headers.h"
+#include "video/bitstream/h264_headers.h"
 
 namespace lanner {
 namespace {

@@ -1,13 +1,13 @@
 // How many pictures may be in flight: as many as have room, at least one.
 
-#include "video/frame_budget.h"
+#include "video/read/frame_budget.h"
 
 #include <lanner/video_reader.h>
 
 #include "expect_error.h"
 #include "temporary_folder.h"
 #include "video/clips.h"
-#include "video/span_scheduler.h"
+#include "video/read/span_scheduler.h"
 
 namespace lanner {
 namespace {

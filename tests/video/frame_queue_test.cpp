@@ -1,6 +1,6 @@
 // Frames of several producers, put back in order within a bound.
 
-#include "video/frame_queue.h"
+#include "video/read/frame_queue.h"
 
 #include <algorithm>
 #include <atomic>

@@ -1,6 +1,6 @@
 // Times of frames that their container gives none for.
 
-#include "video/frame_times.h"
+#include "video/index/frame_times.h"
 
 #include "temporary_folder.h"
 #include "video/clips.h"

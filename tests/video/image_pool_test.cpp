@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "expect_error.h"
-#include "video/image_pool.h"
+#include "video/read/image_pool.h"
 
 namespace lanner {
 

@@ -1,6 +1,6 @@
 // Indexes as files: what is kept comes back, and what is hostile is as if it were not there.
 
-#include "video/index_file.h"
+#include "video/index/index_file.h"
 
 #include <lanner/video_reader.h>
 
@@ -9,13 +9,13 @@
 #include <random>
 #include <thread>
 
-#include "base/file_stamp.h"
+#include "base/file/file_identity.h"
 #include "base/options.h"
 #include "expect_error.h"
 #include "temporary_folder.h"
 #include "video/clips.h"
-#include "video/index_cache.h"
-#include "video/source_identity.h"
+#include "video/index/index_cache.h"
+#include "video/index/source_identity.h"
 
 namespace lanner {
 namespace {

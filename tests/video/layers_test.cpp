@@ -1,6 +1,6 @@
 // Layers of scalable streams, by headers written here by hand.
 
-#include "video/layers.h"
+#include "video/bitstream/layers.h"
 
 #include <string>
 

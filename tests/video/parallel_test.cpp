@@ -15,9 +15,9 @@
 #include "expect_error.h"
 #include "temporary_folder.h"
 #include "video/clips.h"
-#include "video/cursor_pool.h"
-#include "video/shared_source.h"
-#include "video/span_scheduler.h"
+#include "video/read/cursor_pool.h"
+#include "video/read/shared_source.h"
+#include "video/read/span_scheduler.h"
 
 namespace lanner {
 namespace {

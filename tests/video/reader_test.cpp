@@ -13,7 +13,7 @@
 #include "expect_error.h"
 #include "temporary_folder.h"
 #include "video/clips.h"
-#include "video/stream_index.h"
+#include "video/index/stream_index.h"
 
 namespace lanner {
 namespace {

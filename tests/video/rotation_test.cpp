@@ -41,7 +41,7 @@ TEST_F(Rotation, FramesAreUprightByEveryWay) {
   while (const auto frame = stored.next()) {
     EXPECT_EQ(frame->rotation, 90);
     EXPECT_EQ(frame->image.width, 96);
-    sums.push_back(sum(turned_image(frame->image, 1)));
+    sums.push_back(sum(rotated_image(frame->image, 1)));
   }
   ASSERT_EQ(sums.size(), 20u);
   VideoReaderOptions ahead;

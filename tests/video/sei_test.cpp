@@ -1,6 +1,6 @@
 // SEI messages and metadata OBUs, written here by hand after their standards.
 
-#include "video/sei.h"
+#include "video/bitstream/sei.h"
 
 #include <random>
 #include <string>

@@ -1,6 +1,6 @@
 // How a stream falls apart.
 
-#include "video/span_plan.h"
+#include "video/index/span_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -10,9 +10,9 @@
 #include <lanner/error.h>
 #include <lanner/version.h>
 
-#include "console.h"
-#include "eval_text.h"
-#include "limit_option.h"
+#include "output/console.h"
+#include "output/eval_text.h"
+#include "options/limit_option.h"
 #include "report/assets.h"
 #include "report/page_parts.h"
 #include "report/run_facts.h"
@@ -102,7 +102,7 @@ std::string worst_html(const WorstPicture& one, const Task& task) {
       fmt::format("<figcaption><b>{}</b> {}</figcaption>", safe(file_name(one.source)), safe(one.caption));
   if (task.kind == TaskKind::classify)
     return fmt::format("<figure class=\"card\">{}{}</figure>\n", plain_html(image), caption);
-  const TaskResult truth = result_of_truth(one.truth, *task.kind, one.width, one.height);
+  const TaskResult truth = result_of_ground_truth(one.truth, *task.kind, one.width, one.height);
   return fmt::format("<figure class=\"card\"><div class=\"pair\">{}{}</div>{}</figure>\n",
                      figure_html(image, truth, task, "truth"), figure_html(image, one.answer, task, "answer"),
                      caption);

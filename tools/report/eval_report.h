@@ -6,8 +6,8 @@
 #include <lanner/evaluation.h>
 #include <lanner/output.h>
 
-#include "engine_options.h"
-#include "preprocess_options.h"
+#include "options/engine_options.h"
+#include "options/preprocess_options.h"
 
 namespace lanner::tool {
 

@@ -7,7 +7,7 @@
 
 #include <lanner/cancel.h>
 
-#include "json_text.h"
+#include "output/json_text.h"
 
 namespace lanner::tool {
 

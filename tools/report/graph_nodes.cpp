@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-#include "json_text.h"
+#include "output/json_text.h"
 #include "report/graph_layout.h"
 
 namespace lanner::tool {

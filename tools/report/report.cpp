@@ -9,13 +9,13 @@
 
 #include <lanner/version.h>
 
-#include "console.h"
-#include "json_text.h"
+#include "output/console.h"
+#include "output/json_text.h"
 #include "report/assets.h"
 #include "report/graph_layout.h"
 #include "report/page_parts.h"
 #include "report/run_facts.h"
-#include "statistics.h"
+#include "output/statistics.h"
 
 namespace lanner::tool {
 namespace {

@@ -9,12 +9,12 @@
 #include <lanner/engine.h>
 #include <lanner/output.h>
 
-#include "accuracy.h"
-#include "engine_options.h"
-#include "engine_summary.h"
+#include "output/accuracy.h"
+#include "options/engine_options.h"
+#include "commands/engine_summary.h"
 #include "report/recorder.h"
-#include "runner.h"
-#include "then.h"
+#include "commands/runner.h"
+#include "commands/second_network.h"
 
 namespace lanner::tool {
 

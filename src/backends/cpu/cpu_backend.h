@@ -1,7 +1,7 @@
 #pragma once
 // Lanner's own kernels for the CPU.
 
-#include "graph/tactic.h"
+#include "graph/backend.h"
 
 namespace lanner {
 

@@ -8,7 +8,7 @@
 #include <lanner/shape.h>
 
 #include "graph/graph.h"
-#include "graph/tactic.h"
+#include "graph/backend.h"
 
 namespace lanner {
 

@@ -8,7 +8,7 @@
 
 #include <lanner/shape.h>
 
-#include "ops/window.h"
+#include "ops/convolution/window.h"
 
 namespace lanner::cuda {
 

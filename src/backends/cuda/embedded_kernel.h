@@ -7,7 +7,7 @@
 #include <utility>
 
 #include "device/cuda/code.h"
-#include "graph/tactic.h"
+#include "graph/backend.h"
 
 namespace lanner::cuda {
 

@@ -4,10 +4,10 @@
 #include <memory>
 #include <vector>
 
-#include "backends/cuda/conv_engines.h"
+#include "backends/convolution/conv_engines.h"
 #include "backends/cuda/launch_cache.h"
 #include "device/cuda/order.h"
-#include "graph/tactic.h"
+#include "graph/backend.h"
 
 namespace lanner::cuda {
 

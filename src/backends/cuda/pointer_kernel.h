@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "backends/cuda/sized_kernel.h"
+#include "backends/elementwise/sized_kernel.h"
 #include "device/cuda/code.h"
-#include "graph/tactic.h"
+#include "graph/backend.h"
 
 namespace lanner::cuda {
 

@@ -7,7 +7,7 @@
 
 #include <lanner/dtype.h>
 
-#include "ops/formula.h"
+#include "ops/elementwise/formula.h"
 
 namespace lanner::cuda {
 

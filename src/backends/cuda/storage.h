@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "backends/storage_layout.h"
-#include "graph/tactic.h"
+#include "graph/backend.h"
 #include "graph/target.h"
-#include "graph/type.h"
+#include "graph/type/type.h"
 
 namespace lanner::cuda {
 

@@ -12,7 +12,7 @@
 #include "backends/storage_layout.h"
 #include "base/check.h"
 #include "graph/infer.h"
-#include "ops/custom.h"
+#include "ops/table/custom.h"
 
 namespace lanner {
 namespace {

@@ -1,7 +1,7 @@
 #pragma once
-// Kernels of operators from outside (ops/custom.h), one tactic for each combination of storages they list.
+// Kernels of operators from outside (ops/table/custom.h), one tactic for each combination of storages they list.
 
-#include "graph/tactic.h"
+#include "graph/backend.h"
 
 namespace lanner {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "graph/tactic.h"
-#include "ops/custom.h"
+#include "graph/backend.h"
+#include "ops/table/custom.h"
 
 namespace lanner {
 

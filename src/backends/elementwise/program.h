@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "backends/group.h"
-#include "graph/tactic.h"
-#include "ops/formula.h"
+#include "graph/backend.h"
+#include "ops/elementwise/formula.h"
 
 namespace lanner {
 

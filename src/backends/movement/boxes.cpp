@@ -7,9 +7,9 @@
 #include <span>
 #include <string_view>
 
-#include "ops/axis.h"
-#include "ops/axis_taps.h"
-#include "ops/transpose.h"
+#include "ops/definition/axis.h"
+#include "ops/resampling/axis_taps.h"
+#include "ops/movement/transpose.h"
 
 namespace lanner {
 
@@ -100,16 +100,16 @@ Result split(const Movement& m) {
 }
 
 /// Places of an axis of a result that follow each other in the input, by one step up or down, or are all one.
-struct Stretch {
+struct MemorySlice {
   std::int64_t target = 0, source = 0, step = 1, size = 1;
 };
 
 /// Nothing where there are more than `most`.
-std::vector<Stretch> stretches_of(std::span<const std::int32_t> places, std::size_t most) {
-  std::vector<Stretch> list;
+std::vector<MemorySlice> memory_slices_of(std::span<const std::int32_t> places, std::size_t most) {
+  std::vector<MemorySlice> list;
   std::int64_t target = 0;
   for (const std::int64_t place : places) {
-    Stretch* const last = list.empty() ? nullptr : &list.back();
+    MemorySlice* const last = list.empty() ? nullptr : &list.back();
     const std::int64_t step = last ? place - (last->source + (last->size - 1) * last->step) : 0;
     if (last && std::abs(step) <= 1 && (last->size == 1 || last->step == step)) {
       last->step = step;
@@ -123,17 +123,17 @@ std::vector<Stretch> stretches_of(std::span<const std::int32_t> places, std::siz
   return list;
 }
 
-/// Of each box one for each stretch of an axis.
+/// Of each box one for each slice of an axis.
 std::vector<Box> divided(const std::vector<Box>& boxes, std::size_t axis,
-                         const std::vector<Stretch>& stretches) {
+                         const std::vector<MemorySlice>& slices) {
   std::vector<Box> parts;
   for (const Box& box : boxes)
-    for (const Stretch& stretch : stretches) {
+    for (const MemorySlice& slice : slices) {
       Box& part = parts.emplace_back(box);
-      part.source_offset += stretch.source * box.source_strides[axis];
-      part.target_offset += stretch.target * box.target_strides[axis];
-      part.source_strides[axis] *= stretch.step;
-      part.sizes[axis] = stretch.size;
+      part.source_offset += slice.source * box.source_strides[axis];
+      part.target_offset += slice.target * box.target_strides[axis];
+      part.source_strides[axis] *= slice.step;
+      part.sizes[axis] = slice.size;
     }
   return parts;
 }
@@ -150,10 +150,10 @@ Result repeating_pad(const Movement& m) {
       {m.op.attributes(), input, output, [&](std::size_t i) { return m.op.input(i).constant; }});
   if (!taps) return std::nullopt;
   std::vector<Box> boxes{{sizes_of(input), m.inputs[0], m.outputs[0]}};
-  for (const ops::TappedAxis& axis : *taps) {
-    const std::vector<Stretch> stretches = stretches_of(axis.places, max_boxes / boxes.size());
-    if (stretches.empty()) return std::nullopt;
-    boxes = divided(boxes, axis.axis, stretches);
+  for (const ops::ResampledAxis& axis : *taps) {
+    const std::vector<MemorySlice> slices = memory_slices_of(axis.places, max_boxes / boxes.size());
+    if (slices.empty()) return std::nullopt;
+    boxes = divided(boxes, axis.axis, slices);
   }
   Moves moves;
   for (Box& box : boxes) moves.moves.push_back({0, 0, std::move(box)});

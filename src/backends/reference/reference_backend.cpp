@@ -9,7 +9,7 @@
 #include "base/check.h"
 #include "graph/infer.h"
 #include "graph/op.h"
-#include "ops/stored_reals.h"
+#include "ops/definition/stored_reals.h"
 
 namespace lanner {
 

@@ -1,7 +1,7 @@
 #pragma once
 // Every operator with a reference kernel as a tactic: slow, always there, row-major but for reorders.
 
-#include "graph/tactic.h"
+#include "graph/backend.h"
 
 namespace lanner {
 

@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "base/cache_file.h"
+#include "base/file/cache_file.h"
 #include "base/check.h"
 #include "base/hash.h"
 #include "base/options.h"

@@ -26,7 +26,7 @@ public:
   }
 
 private:
-  MemoryPlace place() const { return {memory_.get(), gpu_.device()}; }
+  MemoryLocation place() const { return {memory_.get(), gpu_.device()}; }
   const Gpu& gpu_;
   const OwnedStream& stream_;
   std::shared_ptr<void> memory_;

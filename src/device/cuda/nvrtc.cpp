@@ -5,7 +5,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
-#include "base/one_line.h"
+#include "base/text/one_line.h"
 #include "device/cuda/shared_library.h"
 
 namespace lanner::cuda {

@@ -1,6 +1,6 @@
 #include "device/cuda/order.h"
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
 #include "device/cuda/code.h"
 #include "device/memory.h"

@@ -10,7 +10,7 @@
 
 #include <lanner/error.h>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "device/cuda/code.h"
 #include "device/memory.h"
 #include "image/cuda/device_preprocess.h"

@@ -16,19 +16,19 @@ cuda::FunctionHandle function_of(const cuda::Gpu& gpu) {
   const std::lock_guard lock(*mutex);
   const auto found = all->find(gpu.device());
   if (found != all->end()) return found->second;
-  return (*all)[gpu.device()] = cuda::embedded_function(gpu, "turn", "lanner_turn_plane");
+  return (*all)[gpu.device()] = cuda::embedded_function(gpu, "turn", "lanner_rotate_plane");
 }
 
 } // namespace
 
-void turn_on_gpu(const TurnedPlane& plane, Device device, Stream stream) {
+void rotate_on_gpu(const RotatedPlane& plane, Device device, Stream stream) {
   const cuda::Gpu& gpu = cuda::Gpu::get(device);
   const cuda::Current current(gpu);
   constexpr unsigned across = 32, down = 8;
   const auto blocks = [](int size, unsigned block) {
     return (static_cast<unsigned>(size) + block - 1) / block;
   };
-  TurnedPlane parameters = plane;
+  RotatedPlane parameters = plane;
   void* arguments[] = {&parameters};
   cuda::check(cuda::driver().launch(function_of(gpu), blocks(plane.width, across), blocks(plane.height, down),
                                     1, across, down, 1, 0, static_cast<cuda::StreamHandle>(stream.handle),

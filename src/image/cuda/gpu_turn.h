@@ -8,6 +8,6 @@
 namespace lanner {
 
 /// Queues the turning of one plane, whose memory lies on `device`, on `stream`.
-void turn_on_gpu(const TurnedPlane& plane, Device device, Stream stream);
+void rotate_on_gpu(const RotatedPlane& plane, Device device, Stream stream);
 
 } // namespace lanner

@@ -3,7 +3,7 @@
 #include "turn_kernel.h"
 
 /// Grid and block cover the plane as shown.
-extern "C" __global__ void lanner_turn_plane(const __grid_constant__ lanner::TurnedPlane p) {
+extern "C" __global__ void lanner_rotate_plane(const __grid_constant__ lanner::RotatedPlane p) {
   const int x = blockIdx.x * blockDim.x + threadIdx.x, y = blockIdx.y * blockDim.y + threadIdx.y;
-  if (x < p.width && y < p.height) lanner::turn_pixel(p, x, y);
+  if (x < p.width && y < p.height) lanner::rotate_pixel(p, x, y);
 }

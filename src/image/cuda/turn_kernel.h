@@ -5,7 +5,7 @@
 
 namespace lanner {
 
-struct TurnedPlane {
+struct RotatedPlane {
   const unsigned char* from; ///< The first shown pixel.
   long long right, down;     ///< Bytes in `from` per shown pixel to the right and down.
   unsigned char* to;
@@ -14,7 +14,7 @@ struct TurnedPlane {
   int pixel;         ///< Bytes: 1, 2, 3, 4 or 6.
 };
 
-LANNER_HOST_DEVICE inline void turn_pixel(const TurnedPlane& p, int x, int y) {
+LANNER_HOST_DEVICE inline void rotate_pixel(const RotatedPlane& p, int x, int y) {
   const unsigned char* from = p.from + x * p.right + y * p.down;
   unsigned char* to = p.to + y * p.to_pitch + static_cast<long long>(x) * p.pixel;
   for (int i = 0; i < p.pixel; ++i) to[i] = from[i];

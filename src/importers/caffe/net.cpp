@@ -9,7 +9,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
-#include "base/limit_error.h"
+#include "base/limits/limit_error.h"
 #include "importers/caffe/layer_parameters.h"
 #include "importers/protobuf.h"
 

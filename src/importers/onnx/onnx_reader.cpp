@@ -7,9 +7,9 @@
 
 #include <lanner/error.h>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
-#include "base/limit_error.h"
+#include "base/limits/limit_error.h"
 #include "importers/onnx/onnx_tensor.h"
 #include "importers/onnx/size_names.h"
 #include "importers/protobuf.h"

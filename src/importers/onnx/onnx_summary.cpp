@@ -3,7 +3,7 @@
 #include <fmt/format.h>
 #include <protozero/pbf_reader.hpp>
 
-#include "base/one_line.h"
+#include "base/text/one_line.h"
 
 namespace lanner::onnx {
 namespace {

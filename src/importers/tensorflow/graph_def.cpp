@@ -8,10 +8,10 @@
 
 #include <lanner/error.h>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
-#include "base/limit_error.h"
-#include "base/one_line.h"
+#include "base/limits/limit_error.h"
+#include "base/text/one_line.h"
 #include "importers/protobuf.h"
 #include "importers/tensorflow/node_outputs.h"
 #include "importers/tensorflow/node_references.h"

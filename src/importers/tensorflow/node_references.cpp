@@ -8,9 +8,9 @@
 
 #include <lanner/error.h>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
-#include "base/one_line.h"
+#include "base/text/one_line.h"
 #include "importers/tensorflow/graph_def.h"
 #include "importers/tensorflow/node_outputs.h"
 

@@ -6,7 +6,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
-#include "base/limit_error.h"
+#include "base/limits/limit_error.h"
 #include "tensor/strings.h"
 
 namespace lanner::tensorflow {

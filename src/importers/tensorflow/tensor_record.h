@@ -11,7 +11,7 @@
 #include <lanner/source.h>
 #include <lanner/tensor.h>
 
-#include "graph/type.h"
+#include "graph/type/type.h"
 
 namespace lanner::tensorflow {
 

@@ -9,12 +9,12 @@
 //   abs sqrt floor ceil round (halves to even) exp expm1 log log1p (of finite numbers) tanh erf
 //   pow sin cos tan asin acos atan sinh cosh asinh acosh atanh      of the C library, number by number
 //
-// The types: Number (number.h) for the reference, Elements (backends/cpu/elementwise/elements.h) for the
-// tiles of a CPU, Symbol (ops/formula.cpp) for CUDA's source and for estimates. Files compiled for one
+// The types: Number (number.h) for the reference, Elements (backends/elementwise/vector_elements.h) for the
+// tiles of a CPU, Symbol (ops/elementwise/formula.cpp) for CUDA's source and for estimates. Files compiled for one
 // instruction set include this: what is evaluated while running is a template over the type of elements, so
 // none of it is shared.
 
-#include "ops/formula.h"
+#include "ops/elementwise/formula.h"
 
 namespace lanner::formulas {
 

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdint>
 
-#include "tasks/arithmetic.h"
-#include "tasks/tap.h"
+#include "tasks/read/arithmetic.h"
+#include "tasks/read/tap.h"
 
 namespace lanner::tasks::cuda {
 

@@ -1,9 +1,9 @@
 #pragma once
 // Maps that lie on a GPU: pixels are found there, and come to the host.
 
-#include "tasks/grid.h"
-#include "tasks/planes.h"
-#include "tasks/reader.h"
+#include "tasks/read/grid.h"
+#include "tasks/read/planes.h"
+#include "tasks/read/reader.h"
 
 namespace lanner::tasks {
 

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "device/memory.h"
-#include "tasks/cuda/lane.h"
+#include "tasks/cuda/work_queue.h"
 #include "tasks/cuda/map_kernel.h"
 
 namespace lanner::tasks::cuda {
@@ -21,7 +21,7 @@ std::int64_t pixels_of(const MaskPlace& object) {
 /// Objects whose masks are made and fetched together.
 class MaskGroup {
 public:
-  MaskGroup(const MaskPlanes& planes, Lane& lane) : planes_(planes), lane_(lane) {
+  MaskGroup(const MaskPlanes& planes, WorkQueue& queue) : planes_(planes), queue_(queue) {
     if (!planes.whole) return;
     append(planes.whole->columns());
     rows_at_ = static_cast<std::int64_t>(taps_.size());
@@ -66,10 +66,10 @@ public:
     const std::int64_t blocks = std::clamp<std::int64_t>((most_ + threads * 4 - 1) / (threads * 4), 1, 1024);
     const Grid grid{.blocks = static_cast<unsigned>(blocks * p.count), .threads = threads};
     static constexpr const char* names[] = {"task_find_map_f32", "task_find_map_f16", "task_find_map_bf16"};
-    lane_.launch(lane_.function(stem, names[type_number(planes_.values.tensor().dtype())]), grid, p);
-    lane_.launch(lane_.function(stem, "task_find_mask"), grid, p);
-    lane_.download(result.data(), p.pixels, static_cast<std::uint64_t>(pixels_));
-    lane_.wait();
+    queue_.launch(queue_.function(stem, names[type_number(planes_.values.tensor().dtype())]), grid, p);
+    queue_.launch(queue_.function(stem, "task_find_mask"), grid, p);
+    queue_.download(result.data(), p.pixels, static_cast<std::uint64_t>(pixels_));
+    queue_.wait();
     return result;
   }
 
@@ -81,7 +81,7 @@ private:
     const std::uint64_t objects = upload.add(std::span<const MaskObject>(objects_)),
                         coefficients = upload.add(std::span<const float>(coefficients_)),
                         taps = upload.add(std::span<const Tap>(taps_));
-    const std::byte* const there = lane_.upload(upload.bytes());
+    const std::byte* const there = queue_.upload(upload.bytes());
     MaskParameters p;
     p.values = planes_.values.tensor().data();
     p.plane_width = planes_.columns, p.plane_height = planes_.rows, p.each = planes_.each;
@@ -91,13 +91,13 @@ private:
     p.taps = placed<const Tap>(there, taps);
     p.turned = planes_.turned;
     p.even = planes_.even;
-    p.maps = placed<float>(lane_.memory(Lane::work, static_cast<std::uint64_t>(numbers_) * sizeof(float)), 0);
-    p.pixels = placed<std::uint8_t>(lane_.memory(Lane::results, static_cast<std::uint64_t>(pixels_)), 0);
+    p.maps = placed<float>(queue_.memory(WorkQueue::work, static_cast<std::uint64_t>(numbers_) * sizeof(float)), 0);
+    p.pixels = placed<std::uint8_t>(queue_.memory(WorkQueue::results, static_cast<std::uint64_t>(pixels_)), 0);
     return p;
   }
 
   const MaskPlanes& planes_;
-  Lane& lane_;
+  WorkQueue& queue_;
   std::vector<MaskObject> objects_;
   std::vector<float> coefficients_;
   std::vector<Tap> taps_;
@@ -119,10 +119,10 @@ Mask mask_of(const MaskPlace& object, const Tensor& all, std::int64_t& at) {
 std::vector<Mask> masks_there(const MaskPlanes& planes, std::span<const MaskPlace> objects,
                               const Limits& limits) {
   std::vector<Mask> masks;
-  const LaneUse lane(planes.values.tensor().device());
+  const QueueUse queue(planes.values.tensor().device());
   for (std::size_t i = 0; i < objects.size();) {
     check_deadline();
-    MaskGroup group(planes, *lane);
+    MaskGroup group(planes, *queue);
     std::size_t end = i;
     while (end < objects.size() && !group.full()) group.add(objects[end++]);
     const Tensor all = group.made(limits);

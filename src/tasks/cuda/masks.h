@@ -8,8 +8,8 @@
 
 #include <lanner/task.h>
 
-#include "tasks/grid.h"
-#include "tasks/values.h"
+#include "tasks/read/grid.h"
+#include "tasks/read/values.h"
 
 namespace lanner::tasks {
 

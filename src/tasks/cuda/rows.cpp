@@ -4,9 +4,9 @@
 #include <cmath>
 #include <limits>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
-#include "tasks/cuda/lane.h"
+#include "tasks/cuda/work_queue.h"
 #include "tasks/heads/scores.h"
 
 namespace lanner::tasks {
@@ -18,7 +18,7 @@ constexpr const char* stem = "task_rows";
 
 using cuda::GatherParameters;
 using cuda::GatherTable;
-using cuda::Lane;
+using cuda::WorkQueue;
 using cuda::placed;
 
 std::int64_t bytes_of(const GatherTable& table) {
@@ -39,20 +39,20 @@ struct RowsPlace {
 /// One scan of one picture.
 class RowChoice {
 public:
-  RowChoice(HeadRun& run, const RowScan& scan, Lane& lane) : run_(run), scan_(scan), lane_(lane) {}
+  RowChoice(HeadRun& run, const RowScan& scan, WorkQueue& queue) : run_(run), scan_(scan), queue_(queue) {}
 
   void choose() {
     queue_scan();
     const std::int64_t room = std::min(first_rows, scan_.scores.rows);
     const RowsPlace place(gather_, room);
     constexpr std::uint64_t header = 256;
-    std::byte* const found = lane_.memory(Lane::results, header + place.pieces.size());
+    std::byte* const found = queue_.memory(WorkQueue::results, header + place.pieces.size());
     gather_.found = placed<std::int64_t>(found, 0);
     list_rows(placed<std::int64_t>(found, 0));
     queue_gather(found + header, place, 0, room);
-    std::byte* const here = lane_.pinned(Lane::results, header + place.pieces.size());
-    lane_.download(here, found, header + place.pieces.size());
-    lane_.wait();
+    std::byte* const here = queue_.pinned(WorkQueue::results, header + place.pieces.size());
+    queue_.download(here, found, header + place.pieces.size());
+    queue_.wait();
     const std::int64_t count = *placed<const std::int64_t>(here, 0);
     allocate(count);
     take(here + header, place, 0, std::min(count, room));
@@ -70,13 +70,13 @@ private:
     const auto rows = static_cast<std::uint64_t>(p.rows);
     const std::uint64_t flags = work.add(rows + cuda::flags_each),
                         list = work.add(rows * sizeof(std::int32_t));
-    std::byte* const base = lane_.memory(Lane::work, work.size());
+    std::byte* const base = queue_.memory(WorkQueue::work, work.size());
     flags_ = placed<std::uint8_t>(base, flags);
     list_ = placed<std::int32_t>(base, list);
     static constexpr const char* names[] = {"task_scan_f32", "task_scan_f16", "task_scan_bf16"};
     const char* const name = names[cuda::type_number(scores.dtype())];
-    lane_.launch(lane_.function(stem, name),
-                 lanner::cuda::grid_for(lane_.gpu(), p.by_warp ? p.rows * 32 : p.rows), flags_, p);
+    queue_.launch(queue_.function(stem, name),
+                 lanner::cuda::grid_for(queue_.gpu(), p.by_warp ? p.rows * 32 : p.rows), flags_, p);
     gather_.rows = list_;
     for (const RowTable& table : scan_.tables) {
       if (!run_.part(table.part).remote()) continue;
@@ -90,7 +90,7 @@ private:
   }
 
   void list_rows(std::int64_t* found) {
-    lane_.launch(lane_.function(stem, "task_list_rows"), {.blocks = 1, .threads = cuda::listing_threads},
+    queue_.launch(queue_.function(stem, "task_list_rows"), {.blocks = 1, .threads = cuda::listing_threads},
                  static_cast<const std::uint8_t*>(flags_), scan_.scores.rows, list_, found);
   }
 
@@ -103,7 +103,7 @@ private:
       gather_.tables[t].to = to + place.tables[t];
       most = std::max(most, room * gather_.tables[t].channels);
     }
-    lane_.launch(lane_.function(stem, "task_gather_rows"), lanner::cuda::grid_for(lane_.gpu(), most),
+    queue_.launch(queue_.function(stem, "task_gather_rows"), lanner::cuda::grid_for(queue_.gpu(), most),
                  gather_);
   }
 
@@ -131,13 +131,13 @@ private:
     cuda::Pieces work;
     const std::uint64_t found = work.add(sizeof(std::int64_t));
     const std::uint64_t rows = work.add(place.pieces.size());
-    std::byte* const base = lane_.memory(Lane::results, work.size());
+    std::byte* const base = queue_.memory(WorkQueue::results, work.size());
     gather_.found = placed<std::int64_t>(base, found);
     list_rows(placed<std::int64_t>(base, found));
     queue_gather(base + rows, place, first, count - first);
-    std::byte* const here = lane_.pinned(Lane::results, place.pieces.size());
-    lane_.download(here, base + rows, place.pieces.size());
-    lane_.wait();
+    std::byte* const here = queue_.pinned(WorkQueue::results, place.pieces.size());
+    queue_.download(here, base + rows, place.pieces.size());
+    queue_.wait();
     take(here, place, first, count - first);
   }
 
@@ -166,7 +166,7 @@ private:
 
   HeadRun& run_;
   const RowScan& scan_;
-  Lane& lane_;
+  WorkQueue& queue_;
   GatherParameters gather_;
   std::uint8_t* flags_ = nullptr;
   std::int32_t* list_ = nullptr;
@@ -218,8 +218,8 @@ void choose_rows(HeadRun& run, const RowScan& scan) {
     fit = fit && there && fits(part, table, p.rows);
   }
   if (!fit) return; // The head says what is wrong with it.
-  const cuda::LaneUse lane(scores.tensor().device());
-  RowChoice(run, scan, *lane).choose();
+  const cuda::QueueUse queue(scores.tensor().device());
+  RowChoice(run, scan, *queue).choose();
   check_deadline();
 }
 

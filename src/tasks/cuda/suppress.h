@@ -6,7 +6,7 @@
 
 #include <lanner/tensor.h>
 
-#include "tasks/suppress.h"
+#include "tasks/read/suppress.h"
 
 namespace lanner::tasks::cuda {
 

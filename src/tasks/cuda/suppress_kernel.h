@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <cstring>
 
-#include "tasks/overlap_text.h"
+#include "tasks/read/overlap_text.h"
 
 namespace lanner::tasks::cuda {
 
@@ -24,7 +24,7 @@ struct SuppressParameters {
   std::uint64_t* keys = nullptr;        ///< Of the boxes as given.
   std::int32_t* order = nullptr;        ///< Of place in the order: number as given.
   UprightBox* upright = nullptr;        ///< Sorted; null where boxes are turned.
-  TurnedBox* turned = nullptr;
+  RotatedBox* turned = nullptr;
   std::int64_t* classes = nullptr; ///< Sorted; null where there are no labels.
   std::uint8_t* gone = nullptr;    ///< Sorted: 1 where another box covers it.
   std::int32_t* kept = nullptr;    ///< Places in the order of those that stay; in the end their numbers.
@@ -57,9 +57,9 @@ LANNER_HOST_DEVICE inline void place_box(const SuppressParameters& p, std::int64
     p.upright[place] = {lesser(box[0], box[2]), lesser(box[1], box[3]), greater(box[0], box[2]),
                         greater(box[1], box[3])};
   else if (p.directions)
-    p.turned[place] = turned_box(box, p.directions[i * 2], p.directions[i * 2 + 1]);
+    p.turned[place] = rotated_box(box, p.directions[i * 2], p.directions[i * 2 + 1]);
   else
-    p.turned[place] = turned_box(box, cos(static_cast<double>(box[4])), sin(static_cast<double>(box[4])));
+    p.turned[place] = rotated_box(box, cos(static_cast<double>(box[4])), sin(static_cast<double>(box[4])));
 }
 
 /// Whether the box at place `kept` of the order suppresses that at `other`.

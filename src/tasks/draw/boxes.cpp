@@ -19,7 +19,7 @@ void draw_box(Canvas& canvas, const DrawStyle& style, const Rect& box, float lin
   canvas.outline(box, style.letters / 2, line, color, 1);
 }
 
-void draw_turned_box(Canvas& canvas, const DrawStyle& style, const std::array<Corner, 4>& corners,
+void draw_rotated_box(Canvas& canvas, const DrawStyle& style, const std::array<Corner, 4>& corners,
                      Color color) {
   for (const float width : {style.line + 2, style.line})
     for (std::size_t i = 0; i < corners.size(); ++i) {
@@ -58,7 +58,7 @@ Label label_of(const DrawStyle& style, const TaskResult& result, const ResultPar
 void draw_shape(Canvas& canvas, const DrawStyle& style, const TaskResult& result, const ResultParts& parts,
                 std::int64_t i, const Task& task) {
   const Color color = class_color(parts.labels[static_cast<std::size_t>(i)]);
-  if (result.kind == TaskKind::obb) return draw_turned_box(canvas, style, parts.corners(i), color);
+  if (result.kind == TaskKind::obb) return draw_rotated_box(canvas, style, parts.corners(i), color);
   if (result.kind == TaskKind::segment)
     draw_mask(canvas, style, result.masks[static_cast<std::size_t>(i)], color);
   const std::array<float, 4> box = parts.box(i);

@@ -6,7 +6,7 @@
 #include <lanner/draw.h>
 
 #include "tasks/draw/canvas.h"
-#include "tasks/result_parts.h"
+#include "tasks/read/result_parts.h"
 
 namespace lanner {
 

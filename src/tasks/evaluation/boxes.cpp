@@ -13,8 +13,8 @@
 #include "tasks/evaluation/measure.h"
 #include "tasks/evaluation/runs.h"
 #include "tasks/files/run_lengths.h"
-#include "tasks/overlap.h"
-#include "tasks/result_parts.h"
+#include "tasks/read/overlap.h"
+#include "tasks/read/result_parts.h"
 
 namespace lanner::tasks {
 namespace {
@@ -58,7 +58,7 @@ double overlap_of(const Runs& found, const Runs& truth, bool crowd) {
 
 /// COCO's object keypoint similarity. Of an object without labelled points all points count, by how far they
 /// lie outside of its box widened by its size on every side.
-double similarity(const ResultParts& found, std::int64_t d, const TruthObject& truth) {
+double similarity(const ResultParts& found, std::int64_t d, const GroundTruthObject& truth) {
   double sum = 0, count = 0;
   const bool labelled = std::ranges::any_of(truth.keypoints, [](const auto& point) { return point[2] > 0; });
   const auto points = static_cast<std::size_t>(found.points);
@@ -100,7 +100,7 @@ public:
   explicit BoxMeasure(const Task& task)
       : task_(task), boxes_(most_boxes, true), points_(most_points, false), masks_(most_boxes, true) {}
 
-  void add(const TaskResult& result, const PictureTruth& truth) override {
+  void add(const TaskResult& result, const GroundTruth& truth) override {
     const ResultParts parts = parts_of(result);
     switch (result.kind) {
     case TaskKind::obb:
@@ -163,21 +163,21 @@ private:
       found.push_back({parts.labels[i], parts.scores[i], 0});
     return found;
   }
-  static std::vector<TrueObject> objects_of(const PictureTruth& truth) {
+  static std::vector<TrueObject> objects_of(const GroundTruth& truth) {
     std::vector<TrueObject> objects;
-    for (const TruthObject& object : truth.objects)
+    for (const GroundTruthObject& object : truth.objects)
       objects.push_back({object.label, object.area, object.crowd, object.crowd});
     return objects;
   }
 
-  void add_turned(const ResultParts& parts, const PictureTruth& truth) {
+  void add_turned(const ResultParts& parts, const GroundTruth& truth) {
     std::vector<FoundObject> found = found_of(parts);
     std::vector<Turned> boxes(found.size());
     for (std::size_t i = 0; i < found.size(); ++i) {
       std::copy_n(parts.rotated.begin() + static_cast<std::ptrdiff_t>(i) * 5, 5, boxes[i].begin());
       found[i].area = static_cast<double>(boxes[i][2]) * boxes[i][3];
     }
-    for (const TruthObject& object : truth.objects)
+    for (const GroundTruthObject& object : truth.objects)
       check(object.rotated.has_value(), ErrorCode::invalid_argument,
             "evaluation: an object of the truth has no turned box");
     boxes_.add(found, objects_of(truth), [&](std::size_t d, std::size_t g) {
@@ -185,20 +185,20 @@ private:
     });
   }
 
-  void add_masks(const TaskResult& result, const ResultParts& parts, const PictureTruth& truth) {
+  void add_masks(const TaskResult& result, const ResultParts& parts, const GroundTruth& truth) {
     std::vector<FoundObject> found = found_of(parts);
     std::vector<Runs> masks;
     for (std::size_t i = 0; i < found.size(); ++i) {
       masks.push_back(run_lengths(result.masks[i], result.width, result.height));
       found[i].area = static_cast<double>(area_of(masks[i]));
     }
-    for (const TruthObject& object : truth.objects) check_runs(object.mask, result.width, result.height);
+    for (const GroundTruthObject& object : truth.objects) check_runs(object.mask, result.width, result.height);
     masks_.add(found, objects_of(truth), [&](std::size_t d, std::size_t g) {
       return overlap_of(masks[d], truth.objects[g].mask, truth.objects[g].crowd);
     });
   }
 
-  void add_points(const ResultParts& parts, const PictureTruth& truth) {
+  void add_points(const ResultParts& parts, const GroundTruth& truth) {
     std::vector<FoundObject> found = found_of(parts);
     for (std::size_t i = 0; i < found.size(); ++i)
       found[i].area = area_of_points(parts, static_cast<std::int64_t>(i));

@@ -15,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ClassFolders : Dataset::Form {
-  PictureTruth truth(std::size_t i, std::int32_t, std::int32_t) const override {
-    PictureTruth truth;
+  GroundTruth truth(std::size_t i, std::int32_t, std::int32_t) const override {
+    GroundTruth truth;
     truth.label = classes[i];
     return truth;
   }

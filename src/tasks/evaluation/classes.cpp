@@ -9,7 +9,7 @@
 
 #include "base/check.h"
 #include "tasks/evaluation/measure.h"
-#include "tasks/result_parts.h"
+#include "tasks/read/result_parts.h"
 
 namespace lanner::tasks {
 namespace {
@@ -25,7 +25,7 @@ class ClassMeasure : public Measure {
 public:
   explicit ClassMeasure(const Task& task) : task_(task) {}
 
-  void add(const TaskResult& result, const PictureTruth& truth) override {
+  void add(const TaskResult& result, const GroundTruth& truth) override {
     const ResultParts parts = parts_of(result);
     check(parts.count > 0, ErrorCode::invalid_argument, "evaluation: the answer names no class");
     check(truth.label >= 0, ErrorCode::invalid_argument, "evaluation: the truth names no class");

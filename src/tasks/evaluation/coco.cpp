@@ -10,12 +10,12 @@
 #include <lanner/source.h>
 
 #include "base/check.h"
-#include "base/json.h"
-#include "base/limit_error.h"
-#include "base/regular_file.h"
+#include "base/text/json.h"
+#include "base/limits/limit_error.h"
+#include "base/file/regular_file.h"
 #include "tasks/evaluation/dataset.h"
 #include "tasks/evaluation/runs.h"
-#include "tasks/evaluation/turned_box.h"
+#include "tasks/evaluation/rotated_box.h"
 
 namespace lanner::tasks {
 namespace {
@@ -72,7 +72,7 @@ std::vector<double> numbers(const Json& values, const std::string& what) {
 /// An annotation as far as it is read before its picture's size is known.
 struct Annotation {
   std::int64_t id = 0;
-  TruthObject object;
+  GroundTruthObject object;
   Json segmentation;  ///< Polygons or run lengths; of segment and obb.
   bool sized = false; ///< The file says its area.
 };
@@ -84,12 +84,12 @@ struct Picture {
 };
 
 struct CocoForm : Dataset::Form {
-  PictureTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const override {
+  GroundTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const override {
     const Picture& picture = all[i];
     check(picture.width == 0 || (picture.width == width && picture.height == height), ErrorCode::bad_data,
           "{}: the picture has {}x{}, its annotations are for {}x{}", pictures[i], width, height,
           picture.width, picture.height);
-    PictureTruth truth;
+    GroundTruth truth;
     for (const Annotation& annotation : picture.annotations)
       truth.objects.push_back(
           with_context([&] { return fmt::format("{}: annotation {}", path, annotation.id); },
@@ -97,7 +97,7 @@ struct CocoForm : Dataset::Form {
     return truth;
   }
 
-  TruthObject object_of(const Annotation& annotation, std::int32_t width, std::int32_t height) const;
+  GroundTruthObject object_of(const Annotation& annotation, std::int32_t width, std::int32_t height) const;
   Runs mask_of(const Json& segmentation, std::int32_t width, std::int32_t height) const;
 
   std::string path;
@@ -141,15 +141,15 @@ Runs CocoForm::mask_of(const Json& segmentation, std::int32_t width, std::int32_
   return *all_parts;
 }
 
-TruthObject CocoForm::object_of(const Annotation& annotation, std::int32_t width, std::int32_t height) const {
-  TruthObject object = annotation.object;
+GroundTruthObject CocoForm::object_of(const Annotation& annotation, std::int32_t width, std::int32_t height) const {
+  GroundTruthObject object = annotation.object;
   if (kind == TaskKind::obb) {
     check(annotation.segmentation.is_array() && annotation.segmentation.size() == 1, ErrorCode::bad_data,
           "segmentation: expected one polygon of four corners, as turned boxes have it");
     const std::vector<double> corners = numbers(annotation.segmentation[0], "segmentation");
     check(corners.size() == 8, ErrorCode::bad_data,
           "segmentation has {} numbers, expected the 8 of four corners", corners.size());
-    object.rotated = turned_box(corners);
+    object.rotated = rotated_box(corners);
     if (!annotation.sized) object.area = static_cast<double>((*object.rotated)[2]) * (*object.rotated)[3];
   }
   if (kind != TaskKind::segment) return object;
@@ -295,7 +295,7 @@ private:
     const auto known = classes_.find(category);
     check(known != classes_.end(), ErrorCode::bad_data, "category_id {} is none of the categories", category);
     if (known->second.first < 0) fail_unmatched("category", "the name", known->second.second, task_.labels);
-    TruthObject& object = annotation.object;
+    GroundTruthObject& object = annotation.object;
     object.label = known->second.first;
     if (json.contains("iscrowd")) {
       const Json& crowd = json["iscrowd"];
@@ -325,7 +325,7 @@ private:
     ++objects_;
   }
 
-  static void add_points(TruthObject& object, const Json& json) {
+  static void add_points(GroundTruthObject& object, const Json& json) {
     const std::vector<double> values = numbers(json, "keypoints");
     check(values.size() % 3 == 0, ErrorCode::bad_data,
           "keypoints: expected x, y and visibility of each, got {} numbers", values.size());

@@ -10,10 +10,10 @@
 #include <lanner/source.h>
 
 #include "base/check.h"
-#include "base/nearest.h"
-#include "base/one_line.h"
-#include "base/regular_file.h"
-#include "tasks/result_parts.h"
+#include "base/text/nearest.h"
+#include "base/text/one_line.h"
+#include "base/file/regular_file.h"
+#include "tasks/read/result_parts.h"
 
 namespace lanner {
 namespace tasks {
@@ -176,7 +176,7 @@ std::vector<std::string> Dataset::files() const {
   return all;
 }
 
-PictureTruth Dataset::truth(std::size_t i, std::int32_t width, std::int32_t height) const {
+GroundTruth Dataset::truth(std::size_t i, std::int32_t width, std::int32_t height) const {
   check(i < size(), ErrorCode::invalid_argument, "data set: picture {} of {}", i, size());
   check(width > 0 && height > 0, ErrorCode::invalid_argument, "data set: a picture of {}x{} has no pixels",
         width, height);

@@ -13,7 +13,7 @@ namespace lanner {
 
 struct Dataset::Form {
   virtual ~Form() = default;
-  virtual PictureTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const = 0;
+  virtual GroundTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const = 0;
 
   std::vector<std::string> pictures; ///< Paths.
   std::vector<std::string> others;   ///< Files that say the truth.
@@ -34,7 +34,7 @@ FormPtr read_coco(std::string_view json, const std::filesystem::path& file, cons
 /// `data` is a folder with `images` and `labels`, or a data.yaml.
 FormPtr open_yolo(const std::filesystem::path& data, const Task& task, const DatasetOptions& options);
 /// What the text of one picture's labels says, with classes as numbered there; `name` is what errors call it.
-PictureTruth read_yolo_truth(std::string_view text, const std::string& name, const Task& task,
+GroundTruth read_yolo_truth(std::string_view text, const std::string& name, const Task& task,
                              const Limits& limits, std::int32_t width, std::int32_t height);
 FormPtr open_masks(const std::filesystem::path& folder, const Task& task, const DatasetOptions& options);
 

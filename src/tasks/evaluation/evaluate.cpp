@@ -12,9 +12,9 @@
 #include <lanner/image.h>
 
 #include "base/check.h"
-#include "base/regular_file.h"
-#include "base/thread_pool.h"
-#include "tasks/result_parts.h"
+#include "base/file/regular_file.h"
+#include "base/threads/thread_pool.h"
+#include "tasks/read/result_parts.h"
 
 namespace lanner {
 namespace {
@@ -25,7 +25,7 @@ constexpr int most_batch = 65536;
 struct Loaded {
   std::size_t number = 0;
   Image image;
-  PictureTruth truth;
+  GroundTruth truth;
   std::optional<Error> error;
 };
 

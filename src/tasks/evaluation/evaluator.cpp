@@ -6,8 +6,8 @@
 #include <lanner/evaluation.h>
 
 #include "base/check.h"
-#include "base/joined.h"
-#include "base/nearest.h"
+#include "base/text/joined.h"
+#include "base/text/nearest.h"
 #include "tasks/evaluation/measure.h"
 #include "tasks/evaluation/runs.h"
 #include "tasks/files/formats.h"
@@ -48,17 +48,17 @@ Tensor floats(std::initializer_list<std::int64_t> shape) {
   return Tensor::allocate(DType::f32, shape);
 }
 
-void add_boxes(TaskResult& result, const PictureTruth& truth) {
+void add_boxes(TaskResult& result, const GroundTruth& truth) {
   const auto count = static_cast<std::int64_t>(truth.objects.size());
   result.labels = Tensor::allocate(DType::i64, {count});
   result.scores = floats({count});
   result.boxes = floats({count, 4});
   if (result.kind == TaskKind::obb) result.rotated = floats({count, 5});
   std::size_t points = 0;
-  for (const TruthObject& object : truth.objects) points = std::max(points, object.keypoints.size());
+  for (const GroundTruthObject& object : truth.objects) points = std::max(points, object.keypoints.size());
   if (result.kind == TaskKind::pose) result.keypoints = floats({count, static_cast<std::int64_t>(points), 3});
   for (std::size_t i = 0; i < truth.objects.size(); ++i) {
-    const TruthObject& object = truth.objects[i];
+    const GroundTruthObject& object = truth.objects[i];
     result.labels.as<std::int64_t>()[i] = object.label;
     result.scores.as<float>()[i] = 1;
     float* box = result.boxes.as<float>().data() + i * 4;
@@ -87,7 +87,7 @@ bool can_evaluate(TaskKind kind) noexcept {
   return kind == TaskKind::classify || kind == TaskKind::semantic || has_boxes(kind);
 }
 
-TaskResult result_of_truth(const PictureTruth& truth, TaskKind kind, std::int32_t width,
+TaskResult result_of_ground_truth(const GroundTruth& truth, TaskKind kind, std::int32_t width,
                            std::int32_t height) {
   check(can_evaluate(kind), ErrorCode::invalid_argument, "evaluation: task {} has no truth", to_string(kind));
   TaskResult result;
@@ -153,7 +153,7 @@ Evaluator::Evaluator(Task task, std::size_t worst) : state_(std::make_unique<Sta
 Evaluator::~Evaluator() = default;
 Evaluator::Evaluator(Evaluator&&) noexcept = default;
 
-void Evaluator::add(const std::string& source, const TaskResult& result, const PictureTruth& truth) {
+void Evaluator::add(const std::string& source, const TaskResult& result, const GroundTruth& truth) {
   check(result.kind == *state_->task.kind, ErrorCode::invalid_argument,
         "evaluation: a result of task {}, expected {}", to_string(result.kind),
         to_string(*state_->task.kind));

@@ -12,7 +12,7 @@
 #include <lanner/source.h>
 
 #include "base/check.h"
-#include "base/regular_file.h"
+#include "base/file/regular_file.h"
 #include "tasks/evaluation/dataset.h"
 #include "tasks/evaluation/png_facts.h"
 
@@ -22,8 +22,8 @@ namespace {
 namespace fs = std::filesystem;
 
 struct MaskForm : Dataset::Form {
-  PictureTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const override {
-    PictureTruth truth;
+  GroundTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const override {
+    GroundTruth truth;
     with_context(
         [&] { return masks[i]; },
         [&] {

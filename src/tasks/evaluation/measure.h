@@ -14,7 +14,7 @@ class Measure {
 public:
   virtual ~Measure() = default;
   /// The result is of the kind.
-  virtual void add(const TaskResult& result, const PictureTruth& truth) = 0;
+  virtual void add(const TaskResult& result, const GroundTruth& truth) = 0;
   /// Fills in metrics and classes, and of the `worst` pictures number, score and caption.
   virtual void finish(Evaluation& evaluation, std::size_t worst) const = 0;
 };

@@ -8,7 +8,7 @@
 
 #include "base/check.h"
 #include "tasks/evaluation/measure.h"
-#include "tasks/result_parts.h"
+#include "tasks/read/result_parts.h"
 
 namespace lanner::tasks {
 namespace {
@@ -48,7 +48,7 @@ class PixelMeasure : public Measure {
 public:
   explicit PixelMeasure(const Task& task) : task_(task) {}
 
-  void add(const TaskResult& result, const PictureTruth& truth) override {
+  void add(const TaskResult& result, const GroundTruth& truth) override {
     const auto said = elements_of<std::int32_t>(result.classes, {result.height, result.width}, "classes");
     const auto known =
         elements_of<std::int32_t>(truth.classes, {result.height, result.width}, "the truth's classes");

@@ -1,5 +1,5 @@
 #pragma once
-// Masks as run lengths (TruthObject::mask): what is in them, and how they are made.
+// Masks as run lengths (GroundTruthObject::mask): what is in them, and how they are made.
 
 #include <cstdint>
 #include <span>

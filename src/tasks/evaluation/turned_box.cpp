@@ -1,10 +1,10 @@
-#include "tasks/evaluation/turned_box.h"
+#include "tasks/evaluation/rotated_box.h"
 
 #include <cmath>
 
 namespace lanner::tasks {
 
-std::array<float, 5> turned_box(std::span<const double> corners) {
+std::array<float, 5> rotated_box(std::span<const double> corners) {
   const auto x = [&](std::size_t i) { return corners[i % 4 * 2]; };
   const auto y = [&](std::size_t i) { return corners[i % 4 * 2 + 1]; };
   const auto side = [&](std::size_t i) { return std::hypot(x(i + 1) - x(i), y(i + 1) - y(i)); };

@@ -11,7 +11,7 @@
 #include "base/check.h"
 #include "tasks/evaluation/dataset.h"
 #include "tasks/evaluation/runs.h"
-#include "tasks/evaluation/turned_box.h"
+#include "tasks/evaluation/rotated_box.h"
 #include "tasks/evaluation/yolo_names.h"
 
 namespace lanner::tasks {
@@ -61,14 +61,14 @@ std::array<double, 4> around(std::span<const double> points) {
 }
 
 struct YoloForm : Dataset::Form {
-  PictureTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const override {
+  GroundTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const override {
     if (files[i].empty()) return {};
     return truth_of(read_small_text(files[i], limits), files[i], width, height);
   }
 
-  PictureTruth truth_of(std::string_view rest, const std::string& name, std::int32_t width,
+  GroundTruth truth_of(std::string_view rest, const std::string& name, std::int32_t width,
                         std::int32_t height) const {
-    PictureTruth truth;
+    GroundTruth truth;
     for (std::size_t line = 1; !rest.empty(); ++line) {
       const std::size_t end = rest.find('\n');
       const std::string_view text = rest.substr(0, end);
@@ -92,8 +92,8 @@ struct YoloForm : Dataset::Form {
     return found;
   }
 
-  TruthObject object_of(const Line& line, std::int32_t width, std::int32_t height) const {
-    TruthObject object;
+  GroundTruthObject object_of(const Line& line, std::int32_t width, std::int32_t height) const {
+    GroundTruthObject object;
     object.label = class_of(line.number);
     std::vector<double> values = line.values;
     if (kind == TaskKind::pose) return with_points(object, values, width, height);
@@ -101,7 +101,7 @@ struct YoloForm : Dataset::Form {
     if (kind == TaskKind::obb) {
       check(values.size() == 8, ErrorCode::bad_data,
             "expected a class and four corners, got {} numbers behind the class", values.size());
-      object.rotated = turned_box(values);
+      object.rotated = rotated_box(values);
       object.box = around(values);
       object.area = static_cast<double>((*object.rotated)[2]) * (*object.rotated)[3];
       return object;
@@ -125,7 +125,7 @@ struct YoloForm : Dataset::Form {
     return object;
   }
 
-  TruthObject with_points(TruthObject object, const std::vector<double>& values, std::int32_t width,
+  GroundTruthObject with_points(GroundTruthObject object, const std::vector<double>& values, std::int32_t width,
                           std::int32_t height) const {
     const std::size_t each = values.size() > 4 && points > 0 ? (values.size() - 4) / points : 0;
     check(points > 0 && values.size() == 4 + points * each && (each == 2 || each == 3), ErrorCode::bad_data,
@@ -218,7 +218,7 @@ void match_classes(YoloForm& form, const Task& task, const DatasetOptions& optio
 
 } // namespace
 
-PictureTruth read_yolo_truth(std::string_view text, const std::string& name, const Task& task,
+GroundTruth read_yolo_truth(std::string_view text, const std::string& name, const Task& task,
                              const Limits& limits, std::int32_t width, std::int32_t height) {
   return form_of(task, limits)->truth_of(text, name, width, height);
 }

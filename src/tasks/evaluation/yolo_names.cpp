@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "base/one_line.h"
-#include "tasks/task_check.h"
+#include "base/text/one_line.h"
+#include "tasks/declare/task_check.h"
 
 namespace lanner::tasks {
 namespace {

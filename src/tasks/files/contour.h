@@ -5,7 +5,7 @@
 
 #include <lanner/task.h>
 
-#include "tasks/result_parts.h"
+#include "tasks/read/result_parts.h"
 
 namespace lanner {
 

@@ -7,8 +7,8 @@
 
 #include <lanner/result_writer.h>
 
-#include "base/json.h"
-#include "tasks/result_parts.h"
+#include "base/text/json.h"
+#include "tasks/read/result_parts.h"
 
 namespace lanner {
 

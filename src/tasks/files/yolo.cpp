@@ -9,7 +9,7 @@
 #include <lanner/output.h>
 
 #include "base/check.h"
-#include "base/file.h"
+#include "base/file/file.h"
 #include "tasks/files/contour.h"
 #include "tasks/files/formats.h"
 

@@ -11,8 +11,8 @@
 
 #include <lanner/task.h>
 
-#include "tasks/reading.h"
-#include "tasks/values.h"
+#include "tasks/read/reading.h"
+#include "tasks/read/values.h"
 
 namespace lanner::tasks {
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "tasks/task_check.h"
+#include "tasks/declare/task_check.h"
 
 namespace lanner::tasks {
 
@@ -45,9 +45,9 @@ RowBest best_of_row(const float* values, std::int64_t count) {
         sums[half] += these * 0;
       }
     for (int half = 0; half < 2; ++half)
-      for (int lane = 0; lane < 4; ++lane) {
-        most = best[half][lane] > most ? best[half][lane] : most;
-        poison += sums[half][lane];
+      for (int queue = 0; queue < 4; ++queue) {
+        most = best[half][queue] > most ? best[half][queue] : most;
+        poison += sums[half][queue];
       }
   }
   for (; i < count; ++i) {

@@ -9,7 +9,7 @@
 #include <lanner/log.h>
 
 #include "base/check.h"
-#include "base/utf8.h"
+#include "base/text/utf8.h"
 #include "video/ffmpeg/frame_memory.h"
 
 extern "C" {

@@ -6,7 +6,7 @@
 
 #include <lanner/error.h>
 
-#include "base/limit_error.h"
+#include "base/limits/limit_error.h"
 
 extern "C" {
 #include <libavutil/error.h>

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/limit_error.h"
+#include "base/limits/limit_error.h"
 #include "video/ffmpeg/library.h"
 
 namespace lanner::ffmpeg {

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/sole_use.h"
-#include "video/encoder_options.h"
+#include "base/threads/sole_use.h"
+#include "video/write/encoder_options.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/encoder_choice.h"
 #include "video/ffmpeg/entry_points.h"

@@ -13,7 +13,7 @@
 #include <lanner/nearest.h>
 
 #include "base/check.h"
-#include "base/joined.h"
+#include "base/text/joined.h"
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/pixel_format.h"
 

@@ -9,9 +9,9 @@
 #include <vector>
 
 #include "base/check.h"
-#include "base/file.h"
-#include "base/joined.h"
-#include "base/sole_use.h"
+#include "base/file/file.h"
+#include "base/text/joined.h"
+#include "base/threads/sole_use.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/library.h"

@@ -7,7 +7,7 @@
 
 #include <lanner/encoder.h>
 
-#include "base/file.h"
+#include "base/file/file.h"
 #include "video/ffmpeg/byte_io.h"
 #include "video/ffmpeg/library.h"
 

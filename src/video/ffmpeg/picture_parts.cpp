@@ -6,7 +6,7 @@
 #include <string>
 
 #include "base/check.h"
-#include "base/limit_error.h"
+#include "base/limits/limit_error.h"
 
 namespace lanner::ffmpeg {
 

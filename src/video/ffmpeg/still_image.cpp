@@ -5,10 +5,10 @@
 #include <string_view>
 #include <utility>
 
-#include "base/account.h"
+#include "base/limits/account.h"
 #include "base/check.h"
-#include "base/file.h"
-#include "base/limit_error.h"
+#include "base/file/file.h"
+#include "base/limits/limit_error.h"
 #include "image/orientation.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/encoder_choice.h"

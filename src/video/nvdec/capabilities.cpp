@@ -7,7 +7,7 @@
 #include <fmt/format.h>
 
 #include "base/check.h"
-#include "video/h264_headers.h"
+#include "video/bitstream/h264_headers.h"
 
 namespace lanner::nvdec {
 namespace {

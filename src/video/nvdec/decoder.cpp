@@ -7,16 +7,16 @@
 #include <utility>
 
 #include "base/check.h"
-#include "base/limit_error.h"
-#include "base/sole_use.h"
-#include "video/bitstream.h"
-#include "video/damaged_picture.h"
-#include "video/elementary_stream.h"
+#include "base/limits/limit_error.h"
+#include "base/threads/sole_use.h"
+#include "video/bitstream/bitstream.h"
+#include "video/read/damaged_picture.h"
+#include "video/bitstream/elementary_stream.h"
 #include "video/nvdec/capabilities.h"
 #include "video/nvdec/packet_log.h"
 #include "video/nvdec/parser.h"
 #include "video/nvdec/picture_copier.h"
-#include "video/sei.h"
+#include "video/bitstream/sei.h"
 
 namespace lanner::nvdec {
 namespace {

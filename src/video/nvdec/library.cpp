@@ -3,7 +3,7 @@
 #include <atomic>
 #include <system_error>
 
-#include "base/thread_name.h"
+#include "base/threads/thread_name.h"
 
 namespace lanner::nvdec {
 namespace {

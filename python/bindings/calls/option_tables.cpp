@@ -1,0 +1,69 @@
+// The tables of options as the package's own tests see them.
+
+#include <lanner/error.h>
+
+#include "calls/check.h"
+#include "calls/option_rows.h"
+
+namespace lanner::python {
+namespace {
+
+/// Calls `use(table)` with the table of this name.
+template<typename Use>
+auto with_table(const std::string& name, Use use) {
+  if (name == "build") return use(build_option_table());
+  if (name == "load") return use(load_option_table());
+  if (name == "verify") return use(verify_option_table());
+  if (name == "context") return use(context_option_table());
+  if (name == "reader") return use(reader_option_table());
+  if (name == "writer") return use(writer_option_table());
+  if (name == "preprocess") return use(preprocess_option_table());
+  fail(ErrorCode::invalid_argument, "no table of options is called {}", name);
+}
+
+template<typename Options>
+std::string options_by_keywords(const OptionTable<Options>& table, const nb::dict& given) {
+  Options options;
+  const nb::kwargs keywords = nb::borrow<nb::kwargs>(given);
+  std::vector<Keyword> known = keywords_of(table, true);
+  for (Keyword& keyword : known) keyword.required = false; // One option at a time.
+  take_keywords("options", keywords, known, table, options,
+                [](const std::string& name, nb::handle) { fail_type(name + " is for calls alone"); });
+  return options_text(table, options);
+}
+
+template<typename Options>
+nb::list rows_of(const OptionTable<Options>& table) {
+  nb::list rows;
+  for (const OptionRow<Options>& row : table) {
+    const OptionInfo& info = row.info;
+    nb::dict told;
+    told["name"] = text_of(info.name);
+    told["help"] = text_of(info.help);
+    told["flag"] = text_of(info.flag);
+    told["field"] = text_of(row.field.name);
+    told["example"] = text_of(info.example);
+    told["keyword"] = info.no_keyword.empty();
+    told["text"] = nb::none();
+    if (!info.example.empty()) {
+      Options options;
+      row.set(options, parse_option(info, std::string(info.example)));
+      told["text"] = text_of(option_text(row.get(options)));
+    }
+    rows.append(told);
+  }
+  return rows;
+}
+
+} // namespace
+
+void register_option_rows(nb::module_& module) {
+  module.def("_option_rows", [](const std::string& table) {
+    return with_table(table, [](const auto& rows) { return rows_of(rows); });
+  });
+  module.def("_options_text", [](const std::string& table, const nb::dict& given) {
+    return with_table(table, [&](const auto& rows) { return options_by_keywords(rows, given); });
+  });
+}
+
+} // namespace lanner::python

@@ -1,0 +1,35 @@
+// The extension module lanner._lanner.
+
+#include <lanner/version.h>
+
+#include "calls/bindings.h"
+#include "engine/environment.h"
+#include "engine/evaluation.h"
+#include "calls/warnings.h"
+
+NB_MODULE(_lanner, module) {
+  // What a thread holds that the interpreter leaves behind is no leak: see Note [Threads at the interpreter's
+  // end].
+  nb::set_leak_warnings(false);
+  module.doc() = "Lanner's C++ library.";
+  module.attr("__version__") = std::string(lanner::version());
+  lanner::python::register_end(module);
+  lanner::python::register_errors(module);
+  lanner::python::register_warnings(module);
+  lanner::python::register_tensor(module);
+  lanner::python::register_tensor_file(module);
+  lanner::python::register_image(module);
+  lanner::python::register_frame(module);
+  lanner::python::register_video_reader(module);
+  lanner::python::register_parallel_decoder(module);
+  lanner::python::register_video(module);
+  lanner::python::register_context(module);
+  lanner::python::register_verification(module);
+  lanner::python::register_environment(module);
+  lanner::python::register_engine(module);
+  lanner::python::register_build(module);
+  lanner::python::register_option_rows(module);
+  lanner::python::register_tasks(module);
+  lanner::python::register_evaluation(module);
+  lanner::python::register_wrong_calls(module);
+}

@@ -1,0 +1,314 @@
+// Convolutions and their transposes with a fused epilogue.
+
+#include <algorithm>
+#include <numeric>
+
+#include "backends/onednn/families.h"
+#include "backends/onednn/implementations.h"
+#include "backends/onednn/nan_guard.h"
+#include "backends/onednn/post_ops.h"
+#include "backends/onednn/window.h"
+#include "backends/estimate.h"
+#include "backends/storage_layout.h"
+#include "base/check.h"
+
+namespace lanner::onednn {
+
+namespace {
+
+constexpr std::size_t channel_axis = 1;
+
+/// The anchor's operands, shapes and epilogue.
+struct Conv {
+  bool transposed;
+  Operand src, weights, bias;
+  Shape input, filter, output;
+  std::int64_t groups;
+  Window window;
+  Epilogue epilogue;
+
+  std::int64_t outputs_per_group() const { return output[1] / groups; }
+  std::int64_t inputs_per_group() const { return input[1] / groups; }
+
+  /// oneDNN's weight dims: outputs before inputs, groups first.
+  Dims weight_dims() const {
+    Dims dims;
+    if (groups > 1) dims.push_back(groups);
+    dims.push_back(outputs_per_group());
+    dims.push_back(inputs_per_group());
+    dims.insert(dims.end(), filter.begin() + 2, filter.end());
+    return dims;
+  }
+  double operations() const {
+    return 2.0 * static_cast<double>(transposed ? input.elements() : output.elements()) *
+           static_cast<double>(filter.elements()) / static_cast<double>(filter[0]);
+  }
+};
+
+/// The storage of an ONNX weight (outputs x inputs/group x ..., or, transposed, inputs x outputs/group x ...)
+/// that equals oneDNN's layout of weight_dims(). Nothing when groups are blocked together with what lies
+/// within one of them.
+std::optional<Layout> weight_layout(const Conv& conv, const Layout& own) {
+  // The letter of each of oneDNN's dims in ONNX's weight. With groups, g and the first of o and i share
+  // dimension 0.
+  std::vector<std::uint8_t> letters;
+  const std::uint8_t o = conv.transposed ? 1 : 0, i = conv.transposed ? 0 : 1;
+  if (conv.groups > 1) letters.push_back(0);
+  letters.push_back(o);
+  letters.push_back(i);
+  for (std::size_t axis = 2; axis < conv.filter.rank(); ++axis)
+    letters.push_back(static_cast<std::uint8_t>(axis));
+  std::vector<std::uint8_t> order = own.order;
+  if (order.empty()) {
+    order.resize(letters.size());
+    std::iota(order.begin(), order.end(), std::uint8_t{0});
+  }
+
+  Layout result;
+  if (conv.groups == 1) {
+    for (std::uint8_t dim : order) result.order.push_back(letters[dim]);
+    for (const Layout::Block& block : own.blocks) result.blocks.push_back({letters[block.dim], block.size});
+    return canonical(result, conv.filter);
+  }
+  const std::uint8_t inner = conv.transposed ? 2 : 1; // oneDNN's dim that shares dimension 0 with the groups.
+  const Dims dims = conv.weight_dims();
+  const bool single = dims[inner] == 1;
+  std::int64_t inner_block = 1;
+  for (const Layout::Block& block : own.blocks) {
+    if (block.dim == 0 && !single) return std::nullopt;
+    if (block.dim == inner) inner_block *= block.size;
+    if (block.dim == inner && single) return std::nullopt;
+    result.blocks.push_back({letters[block.dim], block.size});
+  }
+  if (dims[inner] % inner_block != 0) return std::nullopt;
+  for (std::size_t at = 0; at < order.size(); ++at) {
+    if (order[at] == inner && (single || (at > 0 && order[at - 1] == 0))) continue;
+    if (order[at] == inner) return std::nullopt;
+    result.order.push_back(letters[order[at]]);
+  }
+  return canonical(result, conv.filter);
+}
+
+std::optional<Conv> read_conv(const Group& group, bool transposed, std::string& reason) {
+  const GroupOp& op = group.ops().front();
+  if (op.kind() != (transposed ? "conv_transpose" : "conv")) return std::nullopt;
+  Conv conv{transposed, op.input(0), op.input(1), op.input(2), {}, {}, {}, 1, {}, {}};
+  conv.input = conv.src.shape();
+  conv.filter = conv.weights.shape();
+  conv.output = op.type().shape();
+  conv.groups = op.attributes().integer("group", 1);
+  const std::size_t rank = conv.input.rank();
+  const bool reals = conv.src.dtype() == DType::f32 && conv.weights.dtype() == DType::f32 &&
+                     (!conv.bias || conv.bias.dtype() == DType::f32);
+  if (!reals || rank < 3 || rank > 5 || conv.input.elements() == 0 || conv.output.elements() == 0 ||
+      conv.filter.elements() == 0) {
+    reason = "onednn: conv takes f32 of rank 3 to 5, none empty";
+    return std::nullopt;
+  }
+  if (conv.bias.is_op() || conv.weights.is_op()) return std::nullopt;
+  const Dims kernel(conv.filter.begin() + 2, conv.filter.end());
+  conv.window =
+      (transposed ? transposed_window_of : window_of)(op.attributes(), kernel, conv.input, conv.output);
+  auto epilogue = epilogue_of(group, channel_axis, reason);
+  if (!epilogue) return std::nullopt;
+  conv.epilogue = std::move(*epilogue);
+  return conv;
+}
+
+/// A choice of layouts and residual. Layouts are as oneDNN names them: it tells apart what canonical() holds
+/// for equal, when sizes are 1.
+struct Variant {
+  Layout src, dst;
+  Residual residual;
+};
+
+struct Candidate {
+  Descriptor descriptor;
+  PostOps post;
+};
+
+/// `packed`: how the weights lie, where that is settled.
+Candidate make(const Conv& conv, const Variant& variant, const std::optional<Desc>& packed = {}) {
+  Candidate candidate;
+  const auto src = describe(conv.input, variant.src, DType::f32),
+             dst = describe(conv.output, variant.dst, DType::f32);
+  auto post = post_ops(conv.epilogue, variant.residual, conv.output, variant.dst, channel_axis);
+  if (!src || !dst || !post) return candidate;
+  const auto weights = packed ? packed : describe_any(conv.weight_dims(), DType::f32);
+  const auto bias = describe(Shape{conv.output[1]}, {}, DType::f32);
+  if (!weights || !bias) return candidate;
+  const auto make_descriptor = conv.transposed ? deconvolution : convolution;
+  candidate.descriptor =
+      make_descriptor(*src, *weights, conv.bias ? &*bias : nullptr, *dst, conv.window, attributes(post->ops));
+  candidate.post = std::move(*post);
+  return candidate;
+}
+
+std::vector<Variant> variants(const Conv& conv) {
+  std::vector<Variant> result;
+  // A result that took its operand's memory cannot be worked out again where a NaN was hidden.
+  const std::vector<Residual> residuals = !adds_in_place(conv.epilogue) ? std::vector{Residual::none}
+                                          : hides_nan(conv.epilogue)
+                                              ? std::vector{Residual::read}
+                                              : std::vector{Residual::in_place, Residual::read};
+  for (const Layout& layout : activation_layouts(conv.input.rank()))
+    for (Residual residual : residuals) {
+      // Few input channels: oneDNN reads the row-major image itself and writes blocks.
+      const bool from_row = !layout.blocks.empty() && conv.input[1] <= 4 && conv.groups == 1;
+      result.push_back({from_row ? Layout{} : layout, layout, residual});
+    }
+  return result;
+}
+
+std::optional<Tactic> to_tactic(const Conv& conv, const Node& node, const Variant& variant,
+                                const Candidate& candidate, const Implementation& implementation,
+                                const Layout& weights, std::string_view kernel) {
+  OperandStorages storages(node.inputs().size());
+  storages.ask(conv.src, stored(canonical(variant.src, conv.input)));
+  storages.ask(conv.weights, stored(weights));
+  storages.ask(conv.bias, {});
+  if (!ask_operands(conv.epilogue, variant.dst, conv.output, storages)) return std::nullopt;
+  Tactic tactic;
+  tactic.kernel = kernel;
+  ConfigText config;
+  name_implementation(config, implementation);
+  config.set("src", variant.src.to_string()).set("dst", variant.dst.to_string());
+  config.set("residual", static_cast<std::int64_t>(variant.residual));
+  tactic.config = config.bytes();
+  tactic.inputs = storages.take();
+  tactic.outputs = {stored(canonical(variant.dst, conv.output))};
+  tactic.accumulates = DType::f32;
+  if (candidate.post.added) {
+    tactic.in_place = static_cast<int>(*candidate.post.added);
+    tactic.required_in_place = true;
+  }
+  return tactic;
+}
+
+bool is_by_gemm(const Implementation& implementation) {
+  return implementation.name.find("gemm") != std::string::npos;
+}
+
+/// Whether the value of input `added` comes in as another input too, which writing in its place would spoil.
+bool reads_twice(const Group& group, std::size_t added) {
+  const auto& inputs = group.inputs();
+  return std::count(inputs.begin(), inputs.end(), inputs[added]) > 1 ||
+         group.ops().front().input(0).index == added;
+}
+
+/// With groups, oneDNN's convolution by gemm makes a product of each group and image whose few columns leave
+/// a vector's lanes empty: an element of the image written out for it takes as long as so many operations do
+/// elsewhere.
+double operations_by(const Implementation& implementation, const Conv& conv) {
+  constexpr double of_element = 500;
+  if (conv.groups == 1 || !is_by_gemm(implementation)) return conv.operations();
+  const double elements = conv.operations() / 2 / static_cast<double>(conv.outputs_per_group());
+  return conv.operations() + of_element * elements;
+}
+
+template<bool transposed>
+TacticList conv_tactics(const Node& node, const Group& group, const Target& target) {
+  TacticList list;
+  const auto conv = read_conv(group, transposed, list.reason);
+  if (!conv) return list;
+  const ThreadCount count(target.threads);
+  const std::string_view kernel = transposed ? "conv_transpose" : "conv";
+  const double bytes =
+      4.0 * (static_cast<double>(conv->input.elements()) + static_cast<double>(conv->filter.elements()) +
+             static_cast<double>(conv->output.elements()));
+  double slower = 1;
+  for (const Variant& variant : variants(*conv)) {
+    const Candidate candidate = make(*conv, variant);
+    if (candidate.post.added && reads_twice(group, *candidate.post.added)) continue;
+    for (const Implementation& implementation : implementations(candidate.descriptor, 2)) {
+      // oneDNN 2.6's convolution by gemm places operands wrongly in channels-last results; it is no match for
+      // the others there.
+      if (!variant.dst.row_major() && is_by_gemm(implementation)) continue;
+      const auto own = layout_of(implementation.descriptor.weights_desc());
+      const auto weights = own ? weight_layout(*conv, *own) : std::nullopt;
+      if (!weights || (!conv->weights.is_input() && !weights->row_major())) continue;
+      auto tactic = to_tactic(*conv, node, variant, candidate, implementation, *weights, kernel);
+      if (!tactic) continue;
+      const double cost = seconds_of(
+          {.operations = operations_by(implementation, *conv), .bytes = bytes, .threads = target.threads},
+          target);
+      tactic->estimate = cost * slower * (variant.residual == Residual::read ? 1.05 : 1);
+      list.tactics.push_back(std::move(*tactic));
+      slower += 0.1;
+    }
+  }
+  if (list.tactics.empty())
+    list.reason = "onednn: no implementation with a weight layout that plans can hold";
+  return list;
+}
+
+std::vector<Argument> arguments_of(const Conv& conv, const Descriptor& descriptor,
+                                   std::vector<Argument> arguments) {
+  arguments.push_back(argument(DNNL_ARG_SRC, descriptor.src_desc(), conv.src));
+  arguments.push_back(argument(DNNL_ARG_WEIGHTS, descriptor.weights_desc(), conv.weights));
+  if (conv.bias) arguments.push_back(argument(DNNL_ARG_BIAS, descriptor.weights_desc(1), conv.bias));
+  arguments.push_back(output_argument(DNNL_ARG_DST, descriptor.dst_desc()));
+  return arguments;
+}
+
+/// The convolution without the steps that hide a NaN, by the same implementation where that has it.
+Deferred unhidden(Conv conv, const Variant& variant, const Implementation& chosen, int threads) {
+  conv.epilogue = before_hiding(conv.epilogue);
+  Candidate candidate = make(conv, variant, chosen.descriptor.weights_desc());
+  check(static_cast<bool>(candidate.descriptor), ErrorCode::unsupported,
+        "onednn: no convolution without its activation");
+  const Descriptor first = at_this_implementation(candidate.descriptor);
+  Descriptor& found = candidate.descriptor;
+  while (found.impl_info_str() != chosen.name && found.next_impl()) continue;
+  const Descriptor& taken = found.impl_info_str() == chosen.name ? found : first;
+  return {taken, arguments_of(conv, taken, std::move(candidate.post.arguments)), threads};
+}
+
+template<bool transposed>
+std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
+  std::string reason;
+  const auto conv = read_conv(p.group, transposed, reason);
+  check(conv.has_value(), ErrorCode::internal, "onednn: conv: {}", reason);
+  const ConfigText config(p.tactic.config);
+  const Variant variant{Layout::parse(config.text("src")), Layout::parse(config.text("dst")),
+                        static_cast<Residual>(config.integer("residual"))};
+  check(canonical(variant.src, conv->input) == p.tactic.inputs.at(conv->src.index).layout &&
+            canonical(variant.dst, conv->output) == p.tactic.outputs.at(0).layout,
+        ErrorCode::bad_data, "onednn: conv: configuration and storages disagree: build the plan again");
+  const ThreadCount count(p.target.threads);
+  Candidate candidate = make(*conv, variant);
+  const auto again = [&] { return make(*conv, variant).descriptor; };
+  const Implementation chosen = find_implementation(again, config);
+  const auto own = layout_of(chosen.descriptor.weights_desc());
+  const auto weights = own ? weight_layout(*conv, *own) : std::nullopt;
+  const Layout given = conv->weights.is_input() ? p.tactic.inputs.at(conv->weights.index).layout : Layout{};
+  check(weights && *weights == given, ErrorCode::unsupported,
+        "onednn: {} wants its weights otherwise than as {}: build the plan again", chosen.name,
+        given.to_string());
+
+  check(!candidate.post.added || !hides_nan(conv->epilogue), ErrorCode::unsupported,
+        "onednn: conv: an activation behind a sum in place: build the plan again");
+  const int threads = p.target.threads;
+  auto fast = std::make_unique<Execution>(
+      chosen.descriptor, arguments_of(*conv, chosen.descriptor, std::move(candidate.post.arguments)),
+      threads);
+  if (!hides_nan(conv->epilogue)) return fast;
+  return guarded(std::move(fast), anchor_and_steps(unhidden(*conv, variant, chosen, threads), conv->epilogue,
+                                                   conv->output, variant.dst, channel_axis));
+}
+
+template<bool transposed>
+bool conv_fuses(const Group& group, const Target&) {
+  std::string reason;
+  const auto conv = read_conv(group, transposed, reason);
+  return conv && post_ops(conv->epilogue, Residual::none, conv->output, {}, channel_axis).has_value();
+}
+
+} // namespace
+
+extern const KernelFamily conv_family{"conv", swept_versions, conv_tactics<false>, conv_prepare<false>,
+                                      conv_fuses<false>};
+extern const KernelFamily conv_transpose_family{"conv_transpose", swept_versions, conv_tactics<true>,
+                                                conv_prepare<true>, conv_fuses<true>};
+
+} // namespace lanner::onednn

@@ -1,0 +1,21 @@
+#pragma once
+// What backends read alike of the windows of convolutions and pools.
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "ops/convolution/window.h"
+
+namespace lanner {
+
+/// The window of a `conv` or a pool from `input` to `output`, both N, C, spatial... `kernel` is its spatial
+/// size.
+ops::Window window_of(const AttributeMap& attributes, const Shape& input, const Shape& output,
+                      std::span<const std::int64_t> kernel);
+
+/// Padding behind that the output's size needs: with ceil_mode it may be more than the attributes say, and
+/// less where a stride leaves the last elements unread.
+std::vector<std::int64_t> padding_behind(const ops::Window& window);
+
+} // namespace lanner

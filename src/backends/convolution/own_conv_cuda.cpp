@@ -1,0 +1,206 @@
+// Convolutions, in halves on tensor cores, as products whose rows are read out of images stored channels
+// last, each compiled by NVRTC for its sizes, with whatever steps follow it.
+
+#include <algorithm>
+
+#include "backends/cuda/beside_library.h"
+#include "backends/cuda/families.h"
+#include "backends/product/matrix_kernel.h"
+#include "backends/cuda/storage.h"
+#include "backends/epilogue.h"
+#include "backends/operand_storages.h"
+#include "backends/storage_layout.h"
+#include "backends/convolution/convolution_window.h"
+#include "base/check.h"
+
+namespace lanner::cuda {
+namespace {
+
+constexpr std::size_t channel_axis = 1;
+constexpr std::int64_t largest = INT32_MAX;
+
+struct OwnConv {
+  Operand src, weights, bias;
+  Shape input, filter, output;
+  std::int64_t groups = 1;
+  ops::Window window;
+  Epilogue epilogue;
+
+  DType type() const { return src.dtype(); }
+};
+
+bool fits(const OwnConv& conv) {
+  const auto small = [](std::int64_t value) { return value < 1 << 24; };
+  return conv.input.elements() < largest && conv.output.elements() < largest &&
+         conv.filter.elements() < largest && std::ranges::all_of(conv.window.strides, small) &&
+         std::ranges::all_of(conv.window.dilations, small) && std::ranges::all_of(conv.window.begin, small) &&
+         std::ranges::all_of(conv.window.kernel, small) && std::ranges::all_of(conv.window.image, small);
+}
+
+/// Into groups of some channels each; of one channel others are faster.
+bool divides(const OwnConv& conv) {
+  constexpr std::int64_t least = 4;
+  const std::int64_t channels = conv.input[1], own = conv.filter[1];
+  if (own == 0 || channels % own != 0 || conv.filter[0] % (channels / own) != 0) return false;
+  return own == channels || own >= least;
+}
+
+std::optional<OwnConv> read(const Group& group, std::string& reason) {
+  const GroupOp& op = group.ops().front();
+  if (op.kind() != "conv") return std::nullopt;
+  OwnConv conv;
+  conv.src = op.input(0);
+  conv.weights = op.input(1);
+  conv.bias = op.input(2);
+  conv.input = conv.src.shape();
+  conv.filter = conv.weights.shape();
+  conv.output = op.type().shape();
+  const std::size_t rank = conv.input.rank();
+  if (!is_real(conv.type()) || conv.weights.dtype() != conv.type() || !conv.src.is_input() ||
+      !conv.weights.is_input() || rank < 3 || rank > 4 || !divides(conv) || conv.output.elements() == 0 ||
+      conv.filter.elements() == 0) {
+    reason = "cuda: own convolutions take real numbers of one or two axes, in groups of four channels and "
+             "more, given to the node";
+    return std::nullopt;
+  }
+  conv.groups = conv.input[1] / conv.filter[1];
+  conv.window = window_of(op.attributes(), conv.input, conv.output, std::span(conv.filter.dims()).subspan(2));
+  if (!fits(conv)) {
+    reason = "cuda: own convolutions: sizes beyond 31 bits";
+    return std::nullopt;
+  }
+  auto epilogue = epilogue_of(group, channel_axis, reason);
+  if (!epilogue || !takes_steps(conv.bias, *epilogue, reason)) return std::nullopt;
+  conv.epilogue = std::move(*epilogue);
+  return conv;
+}
+
+Layout pixels_layout(const Shape& shape) {
+  return canonical(Layout::channels_last(shape.rank()), shape);
+}
+
+/// Whether pixels lie one after the other also where the value's channels lie among others: images of one
+/// channel do not, since they are stored as row-major ones.
+bool takes_strides(const Shape& shape) {
+  const auto pixels = Shape(std::span(shape.dims()).subspan(2)).elements();
+  return shape[channel_axis] > 1 || pixels == 1;
+}
+
+MatrixWindow window_of(const OwnConv& conv, std::int64_t pixel) {
+  MatrixWindow w;
+  // A line is an image of height 1.
+  const std::size_t axes = conv.window.kernel.size(), first = 2 - axes;
+  for (std::size_t i = 0; i < axes; ++i) {
+    w.image[first + i] = conv.window.image[i];
+    w.result[first + i] = conv.window.positions[i];
+    w.kernel[first + i] = conv.window.kernel[i];
+    w.strides[first + i] = conv.window.strides[i];
+    w.dilations[first + i] = conv.window.dilations[i];
+    w.begin[first + i] = conv.window.begin[i];
+  }
+  w.channels = conv.filter[1];
+  w.pixel = pixel;
+  return w;
+}
+
+/// Whether each position reads the pixel at its own place, so that images are rows of a matrix.
+bool reads_own_pixel(const MatrixWindow& w) {
+  for (int i = 0; i < 2; ++i)
+    if (w.kernel[i] != 1 || w.strides[i] != 1 || w.begin[i] != 0 || w.image[i] != w.result[i]) return false;
+  return true;
+}
+
+/// As the values that `tactic` names lie.
+MatrixProblem problem_of(const OwnConv& conv, const Tactic& tactic, std::vector<std::size_t>& inputs) {
+  const Storage &x = tactic.inputs.at(conv.src.index), &y = tactic.outputs.at(0);
+  MatrixProblem problem;
+  problem.type = x.dtype.value_or(conv.type());
+  problem.result = y.dtype.value_or(conv.type());
+  const std::int64_t channels = conv.filter[0];
+  problem.batch = conv.groups;
+  problem.side_by_side = conv.groups > 1;
+  problem.columns = channels / conv.groups;
+  problem.rows = conv.output.elements() / channels;
+  problem.depth = conv.filter.elements() / channels;
+  problem.b = {problem.depth, true, conv.groups > 1 ? problem.columns * problem.depth : 0};
+  const MatrixWindow window = window_of(conv, leading_of(x, conv.input[channel_axis]));
+  if (!reads_own_pixel(window)) problem.window = window;
+  problem.a = {window.pixel, false, conv.groups > 1 ? window.channels : 0};
+  problem.leading = leading_of(y, channels);
+  inputs = {conv.src.index, conv.weights.index};
+  std::ranges::copy(add_steps(problem, conv.bias, conv.epilogue, tactic), std::back_inserter(inputs));
+  return problem;
+}
+
+/// Nothing where one input would have to lie in two ways.
+std::optional<Tactic> tactic_of(const OwnConv& conv, std::optional<DType> kept, const Node& node,
+                                const Target& target) {
+  const Storage full = on_device(target, pixels_layout(conv.output), kept);
+  OperandStorages storages(node.inputs().size(), on_device(target, Layout{}));
+  storages.ask(conv.src, on_device(target, pixels_layout(conv.input), kept));
+  storages.ask(conv.weights, on_device(target, pixels_layout(conv.filter), kept));
+  storages.ask(conv.bias, on_device(target, Layout{}));
+  for (const EpilogueStep& step : conv.epilogue) {
+    Storage storage = step_storage(step, full, target);
+    storage.layout =
+        operand_layout(storage.layout, conv.output.rank(), step.operand ? step.operand.shape() : conv.output);
+    storages.ask(step.operand, std::move(storage));
+  }
+  if (!storages.agree()) return std::nullopt;
+  Tactic tactic;
+  tactic.kernel = own_conv_family.kernel;
+  tactic.inputs = storages.take();
+  tactic.outputs = {full};
+  const AxisSet channels = AxisSet::only(channel_axis);
+  const bool of_output = takes_strides(conv.output);
+  if (of_output) tactic.strided_outputs = {channels};
+  tactic.strided_inputs.assign(node.inputs().size(), {});
+  if (takes_strides(conv.input)) tactic.strided_inputs[conv.src.index] = channels;
+  for (const EpilogueStep& step : conv.epilogue)
+    if (of_output && step.binary && step.spread == Spread::full && step.operand.shape() == conv.output)
+      tactic.strided_inputs[step.operand.index] = channels;
+  return tactic;
+}
+
+TacticList plans(const Node& node, const Group& group, const Target& target, bool first) {
+  TacticList list;
+  const auto conv = read(group, list.reason);
+  if (!conv) return list;
+  list.reason = matrix_missing(target);
+  if (!list.reason.empty()) return list;
+  for (const std::optional<DType> kept : own_types(conv->type(), target, first)) {
+    const auto tactic = tactic_of(*conv, kept, node, target);
+    std::vector<std::size_t> inputs;
+    if (tactic) offer_plans(list, problem_of(*conv, *tactic, inputs), *tactic, target);
+  }
+  return list;
+}
+
+using Lists = BesideLibrary<conv_family, plans>;
+
+std::unique_ptr<Kernel> own_conv_prepare(const Preparation& p) {
+  std::string reason;
+  const auto conv = read(p.group, reason);
+  lanner::check(conv.has_value(), ErrorCode::unsupported, "{}: build the plan again", reason);
+  std::vector<std::size_t> inputs;
+  const MatrixProblem problem = problem_of(*conv, p.tactic, inputs);
+  return matrix_kernel(p, problem, std::move(inputs));
+}
+
+bool own_conv_fuses(const Group& group, const Target& target) {
+  std::string reason;
+  const auto conv = read(group, reason);
+  return conv && matrix_missing(target).empty();
+}
+
+} // namespace
+
+extern const KernelFamily own_conv_family{.kernel = "own_conv",
+                                          .trust = KernelTrust::own(),
+                                          .tactics = Lists::first,
+                                          .prepare = own_conv_prepare,
+                                          .fuses = own_conv_fuses,
+                                          .more = Lists::further,
+                                          .named = Lists::all};
+
+} // namespace lanner::cuda

@@ -1,0 +1,16 @@
+#pragma once
+// Steps of an epilogue as cuDNN's pointwise operations.
+
+#include <optional>
+
+#include "backends/convolution/conv_graph.h"
+#include "backends/epilogue.h"
+
+namespace lanner::cuda {
+
+/// Nothing for those that cuDNN lacks.
+std::optional<PointwiseStep> activation_step(const ActivationCall& activation);
+/// Nothing for what hides a NaN.
+std::optional<cudnn::PointwiseMode> mode_of(BinaryKind kind);
+
+} // namespace lanner::cuda

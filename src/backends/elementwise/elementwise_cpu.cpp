@@ -1,0 +1,312 @@
+// The kernel that runs groups of elementwise operations over any one layout.
+
+#include <algorithm>
+#include <array>
+
+#include "backends/elementwise/instruction.h"
+#include "backends/elementwise/tiles.h"
+#include "backends/elementwise/cpu_cost.h"
+#include "backends/cpu/layouts.h"
+#include "backends/elementwise/program.h"
+#include "backends/estimate.h"
+#include "backends/family.h"
+#include "backends/storage_layout.h"
+#include "base/check.h"
+#include "device/cpu.h"
+#include "device/parallel.h"
+#include "graph/storage/within.h"
+#include "tensor/cast.h"
+
+namespace lanner {
+
+namespace {
+
+/// Floats in a tile: with all registers of a program this stays in the first cache.
+constexpr std::int64_t tile_size = 512;
+constexpr int max_slots = 48;
+
+/// Elements in the order of memory that lie in slices with others between them.
+struct SliceWalk {
+  std::int64_t length = 0, pitch = 0; ///< Elements; no length: there is one slice.
+
+  static SliceWalk of(const Storage& storage, const Shape& shape, DType type) {
+    const auto element = static_cast<std::int64_t>(bit_width(type) / 8);
+    if (element == 0) return {}; // of less than a byte there are no parts
+    const MemorySlices slices = memory_slices_of(storage, shape, type);
+    return {static_cast<std::int64_t>(slices.bytes) / element,
+            static_cast<std::int64_t>(slices.pitch) / element};
+  }
+  explicit operator bool() const { return length > 0; }
+  std::int64_t place(std::int64_t i) const { return i / length * pitch + i % length; }
+  bool is_one(std::int64_t first, std::int64_t count) const {
+    return first / length == (first + count - 1) / length;
+  }
+  /// Calls `piece(place in memory, place from first, elements)` for what lies in one slice.
+  template<typename Piece>
+  void pieces(std::int64_t first, std::int64_t count, const Piece& piece) const {
+    for (std::int64_t done = 0; done < count;) {
+      const std::int64_t i = first + done, size = std::min(length - i % length, count - done);
+      piece(place(i), done, size);
+      done += size;
+    }
+  }
+};
+
+struct Source {
+  enum class Way : std::uint8_t {
+    direct,   ///< Floats where they lie.
+    periodic, ///< Floats where they lie, from the start again after each period.
+    once,     ///< One tile serves all.
+    fetched,  ///< Each tile is gathered.
+    cast,     ///< Each tile is converted.
+  };
+  Way way = Way::direct;
+  OperandWalk walk;
+  ProgramInput input;
+  SliceWalk slices; ///< Where a whole operand lies within a larger value.
+};
+
+/// The tile step: whole periods of the operands that repeat within a tile, or a divisor of one that is
+/// longer.
+std::int64_t choose_step(const std::vector<Source>& sources) {
+  std::int64_t step = tile_size;
+  for (const Source& source : sources) {
+    const std::int64_t period = source.walk.period();
+    if (source.way != Source::Way::once || source.walk.scalar()) continue;
+    if (period <= step) step -= step % period;
+  }
+  for (const Source& source : sources) {
+    if (source.way != Source::Way::periodic) continue;
+    std::int64_t divisor = std::min(step, source.walk.period());
+    while (source.walk.period() % divisor != 0) --divisor;
+    if (divisor >= tile_size / 4) step = divisor;
+  }
+  return step;
+}
+
+/// Whether several elements of an operand or a result share a byte.
+bool has_packed_types(const ElementwiseProgram& program) {
+  const auto packed = [](const auto& value) { return bit_width(value.dtype) < 8; };
+  return std::ranges::any_of(program.inputs, packed) || std::ranges::any_of(program.outputs, packed);
+}
+
+class ElementwiseKernel final : public Kernel {
+public:
+  ElementwiseKernel(ElementwiseProgram program, const Tactic& tactic, int threads)
+      : program_(std::move(program)), layout_(tactic.outputs.at(0).layout), threads_(threads),
+        total_(layout_.padded(program_.shape).elements()) {
+    for (const ProgramInput& input : program_.inputs) {
+      const OperandWalk walk(program_.shape, layout_, input.operand.shape());
+      sources_.push_back({way_of(walk, input), walk, input, {}});
+      if (input.operand.is_input())
+        sources_.back().slices =
+            SliceWalk::of(tactic.inputs.at(input.operand.index), program_.shape, input.dtype);
+    }
+    for (std::size_t i = 0; i < program_.outputs.size(); ++i)
+      results_.push_back(SliceWalk::of(tactic.outputs.at(i), program_.shape, program_.outputs[i].dtype));
+    step_ = has_packed_types(program_) ? tile_size : choose_step(sources_); // tiles begin at whole bytes
+    for (Source& source : sources_) settle(source);
+    const double grain =
+        4000 / nanoseconds_of(program_); // About four microseconds of work pay for waking a thread.
+    grain_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(grain) / step_);
+  }
+
+  void launch(const Launch& launch) const override {
+    parallel_for(threads_, 0, (total_ + step_ - 1) / step_, grain_,
+                 [&](std::int64_t begin, std::int64_t end) { run(launch, begin, end); });
+    for (std::size_t i = 0; i < program_.outputs.size(); ++i)
+      clear_padding(launch.outputs[i], layout_, program_.shape, bit_width(program_.outputs[i].dtype) / 8);
+  }
+
+private:
+  using Tiles = float[][tile_size];
+
+  Source::Way way_of(const OperandWalk& walk, const ProgramInput& input) const {
+    if (walk.contiguous()) return input.dtype == DType::f32 ? Source::Way::direct : Source::Way::cast;
+    if (walk.scalar() || walk.period() <= tile_size) return Source::Way::once;
+    return walk.contiguous_in_period() && input.dtype == DType::f32 ? Source::Way::periodic
+                                                                    : Source::Way::fetched;
+  }
+
+  /// Once the step is known, operands that do not fit it are fetched tile by tile.
+  void settle(Source& source) const {
+    const std::int64_t period = source.walk.period();
+    const bool fits =
+        source.way == Source::Way::once ? source.walk.scalar() || step_ % period == 0 : period % step_ == 0;
+    if ((source.way == Source::Way::once || source.way == Source::Way::periodic) && !fits)
+      source.way = Source::Way::fetched;
+  }
+
+  static const void* bytes_of(const Source& source, const Launch& launch) {
+    const Operand& operand = source.input.operand;
+    return operand.is_input() ? launch.inputs[operand.index] : operand.constant->data();
+  }
+
+  static void fetch(const Source& source, const void* bytes, std::int64_t first, std::int64_t count,
+                    float* tile) {
+    if (source.input.dtype == DType::f32)
+      source.walk.fetch(static_cast<const float*>(bytes), first, count, tile);
+    else
+      source.walk.fetch(static_cast<const bool*>(bytes), first, count, tile);
+  }
+
+  static const float* gather(const Source& source, const std::byte* bytes, std::int64_t first,
+                             std::int64_t count, float* tile) {
+    const DType type = source.input.dtype;
+    const auto bits = static_cast<std::int64_t>(bit_width(type));
+    if (type == DType::f32 && source.slices.is_one(first, count))
+      return reinterpret_cast<const float*>(bytes) + source.slices.place(first);
+    source.slices.pieces(first, count, [&](std::int64_t from, std::int64_t to, std::int64_t size) {
+      cast_elements(type, bytes + from * bits / 8, DType::f32, tile + to, static_cast<std::size_t>(size));
+    });
+    return tile;
+  }
+
+  const float* read(const Source& source, const Launch& launch, std::int64_t first, std::int64_t count,
+                    float* tile) const {
+    const void* bytes = bytes_of(source, launch);
+    if (source.slices) return gather(source, static_cast<const std::byte*>(bytes), first, count, tile);
+    switch (source.way) {
+    case Source::Way::direct:
+      return static_cast<const float*>(bytes) + first;
+    case Source::Way::periodic:
+      return static_cast<const float*>(bytes) + first % source.walk.period();
+    case Source::Way::once:
+      return tile;
+    case Source::Way::fetched:
+      fetch(source, bytes, first, count, tile);
+      return tile;
+    case Source::Way::cast: {
+      const auto offset = first * static_cast<std::int64_t>(bit_width(source.input.dtype)) / 8;
+      cast_elements(source.input.dtype, static_cast<const std::byte*>(bytes) + offset, DType::f32, tile,
+                    static_cast<std::size_t>(count));
+      return tile;
+    }
+    }
+    return tile;
+  }
+
+  void run(const Launch& launch, std::int64_t begin, std::int64_t end) const {
+    alignas(64) float tiles[max_slots][tile_size];
+    const std::size_t inputs = sources_.size();
+    for (std::size_t i = 0; i < inputs; ++i)
+      if (sources_[i].way == Source::Way::once)
+        fetch(sources_[i], bytes_of(sources_[i], launch), 0, std::min(step_, total_), tiles[i]);
+    const TileFunctions functions = tile_functions();
+    std::array<const float*, max_slots> slots;
+    for (std::size_t i = inputs; i < static_cast<std::size_t>(program_.slots()); ++i) slots[i] = tiles[i];
+    for (std::int64_t tile = begin; tile < end; ++tile) {
+      const std::int64_t first = tile * step_, count = std::min(step_, total_ - first);
+      for (std::size_t i = 0; i < inputs; ++i) slots[i] = read(sources_[i], launch, first, count, tiles[i]);
+      for (const TileInstruction& instruction : program_.instructions) {
+        const auto operand = [&](int i) {
+          return instruction.operands[i] < 0 ? nullptr
+                                             : slots[static_cast<std::size_t>(instruction.operands[i])];
+        };
+        float* out = &instruction == &program_.instructions.back() && writes_last_directly()
+                         ? static_cast<float*>(launch.outputs[0]) + first
+                         : tiles[instruction.out];
+        functions[*instruction.formula](out, operand(0), operand(1), operand(2), count, instruction.numbers);
+      }
+      write(launch, tiles, first, count);
+    }
+  }
+
+  bool writes_last_directly() const {
+    return program_.outputs.size() == 1 && program_.outputs[0].dtype == DType::f32 && !results_[0];
+  }
+
+  void write(const Launch& launch, const Tiles tiles, std::int64_t first, std::int64_t count) const {
+    if (writes_last_directly()) return;
+    for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
+      const ProgramOutput& output = program_.outputs[i];
+      const auto bits = static_cast<std::int64_t>(bit_width(output.dtype));
+      const auto put = [&](std::int64_t to, std::int64_t from, std::int64_t size) {
+        cast_elements(DType::f32, tiles[output.slot] + from, output.dtype,
+                      static_cast<std::byte*>(launch.outputs[i]) + to * bits / 8,
+                      static_cast<std::size_t>(size));
+      };
+      if (results_[i])
+        results_[i].pieces(first, count, put);
+      else
+        put(first, 0, count);
+    }
+  }
+
+  ElementwiseProgram program_;
+  Layout layout_;
+  int threads_;
+  std::int64_t total_, step_ = tile_size, grain_ = 1;
+  std::vector<Source> sources_;
+  std::vector<SliceWalk> results_;
+};
+
+bool readable(const ElementwiseProgram& program, const Layout& layout) {
+  if (program.slots() > max_slots || (has_packed_types(program) && !layout.row_major())) return false;
+  for (const ProgramInput& input : program.inputs) {
+    const OperandWalk walk(program.shape, layout, input.operand.shape());
+    if (!walk.contiguous() && input.dtype != DType::f32 && input.dtype != DType::boolean) return false;
+    // An inner constant lies in row-major order.
+    if (!input.operand.is_input() &&
+        !operand_layout(layout, program.shape.rank(), input.operand.shape()).row_major())
+      return false;
+  }
+  return true;
+}
+
+/// An input that the first result may replace: of its type and shape and read at one place only. Results are
+/// written tile by tile, after all that is read of a tile.
+int replaceable(const ElementwiseProgram& program) {
+  if (program.outputs[0].dtype != DType::f32) return -1;
+  for (const ProgramInput& input : program.inputs)
+    if (input.operand.is_input() && !input.operand.constant && input.dtype == DType::f32 &&
+        input.operand.shape() == program.shape)
+      return static_cast<int>(input.operand.index);
+  return -1;
+}
+
+TacticList elementwise_tactics(const Node& node, const Group& group, const Target& target) {
+  TacticList list;
+  const auto program = compile_elementwise(group, list.reason);
+  if (!program || program->shape.elements() == 0) return list;
+  for (const Layout& layout : offered_layouts(program->shape)) {
+    if (!readable(*program, layout)) continue;
+    Tactic tactic;
+    tactic.kernel = "elementwise";
+    tactic.inputs.resize(node.inputs().size());
+    for (const ProgramInput& input : program->inputs)
+      if (input.operand.is_input())
+        tactic.inputs[input.operand.index] =
+            stored(operand_layout(layout, program->shape.rank(), input.operand.shape()));
+    if (!has_packed_types(*program)) take_strided(*program, layout, tactic); // their parts share bytes
+    share_storages(node, tactic);
+    for (std::size_t i = 0; i < node.outputs().size(); ++i) tactic.outputs.push_back(stored(layout));
+    tactic.in_place = replaceable(*program);
+    const double elements = static_cast<double>(program->shape.elements());
+    const double moving = seconds_of({.bytes = bytes_of(*program), .threads = target.threads}, target);
+    tactic.estimate = moving + elements * nanoseconds_of(*program) * 1e-9 / target.threads;
+    list.tactics.push_back(std::move(tactic));
+  }
+  return list;
+}
+
+std::unique_ptr<Kernel> elementwise_prepare(const Preparation& p) {
+  std::string reason;
+  auto program = compile_elementwise(p.group, reason);
+  check(program && program->shape.elements() > 0 && readable(*program, p.tactic.outputs.at(0).layout),
+        ErrorCode::unsupported, "cpu: elementwise: {}: build the plan again", reason);
+  return std::make_unique<ElementwiseKernel>(std::move(*program), p.tactic, p.target.threads);
+}
+
+bool elementwise_fuses(const Group& group, const Target&) {
+  std::string reason;
+  const auto program = compile_elementwise(group, reason);
+  return program && readable(*program, {});
+}
+
+} // namespace
+
+extern const KernelFamily elementwise_family{"elementwise", KernelTrust::own(), elementwise_tactics,
+                                             elementwise_prepare, elementwise_fuses};
+
+} // namespace lanner

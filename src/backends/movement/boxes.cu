@@ -1,0 +1,115 @@
+// Copies boxes of elements between strided places, and converts them on the way.
+
+#include "backends/movement/box_places.cuh"
+#include "backends/cuda/elements.cuh"
+
+using namespace lanner::cuda;
+
+namespace {
+
+/// Elements that a thread reads before it writes the first: what is under way hides the memory's latency.
+constexpr int ahead = 4;
+
+using Four_f32 = Pack<float, 4>;
+using Four_f16 = Pack<__half, 4>;
+using Four_bf16 = Pack<__nv_bfloat16, 4>;
+
+template<typename T>
+__device__ void convert(const T& from, T& to) {
+  to = from;
+}
+template<typename From, typename To>
+__device__ void convert(const From& from, To& to) {
+  store(&to, load(&from));
+}
+template<typename From, typename To, int n>
+__device__ void convert(const Pack<From, n>& from, Pack<To, n>& to) {
+  for (int i = 0; i < n; ++i) convert(from.values[i], to.values[i]);
+}
+
+template<typename From, typename To>
+__device__ void move_box(const From* __restrict__ source, To* __restrict__ target, const BoxParameters& box) {
+  const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
+  for (std::int64_t first = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; first < box.elements;
+       first += ahead * step) {
+    From values[ahead];
+    std::int64_t to[ahead];
+#pragma unroll
+    for (int k = 0; k < ahead; ++k) {
+      if (first + k * step >= box.elements) break;
+      const Places places = places_of(first + k * step, box);
+      values[k] = source[places.from];
+      to[k] = places.to;
+    }
+#pragma unroll
+    for (int k = 0; k < ahead; ++k) {
+      if (first + k * step >= box.elements) break;
+      convert(values[k], target[to[k]]);
+    }
+  }
+}
+
+template<typename From, typename To>
+__device__ void rotate_box(const From* __restrict__ source, To* __restrict__ target, const TileParameters& p) {
+  constexpr int edge = tile_edge(sizeof(From) < sizeof(To) ? sizeof(From) : sizeof(To));
+  constexpr int padding =
+      sizeof(From) < 4 ? 4 / sizeof(From) : 1; // A column's elements lie in different banks.
+  __shared__ From cells[edge][edge + padding];
+  const int lane = threadIdx.x % edge, first = threadIdx.x / edge, lines = blockDim.x / edge;
+  const std::int64_t tiles = p.outer.elements * p.row_tiles * p.column_tiles;
+  for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
+    const std::int64_t across = tile / p.row_tiles, row = (tile - across * p.row_tiles) * edge;
+    const std::int64_t plane = across / p.column_tiles, column = (across - plane * p.column_tiles) * edge;
+    const Places places = places_of(plane, p.outer);
+    const From* from = source + places.from + row + column * p.column_source;
+    To* to = target + places.to + column + row * p.row_target;
+    if (row + lane < p.rows)
+      for (int line = first; line < edge && column + line < p.columns; line += lines)
+        cells[line][lane] = from[line * p.column_source + lane];
+    __syncthreads();
+    if (column + lane < p.columns)
+      for (int line = first; line < edge && row + line < p.rows; line += lines)
+        convert(cells[lane][line], to[line * p.row_target + lane]);
+    __syncthreads();
+  }
+}
+
+} // namespace
+
+#define LANNER_COPY_BOX(bytes, T)                                                                            \
+  __global__ void __launch_bounds__(256) copy_box_##bytes(const T* s, T* t, BoxParameters p) {               \
+    move_box(s, t, p);                                                                                       \
+  }
+#define LANNER_TURN_BOX(bytes, T)                                                                            \
+  __global__ void __launch_bounds__(256) rotate_box_##bytes(const T* s, T* t, TileParameters p) {              \
+    rotate_box(s, t, p);                                                                                       \
+  }
+#define LANNER_CONVERT_BOX(from, to, From, To)                                                               \
+  __global__ void __launch_bounds__(256) convert_box_##from##_##to(const From* s, To* t, BoxParameters p) {  \
+    move_box(s, t, p);                                                                                       \
+  }                                                                                                          \
+  __global__ void __launch_bounds__(256)                                                                     \
+      convert_box_4_##from##_##to(const Four_##from* s, Four_##to* t, BoxParameters p) {                     \
+    move_box(s, t, p);                                                                                       \
+  }                                                                                                          \
+  __global__ void __launch_bounds__(256) rotate_box_##from##_##to(const From* s, To* t, TileParameters p) {    \
+    rotate_box(s, t, p);                                                                                       \
+  }
+
+extern "C" {
+LANNER_COPY_BOX(1, std::uint8_t)
+LANNER_COPY_BOX(2, std::uint16_t)
+LANNER_COPY_BOX(4, std::uint32_t)
+LANNER_COPY_BOX(8, std::uint64_t)
+LANNER_COPY_BOX(16, uint4)
+LANNER_TURN_BOX(1, std::uint8_t)
+LANNER_TURN_BOX(2, std::uint16_t)
+LANNER_TURN_BOX(4, std::uint32_t)
+LANNER_TURN_BOX(8, std::uint64_t)
+LANNER_CONVERT_BOX(f32, f16, float, __half)
+LANNER_CONVERT_BOX(f32, bf16, float, __nv_bfloat16)
+LANNER_CONVERT_BOX(f16, f32, __half, float)
+LANNER_CONVERT_BOX(f16, bf16, __half, __nv_bfloat16)
+LANNER_CONVERT_BOX(bf16, f32, __nv_bfloat16, float)
+LANNER_CONVERT_BOX(bf16, f16, __nv_bfloat16, __half)
+}

@@ -1,0 +1,173 @@
+#include "backends/onednn/nan_guard.h"
+
+#include <algorithm>
+#include <mutex>
+#include <optional>
+
+#include "backends/elementwise/instruction.h"
+#include "backends/elementwise/tiles.h"
+#include "backends/storage_layout.h"
+#include "device/parallel.h"
+
+namespace lanner::onednn {
+
+namespace {
+
+class GuardedKernel final : public Kernel {
+public:
+  GuardedKernel(std::unique_ptr<Kernel> fast, std::function<std::unique_ptr<Kernel>()> make)
+      : fast_(std::move(fast)), make_(std::move(make)) {}
+
+  std::size_t workspace() const override { return fast_->workspace(); }
+
+  void launch(const Launch& launch) const override {
+    {
+      const InvalidWatch watch;
+      fast_->launch(launch);
+      if (!watch.seen()) return;
+    }
+    const Kernel& exact = made();
+    // Its own: the context keeps as much as the other needs.
+    const auto bytes = static_cast<std::int64_t>(exact.workspace());
+    const Tensor workspace = Tensor::allocate(DType::u8, {bytes});
+    Launch again = launch;
+    again.workspace = const_cast<void*>(workspace.data());
+    exact.launch(again);
+  }
+
+private:
+  const Kernel& made() const {
+    const std::lock_guard lock(mutex_);
+    if (!exact_) exact_ = make_();
+    return *exact_;
+  }
+
+  std::unique_ptr<Kernel> fast_;
+  std::function<std::unique_ptr<Kernel>()> make_;
+  mutable std::mutex mutex_;
+  mutable std::unique_ptr<Kernel> exact_;
+};
+
+/// A step, without pointers into a graph.
+struct Step {
+  const Formula* formula;
+  Numbers numbers;
+  Operand operand; ///< Of a binary step: which input, where it is one.
+  Tensor constant; ///< ... and else what it is.
+  std::optional<OperandWalk> walk;
+  std::int64_t padded_channels = 0; ///< Of a channel's operand, which itself has none to spare.
+  std::int64_t channels = 0;
+};
+
+Step step_of(const EpilogueStep& step, const Shape& result, const Layout& layout, std::size_t channel_axis) {
+  if (!step.binary)
+    return {step.activation.formula, {step.activation.alpha, step.activation.beta}, {}, {}, {}};
+  Step made{&formula_of(*step.binary), {}, step.operand, {}, {}};
+  if (step.operand.from == Operand::From::constant) made.constant = *step.operand.constant;
+  Shape shape =
+      result; // A whole operand lies as the result does, whatever its own rank, and in a piece of it.
+  if (step.spread != Spread::full) shape = Shape(std::vector<std::int64_t>(result.rank(), 1));
+  if (step.spread == Spread::channel) {
+    shape[channel_axis] = made.channels = result[channel_axis];
+    made.padded_channels = layout.padded(result)[channel_axis];
+  }
+  made.walk.emplace(result, layout, shape);
+  made.operand.value = nullptr;
+  made.operand.constant = nullptr;
+  return made;
+}
+
+class StepsKernel final : public Kernel {
+public:
+  StepsKernel(const Deferred& anchor, std::vector<Step> steps, Shape result, Layout layout)
+      : anchor_(anchor.descriptor, anchor.arguments, anchor.threads), steps_(std::move(steps)),
+        result_(std::move(result)), layout_(std::move(layout)), threads_(anchor.threads),
+        total_(layout_.padded(result_).elements()) {}
+
+  std::size_t workspace() const override { return anchor_.workspace(); }
+
+  void launch(const Launch& launch) const override {
+    anchor_.launch(launch);
+    auto* const y = static_cast<float*>(launch.outputs[0]);
+    std::vector<std::vector<float>> channels(steps_.size());
+    std::vector<const float*> operands(steps_.size());
+    for (std::size_t i = 0; i < steps_.size(); ++i) operands[i] = operand_of(steps_[i], launch, channels[i]);
+    parallel_for(threads_, 0, (total_ + tile_size - 1) / tile_size, tiles_of_a_share,
+                 [&](std::int64_t begin, std::int64_t end) {
+                   for (std::int64_t tile = begin; tile < end; ++tile)
+                     run(y, operands, tile * tile_size, std::min(tile_size, total_ - tile * tile_size));
+                 });
+    clear_padding(y, layout_, result_, sizeof(float));
+  }
+
+private:
+  static constexpr std::int64_t tile_size = 512, tiles_of_a_share = 32;
+
+  /// `padded` holds what a channel's operand is read from.
+  static const float* operand_of(const Step& step, const Launch& launch, std::vector<float>& padded) {
+    if (!step.walk) return nullptr;
+    const void* const bytes =
+        step.operand.is_input() ? launch.inputs[step.operand.index] : step.constant.data();
+    const auto* const values = static_cast<const float*>(bytes);
+    if (step.padded_channels == step.channels) return values;
+    padded.assign(values, values + step.channels);
+    padded.resize(static_cast<std::size_t>(step.padded_channels));
+    return padded.data();
+  }
+
+  void run(float* y, const std::vector<const float*>& operands, std::int64_t first,
+           std::int64_t count) const {
+    alignas(64) float tile[tile_size];
+    const TileFunctions functions = tile_functions();
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const Step& step = steps_[i];
+      if (step.walk) step.walk->fetch(operands[i], first, count, tile);
+      functions[*step.formula](y + first, y + first, step.walk ? tile : nullptr, nullptr, count,
+                               step.numbers);
+    }
+  }
+
+  Execution anchor_;
+  std::vector<Step> steps_;
+  Shape result_;
+  Layout layout_;
+  int threads_;
+  std::int64_t total_;
+};
+
+} // namespace
+
+bool hides_nan(const EpilogueStep& step) {
+  if (step.binary) return *step.binary == BinaryKind::minimum || *step.binary == BinaryKind::maximum;
+  const ActivationCall& a = step.activation;
+  if (a.is("leaky_relu")) return a.alpha == 0;
+  // The others compare, or bound what they take the exponential of.
+  return !(a.is("linear") || a.is("abs") || a.is("sqrt"));
+}
+
+bool hides_nan(const Epilogue& epilogue) {
+  return std::ranges::any_of(epilogue, [](const EpilogueStep& step) { return hides_nan(step); });
+}
+
+Epilogue before_hiding(const Epilogue& epilogue) {
+  const auto first = std::ranges::find_if(epilogue, [](const EpilogueStep& step) { return hides_nan(step); });
+  return {epilogue.begin(), first};
+}
+
+std::unique_ptr<Kernel> guarded(std::unique_ptr<Kernel> fast, std::function<std::unique_ptr<Kernel>()> make) {
+  return std::make_unique<GuardedKernel>(std::move(fast), std::move(make));
+}
+
+std::function<std::unique_ptr<Kernel>()> anchor_and_steps(Deferred anchor, const Epilogue& epilogue,
+                                                          const Shape& result, const Layout& layout,
+                                                          std::size_t channel_axis) {
+  std::vector<Step> steps;
+  for (std::size_t i = before_hiding(epilogue).size(); i < epilogue.size(); ++i)
+    steps.push_back(step_of(epilogue[i], result, layout, channel_axis));
+  return [anchor = std::move(anchor), steps = std::move(steps), result, layout] {
+    const ThreadCount count(anchor.threads);
+    return std::make_unique<StepsKernel>(anchor, steps, result, layout);
+  };
+}
+
+} // namespace lanner::onednn

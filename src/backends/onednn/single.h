@@ -1,0 +1,35 @@
+#pragma once
+// Families of one primitive with one data input and one output.
+
+#include <optional>
+
+#include "backends/onednn/execution.h"
+#include "backends/onednn/families.h"
+
+namespace lanner::onednn {
+
+/// A primitive for chosen layouts of its data input (input 0 of the node) and of its output.
+struct Primitive {
+  Descriptor descriptor;
+  std::vector<Argument> arguments; ///< DNNL_ARG_DST or whatever the output is, included.
+};
+
+/// What a family tells about itself.
+struct SinglePrimitive {
+  std::string_view kernel;
+  /// Whether the group is of this family. `reason` tells why one that looks like it is not taken.
+  bool (*takes)(const Group& group, std::string& reason);
+  /// Empty descriptor when oneDNN has none.
+  Primitive (*make)(const Group& group, const Layout& input, const Layout& output);
+  /// Row-major only: the primitive works along one axis of data of any rank.
+  bool any_rank = false;
+  /// Whose kernel runs where oneDNN's may have given a number for a NaN, null where it never does; it is
+  /// called `kernel` there too, or is the definition. Null: it never does for any.
+  const Backend* (*keeper)(const GroupOp& op) = nullptr;
+};
+
+TacticList single_tactics(const SinglePrimitive& single, const Node& node, const Group& group,
+                          const Target& target);
+std::unique_ptr<Kernel> single_prepare(const SinglePrimitive& single, const Preparation& preparation);
+
+} // namespace lanner::onednn

@@ -1,0 +1,92 @@
+#include <fmt/format.h>
+
+#include "backends/product/matrix_source.h"
+#include "backends/product/matrix_text.h"
+
+// Warp groups of four warps multiply tiles of shared memory by wgmma (compute capability 9.0). Tiles of a lie
+// with 64 elements of the depth in a row of 128 bytes, those of b so or, where the depth goes downwards, in
+// panels of 64 columns. Descriptors say where eight rows follow eight others; chunks of 16 bytes have changed
+// places within their row as the instruction's 128-byte order wants it, which is that of `place`.
+
+namespace lanner::cuda {
+
+std::string group_instructions(std::int64_t columns) {
+  std::string sums, operands;
+  for (std::int64_t i = 0; i < columns / 2; ++i) {
+    sums += fmt::format("{}%{}", i > 0 ? ", " : "", i);
+    operands += fmt::format("{}\"+f\"(c[{}][{}])", i > 0 ? ", " : "", i / 4, i % 4);
+  }
+  const std::int64_t next = columns / 2;
+  return fmt::format(R"(
+// Makes what threads copied visible to products, which read shared memory by another way.
+__device__ inline void publish_copies() {{ asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }}
+__device__ inline void begin_products() {{ asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }}
+__device__ inline void end_products() {{ asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }}
+template<int n> __device__ inline void wait_for_products() {{ asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(n) : "memory"); }}
+__device__ inline void settle(float& c) {{ asm volatile("" : "+f"(c) :: "memory"); }}
+// DOWN: the depth of b goes down its rows in shared memory.
+template<int DOWN> __device__ inline void group_multiply(float (&c)[{0}][4], unsigned long long a, unsigned long long b) {{
+  asm volatile("wgmma.mma_async.sync.aligned.m64n{1}k16.f32." MMA_TYPE "." MMA_TYPE " {{{2}}}, %{3}, %{4}, 1, 1, 1, 0, %{5};"
+               : {6} : "l"(a), "l"(b), "n"(DOWN));
+}}
+)",
+                     columns / 8, columns, sums, next, next + 1, next + 2, operands);
+}
+
+const char* const group_products = R"(
+  // What the instruction reads: where, and bytes from one panel and from eight rows to the next.
+  const auto descriptor = [](unsigned address, unsigned panel, unsigned rows) {
+    return static_cast<unsigned long long>((address & 0x3ffffu) >> 4) | static_cast<unsigned long long>(panel >> 4) << 16 |
+           static_cast<unsigned long long>(rows >> 4) << 32 | 1ull << 62;
+  };
+  constexpr unsigned ROW = 128, EIGHT = 8 * ROW, PANEL = BK * ROW;
+  static_assert(BK == 64 && (B::exchanged || BN % 64 == 0) && !A_EXCHANGED, "tiles that wgmma reads");
+  const auto products = [&](const element_t* stage) {
+    const unsigned of_a = shared_address(stage) + warp / 4 * MT * 64 * ROW, of_b = shared_address(stage + A_SIZE);
+    begin_products();
+#pragma unroll
+    for (unsigned step = 0; step < BK / 16; ++step)
+#pragma unroll
+      for (unsigned i = 0; i < MT; ++i)
+        group_multiply<!B::exchanged>(acc[i], descriptor(of_a + i * 64 * ROW + step * 32, 16, EIGHT),
+                                      descriptor(of_b + step * (B::exchanged ? 32 : 2 * EIGHT), B::exchanged ? 16 : PANEL, EIGHT));
+    end_products();
+  };
+  const auto settle_all = [&] {
+#pragma unroll
+    for (int i = 0; i < MT; ++i)
+#pragma unroll
+      for (int j = 0; j < NT; ++j)
+#pragma unroll
+        for (int e = 0; e < 4; ++e) settle(acc[i][j][e]);
+  };
+
+  // Where one block alone is on a multiprocessor, the next products are queued before the last have ended.
+  constexpr int LAG = STAGES > 3 ? 1 : 0, AHEAD = STAGES - 1 - LAG;
+#pragma unroll
+  for (int s = 0; s < AHEAD; ++s) {
+    if (first + s < last) load_stage(s, first + s);
+    end_group();
+  }
+  settle_all();
+  int read = 0, write = AHEAD;
+  for (int k = first; k < last; ++k) {
+    wait_for_groups<AHEAD - 1>();
+    if (LAG == 0) wait_for_products<0>();
+    publish_copies();
+    __syncthreads();
+    products(shared + read * STAGE);
+    if (k + AHEAD < last) load_stage(write, k + AHEAD);
+    end_group();
+    if (LAG == 1) wait_for_products<1>();
+    read = read + 1 == STAGES ? 0 : read + 1;
+    write = write + 1 == STAGES ? 0 : write + 1;
+  }
+  read_unit(0);
+  wait_for_products<0>();
+  settle_all();
+  wait_for_groups<0>();
+  __syncthreads();
+)";
+
+} // namespace lanner::cuda

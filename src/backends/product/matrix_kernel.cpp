@@ -1,0 +1,148 @@
+#include "backends/product/matrix_kernel.h"
+
+#include <algorithm>
+#include <array>
+#include <utility>
+
+#include "backends/config_text.h"
+#include "backends/cuda/launch_cache.h"
+#include "backends/product/matrix_tiles.h"
+#include "backends/cuda/storage.h"
+#include "base/check.h"
+#include "device/cuda/code.h"
+#include "device/cuda/nvrtc.h"
+
+namespace lanner::cuda {
+namespace {
+
+constexpr int least_capability = 80;
+constexpr std::size_t most_operands = 16;
+
+class MatrixKernel final : public Kernel {
+public:
+  MatrixKernel(const Gpu& gpu, const MatrixPlan& plan, std::vector<std::size_t> inputs)
+      : inputs_(std::move(inputs)),
+        workspace_(plan.workspace()), grid_{static_cast<unsigned>(plan.blocks()),
+                                            static_cast<unsigned>(plan.tile.threads()),
+                                            static_cast<unsigned>(plan.shared_bytes())},
+        join_grid_{static_cast<unsigned>(plan.join_blocks()), MatrixPlan::join_threads, 0} {
+    const std::string source = matrix_source(plan);
+    matrix_ = compiled_function(gpu, source, "matrix");
+    check(driver().function_set_attribute(matrix_, function_attribute_max_dynamic_shared,
+                                          static_cast<int>(grid_.shared_bytes)),
+          "cuFuncSetAttribute");
+    if (workspace_ > 0) join_ = compiled_function(gpu, source, "join_sums");
+  }
+
+  std::size_t workspace() const override { return workspace_; }
+  bool on_stream() const override { return true; }
+
+  void launch(const Launch& launch) const override {
+    std::array<const void*, most_operands + 4> pointers;
+    std::array<void*, most_operands + 4> arguments;
+    for (std::size_t i = 0; i < pointers.size(); ++i) arguments[i] = &pointers[i];
+    const std::size_t count = inputs_.size();
+    for (std::size_t i = 0; i < 2; ++i) {
+      pointers[i] = launch.inputs[inputs_[i]];
+      check_aligned(pointers[i], "product");
+    }
+    // The sums of the parts stand between a, b and what the second kernel is given.
+    const std::size_t first = join_ ? 3 : 2;
+    if (join_) pointers[2] = launch.workspace;
+    for (std::size_t i = 2; i < count; ++i) pointers[first + i - 2] = launch.inputs[inputs_[i]];
+    pointers[first + count - 2] = launch.outputs[0];
+    queue(matrix_, grid_, launch, arguments.data());
+    if (join_) queue(join_, join_grid_, launch, arguments.data() + 2);
+  }
+
+private:
+  static void queue(FunctionHandle function, const Grid& grid, const Launch& launch, void** arguments) {
+    check(driver().launch(function, grid.blocks, 1, 1, grid.threads, 1, 1, grid.shared_bytes,
+                          static_cast<StreamHandle>(launch.stream.handle), arguments, nullptr),
+          "cuLaunchKernel");
+  }
+
+  std::vector<std::size_t> inputs_;
+  std::size_t workspace_;
+  Grid grid_, join_grid_;
+  FunctionHandle matrix_ = nullptr, join_ = nullptr;
+};
+
+} // namespace
+
+std::string matrix_missing(const Target& target) {
+  if (!nvrtc_status().found) return "cuda: own products: no NVRTC: " + nvrtc_status().reason;
+  if (Gpu::get(target.device).capability() < least_capability)
+    return "cuda: own products need a GPU of compute capability 8.0";
+  return {};
+}
+
+bool takes_steps(const Operand& bias, const Epilogue& epilogue, std::string& reason) {
+  const auto takes = [](const Operand& operand) { return operand.is_input() && is_real(operand.dtype()); };
+  const bool all = (!bias || takes(bias)) && epilogue.size() < most_operands &&
+                   std::ranges::all_of(epilogue, [&](const EpilogueStep& step) {
+                     return !step.binary || takes(step.operand);
+                   });
+  if (!all) reason = "cuda: own products take real operands that are given to the group";
+  return all;
+}
+
+Storage step_storage(const EpilogueStep& step, const Storage& full, const Target& target) {
+  return step.spread == Spread::full ? full : on_device(target, Layout{});
+}
+
+std::int64_t leading_of(const Storage& storage, std::int64_t columns) {
+  return storage.within.axis == 1 ? storage.within.size : columns;
+}
+
+std::vector<std::size_t> add_steps(MatrixProblem& problem, const Operand& bias, const Epilogue& epilogue,
+                                   const Tactic& tactic) {
+  std::vector<std::size_t> inputs;
+  const std::int64_t columns = problem.columns * (problem.side_by_side ? problem.batch : 1);
+  const auto operand_of = [&](const Operand& operand, Spread spread) {
+    const Storage& storage = tactic.inputs.at(operand.index);
+    inputs.push_back(operand.index);
+    return MatrixOperand{storage.dtype.value_or(operand.dtype()), spread,
+                         spread == Spread::full ? leading_of(storage, columns) : 0};
+  };
+  if (bias) problem.steps.push_back({&formula_of(BinaryKind::add), {}, operand_of(bias, Spread::channel)});
+  for (const EpilogueStep& step : epilogue) {
+    if (step.binary)
+      problem.steps.push_back({&formula_of(*step.binary), {}, operand_of(step.operand, step.spread)});
+    else
+      problem.steps.push_back({step.activation.formula, {step.activation.alpha, step.activation.beta}, {}});
+  }
+  return inputs;
+}
+
+void offer_plans(TacticList& list, const MatrixProblem& problem, const Tactic& tactic, const Target& target) {
+  const Gpu& gpu = Gpu::get(target.device);
+  for (const EstimatedPlan& estimated : matrix_plans(problem, {gpu.capability(), gpu.multiprocessors()})) {
+    Tactic one = tactic;
+    ConfigText config;
+    config.set("tile", estimated.plan.tile.name());
+    config.set("split", estimated.plan.split);
+    one.config = config.bytes();
+    one.estimate = estimated.seconds;
+    one.accumulates = DType::f32;
+    list.tactics.push_back(std::move(one));
+  }
+}
+
+std::unique_ptr<Kernel> matrix_kernel(const Preparation& preparation, const MatrixProblem& problem,
+                                      std::vector<std::size_t> inputs) {
+  const Gpu& gpu = Gpu::get(preparation.target.device);
+  const ConfigText config(preparation.tactic.config);
+  const auto tile = matrix_tile(config.text("tile"));
+  const std::int64_t split = config.integer("split"),
+                     tiles = tile ? (problem.depth + tile->depth - 1) / tile->depth : 0;
+  lanner::check(tile && split >= 1 && split <= tiles && split <= 64, ErrorCode::bad_data,
+                "cuda: own products have no tile {} in {} parts: build the plan again", config.text("tile"),
+                split);
+  const MatrixPlan plan{problem, *tile, split};
+  lanner::check(runs_on(plan, gpu.capability()), ErrorCode::unsupported,
+                "cuda: own products: tile {} does not fit this GPU: build the plan again", tile->name());
+  return std::make_unique<MatrixKernel>(gpu, plan, std::move(inputs));
+}
+
+} // namespace lanner::cuda

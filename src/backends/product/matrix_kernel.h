@@ -1,0 +1,41 @@
+#pragma once
+// Tactics and kernels of matrix_source.h.
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/product/matrix_source.h"
+#include "backends/epilogue.h"
+#include "backends/family.h"
+#include "device/cuda/gpu.h"
+
+namespace lanner::cuda {
+
+/// Why such kernels cannot run here; empty where they can.
+std::string matrix_missing(const Target& target);
+
+/// Whether the kernels take these steps: real operands that are inputs of the group, in reach of a launch.
+bool takes_steps(const Operand& bias, const Epilogue& epilogue, std::string& reason);
+
+/// How an operand of a step is stored: one of the result's shape as `full`, others row-major in their own
+/// type.
+Storage step_storage(const EpilogueStep& step, const Storage& full, const Target& target);
+
+/// Elements from one row to the next of a matrix of so many columns: rows of a matrix, or pixels of images
+/// stored channels last, that may lie within a larger value along axis 1.
+std::int64_t leading_of(const Storage& storage, std::int64_t columns);
+
+/// Adds the bias and the steps, stored as `tactic` says. Returns the inputs that they read, in order.
+std::vector<std::size_t> add_steps(MatrixProblem& problem, const Operand& bias, const Epilogue& epilogue,
+                                   const Tactic& tactic);
+
+/// Offers `tactic` with each of the plans that suit the problem.
+void offer_plans(TacticList& list, const MatrixProblem& problem, const Tactic& tactic, const Target& target);
+
+/// The kernel for the plan that the tactic's configuration names. `inputs` are those of a, b and the steps.
+std::unique_ptr<Kernel> matrix_kernel(const Preparation& preparation, const MatrixProblem& problem,
+                                      std::vector<std::size_t> inputs);
+
+} // namespace lanner::cuda

@@ -1,0 +1,293 @@
+#include "backends/product/matrix_source.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include <fmt/format.h>
+
+#include "backends/product/matrix_text.h"
+#include "backends/cuda/source_text.h"
+#include "base/text/joined.h"
+
+namespace lanner::cuda {
+namespace {
+
+constexpr std::int64_t group = 8; ///< Rows of tiles that are worked on side by side.
+
+std::int64_t parts_of(std::int64_t size, std::int64_t part) {
+  return (size + part - 1) / part;
+}
+
+/// The largest of `most` and its halves that divides all.
+std::int64_t common_pack(std::initializer_list<std::int64_t> sizes, std::int64_t most = 8) {
+  std::int64_t pack = most;
+  for (const std::int64_t size : sizes) pack = std::gcd(pack, size);
+  return pack;
+}
+
+/// Elements of a row of the result that a thread finishes at once.
+std::int64_t width_of(const MatrixProblem& p) {
+  std::int64_t width = common_pack({p.columns, p.leading});
+  for (const MatrixStep& step : p.steps)
+    if (step.operand && step.operand->spread == Spread::full) width = std::gcd(width, step.operand->leading);
+  return width;
+}
+
+std::string constant(const char* name, std::int64_t value) {
+  return fmt::format("constexpr int {} = {};\n", name, value);
+}
+
+/// Elements that one copy into shared memory may take.
+std::int64_t most_copied(DType type) {
+  return 128 / static_cast<std::int64_t>(bit_width(type));
+}
+
+std::string matrix_text(const char* name, const MatrixPlace& place, std::int64_t rows, std::int64_t columns,
+                        std::int64_t most) {
+  if (place.exchanged) std::swap(rows, columns);
+  return fmt::format("struct {} {{\n  static constexpr unsigned rows = {}u, columns = {}u;\n"
+                     "  static constexpr index_t leading = {}ll;\n"
+                     "  static constexpr int pack = {};\n  static constexpr bool exchanged = {};\n}};\n",
+                     name, rows, columns, place.leading,
+                     common_pack({columns, rows > 1 ? place.leading : 0, place.step}, most), place.exchanged);
+}
+
+std::string window_text(const MatrixWindow& w, std::int64_t step, std::int64_t most) {
+  std::string text;
+  const char* const axes[] = {"H", "W"};
+  for (int i = 0; i < 2; ++i) {
+    const std::pair<const char*, std::int64_t> sizes[] = {{"O", w.result[i]},
+                                                          {"K", w.kernel[i]},
+                                                          {"S", w.strides[i]},
+                                                          {"D", w.dilations[i]},
+                                                          {"P", w.begin[i]}};
+    for (const auto& [what, value] : sizes)
+      text += constant(fmt::format("{}{}", what, axes[i]).c_str(), value);
+  }
+  return text +
+         fmt::format("constexpr unsigned IH = {}u, IW = {}u, C = {}u;\n", w.image[0], w.image[1],
+                     w.channels) +
+         constant("PIXEL", w.pixel) + constant("A_PACK", common_pack({w.channels, w.pixel, step}, most));
+}
+
+/// Blocks that a multiprocessor is to hold, of which the compiler learns how many registers a thread may
+/// have.
+std::int64_t least_blocks(const MatrixPlan& plan) {
+  constexpr std::int64_t registers = 65536, shared = 227 << 10;
+  const MatrixTile& t = plan.tile;
+  // Groups of warps hold no fragments of a and b, and scalars few.
+  const std::int64_t others = t.groups || t.scalars ? 64 : 96;
+  const std::int64_t sums = t.rows * t.columns / t.threads();
+  return std::clamp<std::int64_t>(
+      std::min(shared / (plan.shared_bytes() + 1024), registers / (t.threads() * (sums + others))), 1, 3);
+}
+
+std::string sizes_text(const MatrixPlan& plan) {
+  const MatrixProblem& p = plan.problem;
+  const MatrixTile& t = plan.tile;
+  std::string text = constant("BM", t.rows) + constant("BN", t.columns) + constant("BK", t.depth) +
+                     constant("STAGES", t.stages) + constant("WARPS_M", t.warps[0]) +
+                     constant("WARPS_N", t.warps[1]) + constant("V", width_of(p));
+  text +=
+      fmt::format("constexpr unsigned M = {}u, N = {}u, K = {}u, BATCH = {}u, SPLIT = {}u, GROUP = {}u;\n",
+                  p.rows, p.columns, p.depth, p.batch, plan.split, group);
+  text += fmt::format("constexpr unsigned TILES_M = {}u, TILES_N = {}u, K_TILES = {}u;\n",
+                      parts_of(p.rows, t.rows), parts_of(p.columns, t.columns), parts_of(p.depth, t.depth));
+  // Rows and columns of the result from one matrix of the batch to the next.
+  text += fmt::format("constexpr unsigned Z_ROWS = {}u, Z_COLUMNS = {}u;\n", p.side_by_side ? 0 : p.rows,
+                      p.side_by_side ? p.columns : 0);
+  text += fmt::format("constexpr bool WARP_GROUPS = {};\n", t.groups) +
+          constant("READ_UNITS", least_blocks(plan) > 1 ? 1 : 2);
+  return text + fmt::format("constexpr index_t A_STEP = {}ll, B_STEP = {}ll;\n", p.a.step, p.b.step);
+}
+
+/// What makes of V neighbouring sums the result's elements: `Given` holds elements of operands of the
+/// result's shape, `Shared` those that all rows share, and `finish` applies the steps.
+struct Finish {
+  std::vector<std::string> parameters, arguments;
+  std::string text;
+
+  explicit Finish(const MatrixProblem& p) {
+    std::string steps;
+    for (const MatrixStep& step : p.steps) {
+      std::vector<std::string> operands{"r"};
+      if (step.operand) operands.push_back(add_operand(*step.operand));
+      steps += fmt::format("    r = {};\n", formula_text(*step.formula, step.numbers, operands));
+    }
+    const auto type = type_name(p.result);
+    parameters.push_back(fmt::format("{}* __restrict__ out", type));
+    arguments.emplace_back("out");
+    const std::string all = joined(parameters, ", ");
+    text =
+        given_.text("Given", "given", all) + shared_.text("Shared", "shared", all) +
+        fmt::format(
+            "__device__ inline void finish(const Pack<float, V>& sum, const Given& given, const Shared& "
+            "shared, unsigned row, unsigned column, {}) {{\n"
+            "  Pack<{}, V> pack;\n#pragma unroll\n  for (int k = 0; k < V; ++k) {{\n"
+            "    float r = sum.values[k];\n{}    pack.values[k] = Store<{}>::of(r);\n  }}\n"
+            "  store_pack<{}, V>(out + (index_t(row) * {}ll + column), pack, is_aligned<{}, V>(out));\n}}\n",
+            all, type, steps, type, type, p.leading, type);
+  }
+
+private:
+  /// A struct of packs, how they are read, and whether they can be read at once.
+  struct Packs {
+    std::string members, reads, aligned = "true";
+
+    void add(std::size_t i, std::string_view type, const std::string& at) {
+      members += fmt::format("  Pack<{}, V> q{};\n", type, i);
+      reads += fmt::format("  to.q{0} = load_pack<{1}, V>(e{0} + {2}, aligned);\n", i, type, at);
+      aligned += fmt::format(" && is_aligned<{}, V>(e{})", type, i);
+    }
+    std::string text(const char* type, const char* name, const std::string& parameters) const {
+      return fmt::format(
+          "struct {0} {{\n{1}}};\n"
+          "__device__ inline void load_{2}({0}& to, unsigned row, unsigned column, bool aligned, "
+          "{3}) {{\n{4}}}\n"
+          "__device__ inline bool is_aligned_{2}({3}) {{ return {5}; }}\n",
+          type, members, name, parameters, reads, aligned);
+    }
+  };
+
+  /// Returns the element's value as an expression.
+  std::string add_operand(const MatrixOperand& operand) {
+    const std::size_t i = parameters.size();
+    const auto type = type_name(operand.type);
+    parameters.push_back(fmt::format("const {}* __restrict__ e{}", type, i));
+    arguments.push_back(fmt::format("e{}", i));
+    if (operand.spread == Spread::scalar) return fmt::format("load(e{}[0])", i);
+    if (operand.spread == Spread::channel) {
+      shared_.add(i, type, "column");
+      return fmt::format("load(shared.q{}.values[k])", i);
+    }
+    given_.add(i, type, fmt::format("(index_t(row) * {}ll + column)", operand.leading));
+    return fmt::format("load(given.q{}.values[k])", i);
+  }
+
+  Packs given_, shared_;
+};
+
+/// Lambdas `read_unit` and `read_shared`, behind which the products stand.
+std::string reads_text(const std::string& arguments) {
+  return fmt::format(R"(
+  Given all[READ_UNITS][TURNS];
+  const bool aligned_given = is_aligned_given({0}), aligned_shared = is_aligned_shared({0});
+  const auto read_all = [&](int unit, bool aligned) {{
+#pragma unroll
+    for (int turn = 0; turn < TURNS; ++turn) {{
+      const Piece piece = piece_of(unit, turn);
+      if (piece.inside) load_given(all[unit % READ_UNITS][turn], z * Z_ROWS + piece.row, z * Z_COLUMNS + piece.column, aligned, {0});
+    }}
+  }};
+  const auto read_unit = [&](int unit) {{
+    if (aligned_given) read_all(unit, true);
+    else read_all(unit, false);
+  }};
+  const auto read_shared = [&](Shared& to, unsigned column) {{
+    if (aligned_shared) load_shared(to, 0, column, true, {0});
+    else load_shared(to, 0, column, false, {0});
+  }};
+)",
+                     arguments);
+}
+
+/// The same where sums go to memory as they are.
+constexpr const char* no_reads = R"(
+  struct Given {};
+  struct Shared {};
+  const Given all[READ_UNITS][TURNS] = {};
+  const auto read_unit = [](int) {};
+  const auto read_shared = [](Shared&, unsigned) {};
+)";
+
+constexpr const char* join_body = R"(
+  constexpr index_t total = index_t(BATCH) * M * N;
+  const index_t i = (index_t(blockIdx.x) * blockDim.x + threadIdx.x) * V;
+  if (i >= total) return;
+  Pack<float, V> sum = *reinterpret_cast<const Pack<float, V>*>(sums + i);
+#pragma unroll
+  for (int part = 1; part < SPLIT; ++part) {
+    const Pack<float, V> next = *reinterpret_cast<const Pack<float, V>*>(sums + part * total + i);
+#pragma unroll
+    for (int k = 0; k < V; ++k) sum.values[k] += next.values[k];
+  }
+)";
+
+std::string join_text(const Finish& finish) {
+  const std::string arguments = joined(finish.arguments, ", ");
+  return fmt::format(
+      "extern \"C\" __global__ void __launch_bounds__({0}) join_sums(const float* __restrict__ "
+      "sums, {1}) {{{2}"
+      "  const unsigned all = static_cast<unsigned>(i / N), z = all / M;\n"
+      "  const unsigned row = z * Z_ROWS + all % M, column = z * Z_COLUMNS + static_cast<unsigned>(i % N);\n"
+      "  Given given;\n  Shared shares;\n"
+      "  load_given(given, row, column, is_aligned_given({3}), {3});\n"
+      "  load_shared(shares, row, column, is_aligned_shared({3}), {3});\n"
+      "  finish(sum, given, shares, row, column, {3});\n}}\n",
+      MatrixPlan::join_threads, joined(finish.parameters, ", "), join_body, arguments);
+}
+
+} // namespace
+
+std::string MatrixTile::name() const {
+  return fmt::format("{}x{}x{}s{}{}", rows, columns, depth, stages, groups ? "g" : scalars ? "f" : "");
+}
+
+std::int64_t MatrixPlan::blocks() const {
+  return parts_of(problem.rows, tile.rows) * parts_of(problem.columns, tile.columns) * problem.batch * split;
+}
+
+std::int64_t MatrixPlan::shared_bytes() const {
+  constexpr std::int64_t slice = 64;
+  const std::int64_t stages = tile.stages * (tile.rows + tile.columns) * tile.depth *
+                              static_cast<std::int64_t>(bit_width(problem.type) / 8);
+  const std::int64_t columns = tile.columns / tile.warps[1], line = columns % slice == 0 ? slice : columns;
+  return std::max(stages, tile.warps[0] * tile.warps[1] * 16 * (line + 8) * 4);
+}
+
+std::size_t MatrixPlan::workspace() const {
+  if (split == 1) return 0;
+  return static_cast<std::size_t>(split * problem.batch * problem.rows * problem.columns) * sizeof(float);
+}
+
+std::int64_t MatrixPlan::join_blocks() const {
+  return parts_of(problem.batch * problem.rows * problem.columns / width_of(problem), join_threads);
+}
+
+std::string matrix_source(const MatrixPlan& plan) {
+  const MatrixProblem& p = plan.problem;
+  const Finish finish(p);
+  std::string text = fmt::format("{}typedef {} element_t;\n#define MMA_TYPE \"{}\"\n", prelude(),
+                                 type_name(p.type), p.type == DType::bf16 ? "bf16" : "f16");
+  text += matrix_instructions();
+  if (plan.tile.groups) text += group_instructions(plan.tile.columns);
+  text += sizes_text(plan);
+  if (p.window)
+    text += window_text(*p.window, p.a.step, most_copied(p.type));
+  else
+    text += matrix_text("A", p.a, p.rows, p.depth, most_copied(p.type));
+  text += matrix_text("B", p.b, p.depth, p.columns, most_copied(p.type));
+  text += matrix_loads;
+  text += p.window ? matrix_images : matrix_rows;
+  text += finish.text;
+  const bool split = plan.split > 1;
+  const std::string given = split ? "float* __restrict__ sums" : joined(finish.parameters, ", ");
+  const std::string arguments = joined(finish.arguments, ", ");
+  text += fmt::format("extern \"C\" __global__ void __launch_bounds__(THREADS, {}) matrix(const element_t* "
+                      "__restrict__ a, const element_t* __restrict__ b, {}) {{",
+                      least_blocks(plan), given);
+  text += matrix_begin;
+  text += matrix_epilogue;
+  text += split ? no_reads : reads_text(arguments);
+  text += plan.tile.groups ? group_products : plan.tile.scalars ? scalar_products : warp_products;
+  text += matrix_units;
+  text +=
+      split ? "      *reinterpret_cast<Pack<float, V>*>(sums + ((index_t(part) * BATCH + z) * M + row) * N + "
+              "column) = sum;"
+            : fmt::format("      finish(sum, given, shares, z * Z_ROWS + row, z * Z_COLUMNS + column, {});",
+                          arguments);
+  text += matrix_end;
+  return split ? text + join_text(finish) : text;
+}
+
+} // namespace lanner::cuda

@@ -1,0 +1,162 @@
+#include "backends/product/matrix_tiles.h"
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <span>
+
+namespace lanner::cuda {
+namespace {
+
+/// A tile, and the share of what the tensor cores can do that its inner loop reaches where it fills a GPU.
+/// Shares are fitted to times measured on one H200 (decision 041), and only tiles stand here that are within
+/// 10 % of the best for one of its shapes.
+struct ListedTile {
+  MatrixTile tile;
+  double share;
+};
+
+constexpr ListedTile listed[] = {
+    {{128, 256, 64, 4, {8, 1}, true}, 0.97}, {{256, 128, 64, 4, {8, 1}, true}, 0.83},
+    {{128, 128, 64, 3, {8, 1}, true}, 0.82}, {{128, 64, 64, 3, {8, 1}, true}, 0.86},
+    {{256, 64, 64, 3, {8, 1}, true}, 0.52},  {{64, 64, 64, 3, {4, 1}, true}, 0.78},
+    {{128, 48, 64, 3, {8, 1}, true}, 0.47},  {{128, 32, 64, 3, {8, 1}, true}, 0.92},
+    {{128, 256, 64, 3, {2, 4}}, 0.77},       {{256, 128, 64, 3, {4, 2}}, 0.61},
+    {{128, 256, 32, 3, {2, 4}}, 0.63},       {{256, 128, 32, 3, {4, 2}}, 0.55},
+    {{128, 128, 32, 4, {2, 2}}, 0.72},       {{128, 128, 64, 3, {2, 2}}, 0.63},
+    {{256, 64, 32, 4, {4, 1}}, 0.55},        {{64, 256, 32, 4, {1, 4}}, 0.54},
+    {{128, 64, 32, 4, {2, 2}}, 0.74},        {{128, 64, 64, 3, {2, 2}}, 0.46},
+    {{64, 128, 64, 3, {2, 2}}, 0.58},        {{64, 64, 64, 4, {2, 2}}, 0.56},
+    {{256, 32, 32, 4, {4, 1}}, 0.46},        {{128, 32, 64, 3, {4, 1}}, 0.50},
+};
+/// Where every other one is too wide or does not fit.
+constexpr ListedTile smallest{{64, 32, 64, 4, {2, 2}}, 0.45};
+/// Of f32, by what the threads' own multiplications can do. Their shares are guesses.
+constexpr ListedTile scalars[] = {
+    {{128, 128, 16, 4, {4, 2}, false, true}, 0.7}, {{128, 64, 32, 3, {4, 2}, false, true}, 0.6},
+    {{64, 64, 32, 3, {2, 2}, false, true}, 0.55},  {{128, 32, 32, 3, {4, 1}, false, true}, 0.5},
+    {{64, 32, 32, 3, {2, 2}, false, true}, 0.4},
+};
+
+std::span<const ListedTile> tiles_of(DType type) {
+  return type == DType::f32 ? std::span<const ListedTile>(scalars) : listed;
+}
+constexpr std::int64_t splits[] = {1, 2, 4, 8};
+constexpr std::size_t most_plans = 4;
+
+double parts_of(std::int64_t size, std::int64_t part) {
+  const std::int64_t parts = (size + part - 1) / part;
+  return static_cast<double>(parts);
+}
+
+/// Bytes of one element of the result and of what steps read beside it.
+double bytes_behind(const MatrixProblem& p) {
+  std::int64_t bits = bit_width(p.result);
+  for (const MatrixStep& step : p.steps)
+    if (step.operand && step.operand->spread == Spread::full) bits += bit_width(step.operand->type);
+  return static_cast<double>(bits) / 8;
+}
+
+double element_bytes(const MatrixProblem& p) {
+  return static_cast<double>(bit_width(p.type)) / 8;
+}
+
+/// Bytes of each operand once, as they come from memory.
+double bytes_of(const MatrixProblem& p) {
+  const auto batch = static_cast<double>(p.batch), rows = static_cast<double>(p.rows),
+             columns = static_cast<double>(p.columns), depth = static_cast<double>(p.depth);
+  double a = batch * rows * depth;
+  if (p.window)
+    a = rows / static_cast<double>(p.window->result[0] * p.window->result[1]) *
+        static_cast<double>(p.window->image[0] * p.window->image[1] * p.window->channels) * batch;
+  return element_bytes(p) * (a + batch * depth * columns) + batch * rows * columns * bytes_behind(p);
+}
+
+/// Rates are a Hopper's; other GPUs rank tiles alike.
+double seconds_of(const MatrixPlan& plan, double share, const MatrixMachine& machine) {
+  constexpr double memory = 3.5e12, cache = 9.3e12, joined = 2e12; // Bytes per second of the GPU.
+  constexpr double behind = 17e9;                                  // Of a multiprocessor.
+  // A multiprocessor's.
+  const double operations = plan.tile.groups ? 6e12 : plan.tile.scalars ? 0.45e12 : 4.5e12;
+  constexpr double start = 2e-6, first_tiles = 2.1e-6, block = 0.085e-6;
+  const MatrixProblem& p = plan.problem;
+  const MatrixTile& t = plan.tile;
+  const double tiles =
+      parts_of(p.rows, t.rows) * parts_of(p.columns, t.columns) * static_cast<double>(p.batch * plan.split);
+  const double depth =
+      std::ceil(parts_of(p.depth, t.depth) / static_cast<double>(plan.split)) * static_cast<double>(t.depth);
+  const auto results = static_cast<double>(t.rows * t.columns);
+  const double result_bytes = plan.split > 1 ? sizeof(float) : bytes_behind(p);
+  const double of_tile = 2 * results * depth / (operations * share) + results * result_bytes / behind + block;
+  const double computing = std::ceil(tiles / machine.multiprocessors) * of_tile;
+  const double read = tiles * static_cast<double>(t.rows + t.columns) * depth * element_bytes(p) / cache;
+  const double joining = plan.split > 1 ? start + 2 * static_cast<double>(plan.workspace()) / joined : 0;
+  return std::max({computing, read, bytes_of(p) / memory}) + first_tiles + start + joining;
+}
+
+/// Whether a tile is no wider than it needs to be.
+bool suits(const MatrixProblem& p, const MatrixTile& t) {
+  const auto wasteful = [](std::int64_t size, std::int64_t tile, std::int64_t least) {
+    return tile > least && size * 2 <= tile;
+  };
+  return !wasteful(p.columns, t.columns, 32) && !wasteful(p.rows, t.rows, 64) &&
+         (t.depth <= 32 || p.depth > 32);
+}
+
+/// Nothing where the tile does not fit.
+std::optional<EstimatedPlan> best_split(const MatrixProblem& problem, const ListedTile& one,
+                                        const MatrixMachine& machine) {
+  constexpr std::int64_t least_tiles_of_part = 4;
+  constexpr std::size_t most_workspace = std::size_t{64} << 20;
+  std::optional<EstimatedPlan> best;
+  for (const std::int64_t split : splits) {
+    const MatrixPlan plan{problem, one.tile, split};
+    const bool fits = runs_on(plan, machine.capability);
+    const bool pays = split == 1 || (problem.depth / one.tile.depth >= split * least_tiles_of_part &&
+                                     plan.workspace() <= most_workspace);
+    if (!fits || !pays) continue;
+    const double seconds = seconds_of(plan, one.share, machine);
+    if (!best || seconds < best->seconds) best = {plan, seconds};
+  }
+  return best;
+}
+
+} // namespace
+
+std::int64_t most_shared_bytes(int capability) {
+  if (capability == 80 || capability == 87) return 163 << 10;
+  return capability >= 90 && capability < 120 ? 227 << 10 : 99 << 10;
+}
+
+bool runs_on(const MatrixPlan& plan, int capability) {
+  const MatrixProblem& p = plan.problem;
+  const bool taken = !plan.tile.groups || (capability == 90 && (p.window || !p.a.exchanged) &&
+                                           (p.b.exchanged || plan.tile.columns % 64 == 0));
+  const bool typed = plan.tile.scalars == (p.type == DType::f32);
+  return taken && typed && plan.shared_bytes() <= most_shared_bytes(capability) && plan.blocks() <= INT32_MAX;
+}
+
+std::vector<EstimatedPlan> matrix_plans(const MatrixProblem& problem, const MatrixMachine& machine) {
+  std::vector<EstimatedPlan> plans;
+  for (const ListedTile& one : tiles_of(problem.type))
+    if (suits(problem, one.tile))
+      if (auto best = best_split(problem, one, machine)) plans.push_back(std::move(*best));
+  if (plans.empty())
+    if (auto small = best_split(
+            problem, problem.type == DType::f32 ? scalars[std::size(scalars) - 1] : smallest, machine))
+      plans.push_back(std::move(*small));
+  std::ranges::stable_sort(plans, {}, &EstimatedPlan::seconds);
+  if (plans.size() > most_plans) plans.resize(most_plans);
+  return plans;
+}
+
+std::optional<MatrixTile> matrix_tile(std::string_view name) {
+  for (const ListedTile& one : listed)
+    if (one.tile.name() == name) return one.tile;
+  for (const ListedTile& one : scalars)
+    if (one.tile.name() == name) return one.tile;
+  if (smallest.tile.name() == name) return smallest.tile;
+  return std::nullopt;
+}
+
+} // namespace lanner::cuda

@@ -1,0 +1,164 @@
+// softmax and log_softmax over any axis, of f32 and of halves.
+
+#include <algorithm>
+#include <optional>
+
+#include "backends/cpu/layouts.h"
+#include "backends/reduction/softmax_columns.h"
+#include "backends/estimate.h"
+#include "backends/family.h"
+#include "backends/storage_layout.h"
+#include "base/check.h"
+#include "device/parallel.h"
+#include "graph/op.h"
+#include "ops/definition/axis.h"
+#include "tensor/cast.h"
+
+namespace lanner {
+
+namespace {
+
+/// Memory as outer x length x inner elements, of which those along `length` are one line.
+struct Lines {
+  std::int64_t outer = 1, length = 1, inner = 1;
+};
+
+/// Nothing where a line is cut by the layout's blocks, or where there is padding, which must stay 0.
+std::optional<Lines> lines_of(const GroupOp& op, const Layout& layout) {
+  const Shape shape = op.input(0).shape();
+  if (is_padded(layout, shape)) return std::nullopt;
+  const std::size_t axis = ops::resolve_axis(op.attributes().integer("axis", -1), shape.rank());
+  Lines lines;
+  for (const MemoryAxis& next : memory_axes(layout, shape)) {
+    if (next.size == 1) continue;
+    if (next.dim != axis) {
+      (lines.length > 1 ? lines.inner : lines.outer) *= next.size;
+      continue;
+    }
+    if (lines.length > 1) return std::nullopt;
+    lines.length = next.size;
+  }
+  return lines;
+}
+
+/// Floats that halves are worked on as, which stay in the nearest cache; and columns that are worth it.
+constexpr std::int64_t buffer = 8 << 10, least_columns = 16;
+
+bool fits_type(const Lines& lines, DType type) {
+  return type == DType::f32 || lines.length * std::min(lines.inner, least_columns) <= buffer;
+}
+
+class SoftmaxKernel final : public Kernel {
+public:
+  SoftmaxKernel(const Lines& lines, DType type, bool logarithm, int threads)
+      : lines_(lines), type_(type), logarithm_(logarithm), threads_(threads),
+        width_(static_cast<std::int64_t>(bit_width(type)) / 8) {
+    const std::int64_t most = type == DType::f32 ? max_columns : buffer / lines.length;
+    columns_ = std::min({lines.inner, max_columns, most});
+    tiles_ = (lines.inner - 1) / columns_ + 1;
+    grain_ = std::max<std::int64_t>(1, numbers_of_a_share / (lines.length * columns_));
+  }
+
+  void launch(const Launch& launch) const override {
+    const auto* const from = static_cast<const std::byte*>(launch.inputs[0]);
+    auto* const to = static_cast<std::byte*>(launch.outputs[0]);
+    parallel_for(threads_, 0, lines_.outer * tiles_, grain_, [&](std::int64_t begin, std::int64_t end) {
+      for (std::int64_t i = begin; i < end; ++i) {
+        const std::int64_t column = i % tiles_ * columns_;
+        const std::int64_t first = i / tiles_ * lines_.length * lines_.inner + column;
+        const std::int64_t count = std::min(columns_, lines_.inner - column);
+        if (type_ == DType::f32)
+          run({reinterpret_cast<const float*>(from) + first, reinterpret_cast<float*>(to) + first,
+               lines_.inner, lines_.inner, lines_.length, count});
+        else
+          run_halves(from + first * width_, to + first * width_, count);
+      }
+    });
+  }
+
+private:
+  static constexpr std::int64_t max_columns = 512;
+  /// A few microseconds, which pay for waking a thread.
+  static constexpr std::int64_t numbers_of_a_share = 8192;
+
+  void run(const SoftmaxColumns& columns) const {
+    const SoftmaxFunctions& functions = softmax_functions();
+    if (lines_.inner == 1)
+      (logarithm_ ? functions.row_log : functions.row)({columns.from, columns.to, columns.length});
+    else
+      (logarithm_ ? functions.columns_log : functions.columns)(columns);
+  }
+
+  void run_halves(const std::byte* from, std::byte* to, std::int64_t count) const {
+    alignas(64) float floats[buffer];
+    const auto elements = static_cast<std::size_t>(count);
+    const std::int64_t step = lines_.inner * width_;
+    for (std::int64_t r = 0; r < lines_.length; ++r)
+      cast_elements(type_, from + r * step, DType::f32, floats + r * count, elements);
+    run({floats, floats, count, count, lines_.length, count});
+    for (std::int64_t r = 0; r < lines_.length; ++r)
+      cast_elements(DType::f32, floats + r * count, type_, to + r * step, elements);
+  }
+
+  Lines lines_;
+  DType type_;
+  bool logarithm_;
+  int threads_;
+  std::int64_t width_, columns_ = 1, tiles_ = 1, grain_ = 1;
+};
+
+bool takes(const Group& group, std::string& reason) {
+  if (group.ops().size() != 1) return false;
+  const GroupOp& op = group.ops().front();
+  if (op.kind() != "softmax" && op.kind() != "log_softmax") return false;
+  const DType type = op.input(0).dtype();
+  if ((type == DType::f32 || type == DType::f16 || type == DType::bf16) && op.input(0).is_input() &&
+      op.input(0).shape().rank() > 0 && op.input(0).shape().elements() > 0)
+    return true;
+  reason = "cpu: softmax takes f32, f16 and bf16 of rank 1 and more";
+  return false;
+}
+
+TacticList softmax_tactics(const Node& node, const Group& group, const Target& target) {
+  TacticList list;
+  if (!takes(group, list.reason)) return list;
+  const GroupOp& op = group.ops().front();
+  const auto elements = static_cast<double>(op.type().shape().elements());
+  for (const Layout& layout : offered_layouts(op.input(0).shape())) {
+    const auto lines = lines_of(op, layout);
+    if (!lines || !fits_type(*lines, op.input(0).dtype())) continue;
+    Tactic tactic;
+    tactic.kernel = "softmax";
+    tactic.accumulates = DType::f32;
+    tactic.inputs.resize(node.inputs().size());
+    tactic.inputs[op.input(0).index] = stored(layout);
+    tactic.outputs = {stored(layout)};
+    if (!op.input(0).constant) tactic.in_place = static_cast<int>(op.input(0).index);
+    // An exponential, and of few columns only some lanes.
+    const double of_element =
+        lines->inner == 1 || lines->inner >= 16 ? 40 : 640.0 / static_cast<double>(lines->inner);
+    tactic.estimate = seconds_of({.operations = of_element * elements,
+                                  .bytes = 2 * plain_bytes(*node.output()),
+                                  .threads = target.threads},
+                                 target);
+    list.tactics.push_back(std::move(tactic));
+  }
+  return list;
+}
+
+std::unique_ptr<Kernel> softmax_prepare(const Preparation& p) {
+  std::string reason;
+  check(takes(p.group, reason), ErrorCode::unsupported, "cpu: softmax: {}: build the plan again", reason);
+  const GroupOp& op = p.group.ops().front();
+  const auto lines = lines_of(op, p.tactic.inputs.at(op.input(0).index).layout);
+  check(lines && fits_type(*lines, op.input(0).dtype()), ErrorCode::unsupported,
+        "cpu: softmax in this layout: build the plan again");
+  return std::make_unique<SoftmaxKernel>(*lines, op.input(0).dtype(), op.kind() == "log_softmax",
+                                         p.target.threads);
+}
+
+} // namespace
+
+extern const KernelFamily softmax_family{"softmax", KernelTrust::own(), softmax_tactics, softmax_prepare};
+
+} // namespace lanner

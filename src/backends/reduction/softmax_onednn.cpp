@@ -1,0 +1,49 @@
+// softmax and log_softmax.
+
+#include "backends/cpu/cpu_backend.h"
+#include "backends/onednn/single.h"
+#include "ops/definition/axis.h"
+
+namespace lanner::onednn {
+
+namespace {
+
+std::size_t axis_of(const GroupOp& op) {
+  return ops::resolve_axis(op.attributes().integer("axis", -1), op.input(0).shape().rank());
+}
+
+bool takes(const Group& group, std::string& reason) {
+  const GroupOp& op = group.ops().front();
+  if (op.kind() != "softmax" && op.kind() != "log_softmax") return false;
+  const std::size_t rank = op.input(0).shape().rank();
+  // The logarithm of the softmax of one element is 0, of which oneDNN makes 1e-6.
+  const bool long_enough = op.kind() == "softmax" || rank == 0 || op.input(0).shape()[axis_of(op)] > 1;
+  if (op.input(0).dtype() == DType::f32 && rank > 0 && rank <= 6 && long_enough) return true;
+  reason = "onednn: softmax takes f32 of rank 1 to 6, log_softmax lines of two elements or more";
+  return false;
+}
+
+Primitive make(const Group& group, const Layout& from, const Layout& to) {
+  const GroupOp& op = group.ops().front();
+  const Shape shape = op.input(0).shape();
+  const auto data = describe(shape, from, DType::f32);
+  if (!data || from != to) return {};
+  return {softmax(*data, static_cast<int>(axis_of(op)), op.kind() == "log_softmax", attributes()),
+          {argument(DNNL_ARG_SRC, *data, op.input(0)), output_argument(DNNL_ARG_DST, *data)}};
+}
+
+/// oneDNN's hides a NaN by the largest element, and by bounds of exponents.
+const Backend* keeper(const GroupOp& /*op*/) {
+  return &cpu_backend();
+}
+
+constexpr SinglePrimitive single{"softmax", takes, make, false, keeper};
+
+} // namespace
+
+extern const KernelFamily softmax_family{
+    "softmax", swept_versions,
+    [](const Node& n, const Group& g, const Target& t) { return single_tactics(single, n, g, t); },
+    [](const Preparation& p) { return single_prepare(single, p); }};
+
+} // namespace lanner::onednn

@@ -1,0 +1,42 @@
+#pragma once
+// The inner loops of grid_sample.
+
+#include <cstdint>
+
+#include "ops/resampling/grid_places.h"
+
+namespace lanner {
+
+/// How many lists of taps are filled up to: whole vectors of every instruction set.
+inline constexpr std::int64_t sample_lanes = 16;
+
+/// Samples of a plane: tap t of sample i is the element at offsets[t * stride + i] times
+/// weights[t * stride + i]; one of weight 0 counts for nothing, whatever its element is. Behind the last
+/// sample there are some of weight 0 and offset 0, up to a multiple of sample_lanes.
+struct SampleTaps {
+  std::int32_t* offsets;
+  float* weights;
+  std::int64_t stride, taps, count;
+};
+
+struct SampleFunctions {
+  /// Taps of one axis more, which is the innermost one and has `size` elements: each of `samples` becomes
+  /// `count`.
+  void (*join)(SampleTaps& samples, const ops::AxisTaps<std::int32_t, float>& axis, std::int64_t count,
+               std::int64_t size);
+  /// to[i] = sample i of a plane.
+  void (*plane)(const SampleTaps& samples, const float* from, float* to);
+  /// to[i * inner + c] = sample i of channel c, where an offset counts `inner` elements that lie side by
+  /// side.
+  void (*pixels)(const SampleTaps& samples, const float* from, std::int64_t inner, float* to);
+};
+
+/// For this processor.
+const SampleFunctions& sample_functions();
+
+// One for each instruction set.
+const SampleFunctions& sample_functions_baseline();
+const SampleFunctions& sample_functions_avx2();
+const SampleFunctions& sample_functions_avx512();
+
+} // namespace lanner

@@ -1,0 +1,71 @@
+#pragma once
+// How a result that is made by taps along up to three axes is worked out: axis by axis, in pieces that stay
+// in a core's cache.
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include <lanner/layout.h>
+#include <lanner/shape.h>
+
+#include "backends/resampling/tap_sums.h"
+
+namespace lanner {
+
+/// A tensor's memory as `planes` slabs, each of which axes from the first resampled one to the last one make
+/// other slabs of, one within the other. Elements that lie side by side behind the last one are rows.
+class TapPlan {
+public:
+  /// Nothing where an axis within a block, or more than three axes in a row, would change.
+  static std::optional<TapPlan> of(const Shape& x, const Shape& y, const Layout& layout,
+                                   std::span<const ops::ResampledAxis> taps);
+
+  std::int64_t planes() const noexcept { return planes_; }
+  std::int64_t results() const noexcept { return levels_.front().out; } ///< Of a plane, along the first axis.
+  /// What results of a plane are shared out by.
+  std::int64_t unit() const noexcept;
+  std::int64_t scratch() const noexcept { return scratch_; } ///< Floats that a run needs.
+  double operations() const noexcept { return operations_; } ///< Of all planes, as an estimate takes them.
+
+  /// Results `first`, a multiple of the unit, up to `last` of a plane.
+  void run(std::int64_t plane, std::int64_t first, std::int64_t last, const float* x, float* y,
+           float* scratch) const;
+
+private:
+  struct Level {
+    ops::ResampledAxis taps;
+    std::int64_t in = 1, out = 1;           ///< Elements along the axis.
+    std::int64_t in_slab = 1, out_slab = 1; ///< Of one index: what lies within it, before and after.
+    bool inner_first = false;               ///< Whether slabs are resized before they are summed up.
+    std::vector<std::int64_t> stops;        ///< Inner first, where the piece that an index is in ends.
+    std::int64_t scratch = 0;               ///< Floats.
+
+    TapList list() const { return {taps.begins.data(), taps.places.data(), taps.weights.data()}; }
+    /// Least and greatest places of so many results.
+    std::pair<std::int64_t, std::int64_t> places_of(std::int64_t first, std::int64_t last) const;
+    /// The one place that result i is a copy of, or -1.
+    std::int64_t copied(std::int64_t i) const;
+    void cut_pieces();
+  };
+
+  void add_level(ops::ResampledAxis taps, std::int64_t in, std::int64_t out);
+  void join_rows();
+  void choose_order();
+  double choose_order(std::size_t d);
+  bool by_lines(std::size_t d) const { return inner_ == 1 && d + 1 == levels_.size(); }
+  void run_level(std::size_t d, std::int64_t first, std::int64_t last, const float* from, float* to,
+                 float* scratch) const;
+  void run_inner_first(std::size_t d, std::int64_t first, std::int64_t last, const float* from, float* to,
+                       float* scratch) const;
+
+  const TapSumFunctions* functions_ = &tap_sum_functions();
+  std::vector<Level> levels_;
+  TapLineLists line_;
+  std::int64_t planes_ = 1, inner_ = 1, scratch_ = 0;
+  double operations_ = 0;
+};
+
+} // namespace lanner

@@ -1,0 +1,72 @@
+#pragma once
+// The inner loops of resize: sums of elements along one axis, each times a weight.
+
+#include <cstdint>
+
+#include "base/limits/counted_vector.h"
+#include "ops/resampling/axis_taps.h"
+
+namespace lanner {
+
+/// As ops::ResampledAxis.
+struct TapList {
+  const std::int32_t *begins, *places;
+  const float* weights;
+};
+
+/// Results that lie side by side, one a lane. Tap t of theirs is at `begin` + t * lanes + lane of the lists;
+/// of `taps`, every lane has the first `common`. A place counts from `base` on; it is -1 where a lane has no
+/// such tap.
+struct LineVector {
+  enum class Reach : std::uint8_t { one, two, far }; ///< Whether all places are within one vector, or two.
+  std::int64_t begin = 0;
+  std::int32_t base = 0, taps = 0, common = 0;
+  Reach reach = Reach::far;
+};
+
+/// Taps along an innermost axis.
+struct TapLine {
+  const LineVector* vectors;
+  const std::int32_t* places;
+  const float* weights;
+  std::int64_t size; ///< Elements that there are.
+};
+
+/// Owns what a TapLine shows.
+class TapLineLists {
+public:
+  TapLineLists() = default;
+  /// Along an axis of `size` elements, by vectors of `lanes`.
+  TapLineLists(const ops::ResampledAxis& axis, std::int64_t size, std::int64_t lanes);
+  TapLine line() const { return {vectors_.data(), places_.data(), weights_.data(), size_}; }
+
+private:
+  void add_vector(const ops::ResampledAxis& axis, std::int64_t first, std::int64_t count, std::int64_t lanes);
+
+  CountedVector<LineVector> vectors_;
+  CountedVector<std::int32_t> places_;
+  CountedVector<float> weights_;
+  std::int64_t size_ = 0;
+};
+
+struct TapSumFunctions {
+  std::int64_t lanes;
+  /// to[(i - first) * inner + k] = the sum of from[(place - base) * inner + k] over the taps of index i, for
+  /// i from `first` up to `last` and k < inner.
+  void (*rows)(const TapList& list, std::int64_t first, std::int64_t last, std::int64_t base,
+               const float* from, std::int64_t inner, float* to);
+  /// Results `first` up to `last` of each of `lines`, which follow one another; `first` is a multiple of
+  /// `lanes`.
+  void (*lines)(const TapLine& line, std::int64_t first, std::int64_t last, const float* from, float* to,
+                std::int64_t lines);
+};
+
+/// For this processor.
+const TapSumFunctions& tap_sum_functions();
+
+// One for each instruction set.
+const TapSumFunctions& tap_sum_functions_baseline();
+const TapSumFunctions& tap_sum_functions_avx2();
+const TapSumFunctions& tap_sum_functions_avx512();
+
+} // namespace lanner

@@ -1,0 +1,34 @@
+#pragma once
+// What the kernels of taps.cu get. Shared by host and device code.
+
+#include <cstdint>
+
+namespace lanner::cuda {
+
+inline constexpr int max_taps_axes = 5, max_resampled = 3;
+
+/// One axis of the result. `table` numbers its taps; -1: index i is index i of the input.
+struct TapsAxis {
+  std::int64_t source = 0, target = 0; ///< Strides, in elements.
+  std::uint32_t size = 1;
+  int table = -1;
+};
+
+/// Taps of one axis, in the GPU's memory: those of index i are at begins[i] to begins[i + 1].
+struct TapsTable {
+  const std::int32_t* begins = nullptr;
+  const std::int32_t* places = nullptr;
+  const float* weights = nullptr;
+  std::int64_t stride = 0; ///< Of the input along the axis.
+};
+
+/// Each element of the result is a sum over up to three resampled axes, the first one innermost. Axes are in the
+/// order of the result's memory, outermost first.
+struct TapsParameters {
+  std::uint32_t elements = 0;
+  int axes = 0;
+  TapsAxis list[max_taps_axes];
+  TapsTable tables[max_resampled];
+};
+
+} // namespace lanner::cuda

@@ -1,0 +1,181 @@
+#pragma once
+// What a build, a load or a run holds and how long it may take. Memory is taken and time is spent far below
+// the function that knows the limits, so these stand with the thread that works.
+
+#include <atomic>
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string_view>
+
+#include <lanner/limits.h>
+
+struct lanner_allocator;
+
+namespace lanner {
+
+class CancelToken;
+struct Executor;
+struct ThreadSettings;
+
+/// Bytes held on behalf of an engine, or of a context beside its engine. Whoever takes memory keeps the
+/// account for as long as it has the memory, which may be longer than the engine lives. Thread-safe.
+class Account {
+public:
+  /// In what an environment says (base/threads/thread_settings.h), and counted for its total; null: it says nothing.
+  explicit Account(const Limits& limits, std::shared_ptr<const ThreadSettings> thread_settings = nullptr);
+  /// What `base` holds counts against the limit too; its thread_settings are this one's.
+  Account(const Limits& limits, std::shared_ptr<const Account> base);
+  Account(const Account&) = delete;
+  Account& operator=(const Account&) = delete;
+
+  /// Throws Error{limit_exceeded} when more than `total_bytes` would be held; nothing is charged then.
+  void charge(std::uint64_t bytes);
+  void release(std::uint64_t bytes) noexcept {
+    held_.fetch_sub(bytes, std::memory_order_relaxed);
+    if (total_) total_->release(bytes);
+  }
+  std::uint64_t held() const noexcept { return held_.load(std::memory_order_relaxed); }
+  const Limits& limits() const noexcept { return limits_; }
+  const std::shared_ptr<const ThreadSettings>& thread_settings() const noexcept { return thread_settings_; }
+
+private:
+  void charge_alone(std::uint64_t bytes);
+  std::uint64_t held_in_all() const noexcept { return held() + (base_ ? base_->held_in_all() : 0); }
+
+  const Limits limits_;
+  const std::shared_ptr<const ThreadSettings> thread_settings_;
+  const std::shared_ptr<Account> total_; ///< The environment's.
+  const std::shared_ptr<const Account> base_;
+  std::atomic<std::uint64_t> held_{0};
+};
+using AccountPtr = std::shared_ptr<Account>;
+
+/// Bytes of an account, given back at the end. One thread at a time.
+class Charge {
+public:
+  Charge() = default; ///< Of no account: counts nothing.
+  explicit Charge(AccountPtr account, std::uint64_t bytes = 0);
+  Charge(Charge&& other) noexcept : account_(std::move(other.account_)), bytes_(other.bytes_) {
+    other.bytes_ = 0;
+  }
+  Charge& operator=(Charge&& other) noexcept;
+  ~Charge();
+  void add(std::uint64_t bytes);
+  /// Holds `bytes` from now on, be it more or less than before.
+  void set(std::uint64_t bytes);
+  bool counts() const noexcept { return account_ != nullptr; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  /// Leaves the bytes to the caller, who releases them himself. Returns the account, null where none is.
+  AccountPtr leave() noexcept {
+    bytes_ = 0;
+    return std::move(account_);
+  }
+
+private:
+  AccountPtr account_;
+  std::uint64_t bytes_ = 0;
+};
+
+/// What a small block of memory takes beside its bytes, at least: the allocator's share, the pointer's count,
+/// the tensor around it.
+inline constexpr std::uint64_t block_overhead = 256;
+
+/// What a call is given beside its arguments; null: the environment's. Of the caller, for as long as the
+/// call.
+struct CallResources {
+  const Executor* executor = nullptr;
+  const lanner_allocator* allocator = nullptr;
+};
+
+/// Until its end the calling thread takes memory on this account, and works without the resources of a call,
+/// which are for what the call gives out alone. `account` must outlive it.
+class AccountScope {
+public:
+  explicit AccountScope(const AccountPtr& account) noexcept;
+  ~AccountScope();
+  AccountScope(const AccountScope&) = delete;
+
+private:
+  const AccountPtr* outer_;
+  const CallResources* outer_call_;
+};
+/// Until its end the calling thread works with these.
+class CallScope {
+public:
+  explicit CallScope(const CallResources& resources) noexcept;
+  ~CallScope();
+  CallScope(const CallScope&) = delete;
+
+private:
+  const CallResources* outer_;
+};
+/// The calling thread's; null where nothing is counted.
+const AccountPtr& current_account() noexcept;
+/// Null: for memory that stays as long as the process, whoever asks for it first.
+const AccountPtr& no_account() noexcept;
+/// The limits of the calling thread's account; the default ones without an account.
+const Limits& current_limits();
+
+/// Throws Error{limit_exceeded} for a rank that current_limits() refuses; `what` begins the message. Work on
+/// a type may take time that grows with the square of its rank, so it belongs where ranks come from.
+void check_rank(std::uint64_t rank, std::string_view what);
+
+/// Until its end check_deadline() looks at `limits.seconds` from now. Within another one the sooner counts.
+class DeadlineScope {
+public:
+  explicit DeadlineScope(const Limits& limits) noexcept;
+  /// And at `cancel`, which must outlive it.
+  DeadlineScope(const Limits& limits, const CancelToken& cancel) noexcept;
+  ~DeadlineScope();
+  DeadlineScope(const DeadlineScope&) = delete;
+
+private:
+  friend void check_deadline();
+  std::chrono::steady_clock::time_point end_;
+  double seconds_ = 0;
+  const DeadlineScope* outer_;
+  const CancelToken* outer_cancel_;
+};
+/// Throws Error{limit_exceeded} once the time is over, Error{cancelled} once the call was cancelled that the
+/// scope is of. CancelToken::check() calls it, so it belongs where no token is at hand.
+void check_deadline();
+
+class Meter;
+
+/// What a thread works under, for others that work for it meanwhile.
+struct ThreadBounds {
+  const AccountPtr* account = nullptr;
+  const DeadlineScope* deadline = nullptr;
+  const CallResources* call = nullptr;
+  Meter* meter = nullptr;
+  const CancelToken* cancel = nullptr;
+};
+ThreadBounds thread_bounds() noexcept;
+void set_thread_bounds(const ThreadBounds& bounds) noexcept;
+
+/// Counts memory that grows while the thread works and that no owner counts yet, until its end: characters
+/// of strings that a kernel writes, what a parser has read. Scopes of one thread, which nest; threads that
+/// work for it meanwhile add to it too.
+class Meter {
+public:
+  Meter();
+  ~Meter();
+  Meter(const Meter&) = delete;
+  void add(std::uint64_t bytes) {
+    if (pending_.fetch_add(bytes, std::memory_order_relaxed) + bytes >= step) settle();
+  }
+
+private:
+  static constexpr std::uint64_t step = 1u << 16;
+  void settle();
+
+  const AccountPtr account_;
+  std::atomic<std::uint64_t> pending_{0}; ///< Not charged yet: an account is asked for more at a time.
+  std::atomic<std::uint64_t> charged_{0};
+  Meter* outer_;
+};
+/// Adds to the thread's innermost meter, before the memory is taken. Nothing is counted where there is none.
+void count_bytes(std::uint64_t bytes);
+
+} // namespace lanner

@@ -1,0 +1,56 @@
+#pragma once
+// Working lists whose length a file decides and that no tensor holds.
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <new>
+#include <vector>
+
+#include "base/limits/account.h"
+
+namespace lanner {
+
+/// Charges what it gives to the account that stood with the thread when the list was made, before the memory
+/// is taken. Throws Error{limit_exceeded}.
+template<typename T>
+class CountedAllocator {
+public:
+  using value_type = T;
+  using is_always_equal = std::false_type;
+  using propagate_on_container_copy_assignment = std::true_type;
+  using propagate_on_container_move_assignment = std::true_type;
+  using propagate_on_container_swap = std::true_type;
+
+  CountedAllocator() : account_(current_account()) {}
+  template<typename Other>
+  CountedAllocator(const CountedAllocator<Other>& other) noexcept : account_(other.account()) {}
+
+  T* allocate(std::size_t count) {
+    if (count > std::numeric_limits<std::size_t>::max() / sizeof(T)) throw std::bad_array_new_length();
+    Charge charge(account_, count * sizeof(T));
+    T* memory = std::allocator<T>().allocate(count);
+    charge.leave();
+    return memory;
+  }
+  void deallocate(T* memory, std::size_t count) noexcept {
+    std::allocator<T>().deallocate(memory, count);
+    if (account_) account_->release(count * sizeof(T));
+  }
+  const AccountPtr& account() const noexcept { return account_; }
+  friend bool operator==(const CountedAllocator& a, const CountedAllocator& b) noexcept {
+    return a.account_ == b.account_;
+  }
+
+private:
+  AccountPtr account_;
+};
+
+/// As a std::vector, but counted for `total_bytes`: for what is as long as an attribute, a dim or an element
+/// of a file says. Grow it by reserve() or by its constructor where the length is known: one that grows by
+/// itself holds its old elements and twice as many new ones at a time, and both count.
+template<typename T>
+using CountedVector = std::vector<T, CountedAllocator<T>>;
+
+} // namespace lanner

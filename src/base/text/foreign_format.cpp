@@ -1,0 +1,267 @@
+#include "base/text/foreign_format.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cstdint>
+#include <functional>
+#include <string_view>
+#include <system_error>
+#include <vector>
+
+#include <fmt/format.h>
+
+namespace lanner {
+namespace {
+
+namespace fs = std::filesystem;
+using namespace std::string_view_literals;
+
+constexpr std::size_t most_entries = 4096, searched = 1u << 26;
+
+std::string without_ending(const std::string& name) {
+  return fs::path(name).stem().string();
+}
+
+ForeignFormat tf_lite(const std::string& name) {
+  return {"a TensorFlow Lite model",
+          fmt::format("expected ONNX: python -m tf2onnx.convert --tflite {} --output {}.onnx", name,
+                      without_ending(name))};
+}
+
+ForeignFormat keras(const std::string& name, const char* kind) {
+  return {kind, fmt::format("in Python: lanner.build(keras.saving.load_model('{}')), or, for a file, "
+                            "keras.saving.load_model('{}').export('{}.onnx', format='onnx')",
+                            name, name, without_ending(name))};
+}
+
+ForeignFormat hdf5(std::string_view bytes, const std::string& name) {
+  if (bytes.substr(0, searched).find("model_config") != std::string_view::npos)
+    return keras(name, "a Keras model in HDF5");
+  return {"a file of HDF5 without a network, such as Keras's weights",
+          "load it into its network in Keras, and give that to lanner.build, or export it to ONNX"};
+}
+
+ForeignFormat torch_pickle() {
+  return {"a file of PyTorch: weights, or a pickled module, which need the Python code of their network",
+          "in Python: make the network, load_state_dict() what torch.load() gives, then lanner.build(module, "
+          "example_inputs), or torch.onnx.export() for a file"};
+}
+
+ForeignFormat torch_script(const std::string& name) {
+  return {"a TorchScript file",
+          fmt::format("expected ONNX: torch.onnx.export(torch.jit.load('{}'), example_inputs, '{}.onnx', "
+                      "dynamo=False)",
+                      name, without_ending(name))};
+}
+
+ForeignFormat torch_program(const std::string& name) {
+  return {"an exported program of PyTorch",
+          fmt::format("in Python: lanner.build(torch.export.load('{}'), example_inputs)", name)};
+}
+
+ForeignFormat saved_model(const std::string& folder) {
+  return {"a TensorFlow SavedModel, whose weights lie in other files of its folder",
+          fmt::format(
+              "expected a frozen graph (.pb) or ONNX: python -m tf2onnx.convert --saved-model {} --output "
+              "model.onnx",
+              folder)};
+}
+
+ForeignFormat meta_graph(const std::string& name) {
+  return {
+      "a TensorFlow MetaGraph, whose weights lie in a checkpoint beside it",
+      fmt::format("expected a frozen graph (.pb) or ONNX: python -m tf2onnx.convert --checkpoint {} --inputs "
+                  "NAME:0 --outputs NAME:0 --output {}.onnx",
+                  name, without_ending(name))};
+}
+
+std::string folder_of(const std::string& name) {
+  const std::string folder = fs::path(name).parent_path().string();
+  return folder.empty() ? "." : folder;
+}
+
+// --- Archives ---
+
+std::uint32_t number_at(std::string_view bytes, std::size_t at, std::size_t width) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < width && at + i < bytes.size(); ++i)
+    value |= std::uint32_t{static_cast<unsigned char>(bytes[at + i])} << (8 * i);
+  return value;
+}
+
+/// Names in the list at the end of a zip archive (APPNOTE 4.3.12); what is wrong with it ends the list.
+std::vector<std::string_view> names_in_zip(std::string_view bytes) {
+  constexpr std::size_t header = 46, end_size = 22;
+  const std::size_t end = bytes.rfind("PK\5\6"sv);
+  if (end == std::string_view::npos || end + end_size > bytes.size()) return {};
+  std::size_t at = number_at(bytes, end + 16, 4);
+  // Of an archive of 4 GiB or more: its list lies right in front of its ends.
+  if (at >= bytes.size()) at = bytes.find("PK\1\2"sv, end > searched ? end - searched : 0);
+  std::vector<std::string_view> names;
+  while (at < bytes.size() && bytes.substr(at).starts_with("PK\1\2"sv) && at + header <= bytes.size() &&
+         names.size() < most_entries) {
+    const std::size_t length = number_at(bytes, at + 28, 2);
+    names.push_back(bytes.substr(at + header, length));
+    at += header + length + number_at(bytes, at + 30, 2) + number_at(bytes, at + 32, 2);
+  }
+  return names;
+}
+
+ForeignFormat zip(std::string_view bytes, const std::string& name) {
+  const std::vector<std::string_view> names = names_in_zip(bytes);
+  const auto has = [&](std::string_view end) {
+    return std::ranges::any_of(names, [&](std::string_view each) { return each.ends_with(end); });
+  };
+  if (has("model.weights.h5") && has("config.json")) return keras(name, "a Keras model");
+  if (has("serialized_exported_program.json") || has("archive_format")) return torch_program(name);
+  if (has("/constants.pkl")) return torch_script(name);
+  if (has("data.pkl")) return torch_pickle();
+  if (has(".npy")) return {"an archive of NumPy arrays", "expected the network itself, as ONNX"};
+  return {"a zip archive", fmt::format("unpack it and give the model inside: unzip {}", name)};
+}
+
+// --- Records of protobuf ---
+
+/// One field of a record: its number, and its bytes where it has a length.
+struct Field {
+  std::uint64_t number = 0, wire = 0;
+  std::string_view bytes;
+};
+
+bool read_varint(std::string_view& rest, std::uint64_t& value) {
+  value = 0;
+  for (unsigned shift = 0; shift < 64 && !rest.empty(); shift += 7) {
+    const auto byte = static_cast<unsigned char>(rest.front());
+    rest.remove_prefix(1);
+    value |= std::uint64_t{byte & 0x7fu} << shift;
+    if (byte < 0x80) return true;
+  }
+  return false;
+}
+
+/// Of a field whose bytes end with the file, what is there of them.
+bool read_field(std::string_view& rest, Field& field) {
+  std::uint64_t key = 0, size = 0;
+  if (rest.empty() || !read_varint(rest, key)) return false;
+  field = {key >> 3, key & 7, {}};
+  if (field.wire == 0) return read_varint(rest, size);
+  if (field.wire == 1 || field.wire == 5) {
+    const std::size_t width = field.wire == 1 ? 8 : 4;
+    rest.remove_prefix(std::min(width, rest.size()));
+    return true;
+  }
+  if (field.wire != 2 || !read_varint(rest, size)) return false;
+  field.bytes = rest.substr(0, size);
+  rest.remove_prefix(field.bytes.size());
+  return true;
+}
+
+/// MetaInfoDef holds a list of operators and TensorFlow's version where a node has its operator and
+/// attributes.
+bool is_meta_info(std::string_view record) {
+  Field field;
+  for (int i = 0; i < 16 && read_field(record, field); ++i) {
+    if (field.number == 2 && field.bytes.starts_with('\n')) return true;
+    if (field.number == 5 && !field.bytes.empty() && std::isdigit(static_cast<unsigned char>(field.bytes[0])))
+      return true;
+  }
+  return false;
+}
+
+bool is_meta_graph(std::string_view bytes) {
+  Field first;
+  return read_field(bytes, first) && first.number == 1 && first.wire == 2 && is_meta_info(first.bytes);
+}
+
+/// The version of its form, then MetaGraphs; an ONNX model has its producer there, and a graph after.
+bool is_saved_model(std::string_view bytes) {
+  Field field;
+  bool graphs = false;
+  while (read_field(bytes, field)) {
+    if (field.number == 1 && field.wire == 0) continue;
+    if (field.number != 2 || !is_meta_graph(field.bytes)) return false;
+    graphs = true;
+  }
+  return graphs && bytes.empty();
+}
+
+// --- By the first bytes ---
+
+struct Signature {
+  std::size_t at;
+  std::string_view bytes;
+  std::function<ForeignFormat(std::string_view bytes, const std::string& name)> format;
+};
+
+auto named(const char* format, const char* remedy) {
+  return [=](std::string_view, const std::string&) { return ForeignFormat{format, remedy}; };
+}
+
+const std::vector<Signature>& signatures() {
+  constexpr const char* source = "expected the ONNX, TensorFlow or Caffe model that it was made of";
+  const auto pickle = [](std::string_view, const std::string&) { return torch_pickle(); };
+  static const std::vector<Signature> table = {
+      {4, "TFL3", [](std::string_view, const std::string& name) { return tf_lite(name); }},
+      {0, "PK\3\4", zip},
+      {0, "\x89HDF\r\n\x1a\n", hdf5},
+      // A pickled number that torch.save() wrote in front before version 1.6.
+      {0, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv, pickle},
+      {0, "saved_model_schema_version",
+       [](std::string_view, const std::string& name) { return saved_model(folder_of(name)); }},
+      {0, "meta_info_def", [](std::string_view, const std::string& name) { return meta_graph(name); }},
+      {4, "ORTM", named("a model in ONNX Runtime's own form", source)},
+      {0, "GGUF", named("a GGUF file of llama.cpp", "expected ONNX, as optimum-cli export onnx writes it")},
+      {0, "ftrt", named("an engine of TensorRT", source)},
+      {0, "ptrt", named("an engine of TensorRT", source)},
+      {0, "RKNN", named("a model of Rockchip's RKNN", source)},
+      {0, "7767517\n", named("a network of ncnn", source)},
+      {0, "[net]", named("a configuration of Darknet", "expected ONNX, as its converters write it")},
+      {0, "\x80\x02", named("a Python pickle", "load it in Python, and export the network to ONNX")},
+      {0, "\x80\x03", named("a Python pickle", "load it in Python, and export the network to ONNX")},
+      {0, "\x80\x04\x95", named("a Python pickle", "load it in Python, and export the network to ONNX")},
+      {0, "\x80\x05\x95", named("a Python pickle", "load it in Python, and export the network to ONNX")}};
+  return table;
+}
+
+bool is_openvino(std::string_view bytes) {
+  const std::string_view head = bytes.substr(0, 1024);
+  return (head.starts_with("<?xml") || head.starts_with("<net")) &&
+         head.find("<net ") != std::string_view::npos;
+}
+
+} // namespace
+
+std::optional<ForeignFormat> foreign_format(std::span<const std::byte> content, const std::string& name) {
+  const std::string_view bytes(reinterpret_cast<const char*>(content.data()), content.size());
+  for (const Signature& signature : signatures())
+    if (bytes.size() > signature.at && bytes.substr(signature.at).starts_with(signature.bytes))
+      return signature.format(bytes, name);
+  if (is_openvino(bytes))
+    return ForeignFormat{"a network of OpenVINO",
+                         "expected the ONNX or TensorFlow model that it was made of"};
+  if (is_saved_model(bytes)) return saved_model(folder_of(name));
+  if (is_meta_graph(bytes)) return meta_graph(name);
+  return std::nullopt;
+}
+
+std::optional<ForeignFormat> foreign_folder(const fs::path& folder) {
+  std::error_code ignored;
+  const auto has = [&](const char* name) { return fs::exists(folder / name, ignored); };
+  if (has("saved_model.pb") || has("saved_model.pbtxt")) {
+    ForeignFormat format = saved_model(folder.string());
+    format.name = "a TensorFlow SavedModel folder";
+    return format;
+  }
+  if (has("config.json") &&
+      (has("model.safetensors") || has("pytorch_model.bin") || has("model.safetensors.index.json")))
+    return ForeignFormat{
+        "a folder of a transformers model",
+        fmt::format("expected ONNX: optimum-cli export onnx --model {} onnx/", folder.string())};
+  if (has("Manifest.json") && has("Data"))
+    return ForeignFormat{"a Core ML package", "expected the network that it was made of, as ONNX"};
+  if (has("keras_metadata.pb") || (has("config.json") && has("model.weights.h5")))
+    return keras(folder.string(), "a folder of a Keras model");
+  return std::nullopt;
+}
+
+} // namespace lanner

@@ -1,0 +1,309 @@
+#include "builder/build.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <lanner/error.h>
+#include <lanner/log.h>
+
+#include "backends/backends.h"
+#include "base/limits/account.h"
+#include "base/check.h"
+#include "base/limits/heap.h"
+#include "builder/early_precision.h"
+#include "builder/input_preprocess.h"
+#include "builder/open_dims.h"
+#include "builder/row_pitch.h"
+#include "device/threads.h"
+#include "engine/caller_options.h"
+#include "engine/context/given_shapes.h"
+#include "engine/initialisers.h"
+#include "engine/context/input_names.h"
+#include "engine/overriding.h"
+#include "engine/context/pictures.h"
+#include "engine/plan_file/plan_file.h"
+#include "engine/profiles.h"
+#include "engine/source_weights.h"
+#include "graph/infer.h"
+#include "importers/importer.h"
+#include "ops/table/table.h"
+#include "passes/pipeline.h"
+#include "program/memory/placement.h"
+#include "program/lowered/precision.h"
+
+namespace lanner {
+namespace {
+
+Target target_for(const BuildOptions& options) {
+  check_threads(options.threads);
+  check(std::isfinite(options.budget) && options.budget >= 0, ErrorCode::invalid_argument,
+        "budget is {}: expected seconds, 0 to choose kernels by heuristics", options.budget);
+  Target target;
+  target.device = options.device;
+  target.threads = options.threads > 0 ? options.threads : options.environment.state().team();
+  check_precision(options.precision);
+  target.precision = options.precision;
+  target.deterministic = options.deterministic;
+  check_placement(options.device, options.placement);
+  target.placement = options.placement;
+  check_backends(options.device, options.environment.state().backends);
+  target.isa = isa_of(options.device);
+  for (const Device device : options.placement.devices) target.further.push_back({isa_of(device), {}});
+  target.host_isa = isa_of({});
+  set_limits(target, options.environment.state());
+  return target;
+}
+
+/// What was asked of a size that the model names, and where.
+struct AskedSize {
+  SymbolInfo range;
+  std::string where;
+};
+using AskedSizes = std::map<std::string, AskedSize>;
+
+std::string range_text(const SymbolInfo& range) {
+  return range.min == range.max ? std::to_string(range.min)
+                                : fmt::format("{} to {}, opt {}", range.min, range.max, range.opt);
+}
+
+/// Sizes of one name are one size, in however many places the model has it.
+void ask_size(AskedSizes& asked, const std::string& name, AskedSize size) {
+  const auto [place, fresh] = asked.emplace(name, size);
+  const auto& [known, where] = place->second;
+  check(fresh || known == size.range, ErrorCode::invalid_argument,
+        "shape: {} is {} at {} and {} at {}; expected one size, as the model has one name for both", name,
+        range_text(size.range), size.where, range_text(known), where);
+}
+
+/// Narrows one input to what the caller will give it.
+void apply_range(Graph& graph, Value& input, const ShapeRange& range, AskedSizes& asked) {
+  check_range(input, range);
+  const std::size_t rank = range.opt.rank();
+  if (!input.type.ranked()) {
+    Dims dims;
+    for (std::size_t d = 0; d < rank; ++d) dims.push_back(graph.fresh_symbol(input.name(), range.max[d]));
+    input.type = Type(input.type.dtype(), dims);
+  }
+  const Dims dims = input.type.dims();
+  for (std::size_t d = 0; d < rank; ++d) {
+    if (const auto size = dims[d].constant()) {
+      check(*size == range.min[d] && *size == range.max[d], ErrorCode::invalid_argument,
+            "input {}: dim {} is {} in the model, {} was asked for", input.name(), d, *size, range.opt[d]);
+      continue;
+    }
+    const auto name = dims[d].as_symbol();
+    if (!name) continue; // checked when shapes are bound
+    ask_size(asked, *name,
+             {{range.min[d], range.max[d], range.opt[d]}, fmt::format("dim {} of {}", d, input.name())});
+  }
+}
+
+/// The input that an option is for.
+Value& input_called(const Graph& graph, const std::string& name, const char* option) {
+  return with_context([&] { return option; },
+                      [&]() -> Value& { return *graph.body().parameter(input_number(graph, name)); });
+}
+
+std::unique_ptr<Graph> with_shapes(std::unique_ptr<Graph> graph,
+                                   const std::map<std::string, ShapeRange>& shapes) {
+  AskedSizes asked;
+  for (const auto& [name, range] : shapes)
+    apply_range(*graph, input_called(*graph, name, "shape"), range, asked);
+  Bindings fixed;
+  for (const auto& [name, size] : asked) {
+    if (size.range.min == size.range.max)
+      fixed.emplace(name, size.range.min);
+    else
+      graph->symbols[name] = size.range;
+  }
+  fixed.merge(sizes_from_weights(*graph));
+  if (fixed.empty()) return graph;
+  std::unique_ptr<Graph> narrowed = graph->clone(fixed);
+  infer_types(*narrowed);
+  return narrowed;
+}
+
+PassOptions pass_options(const BuildOptions& options) {
+  PassOptions passes;
+  passes.stop_after = options.stop_after;
+  passes.limits = options.limits;
+  passes.control = options.control;
+  if (!options.trace_passes.empty()) {
+    std::filesystem::create_directories(options.trace_passes);
+    passes.trace_folder = options.trace_passes;
+  }
+  return passes;
+}
+
+/// What a model says of its initialisers, while it is read.
+struct SeenInitialisers {
+  Initialisers all;
+  std::map<std::string, Tensor> values; ///< Of those that become inputs.
+};
+
+ImportOptions import_options(const BuildOptions& options, const OpTable& ops,
+                             const std::filesystem::path& folder, SeenInitialisers& seen) {
+  ImportOptions result{ops,
+                       folder,
+                       options.limits,
+                       options.weights,
+                       options.on_data_file,
+                       options.outputs,
+                       {options.overridden.begin(), options.overridden.end()}};
+  result.on_initialiser = [&seen, overridden = result.overridden](const std::string& name,
+                                                                  const Tensor& value, const Type* input) {
+    if (overridden.contains(name))
+      seen.values.emplace(name, value);
+    else if (input && input->is_tensor())
+      seen.all.overridable.push_back(binding(name, *input));
+    else
+      seen.all.fixed.insert(name);
+  };
+  return result;
+}
+
+/// Inputs that have values are tuned for their sizes, where nobody said others.
+void expect_sizes(Graph& graph, const std::map<std::string, Tensor>& values) {
+  for (const auto& [name, value] : values) {
+    const Type& type = graph.body().parameter(input_number(graph, name))->type;
+    if (!type.ranked() || type.rank() != value.rank()) continue;
+    for (std::size_t d = 0; d < type.rank(); ++d) {
+      const auto symbol = type.dims()[d].as_symbol();
+      const auto known = symbol ? graph.symbols.find(*symbol) : graph.symbols.end();
+      if (known != graph.symbols.end() && known->second.opt < 0) known->second.opt = value.shape()[d];
+    }
+  }
+}
+
+/// What is needed to override them: nothing where the model cannot be read again.
+void learn_initialisers(EngineState& state, SeenInitialisers seen, const SourcePtr& model,
+                        const BuildOptions& options, const std::filesystem::path& folder) {
+  state.initialisers = model->seekable() ? std::move(seen.all) : without_model(seen.all);
+  if (!state.initialisers.overridable.empty())
+    state.overriding = std::make_shared<const Overriding>(model, options, folder);
+  set_defaults(state, std::move(seen.values));
+}
+
+/// Where timings are kept between builds; empty: nowhere.
+std::filesystem::path timing_cache_path(const BuildOptions& build) {
+  if (build.deterministic || !build.timing_cache.empty())
+    return build.deterministic ? "" : build.timing_cache;
+  return build.environment.state().timing_cache();
+}
+
+/// Of those whose sizes are known.
+void make_opt_variants(EngineState& state, const Control& control) {
+  const std::vector<VariantKey> known = state.opt_variants();
+  const auto is_free = [](const HeldStorage& held) { return held.any; };
+  check(!known.empty() || (std::ranges::none_of(state.callers.inputs, is_free) &&
+                           std::ranges::none_of(state.callers.outputs, is_free)),
+        ErrorCode::invalid_argument,
+        "storage any: the layout is chosen for known sizes, and nobody said those of {}; give shapes or "
+        "profiles, or name a layout",
+        open_inputs_text(*state.graph, state.state_inputs()));
+  state.make_ahead(known, control,
+                   [&](const MadeVariant& made) { settle_storages(state, made.program->graph()); });
+}
+
+std::string pins_text(const Precision& precision) {
+  const std::size_t pins = precision.pins.size();
+  return pins == 0 ? "" : fmt::format(" with {} pin{}", pins, pins == 1 ? "" : "s");
+}
+
+/// Which kernels there are is known with the sizes: who asks for types or places learns here that the answer
+/// is still to come.
+void warn_of_late_answers(const EngineState& state, const std::string& model) {
+  const Precision& precision = state.target.precision;
+  const bool placed = state.target.placement.strict && !state.target.placement.nodes.empty(),
+             typed = decides_late(state.target);
+  if (!typed && !placed) return;
+  const std::string types = typed ? fmt::format("precision {}{}{}", precision.types_text(),
+                                                precision.strict ? " (strict)" : "", pins_text(precision))
+                                  : "";
+  log_message(
+      LogLevel::warning,
+      fmt::format("{}: whether kernels keep to {} is known with the sizes, which are open: the first run "
+                  "tells, {}; give shapes or profiles to be told by the build",
+                  model,
+                  fmt::format("{}{}{}", types, typed && placed ? ", " : "", placed ? "strict places" : ""),
+                  precision.strict || placed ? "and fails where one does not" : "by a warning"));
+}
+
+/// What was asked for in vain is said.
+void warn_of_unused(const EngineState& state, const std::string& model) {
+  if (!state.opt) {
+    for (const std::string& line : early_precision(*state.graph, state.target))
+      log_message(LogLevel::warning, fmt::format("{}: {}", model, line));
+    warn_of_late_answers(state, model);
+    return;
+  }
+  const auto made = state.variant(*state.opt, state.target.threads);
+  for (const std::string& line : unused_precisions(made->program->graph(), state.target))
+    log_message(LogLevel::warning, fmt::format("{}: {}", model, line));
+  for (const std::string& line : unkept_placements(made->program->graph(), state.target))
+    log_message(LogLevel::warning, fmt::format("{}: {}", model, line));
+}
+
+} // namespace
+
+std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOptions& given,
+                                         const std::filesystem::path& folder) {
+  const EnvironmentState& environment = given.environment.state();
+  BuildOptions options = given;
+  options.limits = environment.within(given.limits);
+  const auto account = std::make_shared<Account>(options.limits, environment.thread_settings);
+  const AccountScope charged(account);
+  const DeadlineScope deadline(options.limits, options.control.cancel);
+  auto state = std::make_shared<EngineState>(options.limits, account, options.environment);
+  state->target = target_for(options);
+  state->set_weight_budget(options.weight_budget);
+  options.control.report({"import", 0, 0, ""});
+  SeenInitialisers seen;
+  std::unique_ptr<Graph> graph = import_model(model, import_options(options, environment.ops, folder, seen));
+  apply_row_pitches(*graph, options.storages);
+  graph = with_pictures(with_shapes(std::move(graph), options.shapes), options.pictures);
+  apply_ranks(*graph, options.profiles);
+  expect_sizes(*graph, seen.values);
+  const std::map<std::string, Preprocess> preprocess = settle_preprocess(*graph, options, folder);
+  std::map<std::string, Preprocess> pictures = preprocess;
+  for (const auto& [input, picture] : options.pictures) pictures.emplace(input, picture.preprocess);
+  expect_pictures(*graph, pictures);
+  const WeightValues sources = weights_of(*graph, max_kept_source);
+  if (options.stop_after != "import") run_passes(*graph, pass_options(options));
+  give_back_freed_memory();
+  for (const auto& [input, spec] : preprocess) graph->metadata[preprocess_key + input] = spec.to_json();
+  for (const auto& [key, value] : options.metadata) {
+    check(!key.empty(), ErrorCode::invalid_argument, "metadata: an empty key; expected one like lanner.task");
+    check(key != "lanner.preprocess" && !key.starts_with(preprocess_key), ErrorCode::invalid_argument,
+          "metadata '{}': give preprocessing by its own option", key);
+    graph->metadata[key] = value;
+  }
+  check_pins(*graph, options.precision);
+  check_placed(*graph, options.placement);
+  Graph& portable = *graph;
+  state->graph = std::move(graph);
+  learn_weights(*state, portable, sources);
+  state->budget = options.budget;
+  state->timing_cache = timing_cache_path(options);
+  state->retune = options.retune;
+  state->tune_at_run = options.tune_at_run;
+  check_tune_at_run(*state);
+  describe(*state);
+  set_callers(*state, {options.states, options.aliases, options.overwritable, options.storages});
+  learn_initialisers(*state, std::move(seen), model, given, folder);
+  if (options.stop_after.empty()) {
+    state->opt = opt_shapes(*state->graph, state->state_inputs());
+    state->expect(checked_profiles(*state->graph, options.profiles, state->opt));
+    make_opt_variants(*state, options.control);
+    check_range_ends(*state->graph);
+    check_profile_ends(*state->graph, state->profiles);
+    warn_of_unused(*state, model->name());
+    give_back_freed_memory();
+  }
+  return state;
+}
+
+} // namespace lanner

@@ -1,0 +1,29 @@
+#pragma once
+// A variant of an engine as it is made: specialised, lowered, placed, over one stream or several.
+
+#include <memory>
+#include <span>
+
+#include "engine/builder.h"
+#include "engine/state.h"
+#include "engine/variants.h"
+#include "graph/graph.h"
+
+namespace lanner {
+
+/// As Compiler::variant.
+MadeVariant lowered_variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
+                            double& seconds, const Control& control);
+
+/// Who may take quantised weights as they are.
+struct WeightReaders {
+  std::span<const Backend* const> backends;
+  const Target& target;
+  const WeightStore& constants;
+};
+/// A copy of `graph` for concrete input shapes, canonical again, with those quantised weights made real that
+/// none of `readers` takes as they are.
+std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,
+                                         const Control& control, const WeightReaders& readers);
+
+} // namespace lanner

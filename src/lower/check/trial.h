@@ -1,0 +1,155 @@
+#pragma once
+// One tactic of a node, run on data whose results are known.
+
+#include <memory>
+#include <span>
+#include <string>
+#include <vector>
+
+#include <lanner/cancel.h>
+
+#include "base/check.h"
+#include "graph/backend.h"
+#include "lower/check/agreement.h"
+#include "lower/measure/timing_cache.h"
+#include "lower/check/trial_data.h"
+#include "program/weights/weights.h"
+
+namespace lanner::cuda {
+class Event;
+class GraphExec;
+class OwnedStream;
+} // namespace lanner::cuda
+
+namespace lanner {
+
+/// What is tried, and where.
+struct TrialSubject {
+  const Node& node;
+  const Backend& backend;
+  const Tactic& tactic;
+  const Target& target; ///< As the backend is given it.
+};
+
+/// Memory of a trial, with words around it that nobody may change.
+class GuardedBlock {
+public:
+  /// On the device, or on the host for a kernel that runs on `device`.
+  GuardedBlock(std::uint64_t bytes, Device place, Device device);
+  std::byte* data() const noexcept { return data_; }
+  std::uint64_t bytes() const noexcept { return bytes_; }
+  void fill(unsigned char value, Stream stream) const;
+  bool intact() const; ///< The words around it; waits for nothing.
+
+private:
+  void set(std::byte* at, unsigned char value, std::uint64_t bytes, Stream stream) const;
+  std::shared_ptr<void> memory_;
+  std::byte* data_ = nullptr;
+  std::uint64_t bytes_ = 0;
+  Device place_;
+};
+
+/// A kernel made ready with operands and poisoned memory for its results. The subject's parts and the data
+/// must outlive it. One thread at a time.
+class Trial {
+public:
+  /// Throws what preparing the kernel throws; nothing is prepared where `kernel`, of that tactic, is given.
+  Trial(const TrialSubject& subject, TrialData& data, WeightStore& constants,
+        std::shared_ptr<const Kernel> kernel = nullptr);
+  ~Trial();
+
+  /// Runs the kernel `runs` times, recorded too where it runs on a stream, and then in its input's memory
+  /// where it may take that over, each time with other garbage in outputs and workspace. Wrong is a result
+  /// that differs from the definition's beyond rounding, in one bit from an earlier run's, that is not zero
+  /// in the padding, or that changes memory beside its own or between its slices. Throws what the
+  /// definition or the kernel throws.
+  Verdict check(std::size_t runs = 3);
+  /// A trial of the same prepared kernel with memory, a stream and operands of its own, as another context
+  /// has them. What it holds must outlive it, `data` too.
+  std::unique_ptr<Trial> twin(TrialData& data) const;
+  /// Runs once and keeps what that gave, right or wrong, for repeat(): where check() was not asked for.
+  void run_alone();
+  /// Runs the kernel again as check() does; wrong is what differs from the first run's result in one bit.
+  /// Twins may do so on threads of their own at the same time. After check() or run_alone().
+  Verdict repeat(std::size_t runs);
+  /// Gives back what only check() and repeat() compare with.
+  void forget_results();
+  /// Takes what memory it needs and tells how much that is, operands not counted, which trials share.
+  std::uint64_t held_bytes();
+  /// Seconds of one run of `times` in a row, on average. Recorded together where that can be, so that a GPU
+  /// does not wait for their launches.
+  double timed(int times);
+  /// Seconds below which timed() is not exact.
+  double grain() const;
+  /// Seconds at most that starting the kernel adds to a timed(1).
+  double launch() const;
+
+private:
+  struct Output {
+    Storage storage;
+    Shape shape;
+    DType type = DType::f32;
+    std::unique_ptr<GuardedBlock> block;
+    Tensor expected;             ///< See as_stored(), on the host.
+    Tensor expected_on_device;   ///< The same on the GPU, where the comparison is made there.
+    Tolerance tolerance;         ///< Of that comparison.
+    bool on_device = false;      ///< Large and on a GPU: runs are compared with each other there.
+    std::shared_ptr<void> first; ///< What the first run gave, on the GPU.
+    std::string first_hash;      ///< The same of one on the host, and of one within a larger value.
+  };
+
+  struct Arguments {
+    std::vector<const void*> inputs;
+    std::vector<void*> outputs;
+  };
+  class Within;
+
+  Trial(const Trial& twin, TrialData& data);
+
+  void open_stream();
+  void gather();
+  void store_expected();
+  void expect_quantized(Output& output, const Tensor& sample) const;
+  void poison(unsigned char value);
+  Arguments arguments(bool in_place) const;
+  void copy_operand() const;
+  void launch(const Arguments& arguments, bool ordered) const;
+  void run(std::size_t number, bool in_place, std::unique_ptr<cuda::GraphExec>& graph);
+  Verdict check_in_place(std::size_t runs);
+  void record(const Arguments& arguments, int times);
+  void synchronize_stream() const;
+  Stream stream() const;
+  Tensor result(const Output& output) const;
+  Tensor fetched(const Output& output) const;
+  Verdict judge(std::size_t o) const;
+  Verdict judge_all() const;
+  void keep_first();
+  bool same_as_first(const Output& output) const;
+  std::string hash_of(const Output& output) const;
+  Verdict compare_with_first() const;
+  bool may_run_in_place() const;
+  Verdict check_guards() const;
+
+  TrialSubject subject_;
+  TrialData& data_;
+  WeightStore& constants_;
+  std::vector<Tensor> held_; ///< Constants that the kernel reads.
+  std::shared_ptr<const Kernel> kernel_;
+  std::vector<const void*> inputs_;
+  /// Constants on the device, and values, for which `data_` may draw others in other trials.
+  std::vector<Tensor> operands_;
+  std::vector<std::shared_ptr<void>> pinned_; ///< Operands on the host of a kernel that runs on a stream.
+  std::vector<Output> outputs_;
+  std::unique_ptr<GuardedBlock> workspace_;
+  unsigned char poison_ = 0; ///< Of the last run.
+  std::unique_ptr<cuda::OwnedStream> stream_;
+  std::unique_ptr<cuda::Event> start_, stop_;
+  std::unique_ptr<cuda::GraphExec> recorded_; ///< For timed(): `recorded_times_` runs.
+  int recorded_times_ = 0;
+};
+
+/// repeat() of twins at once, each on a thread of its own. Wrong is the first one that is, failures of the
+/// kernel included; throws where memory was missing, which says nothing of it, or who waits has cancelled.
+Verdict side_by_side(std::span<Trial* const> trials, std::size_t runs);
+
+} // namespace lanner

@@ -1,0 +1,152 @@
+#include "lower/measure/tuning.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <string>
+#include <utility>
+
+#include "lower/measure/tuner.h"
+#include "program/side_by_side.h"
+#include "program/lowered/signature.h"
+
+namespace lanner {
+namespace {
+
+class Tuning {
+public:
+  Tuning(std::span<Proposal> entries, const LowerOptions& options, const SearchMore& search)
+      : entries_(entries), options_(options), search_(search) {}
+
+  /// What is offered at once comes first for all nodes, since a node of which nothing is measured is chosen
+  /// by guesses. What is left of the budget goes into finding more.
+  void run() {
+    count();
+    std::vector<Proposal*> entries = slowest_first();
+    double weights = total_;
+    std::size_t done = 0;
+    for (Proposal* entry : entries) {
+      options_.control.report(
+          {"tune", static_cast<double>(done++), static_cast<double>(entries.size()), "kernels"});
+      options_.control.cancel.check();
+      const double part = weight(*entry);
+      time(*entry, 0, share(part, weights));
+      weights -= part;
+    }
+    const std::vector<Proposal*> rest = slowest_first();
+    const auto at_once = static_cast<std::size_t>(making_threads(options_.target));
+    for (std::size_t first = 0; first < rest.size(); first += at_once)
+      search_and_time(std::span(rest).subspan(first, std::min(at_once, rest.size() - first)));
+    options_.tuner.set_network(total_);
+    const auto all = static_cast<double>(entries.size());
+    options_.control.report({"tune", all, all, "kernels"});
+  }
+
+private:
+  void search_and_time(std::span<Proposal* const> entries) {
+    std::vector<Proposal*> paying;
+    std::vector<std::size_t> timed;
+    for (Proposal* entry : entries) {
+      timed.push_back(entry->list.size());
+      if (pays_to_search(*entry)) paying.push_back(entry);
+    }
+    search_(paying);
+    for (std::size_t i = 0; i < entries.size(); ++i) {
+      if (entries[i]->list.size() > timed[i]) time(*entries[i], timed[i], options_.tuner.budget());
+      drop_guesses(*entries[i]);
+    }
+  }
+
+  /// What a node is expected to take: the least that is known or guessed of it.
+  static double weight(const Proposal& entry) {
+    double least = std::numeric_limits<double>::infinity();
+    for (const Alternative& alternative : entry.list)
+      if (alternative.backend) least = std::min(least, alternative.cost.seconds);
+    return std::isfinite(least) ? least : 0;
+  }
+
+  /// Seconds spent at which a node must leave the rest of the budget to the nodes behind it. It may take more
+  /// than its part, since equal nodes are timed once.
+  double share(double weight, double weights) const {
+    constexpr double generous = 4;
+    const Tuner& tuner = options_.tuner;
+    const double part = weights > 0 ? std::min(1.0, generous * weight / weights) : 1;
+    return tuner.spent() + part * std::max(0.0, tuner.budget() - tuner.spent());
+  }
+
+  /// A budget that ends early has then gone to the nodes that matter most.
+  std::vector<Proposal*> slowest_first() {
+    std::vector<std::pair<double, Proposal*>> order;
+    for (Proposal& entry : entries_) order.emplace_back(weight(entry), &entry);
+    std::ranges::stable_sort(order, std::ranges::greater{}, &std::pair<double, Proposal*>::first);
+    std::vector<Proposal*> entries;
+    for (const auto& [seconds, entry] : order) entries.push_back(entry);
+    return entries;
+  }
+
+  /// Times the alternatives of a node from number `first` on, what is guessed to be fast before the rest, and
+  /// leaves out those that are wrong.
+  void time(Proposal& entry, std::size_t first, double until) {
+    std::stable_sort(
+        entry.list.begin() + static_cast<std::ptrdiff_t>(first), entry.list.end(),
+        [](const Alternative& a, const Alternative& b) { return a.tactic.estimate < b.tactic.estimate; });
+    const double guessed = weight(entry);
+    std::vector<Candidate> candidates;
+    for (const Alternative& one : entry.list)
+      if (one.backend) candidates.push_back({one.backend, &one.tactic});
+    const std::vector<Cost> costs = options_.tuner.costs(*entry.node, candidates, {until, worth(entry)});
+    auto cost = costs.begin();
+    for (Alternative& one : entry.list)
+      if (one.backend) one.cost = *cost++;
+    for (std::size_t i = 0; i < entry.list.size();)
+      if (entry.list[i].cost.wrong.empty())
+        ++i;
+      else
+        reject(entry, i, std::string(entry.list[i].cost.wrong), options_);
+    total_ += weight(entry) - guessed;
+  }
+
+  /// Seconds of a node's run that the network's run does not notice.
+  double worth(const Proposal& entry) const { return Effort::unnoticed * total_ / equal_.at(&entry); }
+
+  /// A search takes long: it is for what the network spends its time in.
+  bool pays_to_search(const Proposal& entry) const {
+    constexpr double noticed = 5e-3;
+    return weight(entry) * equal_.at(&entry) >= noticed * total_;
+  }
+
+  void count() {
+    std::map<std::string, double> counts;
+    for (const Proposal& entry : entries_) {
+      ++counts[signature(*entry.node)];
+      total_ += weight(entry);
+    }
+    for (const Proposal& entry : entries_) equal_[&entry] = counts[signature(*entry.node)];
+    total_ = std::max(total_, options_.tuner.network());
+  }
+
+  /// An estimate is no rival to a measurement: where some were measured, the rest are left out. An alias has
+  /// nothing to measure.
+  static void drop_guesses(Proposal& entry) {
+    const auto measured = [](const Alternative& alternative) { return alternative.cost.measured; };
+    if (std::ranges::any_of(entry.list, measured))
+      std::erase_if(entry.list, [&](const Alternative& alternative) {
+        return alternative.backend && !measured(alternative);
+      });
+  }
+
+  std::span<Proposal> entries_;
+  const LowerOptions& options_;
+  const SearchMore& search_;
+  std::map<const Proposal*, double> equal_; ///< How many nodes do the same work.
+  double total_ = 0;                        ///< What the whole network is expected to take.
+};
+
+} // namespace
+
+void time_alternatives(std::span<Proposal> entries, const LowerOptions& options, const SearchMore& search) {
+  Tuning(entries, options, search).run();
+}
+
+} // namespace lanner

@@ -1,0 +1,58 @@
+#include "ops/convolution/convolution.h"
+#include "ops/table/table.h"
+#include "ops/traits.h"
+#include "ops/definition/visit.h"
+
+namespace lanner::ops {
+
+static void infer_conv(InferContext& context) {
+  infer_convolution(context, 0, 1, context.input(0).dtype());
+  if (!context.has(2) || !context.input(2).ranked() || !context.input(1).ranked()) return;
+  require_rank(context, 2, 1);
+  require_equal(context.input(2).dims()[0], context.input(1).dims()[0], "the bias's size");
+}
+
+static void run_conv(KernelContext& context) {
+  Tensor& y = context.output(0);
+  const DType type = compute_dtype(y.dtype());
+  const Tensor x = to_dtype(context.input(0), type), w = to_dtype(context.input(1), type);
+  const Tensor bias = context.has(2) ? to_dtype(context.input(2), type) : Tensor::allocate(type, {0});
+  const auto conv = Convolution::read(context.attributes(), x.shape(), w.shape(), y.shape());
+  WideOutput sum(y);
+  visit_compute(type, [&]<typename T>(Tag<T>) {
+    fill_bias(conv.outputs, conv.window.position_count(), bias.as<T>(), sum.as<T>());
+    convolve<T>(conv, x.as<T>(), w.as<T>(), sum.as<T>(), context.threads());
+  });
+  sum.store();
+}
+
+static std::optional<SummedAxis> summed_channels(const Node& node) {
+  if (!has_rank(node.input(0), 3) || !has_rank(node.input(1), 3)) return std::nullopt;
+  return SummedAxis{1, node.input(1)->type.dims()[1] * node.attributes.integer("group", 1)};
+}
+
+/// Each element of the result meets the weights of one output channel.
+static std::uint64_t count_flops(const Node& node) {
+  return convolution_flops(node, node.output());
+}
+
+std::vector<OpDef> conv_ops() {
+  return {OpDef{.name = "conv",
+                .min_inputs = 2,
+                .max_inputs = 3,
+                .operands = {{"x", dtypes::floats, 'T', "N _ D ..."},
+                             {"weights", dtypes::floats, 'T', "M _ _ ..."},
+                             {"bias", dtypes::floats, 'T', "M"}},
+                .attributes = convolution_attribute_specs(),
+                .infer = infer_conv,
+                .reference = run_conv,
+                .expand = {},
+                .traits = {.pattern = Pattern::contraction,
+                           .accumulates = true,
+                           .per_image = true,
+                           .split = splits_images,
+                           .summed = summed_channels,
+                           .flops = count_flops}}};
+}
+
+} // namespace lanner::ops

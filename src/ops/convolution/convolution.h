@@ -1,0 +1,75 @@
+#pragma once
+// What the convolutions share: shapes, inference and the loops over groups, channels and taps.
+
+#include <span>
+#include <vector>
+
+#include "ops/definition/rows.h"
+#include "ops/convolution/window.h"
+
+namespace lanner::ops {
+
+/// Concrete sizes of one convolution. `inputs` and `outputs` are channels of all groups.
+struct Convolution {
+  std::int64_t batch = 0, inputs = 0, outputs = 0, groups = 1;
+  Window window;
+
+  static Convolution read(const AttributeMap& attributes, const Shape& x, const Shape& w, const Shape& y);
+};
+
+/// Sets output 0 from image `x` [N, C, ...] and weights `w` [M, C / group, ...], with element type `type`.
+void infer_convolution(InferContext& context, std::size_t x, std::size_t w, DType type);
+
+/// Error{invalid_argument} where `kernel_shape` is given and is not what the weights have.
+void check_kernel_shape(const AttributeMap& attributes, std::span<const Dim> kernel);
+
+/// `window_attribute_specs` with `group` and `kernel_shape`.
+std::vector<AttributeSpec> convolution_attribute_specs();
+
+/// Floating-point operations where each element of `met` meets the weights, operand 1, of one channel of
+/// their first axis.
+std::uint64_t convolution_flops(const Node& node, const Value* met);
+
+// Note [Vector loops] GCC leaves loops of unknown length scalar at -O2 unless told; the innermost loops of
+// products are told.
+
+/// y[n, m] += sum over c and taps of x[n, c] * w[m, c]; y holds the bias, or zeros, before.
+template<typename T>
+void convolve(const Convolution& conv, std::span<const T> x, std::span<const T> w, std::span<T> y,
+              int threads) {
+  const Window& window = conv.window;
+  const std::int64_t depth = conv.inputs / conv.groups, width = conv.outputs / conv.groups;
+  const std::int64_t image = window.image_elements(), plane = window.position_count(), taps = window.taps();
+  const std::int64_t stride = window.strides.back();
+  for_each_row(threads, conv.batch * conv.outputs, [&](std::int64_t row) {
+    const std::int64_t n = row / conv.outputs, m = row % conv.outputs;
+    T* out = y.data() + row * plane;
+    const T* in = x.data() + (n * conv.inputs + m / width * depth) * image;
+    const T* weights = w.data() + m * depth * taps;
+    for_each_tap(window, [&](std::int64_t t, std::span<const std::int64_t> tap) {
+      for_each_run(window, tap, [&](std::int64_t from, std::int64_t to, std::int64_t count) {
+        for (std::int64_t c = 0; c < depth; ++c) {
+          const T weight = weights[c * taps + t];
+          const T* source = in + c * image + from;
+          if (stride == 1)
+#pragma omp simd
+            for (std::int64_t i = 0; i < count; ++i) out[to + i] += weight * source[i];
+          else
+            for (std::int64_t i = 0; i < count; ++i) out[to + i] += weight * source[i * stride];
+        }
+      });
+    });
+  });
+}
+
+/// Fills each plane of `y` with its channel's value of `bias`, or zero when `bias` is empty.
+template<typename T>
+void fill_bias(std::int64_t channels, std::int64_t plane, std::span<const T> bias, std::span<T> y) {
+  for (std::size_t row = 0; row * static_cast<std::size_t>(plane) < y.size(); ++row) {
+    const T value = bias.empty() ? T{} : bias[row % static_cast<std::size_t>(channels)];
+    const auto offset = static_cast<std::ptrdiff_t>(row) * plane;
+    std::fill_n(y.begin() + offset, plane, value);
+  }
+}
+
+} // namespace lanner::ops

@@ -1,0 +1,34 @@
+#include "ops/table/arguments.h"
+#include "ops/table/table.h"
+#include "ops/traits.h"
+
+namespace lanner::ops {
+
+static void infer_constant(InferContext& context) {
+  const auto& value = context.attributes().get<Tensor>("value");
+  // Lowered constants are kept in their storage's type; what they are is what was declared.
+  const Value& output = *context.node().output();
+  const bool stored = output.storage.dtype == value.dtype() && output.type.is_tensor();
+  context.set_output(0, Type(stored ? output.type.dtype() : value.dtype(), value.shape()));
+  // Numbers that stand for others are not what is known of these.
+  if (!output.storage.quantization) context.set_known(0, known_tensor(value));
+}
+
+static void run_constant(KernelContext& context) {
+  context.set_item(0, context.attributes().get<Tensor>("value"));
+}
+
+std::vector<OpDef> constant_ops() {
+  OpDef op;
+  op.name = "constant";
+  // Where it comes of source weights: which one it is, or how it follows from them (ops/definition/recipe.h).
+  op.attributes = {required_attribute("value", AttributeKind::tensor, any_value()),
+                   optional_attribute("weight", AttributeKind::string, any_text()),
+                   optional_attribute("recipe", AttributeKind::string, any_text())};
+  op.infer = infer_constant;
+  op.reference = run_constant;
+  op.traits = of_pattern(Pattern::constant);
+  return {op};
+}
+
+} // namespace lanner::ops

@@ -1,0 +1,31 @@
+#pragma once
+// The syntax tree of a regular expression.
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+#include <lanner/error.h>
+
+#include "ops/strings/regex.h"
+
+namespace lanner::ops {
+
+struct RegexNode {
+  enum class Kind : std::uint8_t { set, sequence, choice, repeat, place };
+  static constexpr int unbounded = -1;
+
+  Kind kind = Kind::sequence;
+  CodeSet set;                            ///< Of a set.
+  std::vector<RegexNode> parts;           ///< Of a sequence or choice; the one body of a repeat.
+  int least = 0, most = 0;                ///< Of a repeat.
+  Regex::Step place = Regex::Step::begin; ///< Of a place: what must hold there.
+};
+
+/// Throws Error{invalid_argument} with the place of a fault.
+RegexNode parse_regex(std::string_view pattern);
+
+/// Code points of UTF-8 text; a byte that belongs to none is U+FFFD.
+std::vector<std::uint32_t> decode_utf8(std::string_view text);
+
+} // namespace lanner::ops

@@ -1,0 +1,14 @@
+#pragma once
+// Transposes that passes make, join and drop.
+
+#include "graph/graph.h"
+#include "ops/definition/permutation.h"
+
+namespace lanner::passes {
+
+/// A transpose of `value` before `before`.
+Value* emit_transpose(Node& before, Value* value, const ops::Permutation& p);
+/// Joins a transpose with those it follows, and drops it or makes it a reshape where it moves nothing.
+bool simplify_transpose(Node& node);
+
+} // namespace lanner::passes

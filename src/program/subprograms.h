@@ -1,0 +1,71 @@
+#pragma once
+// The regions of a lowered node as programs of their own.
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "graph/graph.h"
+#include "graph/backend.h"
+#include "program/row_blocks.h"
+#include "program/loop_values.h"
+#include "program/weights/weights.h"
+
+namespace lanner {
+
+class Program;
+
+/// What an output of a region is. Only a computed value is written by a kernel or the interpreter.
+struct SubprogramResult {
+  enum class From : std::uint8_t { parameter, constant, computed };
+  From from = From::computed;
+  /// Of the region's parameters, of Body::constants, or of the results of the body's program. Outputs that
+  /// are one value have one index.
+  std::uint32_t index = 0;
+};
+
+/// What the outputs of a region are, in order.
+std::vector<SubprogramResult> subprogram_results(const Region& region);
+/// A region as a graph: its parameters are inputs, and what it computes for its outputs are outputs, each
+/// once.
+std::unique_ptr<Graph> body_graph(const Region& region);
+
+struct Body {
+  std::unique_ptr<const Program> program;
+  std::vector<SubprogramResult> results; ///< One for each output of the region.
+  std::vector<Tensor> constants;
+};
+
+/// What a step with regions runs by.
+struct Subprograms {
+  std::vector<Body> list;           ///< One for each region of the node.
+  std::optional<LoopValues> loop_values;       ///< Of a loop or scan.
+  std::optional<RowBlocks> rows;    ///< Of a `by_rows`.
+  std::uint64_t arena = 0;          ///< Offset of the subprograms' arena in the workspace; one runs at a time.
+  Device device;                    ///< That of the programs: the host, or the target's own.
+  std::uint64_t workspace = 0;      ///< Bytes there.
+  std::uint64_t host_workspace = 0; ///< Bytes on the host beside another device.
+
+  Subprograms();
+  Subprograms(Subprograms&&) noexcept;
+  ~Subprograms();
+};
+
+/// Whether regions of such nodes can be programs.
+bool runs_by_subprograms(const Node& node);
+
+/// Where the regions of a lowered node run, which the storages of what is in them say.
+Device device_of_subprograms(const Node& node);
+/// Whether a node whose regions run on a GPU reads its input `i` on the host: what decides how they run.
+bool is_control(const Node& node, std::size_t i);
+
+/// Throws as the constructor of Program does, and Error{bad_data} for a node that does not run so.
+Subprograms make_subprograms(const Node& node, std::span<const Backend* const> backends, const Target& target,
+                   WeightStore& constants);
+
+/// Those of `backends` that run on the host.
+std::vector<const Backend*> host_backends(std::span<const Backend* const> backends);
+
+} // namespace lanner

@@ -1,0 +1,74 @@
+#include "video/bitstream/h264_sps.h"
+
+#include "video/bitstream/nal_units.h"
+
+namespace lanner {
+
+namespace {
+
+constexpr std::uint32_t high_profiles[] = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135};
+
+std::int64_t signed_golomb(BitReader& bits) {
+  const std::int64_t code = bits.exp_golomb();
+  const std::int64_t half = code / 2;
+  return code % 2 ? half + 1 : -half;
+}
+
+void skip_scaling_list(BitReader& bits, int size) {
+  std::int64_t last = 8, next = 8;
+  for (int i = 0; i < size && !bits.ended(); ++i) {
+    if (next != 0) next = (last + signed_golomb(bits)) & 255;
+    if (next != 0) last = next;
+  }
+}
+
+void read_chroma(BitReader& bits, H264Sequence& sequence) {
+  const std::uint32_t chroma = bits.exp_golomb();
+  if (chroma == 3) sequence.separate_planes = bits.flag();
+  bits.exp_golomb();
+  bits.exp_golomb();
+  bits.skip(1);
+  if (!bits.flag()) return;
+  for (int i = 0; i < (chroma == 3 ? 12 : 8); ++i)
+    if (bits.flag()) skip_scaling_list(bits, i < 6 ? 16 : 64);
+}
+
+void skip_picture_order(BitReader& bits) {
+  const std::uint32_t type = bits.exp_golomb();
+  if (type == 0) bits.exp_golomb();
+  if (type != 1) return;
+  bits.skip(1);
+  bits.exp_golomb();
+  bits.exp_golomb();
+  const std::uint32_t cycle = bits.exp_golomb();
+  for (std::uint32_t i = 0; i < cycle && !bits.ended(); ++i) bits.exp_golomb();
+}
+
+} // namespace
+
+bool h264_tells_chroma(std::uint32_t profile) {
+  return std::ranges::find(high_profiles, profile) != std::end(high_profiles);
+}
+
+H264Sequence h264_sequence(Bytes unit) {
+  constexpr std::uint32_t most_bits = 16;
+  const std::vector<std::byte> head = unescaped(unit, 1024);
+  BitReader bits(head);
+  bits.skip(8);
+  const std::uint32_t profile = bits.bits(8);
+  bits.skip(16);
+  H264Sequence sequence;
+  sequence.number = bits.exp_golomb();
+  if (h264_tells_chroma(profile)) read_chroma(bits, sequence);
+  sequence.frame_number_bits = static_cast<int>(4 + std::min(bits.exp_golomb(), most_bits - 4));
+  skip_picture_order(bits);
+  bits.exp_golomb();
+  bits.skip(1);
+  bits.exp_golomb();
+  bits.exp_golomb();
+  const bool frames_only = bits.flag();
+  sequence.fields = !frames_only || bits.ended();
+  return sequence;
+}
+
+} // namespace lanner

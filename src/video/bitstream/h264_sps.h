@@ -1,0 +1,22 @@
+#pragma once
+// Facts of H.264 sequence parameter sets.
+
+#include "video/bitstream/bits.h"
+
+namespace lanner {
+
+/// Whether sequence parameter sets of this profile_idc tell chroma format and depths (H.264 7.3.2.1.1).
+bool h264_tells_chroma(std::uint32_t profile);
+
+/// What slice headers are read by.
+struct H264Sequence {
+  std::uint32_t number = 0;     ///< seq_parameter_set_id.
+  bool separate_planes = false; ///< separate_colour_plane_flag.
+  int frame_number_bits = 4;
+  bool fields =
+      true; ///< Pictures may be single fields: frame_mbs_only_flag is 0, or the unit cannot be read.
+};
+/// Of a sequence parameter set (H.264 7.3.2.1.1).
+H264Sequence h264_sequence(Bytes unit);
+
+} // namespace lanner

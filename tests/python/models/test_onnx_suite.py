@@ -1,0 +1,74 @@
+"""ONNX's own suite reaches what docs/onnx-suite.md says."""
+
+import importlib.util
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+SCRIPT = ROOT / "tests" / "onnx_suite.py"
+
+
+@pytest.fixture(scope="module")
+def suite():
+    spec = importlib.util.spec_from_file_location("onnx_suite", SCRIPT)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+@pytest.mark.timeout(1800)
+def test_every_case_that_passed_still_passes():
+    outcome = subprocess.run([sys.executable, SCRIPT, "--check"], capture_output=True, text=True, check=False)
+    assert outcome.returncode == 0, outcome.stdout[-4000:] + outcome.stderr[-2000:]
+
+
+class FakeCase:
+    def __init__(self, name, run):
+        self.group, self.name, self.run = "node", name, run
+
+
+def test_a_crash_and_a_hang_end_one_case_only(suite, monkeypatch):
+    import os
+    import signal
+    import time
+
+    monkeypatch.setattr(suite, "SECONDS_A_CASE", 1)
+    cases = [
+        FakeCase("crash", lambda: os.kill(os.getpid(), signal.SIGSEGV)),
+        FakeCase("exit", lambda: os._exit(3)),
+        FakeCase("hang", lambda: time.sleep(600)),
+        *(FakeCase(f"fine_{i}", lambda: "passed") for i in range(5)),
+    ]
+    results = suite.run_cases(cases, workers=2)
+    assert results["node/crash"] == "crashed: the process died with SIGSEGV"
+    assert results["node/exit"] == "crashed: the process died with status 3"
+    assert results["node/hang"] == "hangs: stopped after 1 s"
+    assert [results[f"node/fine_{i}"] for i in range(5)] == ["passed"] * 5
+
+
+def test_differences_are_losses_and_news(suite):
+    recorded = {"node/a": "passed", "node/b": "unsupported", "node/c": "unsupported", "node/d": "passed"}
+    assert suite.differences(recorded, {"node/a": "passed", "node/b": "another reason"}) == []
+    assert suite.differences(recorded, {"node/a": "wrong result"}) == ["no longer passes: node/a: wrong result"]
+    assert "--write" in suite.differences(recorded, {"node/b": "passed"})[-1]
+    assert "--write" in suite.differences(recorded, {"node/e": "unsupported"})[-1]
+
+
+def test_differences_on_purpose_are_neither_lost_nor_won_unseen(suite):
+    name, reason = next(iter(suite.DELIBERATE.items()))
+    recorded = {name: suite.PURPOSE + reason}
+    assert suite.differences(recorded, recorded) == []
+    assert name in suite.differences(recorded, {name: "Error: it does not build"})[0]
+    assert "--write" in suite.differences(recorded, {name: "passed"})[-1]
+    assert set(suite.DELIBERATE) <= set(suite.read_report())
+
+
+def test_the_file_is_read_as_it_is_written(suite, tmp_path):
+    cases = [case for case in suite.load_cases() if case.group == "simple"]
+    results = {f"simple/{case.name}": "passed" if i else "no: because | of this" for i, case in enumerate(cases)}
+    path = tmp_path / "suite.md"
+    path.write_text(suite.report(cases, results))
+    assert suite.read_report(path) == results

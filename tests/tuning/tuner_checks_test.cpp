@@ -1,0 +1,74 @@
+// Checks that end in time, and what is taken where they do not.
+
+#include <algorithm>
+
+#include <gtest/gtest.h>
+
+#include "backends/backends.h"
+#include "lower/measure/tuner.h"
+#include "lowering/tuner_bench.h"
+
+namespace lanner::test {
+namespace {
+
+constexpr const char* chain = "graph @g(%x: f32[2, 3]) -> (%y) {\n"
+                              "  %y = relu(%x)\n"
+                              "}\n";
+constexpr const char* table = "// relu as one: row -> row = 7\n"
+                              "// relu as bad: row -> row = 9, fault wrong value\n";
+
+TEST(TunerChecks, TellsWhatItChecked) {
+  TunerBench bench(chain, "fast", table);
+  Tuner tuner(bench.target, 0, bench.cache, bench.constants, bench.control);
+  EXPECT_EQ(tuner.checks().kernels, 0);
+  tuner.vet(bench.node(), bench.backend, bench.tactic("one"));
+  tuner.vet(bench.node(), bench.backend, bench.tactic("bad"));
+  tuner.vet(bench.node(), bench.backend, bench.tactic("one"));
+  EXPECT_EQ(tuner.checks().kernels, 2);
+  EXPECT_EQ(tuner.checks().missed, 0);
+  EXPECT_GT(tuner.checks().seconds, 0);
+}
+
+// What could not be checked in time is never taken but by the list, on which no table stands.
+TEST(TunerChecks, LeavesOutWhatThereIsNoTimeToCheck) {
+  TunerBench bench(chain, "fast", table);
+  Tuner tuner(bench.target, 0, bench.cache, bench.constants, bench.control);
+  tuner.set_vetting(0);
+  EXPECT_EQ(bench.launches([&] {
+    const Cost cost = tuner.vet(bench.node(), bench.backend, bench.tactic("one"));
+    EXPECT_EQ(cost.trust, Trust::none);
+    EXPECT_NE(cost.wrong.find("no time to check it"), std::string::npos) << cost.wrong;
+  }),
+            0);
+  EXPECT_EQ(tuner.checks().missed, 1);
+  EXPECT_EQ(bench.vet("one").trust, Trust::checked); // nothing is remembered against it
+}
+
+TEST(TunerChecks, TakesTheProjectsOwnKernelsByTheListWhereThereIsNoTime) {
+  TunerBench bench(chain, "fast", table);
+  Tuner tuner(bench.target, 0, bench.cache, bench.constants, bench.control);
+  tuner.set_vetting(0);
+  const auto backends = backends_for(bench.target, {});
+  const auto own = std::ranges::find(backends, "cpu", &Backend::name);
+  ASSERT_NE(own, backends.end());
+  const TacticList offered = (*own)->tactics(bench.node(), bench.target);
+  ASSERT_FALSE(offered.tactics.empty());
+  EXPECT_EQ(tuner.vet(bench.node(), **own, offered.tactics[0]).trust, Trust::trusted);
+  EXPECT_EQ(tuner.checks().missed, 1);
+}
+
+// Its definition is a sum of a hundred million products.
+TEST(TunerChecks, EndsACheckThatTakesTooLong) {
+  TunerBench bench("graph @g(%x: f64[500, 500], %w: f64[500, 500]) -> (%y) {\n"
+                   "  %y = matmul(%x, %w)\n"
+                   "}\n",
+                   "fast", "// matmul as one: row, row -> row = 1\n");
+  Tuner tuner(bench.target, 0, bench.cache, bench.constants, bench.control);
+  tuner.set_vetting(1e-6);
+  EXPECT_NE(tuner.vet(bench.node(), bench.backend, bench.tactic("one")).wrong, "");
+  EXPECT_EQ(tuner.checks().kernels, 0);
+  EXPECT_EQ(bench.vet("one").trust, Trust::checked);
+}
+
+} // namespace
+} // namespace lanner::test

@@ -1,0 +1,192 @@
+// lanner eval: how right a network is on pictures whose truth is known.
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+#include <lanner/evaluation.h>
+#include <lanner/threads.h>
+
+#include "output/byte_output.h"
+#include "check.h"
+#include "command.h"
+#include "output/console.h"
+#include "options/engine_options.h"
+#include "output/eval_text.h"
+#include "input/files.h"
+#include "interrupt.h"
+#include "options/limit_option.h"
+#include "report/eval_report.h"
+#include "output/task.h"
+
+namespace lanner::tool {
+namespace {
+
+constexpr double long_budget = 3;          ///< Seconds of timing kernels that many pictures are worth.
+constexpr std::size_t many_pictures = 200; ///< Fewer go by heuristics.
+
+constexpr int none_ignored = -2; ///< Nothing was said of it.
+constexpr int most_readers = 8;  ///< Threads that decode ahead; each has a picture or two in memory.
+
+struct EvalOptions {
+  EngineOptions engine;
+  PreprocessOptions preprocess;
+  TaskOptions task;
+  std::string data, images, input, json, report;
+  int batch = 0, ignore = none_ignored;
+  std::size_t worst = 12;
+};
+
+Files declare_files(const EvalOptions& options) {
+  Files files;
+  declare_task_files(options.task, files);
+  files.writes("--json", options.json);
+  files.writes("--report", options.report);
+  return files;
+}
+
+/// Many files, which are looked at where something is written alone.
+void declare_data(const EvalOptions& options, const Dataset& data, Files& files) {
+  if (options.json.empty() && options.report.empty()) return;
+  for (const std::string& path : data.files()) files.reads("--data", path);
+}
+
+/// Pictures in one run: what the model insists on, else what was asked for.
+int batch_size(const EvalOptions& options, const Binding& input) {
+  const std::int64_t fixed = input.dims[0];
+  check(fixed < 0 || options.batch == 0 || options.batch == fixed, ErrorCode::invalid_argument,
+        "--batch {}: input {} has a fixed first dimension", options.batch, input.to_string());
+  check(fixed <= 65536, ErrorCode::limit_exceeded, "input {}: a batch of {} is too large", input.to_string(),
+        fixed);
+  return fixed > 0 ? static_cast<int>(fixed) : std::max(1, options.batch);
+}
+
+Dataset open_data(const EvalOptions& options, const Engine& engine, const Task& task) {
+  DatasetOptions data;
+  data.images = options.images;
+  if (options.ignore != none_ignored) data.ignore = options.ignore;
+  data.classes = class_count(engine, task);
+  data.limits = given_limits();
+  return with_context([] { return "--data"; }, [&] { return Dataset::open(options.data, task, data); });
+}
+
+/// What was taken as what.
+std::vector<std::string> notes_of(const std::string& reason, const std::string& measured,
+                                  const Dataset& data) {
+  std::vector<std::string> notes{"task " + reason};
+  notes.insert(notes.end(), data.notes().begin(), data.notes().end());
+  if (!measured.empty()) notes.push_back(measured);
+  return notes;
+}
+
+EvaluateOptions evaluate_options(const EvalOptions& options, const PictureInput& picture, int batch,
+                                 ProgressBar& bar) {
+  EvaluateOptions all;
+  all.input = picture.input;
+  all.preprocess = picture.spec;
+  all.batch = batch;
+  all.worst = options.worst;
+  all.threads = std::clamp(default_threads(), 2, most_readers);
+  all.limits = given_limits();
+  all.control = {interrupt_token(), bar.callback()};
+  all.on_failed = [](const Error& error) { print_note("eval " + error.message()); };
+  return all;
+}
+
+/// In batches all pictures are of one size: what follows a picture's size is padded to the whole target.
+PictureInput whole_target(const EvalOptions& options, const ModelFacts& facts, const Binding& input) {
+  PictureInput picture = resolve_preprocess(options.preprocess, *facts.engine, facts.folder, input);
+  as_one_size(picture);
+  return picture;
+}
+
+int run_eval(const EvalOptions& options) {
+  Files files = declare_files(options);
+  ModelFacts facts = inspect(options.engine, files);
+  const Binding& input = picture_input(facts.inputs, options.input);
+  const PictureInput picture = whole_target(options, facts, input);
+  const Task given = given_task(options.task);
+  const ResolvedTask found = resolve_task(*facts.engine, given);
+  std::string measured;
+  const Task task = evaluation_task(found.task, given, measured);
+  const Dataset data = open_data(options, *facts.engine, task);
+  declare_data(options, data, files);
+  const int batch = batch_size(options, input);
+  const std::vector<std::string> notes = notes_of(found.reason, measured, data);
+  if (picture.known) print_note("note: preprocessing " + picture.text());
+  for (const std::string& note : notes) print_note("note: " + note);
+
+  BuildOptions build = build_options(options.engine, data.size() >= many_pictures ? long_budget : 0);
+  build.pictures[picture.input].preprocess = picture.spec;
+  const Engine engine = open_engine(facts, options.engine, std::move(build), batch);
+  note_untimed(engine, options.engine);
+  std::optional<OutputFile> report;
+  if (!options.report.empty()) report.emplace(options.report);
+  std::optional<ByteOutput> json;
+  if (!options.json.empty()) json.emplace("--json", options.json);
+  Evaluation evaluation = [&] {
+    ProgressBar bar("eval");
+    return evaluate(engine, task, data, evaluate_options(options, picture, batch, bar));
+  }();
+  evaluation.notes = notes;
+
+  if (!names_stdout(options.json)) print_text(evaluation_text(evaluation));
+  if (json) json->write(visible_json(evaluation.to_json()) + "\n");
+  if (json) json->commit();
+  if (report)
+    write_eval_report(
+        *report, {options.engine.model, options.data, engine, facts, picture, data.named(task), evaluation});
+  check(evaluation.failed == 0, ErrorCode::bad_data, "eval: {} of {} pictures could not be read",
+        evaluation.failed, data.size());
+  return 0;
+}
+
+} // namespace
+
+void add_eval(Command& program, Action& action) {
+  auto [command, options] = make_command<EvalOptions>(
+      program, action, "eval", "How right a network is on pictures whose truth is known.", run_eval);
+  command
+      .add_option("model", options->engine.model,
+                  "A model (ONNX, TensorFlow, Caffe), or a plan of lanner build")
+      .required();
+  command
+      .add_option(
+          "--data", options->data,
+          "Pictures with their truth: for classify a folder with a folder for each class; for boxes COCO's "
+          "JSON, or a folder with images/ and labels/ of YOLO, or its data.yaml; for semantic a folder with "
+          "images/ and masks/")
+      .required();
+  command.add_option("--images", options->images,
+                     "Folder of the pictures, where the data does not lead to it");
+  command.add_option("--json", options->json, "All numbers as JSON, into a file, or - for stdout");
+  command.add_option("--report", options->report,
+                     "A self-contained HTML page of numbers, classes and the worst pictures");
+  command.add_option("--worst", options->worst, "The worst pictures that are told")
+      .range(0, 1000)
+      .show_default();
+  command.add_option("--batch", options->batch, "Pictures in one run").range(1, 65536);
+  command
+      .add_option("--ignore", options->ignore, "semantic: pixels of this number do not count (default: 255)")
+      .range(-1, 65535);
+  command.add_option("--input", options->input, "The input that takes pictures, where there are several");
+  add_task_options(command, options->task);
+  add_preprocess_options(command, options->preprocess);
+  add_engine_options(command, options->engine, {OptionUse::new_shapes, OptionUse::plans});
+  command.layout("Data and results",
+                 {"--data", "--images", "--json", "--report", "--batch", "--task", "--head", "--labels",
+                  "--preset", "--size", "--fit", "--precision", "--budget", "--device", "--threads"});
+  command.footer(
+      "Detections count from a score of 0.001 on unless --score-threshold is given, as precision is told at "
+      "every\n"
+      "recall. What cannot be read is told, the others are measured, and the exit code is 2. docs/eval.md "
+      "says how\n"
+      "each number is made.\n\n"
+      "Examples:\n  lanner eval resnet50.onnx --data imagenet/val --preset imagenet --labels labels.txt\n"
+      "  lanner eval yolo11n.onnx --data coco/annotations/instances_val2017.json --images coco/val2017\n"
+      "  lanner eval detector.plan --data shapes/data.yaml --report report.html\n"
+      "  lanner eval model.onnx --data pictures/ --json - | jq .metrics");
+}
+
+} // namespace lanner::tool

@@ -1,0 +1,98 @@
+#include "input/animated.h"
+
+#include <array>
+#include <span>
+#include <string_view>
+
+namespace lanner::tool {
+namespace {
+
+using namespace std::string_view_literals;
+
+/// Bytes of a source, one after the other, read some thousand at a time.
+class ByteWalk {
+public:
+  explicit ByteWalk(ByteSource& source) : source_(source) {}
+
+  /// 0 behind the end.
+  unsigned next() {
+    if (at_ < begin_ || at_ >= begin_ + held_) fill();
+    const bool ended = at_ < begin_ || at_ >= begin_ + held_;
+    ended_ = ended_ || ended;
+    return ended ? 0 : std::to_integer<unsigned>(bytes_[at_++ - begin_]);
+  }
+  unsigned big_endian(int count) {
+    unsigned value = 0;
+    for (int i = 0; i < count; ++i) value = value << 8 | next();
+    return value;
+  }
+  void skip(std::uint64_t count) { at_ += count; }
+  bool ended() const { return ended_; }
+
+private:
+  void fill() {
+    begin_ = at_;
+    held_ = source_.read_at(at_, bytes_);
+  }
+
+  ByteSource& source_;
+  std::array<std::byte, 16384> bytes_{};
+  std::uint64_t at_ = 0, begin_ = 0, held_ = 0;
+  bool ended_ = false;
+};
+
+/// Bytes of a colour table, by the flags that tell of it.
+unsigned table_bytes(unsigned flags) {
+  return flags & 0x80 ? 3u << ((flags & 7) + 1) : 0;
+}
+
+void skip_blocks(ByteWalk& walk) {
+  for (unsigned length = walk.next(); length > 0 && !walk.ended(); length = walk.next()) walk.skip(length);
+}
+
+bool has_two_pictures(ByteWalk walk) {
+  walk.skip(10); // Signature and size.
+  const unsigned flags = walk.next();
+  walk.skip(2 + table_bytes(flags));
+  for (int pictures = 0; !walk.ended();) {
+    const unsigned kind = walk.next();
+    if (kind == 0x21) { // An extension.
+      walk.skip(1);
+      skip_blocks(walk);
+    } else if (kind == 0x2c) { // A picture.
+      if (++pictures == 2) return true;
+      walk.skip(8);
+      const unsigned local = walk.next();
+      walk.skip(table_bytes(local) + 1);
+      skip_blocks(walk);
+    } else {
+      break;
+    }
+  }
+  return false;
+}
+
+bool has_animation(ByteWalk walk) {
+  walk.skip(8); // Signature.
+  while (!walk.ended()) {
+    const unsigned length = walk.big_endian(4), kind = walk.big_endian(4);
+    constexpr unsigned control = 0x6163544c, data = 0x49444154; // acTL, IDAT
+    if (kind == control) return walk.big_endian(4) > 1;
+    if (kind == data) return false;
+    walk.skip(std::uint64_t{length} + 4);
+  }
+  return false;
+}
+
+} // namespace
+
+bool is_animated(ByteSource& source) {
+  if (!source.seekable()) return false;
+  std::array<std::byte, 8> first{};
+  const std::size_t count = source.read_at(0, first);
+  const std::string_view head(reinterpret_cast<const char*>(first.data()), count);
+  if (head.starts_with("GIF8")) return has_two_pictures(ByteWalk(source));
+  return head == "\x89PNG\r\n\x1a\n"sv && has_animation(ByteWalk(source));
+}
+
+} // namespace lanner::tool

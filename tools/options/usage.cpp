@@ -1,0 +1,93 @@
+#include "options/usage.h"
+
+#include <algorithm>
+#include <cctype>
+#include <filesystem>
+#include <string_view>
+#include <system_error>
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include <lanner/nearest.h>
+
+#include "options/foreign_options.h"
+
+namespace lanner::tool {
+namespace {
+
+constexpr std::pair<std::string_view, std::string_view> two_part_names[] = {
+    {"-c:v", "--codec"}, {"-b:v", "--bit-rate"}, {"-preset", "--preset"}, {"-crf", "--crf"}};
+
+/// The subcommand that was given, else the command itself.
+const CLI::App& innermost(const CLI::App& app) {
+  const auto given = app.get_subcommands();
+  return given.empty() ? app : innermost(*given.front());
+}
+
+std::vector<std::string> option_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::Option* option : app.get_options()) {
+    for (const std::string& name : option->get_lnames()) names.push_back("--" + name);
+    for (const std::string& name : option->get_snames()) names.push_back("-" + name);
+  }
+  return names;
+}
+
+std::vector<std::string> command_names(const CLI::App& app) {
+  std::vector<std::string> names;
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
+  return names;
+}
+
+/// Where a file stands in place of a command, what may be meant.
+std::string command_for_file(const std::string& argument) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(argument, ignored)) return {};
+  return fmt::format("; a command stands in front of a file: lanner probe {} tells what it is", argument);
+}
+
+/// Positional arguments stand in capitals in the help.
+std::string with_capitals(const CLI::App& command, std::string text) {
+  const std::string name = text.substr(0, text.find(' '));
+  for (const CLI::Option* option : command.get_options())
+    if (option->get_positional() && option->get_name() == name)
+      std::transform(name.begin(), name.end(), text.begin(),
+                     [](unsigned char c) { return static_cast<char>(std::toupper(c)); });
+  return text;
+}
+
+} // namespace
+
+std::vector<std::string> with_long_names(int count, char** arguments) {
+  std::vector<std::string> result;
+  for (int i = 1; i < count; ++i) {
+    std::string argument = arguments[i];
+    for (const auto& [name, long_name] : two_part_names)
+      if (argument == name) argument = long_name;
+    if (auto longer = with_two_dashes(argument)) argument = std::move(*longer);
+    result.push_back(std::move(argument));
+  }
+  return result;
+}
+
+std::string usage_error(const CLI::App& app, const CLI::ParseError& error) {
+  const CLI::App& command = innermost(app);
+  const std::string prefix = &command == &app ? "" : command.get_name() + ": ";
+  const std::string help =
+      fmt::format("; see lanner {}--help", &command == &app ? "" : command.get_name() + " ");
+  for (const std::string& argument : command.remaining()) {
+    const bool option = argument.size() > 1 && argument[0] == '-';
+    if (!option && &command != &app) continue;
+    const std::string name = argument.substr(0, argument.find('='));
+    std::string meant = option ? foreign_meaning(name, command.get_name(), option_names(command))
+                               : command_for_file(argument);
+    if (meant.empty()) meant = did_you_mean(name, option ? option_names(command) : command_names(app));
+    return fmt::format("{}no {} '{}'{}", prefix, option ? "option" : "command", name,
+                       meant.empty() ? help : meant);
+  }
+  return prefix + with_capitals(command, error.what()) + help;
+}
+
+} // namespace lanner::tool

@@ -1,0 +1,276 @@
+#include "output/outputs.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
+#include <set>
+#include <system_error>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "check.h"
+#include "output/console.h"
+#include "output/frame_sink.h"
+#include "input/padding.h"
+
+namespace lanner::tool {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string ending_of(const std::string& path) {
+  std::string ending = fs::path(path).extension().string();
+  std::ranges::transform(ending, ending.begin(), [](unsigned char c) { return std::tolower(c); });
+  return ending;
+}
+
+bool is_picture_name(const std::string& path) {
+  const std::string ending = ending_of(path);
+  return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
+}
+
+/// png and jpg are no containers of clips.
+bool is_picture_format(const std::string& format) {
+  return format == "png" || format == "jpg" || format == "jpeg";
+}
+
+std::string first_ending(const Container& container) {
+  return std::string(container.endings.substr(0, container.endings.find(' ')));
+}
+
+/// What a file in a folder is called behind its stem.
+std::string ending_for(const RunInput& input, const std::string& format) {
+  if (input.still) return is_picture_format(format) ? "." + format : ".png";
+  return format.empty() || is_picture_format(format) ? ".mp4" : first_ending(container_named(format));
+}
+
+/// One file for each input, by its name; the second of a name gets a number.
+void place_in_folder(const std::string& folder, const std::string& format, std::vector<RunInput>& inputs) {
+  std::set<std::string> taken;
+  for (RunInput& input : inputs) {
+    const std::string stem = fs::path(input.path).stem().string(), ending = ending_for(input, format);
+    std::string name = stem + ending;
+    for (int number = 2; !taken.insert(name).second; ++number)
+      name = fmt::format("{}_{}{}", stem, number, ending);
+    input.output = (fs::path(folder) / name).string();
+    input.form = input.still ? OutputForm::picture : OutputForm::clip;
+    input.format = input.still || is_picture_format(format) ? std::string() : format;
+  }
+}
+
+void place_numbered(const std::string& output, std::vector<RunInput>& inputs) {
+  const PictureName name(output);
+  const bool stills = std::ranges::all_of(inputs, &RunInput::still);
+  check(stills || inputs.size() == 1, ErrorCode::invalid_argument,
+        "-o {}: numbers the frames of one clip, or images; for {} inputs name a folder, with / at its end",
+        output, inputs.size());
+  for (std::size_t i = 0; i < inputs.size(); ++i) {
+    inputs[i].form = stills ? OutputForm::picture : OutputForm::numbered;
+    inputs[i].output = stills ? name.of(static_cast<std::int64_t>(i)) : output;
+  }
+}
+
+/// Standard output, or something else that bytes are sent to.
+void place_direct(const std::string& output, const std::string& format, RunInput& input) {
+  check(!names_stdout(output) || ::isatty(STDOUT_FILENO) == 0, ErrorCode::invalid_argument,
+        "-o -: standard output is a terminal; send the pictures into a pipe or a file");
+  input.output = names_stdout(output) ? "-" : output;
+  input.form = input.still ? OutputForm::picture : OutputForm::clip;
+  input.format = !format.empty() ? format : input.still ? "png" : "matroska";
+  check(is_picture_format(input.format) == input.still, ErrorCode::invalid_argument, "--format {}: {} is {}",
+        input.format, input.path,
+        input.still ? "an image; expected png or jpg" : "a clip; expected mkv, ts, mp4, y4m");
+}
+
+void place_file(const std::string& output, const std::string& format, RunInput& input) {
+  const bool picture = is_picture_name(output) || is_picture_format(format);
+  check(picture == input.still, ErrorCode::invalid_argument, "-o {}: {} is {}; name {}", output, input.path,
+        input.still ? "an image" : "a video",
+        input.still ? "a .png or .jpg" : "a video file, like marked.mp4, or pictures, like marked_%05d.png");
+  check(!input.still || is_picture_name(output), ErrorCode::invalid_argument,
+        "-o {}: pictures are told by their name; name a .png or .jpg", output);
+  check(ending_of(output) != ".gif", ErrorCode::unsupported,
+        "-o {}: GIF is not written; name a file that ends in {}", output, known_endings());
+  input.output = output;
+  input.form = picture ? OutputForm::picture : OutputForm::clip;
+  input.format = input.still ? std::string() : format;
+}
+
+void require_folder_of(const std::string& output) {
+  const fs::path parent = fs::path(output).parent_path();
+  std::error_code ignored;
+  check(parent.empty() || fs::is_directory(parent, ignored), ErrorCode::not_found,
+        "-o {}: there is no folder {}", output, parent.string());
+}
+
+/// Pixels of any format, stretched: what FFmpeg's players show of such a clip.
+Image scaled(const Image& image, std::int32_t width, std::int32_t height) {
+  Preprocess spec;
+  spec.width = width;
+  spec.height = height;
+  spec.dtype = DType::u8;
+  spec.channels_last = true;
+  spec.resize = Resize::antialias;
+  const Tensor pixels = to_tensor(image, spec);
+  const Shape shape{height, width, 3};
+  return Image::from_tensor(Tensor::wrap(const_cast<void*>(pixels.data()), DType::u8, shape, pixels.owner()),
+                            PixelFormat::rgb24);
+}
+
+} // namespace
+
+void place_outputs(const std::string& output, const std::string& format, std::vector<RunInput>& inputs) {
+  check(format.empty() || !output.empty(), ErrorCode::invalid_argument,
+        "--format {}: is of the output; give -o", format);
+  if (!format.empty() && !is_picture_format(format)) container_named(format); // Told before the work.
+  if (output.empty()) return;
+  std::error_code ignored;
+  if (output.ends_with('/') || fs::is_directory(output, ignored))
+    return place_in_folder(output, format, inputs);
+  const bool direct = is_direct(output);
+  if (!direct) require_folder_of(output);
+  const bool numbered = PictureName(output).numbered() && is_picture_name(output);
+  if (numbered && !direct) return place_numbered(output, inputs);
+  check(inputs.size() == 1, ErrorCode::invalid_argument,
+        "-o {}: is one file for {} inputs; name a folder, with / at its end{}", output, inputs.size(),
+        is_picture_name(output) ? ", or pictures, like marked_%05d.png" : "");
+  direct ? place_direct(output, format, inputs[0]) : place_file(output, format, inputs[0]);
+}
+
+void declare_outputs(const std::vector<RunInput>& inputs, Files& files) {
+  for (const RunInput& input : inputs) {
+    const std::string role = inputs.size() > 1 ? fmt::format("-o of {}", input.path) : "-o";
+    if (input.form != OutputForm::numbered) {
+      files.writes(role, input.output);
+      continue;
+    }
+    const fs::path folder = fs::path(input.output).parent_path();
+    files.writes_into(role, folder.empty() ? "." : folder.string(),
+                      fs::path(input.output).extension().string());
+  }
+}
+
+void save_picture(const std::string& path, const Image& image) {
+  std::string kind = ending_of(path);
+  kind.erase(0, 1);
+  OutputFile file(path);
+  file.write(encode_image(image, kind));
+  file.commit(false);
+}
+
+void write_picture(const RunInput& input, const Image& marked, bool to_disk) {
+  if (input.format.empty())
+    return to_disk ? save_image(input.output, marked) : save_picture(input.output, marked);
+  const std::vector<std::byte> bytes = encode_image(marked, input.format);
+  ByteOutput output("-o", input.output);
+  output.write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+  output.commit();
+}
+
+MarkedClip::MarkedClip(const RunInput& input, const StreamInfo& stream, const FrameRange& range)
+    : input_(input), stream_(stream), range_(range) {
+  if (input_.form == OutputForm::clip) open_clip();
+}
+
+bool MarkedClip::is_raw() const {
+  return container_ && container_->codecs.empty();
+}
+
+void MarkedClip::open_clip() {
+  container_ = input_.format.empty() ? container_of(input_.output) : &container_named(input_.format);
+  const bool direct = is_direct(input_.output);
+  if (direct || is_raw()) bytes_ = std::make_unique<ByteOutput>("-o", input_.output);
+  if (is_raw()) return;
+  const std::string format = container_ ? std::string(container_->format) : std::string();
+  if (!direct) {
+    muxer_ = create_muxer(input_.output, format);
+    return;
+  }
+  const auto take = [this](std::span<const std::byte> bytes) {
+    bytes_->write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
+    bytes_->commit();
+  };
+  muxer_ = create_muxer(take, format, "-o " + input_.output);
+}
+
+/// The stream as it is written.
+void MarkedClip::begin(const Image& first) {
+  width_ = first.width;
+  height_ = first.height;
+  if (input_.form != OutputForm::clip) return;
+  EncoderOptions options = container_ && !is_raw() ? encoder_for(*container_) : EncoderOptions();
+  StreamInfo stream = stream_;
+  stream.width = width_ + width_ % 2;
+  stream.height = height_ + height_ % 2;
+  padded_ = !is_raw() && (stream.width != width_ || stream.height != height_);
+  if (padded_)
+    print_note(fmt::format("-o {}: {}x{} was padded to {}x{}: 4:2:0 needs even sizes", input_.output, width_,
+                           height_, stream.width, stream.height));
+  Rational& rate = stream.average_rate;
+  if (rate.num <= 0 || rate.den <= 0) rate = {25, 1};
+  if (range_.rate > 0 && range_.rate < rate.to_double())
+    rate = {std::max<std::int64_t>(1, std::llround(range_.rate * 1000)), 1000};
+  rate.den *= range_.stride;
+  times_.emplace(stream, container_, options.codec);
+  stream.time_base = times_->time_base();
+  stream_ = stream;
+  if (is_raw())
+    raw_.emplace(*bytes_, rate, stream.sample_aspect);
+  else
+    clip_.emplace(std::move(muxer_), stream, PixelChoice::playable, options);
+}
+
+Image MarkedClip::fitted(const Image& marked, std::int64_t frame) {
+  Image image = marked;
+  if (image.width != width_ || image.height != height_) {
+    if (!std::exchange(scaled_, true))
+      print_note(
+          fmt::format("{}: its size changes from {}x{} to {}x{} at frame {}; the output keeps the first",
+                      input_.path, width_, height_, image.width, image.height, frame));
+    image = scaled(image, width_, height_);
+  }
+  return padded_ ? padded_even(image) : image;
+}
+
+/// How long the frame is shown here, in ticks of its clip: until the next one that is taken.
+std::int64_t MarkedClip::length_of(const Frame& frame) const {
+  const double tick = frame.time_base.to_double();
+  const double each = range_.rate > 0 && tick > 0
+                          ? std::max(static_cast<double>(frame.duration), 1 / range_.rate / tick)
+                          : static_cast<double>(frame.duration);
+  const double length = each * static_cast<double>(range_.stride);
+  return length < 9e18 ? std::llround(length) : 0;
+}
+
+/// Ticks of the output. A part that begins late in its clip begins at 0.
+std::int64_t MarkedClip::time_of(const Frame& frame) {
+  std::int64_t pts = frame.pts;
+  if (range_.start > 0 && pts != no_pts) {
+    if (first_pts_ == no_pts) first_pts_ = pts;
+    pts -= first_pts_;
+  }
+  return times_->next(pts, length_of(frame));
+}
+
+void MarkedClip::write(const Image& marked, const Frame& frame) {
+  if (width_ == 0) begin(marked);
+  if (input_.form == OutputForm::numbered)
+    save_picture(PictureName(input_.output).of(frame.index), marked);
+  else if (raw_)
+    raw_->write(fitted(marked, frame.index));
+  else {
+    const std::int64_t time = time_of(frame);
+    clip_->write(fitted(marked, frame.index), time, times_->length());
+  }
+}
+
+void MarkedClip::finish() {
+  if (clip_) clip_->finish();
+  if (bytes_) bytes_->commit();
+}
+
+} // namespace lanner::tool
