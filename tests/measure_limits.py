@@ -14,7 +14,7 @@ import tempfile
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT / "tests" / "python"))
+sys.path += [str(ROOT / "tests" / "python" / folder) for folder in ("support", "hostile")]
 
 import large_models  # noqa: E402
 import test_large_models  # noqa: E402

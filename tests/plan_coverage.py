@@ -13,8 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 FILES = (
-    r"/src/(engine/plan_(file|numbers|weights)|graph/(parser|lexer|attribute_text|dim_text|storage_parser|tensor_text|verifier)"
-    r"|plan/(portable|joins|step_checks)|tensor/safetensors)\.cpp$"
+    r"/src/(engine/plan_file/plan_(file|numbers|weights)|graph/(text/(parser|lexer|attribute_text|tensor_text)|type/dim_text|storage/storage_parser|verifier)"
+    r"|program/lowered/(portable|joins|step_checks)|tensor/safetensors)\.cpp$"
 )
 
 

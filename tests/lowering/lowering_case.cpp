@@ -85,7 +85,7 @@ std::string report_text(const std::vector<NodeReport>& reports) {
 std::vector<IrCase> lowering_cases(DeviceKind kind) {
   constexpr std::array<std::string_view, 10> sections{"target", "backend", "streams", "like",  "held",
                                                       "place",  "alias",   "before",  "after", "report"};
-  std::vector<IrCase> cases = ir_cases("tests/lowering", sections);
+  std::vector<IrCase> cases = ir_cases("tests/lowering/cases", sections);
   std::erase_if(cases, [&](const IrCase& one) { return target_of(one).device.kind != kind; });
   return cases;
 }

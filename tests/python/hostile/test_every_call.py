@@ -20,7 +20,7 @@ def test_wrong_calls_are_told_of_in_one_line(kind, tmp_path):
         pytest.importorskip("torch", reason="torch is not installed")
         pytest.importorskip("onnxscript", reason="onnxscript is not installed: torch's exporter needs it")
     done = subprocess.run(
-        [sys.executable, str(Path(__file__).with_name("every_call.py")), kind, str(tmp_path)],
+        [sys.executable, str(Path(__file__).parents[1] / "support" / "every_call.py"), kind, str(tmp_path)],
         capture_output=True, text=True, errors="replace", check=False, timeout=300,
         env={**os.environ, "PYTHONPATH": str(BUILD / "python"), "PYTHONUTF8": "1", "PYTHONIOENCODING": "utf-8:backslashreplace"},
     )  # fmt: skip

@@ -23,7 +23,7 @@ LIMIT = r"over the limit (seconds|total_bytes|tensor_bytes) of"
 
 def run(case, asked, memory=MEMORY, seconds=SECONDS):
     """What was said, seconds of the run, and the bytes by which the process grew at most."""
-    here = Path(__file__).parent
+    here = Path(__file__).parents[1] / "support"
     done = subprocess.run(
         [sys.executable, here / "one_run.py", case, str(asked), str(memory), str(seconds)],
         capture_output=True,
