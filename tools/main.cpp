@@ -12,11 +12,11 @@
 #include <lanner/version.h>
 
 #include "command.h"
-#include "output/console.h"
 #include "faults.h"
-#include "options/help.h"
 #include "interrupt.h"
+#include "options/help.h"
 #include "options/usage.h"
+#include "output/console.h"
 #include "output/warnings.h"
 
 namespace lanner::tool {

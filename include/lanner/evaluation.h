@@ -42,7 +42,8 @@ struct GroundTruth {
 };
 
 /// The truth as a network that is right in everything would say it, for drawing.
-TaskResult result_of_ground_truth(const GroundTruth& truth, TaskKind kind, std::int32_t width, std::int32_t height);
+TaskResult result_of_ground_truth(const GroundTruth& truth, TaskKind kind, std::int32_t width,
+                                  std::int32_t height);
 
 /// One number with a name that programs read and a title for people. NaN where there was nothing to measure.
 struct Metric {

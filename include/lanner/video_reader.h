@@ -108,7 +108,8 @@ public:
   VideoReader reopen(std::shared_ptr<const StreamIndex> index = nullptr) const;
 
 private:
-  friend void decode_ahead(VideoReader& reader, std::size_t readers); // A pipeline's: video/read/decode_ahead.h.
+  friend void decode_ahead(VideoReader& reader,
+                           std::size_t readers); // A pipeline's: video/read/decode_ahead.h.
   struct State;
   explicit VideoReader(std::unique_ptr<State> state) noexcept;
   std::unique_ptr<State> state_;

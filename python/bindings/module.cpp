@@ -3,9 +3,9 @@
 #include <lanner/version.h>
 
 #include "calls/bindings.h"
+#include "calls/warnings.h"
 #include "engine/environment.h"
 #include "engine/evaluation.h"
-#include "calls/warnings.h"
 
 NB_MODULE(_lanner, module) {
   // What a thread holds that the interpreter leaves behind is no leak: see Note [Threads at the interpreter's

@@ -5,13 +5,13 @@
 #include <string_view>
 
 #include "backends/cpu/cpu_backend.h"
-#include "backends/onednn/module.h"
 #include "backends/cuda/cuda_backend.h"
 #include "backends/custom/custom_backend.h"
+#include "backends/onednn/module.h"
 #include "backends/reference/reference_backend.h"
 #include "base/check.h"
-#include "base/text/joined.h"
 #include "base/file/module.h"
+#include "base/text/joined.h"
 #include "base/text/one_line.h"
 #include "device/cpu.h"
 #include "device/cuda/cublaslt.h"

@@ -10,8 +10,8 @@
 #include <lanner/log.h>
 
 #include "backends/backends.h"
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/limits/heap.h"
 #include "builder/early_precision.h"
 #include "builder/input_preprocess.h"
@@ -20,10 +20,10 @@
 #include "device/threads.h"
 #include "engine/caller_options.h"
 #include "engine/context/given_shapes.h"
-#include "engine/initialisers.h"
 #include "engine/context/input_names.h"
-#include "engine/overriding.h"
 #include "engine/context/pictures.h"
+#include "engine/initialisers.h"
+#include "engine/overriding.h"
 #include "engine/plan_file/plan_file.h"
 #include "engine/profiles.h"
 #include "engine/source_weights.h"
@@ -31,8 +31,8 @@
 #include "importers/importer.h"
 #include "ops/table/table.h"
 #include "passes/pipeline.h"
-#include "program/memory/placement.h"
 #include "program/lowered/precision.h"
+#include "program/memory/placement.h"
 
 namespace lanner {
 namespace {

@@ -9,8 +9,8 @@
 #include "base/check.h"
 #include "graph/op.h"
 #include "lower/check/trial_pictures.h"
-#include "ops/table/named.h"
 #include "ops/picture/picture.h"
+#include "ops/table/named.h"
 #include "program/weights/packing.h"
 
 namespace lanner {

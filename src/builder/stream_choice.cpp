@@ -12,8 +12,8 @@
 
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
-#include "lower/measure/interleaved_timing.h"
 #include "lower/emit/schedule.h"
+#include "lower/measure/interleaved_timing.h"
 #include "lower/measure/timing_lock.h"
 #include "program/lowered/lowered.h"
 #include "run/execution.h"

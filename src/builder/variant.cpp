@@ -14,10 +14,10 @@
 #include "builder/stream_choice.h"
 #include "engine/caller_options.h"
 #include "engine/context/given_shapes.h"
+#include "lower/check/trusted_kernels.h"
+#include "lower/emit/schedule.h"
 #include "lower/lower.h"
 #include "lower/propose/quantized_weights.h"
-#include "lower/emit/schedule.h"
-#include "lower/check/trusted_kernels.h"
 #include "passes/pipeline.h"
 
 namespace lanner {

@@ -8,8 +8,8 @@
 #include <lanner/engine.h>
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "builder/network_check.h"
 #include "builder/network_inputs.h"
 #include "builder/portable_answers.h"

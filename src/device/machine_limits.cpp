@@ -7,8 +7,8 @@
 
 #include <fmt/format.h>
 
-#include "base/file/cache_file.h"
 #include "base/check.h"
+#include "base/file/cache_file.h"
 #include "base/file/file.h"
 
 namespace lanner {

@@ -6,8 +6,8 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/threads/thread_settings.h"
 
 #include "device/cuda/gpu.h"

@@ -25,7 +25,8 @@ struct MemoryLocation {
 /// Copies `bytes`, which do not overlap. Between hosts done at return; else queued on `stream`, a stream of
 /// the GPU that takes part (of two the one that the bytes go to), with pageable host memory read before
 /// return.
-void copy_memory(const MemoryLocation& to, const MemoryLocation& from, std::uint64_t bytes, Stream stream = {});
+void copy_memory(const MemoryLocation& to, const MemoryLocation& from, std::uint64_t bytes,
+                 Stream stream = {});
 /// Rows of `row_bytes` that lie `pitch` bytes from each other.
 struct RowsPlace {
   MemoryLocation first;

@@ -10,8 +10,8 @@
 
 #include <lanner/threads.h>
 
-#include "base/threads/thread_settings.h"
 #include "base/threads/thread_name.h"
+#include "base/threads/thread_settings.h"
 #include "device/cpu.h"
 #include "device/cpu_clock.h"
 #include "device/numa.h"

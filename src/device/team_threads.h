@@ -140,7 +140,7 @@ private:
   std::atomic_flag in_use_;
   unsigned forks_;
   SpinPolicy spin_policy_; ///< The caller's.
-  int node_ = -1;     ///< The memory node that the caller was seen on.
+  int node_ = -1;          ///< The memory node that the caller was seen on.
   unsigned regions_ = 0;
   int limit_ = max_threads; ///< See limit_team().
   int cores_ = 0;           ///< Most that this process was seen with.

@@ -8,14 +8,14 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "device/threads.h"
 #include "engine/builder.h"
-#include "engine/explain.h"
 #include "engine/context/given_shapes.h"
 #include "engine/context/input_names.h"
 #include "engine/context/pictures.h"
+#include "engine/explain.h"
 #include "engine/plan_file/plan_file.h"
 #include "engine/source_weights.h"
 #include "engine/state.h"

@@ -28,7 +28,8 @@ std::shared_ptr<const EnvironmentState> default_state() {
 /// Those of the state with one thing changed.
 template<typename Change>
 void change_thread_settings(EnvironmentState& state, Change change) {
-  auto made = std::make_shared<ThreadSettings>(state.thread_settings ? *state.thread_settings : ThreadSettings{});
+  auto made =
+      std::make_shared<ThreadSettings>(state.thread_settings ? *state.thread_settings : ThreadSettings{});
   change(*made);
   state.thread_settings = made->say_nothing() ? nullptr : std::move(made);
 }
@@ -45,7 +46,8 @@ int EnvironmentState::team() const {
 }
 
 Limits EnvironmentState::within(const Limits& limits) const {
-  return thread_settings && thread_settings->limits ? lanner::within(*thread_settings->limits, limits) : limits;
+  return thread_settings && thread_settings->limits ? lanner::within(*thread_settings->limits, limits)
+                                                    : limits;
 }
 
 Environment::Environment() : state_(default_state()) {}

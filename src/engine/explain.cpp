@@ -15,8 +15,8 @@
 #include "graph/op.h"
 #include "program/lowered/joins.h"
 #include "program/lowered/lowered.h"
-#include "program/memory/placement.h"
 #include "program/lowered/precision.h"
+#include "program/memory/placement.h"
 
 namespace lanner {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "engine/context/input_names.h"
 #include "engine/context/pictures.h"
 #include "engine/plan_file/plan_numbers.h"

@@ -8,8 +8,8 @@
 #include <lanner/log.h>
 
 #include "backends/backends.h"
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/text/joined.h"
 #include "engine/source_weights.h"
 #include "graph/storage/quantization.h"

@@ -12,8 +12,8 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 
 namespace lanner {
 namespace {

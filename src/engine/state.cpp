@@ -14,12 +14,12 @@
 #include "base/text/joined.h"
 #include "engine/builder.h"
 #include "engine/context/given_shapes.h"
-#include "engine/measure_machine.h"
 #include "engine/context/pictures.h"
+#include "engine/measure_machine.h"
 #include "engine/sample_shapes.h"
 #include "graph/op.h"
-#include "program/memory/placement.h"
 #include "program/lowered/precision.h"
+#include "program/memory/placement.h"
 
 namespace lanner {
 namespace {

@@ -16,8 +16,8 @@
 #include <lanner/cancel.h>
 
 #include "engine/context/given_shapes.h"
-#include "program/program.h"
 #include "program/lowered/report.h"
+#include "program/program.h"
 
 namespace lanner {
 

@@ -12,10 +12,10 @@
 #include <lanner/device.h>
 #include <lanner/tensor.h>
 
-#include "graph/type/axis_set.h"
 #include "graph/graph.h"
 #include "graph/op.h"
 #include "graph/target.h"
+#include "graph/type/axis_set.h"
 
 namespace lanner {
 
@@ -108,8 +108,9 @@ public:
   }
   /// Ways of running a node whose sizes only the run at hand tells, on plain values: prepare() takes
   /// microseconds for them, but for the first node with these types, attributes and constants of one element,
-  /// whatever its sizes. Where elements say how many results there are (ops/movement/movement_rules.h), output 0 is as large as
-  /// it can get: the kernel writes what there is, packed, and how many, an i64, to one output more.
+  /// whatever its sizes. Where elements say how many results there are (ops/movement/movement_rules.h),
+  /// output 0 is as large as it can get: the kernel writes what there is, packed, and how many, an i64, to
+  /// one output more.
   virtual TacticList late_tactics(const Node& /*node*/, const Target& /*target*/) const { return {}; }
   /// `constants[i]` is input i's tensor where it is a constant, in the tactic's layout and type but in host
   /// memory; else null.

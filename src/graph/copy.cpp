@@ -2,8 +2,8 @@
 
 #include <utility>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "graph/op.h"
 #include "graph/storage/quantization.h"
 

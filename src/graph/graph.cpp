@@ -1,7 +1,7 @@
 #include "graph/graph.h"
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "graph/graph_bytes.h"
 #include "graph/op.h"
 

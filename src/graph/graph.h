@@ -178,8 +178,8 @@ private:
 };
 
 /// A function from named inputs to named outputs, its symbols and the operators it may use. Its nodes and
-/// values count against the account of the thread that makes the graph (base/limits/account.h): what adds to it may
-/// throw Error{limit_exceeded}, and then has added nothing.
+/// values count against the account of the thread that makes the graph (base/limits/account.h): what adds to
+/// it may throw Error{limit_exceeded}, and then has added nothing.
 class Graph {
 public:
   explicit Graph(const OpTable& ops, std::string name = "main");

@@ -4,14 +4,14 @@
 #include <set>
 #include <unordered_map>
 
-#include "base/limits/account.h"
 #include "base/check.h"
-#include "graph/type/dim_terms.h"
+#include "base/limits/account.h"
 #include "graph/failing.h"
 #include "graph/graph_bytes.h"
-#include "graph/type/item_type.h"
 #include "graph/known.h"
 #include "graph/known_results.h"
+#include "graph/type/dim_terms.h"
+#include "graph/type/item_type.h"
 #include "graph/type/merge_types.h"
 #include "graph/type/used_symbols.h"
 
@@ -81,9 +81,9 @@ private:
   bool keeps_types_; ///< Declared types of outputs are merged with inferred ones.
   std::unordered_map<const Value*, Fact> facts_;
   std::set<std::string> fresh_;
-  std::map<Dim, Dim, DimOrder> long_size_symbols_;      ///< Symbols of long sizes.
-  std::set<std::string> given_;                 ///< Symbols that stand for one.
-  std::map<const Region*, std::string> failed_; ///< Of those whose last visit failed, why.
+  std::map<Dim, Dim, DimOrder> long_size_symbols_; ///< Symbols of long sizes.
+  std::set<std::string> given_;                    ///< Symbols that stand for one.
+  std::map<const Region*, std::string> failed_;    ///< Of those whose last visit failed, why.
   std::size_t next_ = 0;
 };
 
@@ -237,7 +237,8 @@ std::vector<const Known*> Flow::known_inputs(const Node& node) const {
 /// what the last inference found in this place.
 Dim Flow::shortened(const Dim& dim, const Dim& before) {
   if (!is_longer(dim, longest_size, deepest_size)) return dim;
-  if (const auto known = long_size_symbols_.find(dim); known != long_size_symbols_.end()) return known->second;
+  if (const auto known = long_size_symbols_.find(dim); known != long_size_symbols_.end())
+    return known->second;
   return long_size_symbols_.emplace(dim, long_size_symbol(dim, before)).first->second;
 }
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 
 namespace lanner {
 namespace {

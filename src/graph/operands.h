@@ -81,7 +81,8 @@ struct OperandSpec {
   OperandForm form = OperandForm::tensor;
 };
 
-/// What the values of an attribute may be; ops/table/rules.h has words for them. Operators from outside state none.
+/// What the values of an attribute may be; ops/table/rules.h has words for them. Operators from outside state
+/// none.
 struct AttributeRule {
   bool stated = false;
   std::int64_t least = std::numeric_limits<std::int64_t>::min(),

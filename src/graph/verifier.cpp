@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "graph/op.h"
 #include "graph/storage/quantization.h"
 #include "graph/storage/within.h"

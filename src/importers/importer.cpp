@@ -10,8 +10,8 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/text/foreign_format.h"
 #include "base/text/one_line.h"
 #include "importers/caffe/caffe_importer.h"

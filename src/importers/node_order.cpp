@@ -6,8 +6,8 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/text/one_line.h"
 
 namespace lanner {

@@ -9,8 +9,8 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/limits/limit_error.h"
 
 namespace lanner {

@@ -9,10 +9,10 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
-#include "base/text/joined.h"
+#include "base/limits/account.h"
 #include "base/limits/limit_error.h"
+#include "base/text/joined.h"
 #include "base/text/nearest.h"
 #include "base/text/one_line.h"
 #include "base/text/utf8.h"

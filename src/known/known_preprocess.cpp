@@ -10,9 +10,9 @@
 #include <lanner/source.h>
 
 #include "base/check.h"
+#include "base/file/regular_file.h"
 #include "base/text/json.h"
 #include "base/text/one_line.h"
-#include "base/file/regular_file.h"
 #include "known/families.h"
 #include "known/yaml.h"
 

@@ -7,8 +7,8 @@
 
 #include <lanner/cancel.h>
 
-#include "graph/graph.h"
 #include "graph/backend.h"
+#include "graph/graph.h"
 #include "lower/measure/tuner.h"
 #include "program/memory/caller_memory.h"
 #include "program/weights/weights.h"

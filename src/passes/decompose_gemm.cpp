@@ -4,10 +4,10 @@
 #include <cmath>
 
 #include "graph/op.h"
-#include "passes/rewriting/magnitude.h"
 #include "passes/passes.h"
-#include "passes/rewriting/transposes.h"
+#include "passes/rewriting/magnitude.h"
 #include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/transposes.h"
 
 namespace lanner::passes {
 

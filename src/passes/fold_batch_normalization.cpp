@@ -7,8 +7,8 @@
 #include <functional>
 #include <optional>
 
-#include "passes/rewriting/magnitude.h"
 #include "passes/passes.h"
+#include "passes/rewriting/magnitude.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/scale_weights.h"
 

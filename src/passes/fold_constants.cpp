@@ -2,10 +2,10 @@
 
 #include "graph/infer.h"
 #include "graph/op.h"
-#include "ops/interpreter/folding.h"
 #include "ops/definition/recipe.h"
-#include "passes/rewriting/constant_math.h"
+#include "ops/interpreter/folding.h"
 #include "passes/passes.h"
+#include "passes/rewriting/constant_math.h"
 #include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {

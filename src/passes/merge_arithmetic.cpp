@@ -5,8 +5,8 @@
 #include <functional>
 
 #include "ops/elementwise/elementwise.h"
-#include "passes/rewriting/magnitude.h"
 #include "passes/passes.h"
+#include "passes/rewriting/magnitude.h"
 #include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {

@@ -5,8 +5,8 @@
 #include <map>
 
 #include "graph/op.h"
-#include "passes/rewriting/constant_math.h"
 #include "passes/passes.h"
+#include "passes/rewriting/constant_math.h"
 #include "passes/rewriting/rewrite.h"
 
 namespace lanner::passes {

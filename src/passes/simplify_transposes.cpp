@@ -1,6 +1,6 @@
 #include "passes/passes.h"
-#include "passes/rewriting/transposes.h"
 #include "passes/rewriting/rewrite.h"
+#include "passes/rewriting/transposes.h"
 
 namespace lanner::passes {
 

@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "graph/op.h"
-#include "passes/rewriting/constant_math.h"
 #include "passes/passes.h"
+#include "passes/rewriting/constant_math.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/transposes.h"
 

@@ -20,8 +20,8 @@ using Clock = std::chrono::steady_clock;
 
 } // namespace
 
-ClipReader::ClipReader(std::size_t clip, OpenClip open, const PipelineOptions& options, std::size_t clip_readers,
-                   const CancelToken& cancel)
+ClipReader::ClipReader(std::size_t clip, OpenClip open, const PipelineOptions& options,
+                       std::size_t clip_readers, const CancelToken& cancel)
     : clip_(clip), open_(std::move(open)), options_(options), clip_readers_(clip_readers), items_(1, cancel),
       thread_([this] { work(); }) {
   name_thread(thread_, "lanner-decode");
@@ -76,11 +76,13 @@ ClipItem ClipReader::decode_all() {
   return {};
 }
 
-/// As many batches as were asked for, less what other clip_readers hold, where their pictures are not too large.
+/// As many batches as were asked for, less what other clip_readers hold, where their pictures are not too
+/// large.
 std::size_t ClipReader::places(const StreamInfo& stream) const {
   const std::size_t batches = std::clamp<std::size_t>(options_.queue, 1, 1024);
   const auto frames = batches * static_cast<std::size_t>(std::max(1, options_.batch));
-  const auto most = static_cast<int>(std::min<std::size_t>((frames + clip_readers_ - 1) / clip_readers_, 1u << 20));
+  const auto most =
+      static_cast<int>(std::min<std::size_t>((frames + clip_readers_ - 1) / clip_readers_, 1u << 20));
   return static_cast<std::size_t>(fitting(budget_of_frames({}) / clip_readers_, picture_bytes(stream), most));
 }
 

@@ -25,7 +25,7 @@ class ClipReader {
 public:
   /// `clip_readers` share the memory. Everything ends with `cancel`.
   ClipReader(std::size_t clip, OpenClip open, const PipelineOptions& options, std::size_t clip_readers,
-           const CancelToken& cancel);
+             const CancelToken& cancel);
   ~ClipReader(); ///< Waits for the thread: at most a frame's decoding.
   ClipReader(const ClipReader&) = delete;
   ClipReader& operator=(const ClipReader&) = delete;

@@ -159,7 +159,8 @@ struct Pipeline::State {
     clip_reader.reset();
     if (opened == clips.size()) return;
     const std::size_t clip = opened++;
-    clip_reader = std::make_unique<ClipReader>(clip, std::move(clips[clip]), options, clip_readers.size(), cancel);
+    clip_reader =
+        std::make_unique<ClipReader>(clip, std::move(clips[clip]), options, clip_readers.size(), cancel);
   }
 
   void run() {

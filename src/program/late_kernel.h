@@ -5,8 +5,8 @@
 #include <optional>
 #include <span>
 
-#include "graph/graph.h"
 #include "graph/backend.h"
+#include "graph/graph.h"
 
 namespace lanner {
 

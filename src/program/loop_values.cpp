@@ -1,7 +1,7 @@
 #include "program/loop_values.h"
 
-#include "ops/definition/axis.h"
 #include "ops/control/control_flow.h"
+#include "ops/definition/axis.h"
 #include "ops/table/named.h"
 #include "program/lowered/lowered.h"
 #include "program/memory/memory.h"

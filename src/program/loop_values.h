@@ -1,5 +1,6 @@
 #pragma once
-// How the values of a `loop` or `scan` go from one iteration of its region to the next, and the memory that takes.
+// How the values of a `loop` or `scan` go from one iteration of its region to the next, and the memory that
+// takes.
 
 #include <cstddef>
 #include <cstdint>
@@ -36,9 +37,11 @@ struct LoopValues {
     std::int64_t axis = 0;
     bool backwards = false;
     bool in_memory = false, contiguous = false;
-    std::uint64_t bytes = 0, buffer = 0; ///< Of one iteration; no buffer where it is written where it belongs.
+    std::uint64_t bytes = 0,
+                  buffer = 0; ///< Of one iteration; no buffer where it is written where it belongs.
   };
-  bool counted = false; ///< A loop: parameters 0 and 1 are iteration and condition, output 0 is the condition.
+  bool counted =
+      false; ///< A loop: parameters 0 and 1 are iteration and condition, output 0 is the condition.
   std::uint64_t iteration = 0, condition = 0, next = 0; ///< Buffers for these three on a GPU.
   std::vector<Carried> carried;
   std::vector<Scanned> scanned;

@@ -7,21 +7,21 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "graph/op.h"
-#include "program/memory/buffers.h"
-#include "program/lowered/joins.h"
 #include "program/late_kernel.h"
+#include "program/lowered/joins.h"
 #include "program/lowered/lowered.h"
+#include "program/lowered/step_checks.h"
+#include "program/lowered/work.h"
+#include "program/memory/buffers.h"
 #include "program/memory/memory.h"
 #include "program/memory/memory_uses.h"
 #include "program/memory/placement.h"
 #include "program/schedule.h"
 #include "program/segments.h"
 #include "program/side_by_side.h"
-#include "program/lowered/step_checks.h"
-#include "program/lowered/work.h"
 
 namespace lanner {
 
@@ -377,7 +377,8 @@ private:
     };
     const auto bytes_here = [&](std::size_t s) {
       if (is_here(program_.steps_[s])) return workspaces_[s];
-      return program_.steps_[s].subprograms && !on_device ? program_.steps_[s].subprograms->host_workspace : 0;
+      return program_.steps_[s].subprograms && !on_device ? program_.steps_[s].subprograms->host_workspace
+                                                          : 0;
     };
     for (std::size_t s = 0; s < program_.steps_.size(); ++s) {
       arena.requests.push_back({bytes_here(s), {}});

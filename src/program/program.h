@@ -8,13 +8,13 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
 #include "graph/backend.h"
-#include "program/subprograms.h"
-#include "program/memory/caller_memory.h"
+#include "graph/graph.h"
 #include "program/lowered/lowered.h"
+#include "program/memory/caller_memory.h"
 #include "program/memory/memory.h"
 #include "program/segments.h"
+#include "program/subprograms.h"
 #include "program/weights/weights.h"
 
 namespace lanner {

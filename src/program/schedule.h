@@ -78,9 +78,10 @@ private:
   static StreamCounts behind(const Placed& step);
   std::vector<Placed> steps_;
   std::vector<std::size_t> waits_;
-  std::array<StreamCounts, max_run_streams> reached_{}; ///< What has ended when the last step of a stream has.
-  std::array<std::size_t, max_run_streams> last_{};     ///< Step of each stream, behind the last barrier.
-  std::array<bool, max_run_streams> begun_{};           ///< Whether it has one.
+  std::array<StreamCounts, max_run_streams>
+      reached_{};                                   ///< What has ended when the last step of a stream has.
+  std::array<std::size_t, max_run_streams> last_{}; ///< Step of each stream, behind the last barrier.
+  std::array<bool, max_run_streams> begun_{};       ///< Whether it has one.
 };
 
 /// A step reads or writes a slice of memory, or slices that follow each other every so many bytes.

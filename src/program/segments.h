@@ -6,20 +6,20 @@
 #include <span>
 #include <vector>
 
-#include "graph/graph.h"
 #include "graph/backend.h"
-#include "program/subprograms.h"
+#include "graph/graph.h"
 #include "program/lowered/lowered.h"
 #include "program/schedule.h"
+#include "program/subprograms.h"
 
 namespace lanner {
 
 /// One thing to run.
 struct Step {
   const Node* node = nullptr;
-  const Kernel* kernel = nullptr;         ///< Null: subprograms, or else the interpreter runs the node.
-  const OfferedTactic* offered = nullptr; ///< What the kernel was made of; null where there is none.
-  const Subprograms* subprograms = nullptr;         ///< Of a node whose regions run as programs, which has no kernel.
+  const Kernel* kernel = nullptr;           ///< Null: subprograms, or else the interpreter runs the node.
+  const OfferedTactic* offered = nullptr;   ///< What the kernel was made of; null where there is none.
+  const Subprograms* subprograms = nullptr; ///< Of a node whose regions run as programs, which has no kernel.
   std::uint32_t first_input = 0, inputs = 0;   ///< Range of Program::inputs.
   std::uint32_t first_output = 0, outputs = 0; ///< Range of Program::outputs.
   std::uint64_t workspace = 0;                 ///< Arena offset.

@@ -107,9 +107,9 @@ bool is_control(const Node& node, std::size_t i) {
 }
 
 Subprograms make_subprograms(const Node& node, std::span<const Backend* const> backends, const Target& target,
-                   WeightStore& constants) {
-  check(runs_by_subprograms(node), ErrorCode::bad_data, "node {}: regions of {} are no programs", node.label(),
-        node.kind());
+                             WeightStore& constants) {
+  check(runs_by_subprograms(node), ErrorCode::bad_data, "node {}: regions of {} are no programs",
+        node.label(), node.kind());
   Subprograms subprograms;
   subprograms.device = device_of_subprograms(node);
   check(subprograms.device.is_host() || subprograms.device == target.device, ErrorCode::bad_data,
@@ -120,11 +120,12 @@ Subprograms make_subprograms(const Node& node, std::span<const Backend* const> b
       on_host ? host_backends(backends) : std::vector<const Backend*>(backends.begin(), backends.end());
   const Target own = on_host ? target.for_device(DeviceKind::cpu) : target.alone();
   if (ops::is_row_blocks(node)) subprograms.rows = row_blocks_of(node);
-  if (ops::is_loop(node) || ops::is_scan(node)) subprograms.loop_values = loop_values_of(node, subprograms.device);
+  if (ops::is_loop(node) || ops::is_scan(node))
+    subprograms.loop_values = loop_values_of(node, subprograms.device);
   constexpr std::uint64_t arena_alignment = 256;
-  const std::uint64_t buffers = subprograms.loop_values  ? subprograms.loop_values->workspace
-                                : subprograms.rows ? subprograms.rows->workspace
-                                              : 0;
+  const std::uint64_t buffers = subprograms.loop_values ? subprograms.loop_values->workspace
+                                : subprograms.rows      ? subprograms.rows->workspace
+                                                        : 0;
   subprograms.arena = add_aligned(0, buffers, arena_alignment);
   std::uint64_t arena = 0;
   for (const auto& region : node.regions()) {

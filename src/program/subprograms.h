@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "graph/graph.h"
 #include "graph/backend.h"
-#include "program/row_blocks.h"
+#include "graph/graph.h"
 #include "program/loop_values.h"
+#include "program/row_blocks.h"
 #include "program/weights/weights.h"
 
 namespace lanner {
@@ -40,12 +40,12 @@ struct Body {
 
 /// What a step with regions runs by.
 struct Subprograms {
-  std::vector<Body> list;           ///< One for each region of the node.
-  std::optional<LoopValues> loop_values;       ///< Of a loop or scan.
-  std::optional<RowBlocks> rows;    ///< Of a `by_rows`.
-  std::uint64_t arena = 0;          ///< Offset of the subprograms' arena in the workspace; one runs at a time.
-  Device device;                    ///< That of the programs: the host, or the target's own.
-  std::uint64_t workspace = 0;      ///< Bytes there.
+  std::vector<Body> list;                ///< One for each region of the node.
+  std::optional<LoopValues> loop_values; ///< Of a loop or scan.
+  std::optional<RowBlocks> rows;         ///< Of a `by_rows`.
+  std::uint64_t arena = 0;     ///< Offset of the subprograms' arena in the workspace; one runs at a time.
+  Device device;               ///< That of the programs: the host, or the target's own.
+  std::uint64_t workspace = 0; ///< Bytes there.
   std::uint64_t host_workspace = 0; ///< Bytes on the host beside another device.
 
   Subprograms();
@@ -63,7 +63,7 @@ bool is_control(const Node& node, std::size_t i);
 
 /// Throws as the constructor of Program does, and Error{bad_data} for a node that does not run so.
 Subprograms make_subprograms(const Node& node, std::span<const Backend* const> backends, const Target& target,
-                   WeightStore& constants);
+                             WeightStore& constants);
 
 /// Those of `backends` that run on the host.
 std::vector<const Backend*> host_backends(std::span<const Backend* const> backends);

@@ -10,7 +10,8 @@ Branch::Branch(const Step& step, const SubprogramMemory& memory) {
   const Node& node = *step.node;
   subprograms_.reserve(node.regions().size());
   for (std::size_t r = 0; r < node.regions().size(); ++r)
-    subprograms_.emplace_back(step.subprograms->list[r], *node.regions()[r], subprogram_arenas(*step.subprograms, memory));
+    subprograms_.emplace_back(step.subprograms->list[r], *node.regions()[r],
+                              subprogram_arenas(*step.subprograms, memory));
 }
 
 void Branch::run(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
@@ -34,7 +35,8 @@ void Branch::run(std::span<const StepInput> inputs, std::span<const StepOutput> 
   }
   body.run(request);
   for (std::size_t k = 0; k < outputs.size(); ++k)
-    if (!direct[k]) put(outputs[k], item_of(body.value(k), transfers), fmt::format("if: output {}", k), transfers);
+    if (!direct[k])
+      put(outputs[k], item_of(body.value(k), transfers), fmt::format("if: output {}", k), transfers);
 }
 
 } // namespace lanner

@@ -269,7 +269,8 @@ void Execution::queue(const Segment& segment, Stream stream, bool ordered) {
     return weight_stream_->queue(segment, stream,
                                  [&](const Step& step, Stream own) { launch(step, own, ordered); });
   if (run_streams_)
-    return run_streams_->queue(segment, stream, [&](const Step& step, Stream own) { launch(step, own, ordered); });
+    return run_streams_->queue(segment, stream,
+                               [&](const Step& step, Stream own) { launch(step, own, ordered); });
   for (const Step& step : program().steps().subspan(segment.first, segment.steps))
     launch(step, stream, ordered);
 }
@@ -468,7 +469,7 @@ void Execution::give_result(const Step& step, std::size_t i, Item item, const Tr
     check(item.tensor.shape() == value.type.shape(), ErrorCode::internal, "{}: inferred {}, computed {}",
           step.node->label(), value.type.to_string(), item.tensor.shape().to_string());
     transfers.copy({outputs_[step.first_output + i], value.storage.device}, place_of(item.tensor),
-               item.tensor.bytes());
+                   item.tensor.bytes());
   }
 }
 

@@ -8,10 +8,10 @@
 #include <lanner/item.h>
 
 #include "program/program.h"
-#include "run/streams.h"
-#include "run/transfers.h"
 #include "run/recording.h"
 #include "run/region_step.h"
+#include "run/streams.h"
+#include "run/transfers.h"
 #include "run/weight_stream.h"
 
 namespace lanner {
@@ -101,7 +101,7 @@ private:
   std::vector<Item> items_;
   std::vector<std::vector<std::uint32_t>> last_uses_; ///< Items that nobody needs behind a step, by step.
   Recording recording_;
-  RunMemory memory_;             ///< For a target that is not the host, of what a run alone sizes.
+  RunMemory memory_;                        ///< For a target that is not the host, of what a run alone sizes.
   std::unique_ptr<RunStreams> run_streams_; ///< Null where there is one stream.
   std::unique_ptr<WeightStream> weight_stream_;           ///< Null where all weights are on the device.
   std::vector<std::unique_ptr<RegionStep>> region_steps_; ///< By step; null where it has no subprograms.

@@ -6,10 +6,10 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
-#include "ops/table/arguments.h"
+#include "base/limits/account.h"
 #include "ops/definition/axis.h"
+#include "ops/table/arguments.h"
 #include "program/lowered/lowered.h"
 
 namespace lanner {
@@ -43,20 +43,23 @@ void StackedOutput::begin(const StepOutput& outlet, std::optional<std::int64_t> 
   capacity_ = 0;
   list_ = ops::Stack(plan_.axis, plan_.backwards);
   if (!plan_.in_memory) return;
-  if (!outlet.memory) return reserve(iterations && fits(*iterations) ? *iterations : std::min(most, first_capacity), transfers);
+  if (!outlet.memory)
+    return reserve(iterations && fits(*iterations) ? *iterations : std::min(most, first_capacity), transfers);
   const Shape declared = outlet.type->shape();
   const std::size_t axis = ops::resolve_axis(plan_.axis, declared.rank());
   capacity_ = declared[axis];
-  check(declared == shape(capacity_) && (!iterations || *iterations == capacity_), ErrorCode::invalid_argument,
-        "output {} is declared {}, but {} iterations give {}", plan_.output, outlet.type->to_string(),
-        iterations.value_or(capacity_), shape(iterations.value_or(capacity_)).to_string());
+  check(declared == shape(capacity_) && (!iterations || *iterations == capacity_),
+        ErrorCode::invalid_argument, "output {} is declared {}, but {} iterations give {}", plan_.output,
+        outlet.type->to_string(), iterations.value_or(capacity_),
+        shape(iterations.value_or(capacity_)).to_string());
   made_ = Tensor::wrap(outlet.memory, outlet.type->dtype(), declared, nullptr, {}, device_);
 }
 
-/// A number of iterations that no run could keep the results of: memory is then taken as iterations are made, so that
-/// they end by the limit of all memory.
+/// A number of iterations that no run could keep the results of: memory is then taken as iterations are made,
+/// so that they end by the limit of all memory.
 bool StackedOutput::fits(std::int64_t iterations) const {
-  return plan_.bytes == 0 || static_cast<std::uint64_t>(iterations) <= current_limits().tensor_bytes / plan_.bytes;
+  return plan_.bytes == 0 ||
+         static_cast<std::uint64_t>(iterations) <= current_limits().tensor_bytes / plan_.bytes;
 }
 
 void StackedOutput::reserve(std::int64_t iterations, const Transfers& transfers) {
@@ -71,8 +74,8 @@ void StackedOutput::reserve(std::int64_t iterations, const Transfers& transfers)
 void* StackedOutput::place(std::int64_t iteration, std::byte* workspace, const Transfers& transfers) {
   if (!plan_.in_memory) return nullptr;
   if (iteration >= capacity_) {
-    check(!outlet_.memory, ErrorCode::invalid_argument, "output {} is declared {}, but there are more iterations",
-          plan_.output, outlet_.type->to_string());
+    check(!outlet_.memory, ErrorCode::invalid_argument,
+          "output {} is declared {}, but there are more iterations", plan_.output, outlet_.type->to_string());
     reserve(std::min(max_, capacity_ * 2), transfers);
   }
   if (!plan_.contiguous) return workspace + plan_.buffer;
@@ -81,8 +84,8 @@ void* StackedOutput::place(std::int64_t iteration, std::byte* workspace, const T
 
 void StackedOutput::take(std::int64_t iteration, const StepInput& value, const Transfers& transfers) {
   if (!plan_.in_memory) return list_.push(transfers.on(Device{}, item_of(value, transfers)).tensor);
-  transfers.copy_slice(transfers.on(device_, view_of(value)), made_, ops::resolve_axis(plan_.axis, made_.rank()),
-                   index(iteration));
+  transfers.copy_slice(transfers.on(device_, view_of(value)), made_,
+                       ops::resolve_axis(plan_.axis, made_.rank()), index(iteration));
 }
 
 void StackedOutput::finish(std::int64_t iterations, const Transfers& transfers) {
@@ -110,8 +113,8 @@ void StackedOutput::clear() {
 
 LoopStep::LoopStep(const Step& step, const SubprogramMemory& memory)
     : node_(*step.node), plan_(*step.subprograms->loop_values), device_(step.subprograms->device),
-      workspace_(memory.workspace),
-      body_(step.subprograms->list.front(), *step.node->regions().front(), subprogram_arenas(*step.subprograms, memory)),
+      workspace_(memory.workspace), body_(step.subprograms->list.front(), *step.node->regions().front(),
+                                          subprogram_arenas(*step.subprograms, memory)),
       carried_(plan_.carried.size()), scanned_(plan_.scanned.size()),
       claimed_(step.subprograms->list.front().program->results().size()),
       direct_(step.node->regions().front()->outputs().size()) {
@@ -120,7 +123,7 @@ LoopStep::LoopStep(const Step& step, const SubprogramMemory& memory)
 }
 
 void LoopStep::begin(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
-                      const Transfers& transfers) {
+                     const Transfers& transfers) {
   outputs_ = outputs;
   const Region& region = *node_.regions().front();
   const std::size_t own = region.parameters().size() - node_.captures();
@@ -165,7 +168,7 @@ void LoopStep::begin_scan(std::span<const StepInput> inputs, const Transfers& tr
 }
 
 void LoopStep::run(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
-                    const RunRequest& request) {
+                   const RunRequest& request) {
   // Whatever ends the run, nothing is held until the next.
   const std::unique_ptr<LoopStep, void (*)(LoopStep*)> held(this, [](LoopStep* step) { step->clear(); });
   const Transfers transfers(request);
@@ -202,7 +205,7 @@ void LoopStep::give_iteration(std::int64_t iteration, const Transfers& transfers
 
 /// On a GPU what the region reads of them is written to a buffer.
 void LoopStep::give_control(std::size_t parameter, const void* value, std::uint64_t buffer,
-                             const Transfers& transfers) {
+                            const Transfers& transfers) {
   const Value& taken = *node_.regions().front()->parameter(parameter);
   if (device_.is_host() || !body_.takes_memory(parameter))
     return body_.give(parameter, {value, nullptr, &taken.type}, transfers);
@@ -225,7 +228,7 @@ void LoopStep::give_slice(std::size_t i, std::int64_t iteration, const Transfers
   if (scanned.in_memory) {
     std::byte* const buffer = workspace_ + scanned.buffer;
     transfers.take_slice(whole, axis, place,
-                     Tensor::wrap(buffer, whole.dtype(), std::move(shape), nullptr, {}, device_));
+                         Tensor::wrap(buffer, whole.dtype(), std::move(shape), nullptr, {}, device_));
     return body_.give_memory(scanned.parameter, buffer);
   }
   Tensor slice = transfers.allocate(whole.dtype(), shape, Device{});
@@ -280,7 +283,8 @@ void LoopStep::take_carried(std::size_t i, const Transfers& transfers) {
     state.item = item_of(value, transfers);
     return;
   }
-  if (!direct_[carried.result]) transfers.copy({state.next, device_}, place_of(view_of(value)), carried.bytes);
+  if (!direct_[carried.result])
+    transfers.copy({state.next, device_}, place_of(view_of(value)), carried.bytes);
   state.memory = state.next;
 }
 
@@ -295,7 +299,8 @@ void LoopStep::finish(std::int64_t iterations, const Transfers& transfers) {
     const LoopValues::Carried& carried = plan_.carried[i];
     const StepOutput& outlet = outputs_[carried.output];
     if (carried.in_memory)
-      transfers.copy({outlet.memory, device_}, {const_cast<void*>(carried_[i].memory), device_}, carried.bytes);
+      transfers.copy({outlet.memory, device_}, {const_cast<void*>(carried_[i].memory), device_},
+                     carried.bytes);
     else
       put(outlet, std::move(carried_[i].item), fmt::format("carried value {}", i), transfers);
   }

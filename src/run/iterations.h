@@ -54,10 +54,12 @@ private:
     Item item;
     void* next = nullptr; ///< Where this iteration's result goes.
   };
-  void begin(std::span<const StepInput> inputs, std::span<const StepOutput> outputs, const Transfers& transfers);
+  void begin(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
+             const Transfers& transfers);
   void begin_scan(std::span<const StepInput> inputs, const Transfers& transfers);
   void give_iteration(std::int64_t iteration, const Transfers& transfers);
-  void give_control(std::size_t parameter, const void* value, std::uint64_t buffer, const Transfers& transfers);
+  void give_control(std::size_t parameter, const void* value, std::uint64_t buffer,
+                    const Transfers& transfers);
   void place_results(std::int64_t iteration, const Transfers& transfers);
   void take_results(std::int64_t iteration, const Transfers& transfers);
   void take_carried(std::size_t i, const Transfers& transfers);
@@ -77,10 +79,10 @@ private:
   std::vector<State> carried_;
   std::vector<StackedOutput> stacked_;
   std::vector<Tensor> scanned_;
-  std::vector<bool> claimed_, direct_; ///< By computed result; by result of the region.
-  std::int64_t iteration_ = 0, max_ = 0;    ///< iteration_ is what the region reads.
-  std::optional<std::int64_t> known_;  ///< Number of iterations.
-  bool always_ = true;                 ///< Nothing but the number of iterations ends it.
+  std::vector<bool> claimed_, direct_;   ///< By computed result; by result of the region.
+  std::int64_t iteration_ = 0, max_ = 0; ///< iteration_ is what the region reads.
+  std::optional<std::int64_t> known_;    ///< Number of iterations.
+  bool always_ = true;                   ///< Nothing but the number of iterations ends it.
   bool condition_ = true, next_ = true;
 };
 

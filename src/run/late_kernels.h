@@ -12,10 +12,10 @@
 
 namespace lanner {
 
-/// Moves elements, or computes them where some lie on the program's device (ops/movement/movement_rules.h), by kernels that are
-/// made ready in microseconds once sizes are known: nothing is compiled, looked for or timed. Operands of any
-/// device are brought to the program's own, those that say what to do to the host. Nothing where no such
-/// kernel takes the node, or it is not worth one.
+/// Moves elements, or computes them where some lie on the program's device (ops/movement/movement_rules.h),
+/// by kernels that are made ready in microseconds once sizes are known: nothing is compiled, looked for or
+/// timed. Operands of any device are brought to the program's own, those that say what to do to the host.
+/// Nothing where no such kernel takes the node, or it is not worth one.
 std::optional<std::vector<Item>> run_late(const Program& program, const Node& node,
                                           std::span<const Item* const> operands, const Transfers& transfers);
 

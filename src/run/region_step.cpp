@@ -6,8 +6,8 @@
 #include "ops/interpreter/interpreter.h"
 #include "run/branch.h"
 #include "run/execution.h"
-#include "run/row_blocks.h"
 #include "run/iterations.h"
+#include "run/row_blocks.h"
 
 namespace lanner {
 Arenas subprogram_arenas(const Subprograms& subprograms, const SubprogramMemory& memory) {
@@ -40,7 +40,8 @@ void put(const StepOutput& outlet, Item item, std::string_view what, const Trans
   }
   check(item.tensor.defined(), ErrorCode::invalid_argument, "{} is declared {}, but holds no tensor", what,
         outlet.type->to_string());
-  const Tensor tensor = item.tensor.layout().row_major() ? item.tensor : transfers.on(outlet.device, item.tensor);
+  const Tensor tensor =
+      item.tensor.layout().row_major() ? item.tensor : transfers.on(outlet.device, item.tensor);
   transfers.copy({outlet.memory, outlet.device}, place_of(tensor), tensor.bytes());
 }
 

@@ -47,7 +47,8 @@ RowBlocksStep::RowBlocksStep(const Step& step, const SubprogramMemory& memory)
       inputs_(plan_.inputs.size()), outputs_(plan_.outputs.size()) {
   subprograms_.reserve(step.subprograms->list.size());
   for (std::size_t b = 0; b < step.subprograms->list.size(); ++b)
-    subprograms_.emplace_back(step.subprograms->list[b], *node_.regions()[b], subprogram_arenas(*step.subprograms, memory));
+    subprograms_.emplace_back(step.subprograms->list[b], *node_.regions()[b],
+                              subprogram_arenas(*step.subprograms, memory));
 }
 
 MemoryLocation RowBlocksStep::row(const Tensor& tensor, std::int64_t number, std::uint64_t row_bytes) const {
@@ -130,7 +131,7 @@ void RowBlocksStep::run_block(std::size_t block, std::int64_t first, const RunRe
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     const std::uint64_t row_bytes = plan_.outputs[k].row_bytes;
     transfers.copy(row(outputs_[k], first, row_bytes), place_of(view_of(body.value(k))),
-               static_cast<std::uint64_t>(taken) * row_bytes);
+                   static_cast<std::uint64_t>(taken) * row_bytes);
   }
 }
 

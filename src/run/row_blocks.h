@@ -14,7 +14,8 @@ public:
            const RunRequest& request) override;
 
 private:
-  void begin(std::span<const StepInput> inputs, std::span<const StepOutput> outputs, const Transfers& transfers);
+  void begin(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
+             const Transfers& transfers);
   void run_block(std::size_t block, std::int64_t first, const RunRequest& request);
   MemoryLocation row(const Tensor& tensor, std::int64_t number, std::uint64_t row_bytes) const;
   void clear();

@@ -42,7 +42,8 @@ void SubprogramRun::give(std::size_t parameter, const StepInput& operand, const 
   given_[parameter] = {nullptr, &held, &value.type};
   if (!takes_memory(parameter)) {
     held = item_of(operand, transfers);
-    if (held.tensor.defined() && !held.tensor.layout().row_major()) held.tensor = transfers.clone(held.tensor);
+    if (held.tensor.defined() && !held.tensor.layout().row_major())
+      held.tensor = transfers.clone(held.tensor);
     execution_.items()[body_.program->input_items()[parameter].index] = held;
     return;
   }

@@ -9,8 +9,8 @@
 #include "base/limits/account.h"
 #include "base/limits/limit_error.h"
 #include "base/threads/sole_owner.h"
-#include "ops/definition/axis.h"
 #include "ops/control/control_flow.h"
+#include "ops/definition/axis.h"
 #include "program/loop_values.h"
 #include "run/execution.h"
 
@@ -169,13 +169,15 @@ void Transfers::copy(const MemoryLocation& to, const MemoryLocation& from, std::
   if (to.data != from.data) copy_memory(to, from, bytes, stream_);
 }
 
-void Transfers::copy_slice(const Tensor& slice, const Tensor& whole, std::size_t axis, std::int64_t place) const {
+void Transfers::copy_slice(const Tensor& slice, const Tensor& whole, std::size_t axis,
+                           std::int64_t place) const {
   const Slices slices = slices_of(whole, axis, place);
   copy_rows(rows_at(whole, slices.offset, slices.pitch), rows_at(slice, 0, slices.bytes), slices.bytes,
             slices.outer, stream_);
 }
 
-void Transfers::take_slice(const Tensor& whole, std::size_t axis, std::int64_t place, const Tensor& slice) const {
+void Transfers::take_slice(const Tensor& whole, std::size_t axis, std::int64_t place,
+                           const Tensor& slice) const {
   const Slices slices = slices_of(whole, axis, place);
   copy_rows(rows_at(slice, 0, slices.bytes), rows_at(whole, slices.offset, slices.pitch), slices.bytes,
             slices.outer, stream_);

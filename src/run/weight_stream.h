@@ -6,8 +6,8 @@
 
 #include <lanner/device.h>
 
-#include "program/weights/device_weights.h"
 #include "program/program.h"
+#include "program/weights/device_weights.h"
 
 namespace lanner::cuda {
 class Event;

@@ -6,8 +6,8 @@
 #include <tuple>
 
 #include "base/check.h"
-#include "base/text/json.h"
 #include "base/limits/limit_error.h"
+#include "base/text/json.h"
 #include "tensor/safetensors_types.h"
 
 namespace lanner {

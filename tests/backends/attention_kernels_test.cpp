@@ -7,8 +7,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/attention_cases.h"
 #include "backends/attention/attention_source.h"
+#include "backends/attention_cases.h"
 #include "backends/tactic_check.h"
 #include "device/cuda/driver.h"
 #include "device/cuda/nvrtc.h"

@@ -4,8 +4,8 @@
 
 #include <cstdint>
 
-#include "backends/movement/box_plan.h"
 #include "backends/cuda/divisor.h"
+#include "backends/movement/box_plan.h"
 #include "backends/reduction/row_parameters.h"
 
 namespace lanner::cuda {

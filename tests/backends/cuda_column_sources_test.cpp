@@ -9,10 +9,10 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/movement/box_plan.h"
-#include "backends/reduction/column_source.h"
-#include "backends/pooling/pool_source.h"
 #include "backends/cuda_sources.h"
+#include "backends/movement/box_plan.h"
+#include "backends/pooling/pool_source.h"
+#include "backends/reduction/column_source.h"
 
 namespace lanner::cuda {
 namespace {

@@ -10,8 +10,8 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include "backends/product/matrix_source.h"
 #include "backends/cuda_sources.h"
+#include "backends/product/matrix_source.h"
 #include "device/cuda/nvrtc.h"
 
 namespace lanner::cuda {

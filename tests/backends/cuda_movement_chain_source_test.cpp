@@ -5,8 +5,8 @@
 
 #include <gtest/gtest.h>
 
-#include "backends/movement/movement_chain.h"
 #include "backends/cuda_sources.h"
+#include "backends/movement/movement_chain.h"
 #include "backends/movement_chain_cases.h"
 #include "backends/tactic_check.h"
 

@@ -9,9 +9,9 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "backends/cuda_sources.h"
 #include "backends/movement/box_plan.h"
 #include "backends/reduction/row_source.h"
-#include "backends/cuda_sources.h"
 
 namespace lanner::cuda {
 namespace {

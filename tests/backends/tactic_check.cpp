@@ -18,8 +18,8 @@
 #include "graph/op.h"
 #include "graph/parsed.h"
 #include "graph/storage/within.h"
-#include "lower/propose/alternatives.h"
 #include "lower/check/trial_parts.h"
+#include "lower/propose/alternatives.h"
 #include "program/lowered/lowered.h"
 
 namespace lanner {

@@ -10,8 +10,8 @@
 #include <lanner/error.h>
 #include <lanner/log.h>
 
-#include "base/limits/account.h"
 #include "base/file/regular_file.h"
+#include "base/limits/account.h"
 #include "expect_error.h"
 #include "temporary_folder.h"
 

@@ -10,8 +10,12 @@
 /* Instances that were made and not destroyed, and the most that were at work at once. */
 static int instances, at_work, most_at_work;
 
-int32_t custom_operators_instances(void) { return __sync_fetch_and_add(&instances, 0); }
-int32_t custom_operators_most_at_work(void) { return __sync_fetch_and_add(&most_at_work, 0); }
+int32_t custom_operators_instances(void) {
+  return __sync_fetch_and_add(&instances, 0);
+}
+int32_t custom_operators_most_at_work(void) {
+  return __sync_fetch_and_add(&most_at_work, 0);
+}
 
 static lanner_status say(char* message, lanner_status status, const char* text) {
   snprintf(message, LANNER_MESSAGE_BYTES, "%s", text);
@@ -209,8 +213,8 @@ static lanner_status ramp_infer(void* user, const lanner_node* node, lanner_valu
   return LANNER_OK;
 }
 
-static lanner_status ramp(void* user, void* handle, const lanner_operand* inputs, const lanner_operand* outputs,
-                          void* workspace, void* stream, char* message) {
+static lanner_status ramp(void* user, void* handle, const lanner_operand* inputs,
+                          const lanner_operand* outputs, void* workspace, void* stream, char* message) {
   const int64_t count = elements(&outputs[0]);
   int64_t i;
   (void)user, (void)handle, (void)inputs, (void)workspace, (void)stream, (void)message;

@@ -11,15 +11,15 @@
 #include <lanner/cancel.h>
 
 #include "base/limits/account.h"
-#include "base/text/json.h"
 #include "base/parts.h"
+#include "base/text/json.h"
 #include "engine/plan_file/plan_layout.h"
 #include "expect_error.h"
 #include "graph/parsed.h"
 #include "graph/text/tensor_text.h"
 #include "graph/text/text.h"
-#include "program/memory/memory.h"
 #include "program/lowered/portable.h"
+#include "program/memory/memory.h"
 
 namespace lanner {
 namespace {

@@ -1,5 +1,5 @@
-// Models of single nodes, of the usual operators. tests/python/engine/test_verify.py gives a folder for them by the
-// environment, and runs them by onnxruntime.
+// Models of single nodes, of the usual operators. tests/python/engine/test_verify.py gives a folder for them
+// by the environment, and runs them by onnxruntime.
 
 #include <cstdlib>
 

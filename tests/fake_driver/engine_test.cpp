@@ -248,8 +248,7 @@ TEST_F(FakeEngine, one_program_serves_any_number_of_threads_where_none_runs_on_t
   };
   const TemporaryFolder folder;
   for (const bool on_host : {false, true}) {
-    const Engine engine =
-        on_host ? build(gpu_device) : built(model("Unsqueeze"), plain_options(gpu_device));
+    const Engine engine = on_host ? build(gpu_device) : built(model("Unsqueeze"), plain_options(gpu_device));
     const EngineState& state = state_of(engine);
     const InputShapes shapes{Shape{4, 6}};
     const auto first = state.variant(shapes, 1, {}, false), second = state.variant(shapes, 3, {}, false);

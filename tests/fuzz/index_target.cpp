@@ -4,8 +4,8 @@
 #include "base/check.h"
 #include "fuzz/targets.h"
 #include "video/index/index_file.h"
-#include "video/read/sampling.h"
 #include "video/index/span_plan.h"
+#include "video/read/sampling.h"
 
 namespace lanner::fuzz {
 

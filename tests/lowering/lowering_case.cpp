@@ -10,8 +10,8 @@
 #include "graph/infer.h"
 #include "graph/text/text.h"
 #include "graph/verifier.h"
-#include "lower/propose/groups.h"
 #include "lower/emit/schedule.h"
+#include "lower/propose/groups.h"
 #include "lowering/expanding_ops.h"
 #include "ops/interpreter/interpreter.h"
 

@@ -99,7 +99,8 @@ TEST(Storages, MayBeHalves) {
   const auto got = context({{"x", x}});
   EXPECT_EQ(got.at("y").tensor.dtype(), DType::f16);
   expect_near(numbers(got.at("y").tensor), row_major_answer(picture()), 5e-2f);
-  LANNER_EXPECT_ERROR(context.bind("x", picture()), ErrorCode::invalid_argument, "input x: f16[1, 16, 6, 6] expected");
+  LANNER_EXPECT_ERROR(context.bind("x", picture()), ErrorCode::invalid_argument,
+                      "input x: f16[1, 16, 6, 6] expected");
   EXPECT_TRUE(engine.verify().right());
 }
 

@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/storage/storage_parser.h"
 #include "graph/backend.h"
+#include "graph/storage/storage_parser.h"
 #include "lowering/defined_kernel.h"
 
 namespace lanner::test {

@@ -8,8 +8,8 @@
 #include <gtest/gtest.h>
 
 #include "graph/parsed.h"
-#include "ops/resampling/axis_taps.h"
 #include "ops/interpreter/interpreter.h"
+#include "ops/resampling/axis_taps.h"
 
 namespace lanner::ops {
 namespace {

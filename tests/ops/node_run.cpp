@@ -3,9 +3,9 @@
 #include <set>
 
 #include "graph/infer.h"
+#include "ops/definition/visit.h"
 #include "ops/interpreter/interpreter.h"
 #include "ops/table/table.h"
-#include "ops/definition/visit.h"
 
 namespace lanner::test {
 

@@ -1,5 +1,6 @@
 // A program that is linked to liblanner-runtime alone: lanner_runtime_probe COMMAND VALUE ... prints a line
-// for each command, what it gave or `error: CODE: MESSAGE`. tests/python/engine/test_runtime.py tells it what to do.
+// for each command, what it gave or `error: CODE: MESSAGE`. tests/python/engine/test_runtime.py tells it what
+// to do.
 
 #include <algorithm>
 #include <cstdio>

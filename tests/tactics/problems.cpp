@@ -14,8 +14,8 @@
 #include "lower/check/trusted_kernels.h"
 #include "ops/table/table.h"
 #include "program/lowered/lowered.h"
-#include "program/program.h"
 #include "program/lowered/signature.h"
+#include "program/program.h"
 
 namespace lanner::sweep {
 namespace {

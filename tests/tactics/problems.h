@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "graph/graph.h"
 #include "graph/backend.h"
+#include "graph/graph.h"
 #include "lower/propose/alternatives.h"
 #include "lower/propose/conversions.h"
 

@@ -356,8 +356,8 @@ TEST(Draw, TurnedBoxesAreDrawnByTheirCorners) {
 }
 
 TEST(Draw, AnAngleTurnsClockwise) {
-  const Image drawn =
-      draw_result(plain(100, 100), rotated_result(100, 100, {{50, 50, 60, 0, 0.5236f}}), {}, without_labels());
+  const Image drawn = draw_result(plain(100, 100), rotated_result(100, 100, {{50, 50, 60, 0, 0.5236f}}), {},
+                                  without_labels());
   EXPECT_NE(pixel(drawn, 70, 61), (Rgb{40, 40, 40})) << "the right end goes down";
   EXPECT_EQ(pixel(drawn, 70, 38), (Rgb{40, 40, 40}));
 }

@@ -14,8 +14,8 @@
 
 #include "results.h"
 #include "tasks/evaluation/average_precision.h"
-#include "tasks/evaluation/runs.h"
 #include "tasks/evaluation/rotated_box.h"
+#include "tasks/evaluation/runs.h"
 #include "tasks/files/run_lengths.h"
 
 namespace lanner {
@@ -43,7 +43,7 @@ TaskResult found(TaskKind kind, const std::vector<Box4>& boxes, const std::vecto
 }
 
 GroundTruthObject object(std::int64_t label, double left, double top, double width, double height,
-                   bool crowd = false) {
+                         bool crowd = false) {
   GroundTruthObject object;
   object.label = label;
   object.box = {left, top, width, height};

@@ -13,8 +13,8 @@
 
 #include <lanner/task.h>
 
-#include "tasks/read/reader.h"
 #include "tasks/declare/resolve.h"
+#include "tasks/read/reader.h"
 
 namespace lanner::test {
 

@@ -12,9 +12,9 @@
 #include "expect_error.h"
 #include "source_dir.h"
 #include "temporary_folder.h"
-#include "video/clips.h"
 #include "video/bitstream/layers.h"
 #include "video/bitstream/obu.h"
+#include "video/clips.h"
 
 namespace lanner {
 namespace {

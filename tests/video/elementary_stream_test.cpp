@@ -9,8 +9,8 @@
 
 #include "expect_error.h"
 #include "source_dir.h"
-#include "video/clips.h"
 #include "video/bitstream/h264_headers.h"
+#include "video/clips.h"
 
 namespace lanner {
 namespace {

@@ -8,17 +8,17 @@
 #include <lanner/error.h>
 #include <lanner/tensor_file.h>
 
-#include "options/arguments.h"
-#include "commands/bench_clip.h"
-#include "commands/bench_run.h"
 #include "check.h"
 #include "command.h"
-#include "output/console.h"
-#include "options/engine_options.h"
+#include "commands/bench_clip.h"
+#include "commands/bench_run.h"
 #include "commands/engine_summary.h"
-#include "output/json_text.h"
-#include "options/limit_option.h"
 #include "input/media.h"
+#include "options/arguments.h"
+#include "options/engine_options.h"
+#include "options/limit_option.h"
+#include "output/console.h"
+#include "output/json_text.h"
 
 namespace lanner::tool {
 namespace {

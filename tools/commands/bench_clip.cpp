@@ -9,11 +9,11 @@
 #include <lanner/video_reader.h>
 
 #include "check.h"
-#include "output/console.h"
 #include "interrupt.h"
-#include "output/json_text.h"
 #include "options/limit_option.h"
 #include "options/reader_options.h"
+#include "output/console.h"
+#include "output/json_text.h"
 
 namespace lanner::tool {
 namespace {

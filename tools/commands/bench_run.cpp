@@ -13,9 +13,9 @@
 #include <lanner/profiled_range.h>
 
 #include "check.h"
-#include "output/console.h"
 #include "interrupt.h"
 #include "options/limit_option.h"
+#include "output/console.h"
 #include "output/statistics.h"
 
 namespace lanner::tool {

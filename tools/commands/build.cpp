@@ -13,11 +13,11 @@
 
 #include "check.h"
 #include "command.h"
-#include "output/console.h"
-#include "options/engine_options.h"
 #include "commands/engine_summary.h"
-#include "output/json_text.h"
 #include "input/labels.h"
+#include "options/engine_options.h"
+#include "output/console.h"
+#include "output/json_text.h"
 #include "output/task.h"
 
 namespace lanner::tool {

@@ -9,9 +9,9 @@
 
 #include "check.h"
 #include "command.h"
-#include "output/console.h"
 #include "options/help.h"
 #include "options/option_values.h"
+#include "output/console.h"
 
 namespace lanner::tool {
 namespace {

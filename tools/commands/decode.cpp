@@ -10,15 +10,15 @@
 
 #include "check.h"
 #include "command.h"
-#include "output/console.h"
-#include "output/damage.h"
 #include "input/files.h"
-#include "output/frame_sink.h"
+#include "input/pipe_source.h"
 #include "interrupt.h"
 #include "options/limit_option.h"
-#include "input/pipe_source.h"
 #include "options/range_options.h"
 #include "options/reader_options.h"
+#include "output/console.h"
+#include "output/damage.h"
+#include "output/frame_sink.h"
 
 namespace lanner::tool {
 namespace {

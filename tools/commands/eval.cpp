@@ -8,17 +8,17 @@
 #include <lanner/evaluation.h>
 #include <lanner/threads.h>
 
-#include "output/byte_output.h"
 #include "check.h"
 #include "command.h"
-#include "output/console.h"
-#include "options/engine_options.h"
-#include "output/eval_text.h"
 #include "input/files.h"
 #include "interrupt.h"
+#include "options/engine_options.h"
 #include "options/limit_option.h"
-#include "report/eval_report.h"
+#include "output/byte_output.h"
+#include "output/console.h"
+#include "output/eval_text.h"
 #include "output/task.h"
+#include "report/eval_report.h"
 
 namespace lanner::tool {
 namespace {

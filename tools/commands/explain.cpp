@@ -10,11 +10,11 @@
 
 #include "check.h"
 #include "command.h"
-#include "output/console.h"
-#include "options/engine_options.h"
 #include "commands/explain_clip.h"
-#include "output/json_text.h"
 #include "input/media.h"
+#include "options/engine_options.h"
+#include "output/console.h"
+#include "output/json_text.h"
 
 namespace lanner::tool {
 namespace {

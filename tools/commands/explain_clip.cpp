@@ -7,11 +7,11 @@
 #include <lanner/error.h>
 #include <lanner/video_reader.h>
 
-#include "output/console.h"
 #include "interrupt.h"
-#include "output/json_text.h"
 #include "options/limit_option.h"
 #include "options/reader_options.h"
+#include "output/console.h"
+#include "output/json_text.h"
 
 namespace lanner::tool {
 namespace {

@@ -12,8 +12,8 @@
 
 #include "check.h"
 #include "command.h"
-#include "output/console.h"
 #include "options/help.h"
+#include "output/console.h"
 
 namespace lanner::tool {
 namespace {

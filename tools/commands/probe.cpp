@@ -14,12 +14,12 @@
 
 #include "check.h"
 #include "command.h"
-#include "output/console.h"
-#include "interrupt.h"
-#include "output/json_text.h"
-#include "options/limit_option.h"
-#include "input/media.h"
 #include "commands/probe_model.h"
+#include "input/media.h"
+#include "interrupt.h"
+#include "options/limit_option.h"
+#include "output/console.h"
+#include "output/json_text.h"
 
 namespace lanner::tool {
 namespace {

@@ -11,10 +11,10 @@
 
 #include <lanner/error.h>
 
-#include "output/console.h"
-#include "options/engine_options.h"
-#include "output/json_text.h"
 #include "commands/model_use.h"
+#include "options/engine_options.h"
+#include "output/console.h"
+#include "output/json_text.h"
 #include "report/run_facts.h"
 
 namespace lanner::tool {

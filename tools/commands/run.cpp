@@ -8,26 +8,26 @@
 #include <lanner/draw.h>
 #include <lanner/error.h>
 
-#include "output/accuracy.h"
 #include "check.h"
 #include "command.h"
-#include "output/console.h"
-#include "options/engine_options.h"
-#include "input/files.h"
-#include "input/input_values.h"
-#include "input/inputs.h"
-#include "interrupt.h"
-#include "input/labels.h"
-#include "input/media.h"
-#include "output/outputs.h"
-#include "input/native_size.h"
-#include "input/pipe_source.h"
-#include "options/range_options.h"
-#include "options/reader_options.h"
-#include "report/report.h"
 #include "commands/run_summary.h"
 #include "commands/runner.h"
 #include "commands/second_network.h"
+#include "input/files.h"
+#include "input/input_values.h"
+#include "input/inputs.h"
+#include "input/labels.h"
+#include "input/media.h"
+#include "input/native_size.h"
+#include "input/pipe_source.h"
+#include "interrupt.h"
+#include "options/engine_options.h"
+#include "options/range_options.h"
+#include "options/reader_options.h"
+#include "output/accuracy.h"
+#include "output/console.h"
+#include "output/outputs.h"
+#include "report/report.h"
 
 namespace lanner::tool {
 namespace {
@@ -158,8 +158,8 @@ struct Networks {
   PictureInput picture;
   ResolvedTask task;
   std::optional<SecondNetwork> then;
-  int batch = 1;                   ///< Pictures, or frames of clips, in one run.
-  bool fixed_batch = false;        ///< The network insists on it.
+  int batch = 1;                      ///< Pictures, or frames of clips, in one run.
+  bool fixed_batch = false;           ///< The network insists on it.
   std::optional<OwnSize> native_size; ///< Where nobody says the network's size, or it follows the picture's.
   std::map<std::string, Tensor> inputs; ///< Of other inputs, as they were given.
   std::optional<Engine> engine;

@@ -13,13 +13,13 @@
 #include <lanner/threads.h>
 
 #include "check.h"
+#include "input/native_size.h"
+#include "input/upright.h"
+#include "interrupt.h"
+#include "options/limit_option.h"
 #include "output/clip_output.h"
 #include "output/console.h"
 #include "output/damage.h"
-#include "interrupt.h"
-#include "options/limit_option.h"
-#include "input/native_size.h"
-#include "input/upright.h"
 
 namespace lanner::tool {
 namespace {

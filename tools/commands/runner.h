@@ -14,16 +14,16 @@
 #include <lanner/pipeline.h>
 #include <lanner/run_sizes.h>
 
+#include "commands/stages.h"
+#include "input/inputs.h"
+#include "options/preprocess_options.h"
 #include "output/answer_lines.h"
 #include "output/byte_output.h"
 #include "output/console.h"
-#include "input/inputs.h"
 #include "output/outputs.h"
-#include "options/preprocess_options.h"
-#include "report/recorder.h"
 #include "output/result_outputs.h"
-#include "commands/stages.h"
 #include "output/task.h"
+#include "report/recorder.h"
 
 namespace lanner::tool {
 
@@ -46,7 +46,7 @@ public:
     PictureInput picture;
     TaskReader reader;
     int batch = 1;             ///< Pictures, or frames of clips, in one run.
-    bool native_size = false;     ///< Each picture and clip runs at its own size, which `picture` leaves open.
+    bool native_size = false;  ///< Each picture and clip runs at its own size, which `picture` leaves open.
     bool lines = true;         ///< Answers in words on stdout.
     bool name_sources = false; ///< Several inputs: lines say whose they are.
     bool json_to_stdout = false;

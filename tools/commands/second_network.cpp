@@ -8,8 +8,8 @@
 #include <lanner/error.h>
 
 #include "check.h"
-#include "options/limit_option.h"
 #include "input/media.h"
+#include "options/limit_option.h"
 
 namespace lanner::tool {
 namespace {
@@ -149,7 +149,8 @@ CropRunner SecondNetwork::open(double budget) {
   build.pictures[picture_.input].preprocess = picture_.spec;
   engine_ = open_engine(facts_, engine_options_, std::move(build), crops_.batch, &times_);
   crops_.preprocess = picture_.spec;
-  return about_second_network(engine_options_.model, [&] { return CropRunner(*engine_, task_.task, crops_); });
+  return about_second_network(engine_options_.model,
+                              [&] { return CropRunner(*engine_, task_.task, crops_); });
 }
 
 } // namespace lanner::tool

@@ -8,9 +8,9 @@
 #include <lanner/crop_runner.h>
 #include <lanner/task.h>
 
+#include "input/files.h"
 #include "options/command_line.h"
 #include "options/engine_options.h"
-#include "input/files.h"
 #include "options/preprocess_options.h"
 #include "output/task.h"
 

@@ -9,19 +9,19 @@
 #include <lanner/video_reader.h>
 
 #include "check.h"
-#include "output/clip_output.h"
-#include "input/clip_times.h"
 #include "command.h"
-#include "output/console.h"
+#include "input/clip_times.h"
 #include "input/containers.h"
-#include "output/damage.h"
 #include "input/files.h"
+#include "input/pipe_source.h"
+#include "input/upright.h"
 #include "interrupt.h"
 #include "options/limit_option.h"
 #include "options/option_rows.h"
-#include "input/pipe_source.h"
 #include "options/reader_options.h"
-#include "input/upright.h"
+#include "output/clip_output.h"
+#include "output/console.h"
+#include "output/damage.h"
 
 namespace lanner::tool {
 namespace {

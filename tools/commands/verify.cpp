@@ -11,12 +11,12 @@
 
 #include "check.h"
 #include "command.h"
-#include "output/console.h"
-#include "options/engine_options.h"
-#include "interrupt.h"
-#include "output/json_text.h"
-#include "options/limit_option.h"
 #include "input/media.h"
+#include "interrupt.h"
+#include "options/engine_options.h"
+#include "options/limit_option.h"
+#include "output/console.h"
+#include "output/json_text.h"
 
 namespace lanner::tool {
 namespace {

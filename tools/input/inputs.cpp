@@ -15,12 +15,12 @@
 #include <lanner/demuxer.h>
 
 #include "check.h"
-#include "output/console.h"
+#include "input/media.h"
+#include "input/pipe_source.h"
 #include "interrupt.h"
 #include "options/limit_option.h"
-#include "input/media.h"
 #include "options/path_patterns.h"
-#include "input/pipe_source.h"
+#include "output/console.h"
 
 namespace lanner::tool {
 namespace {

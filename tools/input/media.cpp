@@ -11,8 +11,8 @@
 
 #include <lanner/error.h>
 
-#include "input/animated.h"
 #include "check.h"
+#include "input/animated.h"
 #include "options/limit_option.h"
 
 namespace lanner::tool {

@@ -9,10 +9,10 @@
 #include <lanner/demuxer.h>
 #include <lanner/error.h>
 
-#include "output/console.h"
+#include "input/upright.h"
 #include "interrupt.h"
 #include "options/limit_option.h"
-#include "input/upright.h"
+#include "output/console.h"
 
 namespace lanner::tool {
 namespace {

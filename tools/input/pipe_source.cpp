@@ -16,9 +16,9 @@
 #include <lanner/error.h>
 
 #include "check.h"
-#include "output/console.h"
 #include "interrupt.h"
 #include "options/limit_option.h"
+#include "output/console.h"
 
 namespace lanner::tool {
 namespace {
@@ -26,7 +26,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int poll_milliseconds = 100;
-constexpr std::uint64_t kept_bytes = 512;          ///< From the beginning: what a kind is told by.
+constexpr std::uint64_t kept_bytes = 512;         ///< From the beginning: what a kind is told by.
 constexpr auto timeout = std::chrono::seconds(3); ///< Without a byte, before the user is told.
 
 /// Gives what has come as soon as it has: frames of a slow stream do not wait for a buffer to fill. Owns its

@@ -10,10 +10,10 @@
 #include <lanner/error.h>
 
 #include "check.h"
-#include "output/console.h"
+#include "input/media.h"
 #include "interrupt.h"
 #include "options/limit_option.h"
-#include "input/media.h"
+#include "output/console.h"
 #include "output/warnings.h"
 
 namespace lanner::tool {

@@ -11,8 +11,8 @@
 
 #include <lanner/engine.h>
 
-#include "options/command_line.h"
 #include "input/files.h"
+#include "options/command_line.h"
 #include "options/named_options.h"
 #include "options/option_rows.h"
 #include "options/preprocess_options.h"

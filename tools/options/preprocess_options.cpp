@@ -12,8 +12,8 @@
 #include <lanner/known_preprocess.h>
 #include <lanner/nearest.h>
 
-#include "options/arguments.h"
 #include "check.h"
+#include "options/arguments.h"
 
 namespace lanner::tool {
 namespace {

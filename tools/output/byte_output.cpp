@@ -12,8 +12,8 @@
 #include <lanner/error.h>
 
 #include "check.h"
-#include "output/console.h"
 #include "interrupt.h"
+#include "output/console.h"
 
 namespace lanner::tool {
 namespace {

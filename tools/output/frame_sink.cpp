@@ -15,9 +15,9 @@
 #include <lanner/image.h>
 
 #include "check.h"
+#include "input/upright.h"
 #include "output/console.h"
 #include "output/outputs.h"
-#include "input/upright.h"
 
 namespace lanner::tool {
 namespace {

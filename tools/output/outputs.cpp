@@ -13,9 +13,9 @@
 #include <fmt/format.h>
 
 #include "check.h"
+#include "input/padding.h"
 #include "output/console.h"
 #include "output/frame_sink.h"
-#include "input/padding.h"
 
 namespace lanner::tool {
 namespace {

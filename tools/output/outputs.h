@@ -7,12 +7,12 @@
 
 #include <lanner/pipeline.h>
 
-#include "output/byte_output.h"
-#include "output/clip_output.h"
 #include "input/clip_times.h"
 #include "input/containers.h"
 #include "input/files.h"
 #include "input/inputs.h"
+#include "output/byte_output.h"
+#include "output/clip_output.h"
 #include "output/y4m_writer.h"
 
 namespace lanner::tool {

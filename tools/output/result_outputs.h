@@ -8,8 +8,8 @@
 #include <lanner/image.h>
 #include <lanner/result_writer.h>
 
-#include "options/command_line.h"
 #include "input/files.h"
+#include "options/command_line.h"
 
 namespace lanner::tool {
 

@@ -9,8 +9,8 @@
 
 #include <lanner/task.h>
 
-#include "options/command_line.h"
 #include "input/files.h"
+#include "options/command_line.h"
 #include "options/named_options.h"
 
 namespace lanner::tool {

@@ -10,9 +10,9 @@
 #include <lanner/error.h>
 #include <lanner/version.h>
 
+#include "options/limit_option.h"
 #include "output/console.h"
 #include "output/eval_text.h"
-#include "options/limit_option.h"
 #include "report/assets.h"
 #include "report/page_parts.h"
 #include "report/run_facts.h"

@@ -8,8 +8,8 @@
 #include <lanner/engine.h>
 #include <lanner/trace.h>
 
-#include "output/answer_lines.h"
 #include "commands/stages.h"
+#include "output/answer_lines.h"
 
 namespace lanner::tool {
 

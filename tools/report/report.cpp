@@ -11,11 +11,11 @@
 
 #include "output/console.h"
 #include "output/json_text.h"
+#include "output/statistics.h"
 #include "report/assets.h"
 #include "report/graph_layout.h"
 #include "report/page_parts.h"
 #include "report/run_facts.h"
-#include "output/statistics.h"
 
 namespace lanner::tool {
 namespace {

@@ -9,12 +9,12 @@
 #include <lanner/engine.h>
 #include <lanner/output.h>
 
-#include "output/accuracy.h"
-#include "options/engine_options.h"
 #include "commands/engine_summary.h"
-#include "report/recorder.h"
 #include "commands/runner.h"
 #include "commands/second_network.h"
+#include "options/engine_options.h"
+#include "output/accuracy.h"
+#include "report/recorder.h"
 
 namespace lanner::tool {
 

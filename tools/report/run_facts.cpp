@@ -12,9 +12,9 @@
 #include <lanner/demuxer.h>
 #include <lanner/doctor.h>
 
+#include "options/limit_option.h"
 #include "output/console.h"
 #include "output/json_text.h"
-#include "options/limit_option.h"
 
 namespace lanner::tool {
 namespace {

@@ -2,9 +2,9 @@
 
 #include <lanner/error.h>
 
-#include "engine/engine.h"
 #include "calls/option_rows.h"
 #include "calls/warnings.h"
+#include "engine/engine.h"
 
 namespace lanner::python {
 namespace {

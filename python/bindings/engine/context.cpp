@@ -9,10 +9,10 @@
 #include <lanner/video_reader.h>
 
 #include "calls/check.h"
-#include "engine/notebook.h"
 #include "calls/options.h"
-#include "engine/resources.h"
 #include "calls/warnings.h"
+#include "engine/notebook.h"
+#include "engine/resources.h"
 
 namespace lanner::python {
 namespace {

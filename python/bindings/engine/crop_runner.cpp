@@ -9,8 +9,8 @@
 #include <lanner/error.h>
 
 #include "calls/check.h"
-#include "engine/engine.h"
 #include "calls/gil.h"
+#include "engine/engine.h"
 #include "engine/tasks.h"
 
 namespace lanner::python {

@@ -8,12 +8,12 @@
 #include <lanner/error.h>
 #include <lanner/threads.h>
 
-#include "engine/context.h"
-#include "engine/notebook.h"
 #include "calls/option_rows.h"
 #include "calls/options.h"
-#include "engine/verification.h"
 #include "calls/warnings.h"
+#include "engine/context.h"
+#include "engine/notebook.h"
+#include "engine/verification.h"
 
 namespace lanner::python {
 namespace {

@@ -7,9 +7,9 @@
 #include <lanner/error.h>
 
 #include "calls/check.h"
-#include "engine/notebook.h"
 #include "calls/option_rows.h"
 #include "calls/options.h"
+#include "engine/notebook.h"
 
 namespace lanner::python {
 namespace {

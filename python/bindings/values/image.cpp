@@ -8,8 +8,8 @@
 #include "calls/bindings.h"
 #include "calls/check.h"
 #include "calls/keywords.h"
-#include "engine/notebook.h"
 #include "calls/option_rows.h"
+#include "engine/notebook.h"
 
 namespace lanner::python {
 Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base) {

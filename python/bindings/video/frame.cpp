@@ -10,8 +10,8 @@
 #include "calls/bindings.h"
 #include "calls/check.h"
 #include "calls/keywords.h"
-#include "video/video_facts.h"
 #include "values/view.h"
+#include "video/video_facts.h"
 
 namespace lanner::python {
 namespace {

@@ -42,7 +42,8 @@ ReaderPool::PooledReaderPtr ReaderPool::take() {
     index = index_;
     origin = origin_;
   }
-  auto pooled = std::make_shared<PooledReader>(std::make_shared<VideoReader>(origin->reopen(std::move(index))));
+  auto pooled =
+      std::make_shared<PooledReader>(std::make_shared<VideoReader>(origin->reopen(std::move(index))));
   const std::lock_guard lock(mutex_);
   check(!closed_, ErrorCode::invalid_argument, closed_text);
   all_.push_back(pooled);

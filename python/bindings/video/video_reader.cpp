@@ -12,8 +12,8 @@
 #include "calls/check.h"
 #include "calls/keywords.h"
 #include "engine/notebook.h"
-#include "video/reader_pool.h"
 #include "video/reader_options.h"
+#include "video/reader_pool.h"
 #include "video/video_facts.h"
 
 namespace lanner::python {
@@ -46,8 +46,7 @@ struct Reader {
   auto run(Body&& body) {
     Interruptible work;
     return work.run([&] {
-      return pool->by_number(work.control(),
-                              [&](VideoReader& video) { return body(video, work.control()); });
+      return pool->by_number(work.control(), [&](VideoReader& video) { return body(video, work.control()); });
     });
   }
   std::shared_ptr<const StreamIndex> index() {

@@ -3,8 +3,8 @@
 
 #include <algorithm>
 
-#include "backends/config_text.h"
 #include "backends/attention/attention_source.h"
+#include "backends/config_text.h"
 #include "backends/cuda/pointer_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"

@@ -5,15 +5,15 @@
 #include <cmath>
 
 #include "backends/config_text.h"
-#include "backends/cuda/bounds.h"
 #include "backends/convolution/conv_engines.h"
-#include "backends/cuda/graph_run.h"
+#include "backends/convolution/convolution_window.h"
 #include "backends/convolution/pointwise.h"
+#include "backends/cuda/bounds.h"
+#include "backends/cuda/graph_run.h"
 #include "backends/cuda/storage.h"
 #include "backends/epilogue.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
-#include "backends/convolution/convolution_window.h"
 #include "base/check.h"
 #include "graph/storage/within.h"
 

@@ -3,12 +3,12 @@
 #include <algorithm>
 #include <numeric>
 
+#include "backends/estimate.h"
 #include "backends/onednn/families.h"
 #include "backends/onednn/implementations.h"
 #include "backends/onednn/nan_guard.h"
 #include "backends/onednn/post_ops.h"
 #include "backends/onednn/window.h"
-#include "backends/estimate.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 

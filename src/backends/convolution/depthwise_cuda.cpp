@@ -4,12 +4,12 @@
 #include <algorithm>
 
 #include "backends/config_text.h"
+#include "backends/convolution/convolution_window.h"
 #include "backends/convolution/depthwise_source.h"
 #include "backends/cuda/pointer_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
-#include "backends/convolution/convolution_window.h"
 #include "base/check.h"
 #include "device/cuda/code.h"
 #include "device/cuda/nvrtc.h"

@@ -3,14 +3,14 @@
 
 #include <algorithm>
 
+#include "backends/convolution/convolution_window.h"
 #include "backends/cuda/beside_library.h"
 #include "backends/cuda/families.h"
-#include "backends/product/matrix_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/epilogue.h"
 #include "backends/operand_storages.h"
+#include "backends/product/matrix_kernel.h"
 #include "backends/storage_layout.h"
-#include "backends/convolution/convolution_window.h"
 #include "base/check.h"
 
 namespace lanner::cuda {

@@ -7,8 +7,8 @@
 #include <lanner/layout.h>
 #include <lanner/shape.h>
 
-#include "graph/graph.h"
 #include "graph/backend.h"
+#include "graph/graph.h"
 
 namespace lanner {
 

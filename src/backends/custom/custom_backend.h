@@ -1,5 +1,6 @@
 #pragma once
-// Kernels of operators from outside (ops/table/custom.h), one tactic for each combination of storages they list.
+// Kernels of operators from outside (ops/table/custom.h), one tactic for each combination of storages they
+// list.
 
 #include "graph/backend.h"
 

@@ -3,11 +3,11 @@
 #include <algorithm>
 #include <array>
 
-#include "backends/elementwise/instruction.h"
-#include "backends/elementwise/tiles.h"
-#include "backends/elementwise/cpu_cost.h"
 #include "backends/cpu/layouts.h"
+#include "backends/elementwise/cpu_cost.h"
+#include "backends/elementwise/instruction.h"
 #include "backends/elementwise/program.h"
+#include "backends/elementwise/tiles.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
 #include "backends/storage_layout.h"

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "backends/elementwise/elementwise_source.h"
 #include "backends/cuda/pointer_kernel.h"
 #include "backends/cuda/storage.h"
+#include "backends/elementwise/elementwise_source.h"
 #include "backends/elementwise/program.h"
 #include "backends/estimate.h"
 #include "backends/family.h"

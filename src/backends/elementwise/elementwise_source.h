@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "backends/elementwise/sized_kernel.h"
 #include "backends/elementwise/program.h"
+#include "backends/elementwise/sized_kernel.h"
 
 namespace lanner::cuda {
 

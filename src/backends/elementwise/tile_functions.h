@@ -1,8 +1,8 @@
 #pragma once
 // Formulas as loops over tiles. Included once by each file that is compiled for one instruction set.
 
-#include "backends/elementwise/vector_elements.h"
 #include "backends/elementwise/instruction.h"
+#include "backends/elementwise/vector_elements.h"
 #include "ops/formulas/all.h"
 
 namespace lanner::LANNER_SIMD {

@@ -4,10 +4,10 @@
 #include <algorithm>
 
 #include "backends/cuda/embedded_kernel.h"
-#include "backends/indexing/index_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
+#include "backends/indexing/index_kernel.h"
 #include "ops/definition/axis.h"
 
 namespace lanner::cuda {

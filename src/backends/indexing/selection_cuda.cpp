@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <limits>
 
-#include "backends/indexing/selection_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/family.h"
+#include "backends/indexing/selection_kernel.h"
 #include "device/cuda/code.h"
 #include "ops/detection/suppression.h"
 

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <optional>
 
-#include "backends/movement/box_kernel.h"
 #include "backends/movement/box.h"
+#include "backends/movement/box_kernel.h"
 
 namespace lanner::cuda {
 

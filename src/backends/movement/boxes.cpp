@@ -8,8 +8,8 @@
 #include <string_view>
 
 #include "ops/definition/axis.h"
-#include "ops/resampling/axis_taps.h"
 #include "ops/movement/transpose.h"
+#include "ops/resampling/axis_taps.h"
 
 namespace lanner {
 

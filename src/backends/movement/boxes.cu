@@ -1,7 +1,7 @@
 // Copies boxes of elements between strided places, and converts them on the way.
 
-#include "backends/movement/box_places.cuh"
 #include "backends/cuda/elements.cuh"
+#include "backends/movement/box_places.cuh"
 
 using namespace lanner::cuda;
 
@@ -50,7 +50,8 @@ __device__ void move_box(const From* __restrict__ source, To* __restrict__ targe
 }
 
 template<typename From, typename To>
-__device__ void rotate_box(const From* __restrict__ source, To* __restrict__ target, const TileParameters& p) {
+__device__ void rotate_box(const From* __restrict__ source, To* __restrict__ target,
+                           const TileParameters& p) {
   constexpr int edge = tile_edge(sizeof(From) < sizeof(To) ? sizeof(From) : sizeof(To));
   constexpr int padding =
       sizeof(From) < 4 ? 4 / sizeof(From) : 1; // A column's elements lie in different banks.
@@ -81,8 +82,8 @@ __device__ void rotate_box(const From* __restrict__ source, To* __restrict__ tar
     move_box(s, t, p);                                                                                       \
   }
 #define LANNER_TURN_BOX(bytes, T)                                                                            \
-  __global__ void __launch_bounds__(256) rotate_box_##bytes(const T* s, T* t, TileParameters p) {              \
-    rotate_box(s, t, p);                                                                                       \
+  __global__ void __launch_bounds__(256) rotate_box_##bytes(const T* s, T* t, TileParameters p) {            \
+    rotate_box(s, t, p);                                                                                     \
   }
 #define LANNER_CONVERT_BOX(from, to, From, To)                                                               \
   __global__ void __launch_bounds__(256) convert_box_##from##_##to(const From* s, To* t, BoxParameters p) {  \
@@ -92,8 +93,8 @@ __device__ void rotate_box(const From* __restrict__ source, To* __restrict__ tar
       convert_box_4_##from##_##to(const Four_##from* s, Four_##to* t, BoxParameters p) {                     \
     move_box(s, t, p);                                                                                       \
   }                                                                                                          \
-  __global__ void __launch_bounds__(256) rotate_box_##from##_##to(const From* s, To* t, TileParameters p) {    \
-    rotate_box(s, t, p);                                                                                       \
+  __global__ void __launch_bounds__(256) rotate_box_##from##_##to(const From* s, To* t, TileParameters p) {  \
+    rotate_box(s, t, p);                                                                                     \
   }
 
 extern "C" {

@@ -1,9 +1,9 @@
 // concat along any axis in any layout that all parts share.
 
 #include "backends/config_text.h"
+#include "backends/estimate.h"
 #include "backends/onednn/execution.h"
 #include "backends/onednn/families.h"
-#include "backends/estimate.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 

@@ -4,13 +4,13 @@
 
 #include <fmt/format.h>
 
-#include "backends/movement/movement_chain.h"
 #include "backends/cuda/source_text.h"
+#include "backends/movement/movement_chain.h"
 #include "base/text/joined.h"
 #include "graph/op.h"
 #include "ops/movement/movement_rules.h"
-#include "ops/table/named.h"
 #include "ops/movement/transpose.h"
+#include "ops/table/named.h"
 
 namespace lanner::cuda {
 namespace {

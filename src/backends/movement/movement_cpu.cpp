@@ -4,9 +4,9 @@
 #include <algorithm>
 #include <cstring>
 
-#include "backends/movement/copy_box.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
+#include "backends/movement/copy_box.h"
 #include "backends/movement/value_layouts.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"

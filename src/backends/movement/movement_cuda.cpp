@@ -2,10 +2,10 @@
 
 #include <algorithm>
 
-#include "backends/movement/box_copy.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
+#include "backends/movement/box_copy.h"
 #include "backends/movement/value_layouts.h"
 #include "base/check.h"
 #include "device/cuda/code.h"

@@ -1,8 +1,8 @@
 // reorder: the same elements in another layout.
 
+#include "backends/estimate.h"
 #include "backends/onednn/execution.h"
 #include "backends/onednn/families.h"
-#include "backends/estimate.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 

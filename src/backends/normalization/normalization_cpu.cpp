@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <optional>
 
-#include "backends/normalization/normalized_row.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
 #include "backends/normalization/normalization.h"
+#include "backends/normalization/normalized_row.h"
 #include "base/check.h"
 #include "device/parallel.h"
 #include "graph/op.h"

@@ -2,12 +2,12 @@
 
 #include <algorithm>
 
-#include "backends/reduction/held_row_kernel.h"
-#include "backends/reduction/row_parameters.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
 #include "backends/normalization/normalization.h"
+#include "backends/reduction/held_row_kernel.h"
+#include "backends/reduction/row_parameters.h"
 #include "base/check.h"
 #include "device/cuda/nvrtc.h"
 

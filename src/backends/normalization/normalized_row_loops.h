@@ -1,8 +1,8 @@
 #pragma once
 // The loops of normalized_row.h over the vectors of simd.h; see tile_functions.h for how it is compiled.
 
-#include "backends/reduction/folds_loops.h"
 #include "backends/normalization/normalized_row.h"
+#include "backends/reduction/folds_loops.h"
 
 namespace lanner::LANNER_SIMD {
 

@@ -8,9 +8,9 @@
 
 #include <dnnl.hpp>
 
+#include "backends/family.h"
 #include "backends/onednn/library.h"
 #include "backends/onednn/openmp_calls.h"
-#include "backends/family.h"
 #include "base/limits/account.h"
 
 namespace lanner::onednn {

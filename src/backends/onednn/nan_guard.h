@@ -4,8 +4,8 @@
 #include <functional>
 #include <memory>
 
-#include "backends/onednn/execution.h"
 #include "backends/epilogue.h"
+#include "backends/onednn/execution.h"
 
 namespace lanner::onednn {
 

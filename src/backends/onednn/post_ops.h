@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "backends/onednn/execution.h"
 #include "backends/epilogue.h"
+#include "backends/onednn/execution.h"
 #include "backends/operand_storages.h"
 
 namespace lanner::onednn {

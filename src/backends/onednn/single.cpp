@@ -1,8 +1,8 @@
 #include "backends/onednn/single.h"
 
+#include "backends/estimate.h"
 #include "backends/onednn/implementations.h"
 #include "backends/onednn/nan_guard.h"
-#include "backends/estimate.h"
 #include "backends/reduction/reduction.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"

@@ -1,8 +1,8 @@
 #pragma once
 // Spatial attributes of convolutions and pools with every default filled in.
 
-#include "backends/onednn/library.h"
 #include "backends/group.h"
+#include "backends/onednn/library.h"
 
 namespace lanner::onednn {
 

@@ -1,10 +1,10 @@
 // The operator `picture`.
 
-#include "ops/picture/picture.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
 #include "backends/picture/picture_storages.h"
 #include "image/picture_record.h"
+#include "ops/picture/picture.h"
 
 namespace lanner {
 namespace {

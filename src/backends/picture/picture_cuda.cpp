@@ -1,6 +1,5 @@
 // The operator `picture`: a batch in one launch, whatever sizes its pictures have.
 
-#include "ops/picture/picture.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
 #include "backends/picture/picture_storages.h"
@@ -8,6 +7,7 @@
 #include "image/cuda/device_preprocess.h"
 #include "image/cuda/gpu_preprocess.h"
 #include "image/picture_record.h"
+#include "ops/picture/picture.h"
 
 namespace lanner::cuda {
 namespace {

@@ -3,10 +3,10 @@
 #include <algorithm>
 
 #include "backends/cuda/embedded_kernel.h"
-#include "backends/pooling/roi_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
+#include "backends/pooling/roi_kernel.h"
 
 namespace lanner::cuda {
 namespace {

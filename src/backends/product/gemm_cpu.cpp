@@ -4,9 +4,9 @@
 
 #include "backends/config_text.h"
 #include "backends/elementwise/instruction.h"
-#include "backends/product/panel.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
+#include "backends/product/panel.h"
 #include "backends/product/product.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"

@@ -6,8 +6,8 @@
 
 #include "backends/config_text.h"
 #include "backends/cuda/launch_cache.h"
-#include "backends/product/matrix_tiles.h"
 #include "backends/cuda/storage.h"
+#include "backends/product/matrix_tiles.h"
 #include "base/check.h"
 #include "device/cuda/code.h"
 #include "device/cuda/nvrtc.h"

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "backends/product/matrix_source.h"
 #include "backends/epilogue.h"
 #include "backends/family.h"
+#include "backends/product/matrix_source.h"
 #include "device/cuda/gpu.h"
 
 namespace lanner::cuda {

@@ -5,8 +5,8 @@
 
 #include <fmt/format.h>
 
-#include "backends/product/matrix_text.h"
 #include "backends/cuda/source_text.h"
+#include "backends/product/matrix_text.h"
 #include "base/text/joined.h"
 
 namespace lanner::cuda {

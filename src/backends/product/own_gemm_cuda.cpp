@@ -5,9 +5,9 @@
 
 #include "backends/cuda/beside_library.h"
 #include "backends/cuda/families.h"
-#include "backends/product/matrix_kernel.h"
 #include "backends/cuda/storage.h"
 #include "backends/operand_storages.h"
+#include "backends/product/matrix_kernel.h"
 #include "backends/product/product.h"
 #include "base/check.h"
 

@@ -1,8 +1,8 @@
 #pragma once
 // The loops of panel.h over the vectors of simd.h; see tile_functions.h for how it is compiled.
 
-#include "backends/product/panel.h"
 #include "backends/cpu/simd.h"
+#include "backends/product/panel.h"
 
 namespace lanner::LANNER_SIMD {
 

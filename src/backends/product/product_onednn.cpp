@@ -2,12 +2,12 @@
 
 #include <numeric>
 
+#include "backends/estimate.h"
 #include "backends/onednn/families.h"
 #include "backends/onednn/implementations.h"
 #include "backends/onednn/nan_guard.h"
-#include "backends/product/pieces_onednn.h"
 #include "backends/onednn/post_ops.h"
-#include "backends/estimate.h"
+#include "backends/product/pieces_onednn.h"
 #include "backends/product/product.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"

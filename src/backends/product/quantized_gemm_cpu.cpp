@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <optional>
 
-#include "backends/product/quantized_panel.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
+#include "backends/product/quantized_panel.h"
 #include "base/check.h"
 #include "device/parallel.h"
 #include "ops/definition/axis.h"

@@ -8,8 +8,8 @@
 #include <emmintrin.h>
 #endif
 
-#include "backends/product/quantized_panel.h"
 #include "backends/cpu/simd.h"
+#include "backends/product/quantized_panel.h"
 
 namespace lanner::LANNER_SIMD {
 

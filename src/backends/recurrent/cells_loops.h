@@ -1,8 +1,8 @@
 #pragma once
 // The loops of cells.h over the vectors of simd.h; see tile_functions.h for how it is compiled.
 
-#include "backends/recurrent/cells.h"
 #include "backends/cpu/vector_math.h"
+#include "backends/recurrent/cells.h"
 
 namespace lanner::LANNER_SIMD {
 

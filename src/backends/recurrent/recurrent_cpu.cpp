@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "backends/config_text.h"
-#include "backends/recurrent/sequence.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
+#include "backends/recurrent/sequence.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 #include "device/parallel.h"

@@ -3,12 +3,12 @@
 #include <algorithm>
 
 #include "backends/cpu/layouts.h"
-#include "backends/reduction/arg_reduce.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
+#include "backends/reduction/arg_reduce.h"
 #include "device/parallel.h"
-#include "ops/table/arguments.h"
 #include "ops/definition/axis.h"
+#include "ops/table/arguments.h"
 
 namespace lanner {
 

@@ -1,8 +1,8 @@
 #pragma once
 // The loops of indices.h over the vectors of simd.h; see tile_functions.h for how it is compiled.
 
-#include "backends/reduction/arg_reduce.h"
 #include "backends/cpu/simd.h"
+#include "backends/reduction/arg_reduce.h"
 
 namespace lanner::LANNER_SIMD {
 

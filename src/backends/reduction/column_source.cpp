@@ -4,8 +4,8 @@
 
 #include <fmt/format.h>
 
-#include "backends/reduction/row_source.h"
 #include "backends/cuda/source_text.h"
+#include "backends/reduction/row_source.h"
 #include "base/check.h"
 
 namespace lanner::cuda {

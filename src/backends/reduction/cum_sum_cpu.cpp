@@ -7,9 +7,9 @@
 #include "backends/family.h"
 #include "base/check.h"
 #include "device/parallel.h"
-#include "ops/table/arguments.h"
 #include "ops/definition/axis.h"
 #include "ops/definition/known.h"
+#include "ops/table/arguments.h"
 
 namespace lanner {
 

@@ -3,8 +3,8 @@
 
 #include <utility>
 
-#include "backends/reduction/folds.h"
 #include "backends/cpu/simd.h"
+#include "backends/reduction/folds.h"
 
 namespace lanner::LANNER_SIMD {
 

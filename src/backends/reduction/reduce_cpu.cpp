@@ -5,9 +5,9 @@
 #include <algorithm>
 
 #include "backends/cpu/layouts.h"
-#include "backends/reduction/folds.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
+#include "backends/reduction/folds.h"
 #include "backends/reduction/reduction.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"

@@ -2,14 +2,14 @@
 
 #include <algorithm>
 
-#include "backends/reduction/column_source.h"
 #include "backends/cuda/embedded_kernel.h"
-#include "backends/reduction/held_row_kernel.h"
-#include "backends/reduction/row_parameters.h"
 #include "backends/cuda/storage.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
+#include "backends/reduction/column_source.h"
+#include "backends/reduction/held_row_kernel.h"
 #include "backends/reduction/reduction.h"
+#include "backends/reduction/row_parameters.h"
 #include "base/check.h"
 #include "device/cuda/code.h"
 #include "device/cuda/nvrtc.h"

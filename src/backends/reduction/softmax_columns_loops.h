@@ -1,9 +1,9 @@
 #pragma once
 // The loops of softmax_columns.h over the vectors of simd.h; see tile_functions.h for how it is compiled.
 
+#include "backends/cpu/vector_math.h"
 #include "backends/reduction/folds_loops.h"
 #include "backends/reduction/softmax_columns.h"
-#include "backends/cpu/vector_math.h"
 
 namespace lanner::LANNER_SIMD {
 

@@ -4,9 +4,9 @@
 #include <optional>
 
 #include "backends/cpu/layouts.h"
-#include "backends/reduction/softmax_columns.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
+#include "backends/reduction/softmax_columns.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 #include "device/parallel.h"

@@ -6,9 +6,9 @@
 #include <limits>
 
 #include "backends/cpu/layouts.h"
-#include "backends/resampling/samples.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
+#include "backends/resampling/samples.h"
 #include "backends/storage_layout.h"
 #include "base/check.h"
 #include "device/parallel.h"

@@ -71,7 +71,9 @@ void TapPlan::Level::cut_pieces() {
 
 std::optional<TapPlan> TapPlan::of(const Shape& x, const Shape& y, const Layout& layout,
                                    std::span<const ops::ResampledAxis> taps) {
-  const auto resampled = [&](std::size_t axis) { return std::ranges::find(taps, axis, &ops::ResampledAxis::axis); };
+  const auto resampled = [&](std::size_t axis) {
+    return std::ranges::find(taps, axis, &ops::ResampledAxis::axis);
+  };
   std::vector<std::size_t> order(layout.order.begin(), layout.order.end());
   if (order.empty()) {
     order.resize(x.rank());

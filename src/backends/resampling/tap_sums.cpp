@@ -12,7 +12,8 @@ const TapSumFunctions& tap_sum_functions() {
   return chosen;
 }
 
-TapLineLists::TapLineLists(const ops::ResampledAxis& axis, std::int64_t size, std::int64_t lanes) : size_(size) {
+TapLineLists::TapLineLists(const ops::ResampledAxis& axis, std::int64_t size, std::int64_t lanes)
+    : size_(size) {
   const auto count = static_cast<std::int64_t>(axis.begins.size()) - 1;
   for (std::int64_t first = 0; first < count; first += lanes)
     add_vector(axis, first, std::min(lanes, count - first), lanes);

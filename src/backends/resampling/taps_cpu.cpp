@@ -5,11 +5,11 @@
 #include <limits>
 
 #include "backends/cpu/layouts.h"
-#include "backends/resampling/tap_plan.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
-#include "backends/storage_layout.h"
 #include "backends/resampling/resampling.h"
+#include "backends/resampling/tap_plan.h"
+#include "backends/storage_layout.h"
 #include "base/check.h"
 #include "device/parallel.h"
 

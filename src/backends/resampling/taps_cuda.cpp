@@ -7,10 +7,10 @@
 
 #include "backends/cuda/embedded_kernel.h"
 #include "backends/cuda/storage.h"
-#include "backends/resampling/taps_kernel.h"
 #include "backends/estimate.h"
 #include "backends/family.h"
 #include "backends/resampling/resampling.h"
+#include "backends/resampling/taps_kernel.h"
 #include "graph/op.h"
 
 namespace lanner::cuda {

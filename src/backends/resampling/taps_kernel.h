@@ -22,8 +22,8 @@ struct TapsTable {
   std::int64_t stride = 0; ///< Of the input along the axis.
 };
 
-/// Each element of the result is a sum over up to three resampled axes, the first one innermost. Axes are in the
-/// order of the result's memory, outermost first.
+/// Each element of the result is a sum over up to three resampled axes, the first one innermost. Axes are in
+/// the order of the result's memory, outermost first.
 struct TapsParameters {
   std::uint32_t elements = 0;
   int axes = 0;

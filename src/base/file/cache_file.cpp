@@ -10,12 +10,12 @@
 #include <lanner/error.h>
 #include <lanner/log.h>
 
+#include "base/file/file.h"
+#include "base/file/regular_file.h"
 #include "base/limits/account.h"
 #include "base/limits/counted_vector.h"
-#include "base/file/file.h"
 #include "base/log_sink.h"
 #include "base/text/one_line.h"
-#include "base/file/regular_file.h"
 
 namespace lanner {
 namespace {

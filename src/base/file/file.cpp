@@ -13,8 +13,8 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
-#include "base/system_error.h"
 #include "base/file/unfinished_file.h"
+#include "base/system_error.h"
 
 namespace lanner {
 namespace {

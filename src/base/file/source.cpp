@@ -13,16 +13,16 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
-#include "base/file/beneath.h"
 #include "base/check.h"
+#include "base/file/beneath.h"
 #include "base/file/descriptor.h"
 #include "base/file/file_identity.h"
-#include "base/text/foreign_format.h"
-#include "base/limits/limit_error.h"
 #include "base/file/regular_file.h"
-#include "base/threads/thread_settings.h"
+#include "base/limits/account.h"
+#include "base/limits/limit_error.h"
 #include "base/system_error.h"
+#include "base/text/foreign_format.h"
+#include "base/threads/thread_settings.h"
 
 namespace lanner {
 namespace {
@@ -99,7 +99,7 @@ public:
     if (::fstat(fd_.get(), &status) != 0) return std::nullopt;
     constexpr std::int64_t second = 1'000'000'000;
     return FileIdentity{static_cast<std::uint64_t>(status.st_size),
-                     status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec};
+                        status.st_mtim.tv_sec * second + status.st_mtim.tv_nsec};
   }
 
 private:

@@ -22,7 +22,8 @@ struct ThreadSettings;
 /// account for as long as it has the memory, which may be longer than the engine lives. Thread-safe.
 class Account {
 public:
-  /// In what an environment says (base/threads/thread_settings.h), and counted for its total; null: it says nothing.
+  /// In what an environment says (base/threads/thread_settings.h), and counted for its total; null: it says
+  /// nothing.
   explicit Account(const Limits& limits, std::shared_ptr<const ThreadSettings> thread_settings = nullptr);
   /// What `base` holds counts against the limit too; its thread_settings are this one's.
   Account(const Limits& limits, std::shared_ptr<const Account> base);

@@ -6,8 +6,8 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/limits/limit_error.h"
 #include "base/limits/paced_deadline.h"
 

@@ -4,8 +4,8 @@
 #include <string>
 
 #include "base/check.h"
-#include "base/text/json.h"
 #include "base/limits/limit_error.h"
+#include "base/text/json.h"
 #include "base/text/utf8.h"
 
 namespace lanner {

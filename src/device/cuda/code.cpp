@@ -4,8 +4,8 @@
 #include <map>
 #include <mutex>
 
-#include "base/file/cache_file.h"
 #include "base/check.h"
+#include "base/file/cache_file.h"
 #include "base/hash.h"
 #include "base/options.h"
 #include "device/cuda/fatbin.h"

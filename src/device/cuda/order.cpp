@@ -1,7 +1,7 @@
 #include "device/cuda/order.h"
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "device/cuda/code.h"
 #include "device/memory.h"
 

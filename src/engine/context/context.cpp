@@ -8,8 +8,8 @@
 #include <lanner/engine.h>
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/text/joined.h"
 #include "base/threads/thread_settings.h"
 #include "device/cuda/gpu.h"

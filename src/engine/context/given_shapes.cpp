@@ -8,8 +8,8 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/text/joined.h"
 #include "engine/context/pictures.h"
 #include "graph/infer.h"

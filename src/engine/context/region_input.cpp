@@ -5,8 +5,8 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "engine/context/picture_tensor.h"
 #include "engine/state.h"
 

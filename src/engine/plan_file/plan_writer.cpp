@@ -11,8 +11,8 @@
 
 #include <lanner/version.h>
 
-#include "base/limits/account.h"
 #include "base/hash.h"
+#include "base/limits/account.h"
 #include "base/text/json.h"
 #include "engine/caller_options.h"
 #include "engine/explain.h"

@@ -5,8 +5,8 @@
 #include <fmt/format.h>
 
 #include "graph/graph.h"
-#include "graph/text/lexer.h"
 #include "graph/storage/quantization.h"
+#include "graph/text/lexer.h"
 
 namespace lanner {
 

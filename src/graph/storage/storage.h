@@ -33,8 +33,8 @@ struct Storage {
   std::optional<DType> dtype; ///< Unset: the type's own.
   Layout layout;              ///< Over the logical dims; empty is row-major.
   Device device;
-  /// How elements stand for reals (graph/storage/quantization.h), of which `dtype` is then given; null: they are what
-  /// they say. Compared by what it says.
+  /// How elements stand for reals (graph/storage/quantization.h), of which `dtype` is then given; null: they
+  /// are what they say. Compared by what it says.
   std::shared_ptr<const Quantization> quantization;
   Within within; ///< Strides beyond those of the layout; only what says so takes it (graph/storage/within.h).
   Value* parent = nullptr; ///< Lives inside that value's memory (copy-free concatenation, split, reshape).

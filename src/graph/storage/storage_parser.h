@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "graph/text/lexer.h"
 #include "graph/storage/storage.h"
+#include "graph/text/lexer.h"
 
 namespace lanner {
 

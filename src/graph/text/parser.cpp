@@ -2,13 +2,13 @@
 
 #include <utility>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/text/nearest.h"
-#include "graph/text/attribute_text.h"
 #include "graph/infer.h"
 #include "graph/op.h"
 #include "graph/storage/storage_parser.h"
+#include "graph/text/attribute_text.h"
 #include "graph/text/text.h"
 #include "graph/verifier.h"
 

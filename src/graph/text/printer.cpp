@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/limits/account.h"
-#include "graph/text/lexer.h"
 #include "graph/op.h"
+#include "graph/text/lexer.h"
 #include "graph/text/tensor_text.h"
 #include "graph/text/text.h"
 #include "tensor/content_hash.h"

@@ -3,8 +3,8 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
-#include "graph/type/dim_terms.h"
 #include "graph/text/lexer.h"
+#include "graph/type/dim_terms.h"
 
 namespace lanner {
 

@@ -8,8 +8,8 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 
 namespace lanner::caffe {
 namespace {

@@ -7,8 +7,8 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/limits/limit_error.h"
 #include "importers/onnx/onnx_tensor.h"
 #include "importers/onnx/size_names.h"

@@ -8,8 +8,8 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/limits/limit_error.h"
 #include "base/text/one_line.h"
 #include "importers/protobuf.h"

@@ -8,8 +8,8 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/text/one_line.h"
 #include "importers/tensorflow/graph_def.h"
 #include "importers/tensorflow/node_outputs.h"

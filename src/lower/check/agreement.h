@@ -6,8 +6,8 @@
 
 #include <lanner/tensor.h>
 
-#include "graph/graph.h"
 #include "graph/backend.h"
+#include "graph/graph.h"
 
 namespace lanner {
 

@@ -9,9 +9,9 @@
 #include "base/limits/account.h"
 #include "graph/op.h"
 #include "ops/convolution/convolution.h"
-#include "ops/product/matrix_product.h"
 #include "ops/definition/rows.h"
 #include "ops/definition/visit.h"
+#include "ops/product/matrix_product.h"
 
 namespace lanner {
 namespace {

@@ -13,9 +13,9 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
 #include "base/hash.h"
+#include "base/limits/account.h"
 #include "device/cuda/compare.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"

@@ -11,8 +11,8 @@
 #include "base/check.h"
 #include "graph/backend.h"
 #include "lower/check/agreement.h"
-#include "lower/measure/timing_cache.h"
 #include "lower/check/trial_data.h"
+#include "lower/measure/timing_cache.h"
 #include "program/weights/weights.h"
 
 namespace lanner::cuda {

@@ -11,8 +11,8 @@
 #include <lanner/error.h>
 
 #include "backends/group.h"
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "device/memory.h"
 #include "graph/copy.h"
 #include "graph/infer.h"
@@ -22,9 +22,9 @@
 #include "lower/check/trial_pictures.h"
 #include "ops/interpreter/interpreter.h"
 #include "ops/picture/picture.h"
-#include "program/weights/packing.h"
 #include "program/lowered/signature.h"
 #include "program/lowered/work.h"
+#include "program/weights/packing.h"
 
 namespace lanner {
 namespace {

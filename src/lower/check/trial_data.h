@@ -10,8 +10,8 @@
 #include <lanner/cancel.h>
 #include <lanner/tensor.h>
 
-#include "graph/graph.h"
 #include "graph/backend.h"
+#include "graph/graph.h"
 #include "ops/definition/stored_reals.h"
 
 namespace lanner {

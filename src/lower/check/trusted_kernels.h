@@ -3,8 +3,8 @@
 
 #include <span>
 
-#include "graph/graph.h"
 #include "graph/backend.h"
+#include "graph/graph.h"
 
 namespace lanner {
 

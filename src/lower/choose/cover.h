@@ -6,10 +6,10 @@
 #include <span>
 #include <vector>
 
-#include "lower/propose/alternatives.h"
 #include "lower/choose/assign.h"
-#include "lower/propose/conversions.h"
 #include "lower/measure/estimates.h"
+#include "lower/propose/alternatives.h"
+#include "lower/propose/conversions.h"
 
 namespace lanner {
 

@@ -7,8 +7,8 @@
 #include "base/limits/account.h"
 #include "program/lowered/joins.h"
 #include "program/lowered/lowered.h"
-#include "program/memory/placement.h"
 #include "program/lowered/work.h"
+#include "program/memory/placement.h"
 
 namespace lanner {
 namespace {

@@ -146,13 +146,15 @@ private:
 
   /// Whether of someone only single runs are known that are too quick to be told by themselves.
   bool untrusted() const {
-    return std::ranges::any_of(run_streams_, [](const Lane& lane) { return lane.runs && lane.samples.empty(); });
+    return std::ranges::any_of(run_streams_,
+                               [](const Lane& lane) { return lane.runs && lane.samples.empty(); });
   }
 
   bool settled() const {
     constexpr double moment = 2e-3; // what disturbs comes and goes
     const bool brief = std::ranges::count_if(run_streams_, &Lane::runs) > 1 && spent_ < moment;
-    return std::ranges::none_of(run_streams_, [&](const Lane& lane) { return lane.runs && !settled(lane, brief); });
+    return std::ranges::none_of(run_streams_,
+                                [&](const Lane& lane) { return lane.runs && !settled(lane, brief); });
   }
 
   bool settled(const Lane& lane, bool brief) const {
@@ -187,7 +189,8 @@ Timing timing_of(std::vector<double>& samples) {
   return {middle, std::max(middle - below, above - middle)};
 }
 
-std::vector<Timing> time_interleaved(std::span<const Runner> runners, const InterleavedTimingOptions& options) {
+std::vector<Timing> time_interleaved(std::span<const Runner> runners,
+                                     const InterleavedTimingOptions& options) {
   return InterleavedTiming(runners, options).run();
 }
 

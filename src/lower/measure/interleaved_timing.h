@@ -46,6 +46,7 @@ struct InterleavedTimingOptions {
 /// Times of all runners, taken in turns, so that what disturbs disturbs all of them. Who cannot win any more
 /// runs no further; the race ends when more of it would tell nothing that is worth it. Calls for the runners
 /// in order, who is likely to win should come first.
-std::vector<Timing> time_interleaved(std::span<const Runner> runners, const InterleavedTimingOptions& options);
+std::vector<Timing> time_interleaved(std::span<const Runner> runners,
+                                     const InterleavedTimingOptions& options);
 
 } // namespace lanner

@@ -5,8 +5,8 @@
 #include <utility>
 #include <vector>
 
-#include "lower/propose/alternatives.h"
 #include "lower/measure/estimates.h"
+#include "lower/propose/alternatives.h"
 #include "program/lowered/lowered.h"
 
 namespace lanner {
@@ -14,7 +14,7 @@ namespace lanner {
 /// Stands in for what a proposal's own kernels take, from those of another with the same anchor: one pass
 /// over its operands more or less costs little beside a convolution or a product.
 static void set_provisional_costs(Proposal& proposal, const Proposal& like, const Estimates& estimates,
-                     const Target& target) {
+                                  const Target& target) {
   // A larger group is worth a look where costs are equal; a smaller one where the larger is slower than
   // kernels of its kind are by what was measured of them.
   constexpr double larger = 0.98, smaller = 1.001, slow = 1.5;
@@ -42,7 +42,8 @@ static void set_provisional_costs(Proposal& proposal, const Proposal& like, cons
   }
 }
 
-void set_provisional_costs(std::span<Proposal> proposals, const Estimates& estimates, const LowerOptions& options) {
+void set_provisional_costs(std::span<Proposal> proposals, const Estimates& estimates,
+                           const LowerOptions& options) {
   std::map<std::pair<const Node*, bool>, std::vector<const Proposal*>> asked;
   for (const Proposal& proposal : proposals)
     if (proposal.asked) asked[{proposal.members.front(), proposal.promoted}].push_back(&proposal);

@@ -10,14 +10,14 @@
 #include <lanner/error.h>
 #include <lanner/version.h>
 
-#include "base/limits/account.h"
 #include "base/hash.h"
+#include "base/limits/account.h"
 #include "lower/check/trial.h"
-#include "lower/measure/timing_lock.h"
 #include "lower/check/trusted_kernels.h"
+#include "lower/measure/timing_lock.h"
 #include "program/lowered/lowered.h"
-#include "program/memory/placement.h"
 #include "program/lowered/signature.h"
+#include "program/memory/placement.h"
 
 namespace lanner {
 namespace {
@@ -178,7 +178,8 @@ void Tuner::find_out(const Node& node, std::span<Entrant> entrants, double rival
 }
 
 /// Times those against each other that no other build has timed meanwhile.
-void Tuner::time(std::span<Entrant* const> heat, const Node& node, InterleavedTimingOptions options, Spending& spending) {
+void Tuner::time(std::span<Entrant* const> heat, const Node& node, InterleavedTimingOptions options,
+                 Spending& spending) {
   if (heat.empty()) return;
   std::filesystem::path lock = cache_.file();
   if (!lock.empty()) lock += ".turn";

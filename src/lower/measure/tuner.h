@@ -102,7 +102,8 @@ private:
                 bool checked);
   void try_out(Entrant& entrant, const Node& node, bool checked, double left);
   void make_trial(Entrant& entrant, const Node& node, bool checked, double left);
-  void time(std::span<Entrant* const> heat, const Node& node, InterleavedTimingOptions options, Spending& spending);
+  void time(std::span<Entrant* const> heat, const Node& node, InterleavedTimingOptions options,
+            Spending& spending);
   double timed(Entrant& entrant, int times);
   void note_failure(const std::string& name, const Error& error);
   std::shared_ptr<TrialData> data_of(const Node& node);

@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "lower/measure/tuner.h"
-#include "program/side_by_side.h"
 #include "program/lowered/signature.h"
+#include "program/side_by_side.h"
 
 namespace lanner {
 namespace {

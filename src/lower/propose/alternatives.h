@@ -7,8 +7,8 @@
 #include <utility>
 #include <vector>
 
-#include "lower/propose/groups.h"
 #include "lower/options.h"
+#include "lower/propose/groups.h"
 
 namespace lanner {
 
@@ -74,7 +74,8 @@ void ask_for(Proposal& proposal, const LowerOptions& options);
 /// Gives those that were not asked for a list by what is known of others with the same anchor: storages, and
 /// seconds, by `estimates` of these proposals, that are low where a look at the proposal's own kernels may
 /// pay.
-void set_provisional_costs(std::span<Proposal> proposals, const Estimates& estimates, const LowerOptions& options);
+void set_provisional_costs(std::span<Proposal> proposals, const Estimates& estimates,
+                           const LowerOptions& options);
 /// Whether a kernel for it may write over input `i` where nodes run in this order, those of a group at the
 /// place of its last one.
 bool may_overwrite(const Proposal& proposal, std::size_t i, const std::map<const Node*, std::size_t>& order,

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "lower/propose/alternatives.h"
 #include "lower/options.h"
+#include "lower/propose/alternatives.h"
 
 namespace lanner {
 

@@ -6,8 +6,8 @@
 #include <span>
 #include <vector>
 
-#include "graph/graph.h"
 #include "graph/backend.h"
+#include "graph/graph.h"
 
 namespace lanner {
 

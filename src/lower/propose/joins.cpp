@@ -6,14 +6,14 @@
 #include <string>
 #include <utility>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "ops/definition/axis.h"
 #include "ops/table/named.h"
 #include "program/lowered/joins.h"
 #include "program/lowered/lowered.h"
-#include "program/slices.h"
 #include "program/lowered/views.h"
+#include "program/slices.h"
 
 namespace lanner {
 namespace {

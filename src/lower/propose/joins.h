@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "graph/graph.h"
-#include "lower/propose/alternatives.h"
 #include "lower/emit/output_memory.h"
+#include "lower/propose/alternatives.h"
 
 namespace lanner {
 

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "backends/storage_layout.h"
-#include "program/lowered/lowered.h"
-#include "program/slices.h"
 #include "ops/table/named.h"
+#include "program/lowered/lowered.h"
 #include "program/lowered/views.h"
+#include "program/slices.h"
 
 namespace lanner {
 namespace {

@@ -7,10 +7,10 @@
 #include <span>
 #include <vector>
 
-#include "graph/graph.h"
 #include "graph/backend.h"
-#include "lower/propose/alternatives.h"
+#include "graph/graph.h"
 #include "lower/options.h"
+#include "lower/propose/alternatives.h"
 #include "ops/definition/recipe.h"
 
 namespace lanner {

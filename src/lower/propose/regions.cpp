@@ -11,9 +11,9 @@
 #include "lower/propose/row_rules.h"
 #include "ops/table/named.h"
 #include "passes/rewriting/rewrite.h"
-#include "program/subprograms.h"
 #include "program/lowered/lowered.h"
 #include "program/memory/placement.h"
+#include "program/subprograms.h"
 
 namespace lanner {
 namespace {

@@ -2,9 +2,9 @@
 
 #include "ops/movement/movement_rules.h"
 #include "ops/table/named.h"
-#include "program/subprograms.h"
 #include "program/late_kernel.h"
 #include "program/lowered/lowered.h"
+#include "program/subprograms.h"
 
 namespace lanner {
 

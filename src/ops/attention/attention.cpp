@@ -4,13 +4,13 @@
 
 #include "base/check.h"
 #include "base/limits/counted_vector.h"
-#include "ops/table/arguments.h"
 #include "ops/attention/attention.h"
 #include "ops/definition/rows.h"
 #include "ops/definition/strided.h"
+#include "ops/definition/visit.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
-#include "ops/definition/visit.h"
 
 namespace lanner::ops {
 

@@ -1,7 +1,7 @@
 #include "ops/control/control_flow.h"
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "ops/definition/axis.h"
 #include "ops/definition/strided.h"
 

@@ -1,8 +1,8 @@
 // Values that may be absent: optional, optional_get_element, optional_has_element.
 
 #include "base/check.h"
-#include "ops/table/arguments.h"
 #include "ops/definition/strided.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

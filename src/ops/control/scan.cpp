@@ -2,9 +2,9 @@
 // stacked output.
 
 #include "base/check.h"
-#include "ops/table/arguments.h"
 #include "ops/control/control_flow.h"
 #include "ops/definition/strided.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

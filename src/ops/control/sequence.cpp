@@ -2,8 +2,8 @@
 // the tensors.
 
 #include "base/check.h"
-#include "ops/table/arguments.h"
 #include "ops/control/control_flow.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "ops/table/arguments.h"
 #include "ops/control/control_flow.h"
 #include "ops/definition/strided.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 #include "tensor/strings.h"

@@ -1,7 +1,7 @@
 #include "ops/convolution/convolution.h"
+#include "ops/definition/visit.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
-#include "ops/definition/visit.h"
 
 namespace lanner::ops {
 

@@ -1,11 +1,11 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "ops/definition/bounds.h"
 #include "ops/convolution/convolution.h"
+#include "ops/definition/bounds.h"
+#include "ops/definition/visit.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
-#include "ops/definition/visit.h"
 
 namespace lanner::ops {
 

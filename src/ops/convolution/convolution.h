@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "ops/definition/rows.h"
 #include "ops/convolution/window.h"
+#include "ops/definition/rows.h"
 
 namespace lanner::ops {
 

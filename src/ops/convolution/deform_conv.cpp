@@ -3,9 +3,9 @@
 #include "base/check.h"
 #include "ops/convolution/convolution.h"
 #include "ops/convolution/interpolation.h"
+#include "ops/definition/visit.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
-#include "ops/definition/visit.h"
 
 namespace lanner::ops {
 

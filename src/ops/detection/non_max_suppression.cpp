@@ -5,10 +5,10 @@
 #include "base/check.h"
 #include "base/limits/counted_vector.h"
 #include "base/limits/paced_deadline.h"
-#include "ops/table/arguments.h"
-#include "ops/detection/box_overlap.h"
 #include "ops/definition/rows.h"
+#include "ops/detection/box_overlap.h"
 #include "ops/detection/suppression.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

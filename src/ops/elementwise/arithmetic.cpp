@@ -2,11 +2,11 @@
 
 #include <cmath>
 
-#include "ops/table/arguments.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/formula_op.h"
 #include "ops/formulas/arithmetic.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

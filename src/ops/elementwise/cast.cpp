@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "base/check.h"
-#include "ops/table/arguments.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 #include "tensor/cast.h"

@@ -9,8 +9,8 @@
 #include "graph/op.h"
 #include "ops/definition/broadcast.h"
 #include "ops/definition/known.h"
-#include "ops/traits.h"
 #include "ops/definition/visit.h"
+#include "ops/traits.h"
 #include "tensor/strings.h"
 
 namespace lanner::ops {

@@ -5,11 +5,11 @@
 #include <string_view>
 #include <vector>
 
-#include "ops/table/arguments.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/elementwise/formula.h"
 #include "ops/formulas/number.h"
 #include "ops/formulas/row.h"
+#include "ops/table/arguments.h"
 
 namespace lanner::ops {
 

@@ -3,9 +3,9 @@
 #include <functional>
 
 #include "base/check.h"
-#include "ops/table/arguments.h"
 #include "ops/elementwise/formula_op.h"
 #include "ops/formulas/arithmetic.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 
 namespace lanner::ops {

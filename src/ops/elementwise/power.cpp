@@ -2,9 +2,9 @@
 
 #include <cmath>
 
-#include "ops/table/arguments.h"
-#include "ops/elementwise/elementwise.h"
 #include "ops/definition/narrowed.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 
 namespace lanner::ops {

@@ -37,7 +37,7 @@ public:
   /// `first + i` is of parameter `parameter + i * step`, a step of 0 or 1.
   void
   for_slices(std::int64_t elements,
-                const std::function<void(std::int64_t, std::int64_t, std::size_t, std::size_t)>& body) const;
+             const std::function<void(std::int64_t, std::int64_t, std::size_t, std::size_t)>& body) const;
 
   std::size_t operator()(std::int64_t element) const {
     if (single_) return 0;

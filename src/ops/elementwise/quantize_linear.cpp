@@ -2,10 +2,10 @@
 #include <cmath>
 
 #include "base/check.h"
+#include "ops/definition/visit.h"
 #include "ops/elementwise/quantization.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
-#include "ops/definition/visit.h"
 
 namespace lanner::ops {
 

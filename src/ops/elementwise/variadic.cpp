@@ -1,9 +1,9 @@
 // min, max, sum and mean of any number of operands with broadcasting, and clip.
 
 #include "base/check.h"
-#include "ops/table/arguments.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 
 namespace lanner::ops {

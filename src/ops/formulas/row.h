@@ -10,9 +10,9 @@
 //   pow sin cos tan asin acos atan sinh cosh asinh acosh atanh      of the C library, number by number
 //
 // The types: Number (number.h) for the reference, Elements (backends/elementwise/vector_elements.h) for the
-// tiles of a CPU, Symbol (ops/elementwise/formula.cpp) for CUDA's source and for estimates. Files compiled for one
-// instruction set include this: what is evaluated while running is a template over the type of elements, so
-// none of it is shared.
+// tiles of a CPU, Symbol (ops/elementwise/formula.cpp) for CUDA's source and for estimates. Files compiled
+// for one instruction set include this: what is evaluated while running is a template over the type of
+// elements, so none of it is shared.
 
 #include "ops/elementwise/formula.h"
 

@@ -4,8 +4,8 @@
 #include <map>
 #include <unordered_map>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "graph/copy.h"
 #include "graph/infer.h"
 #include "graph/op.h"

@@ -29,8 +29,8 @@ struct NodeRunOptions {
   const Control* control = nullptr; ///< Looked at before each node of a region and each turn of a loop.
   std::uint64_t steps = UINT64_MAX; ///< Nodes and turns within regions and expansions.
   std::uint64_t bytes = UINT64_MAX; ///< Read and written by these nodes.
-  bool hands_on =
-      false; ///< What the definition does not read (ops/movement/movement_rules.h) may lie on a GPU and stays there.
+  bool hands_on = false; ///< What the definition does not read (ops/movement/movement_rules.h) may lie on a
+                         ///< GPU and stays there.
   DefinitionInstead instead =
       {}; ///< Asked for each node with a definition, inner ones too; empty: nobody is.
 };

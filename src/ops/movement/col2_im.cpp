@@ -1,14 +1,14 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "ops/table/arguments.h"
-#include "ops/elementwise/arithmetic.h"
+#include "ops/convolution/window.h"
 #include "ops/definition/bounds.h"
 #include "ops/definition/rows.h"
+#include "ops/definition/visit.h"
+#include "ops/elementwise/arithmetic.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
-#include "ops/definition/visit.h"
-#include "ops/convolution/window.h"
 
 namespace lanner::ops {
 

@@ -2,10 +2,10 @@
 
 #include <array>
 
-#include "base/limits/account.h"
 #include "base/check.h"
-#include "ops/table/arguments.h"
+#include "base/limits/account.h"
 #include "ops/definition/strided.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

@@ -1,9 +1,9 @@
 // Elements picked by index: gather, gather_elements, gather_nd.
 
 #include "base/check.h"
-#include "ops/table/arguments.h"
 #include "ops/definition/known_moves.h"
 #include "ops/definition/strided.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

@@ -1,6 +1,6 @@
 #include "base/check.h"
-#include "ops/table/arguments.h"
 #include "ops/definition/strided.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

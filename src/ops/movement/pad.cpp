@@ -1,11 +1,11 @@
 #include "base/check.h"
 #include "base/limits/counted_vector.h"
-#include "ops/table/arguments.h"
-#include "ops/resampling/axis_taps.h"
 #include "ops/definition/bounds.h"
 #include "ops/definition/known_axes.h"
 #include "ops/definition/rows.h"
 #include "ops/definition/strided.h"
+#include "ops/resampling/axis_taps.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

@@ -1,9 +1,9 @@
 #include <cmath>
 
 #include "base/check.h"
-#include "ops/table/arguments.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 
-#include "base/limits/account.h"
 #include "base/check.h"
-#include "ops/table/arguments.h"
+#include "base/limits/account.h"
 #include "ops/definition/known_axes.h"
 #include "ops/definition/strided.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

@@ -4,10 +4,10 @@
 
 #include "base/check.h"
 #include "base/limits/counted_vector.h"
-#include "ops/table/arguments.h"
+#include "ops/definition/strided.h"
 #include "ops/elementwise/arithmetic.h"
 #include "ops/elementwise/elementwise.h"
-#include "ops/definition/strided.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

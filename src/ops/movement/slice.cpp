@@ -1,10 +1,10 @@
 #include <algorithm>
 
 #include "base/check.h"
-#include "ops/table/arguments.h"
 #include "ops/definition/known_axes.h"
 #include "ops/definition/known_moves.h"
 #include "ops/definition/strided.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

@@ -7,9 +7,9 @@
 #include <fmt/ranges.h>
 
 #include "base/check.h"
-#include "ops/table/arguments.h"
 #include "ops/definition/known_moves.h"
 #include "ops/definition/strided.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 
 namespace lanner::ops {

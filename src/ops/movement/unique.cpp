@@ -3,9 +3,9 @@
 
 #include "base/limits/counted_vector.h"
 #include "base/limits/paced_deadline.h"
-#include "ops/table/arguments.h"
-#include "ops/elementwise/elementwise.h"
 #include "ops/definition/strided.h"
+#include "ops/elementwise/elementwise.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

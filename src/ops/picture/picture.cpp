@@ -60,8 +60,8 @@ static void check_source(const Value* value) {
         "it reads %{}, expected an input of the graph", value ? value->name() : "");
 }
 
-/// Kernels may be asked about halves that are kept wider (lower/propose/promotion.h): the result then says f32
-/// already.
+/// Kernels may be asked about halves that are kept wider (lower/propose/promotion.h): the result then says
+/// f32 already.
 static DType type_of_result(const Node& node, const Preprocess& spec) {
   const Type& said = node.output()->type;
   const bool wider = is_half(spec.dtype) && said.ranked() && said.dtype() == DType::f32;

@@ -1,9 +1,9 @@
 #include "base/check.h"
-#include "ops/table/arguments.h"
+#include "ops/convolution/window.h"
 #include "ops/definition/strided.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
-#include "ops/convolution/window.h"
 
 namespace lanner::ops {
 

@@ -4,12 +4,12 @@
 
 #include "base/check.h"
 #include "base/limits/counted_vector.h"
+#include "ops/convolution/window.h"
 #include "ops/definition/bounds.h"
 #include "ops/definition/rows.h"
+#include "ops/definition/visit.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
-#include "ops/definition/visit.h"
-#include "ops/convolution/window.h"
 
 namespace lanner::ops {
 

@@ -2,15 +2,15 @@
 #include <cmath>
 #include <limits>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/limits/counted_vector.h"
 #include "device/parallel.h"
-#include "ops/table/arguments.h"
 #include "ops/definition/rows.h"
+#include "ops/definition/visit.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
-#include "ops/definition/visit.h"
 
 namespace lanner::ops {
 

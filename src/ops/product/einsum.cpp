@@ -6,13 +6,13 @@
 #include <map>
 
 #include "base/check.h"
-#include "ops/table/arguments.h"
-#include "ops/product/matrix_product.h"
+#include "ops/convolution/window.h"
 #include "ops/definition/rows.h"
+#include "ops/definition/visit.h"
+#include "ops/product/matrix_product.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
-#include "ops/definition/visit.h"
-#include "ops/convolution/window.h"
 
 namespace lanner::ops {
 

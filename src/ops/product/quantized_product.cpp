@@ -1,10 +1,10 @@
 #include "base/check.h"
 #include "ops/convolution/convolution.h"
-#include "ops/product/matrix_product.h"
+#include "ops/definition/visit.h"
 #include "ops/elementwise/quantization.h"
+#include "ops/product/matrix_product.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
-#include "ops/definition/visit.h"
 
 namespace lanner::ops {
 

@@ -1,5 +1,5 @@
-#include "ops/table/arguments.h"
 #include "ops/recurrent/recurrent.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "base/limits/counted_vector.h"
-#include "ops/recurrent/cell_activation.h"
-#include "ops/product/matrix_product.h"
 #include "ops/definition/visit.h"
+#include "ops/product/matrix_product.h"
+#include "ops/recurrent/cell_activation.h"
 
 namespace lanner::ops {
 

@@ -1,7 +1,7 @@
 #include <algorithm>
 
-#include "ops/table/arguments.h"
 #include "ops/recurrent/recurrent.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

@@ -1,9 +1,9 @@
 #include "base/check.h"
-#include "ops/table/arguments.h"
 #include "ops/definition/rows.h"
+#include "ops/definition/visit.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
-#include "ops/definition/visit.h"
 
 namespace lanner::ops {
 

@@ -2,14 +2,14 @@
 #include <limits>
 #include <type_traits>
 
-#include "ops/table/arguments.h"
 #include "ops/definition/known_axes.h"
 #include "ops/definition/narrowed.h"
-#include "ops/reduction/reduce_plan.h"
 #include "ops/definition/rows.h"
+#include "ops/definition/visit.h"
+#include "ops/reduction/reduce_plan.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
-#include "ops/definition/visit.h"
 
 namespace lanner::ops {
 

@@ -1,7 +1,7 @@
 #include "ops/reduction/reduce_plan.h"
 
-#include "ops/definition/rows.h"
 #include "ops/convolution/window.h"
+#include "ops/definition/rows.h"
 
 namespace lanner::ops {
 

@@ -1,13 +1,13 @@
 #include <array>
 
 #include "base/check.h"
-#include "ops/table/arguments.h"
-#include "ops/resampling/grid_places.h"
+#include "ops/convolution/window.h"
 #include "ops/definition/rows.h"
+#include "ops/definition/visit.h"
+#include "ops/resampling/grid_places.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
-#include "ops/definition/visit.h"
-#include "ops/convolution/window.h"
 
 namespace lanner::ops {
 

@@ -5,13 +5,13 @@
 
 #include "base/check.h"
 #include "base/limits/counted_vector.h"
-#include "ops/table/arguments.h"
-#include "ops/resampling/axis_taps.h"
 #include "ops/definition/narrowed.h"
 #include "ops/definition/rows.h"
+#include "ops/definition/visit.h"
+#include "ops/resampling/axis_taps.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
-#include "ops/definition/visit.h"
 #include "tensor/strings.h"
 
 namespace lanner::ops {

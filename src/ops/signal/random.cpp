@@ -10,8 +10,8 @@
 
 #include "base/check.h"
 #include "base/limits/counted_vector.h"
-#include "ops/table/arguments.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

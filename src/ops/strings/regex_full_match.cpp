@@ -1,8 +1,8 @@
-#include "base/limits/account.h"
 #include "base/check.h"
-#include "ops/table/arguments.h"
+#include "base/limits/account.h"
 #include "ops/elementwise/elementwise.h"
 #include "ops/strings/regex.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

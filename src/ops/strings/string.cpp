@@ -8,8 +8,8 @@
 
 #include "base/check.h"
 #include "base/text/utf8.h"
-#include "ops/table/arguments.h"
 #include "ops/elementwise/elementwise.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 #include "tensor/strings.h"

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <map>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"

@@ -3,8 +3,8 @@
 #include <set>
 
 #include "base/check.h"
-#include "ops/table/arguments.h"
 #include "ops/definition/rows.h"
+#include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 

@@ -3,8 +3,8 @@
 #include <set>
 #include <utility>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "graph/op.h"
 #include "ops/definition/axis.h"
 #include "ops/table/named.h"

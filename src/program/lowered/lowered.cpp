@@ -7,10 +7,10 @@
 #include "backends/storage_layout.h"
 #include "graph/op.h"
 #include "graph/storage/within.h"
-#include "ops/table/named.h"
 #include "ops/definition/permutation.h"
-#include "program/memory/placement.h"
+#include "ops/table/named.h"
 #include "program/lowered/views.h"
+#include "program/memory/placement.h"
 
 namespace lanner {
 

@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
-#include "graph/graph.h"
 #include "graph/backend.h"
+#include "graph/graph.h"
 #include "program/memory/caller_memory.h"
 
 namespace lanner {

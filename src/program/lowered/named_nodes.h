@@ -11,8 +11,8 @@ namespace lanner {
 /// Whether a node of the model that this stands for, or a value that it makes, is called so; `*` stands for
 /// any characters, `?` for one.
 bool answers(const Node& node, const std::string& pattern);
-/// Throws Error{invalid_argument} that begins with `option` where no node of the graph, subprograms included, is
-/// called so.
+/// Throws Error{invalid_argument} that begins with `option` where no node of the graph, subprograms included,
+/// is called so.
 void check_answered(const Graph& graph, const std::string& pattern, const std::string& option);
 /// The name that its first source has, else its value's.
 std::string node_name(const Node& node);

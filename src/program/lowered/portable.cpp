@@ -4,11 +4,11 @@
 
 #include <lanner/error.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "graph/op.h"
-#include "ops/table/named.h"
 #include "ops/definition/recipe.h"
+#include "ops/table/named.h"
 
 namespace lanner {
 namespace {

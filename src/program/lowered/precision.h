@@ -6,8 +6,8 @@
 #include <string>
 #include <vector>
 
-#include "graph/graph.h"
 #include "graph/backend.h"
+#include "graph/graph.h"
 #include "graph/target.h"
 
 namespace lanner {

@@ -26,8 +26,8 @@ std::optional<Part> part_of(const Box& box, const Shape& whole, const Shape& par
   const Box slice =
       simplified({part.dims(), strides, dense_strides(part), found.start * strides[found.axis], 0});
   const bool same = box.sizes == slice.sizes && box.source_strides == slice.source_strides &&
-                    box.target_strides == slice.target_strides &&
-                    box.source_offset == slice.source_offset && box.target_offset == 0;
+                    box.target_strides == slice.target_strides && box.source_offset == slice.source_offset &&
+                    box.target_offset == 0;
   return same ? std::optional(found) : std::nullopt;
 }
 

@@ -64,8 +64,8 @@ void check_placement(Device own, const DevicePlacement& placement) {
           device.to_string());
     set.push_back(device);
   }
-  check(set.size() <= max_run_streams, ErrorCode::invalid_argument, "{} devices: expected at most {}", set.size(),
-        max_run_streams);
+  check(set.size() <= max_run_streams, ErrorCode::invalid_argument, "{} devices: expected at most {}",
+        set.size(), max_run_streams);
   check(placement.nodes.size() <= most, ErrorCode::invalid_argument, "{} placements: expected at most {}",
         placement.nodes.size(), most);
   for (const PlacedNodes& placed : placement.nodes) {

@@ -5,13 +5,13 @@
 
 #include <fmt/format.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "graph/op.h"
 #include "graph/storage/quantization.h"
 #include "graph/text/text.h"
-#include "ops/interpreter/folding.h"
 #include "ops/definition/stored_reals.h"
+#include "ops/interpreter/folding.h"
 #include "tensor/content_hash.h"
 
 namespace lanner {

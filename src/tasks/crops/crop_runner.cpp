@@ -14,8 +14,8 @@
 #include "image/picture_record.h"
 #include "tasks/crops/crop_regions.h"
 #include "tasks/declare/names.h"
-#include "tasks/read/reader.h"
 #include "tasks/declare/resolve.h"
+#include "tasks/read/reader.h"
 #include "tasks/read/result_parts.h"
 
 namespace lanner {

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "device/memory.h"
-#include "tasks/cuda/work_queue.h"
 #include "tasks/cuda/map_kernel.h"
+#include "tasks/cuda/work_queue.h"
 
 namespace lanner::tasks::cuda {
 namespace {
@@ -69,7 +69,8 @@ void set_values(Parameters& p, const MapValues& map) {
   p.channels = static_cast<std::int32_t>(map.channels);
 }
 
-MapParameters parameters_of(const MapValues& map, const PixelGrid& grid, const PictureRun& run, WorkQueue& queue) {
+MapParameters parameters_of(const MapValues& map, const PixelGrid& grid, const PictureRun& run,
+                            WorkQueue& queue) {
   MapParameters p;
   set_values(p, map);
   p.map_width = static_cast<std::int32_t>(map.width), p.map_height = static_cast<std::int32_t>(map.height);

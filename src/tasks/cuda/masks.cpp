@@ -4,8 +4,8 @@
 
 #include "base/limits/account.h"
 #include "device/memory.h"
-#include "tasks/cuda/work_queue.h"
 #include "tasks/cuda/map_kernel.h"
+#include "tasks/cuda/work_queue.h"
 
 namespace lanner::tasks::cuda {
 namespace {
@@ -91,8 +91,10 @@ private:
     p.taps = placed<const Tap>(there, taps);
     p.turned = planes_.turned;
     p.even = planes_.even;
-    p.maps = placed<float>(queue_.memory(WorkQueue::work, static_cast<std::uint64_t>(numbers_) * sizeof(float)), 0);
-    p.pixels = placed<std::uint8_t>(queue_.memory(WorkQueue::results, static_cast<std::uint64_t>(pixels_)), 0);
+    p.maps = placed<float>(
+        queue_.memory(WorkQueue::work, static_cast<std::uint64_t>(numbers_) * sizeof(float)), 0);
+    p.pixels =
+        placed<std::uint8_t>(queue_.memory(WorkQueue::results, static_cast<std::uint64_t>(pixels_)), 0);
     return p;
   }
 

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "tasks/cuda/work_queue.h"
 #include "tasks/heads/scores.h"
 
@@ -18,8 +18,8 @@ constexpr const char* stem = "task_rows";
 
 using cuda::GatherParameters;
 using cuda::GatherTable;
-using cuda::WorkQueue;
 using cuda::placed;
+using cuda::WorkQueue;
 
 std::int64_t bytes_of(const GatherTable& table) {
   return std::int64_t{table.channels} * table.bytes;
@@ -76,7 +76,7 @@ private:
     static constexpr const char* names[] = {"task_scan_f32", "task_scan_f16", "task_scan_bf16"};
     const char* const name = names[cuda::type_number(scores.dtype())];
     queue_.launch(queue_.function(stem, name),
-                 lanner::cuda::grid_for(queue_.gpu(), p.by_warp ? p.rows * 32 : p.rows), flags_, p);
+                  lanner::cuda::grid_for(queue_.gpu(), p.by_warp ? p.rows * 32 : p.rows), flags_, p);
     gather_.rows = list_;
     for (const RowTable& table : scan_.tables) {
       if (!run_.part(table.part).remote()) continue;
@@ -91,7 +91,7 @@ private:
 
   void list_rows(std::int64_t* found) {
     queue_.launch(queue_.function(stem, "task_list_rows"), {.blocks = 1, .threads = cuda::listing_threads},
-                 static_cast<const std::uint8_t*>(flags_), scan_.scores.rows, list_, found);
+                  static_cast<const std::uint8_t*>(flags_), scan_.scores.rows, list_, found);
   }
 
   void queue_gather(std::byte* to, const RowsPlace& place, std::int64_t first, std::int64_t room) {
@@ -104,7 +104,7 @@ private:
       most = std::max(most, room * gather_.tables[t].channels);
     }
     queue_.launch(queue_.function(stem, "task_gather_rows"), lanner::cuda::grid_for(queue_.gpu(), most),
-                 gather_);
+                  gather_);
   }
 
   void allocate(std::int64_t count) {

@@ -5,8 +5,8 @@
 
 #include "base/check.h"
 #include "device/memory.h"
-#include "tasks/cuda/work_queue.h"
 #include "tasks/cuda/suppress_kernel.h"
+#include "tasks/cuda/work_queue.h"
 
 namespace lanner::tasks::cuda {
 namespace {
@@ -50,7 +50,8 @@ void queue(WorkQueue& queue, const SuppressParameters& p) {
   for (std::int64_t first = 0; first < p.count; first += suppressed_together) {
     queue.launch(resolve, {.blocks = 1, .threads = suppressed_together}, p, first);
     const std::int64_t behind = first + suppressed_together;
-    if (behind < p.count) queue.launch(tell, lanner::cuda::grid_for(queue.gpu(), p.count - behind), p, behind);
+    if (behind < p.count)
+      queue.launch(tell, lanner::cuda::grid_for(queue.gpu(), p.count - behind), p, behind);
   }
   queue.launch(queue.function(stem, "task_number_boxes"), lanner::cuda::grid_for(queue.gpu(), p.most), p);
 }

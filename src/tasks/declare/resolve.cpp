@@ -6,12 +6,12 @@
 
 #include "base/check.h"
 #include "base/text/joined.h"
-#include "tasks/heads/head.h"
-#include "tasks/read/maps.h"
 #include "tasks/declare/metadata.h"
 #include "tasks/declare/names.h"
 #include "tasks/declare/task_check.h"
 #include "tasks/declare/task_fields.h"
+#include "tasks/heads/head.h"
+#include "tasks/read/maps.h"
 
 namespace lanner::tasks {
 namespace {

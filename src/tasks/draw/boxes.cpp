@@ -20,7 +20,7 @@ void draw_box(Canvas& canvas, const DrawStyle& style, const Rect& box, float lin
 }
 
 void draw_rotated_box(Canvas& canvas, const DrawStyle& style, const std::array<Corner, 4>& corners,
-                     Color color) {
+                      Color color) {
   for (const float width : {style.line + 2, style.line})
     for (std::size_t i = 0; i < corners.size(); ++i) {
       const Corner &from = corners[i], &to = corners[(i + 1) % corners.size()];

@@ -7,9 +7,9 @@
 
 #include <lanner/error.h>
 
+#include "base/file/regular_file.h"
 #include "base/limits/account.h"
 #include "base/options.h"
-#include "base/file/regular_file.h"
 
 namespace lanner {
 namespace {

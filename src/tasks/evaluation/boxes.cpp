@@ -192,7 +192,8 @@ private:
       masks.push_back(run_lengths(result.masks[i], result.width, result.height));
       found[i].area = static_cast<double>(area_of(masks[i]));
     }
-    for (const GroundTruthObject& object : truth.objects) check_runs(object.mask, result.width, result.height);
+    for (const GroundTruthObject& object : truth.objects)
+      check_runs(object.mask, result.width, result.height);
     masks_.add(found, objects_of(truth), [&](std::size_t d, std::size_t g) {
       return overlap_of(masks[d], truth.objects[g].mask, truth.objects[g].crowd);
     });

@@ -10,12 +10,12 @@
 #include <lanner/source.h>
 
 #include "base/check.h"
-#include "base/text/json.h"
-#include "base/limits/limit_error.h"
 #include "base/file/regular_file.h"
+#include "base/limits/limit_error.h"
+#include "base/text/json.h"
 #include "tasks/evaluation/dataset.h"
-#include "tasks/evaluation/runs.h"
 #include "tasks/evaluation/rotated_box.h"
+#include "tasks/evaluation/runs.h"
 
 namespace lanner::tasks {
 namespace {
@@ -141,7 +141,8 @@ Runs CocoForm::mask_of(const Json& segmentation, std::int32_t width, std::int32_
   return *all_parts;
 }
 
-GroundTruthObject CocoForm::object_of(const Annotation& annotation, std::int32_t width, std::int32_t height) const {
+GroundTruthObject CocoForm::object_of(const Annotation& annotation, std::int32_t width,
+                                      std::int32_t height) const {
   GroundTruthObject object = annotation.object;
   if (kind == TaskKind::obb) {
     check(annotation.segmentation.is_array() && annotation.segmentation.size() == 1, ErrorCode::bad_data,

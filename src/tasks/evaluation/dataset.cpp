@@ -10,9 +10,9 @@
 #include <lanner/source.h>
 
 #include "base/check.h"
+#include "base/file/regular_file.h"
 #include "base/text/nearest.h"
 #include "base/text/one_line.h"
-#include "base/file/regular_file.h"
 #include "tasks/read/result_parts.h"
 
 namespace lanner {

@@ -35,7 +35,7 @@ FormPtr read_coco(std::string_view json, const std::filesystem::path& file, cons
 FormPtr open_yolo(const std::filesystem::path& data, const Task& task, const DatasetOptions& options);
 /// What the text of one picture's labels says, with classes as numbered there; `name` is what errors call it.
 GroundTruth read_yolo_truth(std::string_view text, const std::string& name, const Task& task,
-                             const Limits& limits, std::int32_t width, std::int32_t height);
+                            const Limits& limits, std::int32_t width, std::int32_t height);
 FormPtr open_masks(const std::filesystem::path& folder, const Task& task, const DatasetOptions& options);
 
 /// Whether a name ends like that of a picture.

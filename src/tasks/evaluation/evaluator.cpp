@@ -88,7 +88,7 @@ bool can_evaluate(TaskKind kind) noexcept {
 }
 
 TaskResult result_of_ground_truth(const GroundTruth& truth, TaskKind kind, std::int32_t width,
-                           std::int32_t height) {
+                                  std::int32_t height) {
   check(can_evaluate(kind), ErrorCode::invalid_argument, "evaluation: task {} has no truth", to_string(kind));
   TaskResult result;
   result.kind = kind;

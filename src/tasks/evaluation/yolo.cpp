@@ -10,8 +10,8 @@
 
 #include "base/check.h"
 #include "tasks/evaluation/dataset.h"
-#include "tasks/evaluation/runs.h"
 #include "tasks/evaluation/rotated_box.h"
+#include "tasks/evaluation/runs.h"
 #include "tasks/evaluation/yolo_names.h"
 
 namespace lanner::tasks {
@@ -67,7 +67,7 @@ struct YoloForm : Dataset::Form {
   }
 
   GroundTruth truth_of(std::string_view rest, const std::string& name, std::int32_t width,
-                        std::int32_t height) const {
+                       std::int32_t height) const {
     GroundTruth truth;
     for (std::size_t line = 1; !rest.empty(); ++line) {
       const std::size_t end = rest.find('\n');
@@ -125,8 +125,8 @@ struct YoloForm : Dataset::Form {
     return object;
   }
 
-  GroundTruthObject with_points(GroundTruthObject object, const std::vector<double>& values, std::int32_t width,
-                          std::int32_t height) const {
+  GroundTruthObject with_points(GroundTruthObject object, const std::vector<double>& values,
+                                std::int32_t width, std::int32_t height) const {
     const std::size_t each = values.size() > 4 && points > 0 ? (values.size() - 4) / points : 0;
     check(points > 0 && values.size() == 4 + points * each && (each == 2 || each == 3), ErrorCode::bad_data,
           "expected a class, a box and {} key points of 2 or 3 numbers, got {} numbers behind the class",
@@ -219,7 +219,7 @@ void match_classes(YoloForm& form, const Task& task, const DatasetOptions& optio
 } // namespace
 
 GroundTruth read_yolo_truth(std::string_view text, const std::string& name, const Task& task,
-                             const Limits& limits, std::int32_t width, std::int32_t height) {
+                            const Limits& limits, std::int32_t width, std::int32_t height) {
   return form_of(task, limits)->truth_of(text, name, width, height);
 }
 

@@ -5,8 +5,8 @@
 #include <numeric>
 
 #include "base/check.h"
-#include "tasks/heads/head.h"
 #include "tasks/declare/names.h"
+#include "tasks/heads/head.h"
 #include "tasks/read/reader.h"
 
 namespace lanner::tasks {

@@ -6,7 +6,8 @@
 namespace lanner::tasks {
 
 RotatedBox rotated_box(const Turned& box) {
-  return rotated_box(box.data(), std::cos(static_cast<double>(box[4])), std::sin(static_cast<double>(box[4])));
+  return rotated_box(box.data(), std::cos(static_cast<double>(box[4])),
+                     std::sin(static_cast<double>(box[4])));
 }
 
 float area(const Edges& box) {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <cstring>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/limits/limit_error.h"
 #include "tasks/cuda/maps.h"
 #include "tasks/read/planes.h"

@@ -2,8 +2,8 @@
 
 #include <lanner/classes.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/limits/limit_error.h"
 #include "tasks/declare/resolve.h"
 

@@ -4,13 +4,13 @@
 #include <cmath>
 #include <limits>
 
-#include "base/limits/account.h"
 #include "base/check.h"
-#include "tasks/read/class_lines.h"
+#include "base/limits/account.h"
 #include "tasks/cuda/maps.h"
-#include "tasks/heads/head.h"
-#include "tasks/read/lines.h"
 #include "tasks/declare/task_check.h"
+#include "tasks/heads/head.h"
+#include "tasks/read/class_lines.h"
+#include "tasks/read/lines.h"
 
 namespace lanner::tasks {
 namespace {

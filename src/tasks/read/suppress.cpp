@@ -7,10 +7,10 @@
 
 #include <lanner/task.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
-#include "tasks/cuda/work_queue.h"
+#include "base/limits/account.h"
 #include "tasks/cuda/suppress.h"
+#include "tasks/cuda/work_queue.h"
 #include "tasks/read/gaussian.h"
 
 namespace lanner::tasks {

@@ -8,7 +8,7 @@
 #include "base/limits/limit_error.h"
 #include "base/threads/sole_use.h"
 #include "video/bitstream/bitstream.h"
-#include "video/read/damaged_picture.h"
+#include "video/bitstream/sei.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/frame.h"
@@ -19,8 +19,8 @@
 #include "video/ffmpeg/picture_parts.h"
 #include "video/ffmpeg/stream_info.h"
 #include "video/ffmpeg/webp.h"
+#include "video/read/damaged_picture.h"
 #include "video/read/frame_budget.h"
-#include "video/bitstream/sei.h"
 
 namespace lanner::ffmpeg {
 

@@ -6,12 +6,12 @@
 #include "base/check.h"
 #include "base/limits/limit_error.h"
 #include "base/threads/sole_use.h"
+#include "video/bitstream/layers.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/container.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
-#include "video/bitstream/layers.h"
 
 namespace lanner::ffmpeg {
 

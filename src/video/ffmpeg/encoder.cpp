@@ -4,7 +4,6 @@
 
 #include "base/check.h"
 #include "base/threads/sole_use.h"
-#include "video/write/encoder_options.h"
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/encoder_choice.h"
 #include "video/ffmpeg/entry_points.h"
@@ -12,6 +11,7 @@
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/pixel_format.h"
 #include "video/ffmpeg/stream_info.h"
+#include "video/write/encoder_options.h"
 
 namespace lanner::ffmpeg {
 

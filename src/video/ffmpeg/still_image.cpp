@@ -5,9 +5,9 @@
 #include <string_view>
 #include <utility>
 
-#include "base/limits/account.h"
 #include "base/check.h"
 #include "base/file/file.h"
+#include "base/limits/account.h"
 #include "base/limits/limit_error.h"
 #include "image/orientation.h"
 #include "video/ffmpeg/av.h"

@@ -4,12 +4,12 @@
 
 #include <lanner/log.h>
 
-#include "base/limits/account.h"
 #include "base/check.h"
-#include "video/read/frame_cursor.h"
+#include "base/limits/account.h"
 #include "video/index/index_cache.h"
 #include "video/index/source_identity.h"
 #include "video/index/stream_index.h"
+#include "video/read/frame_cursor.h"
 
 namespace lanner {
 

@@ -8,8 +8,8 @@
 #include <lanner/log.h>
 #include <lanner/video_support.h>
 
-#include "base/file/cache_file.h"
 #include "base/check.h"
+#include "base/file/cache_file.h"
 #include "base/file/file_identity.h"
 #include "base/hash.h"
 #include "base/options.h"

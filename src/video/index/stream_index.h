@@ -20,7 +20,7 @@ struct IndexContent {
   std::vector<std::int64_t> index_of; ///< Presentation index by packet ordinal, -1 for none.
   bool settled = false;               ///< `frames` are those that decoding gave, by settled_on.
   DeviceKind settled_on = DeviceKind::cpu;
-  bool named = true; ///< Every frame has a packet of its own that names it.
+  bool named = true;    ///< Every frame has a packet of its own that names it.
   std::string identity; ///< Of the source that it was read from; see source_identity.h.
 
   std::int64_t size() const noexcept { return static_cast<std::int64_t>(frames.size()); }

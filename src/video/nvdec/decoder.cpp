@@ -10,13 +10,13 @@
 #include "base/limits/limit_error.h"
 #include "base/threads/sole_use.h"
 #include "video/bitstream/bitstream.h"
-#include "video/read/damaged_picture.h"
 #include "video/bitstream/elementary_stream.h"
+#include "video/bitstream/sei.h"
 #include "video/nvdec/capabilities.h"
 #include "video/nvdec/packet_log.h"
 #include "video/nvdec/parser.h"
 #include "video/nvdec/picture_copier.h"
-#include "video/bitstream/sei.h"
+#include "video/read/damaged_picture.h"
 
 namespace lanner::nvdec {
 namespace {

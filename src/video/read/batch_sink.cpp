@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <memory>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 
 namespace lanner {
 

@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "base/check.h"
-#include "video/read/damaged_picture.h"
 #include "video/nvdec/library.h"
+#include "video/read/damaged_picture.h"
 
 namespace lanner {
 

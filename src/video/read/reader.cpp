@@ -4,8 +4,8 @@
 #include <atomic>
 #include <utility>
 
-#include "base/limits/account.h"
 #include "base/check.h"
+#include "base/limits/account.h"
 #include "base/threads/sole_use.h"
 #include "video/read/decode_ahead.h"
 #include "video/read/sampling.h"

@@ -5,8 +5,8 @@
 #include <exception>
 #include <optional>
 
-#include "video/read/frame_cursor.h"
 #include "video/read/frame_conversion.h"
+#include "video/read/frame_cursor.h"
 #include "video/read/span_decoder.h"
 
 namespace lanner {

@@ -33,8 +33,8 @@ Frame numbered(TaggedFrame tagged, std::int64_t index, const IndexContent& conte
 }
 
 void LinearReader::run(const SpanJob& job, std::int64_t from, const IndexContent& content,
-                     const StopTokens& stop,
-                     const std::function<void(TaggedFrame, std::int64_t index)>& give) {
+                       const StopTokens& stop,
+                       const std::function<void(TaggedFrame, std::int64_t index)>& give) {
   std::int64_t next = first_wanted(job, from);
   if (next == job.end) return;
   if (!cursor_) {
@@ -59,7 +59,8 @@ void LinearReader::run(const SpanJob& job, std::int64_t from, const IndexContent
   }
 }
 
-void SpanDecoder::run(const SpanJob& job, const std::function<void(Frame)>& give, const LinearAccess& linear) {
+void SpanDecoder::run(const SpanJob& job, const std::function<void(Frame)>& give,
+                      const LinearAccess& linear) {
   give_ = &give;
   next_ = first_wanted(job, job.begin);
   SpanTrust& trust = parts_->trust;
@@ -75,7 +76,7 @@ void SpanDecoder::run(const SpanJob& job, const std::function<void(Frame)>& give
       LogLevel::debug,
       fmt::format("video: frames {} to {} come out whole only from the stream's beginning", next_, job.end));
   linear().run(job, next_, *parts_->content, stop_,
-             [this](TaggedFrame tagged, std::int64_t index) { this->give(std::move(tagged), index); });
+               [this](TaggedFrame tagged, std::int64_t index) { this->give(std::move(tagged), index); });
 }
 
 void SpanDecoder::give(TaggedFrame tagged, std::int64_t index) {

@@ -4,9 +4,9 @@
 #include <functional>
 #include <memory>
 
-#include "video/read/frame_cursor.h"
-#include "video/read/frame_conversion.h"
 #include "video/index/span_plan.h"
+#include "video/read/frame_conversion.h"
+#include "video/read/frame_cursor.h"
 
 namespace lanner {
 

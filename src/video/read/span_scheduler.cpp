@@ -14,7 +14,8 @@
 namespace lanner {
 
 struct SpanScheduler::State {
-  State(SpanWork todo, std::shared_ptr<CursorPool> pool_of_cursors, std::shared_ptr<LinearReader> shared_linear)
+  State(SpanWork todo, std::shared_ptr<CursorPool> pool_of_cursors,
+        std::shared_ptr<LinearReader> shared_linear)
       : work(std::move(todo)), cursors(std::move(pool_of_cursors)), linear(std::move(shared_linear)),
         queue(work.jobs.size(), work.bound, work.cancel),
         pool(static_cast<std::size_t>(work.workers.decoders), static_cast<std::size_t>(work.workers.decoders),

@@ -6,9 +6,9 @@
 #include <optional>
 #include <vector>
 
+#include "video/nvdec/decoder.h"
 #include "video/read/cursor_pool.h"
 #include "video/read/frame_queue.h"
-#include "video/nvdec/decoder.h"
 #include "video/read/span_decoder.h"
 
 namespace lanner {

@@ -4,11 +4,11 @@
 #include <utility>
 
 #include "base/check.h"
+#include "video/index/source_identity.h"
 #include "video/read/batch_sink.h"
 #include "video/read/damaged_picture.h"
 #include "video/read/frame_budget.h"
 #include "video/read/shared_source.h"
-#include "video/index/source_identity.h"
 
 namespace lanner {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "device/team.h"
-#include "video/read/cursor_pool.h"
 #include "video/index/index_build.h"
+#include "video/read/cursor_pool.h"
 #include "video/read/serial_ahead.h"
 #include "video/read/serial_reader.h"
 #include "video/read/span_scheduler.h"

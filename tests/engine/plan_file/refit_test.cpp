@@ -6,8 +6,8 @@
 
 #include <gtest/gtest.h>
 
-#include "engine/small_models.h"
 #include "engine/plan_file/weighted_engine.h"
+#include "engine/small_models.h"
 #include "expect_error.h"
 #include "temporary_folder.h"
 #include "tensor/safetensors.h"
