@@ -22,10 +22,10 @@ struct ThreadSettings;
 /// account for as long as it has the memory, which may be longer than the engine lives. Thread-safe.
 class Account {
 public:
-  /// In what an environment says (base/threads/thread_settings.h), and counted for its total; null: it says
-  /// nothing.
+  /// With the environment's settings (base/threads/thread_settings.h), and counted in its total; null: no
+  /// settings.
   explicit Account(const Limits& limits, std::shared_ptr<const ThreadSettings> thread_settings = nullptr);
-  /// What `base` holds counts against the limit too; its thread_settings are this one's.
+  /// What `base` holds counts against the limit too; its thread settings are this one's.
   Account(const Limits& limits, std::shared_ptr<const Account> base);
   Account(const Account&) = delete;
   Account& operator=(const Account&) = delete;
@@ -94,6 +94,7 @@ struct CallResources {
 class AccountScope {
 public:
   explicit AccountScope(const AccountPtr& account) noexcept;
+  explicit AccountScope(AccountPtr&&) = delete; ///< The scope keeps the address, so a temporary would dangle.
   ~AccountScope();
   AccountScope(const AccountScope&) = delete;
 
