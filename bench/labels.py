@@ -42,7 +42,7 @@ def make_plan(folder, model, options):
     plan, size = folder / "labels.plan", "3x224x224"
     shape = f"{options.run_input}:1x{size}:{options.run_batch}x{size}:{options.run_batch}x{size}"
     command = [video.COMMAND, "build", model, "-o", plan, "--device", options.device, "--shape", shape]
-    command += ["--preset", "imagenet", "--picture"]
+    command += ["--preset", "imagenet", "--image-input"]
     if options.device != "cpu":
         command += ["--precision", "fp16"]
     done = subprocess.run([str(part) for part in command], capture_output=True, text=True, check=False)

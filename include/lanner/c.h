@@ -244,7 +244,7 @@ lanner_status lanner_context_bind(lanner_context* context, const char* input,
                                   struct DLManagedTensorVersioned* tensor,
                                   lanner_error** error) LANNER_NOEXCEPT;
 /* Binds pictures, which make a batch, by `preprocess`, or by what the engine was built with when it is null.
-   Inputs of lanner_input_picture read them at each run; only region and turns may be others then. */
+   Inputs of lanner_image_input read them at each run; only region and turns may be others then. */
 lanner_status lanner_context_bind_images(lanner_context* context, const char* input,
                                          const lanner_image* const* images, size_t count,
                                          const char* preprocess, lanner_error** error) LANNER_NOEXCEPT;

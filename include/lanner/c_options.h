@@ -24,11 +24,11 @@ typedef struct lanner_input_preprocess {
 } lanner_input_preprocess;
 
 /* An input that takes images, which the engine's device reads where they lie. The structure never grows. */
-typedef struct lanner_input_picture {
+typedef struct lanner_image_input {
   const char* input;
   const char* format;     /* Of all its images, as in lanner_image_info; null: any. */
   const char* preprocess; /* Sizes that are left out are the model's. */
-} lanner_input_picture;
+} lanner_image_input;
 
 /* Ranges of shapes to be ready for. The structure never grows. */
 typedef struct lanner_profile {
@@ -78,7 +78,7 @@ typedef struct lanner_binding {
   const char* storage; /* How tensors lie in memory: `row`, `acdb`, `f16 aBcd16b`; `dtype` is theirs. */
   int32_t state;       /* Not 0: takes part in a state; as an input it need not be bound. */
   int32_t overwritten; /* Not 0: a run may write over what is bound to this input. */
-  const char* picture; /* Of an input that takes images: their format's name, or `any`; else empty. */
+  const char* image;   /* Of an input that takes images: their format's name, or `any`; else empty. */
   int32_t defaulted;   /* Not 0: an input that need not be bound, as the model has a value for it. */
 } lanner_binding;
 
@@ -134,8 +134,8 @@ typedef struct lanner_build_options {
   const lanner_binding_storage* storages;
   size_t storage_count;
   const lanner_environment* environment; /* Null: no operators beside Lanner's own. */
-  const lanner_input_picture* pictures;  /* Inputs that take images of any size, not tensors. */
-  size_t picture_count;
+  const lanner_image_input* images;   /* Inputs that take images of any size, not tensors. */
+  size_t image_count;
   uint64_t weight_budget;            /* As lanner_engine_set_weight_budget. */
   const lanner_placed_nodes* placed; /* The first that matches a node counts for it. */
   size_t placed_count;

@@ -45,9 +45,9 @@ struct Binding {
   /// How its tensors lie in memory, see BindingStorage: `row`, `acdb`, `f16 aBcd16b`, with their type where
   /// the model has another (`dtype` is theirs).
   std::string storage = "row";
-  /// Of an input that takes pictures (BuildOptions::pictures): name of the pixel format, or `any`; else
+  /// Of an input that takes pictures (BuildOptions::images): name of the pixel format, or `any`; else
   /// empty. Its first dim counts pictures; type and other dims are those of the engine's own records of them.
-  std::string picture;
+  std::string image;
   bool state = false;            ///< Takes part in BuildOptions::states: an input that need not be bound.
   bool overwritten = false;      ///< A run may write over the memory bound to this input.
   bool defaulted = false;        ///< An input that need not be bound: the model has a value for it.
@@ -82,7 +82,7 @@ struct AliasNames {
 };
 
 /// An input that starts with a picture.
-struct PictureOptions {
+struct ImageInputOptions {
   std::optional<PixelFormat> format; ///< The only one that it takes; unset: any.
   /// Type, and sizes that are 0, are the model's. Region and quarter turns may be others with each picture.
   Preprocess preprocess;
@@ -130,7 +130,7 @@ struct BuildOptions {
   /// of the graph, on the engine's device, stored as the nodes behind it read it. Their sizes may change
   /// from image to image and from run to run: nothing is made anew. `shapes` are the model's own, profiles,
   /// prepare() and verify() give such an input the number of images as its shape: {4}.
-  std::map<std::string, PictureOptions> pictures;
+  std::map<std::string, ImageInputOptions> images;
   /// Values that each context keeps from run to run: KV caches, recurrent state. The output's value after a
   /// run is the input's at the next one, without a copy. Type and rank must be equal; where the sizes change
   /// from run to run (a growing cache) the input has to take the output's shape, and the next run is of that
@@ -383,7 +383,7 @@ public:
   /// it is copied and is its value for the next run only. An initialiser of Engine::overridable() keeps what
   /// is bound to it until unbind().
   void bind(std::string_view input, Item value);
-  /// Images for the network; several make a batch. For an input of BuildOptions::pictures they are used in
+  /// Images for the network; several make a batch. For an input of BuildOptions::images they are used in
   /// place, on the host or the engine's device, and shared until the next bind; they are read by the run (on
   /// a GPU those of the host go up then), and `spec` may differ from the engine's by region and turns. For
   /// others they are preprocessed now as the engine's plan (or `spec`) says; an input of rank 2 takes each as

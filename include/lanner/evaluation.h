@@ -60,7 +60,7 @@ struct ClassEvaluation {
 };
 
 /// A picture whose answer is far from the truth.
-struct WorstPicture {
+struct WorstImage {
   std::size_t picture = 0; ///< Its number among those that were added, of evaluate() in the data set.
   std::string source, caption;
   double score = 0; ///< classify: probability of the wrong answer; boxes: F1; semantic: mean IoU.
@@ -72,11 +72,11 @@ struct WorstPicture {
 /// docs/eval.md says how each number is made.
 struct Evaluation {
   TaskKind kind = TaskKind::none;
-  std::int64_t pictures = 0; ///< That were measured.
+  std::int64_t images = 0;   ///< That were measured.
   std::int64_t failed = 0;   ///< That could not be.
   std::vector<Metric> metrics;
   std::vector<ClassEvaluation> classes; ///< Those that are in the truth, by number.
-  std::vector<WorstPicture> worst;      ///< The worst first.
+  std::vector<WorstImage> worst;      ///< The worst first.
   std::vector<std::string> notes;       ///< What was taken as what.
   double threshold = 0;                 ///< Boxes: the score at which precision and recall are told.
   double seconds = 0;

@@ -58,7 +58,7 @@ enum class OptionKind : std::uint8_t {
   preset,           ///< std::string, which other options change: it counts before them.
   preprocess,       ///< Preprocess.
   named_preprocess, ///< std::map<std::string, Preprocess>, by input name.
-  named_pictures,   ///< std::map<std::string, PictureOptions>, by input name.
+  named_images,   ///< std::map<std::string, ImageInputOptions>, by input name.
   source,           ///< OptionSource.
   limits,           ///< Limits.
   environment,      ///< Environment.
@@ -72,7 +72,7 @@ using OptionValue =
     std::variant<std::monostate, bool, std::int32_t, std::int64_t, std::uint64_t, double, std::string,
                  std::vector<std::string>, NamedTexts, NamedShapes, std::vector<NamedShapes>,
                  std::array<std::int32_t, 2>, PixelRect, std::array<float, 2>, std::array<float, 3>,
-                 Preprocess, std::map<std::string, Preprocess>, std::map<std::string, PictureOptions>,
+                 Preprocess, std::map<std::string, Preprocess>, std::map<std::string, ImageInputOptions>,
                  OptionSource, Limits, Environment, std::shared_ptr<const StreamIndex>, void*, Control>;
 
 /// Which subcommands of `lanner` have an option: those that ask for this use.

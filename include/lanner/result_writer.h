@@ -13,7 +13,7 @@
 namespace lanner {
 
 /// What a result is of.
-struct PictureSource {
+struct ImageSource {
   std::string source = {};        ///< The file.
   bool still = true;              ///< False: a frame of a clip.
   std::int64_t frame = 0;         ///< In its clip, from 0.
@@ -43,7 +43,7 @@ bool can_write_crops(ResultFormat format, TaskKind kind) noexcept;
 /// `{"source": ..., "frame": ..., "pts": ..., "width": ..., "height": ..., "top" | "detections" | "classes" |
 /// "depth" | "image" | "embedding": ...}`, without line feed; of crops each detection has `then`. Throws
 /// Error{invalid_argument} for the task none, and where the result's parts do not fit each other.
-std::string result_json(const PictureSource& picture, const TaskResult& result, const Task& task);
+std::string result_json(const ImageSource& picture, const TaskResult& result, const Task& task);
 
 /// Writes results one by one. A file is complete, under its name, after finish() only; a folder's files are
 /// so one by one. One thread at a time.
@@ -56,7 +56,7 @@ public:
   ResultWriter(ResultWriter&&) noexcept;
   /// Throws Error{invalid_argument} for a result of another kind, for one whose parts do not fit each other,
   /// and where two pictures would have one file in a folder.
-  void write(const PictureSource& picture, const TaskResult& result);
+  void write(const ImageSource& picture, const TaskResult& result);
   void finish();
 
 private:

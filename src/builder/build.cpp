@@ -264,12 +264,12 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   SeenInitialisers seen;
   std::unique_ptr<Graph> graph = import_model(model, import_options(options, environment.ops, folder, seen));
   apply_row_pitches(*graph, options.storages);
-  graph = with_pictures(with_shapes(std::move(graph), options.shapes), options.pictures);
+  graph = with_pictures(with_shapes(std::move(graph), options.shapes), options.images);
   apply_ranks(*graph, options.profiles);
   expect_sizes(*graph, seen.values);
   const std::map<std::string, Preprocess> preprocess = settle_preprocess(*graph, options, folder);
   std::map<std::string, Preprocess> pictures = preprocess;
-  for (const auto& [input, picture] : options.pictures) pictures.emplace(input, picture.preprocess);
+  for (const auto& [input, picture] : options.images) pictures.emplace(input, picture.preprocess);
   expect_pictures(*graph, pictures);
   const WeightValues sources = weights_of(*graph, max_kept_source);
   if (options.stop_after != "import") run_passes(*graph, pass_options(options));

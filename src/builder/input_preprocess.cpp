@@ -106,7 +106,7 @@ std::vector<const Value*> inputs_of_rank(const Graph& graph, std::size_t rank, c
 }
 
 bool is_settled(const std::string& input, const BuildOptions& options) {
-  return options.preprocess.contains(input) || options.pictures.contains(input);
+  return options.preprocess.contains(input) || options.images.contains(input);
 }
 
 void warn(const std::string& key, std::string_view reason) {
@@ -210,7 +210,7 @@ std::map<std::string, Preprocess> settle_preprocess(Graph& graph, const BuildOpt
   std::map<std::string, Preprocess> specs = declared(graph, options);
   take_known(graph, options, folder, specs);
   for (const auto& [name, spec] : options.preprocess) {
-    check(!options.pictures.contains(name), ErrorCode::invalid_argument,
+    check(!options.images.contains(name), ErrorCode::invalid_argument,
           "preprocess for {}: the input takes pictures, whose preprocessing is theirs", name);
     const std::size_t number =
         with_context([] { return "preprocess"; }, [&, &input = name] { return input_number(graph, input); });

@@ -80,7 +80,7 @@ lanner_status describe(const std::vector<Binding>* bindings, std::size_t index, 
     const Binding& binding = (*bindings)[index];
     write_struct(into, {0, binding.name.c_str(), static_cast<lanner_dtype>(binding.dtype), binding.sequence,
                         binding.ranked, binding.dims.size(), binding.dims.data(), binding.storage.c_str(),
-                        binding.state, binding.overwritten, binding.picture.c_str(), binding.defaulted});
+                        binding.state, binding.overwritten, binding.image.c_str(), binding.defaulted});
   });
 }
 

@@ -68,7 +68,7 @@ void describe(EngineState& state) {
     if (!state.pictures[i]) continue;
     Binding& input = state.inputs[i];
     const auto& format = state.pictures[i]->format;
-    input.picture = format ? to_string(*format) : "any";
+    input.image = format ? to_string(*format) : "any";
     state.preprocess[input.name] = state.pictures[i]->preprocess;
   }
   for (const auto& [key, value] : state.graph->metadata)

@@ -44,7 +44,7 @@ void set_defaults(EngineState& state, std::map<std::string, Tensor> values) {
   for (auto& [name, value] : values) {
     const std::size_t i = input_number(*state.graph, name);
     Binding& input = state.inputs[i];
-    check(!input.state && !input.overwritten && input.picture.empty() && value.device().is_host(),
+    check(!input.state && !input.overwritten && input.image.empty() && value.device().is_host(),
           ErrorCode::invalid_argument,
           "overridden: input {} {}, and then it cannot keep a value of the model's; leave out one of the two",
           input.name,

@@ -11,7 +11,7 @@ namespace {
 
 /// The number that a network insists on, 0 where it takes any. An input [3, H, W] takes one picture.
 std::size_t fixed_number(const Binding& input) {
-  if (input.picture.empty() && input.dims.size() == 3) return 1;
+  if (input.image.empty() && input.dims.size() == 3) return 1;
   return input.dims.empty() ? 0 : static_cast<std::size_t>(std::max<std::int64_t>(0, input.dims[0]));
 }
 

@@ -50,7 +50,7 @@ struct EngineState {
   Limits limits;
   AccountPtr account; ///< Of what the engine holds; a context's has this one for its base.
   std::map<std::string, Preprocess, std::less<>> preprocess;
-  std::vector<std::optional<PictureOptions>> pictures; ///< By input.
+  std::vector<std::optional<ImageInputOptions>> pictures; ///< By input.
   /// What the build tuned for first; unset where sizes are open that it was not told.
   std::optional<InputShapes> opt;
   CallerMemory callers; ///< By number of `inputs` and `outputs`.

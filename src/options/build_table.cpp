@@ -101,14 +101,14 @@ OptionValue preprocess_in(const C& given) {
   return specs;
 }
 
-OptionValue pictures_in(const C& given) {
-  if (given.picture_count == 0) return {};
-  std::map<std::string, PictureOptions> pictures;
-  for (const lanner_input_picture& one : array_of(given.pictures, given.picture_count, "pictures")) {
-    PictureOptions picture;
+OptionValue images_in(const C& given) {
+  if (given.image_count == 0) return {};
+  std::map<std::string, ImageInputOptions> pictures;
+  for (const lanner_image_input& one : array_of(given.images, given.image_count, "images")) {
+    ImageInputOptions picture;
     if (one.format) picture.format = parse_pixel_format(one.format);
-    picture.preprocess = parse_preprocess(&not_null(one.preprocess, "preprocess of pictures"));
-    add_once(pictures, &not_null(one.input, "input of pictures"), picture, "input");
+    picture.preprocess = parse_preprocess(&not_null(one.preprocess, "preprocess of images"));
+    add_once(pictures, &not_null(one.input, "input of images"), picture, "input");
   }
   return pictures;
 }
@@ -251,12 +251,12 @@ void add_picture_rows(Table& table) {
            .no_flag = "`--preset`, `--size` and others say it of the input that takes pictures"},
           &BuildOptions::preprocess, field<C>("preprocess", preprocess_in)));
   table.push_back(
-      row({.name = "pictures",
+      row({.name = "images",
            .help = "inputs that take images of any size, which a kernel on the engine's device converts "
                    "as part of the run",
-           .details = "docs/pictures.md",
-           .no_flag = "`--picture` says it of the input that takes pictures"},
-          &BuildOptions::pictures, field<C>("pictures", pictures_in)));
+           .details = "docs/images.md",
+           .no_flag = "`--image-input` says it of the input that takes pictures"},
+          &BuildOptions::images, field<C>("images", images_in)));
 }
 
 /// What callers hold, and how.

@@ -27,7 +27,7 @@ constexpr OptionKind kind_of() {
   if constexpr (std::is_same_v<T, std::array<float, 3>>) return OptionKind::three_numbers;
   if constexpr (std::is_same_v<T, Preprocess>) return OptionKind::preprocess;
   if constexpr (std::is_same_v<T, std::map<std::string, Preprocess>>) return OptionKind::named_preprocess;
-  if constexpr (std::is_same_v<T, std::map<std::string, PictureOptions>>) return OptionKind::named_pictures;
+  if constexpr (std::is_same_v<T, std::map<std::string, ImageInputOptions>>) return OptionKind::named_images;
   if constexpr (std::is_same_v<T, OptionSource>) return OptionKind::source;
   if constexpr (std::is_same_v<T, Limits>) return OptionKind::limits;
   if constexpr (std::is_same_v<T, Environment>) return OptionKind::environment;

@@ -251,7 +251,7 @@ OptionValue parse_option(const OptionInfo& info, const std::string& text, const 
   case OptionKind::limits:
     return parse_limits(text);
   case OptionKind::named_preprocess:
-  case OptionKind::named_pictures:
+  case OptionKind::named_images:
   case OptionKind::environment:
   case OptionKind::index:
   case OptionKind::handle:

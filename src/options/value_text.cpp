@@ -76,7 +76,7 @@ struct Texts {
     for (const auto& [name, spec] : value) parts.push_back(fmt::format("{}={}", name, spec.to_json()));
     return fmt::format("{}", fmt::join(parts, " "));
   }
-  std::string operator()(const std::map<std::string, PictureOptions>& value) const {
+  std::string operator()(const std::map<std::string, ImageInputOptions>& value) const {
     std::vector<std::string> parts;
     for (const auto& [name, picture] : value)
       parts.push_back(fmt::format("{}={} {}", name, picture.format ? to_string(*picture.format) : "any",

@@ -93,7 +93,7 @@ std::optional<T> taken(BoundedQueue<Handed<T>>& queue) {
 /// Whether preprocessing is a part of the network.
 bool takes_pictures_as(const Engine& engine, const std::string& input) {
   return std::ranges::any_of(engine.inputs(),
-                             [&](const Binding& one) { return one.name == input && !one.picture.empty(); });
+                             [&](const Binding& one) { return one.name == input && !one.image.empty(); });
 }
 
 std::string only_image_input(const Engine& engine) {

@@ -68,7 +68,7 @@ static lanner_image* picture_of(int32_t width, int32_t height, int channel) {
 
 /* An input that takes images, of a format and of any size. */
 void check_pictures(const char* model) {
-  lanner_input_picture picture = {"input", "rgb24x", NULL};
+  lanner_image_input picture = {"input", "rgb24x", NULL};
   lanner_build_options options;
   lanner_binding binding;
   lanner_engine* engine = NULL;
@@ -77,9 +77,9 @@ void check_pictures(const char* model) {
   memset(&options, 0, sizeof options);
   options.struct_size = sizeof options;
   options.budget = -1;
-  options.picture_count = 1;
+  options.image_count = 1;
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "pictures is null");
-  options.pictures = &picture;
+  options.images = &picture;
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "rgb24x");
   picture.format = "rgb24";
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT,
@@ -89,9 +89,9 @@ void check_pictures(const char* model) {
   memset(&binding, 0, sizeof binding);
   binding.struct_size = sizeof binding;
   SUCCEED(lanner_engine_input(engine, 0, &binding, &error));
-  REQUIRE(strcmp(binding.picture, "rgb24") == 0);
+  REQUIRE(strcmp(binding.image, "rgb24") == 0);
   SUCCEED(lanner_engine_output(engine, 0, &binding, &error));
-  REQUIRE(strcmp(binding.picture, "") == 0);
+  REQUIRE(strcmp(binding.image, "") == 0);
   SUCCEED(lanner_context_create(engine, NULL, &context, &error));
   REFUSE(lanner_context_bind(context, "input", batch_of(1, 2), &error), LANNER_INVALID_ARGUMENT,
          "bind an Image");

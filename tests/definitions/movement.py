@@ -450,4 +450,4 @@ LEFT_OUT |= dict.fromkeys(
     "ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SplitToSequence".split(),
     SEQUENCES,
 )
-LEFT_OUT["ImageDecoder"] = "pictures are files: docs/pictures.md"
+LEFT_OUT["ImageDecoder"] = "pictures are files: docs/images.md"

@@ -23,7 +23,7 @@ Engine engine_on(Device device, const Preprocess& spec, bool deterministic = fal
              .inputs = {value("x", f32, {"N", "3", "16", "20"})},
              .outputs = {value("y", f32, {"20", "3", "N", "16"})}}));
   BuildOptions options = plain_options(device);
-  options.pictures["x"].preprocess = spec;
+  options.images["x"].preprocess = spec;
   options.deterministic = deterministic;
   return built(file, options);
 }

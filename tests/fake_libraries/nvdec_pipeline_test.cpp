@@ -100,7 +100,7 @@ Engine engine_on(Device device, int batch) {
   BuildOptions options = plain_options(device);
   Preprocess spec = Preprocess::preset("imagenet");
   spec.width = 16, spec.height = 12, spec.fit = Fit::stretch;
-  options.pictures["x"].preprocess = spec;
+  options.images["x"].preprocess = spec;
   options.shapes["x"] = {{1, 3, 12, 16}, {batch, 3, 12, 16}, {batch, 3, 12, 16}};
   return built(file, options);
 }

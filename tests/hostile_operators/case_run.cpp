@@ -74,7 +74,7 @@ private:
     for (const std::size_t kind : {usual_ ? 0 : number_ % filling_kinds, std::size_t{0}}) {
       std::size_t place = 0;
       for (const Binding& input : engine.inputs()) {
-        if (!input.picture.empty()) return false; // its records hold addresses, which the engine writes
+        if (!input.image.empty()) return false; // its records hold addresses, which the engine writes
         while (place < seed_.operands.size() && seed_.operands[place].kind != Operand::Kind::input) ++place;
         const auto item = filled(seed_.operands.at(place++), kind);
         if (!item) return false;

@@ -27,7 +27,7 @@ const lanner_pair state{"past", "present"}, alias{"x", "y"};
 const lanner_binding_storage storage{"x", "acdb"};
 const lanner_metadata metadata{"author", "me"};
 const lanner_input_preprocess preprocess{"x", "imagenet"};
-const lanner_input_picture picture{"x", "nv12", "imagenet"};
+const lanner_image_input picture{"x", "nv12", "imagenet"};
 const char* const features[] = {"features"};
 const char* const scale[] = {"scale"};
 const char* const x[] = {"x"};
@@ -73,7 +73,7 @@ const Cases<lanner_build_options> build_cases{
     {"overwritable", [](auto& given) { given.overwritable = x, given.overwritable_count = 1; }},
     {"storages", [](auto& given) { given.storages = &storage, given.storage_count = 1; }},
     {"environment", [](auto& given) { give_environment(given); }},
-    {"pictures", [](auto& given) { given.pictures = &picture, given.picture_count = 1; }},
+    {"images", [](auto& given) { given.images = &picture, given.image_count = 1; }},
     {"weight_budget", [](auto& given) { given.weight_budget = 512u << 20; }},
     {"placed", [](auto& given) { given.placed = &placed, given.placed_count = 1; }},
     {"outputs", [](auto& given) { given.outputs = features, given.output_count = 1; }},
@@ -116,7 +116,7 @@ const Cases<lanner_video_options> video_cases{
 /// What kinds without a text become.
 const std::map<OptionKind, std::string> texts_of_kinds{
     {OptionKind::named_preprocess, "x=" + Preprocess::preset("imagenet").to_json()},
-    {OptionKind::named_pictures, "x=nv12 " + Preprocess::preset("imagenet").to_json()},
+    {OptionKind::named_images, "x=nv12 " + Preprocess::preset("imagenet").to_json()},
     {OptionKind::source, "given"},
     {OptionKind::environment, "cpu; "},
     {OptionKind::control, "progress"},

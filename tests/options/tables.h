@@ -25,7 +25,7 @@ inline bool has_text(const OptionInfo& info) {
   case OptionKind::preset: // It sets other options.
   case OptionKind::preprocess:
   case OptionKind::named_preprocess:
-  case OptionKind::named_pictures:
+  case OptionKind::named_images:
   case OptionKind::source:
   case OptionKind::environment:
   case OptionKind::index:

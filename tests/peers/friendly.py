@@ -67,7 +67,7 @@ def shapes(inputs: list[Input]) -> Iterator[dict[str, tuple[int, ...]]]:
     batches = {one.dims[0] for one in inputs if len(one.dims) > 1 and isinstance(one.dims[0], str)}
     opens = list(dict.fromkeys(dim for one in inputs for dim in one.dims if isinstance(dim, str) and dim not in batches))
     fixed = dict.fromkeys(batches, 1)
-    first = PICTURES if any(one.picture for one in inputs) else SPEECH if any(SPEECH_INPUTS.fullmatch(one.name) for one in inputs) else ()
+    first = PICTURES if any(one.image for one in inputs) else SPEECH if any(SPEECH_INPUTS.fullmatch(one.name) for one in inputs) else ()
     sizes = tuple(dict.fromkeys(first + SEQUENCES))
     seen = set()
     for chosen in assignments(opens, sizes):
@@ -109,7 +109,7 @@ def value_of(one: Input, shape: tuple[int, ...], most: int, longest: int, rng: n
         return np.ones(shape, bool)
     if one.kind.startswith(("int", "uint")):
         return whole_numbers(one, shape, most, longest, rng)
-    return rng.random(shape) if one.picture else 0.1 * rng.standard_normal(shape)
+    return rng.random(shape) if one.image else 0.1 * rng.standard_normal(shape)
 
 
 def whole_numbers(one: Input, shape: tuple[int, ...], most: int, longest: int, rng: np.random.Generator) -> Any:
@@ -120,6 +120,6 @@ def whole_numbers(one: Input, shape: tuple[int, ...], most: int, longest: int, r
         return np.full(shape, longest, one.kind)
     if "mask" in name:
         return np.ones(shape, one.kind)
-    if one.picture:
+    if one.image:
         return rng.integers(0, 255, shape)
     return rng.integers(0, most, shape)

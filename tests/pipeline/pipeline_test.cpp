@@ -52,7 +52,7 @@ protected:
                                                   .outputs = {value("y", f32, {"n", "3", "1", "1"})}}));
     BuildOptions options;
     options.budget = 0;
-    if (of_pictures) options.pictures["x"].preprocess = Preprocess::preset("none");
+    if (of_pictures) options.images["x"].preprocess = Preprocess::preset("none");
     if (batch > 0) options.shapes["x"] = {{1, 3, 64, 96}, {batch, 3, 64, 96}, {batch, 3, 64, 96}};
     return Engine::build(open_bytes(std::as_bytes(std::span(bytes)), nullptr, "means.onnx"), options);
   }

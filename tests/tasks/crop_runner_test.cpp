@@ -55,7 +55,7 @@ Engine engine_of(const std::string& model, bool pictures, const Preprocess& spec
   BuildOptions options = plain_options();
   if (most > 0) options.shapes["x"] = {{1, 3, side, side}, {1, 3, side, side}, {most, 3, side, side}};
   if (pictures)
-    options.pictures["x"] = {{}, spec};
+    options.images["x"] = {{}, spec};
   else
     options.preprocess["x"] = spec;
   return built(model, options);

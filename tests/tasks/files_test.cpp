@@ -23,7 +23,7 @@ Task task_of(TaskKind kind, std::vector<std::string> labels = {}) {
   return task;
 }
 
-Json json_of(const TaskResult& result, const Task& task, const PictureSource& picture = {"a.png"}) {
+Json json_of(const TaskResult& result, const Task& task, const ImageSource& picture = {"a.png"}) {
   const std::string text = result_json(picture, result, task);
   EXPECT_EQ(text.find('\n'), std::string::npos);
   return Json::parse(text);
@@ -31,7 +31,7 @@ Json json_of(const TaskResult& result, const Task& task, const PictureSource& pi
 
 /// Writes results of pictures and returns the file.
 std::string written(ResultFormat format, const Task& task,
-                    const std::vector<std::pair<PictureSource, TaskResult>>& results) {
+                    const std::vector<std::pair<ImageSource, TaskResult>>& results) {
   const TemporaryFolder folder;
   ResultWriter writer(folder / "out", format, task);
   for (const auto& [picture, result] : results) writer.write(picture, result);
@@ -217,7 +217,7 @@ TEST(ResultWriter, CocoOfNothing) {
 class YoloFolder : public testing::Test {
 protected:
   std::string content(const char* name) const { return content_of(folder / "labels" / name); }
-  void write(const Task& task, const std::vector<std::pair<PictureSource, TaskResult>>& results) const {
+  void write(const Task& task, const std::vector<std::pair<ImageSource, TaskResult>>& results) const {
     ResultWriter writer(folder / "labels", ResultFormat::yolo, task);
     for (const auto& [picture, result] : results) writer.write(picture, result);
     writer.finish();
@@ -294,11 +294,11 @@ TEST(ResultWriter, WithoutFinishNothingStays) {
   EXPECT_EQ(folder.entries(), 0u);
 }
 
-TEST(PictureSource, Stems) {
-  EXPECT_EQ((PictureSource{"a/b.c.png"}).stem(), "b.c");
-  EXPECT_EQ((PictureSource{"clip.mp4", false, 7}).stem(), "clip_000007");
-  EXPECT_EQ((PictureSource{"clip.mp4", false, 12345678}).stem(), "clip_12345678");
-  EXPECT_EQ((PictureSource{""}).stem(), "picture");
+TEST(ImageSource, Stems) {
+  EXPECT_EQ((ImageSource{"a/b.c.png"}).stem(), "b.c");
+  EXPECT_EQ((ImageSource{"clip.mp4", false, 7}).stem(), "clip_000007");
+  EXPECT_EQ((ImageSource{"clip.mp4", false, 12345678}).stem(), "clip_12345678");
+  EXPECT_EQ((ImageSource{""}).stem(), "picture");
 }
 
 } // namespace

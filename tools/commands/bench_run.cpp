@@ -52,7 +52,7 @@ std::vector<Image> random_pictures(const Engine& engine, const Binding& input, i
   std::mt19937 generator(1);
   for (std::int64_t i = 0; i < noise.planes[0].pitch * noise.height; ++i)
     noise.planes[0].data[i] = std::byte(generator() >> 24);
-  const PixelFormat format = input.picture == "any" ? PixelFormat::nv12 : parse_pixel_format(input.picture);
+  const PixelFormat format = input.image == "any" ? PixelFormat::nv12 : parse_pixel_format(input.image);
   Image image = Image::allocate(format, noise.width, noise.height);
   convert_image(noise, image);
   return std::vector<Image>(static_cast<std::size_t>(input.dims[0] >= 0 ? input.dims[0] : batch), image);
@@ -74,7 +74,7 @@ void bind_all(Context& context, const Engine& engine, const GivenInputs& given, 
   for (const Binding& input : engine.inputs()) {
     const auto value = given.find(input.name);
     if (value == given.end() && input.defaulted) continue;
-    if (value == given.end() && !input.picture.empty()) {
+    if (value == given.end() && !input.image.empty()) {
       const std::vector<Image> pictures = random_pictures(engine, input, batch);
       context.bind(input.name, there ? on_device(pictures, device) : pictures);
       continue;
@@ -131,7 +131,7 @@ void check_given(const GivenInputs& given, const Engine& engine) {
     for (const Binding& binding : engine.inputs()) names.push_back(binding.name);
     check(input != engine.inputs().end(), ErrorCode::invalid_argument,
           "--inputs: the model has no input '{}'{}", name, did_you_mean(name, names));
-    check(input->picture.empty(), ErrorCode::invalid_argument,
+    check(input->image.empty(), ErrorCode::invalid_argument,
           "--inputs: input '{}' takes pictures, no tensors; leave it out of the file", name);
   }
 }

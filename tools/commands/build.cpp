@@ -56,7 +56,7 @@ void add_picture(const BuildCommandOptions& options, const ModelFacts& facts, Bu
   if (!options.preprocess.given() && options.input.empty() && options.picture.empty()) return;
   std::optional<PixelFormat> format;
   if (!options.picture.empty() && options.picture != "any")
-    format = with_context([] { return "--picture"; }, [&] { return parse_pixel_format(options.picture); });
+    format = with_context([] { return "--image-input"; }, [&] { return parse_pixel_format(options.picture); });
   const Binding& input = picture_input(facts.inputs, options.input);
   PictureInput picture =
       resolve_preprocess(options.preprocess, *facts.engine, facts.folder, input, options.picture.empty());
@@ -66,7 +66,7 @@ void add_picture(const BuildCommandOptions& options, const ModelFacts& facts, Bu
   if (options.picture.empty())
     build.preprocess[picture.input] = picture.spec;
   else
-    build.pictures[picture.input] = {format, picture.spec};
+    build.images[picture.input] = {format, picture.spec};
 }
 
 /// What the plan is, for people or programs.
@@ -181,9 +181,9 @@ void add_build(Command& program, Action& action) {
   command.add_flag("--json", options->json, "Print the summary as one JSON object; times in seconds");
   command.add_option("--input", options->input,
                      "Name of the input that takes images, where there are several");
-  command.add_flag("--picture{any}", options->picture,
-                   "The plan takes images of any size in place of tensors (docs/pictures.md); "
-                   "--picture=nv12: of this pixel format only");
+  command.add_flag("--image-input{any}", options->picture,
+                   "The plan takes images of any size in place of tensors (docs/images.md); "
+                   "--image-input=nv12: of this pixel format only");
   command.add_flag(
       "--print-ir{canonical}", options->print_ir,
       "Print the graph on stdout; --print-ir=lowered: with fused nodes, memory layouts and kernels");
@@ -191,16 +191,16 @@ void add_build(Command& program, Action& action) {
   add_engine_options(command, options->engine, {OptionUse::profiles, OptionUse::callers});
   add_preprocess_options(command, options->preprocess);
   add_task_options(command, options->task);
-  command.layout("The plan", {"-o", "--json", "-q", "--picture", "--shape", "--profile", "--precision",
+  command.layout("The plan", {"-o", "--json", "-q", "--image-input", "--shape", "--profile", "--precision",
                               "--budget", "--device", "--threads", "--weights", "--outputs", "--preset",
                               "--size", "--fit", "--task", "--head", "--labels"});
   command.footer(
-      "Preprocessing that is given here is stored in the plan, for those who bind pictures; with --picture "
+      "Preprocessing that is given here is stored in the plan, for those who bind pictures; with --image-input "
       "it is a part of the network. So is what the outputs "
       "mean.\n\n"
       "Examples:\n  lanner build model.onnx -o model.plan\n  lanner build resnet50.onnx -o resnet50.plan "
       "--preset imagenet --budget 30s --threads 2\n"
-      "  lanner build resnet50.onnx -o resnet50.plan --preset imagenet --fit crop --picture\n"
+      "  lanner build resnet50.onnx -o resnet50.plan --preset imagenet --fit crop --image-input\n"
       "  lanner build yolov8n.onnx -o yolov8n.plan --task detect --head yolo_v8 --labels coco.txt\n"
       "  lanner build model.onnx -o model.plan --shape input:1x3x224x224:8x3x224x224:32x3x224x224\n"
       "  lanner build model.onnx -o model.plan --profile input=1x3x224x224:1x3x224x224:4x3x224x224 "

@@ -118,7 +118,7 @@ int run_eval(const EvalOptions& options) {
   for (const std::string& note : notes) print_note("note: " + note);
 
   BuildOptions build = build_options(options.engine, data.size() >= many_pictures ? long_budget : 0);
-  build.pictures[picture.input].preprocess = picture.spec;
+  build.images[picture.input].preprocess = picture.spec;
   const Engine engine = open_engine(facts, options.engine, std::move(build), batch);
   note_untimed(engine, options.engine);
   std::optional<OutputFile> report;

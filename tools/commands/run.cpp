@@ -105,7 +105,7 @@ void check_task(const RunOptions& options, TaskKind kind) {
 
 /// Frames in one run: what the model insists on, else what was asked for.
 int batch_size(const RunOptions& options, const Binding& input) {
-  const bool single = input.dims.size() == 3 && input.picture.empty(); // One picture, without a batch.
+  const bool single = input.dims.size() == 3 && input.image.empty(); // One picture, without a batch.
   const std::int64_t fixed = single ? 1 : input.dims[0];
   check(fixed < 0 || options.batch == 0 || options.batch == fixed, ErrorCode::invalid_argument,
         "--batch {}: input {} has {}", options.batch, input.to_string(),
@@ -178,9 +178,9 @@ Networks read_networks(const RunOptions& options, Files& files) {
   nets.task = resolve_task(engine, given_task(options.task), nets.picture.spec);
   const bool open = nets.picture.spec.width == 0 || nets.picture.spec.height == 0;
   const bool follows = nets.picture.follows_picture();
-  if (input.picture.empty() && open && !follows && !has_native_size(*nets.task.task.kind))
+  if (input.image.empty() && open && !follows && !has_native_size(*nets.task.task.kind))
     check_size(options.preprocess, input, nets.picture.spec);
-  if (input.picture.empty() && (open || follows)) nets.native_size.emplace();
+  if (input.image.empty() && (open || follows)) nets.native_size.emplace();
   check_task(options, *nets.task.task.kind);
   nets.batch = batch_size(options, input);
   nets.fixed_batch = input.dims[0] > 0;
@@ -260,7 +260,7 @@ void build_networks(const RunOptions& options, const std::vector<RunInput>& inpu
   if (nets.native_size && nets.native_size->several)
     leave_size_open(nets, nets.batch, build);
   else
-    build.pictures[nets.picture.input].preprocess = nets.picture.spec;
+    build.images[nets.picture.input].preprocess = nets.picture.spec;
   nets.engine = open_network(options, nets, std::move(build), nets.batch);
   if (nets.then) nets.crops.emplace(nets.then->open(clips ? clip_budget : 0));
 }

@@ -63,7 +63,7 @@ Image marked_picture(const Image& image, const TaskResult& result, const Task& t
 /// Whether preprocessing is a part of the network, and binding does nothing.
 bool takes_pictures(const Engine& engine, const std::string& name) {
   for (const Binding& input : engine.inputs())
-    if (input.name == name) return !input.picture.empty();
+    if (input.name == name) return !input.image.empty();
   return false;
 }
 

@@ -146,7 +146,7 @@ SecondNetwork::SecondNetwork(const SecondNetworkOptions& options, const EngineOp
 
 CropRunner SecondNetwork::open(double budget) {
   BuildOptions build = build_options(engine_options_, budget);
-  build.pictures[picture_.input].preprocess = picture_.spec;
+  build.images[picture_.input].preprocess = picture_.spec;
   engine_ = open_engine(facts_, engine_options_, std::move(build), crops_.batch, &times_);
   crops_.preprocess = picture_.spec;
   return about_second_network(engine_options_.model,

@@ -146,7 +146,7 @@ Tensor tensor_of(const Binding& input, const std::string& text) {
 }
 
 void check_fits(const Binding& input, const Tensor& tensor) {
-  bool fits = tensor.dtype() == input.dtype && !input.sequence && input.picture.empty();
+  bool fits = tensor.dtype() == input.dtype && !input.sequence && input.image.empty();
   if (fits && input.ranked) {
     fits = tensor.rank() == input.dims.size();
     for (std::size_t d = 0; fits && d < input.dims.size(); ++d)

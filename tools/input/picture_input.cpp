@@ -34,13 +34,13 @@ std::vector<const Binding*> picture_candidates(const std::vector<Binding>& input
   std::vector<const Binding*> pictures, single, rows;
   for (const Binding& input : inputs) {
     if (given.contains(input.name) || input.state || input.defaulted) continue;
-    if (!input.picture.empty()) pictures.push_back(&input);
-    if (!input.picture.empty() || !may_hold_pixels(input)) continue;
+    if (!input.image.empty()) pictures.push_back(&input);
+    if (!input.image.empty() || !may_hold_pixels(input)) continue;
     if (input.dims.size() == 4) pictures.push_back(&input);
     if (input.dims.size() == 3 && has_channels(input)) single.push_back(&input);
     if (input.dims.size() == 2) rows.push_back(&input);
   }
-  const auto colored = [](const Binding* input) { return !input->picture.empty() || has_channels(*input); };
+  const auto colored = [](const Binding* input) { return !input->image.empty() || has_channels(*input); };
   if (pictures.size() > 1 && std::ranges::count_if(pictures, colored) == 1)
     std::erase_if(pictures, [&](const Binding* input) { return !colored(input); });
   return !pictures.empty() ? pictures : !single.empty() ? single : rows;

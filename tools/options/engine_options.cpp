@@ -208,7 +208,7 @@ Engine open_engine(ModelFacts& facts, const EngineOptions& options, BuildOptions
   for (const auto& [input, spec] : build.preprocess)
     fix_open_sizes(build, picture_input(facts.inputs, input), spec, std::max(batch, 1));
   if (batch > 0)
-    for (const auto& [input, picture] : build.pictures)
+    for (const auto& [input, picture] : build.images)
       fix_open_sizes(build, picture_input(facts.inputs, input), picture.preprocess, batch);
   facts.engine.reset();
   const ShownWarnings warnings;

@@ -184,7 +184,7 @@ void add_preprocess_options(Command& command, PreprocessOptions& options) {
 
 void check_size(const PreprocessOptions& options, const Binding& input, const Preprocess& spec) {
   Preprocess sized = spec;
-  if (input.picture.empty()) fit_input(options, input, sized, false);
+  if (input.image.empty()) fit_input(options, input, sized, false);
 }
 
 namespace {
@@ -270,7 +270,7 @@ PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& 
   apply_flags(options, picture->spec);
   if (options.given() && !options.has("preset") && picture->source != "the command line")
     picture->source += ", changed by the command line";
-  if (input.picture.empty())
+  if (input.image.empty())
     fit_input(options, input, picture->spec, open_size);
   else
     fit_network(*engine.preprocess(input.name), picture->spec);

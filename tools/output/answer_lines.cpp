@@ -164,7 +164,7 @@ std::string answer_text(const TaskReader& reader, const PictureAnswers& picture,
 }
 
 std::string answer_json(const TaskReader& reader, const PictureAnswers& picture) {
-  const PictureSource source{picture.source, picture.still, picture.frame, picture.pts};
+  const ImageSource source{picture.source, picture.still, picture.frame, picture.pts};
   if (reader.task().kind != TaskKind::none)
     return visible_json(result_json(source, picture.result, reader.task())) + "\n";
   Json json{{"source", picture.source},

@@ -61,9 +61,9 @@ const char* counted_noun(TaskKind kind) {
 
 std::string lead_text(const Evaluation& evaluation) {
   std::string text = fmt::format(
-      "{} picture{} in {:.2f} s, {:.1f} a second", evaluation.pictures, evaluation.pictures == 1 ? "" : "s",
+      "{} picture{} in {:.2f} s, {:.1f} a second", evaluation.images, evaluation.images == 1 ? "" : "s",
       evaluation.seconds,
-      evaluation.seconds > 0 ? static_cast<double>(evaluation.pictures) / evaluation.seconds : 0.);
+      evaluation.seconds > 0 ? static_cast<double>(evaluation.images) / evaluation.seconds : 0.);
   if (evaluation.failed > 0) text += fmt::format("; {} could not be read", evaluation.failed);
   return text;
 }

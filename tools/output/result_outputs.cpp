@@ -100,12 +100,12 @@ ResultOutputs::ResultOutputs(const ResultOptions& options, lanner::Task task)
   check(!error, ErrorCode::io, "--crops {}: {}", crops_, error.message());
 }
 
-void ResultOutputs::write(const PictureSource& picture, const TaskResult& result, const Image& image) {
+void ResultOutputs::write(const ImageSource& picture, const TaskResult& result, const Image& image) {
   for (ResultWriter& writer : writers_) writer.write(picture, result);
   if (!crops_.empty()) write_crops(picture, result, image);
 }
 
-void ResultOutputs::write_crops(const PictureSource& picture, const TaskResult& result, const Image& image) {
+void ResultOutputs::write_crops(const ImageSource& picture, const TaskResult& result, const Image& image) {
   const std::string stem = picture.stem();
   const auto [other, fresh] = sources_.emplace(stem, picture.source);
   check(fresh, ErrorCode::invalid_argument,

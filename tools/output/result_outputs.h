@@ -31,12 +31,12 @@ public:
   ResultOutputs(const ResultOptions& options, lanner::Task task);
 
   bool empty() const { return writers_.empty() && crops_.empty(); }
-  void write(const PictureSource& picture, const TaskResult& result, const Image& image);
+  void write(const ImageSource& picture, const TaskResult& result, const Image& image);
   /// Gives the files their names.
   void finish();
 
 private:
-  void write_crops(const PictureSource& picture, const TaskResult& result, const Image& image);
+  void write_crops(const ImageSource& picture, const TaskResult& result, const Image& image);
 
   lanner::Task task_;
   std::string crops_;

@@ -90,7 +90,7 @@ std::string figure_html(const Image& image, const TaskResult& result, const Task
 }
 
 /// A picture that was there a moment ago and is not is left out.
-std::string worst_html(const WorstPicture& one, const Task& task) {
+std::string worst_html(const WorstImage& one, const Task& task) {
   Image image;
   try {
     image = load_image(one.source, given_limits());
@@ -113,7 +113,7 @@ std::string worst_section(const Evaluation& evaluation, const Task& task) {
   std::string html = fmt::format("<section id=\"worst\"><h2>The worst pictures</h2><p class=\"note\">{}</p>"
                                  "<div class=\"worst{}\">\n",
                                  worst_note(evaluation), task.kind == TaskKind::classify ? " single" : "");
-  for (const WorstPicture& one : evaluation.worst) html += worst_html(one, task);
+  for (const WorstImage& one : evaluation.worst) html += worst_html(one, task);
   return html + "</div></section>\n";
 }
 

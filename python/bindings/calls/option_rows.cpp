@@ -60,7 +60,7 @@ std::string type_of(const OptionInfo& info) {
     return "Preprocess";
   case OptionKind::named_preprocess:
     return "collections.abc.Mapping[str, Preprocess]";
-  case OptionKind::named_pictures:
+  case OptionKind::named_images:
     return "collections.abc.Mapping[str, Preprocess | tuple[str, Preprocess]]";
   case OptionKind::source:
     return "object";
@@ -131,7 +131,7 @@ struct Literals {
     return fmt::format("({})", fmt::join(value, ", "));
   }
   std::string operator()(const std::map<std::string, Preprocess>&) const { return "{}"; }
-  std::string operator()(const std::map<std::string, PictureOptions>&) const { return "{}"; }
+  std::string operator()(const std::map<std::string, ImageInputOptions>&) const { return "{}"; }
   std::string operator()(const Environment&) const { return "..."; }
   template<typename Other>
   std::string operator()(const Other&) const {
@@ -147,7 +147,7 @@ std::string literal(const OptionValue& value) {
 std::string example_of(const OptionInfo& info) {
   switch (info.kind) {
   case OptionKind::named_preprocess:
-  case OptionKind::named_pictures:
+  case OptionKind::named_images:
     return "{\"x\": Preprocess()}";
   case OptionKind::limits: {
     const std::size_t equals = info.example.find('=');
@@ -168,7 +168,7 @@ std::string expected_of(const OptionInfo& info) {
   case OptionKind::named_texts:
   case OptionKind::named_shapes:
   case OptionKind::named_preprocess:
-  case OptionKind::named_pictures:
+  case OptionKind::named_images:
     return "a dict like " + example_of(info);
   case OptionKind::profiles:
     return "a list of dicts like " + example_of(info);
@@ -214,7 +214,7 @@ std::string form_of(const OptionInfo& info) {
     return ", as a list of dicts like " + example_of(info);
   case OptionKind::named_preprocess:
     return ", by input name";
-  case OptionKind::named_pictures:
+  case OptionKind::named_images:
     return ", by input name: a Preprocess, or (pixel format, Preprocess) where all images have that format";
   case OptionKind::size:
     return ", as (height, width)";
@@ -274,7 +274,7 @@ std::string to_words(nb::handle value) {
 }
 
 /// A Preprocess, or (name of a pixel format, Preprocess).
-PictureOptions to_picture(nb::handle value) {
+ImageInputOptions to_picture(nb::handle value) {
   if (nb::isinstance<Preprocess>(value)) return {{}, nb::cast<Preprocess>(value)};
   const bool pair = nb::isinstance<nb::tuple>(value) && nb::len(value) == 2;
   if (!pair) throw std::bad_cast();
@@ -340,7 +340,7 @@ OptionValue to_option_value(const OptionInfo& info, nb::handle value, const Limi
   case OptionKind::named_shapes:
   case OptionKind::profiles:
   case OptionKind::named_preprocess:
-  case OptionKind::named_pictures:
+  case OptionKind::named_images:
     return to_named_values(info, value);
   case OptionKind::size:
     return to_size(value);

@@ -68,7 +68,7 @@ PyEvaluation run(const PyEngine& engine, const Arguments& arguments) {
     result.task = data.named(result.task);
     if (!measured.empty()) result.evaluation.notes.push_back(measured);
   });
-  warn_of(result.failures, result.evaluation.pictures);
+  warn_of(result.failures, result.evaluation.images);
   return result;
 }
 
@@ -125,7 +125,7 @@ nb::object repr_of(const PyEvaluation& self) {
     numbers += fmt::format(", {} {}", metric.name, number_text(metric.value));
   }
   return text_of(fmt::format("lanner.tasks.Evaluation({}, {} pictures{})", to_string(self.evaluation.kind),
-                             self.evaluation.pictures, numbers));
+                             self.evaluation.images, numbers));
 }
 
 /// The truth and the answer of one of the worst pictures, drawn.
@@ -133,7 +133,7 @@ std::pair<Image, Image> draw_worst(const PyEvaluation& self, std::int64_t i) {
   const auto count = static_cast<std::int64_t>(self.evaluation.worst.size());
   check(i >= 0 && i < count, ErrorCode::invalid_argument, "draw_worst: there is no picture {} of {}", i,
         count);
-  const WorstPicture& one = self.evaluation.worst[static_cast<std::size_t>(i)];
+  const WorstImage& one = self.evaluation.worst[static_cast<std::size_t>(i)];
   const ReleasedGil released;
   const Image image = load_image(one.source);
   const TaskResult truth = result_of_ground_truth(one.truth, self.evaluation.kind, one.width, one.height);
@@ -146,8 +146,8 @@ void register_class(nb::module_& module) {
           "task", [](const PyEvaluation& self) { return std::string(to_string(self.evaluation.kind)); },
           "The kind of task: `detect`.")
       .def_prop_ro(
-          "pictures", [](const PyEvaluation& self) { return self.evaluation.pictures; },
-          "Pictures that were measured.")
+          "images", [](const PyEvaluation& self) { return self.evaluation.images; },
+          "Number of images that were measured.")
       .def_prop_ro(
           "failures", [](const PyEvaluation& self) { return self.failures; },
           "What was wrong with each picture that could not be measured.")

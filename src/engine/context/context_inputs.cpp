@@ -32,7 +32,7 @@ Tensor Context::State::readable(std::size_t i, const Tensor& tensor) const {
 
 void Context::State::bind_tensor(std::size_t i, Tensor value) {
   const Binding& expected = engine->inputs[i];
-  if (!expected.picture.empty()) check_records(i, value);
+  if (!expected.image.empty()) check_records(i, value);
   check(value.defined(), ErrorCode::invalid_argument, "input {}: expected a tensor {}, got none",
         expected.name, expected.to_string());
   check(value.dtype() == expected.dtype, ErrorCode::invalid_argument,

@@ -44,10 +44,10 @@ Preprocess picture_spec(const std::string& input, const Preprocess& built, const
   return same;
 }
 
-void check_picture(const Binding& input, const PictureOptions& taken, const Image& image) {
+void check_picture(const Binding& input, const ImageInputOptions& taken, const Image& image) {
   check(!taken.format || image.format == *taken.format, ErrorCode::invalid_argument,
         "input {}: the picture is {}, expected {}; convert it first", input.name, to_string(image.format),
-        input.picture);
+        input.image);
 }
 
 Tensor picture_tensor(std::span<const Image> images, std::span<const Preprocess> specs,
@@ -94,7 +94,7 @@ void Context::State::check_records(std::size_t i, const Tensor& records) const {
 
 void Context::State::bind_pictures(std::size_t i, std::span<const Image> images, const Preprocess* spec) {
   const Binding& input = engine->inputs[i];
-  const PictureOptions& taken = *engine->pictures[i];
+  const ImageInputOptions& taken = *engine->pictures[i];
   const auto count = static_cast<std::int64_t>(images.size());
   check(input.dims[0] < 0 || input.dims[0] == count, ErrorCode::invalid_argument,
         "input {}: a batch of {} was bound, the network takes {} at once", input.to_string(), count,

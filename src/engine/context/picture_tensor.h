@@ -17,7 +17,7 @@ namespace lanner {
 /// of `asked`, which may be null. Throws Error{invalid_argument} where it asks for anything else.
 Preprocess picture_spec(const std::string& input, const Preprocess& built, const Preprocess* asked);
 /// Throws Error{invalid_argument} for a format that the input was not built for.
-void check_picture(const Binding& input, const PictureOptions& taken, const Image& image);
+void check_picture(const Binding& input, const ImageInputOptions& taken, const Image& image);
 
 /// Where picture_tensor() finds memory.
 struct PictureMemory {

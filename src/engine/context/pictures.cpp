@@ -85,7 +85,7 @@ Tensor integers(std::initializer_list<std::int64_t> values) {
                                     {static_cast<std::int64_t>(values.size())});
 }
 
-void insert(Graph& graph, Value& input, const PictureOptions& options, const Preprocess& spec) {
+void insert(Graph& graph, Value& input, const ImageInputOptions& options, const Preprocess& spec) {
   const Type type = input.type;
   const std::vector<Use> uses(input.uses().begin(), input.uses().end());
   const auto& nodes = graph.body().nodes();
@@ -116,7 +116,7 @@ void insert(Graph& graph, Value& input, const PictureOptions& options, const Pre
 } // namespace
 
 std::unique_ptr<Graph> with_pictures(std::unique_ptr<Graph> graph,
-                                     const std::map<std::string, PictureOptions>& pictures) {
+                                     const std::map<std::string, ImageInputOptions>& pictures) {
   if (pictures.empty()) return graph;
   Bindings fixed;
   std::map<std::string, Preprocess> specs;
@@ -138,10 +138,10 @@ std::unique_ptr<Graph> with_pictures(std::unique_ptr<Graph> graph,
   return graph;
 }
 
-std::vector<std::optional<PictureOptions>> pictures_of(const Graph& graph) {
-  std::vector<std::optional<PictureOptions>> pictures;
+std::vector<std::optional<ImageInputOptions>> pictures_of(const Graph& graph) {
+  std::vector<std::optional<ImageInputOptions>> pictures;
   for (const auto& input : graph.body().parameters()) {
-    std::optional<PictureOptions>& taken = pictures.emplace_back();
+    std::optional<ImageInputOptions>& taken = pictures.emplace_back();
     const Node* reader = ops::picture_reader(*input);
     if (!reader) continue;
     check(input->uses().size() == 1, ErrorCode::bad_data,
@@ -175,7 +175,7 @@ std::string told_type(const Value& input) {
 }
 
 void check_no_picture(const Binding& input, std::string_view option) {
-  check(input.picture.empty(), ErrorCode::invalid_argument,
+  check(input.image.empty(), ErrorCode::invalid_argument,
         "{}: input {} takes pictures; expected a tensor's", option, input.name);
 }
 

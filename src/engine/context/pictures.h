@@ -17,11 +17,11 @@ namespace lanner {
 /// The graph with a node `picture` before the readers of each of these inputs, whose open sizes are fixed by
 /// the preprocessing. Throws Error{invalid_argument, unsupported}.
 std::unique_ptr<Graph> with_pictures(std::unique_ptr<Graph> graph,
-                                     const std::map<std::string, PictureOptions>& pictures);
+                                     const std::map<std::string, ImageInputOptions>& pictures);
 
 /// By input, what it takes of pictures; unset where it takes none. Throws Error{bad_data} for a graph that
 /// reads an input as pictures and otherwise too.
-std::vector<std::optional<PictureOptions>> pictures_of(const Graph& graph);
+std::vector<std::optional<ImageInputOptions>> pictures_of(const Graph& graph);
 
 // The engine has a record of each picture, [4, 1024]; callers say how many there are, [4]. Of other inputs
 // both are the same.

@@ -143,7 +143,7 @@ CropRunner::State::State(const Engine& shared, Task given, const CropOptions& wa
 /// Of the input at a run of so many crops; nothing where height or width are not known before.
 std::optional<Shape> CropRunner::State::shape_of(std::int64_t size) const {
   const Binding& binding = engine.inputs()[number];
-  if (!binding.picture.empty()) return Shape{size, static_cast<std::int64_t>(picture_record_bytes)};
+  if (!binding.image.empty()) return Shape{size, static_cast<std::int64_t>(picture_record_bytes)};
   if (spec.width == 0 || spec.height == 0) return std::nullopt;
   Shape one = output_shape(spec, spec.width, spec.height);
   if (binding.dims.size() == 3) return one;

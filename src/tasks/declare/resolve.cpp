@@ -280,7 +280,7 @@ Facts facts_of(const Engine& engine, const Task& given) {
   for (const Binding& output : engine.outputs())
     if (!output.sequence) facts.outputs.push_back(output);
   for (const Binding& input : engine.inputs()) {
-    if (!input.picture.empty()) {
+    if (!input.image.empty()) {
       const auto spec = engine.preprocess(input.name);
       facts.width = spec->width;
       facts.height = spec->height;

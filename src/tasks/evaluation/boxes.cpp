@@ -250,7 +250,7 @@ private:
         bad.push_back({i, -counts[i].f1(), static_cast<double>(counts[i].wrong + counts[i].missed())});
     for (const std::size_t number : worst_of(bad, worst)) {
       const PictureCounts& one = counts[number];
-      WorstPicture picture;
+      WorstImage picture;
       picture.picture = number;
       picture.score = one.f1();
       picture.caption =

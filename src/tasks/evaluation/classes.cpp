@@ -72,7 +72,7 @@ public:
                                   count > 0 ? classes / static_cast<double>(count) : share(0, 0)});
     for (const std::size_t number : worst_of(wrong_, worst)) {
       const Wrong& wrong = captions_.at(number);
-      WorstPicture picture;
+      WorstImage picture;
       picture.picture = number;
       picture.score = wrong.score;
       picture.caption = fmt::format("is {}; said {} ({:.2f})", class_label(task_, wrong.truth),

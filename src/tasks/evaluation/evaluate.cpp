@@ -235,10 +235,10 @@ TaskResult from_score(const TaskResult& result, double threshold) {
 /// What was said of the worst pictures, once they are known.
 void run_worst_again(Run& run, Evaluation& evaluation) {
   std::vector<std::size_t> numbers;
-  for (const WorstPicture& one : evaluation.worst) numbers.push_back(one.picture);
+  for (const WorstImage& one : evaluation.worst) numbers.push_back(one.picture);
   run.begin_again();
   run.over(numbers, [&](const Loaded& loaded, const TaskResult& result) {
-    WorstPicture& one = *std::ranges::find(evaluation.worst, loaded.number, &WorstPicture::picture);
+    WorstImage& one = *std::ranges::find(evaluation.worst, loaded.number, &WorstImage::picture);
     one.width = loaded.image.width;
     one.height = loaded.image.height;
     one.answer = has_boxes(result.kind) ? from_score(result, evaluation.threshold) : result;
@@ -264,7 +264,7 @@ Evaluation evaluate(const Engine& engine, const Task& task, const Dataset& data,
   evaluation.failed = run.failed();
   evaluation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   evaluation.notes = data.notes();
-  for (WorstPicture& one : evaluation.worst) one.picture = measured[one.picture];
+  for (WorstImage& one : evaluation.worst) one.picture = measured[one.picture];
   run_worst_again(run, evaluation);
   return evaluation;
 }

@@ -132,7 +132,7 @@ std::string Evaluation::to_json() const {
     if (!one.remark.empty()) told["remark"] = one.remark;
     json["classes"].push_back(std::move(told));
   }
-  for (const WorstPicture& one : worst)
+  for (const WorstImage& one : worst)
     json["worst"].push_back(
         {{"source", one.source}, {"score", json_number(one.score)}, {"caption", one.caption}});
   return json_text(json);
@@ -164,9 +164,9 @@ void Evaluator::add(const std::string& source, const TaskResult& result, const G
 Evaluation Evaluator::finish() const {
   Evaluation evaluation;
   evaluation.kind = *state_->task.kind;
-  evaluation.pictures = static_cast<std::int64_t>(state_->sources.size());
+  evaluation.images = static_cast<std::int64_t>(state_->sources.size());
   state_->measure->finish(evaluation, state_->worst);
-  for (WorstPicture& picture : evaluation.worst) picture.source = state_->sources[picture.picture];
+  for (WorstImage& picture : evaluation.worst) picture.source = state_->sources[picture.picture];
   return evaluation;
 }
 

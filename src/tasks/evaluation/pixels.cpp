@@ -98,7 +98,7 @@ public:
         {"class_accuracy", "mean of classes' accuracy", count > 0 ? accuracy / count : share(0, 0)});
     for (const std::size_t number : worst_of(bad_, worst)) {
       const Badness& bad = *std::ranges::find(bad_, number, &Badness::picture);
-      WorstPicture picture;
+      WorstImage picture;
       picture.picture = number;
       picture.score = -bad.first;
       picture.caption =

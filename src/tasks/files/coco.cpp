@@ -24,7 +24,7 @@ class CocoFile : public ResultFile {
 public:
   explicit CocoFile(const std::filesystem::path& path) : file_(path) { file_.write("{\"annotations\": ["); }
 
-  void write(const PictureSource& picture, const TaskResult& result, const Task& task) override {
+  void write(const ImageSource& picture, const TaskResult& result, const Task& task) override {
     const ResultParts parts = parts_of(result);
     const std::string ending =
         picture.still ? std::filesystem::path(picture.source).extension().string() : std::string(".jpg");

@@ -66,7 +66,7 @@ class CsvFile : public ResultFile {
 public:
   explicit CsvFile(const std::filesystem::path& path) : file_(path) {}
 
-  void write(const PictureSource& picture, const TaskResult& result, const Task& task) override {
+  void write(const ImageSource& picture, const TaskResult& result, const Task& task) override {
     picture_ = {shown(picture.source), fmt::format("{}", picture.frame),
                 picture.pts ? fmt::format("{}", *picture.pts) : ""};
     switch (result.kind) {

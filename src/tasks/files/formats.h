@@ -43,7 +43,7 @@ std::span<const float> embedding_of(const TaskResult& result);
 class ResultFile {
 public:
   virtual ~ResultFile() = default;
-  virtual void write(const PictureSource& picture, const TaskResult& result, const Task& task) = 0;
+  virtual void write(const ImageSource& picture, const TaskResult& result, const Task& task) = 0;
   virtual void finish(const Task& task) = 0;
 };
 std::unique_ptr<ResultFile> open_json_file(const std::filesystem::path& path);

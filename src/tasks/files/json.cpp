@@ -109,7 +109,7 @@ void add_findings(OrderedJson& json, const TaskResult& result, const Task& task)
 class JsonFile : public ResultFile {
 public:
   explicit JsonFile(const std::filesystem::path& path) : file_(path) {}
-  void write(const PictureSource& picture, const TaskResult& result, const Task& task) override {
+  void write(const ImageSource& picture, const TaskResult& result, const Task& task) override {
     file_.write(result_json(picture, result, task) + "\n");
   }
   void finish(const Task&) override { file_.commit(); }
@@ -124,7 +124,7 @@ OrderedJson json_crop_of(const TaskResult& result, std::int64_t i) {
   return json_crop(*crop_of(result, i), *result.crop_task);
 }
 
-std::string result_json(const PictureSource& picture, const TaskResult& result, const Task& task) {
+std::string result_json(const ImageSource& picture, const TaskResult& result, const Task& task) {
   OrderedJson json{{"source", picture.source},
                    {"frame", picture.frame},
                    {"pts", picture.pts ? OrderedJson(*picture.pts) : OrderedJson()},

@@ -66,7 +66,7 @@ bool can_write_crops(ResultFormat format, TaskKind kind) noexcept {
                                      : format == ResultFormat::json || format == ResultFormat::coco;
 }
 
-std::string PictureSource::stem() const {
+std::string ImageSource::stem() const {
   std::string name = std::filesystem::path(source).stem().string();
   if (name.empty()) name = "picture";
   return still ? name : fmt::format("{}_{:06}", name, frame);
@@ -92,7 +92,7 @@ ResultWriter::ResultWriter(const std::filesystem::path& path, ResultFormat forma
 ResultWriter::~ResultWriter() = default;
 ResultWriter::ResultWriter(ResultWriter&&) noexcept = default;
 
-void ResultWriter::write(const PictureSource& picture, const TaskResult& result) {
+void ResultWriter::write(const ImageSource& picture, const TaskResult& result) {
   check(!state_->finished, ErrorCode::invalid_argument, "{}: write after finish", state_->path.string());
   check(result.kind == *state_->task.kind, ErrorCode::invalid_argument,
         "{}: expected a result of the task {}, got {}", state_->path.string(), to_string(*state_->task.kind),

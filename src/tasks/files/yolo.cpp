@@ -28,7 +28,7 @@ public:
     check(!error, ErrorCode::io, "{}: {}", folder_.string(), error.message());
   }
 
-  void write(const PictureSource& picture, const TaskResult& result, const Task&) override {
+  void write(const ImageSource& picture, const TaskResult& result, const Task&) override {
     const ResultParts parts = parts_of(result);
     std::string text;
     for (std::int64_t i = 0; i < parts.count; ++i) text += line(result, parts, i);

@@ -46,7 +46,7 @@ Preprocess spec_of(Fit fit, Resize resize = Resize::bilinear) {
 
 BuildOptions taking(const Preprocess& spec, std::optional<PixelFormat> format = {}) {
   BuildOptions options = plain_options();
-  options.pictures["x"] = {format, spec};
+  options.images["x"] = {format, spec};
   return options;
 }
 
@@ -278,15 +278,15 @@ TEST(Pictures, RefuseOptionsThatContradict) {
     change(options);
     LANNER_EXPECT_ERROR(built(file, options), ErrorCode::invalid_argument, message);
   };
-  refused([](BuildOptions& o) { o.preprocess["x"] = o.pictures["x"].preprocess; },
+  refused([](BuildOptions& o) { o.preprocess["x"] = o.images["x"].preprocess; },
           "the input takes pictures");
   refused([](BuildOptions& o) { o.storages["x"].layout = "acdb"; }, "takes pictures");
   refused([](BuildOptions& o) { o.overwritable = {"x"}; }, "takes pictures");
   refused([](BuildOptions& o) { o.states = {{"x", "y"}}; }, "takes pictures");
-  refused([](BuildOptions& o) { o.pictures["z"] = o.pictures["x"]; }, "the model has no input 'z'");
-  refused([](BuildOptions& o) { o.pictures["x"].preprocess.width = 21; }, "the model expects");
-  refused([](BuildOptions& o) { o.pictures["x"].preprocess.gray = true; }, "the model expects");
-  refused([](BuildOptions& o) { o.pictures["x"].preprocess.std[1] = 0; }, "std");
+  refused([](BuildOptions& o) { o.images["z"] = o.images["x"]; }, "the model has no input 'z'");
+  refused([](BuildOptions& o) { o.images["x"].preprocess.width = 21; }, "the model expects");
+  refused([](BuildOptions& o) { o.images["x"].preprocess.gray = true; }, "the model expects");
+  refused([](BuildOptions& o) { o.images["x"].preprocess.std[1] = 0; }, "std");
 }
 
 /// What a plan may say.

@@ -434,7 +434,7 @@ def test_python_gives_the_same(tmp_path, colors):
     with pytest.warns(UserWarning, match=r"1 of 6 pictures could not be read: .*broken\.png"):
         found = lanner.tasks.evaluate(engine, colors, task={"labels": ["red", "green", "blue"]}, progress=lambda *step: steps.append(step))
     assert found.metrics == {"top1": 0.8, "class_mean": pytest.approx(2.5 / 3)}
-    assert (found.task, found.pictures, len(found.failures)) == ("classify", 5, 1)
+    assert (found.task, found.images, len(found.failures)) == ("classify", 5, 1)
     assert found.per_class[2]["remark"] == "taken for red (1)"
     assert found.worst[0]["source"].endswith("wrong.ppm")
     assert json.loads(found.to_json())["metrics"] == found.metrics

@@ -123,8 +123,8 @@ def test_metadata_that_cannot_be_used_is_told_of(tmp_path):
             warnings.simplefilter("error")
             given = lanner.build(model, preprocess={"input": lanner.Preprocess()}, **OPTIONS)
             assert given.preprocess == {"input": lanner.Preprocess(size=(8, 8))}
-            taking = lanner.build(model, pictures={"input": lanner.Preprocess()}, **OPTIONS)
-            assert taking.inputs[0].picture == "any"
+            taking = lanner.build(model, images={"input": lanner.Preprocess()}, **OPTIONS)
+            assert taking.inputs[0].image == "any"
 
 
 def two_inputs(path, second):

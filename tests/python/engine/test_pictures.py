@@ -39,10 +39,10 @@ def by_hand(*images):
 
 @pytest.mark.parametrize("budget", [0, 0.3])
 def test_an_engine_takes_images_of_any_size(model, budget, tmp_path):
-    built = lanner.build(model, pictures={"x": lanner.Preprocess(**KEYWORDS)}, threads=1, budget=budget, device="cpu")
+    built = lanner.build(model, images={"x": lanner.Preprocess(**KEYWORDS)}, threads=1, budget=budget, device="cpu")
     built.save(tmp_path / "negative.plan")
     for engine in (built, lanner.load(tmp_path / "negative.plan")):
-        assert [binding.picture for binding in engine.inputs] == ["any"]
+        assert [binding.image for binding in engine.inputs] == ["any"]
         assert str(engine.inputs[0]) == "x: any picture[N]"
         for images in ([picture(37, 23, 1)], [picture(20, 16, 2), picture(5, 90, 3)]):
             np.testing.assert_array_equal(engine({"x": images})["y"], by_hand(*images))
@@ -50,19 +50,19 @@ def test_an_engine_takes_images_of_any_size(model, budget, tmp_path):
 
 def test_errors_are_one_line(model):
     spec = lanner.Preprocess(**KEYWORDS)
-    engine = lanner.build(model, pictures={"x": ("nv12", spec)}, threads=1, budget=0, device="cpu")
-    assert engine.inputs[0].picture == "nv12"
+    engine = lanner.build(model, images={"x": ("nv12", spec)}, threads=1, budget=0, device="cpu")
+    assert engine.inputs[0].image == "nv12"
     with pytest.raises(lanner.InvalidArgument, match="the picture is rgb24, expected nv12") as caught:
         engine({"x": picture(8, 8, 1)})
     assert "\n" not in str(caught.value)
     with pytest.raises(lanner.InvalidArgument, match="bind an Image"):
         engine({"x": np.zeros((1, 3, 16, 20), np.float32)})
     with pytest.raises(lanner.InvalidArgument, match="the model has no input 'z'"):
-        lanner.build(model, pictures={"z": spec}, budget=0)
+        lanner.build(model, images={"z": spec}, budget=0)
     with pytest.raises(lanner.InvalidArgument, match="nv21x"):
-        lanner.build(model, pictures={"x": ("nv21x", spec)}, budget=0)
+        lanner.build(model, images={"x": ("nv21x", spec)}, budget=0)
     with pytest.raises(TypeError, match="pictures of x"):
-        lanner.build(model, pictures={"x": "nv12"}, budget=0)
+        lanner.build(model, images={"x": "nv12"}, budget=0)
 
 
 @pytest.fixture
@@ -77,10 +77,10 @@ QUICK = ["--threads", "1", "--budget", "0", "--device", "cpu"]
 
 
 def test_the_command_builds_and_runs_what_takes_pictures(model, inputs, tmp_path):
-    plans = {"tensors": ["--shape", "x:1x3x16x20:2x3x16x20:4x3x16x20"], "any": ["--picture"], "rgb24": ["--picture=rgb24"]}
+    plans = {"tensors": ["--shape", "x:1x3x16x20:2x3x16x20:4x3x16x20"], "any": ["--image-input"], "rgb24": ["--image-input=rgb24"]}
     for name, flags in plans.items():
         succeed("build", model, "-o", tmp_path / name, *flags, *FLAGS, *QUICK)
-    assert [lanner.load(tmp_path / name).inputs[0].picture for name in plans] == ["", "any", "rgb24"]
+    assert [lanner.load(tmp_path / name).inputs[0].image for name in plans] == ["", "any", "rgb24"]
 
     def answers(source, *options):
         lines = succeed("run", source, "-i", *inputs, "--batch", 2, "--task", "none", "--json", "-", *options).splitlines()
@@ -99,23 +99,23 @@ def test_the_command_builds_and_runs_what_takes_pictures(model, inputs, tmp_path
 def test_what_the_command_refuses_of_pictures(model, inputs, tmp_path):
     still, _ = inputs
     plan = tmp_path / "rgb.plan"
-    succeed("build", model, "-o", plan, "--picture=rgb24", *FLAGS, *QUICK)
+    succeed("build", model, "-o", plan, "--image-input=rgb24", *FLAGS, *QUICK)
     assert 'expected fit "letterbox", got fit "crop"' in refuse("run", plan, "-i", still, "--task", "none", "--fit", "crop")
     assert "--region" in refuse("run", plan, "-i", still, "--task", "none", "--region", "4x")
     assert "region" in refuse("run", plan, "-i", still, "--task", "none", "--region", "400x400+0+0")
     assert "the picture is yuv420p, expected rgb24" in refuse("run", plan, "-i", inputs[1], "--task", "none")
-    assert "--picture: pixel format 'rgb'" in refuse("build", model, "-o", plan, "--picture=rgb", *FLAGS)
-    assert "expects of a picture; give --preset" in refuse("build", model, "-o", plan, "--picture")
-    several = refuse("build", model, "-o", plan, "--picture", *FLAGS, *QUICK, "--profile", "x=1x3x16x20:2x3x16x20:4x3x16x20")
+    assert "--image-input: pixel format 'rgb'" in refuse("build", model, "-o", plan, "--image-input=rgb", *FLAGS)
+    assert "expects of a picture; give --preset" in refuse("build", model, "-o", plan, "--image-input")
+    several = refuse("build", model, "-o", plan, "--image-input", *FLAGS, *QUICK, "--profile", "x=1x3x16x20:2x3x16x20:4x3x16x20")
     assert "profile 1: input x: it takes any picture[N]; expected the number of pictures as its shape, like [4]" in several
 
 
 def test_profiles_count_pictures(model, tmp_path):
     plan = tmp_path / "ranged.plan"
-    succeed("build", model, "-o", plan, "--picture", *FLAGS, *QUICK, "--profile", "x=1:2:4")
+    succeed("build", model, "-o", plan, "--image-input", *FLAGS, *QUICK, "--profile", "x=1:2:4")
     assert "x 1 to 4, opt 2" in succeed("explain", plan)
     pictures, profiles = {"x": lanner.Preprocess(**KEYWORDS)}, [{"x": ((1,), (2,), (4,))}]
-    engine = lanner.build(model, pictures=pictures, profiles=profiles, threads=1, budget=0, device="cpu")
+    engine = lanner.build(model, images=pictures, profiles=profiles, threads=1, budget=0, device="cpu")
     engine.prepare({"x": (3,)})
     told = engine.explain()
     assert told["profiles"] == [{"x": {"min": [1], "opt": [2], "max": [4]}}]
@@ -126,7 +126,7 @@ def test_profiles_count_pictures(model, tmp_path):
 
 def test_plans_that_take_pictures_are_told_timed_and_verified(model, tmp_path):
     plan = tmp_path / "any.plan"
-    succeed("build", model, "-o", plan, "--picture", *FLAGS, *QUICK)
+    succeed("build", model, "-o", plan, "--image-input", *FLAGS, *QUICK)
     assert "picture" in succeed("explain", plan)
     explained = json.loads(succeed("explain", plan, "--json"))
     assert explained["inputs"] == ["x: any picture[N]"]

@@ -145,7 +145,7 @@ shapes: dict[str, list[int]] = {"input": [1, 3, 8, 8]}
 bounds = {"seconds": 60}
 ranges = [{"input": ((1, 3, 8, 8), (2, 3, 8, 8), (4, 3, 8, 8))}]
 ranged = lanner.build("model.onnx", shapes=shapes, profiles=ranges, limits=bounds, preprocess={"input": spec})
-lanner.build("model.onnx", shapes={"input": ([1, 3], [2, 3], [4, 3])}, pictures={"input": ("nv12", spec)})
+lanner.build("model.onnx", shapes={"input": ([1, 3], [2, 3], [4, 3])}, images={"input": ("nv12", spec)})
 ranged.prepare(shapes, threads=[1, 2])
 ranged.prepare([shapes, {"input": (2, 3, 8, 8)}])
 arrays: dict[str, np.ndarray] = {"input": np.ones((1, 3, 8, 8), np.float32)}
@@ -183,7 +183,7 @@ WRONG = {
     'lanner.build("a", profiles={"x": (1, 3)})': "incompatible type",
     'lanner.build("a", profiles=[{"x": ("1x3", "2x3", "4x3")}])': "incompatible type",
     'lanner.build("a", preprocess=lanner.Preprocess())': "incompatible type",
-    'lanner.build("a", pictures={"x": "imagenet"})': "incompatible type",
+    'lanner.build("a", images={"x": "imagenet"})': "incompatible type",
     'lanner.load("a").prepare({"x": 3})': "incompatible type",
     'lanner.load("a").verify(shapes={"x": "3"})': "incompatible type",
     'lanner.load("a")([1.0])': "incompatible type",
