@@ -2,14 +2,17 @@
 
 import argparse
 import json
+import os
 import signal
 import subprocess
 import sys
 import xml.etree.ElementTree as ElementTree
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
+CORES = len(os.sched_getaffinity(0))
 
 
 @dataclass
@@ -102,35 +105,57 @@ class GtestOutput:
             print(line, end="", flush=True)
 
 
-def run_gtest(build: Path, name: str, pattern: str) -> Outcome:
-    """One process for all of a binary; when it dies, the test that was running is the one that failed."""
+class Shard:
+    """One of several processes that share the tests of a binary (GoogleTest's own sharding)."""
+
+    def __init__(self, binary: Path, index: int, count: int, pattern: str) -> None:
+        self.name = binary.name
+        self.report = binary.parents[1] / f"{binary.name}-{index}.json"
+        self.report.unlink(missing_ok=True)
+        self.output = GtestOutput()
+        command = [str(binary), f"--gtest_output=json:{self.report}"]
+        if pattern:
+            command.append("--gtest_filter=" + ":".join(f"*{part}*" for part in pattern.split("|")))
+        environment = os.environ | {"GTEST_TOTAL_SHARDS": str(count), "GTEST_SHARD_INDEX": str(index)}
+        self.process = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, errors="replace", env=environment)
+
+    def follow(self) -> Outcome:
+        assert self.process.stdout
+        with self.process.stdout:
+            for line in self.process.stdout:
+                self.output.feed(line)
+        return read_shard(self, self.process.wait())
+
+
+def read_shard(shard: Shard, status: int) -> Outcome:
+    """When the process died, the test that was running is the one that failed."""
+    outcome = Outcome()
+    if shard.report.exists():
+        outcome.add(read_gtest(json.loads(shard.report.read_text())))
+    outcome.reasons = shard.output.reasons
+    if status != 0 and not outcome.failed:
+        how = f"died with {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
+        outcome.fail(f"{shard.name} {how} in {shard.output.running or 'no test'}")
+    return outcome
+
+
+def run_gtest(build: Path, name: str, pattern: str, processes: int = CORES) -> Outcome:
+    """The tests of a binary, in as many processes as there are cores."""
     binary = build / "bin" / name
     outcome = Outcome()
     if not binary.exists():
         heading(f"C++: {binary} was not built: there are no C++ tests")
         return outcome
     heading(f"C++ tests: {name}")
-    report = build / f"{name}.json"
-    report.unlink(missing_ok=True)
-    command = [str(binary), f"--gtest_output=json:{report}"]
-    if pattern:
-        command.append("--gtest_filter=" + ":".join(f"*{part}*" for part in pattern.split("|")))
-    output = GtestOutput()
-    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True, errors="replace") as process:
-        assert process.stdout
+    shards = [Shard(binary, index, processes, pattern) for index in range(processes)]
+    with ThreadPoolExecutor(processes) as threads:
         try:
-            for line in process.stdout:
-                output.feed(line)
-        except KeyboardInterrupt:
-            process.terminate()
+            for part in threads.map(Shard.follow, shards):
+                outcome.add(part)
+        except KeyboardInterrupt:  # The threads end with their processes.
+            for shard in shards:
+                shard.process.terminate()
             raise
-    status = process.returncode
-    if report.exists():
-        outcome.add(read_gtest(json.loads(report.read_text())))
-    outcome.reasons = output.reasons
-    if status != 0 and not outcome.failed:
-        how = f"died with {signal.Signals(-status).name}" if status < 0 else f"ended with status {status}"
-        outcome.fail(f"{name} {how} in {output.running or 'no test'}")
     return outcome
 
 
@@ -150,13 +175,16 @@ def read_junit(path: Path) -> Outcome:
 
 def run_pytest(build: Path, pattern: str, extra: list[str]) -> Outcome:
     outcome = Outcome()
-    if not any((ROOT / "tests" / "python").glob("test_*.py")):
+    if not any((ROOT / "tests" / "python").rglob("test_*.py")):
         heading("Python: there are no Python tests")
         return outcome
     heading("Python tests")
     report = build / "pytest.xml"
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "-q", f"--junitxml={report}"]
+    # Tests of a file share what they built, so files are what processes share out. A debugger needs the terminal.
+    if not {"-s", "--pdb", "-n"} & set(extra):
+        command += ["-n", str(CORES), "--dist", "loadfile"]
     if pattern:
         command += ["-k", pattern.replace("|", " or ")]
     status = subprocess.run(command + extra, cwd=ROOT).returncode

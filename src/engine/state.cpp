@@ -66,7 +66,7 @@ Binding binding(const std::string& name, const Type& type) {
 
 std::string Binding::to_string() const {
   if (sequence) return name + ": sequence";
-  if (!picture.empty()) return fmt::format("{}: {} picture[{}]", name, picture, dim_names[0]);
+  if (!image.empty()) return fmt::format("{}: {} image[{}]", name, image, dim_names[0]);
   return fmt::format("{}: {}[{}]", name, lanner::to_string(dtype), ranked ? joined(dim_names, ", ") : "*");
 }
 

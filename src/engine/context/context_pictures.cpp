@@ -116,7 +116,7 @@ void Context::bind(std::string_view input, std::span<const Image> images, const 
   const AccountScope charged(state.account);
   const std::size_t i = state.input(input);
   check(!images.empty(), ErrorCode::invalid_argument, "input {}: no image was given", input);
-  if (!state.engine->inputs[i].picture.empty()) return state.bind_pictures(i, images, spec);
+  if (!state.engine->inputs[i].image.empty()) return state.bind_pictures(i, images, spec);
   const auto stored = state.engine->preprocess.find(input);
   const Preprocess* chosen = spec                                       ? spec
                              : stored != state.engine->preprocess.end() ? &stored->second

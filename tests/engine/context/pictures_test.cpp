@@ -156,7 +156,7 @@ TEST(Pictures, GoThroughAPlan) {
   const Engine engine = built(negating(any_batch), taking(spec, PixelFormat::nv12));
   engine.save(folder / "picture.plan");
   const Engine loaded = Engine::load(folder / "picture.plan");
-  EXPECT_EQ(loaded.inputs()[0].to_string(), "x: nv12 picture[N]");
+  EXPECT_EQ(loaded.inputs()[0].to_string(), "x: nv12 image[N]");
   EXPECT_EQ(loaded.preprocess("x"), spec);
   Context context = loaded.create_context();
   const std::vector<Image> images{random_image(PixelFormat::nv12, 37, 23, 1)};
@@ -195,16 +195,16 @@ TEST(Pictures, OfOtherShapesAreRefusedByTheirNumber) {
   const Shape own{2, 3, 16, 20};
   options.profiles = {{{"x", ShapeRange::fixed(own)}}};
   LANNER_EXPECT_ERROR(built(negating(any_batch), options), ErrorCode::invalid_argument,
-                      "profile 1: input x: it takes nv12 picture[N]; expected the number of pictures as its "
+                      "profile 1: input x: it takes nv12 image[N]; expected the number of pictures as its "
                       "shape, like [4], got [2, 3, 16, 20]");
   const Engine one = built(negating({"1", "3", "16", "20"}), taking(spec));
   const auto prepare = [&](const Shape& shape) { one.prepare(std::map<std::string, Shape>{{"x", shape}}); };
   LANNER_EXPECT_ERROR(prepare({2}), ErrorCode::invalid_argument,
-                      "input x: expected any picture[1], got [2]; dim 0 differs");
-  LANNER_EXPECT_ERROR(prepare(own), ErrorCode::invalid_argument, "it takes any picture[1]; expected");
+                      "input x: expected any image[1], got [2]; dim 0 differs");
+  LANNER_EXPECT_ERROR(prepare(own), ErrorCode::invalid_argument, "it takes any image[1]; expected");
   VerifyOptions verify;
   verify.shapes["x"] = own;
-  LANNER_EXPECT_ERROR(one.verify(verify), ErrorCode::invalid_argument, "it takes any picture[1]");
+  LANNER_EXPECT_ERROR(one.verify(verify), ErrorCode::invalid_argument, "it takes any image[1]");
 }
 
 TEST(Pictures, OutliveNewWeights) {
@@ -263,7 +263,7 @@ TEST(Pictures, RefuseWhatIsNoPicture) {
                       "no image was given");
   Context single = built(negating({"1", "3", "16", "20"}), taking(spec)).create_context();
   LANNER_EXPECT_ERROR(single.bind("x", std::vector<Image>(2, wrong[0])), ErrorCode::invalid_argument,
-                      "input x: any picture[1]: a batch of 2 was bound, the network takes 1 at once");
+                      "input x: any image[1]: a batch of 2 was bound, the network takes 1 at once");
   LANNER_EXPECT_ERROR(context.bind("x", Item(Tensor::zeros(DType::f32, {1, 3, 16, 20}))),
                       ErrorCode::invalid_argument, "bind an Image");
   LANNER_EXPECT_ERROR(context.bind("x", Item(Tensor::zeros(DType::u8, {1, picture_record_bytes}))),

@@ -43,7 +43,7 @@ def test_an_engine_takes_images_of_any_size(model, budget, tmp_path):
     built.save(tmp_path / "negative.plan")
     for engine in (built, lanner.load(tmp_path / "negative.plan")):
         assert [binding.image for binding in engine.inputs] == ["any"]
-        assert str(engine.inputs[0]) == "x: any picture[N]"
+        assert str(engine.inputs[0]) == "x: any image[N]"
         for images in ([picture(37, 23, 1)], [picture(20, 16, 2), picture(5, 90, 3)]):
             np.testing.assert_array_equal(engine({"x": images})["y"], by_hand(*images))
 
@@ -107,7 +107,7 @@ def test_what_the_command_refuses_of_pictures(model, inputs, tmp_path):
     assert "--image-input: pixel format 'rgb'" in refuse("build", model, "-o", plan, "--image-input=rgb", *FLAGS)
     assert "expects of a picture; give --preset" in refuse("build", model, "-o", plan, "--image-input")
     several = refuse("build", model, "-o", plan, "--image-input", *FLAGS, *QUICK, "--profile", "x=1x3x16x20:2x3x16x20:4x3x16x20")
-    assert "profile 1: input x: it takes any picture[N]; expected the number of pictures as its shape, like [4]" in several
+    assert "profile 1: input x: it takes any image[N]; expected the number of pictures as its shape, like [4]" in several
 
 
 def test_profiles_count_pictures(model, tmp_path):
@@ -129,7 +129,7 @@ def test_plans_that_take_pictures_are_told_timed_and_verified(model, tmp_path):
     succeed("build", model, "-o", plan, "--image-input", *FLAGS, *QUICK)
     assert "picture" in succeed("explain", plan)
     explained = json.loads(succeed("explain", plan, "--json"))
-    assert explained["inputs"] == ["x: any picture[N]"]
+    assert explained["inputs"] == ["x: any image[N]"]
     assert [(node["op"], node["backend"]) for node in explained["nodes"]][0] == ("picture", "cpu")
     measured = json.loads(succeed("bench", plan, "--batch", "2", "--duration", "50ms", "--profile", "--json"))
     assert "picture" in [node["op"] for node in measured["results"][0]["profile"]]
