@@ -23,7 +23,7 @@ MANY = 40
 CLONE_LINES = 10
 # A header or the start of a function's body in the style of .clang-format: at column 0, or two columns deep in a class.
 OPENS = re.compile(r"^( {0,4})\S.*\)( const| noexcept| override| final| mutable|\s*->\s*[\w:<>,\s&*]+|\s*:\s.*)*\s*\{$")
-NO_FUNCTION = re.compile(r"^\s*(if|for|while|switch|else|do|catch|namespace|struct|class|enum|union|return|\}|TEST)")
+NO_FUNCTION = re.compile(r"^\s*(:|if|for|while|switch|else|do|catch|namespace|struct|class|enum|union|return|\}|TEST)")
 
 
 def files() -> list[Path]:
