@@ -48,6 +48,34 @@ TEST(Regex, counts_code_points) {
                              "b"));
 }
 
+TEST(Regex, ignores_case_of_letters_beyond_ascii) {
+  EXPECT_TRUE(matches("(?i)straße Ä", "STRAßE ä"));
+  EXPECT_TRUE(matches("(?i)k[а-я]", "\xE2\x84\xAA" // The Kelvin sign.
+                                    "Я"));
+  EXPECT_FALSE(matches("(?i)[^ä]", "Ä"));
+  EXPECT_FALSE(matches(R"((?i)[\W-])", "k"));
+}
+
+TEST(Regex, begins_and_ends_lines_in_multiline_mode) {
+  EXPECT_TRUE(matches("(?m)a$\n^b$", "a\nb"));
+  EXPECT_FALSE(matches("a$\n^b$", "a\nb"));
+  EXPECT_FALSE(matches("(?m)a^b", "ab"));
+}
+
+TEST(Regex, quotes_literals) {
+  EXPECT_TRUE(matches(R"(\Qa.b*\Ec)", "a.b*c"));
+  EXPECT_FALSE(matches(R"(\Qa.b*\Ec)", "axbbc"));
+  EXPECT_TRUE(matches(R"(\Qab\E+)", "abbb"));
+  EXPECT_TRUE(matches(R"(\Q\Ea\Q)", "a"));
+  EXPECT_TRUE(matches(R"(\Qa\)", "a\\"));
+}
+
+TEST(Regex, takes_octal_codes) {
+  EXPECT_TRUE(matches(R"(\101\60\012)", "A0\n"));
+  EXPECT_TRUE(matches(R"([\101-\103])", "B"));
+  LANNER_EXPECT_ERROR(Regex(R"((a)\1)"), ErrorCode::invalid_argument, "a reference to a group");
+}
+
 TEST(Regex, takes_linear_time) {
   std::string text(2000, 'a');
   EXPECT_FALSE(matches("(a*)*b", text));
@@ -58,6 +86,8 @@ TEST(Regex, refuses_what_it_cannot) {
   LANNER_EXPECT_ERROR(Regex("(a"), ErrorCode::invalid_argument, "( without its )");
   LANNER_EXPECT_ERROR(Regex("a)"), ErrorCode::invalid_argument, ") without its (");
   LANNER_EXPECT_ERROR(Regex("*a"), ErrorCode::invalid_argument, "nothing to repeat");
+  LANNER_EXPECT_ERROR(Regex("a(?m){2}"), ErrorCode::invalid_argument, "nothing to repeat");
+  LANNER_EXPECT_ERROR(Regex("\\pL"), ErrorCode::invalid_argument, "an escape that is not taken in");
   LANNER_EXPECT_ERROR(Regex("[a"), ErrorCode::invalid_argument, "ends early");
   LANNER_EXPECT_ERROR(Regex("[z-a]"), ErrorCode::invalid_argument, "backwards");
   LANNER_EXPECT_ERROR(Regex("\\"), ErrorCode::invalid_argument, "ends early");

@@ -136,6 +136,10 @@ private:
       return at == 0;
     case Regex::Step::end:
       return at == text_.size();
+    case Regex::Step::begin_line:
+      return at == 0 || text_[at - 1] == '\n';
+    case Regex::Step::end_line:
+      return at == text_.size() || text_[at] == '\n';
     case Regex::Step::word_edge:
       return before != after;
     default:

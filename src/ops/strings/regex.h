@@ -17,8 +17,9 @@ struct CodeSet {
 };
 
 /// A compiled pattern. Taken in: literals, `.`, classes (`[a-z]`, `[^...]`, `[[:alpha:]]`, `\d \w \s` and
-/// their opposites), groups (capturing, `(?:`, `(?P<name>`, flags `i` and `s`), `|`, `* + ? {n,m}` greedy or
-/// lazy, `^ $ \A \z \b \B`. Unicode property classes are not. Immutable.
+/// their opposites), groups (capturing, `(?:`, `(?P<name>`, flags `i`, `m`, `s` and `U`), `|`, `* + ? {n,m}`
+/// greedy or lazy, `^ $ \A \z \b \B`, `\Q...\E`, escapes by code (`\012`, `\x41`, `\x{1F600}`). Unicode
+/// property classes and `\C` are not. Immutable.
 class Regex {
 public:
   /// Throws Error{invalid_argument} with the place of a fault, Error{limit_exceeded} for a pattern too large.
@@ -27,7 +28,17 @@ public:
   /// ask.
   bool full_match(std::string_view text) const;
 
-  enum class Step : std::uint8_t { set, split, begin, end, word_edge, inside_word, match };
+  enum class Step : std::uint8_t {
+    set,
+    split,
+    begin,
+    end,
+    begin_line,
+    end_line,
+    word_edge,
+    inside_word,
+    match
+  };
   /// One state: `set` consumes a code point and goes to `next`; `split` goes to `next` and `other`; the rest
   /// go to `next` where they hold.
   struct State {

@@ -1,13 +1,13 @@
 #include "ops/strings/regex_syntax.h"
 
 #include <algorithm>
-#include <array>
 #include <optional>
 #include <string>
 
 #include <lanner/limits.h>
 
 #include "base/check.h"
+#include "ops/strings/regex_case.h"
 
 namespace lanner::ops {
 
@@ -87,7 +87,7 @@ public:
 
 private:
   struct Flags {
-    bool ignore_case = false, dot_takes_newline = false;
+    bool ignore_case = false, dot_takes_newline = false, multiline = false;
   };
 
   [[noreturn]] void refuse(std::string_view what) const {
@@ -189,9 +189,9 @@ private:
     case '.':
       return set_node(flags_.dot_takes_newline ? set_of({{0, last_code}}) : set_of({{'\n', '\n'}}, true));
     case '^':
-      return place(Regex::Step::begin);
+      return place(flags_.multiline ? Regex::Step::begin_line : Regex::Step::begin);
     case '$':
-      return place(Regex::Step::end);
+      return place(flags_.multiline ? Regex::Step::end_line : Regex::Step::end);
     case '\\':
       return escape();
     case '*':
@@ -211,6 +211,9 @@ private:
         while (next() != '>') {
         }
       } else if (!group_flags()) {
+        int least = 0, most = 0;
+        if (ahead('*') || ahead('+') || ahead('?') || (ahead('{') && counted(least, most)))
+          refuse("nothing to repeat");
         return {};
       }
     }
@@ -238,7 +241,10 @@ private:
       case 's':
         flags_.dot_takes_newline = value;
         break;
-      case 'U':
+      case 'm':
+        flags_.multiline = value;
+        break;
+      case 'U': // Greedy or lazy, the same texts match in full.
         break;
       default:
         refuse("an unknown kind of group");
@@ -257,6 +263,8 @@ private:
       return place(Regex::Step::word_edge);
     case 'B':
       return place(Regex::Step::inside_word);
+    case 'Q':
+      return quoted();
     default:
       break;
     }
@@ -265,7 +273,35 @@ private:
     return set_node(set_of({{literal, literal}}));
   }
 
+  /// Literals up to `\E` or the pattern's end. A repetition is of the last one.
+  RegexNode quoted() {
+    RegexNode node;
+    while (more() && !(ahead('\\') && ahead('E', 1))) {
+      const std::uint32_t code = next();
+      RegexNode literal = set_node(set_of({{code, code}}));
+      const bool last = !more() || (ahead('\\') && ahead('E', 1));
+      if (last && more()) {
+        at_ += 2;
+        node.parts.push_back(repeated(std::move(literal)));
+        return node;
+      }
+      node.parts.push_back(std::move(literal));
+    }
+    if (more()) at_ += 2; // Nothing was quoted.
+    return node;
+  }
+
+  /// `\0` to `\077` and `\1xx`: one to three octal digits. A single digit but 0 would refer to a group.
+  std::uint32_t octal(std::uint32_t first) {
+    const auto digit = [this] { return more() && codes_[at_] >= '0' && codes_[at_] <= '7'; };
+    if (first > '7' || (first != '0' && !digit())) refuse("a reference to a group, which is not taken in");
+    std::uint32_t value = first - '0';
+    for (int digits = 1; digits < 3 && digit(); ++digits) value = value * 8 + (next() - '0');
+    return value;
+  }
+
   std::uint32_t escaped_code(std::uint32_t code) {
+    if (code >= '0' && code <= '9') return octal(code);
     switch (code) {
     case 'n':
       return '\n';
@@ -284,8 +320,7 @@ private:
     default:
       break;
     }
-    const bool letter =
-        (code >= '0' && code <= '9') || (code >= 'a' && code <= 'z') || (code >= 'A' && code <= 'Z');
+    const bool letter = (code >= 'a' && code <= 'z') || (code >= 'A' && code <= 'Z');
     if (letter) refuse("an escape that is not taken in here");
     return code;
   }
@@ -353,29 +388,19 @@ private:
     refuse("an unknown class name");
   }
 
-  static void add_ranges(CodeSet& set, const CodeSet& more) {
-    const auto ranges = more.inverted ? complement(more.ranges) : more.ranges;
+  /// Case is ignored before a class is inverted: `\W` has neither `k` nor the Kelvin sign then.
+  void add_ranges(CodeSet& set, CodeSet more) const {
+    if (flags_.ignore_case) add_other_cases(more);
+    const auto ranges = more.inverted ? complement(std::move(more.ranges)) : std::move(more.ranges);
     set.ranges.insert(set.ranges.end(), ranges.begin(), ranges.end());
   }
 
   RegexNode set_node(CodeSet set) const {
     RegexNode node;
     node.kind = RegexNode::Kind::set;
-    if (flags_.ignore_case) add_other_case(set);
+    if (flags_.ignore_case) add_other_cases(set);
     node.set = std::move(set);
     return node;
-  }
-
-  /// ASCII letters in the other case too.
-  static void add_other_case(CodeSet& set) {
-    const std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges = set.ranges;
-    for (const auto& [first, last] : ranges) {
-      for (const auto& [low, high] :
-           std::array<std::pair<std::uint32_t, std::uint32_t>, 2>{{{'A', 'Z'}, {'a', 'z'}}}) {
-        const std::uint32_t begin = std::max(first, low), end = std::min(last, high);
-        if (begin <= end) set.ranges.emplace_back(begin ^ 0x20u, end ^ 0x20u);
-      }
-    }
   }
 
   static RegexNode place(Regex::Step step) {
