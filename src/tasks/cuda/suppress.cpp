@@ -38,7 +38,7 @@ void place(WorkQueue& queue, SuppressParameters& p) {
   p.kept = placed<std::int32_t>(found, kept);
 }
 
-void queue(WorkQueue& queue, const SuppressParameters& p) {
+void enqueue(WorkQueue& queue, const SuppressParameters& p) {
   const Grid all = lanner::cuda::grid_for(queue.gpu(), p.count);
   constexpr unsigned tile = 256;
   const auto tiles = static_cast<unsigned>((p.count + tile - 1) / tile);
@@ -59,7 +59,7 @@ void queue(WorkQueue& queue, const SuppressParameters& p) {
 /// Numbers of those that stay; `p` has what is given.
 std::vector<std::int64_t> run(WorkQueue& queue, SuppressParameters p, bool checked) {
   place(queue, p);
-  queue(queue, p);
+  enqueue(queue, p);
   const auto kept_at = static_cast<std::uint64_t>(reinterpret_cast<std::byte*>(p.kept) -
                                                   reinterpret_cast<std::byte*>(p.state));
   const std::uint64_t bytes = kept_at + static_cast<std::uint64_t>(p.most) * sizeof(std::int32_t);

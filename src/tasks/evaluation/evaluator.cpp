@@ -118,7 +118,7 @@ double Evaluation::metric(std::string_view name) const {
 
 std::string Evaluation::to_json() const {
   OrderedJson json{{"task", std::string(to_string(kind))},
-                   {"pictures", pictures},
+                   {"images", images},
                    {"failed", failed},
                    {"seconds", seconds},
                    {"metrics", OrderedJson::object()},

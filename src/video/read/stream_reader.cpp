@@ -32,7 +32,7 @@ StreamReader::StreamReader(SourcePtr source, const VideoReaderOptions& options, 
     : source_(shared_source(std::move(source))), options_(options), control_(control), always_ahead_(ahead),
       finish_(finish_by(options)), serial_(source_, options), description_(cursor().decoder().description()),
       cursors_(std::make_shared<CursorPool>(source_, options)),
-      linear_(std::make_shared<LinearReader>(source_, options)) {
+      linear_reader_(std::make_shared<LinearReader>(source_, options)) {
   check_ahead(options);
   serial_.cursor().set_stop({control_.cancel, {}});
   const Device device = cursor().decoder().device();
@@ -113,7 +113,7 @@ void StreamReader::start_ahead() {
     SpanWork work{parts_,  jobs_from(*parts_->content, parts_->plan, last_ + 1),
                   finish_, linear_workers(),
                   bound(), control_.cancel};
-    spans_ahead_ = std::make_unique<SpanScheduler>(std::move(work), cursors_, linear_);
+    spans_ahead_ = std::make_unique<SpanScheduler>(std::move(work), cursors_, linear_reader_);
     return;
   }
   if (parts_ && serial_.parts() != parts_) serial_.adopt(parts_);
@@ -163,7 +163,7 @@ void StreamReader::mind_fork() {
       source_->name());
   forks_ = forks_seen();
   cursors_ = std::make_shared<CursorPool>(source_, options_);
-  linear_ = std::make_shared<LinearReader>(source_, options_);
+  linear_reader_ = std::make_shared<LinearReader>(source_, options_);
   if (!begun_) return;
   if (last_ >= 0) index();
   serial_.lose_place();
@@ -232,8 +232,8 @@ void StreamReader::gather_once(const std::vector<std::int64_t>& wanted, const Fr
   work.workers =
       choose_workers(options_, {work.jobs.size(), -1, true, gpu(), picture_bytes(cursor().stream())});
   work.bound.bytes = choose_frame_bytes(options_, gpu());
-  if (work.workers.decoders == 1) return run_jobs(work, *cursors_, *linear_, give);
-  SpanScheduler scheduler(std::move(work), cursors_, linear_);
+  if (work.workers.decoders == 1) return run_jobs(work, *cursors_, *linear_reader_, give);
+  SpanScheduler scheduler(std::move(work), cursors_, linear_reader_);
   while (auto frame = scheduler.next()) give(std::move(*frame));
 }
 

@@ -85,7 +85,7 @@ private:
   SerialReader serial_;
   std::string description_;
   std::shared_ptr<CursorPool> cursors_;
-  std::shared_ptr<LinearReader> linear_;
+  std::shared_ptr<LinearReader> linear_reader_;
   std::shared_ptr<const StreamIndex> index_;
   PartsPtr parts_;
   bool settled_here_ = false;     ///< The index was made anew, by this reader.

@@ -285,7 +285,7 @@ def test_classes_of_folders(tmp_path, colors):
     options = ["--labels", tmp_path / "labels.txt"]
     for batch in (1, 2, 8):
         found = evaluate(model, colors, *options, "--batch", batch)
-        assert (found["task"], found["pictures"], found["failed"]) == ("classify", 5, 0)
+        assert (found["task"], found["images"], found["failed"]) == ("classify", 5, 0)
         assert found["metrics"] == {"top1": 0.8, "class_mean": pytest.approx(2.5 / 3)}
         assert [(one["label"], one["count"], one["top1"]) for one in found["classes"]] == [("red", 2, 1), ("green", 1, 1), ("blue", 2, 0.5)]
         (worst,) = found["worst"]
@@ -314,7 +314,7 @@ def test_what_cannot_be_read_is_told_and_counted(tmp_path, colors):
     told = without_notes(result.stderr).splitlines()
     assert len(told) == 2 and "broken.png" in told[0] and told[1] == "lanner: eval: 1 of 6 pictures could not be read"
     found = json.loads((tmp_path / "out.json").read_text())
-    assert (found["pictures"], found["failed"], found["metrics"]["top1"]) == (5, 1, 0.8)
+    assert (found["images"], found["failed"], found["metrics"]["top1"]) == (5, 1, 0.8)
 
 
 def test_report_is_one_page(tmp_path, colors):
@@ -386,7 +386,7 @@ def test_yolo_folders(tmp_path):
     (tmp_path / "set/labels/one.txt").write_text("0 0.2 0.2 0.2 0.2\n")
     (tmp_path / "set/data.yaml").write_text("names: [bee, cow]\nval: images\n")
     found = evaluate(model, tmp_path / "set")
-    assert found["metrics"]["ap50"] == pytest.approx(1) and found["pictures"] == 2  # A false one in two comes later: equal scores count in order.
+    assert found["metrics"]["ap50"] == pytest.approx(1) and found["images"] == 2  # A false one in two comes later: equal scores count in order.
     assert found["worst"][0]["caption"] == "F1 0.00: 0 of 0 found, 1 false"
     assert any("1 picture without a file of labels" in note for note in found["notes"])
 
