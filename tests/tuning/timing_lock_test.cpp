@@ -29,7 +29,7 @@ public:
     child_ = ::fork();
     if (child_ == 0) {
       const TimingLock held(lock);
-      static_cast<void>(!::write(ends[1], turn.alone() ? "y" : "n", 1));
+      static_cast<void>(!::write(ends[1], held.alone() ? "y" : "n", 1));
       for (;;) ::pause();
     }
     char said = 0;
@@ -61,7 +61,7 @@ TEST(TimingLock, IsHeldByOneThreadAtATime) {
           const int now = ++holders;
           if (now > most) most = now;
           std::this_thread::yield();
-          turns += turn.alone();
+          turns += held.alone();
           --holders;
         }
       });

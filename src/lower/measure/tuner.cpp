@@ -184,7 +184,7 @@ void Tuner::time(std::span<Entrant* const> heat, const Node& node, InterleavedTi
   std::filesystem::path lock = cache_.file();
   if (!lock.empty()) lock += ".turn";
   const TimingLock held(lock, control_.cancel);
-  spending.waited(turn.waited());
+  spending.waited(held.waited());
   cache_.refresh();
   std::vector<Entrant*> racing;
   std::vector<Runner> runners;
