@@ -31,9 +31,9 @@ void check_count(const char* what, std::size_t count, int least, int most) {
   check(enough && fits, ErrorCode::bad_data, "{} {}, expected {}", count, what, expected);
 }
 
-/// Dims that the file leaves open get symbols of their own.
+/// Dims that the file leaves open get fresh symbols.
 Type named_unknowns(const Type& type, Graph& graph, const std::string& input, bool shared = true) {
-  // A name inside a sequence says nothing of other values: each element may have a size of its own.
+  // Elements of a sequence may differ in size, so a symbol inside one is not shared with other values.
   if (type.kind() == Type::Kind::sequence)
     return Type::sequence(named_unknowns(type.element(), graph, input, false));
   if (type.kind() == Type::Kind::optional)
@@ -51,7 +51,7 @@ Type named_unknowns(const Type& type, Graph& graph, const std::string& input, bo
   return type.with_dims(std::move(dims));
 }
 
-/// The names that a tensor's dims have from the file, before dims without one get theirs: these are others.
+/// Registers the symbols that the file names, before fresh ones are chosen for unnamed dims, so they differ.
 void take_names(const Type& type, Graph& graph) {
   if (!type.is_tensor() || !type.ranked()) return;
   for (const Dim& dim : type.dims())
@@ -77,7 +77,7 @@ std::uint64_t attribute_bytes(const ImportAttribute& attribute) {
   return bytes;
 }
 
-/// Counted before they are copied, on the innermost meter.
+/// Counted on the innermost meter before they are copied.
 void count_copy(const std::vector<ImportNode>& nodes) {
   for (const ImportNode& node : nodes) {
     check_deadline();
@@ -92,13 +92,13 @@ void count_copy(const std::vector<ImportNode>& nodes) {
   }
 }
 
-/// Nodes of a function's body with the caller's attributes, else the defaults, in place of references.
+/// Nodes of a function's body with attribute references replaced by the caller's attributes or the defaults.
 std::vector<ImportNode> with_values(const std::vector<ImportNode>& body, const ImportNode& caller,
                                     const ImportFunction& function) {
   count_copy(body);
   std::vector<ImportNode> nodes = body;
   const auto take = [](ImportAttribute& attribute, const ImportAttribute& from) {
-    count_bytes(attribute_bytes(from)); // each node gets one of its own
+    count_bytes(attribute_bytes(from)); // each node gets its own copy
     attribute = ImportAttribute(from);
   };
   for (ImportNode& node : nodes) {
@@ -166,7 +166,7 @@ std::unique_ptr<Graph> GraphBuilder::run() {
   return std::move(graph_);
 }
 
-/// Each of these is an initialiser of the model and an input, of types that agree.
+/// Every overridden name must be both an initialiser and a graph input, of matching types.
 void GraphBuilder::check_overridden() const {
   std::vector<std::string> inputs;
   for (const ImportValue& input : model_.graph.inputs) inputs.push_back(input.name);
@@ -291,7 +291,7 @@ void GraphBuilder::name_weight(Node& constant, const std::string& name) {
   const Tensor& tensor = constant.attributes.get<Tensor>("value");
   if (text.empty() || !can_be_weight(tensor)) return;
   const Tensor& known = weights_.emplace(text, tensor).first->second;
-  // A function's body may be here several times; an inner graph may take a name for something else.
+  // A function's body may be inlined several times; an inner graph may shadow a name.
   if (known.data() == tensor.data() && known.shape() == tensor.shape()) set_recipe(constant, {text, {}});
 }
 
@@ -305,7 +305,7 @@ void GraphBuilder::add_node(const ImportNode& node) {
   with_context([&] { return fmt::format("node {} ({})", label_of(node), node.op); },
                [&] {
                  check_deadline();
-                 // Functions that call each other make more work than the file has nodes.
+                 // Nested function calls can expand to many more nodes than the file has.
                  const ImportFunction* function = function_of(node);
                  constexpr std::size_t parameters_of_a_node = 8; // about as much work
                  visited_ += 1 + (function ? function->inputs.size() / parameters_of_a_node : 0);
@@ -323,7 +323,7 @@ void GraphBuilder::add_node(const ImportNode& node) {
                  rule(context);
                  for (const std::string& output : node.outputs)
                    check(output.empty() || scope_->values.contains(output), ErrorCode::unsupported,
-                         "output '{}' is not one that the operator gives", output);
+                         "output '{}': the operator does not produce it", output);
                });
   current_ = outer;
 }
@@ -357,8 +357,7 @@ void GraphBuilder::inline_function(const ImportNode& node, const ImportFunction&
 void GraphBuilder::check_ends(const ImportNode& node, const ImportFunction& function) const {
   const auto first = std::ranges::find(calls_, &function);
   check(first == calls_.end(), ErrorCode::bad_data,
-        "function {} calls itself{}, so that its nodes never end; expected functions that call others only",
-        one_line(node.op, longest_name),
+        "function {} calls itself{}; expected functions without recursion", one_line(node.op, longest_name),
         calls_.end() - first == 1 ? "" : fmt::format(" by way of {} others", calls_.end() - first - 1));
 }
 
@@ -367,7 +366,7 @@ Value* GraphBuilder::find(Scope& scope, const std::string& name) {
   if (!scope.parent || scope.sealed) return nullptr;
   Value* outer = find(*scope.parent, name);
   if (!outer) return nullptr;
-  count_bytes(2 * (map_bytes + text_bytes(name))); // once for each graph between, however long the name is
+  count_bytes(2 * (map_bytes + text_bytes(name))); // once for each graph in between, however long the name is
   Value* inner = scope.owner ? capture(scope, outer) : outer;
   scope.values[name] = inner;
   scope.seen_outside.insert(name);
@@ -394,7 +393,7 @@ Value* GraphBuilder::capture(Scope& scope, Value* outer) {
 
 Value* GraphBuilder::lookup(const std::string& name) {
   Value* value = lookup_optional(name);
-  check(value != nullptr, ErrorCode::bad_data, "value '{}' is read, but nothing before writes it",
+  check(value != nullptr, ErrorCode::bad_data, "value '{}' is read, but no earlier node writes it",
         one_line(name, longest_name));
   return value;
 }
@@ -404,7 +403,8 @@ Value* GraphBuilder::lookup_optional(const std::string& name) {
   if (Value* value = find(*scope_, name)) return value;
   // Inside a function: a parameter that the caller left out.
   if (is_visible(name)) return nullptr;
-  fail(ErrorCode::bad_data, "value '{}' is read, but nothing before writes it", one_line(name, longest_name));
+  fail(ErrorCode::bad_data, "value '{}' is read, but no earlier node writes it",
+       one_line(name, longest_name));
 }
 
 void GraphBuilder::define(const std::string& name, Value* value) {
@@ -438,7 +438,7 @@ Node* GraphBuilder::create_bare(const OpDef& op, std::span<Value* const> inputs,
   ++created_;
   check_limit("nodes", created_, limits_.nodes, "{} nodes", created_);
   Node* node = scope_->region->create(op, inputs);
-  captures_.erase(node); // of one that is gone, whose place it has
+  captures_.erase(node); // of an erased node that had the same address
   node->attributes = std::move(attributes);
   if (current_) node->sources = {label_of(*current_)};
   node->recount();

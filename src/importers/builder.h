@@ -1,5 +1,5 @@
 #pragma once
-// From a parse tree to a Graph: names to values, regions, captures. The rules of a format do the rest.
+// From a parse tree to a Graph: resolves names, fills regions, adds captures. Each format supplies its rules.
 
 #include <functional>
 #include <map>
@@ -24,7 +24,7 @@ namespace lanner {
 
 class GraphBuilder;
 
-/// One source node on its way into the graph.
+/// One source node while it is converted.
 class RuleContext {
 public:
   RuleContext(GraphBuilder& builder, const ImportNode& node, std::int64_t version)
@@ -38,7 +38,7 @@ public:
   Value* input(std::size_t i) const;    ///< Null when absent.
   Value* required(std::size_t i) const; ///< Throws Error{bad_data} when absent.
   std::vector<Value*> all_inputs() const;
-  const Tensor* constant(std::size_t i) const; ///< The input's tensor where it is known before running.
+  const Tensor* constant(std::size_t i) const; ///< The input's tensor, when it is known at import.
 
   const std::vector<ImportNode>& model_nodes() const; ///< Of the outermost graph.
 
@@ -50,7 +50,8 @@ public:
   std::vector<double> reals(std::string_view name) const;
   DType dtype(std::string_view name) const; ///< By the format's number.
   const ImportAttribute::Value* attribute(std::string_view name) const;
-  /// Of one kind, which `expected` names in the message; Error{bad_data} when absent or of another.
+  /// Attribute value of type T; `expected` names that type in the message. Error{bad_data} when missing or of
+  /// another type.
   template<typename T>
   const T& get(std::string_view name, const char* expected) const {
     const auto* value = attribute(name);
@@ -60,7 +61,7 @@ public:
            value ? "got another kind" : "it is missing");
     return *held;
   }
-  /// The node's attributes in the kinds that `op` wants, without those named. Unknown ones are
+  /// The node's attributes as the types that `op` declares, without those named. Unknown ones are
   /// Error{bad_data}.
   AttributeMap attributes(std::string_view op, std::initializer_list<std::string_view> without = {}) const;
 
@@ -69,8 +70,8 @@ public:
   Node* emit_node(std::string_view op, std::vector<Value*> inputs, AttributeMap attributes,
                   std::size_t outputs);
   Value* tensor(Tensor value);
-  /// A tensor that the source model trains or lets users replace, under its name there; a single number is a
-  /// setting.
+  /// A tensor that the source model trains or lets users replace, as a source weight of that name; a single
+  /// number is treated as a setting.
   Value* weight(const std::string& name, Tensor value);
   Value* ints(std::vector<std::int64_t> values); ///< A constant i64 list.
   Value* scalar(DType type, double value);       ///< A constant of rank 0.
@@ -79,7 +80,7 @@ public:
   void fill_region(Node& owner, Region& region, const ImportGraph& graph,
                    const std::vector<Type>& parameters);
   void infer(Node& owner); ///< After its regions are filled.
-  /// The nodes of a subgraph in place, on `arguments`; gives its outputs.
+  /// Inlines the nodes of a subgraph on `arguments`; returns its outputs.
   std::vector<Value*> inline_graph(const ImportGraph& graph, const std::vector<Value*>& arguments);
 
   void set_output(std::size_t i, Value* value);
@@ -94,11 +95,11 @@ using Rule = std::function<void(RuleContext&)>;
 /// Finds the rule of a source operator, or nothing.
 using RuleFinder = std::function<Rule(const ImportNode& node)>;
 
-/// Makes one Graph. Names are resolved scope by scope; what an inner graph uses of an outer one becomes a
-/// capture.
+/// Makes one Graph. Names are resolved scope by scope; a value that an inner graph uses from an outer one
+/// becomes a capture.
 class GraphBuilder {
 public:
-  /// What is not the format's own comes of `options`.
+  /// Everything that does not depend on the format comes from `options`.
   GraphBuilder(const ImportModel& model, RuleFinder rules, const ImportOptions& options);
   std::unique_ptr<Graph> run();
 
@@ -106,13 +107,14 @@ private:
   friend class RuleContext;
   struct Scope {
     Scope* parent = nullptr;
-    Node* owner = nullptr; ///< Of the region; null for the graph's body and inlined functions.
+    Node* owner =
+        nullptr; ///< The node whose region this is; null for the graph's body and inlined functions.
     Region* region = nullptr;
     std::map<std::string, Value*, std::less<>> values;
     std::set<std::string, std::less<>>
-        seen_outside; ///< Of these, what was found outside: it may be shadowed.
+        seen_outside; ///< Names in `values` that come from an outer scope: they may be shadowed.
     const std::map<std::string, std::int64_t>* opsets = nullptr;
-    bool sealed = false; ///< A function's body sees nothing outside.
+    bool sealed = false; ///< A function's body cannot see outer scopes.
   };
 
   void tell_of_initialisers();
@@ -120,22 +122,22 @@ private:
   void add_inputs();
   void add_outputs();
   void add_chosen_outputs();
-  /// A value of the model by its name or, where it has one output only, its node's.
+  /// A value of the model by its own name, or by its node's name where the node has only one output.
   Value* chosen_output(const std::string& name);
   void add_nodes(const std::vector<ImportNode>& nodes);
   void add_node(const ImportNode& node);
   void inline_function(const ImportNode& node, const ImportFunction& function);
   void add_constants(const ImportGraph& graph);
-  /// Makes a constant the source weight of that name, where it can be one.
+  /// Makes `constant` the source weight of that name, where possible.
   void name_weight(Node& constant, const std::string& name);
   Value* find(Scope& scope, const std::string& name);
-  bool is_visible(std::string_view name) const; ///< Whether a name was defined here or outside.
+  bool is_visible(std::string_view name) const; ///< Whether a name is defined in this or an outer scope.
   Value* capture(Scope& scope, Value* outer);
-  /// A function that is being put in must not be reached again: it would never end.
+  /// Rejects recursive functions: inlining them would never end.
   void check_ends(const ImportNode& node, const ImportFunction& function) const;
-  Value* lookup(const std::string& name); ///< Throws Error{bad_data} when absent.
-  Value* lookup_optional(
-      const std::string& name); ///< Null for an empty name and for what a function's caller left out.
+  Value* lookup(const std::string& name);          ///< Throws Error{bad_data} when absent.
+  Value* lookup_optional(const std::string& name); ///< Null for an empty name and for a parameter that a
+                                                   ///< function's caller left out.
   const ImportFunction* function_of(const ImportNode& node) const;
   int loops_around() const;
   void define(const std::string& name, Value* value);
@@ -155,16 +157,16 @@ private:
   const std::vector<std::string>& chosen_; ///< ImportOptions::outputs.
   std::unique_ptr<Graph> graph_;
   std::unique_ptr<RunningInference> inference_;
-  std::map<std::string, Tensor> weights_;                               ///< What was named so far.
-  std::map<const Node*, std::map<const Value*, std::size_t>> captures_; ///< Place of each, by node.
-  std::vector<const ImportFunction*> calls_; ///< Functions that are being put in, outermost first.
+  std::map<std::string, Tensor> weights_;                               ///< Weights named so far.
+  std::map<const Node*, std::map<const Value*, std::size_t>> captures_; ///< Index of each capture, by node.
+  std::vector<const ImportFunction*> calls_; ///< Functions being inlined, outermost first.
   Scope* scope_ = nullptr;
   const ImportNode* current_ = nullptr;
   std::uint32_t depth_ = 0;
-  std::uint64_t visited_ = 0, created_ = 0; ///< Source nodes and nodes made of them.
+  std::uint64_t visited_ = 0, created_ = 0; ///< Source nodes visited and graph nodes created.
 };
 
-/// A name for a value or graph from the file's own, of bounded length.
+/// A name for a value or graph from the file's own, cut to a bounded length.
 std::string identifier(std::string_view text);
 
 } // namespace lanner

@@ -50,7 +50,7 @@ Json json_of(const ImportAttribute::Value& value) {
         } else if constexpr (std::is_same_v<T, Type>) {
           return held.to_string();
         } else {
-          fail(ErrorCode::unsupported, "custom operators take numbers, texts, lists of them and tensors");
+          fail(ErrorCode::unsupported, "custom operators take numbers, strings, lists of them and tensors");
         }
       },
       value);
@@ -64,7 +64,7 @@ std::string attributes_text(const ImportNode& node) {
   try {
     return exact_json_text(all);
   } catch (const Error&) {
-    fail(ErrorCode::bad_data, "an attribute or its name is no text in UTF-8");
+    fail(ErrorCode::bad_data, "an attribute or its name is not valid UTF-8");
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a model file says, before it means anything: a parse tree that every format's reader fills.
+// The parse tree of a model file, before any interpretation: every format's reader fills it.
 
 #include <cstdint>
 #include <map>
@@ -17,7 +17,7 @@ namespace lanner {
 
 struct ImportGraph;
 
-/// An attribute as written. `reference` names an attribute of the enclosing function in place of a value.
+/// An attribute as written. `reference` names an attribute of the enclosing function instead of a value.
 struct ImportAttribute {
   using Value = std::variant<std::monostate, std::int64_t, double, std::string, std::vector<std::int64_t>,
                              std::vector<double>, std::vector<std::string>, Tensor, std::vector<Tensor>, Type,
@@ -28,11 +28,11 @@ struct ImportAttribute {
 
 struct ImportNode {
   std::string name, op, domain, overload;
-  std::vector<std::string> inputs, outputs; ///< An empty name is an absent one.
+  std::vector<std::string> inputs, outputs; ///< An absent input or output has an empty name.
   std::map<std::string, ImportAttribute, std::less<>> attributes;
 };
 
-/// An input, output or inner value with what the file says of its type.
+/// An input, output or inner value with its type as far as the file states it.
 struct ImportValue {
   std::string name;
   std::optional<Type> type;
@@ -45,10 +45,10 @@ struct ImportGraph {
   std::vector<std::pair<std::string, Tensor>> constants;
 };
 
-/// A function that the model brings along.
+/// A function defined in the model file.
 struct ImportFunction {
   std::vector<std::string> inputs, outputs;
-  std::vector<std::string> attributes; ///< Without a default.
+  std::vector<std::string> attributes; ///< Attributes without a default.
   std::map<std::string, ImportAttribute, std::less<>> default_attributes;
   std::vector<ImportNode> nodes;
   std::map<std::string, std::int64_t> opsets;
@@ -56,10 +56,10 @@ struct ImportFunction {
 
 struct ImportModel {
   std::int64_t ir_version = 0;
-  std::map<std::string, std::int64_t> opsets; ///< Version by domain; "" is the default one.
+  std::map<std::string, std::int64_t> opsets; ///< Version by domain; "" is the default domain.
   std::map<std::string, std::string> metadata;
   ImportGraph graph;
-  DType (*dtype_of)(std::int64_t) = nullptr;       ///< The format's numbers of element types.
+  DType (*dtype_of)(std::int64_t) = nullptr;       ///< Maps the format's numbers to element types.
   std::map<std::string, ImportFunction> functions; ///< By `domain.name` and, where there is one, `:overload`.
 };
 

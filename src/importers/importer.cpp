@@ -25,7 +25,7 @@
 namespace lanner {
 namespace {
 
-/// A format: how its content is recognised and read. The first that recognises the content reads it.
+/// A format: how it is recognised and read. The first format that recognises the content reads it.
 struct Format {
   const char* name;
   bool (*recognises)(std::span<const std::byte> bytes);
@@ -39,7 +39,7 @@ constexpr Format formats[] = {
     {"Caffe", caffe::looks_like_net, caffe::import_caffe, true},
 };
 
-/// As characters where they are some, else as numbers.
+/// Printable bytes as characters, others as numbers.
 std::string first_bytes(std::span<const std::byte> bytes) {
   const auto first = bytes.first(std::min<std::size_t>(bytes.size(), 8));
   const auto shows = [](std::byte b) { return b >= std::byte{' '} && b < std::byte{0x7f}; };
@@ -52,7 +52,7 @@ std::string first_bytes(std::span<const std::byte> bytes) {
   return hex;
 }
 
-/// Pictures and clips by their first bytes.
+/// Images and clips by their first bytes.
 std::optional<std::string_view> media_of(std::span<const std::byte> bytes) {
   using namespace std::string_view_literals;
   struct Sign {
@@ -60,9 +60,9 @@ std::optional<std::string_view> media_of(std::span<const std::byte> bytes) {
     std::string_view bytes, name;
   };
   constexpr Sign signs[] = {
-      {0, "\x89PNG\r\n"sv, "a picture (PNG)"}, {0, "\xff\xd8\xff"sv, "a picture (JPEG)"},
-      {0, "GIF8"sv, "a picture (GIF)"},        {8, "WEBP"sv, "a picture (WebP)"},
-      {4, "ftyp"sv, "a clip (MP4 or MOV)"},    {0, "\x1a\x45\xdf\xa3"sv, "a clip (MKV or WebM)"},
+      {0, "\x89PNG\r\n"sv, "an image (PNG)"}, {0, "\xff\xd8\xff"sv, "an image (JPEG)"},
+      {0, "GIF8"sv, "an image (GIF)"},        {8, "WEBP"sv, "an image (WebP)"},
+      {4, "ftyp"sv, "a clip (MP4 or MOV)"},   {0, "\x1a\x45\xdf\xa3"sv, "a clip (MKV or WebM)"},
       {8, "AVI "sv, "a clip (AVI)"},
   };
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -73,8 +73,8 @@ std::optional<std::string_view> media_of(std::span<const std::byte> bytes) {
   return found->name;
 }
 
-/// What stands in a checkout for a large file that was not fetched (git-lfs.com, specification of pointer
-/// files).
+/// The text file that a checkout has in place of a large file that was not fetched (git-lfs.com,
+/// specification of pointer files).
 void refuse_pointer(std::span<const std::byte> bytes) {
   constexpr std::string_view first_line = "version https://git-lfs.github.com/spec/";
   const std::string_view text(reinterpret_cast<const char*>(bytes.data()), bytes.size());
@@ -90,23 +90,23 @@ bool looks_like_plan(std::span<const std::byte> bytes) {
          text.find(fmt::format("\"{}\"", plan_key)) != std::string_view::npos;
 }
 
-/// Names from the file are part of messages.
+/// Messages contain names from the file.
 constexpr std::size_t longest_message = 2000;
 
-/// What a bad file may throw from below is an Error like any other.
+/// Whatever a bad file makes lower layers throw is reported as an Error.
 std::unique_ptr<Graph> import_as(const Format& format, const Content& content, const ImportOptions& options) {
   check(!options.weights || format.weights_apart, ErrorCode::invalid_argument,
-        "weights were given apart, but a model of format {} holds its own", format.name);
+        "weights: a model of format {} contains its own weights; leave the option out", format.name);
   try {
     Meter parsed;
     return format.import(content, options);
   } catch (const Error& error) {
     throw Error(error.code(), one_line(error.message(), longest_message));
   } catch (const std::bad_alloc&) {
-    fail(ErrorCode::out_of_memory, "memory was refused by the system while the {} file was read",
+    fail(ErrorCode::out_of_memory, "out of memory: the system refused memory while reading the {} file",
          format.name);
   } catch (const std::exception& error) {
-    fail(ErrorCode::internal, "the {} file met a fault of the importer: {}; please report it", format.name,
+    fail(ErrorCode::internal, "internal error while importing the {} file: {}; please report it", format.name,
          error.what());
   }
 }
@@ -120,12 +120,12 @@ void collect_views(const Region& region, const std::shared_ptr<const void>& memo
   }
 }
 
-/// Constants are views of the file where their elements are aligned there, and any of them keeps all of it.
-/// Where they are less than most of it they become copies, so that its memory is given back.
+/// Constants are views of the file where their elements are aligned there, and each view keeps the whole file
+/// in memory. Where they use only a small part of it they are copied, so that the file's memory is freed.
 void let_go_of(const Content& content, Graph& graph) {
   std::vector<Node*> views;
   collect_views(graph.body(), content.owner, views);
-  std::map<const void*, Tensor> copies; // tensors that are read by several names stay one
+  std::map<const void*, Tensor> copies; // a tensor used under several names stays one tensor
   std::uint64_t bytes = 0;
   for (const Node* view : views) {
     const Tensor& tensor = *view->output()->constant();
@@ -160,8 +160,7 @@ std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions
       let_go_of(content, *graph);
       return graph;
     }
-  check(!looks_like_plan(content.bytes), ErrorCode::bad_data,
-        "it is a plan of Lanner, built already; use load");
+  check(!looks_like_plan(content.bytes), ErrorCode::bad_data, "it is a Lanner plan, already built; use load");
   if (const auto media = media_of(content.bytes))
     fail(ErrorCode::bad_data, "it is {}; expected a model (ONNX, TensorFlow, Caffe)", *media);
   std::string known;

@@ -1,5 +1,5 @@
 #pragma once
-// Models of any supported format to a Graph.
+// Imports models of any supported format to a Graph.
 
 #include <filesystem>
 #include <functional>
@@ -21,24 +21,24 @@ namespace lanner {
 struct ImportOptions {
   const OpTable& ops;
   std::filesystem::path
-      folder; ///< Where a model may keep its weights beside it; empty: external data is refused.
+      folder; ///< The model's folder, for external weight files; empty: external data is refused.
   Limits limits;
   SourcePtr weights = nullptr; ///< Trained weights of a model whose own file has none (Caffe).
-  /// Told of each file beneath `folder` before it is read.
+  /// Called with each external file below `folder` before it is read.
   std::function<void(const std::filesystem::path&)> on_data_file = {};
   std::vector<std::string> outputs = {}; ///< As BuildOptions::outputs.
-  /// Initialisers that are to be inputs of the graph: graph inputs have their names. Others are constants.
+  /// Initialisers to turn into graph inputs: graph inputs of these names exist. Others become constants.
   std::set<std::string> overridden = {};
-  /// Told of each initialiser of the outermost graph: its value, and the graph input of its name or null.
+  /// Called for each initialiser of the outermost graph: its value, and the graph input of its name or null.
   std::function<void(const std::string&, const Tensor&, const Type*)> on_initialiser = {};
 };
 
-/// The name of the model format that bytes look like.
+/// The name of the format that the bytes look like.
 std::optional<std::string_view> format_of(std::span<const std::byte> bytes);
 
-/// Reads a model, told apart by its content. The graph is inferred and verified, not optimised; it keeps
-/// views of `source`. Read once, from the start, so a pipe will do. Throws Error{bad_data, unsupported,
-/// limit_exceeded} that names the place in the file and the node.
+/// Reads a model, whose format is detected from its content. The graph is inferred and verified, not
+/// optimised; it keeps views of `source`, which is read once from the start (a pipe works). Throws
+/// Error{bad_data, unsupported, limit_exceeded} that names the position in the file and the node.
 std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions& options);
 
 } // namespace lanner

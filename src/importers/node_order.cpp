@@ -13,8 +13,8 @@
 namespace lanner {
 namespace {
 
-/// Names that a node reads and does not define within. What a subgraph reads first and writes later may be
-/// its own, in a file out of order, or an outer value of the same name.
+/// Names that a node reads but does not define inside. A name that a subgraph reads before it writes it may
+/// be its own, in a file whose nodes are out of order, or an outer value of the same name.
 struct Reads {
   std::set<std::string, std::less<>> outer, either;
 };
@@ -48,7 +48,7 @@ void collect_reads(const ImportGraph& graph, Reads& reads) {
   for (const ImportValue& output : graph.outputs) note(output.name, true);
 }
 
-/// Which node comes after which.
+/// The dependency graph of the nodes.
 class Order {
 public:
   Order(const std::vector<ImportNode>& nodes, const std::function<bool(std::string_view)>& visible)
@@ -76,7 +76,7 @@ public:
     }
     if (order.size() == nodes_.size()) return order;
     const auto stuck = std::ranges::find_if(waiting_, [](std::size_t count) { return count > 0; });
-    fail(ErrorCode::bad_data, "node {} reads, directly or not, what it writes: the graph has a cycle",
+    fail(ErrorCode::bad_data, "node {} depends on its own output: the graph has a cycle",
          label_of(nodes_[static_cast<std::size_t>(stuck - waiting_.begin())]));
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The order in which a file's nodes are built.
+// The order in which a file's nodes are built (topological order).
 
 #include <functional>
 #include <string>
@@ -10,15 +10,15 @@
 
 namespace lanner {
 
-/// Names become part of every value and node made from them, so a file's long ones are cut.
+/// Names become part of every value and node made from them, so long ones are cut.
 inline constexpr std::size_t longest_name = 200;
 
-/// What a node is called in messages.
+/// The node's name in messages.
 std::string label_of(const ImportNode& node);
 
-/// Nodes in an order in which every input is defined before it is read; source order where that holds
-/// already. A name that nodes write and `visible` knows from elsewhere means the value from elsewhere where
-/// it is read before it is written. Throws Error{bad_data} for a cycle.
+/// Nodes in topological order; source order where that is topological already. Where a name is both written
+/// by a node and visible from an outer scope, reads before the write mean the outer value. Throws
+/// Error{bad_data} for a cycle.
 std::vector<const ImportNode*> in_dependence_order(const std::vector<ImportNode>& nodes,
                                                    const std::function<bool(std::string_view)>& visible);
 

@@ -16,11 +16,11 @@
 namespace lanner {
 namespace {
 
-// What one element of a parsed file takes in memory, at least: small fields of a file must not become large
-// objects.
+// Least memory that one element of a parsed file takes: a small field must not turn into a large object for
+// free.
 constexpr std::uint64_t scalar_cost = 8, text_cost = 48, message_cost = 256;
 
-/// Reads one message after the other, keeping the path for messages.
+/// Reads nested messages, and keeps their path for error messages.
 class BinaryReader {
 public:
   BinaryReader(std::span<const std::byte> bytes, const Limits& limits)
@@ -43,14 +43,14 @@ public:
 private:
   friend class BinaryValue;
   const char* begin_;
-  const char* at_;              ///< Data of the field that is being read.
-  const char* field_ = nullptr; ///< Its name, where it is no message.
+  const char* at_;              ///< Data of the field being read.
+  const char* field_ = nullptr; ///< Its name, unless it is a message.
   const Limits& limits_;
   std::uint64_t taken_ = 0;
   std::vector<std::string> path_;
 };
 
-/// A value that the wire gave.
+/// A value in the binary encoding.
 class BinaryValue : public FieldValue {
 public:
   BinaryValue(BinaryReader& reader, const FieldEntry& entry, std::size_t index)
@@ -104,7 +104,7 @@ const FieldEntry* find(std::span<const FieldEntry> table, std::uint32_t number) 
   return nullptr;
 }
 
-/// Packed scalars: the same entry for each.
+/// Packed scalars: calls the same entry for each.
 template<typename Range, typename Set>
 void each(const Range& range, BinaryValue& value, const FieldEntry& entry, void* object, Set set) {
   for (const auto element : range) {
@@ -157,7 +157,7 @@ void BinaryReader::read(protozero::data_view view, std::span<const FieldEntry> t
       continue;
     }
     BinaryValue value(*this, *entry, seen[entry->number]++);
-    // A message names itself; of any other field the path keeps the name when reading it fails.
+    // A message adds itself to the path; for any other field the path keeps the name when reading it fails.
     field_ = entry->wire == Wire::message ? nullptr : entry->name;
     read_field(message, value, *entry, object);
     field_ = nullptr;

@@ -1,4 +1,4 @@
-// Protobuf's text form by the same field tables as the binary one.
+// Protobuf's text format, by the same field tables as the binary one.
 
 #include <cctype>
 #include <charconv>
@@ -34,12 +34,12 @@ bool continues_number(char c) {
   return continues_name(c) || c == '.' || c == '+' || c == '-';
 }
 
-/// Characters in order, without comments.
+/// The text's characters in order, comments skipped.
 class Cursor {
 public:
   explicit Cursor(std::string_view text) : text_(text) {}
 
-  /// The next character that means something, 0 at the end.
+  /// The next significant character, 0 at the end.
   char peek() {
     while (at_ < text_.size()) {
       const char c = text_[at_];
@@ -72,7 +72,7 @@ public:
     peek();
     return run(continues_number);
   }
-  /// The inside of a string in quotes, escapes as they stand.
+  /// The contents of a quoted string, escapes not yet decoded.
   std::string_view quoted() {
     const char quote = peek();
     const std::size_t begin = ++at_;
@@ -104,7 +104,7 @@ int digit_of(char c) {
   return c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
 }
 
-/// A string's escapes, as in C; `\u` and `\U` are code points.
+/// Decodes a string's escapes, as in C; `\u` and `\U` are code points.
 class Unescape {
 public:
   explicit Unescape(std::string_view text) : text_(text) {}
@@ -202,15 +202,15 @@ private:
   const Limits& limits_;
   std::uint32_t depth_ = 0;
   std::uint64_t taken_ = 0;
-  std::string_view message_ = "the file"; ///< The field that holds what is read.
-  std::deque<std::string> kept_;          ///< Strings that are no part of the file as they stand.
+  std::string_view message_ = "the file"; ///< The field whose value is being read.
+  std::deque<std::string> kept_;          ///< Decoded strings, which are not views of the file.
 };
 
 char closing_of(char opening) {
   return opening == '{' ? '}' : '>';
 }
 
-/// One value as it stands in the text.
+/// One value of the text.
 class TextValue : public FieldValue {
 public:
   TextValue(TextReader& reader, const FieldEntry& entry) : reader_(reader), entry_(entry) {
@@ -227,7 +227,7 @@ public:
       reader.charge(scalar_cost);
     }
   }
-  /// Whatever of the value was not asked for.
+  /// Skips the rest of a value that was not read.
   void finish() {
     if (kind_ == Kind::message && !read_) message({}, nullptr);
   }
@@ -264,7 +264,7 @@ public:
     if (kind_ != Kind::word || text_.empty() || !begins_name(text_[0])) return integer();
     std::vector<std::string> known;
     for (const EnumName& one : names) known.emplace_back(one.name);
-    fail(ErrorCode::bad_data, "field {}: '{}' is none of its values{}", entry_.name,
+    fail(ErrorCode::bad_data, "field {}: '{}' is not one of its values{}", entry_.name,
          one_line(text_, longest_shown), did_you_mean(text_, known));
   }
   std::string_view bytes() override {
@@ -293,7 +293,7 @@ private:
   bool read_ = false;
 };
 
-/// Strings beside each other are one.
+/// Adjacent strings are concatenated.
 std::string_view TextReader::string() {
   std::string_view first = cursor_.quoted();
   const auto more = [&] { return cursor_.peek() == '"' || cursor_.peek() == '\''; };
@@ -388,7 +388,7 @@ std::vector<std::string> leading_fields(std::span<const std::byte> bytes, std::s
       names.emplace_back(one_line(name, longest_shown));
       cursor.take(':');
       const char value = cursor.peek();
-      // What lies within a message does not matter here.
+      // The contents of a nested message do not matter here.
       if (value == '{' || value == '<' || value == '[') return names;
       if (value == '"' || value == '\'')
         cursor.quoted();

@@ -14,7 +14,7 @@
 namespace lanner {
 namespace {
 
-/// Each level of loops infers its body some times over.
+/// Each level of nested loops infers its body several times.
 constexpr int deepest_loop = 8;
 
 template<typename T>
@@ -71,7 +71,7 @@ std::vector<Value*> RuleContext::all_inputs() const {
 const Tensor* RuleContext::constant(std::size_t i) const {
   const Value* value = input(i);
   if (!value) return nullptr;
-  note_decided(*builder_.graph_, value); // a rule may follow what it reads
+  note_decided(*builder_.graph_, value); // a rule may depend on a value it reads
   if (const Tensor* tensor = value->constant()) return tensor;
   const Known& known = builder_.inference_->known(value);
   return known.tensor ? &*known.tensor : nullptr;
@@ -195,7 +195,8 @@ void RuleContext::fill_region(Node& owner, Region& region, const ImportGraph& gr
     builder_.add_nodes(graph.nodes);
     for (const ImportValue& output : graph.outputs) region.add_output(builder_.lookup(output.name));
   } catch (const Error& error) {
-    // A branch is held to its sizes when it is entered; the other one may be the only one that ever is.
+    // A branch's declared sizes are checked when it is entered; the other branch may be the only one ever
+    // taken.
     if (owner.kind() != "if" || error.code() != ErrorCode::invalid_argument) throw;
     make_failing(region, error.message(), {});
     builder_.current_ = current;

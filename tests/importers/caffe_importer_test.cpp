@@ -186,7 +186,8 @@ TEST(Caffe, WeightsApart) {
   };
   LANNER_EXPECT_OUTCOME(refused(layers, "hello"), "w: not the weights of a Caffe net");
   LANNER_EXPECT_OUTCOME(refused(layers, net({input({1})})), "holds no trained layer");
-  LANNER_EXPECT_OUTCOME(refused(onnx_file::varied_model(), weights), "a model of format ONNX holds its own");
+  LANNER_EXPECT_OUTCOME(refused(onnx_file::varied_model(), weights),
+                        "a model of format ONNX contains its own weights");
 }
 
 TEST(Caffe, FieldsThatCaffeDoesNotKnow) {
@@ -226,7 +227,7 @@ TEST(Caffe, WhatANetMustNotSay) {
   LANNER_EXPECT_OUTCOME(pooling("kernel_size: 1 stride: 1 stride_h: 1 stride_w: 1"),
                         "both stride and stride_h");
   LANNER_EXPECT_OUTCOME(pooling("global_pooling: true kernel_size: 1"),
-                        "global_pooling takes the whole picture");
+                        "global_pooling takes the whole image");
   const Message filters = Message().integer(1, 1).integer(2, 0);
   LANNER_EXPECT_OUTCOME(
       outcome(net({input({1, 1, 3, 3}), layer({"c", "Convolution", {"x"}, {"y"}, {blob({1, 1, 1, 1}, {1})}},
@@ -235,12 +236,13 @@ TEST(Caffe, WhatANetMustNotSay) {
   LANNER_EXPECT_OUTCOME(with("Eltwise", "eltwise_param { operation: PROD coeff: 2 }"),
                         "for operation SUM, it is PROD");
   LANNER_EXPECT_OUTCOME(with("Crop", "bottom: 'x' crop_param { axis: 3 offset: 1 }"),
-                        "dim 3: 3 elements from 1 on pass the end of 3");
+                        "dim 3: 3 elements from 1 on exceed its size 3");
   LANNER_EXPECT_OUTCOME(pooling("kernel_size: 1 pad: 1"), "padding of 1 x 1 for a kernel of 1 x 1");
   LANNER_EXPECT_OUTCOME(pooling("global_pooling: true stride: 2"), "expected stride 1 and no padding");
-  LANNER_EXPECT_OUTCOME(pooling("kernel_size: 1 pool: MEDIAN"), "field pool: 'MEDIAN' is none of its values");
+  LANNER_EXPECT_OUTCOME(pooling("kernel_size: 1 pool: MEDIAN"),
+                        "field pool: 'MEDIAN' is not one of its values");
   LANNER_EXPECT_OUTCOME(with("Slice", "top: 'z' slice_param { axis: 3 }"),
-                        "3 elements cannot be shared out over 2 tops");
+                        "3 elements do not divide into 2 tops");
   LANNER_EXPECT_OUTCOME(with("ArgMax", "argmax_param { top_k: 0 }"), "top_k is 0");
   LANNER_EXPECT_OUTCOME(with("Tile"), "tiles is 0");
   LANNER_EXPECT_OUTCOME(with("Clip", "clip_param { min: 0 }"), "expected both min and max");

@@ -166,8 +166,8 @@ TEST(HostileModel, DataBeyondItsFile) {
         folder.path());
   };
   ASSERT_EQ(place("0", "8").substr(0, 6), "graph ");
-  LANNER_EXPECT_OUTCOME(place("1", "8"), "8 bytes from byte 1 of w are wanted, which has 8");
-  LANNER_EXPECT_OUTCOME(place("18446744073709551615", "8"), "which has 8");
+  LANNER_EXPECT_OUTCOME(place("1", "8"), "expected 8 bytes at offset 1 of w, the file has 8 bytes");
+  LANNER_EXPECT_OUTCOME(place("18446744073709551615", "8"), "the file has 8 bytes");
   LANNER_EXPECT_OUTCOME(place("18446744073709551616", "8"), "is not a number");
   LANNER_EXPECT_OUTCOME(place("-1", "8"), "is not a number");
   LANNER_EXPECT_OUTCOME(place("0x0", "8"), "is not a number");
@@ -280,9 +280,9 @@ TEST(HostileModel, NamesWrittenTwice) {
 
 TEST(HostileModel, NamesOfNothing) {
   LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {"nowhere"}, {"y"}})})),
-                        "'nowhere' is read, but nothing before writes it");
+                        "'nowhere' is read, but no earlier node writes it");
   LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"z"}})})),
-                        "'y' is read, but nothing before writes it");
+                        "'y' is read, but no earlier node writes it");
   LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {}, {"y"}})})), "0 inputs, expected 1");
   LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {""}, {"y"}})})), "0 inputs, expected 1");
   LANNER_EXPECT_OUTCOME(outcome(through({node({"", {"x"}, {"y"}})})), "unsupported");

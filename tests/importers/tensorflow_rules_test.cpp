@@ -39,11 +39,11 @@ TEST(TensorFlowRules, WhatTensorFlowRefuses) {
   const auto strides = list("strides", {1, 1, 1, 1}), filters = floats("w", {2, 2, 1, 1}, {1, 10, 100, 1000});
   refused("Conv2D", {"x", "w"}, {valid}, {filters}, "attribute strides is missing");
   refused("MaxPool", {"x"}, {valid, strides}, {}, "attribute ksize is missing");
-  refused("BiasAdd", {"x", "b"}, {}, {floats("b", {3}, {1, 2, 3})}, "expected one number a channel");
+  refused("BiasAdd", {"x", "b"}, {}, {floats("b", {3}, {1, 2, 3})}, "expected one number per channel");
   refused("Split", {"a", "x"}, {integer("num_split", 2)}, {integers("a", {1}, true)},
           "a split of size 3 into 2 equal parts");
   refused("Slice", {"x", "b", "s"}, {}, {integers("b", {0, 2, 0, 0}), integers("s", {1, 2, 3, 1})},
-          "dim 1: 2 elements from 2 on pass the end of 3");
+          "dim 1: 2 elements from 2 on exceed its size 3");
   refused("Transpose", {"x", "p"}, {}, {integers("p", {0, -1, 1, 2})}, "expected each axis from 0 to 3 once");
   refused("Transpose", {"x", "p"}, {}, {integers("p", {0, 1, 1, 2})}, "expected each axis from 0 to 3 once");
   refused("Transpose", {"x", "p"}, {}, {integers("p", {0, 1, 2})}, "perm has 3 axes for rank 4");

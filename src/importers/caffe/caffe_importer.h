@@ -5,8 +5,8 @@
 
 namespace lanner::caffe {
 
-/// Reads a net, text or binary, of layers as Caffe 1.0 or the versions before it wrote them, in its state for
-/// testing. Trained blobs are the net's own or, by the layers' names, those of `options.weights`.
+/// Reads a net, text or binary, with layers in the format of Caffe 1.0 or older, in its testing phase.
+/// Trained blobs come from the net itself or, matched by layer name, from `options.weights`.
 std::unique_ptr<Graph> import_caffe(const Content& content, const ImportOptions& options);
 
 } // namespace lanner::caffe

@@ -1,5 +1,5 @@
 #pragma once
-// A layer of a Caffe net as its file says it.
+// A layer of a Caffe net as written in its file.
 
 #include <cstdint>
 #include <map>
@@ -15,7 +15,7 @@ namespace lanner::caffe {
 using Attributes = std::map<std::string, ImportAttribute, std::less<>>;
 using ShapeDims = std::vector<std::int64_t>;
 
-/// Which states of the net a layer belongs to, or not.
+/// A rule that includes or excludes a layer in some states of the net.
 struct StateRule {
   std::int64_t phase = -1; ///< 0 training, 1 testing, -1 both.
   std::int64_t min_level = 0, max_level = INT64_MAX;
@@ -23,7 +23,7 @@ struct StateRule {
 };
 
 struct Layer {
-  std::string name, type; ///< Type as named today, whatever the file's age.
+  std::string name, type; ///< Type by its current name, whatever the file's age.
   std::vector<std::string> bottoms, tops;
   std::vector<Tensor> blobs; ///< f32, trained.
   std::vector<StateRule> include, exclude;

@@ -62,7 +62,7 @@ constexpr FieldEntry dims[] = {
     field<ShapeDims, [](ShapeDims& r, FieldValue& v) { r.push_back(v.integer()); }>(1, "dim", Wire::varint),
 };
 
-/// The first shape is `shape`, those after it are numbered.
+/// The first shape is named `shape`, further ones are numbered.
 constexpr FieldEntry shapes(std::uint32_t number) {
   return {number, "shape", Wire::message, [](void* to, FieldValue& v) {
             Attributes& attributes = attributes_of(to);
@@ -161,8 +161,8 @@ constexpr FieldEntry threshold[] = {real<"threshold">(1), no_other_fields()};
 constexpr FieldEntry tile[] = {integer<"axis">(1), integer<"tiles">(2), no_other_fields()};
 constexpr FieldEntry transform[] = {integer<"crop_size">(3)};
 
-// What layers say of their training and of where they compute is skipped; a field that Caffe does not know is
-// as wrong here as there.
+// Fields about training and about where a layer is computed are skipped; a field that Caffe does not know is
+// an error, as in Caffe.
 constexpr FieldEntry parameters[] = {
     message<"transform_param", transform>(100),
     message<"argmax_param", arg_max>(103),

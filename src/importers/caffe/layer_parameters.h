@@ -1,5 +1,5 @@
 #pragma once
-// The parameter messages of caffe.proto: what layers of each kind say of themselves.
+// The parameter messages of caffe.proto, for each kind of layer.
 
 #include <span>
 
@@ -8,9 +8,9 @@
 
 namespace lanner::caffe {
 
-/// Fields of a LayerRecord that hold parameters, in the form of today and in that before layers had names for
-/// types. Enumerators are numbers, repeated numbers lists, a shape is its list of dims and repeated shapes
-/// are `shape`, `shape1`, ...
+/// Fields of a LayerRecord that hold parameters, in the current format and in the one where layer types were
+/// numbers. Enumerators are integers, repeated numbers are lists, a shape is its list of dims and repeated
+/// shapes are `shape`, `shape1`, ...
 std::span<const FieldEntry> layer_parameters();
 std::span<const FieldEntry> old_layer_parameters();
 

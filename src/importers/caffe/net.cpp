@@ -15,7 +15,7 @@
 
 namespace lanner::caffe {
 
-/// What every message needs.
+/// Shared by the readers of all messages.
 struct Reading {
   const Limits& limits;
   std::uint64_t taken = 0; ///< Bytes of blobs.
@@ -118,7 +118,7 @@ constexpr FieldEntry layer_fields[] = {
     layer_field<add_exclude>(9, "exclude", Wire::message),
 };
 
-/// V1LayerParameter.LayerType, with the names of today.
+/// V1LayerParameter.LayerType, with the current names.
 constexpr EnumName old_types[] = {{"NONE", 0},
                                   {"ACCURACY", 1},
                                   {"BNLL", 2},
@@ -203,14 +203,14 @@ constexpr const char* new_types[] = {"None",
 std::string old_type(FieldValue& value) {
   const std::int64_t number = value.enumerator(old_types);
   check(number >= 0 && number < static_cast<std::int64_t>(std::size(new_types)), ErrorCode::bad_data,
-        "layer type {} is none of caffe.proto's", number);
+        "layer type {} is not defined in caffe.proto", number);
   return new_types[number];
 }
 
 constexpr FieldEntry old_layer_fields[] = {
     layer_field<[](LayerRecord&, FieldValue&) {
       fail(ErrorCode::unsupported,
-           "a net of the oldest form; expected one that Caffe's upgrade_net_proto has written");
+           "the net is in Caffe's oldest format (V0); convert it with Caffe's upgrade_net_proto");
     }>(1, "layer", Wire::message),
     layer_field<add_bottom>(2, "bottom", Wire::bytes),
     layer_field<add_top>(3, "top", Wire::bytes),
@@ -221,7 +221,7 @@ constexpr FieldEntry old_layer_fields[] = {
     layer_field<add_exclude>(33, "exclude", Wire::message),
 };
 
-/// Fields of layers of either age that say nothing of a result.
+/// Fields of layers of either age that do not affect the result.
 constexpr const char* ignored_fields[] = {"phase",
                                           "loss_weight",
                                           "param",
@@ -249,7 +249,7 @@ constexpr const char* ignored_fields[] = {"phase",
                                           "tanh_param",
                                           "window_data_param"};
 
-/// The layer's own fields and those of its parameters. Forks of Caffe add messages for layers of their own.
+/// The layer's own fields and those of its parameters. Forks of Caffe add messages for their own layers.
 std::vector<FieldEntry> with(std::span<const FieldEntry> parameters, std::span<const FieldEntry> own) {
   std::vector<FieldEntry> all(own.begin(), own.end());
   all.insert(all.end(), parameters.begin(), parameters.end());
@@ -301,7 +301,7 @@ bool looks_like_binary(std::span<const std::byte> bytes) {
       message.skip();
     }
   } catch (const protozero::exception&) {
-    // Cut off: what came before must do.
+    // The text is cut off: decide by the fields before that.
   }
   return layers;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// NetParameter, binary (.caffemodel) and text (.prototxt), as caffe.proto has it.
+// NetParameter, binary (.caffemodel) and text (.prototxt), as defined in caffe.proto.
 
 #include <cstdint>
 #include <span>

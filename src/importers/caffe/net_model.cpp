@@ -33,7 +33,7 @@ bool is_data(const Layer& layer) {
   return types.contains(layer.type);
 }
 
-/// What measures a net and is no part of its answer.
+/// Layers that only measure the net and do not affect its output.
 bool only_measures(const Layer& layer) {
   return layer.type.ends_with("Loss") || layer.type == "Accuracy" || layer.type == "Silence" ||
          layer.type == "SoftmaxWithLoss" || layer.type == "HDF5Output";
@@ -78,7 +78,7 @@ public:
   }
 
 private:
-  /// A net that was saved while training knows its data in that phase only.
+  /// A net that was saved while training has its data layer in the training phase only.
   void choose_layers() {
     Names given;
     for (Layer& layer : net_.layers) {
@@ -136,7 +136,7 @@ private:
     return picture_dims(layer, name);
   }
 
-  /// Of data that only training's files describe: what the first convolution and the crop tell.
+  /// The shape of data that only the training files describe, from the first convolution and the crop size.
   Dims picture_dims(const Layer& data, const std::string& name) const {
     Dim channels = Dim::symbol("channels"), height = Dim::symbol("height"), width = Dim::symbol("width");
     if (const auto* crop = number(data.attributes, "crop_size"); crop && *crop > 0)
@@ -151,7 +151,7 @@ private:
     return {Dim::symbol("batch"), channels, height, width};
   }
 
-  /// The number of pictures that a net's file gives is no more than a habit; any other will do as well.
+  /// The batch size in a net's file is only a default: the batch is left open.
   void open_batch() {
     if (model_.graph.inputs.size() != 1) return;
     ImportValue& input = model_.graph.inputs[0];

@@ -6,13 +6,13 @@
 
 namespace lanner::caffe {
 
-/// Gives the layers of `net` the blobs of the layers of that name.
+/// Gives each layer of `net` the blobs of the layer of that name.
 void take_blobs(Net& net, Net weights);
 
-/// A node a layer: its operator is the layer's type, attribute `blobs` the trained tensors. Layers that
-/// testing does without (other phases, losses, accuracy) are left out. Blobs that are written again have a
-/// name for each version; the last keeps the blob's. Data layers and net inputs are inputs; what no layer
-/// reads is an output.
+/// One node per layer: its operator is the layer's type, attribute `blobs` the trained tensors. Layers that
+/// are not needed for testing (other phases, losses, accuracy) are left out. Blobs that are written more than
+/// once get a name for each version; the last one keeps the blob's name. Data layers and net inputs are
+/// inputs; blobs that no layer reads are outputs.
 ImportModel model_of(Net net);
 
 } // namespace lanner::caffe

@@ -47,7 +47,7 @@ Value* blob(RuleContext& context, std::size_t i, Shape shape) {
 
 std::size_t rank_of(const RuleContext& context, std::size_t i) {
   const Value* value = context.required(i);
-  check(value->type.ranked(), ErrorCode::unsupported, "the rank of its input is not known before running");
+  check(value->type.ranked(), ErrorCode::unsupported, "the rank of its input must be known before running");
   return value->type.rank();
 }
 
@@ -61,7 +61,7 @@ std::int64_t axis_of(const RuleContext& context, const char* name, std::int64_t 
 
 Value* unsqueezed(RuleContext& context, Value* value, std::size_t trailing) {
   if (trailing == 0) return value;
-  check(value->type.ranked(), ErrorCode::unsupported, "a rank is not known before running");
+  check(value->type.ranked(), ErrorCode::unsupported, "the rank of an input must be known before running");
   std::vector<std::int64_t> axes;
   for (std::size_t i = 0; i < trailing; ++i)
     axes.push_back(static_cast<std::int64_t>(value->type.rank() + i));

@@ -1,5 +1,5 @@
 #pragma once
-// Rules of Caffe layers: one line a layer type, types of one kind in one file.
+// Rules of Caffe layers: one line per layer type, related types in one file.
 
 #include <map>
 #include <string>
@@ -16,16 +16,16 @@ void add_normalization_rules(Rules& rules);
 void add_math_rules(Rules& rules);
 void add_shape_rules(Rules& rules);
 
-/// Finds the rule of a layer, or nothing.
+/// The rule of a layer, or an empty function when there is none.
 Rule find_rule(const ImportNode& node);
 
-// What rules have in common.
+// Shared by the rules.
 
 /// How many trained blobs the layer has.
 std::size_t blobs(const RuleContext& context);
-/// Trained blob `i`; Error{bad_data} that says how to give it when there is none.
+/// Trained blob `i`; when it is missing, Error{bad_data} with the remedy.
 const Tensor& blob(const RuleContext& context, std::size_t i);
-/// The same elements in another shape; Error{bad_data} when there is another number of them.
+/// The same elements in another shape; Error{bad_data} when the element counts differ.
 Value* blob(RuleContext& context, std::size_t i, Shape shape);
 /// Input 0's rank; Error{unsupported} when it is not known.
 std::size_t rank_of(const RuleContext& context, std::size_t i = 0);

@@ -18,15 +18,15 @@ std::int64_t bounded(std::int64_t value, const char* name, std::int64_t least) {
   return value;
 }
 
-/// Fields that give a number for each spatial dim: one for all, or that of height and that of width.
+/// Fields with a number for each spatial dim: one for all, or one each for height and width.
 struct SpatialFields {
   const char *both, *high, *wide;
-  std::int64_t fallback; ///< And the least value.
+  std::int64_t fallback; ///< And the smallest allowed value.
 };
 constexpr SpatialFields strides{"stride", "stride_h", "stride_w", 1}, pads{"pad", "pad_h", "pad_w", 0},
     kernel{"kernel_size", "kernel_h", "kernel_w", 1}, dilations{"dilation", "", "", 1};
 
-/// Whether height and width have fields of their own, which then stand alone.
+/// Whether height and width have fields of their own, which must then come as a pair.
 bool sides_apart(const RuleContext& context, const SpatialFields& fields) {
   const bool both = context.has_attribute(fields.both), high = context.has_attribute(fields.high),
              wide = context.has_attribute(fields.wide);
@@ -43,13 +43,13 @@ void require_kernel(const RuleContext& context) {
         ErrorCode::bad_data, "its kernel has no size; expected kernel_size or kernel_h and kernel_w");
 }
 
-/// A number for each spatial dim, of fields of which the first is a list.
+/// A number for each spatial dim, from fields of which the first is a list.
 std::vector<std::int64_t> spatial(const RuleContext& context, const SpatialFields& fields) {
   const auto [name, high, wide, fallback] = fields;
   const std::size_t dims = rank_of(context) - 2;
   const std::int64_t least = fallback;
   if (sides_apart(context, fields)) {
-    check(dims == 2, ErrorCode::bad_data, "{} for an input that is no picture", high);
+    check(dims == 2, ErrorCode::bad_data, "{} is given for an input that is not a 2-D image", high);
     return {bounded(context.integer(high, fallback), high, least),
             bounded(context.integer(wide, fallback), wide, least)};
   }
@@ -77,7 +77,7 @@ Shape weight_shape(const RuleContext& context, std::int64_t group, bool transpos
   const std::int64_t filters = bounded(context.integer("num_output", 0), "num_output", 1);
   const std::int64_t elements = blob(context, 0).elements(), out = transposed ? filters / group : filters;
   check(area > 0 && out > 0 && elements % (out * area) == 0, ErrorCode::bad_data,
-        "its {} weights are no whole number of filters", elements);
+        "its {} weights do not divide into whole filters", elements);
   const std::int64_t in = elements / (out * area);
   Shape shape = transposed ? Shape{in, out} : Shape{out, in};
   for (std::int64_t size : sizes) shape.push_back(size);
@@ -87,7 +87,7 @@ Shape weight_shape(const RuleContext& context, std::int64_t group, bool transpos
 Rule convolution(const char* op, bool transposed) {
   return [op, transposed](RuleContext& context) {
     check(rank_of(context) >= 3 && context.integer("axis", 1) == 1, ErrorCode::unsupported,
-          "expected channels at axis 1 and spatial dims behind");
+          "expected channels at axis 1 and spatial dims after it");
     const std::int64_t group = bounded(context.integer("group", 1), "group", 1);
     AttributeMap attributes;
     attributes.set("pads", both_sides(spatial(context, pads)));
@@ -102,7 +102,7 @@ Rule convolution(const char* op, bool transposed) {
   };
 }
 
-/// Pooling's numbers are single fields where convolution's are lists.
+/// Pooling's fields are single numbers where convolution's are lists.
 std::vector<std::int64_t> pair(const RuleContext& context, const SpatialFields& fields) {
   const auto [name, high, wide, fallback] = fields;
   sides_apart(context, fields);
@@ -119,7 +119,7 @@ void pooling(RuleContext& context) {
   const bool global = context.integer("global_pooling", 0) != 0;
   check(!global || !(context.has_attribute(kernel.both) || context.has_attribute(kernel.high) ||
                      context.has_attribute(kernel.wide)),
-        ErrorCode::bad_data, "its kernel has a size, but global_pooling takes the whole picture");
+        ErrorCode::bad_data, "its kernel has a size, but global_pooling takes the whole image");
   check(!global || (pair(context, strides) == std::vector<std::int64_t>{1, 1} &&
                     pair(context, pads) == std::vector<std::int64_t>{0, 0}),
         ErrorCode::bad_data, "with global_pooling, expected stride 1 and no padding");
@@ -134,7 +134,7 @@ void pooling(RuleContext& context) {
   attributes.set("kernel_shape", sizes);
   attributes.set("strides", pair(context, strides));
   attributes.set("pads", both_sides(margins));
-  // Sizes are rounded up, but no window begins in the padding behind; averages count the padding.
+  // Sizes are rounded up, but no window starts in the padding at the end; averages count the padding.
   attributes.set("ceil_mode", std::int64_t{context.integer("round_mode", 0) == 0});
   if (method == 1) attributes.set("count_include_pad", std::int64_t{1});
   context.set_output(0, context.emit(method == 0 ? "max_pool" : "average_pool", {x}, std::move(attributes)));
@@ -145,8 +145,8 @@ void inner_product(RuleContext& context) {
                      outputs = bounded(context.integer("num_output", 0), "num_output", 1);
   const bool turned = context.integer("transpose", 0) != 0;
   const std::int64_t elements = blob(context, 0).elements();
-  check(elements % outputs == 0, ErrorCode::bad_data, "its {} weights are no multiple of {} outputs",
-        elements, outputs);
+  check(elements % outputs == 0, ErrorCode::bad_data, "its {} weights do not divide by {} outputs", elements,
+        outputs);
   const std::int64_t inputs = elements / outputs;
   std::vector<std::int64_t> rows(static_cast<std::size_t>(axis), 0);
   rows.push_back(inputs);

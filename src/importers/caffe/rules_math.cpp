@@ -16,7 +16,7 @@ Value* number(RuleContext& context, double value) {
   return context.scalar(DType::f32, value);
 }
 
-/// `shift + scale * x`, without what changes nothing.
+/// `shift + scale * x`, without the parts that have no effect.
 Value* shifted(RuleContext& context) {
   Value* x = context.required(0);
   const double scale = context.real("scale", 1), shift = context.real("shift", 0);
@@ -78,7 +78,7 @@ void logarithm(RuleContext& context) {
   context.set_output(0, y);
 }
 
-/// Caffe repeats nothing to make sizes fit.
+/// Caffe does not broadcast.
 void require_same_sizes(const Type& first, const Type& other) {
   if (!first.ranked() || !other.ranked()) return;
   bool same = first.rank() == other.rank();

@@ -14,7 +14,7 @@ Value* number(RuleContext& context, double value) {
   return context.scalar(DType::f32, value);
 }
 
-/// Within a channel the neighbours are those in the plane, and padding counts as zeros.
+/// WITHIN_CHANNEL: neighbours are pixels of the same plane, and padding counts as zeros.
 void within_channel(RuleContext& context, std::int64_t size) {
   Value* x = context.required(0);
   AttributeMap window;
@@ -42,7 +42,7 @@ void lrn(RuleContext& context) {
   context.set_output(0, context.emit("lrn", {context.required(0)}, std::move(attributes)));
 }
 
-/// Blobs are running sums; the third is what to divide them by.
+/// Blobs are running sums; the third is the number to divide them by.
 void batch_norm(RuleContext& context) {
   check(context.integer("use_global_stats", 1) != 0, ErrorCode::unsupported,
         "use_global_stats: false is for training");
@@ -63,7 +63,7 @@ void batch_norm(RuleContext& context) {
                                      with("epsilon", context.real("eps", 1e-5))));
 }
 
-/// Operand number `i` of a layer that works along axes from `axis` on: a second input, else a trained blob.
+/// Operand `i` of a layer that works along the axes from `axis` on: the second input, else a trained blob.
 Value* along_axes(RuleContext& context, std::size_t blob_index, bool from_input) {
   const auto rank = static_cast<std::int64_t>(rank_of(context));
   const std::int64_t axis = axis_of(context, "axis", 1);
@@ -79,7 +79,7 @@ Value* along_axes(RuleContext& context, std::size_t blob_index, bool from_input)
   Shape shape;
   for (std::int64_t d = axis; d < axis + axes; ++d) {
     const auto size = context.required(0)->type.dims()[static_cast<std::size_t>(d)].constant();
-    check(size.has_value(), ErrorCode::unsupported, "dim {} of its input is not known before running", d);
+    check(size.has_value(), ErrorCode::unsupported, "dim {} of its input must be known before running", d);
     shape.push_back(*size);
   }
   return unsqueezed(context, blob(context, blob_index, shape), static_cast<std::size_t>(rank - axis - axes));

@@ -1,4 +1,4 @@
-// Shapes, parts and places.
+// Shapes, slices and arg max.
 
 #include <algorithm>
 #include <numeric>
@@ -15,7 +15,7 @@ void pass_on(RuleContext& context) {
   for (std::size_t i = 0; i < context.node.outputs.size(); ++i) context.set_output(i, context.required(0));
 }
 
-/// Old files have a field of another name for the axis.
+/// Old files have another field for the axis.
 std::int64_t joining_axis(const RuleContext& context, const char* old_name) {
   return context.has_attribute(old_name) ? axis_of(context, old_name, 1) : axis_of(context, "axis", 1);
 }
@@ -34,10 +34,11 @@ void slice(RuleContext& context) {
   const auto whole = inputs[0]->type.dims()[static_cast<std::size_t>(axis)].constant();
   if (points.empty()) {
     check(!whole || (count > 0 && *whole % static_cast<std::int64_t>(count) == 0), ErrorCode::bad_data,
-          "{} elements cannot be shared out over {} tops; expected slice_point", whole.value_or(0), count);
+          "{} elements do not divide into {} tops; expected slice_point", whole.value_or(0), count);
     attributes.set("num_outputs", static_cast<std::int64_t>(count));
   } else {
-    check(whole.has_value(), ErrorCode::unsupported, "the sliced dim is not known before running");
+    check(whole.has_value(), ErrorCode::unsupported,
+          "the size of the sliced dim must be known before running");
     check(points.size() + 1 == count, ErrorCode::bad_data, "{} points make {} slices, there are {} tops",
           points.size(), points.size() + 1, count);
     std::vector<std::int64_t> sizes;
@@ -58,14 +59,14 @@ std::vector<std::int64_t> known_sizes(const Value* value, std::size_t first) {
   std::vector<std::int64_t> sizes;
   for (std::size_t d = first; d < value->type.rank(); ++d) {
     const auto size = value->type.dims()[d].constant();
-    check(size.has_value(), ErrorCode::unsupported, "dim {} of its input is not known before running", d);
+    check(size.has_value(), ErrorCode::unsupported, "dim {} of its input must be known before running", d);
     sizes.push_back(*size);
   }
   return sizes;
 }
 
-/// Dims before `axis` as they are, then `middle`, then those from `end` on. A middle of 0 copies the dim in
-/// its place.
+/// Dims before `axis` as they are, then `middle`, then those from `end` on. A 0 in `middle` copies the
+/// input's dim at that index.
 void reshaped(RuleContext& context, std::int64_t axis, const std::vector<std::int64_t>& middle,
               std::int64_t end) {
   Value* x = context.required(0);
@@ -78,7 +79,7 @@ void reshaped(RuleContext& context, std::int64_t axis, const std::vector<std::in
 
 void flatten(RuleContext& context) {
   const std::int64_t axis = axis_of(context, "axis", 1), last = axis_of(context, "end_axis", -1);
-  check(axis <= last, ErrorCode::bad_data, "axis {} is behind end_axis {}", axis, last);
+  check(axis <= last, ErrorCode::bad_data, "axis {} comes after end_axis {}", axis, last);
   reshaped(context, axis, {-1}, last + 1);
 }
 
@@ -95,13 +96,13 @@ void reshape(RuleContext& context) {
 void permute(RuleContext& context) {
   const std::vector<std::int64_t> order = context.integers("order");
   std::vector<std::int64_t> whole = order;
-  // Dims that are not named follow in their order.
+  // Dims that `order` does not list follow in their original order.
   for (std::int64_t d = 0; d < static_cast<std::int64_t>(rank_of(context)); ++d)
     if (std::count(order.begin(), order.end(), d) == 0) whole.push_back(d);
   context.set_output(0, context.emit("transpose", {context.required(0)}, with("perm", whole)));
 }
 
-/// Sizes that only running tells are cut there.
+/// Checks the crop of one dim; sizes known only at run time are clamped by the slice instead.
 void require_within(const RuleContext& context, std::size_t dim, std::int64_t offset) {
   check(offset >= 0, ErrorCode::bad_data, "offset {} is negative", offset);
   check(rank_of(context, 1) == rank_of(context), ErrorCode::bad_data, "inputs of rank {} and {}",
@@ -109,7 +110,7 @@ void require_within(const RuleContext& context, std::size_t dim, std::int64_t of
   const auto whole = context.required(0)->type.dims()[dim].constant(),
              wanted = context.required(1)->type.dims()[dim].constant();
   check(!whole || !wanted || (*wanted <= *whole && offset <= *whole - *wanted), ErrorCode::bad_data,
-        "dim {}: {} elements from {} on pass the end of {}", dim, wanted.value_or(0), offset,
+        "dim {}: {} elements from {} on exceed its size {}", dim, wanted.value_or(0), offset,
         whole.value_or(0));
 }
 
@@ -134,8 +135,8 @@ Value* as_reals(RuleContext& context, Value* value) {
   return context.emit("cast", {value}, with("to", DType::f32));
 }
 
-/// Without an axis all dims but the first count as one, and the answer has a channel for places and one for
-/// values.
+/// Without an axis all dims but the first are flattened into one, and the output has a channel for indices
+/// and one for values.
 void arg_max(RuleContext& context) {
   const std::int64_t count = context.integer("top_k", 1);
   check(count >= 1, ErrorCode::bad_data, "top_k is {}, expected at least 1", count);

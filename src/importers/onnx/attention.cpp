@@ -10,22 +10,22 @@
 namespace lanner::onnx {
 namespace {
 
-/// Queries of the heads that share keys, one below another: [batch, key heads, group * sequence, size].
+/// Stacks the queries of heads that share keys: [batch, key heads, group * sequence, size].
 Value* grouped(RuleContext& context, Value* q, std::int64_t heads, std::int64_t key_heads) {
   check(key_heads > 0 && heads % key_heads == 0, ErrorCode::bad_data,
-        "{} heads of queries do not divide by {} of keys", heads, key_heads);
+        "{} heads of queries are not a multiple of {} heads of keys", heads, key_heads);
   if (heads == key_heads) return q;
   const std::int64_t size = known_size(q, 3, "the query");
   return Emitter(context).reshape(q, {0, key_heads, -1, size});
 }
 
-/// The heads of `grouped` apart again.
+/// Undoes grouped: splits the heads of `grouped` again.
 Value* ungrouped(RuleContext& context, Value* x, std::int64_t heads, std::int64_t key_heads, Size last) {
   if (heads == key_heads) return x;
   return Emitter(context).reshape(x, {0, heads, -1, last});
 }
 
-/// Softmax of the scores and the sink beside them, without the sink.
+/// Softmax over the scores and the sink, without the sink's column.
 Value* softmax_with_sinks(RuleContext& context, Value* scores, Value* sinks, std::int64_t heads) {
   Emitter emit(context);
   Value* one = context.ints({1});
@@ -89,13 +89,14 @@ Value* not_later(RuleContext& context, Value* keys, Value* queries) {
 }
 
 void refuse_input(RuleContext& context, std::size_t i, std::string_view name) {
-  check(!context.has(i), ErrorCode::unsupported, "input {} is given, which this version does not know", name);
+  check(!context.has(i), ErrorCode::unsupported, "input {} is given, which this version does not support",
+        name);
 }
 
 void refuse_attribute(RuleContext& context, const char* name, std::int64_t usual) {
   const std::int64_t given = context.integer(name, usual);
-  check(given == usual, ErrorCode::unsupported, "attribute {} is {}; this version knows {} only", name, given,
-        usual);
+  check(given == usual, ErrorCode::unsupported, "attribute {} is {}; this version supports {} only", name,
+        given, usual);
 }
 
 } // namespace lanner::onnx

@@ -1,5 +1,5 @@
 #pragma once
-// Attention out of plain nodes, which the kernels of products and softmax then run.
+// Attention built from plain nodes, which the matmul and softmax kernels then run.
 
 #include <optional>
 
@@ -7,15 +7,15 @@
 
 namespace lanner::onnx {
 
-/// What scaled dot-product attention is made of; each of q, k, v is [batch, heads, sequence, head size], with
-/// as many heads of k and v as of q or a divisor of it.
+/// Operands of scaled dot-product attention; each of q, k, v is [batch, heads, sequence, head size]. The
+/// number of heads of k and v is that of q or a divisor of it.
 struct AttentionParts {
   Value *q = nullptr, *k = nullptr, *v = nullptr;
-  Value* bias = nullptr; ///< Added to the scores; spreads to [batch, heads, sequence, keys]. May be null.
+  Value* bias = nullptr; ///< Added to the scores; broadcasts to [batch, heads, sequence, keys]. May be null.
   Value* sinks =
-      nullptr;        ///< A score a head that takes part in the softmax and attends to nothing. May be null.
-  double scale = 0;   ///< 0: 1 / sqrt(head size).
-  double softcap = 0; ///< Scores become softcap * tanh(score / softcap); 0: they do not.
+      nullptr;      ///< Attention sink: one extra score per head that takes part in the softmax. May be null.
+  double scale = 0; ///< 0: 1 / sqrt(head size).
+  double softcap = 0; ///< Scores become softcap * tanh(score / softcap); 0: no softcap.
 };
 
 struct AttentionResult {
@@ -29,16 +29,16 @@ AttentionResult attention_of(RuleContext& context, const AttentionParts& parts);
 /// [batch, sequence, heads * size] as [batch, heads, sequence, size].
 Value* split_heads(RuleContext& context, Value* x, std::int64_t heads, std::string_view what);
 
-/// The attribute, at least 1.
+/// An integer attribute that must be at least 1.
 std::int64_t head_count(RuleContext& context, const char* name);
 
 /// 0 where a boolean mask holds, else `filtered`.
 Value* bias_of(RuleContext& context, Value* mask, DType type, double filtered);
 
-/// Least finite number of a type that attention is computed in.
+/// Lowest finite number of a type that attention is computed in.
 double lowest(DType type);
 
-/// Whether each of `keys` [1, keys] comes no later than its query [.., sequence, 1].
+/// Causal mask: whether each of `keys` [1, keys] comes no later than its query [.., sequence, 1].
 Value* not_later(RuleContext& context, Value* keys, Value* queries);
 
 /// Fails when the input is given.

@@ -108,7 +108,7 @@ std::int64_t known_size(const Value* value, std::size_t axis, std::string_view w
   const auto size = value->type.dims()[axis].constant();
   check(size.has_value(), ErrorCode::unsupported, "{} is {}: its dim {} must be known before running", what,
         value->type.to_string(), axis);
-  // Products of two sizes then fit an integer of 64 bits.
+  // So the product of two sizes fits 64 bits.
   check(*size <= INT32_MAX, ErrorCode::limit_exceeded, "{} is {}: its dim {} is over {}", what,
         value->type.to_string(), axis, INT32_MAX);
   return *size;
@@ -151,11 +151,11 @@ Value* fused_activation(RuleContext& context, Value* x, const std::string& name,
   Emitter emit(context);
   if (name == "Clip") {
     const auto least = parameters(0, "min"), most = parameters(1, "max");
-    check(least && most, ErrorCode::bad_data, "activation Clip has not both its bounds");
+    check(least && most, ErrorCode::bad_data, "activation Clip needs both min and max");
     return emit("clip", {x, emit.number(x, *least), emit.number(x, *most)});
   }
   const auto* found = std::ranges::find(activations, name, &FusedActivation::name);
-  check(found != std::end(activations), ErrorCode::unsupported, "attribute activation: '{}' is not known",
+  check(found != std::end(activations), ErrorCode::unsupported, "attribute activation: '{}' is not supported",
         name);
   AttributeMap attributes;
   for (std::size_t i = 0; i < found->parameters.size() && found->parameters[i]; ++i)

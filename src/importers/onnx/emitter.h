@@ -1,5 +1,5 @@
 #pragma once
-// Shorthand for rules that express an operator by several others.
+// Helpers for rules that express one operator by several others.
 
 #include <functional>
 #include <initializer_list>
@@ -13,10 +13,10 @@
 
 namespace lanner::onnx {
 
-/// One size of a target shape: a number (0: as the input's, -1: what is left) or an i64 list of one element.
+/// One entry of a target shape: a number (0: the input's dim, -1: inferred) or an i64 list of one element.
 using Size = std::variant<std::int64_t, Value*>;
 
-/// Emits nodes for one source node. Axes are of the first operand; integer operands become constants.
+/// Emits nodes for one source node. Axes refer to the first operand; integer operands become constants.
 class Emitter {
 public:
   explicit Emitter(RuleContext& context) : context_(context) {}
@@ -45,13 +45,14 @@ public:
   Value* unsqueeze(Value* x, std::vector<std::int64_t> axes);
   Value* squeeze(Value* x, std::vector<std::int64_t> axes);
   Value* concat(std::vector<Value*> parts, std::int64_t axis);
-  Value* repeated(Value* scalar, std::int64_t count); ///< A list of `count` times the same.
+  Value* repeated(Value* scalar, std::int64_t count); ///< A list of `count` times the same value.
   Value* gather(Value* x, Value* places, std::int64_t axis);
   Value* slice(Value* x, std::int64_t axis, Size from, Size to);
   std::vector<Value*> split(Value* x, std::int64_t axis, std::vector<std::int64_t> sizes);
   Value* size(Value* x, std::int64_t axis); ///< As an i64 list of one element.
-  Value* count(Value* length,
-               std::int64_t from = 0); ///< i64 from, from + 1, ... `length` (a list of one) of them.
+  Value*
+  count(Value* length,
+        std::int64_t from = 0); ///< The i64 list from, from + 1, ... with `length` (a list of one) elements.
 
   Value* softmax(Value* x, std::int64_t axis) { return (*this)("softmax", {x}, {{"axis", axis}}); }
   Value* sigmoid(Value* x) { return (*this)("sigmoid", {x}); }
@@ -60,18 +61,18 @@ private:
   RuleContext& context_;
 };
 
-/// The rank of an input; Error{unsupported} that names it when the file does not tell.
+/// The rank of an input; Error{unsupported} that names the input when the rank is not known.
 std::size_t known_rank(const Value* value, std::string_view what);
-/// A size that must be known before running; Error{unsupported} that names it when it is not.
+/// A size that must be known at import; Error{unsupported} that names it when it is not.
 std::int64_t known_size(const Value* value, std::size_t axis, std::string_view what);
-/// The same of the last axis; Error{bad_data} when there is none.
+/// The same for the last axis; Error{bad_data} when there is none.
 std::int64_t last_size(const Value* value, std::string_view what);
 
-/// The value of an activation's parameter, by its place among the activation's own and by its name; nothing:
-/// as ONNX defines it.
+/// The value of an activation's parameter, by its index among the activation's parameters and by its name;
+/// nullopt: ONNX's default.
 using ActivationParameters = std::function<std::optional<double>(std::size_t place, std::string_view name)>;
 
-/// An activation that onnxruntime's optimiser fused into another operator, by ONNX's name of it; an empty one
+/// An activation that onnxruntime's optimiser fused into another operator, by its ONNX name; an empty name
 /// gives `x`.
 Value* fused_activation(RuleContext& context, Value* x, const std::string& name,
                         const ActivationParameters& parameters);

@@ -17,7 +17,7 @@
 namespace lanner::onnx {
 namespace {
 
-/// What every message needs to become part of the tree.
+/// State shared by the readers of all messages.
 struct Reading {
   TensorReader tensors;
   const Limits& limits;
@@ -25,7 +25,7 @@ struct Reading {
   SizeNames sizes;
 };
 
-// Messages as they are read; each knows the Reading.
+// Messages as they are read; each has a pointer to the Reading.
 struct SparseRecord {
   TensorRecord values, indices;
   std::vector<std::int64_t> dims;
@@ -150,7 +150,7 @@ constexpr FieldEntry dim_fields[] = {
             if (names_a_size(v.bytes())) r.dim = Dim::symbol(r.reading->sizes.of(v.bytes()));
           }>(2, "dim_param", Wire::bytes),
 };
-/// An unknown dim is the symbol `unknown__i`, which whoever declares the value renames.
+/// An unknown dim is the symbol `unknown__i`, which is renamed when the value is declared.
 constexpr FieldEntry shape_fields[] = {
     field<TypeRecord,
           [](TypeRecord& r, FieldValue& v) {
@@ -456,7 +456,7 @@ bool looks_like_onnx(std::span<const std::byte> bytes) {
     }
     return graph;
   } catch (const protozero::exception&) {
-    // A model that was cut off is still recognised by its first field, so that the message speaks of ONNX.
+    // A truncated model is still recognised by its first field, so that the message is about ONNX.
     return bytes.size() > 2 && bytes[0] == std::byte{0x08} && bytes[1] < std::byte{0x20};
   }
 }

@@ -12,8 +12,8 @@ namespace lanner::onnx {
 /// wire types.
 bool looks_like_onnx(std::span<const std::byte> bytes);
 
-/// Reads a model. Tensors view the content's memory where they can, files beneath the options' folder where
-/// the model says so.
+/// Reads a model. Tensors are views of the content's memory where possible; external data is read from the
+/// options' folder.
 ImportModel read_onnx(const Content& content, const ImportOptions& options);
 
 } // namespace lanner::onnx

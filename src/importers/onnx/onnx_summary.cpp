@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::size_t longest_name = 60;
 
-/// OperatorSetIdProto: of ONNX's own domain its number alone.
+/// OperatorSetIdProto: the version alone for ONNX's default domain.
 std::string opset(protozero::pbf_reader record) {
   std::string domain;
   std::int64_t version = 0;
@@ -51,7 +51,8 @@ std::string summary(std::span<const std::byte> bytes) {
         model.skip();
       }
     }
-  } catch (const protozero::exception&) { // The importer says what is wrong; here stands what was read.
+  } catch (const protozero::exception&) { // The importer reports the error; here we show the fields read
+                                          // before it.
   }
   std::string text = fmt::format("IR {}", ir);
   if (!opsets.empty()) text += ", opset " + opsets;

@@ -1,5 +1,5 @@
 #pragma once
-// What an ONNX file says of itself outside of its graph.
+// Header information of an ONNX file, outside of its graph.
 
 #include <cstddef>
 #include <span>
@@ -7,7 +7,7 @@
 
 namespace lanner::onnx {
 
-/// `IR 8, opset 17 com.microsoft 1, by pytorch 2.4.0`; of a file that was cut off what comes before.
+/// `IR 8, opset 17 com.microsoft 1, by pytorch 2.4.0`; for a truncated file, the part that could be read.
 std::string summary(std::span<const std::byte> bytes);
 
 } // namespace lanner::onnx

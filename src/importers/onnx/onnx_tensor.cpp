@@ -83,7 +83,7 @@ void TensorReader::charge(std::uint64_t bytes) {
   check_limit("total_bytes", taken_, limits_.total_bytes, "the model's tensors take {} bytes", taken_);
 }
 
-/// Memory as it is where the elements are aligned, else a copy.
+/// A view where the elements are aligned, else a copy.
 Tensor TensorReader::view_or_copy(std::span<const std::byte> bytes, DType type, const Shape& shape,
                                   std::shared_ptr<const void> owner) {
   const std::size_t alignment = std::max<std::size_t>(bit_width(type) / 8, 1);
@@ -104,9 +104,9 @@ const Content& TensorReader::file(const std::string& location) {
 }
 
 Tensor TensorReader::external(const TensorRecord& record, DType type, const Shape& shape) {
-  check(type != DType::string, ErrorCode::bad_data, "strings cannot lie in another file");
+  check(type != DType::string, ErrorCode::bad_data, "strings cannot be external data");
   check(!options_.folder.empty(), ErrorCode::bad_data,
-        "its data lies in another file, but the model comes from memory; give the path of the model");
+        "its data is in an external file, but the model was given as bytes; give the path of the model");
   const auto location = record.external.find("location");
   check(location != record.external.end() && !location->second.empty(), ErrorCode::bad_data,
         "external data has no location");
@@ -116,7 +116,7 @@ Tensor TensorReader::external(const TensorRecord& record, DType type, const Shap
         "external data: {} needs {} bytes, length says {}", shape.to_string(), needed, length);
   const Content& content = file(location->second);
   check(offset <= content.bytes.size() && needed <= content.bytes.size() - offset, ErrorCode::bad_data,
-        "external data: {} bytes from byte {} of {} are wanted, which has {}", needed, offset,
+        "external data: expected {} bytes at offset {} of {}, the file has {} bytes", needed, offset,
         location->second, content.bytes.size());
   return view_or_copy(content.bytes.subspan(offset, needed), type, shape, content.owner);
 }

@@ -16,7 +16,7 @@
 
 namespace lanner::onnx {
 
-/// A TensorProto as read: which of the data fields holds the elements depends on the type.
+/// A TensorProto as read: the element type decides which of the data fields holds the elements.
 struct TensorRecord {
   std::string name;
   std::int64_t data_type = 0;
@@ -34,17 +34,17 @@ struct TensorRecord {
 /// ONNX's TensorProto.DataType. Throws Error{unsupported}.
 DType dtype_of_onnx(std::int64_t data_type);
 
-/// Makes the tensors of one model, from its own bytes and from files beside it, within the model's limits.
+/// Makes the tensors of one model, from its own bytes and from external files, within the model's limits.
 class TensorReader {
 public:
   /// `owner` keeps the memory that TensorRecord::raw views.
   TensorReader(std::shared_ptr<const void> owner, const ImportOptions& options)
       : owner_(std::move(owner)), options_(options), limits_(options.limits) {}
 
-  /// Checks counts and sizes before memory is taken. Throws Error{bad_data, limit_exceeded, not_found} that
-  /// names the tensor.
+  /// Checks counts and sizes before allocating. Throws Error{bad_data, limit_exceeded, not_found} that names
+  /// the tensor.
   Tensor make(const TensorRecord& record);
-  /// A tensor with `values` at `indices` (both COO, as SparseTensorProto has them) and zero elsewhere.
+  /// A tensor with `values` at `indices` (both COO, as in SparseTensorProto) and zero elsewhere.
   Tensor densify(const Tensor& values, const Tensor& indices, const std::vector<std::int64_t>& dims);
 
 private:
@@ -54,7 +54,7 @@ private:
   Tensor view_or_copy(std::span<const std::byte> bytes, DType type, const Shape& shape,
                       std::shared_ptr<const void> owner);
   const Content& file(const std::string& location);
-  void charge(std::uint64_t bytes); ///< Before memory is taken.
+  void charge(std::uint64_t bytes); ///< Called before memory is allocated.
 
   std::shared_ptr<const void> owner_;
   const ImportOptions& options_;

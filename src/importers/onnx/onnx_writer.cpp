@@ -19,10 +19,10 @@ namespace lanner::onnx {
 namespace {
 
 constexpr std::int64_t min_version = 21;
-/// Protobuf's own bound of a message.
+/// Protobuf's own limit on a message.
 constexpr std::uint64_t max_bytes = (std::uint64_t{1} << 31) - 1;
 
-/// Operators without regions or sequences that version 21 has.
+/// Operators without regions or sequences that operator set 21 has.
 constexpr const char* names =
     "Abs Acos Acosh Add AffineGrid And ArgMax ArgMin Asin Asinh Atan Atanh AveragePool BatchNormalization "
     "Bernoulli BitShift BitwiseAnd BitwiseNot BitwiseOr BitwiseXor BlackmanWindow Cast CastLike Ceil Celu "
@@ -110,13 +110,13 @@ Message tensor_message(std::string_view name, const Tensor& tensor) {
   made.text(8, name);
   if (tensor.dtype() == DType::string) return made;
   const Tensor plain = tensor.layout().row_major() ? tensor : tensor.clone();
-  check(plain.bytes() <= max_bytes, ErrorCode::unsupported, "an ONNX file holds no tensor of {} bytes",
+  check(plain.bytes() <= max_bytes, ErrorCode::unsupported, "an ONNX file cannot hold a tensor of {} bytes",
         plain.bytes());
   return made.text(9, {static_cast<const char*>(plain.data()), plain.bytes()});
 }
 
 Message value_message(std::string_view name, const Type& type) {
-  check(type.is_tensor(), ErrorCode::unsupported, "%{} is no tensor", name);
+  check(type.is_tensor(), ErrorCode::unsupported, "%{} is not a tensor", name);
   Message of_tensor = Message().integer(1, onnx_of_dtype(type.dtype()));
   if (type.ranked()) {
     Message shape;
@@ -150,7 +150,9 @@ struct AttributeWriter {
   }
   void operator()(DType value) const { made.integer(3, onnx_of_dtype(value)).integer(20, 2); }
   void operator()(const Tensor& value) const { made.message(5, tensor_message("", value)).integer(20, 4); }
-  void operator()(const Type&) const { fail(ErrorCode::unsupported, "ONNX has no attribute that is a type"); }
+  void operator()(const Type&) const {
+    fail(ErrorCode::unsupported, "an attribute is a type, which ONNX cannot express");
+  }
 };
 
 class Writer {
@@ -163,13 +165,13 @@ public:
     model.integer(1, file_version()).text(2, "lanner").text(3, version());
     if (!description.empty()) model.text(6, description);
     model.message(7, body).message(8, Message().text(1, "").integer(2, version_));
-    check(model.data.size() <= max_bytes, ErrorCode::unsupported, "an ONNX file holds no more than {} bytes",
-          max_bytes);
+    check(model.data.size() <= max_bytes, ErrorCode::unsupported,
+          "an ONNX file cannot hold more than {} bytes", max_bytes);
     return std::move(model.data);
   }
 
 private:
-  /// Of the ONNX IR, which came with the operator set.
+  /// The ONNX IR version that came with the operator set.
   std::int64_t file_version() const {
     return version_ <= 22 ? 10 : version_ == 23 ? 11 : version_ == 24 ? 12 : 13;
   }
@@ -211,7 +213,7 @@ private:
     return made;
   }
 
-  /// What goes without saying may be newer than the operator set.
+  /// Attributes equal to their default may be newer than the operator set.
   static bool is_fallback(const Node& node, const std::string& name, const Attribute& value) {
     const auto& specs = node.op().attributes;
     const auto spec = std::ranges::find(specs, name, &AttributeSpec::name);

@@ -12,10 +12,10 @@ namespace lanner::onnx {
 /// ONNX's TensorProto.DataType of an element type: the reverse of dtype_of_onnx().
 std::int64_t onnx_of_dtype(DType type);
 
-/// The bytes of a model that computes what the graph's definitions do: constants as initializers, inputs and
-/// outputs by the graph's names, the operator set no newer than the operators and attributes need, but at
-/// least 21. `description` becomes the doc_string. Throws Error{unsupported} that names what ONNX has no form
-/// for: an operator of another domain or of lowering, a node with regions, a sequence.
+/// The bytes of a model that computes what the graph's definitions do: constants as initialisers, inputs and
+/// outputs by the graph's names, the lowest operator set that has the operators and attributes, but at least
+/// 21. `description` becomes the doc_string. Throws Error{unsupported} that names what ONNX cannot express:
+/// an operator of another domain or of lowering, a node with regions, a sequence.
 std::string write_onnx(const Graph& graph, std::string_view description = {});
 
 } // namespace lanner::onnx

@@ -10,7 +10,7 @@
 namespace lanner::onnx {
 namespace {
 
-// Names that are not their operator's in snake_case.
+// Operators whose name here is not the snake_case of ONNX's name.
 constexpr std::array<std::pair<std::string_view, std::string_view>, 7> irregular{{
     {"MatMul", "matmul"},
     {"MatMulInteger", "matmul_integer"},
@@ -52,7 +52,7 @@ const Rules& all_rules() {
 std::string snake_case(std::string_view name) {
   for (const auto& [from, to] : irregular)
     if (from == name) return std::string(to);
-  // A word begins where capitals do, and at the last of several that small letters follow.
+  // A word begins at a capital letter; of several capitals, at the last one if lower-case letters follow it.
   const auto is = [&](std::size_t i, auto kind) {
     return i < name.size() && kind(static_cast<unsigned char>(name[i])) != 0;
   };

@@ -1,5 +1,5 @@
 #pragma once
-// Rules of ONNX operators. One line an operator; most map to the operator of the same name in snake_case.
+// Rules of ONNX operators, one line each; most map to the operator of the same name in snake_case.
 
 #include <map>
 #include <string>
@@ -21,7 +21,7 @@ void add_ml_rules(Rules& rules);
 void add_ml_tree_rules(Rules& rules);
 void add_training_rules(Rules& rules);
 void add_gradient_rules(Rules& rules);
-// Keys of domains other than ONNX's own carry the domain.
+// Keys of domains other than ONNX's own include the domain.
 void add_microsoft_rules(Rules& rules);
 void add_microsoft_normalization_rules(Rules& rules);
 void add_microsoft_quantized_rules(Rules& rules);
@@ -33,16 +33,16 @@ void add_microsoft_expert_rules(Rules& rules);
 void add_microsoft_data_rules(Rules& rules);
 void add_early_rules(Rules& rules);
 
-/// The newest operator's name of an ONNX operator: `BatchNormalization` is `batch_normalization`.
+/// Our name of an ONNX operator: `BatchNormalization` is `batch_normalization`.
 std::string snake_case(std::string_view name);
 
-/// Takes inputs and attributes over as they are.
+/// Copies inputs and attributes unchanged.
 void direct(RuleContext& context);
 /// The same as another operator.
 void direct_as(RuleContext& context, std::string_view op,
                std::initializer_list<std::string_view> without = {});
 
-/// Finds the rule of a node: a special one, else direct() where the table knows the operator, else nothing.
+/// The rule of a node: a special one, else direct() where the table has the operator, else an empty function.
 Rule find_rule(const ImportNode& node, const OpTable& ops);
 
 } // namespace lanner::onnx

@@ -1,4 +1,4 @@
-// Attention whose scores a model's own graphs change (domain ai.onnx.preview).
+// Attention whose scores are modified by the model's own subgraphs (domain ai.onnx.preview).
 
 #include <cmath>
 
@@ -19,7 +19,7 @@ std::int64_t known_dim(const Value* value, std::size_t d, const char* what) {
   return *size;
 }
 
-/// Each head of keys or values for as many heads of queries in a row.
+/// Repeats each head of keys or values for the consecutive query heads that share it.
 Value* repeated_heads(RuleContext& context, Value* x, std::int64_t heads, std::int64_t query_heads) {
   check(heads > 0 && query_heads % heads == 0, ErrorCode::bad_data, "{} heads of queries do not divide by {}",
         query_heads, heads);

@@ -14,7 +14,7 @@ const ImportGraph& graph_of(const RuleContext& context, std::string_view name) {
   return *context.get<std::shared_ptr<ImportGraph>>(name, "a graph");
 }
 
-/// What the subgraph's file says of its parameters, where the node's inputs do not tell more.
+/// The types that the subgraph declares for its parameters, where the node's inputs say no more.
 std::vector<Type> declared_types(const ImportGraph& graph) {
   std::vector<Type> types;
   for (const ImportValue& input : graph.inputs)
@@ -38,7 +38,7 @@ void loop(RuleContext& context) {
   inputs.resize(context.inputs(), nullptr);
   Node* node = context.emit_node("loop", inputs, {}, context.node.outputs.size());
   std::vector<Type> types = declared_types(body);
-  // Carried values have at least the element type and rank of what goes in first.
+  // Carried values have at least the element type and rank of their initial values.
   for (std::size_t i = 2; i < types.size() && i < inputs.size(); ++i) {
     if (!inputs[i]) continue;
     const Type& given = inputs[i]->type;
@@ -55,9 +55,9 @@ ImportAttribute attribute_of(ImportAttribute::Value value) {
   return {std::move(value), {}};
 }
 
-/// Version 8 scans each entry of a batch on its own: a scan over the batch whose body is the newer scan.
+/// Scan of version 8 scans each batch entry separately: a scan over the batch whose body is the newer scan.
 void batched_scan(RuleContext& context) {
-  check(!context.has(0), ErrorCode::unsupported, "Scan of version 8 with lengths of its sequences");
+  check(!context.has(0), ErrorCode::unsupported, "Scan of version 8 with sequence lengths is not supported");
   const ImportGraph& body = graph_of(context, "body");
   const std::int64_t scanned = context.integer("num_scan_inputs", 0);
   ImportNode inner = context.node;
@@ -95,7 +95,7 @@ void batched_scan(RuleContext& context) {
 }
 
 void scan(RuleContext& context) {
-  // The scan inside a batched one has what only the newer versions have.
+  // The scan inside a batched one has attributes that only newer versions have.
   if (context.version < 9 && !context.has_attribute("scan_input_axes")) return batched_scan(context);
   const ImportGraph& body = graph_of(context, "body");
   Node* node = context.emit_node("scan", context.all_inputs(), context.attributes("scan", {"body"}),

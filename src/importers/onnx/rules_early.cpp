@@ -1,5 +1,5 @@
-// Experimental operators of ONNX's first versions, which networks for Windows ML still have. ONNX dropped
-// them at version 10.
+// Experimental operators of ONNX's first versions, which networks for Windows ML still use. ONNX removed them
+// in operator set 10.
 
 #include <lanner/error.h>
 
@@ -35,8 +35,8 @@ void image_scaler(RuleContext& context) {
   context.set_output(0, emit.add(emit.times(x, context.real("scale", 1)), offset));
 }
 
-/// `border` is left, top, right, bottom; with `scale`, the height and width kept, only left and top of it
-/// count.
+/// `border` is left, top, right, bottom; with `scale` (the height and width to keep) only left and top are
+/// used.
 void crop(RuleContext& context) {
   Emitter emit(context);
   Value* x = context.required(0);
@@ -74,7 +74,7 @@ void scaled_tanh(RuleContext& context) {
       0, emit("identity", {emit.times(emit("tanh", {inner}), context.get<double>("alpha", "a number"))}));
 }
 
-/// The shape that the attributes or the input tell.
+/// The shape given by the attributes or the input.
 Value* filled_shape(RuleContext& context) {
   Emitter emit(context);
   Value* extra = context.ints(context.integers("extra_shape"));
@@ -82,7 +82,7 @@ Value* filled_shape(RuleContext& context) {
   if (given) return emit.concat({emit.cast(context.required(0), DType::i64), extra}, 0);
   if (context.has(0)) return emit.concat({emit("shape", {context.input(0)}), extra}, 0);
   check(context.has_attribute("shape"), ErrorCode::bad_data,
-        "it has neither an input nor an attribute shape");
+        "expected an input or attribute shape, got neither");
   return context.ints(context.integers("shape"));
 }
 
@@ -105,7 +105,7 @@ void dynamic_slice(RuleContext& context) {
   context.set_output(0, context.emit("slice", context.all_inputs()));
 }
 
-/// Before version 9 the axes were told by whether channels are taken together.
+/// Before version 9 the attribute across_channels decided on the axes.
 void mean_variance_normalization(RuleContext& context) {
   if (context.version >= 9) return direct(context);
   Emitter emit(context);

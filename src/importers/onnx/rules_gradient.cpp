@@ -1,5 +1,5 @@
-// Gradient (domain ai.onnx.preview.training): the graph between the named values once more, on the node's
-// inputs, then its derivative backwards (reverse-mode automatic differentiation).
+// Gradient (domain ai.onnx.preview.training): copies the graph between the named values, on the node's
+// inputs, then differentiates it (reverse-mode automatic differentiation).
 
 #include <algorithm>
 #include <set>
@@ -13,7 +13,7 @@
 namespace lanner::onnx {
 namespace {
 
-/// The nodes that `y` is made by from `from` on, with the names in `from` as inputs.
+/// The nodes that compute `y` from `from`, with the names in `from` as inputs.
 ImportGraph graph_between(const std::vector<ImportNode>& nodes, const std::vector<std::string>& from,
                           const std::string& y) {
   std::map<std::string_view, const ImportNode*> writers;
@@ -39,7 +39,7 @@ ImportGraph graph_between(const std::vector<ImportNode>& nodes, const std::vecto
   return graph;
 }
 
-/// Gradients of one value by those it is made of.
+/// Gradients of one value with respect to the values it is computed from.
 class Backward {
 public:
   explicit Backward(RuleContext& context) : context_(context) {}
@@ -87,12 +87,12 @@ private:
     if (op == "sigmoid") return add(a, emit("mul", {g, emit("mul", {y, emit("sub", {constant(y, 1), y})})}));
     if (op == "relu") return add(a, emit("where", {emit("greater", {a, constant(a, 0)}), g, constant(a, 0)}));
     if (op == "constant") return;
-    fail(ErrorCode::unsupported, "the derivative of {} is not known", op);
+    fail(ErrorCode::unsupported, "the derivative of {} is not supported", op);
   }
 
   void product(Value* a, Value* b, Value* g) {
     check(a->type.ranked() && b->type.ranked() && a->type.rank() == 2 && b->type.rank() == 2,
-          ErrorCode::unsupported, "the derivative of matmul is known for matrices only");
+          ErrorCode::unsupported, "the derivative of matmul is supported for matrices only");
     add(a, emit("matmul", {g, emit("transpose", {b})}));
     add(b, emit("matmul", {emit("transpose", {a}), g}));
   }
@@ -103,7 +103,7 @@ private:
     sum = sum ? emit("add", {sum, gradient}) : gradient;
   }
 
-  /// An operand that was spread over a larger result takes the sum over where it went.
+  /// The gradient of a broadcast operand is summed over the broadcast axes.
   Value* unbroadcast(Value* gradient, const Value* of) {
     if (gradient->type == of->type) return gradient;
     check(gradient->type.is_static() && of->type.is_static(), ErrorCode::unsupported,
@@ -137,7 +137,7 @@ void gradient(RuleContext& context) {
       names.push_back(name);
   check(context.inputs() == names.size(), ErrorCode::bad_data, "{} inputs for {} names in xs and zs",
         context.inputs(), names.size());
-  // A value of its own for each name: one may be fed to several.
+  // A separate value for each name: one value may be fed to several.
   std::vector<Value*> inputs;
   for (std::size_t i = 0; i < names.size(); ++i)
     inputs.push_back(context.emit("identity", {context.required(i)}));

@@ -14,7 +14,7 @@ void batch_normalization(RuleContext& context) {
   check(context.integer("spatial", 1) == 1, ErrorCode::unsupported, "BatchNormalization with spatial = 0");
   AttributeMap attributes =
       context.attributes("batch_normalization", {"spatial", "is_test", "consumed_inputs"});
-  // Before version 14 the outputs past the first told training; inference leaves them out.
+  // Before version 14 outputs past the first meant training; inference leaves them out.
   const bool training = context.version >= 14 && context.integer("training_mode", 0) != 0;
   context.set_outputs(*context.emit_node("batch_normalization", context.all_inputs(), std::move(attributes),
                                          training ? context.node.outputs.size() : 1));
@@ -22,14 +22,14 @@ void batch_normalization(RuleContext& context) {
 
 void dropout(RuleContext& context) {
   if (context.version >= 12) return direct(context);
-  // Networks are imported for inference, where dropout passes its input on.
+  // Networks are imported for inference, where dropout is the identity.
   Value* x = context.required(0);
   context.set_outputs(*context.emit_node("dropout", {x}, {}, context.node.outputs.size()));
 }
 
 void group_normalization(RuleContext& context) {
   if (context.version >= 21) return direct(context);
-  // Version 18 has one scale and bias a group; the newest one a channel.
+  // Version 18 has one scale and bias per group; the newest version one per channel.
   Value* x = context.required(0);
   check(x->type.ranked() && x->type.rank() >= 2 && x->type.dims()[1].is_constant(), ErrorCode::unsupported,
         "GroupNormalization of version 18 needs a known number of channels");
@@ -61,14 +61,14 @@ Value* scales_of(RuleContext& context) {
   return context.required(1);
 }
 
-/// Whether one of the scales may lie on that side of 1.
+/// Whether one of the scales may be on that side of 1.
 bool may_scale(const Value* scales, bool down) {
   const Tensor* known = scales->constant();
   if (!known || known->dtype() != DType::f32) return true;
   return std::ranges::any_of(known->as<float>(), [&](float scale) { return down ? scale < 1 : scale > 1; });
 }
 
-/// Scales of axes that shrink, or of the others; 1 elsewhere.
+/// Scales of the axes that shrink, or of the others; 1 elsewhere.
 Value* one_way(RuleContext& context, Value* scales, bool down) {
   const Tensor* known = scales->constant();
   if (!known || known->dtype() != DType::f32)
@@ -80,7 +80,7 @@ Value* one_way(RuleContext& context, Value* scales, bool down) {
 }
 
 /// The first Resize's text does not say how nearest rounds; its example and onnxruntime agree in rounding up
-/// along axes that shrink and down along others.
+/// along axes that shrink and down along the others.
 Value* nearest_from_corner(RuleContext& context, Value* x, Value* scales) {
   const auto resized = [&](Value* image, bool down) {
     AttributeMap attributes;
@@ -108,7 +108,7 @@ void upsample(RuleContext& context) {
 void resize(RuleContext& context) {
   if (context.version < 11) return upsample(context);
   AttributeMap attributes = context.attributes("resize");
-  // A view: GCC 12 takes the comparison of a string that may be short for one that reads behind it.
+  // A string_view, because GCC 12 warns of a read past the end when a possibly short string is compared.
   const std::string transform = attributes.string("coordinate_transformation_mode", "");
   if (std::string_view(transform) == "tf_half_pixel_for_nn") {
     // (x + 0.5) / scale rounded down is (x + 0.5) / scale - 0.5 rounded to the nearest, halves up.
@@ -120,7 +120,7 @@ void resize(RuleContext& context) {
     attributes.set("nearest_mode", std::string("round_prefer_ceil"));
   }
   std::vector<Value*> inputs = context.all_inputs();
-  // An empty tensor in place of roi or scales means that it is absent.
+  // An empty tensor as roi or scales means absent.
   for (std::size_t i = 1; i < inputs.size(); ++i) {
     const Value* value = inputs[i];
     if (value && value->type.is_static() && value->type.shape().elements() == 0) inputs[i] = nullptr;
@@ -129,7 +129,7 @@ void resize(RuleContext& context) {
   context.set_output(0, context.emit("resize", inputs, std::move(attributes)));
 }
 
-/// Before version 20 there were planes only, and modes were named for them.
+/// Before version 20 there were only planes, and modes had other names.
 void grid_sample(RuleContext& context) {
   AttributeMap attributes = context.attributes("grid_sample");
   const std::string mode = context.string("mode", "linear");
@@ -139,7 +139,7 @@ void grid_sample(RuleContext& context) {
       0, context.emit("grid_sample", {context.required(0), context.required(1)}, std::move(attributes)));
 }
 
-/// Before version 16 there was one mode, which the attribute calls output_half_pixel.
+/// Before version 16 there was one mode, chosen by the attribute output_half_pixel.
 void roi_align(RuleContext& context) {
   AttributeMap attributes = context.attributes("roi_align");
   if (context.version < 16)
@@ -149,7 +149,7 @@ void roi_align(RuleContext& context) {
                                      std::move(attributes)));
 }
 
-/// Version 1 has a real exponent.
+/// Version 1's exponent is a floating-point number.
 void lp_pool(RuleContext& context) {
   const std::string op = snake_case(context.node.op);
   AttributeMap attributes = context.attributes(op, {"p"});

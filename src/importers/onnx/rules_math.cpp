@@ -10,7 +10,7 @@
 namespace lanner::onnx {
 namespace {
 
-/// Before version 7 a second operand lined up at `axis` only when the attribute `broadcast` said so.
+/// Before version 7 a second operand was broadcast from `axis` on, and only with the attribute `broadcast`.
 void legacy_binary(RuleContext& context) {
   const std::string op = snake_case(context.node.op);
   if (context.version >= 7) return direct(context);
@@ -45,7 +45,7 @@ void clip(RuleContext& context) {
   context.set_output(0, context.emit("clip", inputs));
 }
 
-/// Before version 13 these saw a matrix: the dims before `axis` by the rest.
+/// Before version 13 these worked on a matrix: the dims before `axis` by the rest.
 void softmax_family(RuleContext& context) {
   const std::string op = snake_case(context.node.op);
   AttributeMap attributes;
@@ -71,7 +71,7 @@ void gemm(RuleContext& context) {
   direct_as(context, "gemm", {"broadcast"});
 }
 
-/// The first version's constants are shorter.
+/// The first version's constants have fewer digits.
 void selu(RuleContext& context) {
   if (context.version >= 6) return direct(context);
   AttributeMap attributes;

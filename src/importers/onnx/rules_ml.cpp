@@ -1,4 +1,4 @@
-// Operators of classical machine learning (domain ai.onnx.ml) that others express.
+// Operators of classical machine learning (domain ai.onnx.ml) that are expressed by others.
 
 #include <algorithm>
 #include <cmath>
@@ -29,7 +29,7 @@ void binarizer(RuleContext& context) {
   context.set_output(0, context.emit("cast", {above}, to));
 }
 
-/// The list that a LabelEncoder has as `keys_...` or `values_...`.
+/// The list of a LabelEncoder's attribute `keys_...` or `values_...`.
 Tensor list_of(const RuleContext& context, const std::string& prefix) {
   if (context.has_attribute(prefix + "_tensor")) return context.get<Tensor>(prefix + "_tensor", "a tensor");
   if (context.has_attribute(prefix + "_int64s")) {
@@ -55,7 +55,7 @@ Tensor default_label(const RuleContext& context, DType type) {
   return label;
 }
 
-/// One more than the place of the last key that equals each element, 0 where none does.
+/// One more than the index of the last key that equals each element, 0 where none does.
 Value* places_of(RuleContext& context, Value* x, Value* keys, std::int64_t count) {
   Value* column = context.emit("unsqueeze", {x, context.ints({-1})});
   Value* same = context.emit("equal", {column, keys});
@@ -100,7 +100,7 @@ void scaler(RuleContext& context) {
   context.set_output(0, x);
 }
 
-/// Rows over their largest number, sum of sizes or length; rows whose divisor is 0 stay.
+/// Rows divided by their maximum, sum of magnitudes or length; rows whose divisor is 0 stay.
 void normalizer(RuleContext& context) {
   const std::string norm = context.string("norm", "MAX");
   check(norm == "MAX" || norm == "L1" || norm == "L2", ErrorCode::bad_data,
@@ -137,7 +137,7 @@ Value* linear(RuleContext& context, std::int64_t rows) {
   const auto coefficients = context.reals("coefficients");
   const auto count = static_cast<std::int64_t>(coefficients.size());
   check(rows > 0 && count > 0 && count % rows == 0, ErrorCode::bad_data,
-        "attribute coefficients has {} numbers, expected as many for each of {}", count, rows);
+        "attribute coefficients has {} numbers, expected a multiple of {}", count, rows);
   const std::int64_t features = count / rows;
   std::vector<float> turned(coefficients.size());
   for (std::int64_t row = 0; row < rows; ++row)
@@ -176,10 +176,10 @@ void feature_vectorizer(RuleContext& context) {
   context.set_output(0, context.emit("concat", parts, columns));
 }
 
-/// Categories that are none of the list are zeros throughout.
+/// Unknown categories are all zeros.
 void one_hot_encoder(RuleContext& context) {
   check(context.integer("zeros", 1) != 0, ErrorCode::unsupported,
-        "attribute zeros is 0: a category that is not in the list would be an error of a run");
+        "attribute zeros is 0 (an error for unknown categories), which is not supported");
   Value* x = context.required(0);
   const bool words = x->type.dtype() == DType::string;
   Value* list = nullptr;
@@ -196,7 +196,7 @@ void one_hot_encoder(RuleContext& context) {
 
 void zip_map(RuleContext& context) {
   fail(ErrorCode::unsupported,
-       "maps are no type here; export without it (skl2onnx: options={{'zipmap': False}}), or take its input "
+       "maps are not supported; export without it (skl2onnx: options={{'zipmap': False}}), or take its input "
        "as "
        "an output (outputs '{}', with the other outputs)",
        context.node.inputs.empty() ? "" : context.node.inputs[0]);

@@ -1,4 +1,4 @@
-// Ensembles of trees as operator sets 1 to 4 of ai.onnx.ml write them, by ml.tree_ensemble.
+// Tree ensembles as operator sets 1 to 4 of ai.onnx.ml write them, converted to ml.tree_ensemble.
 
 #include <algorithm>
 #include <array>
@@ -15,20 +15,20 @@
 namespace lanner::onnx {
 namespace {
 
-using Id = std::pair<std::int64_t, std::int64_t>; ///< Of a node: its tree and its number there.
+using Id = std::pair<std::int64_t, std::int64_t>; ///< Of a node: its tree and its number within the tree.
 
 struct Weight {
   std::int64_t target = 0;
   float value = 0;
 };
 
-/// The lists of a node, each as long as the first.
+/// The per-node attribute lists, all of the same length.
 struct Nodes {
   std::vector<std::int64_t> trees, numbers, features, whether_true, whether_false, missing;
   std::vector<double> values;
   std::vector<std::string> modes;
   std::map<Id, std::size_t> places;
-  std::map<Id, std::vector<Weight>> weights; ///< Of leaves.
+  std::map<Id, std::vector<Weight>> weights; ///< Weights of leaves.
 };
 
 std::vector<std::int64_t> list_of(const RuleContext& context, const char* name, std::size_t count) {
@@ -53,8 +53,8 @@ void read_weights(const RuleContext& context, const std::string& prefix, Nodes& 
 
 Nodes read_nodes(const RuleContext& context, const std::string& prefix) {
   for (const char* name : {"nodes_values_as_tensor", "nodes_hitrates_as_tensor", "base_values_as_tensor"})
-    check(!context.has_attribute(name), ErrorCode::unsupported, "attribute {}: trees in f64 are not read",
-          name);
+    check(!context.has_attribute(name), ErrorCode::unsupported,
+          "attribute {}: trees in f64 are not supported", name);
   Nodes nodes;
   nodes.modes = context.get<std::vector<std::string>>("nodes_modes", "strings");
   const std::size_t count = nodes.modes.size();
@@ -69,7 +69,7 @@ Nodes read_nodes(const RuleContext& context, const std::string& prefix) {
         "attribute nodes_values has {} entries, expected {}", nodes.values.size(), count);
   for (std::size_t i = 0; i < count; ++i) {
     const bool added = nodes.places.emplace(Id{nodes.trees[i], nodes.numbers[i]}, i).second;
-    check(added, ErrorCode::bad_data, "node {} of tree {} is there twice", nodes.numbers[i], nodes.trees[i]);
+    check(added, ErrorCode::bad_data, "node {} of tree {} appears twice", nodes.numbers[i], nodes.trees[i]);
   }
   read_weights(context, prefix, nodes);
   return nodes;
@@ -87,11 +87,11 @@ std::int64_t mode_of(const std::string& name) {
   return found - std::begin(names);
 }
 
-/// What ml.tree_ensemble takes, whose leaves have one target each: an ensemble with leaves of several is
-/// written once for each target.
+/// The attributes of ml.tree_ensemble, whose leaves have one target each: an ensemble whose leaves have
+/// several targets is written once for each target.
 struct Ensemble {
   std::vector<std::int64_t> features, modes, missing, roots, leaf_targets;
-  std::array<std::vector<std::int64_t>, 2> next, is_leaf; ///< Where false and true lead.
+  std::array<std::vector<std::int64_t>, 2> next, is_leaf; ///< Child for false and for true.
   std::vector<float> splits, leaf_weights;
 
   std::int64_t add_leaf(std::int64_t target, float weight) {
@@ -114,7 +114,7 @@ std::int64_t leaf_for(Ensemble& made, const Nodes& nodes, const Id& id, std::int
   return made.add_leaf(to, sum);
 }
 
-/// The trees, with leaves' weights for `target`, or with those that each leaf has where it has one (`whole`).
+/// The trees with the leaves' weights for `target` or, with `whole`, with the only weight of each leaf.
 void add_trees(Ensemble& made, const Nodes& nodes, std::int64_t target, bool whole) {
   const std::size_t count = nodes.modes.size();
   std::vector<std::int64_t> branch(count, -1);
@@ -134,7 +134,8 @@ void add_trees(Ensemble& made, const Nodes& nodes, std::int64_t target, bool who
   for (std::size_t i = 0; i < count; ++i) {
     const bool root = seen.insert(nodes.trees[i]).second;
     if (branch[i] < 0) {
-      check(!root, ErrorCode::unsupported, "tree {} is one leaf", nodes.trees[i]);
+      check(!root, ErrorCode::unsupported, "tree {} is a single leaf, which is not supported",
+            nodes.trees[i]);
       continue;
     }
     if (root) made.roots.push_back(branch[i]);
@@ -165,12 +166,12 @@ Tensor floats(const std::vector<float>& values) {
   return Tensor::from<float>(values, {static_cast<std::int64_t>(values.size())});
 }
 
-/// Sums (0), means (1), least (2) or most (3) of the trees' weights, f32 [n, targets].
+/// Sums (0), means (1), minima (2) or maxima (3) of the trees' weights, f32 [n, targets].
 Value* scores_of(RuleContext& context, const Nodes& nodes, std::int64_t targets, std::int64_t aggregate) {
   const Ensemble made = ensemble_of(nodes, targets);
   const bool copies = made.roots.size() > std::set(nodes.trees.begin(), nodes.trees.end()).size();
   check(aggregate == 1 || !copies, ErrorCode::unsupported,
-        "leaves with several targets are read with aggregate_function SUM alone");
+        "leaves with several targets are supported with aggregate_function SUM only");
   std::vector<std::uint8_t> modes(made.modes.begin(), made.modes.end());
   AttributeMap attributes;
   attributes.set("n_targets", targets);
@@ -204,7 +205,7 @@ void regressor(RuleContext& context) {
   context.set_output(0, transformed(context, with_offsets(context, scores, context.reals("base_values"))));
 }
 
-/// Classes for which some tree has a weight in each of its leaves.
+/// Classes for which some tree has a weight in every leaf.
 std::set<std::int64_t> always_voted(const Nodes& nodes) {
   std::map<std::int64_t, std::size_t> leaves;                         // By tree.
   std::map<std::pair<std::int64_t, std::int64_t>, std::size_t> votes; // By tree and class.
@@ -221,8 +222,7 @@ std::set<std::int64_t> always_voted(const Nodes& nodes) {
   return always;
 }
 
-/// Scores by which the class is chosen: one that no tree voted for is none of the candidates, as onnxruntime
-/// has it.
+/// Scores by which the class is chosen: a class that no tree voted for is not a candidate, as in onnxruntime.
 Value* candidates(RuleContext& context, const Nodes& nodes, Value* scores, std::int64_t classes) {
   if (!context.reals("base_values").empty() || std::ssize(always_voted(nodes)) == classes) return scores;
   Nodes counted = nodes;

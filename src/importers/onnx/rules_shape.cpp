@@ -1,4 +1,4 @@
-// Shapes and movement of data: mostly attributes that became inputs.
+// Shapes and data movement: mostly attributes that later became inputs.
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@ namespace {
 
 using Strings = std::initializer_list<std::string_view>;
 
-/// The operator with the integer list `name` as its last input in place of an attribute.
+/// The operator with the attribute `name` (an integer list) as its last input.
 void list_to_input(RuleContext& context, std::string_view op, std::string_view name) {
   std::vector<Value*> inputs{context.required(0)};
   if (context.has_attribute(name)) inputs.push_back(context.ints(context.integers(name)));
@@ -35,7 +35,7 @@ void reshape(RuleContext& context) {
 
 void split(RuleContext& context) {
   if (context.version >= 13) {
-    // Version 13 has neither sizes nor a count where the parts are equal.
+    // Version 13 needs neither sizes nor a count where the parts are equal.
     AttributeMap attributes = context.attributes("split");
     if (!context.has(1) && !attributes.has("num_outputs"))
       attributes.set("num_outputs", static_cast<std::int64_t>(context.node.outputs.size()));
@@ -83,7 +83,7 @@ void tile(RuleContext& context) {
   check(axis->elements() == 1 && axis->dtype() != DType::string, ErrorCode::bad_data,
         "Tile of version 1: its axis is {}{}, expected one number", to_string(axis->dtype()),
         axis->shape().to_string());
-  // One count for one axis: ones around it.
+  // One repeat count for one axis: 1 for all others.
   Tensor number = Tensor::allocate(DType::i64, axis->shape());
   copy_tensor(*axis, number);
   const std::int64_t at = number.as<std::int64_t>()[0];
@@ -108,7 +108,7 @@ void concat(RuleContext& context) {
   context.set_output(0, context.emit("concat", context.all_inputs(), std::move(attributes)));
 }
 
-/// Version 1 names the type by the word that TensorProto.DataType has for it.
+/// Version 1 names the type by its TensorProto.DataType enumerator.
 DType named_type(std::string_view name) {
   static constexpr std::pair<std::string_view, DType> types[] = {
       {"FLOAT", DType::f32},    {"UINT8", DType::u8},    {"INT8", DType::i8},    {"UINT16", DType::u16},
@@ -152,7 +152,7 @@ void constant(RuleContext& context) {
   else if (context.has_attribute("value_strings"))
     tensor = list_tensor<std::string>(context.get<std::vector<std::string>>("value_strings", "strings"));
   else
-    fail(ErrorCode::bad_data, "a constant without a value");
+    fail(ErrorCode::bad_data, "the constant has no value");
   context.set_output(
       0, context.weight(context.node.outputs.empty() ? "" : context.node.outputs[0], std::move(tensor)));
 }

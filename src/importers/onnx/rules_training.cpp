@@ -8,7 +8,7 @@
 namespace lanner::onnx {
 namespace {
 
-/// Inputs are the rate, the number of the step, then `groups` lists of equally many tensors.
+/// Inputs are the rate, the step number, then `groups` lists of equally many tensors.
 class Step {
 public:
   Step(RuleContext& context, std::size_t groups) : context_(context) {
@@ -21,7 +21,7 @@ public:
   void give(std::size_t group, std::size_t i, Value* value) {
     context_.set_output(group * count_ + i, value);
   }
-  /// The rate or the step's number in the type of `like`.
+  /// The rate or the step number in the type of `like`.
   Value* rate(Value* like) { return as(context_.required(0), like); }
   Value* number(Value* like) { return as(context_.required(1), like); }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Names of sizes that a model leaves open.
+// Names of dims that a model leaves open.
 
 #include <map>
 #include <set>
@@ -8,16 +8,15 @@
 
 namespace lanner::onnx {
 
-/// Whether a dim's text is a name that may stand in several places. Converters write others where they know
-/// nothing of a size: nothing at all, `?`, `-1`, `None`, and tf2onnx `unk__12`; each of these is a size of
-/// its own.
+/// Whether a dim's text is a name that several dims may share. Converters write other texts for unknown
+/// sizes: nothing at all, `?`, `-1`, `None`, and tf2onnx `unk__12`; each of these is a separate unknown.
 bool names_a_size(std::string_view text);
 
-/// Symbols that stand for the names of a model's sizes: another one for each text, where symbols may hold
-/// fewer letters.
+/// Maps a model's dim names to symbols: a different symbol for each text, though symbols allow fewer
+/// characters.
 class SizeNames {
 public:
-  /// A name that Dim::symbol accepts, the same for the same text.
+  /// A name that Dim::symbol accepts; the same text gives the same name.
   const std::string& of(std::string_view text);
 
 private:

@@ -22,14 +22,14 @@ namespace {
 
 using Attributes = std::map<std::string, ImportAttribute, std::less<>>;
 
-/// What every message needs to become part of the tree.
+/// State shared by the readers of all messages.
 struct Reading {
   TensorReader tensors;
   const Limits& limits;
   std::uint64_t nodes = 0;
 };
 
-// Messages as they are read; those with tensors inside know the Reading.
+// Messages as they are read; those that contain tensors have a pointer to the Reading.
 struct ShapeRecord {
   Dims dims;
   std::int64_t size = 0;
@@ -54,7 +54,7 @@ struct FunctionRecord {
   Reading* reading;
   std::string name;
   std::vector<std::string> inputs, outputs;
-  std::map<std::string, std::string, std::less<>> results; ///< What each output is.
+  std::map<std::string, std::string, std::less<>> results; ///< The tensor of each output.
   std::vector<ImportNode> nodes;
 };
 struct PairRecord {
@@ -81,7 +81,7 @@ constexpr EnumName data_types[] = {
 constexpr FieldEntry dim_fields[] = {
     field<ShapeRecord, [](ShapeRecord& r, FieldValue& v) { r.size = v.integer(); }>(1, "size", Wire::varint),
 };
-/// An unknown dim is the symbol `unknown__i`, which whoever declares the value renames.
+/// An unknown dim is the symbol `unknown__i`, which is renamed when the value is declared.
 constexpr FieldEntry shape_fields[] = {
     field<ShapeRecord,
           [](ShapeRecord& r, FieldValue& v) {
@@ -210,7 +210,7 @@ constexpr FieldEntry node_fields[] = {
           [](NodeRecord& r, FieldValue& v) {
             AttributeRecord record{r.reading, {}, {}};
             v.message(attribute_fields, &record);
-            // TensorFlow's own notes for its run time say nothing of the result.
+            // TensorFlow's own run-time annotations do not affect the result.
             if (record.key.starts_with("_")) return;
             r.node.attributes.insert_or_assign(std::move(record.key), std::move(record.attribute));
           }>(5, "attr", Wire::message),
@@ -286,7 +286,7 @@ bool is_placeholder(const ImportNode& node) {
   return node.op == "Placeholder" || node.op == "PlaceholderV2";
 }
 
-/// Nodes that stand for no answer though nothing reads them.
+/// Nodes that are not outputs, though nothing reads them.
 bool gives_nothing(const ImportNode& node) {
   static const std::set<std::string, std::less<>> silent{"Const", "NoOp", "Assert", "Placeholder",
                                                          "PlaceholderV2"};
@@ -300,7 +300,7 @@ Type placeholder_type(const ImportNode& node, std::int64_t producer) {
   check(number != nullptr, ErrorCode::bad_data, "placeholder {}: attribute dtype is missing", node.name);
   const DType type = dtype_of_tensorflow(*number);
   const Type* dims = shape == node.attributes.end() ? nullptr : std::get_if<Type>(&shape->second.value);
-  // Before this version a shape without dims meant one that is not known.
+  // Before this version a shape without dims meant an unknown shape.
   constexpr std::int64_t first_with_scalars = 24;
   if (!dims || !dims->ranked() || (dims->rank() == 0 && producer < first_with_scalars))
     return Type::unranked(type);
@@ -312,7 +312,8 @@ bool is_open(const Dim& dim) {
   return symbol && symbol->starts_with("unknown__");
 }
 
-/// The first dim of the only input that leaves it open is the batch; of several each is its own.
+/// The first dim of the only input that leaves it open is the batch; of several inputs each gets its own
+/// symbol.
 void name_batch(std::vector<ImportValue>& inputs) {
   ImportValue* only = nullptr;
   for (ImportValue& input : inputs) {
@@ -330,7 +331,7 @@ FunctionOutputs outputs_of(const std::vector<FunctionRecord>& records) {
   FunctionOutputs outputs;
   for (const FunctionRecord& record : records) {
     auto& numbers = outputs[record.name];
-    numbers.clear(); // of two that have one name the last counts
+    numbers.clear(); // of two nodes with the same name the last one counts
     for (std::size_t i = 0; i < record.outputs.size(); ++i)
       numbers.emplace(record.outputs[i], static_cast<std::int64_t>(i));
   }
@@ -345,8 +346,8 @@ std::map<std::string, ImportFunction> functions_of(std::vector<FunctionRecord>& 
     std::vector<std::string> results;
     for (const std::string& name : record.outputs) {
       const auto found = record.results.find(name);
-      check(found != record.results.end(), ErrorCode::bad_data,
-            "function {}: nothing says what its output {} is", record.name, name);
+      check(found != record.results.end(), ErrorCode::bad_data, "function {}: output {} has no entry in ret",
+            record.name, name);
       results.push_back(found->second);
     }
     References references(outputs, References::Form::in_function);
@@ -365,7 +366,7 @@ void require_own_names(const std::vector<ImportNode>& nodes) {
           one_line(node.name, longest_name));
 }
 
-/// Each result of a node that nothing reads is an answer, whose name begins with the node's.
+/// Every result that nothing reads is an output, named after its node.
 void require_short_names(const ImportNode& node, std::int64_t results) {
   constexpr std::uint64_t most = 1u << 20;
   const std::uint64_t bytes = static_cast<std::uint64_t>(results) * node.name.size();
@@ -394,7 +395,7 @@ ImportModel model_of(GraphRecord& record) {
     }
   const auto computes = std::ranges::find_if_not(record.nodes, gives_nothing);
   check(!results.empty() || computes == record.nodes.end(), ErrorCode::bad_data,
-        "node {}: every result is read by another node, so the graph has a cycle and no answer",
+        "node {}: every result is read by another node, so the graph has a cycle and no output",
         computes == record.nodes.end() ? "" : one_line(computes->name, longest_name));
 
   References references(functions, References::Form::in_graph);
@@ -412,7 +413,7 @@ ImportModel model_of(GraphRecord& record) {
 }
 
 bool looks_like_binary(std::span<const std::byte> bytes) {
-  // A node begins with its name or, where that is left out, its operator; a function with its signature.
+  // A node's first field is its name or, where that is left out, its operator; a function's its signature.
   const auto at = [&](std::size_t i) { return i < bytes.size() ? std::to_integer<int>(bytes[i]) : -1; };
   if (at(0) != 0x0a && at(0) != 0x12) return false;
   std::size_t inner = 1;

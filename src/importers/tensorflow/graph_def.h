@@ -11,13 +11,13 @@ namespace lanner::tensorflow {
 /// Whether the first bytes look like a GraphDef, binary or text.
 bool looks_like_graph_def(std::span<const std::byte> bytes);
 
-/// Domain of a node that calls a function of the model's library by its name.
+/// Domain of nodes that call a function of the model's library by name.
 inline constexpr const char* function_domain = "function";
 
-/// Reads a model. Placeholders are the inputs, nodes that nothing reads the outputs; what leads to no output
-/// is left out, and with it control edges. A tensor has the node's name, `name:i` after the first. A type
-/// attribute is its number, a shape a Type of f32, a function its name. Tensors view the content's memory
-/// where they can.
+/// Reads a model. Placeholders are the inputs, nodes that nothing reads the outputs; nodes that lead to no
+/// output are dropped, and control edges too. A tensor has the node's name, `name:i` after the first. A type
+/// attribute is its number, a shape a Type of f32, a function its name. Tensors are views of the content's
+/// memory where possible.
 ImportModel read_graph_def(const Content& content, const Limits& limits);
 
 } // namespace lanner::tensorflow

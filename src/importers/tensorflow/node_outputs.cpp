@@ -10,7 +10,7 @@
 namespace lanner::tensorflow {
 namespace {
 
-/// No operator gives more tensors than this; a number from a file is held against it before it counts.
+/// Limit on the results of an operator; a number from a file is checked against it before use.
 constexpr std::int64_t max_outputs = 1 << 16;
 
 using Names = std::vector<std::string>;
@@ -34,7 +34,7 @@ const std::map<std::string, Names, std::less<>>& fixed_outputs() {
   return table;
 }
 
-/// Operators with one list of results, and the attribute that says how many there are.
+/// Operators with one list of results, and the attribute with its length.
 const std::map<std::string, std::string, std::less<>>& counted_outputs() {
   static const std::map<std::string, std::string, std::less<>> table{
       {"Split", "num_split"}, {"SplitV", "num_split"},     {"Unpack", "num"},

@@ -1,5 +1,5 @@
 #pragma once
-// Names and numbers of an operator's results: functions refer to them by name, graphs by number.
+// Names and numbers of an operator's results: functions refer to results by name, graphs by number.
 
 #include <cstdint>
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace lanner::tensorflow {
 
-/// A named result, which is `count` tensors.
+/// A named result that stands for `count` tensors.
 struct OutputArgument {
   std::string name;
   std::int64_t count = 1;
 };
 
-/// Of an operator with several results; empty where there is one.
+/// The results of an operator that has several; empty where there is one.
 std::vector<OutputArgument> output_arguments(const ImportNode& node);
 
-/// How many of its results a node gives as answers where nothing reads it.
+/// How many of a node's results become outputs where nothing reads it.
 std::int64_t shown_outputs(const ImportNode& node);
 
 } // namespace lanner::tensorflow

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::size_t longest_shown = 200;
 
-/// Tensors that the nodes of one graph may give together: a number in a file must not become as many names.
+/// Limit on the tensors of one graph's nodes: a number in a file must not turn into as many names.
 constexpr std::int64_t max_tensors = 1 << 22;
 
 std::int64_t number_of(std::string_view digits, const std::string& reference) {
@@ -27,7 +27,7 @@ std::int64_t number_of(std::string_view digits, const std::string& reference) {
   std::int64_t number = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), number);
   check(error == std::errc{} && end == digits.data() + digits.size() && number >= 0 && number < most,
-        ErrorCode::bad_data, "'{}' names no result of a node; expected a small number after the colon",
+        ErrorCode::bad_data, "'{}' is not a result of a node; expected a small number after the colon",
         one_line(reference, longest_shown));
   return number;
 }
@@ -36,7 +36,7 @@ bool is_control(std::string_view reference) {
   return reference.starts_with('^');
 }
 
-/// Nodes from which the results follow.
+/// Nodes on which the results depend.
 std::set<std::string_view> needed(const std::map<std::string, const ImportNode*, std::less<>>& nodes,
                                   const std::vector<std::string>& results) {
   std::set<std::string_view> found;
@@ -127,7 +127,7 @@ std::vector<std::string> References::resolve(std::vector<ImportNode>& nodes,
   for (ImportNode& node : made) {
     check_deadline();
     std::set<std::int64_t>& read = used[node.name];
-    read.insert(0); // by this one a node without readers is asked for
+    read.insert(0); // result 0 stands for a node without readers
     const std::int64_t count = *read.rbegin() + 1;
     check((tensors += count) <= max_tensors, ErrorCode::limit_exceeded, "the nodes have more than {} results",
           max_tensors);

@@ -1,5 +1,6 @@
 #pragma once
-// How nodes name what they read: `node:1` in a graph, `node:result:1` in a function, `^node` for order alone.
+// How nodes name their inputs: `node:1` in a graph, `node:result:1` in a function, `^node` for a control
+// edge.
 
 #include <cstdint>
 #include <map>
@@ -11,26 +12,26 @@
 
 namespace lanner::tensorflow {
 
-/// The node that a reference names; nothing of a control edge.
+/// The node that a reference names; nothing for a control edge.
 std::string node_of(std::string_view reference);
 /// `node` for result 0, else `node:i`.
 std::string tensor_name(std::string_view node, std::int64_t i);
 
-/// Numbers of outputs by their names, by function.
+/// Output numbers by name, for each function.
 using FunctionOutputs = std::map<std::string, std::map<std::string, std::int64_t, std::less<>>, std::less<>>;
 
-/// Brings the nodes of one graph or function into the tree's form: every input and output is a tensor's name.
+/// Converts the nodes of one graph or function: every input and output becomes a tensor's name.
 class References {
 public:
   enum class Form : std::uint8_t { in_graph, in_function };
   References(const FunctionOutputs& functions, Form form) : functions_(functions), form_(form) {}
 
-  /// Bytes of a node's name up to which a result of it has a name though nothing reads it, so that people can
-  /// ask for it. A long name and a large number of results make more than the file has bytes.
+  /// Results that nothing reads are named too, so that people can ask for them, if the node's name has at
+  /// most this many bytes: a long name times many results would take more bytes than the file has.
   static constexpr std::size_t longest_unread_name = 200;
 
-  /// Drops control edges and every node that leads to none of `results` but inputs of the graph; makes calls
-  /// of functions nodes of their own domain. Returns the results' tensor names.
+  /// Drops control edges and every node that no result depends on, except inputs of the graph; turns function
+  /// calls into nodes of their own domain. Returns the results' tensor names.
   std::vector<std::string> resolve(std::vector<ImportNode>& nodes, std::vector<std::string> results);
 
 private:

@@ -63,7 +63,7 @@ Value* integer_list(RuleContext& context, std::size_t i) {
 std::vector<std::int64_t> known_integers(const RuleContext& context, std::size_t i) {
   const Tensor* tensor = context.constant(i);
   check(tensor != nullptr, ErrorCode::unsupported,
-        "input {} is not known before running; expected a constant", i);
+        "input {} must be known before running; expected a constant", i);
   check(tensor->dtype() == DType::i32 || tensor->dtype() == DType::i64, ErrorCode::bad_data,
         "input {} is {}; expected i32 or i64", i, to_string(tensor->dtype()));
   return tensor->dtype() == DType::i32 ? widened<std::int32_t>(*tensor) : widened<std::int64_t>(*tensor);
@@ -79,7 +79,7 @@ std::int64_t known_axis(const RuleContext& context, std::size_t i, std::size_t r
 
 std::size_t rank_of(const RuleContext& context, std::size_t i) {
   const Value* value = context.required(i);
-  check(value->type.ranked(), ErrorCode::unsupported, "the rank of input {} is not known before running", i);
+  check(value->type.ranked(), ErrorCode::unsupported, "the rank of input {} must be known before running", i);
   return value->type.rank();
 }
 

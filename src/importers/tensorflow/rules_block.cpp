@@ -1,4 +1,4 @@
-// Blocks of pixels that become channels or batch, and back.
+// Blocks of pixels moved to channels or batch, and back (space_to_depth, batch_to_space, ...).
 
 #include <lanner/error.h>
 
@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int64_t largest_block = 1 << 16, largest_size = std::int64_t{1} << 40;
 
-/// The order of channels is TensorFlow's in both of ours: block row, block column, channel.
+/// The channel order is TensorFlow's in both of our operators: block row, block column, channel.
 Rule channel_blocks(const char* op) {
   return [op](RuleContext& context) {
     const DataFormat format = data_format(context);
@@ -39,7 +39,7 @@ Blocks known_blocks(const RuleContext& context) {
 std::int64_t known_size(const Value* value, std::size_t d) {
   const auto size = value->type.dims()[d].constant();
   check(size && *size <= largest_size, ErrorCode::unsupported,
-        "dim {} of input 0 is not known before running, or too large", d);
+        "dim {} of input 0 must be known before running and not too large", d);
   return *size;
 }
 
@@ -66,8 +66,8 @@ void space_to_batch(RuleContext& context) {
   std::vector<std::int64_t> apart{-1}, order, together{-1};
   for (std::size_t d = 0; d < count; ++d) {
     const std::int64_t size = known_size(x, d + 1);
-    check(size % blocks[d] == 0, ErrorCode::bad_data, "a size of {} is no multiple of its block of {}", size,
-          blocks[d]);
+    check(size % blocks[d] == 0, ErrorCode::bad_data, "a size of {} is not a multiple of its block of {}",
+          size, blocks[d]);
     append(apart, {size / blocks[d], blocks[d]});
     together.push_back(size / blocks[d]);
     order.push_back(static_cast<std::int64_t>(2 * d + 2));

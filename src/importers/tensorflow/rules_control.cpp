@@ -1,4 +1,5 @@
-// What passes values on, and control flow by functions; what a frozen graph cannot hold is refused by name.
+// Pass-through nodes, and control flow by functions; operators that a frozen graph cannot hold are refused by
+// name.
 
 #include <fmt/format.h>
 
@@ -54,7 +55,7 @@ void if_rule(RuleContext& context) {
   context.set_outputs(*node);
 }
 
-/// The condition is asked before the first round and at the end of each.
+/// The condition is evaluated before the first iteration and at the end of each.
 void while_rule(RuleContext& context) {
   const std::size_t count = context.inputs();
   const std::string condition = context.get<std::string>("cond", "a function"),

@@ -10,7 +10,7 @@
 namespace lanner::tensorflow {
 namespace {
 
-/// Which pixel of the source a pixel of the result looks at.
+/// How a result's pixel coordinates map to the source.
 void set_coordinates(const RuleContext& context, AttributeMap& attributes) {
   const bool corners = context.integer("align_corners", 0) != 0,
              centers = context.integer("half_pixel_centers", 0) != 0;
@@ -46,7 +46,7 @@ Value* one_element(RuleContext& context, Value* value) {
   return context.emit("reshape", {value, context.ints({1})});
 }
 
-/// The last of a selected box's three numbers is its place.
+/// The last of a selected box's three numbers is its index.
 Value* selected_places(RuleContext& context, Value* score_threshold) {
   Value* boxes =
       context.emit("unsqueeze", {cast(context, context.required(0), DType::f32), context.ints({0})});
@@ -71,7 +71,7 @@ void suppression(RuleContext& context) {
   set_selected(context, selected_places(context, context.inputs() > 4 ? context.required(4) : nullptr));
 }
 
-/// Zeros behind the selected up to the number asked for, where the node wants that.
+/// Pads the selected indices with zeros to the number asked for, where the node wants that.
 Value* filled(RuleContext& context, Value* values, Value* count) {
   if (context.integer("pad_to_max_output_size", 0) == 0) return values;
   Value* missing = context.emit("sub", {one_element(context, integers(context, 2)), count});
@@ -87,7 +87,8 @@ void counted_suppression(RuleContext& context) {
   if (scored) {
     const Tensor* sigma = context.constant(5);
     check(sigma && sigma->dtype() == DType::f32 && sigma->elements() == 1 && sigma->as<float>()[0] == 0,
-          ErrorCode::unsupported, "soft suppression (soft_nms_sigma other than a constant 0)");
+          ErrorCode::unsupported,
+          "soft suppression is not supported (soft_nms_sigma other than a constant 0)");
     Value* scores = context.emit("gather", {context.required(1), places}, with("axis", std::int64_t{0}));
     context.set_output(1, filled(context, scores, count));
   }

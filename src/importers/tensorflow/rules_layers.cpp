@@ -1,5 +1,5 @@
-// Convolutions, pooling and normalisation. Data that TensorFlow keeps channels last is turned to our order
-// and back; the turns of neighbours cancel, and what is left becomes storage.
+// Convolutions, pooling and normalisation. Channels-last data is transposed to our layout and back;
+// transposes between adjacent nodes cancel, and the rest becomes storage.
 
 #include <algorithm>
 #include <optional>
@@ -12,15 +12,16 @@
 namespace lanner::tensorflow {
 namespace {
 
-/// Sizes, strides and the like beyond this are no network's, and arithmetic on smaller ones cannot overflow.
+/// Upper bound on sizes, strides and similar numbers: no network needs more, and arithmetic on smaller ones
+/// cannot overflow.
 constexpr std::int64_t largest = std::int64_t{1} << 30;
 
-/// A size of a value where it is known before running.
+/// A size of a value, where it is known at import.
 std::optional<std::int64_t> size_of(const Value* value, std::size_t d) {
   return value->type.ranked() && d < value->type.rank() ? value->type.dims()[d].constant() : std::nullopt;
 }
 
-/// The numbers of the spatial dims in a list of one number a dimension; those of batch and channels must
+/// The numbers of the spatial dims in a list with one number per dimension; those of batch and channels must
 /// be 1.
 std::vector<std::int64_t> spatial(const RuleContext& context, const char* name, const DataFormat& format) {
   const std::vector<std::int64_t> list =
@@ -38,7 +39,7 @@ std::vector<std::int64_t> spatial(const RuleContext& context, const char* name, 
   return result;
 }
 
-/// Of a list for which TensorFlow has no default.
+/// For a list without a default in TensorFlow.
 std::vector<std::int64_t> required_spatial(const RuleContext& context, const char* name,
                                            const DataFormat& format) {
   check(context.has_attribute(name), ErrorCode::bad_data, "attribute {} is missing", name);
@@ -72,7 +73,7 @@ void set_padding(const RuleContext& context, const DataFormat& format, Attribute
           "attribute padding is '{}'; expected SAME, VALID or EXPLICIT", padding);
 }
 
-/// Spatial sizes, then channels in and out, becomes out, in, spatial sizes.
+/// From [spatial sizes, channels in, channels out] to [out, in, spatial sizes].
 Value* turned_filter(RuleContext& context, Value* filter, std::size_t dims) {
   std::vector<std::int64_t> order{static_cast<std::int64_t>(dims) + 1, static_cast<std::int64_t>(dims)};
   for (std::size_t d = 0; d < dims; ++d) order.push_back(static_cast<std::int64_t>(d));
@@ -81,7 +82,7 @@ Value* turned_filter(RuleContext& context, Value* filter, std::size_t dims) {
 
 std::int64_t known_dim(const Value* value, std::size_t d, const char* what) {
   const auto size = size_of(value, d);
-  check(size && *size > 0 && *size <= largest, ErrorCode::unsupported, "the {} are not known before running",
+  check(size && *size > 0 && *size <= largest, ErrorCode::unsupported, "the {} must be known before running",
         what);
   return *size;
 }
@@ -104,7 +105,7 @@ Rule convolution(std::size_t dims) {
   };
 }
 
-/// The filter is height, width, channels, multiplier: each channel has filters of its own.
+/// The filter is [height, width, channels, multiplier]: each channel has filters of its own.
 void depthwise(RuleContext& context) {
   const DataFormat format = data_format(context);
   Value* filter = context.required(1);
@@ -123,7 +124,7 @@ void depthwise(RuleContext& context) {
   context.set_output(0, as_source(context, y, format));
 }
 
-/// What a transposed convolution cuts off and adds so that its result has the size asked for.
+/// Padding and output padding of a transposed convolution, so that its result has the requested size.
 void set_transposed_padding(RuleContext& context, const DataFormat& format, const Value* filter,
                             AttributeMap& attributes) {
   const std::string padding = context.string("padding", "");
@@ -141,7 +142,7 @@ void set_transposed_padding(RuleContext& context, const DataFormat& format, cons
   for (std::size_t d = 0; d < format.dims; ++d) {
     const std::int64_t reach = (known_dim(filter, d, "sizes of the filter") - 1) * dilations[d] + 1;
     const auto from = size_of(y, format.space(d));
-    // Without sizes: what the forward convolution of a multiple of the stride has.
+    // Without sizes: the input size of a forward convolution that is a multiple of the stride.
     std::int64_t cut =
         padding == "SAME" ? reach - strides[d] : explicit_ones[d] + explicit_ones[d + format.dims];
     if (from && sizes_known) {
@@ -158,8 +159,8 @@ void set_transposed_padding(RuleContext& context, const DataFormat& format, cons
       pads[d + format.dims] = explicit_ones[d + format.dims];
     }
     extra[d] = pads[d] + pads[d + format.dims] - cut;
-    check(extra[d] >= 0, ErrorCode::bad_data,
-          "no convolution of stride {} gives the sizes that are asked for", strides[d]);
+    check(extra[d] >= 0, ErrorCode::bad_data, "no convolution of stride {} gives the requested sizes",
+          strides[d]);
   }
   attributes.set("strides", strides);
   attributes.set("dilations", dilations);
@@ -214,7 +215,7 @@ void require_bias(const Type& x, const Type& bias, bool channels_first) {
                biases = bias.dims()[0].constant();
     fits = fits && (!channels || !biases || *channels == *biases);
   }
-  check(fits, ErrorCode::bad_data, "a bias of type {} for {}; expected one number a channel",
+  check(fits, ErrorCode::bad_data, "a bias of type {} for {}; expected one number per channel",
         bias.to_string(), x.to_string());
 }
 
@@ -245,7 +246,7 @@ void batch_norm(RuleContext& context) {
     context.set_output(i, context.required(i % 2 == 1 ? 3 : 4));
 }
 
-/// TensorFlow's alpha counts for each neighbour, ours for all together.
+/// TensorFlow's alpha applies to each neighbour, ours to all of them together.
 void local_response(RuleContext& context) {
   const std::int64_t radius = context.integer("depth_radius", 5);
   check(radius >= 0 && radius < (1 << 20), ErrorCode::bad_data, "attribute depth_radius is {}", radius);

@@ -13,7 +13,7 @@ bool is_integer_type(const Value* value) {
   return type != DType::f32 && type != DType::f64 && type != DType::f16 && type != DType::bf16;
 }
 
-/// A rule from a function that makes the result of the first two inputs.
+/// A rule from a function that computes the result from the first two inputs.
 template<auto make>
 void binary(RuleContext& context) {
   context.set_output(0, make(context, context.required(0), context.required(1)));
@@ -29,7 +29,7 @@ Value* floor_mod(RuleContext& context, Value* a, Value* b) {
   return context.emit("sub", {a, context.emit("mul", {whole, b})});
 }
 
-/// Division of integers drops the rest towards zero here, towards minus infinity there.
+/// Our integer division rounds towards zero, TensorFlow's towards minus infinity.
 Value* floor_div(RuleContext& context, Value* a, Value* b) {
   if (!is_integer_type(a)) return context.emit("floor", {context.emit("div", {a, b})});
   return context.emit("div", {context.emit("sub", {a, context.emit("mod", {a, b})}), b});
@@ -66,7 +66,7 @@ Value* expm1(RuleContext& context, Value* x) {
   return context.emit("sub", {context.emit("exp", {x}), context.scalar(x->type.dtype(), 1)});
 }
 Value* is_finite(RuleContext& context, Value* x) {
-  // What is infinite or no number less itself is no number.
+  // x - x is NaN, and so not equal to itself, exactly where x is infinite or NaN.
   return context.emit("not", {context.emit("is_nan", {context.emit("sub", {x, x})})});
 }
 Value* relu6(RuleContext& context, Value* x) {

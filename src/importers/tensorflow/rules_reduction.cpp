@@ -1,4 +1,4 @@
-// Reductions, extremes and their places.
+// Reductions, maxima, minima and their indices.
 
 #include <lanner/error.h>
 
@@ -10,7 +10,7 @@ namespace {
 Value* reduce(RuleContext& context, const char* op, Value* x) {
   AttributeMap attributes;
   attributes.set("keepdims", context.integer("keep_dims", context.integer("keepdims", 0)));
-  // No axes mean no reduction.
+  // An empty list of axes means no reduction.
   attributes.set("noop_with_empty_axes", std::int64_t{1});
   return context.emit(op, {x, integer_list(context, 1)}, std::move(attributes));
 }
@@ -19,7 +19,7 @@ Rule reduction(const char* op) {
   return [op](RuleContext& context) { context.set_output(0, reduce(context, op, context.required(0))); };
 }
 
-/// Of booleans, as numbers 0 and 1.
+/// Reductions of booleans, computed on 0 and 1.
 Rule logical_reduction(const char* op) {
   return [op](RuleContext& context) {
     Value* numbers = cast(context, context.required(0), DType::i32);

@@ -15,7 +15,7 @@ void constant(RuleContext& context) {
 }
 
 void reshape(RuleContext& context) {
-  // A zero is a size here, not a copy of the input's.
+  // A 0 is a size here, while our reshape would copy the input's dim.
   AttributeMap attributes;
   const Tensor* shape = context.constant(1);
   const bool zeros = shape && std::ranges::count(known_integers(context, 1), 0) > 0;
@@ -40,7 +40,7 @@ void expand_dims(RuleContext& context) {
 }
 
 Value* joined(RuleContext& context, std::vector<Value*> parts, std::int64_t axis) {
-  check(!parts.empty(), ErrorCode::bad_data, "nothing to join");
+  check(!parts.empty(), ErrorCode::bad_data, "expected at least one value to join");
   if (parts.size() == 1) return parts[0];
   return context.emit("concat", std::move(parts), with("axis", axis));
 }
@@ -66,7 +66,7 @@ void concat(RuleContext& context) {
   context.set_output(0, joined(context, std::move(parts), one_known(context, 0)));
 }
 
-/// All parts, whoever reads them: their number decides on the sizes.
+/// All parts, even unread ones: their number determines the sizes.
 std::vector<Value*> split_in(RuleContext& context, Value* x, Value* sizes, std::int64_t axis,
                              std::int64_t count) {
   check(count >= 1 && count <= (1 << 16), ErrorCode::bad_data, "a split into {} parts", count);
@@ -98,7 +98,7 @@ void split(RuleContext& context) {
                             context.integer("num_split", 0)));
 }
 
-/// One of the sizes may be -1: what is left.
+/// One of the sizes may be -1: the remainder.
 void split_v(RuleContext& context) {
   std::vector<std::int64_t> sizes = known_integers(context, 1);
   Value* x = context.required(0);
@@ -106,11 +106,10 @@ void split_v(RuleContext& context) {
   const auto open = std::ranges::find(sizes, -1);
   if (open != sizes.end()) {
     const auto whole = x->type.dims()[static_cast<std::size_t>(axis)].constant();
-    check(whole.has_value(), ErrorCode::unsupported,
-          "a size of -1 in a dim that is not known before running");
+    check(whole.has_value(), ErrorCode::unsupported, "a size of -1 needs a dim that is known before running");
     std::int64_t rest = *whole;
     for (std::int64_t size : sizes) {
-      check(size >= -1 && size <= rest, ErrorCode::bad_data, "sizes of a split beyond the {} there are",
+      check(size >= -1 && size <= rest, ErrorCode::bad_data, "a split's sizes exceed the dim, {} are left",
             *whole);
       rest -= size == -1 ? 0 : size;
     }
@@ -179,7 +178,7 @@ void rank(RuleContext& context) {
   context.set_output(0, context.scalar(DType::i32, dims));
 }
 
-/// A condition of one dim chooses whole rows.
+/// A condition of rank 1 selects whole rows.
 void select(RuleContext& context) {
   Value* condition = context.required(0);
   const std::size_t rank = rank_of(context, 1);
@@ -191,12 +190,12 @@ void select(RuleContext& context) {
   context.set_output(0, context.emit("where", {condition, context.required(1), context.required(2)}));
 }
 
-/// Places of what is true, one a row.
+/// Indices of true elements, one per row.
 void where(RuleContext& context) {
   context.set_output(0, transpose(context, context.emit("non_zero", {context.required(0)}), {1, 0}));
 }
 
-/// An index below zero is no index here; there it counts from the end.
+/// TensorFlow ignores negative indices; our one_hot counts them from the end.
 void one_hot(RuleContext& context) {
   Value *places = integers(context, 0), *depth = integers(context, 1);
   Value* outside = context.emit("less", {places, context.scalar(DType::i64, 0)});
@@ -210,7 +209,8 @@ void one_hot(RuleContext& context) {
 }
 
 void gather(RuleContext& context) {
-  check(context.integer("batch_dims", 0) == 0, ErrorCode::unsupported, "batch_dims other than 0");
+  check(context.integer("batch_dims", 0) == 0, ErrorCode::unsupported,
+        "batch_dims other than 0 is not supported");
   const std::int64_t axis = context.inputs() > 2 ? one_known(context, 2) : 0;
   context.set_output(0,
                      context.emit("gather", {context.required(0), integers(context, 1)}, with("axis", axis)));

@@ -1,4 +1,4 @@
-// Parts of tensors and borders around them.
+// Slices, padding and mirrored borders.
 
 #include <algorithm>
 #include <limits>
@@ -15,7 +15,7 @@ namespace {
 constexpr std::int64_t far_end = std::numeric_limits<std::int64_t>::max(),
                        far_start = std::numeric_limits<std::int64_t>::min();
 
-/// A list whose entries are numbers or only known while running.
+/// A list whose entries are numbers or known only at run time.
 class MixedList {
 public:
   void add(std::int64_t number) { entries_.push_back({number, nullptr}); }
@@ -40,7 +40,7 @@ private:
   std::vector<std::pair<std::int64_t, Value*>> entries_;
 };
 
-/// Begins or ends as they are given: numbers where they are constants.
+/// Begins or ends as given: numbers where they are constants.
 class Bounds {
 public:
   Bounds(RuleContext& context, std::size_t input) : context_(context), input_(input) {
@@ -69,7 +69,7 @@ private:
   std::optional<std::vector<std::int64_t>> known_;
 };
 
-/// The end of a part of one element; -1 is the last one, whose end is not 0.
+/// The end of a slice of one element; after -1, the last element, that is the end of the axis and not 0.
 void add_next(RuleContext& context, const Bounds& begins, std::size_t i, MixedList& ends) {
   if (const auto begin = begins.number(i))
     return ends.add(*begin == -1 || *begin == far_end ? far_end : *begin + 1);
@@ -79,7 +79,7 @@ void add_next(RuleContext& context, const Bounds& begins, std::size_t i, MixedLi
   ends.add(context.emit("where", {last, context.ints({far_end}), next}));
 }
 
-/// Reads the masks entry by entry.
+/// Evaluates the masks entry by entry.
 class StridedSlice {
 public:
   explicit StridedSlice(RuleContext& context)
@@ -123,7 +123,7 @@ private:
     ++dim_;
   }
 
-  /// An ellipsis stands for the dims that no other entry takes.
+  /// An ellipsis stands for all dims that have no entry of their own.
   void skip() {
     std::int64_t taken = 0;
     for (std::size_t i = 0; i < strides_.size(); ++i)
@@ -139,14 +139,14 @@ private:
   std::vector<std::int64_t> strides_;
   MixedList from_, to_;
   std::vector<std::int64_t> axes_, steps_, dropped_, fresh_;
-  std::int64_t dim_ = 0, place_ = 0; ///< In the input and in the result.
+  std::int64_t dim_ = 0, place_ = 0; ///< Current dim of the input and of the result.
 };
 
 void strided_slice(RuleContext& context) {
   StridedSlice(context).run();
 }
 
-/// A size of -1 is all that is left.
+/// A size of -1 means the rest of the dim.
 void slice(RuleContext& context) {
   Value* begins = integer_list(context, 1);
   Value* ends = nullptr;
@@ -162,7 +162,7 @@ void slice(RuleContext& context) {
       const auto whole =
           type.ranked() && i < type.rank() ? type.dims()[i].constant() : std::optional<std::int64_t>();
       check(!whole || from[i] + std::max<std::int64_t>(sizes[i], 0) <= *whole, ErrorCode::bad_data,
-            "dim {}: {} elements from {} on pass the end of {}", i, sizes[i], from[i], whole.value_or(0));
+            "dim {}: {} elements from {} on exceed its size {}", i, sizes[i], from[i], whole.value_or(0));
       to.push_back(sizes[i] == -1 ? far_end : from[i] + sizes[i]);
     }
     ends = context.ints(std::move(to));
@@ -174,7 +174,7 @@ void slice(RuleContext& context) {
   context.set_output(0, context.emit("slice", {context.required(0), begins, ends}));
 }
 
-/// Rows of before and after become all before, then all after.
+/// Rows of (before, after) become all befores, then all afters.
 Value* turned_pads(RuleContext& context) {
   if (!context.constant(1)) {
     Value* turned = transpose(context, integers(context, 1), {1, 0});
@@ -201,7 +201,7 @@ Value* mirrored(RuleContext& context, Value* x, std::int64_t axis, std::int64_t 
       "slice", {x, context.ints({from}), context.ints({to}), context.ints({axis}), context.ints({-1})});
 }
 
-/// The border's own elements are part of what is mirrored.
+/// SYMMETRIC: the border's own elements are mirrored too.
 Value* symmetric(RuleContext& context) {
   Value* x = context.required(0);
   const std::vector<std::int64_t> rows = known_integers(context, 1);

@@ -12,7 +12,7 @@
 namespace lanner::tensorflow {
 namespace {
 
-/// A TensorFlow type number under which the elements of a reference are declared is the type's own plus this.
+/// Added to the type's number where a tensor is declared as a reference.
 constexpr std::int64_t reference_offset = 100;
 
 Shape checked_shape(const TensorRecord& record, const Limits& limits) {
@@ -30,7 +30,7 @@ Shape checked_shape(const TensorRecord& record, const Limits& limits) {
   return shape;
 }
 
-/// The values there are, the last of them for the rest; zeros where there is none.
+/// The values given; the last one fills the rest. Zeros where there is none.
 template<typename From, typename To>
 void fill(const std::vector<From>& values, std::span<To> elements) {
   const std::size_t given = std::min(values.size(), elements.size());
@@ -127,7 +127,7 @@ Tensor TensorReader::allocate(DType type, const Shape& shape) {
 }
 
 Tensor TensorReader::from_content(const TensorRecord& record, DType type, const Shape& shape) {
-  check(type != DType::string, ErrorCode::bad_data, "tensor_content holds no strings");
+  check(type != DType::string, ErrorCode::bad_data, "tensor_content cannot hold strings");
   const std::uint64_t needed = Layout{}.bytes(shape, type);
   check(record.content.size() == needed, ErrorCode::bad_data, "{}{} needs {} bytes, tensor_content has {}",
         to_string(type), shape.to_string(), needed, record.content.size());
@@ -144,7 +144,7 @@ Tensor TensorReader::from_content(const TensorRecord& record, DType type, const 
 
 Tensor TensorReader::make(const TensorRecord& record) {
   const DType type = dtype_of_tensorflow(record.data_type);
-  check(!is_complex(type), ErrorCode::unsupported, "a constant of complex numbers");
+  check(!is_complex(type), ErrorCode::unsupported, "a constant of complex numbers is not supported");
   const Shape shape = checked_shape(record, limits_);
   if (!record.content.empty()) return from_content(record, type, shape);
   const std::size_t given = record.reals.size() + record.integers.size() + record.strings.size();

@@ -15,25 +15,25 @@
 
 namespace lanner::tensorflow {
 
-/// TensorFlow's DataType. References count as what they refer to. Throws Error{unsupported}.
+/// TensorFlow's DataType; reference types count as the referenced type. Throws Error{unsupported}.
 DType dtype_of_tensorflow(std::int64_t data_type);
 
-/// A TensorProto as read. Elements that are not there repeat the last one that is.
+/// A TensorProto as read. Missing elements repeat the last given one.
 struct TensorRecord {
   std::int64_t data_type = 0;
   std::optional<Dims> dims;
   std::string_view content;
   std::vector<double> reals;
-  std::vector<std::int64_t> integers; ///< Of every integer type; the bits of halves.
+  std::vector<std::int64_t> integers; ///< All integer types; the bits of halves.
   std::vector<std::string> strings;
 };
 
-/// Makes the tensors of one model within the model's limits.
+/// Makes the tensors of one model, within the model's limits.
 class TensorReader {
 public:
   TensorReader(const Content& file, const Limits& limits) : file_(file), limits_(limits) {}
 
-  /// Checks sizes before memory is taken; a view of the file where that is possible.
+  /// Checks sizes before allocating; a view of the file where possible.
   Tensor make(const TensorRecord& record);
 
 private:

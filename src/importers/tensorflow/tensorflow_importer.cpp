@@ -12,7 +12,7 @@ namespace lanner::tensorflow {
 
 std::unique_ptr<Graph> import_tensorflow(const Content& content, const ImportOptions& options) {
   const ImportModel model = read_graph_def(content, options.limits);
-  check(!model.graph.outputs.empty(), ErrorCode::bad_data, "the GraphDef holds no node that gives a result");
+  check(!model.graph.outputs.empty(), ErrorCode::bad_data, "the GraphDef has no outputs");
   const auto rules = [&](const ImportNode& node) {
     const Rule known = find_rule(node);
     return known || !node.domain.empty() ? known : custom_rule(options.ops, "tf." + node.op);

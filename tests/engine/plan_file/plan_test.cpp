@@ -72,8 +72,7 @@ TEST_F(Plan, PaddingIsZero) {
 }
 
 TEST_F(Plan, PlansAndModelsAreToldApart) {
-  LANNER_EXPECT_ERROR(Engine::build(plan()), ErrorCode::bad_data,
-                      "a plan of Lanner, built already; use load");
+  LANNER_EXPECT_ERROR(Engine::build(plan()), ErrorCode::bad_data, "a Lanner plan, already built; use load");
   LANNER_EXPECT_ERROR(load_text(test::onnx_file::varied_model()), ErrorCode::bad_data,
                       "not a plan: it looks like a model of format ONNX; use build");
 }

@@ -179,7 +179,7 @@ def test_a_model_that_is_empty_or_a_text_is_said_by_a_build(tmp_path):
     assert refuse("build", path, "-o", tmp_path / "m.plan").endswith("it has 3 bytes and starts with 00 01 02")
 
 
-@pytest.mark.parametrize(("start", "what"), [(b"\x89PNG\r\n\x1a\n", "a picture (PNG)"), (b"\xff\xd8\xff\xe0", "a picture (JPEG)"), (b"\0\0\0\x18ftypmp42", "a clip (MP4 or MOV)"), (b"RIFF\0\0\0\0AVI LIST", "a clip (AVI)")])
+@pytest.mark.parametrize(("start", "what"), [(b"\x89PNG\r\n\x1a\n", "an image (PNG)"), (b"\xff\xd8\xff\xe0", "an image (JPEG)"), (b"\0\0\0\x18ftypmp42", "a clip (MP4 or MOV)"), (b"RIFF\0\0\0\0AVI LIST", "a clip (AVI)")])
 def test_python_names_a_picture_in_place_of_a_model(tmp_path, start, what):
     path = tmp_path / "m.onnx"
     path.write_bytes(start + bytes(64))

@@ -27,8 +27,8 @@ PRODUCTS = {
     "long_function_text",  # Each call has a copy of the text, which counts.
 }
 REFUSED = {
-    "recursive": "function F calls itself, so that its nodes never end",
-    "recursive_in_branch": "function F calls itself, so that its nodes never end",
+    "recursive": "function F calls itself; expected functions without recursion",
+    "recursive_in_branch": "function F calls itself; expected functions without recursion",
     "mutual": "function F calls itself by way of 1 others",
     "tf_recursive": "function F calls itself",
     "tf_long_answers": "the names of its 60000 results take",

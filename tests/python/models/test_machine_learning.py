@@ -51,7 +51,7 @@ def test_categories_and_columns():
     agree("OneHotEncoder", {"x": np.array([2, 7, 1])}, {"cats_int64s": [1, 2, 3]}, types={"y0": TensorProto.FLOAT}, **ML)
     agree("OneHotEncoder", {"x": np.array(["b", "z"], object)}, {"cats_strings": ["a", "b"]}, types={"y0": TensorProto.FLOAT}, **ML)
     agree("FeatureVectorizer", {"a": random(3, 2), "b": random(3, 1)}, {"inputdimensions": [2, 1]}, **ML)
-    refused("ZipMap", {"x": random(2, 2)}, {"classlabels_int64s": [0, 1]}, match=r"ZipMap.*maps are no type here; export without it .*'zipmap': False", types={"y0": TensorProto.FLOAT}, **ML)
+    refused("ZipMap", {"x": random(2, 2)}, {"classlabels_int64s": [0, 1]}, match=r"ZipMap.*maps are not supported; export without it .*'zipmap': False", types={"y0": TensorProto.FLOAT}, **ML)
 
 
 MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRANCH_NEQ"]
@@ -88,7 +88,7 @@ def test_trees_of_mixed_modes_and_aggregates():
     x = random(20, 4)
     for aggregate in ("SUM", "AVERAGE", "MIN", "MAX"):
         agree("TreeEnsembleRegressor", {"x": x}, trees("target", 1) | {"n_targets": 1, "aggregate_function": aggregate}, **ML)
-    refused("TreeEnsembleRegressor", {"x": x}, trees("target", 2, several=True) | {"n_targets": 2, "aggregate_function": "MAX"}, match="aggregate_function SUM alone", **ML)
+    refused("TreeEnsembleRegressor", {"x": x}, trees("target", 2, several=True) | {"n_targets": 2, "aggregate_function": "MAX"}, match="aggregate_function SUM only", **ML)
 
 
 @pytest.mark.parametrize("several", [False, True])

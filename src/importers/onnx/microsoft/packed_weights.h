@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of a few bits in bytes.
+// Unpacks numbers of a few bits from bytes.
 
 #include <cstdint>
 #include <vector>
@@ -8,11 +8,11 @@
 
 namespace lanner::onnx {
 
-/// The numbers of `bits` that lie in each byte at `shifts`, along the last axis.
+/// The numbers of `bits` bits found in each byte at `shifts`, along the last axis.
 Value* numbers_at(RuleContext& context, Value* packed, std::int64_t bits,
                   const std::vector<std::uint8_t>& shifts);
 
-/// Those from the low bits up, as blocks are packed.
+/// Unpacks from the low bits up, as blocks are packed.
 Value* unpacked_numbers(RuleContext& context, Value* packed, std::int64_t bits);
 
 } // namespace lanner::onnx

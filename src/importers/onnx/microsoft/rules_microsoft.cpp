@@ -1,4 +1,4 @@
-// Products, convolutions and activations that ONNX Runtime's optimisers fuse (domain com.microsoft), by the
+// Products, convolutions and activations fused by ONNX Runtime's optimisers (domain com.microsoft), by the
 // definitions in its documentation (docs/ContribOperators.md).
 
 #include <algorithm>
@@ -13,7 +13,7 @@
 namespace lanner::onnx {
 namespace {
 
-/// Parameters of FusedConv's activation stand in one list.
+/// The parameters of FusedConv's activation are one list.
 Value* listed_activation(RuleContext& context, Value* x) {
   const std::vector<double> given = context.reals("activation_params");
   return fused_activation(context, x, context.string("activation", ""),
@@ -22,7 +22,7 @@ Value* listed_activation(RuleContext& context, Value* x) {
                           });
 }
 
-/// Those of FusedGemm's have an attribute each.
+/// FusedGemm has an attribute for each parameter.
 Value* named_activation(RuleContext& context, Value* x) {
   return fused_activation(
       context, x, context.string("activation", ""), [&](std::size_t, std::string_view name) {
@@ -31,7 +31,7 @@ Value* named_activation(RuleContext& context, Value* x) {
       });
 }
 
-/// Inputs are x, weights, bias and what is added to the result.
+/// Inputs are x, weights, bias and a value added to the result.
 Value* convolved(RuleContext& context, Value* x, Value* residual) {
   std::vector<Value*> inputs = {x, context.required(1)};
   if (context.has(2)) inputs.push_back(context.input(2));
@@ -56,8 +56,8 @@ void fused_gemm(RuleContext& context) {
   context.set_output(0, named_activation(context, y));
 }
 
-/// An operand of FusedMatMul. `batches` first moves the first axis before the last one; `turned` swaps the
-/// last two.
+/// An operand of FusedMatMul. `batches` first moves the first axis before the last one; `turned` then swaps
+/// the last two.
 Value* operand(RuleContext& context, std::size_t i, bool turned, bool batches) {
   Value* x = context.required(i);
   if (!turned && !batches) return x;
@@ -88,7 +88,7 @@ void fused_matmul_activation(RuleContext& context) {
   context.set_output(0, named_activation(context, fused_product(context)));
 }
 
-/// `x` and, where there is one, its bias; FastGelu is the approximation by tanh.
+/// `x` plus its bias, if any; FastGelu is the tanh approximation.
 Value* gelu_of(RuleContext& context, Value* x, Value* bias, bool fast) {
   Emitter emit(context);
   x = emit.add_optional(x, bias);
@@ -107,7 +107,7 @@ void gemm_fast_gelu(RuleContext& context) {
 
 void quick_gelu(RuleContext& context) {
   Emitter emit(context);
-  // The float nearest to 1.702, as a file would hold it.
+  // The float nearest to 1.702, as files contain it.
   const double alpha = context.real("alpha", static_cast<double>(1.702F));
   context.set_output(0, emit("swish", {context.required(0)}, {{"alpha", alpha}}));
 }
@@ -127,7 +127,7 @@ void bias_split_gelu(RuleContext& context) {
   context.set_output(0, emit.mul(halves[0], emit("gelu", {halves[1]})));
 }
 
-/// Softmax over the axes from `axis` on as one.
+/// Softmax over the axes from `axis` on, taken together.
 void bias_softmax(RuleContext& context) {
   Emitter emit(context);
   Value* x = emit.add(context.required(0), context.required(1));

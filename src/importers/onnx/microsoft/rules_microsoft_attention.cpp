@@ -1,5 +1,5 @@
-// Attention of all heads at once that ONNX Runtime's optimisers write, by the definitions in its
-// documentation (docs/ContribOperators.md).
+// Multi-head attention as ONNX Runtime's optimisers write it, by the definitions in its documentation
+// (docs/ContribOperators.md).
 
 #include <limits>
 
@@ -12,7 +12,7 @@
 namespace lanner::onnx {
 namespace {
 
-/// What masked keys get, where the file does not say.
+/// The score of masked keys, where the file does not give one.
 constexpr double usual_filter = -10000;
 
 /// Lengths of keys [batch], or these and then their starts [2 batch], as a mask [batch, 1, 1, keys].
@@ -28,8 +28,8 @@ Value* mask_of_lengths(RuleContext& context, Value* lengths, Value* batch, Value
   return emit("and", {before_end, emit("greater_or_equal", {places, column(starts)})});
 }
 
-/// 1 where a key is looked at: [batch, keys], [batch, sequence, keys] or [batch, 1, most, most], of which
-/// the rows behind the past are those of the queries.
+/// 1 where a key is attended to: [batch, keys], [batch, sequence, keys] or [batch, 1, most, most], where the
+/// rows after the past belong to the queries.
 Value* mask_of_flags(RuleContext& context, Value* flags, Value* past, Value* sequence, Value* keys) {
   Emitter emit(context);
   const std::size_t rank = known_rank(flags, "the mask");
@@ -42,12 +42,12 @@ Value* mask_of_flags(RuleContext& context, Value* flags, Value* past, Value* seq
 }
 
 struct Masking {
-  Value *mask = nullptr, *bias = nullptr; ///< Inputs as they are, or null.
+  Value *mask = nullptr, *bias = nullptr; ///< Inputs as given, or null.
   bool causal = false;
 };
 
-/// What a mask of any form, the order of tokens and the model's own bias add to scores of q and k; null:
-/// nothing.
+/// The bias that the mask (of any form), causality and the model's own bias add to the scores of q and k;
+/// null: none.
 Value* score_bias(RuleContext& context, Value* q, Value* k, const Masking& masking) {
   Emitter emit(context);
   const DType type = q->type.dtype();
@@ -68,7 +68,7 @@ Value* score_bias(RuleContext& context, Value* q, Value* k, const Masking& maski
   return bias ? emit.add_optional(bias, masking.bias) : masking.bias;
 }
 
-/// Lengths of padded and packed sequences in one list are for kernels of GPUs.
+/// Lengths of padded and packed sequences in one list are used by GPU kernels only.
 void check_mask(const Value* mask, const Value* q) {
   if (!mask || !mask->type.ranked() || mask->type.rank() != 1) return;
   const auto length = mask->type.dims()[0].constant(), batch = q->type.dims()[0].constant();
@@ -121,7 +121,7 @@ void attention(RuleContext& context) {
                  {context.input(3), context.input(5), context.integer("unidirectional", 0) != 0});
 }
 
-/// Scales stand at 3 and 4, zero points at 6 and 7.
+/// Scales are inputs 3 and 4, zero points inputs 6 and 7.
 void quantized_attention(RuleContext& context) {
   refuse_attribute(context, "do_rotary");
   refuse_attribute(context, "past_present_share_buffer");
@@ -144,14 +144,14 @@ Value* unpacked(RuleContext& context, Value* packed, std::int64_t side) {
   return emit.transpose(emit.gather(packed, emit.integer(side), 3), {0, 2, 1, 3});
 }
 
-/// q, k and v of MultiHeadAttention in any of its forms, with their part of the projections' bias.
+/// q, k and v of MultiHeadAttention in any of its forms, each with its part of the projection bias added.
 AttentionParts sides_of(RuleContext& context, Value* bias) {
   Emitter emit(context);
   const std::int64_t heads = head_count(context, "num_heads");
   Value *query = context.required(0), *key = context.input(1), *value = context.input(2);
   if (known_rank(query, "the query") == 5) {
     check(!bias && !key && !value, ErrorCode::unsupported,
-          "a query that holds key and value too, with a bias, a key or a value beside it");
+          "a packed query (rank 5) together with a bias, a key or a value is not supported");
     return {unpacked(context, query, 0), unpacked(context, query, 1), unpacked(context, query, 2)};
   }
   check(key != nullptr, ErrorCode::bad_data, "the query is {}, expected rank 5 where no key is given",
@@ -167,27 +167,28 @@ AttentionParts sides_of(RuleContext& context, Value* bias) {
     q_bias = parts[0], k_bias = parts[1], v_bias = parts[2];
   }
   Value* q = split_heads(context, emit.add_optional(query, q_bias), heads, "the query");
-  // Keys in heads are those of an encoder, projected before.
+  // Keys already split into heads come from an encoder and are projected already.
   if (key_rank == 4) return {q, key, context.required(2)};
   if (key_rank == 5) {
-    check(!bias && !value, ErrorCode::unsupported, "a key that holds the value too, with a bias or a value");
+    check(!bias && !value, ErrorCode::unsupported,
+          "a packed key (rank 5) together with a bias or a value is not supported");
     return {q, unpacked(context, key, 0), unpacked(context, key, 1)};
   }
   return {q, split_heads(context, emit.add_optional(key, k_bias), heads, "the key"),
           split_heads(context, emit.add_optional(context.required(2), v_bias), heads, "the value")};
 }
 
-/// Where the inputs of an operator stand that attends to given queries, keys and values.
+/// Input indices of an operator that attends to given queries, keys and values.
 struct Places {
   std::size_t bias, mask, score_bias, past_key, past_value, past_length;
 };
 
-/// A cache of keys or values and what is attended to of it.
+/// A cache of keys or values, and the part of it that is attended to.
 struct Cached {
   Value *whole, *seen;
 };
 
-/// With a length of the past the cache is as long as it will ever be, and the step is written into it.
+/// With a past length the cache has its final size and the step is written into it.
 Cached cached(RuleContext& context, std::size_t past, std::size_t past_length, Value* fresh) {
   if (!context.has(past)) return {fresh, fresh};
   Emitter emit(context);
@@ -226,13 +227,13 @@ void multi_head_attention(RuleContext& context) {
   attend(context, {.bias = 3, .mask = 4, .score_bias = 5, .past_key = 6, .past_value = 7, .past_length = 8});
 }
 
-/// A step of a decoder; beams that share a cache are not known.
+/// One step of a decoder; beams that share a cache are not supported.
 void decoder_masked_attention(RuleContext& context) {
   refuse_input(context, 9, "cache_indirection");
   attend(context, {.bias = 10, .mask = 3, .score_bias = 4, .past_key = 5, .past_value = 6, .past_length = 7});
 }
 
-/// Whether two tokens of sequences in a row, the ends of which `ends` counts up, are of one sequence:
+/// Whether two tokens of concatenated sequences, with cumulative ends `ends`, belong to the same sequence:
 /// [1, 1, tokens, tokens].
 Value* same_sequence(RuleContext& context, Value* tokens, Value* ends) {
   Emitter emit(context);
@@ -243,7 +244,7 @@ Value* same_sequence(RuleContext& context, Value* tokens, Value* ends) {
   return emit("equal", {emit.unsqueeze(number, {0, 1, 2}), emit.unsqueeze(number, {0, 1, 3})});
 }
 
-/// Attention among the tokens of each sequence of a batch without padding: x are [tokens, hidden].
+/// Attention within each sequence of a batch without padding: the inputs are [tokens, hidden].
 void packed_sequences(RuleContext& context, Value* q, Value* k, Value* v, Value* ends) {
   Emitter emit(context);
   const std::int64_t heads = head_count(context, "num_heads");

@@ -11,7 +11,7 @@
 namespace lanner::onnx {
 namespace {
 
-/// The same as ONNX's newest operator of the name.
+/// Same as ONNX's newest operator of that name.
 void as_onnx(RuleContext& context) {
   direct(context);
 }
@@ -30,7 +30,7 @@ void range(RuleContext& context) {
   context.set_output(0, emit("range", {start, emit.scalar_of(context.required(1)), step}));
 }
 
-/// In order of first appearance; where each came from; how often.
+/// Unique values in order of first appearance; index of each; counts.
 void unique(RuleContext& context) {
   AttributeMap attributes;
   attributes.set("sorted", std::int64_t{0});
@@ -101,10 +101,10 @@ void is_all_finite(RuleContext& context) {
   context.set_output(0, emit("equal", {found, emit.number(found, 0)}));
 }
 
-/// Where the pixels of each box are taken along one axis of an image.
+/// Sampling positions of each box along one axis of an image.
 struct Samples {
-  Value* places;  ///< [boxes, count], kept within the image.
-  Value* outside; ///< Which of them were not, [boxes, count].
+  Value* places;  ///< [boxes, count], clamped to the image.
+  Value* outside; ///< Which positions were outside, [boxes, count].
 };
 
 Samples samples_of(RuleContext& context, Value* first, Value* last, Value* size, std::int64_t count) {
@@ -123,7 +123,7 @@ Samples samples_of(RuleContext& context, Value* first, Value* last, Value* size,
   return {emit("min", {emit("max", {places, emit.number(places, 0)}), most}), outside};
 }
 
-/// Pixels [boxes, height, width, channels] of `image` [n, h, w, c] at whole places.
+/// Pixels [boxes, height, width, channels] of `image` [n, h, w, c] at integer positions.
 Value* pixels(RuleContext& context, Value* image, Value* batch, Value* rows, Value* columns, Value* shape) {
   Emitter emit(context);
   const auto spread = [&](Value* x, std::vector<std::int64_t> axes) {
@@ -133,7 +133,7 @@ Value* pixels(RuleContext& context, Value* image, Value* batch, Value* rows, Val
   return emit("gather_nd", {image, places});
 }
 
-/// What lies between four pixels, first along columns.
+/// Bilinear interpolation between four pixels, first along columns.
 Value* between_pixels(RuleContext& context, Value* image, Value* batch, Value* rows, Value* columns,
                       Value* shape) {
   Emitter emit(context);
@@ -179,8 +179,7 @@ void crop_and_resize(RuleContext& context) {
   context.set_output(0, emit.cast(emit.transpose(y, {0, 3, 1, 2}), x->type.dtype()));
 }
 
-/// ORT_ENABLE_ALL lays weights and images out for the machine that it runs on, and does not say in the file
-/// how.
+/// ORT_ENABLE_ALL lays weights and images out for the machine that it runs on, and the file does not say how.
 void refuse_blocked_layout(RuleContext&) {
   fail(ErrorCode::unsupported,
        "ONNX Runtime optimised this model for one machine (ORT_ENABLE_ALL); write it with "

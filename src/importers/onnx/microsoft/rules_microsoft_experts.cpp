@@ -1,5 +1,5 @@
-// Mixtures of experts (docs/ContribOperators.md). Every expert sees every token, and those that the router
-// did not choose count nothing: plain products, which any kernel runs.
+// Mixtures of experts (docs/ContribOperators.md). Every expert processes every token, and experts that the
+// router did not choose get weight 0: plain products, which any kernel runs.
 
 #include <cstdint>
 #include <limits>
@@ -14,7 +14,7 @@
 namespace lanner::onnx {
 namespace {
 
-/// A layer of every expert: weights [experts, columns, depth] and a bias [experts, columns], or null.
+/// One layer of all experts: weights [experts, columns, depth] and a bias [experts, columns], or null.
 struct Layer {
   Value *weights = nullptr, *bias = nullptr;
 };
@@ -30,7 +30,7 @@ Value* applied(RuleContext& context, Value* x, const Layer& layer) {
   return layer.bias ? emit.add(y, emit.unsqueeze(layer.bias, {1})) : y;
 }
 
-/// Both sides of a gate that one product gave.
+/// Both halves of a gate, computed by one product.
 std::vector<Value*> sides_of(RuleContext& context, Value* both, bool interleaved) {
   Emitter emit(context);
   const std::int64_t width = known_size(both, 2, "the first layer's result");
@@ -52,7 +52,7 @@ Value* swiglu(RuleContext& context, Value* gate, Value* linear) {
   return emit.mul(emit("swish", {gate}, {{"alpha", alpha}}), emit.plus(linear, beta));
 }
 
-/// What the hidden layer of each expert holds.
+/// Output of the hidden layer of each expert.
 Value* hidden_of(RuleContext& context, Value* x, const Experts& experts) {
   Emitter emit(context);
   const std::string kind = context.string("activation_type", "relu");
@@ -68,7 +68,7 @@ Value* hidden_of(RuleContext& context, Value* x, const Experts& experts) {
   }
   if (kind == "relu")
     y = emit("relu", {y});
-  else if (kind == "gelu") // the approximation, as ONNX Runtime's kernels have it
+  else if (kind == "gelu") // the tanh approximation, as in ONNX Runtime's kernels
     y = emit("gelu", {y}, {{"approximate", std::string("tanh")}});
   else if (kind == "silu")
     y = emit("swish", {y});
@@ -78,11 +78,11 @@ Value* hidden_of(RuleContext& context, Value* x, const Experts& experts) {
   return experts.third.weights ? emit.mul(y, applied(context, x, experts.third)) : y;
 }
 
-/// The share of each expert in each token, 0 for those that were not chosen: [experts, tokens, 1].
+/// The weight of each expert for each token, 0 for those not chosen: [experts, tokens, 1].
 Value* shares_of(RuleContext& context, Value* scores) {
   Emitter emit(context);
   check(context.integer("use_sparse_mixer", 0) == 0, ErrorCode::unsupported,
-        "attribute use_sparse_mixer is {}; this version knows 0", context.integer("use_sparse_mixer", 0));
+        "attribute use_sparse_mixer is {}; this version supports 0", context.integer("use_sparse_mixer", 0));
   AttributeMap last;
   last.set("axis", std::int64_t{-1});
   Value* probabilities = emit.softmax(scores, -1);
@@ -113,13 +113,13 @@ void mixture(RuleContext& context) {
                          {context.input(6), context.input(7)}});
 }
 
-/// Layer of a quantised mixture: its inputs are weights, scales and bias from `at` on, and zero points.
+/// A layer of a quantised mixture: inputs from `at` on are weights, scales and bias; then zero points.
 Layer quantised_layer(RuleContext& context, std::size_t at, std::size_t zeros, const char* own_bits) {
   if (!context.has(at)) return {};
   Emitter emit(context);
   const std::int64_t bits = context.integer(own_bits, context.integer("expert_weight_bits", 4));
   check(bits == 2 || bits == 4 || bits == 8, ErrorCode::unsupported,
-        "weights of {} bits; this version knows 2, 4 and 8", bits);
+        "weights of {} bits; this version supports 2, 4 and 8", bits);
   Value *packed = context.input(at), *scales = context.required(at + 1), *zero = context.input(zeros);
   check(packed->type.dtype() == DType::u8, ErrorCode::unsupported, "weights are {}, expected u8",
         packed->type.to_string());
@@ -144,14 +144,16 @@ Layer quantised_layer(RuleContext& context, std::size_t at, std::size_t zeros, c
           context.input(at + 2)};
 }
 
-/// Zero points stand behind the layers, in their order.
+/// Zero points follow the layers, in their order.
 void quantised_mixture(RuleContext& context) {
   check(context.string("quant_type", "int") == "int", ErrorCode::unsupported,
         "attribute quant_type: '{}', expected int", context.string("quant_type", "int"));
   check(context.integer("weights_prepacked", 0) == 0, ErrorCode::unsupported,
-        "attribute weights_prepacked is {}; this version knows 0", context.integer("weights_prepacked", 0));
+        "attribute weights_prepacked is {}; this version supports 0",
+        context.integer("weights_prepacked", 0));
   for (std::size_t i = 14; i < context.inputs(); ++i)
-    check(!context.has(i), ErrorCode::unsupported, "input {} is given, which this version does not know", i);
+    check(!context.has(i), ErrorCode::unsupported, "input {} is given, which this version does not support",
+          i);
   give_mixture(context, {quantised_layer(context, 2, 11, "fc1_expert_weight_bits"),
                          quantised_layer(context, 5, 12, "fc2_expert_weight_bits"),
                          quantised_layer(context, 8, 13, "fc3_expert_weight_bits")});

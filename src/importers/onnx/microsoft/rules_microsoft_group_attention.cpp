@@ -1,5 +1,5 @@
-// Attention with a cache of keys and values that grows token by token, and rotary embedding, as models of
-// ONNX Runtime's generators have them (docs/ContribOperators.md).
+// Attention with a growing cache of keys and values, and rotary embedding, as in models of ONNX Runtime's
+// generators (docs/ContribOperators.md).
 
 #include <lanner/error.h>
 
@@ -11,7 +11,7 @@ namespace lanner::onnx {
 namespace {
 
 struct Rotation {
-  Value *cos, *sin; ///< [places, rotated / 2].
+  Value *cos, *sin; ///< [positions, rotated / 2].
   bool interleaved;
 };
 
@@ -28,7 +28,7 @@ Value* rotated(RuleContext& context, Value* x, Value* places, const Rotation& ro
   return context.emit("rotary_embedding", {x, rotation.cos, rotation.sin, places}, std::move(attributes));
 }
 
-/// Places of the tokens as they are given, or counted from the one that is.
+/// Positions of the tokens as given, or counted up from a single start.
 Value* given_places(RuleContext& context, Value* given, Value* batch, Value* sequence) {
   Emitter emit(context);
   if (known_rank(given, "position_ids") == 2) return given;
@@ -58,13 +58,13 @@ void rotary_embedding(RuleContext& context) {
   context.set_output(0, rotated(context, x, places, rotation, size, heads));
 }
 
-/// Sizes of a step of generation: lists of one element, but for the first.
+/// Sizes of a generation step: lists of one element, except `past`.
 struct Step {
-  Value* past;             ///< Tokens of each entry of the batch that came before, [batch].
-  Value *sequence, *total; ///< Tokens of the step; with those before, of the longest entry.
+  Value* past;             ///< Earlier tokens of each batch entry, [batch].
+  Value *sequence, *total; ///< Tokens of the step; and the total, with earlier tokens, of the longest entry.
 };
 
-/// The first step has no past, whatever the lengths say: shorter entries are padded behind.
+/// The first step has no past, whatever the lengths say: shorter entries are padded at the end.
 Step step_of(RuleContext& context, Value* query) {
   Emitter emit(context);
   Step step{nullptr, emit.size(query, 1), nullptr};
@@ -76,7 +76,7 @@ Step step_of(RuleContext& context, Value* query) {
   return step;
 }
 
-/// The cache at input `i`, long enough for all tokens, with those of this step behind the past.
+/// The cache at input `i`, extended to all tokens, with those of this step written after the past.
 Value* extended(RuleContext& context, std::size_t i, Value* fresh, const Step& step) {
   if (!context.has(i)) return fresh;
   Emitter emit(context);
@@ -91,7 +91,7 @@ Value* extended(RuleContext& context, std::size_t i, Value* fresh, const Step& s
   return emit("tensor_scatter", {wide, fresh, step.past}, {{"axis", std::int64_t{2}}});
 }
 
-/// Keys that each token of the step looks at: [batch, 1, sequence or 1, total].
+/// Keys that each token of the step attends to: [batch, 1, sequence or 1, total].
 Value* visible(RuleContext& context, const Step& step, Value* total) {
   Emitter emit(context);
   Value* keys = emit.count(total);
@@ -107,7 +107,7 @@ Value* visible(RuleContext& context, const Step& step, Value* total) {
   return emit("and", {seen, emit("greater", {keys, emit.plus(queries, static_cast<double>(-window))})});
 }
 
-/// q, k and v of the step in heads, normalised and rotated as the node says.
+/// q, k and v of the step split into heads, normalised and rotated as the node says.
 AttentionParts step_parts(RuleContext& context, const Step& step) {
   Emitter emit(context);
   const std::int64_t heads = head_count(context, "num_heads"), shared = head_count(context, "kv_num_heads");
@@ -145,7 +145,7 @@ void refuse_other_caches(RuleContext& context) {
   refuse_attribute(context, "sliding_window_cache");
   for (const char* name : {"k_quant_type", "v_quant_type"})
     check(context.string(name, "NONE") == "NONE", ErrorCode::unsupported,
-          "attribute {} is '{}'; this version knows caches that are not quantised", name,
+          "attribute {} is '{}'; this version supports caches that are not quantised", name,
           context.string(name, ""));
 }
 
@@ -157,7 +157,7 @@ void group_query_attention(RuleContext& context) {
   Value* const cached_k = extended(context, 3, parts.k, step);
   Value* const cached_v = extended(context, 4, parts.v, step);
   const DType type = parts.q->type.dtype();
-  // A cache may be longer than what it holds.
+  // A cache may be longer than the tokens it holds.
   parts.k = context.has(3) ? emit.slice(cached_k, 2, 0, step.total) : cached_k;
   parts.v = context.has(4) ? emit.slice(cached_v, 2, 0, step.total) : cached_v;
   Value* seen = visible(context, step, emit.size(parts.k, 2));

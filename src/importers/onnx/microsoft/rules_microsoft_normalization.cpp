@@ -1,5 +1,5 @@
-// Normalisations that ONNX Runtime's optimisers fuse, with what is added before them and chosen after them,
-// by the definitions in its documentation (docs/ContribOperators.md).
+// Normalisations fused by ONNX Runtime's optimisers, with the additions before them and the activations after
+// them, by the definitions in its documentation (docs/ContribOperators.md).
 
 #include <lanner/error.h>
 
@@ -10,7 +10,7 @@
 namespace lanner::onnx {
 namespace {
 
-/// What these operators mean by an epsilon that the file leaves out.
+/// These operators' default epsilon.
 constexpr double usual_epsilon = static_cast<double>(1e-12F), group_epsilon = static_cast<double>(1e-5F);
 
 AttributeMap over_last(double epsilon) {
@@ -20,7 +20,7 @@ AttributeMap over_last(double epsilon) {
   return attributes;
 }
 
-/// 1 / sqrt(mean(x^2) + epsilon) over the axes from `axis` on, as a training graph wants it.
+/// 1 / sqrt(mean(x^2) + epsilon) over the axes from `axis` on, which training graphs read.
 Value* inverse_magnitude(RuleContext& context, Value* x, std::int64_t axis, double epsilon) {
   Emitter emit(context);
   const auto rank = static_cast<std::int64_t>(known_rank(x, "the input"));
@@ -61,17 +61,17 @@ void skip_simplified_layer_normalization(RuleContext& context) {
   const auto wanted = [&](std::size_t i) {
     return i < context.node.outputs.size() && !context.node.outputs[i].empty();
   };
-  check(!wanted(1), ErrorCode::unsupported, "output mean: this normalisation takes no mean");
+  check(!wanted(1), ErrorCode::unsupported, "output mean: this normalisation computes no mean");
   if (wanted(2)) context.set_output(2, inverse_magnitude(context, sum, -1, epsilon));
   context.set_output(3, sum);
 }
 
-/// The sum of what a token's word, place and segment are looked up as.
+/// The embeddings whose sum a token becomes: of its word, position and segment.
 struct Embedding {
   Value *words = nullptr, *places = nullptr, *segments = nullptr; ///< Each [batch or 1, sequence, hidden].
 };
 
-/// Rows of the table of places for the tokens of `ids`.
+/// Rows of the position table for the tokens of `ids`.
 Value* place_rows(RuleContext& context, Value* table, Value* ids, Value* position_ids) {
   Emitter emit(context);
   return emit.gather(table, position_ids ? position_ids : emit.count(emit.size(ids, 1)), 0);
@@ -85,7 +85,7 @@ void give_embedding(RuleContext& context, const Embedding& parts, Value* gamma, 
   context.set_output(2, sum);
 }
 
-/// How many tokens of each row the mask keeps; zeros without a mask.
+/// Number of tokens in each row that the mask keeps; zeros without a mask.
 void give_mask_index(RuleContext& context, Value* ids, Value* mask) {
   if (context.node.outputs.size() < 2 || context.node.outputs[1].empty()) return;
   Emitter emit(context);
@@ -110,7 +110,7 @@ void embed_layer_normalization(RuleContext& context) {
   give_mask_index(context, ids, context.input(7));
 }
 
-/// Scales stand at 8 to 12, zero points at 13 to 17, in the order of their tables.
+/// Scales are inputs 8 to 12, zero points 13 to 17, in the order of their tables.
 void quantized_embed_layer_normalization(RuleContext& context) {
   Emitter emit(context);
   const auto real = [&](Value* x, std::size_t table) {
@@ -152,7 +152,7 @@ void group_norm(RuleContext& context) {
   context.set_output(0, group_norm_of(context, context.required(0)));
 }
 
-/// A skip of rank 2 and a bias speak of channels.
+/// A skip of rank 2 and a bias are per channel.
 void skip_group_norm(RuleContext& context) {
   Emitter emit(context);
   Value *skip = context.required(3), *bias = context.input(4);
@@ -165,7 +165,7 @@ void skip_group_norm(RuleContext& context) {
   context.set_output(1, sum);
 }
 
-/// Each `width` numbers of a row are normalised on their own, in f32.
+/// Each `width` numbers of a row are normalised separately, in f32.
 Value* normalized_parts(RuleContext& context, Value* x, std::int64_t width) {
   Emitter emit(context);
   last_size(x, "the input");
@@ -177,7 +177,7 @@ Value* normalized_parts(RuleContext& context, Value* x, std::int64_t width) {
                       over_last(context.real("epsilon", group_epsilon)));
 }
 
-/// The input's own shape again.
+/// Back to the input's own shape.
 Value* shaped_as(RuleContext& context, Value* y, Value* x) {
   Emitter emit(context);
   return emit("reshape", {y, emit("shape", {x})}, {{"allowzero", std::int64_t{1}}});
@@ -196,7 +196,7 @@ void gated_rms_norm(RuleContext& context) {
   context.set_output(0, emit.cast(y, x->type.dtype()));
 }
 
-/// A flat row holds `num_branches` branches; else the last axis is one.
+/// A flat row holds `num_branches` branches; otherwise the last axis is one.
 void branchwise_rms_norm(RuleContext& context) {
   Emitter emit(context);
   Value* x = context.required(0);

@@ -1,5 +1,5 @@
-// Operators on quantised tensors that ONNX Runtime's quantiser and optimisers write: each is what it says in
-// its documentation (docs/ContribOperators.md), the operator between dequantising and quantising.
+// Operators on quantised tensors that ONNX Runtime's quantiser and optimisers write: each dequantises, runs
+// the operator and quantises, as its documentation says (docs/ContribOperators.md).
 
 #include <algorithm>
 
@@ -12,19 +12,19 @@
 namespace lanner::onnx {
 namespace {
 
-/// Scales and zero points of a whole tensor may be lists of one element.
+/// Per-tensor scales and zero points may be lists of one element.
 Value* whole(RuleContext& context, Value* parameter) {
   if (!parameter || !parameter->type.ranked() || parameter->type.rank() == 0) return parameter;
   return Emitter(context).scalar_of(parameter);
 }
 
-/// Input `i` as reals, by the scale and the zero point (which may be absent) behind it.
+/// Dequantises input `i` by the scale and the optional zero point that follow it.
 Value* real(RuleContext& context, std::size_t i) {
   return Emitter(context)("dequantize_linear", {context.required(i), whole(context, context.required(i + 1)),
                                                 whole(context, context.input(i + 2))});
 }
 
-/// `x` in the type `type` by the scale at input `i` and the zero point behind it.
+/// Quantises `x` to `type` by the scale at input `i` and the zero point after it.
 Value* quantized(RuleContext& context, Value* x, std::size_t i, DType type) {
   Emitter emit(context);
   Value *scale = whole(context, context.required(i)), *zero = whole(context, context.input(i + 1));
@@ -36,7 +36,7 @@ DType stored(RuleContext& context, std::size_t i) {
   return context.required(i)->type.dtype();
 }
 
-/// Operator `op` of inputs 0 to 2 and 3 to 5, stored by 6 and 7.
+/// Operator `op` on inputs 0 to 2 and 3 to 5, quantised by 6 and 7.
 Rule binary(const char* op) {
   return [op](RuleContext& context) {
     Value* y = context.emit(op, {real(context, 0), real(context, 3)});
@@ -44,7 +44,7 @@ Rule binary(const char* op) {
   };
 }
 
-/// Operator `op` of inputs 0 to 2 with the node's attributes, stored by 3 and 4.
+/// Operator `op` on inputs 0 to 2 with the node's attributes, quantised by 3 and 4.
 Rule unary(const char* op) {
   return [op](RuleContext& context) {
     Value* y = context.emit(op, {real(context, 0)}, context.attributes(op));
@@ -52,7 +52,7 @@ Rule unary(const char* op) {
   };
 }
 
-/// A pooling that may have its channels last.
+/// A pooling that may be channels last.
 void pool(RuleContext& context, std::string_view op) {
   const bool last = context.integer("channels_last", 0) != 0;
   Value* x = real(context, 0);
@@ -85,7 +85,7 @@ void reduce_mean(RuleContext& context) {
   context.set_output(0, quantized(context, y, 3, stored(context, 0)));
 }
 
-/// Triples of tensor, scale and zero point behind the result's scale and zero point.
+/// The result's scale and zero point, then triples of tensor, scale and zero point.
 void concat(RuleContext& context) {
   check(context.inputs() >= 5 && (context.inputs() - 2) % 3 == 0, ErrorCode::bad_data,
         "{} inputs, expected 2 and some multiple of 3", context.inputs());
@@ -100,7 +100,7 @@ void where(RuleContext& context) {
   context.set_output(0, quantized(context, y, 7, stored(context, 1)));
 }
 
-/// A convolution with weights as ONNX has them, whatever the order of x.
+/// A convolution with weights in ONNX's layout, in either layout of x.
 void conv(RuleContext& context) {
   std::vector<Value*> inputs = context.all_inputs();
   const bool last = context.integer("channels_last", 0) != 0;
@@ -109,13 +109,13 @@ void conv(RuleContext& context) {
   context.set_output(0, last ? to_channels_last(context, y) : y);
 }
 
-/// The scale of all columns, or of each, so that it spreads over the whole matrix product.
+/// The per-tensor or per-column scale, shaped to broadcast over the matrix product.
 Value* spread(RuleContext& context, Value* scale) {
   const bool single = scale->type.is_static() && scale->type.shape().elements() == 1;
   return single ? whole(context, scale) : scale;
 }
 
-/// (a - zero point) (b - zero point) as reals: the sums are exact in 32 bits.
+/// (a - zero point) (b - zero point) in floating point: the sums are exact in 32 bits.
 Value* real_product(RuleContext& context, std::vector<Value*> operands, Value* scale, Value* bias) {
   Emitter emit(context);
   Value* sums = emit("matmul_integer", std::move(operands));
@@ -138,7 +138,7 @@ void dynamic_quantize_matmul(RuleContext& context) {
   context.set_output(0, real_product(context, operands, scale, context.input(4)));
 }
 
-/// Products of 16 bits are summed in 32, and what is beyond them wraps around.
+/// Products of 16 bits are summed in 32 bits with wrap-around.
 void matmul_integer_16(RuleContext& context) {
   Emitter emit(context);
   Value *a = context.required(0), *b = context.required(1);
@@ -171,7 +171,8 @@ Value* turned(RuleContext& context, Value* x, const char* attribute) {
   return context.integer(attribute, 0) != 0 ? Emitter(context).transpose(x, {1, 0}) : x;
 }
 
-/// Input 6 is the offset in units of both scales; 7 and 8 store the result, which is real without them.
+/// Input 6 is the offset in units of both scales; 7 and 8 quantise the result, which is floating point
+/// without them.
 void gemm(RuleContext& context) {
   Emitter emit(context);
   Value* scale = emit.mul(whole(context, context.required(1)), spread(context, context.required(4)));
@@ -184,7 +185,7 @@ void gemm(RuleContext& context) {
   context.set_output(0, context.has(7) ? quantized(context, y, 7, stored(context, 0)) : y);
 }
 
-/// Without an axis scale and zero point are of the whole tensor.
+/// Without an axis, scale and zero point are per tensor.
 void linear(RuleContext& context, std::string_view op) {
   std::vector<Value*> inputs = context.all_inputs();
   if (!context.has_attribute("axis"))
@@ -198,7 +199,7 @@ void channels_last_max_pool(RuleContext& context) {
   context.set_output(0, to_channels_last(context, y));
 }
 
-/// Weights [directions, input, 4 hidden] with a scale a direction or a column, as an LSTM has them.
+/// LSTM weights [directions, input, 4 hidden] with a scale per direction or column.
 Value* lstm_weights(RuleContext& context, std::size_t weights, std::size_t scale) {
   Emitter emit(context);
   Value *factor = context.required(scale), *zero = context.required(scale + 1);
@@ -210,8 +211,8 @@ Value* lstm_weights(RuleContext& context, std::size_t weights, std::size_t scale
   return emit.transpose(emit.mul(shifted, spread_out(factor)), {0, 2, 1});
 }
 
-/// The weights as reals. ONNX Runtime rounds x and the states to 8 bits at each step to be fast; here they
-/// stay as they are.
+/// The dequantised weights. ONNX Runtime rounds x and the states to 8 bits at each step for speed; here they
+/// stay floating point.
 void dynamic_quantize_lstm(RuleContext& context) {
   std::vector<Value*> inputs = {context.required(0), lstm_weights(context, 1, 8),
                                 lstm_weights(context, 2, 10)};

@@ -1,5 +1,5 @@
-// Tokens and their places as ONNX Runtime's tools for language models write them: padding taken out and put
-// back, biases by distance, recurrent states (docs/ContribOperators.md).
+// Padding removed and restored, relative position biases and recurrent states, as ONNX Runtime's tools for
+// language models write them (docs/ContribOperators.md).
 
 #include <cmath>
 
@@ -12,14 +12,14 @@
 namespace lanner::onnx {
 namespace {
 
-/// Places in a list of flags [n] where they hold.
+/// Indices at which a list of flags [n] is set.
 Value* places_where(RuleContext& context, Value* flags) {
   Emitter emit(context);
   return emit.flat(emit("non_zero", {flags}));
 }
 
-/// Tokens of a batch without those behind the end of each sequence, and where each of them stood; those of
-/// the padding come last there.
+/// The tokens of a batch without padding, and the original index of each; the indices of the padding come
+/// last.
 void remove_padding(RuleContext& context) {
   Emitter emit(context);
   Value *x = context.required(0), *counts = emit.cast(context.required(1), DType::i64);
@@ -37,7 +37,7 @@ void remove_padding(RuleContext& context) {
       3, emit.cast(emit("reduce_max", {counts, context.ints({0})}, {{"keepdims", keep}}), DType::i32));
 }
 
-/// Zeros where the padding was.
+/// Puts zeros back where the padding was.
 void restore_padding(RuleContext& context) {
   Emitter emit(context);
   Value *x = context.required(0), *offsets = emit.cast(context.required(1), DType::i64);
@@ -52,8 +52,8 @@ void restore_padding(RuleContext& context) {
   context.set_output(0, emit.reshape(rows, {emit.size(offsets, 0), emit.size(offsets, 1), hidden}));
 }
 
-/// Which of `buckets` each distance between keys and queries falls into: near ones have one each, far ones
-/// share them by the logarithm (Raffel et al., "Exploring the Limits of Transfer Learning", 2020).
+/// The bucket of each distance between keys and queries: near distances have one each, far ones share them
+/// logarithmically (Raffel et al., "Exploring the Limits of Transfer Learning", 2020).
 Value* buckets_of(RuleContext& context, Value* distance, std::int64_t buckets, bool both_ways,
                   std::int64_t farthest) {
   Emitter emit(context);
@@ -73,7 +73,7 @@ Value* buckets_of(RuleContext& context, Value* distance, std::int64_t buckets, b
   return emit.add(bucket, emit.times(later, static_cast<double>(side)));
 }
 
-/// The table lies head by head, whatever its shape says.
+/// The table is stored head by head, whatever its shape says.
 void relative_position_bias(RuleContext& context) {
   Emitter emit(context);
   Value* table = context.required(0);
@@ -88,7 +88,7 @@ void relative_position_bias(RuleContext& context) {
   context.set_output(0, emit.unsqueeze(bias, {0}));
 }
 
-/// A bias by distance that gates made of the queries scale.
+/// A relative position bias, scaled by gates computed from the queries.
 void gated_relative_position_bias(RuleContext& context) {
   refuse_input(context, 6, "token_offset");
   Emitter emit(context);
@@ -107,7 +107,7 @@ void gated_relative_position_bias(RuleContext& context) {
   context.set_output(0, emit.mul(gate, context.required(2)));
 }
 
-/// As ONNX's own, but for what only newer versions of ONNX Runtime have.
+/// As ONNX's own, except for features of newer versions of ONNX Runtime.
 void linear_attention(RuleContext& context) {
   refuse_attribute(context, "state_window");
   direct_as(context, "linear_attention", {"state_window"});

@@ -1,6 +1,6 @@
-// Weights of a few bits that ONNX Runtime's quantisers and Olive write (docs/ContribOperators.md): numbers
-// are taken out of their bytes, made real block by block and multiplied as any others. Where weights are
-// constants, that is done when the network is built.
+// Weights of a few bits that ONNX Runtime's quantisers and Olive write (docs/ContribOperators.md): they are
+// unpacked, dequantised block by block and multiplied as any others. For constant weights this is done when
+// the network is built.
 
 #include <cstdint>
 #include <vector>
@@ -32,12 +32,13 @@ std::int64_t checked_block(RuleContext& context, std::int64_t usual) {
 std::int64_t checked_bits(RuleContext& context) {
   const std::int64_t bits = context.integer("bits", 4);
   check(bits == 2 || bits == 4 || bits == 8, ErrorCode::unsupported,
-        "attribute bits is {}; this version knows 2, 4 and 8", bits);
+        "attribute bits is {}; this version supports 2, 4 and 8", bits);
   return bits;
 }
 
-/// Input B of MatMulNBits as reals [n, k]: bytes [n, blocks, bytes a block], a scale and perhaps a zero point
-/// a block. Zero points are reals or packed as the weights are; without them zero lies in the middle.
+/// Input B of MatMulNBits dequantised to [n, k]: bytes [n, blocks, bytes per block], and per block a scale
+/// and optionally a zero point. Zero points are floating point or packed as the weights are; the default is
+/// the middle of the range.
 Value* block_weights(RuleContext& context, std::int64_t n, std::int64_t k) {
   Emitter emit(context);
   const std::int64_t bits = checked_bits(context), block = checked_block(context, 0);
@@ -63,9 +64,10 @@ Value* block_weights(RuleContext& context, std::int64_t n, std::int64_t k) {
 
 void matmul_n_bits(RuleContext& context) {
   check(context.integer("weight_prepacked", 0) == 0, ErrorCode::unsupported,
-        "attribute weight_prepacked is {}: the weights lie as one GPU reads them; write the model without it",
+        "attribute weight_prepacked is {}: the weights are laid out for one kind of GPU; export the model "
+        "without it",
         context.integer("weight_prepacked", 0));
-  check(!context.has(4), ErrorCode::unsupported, "input g_idx is given, which ONNX Runtime has given up");
+  check(!context.has(4), ErrorCode::unsupported, "input g_idx is given, which ONNX Runtime has removed");
   Emitter emit(context);
   Value* weights = block_weights(context, checked_size(context, "N"), checked_size(context, "K"));
   Value* y = emit.matmul(context.required(0), emit.transpose(weights, {1, 0}));
@@ -94,7 +96,8 @@ constexpr float four_bit_floats[16] = {
     0.0F,  0.00520833333F,  0.66666667F,  1.0F,  0.33333333F,  0.5F,  0.16666667F,  0.25F,
     -0.0F, -0.00520833333F, -0.66666667F, -1.0F, -0.33333333F, -0.5F, -0.16666667F, -0.25F};
 
-/// Input B as reals [n, k]: two numbers a byte, the first in the high bits, and the largest of each block.
+/// Input B dequantised to [n, k]: two numbers per byte, the first in the high bits, and the absolute maximum
+/// of each block.
 Value* table_weights(RuleContext& context, std::int64_t n, std::int64_t k) {
   Emitter emit(context);
   const auto kind = context.get<std::int64_t>("quant_type", "an integer");
@@ -119,9 +122,9 @@ void matmul_bnb4(RuleContext& context) {
   context.set_output(0, emit.matmul(context.required(0), turned ? emit.transpose(weights, {1, 0}) : weights));
 }
 
-/// A table of quantised rows: only the rows that are asked for become real.
+/// A quantised embedding table: only the rows that are looked up are dequantised.
 struct BlockTable {
-  Value *data, *scales, *zeros; ///< Numbers, one a byte or more; zeros may be null.
+  Value *data, *scales, *zeros; ///< Numbers, one or more to a byte; zeros may be null.
 };
 
 Value* reals_of(RuleContext& context, const BlockTable& table, std::int64_t axis, std::int64_t block) {
@@ -133,7 +136,7 @@ Value* reals_of(RuleContext& context, const BlockTable& table, std::int64_t axis
   return context.emit("dequantize_linear", inputs, std::move(attributes));
 }
 
-/// Numbers of 8 bits; of bytes, those packed in them. The zero point of bytes is the middle by default.
+/// Unpacks to 8-bit numbers. The default zero point of u8 data is the middle of the range.
 BlockTable whole_bytes(RuleContext& context, BlockTable table, std::int64_t bits) {
   Emitter emit(context);
   const DType type = table.data->type.dtype();
