@@ -1,4 +1,4 @@
-// A `pad` of the spatial dims becomes padding of the convolution or pooling behind it, where that means the
+// A `pad` of the spatial dims is merged into the convolution or pooling after it, where the result is the
 // same.
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 
 namespace lanner::passes {
 
-/// Begins, then ends, of the spatial dims; nothing for a pad that does more than add there.
+/// Begins, then ends, of the spatial dims; nothing for a pad that pads other dims or removes elements.
 static std::optional<std::vector<std::int64_t>> spatial_pads(const Node& pad) {
   const auto pads = constant_integers(pad.input(1));
   if (!pads || pad.input(3) || pad.attributes.string("mode", "constant") != "constant") return std::nullopt;
@@ -30,12 +30,12 @@ static std::optional<double> fill_of(const Node& pad) {
   return constant_scalar(pad.input(2));
 }
 
-// What the window itself sees beyond the edge: a convolution zeros; max pooling nothing, which is -infinity;
-// average pooling zeros, if it counts them.
+// The padding that the window itself implies: zeros for a convolution; -infinity for max pooling; zeros for
+// average pooling that counts them.
 static bool agrees(const Node& window, double fill) {
   if (window.kind() == "conv") return fill == 0;
   if (window.attributes.integer("ceil_mode", 0) != 0) return false;
-  // Places of the largest count in the tensor that max pooling is given.
+  // Max pooling's index output refers to its input tensor, whose sizes would change.
   if (window.kind() == "max_pool")
     return std::isinf(fill) && fill < 0 && (window.outputs().size() < 2 || window.output(1)->unused());
   const auto pads = window.attributes.integers("pads");
@@ -56,7 +56,7 @@ static bool absorb(Node& window) {
       window.attributes.integers("pads", std::vector<std::int64_t>(added->size(), 0));
   if (pads.size() != added->size()) return false;
   for (std::size_t i = 0; i < pads.size(); ++i) {
-    // Both are at least 0 here. What a window cannot have stays a node of its own.
+    // Both are at least 0 here. Padding that the window does not support stays a node.
     if ((*added)[i] > ops::largest_window_size - pads[i]) return false;
     pads[i] += (*added)[i];
   }

@@ -1,5 +1,5 @@
-// einsum becomes the sums, transposes and products that it stands for: these have kernels and fuse, the
-// equation has neither (docs/decisions/006).
+// einsum becomes the sums, transposes and products that it stands for: these have kernels and fuse, einsum
+// does not (docs/decisions/006).
 
 #include <algorithm>
 #include <cstdint>
@@ -20,7 +20,7 @@ namespace {
 using ops::EinsumLabel;
 using Labels = std::vector<EinsumLabel>;
 
-constexpr EinsumLabel no_label = SIZE_MAX; // Of an axis of size 1 that the equation does not know.
+constexpr EinsumLabel no_label = SIZE_MAX; // Label of an axis of size 1 that the equation does not have.
 
 bool holds(const Labels& labels, EinsumLabel label) {
   return std::ranges::find(labels, label) != labels.end();
@@ -43,8 +43,8 @@ Labels head(const Labels& group) {
   return Labels(group.begin(), group.begin() + (group.empty() ? 0 : 1));
 }
 
-/// A value with named axes and what is to be done to it. Nothing is made before emit, since symbols may leave
-/// a later step without a target.
+/// A value with named axes and a list of steps to apply to it. No node is created before emit, since with
+/// symbolic sizes a later step may have no reshape target.
 class AxisPath {
 public:
   AxisPath(Value* value, Type type, Labels labels)
@@ -58,18 +58,18 @@ public:
   /// By `reduce_sum` or `squeeze`.
   void remove(std::string_view kind, const Labels& gone);
   void order(const Labels& wanted);
-  /// Axes of size 1 at these places of the result.
+  /// Adds axes of size 1 at these positions of the result.
   void insert(const std::vector<std::int64_t>& places);
-  /// Where the first axis of a group stands for all: false where no target says the reshape.
+  /// Merges a group of axes into its first; false where no reshape target expresses that.
   bool merge(const Labels& group);
   bool reshape(Dims to, Labels labels);
   /// Axes of `lead`, then one axis for each group.
   bool gather(const Labels& lead, const Labels& first, const Labels& second);
-  /// As an operand of elementwise nodes beside others of the axes `wanted`.
+  /// As an operand of elementwise nodes whose other operands have the axes `wanted`.
   void align(const Labels& wanted);
 
-  /// What the steps copy, by rank of dearness. An operand of a product is read where it lies when only its
-  /// last two axes change places.
+  /// Rank of the steps' copy cost. An operand of a product needs no copy when only its last two axes are
+  /// swapped.
   int cost(bool is_operand) const;
   Value* emit(Node& before, Value* value) const;
   Value* emit(Node& before) const { return emit(before, value_); }
@@ -153,8 +153,7 @@ bool AxisPath::merge(const Labels& group) {
 }
 
 bool AxisPath::gather(const Labels& lead, const Labels& first, const Labels& second) {
-  // Groups that lie together are merged where they lie: what turns afterwards is often the last two axes
-  // alone.
+  // Groups of adjacent axes are merged first: the transpose that follows often swaps the last two axes only.
   if (!lie_together(first) || !lie_together(second)) order(joined({lead, first, second}));
   if (!merge(first) || !merge(second)) return false;
   order(joined({lead, head(first), head(second)}));
@@ -170,7 +169,7 @@ void AxisPath::align(const Labels& wanted) {
   std::vector<std::int64_t> missing;
   std::int64_t at = 0;
   for (const EinsumLabel label : wanted) {
-    // Broadcasting adds the axes before the first by itself.
+    // Broadcasting adds missing leading axes by itself.
     if (!holds(own, label) && at == 0) continue;
     if (!holds(own, label)) missing.push_back(at);
     ++at;
@@ -210,15 +209,15 @@ Value* AxisPath::emit(Node& before, Value* value) const {
   return value;
 }
 
-/// Two operands whose axes are of both and the output (`batch`), of both alone (`summed`), or of one and the
-/// output (free); all but `summed` in the output's order.
+/// Two operands whose axes are in both and the output (`batch`), in both but not the output (`summed`), or in
+/// one and the output (free); all but `summed` in the output's order.
 struct Contraction {
   AxisPath left, right;
   Labels batch, left_free, right_free, summed, output;
 };
 
-/// Sizes that differ for a label are 1 in one operand, which does without the axis then. False where only
-/// running tells.
+/// Where the sizes of a label differ, one of them is 1, and that axis is removed. False where that is known
+/// only at run time.
 bool drop_repeated_axes(AxisPath& left, AxisPath& right) {
   Labels from_left, from_right;
   for (const EinsumLabel label : left.labels()) {
@@ -243,7 +242,7 @@ std::optional<Contraction> read_contraction(AxisPath left, AxisPath right, const
     });
   };
   const Labels own_left = own(left, right), own_right = own(right, left);
-  // A sum before the product would round halves.
+  // A sum before the product would round f16 and bf16.
   if (is_half(left.type().dtype()) && !(own_left.empty() && own_right.empty())) return std::nullopt;
   left.remove("reduce_sum", own_left);
   right.remove("reduce_sum", own_right);
@@ -254,7 +253,7 @@ std::optional<Contraction> read_contraction(AxisPath left, AxisPath right, const
   };
   const Labels batch = filtered(
       output, [&](EinsumLabel label) { return holds(left.labels(), label) && holds(right.labels(), label); });
-  // A constant turns for nothing.
+  // Transposing a constant costs nothing at run time.
   const AxisPath& pattern = left.value()->constant() ? right : left;
   const Labels summed = filtered(pattern.labels(), [&](EinsumLabel label) { return !holds(output, label); });
   return Contraction{left, right, batch, free(left, right), free(right, left), summed, output};
@@ -264,7 +263,7 @@ Contraction exchanged(const Contraction& c) {
   return {c.right, c.left, c.batch, c.right_free, c.left_free, c.summed, c.output};
 }
 
-/// One way to say a contraction as matmul.
+/// One way to express a contraction as matmul.
 struct MatmulForm {
   AxisPath left, right;
   Type product;
@@ -272,7 +271,7 @@ struct MatmulForm {
   int cost = 0;
 };
 
-/// From matmul's result to the output: rows and columns are one axis each, `lead` comes before.
+/// From matmul's result to the output: rows and columns are one axis each, preceded by `lead`.
 std::optional<AxisPath> result_path(const Contraction& c, Type type, const Labels& lead, const Labels& rows,
                                     const Labels& columns) {
   const auto name = [](const Labels& group) { return group.empty() ? no_label : group.front(); };
@@ -290,11 +289,10 @@ std::optional<AxisPath> result_path(const Contraction& c, Type type, const Label
   return result;
 }
 
-/// The first `left_outer` or `right_outer` free axes of one operand stay apart from its others, and matmul
-/// repeats the other operand along them.
+/// The first `left_outer` or `right_outer` free axes of one operand stay separate, and matmul broadcasts the
+/// other operand along them.
 std::optional<MatmulForm> matmul_form(const Contraction& c, std::size_t left_outer, std::size_t right_outer) {
-  constexpr int repeated =
-      32; // Few kernels of products repeat an operand along some leading axes of several.
+  constexpr int repeated = 32; // Few matmul kernels broadcast an operand along some of several leading axes.
   const auto split = [](const Labels& free, std::size_t count) {
     const auto at = free.begin() + static_cast<std::ptrdiff_t>(count);
     return std::pair(Labels(free.begin(), at), Labels(at, free.end()));
@@ -331,7 +329,7 @@ std::optional<MatmulForm> best_matmul_form(const Contraction& given) {
   return best;
 }
 
-// A product of matrices of one row by one column is slower than mul and a sum. Halves keep it: mul would
+// A product of one-row by one-column matrices is slower than mul and a sum. Halves keep it: mul would round.
 // round.
 bool is_dots(const Contraction& c) {
   return c.left_free.empty() && c.right_free.empty() && !c.batch.empty() && !is_half(c.left.type().dtype());
@@ -371,7 +369,7 @@ Value* emit_single(Node& node, AxisPath path, const Labels& output) {
   return emit_before(node, "identity", std::vector<Value*>{made}, {}, node.output()->type);
 }
 
-// Products of other types have no definition, and one of no elements may leave reshapes without a target.
+// matmul is not defined for other types, and without elements a reshape may have no target.
 bool takes(const Value* operand) {
   static constexpr DType types[] = {DType::f16, DType::bf16, DType::f32, DType::f64,
                                     DType::i32, DType::i64,  DType::u32, DType::u64};
@@ -379,7 +377,7 @@ bool takes(const Value* operand) {
          std::ranges::find(operand->type.dims(), Dim(0)) == operand->type.dims().end();
 }
 
-// Diagonals and more than two operands stay: steps between the products of several would round halves.
+// Diagonals and more than two operands are left alone: intermediate products would round halves.
 bool decompose(Node& node) {
   if (node.kind() != "einsum" || node.own_inputs().size() > 2 || !node.output()->type.ranked()) return false;
   if (!std::ranges::all_of(node.own_inputs(), takes)) return false;
@@ -400,7 +398,7 @@ bool decompose(Node& node) {
     result = emit_product(node, std::move(*contraction));
   }
   if (!result) return false;
-  // What the model declares may be more exact than the operands are.
+  // The declared type may be more precise than the one inferred from the operands.
   result->type = node.output()->type;
   replace(node, result);
   return true;

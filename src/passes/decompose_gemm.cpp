@@ -1,4 +1,4 @@
-// gemm becomes matmul and add, the one form in which products reach lowering (docs/decisions/006).
+// gemm becomes matmul and add, the only form of products that reaches lowering (docs/decisions/006).
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@ Value* scaled(Node& gemm, Value* value, double factor) {
   return emit_before(gemm, "mul", std::vector<Value*>{value, constant}, {}, value->type);
 }
 
-// Gemm scales what it summed; the constant must stand being scaled before.
+// Gemm scales the sum; the constant must tolerate being scaled beforehand.
 bool stands(const Value* value, double factor) {
   const auto numbers = factor == 1 ? std::nullopt : constant_reals(value);
   if (!numbers) return factor == 1;
@@ -31,8 +31,8 @@ bool stands(const Value* value, double factor) {
   return is_moderate_factor(factor, type) && is_normal_or_zero(largest * std::abs(factor), type);
 }
 
-// What has to be done to an input is free when it is a constant; a runtime transpose is not, and gemm does it
-// in passing.
+// Transposing or scaling a constant input is free; a run-time transpose is not, while gemm does it at no
+// cost.
 bool is_ready(const Value* value, bool transposed, double factor) {
   return value->constant() ? stands(value, factor) : (!transposed && factor == 1);
 }

@@ -24,7 +24,7 @@ static bool is_dead(const Node& node) {
   return ops::is_pure(node);
 }
 
-// From the end, so that what only a dead node uses is dead when its turn comes.
+// Backwards, so that a node used only by dead nodes is already dead when it is reached.
 static bool drop(Region& region) {
   bool changed = false;
   Node* node = region.nodes().empty() ? nullptr : region.nodes().back().get();

@@ -1,5 +1,4 @@
-// batch_normalization in its inference form goes into the convolution before it, or becomes one mul and one
-// add.
+// batch_normalization for inference is folded into the convolution before it, or becomes one mul and one add.
 
 #include <algorithm>
 #include <array>
@@ -17,7 +16,7 @@ namespace lanner::passes {
 namespace {
 
 struct Affine {
-  Value *scale = nullptr, *shift = nullptr; ///< f64, one number a channel.
+  Value *scale = nullptr, *shift = nullptr; ///< f64, one number per channel.
 };
 
 bool all_are(const Value* value, const std::function<bool(double)>& fits) {
@@ -43,7 +42,7 @@ std::optional<Affine> affine_of(ConstantMath& math, const Node& node) {
   return result;
 }
 
-// What x * scale would overflow to, adding the shift does not bring back.
+// If x * scale overflows, adding the shift does not undo it.
 bool holds(const Affine& affine, DType type) {
   return all_are(affine.scale, [=](double x) { return is_moderate_factor(x, type); }) &&
          all_are(affine.shift, [=](double x) { return is_moderate_size(x, type); });
@@ -78,7 +77,8 @@ bool fold(Node& node) {
     if (scale_channels(math, x, affine->scale, affine->shift)) {
       take_sources(*anchor, node);
       replace(node, node.input(0));
-      // At the end of the pass those of all convolutions would be there twice.
+      // Dropped at once: otherwise the old and new weights of all convolutions would be in memory at the same
+      // time.
       if (weights && weights->output()->unused()) weights->region()->erase(weights);
       return true;
     }

@@ -25,8 +25,8 @@ bool is_folded_away(const Node& node) {
   return std::ranges::all_of(node.outputs(), [](const auto& output) { return output->unused(); });
 }
 
-/// Weights stay in the few bits that the model holds them in: lowering makes them real where no kernel takes
-/// them so. What is no weight, as in recipes, is a number like any other.
+/// Quantised weights stay packed: lowering dequantises them where no kernel takes them packed. Constants that
+/// are not weights, as in recipes, are folded like any others.
 bool is_weight(const Node& node) {
   return node.kind() == "dequantize_linear" && node.input(0)->constant() &&
          !recipe_of(*node.input(0)->producer()).literal();
@@ -71,7 +71,7 @@ Value* fold_node(Node& node) {
 
 bool fold_constants(Graph& graph) {
   const KnownValues known(graph);
-  // What is known of a constant's sizes says nothing of its source weights.
+  // A constant's known sizes do not depend on the values of its source weights.
   return for_each_node(graph, [&](Node& node) { return compute(node) || place_known(node, known); });
 }
 

@@ -1,4 +1,4 @@
-// neg, and mul, div, add and sub by constants of one number a channel, go into the weights before them.
+// neg, and mul, div, add and sub by per-channel constants, are folded into the weights before them.
 
 #include <algorithm>
 #include <optional>
@@ -24,7 +24,7 @@ std::optional<Step> scaling(Value* scale, Value* shift = nullptr) {
   return scale ? std::optional(Step{scale, shift}) : std::nullopt;
 }
 
-/// What `node` does to the channels of its operand `i`, the other being a constant.
+/// The effect of `node` on the channels of its operand `i`, when the other one is a constant.
 std::optional<Step> step_of(ConstantMath& math, const Node& node, std::size_t i, const Channels& channels) {
   const Type& type = node.output()->type;
   Value* const numbers = per_channel(math, node.input(1 - i), type, channels.axis, channels.count);
@@ -37,7 +37,7 @@ std::optional<Step> step_of(ConstantMath& math, const Node& node, std::size_t i,
     return scaling(math.apply("div", {math.number(1), numbers}));
   }
   if (node.kind() == "add") {
-    // A product followed by the add of its bias is the form to reach.
+    // A product followed by the add of its bias is already the canonical form.
     return product ? std::nullopt : std::optional(Step{nullptr, numbers});
   }
   if (node.kind() != "sub") return std::nullopt;

@@ -1,4 +1,4 @@
-// Elementwise nodes repeat operands by themselves: one that is expanded for them is read as it was.
+// Elementwise nodes broadcast their operands, so they read an expanded operand before its expand.
 
 #include <algorithm>
 
@@ -9,7 +9,7 @@
 namespace lanner::passes {
 namespace {
 
-/// Whether an operand beside `skipped` has the result's shape, so that the others may be smaller.
+/// Whether an operand other than `skipped` has the result's shape, so that the rest may be smaller.
 bool has_full_operand(const Node& node, std::size_t skipped) {
   const Type& result = node.output()->type;
   for (std::size_t i = 0; i < node.own_inputs().size(); ++i) {

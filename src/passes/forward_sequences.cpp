@@ -9,18 +9,18 @@ namespace lanner::passes {
 
 namespace {
 
-/// A stretch of a tensor along an axis, or all of it.
+/// A slice of a tensor along an axis, or the whole tensor.
 struct Part {
   Value* whole = nullptr;
-  std::int64_t begin = 0, end = -1; ///< The whole where it ends before it begins.
+  std::int64_t begin = 0, end = -1; ///< The whole tensor when end < begin.
   std::int64_t axis = 0;
   bool drops_axis = false;
   bool is_whole() const { return end < begin; }
 };
 using Parts = std::vector<Part>;
 
-/// A place among `count` elements; the fallback where none is asked for, nothing where it is not known or
-/// there is no such place.
+/// An index into `count` elements; the fallback where the input is absent, nothing where it is unknown or out
+/// of range.
 std::optional<std::size_t> place(const Node& node, std::size_t input, std::size_t count, std::size_t most,
                                  std::size_t fallback) {
   if (!node.input(input)) return fallback;
@@ -32,8 +32,8 @@ std::optional<std::size_t> place(const Node& node, std::size_t input, std::size_
   return static_cast<std::size_t>(at);
 }
 
-/// Sizes of the parts that a `split_to_sequence` makes of an axis; nothing where it fails, or only a run
-/// tells.
+/// Sizes of the parts into which `split_to_sequence` divides an axis; nothing where it fails or depends on
+/// data.
 std::optional<std::vector<std::int64_t>> part_sizes(const Node& node, const Dim& size) {
   constexpr std::int64_t most_parts = 256;
   const auto asked = constant_integers(node.input(1));
@@ -69,10 +69,10 @@ std::optional<Parts> split_parts(const Node& node) {
   return parts;
 }
 
-/// The elements of a sequence, where it is known how it was made.
+/// The elements of a sequence whose construction is known.
 std::optional<Parts> parts_of(const Value* sequence) {
-  constexpr std::size_t longest = 1024; // it is made anew for each reader
-  std::vector<const Node*> changes;     // last one first
+  constexpr std::size_t longest = 1024; // the list is rebuilt for each reader
+  std::vector<const Node*> changes;     // in reverse order
   const Node* node = sequence->producer();
   while (node && (node->kind() == "sequence_insert" || node->kind() == "sequence_erase")) {
     if (changes.size() == longest) return std::nullopt;
@@ -115,11 +115,11 @@ Value* emitted(const Part& part, Node& before) {
   Value* const inputs[] = {part.whole, integers_before(before, {part.begin}, "begin"),
                            integers_before(before, {part.end}, "end"),
                            integers_before(before, {part.axis}, "axis")};
-  Value* stretch = emit_before(before, "slice", inputs, {}, type);
-  if (!part.drops_axis) return stretch;
+  Value* slice = emit_before(before, "slice", inputs, {}, type);
+  if (!part.drops_axis) return slice;
   Dims dims = type.dims();
   dims.erase(dims.begin() + static_cast<std::ptrdiff_t>(part.axis));
-  Value* const squeezed[] = {stretch, integers_before(before, {part.axis}, "axis")};
+  Value* const squeezed[] = {slice, integers_before(before, {part.axis}, "axis")};
   return emit_before(before, "squeeze", squeezed, {}, type.with_dims(std::move(dims)));
 }
 
@@ -130,7 +130,7 @@ bool forward_element(Node& node, const Parts& parts) {
   return true;
 }
 
-/// A list that is read in one piece is a concatenation of tensors.
+/// concat_from_sequence of known elements is a concat of tensors.
 bool forward_whole(Node& node, const Parts& parts) {
   if (parts.empty() || node.attributes.flag("new_axis")) return false;
   std::vector<Value*> inputs;
@@ -158,7 +158,7 @@ bool forward(Node& node) {
 
 bool forward_sequences(Graph& graph) {
   const bool changed = for_each_node(graph, [](Node& node) { return forward(node); });
-  if (changed) infer_types(graph); // those behind now have inputs of known sizes
+  if (changed) infer_types(graph); // the nodes after these now have inputs of known sizes
   return changed;
 }
 

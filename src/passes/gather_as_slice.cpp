@@ -1,4 +1,4 @@
-// Picking by one constant index is a slice of size 1, which a lowered graph may have as a view of memory; a
+// A gather by one constant index is a slice of size 1, which a lowered graph may treat as a view of memory; a
 // gather copies.
 
 #include "passes/passes.h"
@@ -9,15 +9,15 @@ namespace lanner::passes {
 namespace {
 
 struct Pick {
-  std::int64_t axis = 0, place = 0; ///< Both from the front.
-  bool drops_axis = false;          ///< The index is no list but a number.
+  std::int64_t axis = 0, place = 0; ///< Both non-negative.
+  bool drops_axis = false;          ///< The index is a scalar, not a list.
 };
 
 std::optional<Pick> pick_of(const Node& node) {
   if (node.kind() != "gather") return std::nullopt;
   const Type &data = node.input(0)->type, &indices = node.input(1)->type;
   const auto index = constant_integers(node.input(1));
-  // Sizes are picked so too, and what follows sizes knows a gather.
+  // Shape computations also pick sizes so, and their consumers recognise a gather.
   if (!index || index->size() != 1 || !is_float(data.dtype()) || !data.ranked() || data.rank() == 0 ||
       !indices.ranked() || indices.rank() > 1)
     return std::nullopt;
@@ -28,7 +28,7 @@ std::optional<Pick> pick_of(const Node& node) {
   const auto size = data.dims()[static_cast<std::size_t>(pick.axis)].constant();
   if (!size) return std::nullopt;
   if (pick.place < 0) pick.place += *size;
-  if (pick.place < 0 || pick.place >= *size) return std::nullopt; // An error of the run.
+  if (pick.place < 0 || pick.place >= *size) return std::nullopt; // Out of range: an error at run time.
   return pick;
 }
 

@@ -6,7 +6,7 @@
 
 namespace lanner::passes {
 
-/// Which region is taken, where that is known.
+/// The region of the branch taken, where the condition is known.
 static const Region* taken(const Node& node) {
   if (node.kind() != "if") return nullptr;
   const Tensor* condition = node.input(0)->constant();
@@ -22,7 +22,7 @@ bool inline_branches(Graph& graph) {
     replace_by_copies(node, inline_region(*region, node.inputs().last(node.captures()), &node));
     return true;
   });
-  if (changed) infer_types(graph); // those behind now have inputs of known sizes
+  if (changed) infer_types(graph); // the nodes after these now have inputs of known sizes
   return changed;
 }
 

@@ -1,5 +1,5 @@
-// Chains of adds or muls of constants become one; a subtracted constant becomes an added one. Integers wrap
-// around in any order; floats are joined where that changes no more than a last digit.
+// Chains of adds or muls of constants become one node; a subtracted constant becomes an added one. Integers
+// wrap around in any order; floats are merged where at most the last digit changes.
 
 #include <algorithm>
 #include <functional>
@@ -40,7 +40,7 @@ std::optional<Shape> broadcast_shape(const Value& a, const Value& b) {
   }
 }
 
-// Two constants that spread over each other would make one that is larger than both.
+// Two constants that broadcast against each other would make one that is larger than both.
 bool may_join(const Node& node, const Tensor& a, const Tensor& b, const Shape& shape) {
   if (!a.device().is_host() || !b.device().is_host()) return false;
   if (shape.elements() != std::max(a.elements(), b.elements())) return false;

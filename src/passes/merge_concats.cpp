@@ -14,7 +14,7 @@ static std::optional<std::int64_t> axis_of(const Node& node) {
   return axis < 0 ? axis + static_cast<std::int64_t>(type.rank()) : axis;
 }
 
-/// How many inputs from the `first` on are all parts of one split along the axis, in order.
+/// How many inputs from index `first` on are the parts of one split along the axis, all of them and in order.
 static std::size_t whole_split(const Node& node, std::size_t first, std::int64_t axis) {
   const Value* part = node.input(first);
   const Node* split = part ? part->producer() : nullptr;
@@ -26,10 +26,10 @@ static std::size_t whole_split(const Node& node, std::size_t first, std::int64_t
   return parts;
 }
 
-/// Reads what was split in the place of all its parts; others may go on reading these.
+/// Replaces all the parts of a split by the value that was split; the split may have other users.
 static bool join_splits(Node& node, std::int64_t axis) {
   const std::size_t before = node.own_inputs().size();
-  std::size_t kept = 0; // what was looked at moves to the front, so that the rest goes from the end
+  std::size_t kept = 0; // compacts the inputs in place, so that the surplus is removed from the end
   for (std::size_t first = 0; first < before; ++kept) {
     const std::size_t parts = whole_split(node, first, axis);
     Value* value = parts == 0 ? node.input(first) : node.input(first)->producer()->input(0);
@@ -40,8 +40,8 @@ static bool join_splits(Node& node, std::int64_t axis) {
   return kept < before;
 }
 
-/// Whether another concatenation along the axis takes all of it, which then reads its parts: of a long chain
-/// only the last one is made anew.
+/// Whether this concat is read only by another concat along the axis, which will take its inputs: of a long
+/// chain only the last one is rebuilt.
 static bool goes_into_another(const Node& node, std::int64_t axis) {
   if (node.output()->uses().size() != 1) return false;
   const Node* reader = node.output()->uses().front().node;
@@ -50,7 +50,7 @@ static bool goes_into_another(const Node& node, std::int64_t axis) {
 
 struct Parts {
   std::vector<Value*> values;
-  std::vector<const Node*> inner; ///< Concatenations that these were parts of.
+  std::vector<const Node*> inner; ///< Concats whose inputs were taken over.
 };
 
 static Parts parts_of(const Node& node, std::int64_t axis) {

@@ -31,7 +31,7 @@ std::size_t hash_of(const Attribute& attribute) {
   if (const auto* number = std::get_if<double>(&attribute)) return std::hash<double>{}(*number);
   if (const auto* list = std::get_if<std::vector<double>>(&attribute)) return hash_of_list(*list);
   if (const auto* list = std::get_if<std::vector<std::string>>(&attribute)) return hash_of_list(*list);
-  // Kinds that seldom tell nodes apart; equality does.
+  // Attributes of other kinds seldom tell nodes apart; equality decides.
   return attribute.index();
 }
 
@@ -55,7 +55,7 @@ bool same(const AttributeMap& a, const AttributeMap& b) {
          });
 }
 
-/// Constants of one element that are equal, of whatever source weights they come, by the first of them.
+/// Equal constants of one element, whatever source weights they come from, by the first of them.
 class Scalars {
 public:
   void add(const Value& value) {
@@ -102,7 +102,7 @@ bool is_mergeable(const Node& node) {
 }
 
 void merge(Node& first, Node& second) {
-  // Weights that are equal now are taken for one.
+  // Source weights that are equal now are treated as one.
   for (std::size_t i = 0; i < second.inputs().size(); ++i) {
     if (first.inputs()[i] == second.inputs()[i]) continue;
     note_decided(second.region()->graph(), first.inputs()[i]);

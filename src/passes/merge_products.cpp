@@ -1,5 +1,5 @@
-// Products of one value with several constants whose results are taken apart into heads (the queries, keys
-// and values of attention) are one product and slices of it: one larger kernel in place of three small ones.
+// Products of one value with several constants, whose results are then split into heads (queries, keys and
+// values of attention), become one product and slices of it: one larger kernel instead of three small ones.
 
 #include <algorithm>
 #include <map>
@@ -13,7 +13,7 @@ namespace lanner::passes {
 namespace {
 
 constexpr std::size_t most_branches = 8;
-/// Parts begin where kernels load packs of elements.
+/// Column alignment of the parts, so that kernels can load them in packs.
 constexpr std::int64_t pack = 16;
 
 /// product(x, weights), and the bias that may follow.
@@ -59,7 +59,7 @@ bool go_together(const Branch& a, const Branch& b) {
          a.product->output()->type.dtype() == b.product->output()->type.dtype();
 }
 
-/// Of all products of the value, those that go together with the first one.
+/// All products of the value that can be merged with the first one.
 std::vector<Branch> branches_of(const Value& x) {
   std::vector<Branch> branches;
   if (!x.type.ranked() || x.type.rank() < 2 || x.constant()) return {};
@@ -86,7 +86,7 @@ Type with_columns(const Type& type, std::int64_t columns) {
   return {type.dtype(), std::move(dims)};
 }
 
-/// Merges when the walk has come to the last node of the last branch: what goes has then been visited.
+/// Merges at the last node of the last branch, so that all removed nodes were visited before.
 class Merger {
 public:
   bool visit(Node& node) {
@@ -103,7 +103,7 @@ public:
   }
 
 private:
-  /// What a product reads whose bias, or which itself, the node is.
+  /// The data input of a product, given the product or the add of its bias.
   static Value* product_input(const Node& node) {
     if (node.kind() == "matmul") return node.input(0);
     if (node.kind() != "add") return nullptr;
@@ -143,7 +143,7 @@ private:
     replace(last, part);
   }
 
-  std::map<const Node*, std::size_t> order_; ///< Of what has been visited and is there.
+  std::map<const Node*, std::size_t> order_; ///< Position of each visited node that still exists.
 };
 
 } // namespace

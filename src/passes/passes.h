@@ -1,6 +1,6 @@
 #pragma once
-// The canonical passes: they know no target, and each leaves a graph that means the same. One file each, all
-// in list.inc, which says what they do. Every pass covers nested regions, keeps types right and returns
+// The canonical passes: they depend on no target, and each preserves the graph's meaning. One file each, all
+// listed and described in list.inc. Every pass handles nested regions, keeps types correct and returns
 // whether it changed anything.
 
 #include "graph/graph.h"
@@ -11,7 +11,7 @@ namespace lanner::passes {
 #include "passes/list.inc"
 #undef LANNER_PASS
 
-/// No canonical pass: for targets whose kernels gain from fewer and larger products (target_passes()).
+/// Not a canonical pass: for targets whose kernels are faster on fewer, larger products (target_passes()).
 bool merge_products(Graph& graph);
 
 } // namespace lanner::passes

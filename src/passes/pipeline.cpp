@@ -24,14 +24,14 @@ constexpr Pass list[] = {
 constexpr Pass of_gpus[] = {{"merge_products", passes::merge_products},
                             {"drop_dead_nodes", passes::drop_dead_nodes}};
 
-// One pass may give another something to do; real models settle in two or three rounds.
+// One pass may enable another; real models reach a fixed point in two or three rounds.
 constexpr int max_rounds = 6;
 
 class PassRun {
 public:
   PassRun(Graph& graph, const PassOptions& options) : graph_(graph), options_(options) {}
 
-  /// Whether to go on.
+  /// Returns whether to continue.
   bool run(const Pass& pass, int round) {
     options_.control.report({"simplify", static_cast<double>(round), 0, "rounds"});
     options_.control.cancel.check();
@@ -84,7 +84,7 @@ void run_passes(Graph& graph, const PassOptions& options) {
   require_known(options.stop_after);
   PassRun run(graph, options);
   for (int round = 0; round < max_rounds; ++round) {
-    // What a round folded may make types more exact for the next.
+    // Constants folded in a round may make types more precise in the next.
     infer_types(graph);
     for (const Pass& pass : list) {
       if (!run.run(pass, round)) return;

@@ -1,5 +1,5 @@
 #pragma once
-// The canonical passes in their order.
+// Runs the canonical passes.
 
 #include <filesystem>
 #include <functional>
@@ -15,25 +15,25 @@
 
 namespace lanner {
 
-/// A rewriting of a graph under a name; `run` returns whether anything changed.
+/// A named graph rewriting; `run` returns whether anything changed.
 struct Pass {
   std::string_view name;
   bool (*run)(Graph&);
 };
 
-/// In the order in which they run. The list is run until nothing changes, a few times at most.
+/// In execution order. The list is repeated until nothing changes, a few times at most.
 std::span<const Pass> canonical_passes();
 
-/// Those that are run on a graph that is to be lowered for such a device. They leave the portable graph
-/// alone.
+/// Passes for a graph that is to be lowered for such a device. The portable graph does not get them.
 std::span<const Pass> target_passes(DeviceKind device);
 
 struct PassOptions {
-  std::string stop_after; ///< Name of the pass after whose first run to stop; empty: none.
+  std::string stop_after; ///< Name of the pass after whose first run to stop; empty: run all.
   bool verify = false;    ///< Check the graph after every pass that changed it.
   std::filesystem::path
-      trace_folder; ///< When set, gets `NN_name.ir` after every pass that changed the graph.
-  std::function<void(std::string_view pass, const Graph& graph)> trace; ///< Called likewise.
+      trace_folder; ///< When set, `NN_name.ir` is written there after every pass that changed the graph.
+  std::function<void(std::string_view pass, const Graph& graph)>
+      trace; ///< Called after every pass that changed the graph.
   Limits limits;
   Control control;
 };

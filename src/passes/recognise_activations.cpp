@@ -1,4 +1,4 @@
-// Activations that exporters spell out become one node, which kernels know.
+// Activations that exporters spell out become one node, for which there are kernels.
 
 #include <algorithm>
 #include <array>
@@ -12,8 +12,8 @@ namespace lanner::passes {
 namespace {
 
 struct Rule {
-  std::string_view after;  ///< Operator and attributes of the one node.
-  std::string_view before; ///< Nodes that give %y from %x.
+  std::string_view after;  ///< Operator and attributes of the replacement.
+  std::string_view before; ///< Nodes that compute %y from %x.
 };
 
 constexpr std::string_view zero_to_six = R"(
@@ -45,7 +45,7 @@ constexpr std::string_view tanh_of_cube = R"(
   %e: f32[] = add(%d, %one)
 )";
 
-/// Ways of `x * half * factor`, for a `%e` made from %x.
+/// Ways to spell `x * half * factor`, given `%e` computed from %x.
 constexpr std::array<std::string_view, 3> halved_products = {
     "%f: f32[] = mul(%x, %e) %y: f32[] = mul(%f, %half)",
     "%f: f32[] = mul(%x, %half) %y: f32[] = mul(%f, %e)",
@@ -98,7 +98,7 @@ constexpr Rule simple_rules[] = {
                     " %s: f32[] = add(%e, %one) %y: f32[] = reciprocal(%s)"},
 };
 
-/// By the operator they end with; hard_swish before the hard_sigmoid within it is not needed, as roots come
+/// Keyed by the operator they end with. hard_swish need not precede the hard_sigmoid within it: roots come
 /// last.
 using Patterns = std::unordered_multimap<std::string, Pattern>;
 

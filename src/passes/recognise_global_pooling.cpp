@@ -1,4 +1,4 @@
-// A mean over all spatial dims, however it is said, becomes global_average_pool.
+// A mean over all spatial dims, however it is expressed, becomes global_average_pool.
 
 #include <algorithm>
 

@@ -15,7 +15,7 @@ static bool is_dropout_in_inference(const Node& node) {
          !training->as<bool>()[0];
 }
 
-/// A source weight of several numbers may be given others, so what it is now decides nothing.
+/// A source weight of several numbers may be refitted, so its current values decide nothing.
 static bool all_are(const Value* value, double number) {
   const Tensor* tensor = value ? value->constant() : nullptr;
   if (tensor && tensor->elements() > 1 && !recipe_of(*value->producer()).literal()) return false;
@@ -35,7 +35,7 @@ static bool pads_nothing(const Node& node) {
   return pads && std::ranges::all_of(*pads, [](std::int64_t pad) { return pad == 0; });
 }
 
-// The input that `node` gives back if only types agree, or null.
+// The input that `node` returns unchanged if only the types agree, or null.
 static Value* same_as(const Node& node) {
   const std::string& kind = node.kind();
   Value *first = node.input(0), *second = node.input(1);
@@ -58,7 +58,7 @@ static Value* same_as(const Node& node) {
 bool remove_identities(Graph& graph) {
   return for_each_node(graph, [&](Node& node) {
     Value* same = same_as(node);
-    // Equal symbols are equal sizes, so equal types mean that nothing was broadcast, converted or reshaped.
+    // Equal symbols are equal sizes, so with equal types nothing was broadcast, converted or reshaped.
     const bool known = same && (node.kind() == "identity" || same->type.ranked() || !same->type.is_tensor());
     if (!known || !(same->type == node.output()->type)) return false;
     for (const Value* input : node.own_inputs())

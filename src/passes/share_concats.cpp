@@ -9,7 +9,7 @@ namespace lanner::passes {
 
 namespace {
 
-/// The axis counted from the front, and the first parts.
+/// The axis, non-negative, and the inputs.
 using Beginning = std::pair<std::int64_t, std::vector<const Value*>>;
 
 std::optional<Beginning> beginning_of(const Node& node) {
@@ -20,7 +20,7 @@ std::optional<Beginning> beginning_of(const Node& node) {
                    {node.own_inputs().begin(), node.own_inputs().end()}};
 }
 
-/// Reads `first` in the place of so many parts.
+/// Reads `first` in place of its first `parts` inputs.
 void shorten(Node& node, Node& first, std::size_t parts) {
   node.set_input(0, first.output());
   std::size_t kept = 1;
@@ -28,7 +28,7 @@ void shorten(Node& node, Node& first, std::size_t parts) {
   while (node.own_inputs().size() > kept) node.remove_input(node.own_inputs().size() - 1);
 }
 
-/// By the number of parts: a hash of the axis and of so many first ones.
+/// For each number of parts, a hash of the axis and of that many first parts.
 std::vector<std::size_t> hashes_of(const Beginning& whole) {
   std::vector<std::size_t> hashes{std::hash<std::int64_t>{}(whole.first)};
   for (const Value* part : whole.second) {
@@ -60,7 +60,7 @@ bool share_in(Region& region) {
       changed = true;
       break;
     }
-    // One that nothing reads is about to go: merge_concats would take it out of its new reader again.
+    // One without readers is about to be removed: merge_concats would take it out of its new reader again.
     if (!node->output()->unused()) seen.try_emplace(hashes.back(), std::move(*whole), node.get());
   }
   return changed;

@@ -13,7 +13,7 @@ static bool regroups(const Node& node) {
   return kind == "reshape" || kind == "squeeze" || kind == "unsqueeze" || kind == "flatten";
 }
 
-/// Whether it drops a dim that is open, which has to be 1 when sizes are known: a reshape would not tell.
+/// Whether it drops an open dim, which has to be 1 once sizes are known: a reshape would not check that.
 static bool asks_for_one(const Node& node) {
   if (node.kind() != "squeeze" || !node.input(0)->type.ranked() || !node.output()->type.ranked())
     return false;

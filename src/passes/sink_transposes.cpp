@@ -1,5 +1,5 @@
-// Transposes move down through nodes that do not mind the order of dims, until they meet their inverse or
-// another to join with. Models of channels-last frameworks wrap every convolution in a pair.
+// Transposes move down through nodes that are independent of the order of dims, until they cancel with their
+// inverse or merge with another. Models of channels-last frameworks wrap every convolution in a pair.
 
 #include <algorithm>
 
@@ -22,7 +22,7 @@ bool is_reduction(const Node& node) {
   return node.kind().starts_with("reduce_") && node.outputs().size() == 1;
 }
 
-// Whether a transpose above the node could go below it, by its operator alone.
+// Whether a transpose before the node could move after it, by its operator alone.
 bool lets_through(const Node& node) {
   const std::string& kind = node.kind();
   return is_elementwise(node) || is_reduction(node) || kind == "concat" || kind == "softmax" ||
@@ -33,7 +33,7 @@ bool has_one_element(const Value& value) {
   return value.type.is_static() && value.type.shape().elements() == 1;
 }
 
-// Sinking leaves the transpose to its other uses; it pays only if those let go of it as well.
+// The transpose stays for its other uses; sinking pays only if it can sink at all of them.
 bool every_use_lets_go(const Value& value) {
   constexpr std::size_t most = 64;
   return value.uses().size() <= most && std::ranges::all_of(value.uses(), [](const Use& use) {
@@ -47,7 +47,7 @@ bool has_transpose(const Node& node) {
       node.own_inputs(), [](const Value* input) { return input && ops::permutation_of(input->producer()); });
 }
 
-/// The permutation that all transposed inputs share, when they could all go.
+/// The permutation that all transposed inputs share, when all those transposes could be removed.
 std::optional<ops::Permutation> common_permutation(const Node& node, std::size_t inputs) {
   std::optional<ops::Permutation> common;
   for (std::size_t i = 0; i < inputs; ++i) {
@@ -60,7 +60,7 @@ std::optional<ops::Permutation> common_permutation(const Node& node, std::size_t
   return common;
 }
 
-// The constant as it lies beside an input before its transpose.
+// The constant, permuted to match an input before its transpose.
 Value* unpermuted_constant(Node& before, Value* value, const ops::Permutation& p) {
   const Tensor& tensor = *value->constant();
   Shape shape(std::vector<std::int64_t>(p.size() - tensor.rank(), 1));
@@ -71,20 +71,20 @@ Value* unpermuted_constant(Node& before, Value* value, const ops::Permutation& p
   return spread ? emit_transpose(before, spread, ops::inverse(p)) : nullptr;
 }
 
-// Scales of channels, as [N, 1, 1, C], turn for nothing.
-bool turns_for_nothing(const Value& value, const ops::Permutation& p) {
+// Per-channel scales, as [N, 1, 1, C], are transposed at no cost.
+bool transposes_for_free(const Value& value, const ops::Permutation& p) {
   return value.type.ranked() && value.type.rank() == p.size() &&
          ops::moves_nothing(value.type, ops::inverse(p));
 }
 
-/// Node's inputs before the transpose; empty when one cannot be had.
-/// `all`: those that have no transpose get the inverse one.
+/// The node's inputs before the transpose; empty when one is not available. `all`: inputs without a transpose
+/// get the inverse one.
 std::vector<Value*> inputs_above(Node& node, const ops::Permutation& p, bool all = false) {
   for (const Value* input : node.own_inputs()) {
     if (!input || ops::permutation_of(input->producer()) || has_one_element(*input)) continue;
     const bool fits = input->constant()
                           ? input->constant()->layout().row_major() && input->type.rank() <= p.size()
-                          : all || turns_for_nothing(*input, p);
+                          : all || transposes_for_free(*input, p);
     if (!fits) return {};
   }
   std::vector<Value*> inputs;
@@ -108,8 +108,8 @@ void put_below(Node& node, Value* above, const ops::Permutation& p) {
   replace(node, ops::is_identity(p) ? above : emit_transpose(node, above, p));
 }
 
-// What a contraction gives and steps with constants change, read by the next node alone: a kernel can take
-// them all, up to the transpose.
+// A contraction's result, possibly after steps with constants, read by the next node alone: one kernel can
+// compute all of these, up to the transpose.
 bool ends_contraction(const Value& value) {
   const Node* node = value.producer();
   constexpr int most_steps = 4;
@@ -127,15 +127,15 @@ bool ends_contraction(const Value& value) {
   return false;
 }
 
-/// Whether a value may get a transpose of its own, the inverse one, for a node to be a step behind a
-/// contraction. Not where it could itself have the node behind it: the transposes would go back and forth.
+/// Whether a value may get the inverse transpose so that `node` becomes part of a contraction's epilogue. Not
+/// where `input` itself ends a contraction with no other use: the transposes would go back and forth.
 bool takes_inverse(const Value& input, const Node& node) {
   return !input.constant() && input.type.ranked() && input.type.dims() == node.output()->type.dims() &&
          (input.uses().size() > 1 || !ends_contraction(input));
 }
 
-/// The permutation of a contraction's result that the node reads: the node, such as the sum with what a block
-/// began from, becomes a step behind that contraction. The transposes of other inputs may stay.
+/// The permutation of a contraction's result that the node reads: the node, such as a residual sum, becomes
+/// part of that contraction's epilogue. The transposes of other inputs may stay.
 std::optional<ops::Permutation> permutation_behind_contraction(const Node& node) {
   std::optional<ops::Permutation> common;
   bool ends = false;
@@ -209,7 +209,7 @@ std::vector<std::int64_t> permuted_axes(std::vector<std::int64_t> axes, const op
   return axes;
 }
 
-// Without the reduced dims the others close ranks: the permutation of what is left.
+// The permutation of the remaining dims, renumbered without the reduced ones.
 ops::Permutation without(const ops::Permutation& p, const std::vector<std::int64_t>& reduced) {
   ops::Permutation left;
   for (std::int64_t i : p) {
@@ -256,7 +256,7 @@ bool sink_pad(Node& node) {
 }
 
 bool sink(Node& node) {
-  // What came down from above may end here.
+  // Transposes sunk to this point may cancel here.
   if (node.kind() == "transpose" && ops::permutation_of(node.input(0)->producer()))
     return simplify_transpose(node);
   if (!lets_through(node) || !has_transpose(node)) return false;

@@ -10,9 +10,9 @@ namespace lanner::passes {
 
 namespace {
 
-/// A sequence that a loop fills has elements of sizes that nobody knows; a plan may grow by so many nodes for
-/// knowing them.
-constexpr std::int64_t max_turns = 64;
+/// Elements of a sequence filled by a loop have unknown sizes; to know them, a plan may grow by so many
+/// nodes.
+constexpr std::int64_t max_iterations = 64;
 constexpr std::size_t max_nodes = 512;
 
 bool is_true(const Value* value) {
@@ -20,7 +20,7 @@ bool is_true(const Value* value) {
   return tensor && tensor->dtype() == DType::boolean && tensor->elements() == 1 && tensor->as<bool>()[0];
 }
 
-/// Whether the body of a loop that has begun asks for another turn each time.
+/// Whether the body of a started loop always asks for another iteration.
 bool always_goes_on(const Node& loop) {
   const Region& body = *loop.regions()[0];
   const Value* next = body.outputs()[0];
@@ -37,8 +37,8 @@ std::size_t nodes_in(const Region& region) {
   return count;
 }
 
-/// How many turns a loop makes that carries a sequence, where that is known, and few.
-std::optional<std::int64_t> turns(const Node& loop) {
+/// The number of iterations of a loop that carries a sequence, where it is known and small.
+std::optional<std::int64_t> iterations(const Node& loop) {
   if (loop.kind() != "loop" || loop.own_inputs().size() != loop.outputs().size() + 2) return std::nullopt;
   const bool fills = std::ranges::any_of(loop.own_inputs().subspan(2), [](const Value* value) {
     return value && value->type.kind() == Type::Kind::sequence;
@@ -49,7 +49,7 @@ std::optional<std::int64_t> turns(const Node& loop) {
     return std::nullopt;
   const std::int64_t made = std::max<std::int64_t>(count->front(), 0);
   const bool few =
-      made <= max_turns && static_cast<std::size_t>(made) * nodes_in(*loop.regions()[0]) <= max_nodes;
+      made <= max_iterations && static_cast<std::size_t>(made) * nodes_in(*loop.regions()[0]) <= max_nodes;
   return few ? std::optional(made) : std::nullopt;
 }
 
@@ -58,8 +58,8 @@ void unroll(Node& loop, std::int64_t count) {
   const auto own = loop.own_inputs();
   std::vector<Value*> carried(own.begin() + 2, own.end());
   Value* go = count > 0 ? graph.constant(Tensor::scalar(true), "going", &loop) : nullptr;
-  for (std::int64_t turn = 0; turn < count; ++turn) {
-    std::vector<Value*> arguments = {graph.constant(Tensor::scalar(turn), "turn", &loop), go};
+  for (std::int64_t iteration = 0; iteration < count; ++iteration) {
+    std::vector<Value*> arguments = {graph.constant(Tensor::scalar(iteration), "turn", &loop), go};
     arguments.insert(arguments.end(), carried.begin(), carried.end());
     for (Value* capture : loop.inputs().last(loop.captures())) arguments.push_back(capture);
     const std::vector<Value*> results = inline_region(*loop.regions()[0], arguments, &loop);
@@ -72,13 +72,13 @@ void unroll(Node& loop, std::int64_t count) {
 
 bool unroll_loops(Graph& graph) {
   const bool changed = for_each_node(graph, [&](Node& node) {
-    const auto count = turns(node);
+    const auto count = iterations(node);
     if (!count) return false;
     note_decided(graph, node.input(0));
     unroll(node, *count);
     return true;
   });
-  if (changed) infer_types(graph); // those behind now have inputs of known sizes
+  if (changed) infer_types(graph); // the nodes after these now have inputs of known sizes
   return changed;
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// Arithmetic of passes on constants: nodes that are folded at once, so that what a constant was made of stays
-// known (ops/definition/recipe.h). No pass makes a constant out of others in another way.
+// Arithmetic on constants for passes: nodes that are folded at once, so that the recipe of a constant stays
+// known (ops/definition/recipe.h). Passes compute constants from others in no other way.
 
 #include <string_view>
 #include <vector>
@@ -9,12 +9,12 @@
 
 namespace lanner::passes {
 
-/// Folds a node of constants by its definition, where that is of moderate size and work (fold_constants.cpp):
-/// its first result as a constant in its place, and the node is gone. Null: it stays as it is.
+/// Folds a node of constants by its definition, where size and work are moderate (fold_constants.cpp): its
+/// first result becomes a constant and the node is removed. Null: the node stays.
 Value* fold_node(Node& node);
 
-/// Results are constants before `before`. Null where an operand is null or the result is not to be had; what
-/// is not used by the time this ends is gone.
+/// Results are constants inserted before `before`. Null where an operand is null or the result cannot be
+/// computed; results without uses are removed in the destructor.
 class ConstantMath {
 public:
   explicit ConstantMath(Node& before) : before_(before) {}

@@ -7,7 +7,7 @@ namespace lanner::passes {
 
 namespace {
 
-/// As std::numeric_limits has them; no digits for a type that no pass computes constants in.
+/// As in std::numeric_limits; no digits for a type that passes compute no constants in.
 struct FloatFormat {
   int digits = 0, max_exponent = 0;
 };

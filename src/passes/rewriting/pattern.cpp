@@ -14,7 +14,8 @@
 namespace lanner::passes {
 namespace {
 
-/// Patterns last as long as the process: the engine that needs them first is not to hold their constants.
+/// Patterns live as long as the process, so their constants must not be charged to the engine that needs them
+/// first.
 std::unique_ptr<Graph> parsed(std::string_view text) {
   const AccountScope lasting(no_account());
   return parse_graph(text, builtin_op_table());

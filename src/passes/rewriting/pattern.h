@@ -10,19 +10,18 @@
 
 namespace lanner::passes {
 
-/// `before` and `after` are texts of graphs with the same inputs and one output; constants in `before` stand
-/// for numbers, whatever their rank, and attributes that `before` leaves out for their fallbacks. All inner
-/// results of a match are used by nothing else, and its result has the type of the first input, which every
-/// node of `after` has too.
+/// `before` and `after` are texts of graphs with the same inputs and one output. Constants in `before` match
+/// any rank; attributes that `before` leaves out match their defaults. Inner results of a match have no other
+/// uses, and its result has the type of the first input, which every node of `after` gets too.
 class Pattern {
 public:
   Pattern(std::string_view before, std::string_view after);
   ~Pattern();
   Pattern(Pattern&&) noexcept;
 
-  /// The operator of the node that a match ends with.
+  /// The operator of the last node of a match.
   const std::string& root() const;
-  /// Replaces the graph that ends in `node` where it matches; it is still there on return, without uses.
+  /// Replaces the graph that ends in `node` where it matches; the node then remains, without uses.
   bool apply(Node& node) const;
 
 private:

@@ -1,5 +1,5 @@
 #pragma once
-// Reshapes by types.
+// Targets of reshapes, derived from types.
 
 #include <optional>
 #include <vector>
@@ -8,8 +8,8 @@
 
 namespace lanner::passes {
 
-/// The second input of a `reshape` from `from` to `to` (0 copies a dim, -1 is what is left), when one says it
-/// whatever the symbols are.
+/// The second input of a `reshape` from `from` to `to` (0 copies a dim, -1 is inferred), when one exists that
+/// is valid for all values of the symbols.
 std::optional<std::vector<std::int64_t>> reshape_target(const Type& from, const Type& to);
 
 /// A reshape of `value` before `before`, which takes over its sources.

@@ -64,7 +64,8 @@ Node* sole_producer(const Value* value, std::string_view kind) {
   return value && value->uses().size() == 1 ? producer(value, kind) : nullptr;
 }
 
-/// Each moves up to its place by itself: taken out one by one, all behind would move up for each.
+/// Moves each remaining capture to its new position once: removing them one by one would move the rest each
+/// time.
 void remove_captures(Node& node, const std::vector<bool>& marked) {
   const std::size_t captures = node.captures(), own = node.own_inputs().size();
   std::size_t kept = 0;

@@ -11,10 +11,10 @@ namespace lanner::passes {
 
 namespace {
 
-/// The product or convolution behind a value, and the `add` of a constant between them, if any.
+/// The product or convolution that computes a value, and the `add` of a constant after it, if any.
 struct Source {
   Node* anchor = nullptr;
-  Node* bias_add = nullptr; ///< Of a product: the canonical place of its bias.
+  Node* bias_add = nullptr; ///< Of a product: the canonical form of its bias.
 };
 
 Source source_of(const Value* value) {
@@ -22,7 +22,7 @@ Source source_of(const Value* value) {
     if (Node* anchor = sole_producer(value, kind)) return {anchor, nullptr};
   }
   Node* add = sole_producer(value, "add");
-  // A constant that makes the sum larger than the product is no bias of its channels.
+  // A constant that broadcasts the product to a larger shape is not a per-channel bias.
   if (!add || !add->input(1)->constant() || !(add->input(0)->type == add->output()->type)) return {};
   return {sole_producer(add->input(0), "matmul"), add};
 }
@@ -77,13 +77,14 @@ bool all_finite(const Value* value) {
   return numbers && std::ranges::all_of(*numbers, [](double number) { return std::isfinite(number); });
 }
 
-/// `scale` in a shape in which it meets the weights of its channels, which stand in `shape` then.
+/// `scale` reshaped to broadcast over the weights of its channels; `shape` becomes the shape to view the
+/// weights in.
 Value* beside_weights(ConstantMath& math, const Node& anchor, Value* scale, Shape& shape) {
   if (is_product(anchor)) return scale;
   const Shape weights = shape;
   Shape channels{weights[0]};
   if (anchor.kind() == "conv_transpose") {
-    // [inputs, outputs / groups, ...], where the groups follow each other along the inputs.
+    // [inputs, outputs / groups, ...], with the groups one after the other along the inputs.
     const std::int64_t groups = std::max<std::int64_t>(anchor.attributes.integer("group", 1), 1);
     shape = {groups, weights[0] / groups, weights[1]};
     for (std::size_t i = 2; i < weights.rank(); ++i) shape.push_back(weights[i]);
@@ -93,8 +94,8 @@ Value* beside_weights(ConstantMath& math, const Node& anchor, Value* scale, Shap
   return math.reshape(scale, channels);
 }
 
-// A half's channel whose largest weight became subnormal would have lost digits that show. In wider types a
-// channel that is scaled to nothing, as training leaves some, gives nothing either way.
+// An f16 or bf16 channel whose largest weight became subnormal would lose visible digits. In wider types a
+// channel scaled to almost nothing, as training leaves some, contributes nothing either way.
 bool keeps_digits(const Node& anchor, const Value* weights) {
   std::vector<double> largest(output_channels(anchor), 0.0);
   const std::vector<double> numbers = *constant_reals(weights);
@@ -156,8 +157,7 @@ void set_bias(const Source& source, Value* bias) {
   }
 }
 
-// A product's bias is an `add` behind it; the value itself stays what it was, so that its uses need no
-// change.
+// A product's bias is an `add` after it; the product's value itself stays, so that its uses need no change.
 void add_behind(Value* value, Value* bias) {
   Node& anchor = *value->producer();
   Region& region = *anchor.region();
@@ -216,7 +216,8 @@ Value* per_channel(ConstantMath& math, Value* value, const Type& type, std::size
   }
   Value* numbers = math.reshape(math.cast(value, DType::f64), {tensor->elements()});
   numbers = math.expand(numbers, {static_cast<std::int64_t>(count)});
-  return numbers == value ? math.apply("identity", {value}) : numbers; // of `math`, so before the anchor
+  return numbers == value ? math.apply("identity", {value})
+                          : numbers; // created by `math`, so before the anchor
 }
 
 } // namespace lanner::passes

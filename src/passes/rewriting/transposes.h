@@ -1,5 +1,5 @@
 #pragma once
-// Transposes that passes make, join and drop.
+// Helpers to create, merge and drop transposes.
 
 #include "graph/graph.h"
 #include "ops/definition/permutation.h"
@@ -8,7 +8,8 @@ namespace lanner::passes {
 
 /// A transpose of `value` before `before`.
 Value* emit_transpose(Node& before, Value* value, const ops::Permutation& p);
-/// Joins a transpose with those it follows, and drops it or makes it a reshape where it moves nothing.
+/// Merges a transpose with the transposes before it, and drops it or makes it a reshape where it moves
+/// nothing.
 bool simplify_transpose(Node& node);
 
 } // namespace lanner::passes
