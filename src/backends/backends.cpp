@@ -36,7 +36,7 @@ const Onednn& onednn() {
     if (!module.table) return result;
     const auto& table = *static_cast<const OnednnModule*>(module.table);
     result.backend = table.create_backend();
-    result.status.detail = fmt::format("oneDNN {} by {}", table.onednn_version, module.path);
+    result.status.detail = fmt::format("oneDNN {} from {}", table.onednn_version, module.path);
     if (*table.foreign_threads)
       result.status.detail += fmt::format("; its loops use libgomp: {}", table.foreign_threads);
     return result;
@@ -55,7 +55,7 @@ bool is_among(std::span<const std::string> names, std::string_view name) {
 std::vector<std::string> checked_backends(std::span<const std::string> names) {
   for (const std::string& name : names)
     check(std::ranges::find(known, name) != known.end(), ErrorCode::invalid_argument,
-          "backend '{}': there is none of this name; expected {}", one_line(name, 100), joined(known, ", "));
+          "unknown backend '{}'; expected {}", one_line(name, 100), joined(known, ", "));
   check(names.empty() || !is_among(names, "onednn") || onednn().backend, ErrorCode::unsupported,
         "backend onednn: {}", onednn().status.detail);
   std::vector<std::string> kept;
@@ -65,11 +65,10 @@ std::vector<std::string> checked_backends(std::span<const std::string> names) {
 }
 
 void check_backends(Device device, std::span<const std::string> names) {
-  check(
-      device.is_host() || is_among(names, "cuda"), ErrorCode::invalid_argument,
-      "device {}: its kernels are of the backend cuda, and the environment has only {}; add it to these, or "
-      "take the device cpu",
-      device.to_string(), joined(names, ", "));
+  check(device.is_host() || is_among(names, "cuda"), ErrorCode::invalid_argument,
+        "device {} needs the backend cuda, but the environment has only {}; add it, or "
+        "use the device cpu",
+        device.to_string(), joined(names, ", "));
 }
 
 std::vector<const Backend*> backends_for(const Target& target, std::span<const std::string> names) {
@@ -92,11 +91,11 @@ std::string isa_of(Device device) {
                      cuda::nvrtc_status().version);
 }
 
-/// A library that kernels on a GPU come from.
+/// A library that provides GPU kernels.
 template<typename Version>
 BackendStatus library(std::string name, bool found, const Version& version, const std::string& path,
                       const std::string& reason, const std::string& package) {
-  if (found) return {std::move(name), true, fmt::format("{} by {}", version, path)};
+  if (found) return {std::move(name), true, fmt::format("{} from {}", version, path)};
   return {
       std::move(name), false,
       fmt::format("{}; remedy: pip install {}, or set LANNER_LIBRARY_PATH to its folder", reason, package)};

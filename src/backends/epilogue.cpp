@@ -40,7 +40,7 @@ std::optional<BinaryKind> binary_of(std::string_view kind) {
   return found == kinds.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// `x kind c` for one number as a linear map or a clip.
+/// `x kind c` for a constant c, as a linear map or a clip.
 std::optional<ActivationCall> scalar_step(BinaryKind kind, float c, bool reversed) {
   switch (kind) {
   case BinaryKind::add:
@@ -59,7 +59,7 @@ std::optional<ActivationCall> scalar_step(BinaryKind kind, float c, bool reverse
   return std::nullopt;
 }
 
-/// Reads the operations of a group one after the other, each using the result before it.
+/// Reads the operations of a group in order, each using the result before it.
 class EpilogueReader {
 public:
   EpilogueReader(const Group& group, std::size_t channel_axis, std::string& reason)
@@ -77,7 +77,7 @@ public:
     }
     const auto& outputs = group_.outputs();
     if (outputs.size() != 1 || !outputs[0].is_op() || outputs[0].index != current_) {
-      reason_ = "the group has other outputs than its last operation";
+      reason_ = "the group has outputs other than its last operation's";
       return std::nullopt;
     }
     return std::move(epilogue_);
@@ -86,7 +86,7 @@ public:
 private:
   bool reads_current(const Operand& operand) const { return operand.is_op() && operand.index == current_; }
 
-  /// x * sigmoid(x), x * hard_sigmoid(x) or x * tanh(softplus(x)) less its first step.
+  /// x * sigmoid(x), x * hard_sigmoid(x) or x * tanh(softplus(x)), without the first step.
   bool gate(std::size_t next) {
     if (next + 1 >= group_.ops().size() || group_.uses_of_op(current_) != 2 || group_.uses_of_op(next) != 1)
       return false;
@@ -125,7 +125,7 @@ private:
     return binary && op.inputs.size() == 2 && binary_step(op, *binary);
   }
 
-  /// Linear maps in a row are one.
+  /// Merges consecutive linear maps.
   void add(ActivationCall next) {
     ActivationCall* last =
         epilogue_.empty() || epilogue_.back().binary ? nullptr : &epilogue_.back().activation;

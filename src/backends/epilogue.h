@@ -1,5 +1,5 @@
 #pragma once
-// What a fused group does after its anchor (a convolution, a product): a straight line of elementwise steps.
+// What a fused group does after its anchor (a convolution, a product): a sequence of elementwise steps.
 
 #include <optional>
 #include <string>
@@ -11,8 +11,8 @@
 
 namespace lanner {
 
-/// A formula of one operand. Backends know it by its name; `clip` is between alpha and beta, `linear` is
-/// alpha * x + beta, others have the numbers of the operator's attributes.
+/// A formula of one operand, by its name; `clip` is between alpha and beta, `linear` is alpha * x + beta,
+/// others use the operator's attributes.
 struct ActivationCall {
   const Formula* formula = nullptr;
   float alpha = 0, beta = 0;
@@ -33,14 +33,14 @@ struct EpilogueStep {
 };
 using Epilogue = std::vector<EpilogueStep>;
 
-/// The activation that an operation is, when its parameters are constants: any whose result is a number.
+/// The activation that an operation computes, when its parameters are finite constants.
 std::optional<ActivationCall> activation_of(const GroupOp& op);
 
-/// How `operand` spreads over `result`; nothing when it is none of the three.
+/// How `operand` broadcasts to `result`; nothing when it is none of the three.
 std::optional<Spread> spread_of(const Shape& operand, const Shape& result, std::size_t channel_axis);
 
-/// Operations 1... of `group` as an epilogue of operation 0, whose shape every step keeps. Nothing, with
-/// `reason` set, when they are anything else. `channel_axis` is the axis that Spread::channel means.
+/// Operations 1... of `group` as an epilogue of operation 0, whose shape every step keeps. Otherwise nothing,
+/// with `reason` set. `channel_axis` is the axis that Spread::channel means.
 std::optional<Epilogue> epilogue_of(const Group& group, std::size_t channel_axis, std::string& reason);
 
 } // namespace lanner

@@ -7,7 +7,7 @@
 namespace lanner {
 
 double seconds_of(const Work& work, const Target& target) {
-  // Of a core of the last ten years, and of a GPU's second level.
+  // Of a core of the last ten years, and of a GPU's L2 cache.
   constexpr double core_cache = 512e3, gpu_cache = 30e6;
   const MachineLimits limits = target.machine();
   const bool host = target.device.is_host();

@@ -1,25 +1,25 @@
 #pragma once
-// How long a kernel should take by what its machine can do.
+// Estimates a kernel's run time from the machine's peak rates.
 
 #include "graph/graph.h"
 #include "graph/target.h"
 
 namespace lanner {
 
-/// What a kernel does.
+/// A kernel's work.
 struct Work {
-  double operations = 0; ///< Of products and sums in reals; a multiply-add is two.
-  double bytes = 0;      ///< That it reads and writes.
-  int threads = 1;       ///< Of a CPU that share it.
+  double operations = 0; ///< Floating-point operations; a multiply-add is two.
+  double bytes = 0;      ///< Bytes read and written.
+  int threads = 1;       ///< CPU threads that share the work.
   bool halves = false;   ///< Whether products are of f16 or bf16.
 };
 
-/// Seconds of one run: whichever of computing and moving takes longer, and the start. What stays in the
-/// cores' caches moves faster than memory. A kernel that keeps below its machine's best says so by a factor
-/// of its own on the work.
+/// Seconds of one run: the larger of computing and moving, plus the launch. Data that fits the cores' caches
+/// moves faster than memory. A kernel that does not reach its machine's peak scales the work by its own
+/// factor.
 double seconds_of(const Work& work, const Target& target);
 
-/// Seconds of a copy between a GPU, the target's device, and another one or the host.
+/// Seconds of a copy between the target's GPU and another GPU or the host.
 double copy_seconds(double bytes, const Target& target);
 
 /// Bytes of a value's elements in their type's own width.

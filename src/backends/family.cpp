@@ -7,7 +7,7 @@
 namespace lanner {
 namespace {
 
-/// Whether a word of `text` begins so, or several do in a row.
+/// Whether a word of `text` begins so, or several consecutive ones.
 bool has_word(std::string_view text, std::string_view beginning) {
   for (std::size_t at = text.find(beginning); at != std::string_view::npos; at = text.find(beginning, at + 1))
     if (at == 0 || text[at - 1] == ' ') return true;
@@ -91,7 +91,7 @@ TacticList FamilyBackend::late_tactics(const Node& node, const Target& target) c
   return of_families(node, target, &KernelFamily::late);
 }
 
-/// Of the families that have such a list.
+/// The tactics of the families that have such a list.
 TacticList FamilyBackend::of_families(const Node& node, const Target& target,
                                       TacticList (*KernelFamily::*list)(const Node&, const Group&,
                                                                         const Target&)) const {
@@ -126,7 +126,8 @@ std::unique_ptr<Kernel> FamilyBackend::prepare(const Node& node, const Tactic& t
   check(!group.empty(), ErrorCode::internal, "{}: {}", table_.name, group.reason());
   const KernelFamily* family = find(tactic.kernel);
   check(family != nullptr, ErrorCode::unsupported,
-        "{}: no kernel is named {}: build the plan again with this version", table_.name, tactic.kernel);
+        "{}: there is no kernel named {}: build the plan again with this version", table_.name,
+        tactic.kernel);
   std::unique_ptr<Kernel> kernel;
   call(target, [&] { kernel = family->prepare({node, group, tactic, constants, target}); });
   return kernel;

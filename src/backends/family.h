@@ -16,7 +16,7 @@
 
 namespace lanner {
 
-/// What `prepare` is given.
+/// Arguments of `prepare`.
 struct Preparation {
   const Node& node;
   const Group& group;
@@ -25,23 +25,24 @@ struct Preparation {
   const Target& target;
 };
 
-/// Which of a family's kernels a build takes that may try nothing out (Backend::trusts()). Each family says
-/// it.
+/// Which of a family's kernels a build may use without checking or timing them (Backend::trusts()). Stated by
+/// each family.
 class KernelTrust {
 public:
-  /// The project's own kernels, which are tested with every change.
+  /// Trusts the project's own kernels, which are tested with every change.
   static constexpr KernelTrust own() { return KernelTrust(Source::own); }
-  /// Kernels of a library, in the versions that the sweep over tactics has found right (docs/tactics.md): up
-  /// to four beginnings of a word of Backend::version(), or of two, where the library's name stands in front.
+  /// Trusts a library's kernels in the versions that the sweep over tactics has verified (docs/tactics.md):
+  /// up to four prefixes of a word of Backend::version(), or of two words where the library's name comes
+  /// first.
   static constexpr KernelTrust swept(std::initializer_list<std::string_view> versions) {
     KernelTrust trust(Source::library);
     std::ranges::copy(versions, trust.versions_.begin());
     return trust;
   }
-  /// Kernels that nobody has tried enough: they are compared with the definition wherever they are used.
+  /// Trusts nothing: the kernels are compared with the definition wherever they are used.
   static constexpr KernelTrust none() { return KernelTrust(Source::none); }
 
-  /// `version`: of the backend. `strided`: with values within larger ones, of which the sweep has seen none.
+  /// `version`: of the backend. `strided`: with values within larger ones, which the sweep did not cover.
   bool holds(std::string_view version, bool strided) const;
 
 private:
@@ -52,7 +53,7 @@ private:
   std::array<std::string_view, 4> versions_{};
 };
 
-/// Kernels of one name: the groups they take, the ways they offer, how one is made ready.
+/// Kernels of one name: the groups they support, the tactics they offer, their preparation.
 struct KernelFamily {
   std::string_view kernel; ///< The name in tactics.
   KernelTrust trust;
@@ -65,7 +66,7 @@ struct KernelFamily {
   bool (*fuses)(const Group& group, const Target& target) = nullptr;
   /// As Backend::more_tactics; null: there are none.
   TacticList (*more)(const Node& node, const Group& group, const Target& target) = nullptr;
-  /// As Backend::named_tactics; null: `tactics` is quick enough.
+  /// As Backend::named_tactics; null: `tactics` is fast enough.
   TacticList (*named)(const Node& node, const Group& group, const Target& target) = nullptr;
   /// As Backend::propose; null: nothing.
   std::vector<std::vector<const Node*>> (*propose)(const Node& anchor, const Target& target) = nullptr;
@@ -73,18 +74,18 @@ struct KernelFamily {
   TacticList (*late)(const Node& node, const Group& group, const Target& target) = nullptr;
 };
 
-/// What a backend of kernel families is made of. The families must outlive it.
+/// Definition of a backend of kernel families. The families must outlive it.
 struct FamilyTable {
   std::string_view name;
   std::span<const KernelFamily> families;
   DeviceKind device = DeviceKind::cpu;
   /// As Backend::version(); null: the kernels come from no library.
   std::string (*version)() = nullptr;
-  /// Calls `work` with what the families' code for a target needs around it; null: nothing.
+  /// Calls `work` within the context that the families' code needs for a target; null: none.
   void (*around)(const Target& target, const std::function<void()>& work) = nullptr;
 };
 
-/// Joins families under one name.
+/// A backend made of families.
 class FamilyBackend final : public Backend {
 public:
   explicit FamilyBackend(const FamilyTable& table) : table_(table) {}

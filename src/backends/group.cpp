@@ -57,9 +57,9 @@ Group Group::of(const Node& node) {
     return group;
   }
   if (node.kind() != "fused") {
-    // What elements choose is of no size that follows: its kernels are given room for the most.
+    // Kernels of a data-dependent size are given room for the maximum.
     if (node.regions().empty() && !ops::finds_elements(node) && !types_follow(node)) {
-      group.reject("a size is declared that only running tells");
+      group.reject("an output's size depends on data");
       return group;
     }
     std::vector<Operand> operands;
@@ -85,7 +85,7 @@ Group Group::of(const Node& node) {
       continue;
     }
     if (!inner->regions().empty() || !only_first_output_used(*inner) || !all_static(*inner)) {
-      group.reject("the fused body holds " + inner->kind() +
+      group.reject("the fused body has " + inner->kind() +
                    " with regions, further outputs or unknown shapes");
       return group;
     }

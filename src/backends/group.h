@@ -1,6 +1,6 @@
 #pragma once
-// One view of what a kernel is asked to compute: a plain node, the body of a `fused` node, or nodes that may
-// become one.
+// A uniform view of what a kernel is to compute: a plain node, the body of a `fused` node, or nodes that may
+// be fused.
 
 #include <optional>
 #include <span>
@@ -13,7 +13,7 @@
 
 namespace lanner {
 
-/// Where an operation of a group takes an input from.
+/// Source of an operation's input.
 struct Operand {
   enum class From : std::uint8_t {
     absent,   ///< An optional input that is not given.
@@ -25,7 +25,7 @@ struct Operand {
   std::size_t index = 0;
   const Value* value = nullptr; ///< Its type; null when absent.
   const Tensor* constant =
-      nullptr; ///< Its elements where they are known: inner constants, and inputs that are constants.
+      nullptr; ///< Its elements where they are known: inner constants, and constant inputs.
 
   bool is_input() const noexcept { return from == From::input; }
   bool is_op() const noexcept { return from == From::op; }
@@ -52,7 +52,8 @@ public:
   /// A plain node, or a `fused` node's body. Empty `ops()` with `reason()` set when the body is not such a
   /// list (nested regions, an operation whose second output is used, types that are not static tensors).
   static Group of(const Node& node);
-  /// The group that fusion asks about. Its inputs are numbered by first use, its output is the last node's.
+  /// The candidate group that fusion asks about. Its inputs are numbered by first use, its output is the last
+  /// node's.
   static Group of(std::span<const Node* const> nodes);
 
   const std::vector<GroupOp>& ops() const noexcept { return ops_; }
@@ -60,7 +61,7 @@ public:
   const std::vector<const Value*>& inputs() const noexcept { return inputs_; } ///< Null where absent.
   const std::string& reason() const noexcept { return reason_; }
   bool empty() const noexcept { return ops_.empty(); }
-  std::size_t uses_of_op(std::size_t index) const; ///< By operations and as outputs.
+  std::size_t uses_of_op(std::size_t index) const; ///< Uses by operations and as outputs.
 
 private:
   void add(const Node& node, std::span<const Operand> operands);
@@ -72,7 +73,7 @@ private:
   std::string reason_;
 };
 
-/// The single element of `tensor` as a float, when it is one real number.
+/// The single element of `tensor` as a float, when it is one float.
 std::optional<float> scalar_value(const Tensor* tensor);
 
 } // namespace lanner

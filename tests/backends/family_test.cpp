@@ -119,7 +119,7 @@ TEST(FamilyBackend, CallsFamiliesWithWhatStandsAroundThem) {
   tactic.kernel = node.tactic.kernel = "other";
   EXPECT_TRUE(backend.named_tactics(node, target).tactics.empty());
   LANNER_EXPECT_ERROR(backend.prepare(node, tactic, {}, target), ErrorCode::unsupported,
-                      "counting: no kernel is named other");
+                      "counting: there is no kernel named other");
 }
 
 } // namespace

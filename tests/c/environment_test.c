@@ -61,7 +61,7 @@ static void check_refused_thread_settings(lanner_environment* environment) {
          "release is missing");
   REFUSE(lanner_environment_set_threads(environment, -1, &error), LANNER_INVALID_ARGUMENT, "threads is -1");
   REFUSE(lanner_environment_set_backends(environment, "cpu,mkl", &error), LANNER_INVALID_ARGUMENT,
-         "backend 'mkl': there is none of this name");
+         "unknown backend 'mkl'");
   REFUSE(lanner_environment_set_backends(environment, "", &error), LANNER_INVALID_ARGUMENT, "backend ''");
 }
 

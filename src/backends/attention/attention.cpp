@@ -8,7 +8,7 @@ namespace lanner {
 
 namespace {
 
-constexpr std::size_t max_chain = 16; ///< Nodes in front of an operand or behind the result.
+constexpr std::size_t max_chain = 16; ///< Maximum number of nodes before an operand or after the result.
 
 bool is_last_axis(const GroupOp& op) {
   const auto rank = static_cast<std::int64_t>(op.type().shape().rank());
@@ -16,7 +16,7 @@ bool is_last_axis(const GroupOp& op) {
   return axis == -1 || axis == rank - 1;
 }
 
-/// Leading dims as one, then the two of a matrix.
+/// All leading dims merged into one, then the two of a matrix.
 AttentionOperand operand_of(std::size_t input, const StridedView& view) {
   const std::size_t rank = view.dims().size();
   return {input, joined_dims(view, 0, rank - 2), joined_dims(view, rank - 2, rank - 1),
@@ -27,7 +27,7 @@ std::int64_t leading(const Shape& shape) {
   return Shape(std::span(shape.dims()).first(shape.rank() - 2)).elements();
 }
 
-/// The number that `op` multiplies its other operand with, which is operand `data`.
+/// The number that `op` multiplies its operand `data` by.
 std::optional<float> factor_of(const GroupOp& op, std::size_t& data) {
   if (op.kind() != "mul" && op.kind() != "div") return std::nullopt;
   for (const std::size_t number : {std::size_t{1}, std::size_t{0}}) {
@@ -40,7 +40,7 @@ std::optional<float> factor_of(const GroupOp& op, std::size_t& data) {
   return std::nullopt;
 }
 
-/// Reads a group from its softmax upwards and downwards.
+/// Matches a group, starting at its softmax and going up and down.
 class Reader {
 public:
   explicit Reader(const Group& group) : group_(group) {}
@@ -86,7 +86,7 @@ private:
     return true;
   }
 
-  /// Whether a reshape changes leading dims alone.
+  /// Whether a reshape changes leading dims only.
   static bool same_matrices(const GroupOp& op) {
     const Shape from = op.input(0).shape(), &to = op.type().shape();
     return from.rank() >= 2 && to.rank() >= 2 && from.back() == to.back() &&
@@ -108,8 +108,8 @@ private:
     return true;
   }
 
-  /// Operand of a product whose leading dims are broadcast to those of `shape`, as it lies in the group's
-  /// input. Numbers that it is multiplied with become steps of the scores.
+  /// Operand of a product, with leading dims broadcast to those of `shape`, as strides in the group's input.
+  /// Scale factors on it become steps of the scores.
   std::optional<AttentionOperand> source(const Operand& operand, const Shape& shape) {
     std::vector<const GroupOp*> chain;
     Operand at = operand;
@@ -134,8 +134,8 @@ private:
     return view ? std::optional(operand_of(at.index, *view)) : std::nullopt;
   }
 
-  /// Steps over where(is_nan(weights), 0, weights): `weights` becomes what that gives. False where others
-  /// read the softmax's result too.
+  /// Skips where(is_nan(weights), 0, weights): `weights` becomes its result. False where the softmax's result
+  /// has other uses.
   bool guard(std::size_t& weights) {
     const std::vector<GroupOp>& ops = group_.ops();
     if (group_.uses_of_op(weights) == 1) return true;
@@ -193,19 +193,20 @@ private:
   const Group& group_;
   Shape scores_;
   Attention attention_;
-  bool values_ = false; ///< Whether what is read now is behind the softmax.
+  bool values_ = false; ///< Whether the operands being read come after the softmax (v).
   std::set<std::size_t> seen_;
 };
 
-// --- Which nodes ---
+// --- Choosing the nodes ---
 
-using Chain = std::vector<const Node*>; ///< From the product away.
+using Chain = std::vector<const Node*>; ///< In order from the product upwards.
 
 bool is_number(const Value* value) {
   return value && scalar_value(value->constant()).has_value();
 }
 
-/// What the operand of a product may be made by: nodes that move elements, and a product with one number.
+/// The producer of a product's operand, if it can be absorbed: a node that moves elements, or a product with
+/// one number.
 const Node* mover_of(const Value* value, bool numbers, const Region* region) {
   const Node* node = value ? value->producer() : nullptr;
   if (!node || node->region() != region || node->outputs().size() != 1) return nullptr;
@@ -220,7 +221,7 @@ const Value* data_of(const Node& node) {
   return node.kind() == "mul" && is_number(node.input(0)) ? node.input(1) : node.input(0);
 }
 
-/// As many nodes in front of `value` as are one map of places together.
+/// The longest chain of nodes before `value` that can be expressed as one strided view.
 Chain chain_of(const Value* value, bool numbers, const Region* region) {
   Chain chain;
   while (const Node* node = chain.size() < max_chain ? mover_of(value, numbers, region) : nullptr) {
@@ -247,7 +248,7 @@ const Node* only_reader(const Node& node) {
 }
 
 /// Adds to `chain` the nodes from `value`'s producer up to the product of q and k, which comes last; false
-/// where there is no such way.
+/// where there is no such path.
 bool score_chain(const Value* value, const Region* region, Chain& chain) {
   const Node* node = value ? value->producer() : nullptr;
   if (!node || node->region() != region || !only_reader(*node) || chain.size() == max_chain) return false;
@@ -263,8 +264,8 @@ bool score_chain(const Value* value, const Region* region, Chain& chain) {
   return passes && score_chain(data_of(*node), region, chain);
 }
 
-/// What lies between the softmax and the product with v: nothing, or a test for weights that are no numbers.
-/// The product, and what was met before it in `chain`; null where it is none.
+/// Matches what may stand between the softmax and the product with v: nothing, or a replacement of NaN
+/// weights. Returns the product, with the nodes before it in `chain`; null where there is none.
 const Node* values_behind(const Node& softmax, Chain& chain) {
   const Value* weights = softmax.output();
   if (weights->uses().size() == 2) {
@@ -281,7 +282,7 @@ const Node* values_behind(const Node& softmax, Chain& chain) {
   return fits ? product : nullptr;
 }
 
-/// What reads the result and only moves it, one node after the other.
+/// Consecutive readers of the result that only move elements.
 Chain behind(const Node& product) {
   Chain chain;
   for (const Node* node = only_reader(product);
@@ -294,7 +295,7 @@ Chain behind(const Node& product) {
   return chain;
 }
 
-/// Cuts each chain where others read a node's value.
+/// Cuts each chain at the first node whose value has other readers.
 std::set<const Node*> with_chains(std::vector<Chain> chains, const std::set<const Node*>& core) {
   for (;;) {
     std::set<const Node*> all = core;

@@ -1,5 +1,5 @@
-// Attention as one kernel for tensor cores, compiled by NVRTC for its sizes: scores never reach memory, and
-// q, k and v are read where the projections in front of them lie.
+// Attention as one tensor-core kernel, compiled by NVRTC for its sizes: scores are never written to memory,
+// and q, k and v are read from the output of the projections.
 
 #include <algorithm>
 
@@ -26,11 +26,11 @@ std::optional<Attention> read(const Group& group, std::string& reason) {
   if (is_real(attention->type) && std::ranges::all_of(attention->steps, fits) &&
       attention->steps.size() + 4 <= PointerKernel::max_pointers)
     return attention;
-  reason = "cuda: attention of real numbers, with real biases";
+  reason = "cuda: attention: supports floating-point operands and biases only";
   return std::nullopt;
 }
 
-/// Fewer warps where more would leave multiprocessors without work, or hold queries that there are not.
+/// Fewer warps where more would leave multiprocessors idle, or cover more queries than there are.
 bool pays(const Attention& attention, const AttentionTile& tile, const Gpu& gpu) {
   if (tile.warps == 2) return attention_blocks(attention, {4, tile.keys}) < 4 * gpu.multiprocessors();
   if (tile.warps == 8)
@@ -42,7 +42,7 @@ double estimate_of(const Attention& attention, const AttentionTile& tile, const 
   const auto padded = [](std::int64_t size, std::int64_t step) {
     return static_cast<double>((size + step - 1) / step * step) / static_cast<double>(size);
   };
-  constexpr double share = 0.35; // Of what tensor cores can do.
+  constexpr double share = 0.35; // Fraction of the tensor cores' peak.
   return seconds_of({.operations = attention.operations() * padded(attention.queries, tile.queries()) *
                                    padded(attention.keys, tile.keys) / share,
                      .bytes = 2.5 * attention.elements(),
@@ -77,7 +77,7 @@ TacticList attention_tactics(const Node& node, const Group& group, const Target&
       list.tactics.push_back(std::move(tactic));
     }
   }
-  if (list.tactics.empty()) list.reason = "cuda: attention is for f16 and bf16, rows of up to 256";
+  if (list.tactics.empty()) list.reason = "cuda: attention: supports f16 and bf16 with rows of up to 256";
   return list;
 }
 

@@ -15,16 +15,16 @@
 namespace lanner::cuda {
 namespace {
 
-constexpr std::int64_t pad = 8; ///< Elements behind a row in shared memory, which spread rows over all banks.
+constexpr std::int64_t pad = 8; ///< Padding after a row in shared memory, which spreads rows over all banks.
 constexpr std::int64_t most_shared = 48 << 10;
 constexpr std::int64_t most_depth = 256;
-constexpr std::int64_t most_kept_depth = 128; ///< Of queries that are kept in registers.
+constexpr std::int64_t most_kept_depth = 128; ///< Limit for keeping queries in registers.
 
 std::int64_t up(std::int64_t value, std::int64_t step) {
   return (value + step - 1) / step * step;
 }
 
-/// Bytes of shared memory, and 32-bit registers of a thread that hold matrices.
+/// Bytes of shared memory, and the 32-bit registers per thread that hold matrices.
 struct Needs {
   std::int64_t shared = 0, registers = 0;
 };
@@ -240,7 +240,7 @@ std::int64_t stride_of(const StridedDim& dim) {
   return dim.size() == 1 ? dim.front().stride : dim.empty() ? 1 : 0;
 }
 
-/// Whether eight elements of a row lie together at a multiple of eight elements, wherever the row begins.
+/// Whether eight elements of a row are contiguous and aligned to eight elements, wherever the row begins.
 bool has_packs(const AttentionOperand& operand, std::int64_t columns) {
   const auto even = [](const StridedDim& dim) {
     return std::ranges::all_of(dim, [](const StridedFactor& factor) { return factor.stride % 8 == 0; });
@@ -249,7 +249,7 @@ bool has_packs(const AttentionOperand& operand, std::int64_t columns) {
          even(operand.rows) && even(operand.heads);
 }
 
-/// A struct that says where the elements of a matrix of head z lie.
+/// A struct with the element addresses of a matrix of head z.
 std::string matrix_text(const char* name, const AttentionOperand& operand, std::int64_t rows,
                         std::int64_t columns) {
   return fmt::format("struct {} {{\n  static constexpr unsigned rows = {}u, columns = {}u;\n"

@@ -40,7 +40,7 @@ struct Conv {
   }
 };
 
-/// How all of the convolution's values are stored.
+/// Layout and type of all the convolution's values.
 struct Variant {
   bool channels_last = false;
   DType type = DType::f32;
@@ -51,7 +51,7 @@ cudnn::DataType data_type(DType type) {
   return type == DType::bf16 ? cudnn::DataType::bfloat16 : cudnn::DataType::float32;
 }
 
-/// N, C and at least two spatial dims: a line is an image of height 1.
+/// N, C and at least two spatial dims: a 1-D convolution becomes an image of height 1.
 std::vector<std::int64_t> image_dims(const Shape& shape) {
   std::vector<std::int64_t> dims = shape.dims();
   if (dims.size() == 3) dims.insert(dims.begin() + 2, 1);
@@ -71,16 +71,16 @@ TensorForm form_of(const std::vector<std::int64_t>& dims, const Variant& variant
   return form;
 }
 
-/// The same tensor within a larger one, if it lies so.
+/// Sets the strides of a tensor that is stored within a larger one.
 void lie_within(TensorForm& form, const Storage* storage, const Shape& shape) {
   if (!storage || !storage->within) return;
   form.strides = memory_strides(*storage, shape);
-  // A line is an image of height 1.
+  // 1-D: an image of height 1.
   if (shape.rank() == 3) form.strides.insert(form.strides.begin() + 2, form.strides[2] * shape[2]);
 }
 
-/// Padding behind: what is declared in front where that gives the same result, since engines for equal
-/// padding are many more, else what the result's size needs.
+/// Padding at the end: the padding at the start where that gives the same result, since many more engines
+/// support symmetric padding; else what the result's size needs.
 std::vector<std::int64_t> paddings_behind(const ops::Window& w) {
   std::vector<std::int64_t> behind = padding_behind(w);
   for (std::size_t i = 0; i < w.begin.size(); ++i) {
@@ -137,8 +137,8 @@ std::optional<ConvProblem> problem_of(const Conv& conv, const Variant& variant, 
   return problem.steps.size() <= max_steps ? std::optional(std::move(problem)) : std::nullopt;
 }
 
-/// A depthwise convolution along one axis whose padding differs in front and behind. cuDNN 9.19 has an engine
-/// for lines with the padding that keeps their length, takes it for these too and gives other results.
+/// A 1-D depthwise convolution with asymmetric padding. cuDNN 9.19 has an engine for 1-D with
+/// length-preserving padding, which it uses for these too, with wrong results.
 bool is_uneven_line(const Conv& conv) {
   const auto& kernel = conv.window.kernel;
   const bool line = std::ranges::count_if(kernel, [](std::int64_t size) { return size > 1; }) == 1;
@@ -160,17 +160,17 @@ std::optional<Conv> read_conv(const Group& group, std::string& reason) {
     return std::nullopt;
   }
   if (!conv.src.is_input() || !conv.weights.is_input() || (conv.bias && !conv.bias.is_input())) {
-    reason = "cudnn: conv's operands are made inside the group";
+    reason = "cudnn: conv's operands must be inputs of the group";
     return std::nullopt;
   }
   conv.window = window_of(op.attributes(), conv.input, conv.output, std::span(conv.filter.dims()).subspan(2));
   if (!within_library_bounds(conv.input) || !within_library_bounds(conv.filter) ||
       !within_library_bounds(conv.output) || !within_library_bounds(conv.window)) {
-    reason = "cudnn: sizes or a window beyond 32 bits";
+    reason = "cudnn: sizes or the window exceed 32 bits";
     return std::nullopt;
   }
   if (is_uneven_line(conv)) {
-    reason = "cudnn: of a depthwise line only as much padding as lies in front is seen behind it";
+    reason = "cudnn: asymmetric padding of a 1-D depthwise convolution is not supported";
     return std::nullopt;
   }
   auto epilogue = epilogue_of(group, channel_axis, reason);
@@ -183,16 +183,17 @@ bool is_pixel(const Shape& image) {
   return std::all_of(image.begin() + 2, image.end(), [](std::int64_t size) { return size == 1; });
 }
 
-/// Whether a step reads what only a run tells.
+/// Whether a step reads a value known only at run time.
 bool has_operand(const Conv& conv) {
   return std::ranges::any_of(conv.epilogue, [](const EpilogueStep& step) {
     return step.binary && step.operand.is_input() && !step.operand.constant;
   });
 }
 
-/// Tensor cores read channels last; true f32 is as good in either order. One pixel is stored alike in both,
-/// but described as row-major, cuDNN 9.19 has engines that write a batch of them wrong in FP16. An engine
-/// (39) that adds something to one pixel in FP16 differs from run to run where another stream is at work.
+/// Tensor cores read channels last; true f32 is as fast in either layout. For 1x1 images both layouts are the
+/// same memory, but when described as row-major, some engines of cuDNN 9.19 write a batch of them wrongly in
+/// FP16. Engine 39, which adds an operand to 1x1 images in FP16, is not reproducible while another stream is
+/// running.
 std::vector<Variant> variants(const Conv& conv, const Target& target) {
   const bool same_either_way = is_pixel(conv.input) && is_pixel(conv.output);
   const bool adds_to_pixels = same_either_way && has_operand(conv);
@@ -264,10 +265,10 @@ EngineRules rules_of(const Variant& variant, const Target& target) {
   return {variant.type == DType::f32, target.deterministic, target.precision.exact};
 }
 
-/// Of a GPU's multiprocessors the share that has work: a block makes a tile of the result.
+/// The fraction of a GPU's multiprocessors that are busy: a block computes a tile of the result.
 double busy_share(const Conv& conv) {
   constexpr double multiprocessors = 128, tile_pixels = 128,
-                   tile_channels = 64; // Of GPUs and kernels of today.
+                   tile_channels = 64; // Typical of current GPUs and kernels.
   const auto tiles = [](double size, double tile) { return std::ceil(size / tile); };
   const double channels = static_cast<double>(conv.filter[0]);
   const double groups = static_cast<double>(conv.input[1]) / static_cast<double>(conv.filter[1]);
@@ -277,14 +278,15 @@ double busy_share(const Conv& conv) {
 }
 
 double rough_seconds(const Conv& conv, const Variant& variant, const Target& target) {
-  constexpr double share = 0.8; // Of what products reach.
+  constexpr double share = 0.8; // Fraction of what matrix products reach.
   const bool narrow = variant.type != DType::f32;
   const double width = narrow ? 2 : 4;
   const double seconds = seconds_of({.operations = conv.operations() / share / busy_share(conv),
                                      .bytes = conv.elements() * width,
                                      .halves = narrow},
                                     target);
-  // Kernels for halves are made for channels last, those for f32 for channels first: others move x and y.
+  // Kernels for halves are written for channels last, those for f32 for channels first: otherwise x and y are
+  // transposed.
   if (variant.channels_last == narrow) return seconds;
   const auto moved = [&](const Shape& shape) {
     return seconds_of({.bytes = 2 * width * static_cast<double>(shape.elements())}, target);
@@ -292,7 +294,7 @@ double rough_seconds(const Conv& conv, const Variant& variant, const Target& tar
   return seconds + moved(conv.input) + moved(conv.output);
 }
 
-/// A convolution that cuDNN may know; nothing, with `reason` set where there is one, when not.
+/// A convolution that cuDNN may support; nothing when not, with `reason` set where there is one.
 std::optional<Conv> conv_for_cudnn(const Group& group, std::string& reason) {
   auto conv = read_conv(group, reason);
   const cudnn::LibraryStatus& library = cudnn::library_status();
@@ -301,9 +303,9 @@ std::optional<Conv> conv_for_cudnn(const Group& group, std::string& reason) {
   return std::nullopt;
 }
 
-/// How a node's values are stored, or are to be.
+/// The storages of a node's values, chosen or proposed.
 struct Stored {
-  std::vector<const Storage*> inputs; ///< None: whole.
+  std::vector<const Storage*> inputs; ///< Empty: none lies within a larger value.
   const Storage* output = nullptr;
 
   static Stored by(const Tactic& tactic) {
@@ -321,14 +323,14 @@ struct Stored {
   const Storage* input(std::size_t i) const { return i < inputs.size() ? inputs[i] : nullptr; }
 };
 
-/// A convolution stored in one way, as a problem for cuDNN.
-/// Whether it may read and write some of the channels of a larger value. Engine 8 of cuDNN 9.19 computes
-/// wrong ones where their number is no multiple of its vectors (20 of 32, 24 of 40).
+/// Whether the candidate may read and write a range of the channels of a larger value. Engine 8 of cuDNN 9.19
+/// computes wrong ones where their number is not a multiple of its vector width (20 of 32, 24 of 40).
 bool keeps_to_channels(const EngineCandidate& candidate) {
   return std::ranges::none_of(candidate.choices,
                               [](const EngineChoice& choice) { return choice.engine == 8; });
 }
 
+/// A convolution with chosen storages, as a problem for cuDNN.
 struct StoredConv {
   const Conv& conv;
   Variant variant;
@@ -351,7 +353,7 @@ struct StoredConv {
     tactic.config = config_of(variant, candidate);
     tactic.inputs.assign(node.inputs().size(), target.storage());
     store(conv, variant, from, target, tactic);
-    // Of channels only: many engines write rows and pixels as if the image had no others.
+    // Channels only: many engines write rows and pixels as if the image had no others.
     const AxisSet channels = keeps_to_channels(candidate) ? AxisSet::only(1) : AxisSet();
     tactic.strided_outputs = {channels};
     tactic.strided_inputs.assign(node.inputs().size(), {});
@@ -365,15 +367,15 @@ struct StoredConv {
   }
 };
 
-/// The one that is expected to be fastest first.
+/// Fastest first, by the estimate.
 std::vector<Variant> by_speed(const Conv& conv, const Target& target) {
   std::vector<Variant> list = variants(conv, target);
   std::ranges::stable_sort(list, {}, [&](const Variant& one) { return rough_seconds(conv, one, target); });
   return list;
 }
 
-/// At first one way: to know that a way works takes a library long, and others are no faster by the
-/// estimates. A search finds its further engines and the first one of each other variant.
+/// `first`: one candidate only, since checking that one works takes the library long, and the estimates rank
+/// the others behind it. Otherwise its further engines and the first one of each other variant.
 TacticList offered(const Node& node, const Group& group, const Target& target, bool first) {
   TacticList list;
   const auto conv = conv_for_cudnn(group, list.reason);
@@ -397,7 +399,7 @@ TacticList offered(const Node& node, const Group& group, const Target& target, b
       list.tactics.push_back(stored.tactic(node, further, target));
   }
   if (list.tactics.empty() && list.reason.empty())
-    list.reason = "cudnn: in halves nothing is added to images of one pixel";
+    list.reason = "cudnn: no f16 or bf16 kernel adds an operand to 1x1 images";
   return list;
 }
 
@@ -470,15 +472,15 @@ std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
   return std::make_unique<GraphKernel>(gpu, pool, std::move(runs));
 }
 
-/// Whether all steps are right to the last bits of f32: what engines make of an exponential is not (tanh
-/// of 9.19 is 1e-5 off).
+/// Whether all steps are exact to the last bits of f32: engines' exponentials are not (tanh of 9.19 is 1e-5
+/// off).
 bool is_exact(const ConvProblem& problem) {
   return std::ranges::all_of(problem.steps, [](const PointwiseStep& step) {
     return step.operand || step.mode == cudnn::PointwiseMode::relu;
   });
 }
 
-/// What cuDNN joins in one kernel: sums and relu in f32, more for tensor cores.
+/// What cuDNN fuses into one kernel: sums and relu in f32, more for tensor cores.
 bool conv_fuses(const Group& group, const Target& target) {
   std::string reason;
   const auto conv = read_conv(group, reason);

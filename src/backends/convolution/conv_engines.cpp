@@ -11,14 +11,14 @@ namespace {
 constexpr std::size_t kept_searches = 4096, kept_plans = 256, engines_of_best_forms = 3, tries_for_each = 4;
 constexpr std::array modes{cudnn::HeuristicsMode::a, cudnn::HeuristicsMode::fallback};
 
-// Guesses: two kernels instead of one, and an engine that is there for what others do not run.
+// Guessed costs: of two kernels instead of one, and of a fallback engine.
 constexpr double slowness_of_split = 1.3, slowness_of_last_resort = 4;
 
 double slowness_of(ConvForm form) {
   return form == ConvForm::split ? slowness_of_split : 1;
 }
 
-// Leaked on purpose, as the handles are: the driver may be gone at the process's end.
+// Leaked on purpose, as the handles are: the driver may be unloaded before exit handlers run.
 Memo<std::shared_ptr<const ReadyGraph>>& plans() {
   static auto* made = new Memo<std::shared_ptr<const ReadyGraph>>(kept_plans);
   return *made;
@@ -26,22 +26,22 @@ Memo<std::shared_ptr<const ReadyGraph>>& plans() {
 
 } // namespace
 
-/// The engines of one graph, as far as they were looked for.
+/// The engines of one graph found so far.
 struct ConvEngines::Candidates {
-  std::vector<EngineChoice> named; ///< By the heuristics, best first.
+  std::vector<EngineChoice> named; ///< From the heuristics, best first.
   std::size_t modes_asked = 0, tried = 0;
-  std::size_t named_first = 0; ///< Of these, by the first mode.
+  std::size_t named_first = 0; ///< How many of these the first mode named.
   std::vector<EngineChoice> working;
-  std::size_t expected = 0; ///< Of these, named by the first mode.
-  std::string reason;       ///< Why the last one that failed did.
-  bool refused_only = true; ///< All that failed are not supported, which stays so.
-  bool stopped = false;     ///< There is no graph, or no memory.
+  std::size_t expected = 0; ///< How many of these the first mode named.
+  std::string reason;       ///< Error of the last failure.
+  bool refused_only = true; ///< All failures were "not supported", which is permanent.
+  bool stopped = false;     ///< The graph cannot be built, or memory ran out.
 
   bool enough(std::size_t most) const {
     const bool exhausted = tried == named.size() && modes_asked == modes.size();
     return stopped || exhausted || working.size() >= most || tried >= tries_for_each * most;
   }
-  /// Whether another search would find the same.
+  /// Whether another search would give the same result.
   bool lasting() const { return refused_only || (!stopped && !working.empty()); }
   void failed(const Error& error) {
     reason = error.message();
@@ -81,7 +81,7 @@ std::shared_ptr<const ReadyGraph> ConvEngines::ready(ConvForm form, std::size_t 
     plans().insert(name, made);
     return made;
   } catch (const Error& error) {
-    // What is kept for later must not be what is missing now.
+    // Cached plans must not take the memory that is missing now.
     if (error.code() == ErrorCode::out_of_memory) forget();
     throw;
   }
@@ -107,7 +107,7 @@ ConvEngines::Candidates ConvEngines::candidates(ConvForm form, std::size_t part,
         found.working.push_back(choice);
         if (found.tried <= found.named_first) ++found.expected;
       } catch (const Error& error) {
-        // One mode may know nothing of a graph that the other one runs, one engine may lack what another has.
+        // One mode may not support a graph that the other supports, and an engine may lack what another has.
         found.failed(error);
       }
     }
@@ -125,7 +125,7 @@ std::vector<EngineCandidate> ConvEngines::candidates_of(ConvForm form, std::size
   for (std::size_t part = 0; part < conv_parts(form); ++part) {
     const Candidates engines = candidates(form, part, part == 0 ? most : 1);
     if (engines.working.empty()) {
-      reason = engines.reason.empty() ? "cudnn: its heuristics name no engine that keeps to the rules"
+      reason = engines.reason.empty() ? "cudnn: its heuristics name no engine that meets the precision rules"
                                       : engines.reason;
       return {};
     }
@@ -181,7 +181,7 @@ bool ConvEngines::works(const EngineCandidate& candidate, std::string& reason) c
   try {
     for (std::size_t part = 0; part < candidate.choices.size(); ++part)
       if (!ready(candidate.form, part, candidate.choices[part])->plan.keeps(rules_)) {
-        reason = "cudnn: the engine does not keep to the rules";
+        reason = "cudnn: the engine does not meet the precision rules";
         return false;
       }
   } catch (const Error& error) {

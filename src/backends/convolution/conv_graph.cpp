@@ -20,14 +20,14 @@ using cudnn::DescriptorHandle;
 using cudnn::DescriptorType;
 using cudnn::PointwiseMode;
 
-constexpr std::size_t max_engines = 12; // of one mode; what cuDNN names last is never the quickest
+constexpr std::size_t max_engines = 12; // of one mode; those that cuDNN names last are never the fastest
 constexpr std::int64_t uid_x = 1, uid_w = 2, uid_y = 3, uid_again = 4, uid_operand = 16, uid_inner = 64;
 
 bool is_activation(PointwiseMode mode) {
   return static_cast<int>(mode) >= static_cast<int>(PointwiseMode::relu);
 }
 
-/// The same tensor with nothing between its elements.
+/// The same tensor, dense.
 TensorForm packed(TensorForm form) {
   std::vector<std::size_t> axes(form.dims.size());
   std::iota(axes.begin(), axes.end(), std::size_t{0});
@@ -52,7 +52,7 @@ public:
     made_.tensors.push_back({uid, role, operand});
     return tensor(uid, form, false);
   }
-  /// Lives only between two operations of the graph, in the type that is computed in, and is whole.
+  /// Virtual: exists only between two operations of the graph, in the compute type, and dense.
   DescriptorHandle inner() {
     TensorForm form = packed(problem_.y);
     form.type = cudnn::DataType::float32;
@@ -141,7 +141,7 @@ private:
     Descriptor mode(DescriptorType::pointwise);
     mode.set(Attribute::pointwise_mode, AttributeType::pointwise_mode, step.mode);
     mode.set(Attribute::pointwise_math_precision, AttributeType::data_type, cudnn::DataType::float32);
-    // Else max(NaN, 0) is 0: a network whose answer is NaN must not look healthy.
+    // Otherwise max(NaN, 0) is 0, and a network with NaN results would look healthy.
     if (step.mode == PointwiseMode::relu)
       mode.set(Attribute::pointwise_nan_propagation, AttributeType::nan_propagation,
                cudnn::NanPropagation::keeps);
@@ -172,7 +172,7 @@ private:
   std::int64_t inner_ = 0;
 };
 
-/// All steps from `x` on; the last one gives y.
+/// All steps applied to x; the last one writes y.
 void add_steps(GraphMaker& maker, const ConvProblem& problem, DescriptorHandle x, DescriptorHandle y) {
   for (std::size_t i = 0; i < problem.steps.size(); ++i) {
     const PointwiseStep& step = problem.steps[i];
@@ -205,7 +205,7 @@ std::optional<SumSteps> sum_steps(const ConvProblem& problem) {
 OperationGraph sum_graph(const ConvProblem& problem, cudnn::Handle handle) {
   const auto sum = sum_steps(problem);
   lanner::check(sum.has_value(), ErrorCode::bad_data,
-                "cudnn: the steps of this convolution are no bias, sum and relu: build the plan again");
+                "cudnn: the steps of this convolution are not bias, sum and relu: build the plan again");
   GraphMaker maker(problem);
   const DescriptorHandle y = maker.bound(uid_y, problem.y, TensorRole::y), first = maker.inner(),
                          second = maker.inner(), third = sum->activation ? maker.inner() : y;
@@ -229,7 +229,7 @@ OperationGraph anchor_graph(const ConvProblem& problem, bool with_steps, cudnn::
   return maker.finish(handle);
 }
 
-/// The steps alone, on y in its own memory.
+/// Only the steps, on y in its own memory.
 OperationGraph steps_graph(const ConvProblem& problem, cudnn::Handle handle) {
   GraphMaker maker(problem);
   const DescriptorHandle y = maker.bound(uid_y, problem.y, TensorRole::y),
@@ -271,14 +271,14 @@ std::vector<Descriptor> filled(const Descriptor& from, Attribute attribute, Desc
   return list;
 }
 
-/// Reads a configuration of the heuristics; nothing when its engine is not allowed.
+/// Reads an engine configuration of the heuristics; nothing when the rules exclude its engine.
 std::optional<EngineChoice> choice_of(const Descriptor& config, const EngineRules& rules) {
   const std::vector<Descriptor> engine =
       filled(config, Attribute::engine_config_engine, DescriptorType::engine, 1);
   if (engine.empty() || !allowed(notes_of(engine.front()), rules)) return std::nullopt;
   EngineChoice choice;
   choice.engine = engine.front().get<std::int64_t>(Attribute::engine_global_index, AttributeType::int64);
-  // Asked how many there are, cuDNN says that there are none.
+  // Queried for the count alone, cuDNN reports 0.
   for (const Descriptor& knob :
        filled(config, Attribute::engine_config_knob_choices, DescriptorType::knob_choice, cudnn::max_knobs))
     choice.knobs.emplace_back(knob.get<int>(Attribute::knob_choice_type, AttributeType::knob_type),
@@ -290,7 +290,7 @@ std::int64_t number(std::string_view text) {
   std::int64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
   lanner::check(error == std::errc() && end == text.data() + text.size(), ErrorCode::bad_data,
-                "cudnn: `{}` in an engine's knobs is no number: build the plan again", text);
+                "cudnn: `{}` in an engine's knobs is not a number: build the plan again", text);
   return value;
 }
 

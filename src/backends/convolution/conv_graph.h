@@ -1,5 +1,5 @@
 #pragma once
-// A convolution and its elementwise steps as cuDNN operation graphs, and the engines that run them.
+// A convolution with its elementwise steps as cuDNN operation graphs, and the engines that run them.
 
 #include <cstdint>
 #include <optional>
@@ -22,13 +22,13 @@ struct TensorForm {
 /// One pointwise operation on the running result.
 struct PointwiseStep {
   cudnn::PointwiseMode mode;
-  std::optional<std::size_t> operand; ///< Of ConvProblem::operands, for modes of two inputs.
-  bool per_channel = false;           ///< The operand is one number a channel.
-  std::optional<float> upper;         ///< relu: values above become this.
-  float slope = 0;                    ///< relu: below 0. elu: alpha. swish, softplus: beta.
+  std::optional<std::size_t> operand; ///< Index into ConvProblem::operands, for binary modes.
+  bool per_channel = false;           ///< The operand has one number per channel.
+  std::optional<float> upper;         ///< relu: upper bound.
+  float slope = 0;                    ///< relu: slope below 0. elu: alpha. swish, softplus: beta.
 };
 
-/// What is to be computed: y = steps(conv(x, w)).
+/// The computation: y = steps(conv(x, w)).
 struct ConvProblem {
   TensorForm x, w, y;
   std::vector<std::int64_t> pre, post, strides, dilations;
@@ -38,15 +38,15 @@ struct ConvProblem {
   std::string text() const; ///< Equal for equal problems.
 };
 
-/// How a problem is cut into graphs. `sum` is the shape of graph that cuDNN has compiled kernels for without
-/// tensor cores: conv, + z, + bias, relu, with z taken times 0 where there is none.
+/// How a problem is split into graphs. `sum` is the graph shape for which cuDNN has precompiled kernels
+/// without tensor cores: conv, + z, + bias, relu, with z scaled by 0 where there is none.
 enum class ConvForm : std::uint8_t { fused, sum, split };
-/// The forms that make sense, best first.
+/// The forms that suit a problem, best first.
 std::vector<ConvForm> conv_forms(const ConvProblem& problem);
-/// Graphs of a form, which run one after the other compute the problem.
+/// Number of graphs of a form; run in order they compute the problem.
 std::size_t conv_parts(ConvForm form);
 
-/// What a tensor of a graph is bound to when it runs.
+/// What a tensor of a graph is bound to at launch.
 enum class TensorRole : std::uint8_t { x, w, y, operand };
 struct GraphTensor {
   std::int64_t uid;
@@ -54,7 +54,7 @@ struct GraphTensor {
   std::size_t operand = 0;
 };
 
-/// A finalized operation graph with all it was made of.
+/// A finalized operation graph and the descriptors it refers to.
 struct OperationGraph {
   std::vector<cudnn::Descriptor> parts;
   cudnn::Descriptor graph;
@@ -72,18 +72,19 @@ struct EngineChoice {
   static EngineChoice parse(std::int64_t engine, std::string_view knobs);
   friend bool operator==(const EngineChoice&, const EngineChoice&) = default;
 };
-/// What engines may do to numbers.
+/// What engines may do to precision.
 struct EngineRules {
-  bool exact = true; ///< No rounding of f32 operands on their way to tensor cores.
+  bool exact = true; ///< f32 operands are not rounded for tensor cores.
   bool deterministic = false;
-  bool direct = false; ///< Neither Winograd of any size nor Fourier.
+  bool direct = false; ///< Neither Winograd of any size nor FFT.
 };
-/// Adds the engines that cuDNN names in one mode and that keep to the rules, best first, each once. Whether
-/// they work is not known yet.
+/// Adds the engines that cuDNN names in one mode and that meet the rules, best first, without duplicates.
+/// Whether they work is not known yet.
 void add_engines(std::vector<EngineChoice>& choices, const OperationGraph& graph, cudnn::HeuristicsMode mode,
                  const EngineRules& rules);
 
-/// An operation graph made ready by one engine. Immutable. It does not hold the graph, which must outlive it.
+/// The execution plan of an operation graph for one engine. Immutable. Does not own the graph, which must
+/// outlive it.
 class GraphPlan {
 public:
   /// Throws as cudnn::check does when the engine cannot do it.

@@ -46,8 +46,8 @@ struct Conv {
 };
 
 /// The storage of an ONNX weight (outputs x inputs/group x ..., or, transposed, inputs x outputs/group x ...)
-/// that equals oneDNN's layout of weight_dims(). Nothing when groups are blocked together with what lies
-/// within one of them.
+/// that equals oneDNN's layout of weight_dims(). Nothing when groups are blocked together with a dim inside a
+/// group.
 std::optional<Layout> weight_layout(const Conv& conv, const Layout& own) {
   // The letter of each of oneDNN's dims in ONNX's weight. With groups, g and the first of o and i share
   // dimension 0.
@@ -115,8 +115,8 @@ std::optional<Conv> read_conv(const Group& group, bool transposed, std::string& 
   return conv;
 }
 
-/// A choice of layouts and residual. Layouts are as oneDNN names them: it tells apart what canonical() holds
-/// for equal, when sizes are 1.
+/// A choice of layouts and residual. Layouts as oneDNN names them: it distinguishes layouts that canonical()
+/// considers equal, when sizes are 1.
 struct Variant {
   Layout src, dst;
   Residual residual;
@@ -127,7 +127,7 @@ struct Candidate {
   PostOps post;
 };
 
-/// `packed`: how the weights lie, where that is settled.
+/// `packed`: the weights' layout, where it is fixed already.
 Candidate make(const Conv& conv, const Variant& variant, const std::optional<Desc>& packed = {}) {
   Candidate candidate;
   const auto src = describe(conv.input, variant.src, DType::f32),
@@ -146,7 +146,7 @@ Candidate make(const Conv& conv, const Variant& variant, const std::optional<Des
 
 std::vector<Variant> variants(const Conv& conv) {
   std::vector<Variant> result;
-  // A result that took its operand's memory cannot be worked out again where a NaN was hidden.
+  // A result that overwrote its operand cannot be recomputed where a NaN was hidden.
   const std::vector<Residual> residuals = !adds_in_place(conv.epilogue) ? std::vector{Residual::none}
                                           : hides_nan(conv.epilogue)
                                               ? std::vector{Residual::read}
@@ -189,16 +189,15 @@ bool is_by_gemm(const Implementation& implementation) {
   return implementation.name.find("gemm") != std::string::npos;
 }
 
-/// Whether the value of input `added` comes in as another input too, which writing in its place would spoil.
+/// Whether the value of input `added` is also another input, which writing in place would destroy.
 bool reads_twice(const Group& group, std::size_t added) {
   const auto& inputs = group.inputs();
   return std::count(inputs.begin(), inputs.end(), inputs[added]) > 1 ||
          group.ops().front().input(0).index == added;
 }
 
-/// With groups, oneDNN's convolution by gemm makes a product of each group and image whose few columns leave
-/// a vector's lanes empty: an element of the image written out for it takes as long as so many operations do
-/// elsewhere.
+/// With groups, oneDNN's gemm convolution makes one product per group and image, whose few columns leave
+/// vector lanes empty: an im2col element costs as much as so many operations elsewhere.
 double operations_by(const Implementation& implementation, const Conv& conv) {
   constexpr double of_element = 500;
   if (conv.groups == 1 || !is_by_gemm(implementation)) return conv.operations();
@@ -221,8 +220,8 @@ TacticList conv_tactics(const Node& node, const Group& group, const Target& targ
     const Candidate candidate = make(*conv, variant);
     if (candidate.post.added && reads_twice(group, *candidate.post.added)) continue;
     for (const Implementation& implementation : implementations(candidate.descriptor, 2)) {
-      // oneDNN 2.6's convolution by gemm places operands wrongly in channels-last results; it is no match for
-      // the others there.
+      // oneDNN 2.6's gemm convolution misplaces operands in channels-last results, and is slower than the
+      // others there.
       if (!variant.dst.row_major() && is_by_gemm(implementation)) continue;
       const auto own = layout_of(implementation.descriptor.weights_desc());
       const auto weights = own ? weight_layout(*conv, *own) : std::nullopt;
@@ -256,7 +255,7 @@ Deferred unhidden(Conv conv, const Variant& variant, const Implementation& chose
   conv.epilogue = before_hiding(conv.epilogue);
   Candidate candidate = make(conv, variant, chosen.descriptor.weights_desc());
   check(static_cast<bool>(candidate.descriptor), ErrorCode::unsupported,
-        "onednn: no convolution without its activation");
+        "onednn: the convolution is not available without its activation");
   const Descriptor first = at_this_implementation(candidate.descriptor);
   Descriptor& found = candidate.descriptor;
   while (found.impl_info_str() != chosen.name && found.next_impl()) continue;
@@ -283,11 +282,11 @@ std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
   const auto weights = own ? weight_layout(*conv, *own) : std::nullopt;
   const Layout given = conv->weights.is_input() ? p.tactic.inputs.at(conv->weights.index).layout : Layout{};
   check(weights && *weights == given, ErrorCode::unsupported,
-        "onednn: {} wants its weights otherwise than as {}: build the plan again", chosen.name,
+        "onednn: {} expects another weight layout than {}: build the plan again", chosen.name,
         given.to_string());
 
   check(!candidate.post.added || !hides_nan(conv->epilogue), ErrorCode::unsupported,
-        "onednn: conv: an activation behind a sum in place: build the plan again");
+        "onednn: conv: an activation after an in-place sum is not supported: build the plan again");
   const int threads = p.target.threads;
   auto fast = std::make_unique<Execution>(
       chosen.descriptor, arguments_of(*conv, chosen.descriptor, std::move(candidate.post.arguments)),

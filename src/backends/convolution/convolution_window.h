@@ -1,5 +1,5 @@
 #pragma once
-// What backends read alike of the windows of convolutions and pools.
+// The window of convolutions and pools, as several backends read it.
 
 #include <cstdint>
 #include <span>
@@ -14,8 +14,8 @@ namespace lanner {
 ops::Window window_of(const AttributeMap& attributes, const Shape& input, const Shape& output,
                       std::span<const std::int64_t> kernel);
 
-/// Padding behind that the output's size needs: with ceil_mode it may be more than the attributes say, and
-/// less where a stride leaves the last elements unread.
+/// Padding at the end that the output's size needs: with ceil_mode it may be more than the attributes say,
+/// and less where a stride leaves the last elements unread.
 std::vector<std::int64_t> padding_behind(const ops::Window& window);
 
 } // namespace lanner

@@ -1,5 +1,5 @@
-// Depthwise convolutions of images with a fused epilogue, each compiled by NVRTC for its sizes. cuDNN's
-// kernels for large filters reach a few hundredths of the memory's rate.
+// 2-D depthwise convolutions with a fused epilogue, each compiled by NVRTC for its sizes. cuDNN's kernels for
+// large filters reach a few percent of the memory bandwidth.
 
 #include <algorithm>
 
@@ -35,7 +35,8 @@ std::optional<Depthwise> read_depthwise(const Group& group, std::string& reason)
   conv.bias = op.input(2);
   const Shape x = conv.src.shape(), filter = conv.weights.shape(), &y = op.type().shape();
   if (x.rank() != 4 || filter[1] != 1 || x[1] == 1 || filter[0] != x[1]) return std::nullopt; // cuDNN's.
-  reason = "cuda: depthwise: takes real numbers that are all given to the node, and steps of its own type";
+  reason = "cuda: depthwise: supports floating-point operands that are inputs of the node, and steps of the "
+           "same type";
   const auto given = [](const Operand& operand) { return !operand || operand.is_input(); };
   if (!is_real(conv.src.dtype()) || !given(conv.src) || !given(conv.weights) || !given(conv.bias))
     return std::nullopt;
@@ -60,14 +61,14 @@ std::optional<Depthwise> read_depthwise(const Group& group, std::string& reason)
   const bool small = std::ranges::all_of(window.dilations, [](std::int64_t step) { return step <= 8; }) &&
                      std::ranges::all_of(window.strides, [](std::int64_t step) { return step <= 8; });
   if (!fits || !small) {
-    reason = "cuda: depthwise: filters of up to 256 taps, and images below 2^31 elements";
+    reason = "cuda: depthwise: supports filters of up to 256 taps and images below 2^31 elements";
     return std::nullopt;
   }
   reason.clear();
   return conv;
 }
 
-/// Memory order of weights: height, width, then channels.
+/// Memory order of weights: height, width, channels.
 Layout weights_layout(const Shape& filter) {
   return canonical(Layout{{2, 3, 1, 0}, {}}, filter);
 }
@@ -102,10 +103,10 @@ Tactic tactic_of(const Node& node, const Depthwise& conv, const Shape& result, s
   return tactic;
 }
 
-/// From the share with the least work beside the sums among those that keep all multiprocessors busy: it
-/// comes first, then the one with more threads, then the one with fewer.
+/// Order of the shares that keep all multiprocessors busy: the least overhead first, then more threads, then
+/// fewer.
 std::vector<DepthwiseShare> ordered_shares(const Depthwise& conv, const Gpu& gpu) {
-  constexpr std::int64_t enough = 512; // Threads on each multiprocessor.
+  constexpr std::int64_t enough = 512; // Threads per multiprocessor.
   const std::vector<DepthwiseShare> shares = depthwise_shares(conv);
   std::size_t first = 0;
   while (first + 1 < shares.size() && depthwise_threads(conv, shares[first]) < enough * gpu.multiprocessors())
@@ -116,7 +117,7 @@ std::vector<DepthwiseShare> ordered_shares(const Depthwise& conv, const Gpu& gpu
   return ordered;
 }
 
-/// Which of the ordered shares; `all`: whatever a plan may name, also one that was built on another GPU.
+/// The index of a share in that order; `all`: any that a plan may name, also one built on another GPU.
 enum class Shares : std::uint8_t { first, further, all };
 
 TacticList offered(const Node& node, const Group& group, const Target& target, Shares which) {
@@ -158,10 +159,9 @@ DepthwiseShare share_of(const Depthwise& conv, const Tactic& tactic) {
   const ConfigText config(tactic.config);
   const DepthwiseShare share{config.integer("channels"), config.integer("columns")};
   const std::vector<DepthwiseShare> known = depthwise_shares(conv);
-  lanner::check(
-      std::ranges::find(known, share) != known.end(), ErrorCode::bad_data,
-      "cuda: depthwise: no kernel computes {} channels of {} columns at a time; build the plan again",
-      share.channels, share.columns);
+  lanner::check(std::ranges::find(known, share) != known.end(), ErrorCode::bad_data,
+                "cuda: depthwise: no kernel for {} channels x {} columns per thread; build the plan again",
+                share.channels, share.columns);
   return share;
 }
 

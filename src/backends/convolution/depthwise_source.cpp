@@ -10,13 +10,13 @@
 namespace lanner::cuda {
 namespace {
 
-/// Threads of a block take packs of channels that fill a line of memory, then columns, then lines of the
-/// result: what neighbouring lines read alike is read by one multiprocessor.
+/// Threads of a block cover packs of channels that fill a cache line, then columns, then lines of the result:
+/// input lines shared by neighbouring results are read by one multiprocessor.
 constexpr const char* places = R"(
 constexpr int groups = C / V, side = groups % 8 == 0 ? 8 : groups % 4 == 0 ? 4 : groups % 2 == 0 ? 2 : 1;
 constexpr int tiles = (OW + T - 1) / T;
 constexpr int COLUMNS = (T - 1) * SW + (KW - 1) * DW + 1;
-/// Whether some result of a thread reads this column.
+/// Whether any result of a thread reads this column.
 constexpr __device__ bool is_read(int column) {
   for (int t = 0; t < T; ++t)
     if (column >= t * SW && (column - t * SW) % DW == 0 && (column - t * SW) / DW < KW) return true;
@@ -24,8 +24,8 @@ constexpr __device__ bool is_read(int column) {
 }
 )";
 
-/// All pixels of a line are loaded before any is used: branches in between would make each wait for the one
-/// before, and the few threads that fit on a multiprocessor do not cover that time.
+/// All pixels of a line are loaded before any is used: with branches in between, loads would be serialised,
+/// and the few threads that fit on a multiprocessor do not hide that latency.
 constexpr const char* line = R"(
 template<bool aligned>
 __device__ inline void add_line(float (&acc)[T][V], const element_t* line, const element_t* weights, int x0) {
@@ -96,13 +96,13 @@ constexpr const char* behind = R"(      pack.values[v] = Store<element_t>::of(r)
 }
 )";
 
-/// Channels of a thread that divide all of them, `most` at most.
+/// Channels per thread: a divisor of all channels, `most` at most.
 std::int64_t channels_of(const Depthwise& conv, std::int64_t most) {
   while (conv.channels % most != 0) most /= 2;
   return most;
 }
 
-/// Columns of a thread: `most` at most, and fewer where the last thread of a line would have next to none.
+/// Columns per thread: `most` at most, fewer where the last thread of a line would be nearly idle.
 std::int64_t columns_of(const Depthwise& conv, std::int64_t most) {
   const std::int64_t width = conv.result[1], tiles = (width + most - 1) / most;
   return (width + tiles - 1) / tiles;

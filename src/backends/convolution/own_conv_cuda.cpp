@@ -1,5 +1,5 @@
-// Convolutions, in halves on tensor cores, as products whose rows are read out of images stored channels
-// last, each compiled by NVRTC for its sizes, with whatever steps follow it.
+// Convolutions, f16 and bf16 on tensor cores, as implicit matrix products over channels-last images, each
+// compiled by NVRTC for its sizes, with any epilogue.
 
 #include <algorithm>
 
@@ -37,7 +37,7 @@ bool fits(const OwnConv& conv) {
          std::ranges::all_of(conv.window.kernel, small) && std::ranges::all_of(conv.window.image, small);
 }
 
-/// Into groups of some channels each; of one channel others are faster.
+/// Groups of several channels each; for one channel other kernels are faster.
 bool divides(const OwnConv& conv) {
   constexpr std::int64_t least = 4;
   const std::int64_t channels = conv.input[1], own = conv.filter[1];
@@ -59,14 +59,15 @@ std::optional<OwnConv> read(const Group& group, std::string& reason) {
   if (!is_real(conv.type()) || conv.weights.dtype() != conv.type() || !conv.src.is_input() ||
       !conv.weights.is_input() || rank < 3 || rank > 4 || !divides(conv) || conv.output.elements() == 0 ||
       conv.filter.elements() == 0) {
-    reason = "cuda: own convolutions take real numbers of one or two axes, in groups of four channels and "
-             "more, given to the node";
+    reason = "cuda: own convolutions: support floating-point operands with one or two spatial axes, groups "
+             "of four or "
+             "more channels, and operands that are inputs of the node";
     return std::nullopt;
   }
   conv.groups = conv.input[1] / conv.filter[1];
   conv.window = window_of(op.attributes(), conv.input, conv.output, std::span(conv.filter.dims()).subspan(2));
   if (!fits(conv)) {
-    reason = "cuda: own convolutions: sizes beyond 31 bits";
+    reason = "cuda: own convolutions: sizes exceed 31 bits";
     return std::nullopt;
   }
   auto epilogue = epilogue_of(group, channel_axis, reason);
@@ -79,8 +80,8 @@ Layout pixels_layout(const Shape& shape) {
   return canonical(Layout::channels_last(shape.rank()), shape);
 }
 
-/// Whether pixels lie one after the other also where the value's channels lie among others: images of one
-/// channel do not, since they are stored as row-major ones.
+/// Whether pixels are evenly spaced even where the value's channels are part of a larger value: one-channel
+/// images are not, since they are stored as row-major.
 bool takes_strides(const Shape& shape) {
   const auto pixels = Shape(std::span(shape.dims()).subspan(2)).elements();
   return shape[channel_axis] > 1 || pixels == 1;
@@ -88,7 +89,7 @@ bool takes_strides(const Shape& shape) {
 
 MatrixWindow window_of(const OwnConv& conv, std::int64_t pixel) {
   MatrixWindow w;
-  // A line is an image of height 1.
+  // 1-D: an image of height 1.
   const std::size_t axes = conv.window.kernel.size(), first = 2 - axes;
   for (std::size_t i = 0; i < axes; ++i) {
     w.image[first + i] = conv.window.image[i];
@@ -103,14 +104,15 @@ MatrixWindow window_of(const OwnConv& conv, std::int64_t pixel) {
   return w;
 }
 
-/// Whether each position reads the pixel at its own place, so that images are rows of a matrix.
+/// Whether each position reads only the pixel at the same position (1x1), so that images are rows of a
+/// matrix.
 bool reads_own_pixel(const MatrixWindow& w) {
   for (int i = 0; i < 2; ++i)
     if (w.kernel[i] != 1 || w.strides[i] != 1 || w.begin[i] != 0 || w.image[i] != w.result[i]) return false;
   return true;
 }
 
-/// As the values that `tactic` names lie.
+/// Takes strides and types from the storages that `tactic` names.
 MatrixProblem problem_of(const OwnConv& conv, const Tactic& tactic, std::vector<std::size_t>& inputs) {
   const Storage &x = tactic.inputs.at(conv.src.index), &y = tactic.outputs.at(0);
   MatrixProblem problem;
@@ -132,7 +134,7 @@ MatrixProblem problem_of(const OwnConv& conv, const Tactic& tactic, std::vector<
   return problem;
 }
 
-/// Nothing where one input would have to lie in two ways.
+/// Nothing where one input would need two storages.
 std::optional<Tactic> tactic_of(const OwnConv& conv, std::optional<DType> kept, const Node& node,
                                 const Target& target) {
   const Storage full = on_device(target, pixels_layout(conv.output), kept);

@@ -14,7 +14,7 @@ std::optional<PointwiseStep> activation_step(const ActivationCall& activation) {
   const auto plain = [](M mode, float slope = 0) { return PointwiseStep{mode, {}, false, {}, slope}; };
   if (activation.is("relu")) return plain(M::relu);
   if (activation.is("leaky_relu")) {
-    // Engines take the larger of x and slope * x.
+    // Engines compute max(x, slope * x).
     if (!(activation.alpha <= 1)) return std::nullopt;
     return plain(M::relu, activation.alpha);
   }
@@ -46,7 +46,7 @@ std::optional<PointwiseMode> mode_of(BinaryKind kind) {
     return M::divide;
   case BinaryKind::minimum:
   case BinaryKind::maximum:
-    return std::nullopt; // Fused ones take the other operand where one is NaN.
+    return std::nullopt; // Fused min and max return the other operand where one is NaN.
   }
   return std::nullopt;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Steps of an epilogue as cuDNN's pointwise operations.
+// Steps of an epilogue as cuDNN pointwise operations.
 
 #include <optional>
 
@@ -8,9 +8,9 @@
 
 namespace lanner::cuda {
 
-/// Nothing for those that cuDNN lacks.
+/// Nothing for steps that cuDNN lacks.
 std::optional<PointwiseStep> activation_step(const ActivationCall& activation);
-/// Nothing for what hides a NaN.
+/// Nothing for operations that hide a NaN.
 std::optional<cudnn::PointwiseMode> mode_of(BinaryKind kind);
 
 } // namespace lanner::cuda

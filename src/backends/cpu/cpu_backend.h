@@ -1,11 +1,11 @@
 #pragma once
-// Lanner's own kernels for the CPU.
+// Lanner's own CPU kernels.
 
 #include "graph/backend.h"
 
 namespace lanner {
 
-/// The backend named "cpu"; there is one.
+/// The backend named "cpu", a singleton.
 const Backend& cpu_backend();
 
 } // namespace lanner

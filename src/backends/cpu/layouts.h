@@ -1,5 +1,5 @@
 #pragma once
-// The layouts that kernels of the CPU offer for activations.
+// The activation layouts that CPU kernels offer.
 
 #include <string_view>
 #include <vector>
@@ -12,10 +12,10 @@
 
 namespace lanner {
 
-/// Row-major and, from rank 3 on, channels last and in blocks of this processor's vectors; each once, in its
-/// canonical form.
+/// Row-major and, from rank 3 on, channels last and blocked by this processor's vector width; without
+/// duplicates, in canonical form.
 std::vector<Layout> offered_layouts(const Shape& shape);
-/// Of a kernel that takes all values in row-major order and their own types.
+/// For a kernel that takes all values row-major and in their own types.
 Tactic row_major_tactic(std::string_view kernel, const Node& node);
 
 } // namespace lanner

@@ -1,6 +1,7 @@
 #pragma once
-// Vectors of floats as wide as the instruction set that the including file is compiled for. Everything lives
-// in a namespace of that instruction set, so that the same templates compiled thrice stay three functions.
+// Vectors of floats as wide as the instruction set that the including file is compiled for. Everything is in
+// a namespace named after the instruction set, so that the templates compiled three times remain separate
+// functions.
 
 #include <cstdint>
 #include <cstring>
@@ -41,7 +42,8 @@ inline F load(const float* from) {
 inline void store(float* to, F value) {
   std::memcpy(to, &value, sizeof(F));
 }
-// Some of a vector: a copy of so many bytes is a call, which costs more than all else of a short row.
+// Partial loads and stores avoid memcpy of variable size: that is a call, which costs more than all the rest
+// of a short row.
 #if defined(__AVX512F__)
 inline __mmask16 first_lanes(std::int64_t count) {
   return static_cast<__mmask16>((1U << count) - 1);
@@ -92,7 +94,7 @@ inline void store_up_to(float* to, F value, std::int64_t count) {
     store_some(to, value, count);
 }
 
-/// A sum with a vector of zeros would be an addition before each broadcast, and lose the sign of -0.
+/// Adding a vector of zeros would cost an addition per broadcast, and lose the sign of -0.
 inline F splat(float value) {
 #if defined(__AVX512F__)
   return F(_mm512_set1_ps(value));
@@ -121,7 +123,7 @@ inline HalfF to_float(D value) {
   return __builtin_convertvector(value, HalfF);
 }
 
-/// a * b + c, rounded once where the instruction set has it.
+/// a * b + c, rounded once where the instruction set has FMA.
 inline F multiply_add(F a, F b, F c) {
 #if defined(__AVX512F__)
   return F(_mm512_fmadd_ps(__m512(a), __m512(b), __m512(c)));
@@ -154,7 +156,7 @@ inline D square_root(D x) {
 #endif
 }
 
-/// To the nearest whole number, halves to even.
+/// Rounds to nearest, ties to even.
 inline F nearest(F x) {
 #if defined(__AVX512F__)
   return F(_mm512_roundscale_ps(__m512(x), _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC));

@@ -1,6 +1,6 @@
 #pragma once
-// Functions of floats on vectors, to a few units in the last place. Polynomials are minimax fits on the
-// intervals given.
+// Vector math functions of floats, accurate to a few ulp. Polynomials are minimax fits on the intervals
+// given.
 
 #include "backends/cpu/simd.h"
 
@@ -15,7 +15,7 @@ inline F polynomial(F x, C... coefficients) {
   return sum;
 }
 
-/// x * 2^n for whole n from -252 to 254, through denormal numbers and infinity.
+/// x * 2^n for integer n from -252 to 254, including subnormal results and infinity.
 inline F scale_by_power(F x, F n) {
 #if defined(__AVX512F__)
   return F(_mm512_scalef_ps(__m512(x), __m512(n)));
@@ -52,7 +52,7 @@ inline F logarithm(F x) {
   return ((x == __builtin_inff()) | (x != x)) ? x : result;
 }
 
-/// ln(1 + x) for x in [0, 1]. What rounding 1 + x loses is made good by the ratio (Kahan).
+/// ln(1 + x) for x in [0, 1]. The ratio corrects the rounding of 1 + x (Kahan).
 inline F logarithm_of_one_plus(F x) {
   const F sum = x + 1.0F, kept = sum - 1.0F;
   return kept == 0.0F ? x : logarithm(sum) * (x / kept);
@@ -71,7 +71,7 @@ inline F hyperbolic_tangent(F x) {
   return size < 0.625F ? small : with_sign_of(large, x);
 }
 
-/// x P(x^2) below 1, above it 1 - erfc with ln erfc as a polynomial, which is 1 from 4 on.
+/// x P(x^2) below 1; above it 1 - erfc with ln erfc as a polynomial; 1 from 4 on.
 inline F error_function(F x) {
   const F size = magnitude(x), z = x * x;
   const F small = x * polynomial(z, 1.1283791F, -0.37612626F, 0.112836F, -0.026854444F, 0.0051895357F,

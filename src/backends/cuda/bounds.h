@@ -1,6 +1,6 @@
 #pragma once
-// What cuDNN and cuBLASLt are asked about at all: their descriptors take 64 bits, their kernels keep sizes,
-// strides along an axis and how far a window reaches in 32.
+// Limits on what cuDNN and cuBLASLt are asked for: their descriptors take 64 bits, but their kernels keep
+// sizes, strides along an axis and window extents in 32.
 
 #include <algorithm>
 #include <cstdint>
@@ -12,10 +12,10 @@
 
 namespace lanner::cuda {
 
-/// Room for blocks and tails that kernels add to a size.
+/// Margin for blocks and tails that kernels add to a size.
 inline constexpr std::int64_t largest_library_size = INT32_MAX - (1 << 16);
 
-/// Each size, and of a picture (from the third one on) their product.
+/// Each size, and the product of an image's sizes (from the third one on).
 inline bool within_library_bounds(const Shape& shape) {
   std::int64_t picture = 1;
   for (std::size_t d = 0; d < shape.rank(); ++d) {
@@ -30,7 +30,7 @@ inline bool within_library_bounds(const Shape& shape) {
 inline bool within_library_bounds(const ops::Window& window) {
   for (std::size_t d = 0; d < window.kernel.size(); ++d) {
     const std::int64_t extent = (window.kernel[d] - 1) * window.dilations[d] + 1;
-    const std::int64_t last = (window.positions[d] - 1) * window.strides[d] + extent; // in the padded picture
+    const std::int64_t last = (window.positions[d] - 1) * window.strides[d] + extent; // in the padded image
     if (std::max({extent, last, window.strides[d], window.begin[d]}) > largest_library_size) return false;
   }
   return true;

@@ -17,7 +17,7 @@ std::string library_versions() {
                      cublaslt::library_status().version, nvrtc_status().version);
 }
 
-/// Families talk to the driver of the target's GPU.
+/// Families use the driver of the target's GPU.
 void in_context(const Target& target, const std::function<void()>& work) {
   const Current current(Gpu::get(target.device));
   work();

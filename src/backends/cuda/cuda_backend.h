@@ -6,10 +6,10 @@
 
 namespace lanner::cuda {
 
-/// Kernels of one NVIDIA GPU: libraries, kernels that Lanner carries, kernels compiled while tuning.
+/// Kernels of one NVIDIA GPU: of libraries, embedded in Lanner, or compiled while tuning.
 const Backend& backend();
 
-/// What it is made of. Each family offers storages on the target's device.
+/// Its families. Each offers storages on the target's device.
 std::span<const KernelFamily> families();
 
 } // namespace lanner::cuda

@@ -1,6 +1,5 @@
 #pragma once
-// Division by a number that is known before a kernel is launched, as one multiplication. Shared by host and
-// device code.
+// Division by a number known before launch, as one multiplication. Shared by host and device code.
 //
 // Source: T. Granlund, P. Montgomery, "Division by Invariant Integers using Multiplication", PLDI 1994.
 
@@ -10,7 +9,7 @@
 
 namespace lanner::cuda {
 
-/// Numbers from here on are not divided so.
+/// Exclusive upper bound of dividends.
 inline constexpr std::int64_t divisor_limit = std::int64_t{1} << 31;
 
 /// Divides numbers below divisor_limit.

@@ -25,7 +25,7 @@ __device__ inline void store(__nv_bfloat16* p, float value) {
   *p = __float2bfloat16_rn(value);
 }
 
-/// Elements that are moved as one.
+/// Elements moved as one.
 template<typename T, int n>
 struct alignas(sizeof(T) * n) Pack {
   T values[n];

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels of the library's own .cu files that a launch gives pointers and nothing else.
+// Kernels of the library's own .cu files whose launches vary in pointers only.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,8 +11,8 @@
 
 namespace lanner::cuda {
 
-/// function(inputs 0 to `inputs` - 1, output 0, parameters...), all of whose parameters are known when it is
-/// made ready. A grid without blocks: there is nothing to do.
+/// function(inputs 0 to `inputs` - 1, output 0, parameters...), with all parameters fixed at preparation. An
+/// empty grid launches nothing.
 template<std::size_t inputs, typename... Parameters>
 class EmbeddedKernel : public Kernel {
 public:
@@ -39,7 +39,7 @@ private:
   std::tuple<Parameters...> parameters_;
 };
 
-/// grid_for(), and no blocks for no elements.
+/// grid_for(), but empty for no elements.
 inline Grid grid_over(const Gpu& gpu, std::int64_t elements) {
   return elements > 0 ? grid_for(gpu, elements) : Grid{.blocks = 0};
 }

@@ -1,6 +1,6 @@
 #pragma once
-// The kernel families of the CUDA backend, as backends/families.inc lists them. A family's own file needs
-// none of it, so that a new one leaves the others as they were compiled.
+// The kernel families of the CUDA backend, as listed in backends/families.inc. A family's own file does not
+// include this, so that adding a family recompiles no other.
 
 #include "backends/family.h"
 

@@ -8,7 +8,7 @@ using cudnn::Attribute;
 using cudnn::AttributeType;
 
 void* GraphRun::pointer(const GraphBinding& binding, const Launch& launch) const {
-  // cuDNN's interface has no const; inputs are only read.
+  // cuDNN's interface is not const-correct; inputs are only read.
   return binding.output ? launch.outputs[0] : const_cast<void*>(launch.inputs[binding.index]);
 }
 

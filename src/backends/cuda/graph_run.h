@@ -1,5 +1,5 @@
 #pragma once
-// Kernels that run cuDNN plans one after the other.
+// Kernels that run cuDNN plans one after another.
 
 #include <memory>
 #include <vector>
@@ -18,8 +18,8 @@ struct GraphBinding {
   std::size_t index = 0;
 };
 
-/// A plan with the pointers it was last given. A pack of pointers is made anew only when they change, so that
-/// a context, whose pointers stay, allocates nothing. Thread-safe.
+/// A plan with the pointers it was last run with. A variant pack is created only when they change, so that a
+/// context, whose pointers stay the same, allocates nothing. Thread-safe.
 class GraphRun {
 public:
   GraphRun(std::shared_ptr<const ReadyGraph> ready, std::vector<GraphBinding> bindings)
@@ -30,7 +30,7 @@ public:
 
 private:
   struct Pack {
-    std::vector<void*> pointers; ///< One a binding, then the workspace.
+    std::vector<void*> pointers; ///< One per binding, then the workspace.
     cudnn::Descriptor descriptor;
   };
   bool fits(const Pack& pack, const Launch& launch) const;
@@ -42,7 +42,7 @@ private:
   mutable LaunchCache<Pack> packs_;
 };
 
-/// Runs on a GPU's stream with a handle of its pool.
+/// Runs on a GPU's stream with a handle from its pool.
 class GraphKernel final : public Kernel {
 public:
   GraphKernel(const Gpu& gpu, cudnn::HandlePool& pool, std::vector<std::unique_ptr<GraphRun>> runs)

@@ -1,5 +1,5 @@
 #pragma once
-// What a launch needs beside its pointers, kept for the next launch with the same ones.
+// Caches launch state that depends on the pointers, for the next launch with the same ones.
 
 #include <array>
 #include <atomic>
@@ -12,18 +12,18 @@
 
 namespace lanner::cuda {
 
-/// Libraries choose kernels for pointers of this alignment, in bytes.
+/// Alignment of pointers that libraries choose kernels for, in bytes.
 inline constexpr std::uint32_t pointer_alignment = 16;
 
-/// Throws for a pointer that such a kernel would fault on, as a caller's view into a tensor may be.
+/// Throws for a pointer on which such a kernel would fault, for example a caller's view into a tensor.
 inline void check_aligned(const void* pointer, const char* kernel) {
   check(reinterpret_cast<std::uintptr_t>(pointer) % pointer_alignment == 0, ErrorCode::invalid_argument,
         "{}: a tensor begins at {}, expected a multiple of {} bytes: copy it to memory of its own", kernel,
         pointer, pointer_alignment);
 }
 
-/// A few objects, each used by one thread at a time. Thread-safe and without locks. Contexts call with the
-/// same pointers each time, so that as many contexts as there are places make nothing anew.
+/// A few objects, each used by one thread at a time. Thread-safe and lock-free. Contexts call with the same
+/// pointers each time, so that as many contexts as there are slots create nothing anew.
 template<typename T>
 class LaunchCache {
 public:
@@ -34,7 +34,7 @@ public:
     for (std::atomic<T*>& place : places_) delete place.load();
   }
 
-  /// One for which `fits` holds, taken out; else null.
+  /// Takes out an object for which `fits` holds; else null.
   template<typename Fits>
   std::unique_ptr<T> take(Fits&& fits) {
     for (std::atomic<T*>& place : places_) {
@@ -47,7 +47,7 @@ public:
     return nullptr;
   }
 
-  /// Puts one in, in place of another where all places are taken.
+  /// Stores an object, replacing another where all slots are taken.
   void give(std::unique_ptr<T> object) {
     for (std::atomic<T*>& place : places_)
       if (keep(std::move(object), place)) return;
@@ -56,7 +56,7 @@ public:
   }
 
 private:
-  /// False, with the object left where it is, when the place is taken.
+  /// False, leaving the object with the caller, when the slot is taken.
   static bool keep(std::unique_ptr<T>&& object, std::atomic<T*>& place) {
     T* empty = nullptr;
     if (!place.compare_exchange_strong(empty, object.get(), std::memory_order_release,

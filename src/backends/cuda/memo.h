@@ -1,5 +1,5 @@
 #pragma once
-// What was found out once in a process.
+// A cache of computed values for the process.
 
 #include <cstddef>
 #include <deque>
@@ -11,7 +11,7 @@
 
 namespace lanner::cuda {
 
-/// Values by a text that says all that they depend on. Thread-safe. Keeps `most` of them, then forgets the
+/// Values by a text key that covers all they depend on. Thread-safe. Keeps `most` of them and evicts the
 /// oldest.
 template<typename Value>
 class Memo {
@@ -25,7 +25,7 @@ public:
   }
 
   void insert(const std::string& key, Value value) {
-    std::optional<Value> dropped; // its destructor is not run under the lock
+    std::optional<Value> dropped; // destroyed after the lock is released
     const std::lock_guard lock(mutex_);
     if (!entries_.insert_or_assign(key, std::move(value)).second) return;
     order_.push_back(key);

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels that NVRTC compiled, all of whose sizes are in their source.
+// Kernels compiled by NVRTC with all sizes in their source.
 
 #include <array>
 #include <cstddef>
@@ -12,8 +12,7 @@
 
 namespace lanner::cuda {
 
-/// function(some of the node's inputs..., outputs...): pointers; behind them the sizes, for a kernel of any
-/// size.
+/// function(some of the node's inputs..., outputs...): pointers; then the sizes, for a kernel of any size.
 class PointerKernel final : public Kernel {
 public:
   static constexpr std::size_t max_pointers = 32;
@@ -29,7 +28,7 @@ public:
     for (const std::size_t input : inputs_) pointers[count++] = launch.inputs[input];
     for (std::size_t i = 0; i < outputs_; ++i) pointers[count++] = launch.outputs[i];
     for (std::size_t i = 0; i < count; ++i) arguments[i] = &pointers[i];
-    // A driver reads no more than the parameters there are: these are not a kernel's of known sizes.
+    // The driver reads only as many parameters as the kernel has: one with fixed sizes ignores these.
     arguments[count] = const_cast<SizedElements*>(&sizes_);
     check(driver().launch(function_, grid_.blocks, 1, 1, grid_.threads, 1, 1, 0,
                           static_cast<StreamHandle>(launch.stream.handle), arguments.data(), nullptr),
@@ -39,7 +38,7 @@ public:
 private:
   FunctionHandle function_;
   Grid grid_;
-  std::vector<std::size_t> inputs_; ///< Of the node, in the order of the kernel's parameters.
+  std::vector<std::size_t> inputs_; ///< Inputs of the node, in the order of the kernel's parameters.
   std::size_t outputs_;
   SizedElements sizes_;
 };

@@ -11,8 +11,8 @@
 namespace lanner::cuda {
 namespace {
 
-/// What every kernel may call, formulas (ops/elementwise/formula.cpp) among others. NVRTC finds no headers by
-/// itself: halves are bits that instructions of the GPU convert.
+/// Common declarations for every kernel, including formulas (ops/elementwise/formula.cpp). NVRTC finds no
+/// headers by itself, so halves are handled as bits, converted by PTX instructions.
 constexpr const char* prelude_text = R"(#define INF __int_as_float(0x7f800000)
 #define NAN_ __int_as_float(0x7fffffff)
 typedef long long index_t;

@@ -1,5 +1,5 @@
 #pragma once
-// What sources that NVRTC compiles are made of.
+// Building blocks of sources that NVRTC compiles.
 
 #include <span>
 #include <string>
@@ -11,13 +11,13 @@
 
 namespace lanner::cuda {
 
-/// Types, and functions that sources may call: loads and stores of elements, and packs of them; formulas.
+/// Types and functions that sources may use: loads and stores of elements and packs of them; formulas.
 std::string_view prelude();
 
-/// Of an element in device code.
+/// Name of an element type in device code.
 std::string_view type_name(DType type);
 
-/// A float that reads back exactly.
+/// A float literal that reads back exactly.
 std::string number(float value);
 
 /// The formula as an expression of `operands`, which are expressions of floats.

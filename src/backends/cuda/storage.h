@@ -21,13 +21,13 @@ inline Storage on_device(const Target& target, Layout layout, std::optional<DTyp
   return storage;
 }
 
-/// Real types that device code loads and stores.
+/// Floating-point types that device code loads and stores.
 inline bool is_real(DType type) {
   return type == DType::f32 || type == DType::f16 || type == DType::bf16;
 }
 
-/// Types that an f32 value may be kept in: f32 itself, and the target's narrower types. A value of a
-/// narrower type is kept as it is. Unset means the value's own type.
+/// Types that an f32 value may be stored in: f32 itself, and the target's narrower types. A value of a
+/// narrower type stays in it. Unset means the value's own type.
 inline std::vector<std::optional<DType>> kept_types(DType type, const Target& target) {
   std::vector<std::optional<DType>> types{std::nullopt};
   if (type != DType::f32) return types;
@@ -36,19 +36,19 @@ inline std::vector<std::optional<DType>> kept_types(DType type, const Target& ta
   return types;
 }
 
-/// Of these the halves, whose products tensor cores compute.
+/// The f16 and bf16 ones among these, whose products tensor cores compute.
 inline std::vector<std::optional<DType>> half_types(DType type, const Target& target) {
   auto types = kept_types(type, target);
   std::erase_if(types, [&](const std::optional<DType>& kept) { return kept.value_or(type) == DType::f32; });
   return types;
 }
 
-/// Whether a value of this type is computed in f32 and nothing narrower.
+/// Whether a value of this type may only be computed in f32.
 inline bool is_true_f32(DType type, const Target& target) {
   return type == DType::f32 && kept_types(type, target).size() == 1;
 }
 
-/// The ending of kernels' names for a type: `f32`, `f16`, `bf16`.
+/// The suffix of kernel names for a type: `f32`, `f16`, `bf16`.
 inline std::string_view suffix(DType type) {
   return to_string(type);
 }
@@ -62,7 +62,7 @@ inline std::vector<Layout> image_layouts(const Shape& shape) {
   return layouts;
 }
 
-/// Adds `make(kept, layout)` to the list for each type that a value of `type` may be kept in, and for each of
+/// Adds `make(kept, layout)` to the list for each type that a value of `type` may be stored in and each of
 /// `layouts`.
 template<typename Make>
 void offer(TacticList& list, DType type, const Target& target, const std::vector<Layout>& layouts,

@@ -17,7 +17,7 @@
 namespace lanner {
 namespace {
 
-/// What a tactic's config begins with.
+/// The first part of a tactic's config.
 struct ConfigHead {
   std::uint32_t version;
   std::int32_t combination;
@@ -37,12 +37,12 @@ std::optional<ConfigHead> head_of(std::span<const std::byte> config) {
   return head;
 }
 
-/// Types and layouts come from the operator, which may be wrong.
+/// Types and layouts come from the custom operator, which may be faulty.
 Storage storage_of(const lanner_storage& given, const Value& value, const Target& target) {
   const Shape shape = value.type.shape();
   check(given.dtype >= 0 && given.dtype < static_cast<int>(dtype_count) && given.dtype != LANNER_STRING,
-        ErrorCode::invalid_argument, "dtype {} of a storage: expected one of numbers", given.dtype);
-  check(given.layout != nullptr, ErrorCode::invalid_argument, "a storage without a layout");
+        ErrorCode::invalid_argument, "dtype {} of a storage: expected a numeric type", given.dtype);
+  check(given.layout != nullptr, ErrorCode::invalid_argument, "a storage has no layout");
   const Layout layout = Layout::parse(given.layout);
   check(is_layout_of(layout, shape), ErrorCode::invalid_argument, "layout {} does not fit shape {}",
         given.layout, shape.to_string());
@@ -53,7 +53,7 @@ Storage storage_of(const lanner_storage& given, const Value& value, const Target
   return storage;
 }
 
-/// Whether the build may keep a value in that type.
+/// Whether the build may store the value in that type.
 bool allowed(const Storage& storage, const Value& value, const Target& target) {
   if (!storage.dtype) return true;
   const auto real = [](DType type) {
@@ -79,7 +79,7 @@ public:
                    });
   }
 
-  /// What the node's own tactic holds of an instance is looked at when the kernel is prepared.
+  /// The operator's own serialised state in the tactic is validated when the kernel is prepared.
   TacticList named_tactics(const Node& node, const Target& target) const override {
     const std::optional<ConfigHead> head = head_of(node.tactic.config);
     return offered(node, target,
@@ -95,18 +95,18 @@ public:
                                   const Target& target) const override {
     const CustomOperator* op = custom_operator(node.op());
     const std::optional<ConfigHead> head = head_of(tactic.config);
-    check(op && head, ErrorCode::internal, "{} is no tactic of a custom operator", tactic.kernel);
+    check(op && head, ErrorCode::internal, "{} is not a tactic of a custom operator", tactic.kernel);
     auto shown = std::make_unique<CustomNode>(node);
     for (CustomCombination& one : op->combinations(*shown, target.device, target.threads))
       if (one.kernel.combination == head->combination)
         return std::make_unique<CustomKernel>(node, *op, std::move(shown), std::move(one),
                                               std::span(tactic.config).subspan(sizeof *head));
-    fail(ErrorCode::unsupported, "operator {}: it has no combination {} any more", op->name(),
+    fail(ErrorCode::unsupported, "operator {}: combination {} no longer exists", op->name(),
          head->combination);
   }
 
 private:
-  /// Those of the combinations for which `config` gives one.
+  /// The combinations for which `config` returns one.
   template<typename Config>
   TacticList offered(const Node& node, const Target& target, Config config) const {
     TacticList list;
@@ -123,7 +123,7 @@ private:
           },
           [&] { return stored(node, one, target); });
       if (!fits_policy(node, tactic, target)) {
-        list.reason = fmt::format("combination {} stores values in a type that was not asked for",
+        list.reason = fmt::format("combination {} stores values in a type that the build does not allow",
                                   one.kernel.combination);
         continue;
       }
@@ -142,7 +142,7 @@ private:
     if (!std::ranges::all_of(node.inputs(), planned)) return "an input is not a tensor of known shape";
     if (!std::ranges::all_of(node.outputs(), [&](const auto& value) { return planned(value.get()); }))
       return "an output is not a tensor of known shape";
-    if (!types_follow(node)) return "a size is declared that only running tells";
+    if (!types_follow(node)) return "an output's size depends on data";
     return {};
   }
 
@@ -164,7 +164,7 @@ private:
     return true;
   }
 
-  /// Nothing is known but what it reads and writes.
+  /// Only the bytes read and written are known.
   static double estimate(const Node& node, const Target& target) {
     double bytes = 0;
     for (const Value* input : node.inputs())

@@ -47,7 +47,7 @@ void CustomKernel::give(std::unique_ptr<Seat> seat) const {
   idle_.push_back(std::move(seat));
 }
 
-/// An instance whose run failed is not used again.
+/// An instance whose run failed is discarded.
 void CustomKernel::launch(const Launch& launch) const {
   std::unique_ptr<Seat> seat = take();
   for (std::size_t i = 0; i < inputs_.size(); ++i) seat->inputs[i] = inputs_[i].at(launch.inputs[i]);

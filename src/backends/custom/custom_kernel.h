@@ -1,5 +1,5 @@
 #pragma once
-// A kernel of a custom operator, with an instance for each launch at a time.
+// A kernel of a custom operator, with one instance per concurrent launch.
 
 #include <memory>
 #include <mutex>
@@ -13,14 +13,14 @@ namespace lanner {
 
 class CustomKernel final : public Kernel {
 public:
-  /// Makes the first instance: from `state` where the operator serialises. `op` belongs to the node's
+  /// Creates the first instance: from `state` where the operator serialises. `op` is owned by the node's
   /// definition.
   CustomKernel(const Node& node, const CustomOperator& op, std::unique_ptr<const CustomNode> shown,
                CustomCombination combination, std::span<const std::byte> state);
 
   std::size_t workspace() const override { return workspace_; }
   bool on_stream() const override { return combination_.kernel.device != LANNER_CPU; }
-  /// What the operator does beside queueing work is not known.
+  /// Whether the operator only queues work is unknown.
   bool recordable() const override { return false; }
   void launch(const Launch& launch) const override;
 
@@ -38,7 +38,7 @@ private:
   std::unique_ptr<const CustomNode> node_;
   CustomCombination combination_;
   std::vector<std::byte> state_;
-  std::vector<CustomOperand> inputs_, outputs_; ///< Forms.
+  std::vector<CustomOperand> inputs_, outputs_; ///< Shapes and types, without data.
   std::size_t workspace_ = 0;
   mutable std::mutex mutex_;
   mutable std::vector<std::unique_ptr<Seat>> idle_;

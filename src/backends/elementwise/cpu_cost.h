@@ -1,11 +1,11 @@
 #pragma once
-// What elementwise programs cost on a CPU.
+// CPU cost of elementwise programs.
 
 #include "backends/elementwise/program.h"
 
 namespace lanner {
 
-/// Rough nanoseconds that an element takes on one core.
+/// Estimated nanoseconds per element on one core.
 double nanoseconds_of(const ElementwiseProgram& program);
 
 } // namespace lanner

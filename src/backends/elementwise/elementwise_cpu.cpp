@@ -1,4 +1,4 @@
-// The kernel that runs groups of elementwise operations over any one layout.
+// The kernel that runs groups of elementwise operations, for any one layout.
 
 #include <algorithm>
 #include <array>
@@ -21,17 +21,17 @@ namespace lanner {
 
 namespace {
 
-/// Floats in a tile: with all registers of a program this stays in the first cache.
+/// Floats per tile: with all registers of a program this stays in the L1 cache.
 constexpr std::int64_t tile_size = 512;
 constexpr int max_slots = 48;
 
-/// Elements in the order of memory that lie in slices with others between them.
+/// A value stored as regular slices of a larger value.
 struct SliceWalk {
-  std::int64_t length = 0, pitch = 0; ///< Elements; no length: there is one slice.
+  std::int64_t length = 0, pitch = 0; ///< In elements; length 0: contiguous.
 
   static SliceWalk of(const Storage& storage, const Shape& shape, DType type) {
     const auto element = static_cast<std::int64_t>(bit_width(type) / 8);
-    if (element == 0) return {}; // of less than a byte there are no parts
+    if (element == 0) return {}; // types below a byte are not sliced
     const MemorySlices slices = memory_slices_of(storage, shape, type);
     return {static_cast<std::int64_t>(slices.bytes) / element,
             static_cast<std::int64_t>(slices.pitch) / element};
@@ -41,7 +41,7 @@ struct SliceWalk {
   bool is_one(std::int64_t first, std::int64_t count) const {
     return first / length == (first + count - 1) / length;
   }
-  /// Calls `piece(place in memory, place from first, elements)` for what lies in one slice.
+  /// Calls `piece(offset in memory, offset from first, elements)` for each contiguous part.
   template<typename Piece>
   void pieces(std::int64_t first, std::int64_t count, const Piece& piece) const {
     for (std::int64_t done = 0; done < count;) {
@@ -54,8 +54,8 @@ struct SliceWalk {
 
 struct Source {
   enum class Way : std::uint8_t {
-    direct,   ///< Floats where they lie.
-    periodic, ///< Floats where they lie, from the start again after each period.
+    direct,   ///< Read in place.
+    periodic, ///< Read in place, from the start again after each period.
     once,     ///< One tile serves all.
     fetched,  ///< Each tile is gathered.
     cast,     ///< Each tile is converted.
@@ -63,11 +63,10 @@ struct Source {
   Way way = Way::direct;
   OperandWalk walk;
   ProgramInput input;
-  SliceWalk slices; ///< Where a whole operand lies within a larger value.
+  SliceWalk slices; ///< Of an operand that is stored within a larger value.
 };
 
-/// The tile step: whole periods of the operands that repeat within a tile, or a divisor of one that is
-/// longer.
+/// The tile size: whole periods of the operands that repeat within a tile, or a divisor of a longer period.
 std::int64_t choose_step(const std::vector<Source>& sources) {
   std::int64_t step = tile_size;
   for (const Source& source : sources) {
@@ -84,7 +83,7 @@ std::int64_t choose_step(const std::vector<Source>& sources) {
   return step;
 }
 
-/// Whether several elements of an operand or a result share a byte.
+/// Whether an operand or result packs several elements into a byte.
 bool has_packed_types(const ElementwiseProgram& program) {
   const auto packed = [](const auto& value) { return bit_width(value.dtype) < 8; };
   return std::ranges::any_of(program.inputs, packed) || std::ranges::any_of(program.outputs, packed);
@@ -107,7 +106,7 @@ public:
     step_ = has_packed_types(program_) ? tile_size : choose_step(sources_); // tiles begin at whole bytes
     for (Source& source : sources_) settle(source);
     const double grain =
-        4000 / nanoseconds_of(program_); // About four microseconds of work pay for waking a thread.
+        4000 / nanoseconds_of(program_); // About four microseconds of work justify waking a thread.
     grain_ = std::max<std::int64_t>(1, static_cast<std::int64_t>(grain) / step_);
   }
 
@@ -128,7 +127,7 @@ private:
                                                                     : Source::Way::fetched;
   }
 
-  /// Once the step is known, operands that do not fit it are fetched tile by tile.
+  /// Once the step is known, operands whose period does not fit it are gathered tile by tile.
   void settle(Source& source) const {
     const std::int64_t period = source.walk.period();
     const bool fits =
@@ -246,7 +245,7 @@ bool readable(const ElementwiseProgram& program, const Layout& layout) {
   for (const ProgramInput& input : program.inputs) {
     const OperandWalk walk(program.shape, layout, input.operand.shape());
     if (!walk.contiguous() && input.dtype != DType::f32 && input.dtype != DType::boolean) return false;
-    // An inner constant lies in row-major order.
+    // An inner constant is stored row-major.
     if (!input.operand.is_input() &&
         !operand_layout(layout, program.shape.rank(), input.operand.shape()).row_major())
       return false;
@@ -254,8 +253,8 @@ bool readable(const ElementwiseProgram& program, const Layout& layout) {
   return true;
 }
 
-/// An input that the first result may replace: of its type and shape and read at one place only. Results are
-/// written tile by tile, after all that is read of a tile.
+/// An input whose memory the first result may reuse: of the same type and shape and read once. Results are
+/// written tile by tile, after all reads of a tile.
 int replaceable(const ElementwiseProgram& program) {
   if (program.outputs[0].dtype != DType::f32) return -1;
   for (const ProgramInput& input : program.inputs)
@@ -278,7 +277,7 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
       if (input.operand.is_input())
         tactic.inputs[input.operand.index] =
             stored(operand_layout(layout, program->shape.rank(), input.operand.shape()));
-    if (!has_packed_types(*program)) take_strided(*program, layout, tactic); // their parts share bytes
+    if (!has_packed_types(*program)) take_strided(*program, layout, tactic); // packed slices may share bytes
     share_storages(node, tactic);
     for (std::size_t i = 0; i < node.outputs().size(); ++i) tactic.outputs.push_back(stored(layout));
     tactic.in_place = replaceable(*program);

@@ -1,4 +1,4 @@
-// Groups of elementwise operations, each compiled into one kernel by NVRTC: for its sizes, or for any.
+// Groups of elementwise operations, each compiled into one kernel by NVRTC: for fixed sizes, or for any.
 
 #include <algorithm>
 
@@ -15,14 +15,14 @@
 namespace lanner::cuda {
 namespace {
 
-/// Constants within a group become part of the code, which only numbers can.
+/// Constants within a group become literals in the source, so they must be scalars.
 bool holds_numbers_only(const ElementwiseProgram& program) {
   return std::ranges::all_of(program.inputs, [](const ProgramInput& input) {
     return input.operand.is_input() || scalar_value(input.operand.constant).has_value();
   });
 }
 
-/// Types below a byte share bytes, which threads cannot write one by one.
+/// Types below a byte share bytes, which threads cannot write separately.
 bool has_whole_elements(const ElementwiseProgram& program) {
   const auto whole = [](const auto& value) { return bit_width(value.dtype) >= 8; };
   return std::ranges::all_of(program.inputs, whole) && std::ranges::all_of(program.outputs, whole);
@@ -35,7 +35,8 @@ std::optional<ElementwiseProgram> program_of(const Group& group, std::string& re
   const bool fits = has_whole_elements(*program) && holds_numbers_only(*program) &&
                     arguments <= PointerKernel::max_pointers && program->shape.elements() > 0;
   if (fits) return program;
-  reason = "cuda: elementwise: too many values, types below a byte, or a constant within the group";
+  reason =
+      "cuda: elementwise: too many values, a type below a byte, or a non-scalar constant within the group";
   return std::nullopt;
 }
 
@@ -44,7 +45,7 @@ bool fuses(const Group& group, const Target&) {
   return nvrtc_status().found && program_of(group, reason).has_value();
 }
 
-/// The storages of one tactic, which is all that the source depends on besides the program.
+/// The storages of one tactic: besides the program, the only input of the source.
 Tactic tactic_of(const Node& node, const ElementwiseProgram& program, const Layout& layout,
                  std::optional<DType> kept, const Target& target) {
   Tactic tactic;
@@ -72,7 +73,7 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
   const auto program = program_of(group, list.reason);
   if (!program) return list;
   if (!nvrtc_status().found) {
-    list.reason = "cuda: elementwise: no NVRTC: " + nvrtc_status().reason;
+    list.reason = "cuda: elementwise: NVRTC is not available: " + nvrtc_status().reason;
     return list;
   }
   bool reals = false;
@@ -85,7 +86,7 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
   return list;
 }
 
-/// Of a tactic whose kernel is given sizes when it is launched.
+/// For a tactic whose kernel gets its sizes at launch.
 constexpr std::byte sized{1};
 
 TacticList sized_tactics(const Node& node, const Group& group, const Target& target) {

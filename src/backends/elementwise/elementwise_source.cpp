@@ -17,11 +17,11 @@
 namespace lanner::cuda {
 namespace {
 
-/// How a thread's neighbouring elements find an operand, or themselves.
+/// How adjacent elements of a thread address an operand or result.
 enum class Access : std::uint8_t {
-  one,    ///< All of them the same element.
-  dense,  ///< Neighbours are neighbours in memory.
-  single, ///< Each by itself.
+  one,    ///< All use the same element.
+  dense,  ///< Adjacent in memory.
+  single, ///< Each computes its own address.
 };
 
 class Writer {
@@ -36,7 +36,7 @@ public:
 
   std::string run() {
     const bool narrow = !sized_ && program_.shape.elements() < (std::int64_t{1} << 31);
-    // Neighbours of a thread, and threads that stride over the grid.
+    // Adjacent elements of a thread, and threads that stride over the grid.
     loop_ = fmt::format(
         "  for (number_t first = (number_t(blockIdx.x) * blockDim.x + threadIdx.x) * {0}; first < {1};"
         " first += number_t(gridDim.x) * blockDim.x * {0}) {{\n",
@@ -95,7 +95,7 @@ private:
     return sized_ ? is_sized_parameter(input) : input.operand.is_input();
   }
 
-  /// Along `width_` neighbours that begin at a multiple of it.
+  /// For `width_` adjacent elements, aligned to it.
   Access access(const Shape& shape, const Storage& storage) const {
     if (shape.elements() == 1) return Access::one;
     if (width_ == 1) return Access::single;
@@ -108,7 +108,7 @@ private:
     return strides.back() == 1 && divides ? Access::dense : Access::single;
   }
 
-  /// Elements of the operand for a step along each of `axes_`.
+  /// Operand stride along each of `axes_`.
   std::vector<std::int64_t> strides_along(const Shape& shape, const Storage& storage) const {
     const std::vector<std::int64_t> own = memory_strides(storage, shape);
     const std::size_t missing = program_.shape.rank() - shape.rank();
@@ -123,7 +123,7 @@ private:
                        max_sized_axes, max_sized_operands);
   }
 
-  /// Where element i of the result finds its operands, by strides that a launch gives.
+  /// Addresses of element i's operands, from strides given at launch.
   void find_operands() {
     std::string starts, steps, ends;
     int k = 0;
@@ -141,7 +141,7 @@ private:
         starts, steps, ends);
   }
 
-  /// Where element `number` of the result, an expression, finds its operand, or itself.
+  /// Offset of element `number` (an expression) of the result in an operand, or in the result itself.
   std::string offset(const Shape& shape, const Storage& storage, const std::string& number) const {
     if (shape.elements() == 1) return "0";
     if (shape == program_.shape && same_order(storage)) return number;
@@ -151,7 +151,7 @@ private:
     for (std::size_t axis = axes_.size(); axis-- > 0;) {
       std::int64_t size = axes_[axis].size;
       const std::int64_t stride = strides[axis];
-      // Axes that go on where the one within them ends are one.
+      // Merges axes that are contiguous.
       while (stride != 0 && axis > 0 && strides[axis - 1] == stride * size) size *= axes_[--axis].size;
       if (stride != 0)
         sum += fmt::format("{}index_t({} / {} % {}) * {}ll", sum.empty() ? "(" : " + ", number, inner, size,
@@ -195,13 +195,13 @@ private:
   const ElementwiseProgram& program_;
   const Tactic& tactic_;
   bool sized_;
-  std::vector<MemoryAxis> axes_; ///< Of the result, outermost first.
-  int width_;                    ///< Neighbouring elements of a thread.
+  std::vector<MemoryAxis> axes_; ///< The result's axes, outermost first.
+  int width_;                    ///< Adjacent elements per thread.
   std::vector<std::string> parameters_;
   std::string checks_, loop_, before_, body_, behind_; ///< In the order of the source.
 };
 
-/// Bytes of an element of the widest value that is read or written as a whole.
+/// Element size of the widest value that is read or written in full.
 std::int64_t widest_element(const ElementwiseProgram& program, const Tactic& tactic) {
   std::int64_t bytes = 1;
   const auto count = [&](const Shape& shape, const Storage& storage, DType type) {
@@ -220,7 +220,7 @@ std::int64_t widest_element(const ElementwiseProgram& program, const Tactic& tac
 
 int elementwise_width(const ElementwiseProgram& program, const Tactic& tactic) {
   constexpr std::int64_t access_bytes = 16, most = 8;
-  constexpr std::int64_t enough_threads = 1 << 15; // To keep a GPU busy.
+  constexpr std::int64_t enough_threads = 1 << 15; // To fill a GPU.
   const std::int64_t elements = program.shape.elements();
   std::int64_t width = std::min(most, access_bytes / widest_element(program, tactic));
   while (width > 1 && (elements % width != 0 || elements / width < enough_threads)) width /= 2;
@@ -260,7 +260,7 @@ std::optional<SizedElements> sized_elements(const ElementwiseProgram& program) {
   for (std::size_t axis = 0; axis < program.shape.rank(); ++axis) {
     const std::int64_t size = program.shape[axis];
     if (size == 1) continue;
-    // Axes that go on where the one within them ends are one.
+    // Merges axes that are contiguous.
     const std::int64_t last = sized.axes - 1;
     bool joins = last >= 0;
     for (std::size_t k = 0; joins && k < strides.size(); ++k)

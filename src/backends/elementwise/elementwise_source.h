@@ -8,21 +8,21 @@
 
 namespace lanner::cuda {
 
-/// Of `elementwise(inputs..., outputs...)`, pointers to the program's inputs that are inputs of the node and
-/// to its outputs, all in the types and layouts of `tactic`.
+/// Source of `elementwise(inputs..., outputs...)`: pointers to the program's inputs that are inputs of the
+/// node and to its outputs, all in the types and layouts of `tactic`.
 std::string elementwise_source(const ElementwiseProgram& program, const Tactic& tactic);
 
-/// Neighbouring elements that one thread of it computes.
+/// Adjacent elements per thread.
 int elementwise_width(const ElementwiseProgram& program, const Tactic& tactic);
 
-// The same without sizes: of `sized_FORMULA(inputs..., outputs..., SizedElements)`, FORMULA the last one,
-// where all values are row-major and of their own types. Constants of one element are part of the code.
+// The same for any sizes: `sized_FORMULA(inputs..., outputs..., SizedElements)`, where FORMULA is the last
+// one and all values are row-major and of their own types. Scalar constants are literals in the source.
 
 std::string sized_name(const ElementwiseProgram& program);
 std::string sized_source(const ElementwiseProgram& program, const Tactic& tactic);
-/// Whether a pointer to the input is a parameter of it.
+/// Whether the kernel has a pointer parameter for the input.
 bool is_sized_parameter(const ProgramInput& input);
-/// What a launch gives; nothing where there are too many operands or axes.
+/// The launch parameter; nothing where there are too many operands or axes.
 std::optional<SizedElements> sized_elements(const ElementwiseProgram& program);
 
 } // namespace lanner::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// Instructions of elementwise programs on a CPU: each runs a formula over a tile of floats.
+// Instructions of elementwise programs on a CPU: each applies a formula to a tile of floats.
 
 #include <cstdint>
 
@@ -7,8 +7,8 @@
 
 namespace lanner {
 
-/// out[i] of x[i], y[i], z[i], for `count` elements; operands that a formula has not are null. `out` may be
-/// an operand.
+/// out[i] from x[i], y[i], z[i], for `count` elements; operands that a formula does not have are null. `out`
+/// may alias an operand.
 using TileFunction = void (*)(float* out, const float* x, const float* y, const float* z, std::int64_t count,
                               Numbers numbers);
 struct TileFunctions {

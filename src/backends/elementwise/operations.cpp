@@ -19,13 +19,13 @@ std::optional<Translation> translate_clip(const GroupOp& op) {
     constant &= bound.has_value();
     if (bound) (i == 1 ? bounds.p : bounds.q) = *bound;
   }
-  // With the bounds the wrong way round the upper one wins, as it is applied last.
+  // If min > max the upper bound wins, as it is applied last.
   if (constant) return Translation{&formula("clip"), bounds, {0}};
   if (op.input(1) && op.input(2)) return Translation{&formula("clamp"), {}, {0, 1, 2}};
   return Translation{&formula(op.input(1) ? "max" : "min"), {}, {0, op.input(1) ? 1U : 2U}};
 }
 
-/// x^p by arithmetic where that is enough.
+/// x^p by multiplications and roots where these are enough.
 Translation power_of(float p) {
   struct Row {
     float p;
@@ -38,7 +38,7 @@ Translation power_of(float p) {
   return {&formula("power"), {p, 0}, {0}};
 }
 
-/// `x + c` and the like for a number known now.
+/// `x + c` and similar for a constant c.
 std::optional<Translation> translate_scalar(const GroupOp& op) {
   const auto left = scalar_value(op.input(0).constant), right = scalar_value(op.input(1).constant);
   if (left.has_value() == right.has_value()) return std::nullopt;

@@ -1,5 +1,5 @@
 #pragma once
-// Which formula computes an operator.
+// Maps operators to formulas.
 
 #include <optional>
 #include <vector>
@@ -9,16 +9,17 @@
 
 namespace lanner {
 
-/// One operator as one instruction: a formula, its numbers and which of the operation's inputs are operands,
-/// in order.
+/// One operator as one instruction: a formula, its constants, and the indices of the operation's inputs that
+/// are its operands, in order.
 struct Translation {
   const Formula* formula;
   Numbers numbers;
   std::vector<std::size_t> operands;
 };
-/// Nothing when there is none. Variadic operators of more than two inputs are left to the caller.
+/// Nothing when there is none. Variadic operators with more than two inputs are left to the caller.
 std::optional<Translation> translate(const GroupOp& op);
-/// For `sum`, `mean`, `min` and `max` of any number of inputs: what joins two of them; else null.
+/// For `sum`, `mean`, `min` and `max` of any number of inputs: the formula that combines two of them; else
+/// null.
 const Formula* translate_variadic(const GroupOp& op);
 
 } // namespace lanner

@@ -13,13 +13,12 @@ namespace {
 
 constexpr int max_registers = 24;
 
-/// Types that survive a way through f32 when they are only converted.
+/// Types whose values survive conversion to f32 and back.
 bool is_castable(DType type) {
   return type == DType::f32 || type == DType::boolean || is_integer(type) || is_half(type);
 }
 
-/// Translates operations one after the other; each result gets a virtual register of its own, numbered from
-/// the inputs on.
+/// Translates operations in order; each result gets its own virtual register, numbered after the inputs.
 class Compiler {
 public:
   Compiler(const Group& group, std::string& reason, bool halves)
@@ -65,13 +64,13 @@ private:
     for (const Operand& operand : op.inputs)
       if (operand) types &= fits(op, operand);
     if (types && op.type().shape() == program_.shape) return true;
-    reason_ =
-        types ? "elementwise: results of several shapes" : "elementwise: " + op.kind() + " of these types";
+    reason_ = types ? "elementwise: the results have different shapes"
+                    : "elementwise: " + op.kind() + " of these types";
     return false;
   }
 
-  /// Only at the edges of a program are there types that a tile does not hold. A cast to a half rounds, which
-  /// happens where a program writes.
+  /// Types that a tile cannot hold may appear only at a program's inputs and outputs. A cast to a half
+  /// rounds, which happens when the program writes.
   bool fits(const GroupOp& op, const Operand& operand) const {
     if (operand.is_op()) {
       const GroupOp& maker = group_.ops()[operand.index];
@@ -81,7 +80,7 @@ private:
     return is_castable(operand.dtype()) && cast_is_exact(op);
   }
 
-  /// Between integers a value would have to pass through f32 unharmed, and wrap around as integers do.
+  /// A cast between integers would have to pass through f32 exactly and wrap around as integers do.
   bool cast_is_exact(const GroupOp& op) const {
     const DType from = op.input(0).dtype(), to = op.type().dtype();
     return is_real_or_truth(from) || is_real_or_truth(to);
@@ -133,8 +132,7 @@ private:
     return true;
   }
 
-  /// Virtual registers become few: one is free again after its last reader. Results that leave the program
-  /// stay.
+  /// Register allocation: a register is free again after its last reader. Registers of results stay.
   void allocate_registers() {
     const int inputs = static_cast<int>(program_.inputs.size());
     std::vector<int> last_use(static_cast<std::size_t>(next_), -1),
@@ -203,7 +201,7 @@ void take_strided(const ElementwiseProgram& program, const Layout& layout, Tacti
 }
 
 void share_storages(const Node& node, Tactic& tactic) {
-  std::unordered_map<const Value*, std::size_t> first; // there may be as many inputs as nodes
+  std::unordered_map<const Value*, std::size_t> first; // a hash map, as there may be as many inputs as nodes
   for (std::size_t i = 0; i < node.inputs().size(); ++i)
     if (node.input(i)) tactic.inputs[i] = tactic.inputs[first.emplace(node.input(i), i).first->second];
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A group of elementwise operations as a straight program over tiles.
+// A group of elementwise operations as a straight-line program over tiles.
 
 #include <optional>
 #include <string>
@@ -11,7 +11,7 @@
 
 namespace lanner {
 
-/// Operands are slots: first the program's inputs, then its registers.
+/// Operands are slots: the program's inputs, then its registers.
 struct TileInstruction {
   const Formula* formula;
   Numbers numbers;
@@ -19,12 +19,12 @@ struct TileInstruction {
   int operands[3] = {-1, -1, -1};
 };
 
-/// What a program reads: an input or an inner constant, converted to f32 where it is of another type.
+/// A program's input: an input or inner constant, converted to f32 where it has another type.
 struct ProgramInput {
   Operand operand;
   DType dtype = DType::f32;
 };
-/// What it writes: a slot, converted to `dtype`.
+/// A program's result: a slot, converted to `dtype`.
 struct ProgramOutput {
   int slot = -1;
   DType dtype = DType::f32;
@@ -40,20 +40,20 @@ struct ElementwiseProgram {
   int slots() const { return static_cast<int>(inputs.size()) + registers; }
 };
 
-/// Nothing, with `reason` set, when some operation, type or shape has no place in such a program. `reason`
-/// stays empty when the group is not elementwise at all. `halves`: f16 and bf16 count as real types.
+/// Nothing, with `reason` set, when an operation, type or shape is not supported. `reason` stays empty when
+/// the group is not elementwise at all. `halves`: f16 and bf16 are supported too.
 std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::string& reason,
                                                       bool halves = false);
 
-/// That one run reads and writes: each operand as large as it is, however often it is read again.
+/// Bytes that one run reads and writes: each operand once, however often it is read again.
 double bytes_of(const ElementwiseProgram& program);
 
-/// Says of a tactic for a program whose results lie in `layout` which values it takes within larger ones:
-/// results, and operands of their shape. None with blocks, where these lie otherwise.
+/// Marks in a tactic, for a program whose results have layout `layout`, which values may lie within larger
+/// ones: results, and operands of their shape. None for layouts with blocks.
 void take_strided(const ElementwiseProgram& program, const Layout& layout, Tactic& tactic);
 
-/// A value that comes in twice is one operand of the program: gives its further inputs the storage that
-/// `tactic` asks of the first.
+/// A value that is passed in twice is one operand of the program: gives its further inputs the storage that
+/// `tactic` requests for the first.
 void share_storages(const Node& node, Tactic& tactic);
 
 } // namespace lanner

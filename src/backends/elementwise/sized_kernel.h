@@ -1,6 +1,6 @@
 #pragma once
-// What elementwise kernels get that are compiled before the sizes are known. Sources for NVRTC, which finds
-// no headers, spell this struct again (elementwise_source.cpp): 64-bit integers only.
+// Parameter of elementwise kernels that are compiled before the sizes are known. Sources for NVRTC, which
+// finds no headers, repeat this struct (elementwise_source.cpp): 64-bit integers only.
 
 #include <cstdint>
 
@@ -8,8 +8,8 @@ namespace lanner::cuda {
 
 inline constexpr int max_sized_axes = 6, max_sized_operands = 8;
 
-/// Results are row-major, element after element. Strides count elements, one row an operand in the order of
-/// the kernel's parameters; 0 where it is repeated.
+/// Results are row-major and dense. Strides count elements, one row per operand in the order of the kernel's
+/// parameters; 0 where it is repeated.
 struct SizedElements {
   std::int64_t elements = 0, axes = 0; ///< Axes outermost first.
   std::int64_t sizes[max_sized_axes] = {};

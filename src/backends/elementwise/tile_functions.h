@@ -1,5 +1,5 @@
 #pragma once
-// Formulas as loops over tiles. Included once by each file that is compiled for one instruction set.
+// Formulas as loops over tiles. Included by exactly the files that are compiled for one instruction set.
 
 #include "backends/elementwise/instruction.h"
 #include "backends/elementwise/vector_elements.h"
@@ -47,7 +47,7 @@ void tile(float* out, const float* x, const float* y, const float* z, std::int64
   }
 }
 
-/// With its table for each file alone: nothing of it is shared between instruction sets.
+/// Static, with a table per file: nothing is shared between instruction sets.
 template<typename... Rows>
 static TileFunctions tiles_of(const formulas::List<Rows...>& /*rows*/) {
   static constexpr TileFunction functions[] = {tile<Rows>...};

@@ -10,7 +10,7 @@ namespace lanner {
 OperandWalk::OperandWalk(const Shape& result, const Layout& layout, const Shape& operand) {
   const std::vector<MemoryAxis> axes = memory_axes(layout, result);
   const std::size_t missing = result.rank() - operand.rank();
-  std::int64_t next = 1; // Stride in the operand of the next axis that it has.
+  std::int64_t next = 1; // Stride of the next axis that the operand has.
   for (auto axis = axes.rbegin(); axis != axes.rend(); ++axis) {
     if (axis->size == 1) continue;
     const bool spread = axis->dim < missing || operand[axis->dim - missing] == 1;

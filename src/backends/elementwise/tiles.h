@@ -1,5 +1,5 @@
 #pragma once
-// Fetching a tile of an operand that is spread over a larger result.
+// Gathers tiles of an operand that is broadcast over a larger result.
 
 #include <cstdint>
 #include <vector>
@@ -9,10 +9,10 @@
 
 namespace lanner {
 
-/// How an operand is read while the memory of the result is walked from its first element to its last.
+/// How to read an operand while walking the result's memory from start to end.
 class OperandWalk {
 public:
-  /// `operand` broadcasts to `result`, which lies in `layout`; the operand itself in operand_layout(layout,
+  /// `operand` broadcasts to `result`, whose layout is `layout`; the operand's own is operand_layout(layout,
   /// ...).
   OperandWalk(const Shape& result, const Layout& layout, const Shape& operand);
 
@@ -20,9 +20,10 @@ public:
     return loops_.size() == 1 && loops_[0].stride == 1;
   } ///< Element i is at i.
   bool scalar() const noexcept { return loops_.empty() || (loops_.size() == 1 && loops_[0].stride == 0); }
-  /// Elements after which the walk is back at the operand's start; the result's size when it never is.
+  /// Number of elements after which the walk is back at the operand's start; the result's size when it never
+  /// is.
   std::int64_t period() const noexcept { return period_; }
-  /// Within a period, element i is at i.
+  /// Within a period, element i of the walk is element i of the operand.
   bool contiguous_in_period() const noexcept;
 
   /// Copies elements [first, first + count) of the walk.

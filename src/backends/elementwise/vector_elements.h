@@ -1,6 +1,6 @@
 #pragma once
-// Elements of formulas (ops/formulas/row.h) as the vectors of simd.h, or one by one. Included once by each
-// file that is compiled for one instruction set.
+// Elements of formulas (ops/formulas/row.h), as vectors of simd.h or single floats. Included by exactly the
+// files that are compiled for one instruction set.
 
 #include <math.h>
 
@@ -10,7 +10,7 @@
 
 namespace lanner::LANNER_SIMD {
 
-// Single floats, for formulas that call the C library anyway: taking vectors apart for that costs more.
+// Single floats, for formulas that call the C library anyway: splitting vectors for that costs more.
 inline float splat_as(float x, float /*like*/) {
   return x;
 }
@@ -35,7 +35,7 @@ public:
   requires std::is_arithmetic_v<Literal> Elements(Literal x)
       : value(splat_as(static_cast<float>(x), V{})) {} // NOLINT: literals stand in formulas
 
-  /// A condition: of F all ones where it holds.
+  /// A condition: for F, all bits set where it holds.
   struct Mask {
     decltype(V{} < V{}) bits;
   };
@@ -77,8 +77,8 @@ public:
   friend Elements tanh(Elements x) { return each<hyperbolic_tangent>(x); }
   friend Elements erf(Elements x) { return each<error_function>(x); }
 
-  // Not std::sin and the like: those are inline, and the linker could give this file's copy, with its
-  // instruction set, to everyone.
+  // Not std::sin and similar: those are inline, and the linker could use this file's copy, with its
+  // instruction set, everywhere.
   friend Elements pow(Elements x, Elements y) {
     if constexpr (std::is_same_v<V, float>) {
       return Elements(::powf(x.value, y.value));

@@ -11,7 +11,7 @@ namespace lanner {
 
 namespace {
 
-/// Memory as outer x size rows of so many bytes, of which `count` are picked of each `size`.
+/// Memory as outer x size rows of so many bytes, of which `count` are picked from each `size`.
 struct PickedRows {
   std::int64_t outer = 1, size = 1, count = 1, bytes = 1;
 };
@@ -28,7 +28,7 @@ PickedRows rows_of(const GroupOp& op) {
   return rows;
 }
 
-/// Rows `begin` to `end` of the result. A copy of one element is a move where its size is a constant.
+/// Rows `begin` to `end` of the result. For a constant element size the copy compiles to a move.
 template<int element, typename Index>
 void pick(const PickedRows& rows, const std::byte* data, const Index* indices, std::byte* to,
           std::int64_t begin, std::int64_t end) {
@@ -82,7 +82,7 @@ public:
   }
 
 private:
-  /// A few microseconds, which pay for waking a thread.
+  /// A few microseconds of work justify waking a thread.
   static constexpr std::int64_t bytes_of_a_share = 64 << 10;
 
   template<typename Index>
@@ -110,7 +110,7 @@ bool takes(const Group& group, std::string& reason) {
   if ((bits == 8 || bits == 16 || bits == 32 || bits == 64) &&
       (indices == DType::i64 || indices == DType::i32) && op.type().shape().elements() > 0)
     return true;
-  reason = "cpu: gather takes elements of 1 to 8 bytes, and indices of i64 or i32";
+  reason = "cpu: gather: supports elements of 1 to 8 bytes, and indices of i64 or i32";
   return false;
 }
 

@@ -1,5 +1,5 @@
-// gather, gather_elements and scatter_elements. The definitions refuse an index that names nothing; here what
-// it would have picked is 0, and what it would have put is left out.
+// gather, gather_elements and scatter_elements. The definitions reject an index out of range; here it reads
+// 0, and its update is dropped.
 
 #include <algorithm>
 
@@ -24,11 +24,12 @@ bool takes(const Node& node, std::string& reason) {
   const bool replaces = node.attributes.string("reduction", "none") == "none";
   if (is_real(data.dtype()) && integers && replaces && data.rank() > 0 && data.rank() <= max_index_axes)
     return true;
-  reason = "cuda: " + node.kind() + " takes indices of i64 or i32 into reals, and puts them as they are";
+  reason =
+      "cuda: " + node.kind() + ": supports i64 or i32 indices into floating-point data, without a reduction";
   return false;
 }
 
-/// A layout that keeps the result's order, which indices are counted in; reals in any type that they are kept
+/// Layouts that keep the result's order, by which indices are counted; floats in any type they may be stored
 /// in.
 TacticList index_tactics(const Node& node, const Group&, const Target& target) {
   TacticList list;
@@ -68,7 +69,7 @@ public:
       cuda::launch(function_, grid_, launch.stream, launch.inputs[2], launch.inputs[1], launch.outputs[0],
                    count_, parameters_);
   }
-  /// A copy by the driver is tied to its allocations.
+  /// A driver copy depends on its allocations.
   bool recordable() const override { return copied_ == 0; }
 
 private:
@@ -76,7 +77,7 @@ private:
   Grid grid_;
   std::int64_t count_;
   PlaceParameters parameters_;
-  std::uint64_t copied_; ///< Bytes of the data, which come to the output first.
+  std::uint64_t copied_; ///< Bytes of the data, which are copied to the output first.
 };
 
 PlaceParameters places_of(const Node& node) {

@@ -1,6 +1,6 @@
 #pragma once
-// Elements picked and put by index, as the kernels of indices.cu move them. Plain C++ too, so that it is
-// tested without a GPU.
+// Gathering and scattering elements, as in the kernels of indices.cu. Plain C++ too, so that it is tested
+// without a GPU.
 
 #include <cstdint>
 
@@ -10,22 +10,22 @@ namespace lanner::cuda {
 
 inline constexpr int max_index_axes = 8;
 
-/// Of gather: `outer` x `size` x `inner` elements, of which each index picks `inner` side by side.
+/// gather: `outer` x `size` x `inner` elements, of which each index picks `inner` contiguous ones.
 struct GatherParameters {
   std::int64_t outer = 0, size = 0, inner = 0, indices = 0;
   bool wide = true; ///< Indices are i64, else i32.
 };
 
-/// Of gather_elements and scatter_elements: as many indices as there are places in `sizes`, each of which
-/// names a place along the axis of data that lies by `strides`.
+/// gather_elements and scatter_elements: one index for each position in `sizes`; it selects a position along
+/// the axis of the data, whose strides are `strides`.
 struct PlaceParameters {
   int rank = 0, axis = 0;
-  std::int64_t size = 0; ///< Of the data along the axis.
+  std::int64_t size = 0; ///< Size of the data along the axis.
   std::int64_t sizes[max_index_axes] = {}, strides[max_index_axes] = {};
   bool wide = true;
 };
 
-/// From the front; -1 where there is no such place. The definitions refuse that, a kernel cannot.
+/// Normalised to be non-negative; -1 where out of range. The definitions reject that, a kernel cannot.
 LANNER_HOST_DEVICE inline std::int64_t place_at(const void* indices, std::int64_t i, std::int64_t size,
                                                 bool wide) {
   const std::int64_t index =
@@ -34,7 +34,7 @@ LANNER_HOST_DEVICE inline std::int64_t place_at(const void* indices, std::int64_
   return place >= 0 && place < size ? place : -1;
 }
 
-/// Element `i` of the result; 0 where its index names nothing.
+/// Element `i` of the result; 0 where its index is out of range.
 template<typename T>
 LANNER_HOST_DEVICE void gather_element(const T* data, const void* indices, T* out, std::int64_t i,
                                        const GatherParameters& p) {
@@ -55,8 +55,8 @@ LANNER_HOST_DEVICE void gather_place(const T* data, const void* indices, T* out,
   out[i] = place < 0 ? T{} : data[from];
 }
 
-/// All updates of line `i`, which runs along the axis: in their order, so that the last of two that name one
-/// place stays, as the definition has it.
+/// All updates of line `i`, which runs along the axis: in order, so that the last of two updates of one
+/// position wins, as in the definition.
 template<typename T>
 LANNER_HOST_DEVICE void scatter_line(const T* updates, const void* indices, T* out, std::int64_t i,
                                      const PlaceParameters& p) {

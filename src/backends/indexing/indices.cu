@@ -1,4 +1,4 @@
-// gather, gather_elements, scatter_elements, one thread a result or a line of updates.
+// gather, gather_elements, scatter_elements; one thread per result or line of updates.
 
 #include "backends/indexing/index_kernel.h"
 

@@ -1,4 +1,4 @@
-// non_zero and non_max_suppression, of which only a run tells how much they find: late kernels alone.
+// non_zero and non_max_suppression, whose output sizes depend on data: late kernels only.
 
 #include <algorithm>
 #include <limits>
@@ -12,7 +12,7 @@
 namespace lanner::cuda {
 namespace {
 
-/// The bits of an element that are not its sign; 0 for types that are not counted here.
+/// The bits of an element without its sign; 0 for unsupported types.
 std::uint64_t value_bits(DType type) {
   const bool whole = type == DType::boolean || type == DType::u8 || type == DType::i8 || type == DType::u16 ||
                      type == DType::i16 || type == DType::u32 || type == DType::i32 || type == DType::u64 ||
@@ -25,7 +25,7 @@ bool takes(const Node& node, std::string& reason) {
   if (node.kind() == "non_zero") {
     const Type& x = node.input(0)->type;
     if (value_bits(x.dtype()) && x.rank() > 0 && x.rank() <= max_index_axes) return true;
-    reason = "cuda: non_zero takes reals, integers and truth values of rank 1 to 8";
+    reason = "cuda: non_zero: supports floats, integers and booleans of rank 1 to 8";
     return false;
   }
   if (node.kind() != "non_max_suppression") return false;
@@ -34,7 +34,7 @@ bool takes(const Node& node, std::string& reason) {
   if (boxes.dtype() == DType::f32 && scores.dtype() == DType::f32 && scores.shape()[2] <= INT32_MAX &&
       blocks > 0 && blocks <= INT32_MAX)
     return true;
-  reason = "cuda: non_max_suppression takes f32, and fewer than 2^31 boxes and classes";
+  reason = "cuda: non_max_suppression: supports f32 with fewer than 2^31 boxes and classes";
   return false;
 }
 
@@ -49,7 +49,7 @@ TacticList selection_tactics(const Node& node, const Group&, const Target& targe
   return list;
 }
 
-/// Two launches, with what the first one found in the workspace.
+/// Two launches; the first one's results are in the workspace.
 class SelectionKernel : public Kernel {
 public:
   SelectionKernel(const Gpu& gpu, const std::string& find, const std::string& list, Grid grid)

@@ -1,5 +1,5 @@
-// non_zero and non_max_suppression. Both count first, in parts of one block each, then put what they found
-// behind that of all parts in front; the order is that of the definitions.
+// non_zero and non_max_suppression. Both count first, one part per block, then write each part's results
+// after those of all earlier parts; the order is the definitions'.
 
 #include "backends/indexing/selection_kernel.h"
 
@@ -9,11 +9,11 @@ namespace {
 
 constexpr int max_warps = 32;
 
-/// Of all threads of the block, given to each.
+/// Sum over all threads of the block, returned to each.
 __device__ std::int64_t block_sum(std::int64_t value) {
   __shared__ std::int64_t sums[max_warps];
   for (int step = 16; step > 0; step /= 2) value += __shfl_down_sync(~0U, value, step);
-  __syncthreads(); // The last sums were read.
+  __syncthreads(); // The previous sums have been read.
   if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = value;
   __syncthreads();
   std::int64_t total = 0;
@@ -27,11 +27,11 @@ __device__ std::int64_t sum_of(const std::int64_t* counts, std::int64_t from, st
   return block_sum(sum);
 }
 
-/// Among threads for which `chosen` holds, this one's place in their order, and how many there are.
+/// Exclusive prefix count: this thread's position among those for which `chosen` holds, and their number.
 __device__ int place_among(bool chosen, int& total) {
   __shared__ int sums[max_warps];
   const unsigned voters = __ballot_sync(~0U, chosen);
-  __syncthreads(); // The last sums were read.
+  __syncthreads(); // The previous sums have been read.
   if (threadIdx.x % 32 == 0) sums[threadIdx.x / 32] = __popc(voters);
   __syncthreads();
   int place = __popc(voters & ((1U << threadIdx.x % 32) - 1));
@@ -43,8 +43,8 @@ __device__ int place_among(bool chosen, int& total) {
   return place;
 }
 
-/// Calls put(i, place) for each i from `from` to `to` for which `chosen` holds, in order of places; returns
-/// how many.
+/// Calls put(i, position) for each i from `from` to `to` for which `chosen` holds, in order of positions;
+/// returns their count.
 template<typename Chosen, typename Put>
 __device__ std::int64_t in_order(std::int64_t from, std::int64_t to, Chosen chosen, Put put) {
   std::int64_t found = 0;
@@ -92,8 +92,8 @@ __device__ std::uint64_t first_of_warp(std::uint64_t key) {
   return key;
 }
 
-/// The first of all threads' candidates, given to each. `turn` counts calls: two in a row use different
-/// places.
+/// The best of all threads' candidates, returned to each. `turn` counts calls: two consecutive ones use
+/// different memory.
 __device__ std::uint64_t first_of(std::uint64_t key, std::int64_t turn) {
   __shared__ std::uint64_t firsts[2][max_warps];
   key = first_of_warp(key);
@@ -118,8 +118,7 @@ LANNER_NON_ZERO_KERNELS(2, std::uint16_t)
 LANNER_NON_ZERO_KERNELS(4, std::uint32_t)
 LANNER_NON_ZERO_KERNELS(8, std::uint64_t)
 
-/// Of one class of one image: again and again the first of the candidates that are left is kept, and those
-/// that it covers go.
+/// One class of one image: repeatedly selects the best remaining candidate and drops those that overlap it.
 extern "C" __global__ void suppress_boxes(const float* boxes, const float* scores, Candidate* candidates,
                                           std::int32_t* kept, std::int64_t* counts, SuppressionParameters p) {
   const float* image = boxes + blockIdx.x / p.classes * p.boxes * 4;

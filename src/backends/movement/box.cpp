@@ -35,8 +35,7 @@ Box simplified(Box box) {
     result.source_strides.push_back(from);
     result.target_strides.push_back(to);
   }
-  // The axis along which the source is dense goes next to the innermost one, so that both are walked in
-  // squares.
+  // The source's dense axis is put next to the innermost one, so that both are walked in square tiles.
   const std::size_t rank = result.sizes.size();
   for (std::size_t axis = 0; axis + 2 < rank; ++axis) {
     if (result.source_strides[axis] != 1 || result.source_strides[rank - 1] == 1) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// Boxes of elements to be moved between strided places.
+// Boxes of elements to be copied between strided arrays.
 
 #include <cstdint>
 #include <vector>
@@ -15,8 +15,8 @@ struct Box {
   std::int64_t elements() const;
 };
 
-/// The same box with its axes sorted by the target's strides, sizes of 1 dropped and axes merged where both
-/// sides allow.
+/// The same box with its axes sorted by the target's strides, axes of size 1 dropped and axes merged where
+/// both sides allow.
 Box simplified(Box box);
 
 } // namespace lanner

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::int64_t widest_bytes = 16;
 
-/// Of a thread, in one turn: `ahead` in boxes.cu.
+/// Elements per thread and iteration: `ahead` in boxes.cu.
 constexpr std::int64_t elements_of_thread = 4;
 
 std::int64_t element_bytes(DType type) {

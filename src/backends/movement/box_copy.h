@@ -1,5 +1,5 @@
 #pragma once
-// A box with the kernel that moves it.
+// A box with the kernel that copies it.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,21 +12,21 @@
 
 namespace lanner::cuda {
 
-/// Whether kernels have axes for it.
+/// Whether kernels support that many axes.
 bool fits_box_kernels(const Box& box);
 
-/// Moves one box from places of one tensor to places of another, converting real types where they differ.
+/// Copies one box from one tensor to another, converting between floating-point types.
 class BoxCopy {
 public:
-  /// `box` counts elements, of `from` in the source and of `to` in the target.
+  /// `box` counts elements of `from` in the source and of `to` in the target.
   BoxCopy(const Gpu& gpu, const Box& box, DType from, DType to);
 
-  /// Queues it. `source` and `target` are the tensors' first elements, aligned as their elements are or
-  /// better.
+  /// Queues the copy. `source` and `target` are the tensors' first elements, at least aligned to their
+  /// element size.
   void launch(const void* source, void* target, Stream stream) const;
 
 private:
-  /// An element or several to a thread.
+  /// One or several elements per thread.
   struct Plain {
     FunctionHandle function = nullptr;
     Grid grid;
@@ -39,8 +39,8 @@ private:
   };
 
   std::uint64_t elements_ = 0;
-  std::int64_t source_bytes_ = 0, target_bytes_ = 0;          ///< Offsets of the box's first element.
-  std::uint64_t source_alignment_ = 1, target_alignment_ = 1; ///< That `grouped_` needs.
+  std::int64_t source_bytes_ = 0, target_bytes_ = 0;          ///< Byte offsets of the box's first element.
+  std::uint64_t source_alignment_ = 1, target_alignment_ = 1; ///< Required by `grouped_`.
   Plain single_;
   std::optional<Plain> grouped_;
   std::optional<Tiled> tiled_;

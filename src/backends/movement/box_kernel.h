@@ -1,5 +1,5 @@
 #pragma once
-// What the kernels of boxes.cu get. Shared by host and device code.
+// Parameters of the kernels of boxes.cu. Shared by host and device code.
 
 #include <cstdint>
 
@@ -19,16 +19,17 @@ struct BoxParameters {
 };
 
 /// A box whose source is dense along one axis (`rows`) and whose target is dense along another (`columns`):
-/// it is moved in square tiles through shared memory, so that both sides are read and written in whole lines.
-/// The other axes are in `outer`, whose elements number pairs of planes.
+/// it is copied in square tiles through shared memory, so that reads and writes are both coalesced. The other
+/// axes are in `outer`, whose elements number pairs of planes.
 struct TileParameters {
   BoxParameters outer;
   std::int64_t rows = 0, columns = 0;
-  std::int64_t row_target = 0, column_source = 0; ///< The strides along the other side.
+  std::int64_t row_target = 0,
+               column_source = 0; ///< The strides of the axis that is dense on the other side.
   std::int64_t row_tiles = 0, column_tiles = 0;
 };
 
-/// Edge of a tile for elements of so many bytes.
+/// Tile edge for elements of so many bytes.
 LANNER_HOST_DEVICE constexpr int tile_edge(int bytes) {
   return bytes <= 2 ? 64 : 32;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Where the elements of a box lie, in device code.
+// Addresses of a box's elements, in device code.
 
 #include "backends/movement/box_kernel.h"
 

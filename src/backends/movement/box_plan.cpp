@@ -5,7 +5,7 @@
 namespace lanner::cuda {
 namespace {
 
-/// Shorter axes leave most of a tile's threads without work.
+/// Shorter axes leave most threads of a tile idle.
 constexpr std::int64_t shortest_edge = 8;
 
 void drop_axis(Box& box, std::size_t axis) {

@@ -1,5 +1,5 @@
 #pragma once
-// Which kernel of boxes.cu moves a box.
+// Choice of the kernel of boxes.cu that copies a box.
 
 #include <cstdint>
 #include <optional>
@@ -12,15 +12,15 @@ namespace lanner::cuda {
 /// Nothing where a box has more axes than kernels take.
 std::optional<BoxParameters> box_parameters(const Box& box);
 
-/// How many elements may be moved as one, at most `most`: a power of two by which both sides' innermost axes
-/// are dense and everything else is divisible.
+/// How many elements may be copied as one, at most `most`: a power of two for which both sides' innermost
+/// axes are dense and all other strides, sizes and offsets divisible.
 std::int64_t elements_at_once(const Box& box, std::int64_t most);
 
-/// The same box in elements that are `count` of the former, as elements_at_once() allows.
+/// The same box in units of `count` elements, as elements_at_once() allows.
 Box in_groups(const Box& box, std::int64_t count);
 
-/// How a box is moved in tiles; nothing where that does not pay: one side's dense axis is the other's too, or
-/// one of them is short.
+/// The tiled copy of a box; nothing where it does not pay: both sides are dense along the same axis, or one
+/// of the axes is short.
 std::optional<TileParameters> tile_parameters(const Box& box, int edge);
 
 } // namespace lanner::cuda

@@ -36,7 +36,7 @@ Integers sizes_of(const Shape& shape) {
   return shape.dims();
 }
 
-/// What every operator of this file gets.
+/// Arguments of every operator in this file.
 struct Movement {
   const GroupOp& op;
   const std::vector<Strides>& inputs;
@@ -99,7 +99,8 @@ Result split(const Movement& m) {
   return moves;
 }
 
-/// Places of an axis of a result that follow each other in the input, by one step up or down, or are all one.
+/// A run of consecutive indices of a result's axis that maps to consecutive input indices, by a step of 1, -1
+/// or 0.
 struct MemorySlice {
   std::int64_t target = 0, source = 0, step = 1, size = 1;
 };
@@ -123,7 +124,7 @@ std::vector<MemorySlice> memory_slices_of(std::span<const std::int32_t> places, 
   return list;
 }
 
-/// Of each box one for each slice of an axis.
+/// Splits each box by the runs of an axis.
 std::vector<Box> divided(const std::vector<Box>& boxes, std::size_t axis,
                          const std::vector<MemorySlice>& slices) {
   std::vector<Box> parts;
@@ -138,9 +139,10 @@ std::vector<Box> divided(const std::vector<Box>& boxes, std::size_t axis,
   return parts;
 }
 
-/// Where elements of the input are repeated.
+/// Padding that repeats input elements.
 Result repeating_pad(const Movement& m) {
-  // All corners of five axes. A small axis that is repeated many times would make a box of each turn.
+  // Enough for all corners of five axes. A small axis that is repeated many times would give one box per
+  // repetition.
   constexpr std::size_t max_boxes = 256;
   const Shape input = m.input(), output = m.output();
   for (const std::size_t i : {1, 3})
@@ -160,7 +162,7 @@ Result repeating_pad(const Movement& m) {
   return moves;
 }
 
-/// Negative padding cuts off.
+/// Negative padding crops.
 Result pad(const Movement& m) {
   if (m.op.attributes().string("mode", "constant") != "constant") return repeating_pad(m);
   const auto pads = integers_of(m.op.input(1));
@@ -199,7 +201,7 @@ Result expand(const Movement& m) {
   return one(std::move(box));
 }
 
-/// Each axis becomes two: which copy, and the place in it.
+/// Each axis becomes two: the copy, and the index in it.
 Result tile(const Movement& m) {
   const Shape input = m.input(), output = m.output();
   Box box;

@@ -1,4 +1,4 @@
-// Copies boxes of elements between strided places, and converts them on the way.
+// Copies boxes of elements between strided arrays, converting them on the way.
 
 #include "backends/cuda/elements.cuh"
 #include "backends/movement/box_places.cuh"
@@ -7,7 +7,7 @@ using namespace lanner::cuda;
 
 namespace {
 
-/// Elements that a thread reads before it writes the first: what is under way hides the memory's latency.
+/// Elements that a thread reads before it writes the first: several loads in flight hide memory latency.
 constexpr int ahead = 4;
 
 using Four_f32 = Pack<float, 4>;
@@ -53,8 +53,7 @@ template<typename From, typename To>
 __device__ void rotate_box(const From* __restrict__ source, To* __restrict__ target,
                            const TileParameters& p) {
   constexpr int edge = tile_edge(sizeof(From) < sizeof(To) ? sizeof(From) : sizeof(To));
-  constexpr int padding =
-      sizeof(From) < 4 ? 4 / sizeof(From) : 1; // A column's elements lie in different banks.
+  constexpr int padding = sizeof(From) < 4 ? 4 / sizeof(From) : 1; // Avoids bank conflicts within a column.
   __shared__ From cells[edge][edge + padding];
   const int lane = threadIdx.x % edge, first = threadIdx.x / edge, lines = blockDim.x / edge;
   const std::int64_t tiles = p.outer.elements * p.row_tiles * p.column_tiles;

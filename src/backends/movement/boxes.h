@@ -1,5 +1,5 @@
 #pragma once
-// Operators as boxes to be copied.
+// Operators as box copies.
 
 #include <optional>
 #include <string>
@@ -18,33 +18,33 @@ struct Move {
   Box box;
 };
 
-/// What an operator moves. `fill` is set where elements remain that no box writes.
+/// The copies of an operator. `fill` is set where elements remain that no box writes.
 struct Moves {
   std::vector<Move> moves;
   bool fill = false;
   Operand fill_value; ///< Absent: zero.
 };
 
-/// How a tensor lies: strides of its logical dims. Only for layouts without blocks.
+/// Memory layout of a tensor: strides of its logical dims. Only for layouts without blocks.
 using Strides = std::vector<std::int64_t>;
 
-/// The moves of an operation when all inputs and outputs that are moved lie by the given strides (small
-/// operands that say what to do are constants). Nothing when the operator does more than move or its
-/// parameters are not known.
+/// The copies of an operation when all moved inputs and outputs have the given strides (small operands that
+/// parametrise it are constants). Nothing when the operator does more than move elements or its parameters
+/// are unknown.
 std::optional<Moves> moves_of(const GroupOp& op, const std::vector<Strides>& inputs,
                               const std::vector<Strides>& outputs);
 
-/// Where a slice begins along an axis of its input, and how far its elements are apart there.
+/// Start and step of a slice along an axis of its input.
 struct SliceAxis {
   std::int64_t start = 0, step = 1;
 };
-/// One for each axis of input 0 of a `slice` that gives elements; nothing where its parameters are not known.
+/// One for each axis of input 0 of a non-empty `slice`; nothing where its parameters are unknown.
 std::optional<std::vector<SliceAxis>> slice_axes(const GroupOp& op);
 
-/// Inputs 0 to this number are moved; the rest say how.
+/// Inputs from 0 up to this number are moved; the rest are parameters.
 std::size_t moved_inputs(const GroupOp& op);
 
-/// Whether a group is one operation that moves elements of whole bytes, and there are some.
+/// Whether a group is one operation that moves elements of whole bytes, and at least one.
 bool moves_whole_elements(const Group& group);
 
 } // namespace lanner

@@ -12,9 +12,9 @@ namespace lanner {
 
 namespace {
 
-/// The last one or two axes of a box, which one call moves.
+/// The innermost one or two axes of a box, which one call copies.
 struct Plane {
-  std::int64_t rows = 1, row_source = 0, row_target = 0; ///< Outer axis of the two.
+  std::int64_t rows = 1, row_source = 0, row_target = 0; ///< The outer one of the two axes.
   std::int64_t columns = 1, column_source = 1, column_target = 1;
 };
 
@@ -29,8 +29,7 @@ void copy_run(const T* source, std::int64_t source_stride, T* target, std::int64
     for (std::int64_t i = 0; i < count; ++i) target[i * target_stride] = source[i * source_stride];
 }
 
-/// Squares of a plane, so that of lines read and lines written all stay in the first cache until they are
-/// used up.
+/// Tiles of a plane, so that the cache lines being read and written all stay in L1 until they are used up.
 template<typename T>
 void copy_plane(const T* source, T* target, const Plane& p) {
   constexpr std::int64_t side = 64 / sizeof(T);
@@ -76,7 +75,7 @@ void copy_all(const Box& box, const T* source, T* target, int threads) {
   }
   std::int64_t planes = 1;
   for (std::size_t axis = 0; axis < outer; ++axis) planes *= box.sizes[axis];
-  // Units of work are rows of planes: with a single plane, its rows are shared out.
+  // Units of work are strips of rows, so that a single plane is shared among threads too.
   const std::int64_t side = 64 / static_cast<std::int64_t>(sizeof(T));
   const std::int64_t strips = (plane.rows + side - 1) / side;
   const std::int64_t grain = std::max<std::int64_t>(

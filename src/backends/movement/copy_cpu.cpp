@@ -38,11 +38,12 @@ TacticList copy_tactics(const Node& node, const Group& group, const Target& targ
   if (group.ops().size() != 1 || group.ops().front().kind() != "reorder") return list;
   const Storage &from = node.input(0)->storage, &to = node.output(0)->storage;
   const bool same_type = side_of(*node.input(0), from).type == side_of(*node.output(0), to).type;
-  if (same_type && from.layout.blocks.empty() && to.layout.blocks.empty()) return list; // Boxes do it.
+  if (same_type && from.layout.blocks.empty() && to.layout.blocks.empty())
+    return list; // The box kernels do it.
   if (from.quantization || to.quantization) return list;
   Tactic tactic;
   tactic.kernel = "copy";
-  tactic.inputs.resize(node.inputs().size()); // behind the first stand scales, which it does not read
+  tactic.inputs.resize(node.inputs().size()); // the further inputs are scales, which it does not read
   tactic.inputs[0] = from;
   tactic.outputs = {to};
   constexpr double share = 1.0 / 15; // Element by element.

@@ -1,4 +1,4 @@
-// Copies of values between devices: the steps where a run leaves a GPU and comes back.
+// Copies of values between devices: the steps at which a run enters or leaves a GPU.
 
 #include <optional>
 
@@ -29,7 +29,7 @@ private:
 
 enum class Way : std::uint8_t { to_host, to_device, to_gpu };
 
-/// A GPU fetches what lies on another one.
+/// The target GPU reads from the other one.
 std::optional<Way> way_of(const Storage& from, const Storage& to, Device own) {
   if (from.device == to.device) return std::nullopt;
   if (to.device.is_host()) return from.device == own ? std::optional(Way::to_host) : std::nullopt;
@@ -37,7 +37,7 @@ std::optional<Way> way_of(const Storage& from, const Storage& to, Device own) {
   return from.device.is_host() ? Way::to_device : Way::to_gpu;
 }
 
-/// Only the device may differ: everything else is done on one side.
+/// Only the device may differ: conversions are done on one side.
 bool takes(const Node& node, const Target& target, Way way) {
   if (node.kind() != "reorder") return false;
   const Value &from = *node.input(0), &to = *node.output(0);

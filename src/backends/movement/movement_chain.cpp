@@ -1,6 +1,6 @@
-// Slices and concats in a row, with the transposes and reshapes between them, as one kernel that NVRTC
-// compiles: a rolled image in windows, the four pixels that become one. Apart they would write each value in
-// between.
+// Consecutive slices and concats, with the transposes and reshapes between them, as one kernel compiled by
+// NVRTC: for example a rolled image split into windows (Swin), or 2x2 pixels merged into one. Separately they
+// would write each intermediate value.
 
 #include "backends/movement/movement_chain.h"
 
@@ -39,7 +39,7 @@ TacticList movement_chain_tactics(const Node& node, const Group& group, const Ta
 std::unique_ptr<Kernel> movement_chain_prepare(const Preparation& p) {
   auto chain = movement_chain_of(p.group);
   lanner::check(chain.has_value(), ErrorCode::unsupported,
-                "cuda: movement_chain: these movements are not computed in one: build the plan again");
+                "cuda: movement_chain: these movements do not form one kernel: build the plan again");
   const DType type = p.tactic.outputs.at(0).dtype.value_or(p.group.ops().front().type().dtype());
   chain->element_bytes = bit_width(type) / 8;
   std::vector<std::size_t> inputs;
@@ -56,7 +56,7 @@ bool is_link(const Node& node) {
          ops::is_renamed(node);
 }
 
-/// A chain's last node, with all above it that nobody else reads.
+/// A chain's last node, with all nodes above it that have no other reader.
 std::vector<std::vector<const Node*>> propose_movement_chain(const Node& anchor, const Target&) {
   constexpr std::size_t most = 32;
   const auto goes_on = [](const Use& use) { return use.node && is_link(*use.node); };
@@ -64,7 +64,7 @@ std::vector<std::vector<const Node*>> propose_movement_chain(const Node& anchor,
     return {};
   std::vector<const Node*> members{&anchor};
   std::set<const Node*> known{&anchor};
-  // From the last node up: whoever reads a node comes before it.
+  // From the last node up: the readers of a node come before it.
   for (std::size_t i = 0; i < members.size() && members.size() < most; ++i) {
     const std::size_t read = ops::is_concat(*members[i]) ? members[i]->own_inputs().size() : 1;
     for (std::size_t k = 0; k < read; ++k) {

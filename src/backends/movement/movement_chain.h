@@ -1,5 +1,6 @@
 #pragma once
-// Several movements in a row as one: where each element of the last result lies in memory to begin with.
+// Several consecutive movements as one: maps each element of the last result to its original location in
+// memory.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,10 +13,10 @@
 
 namespace lanner::cuda {
 
-/// What an operation of a chain reads: the result of an earlier one, or memory.
+/// Input of an operation of a chain: the result of an earlier one, or memory.
 struct ChainInput {
   bool memory = false;
-  std::size_t index = 0; ///< Of the operation, or of MovementChain::sources.
+  std::size_t index = 0; ///< Index of the operation, or into MovementChain::sources.
 };
 
 /// One movement; `shape` is its result's.
@@ -24,12 +25,12 @@ struct ChainOp {
   Kind kind = Kind::reshape;
   Shape shape;
   std::vector<ChainInput> inputs;
-  std::vector<std::size_t> order; ///< Of a transpose: the input's axis that becomes each axis.
-  std::vector<SliceAxis> slices;  ///< Of a slice, one for each axis.
-  std::size_t axis = 0;           ///< Of a concat.
+  std::vector<std::size_t> order; ///< Transpose: the input axis for each output axis.
+  std::vector<SliceAxis> slices;  ///< Slice: one for each axis.
+  std::size_t axis = 0;           ///< Axis of a concat.
 };
 
-/// Values that lie in memory, row-major, and what is made of them; the last operation gives the result.
+/// Values in memory, row-major, and the operations on them; the last operation gives the result.
 struct MovementChain {
   struct Source {
     std::size_t input = 0; ///< Of the group.
@@ -43,16 +44,16 @@ struct MovementChain {
   const Shape& shape_of(const ChainInput& input) const {
     return input.memory ? sources[input.index].shape : ops[input.index].shape;
   }
-  /// Elements along the last axis that stay together in each operation, 16 bytes at most: what a thread
-  /// moves.
+  /// Elements along the last axis that stay contiguous in each operation, 16 bytes at most: the unit that a
+  /// thread copies.
   std::int64_t pack() const;
 };
 
-/// Nothing where the group is something else, or more than a few branches deep.
+/// Nothing where the group is something else, or branches too deep.
 std::optional<MovementChain> movement_chain_of(const Group& group);
 
-/// Of `movement_chain`(sources in order, result): pointers. Threads that have work: elements of the result by
-/// the pack.
+/// Source of `movement_chain`(sources in order, result): pointers. Number of threads: elements of the result
+/// divided by the pack.
 std::string movement_chain_source(const MovementChain& chain);
 inline constexpr unsigned movement_chain_block = 256; ///< Threads of a block.
 

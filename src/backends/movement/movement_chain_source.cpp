@@ -100,10 +100,10 @@ private:
   const Group& group_;
   MovementChain chain_;
   int moving_ = 0;                  ///< Slices and concats.
-  std::vector<std::size_t> leaves_; ///< Of each operation: reads of memory that its code has.
+  std::vector<std::size_t> leaves_; ///< Per operation: number of memory reads in its code.
 };
 
-/// Writes the code that finds an element: from the last operation back to memory.
+/// Generates the code that locates an element: from the last operation back to memory.
 class Writer {
 public:
   Writer(const MovementChain& chain, std::int64_t pack) : chain_(chain), pack_(pack) {}
@@ -126,7 +126,7 @@ private:
     text_ += fmt::format("  const unsigned {} = {};\n", name, value);
     return name;
   }
-  /// Positions along axes of these sizes, of element `linear` in the order of memory.
+  /// Coordinates along axes of these sizes, of element `linear` in memory order.
   std::vector<std::string> split(const std::string& linear, std::span<const std::int64_t> sizes) {
     std::vector<std::string> at(sizes.size());
     std::string rest = linear;
@@ -171,7 +171,7 @@ private:
       return find(above, reshaped(at, packs(op.shape), packs(chain_.shape_of(above))));
     for (std::size_t i = 0; i < at.size(); ++i) {
       const auto [start, step] = op.slices[i];
-      // Unsigned numbers wrap around where a step is negative.
+      // Unsigned arithmetic wraps around where a step is negative.
       const std::int64_t first = i + 1 == at.size() ? start / pack_ : start;
       if (first != 0 || step != 1)
         at[i] = named(fmt::format("{}u + {}u * {}", first, static_cast<std::uint32_t>(step), at[i]));
@@ -179,7 +179,7 @@ private:
     find(above, std::move(at));
   }
 
-  /// Axes whose products agree stand for one another: only what is between them is split anew.
+  /// Splits coordinates anew only within groups of axes whose products of sizes agree.
   std::vector<std::string> reshaped(std::span<const std::string> at, std::span<const std::int64_t> from,
                                     std::span<const std::int64_t> to) {
     std::vector<std::string> result;

@@ -1,4 +1,4 @@
-// Operators that only move elements, as boxes: transpose, slice, concat, split, pad, expand, tile,
+// Operators that only move elements, as box copies: transpose, slice, concat, split, pad, expand, tile,
 // depth_to_space, space_to_depth, and reorder between layouts without blocks.
 
 #include <algorithm>
@@ -16,7 +16,7 @@ namespace lanner {
 
 namespace {
 
-/// One copy from start to end: input and output may be the same memory.
+/// A single contiguous copy: input and output may be the same memory.
 bool is_plain_copy(const Moves& moves, const GroupOp& op) {
   if (moves.moves.size() != 1 || moves.fill || op.node->outputs().size() != 1) return false;
   const Box& box = moves.moves[0].box;
@@ -58,7 +58,7 @@ private:
   int threads_;
 };
 
-/// Output layouts in which a transpose moves nothing, and the other way round.
+/// Output layouts in which a transpose moves nothing, and the corresponding input layouts.
 std::vector<Places> transpose_places(const GroupOp& op) {
   const std::size_t rank = op.type().rank();
   const std::vector<std::size_t> order = ops::transpose_order(op.attributes(), rank);

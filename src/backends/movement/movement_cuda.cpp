@@ -1,4 +1,4 @@
-// transpose, concat, slice, pad and their like, and reorders between layouts and types, as copies of boxes.
+// transpose, concat, slice, pad and similar, and reorders between layouts and types, as box copies.
 
 #include <algorithm>
 
@@ -37,7 +37,7 @@ public:
 
 private:
   std::vector<MovedBox> boxes_;
-  std::uint64_t zeroed_; ///< Bytes of output 0 that are cleared first.
+  std::uint64_t zeroed_; ///< Bytes of output 0 that are zeroed first.
 };
 
 double estimate_of(const Node& node, const Target& target) {
@@ -84,10 +84,11 @@ std::unique_ptr<Kernel> prepare_reorder(const Preparation& p, const Gpu& gpu) {
 
 // --- Operators ---
 
-/// Moves that the kernels have axes for.
+/// Moves with as many axes as the kernels support.
 std::optional<Moves> moves_on_gpu(const GroupOp& op, const Places& places) {
   auto moves = moves_at(op, places);
-  if (op.kind() == "pad" && moves && moves->moves.size() > 1) return std::nullopt; // taps.cpp launches once.
+  if (op.kind() == "pad" && moves && moves->moves.size() > 1)
+    return std::nullopt; // taps_cuda: one launch.
   if (moves &&
       !std::ranges::all_of(moves->moves, [](const Move& move) { return fits_box_kernels(move.box); }))
     return std::nullopt;
@@ -96,7 +97,7 @@ std::optional<Moves> moves_on_gpu(const GroupOp& op, const Places& places) {
 
 std::vector<Places> offered_places(const GroupOp& op) {
   std::vector<Places> places = even_places(op);
-  // In other layouts a transpose is a view, or moves as this one does.
+  // In other layouts a transpose is a view, or the same copy as this one.
   if (op.kind() == "transpose") places.resize(1);
   return places;
 }
@@ -127,7 +128,7 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
     }
   }
   if (list.tactics.empty())
-    list.reason = "cuda: " + op.kind() + " with these parameters is not a copy of boxes";
+    list.reason = "cuda: " + op.kind() + " with these parameters cannot be expressed as box copies";
   return list;
 }
 

@@ -36,7 +36,7 @@ TacticList tactics(const Node& node, const Group& group, const Target& target) {
   const bool reals = !is_integer(operand.dtype()) || stored_type(from, operand) == stored_type(to, operand);
   if (!takes_type(stored_type(from, operand)) || !takes_type(stored_type(to, operand)) || !reals ||
       from.quantization || to.quantization || operand.shape().elements() == 0) {
-    list.reason = "onednn: reorder takes f32, bf16, i8, u8 and i32 of one scale";
+    list.reason = "onednn: reorder: supports f32, bf16, i8, u8 and i32 with one scale";
     return list;
   }
   const ThreadCount count(target.threads);
@@ -46,7 +46,7 @@ TacticList tactics(const Node& node, const Group& group, const Target& target) {
   }
   Tactic tactic;
   tactic.kernel = "reorder";
-  tactic.inputs.resize(node.inputs().size()); // behind the first stand scales, which it does not read
+  tactic.inputs.resize(node.inputs().size()); // the further inputs are scales, which it does not read
   tactic.inputs[0] = from;
   tactic.outputs = {to};
   tactic.estimate = seconds_of(

@@ -1,5 +1,5 @@
 #pragma once
-// How the values of an operation that moves elements may lie.
+// Layouts that the values of a movement operation may have.
 
 #include <optional>
 #include <vector>
@@ -11,23 +11,24 @@
 
 namespace lanner {
 
-/// Layouts of what is moved, for each moved input and each output, and what these lie within.
+/// Layouts of the moved values, for each moved input and each output, and the larger values they lie within.
 struct Places {
   std::vector<Layout> inputs, outputs;
-  std::vector<Within> inputs_within = {}, outputs_within = {}; ///< Shorter lists: whole.
+  std::vector<Within> inputs_within = {}, outputs_within = {}; ///< Shorter lists: not within a larger value.
 };
 
-/// The moves of an operation whose values lie so; nothing as moves_of, and for layouts with blocks.
+/// The copies of an operation whose values have these layouts; nothing as for moves_of, and for layouts with
+/// blocks.
 std::optional<Moves> moves_at(const GroupOp& op, const Places& places);
 
 /// All row-major, and all channels last where every value has channels.
 std::vector<Places> even_places(const GroupOp& op);
 
-/// Where a tactic of the node stores its values.
+/// The storages of a node's values in a tactic.
 Places places_of(const GroupOp& op, const Tactic& tactic);
 
-/// Says of a tactic that moves elements which values it takes within larger ones: all that it moves, but no
-/// output that is filled first.
+/// Marks in a tactic that moves elements which values may lie within larger ones: all that it moves, except
+/// outputs that are filled first.
 void take_strided(const GroupOp& op, const Moves& moves, Tactic& tactic);
 
 } // namespace lanner

@@ -19,7 +19,7 @@ bool is_of(const Operand& operand, DType type) {
   return operand && operand.dtype() == type;
 }
 
-/// A number for each element of the last axes, from `axis` on.
+/// Parameters for each element of the last axes, from `axis` on.
 bool spans_row(const Operand& operand, std::size_t rank, std::size_t axis, std::int64_t length) {
   return operand.shape().rank() <= rank - axis && operand.shape().elements() == length;
 }
@@ -69,7 +69,7 @@ std::optional<Normalization> read_row(const GroupOp& op) {
   return fits ? std::optional(made) : std::nullopt;
 }
 
-/// The sum in front, of two values of the same shape.
+/// The preceding sum, of two values of the same shape.
 bool read_sum(const GroupOp& op, Normalization& made) {
   const auto whole = [&](const Operand& operand) {
     return is_of(operand, op.type().dtype()) && operand.is_input() && operand.shape() == op.type().shape();
@@ -91,7 +91,7 @@ std::optional<Normalization> read_normalization(const Group& group, std::string&
   auto made = is_over_pixels(node) ? read_channels(ops.back()) : read_row(ops.back());
   if (!made || (ops.size() == 2 && !read_sum(ops.front(), *made)) ||
       (ops.size() == 1 && !made->x.is_input())) {
-    reason = ops.back().kind() + " has a scale and a bias as long as the rows, all of one type";
+    reason = ops.back().kind() + ": supports scale and bias as long as the rows, all of one type";
     return std::nullopt;
   }
   const std::vector<Operand>& outputs = group.outputs();

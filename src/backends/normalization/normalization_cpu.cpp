@@ -15,12 +15,12 @@ namespace lanner {
 
 namespace {
 
-/// Of f32, as the kernels here read it.
+/// For f32, as these kernels need it.
 std::optional<Normalization> read_f32(const Group& group, std::string& reason) {
   auto made = read_normalization(group, reason);
   if (!made && !reason.empty()) reason = "cpu: " + reason;
   if (!made || group.ops().back().type().dtype() == DType::f32) return made;
-  reason = "cpu: " + group.ops().back().kind() + " of f32 only";
+  reason = "cpu: " + group.ops().back().kind() + ": supports f32 only";
   return std::nullopt;
 }
 
@@ -55,7 +55,7 @@ public:
   }
 
 private:
-  /// A few microseconds, which pay for waking a thread.
+  /// A few microseconds of work justify waking a thread.
   static constexpr std::int64_t numbers_of_a_share = 16384;
 
   Normalization made_;

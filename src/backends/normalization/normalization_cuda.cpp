@@ -1,4 +1,4 @@
-// Layer, RMS, group and instance normalisation, with the sum in front and both results.
+// Layer, RMS, group and instance normalisation, with the preceding sum and both results.
 
 #include <algorithm>
 
@@ -14,7 +14,7 @@
 namespace lanner::cuda {
 namespace {
 
-/// What the kernel takes: reals, all of them given to the node.
+/// The kernel's restrictions: floating-point, all operands inputs of the node.
 std::optional<Normalization> read(const Group& group, std::string& reason) {
   auto made = read_normalization(group, reason);
   if (!made && !reason.empty()) reason = "cuda: " + reason;
@@ -23,7 +23,7 @@ std::optional<Normalization> read(const Group& group, std::string& reason) {
   if (is_real(made->x.dtype()) && made->x.shape().rank() < max_row_axes && given(made->x) &&
       given(made->added) && given(made->scale) && given(made->bias))
     return made;
-  reason = "cuda: normalisation of f32, f16 or bf16 up to rank 5 only";
+  reason = "cuda: normalisation: supports f32, f16 and bf16 up to rank 5 only";
   return std::nullopt;
 }
 
@@ -50,7 +50,7 @@ NormalizationParameters parameters_of(const Normalization& made, const Layout& l
   return p;
 }
 
-/// `Parameters`: of dense rows or of any.
+/// `Parameters`: of dense rows or of any rows.
 template<typename Parameters>
 class NormalizationKernel final : public Kernel {
 public:
@@ -107,7 +107,7 @@ TacticList normalization_tactics(const Node& node, const Group& group, const Tar
   return list;
 }
 
-/// A kernel that is compiled for these rows; null where there is none.
+/// A kernel compiled for these rows; null where there is none.
 std::unique_ptr<Kernel> compiled_normalization(const Gpu& gpu, const Normalization& made,
                                                const DenseRowParameters& dense, DType type) {
   const auto share = nvrtc_status().found ? row_share(dense, type) : std::nullopt;

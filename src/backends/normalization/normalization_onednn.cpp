@@ -1,4 +1,4 @@
-// layer_normalization, batch_normalization (where none could be folded into a convolution) and lrn.
+// layer_normalization, batch_normalization (where it could not be folded into a convolution) and lrn.
 
 #include <limits>
 
@@ -36,8 +36,8 @@ bool takes_layer(const Group& group, std::string& reason) {
   if (all_f32(op) && rank >= 2 && rank <= 5 && (axis == -1 || axis == rank - 1) && whole_axis(op.input(1)) &&
       whole_axis(op.input(2)))
     return true;
-  reason =
-      "onednn: layer_normalization takes f32 of rank 2 to 5, the last axis, a scale and a bias of its size";
+  reason = "onednn: layer_normalization: supports f32 of rank 2 to 5, the last axis, a scale and a bias of "
+           "its size";
   return false;
 }
 
@@ -57,7 +57,7 @@ bool takes_batch(const Group& group, std::string& reason) {
   const std::size_t rank = op.input(0).shape().rank();
   const bool training = op.attributes().flag("training_mode") || op.node->outputs().size() > 1;
   if (all_f32(op) && rank >= 2 && rank <= 5 && !training) return true;
-  reason = "onednn: batch_normalization takes f32 of rank 2 to 5 without training";
+  reason = "onednn: batch_normalization: supports f32 of rank 2 to 5 for inference";
   return false;
 }
 
@@ -65,7 +65,7 @@ Primitive make_batch(const Group& group, const Layout& from, const Layout& to) {
   const GroupOp& op = group.ops().front();
   const Shape shape = op.input(0).shape();
   const auto data = describe(shape, from, DType::f32), channel = describe(Shape{shape[1]}, {}, DType::f32);
-  // What blocks pad the channels with has the variance 0 and shall stay 0.
+  // Channel padding of blocks has variance 0 and must stay 0.
   const bool padded = from.padded(shape) != shape;
   if (!data || from != to || (padded && epsilon_of(op) < std::numeric_limits<float>::min())) return {};
   return {batch_normalization(*data, epsilon_of(op), attributes()),
@@ -78,10 +78,10 @@ bool takes_lrn(const Group& group, std::string& reason) {
   const GroupOp& op = group.ops().front();
   if (op.kind() != "lrn") return false;
   const bool odd = op.attributes().integer("size", 0) % 2 == 1;
-  // Else the base of the power may be 0 or less, of padding too.
+  // Otherwise the base of the power may be <= 0, also in padding.
   const bool positive = real_of(op, "alpha", 1e-4) >= 0 && real_of(op, "bias", 1) > 0;
   if (op.input(0).dtype() == DType::f32 && op.input(0).shape().rank() == 4 && odd && positive) return true;
-  reason = "onednn: lrn takes f32 of rank 4, an odd size, no negative alpha and a positive bias";
+  reason = "onednn: lrn: supports f32 of rank 4, an odd size, a non-negative alpha and a positive bias";
   return false;
 }
 

@@ -6,23 +6,23 @@
 namespace lanner {
 
 /// With s = x + added (x where `added` is null), k = i / shared: y[i] = (s[i] - mean) / sqrt(variance +
-/// epsilon) * scale[k] + bias[k]. Where it is not `centred` the mean counts as 0. `y` may be `x`.
+/// epsilon) * scale[k] + bias[k]. Unless `centred`, the mean is taken to be 0. `y` may be `x`.
 struct NormalizedRow {
   const float* x;
   const float* added; ///< May be null.
-  float* sum;         ///< Where s goes; null where nobody else reads it.
+  float* sum;         ///< Output for s; null where it has no other reader.
   float* y;
   const float* scale;
   const float* bias; ///< May be null.
   std::int64_t length;
-  std::int64_t shared; ///< Neighbours that have one scale and one bias.
+  std::int64_t shared; ///< Adjacent elements that share one scale and one bias.
   float epsilon;
   bool centred;
 };
 
 using RowNormalizer = void (*)(const NormalizedRow& row);
 
-/// For this processor.
+/// The function for this processor.
 RowNormalizer row_normalizer();
 
 // One for each instruction set.

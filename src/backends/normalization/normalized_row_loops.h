@@ -21,7 +21,7 @@ inline float sum_of_squares(const float* from, std::int64_t length, float mean) 
   return sum;
 }
 
-/// The last step where neighbours share parameters.
+/// The last step where adjacent elements share parameters.
 inline void scale_channels(const NormalizedRow& row, const float* from, float mean, float factor) {
   for (std::int64_t first = 0, k = 0; first < row.length; first += row.shared, ++k) {
     const F scale = splat(factor * row.scale[k]), bias = splat(row.bias ? row.bias[k] : 0);
