@@ -1,5 +1,5 @@
 #pragma once
-// How a tactic wants the inputs of a node stored.
+// The storages that a tactic requires of a node's inputs.
 
 #include <utility>
 #include <vector>
@@ -9,15 +9,15 @@
 
 namespace lanner {
 
-/// Collects what the steps of a kernel ask of the inputs. One input may be asked for by several, as what a
-/// convolution reads and as what is added to its result; a tactic can stand only where these agree.
+/// Collects the storages that a kernel's steps require of the inputs. One input may be used by several, for
+/// example as a convolution's input and as its residual; a tactic is valid only where they agree.
 class OperandStorages {
 public:
-  /// Inputs that nothing asks for are kept as `otherwise`.
+  /// Inputs that no step uses keep `otherwise`.
   explicit OperandStorages(std::size_t inputs, const Storage& otherwise = {})
       : storages_(inputs, otherwise), asked_(inputs, false) {}
 
-  /// What is no input of the node has no storage to choose.
+  /// Operands that are not inputs of the node are ignored.
   void ask(const Operand& operand, Storage storage) {
     if (!operand.is_input()) return;
     agree_ = agree_ && (!asked_[operand.index] || storages_[operand.index] == storage);

@@ -8,7 +8,8 @@
 namespace lanner {
 namespace {
 
-/// Zeroes those of the `count` elements of `axes` whose index along `dim`, from `start`, is `size` or more.
+/// Zeroes those of the `count` elements of `axes` whose index along `dim`, counted from `start`, is `size` or
+/// more.
 void clear_tail(std::byte* data, std::span<const MemoryAxis> axes, std::size_t dim, std::int64_t start,
                 std::int64_t size, std::size_t element) {
   if (axes.empty()) {

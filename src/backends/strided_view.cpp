@@ -17,7 +17,7 @@ std::int64_t size_of(const StridedDim& dim) {
   return size;
 }
 
-/// Without factors of one element, and with one factor for neighbours that walk on at the same pace.
+/// Drops factors of one element, and merges adjacent factors with a common stride.
 StridedDim merged(const StridedDim& dim) {
   StridedDim result;
   for (const StridedFactor& factor : dim) {

@@ -1,5 +1,5 @@
 #pragma once
-// A tensor seen as strided places in another's memory: chains of transposes, reshapes and slices as one map.
+// A tensor as a strided view of another's memory: chains of transposes, reshapes and slices as one map.
 
 #include <cstdint>
 #include <optional>
@@ -16,11 +16,11 @@ struct StridedFactor {
   friend bool operator==(const StridedFactor&, const StridedFactor&) = default;
 };
 
-/// One dim, or several taken together in row-major order, outermost factor first. Empty: one element.
+/// One dim, or several merged in row-major order, outermost factor first. Empty: one element.
 using StridedDim = std::vector<StridedFactor>;
 
-/// Where the elements of a tensor lie in the memory of another one, in elements from its first. A dim may be
-/// of several factors, as a reshape makes one of dims that are not neighbours in memory.
+/// The addresses of a tensor's elements in the memory of another one, in elements from its first. A dim may
+/// have several factors, as a reshape merges dims that are not adjacent in memory.
 class StridedView {
 public:
   /// All of a row-major tensor.
@@ -30,18 +30,17 @@ public:
   std::int64_t offset() const noexcept { return offset_; }
   Shape shape() const;
 
-  /// The same elements, taken in row-major order as another shape. Nothing where a dim of it would have to
-  /// divide a factor unevenly.
+  /// The same elements, in row-major order as another shape. Nothing where a dim of it would have to divide a
+  /// factor unevenly.
   std::optional<StridedView> reshaped(const Shape& shape) const;
   /// Dim i of the result is dim order[i].
   StridedView transposed(const std::vector<std::size_t>& order) const;
   /// Numpy's broadcast to `shape`.
   std::optional<StridedView> broadcast(const Shape& shape) const;
-  /// What `op` gives of input 0, where that lies as this view does: op is a transpose, reshape, slice or
-  /// expand whose parameters are known. Nothing for others.
+  /// The result of `op` on input 0, where this view describes input 0: op is a transpose, reshape, slice or
+  /// expand with known parameters. Nothing for others.
   std::optional<StridedView> through(const GroupOp& op) const;
-  /// The other way round: where the elements of input 0 come to lie, if the result of `op` lies as this view
-  /// does. For transpose and reshape.
+  /// The inverse: the view of input 0, if this view describes the result of `op`. For transpose and reshape.
   std::optional<StridedView> before(const GroupOp& op) const;
 
 private:
@@ -52,11 +51,11 @@ private:
   std::int64_t offset_ = 0;
 };
 
-/// Dims `first` to `last` (not itself) as one, neighbours in memory joined.
+/// Dims `first` to `last` (exclusive) as one, contiguous ones merged.
 StridedDim joined_dims(const StridedView& view, std::size_t first, std::size_t last);
 
-/// The place of element `index` of a dim, as an expression in C of that non-negative integer; `0` where all
-/// lie at one place.
+/// The offset of element `index` of a dim, as a C expression of that non-negative integer; `0` where all have
+/// the same offset.
 std::string place_text(const StridedDim& dim, const std::string& index);
 
 } // namespace lanner

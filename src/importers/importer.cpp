@@ -103,8 +103,7 @@ std::unique_ptr<Graph> import_as(const Format& format, const Content& content, c
   } catch (const Error& error) {
     throw Error(error.code(), one_line(error.message(), longest_message));
   } catch (const std::bad_alloc&) {
-    fail(ErrorCode::out_of_memory, "out of memory: the system refused memory while reading the {} file",
-         format.name);
+    fail(ErrorCode::out_of_memory, "memory was refused by the system while reading the {} file", format.name);
   } catch (const std::exception& error) {
     fail(ErrorCode::internal, "internal error while importing the {} file: {}; please report it", format.name,
          error.what());

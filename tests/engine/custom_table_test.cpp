@@ -223,7 +223,7 @@ TEST(CustomTable, StoresNonsense) {
     LANNER_EXPECT_ERROR(built(acts), ErrorCode::invalid_argument, said);
   };
   refused("operator own.Twice: supports: combination 0: dtype 99", [](auto& storage) { storage.dtype = 99; });
-  refused("without a layout", [](auto& storage) { storage.layout = nullptr; });
+  refused("a storage has no layout", [](auto& storage) { storage.layout = nullptr; });
   refused("layout acdb does not fit shape [4, 6]", [](auto& storage) { storage.layout = "acdb"; });
 }
 

@@ -199,7 +199,7 @@ TEST(EnvironmentBackends, HaveToServeTheDevice) {
   load.environment = environment;
   load.device = Device{DeviceKind::cuda, 0};
   LANNER_EXPECT_ERROR(Engine::load(folder / "m.plan", load), ErrorCode::invalid_argument,
-                      "device cuda:0: its kernels are of the backend cuda");
+                      "device cuda:0 needs the backend cuda");
 }
 
 } // namespace

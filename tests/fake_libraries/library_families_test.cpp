@@ -138,7 +138,7 @@ TEST_F(FakeLibraries, uneven_padding_of_depthwise_lines_is_left_to_others) {
   EXPECT_FALSE(offered("[1, 1]").tactics.empty());
   const TacticList uneven = offered("[1, 3]");
   EXPECT_TRUE(uneven.tactics.empty());
-  EXPECT_NE(uneven.reason.find("depthwise line"), std::string::npos) << uneven.reason;
+  EXPECT_NE(uneven.reason.find("1-D depthwise"), std::string::npos) << uneven.reason;
 }
 
 TEST_F(FakeLibraries, convs_leave_activations_that_engines_mistake) {

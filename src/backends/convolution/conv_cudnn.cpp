@@ -156,7 +156,7 @@ std::optional<Conv> read_conv(const Group& group, std::string& reason) {
   const bool alike = conv.weights.dtype() == conv.type() && (!conv.bias || conv.bias.dtype() == conv.type());
   if (!is_real(conv.type()) || !alike || rank < 3 || rank > 5 || conv.output.elements() == 0 ||
       conv.filter.elements() == 0 || conv.input.elements() == 0) {
-    reason = "cudnn: conv takes f32, f16 and bf16 of rank 3 to 5";
+    reason = "cudnn: conv: supports non-empty f32, f16 and bf16 of rank 3 to 5";
     return std::nullopt;
   }
   if (!conv.src.is_input() || !conv.weights.is_input() || (conv.bias && !conv.bias.is_input())) {

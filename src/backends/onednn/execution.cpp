@@ -18,11 +18,11 @@ namespace lanner::onednn {
 namespace {
 
 // Note [Shares of oneDNN's regions]
-// A reading of oneDNN 2.6 and 3.x: in inference the primitives below give each thread its part of the work
-// once
-// (`parallel_nd`, `balance211`), but for Winograd's, which has barriers between its steps, and what is built
-// on the matrix product, whose threads wait in memory for what others have packed or summed. Whoever is not
-// on this list has real threads. The first launch of each counts barriers all the same.
+// Based on the source of oneDNN 2.6 and 3.x: in inference the primitives below give each thread its part of
+// the work once (`parallel_nd`, `balance211`), except Winograd's, which have barriers between their steps,
+// and those built on the matrix product, whose threads spin on memory until others have packed or summed.
+// Primitives not in this list get real threads; the first launch of each counts barriers, to find those that
+// need none.
 constexpr std::array kinds_that_do_not_wait{
     dnnl_convolution, dnnl_pooling,   dnnl_eltwise, dnnl_reorder,
     dnnl_concat,      dnnl_binary,    dnnl_softmax, dnnl_layer_normalization,
@@ -42,20 +42,20 @@ bool may_run_in_any_order(const dnnl::primitive_desc_base& descriptor) {
 }
 
 // Note [Memory of oneDNN's code]
-// oneDNN writes each kernel's code into pages of its own: 256 KiB of addresses, of which it touches some.
-// Its assembler is compiled without exceptions: where the system refuses these pages it goes on and writes to
-// address 0. So room is asked for before it is called, more than any primitive takes (a convolution by
-// windows of 63 x 63: 17.5 MiB), and one thread at a time calls it.
+// oneDNN writes each kernel's code into pages of its own: 256 KiB of address space, partly touched. Its
+// assembler is compiled without exceptions: when the system refuses these pages it continues and writes to
+// address 0. So we check that memory can be mapped before calling it, more than any primitive takes (a
+// convolution by windows of 63 x 63: 17.5 MiB), and only one thread at a time calls it.
 //
-// What code and tables take is between 4 KiB (a reorder) and 8 MiB (a convolution of bf16 by AMX). It is told
-// by the pages that the thread touched first while they were made, which the system counts for each thread.
+// Code and tables take between 4 KiB (a reorder) and 8 MiB (a convolution of bf16 by AMX). They are measured
+// by the pages that the thread touched first while creating them, which the system counts per thread.
 constexpr std::size_t room_for_code = std::size_t{32} << 20;
 constexpr std::uint64_t least_code = std::uint64_t{16} << 10;
 
 void check_room_for_code() {
   void* room = ::mmap(nullptr, room_for_code, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   check(room != MAP_FAILED, ErrorCode::out_of_memory,
-        "onednn: memory was refused by the system: {} MiB for the code of kernels; raise the bound on the "
+        "onednn: memory was refused by the system: {} MiB for kernel code; raise the limit on the "
         "address space (ulimit -v)",
         room_for_code >> 20);
   ::munmap(room, room_for_code);
@@ -66,7 +66,7 @@ std::mutex& code_mutex() {
   return mutex;
 }
 
-/// Bytes of pages that the calling thread was the first to touch.
+/// Bytes of pages that the calling thread touched first (page faults).
 std::uint64_t touched_bytes() {
   rusage usage{};
   if (::getrusage(RUSAGE_THREAD, &usage) != 0) return 0;
@@ -75,7 +75,7 @@ std::uint64_t touched_bytes() {
 
 } // namespace
 
-/// One launch's memory objects: views without buffers that get their pointers anew each time.
+/// The memory objects of one launch: views that get new pointers each time.
 struct Execution::MemorySet {
   explicit MemorySet(const std::vector<Argument>& arguments) : stream(engine()) {
     for (const Argument& argument : arguments) {
@@ -135,7 +135,7 @@ void Execution::release(std::unique_ptr<MemorySet> set) const {
     MemorySet* empty = nullptr;
     if (slot.compare_exchange_strong(empty, set.get(), std::memory_order_release,
                                      std::memory_order_relaxed)) {
-      static_cast<void>(set.release()); // The pool's now.
+      static_cast<void>(set.release()); // the pool owns it now
       return;
     }
   }
@@ -145,7 +145,7 @@ Shares Execution::shares() const {
   return waits_.load(std::memory_order_relaxed) == Waits::never ? Shares::free : Shares::apart;
 }
 
-/// What a launch with real threads tells.
+/// Learns from a launch on real threads whether the primitive uses barriers.
 void Execution::learn(Shares run, unsigned barriers_before) const {
   if (run == Shares::free || waits_.load(std::memory_order_relaxed) != Waits::perhaps) return;
   const bool waited = team_barriers() != barriers_before;

@@ -15,21 +15,21 @@
 
 namespace lanner::onednn {
 
-/// One argument of a primitive and where a launch finds its bytes.
+/// One argument of a primitive and where a launch finds its data.
 struct Argument {
   enum class From : std::uint8_t { input, output, workspace, owned };
   int id; ///< DNNL_ARG_...
   Desc desc;
   From from;
   std::size_t index = 0; ///< Input or output number.
-  Tensor tensor;         ///< Of `owned`: a constant from inside the group.
+  Tensor tensor;         ///< From::owned: a constant from inside the group.
 };
 
-/// Runs one primitive. Launching takes memory objects from a small pool, so that
-/// several threads may launch at once and nothing is allocated here once each of them has launched.
+/// Runs one primitive. Launching takes memory objects from a small pool, so that several threads may launch
+/// concurrently and nothing is allocated here once each of them has launched.
 class Execution final : public Kernel {
 public:
-  /// The scratchpad of `descriptor` becomes an argument of its own.
+  /// The scratchpad of `descriptor` becomes an extra argument.
   Execution(const dnnl::primitive_desc_base& descriptor, std::vector<Argument> arguments, int threads);
   ~Execution() override;
 
@@ -47,10 +47,10 @@ private:
   Shares shares() const;
   void learn(Shares run, unsigned barriers_before) const;
 
-  /// Whether shares of its regions may wait for each other.
+  /// Whether parts of its parallel regions may wait for each other.
   enum class Waits : std::uint8_t { never, perhaps, surely };
 
-  Charge code_; ///< Of its code and tables. See note [Memory of oneDNN's code].
+  Charge code_; ///< For its code and tables. See note [Memory of oneDNN's code].
   dnnl::primitive primitive_;
   std::vector<Argument> arguments_;
   int threads_;

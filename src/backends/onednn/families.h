@@ -1,5 +1,5 @@
 #pragma once
-// The kernel families of oneDNN, and what they share.
+// The kernel families of oneDNN, and their shared helpers.
 
 #include <span>
 
@@ -10,11 +10,11 @@ namespace lanner::onednn {
 /// All of them.
 std::span<const KernelFamily> families();
 
-/// oneDNN's versions that the sweep over tactics has found right: docs/tactics.md.
+/// oneDNN's versions that the sweep over tactics has verified: docs/tactics.md.
 inline constexpr KernelTrust swept_versions = KernelTrust::swept({"2.6.", "3.2."});
 
-/// The layouts of activations worth trying for a tensor N, C, spatial...: channels last, channels blocked by
-/// the vector width, row-major.
+/// The activation layouts worth trying for a tensor N, C, spatial...: channels last, channels blocked by the
+/// vector width, row-major.
 std::vector<Layout> activation_layouts(std::size_t rank);
 
 } // namespace lanner::onednn

@@ -34,8 +34,8 @@ std::vector<Implementation> implementations(Descriptor descriptor, std::size_t m
     const std::string name = descriptor.impl_info_str();
     const int isa = rank_of_isa(name);
     best = std::max(best, isa);
-    // One name may stand several times, and not in each process as often: names tell implementations apart,
-    // places do not.
+    // A name may occur several times, and how often differs between processes: implementations are identified
+    // by name, not by position.
     if (std::ranges::find(found, name, &Implementation::name) != found.end()) continue;
     if (!is_reference(name) && (isa == 0 || isa == best))
       found.push_back({at_this_implementation(descriptor), name});

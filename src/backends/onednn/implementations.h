@@ -10,18 +10,18 @@
 
 namespace lanner::onednn {
 
-/// A descriptor standing at one implementation.
+/// A descriptor positioned at one implementation.
 struct Implementation {
   Descriptor descriptor;
   std::string name;
 };
 
-/// The first `most` implementations of different names that are not reference loops and not of a much older
-/// instruction set than the first.
+/// The first `most` implementations with different names, without reference loops and without those for a
+/// much older instruction set than the first one's.
 std::vector<Implementation> implementations(Descriptor descriptor, std::size_t most);
 
-/// Moves to the first implementation of the name that a configuration has. Throws Error{unsupported} when
-/// this oneDNN has none.
+/// Moves to the first implementation of the name in the configuration. Throws Error{unsupported} when this
+/// oneDNN has none.
 Implementation find_implementation(const std::function<Descriptor()>& make, const ConfigText& config);
 
 void name_implementation(ConfigText& config, const Implementation& implementation);

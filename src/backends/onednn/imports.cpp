@@ -11,7 +11,7 @@ namespace lanner::onednn {
 
 namespace {
 
-/// The parts of a dynamic section (System V ABI, chapter 5) that say what is imported.
+/// The entries of a dynamic section (System V ABI, chapter 5) about imports.
 struct Tables {
   const char* strings = nullptr;
   const ElfW(Sym) * symbols = nullptr;
@@ -23,8 +23,8 @@ struct Tables {
   }
 
 private:
-  // The loader has replaced addresses within the file by those in memory, on the machines that Debian's
-  // oneDNN is built for.
+  // The loader has replaced file offsets by memory addresses, on the architectures that Debian's oneDNN is
+  // built for.
   void read(const ElfW(Dyn) & entry) {
     const auto address = entry.d_un.d_ptr;
     switch (entry.d_tag) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a loaded library imports, and from where it got it.
+// What a loaded library imports, and from which library.
 
 #include <string>
 #include <vector>
@@ -8,12 +8,11 @@ namespace lanner::onednn {
 
 struct Import {
   std::string name;
-  const void* bound =
-      nullptr; ///< What calls of it reach now; for a function bound at its first call, the stub.
+  const void* bound = nullptr; ///< The current call target; the stub for a function that is bound lazily.
 };
 
 /// Functions whose names start with one of `prefixes`, imported by the loaded library that defines
-/// `function_of_it`. Empty also where the library's tables are not of a known form.
+/// `function_of_it`. Also empty where the library's tables have an unknown format.
 std::vector<Import> imports_of(const void* function_of_it, const std::vector<std::string>& prefixes);
 
 } // namespace lanner::onednn

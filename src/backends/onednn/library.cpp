@@ -20,7 +20,7 @@ using Tag = dnnl::memory::format_tag;
 
 constexpr bool third = DNNL_VERSION_MAJOR >= 3;
 
-/// oneDNN's own names for blocked layouts, which are those of Layout::to_string.
+/// oneDNN's own names for blocked layouts, equal to those of Layout::to_string.
 const std::map<std::string, Tag>& blocked_tags() {
   static const std::map<std::string, Tag> tags = [] {
     std::map<std::string, Tag> result;
@@ -33,12 +33,12 @@ const std::map<std::string, Tag>& blocked_tags() {
   return tags;
 }
 
-/// Whatever else oneDNN refuses is an answer.
+/// Out of memory is rethrown; any other refusal means "not supported".
 void rethrow_if_memory_ran_out(const dnnl::error& error) {
   if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
 }
 
-/// A descriptor's blocking, read alike from both versions.
+/// A descriptor's blocking, in a form common to both versions.
 struct Blocking {
   Dims dims, padded, strides;
   std::vector<Layout::Block> blocks;
@@ -69,8 +69,8 @@ std::optional<Blocking> blocking_of(const Desc& desc) {
 }
 #endif
 
-/// Calls `make` with the arguments, the version's way: 2.6 wants an operation descriptor in between, 3.x the
-/// engine.
+/// Calls `make` with the arguments in the version's form: 2.6 wants an operation descriptor in between, 3.x
+/// the engine.
 template<typename Primitive, typename... Args>
 Descriptor make_any(const dnnl::primitive_attr& attr, Args&&... args) {
   try {
@@ -91,11 +91,11 @@ Descriptor make(const dnnl::primitive_attr& attr, Args&&... args) {
   return make_any<Primitive>(attr, dnnl::prop_kind::forward_inference, std::forward<Args>(args)...);
 }
 
-// See Note [Bounds of oneDNN].
+// See Note [Limits of oneDNN].
 constexpr std::int64_t largest_size = 1 << 30;
-constexpr std::int64_t largest_image = INT32_MAX - (1 << 16); // what blocks and tails are added to
-constexpr std::int64_t largest_kernel = 4096;                 // for each tap of an axis code is generated
-/// A window that begins further out than it reaches meets nothing there; networks do so by a step or two.
+constexpr std::int64_t largest_image = INT32_MAX - (1 << 16); // leaves room for blocks and tails
+constexpr std::int64_t largest_kernel = 4096;                 // code is generated for each tap of an axis
+/// Limit on windows that begin entirely in the padding; networks do so by a step or two.
 constexpr std::int64_t most_idle_padding = 64;
 
 bool within_bounds(const Dims& dims) {
@@ -247,7 +247,7 @@ bool is_padded(const Desc& desc) {
 
 Descriptor at_this_implementation(const Descriptor& descriptor) {
 #if DNNL_VERSION_MAJOR >= 3
-  // Copies share one object, which 3.x changes in place.
+  // Copies share one object, which 3.x modifies in place.
   dnnl_primitive_desc_t copy = nullptr;
   dnnl::error::wrap_c_api(dnnl_primitive_desc_clone(&copy, descriptor.get()), "cannot copy a descriptor");
   return Descriptor(dnnl::primitive_desc(copy));
@@ -383,9 +383,9 @@ Eltwise eltwise_at(const dnnl::post_ops& ops, int place) {
   return found;
 }
 
-// oneDNN 2.6 keeps one set of parameters for each algorithm among the post-operations of a product: two
-// linear steps with different factors would both take the first one's. Parameters that oneDNN refuses, as
-// those of a clip to [3, 1], are no step for it.
+// oneDNN 2.6 keeps one set of parameters per algorithm among the post-operations of a product: two linear
+// steps with different factors would both use the first one's. Parameters that oneDNN refuses, such as a clip
+// to [3, 1], make the step unsupported.
 bool append_eltwise(dnnl::post_ops& ops, Algorithm algorithm, float alpha = 0, float beta = 0) {
   for (int place = 0; place < ops.len(); ++place) {
     if (ops.kind(place) != dnnl::primitive::kind::eltwise) continue;
@@ -412,7 +412,7 @@ void keep_no_primitives() {
 }
 
 bool append(dnnl::post_ops& ops, const ActivationCall& a) {
-  // Those whose numbers are ours; of others, ours are 0.
+  // Algorithms that use our alpha and beta; those of others are 0 here.
   static const std::map<std::string_view, Algorithm> same = {
       {"relu", Algorithm::eltwise_relu},    {"leaky_relu", Algorithm::eltwise_relu},
       {"clip", Algorithm::eltwise_clip},    {"sigmoid", Algorithm::eltwise_logistic},

@@ -1,7 +1,6 @@
 #pragma once
-// What differs between oneDNN 2.6 (Debian 12) and 3.x (Debian 13) is here and in library.cpp, and nowhere
-// else: how primitive descriptors are made, what activations are called, how a memory descriptor's blocks are
-// read.
+// Everything that differs between oneDNN 2.6 (Debian 12) and 3.x (Debian 13) is in this file and library.cpp:
+// how primitive descriptors are made, the names of activations, how a memory descriptor's blocks are read.
 
 #include <memory>
 #include <optional>
@@ -20,29 +19,28 @@ namespace lanner::onednn {
 using Desc = dnnl::memory::desc;
 using Dims = dnnl::memory::dims;
 
-/// The CPU engine that every primitive of this module is made on.
+/// The CPU engine of all primitives of this module.
 const dnnl::engine& engine();
 /// Whether oneDNN uses AVX-512 here.
 bool has_avx512();
 /// Throws Error{unsupported} for types that oneDNN does not know.
 dnnl::memory::data_type data_type(DType type);
 
-// Note [Bounds of oneDNN]
-// Its kernels keep sizes, products of an image's sizes and how far a window reaches in `int`, check none of
-// it, and generate code for each step of a window in the padding. So library.cpp asks oneDNN nothing beyond
-// such bounds (and a model may ask for anything): there is no descriptor, and another backend takes the node.
+// Note [Limits of oneDNN]
+// Its kernels keep sizes, products of an image's sizes and window extents in `int`, check none of them, and
+// generate code for each step of a window in the padding. So library.cpp asks oneDNN nothing beyond these
+// limits (a model may ask for anything): there is no descriptor, and another backend takes the node.
 
-/// A descriptor of `shape` in `layout`; nothing when oneDNN has no name for the layout, and beyond its
-/// bounds.
+/// A descriptor of `shape` in `layout`; nothing when oneDNN has no name for the layout, or beyond its limits.
 std::optional<Desc> describe(const Shape& shape, const Layout& layout, DType type);
-/// Of a layout that oneDNN is to choose; nothing beyond its bounds.
+/// A descriptor whose layout oneDNN chooses; nothing beyond its limits.
 std::optional<Desc> describe_any(const Dims& dims, DType type);
-/// The opaque descriptor of so many bytes. Handing a buffer to such a memory never touches it, while oneDNN
-/// zeroes the padding of a blocked one each time, also where the buffer is a read-only constant.
+/// An opaque descriptor of so many bytes. Attaching a buffer to such a memory never touches it, while oneDNN
+/// zeroes the padding of a blocked one each time, even where the buffer is a read-only constant.
 Desc describe_bytes(std::size_t bytes);
 
 /// The blocking of a descriptor over its own dims; nothing when there are gaps, an opaque format or extra
-/// data behind it.
+/// data after it.
 std::optional<Layout> layout_of(const Desc& desc);
 bool is_padded(const Desc& desc);
 
@@ -52,7 +50,7 @@ struct Window {
 };
 
 /// A primitive descriptor that can be moved to further implementations. 2.6 reads the operation descriptor
-/// again when it moves on, so that it is kept.
+/// again when it moves, so that is kept.
 struct Descriptor : dnnl::primitive_desc {
   Descriptor() = default;
   explicit Descriptor(dnnl::primitive_desc descriptor, std::shared_ptr<const void> operation = nullptr)
@@ -60,10 +58,10 @@ struct Descriptor : dnnl::primitive_desc {
   std::shared_ptr<const void> operation;
 };
 
-/// The implementation that `descriptor` is at now, which stays so when `descriptor` moves on.
+/// A copy of the implementation that `descriptor` is at now, unaffected when `descriptor` moves on.
 Descriptor at_this_implementation(const Descriptor& descriptor);
 
-// Each gives an empty descriptor when oneDNN has no implementation, and for a window beyond its bounds.
+// Each returns an empty descriptor when oneDNN has no implementation, or for a window beyond its limits.
 // `bias` may be null.
 Descriptor convolution(const Desc& src, const Desc& weights, const Desc* bias, const Desc& dst,
                        const Window& window, const dnnl::primitive_attr& attr);
@@ -88,15 +86,15 @@ dnnl::primitive_desc_base concat(const Desc& dst, int axis, const std::vector<De
                                  const dnnl::primitive_attr& attr);
 dnnl::primitive_desc_base reorder(const Desc& src, const Desc& dst, const dnnl::primitive_attr& attr);
 
-/// Appends an activation; false when this version has none like it.
+/// Appends an activation; false when this version does not have it.
 bool append(dnnl::post_ops& ops, const ActivationCall& activation);
 
-/// Ends oneDNN's cache of primitives, which answers the walk through the implementations of a descriptor,
-/// too: with what it held for others that it takes for equal, so that the walk depended on what had run
-/// before.
+/// Disables oneDNN's primitive cache. The cache also answers the iteration over a descriptor's
+/// implementations, with entries of others that it considers equal, so that the iteration would depend on
+/// what had run before.
 void keep_no_primitives();
 
-/// Attributes with the scratchpad given by the caller.
+/// Attributes with a user-provided scratchpad.
 dnnl::primitive_attr attributes(const dnnl::post_ops& ops = {});
 
 } // namespace lanner::onednn

@@ -1,5 +1,5 @@
 #pragma once
-// The table that liblanner-onednn.so exports. Needs no oneDNN to include.
+// The table exported by liblanner-onednn.so. Can be included without oneDNN.
 
 #include <cstdint>
 #include <memory>
@@ -8,8 +8,8 @@
 
 namespace lanner {
 
-/// See load_module of base/file/module.h; opened by the name "onednn". Both sides share C++ types, so that
-/// any change of graph/backend.h or of what it includes raises the version.
+/// See load_module of base/file/module.h; opened by the name "onednn". Both sides share C++ types, so any
+/// change of graph/backend.h or its includes must raise the version.
 struct OnednnModule {
   static constexpr std::uint32_t version = 3;
 

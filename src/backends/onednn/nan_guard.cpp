@@ -27,7 +27,7 @@ public:
       if (!watch.seen()) return;
     }
     const Kernel& exact = made();
-    // Its own: the context keeps as much as the other needs.
+    // Its own workspace, as the context reserves as much as the larger of the two needs.
     const auto bytes = static_cast<std::int64_t>(exact.workspace());
     const Tensor workspace = Tensor::allocate(DType::u8, {bytes});
     Launch again = launch;
@@ -52,10 +52,10 @@ private:
 struct Step {
   const Formula* formula;
   Numbers numbers;
-  Operand operand; ///< Of a binary step: which input, where it is one.
-  Tensor constant; ///< ... and else what it is.
+  Operand operand; ///< Of a binary step: the input, where it is one.
+  Tensor constant; ///< ... and otherwise the constant.
   std::optional<OperandWalk> walk;
-  std::int64_t padded_channels = 0; ///< Of a channel's operand, which itself has none to spare.
+  std::int64_t padded_channels = 0; ///< For a per-channel operand, which itself has no padding.
   std::int64_t channels = 0;
 };
 
@@ -64,8 +64,7 @@ Step step_of(const EpilogueStep& step, const Shape& result, const Layout& layout
     return {step.activation.formula, {step.activation.alpha, step.activation.beta}, {}, {}, {}};
   Step made{&formula_of(*step.binary), {}, step.operand, {}, {}};
   if (step.operand.from == Operand::From::constant) made.constant = *step.operand.constant;
-  Shape shape =
-      result; // A whole operand lies as the result does, whatever its own rank, and in a piece of it.
+  Shape shape = result; // A full operand is stored as the result, or a part of it, whatever its own rank.
   if (step.spread != Spread::full) shape = Shape(std::vector<std::int64_t>(result.rank(), 1));
   if (step.spread == Spread::channel) {
     shape[channel_axis] = made.channels = result[channel_axis];
@@ -103,7 +102,7 @@ public:
 private:
   static constexpr std::int64_t tile_size = 512, tiles_of_a_share = 32;
 
-  /// `padded` holds what a channel's operand is read from.
+  /// `padded` stores a copy of a per-channel operand.
   static const float* operand_of(const Step& step, const Launch& launch, std::vector<float>& padded) {
     if (!step.walk) return nullptr;
     const void* const bytes =
@@ -141,7 +140,7 @@ bool hides_nan(const EpilogueStep& step) {
   if (step.binary) return *step.binary == BinaryKind::minimum || *step.binary == BinaryKind::maximum;
   const ActivationCall& a = step.activation;
   if (a.is("leaky_relu")) return a.alpha == 0;
-  // The others compare, or bound what they take the exponential of.
+  // The others compare, or clamp the argument of their exponential.
   return !(a.is("linear") || a.is("abs") || a.is("sqrt"));
 }
 

@@ -42,9 +42,9 @@ thread_local int thread_count = 1;
 thread_local Shares share_kind = Shares::apart;
 thread_local InvalidWatch* invalid_watch = nullptr;
 
-/// Whether an operation was invalid since the flag was lowered; `set_invalid` says what it is from now on.
+/// Reads and sets the invalid-operation flag.
 #if defined(__SSE2__)
-// Of vectors' operations alone: std::feclearexcept writes the state of the x87, which takes long.
+// SSE state only: std::feclearexcept also writes the x87 state, which is slow.
 bool is_invalid() {
   return (_mm_getcsr() & _MM_EXCEPT_INVALID) != 0;
 }
@@ -76,7 +76,7 @@ const std::array<Function, 7> functions{{
     {"omp_set_num_threads", reinterpret_cast<const void*>(&omp_set_num_threads)},
 }};
 
-/// libgomp itself: used whole, or not at all.
+/// The functions of libgomp: all are used, or none.
 struct Gomp {
   decltype(&GOMP_parallel) parallel = nullptr;
   decltype(&GOMP_barrier) barrier = nullptr;
@@ -104,22 +104,22 @@ struct Gomp {
 /// Null while oneDNN's loops run on Lanner's threads. Set once, before oneDNN is called.
 const Gomp* gomp = nullptr;
 
-/// Why libgomp has to do it, empty when it has not.
+/// Why libgomp must be used; empty when it need not.
 std::string reason_for_gomp() {
   bool parallel = false;
   for (const Import& import :
        imports_of(reinterpret_cast<const void*>(&dnnl_version), {"GOMP_", "omp_", "__kmpc"})) {
     const auto* function = std::ranges::find(functions, import.name, &Function::name);
     if (function == functions.end())
-      return fmt::format("this libdnnl calls {}, which Lanner's threads do not know", import.name);
+      return fmt::format("this libdnnl calls {}, which Lanner does not provide", import.name);
     if (import.bound != function->own)
-      return "libdnnl was loaded before Lanner, or an OpenMP of the whole program comes first";
+      return "libdnnl was loaded before Lanner, or the program's own OpenMP takes precedence";
     parallel = parallel || import.name == "GOMP_parallel";
   }
-  return parallel ? std::string() : "this libdnnl does not call GCC's OpenMP";
+  return parallel ? std::string() : "this libdnnl does not use GCC's OpenMP";
 }
 
-/// A region's function, the thread count that every thread of it sees, and who watches it, if anybody.
+/// A region's function, the thread count that its threads see, and the watch over it, if any.
 struct Region {
   void (*function)(void*);
   void* data;
@@ -145,15 +145,15 @@ ThreadCount::ThreadCount(int threads, Shares shares)
       shares_before_(std::exchange(share_kind, shares)) {
   if (!gomp) {
     check(reserve_team(threads), ErrorCode::unsupported,
-          "onednn: the system gives this process no {} threads: ask for fewer", threads);
+          "onednn: the system does not give this process {} threads: use fewer", threads);
     thread_count = threads;
     return;
   }
-  // libgomp waits for ever for threads that a forked child lacks.
-  check(
-      threads <= 1 || gomp->forks == forks_seen(), ErrorCode::unsupported,
-      "onednn: this process was forked from one whose OpenMP threads it lacks: start it by spawn, or use one "
-      "thread");
+  // libgomp waits for ever for threads that a forked child does not have.
+  check(threads <= 1 || gomp->forks == forks_seen(), ErrorCode::unsupported,
+        "onednn: this process was forked from one with OpenMP threads, which it does not have: start it by "
+        "spawn, or use one "
+        "thread");
   if (threads != before_) gomp->set_num_threads(threads);
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// oneDNN's threads. Debian builds it for GCC's OpenMP; this module defines the few functions that such code
-// calls, by run_team of device/team.h, and is opened so that they come before libgomp's (RTLD_DEEPBIND,
-// base/file/module.cpp). See docs/decisions/007-own-threads.md.
+// oneDNN's threads. Debian builds it for GCC's OpenMP; this module implements the few functions that such
+// code calls, on run_team of device/team.h, and is opened so that they take precedence over libgomp's
+// (RTLD_DEEPBIND, base/file/module.cpp). See docs/decisions/007-own-threads.md.
 
 #include <atomic>
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace lanner::onednn {
 
-/// The thread count that oneDNN sees on the calling thread, set for a while: it is fixed when a descriptor is
-/// made, and the same is expected when the primitive runs. Throws Error{unsupported} when so many threads are
-/// not to be had.
+/// Sets, for its lifetime, the thread count that oneDNN sees on the calling thread: it is fixed when a
+/// descriptor is made, and must be the same when the primitive runs. Throws Error{unsupported} when so many
+/// threads are not available.
 class ThreadCount {
 public:
-  /// `shares` says how those of oneDNN's regions depend on each other.
+  /// `shares`: how the parts of oneDNN's parallel regions depend on each other.
   explicit ThreadCount(int threads, Shares shares = Shares::apart);
   ~ThreadCount();
   ThreadCount(const ThreadCount&) = delete;
@@ -26,10 +26,10 @@ private:
   Shares shares_before_ = Shares::apart;
 };
 
-/// Tells whether the calling thread, or a region that it begins meanwhile, ran an invalid operation. Minima,
-/// maxima and orderings of a NaN are invalid, whatever they give (IEEE 754), so that a kernel that hides one
-/// by them cannot do so unseen, and looking costs nothing. Afterwards the thread's own flag is as it was. One
-/// may be made while another is there, as where a thread that waits works for others.
+/// Detects invalid floating-point operations on the calling thread and in regions that it starts. Minima,
+/// maxima and orderings of a NaN are invalid, whatever they return (IEEE 754), so that a kernel that hides
+/// one by them cannot do so undetected, at no cost. The thread's own flag is restored afterwards. Watches may
+/// be nested, as when a waiting thread does others' work.
 class InvalidWatch {
 public:
   InvalidWatch();
@@ -38,7 +38,7 @@ public:
   InvalidWatch& operator=(const InvalidWatch&) = delete;
 
   bool seen() const;
-  void note() { seen_.store(true, std::memory_order_relaxed); } ///< By any thread.
+  void note() { seen_.store(true, std::memory_order_relaxed); } ///< Called by any thread.
 
 private:
   std::atomic<bool> seen_{false};
@@ -46,8 +46,8 @@ private:
   InvalidWatch* outer_;
 };
 
-/// Finds out whose functions libdnnl calls; to be called before anything of oneDNN is. Returns why its loops
-/// do not run on Lanner's threads, empty when they do.
+/// Finds out which library's functions libdnnl calls; call it before using oneDNN. Returns why its loops do
+/// not run on Lanner's threads, empty when they do.
 std::string bind_openmp();
 
 } // namespace lanner::onednn

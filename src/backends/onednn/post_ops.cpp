@@ -40,8 +40,8 @@ std::optional<Desc> operand_desc(const EpilogueStep& step, const Shape& result, 
   return describe(shape, {}, step.operand.dtype());
 }
 
-/// How an operand as large as the result lies for the kernel, which knows it by the result's dims. Nothing
-/// where its own dims cannot say that: padding along a dim that it lacks.
+/// Layout of an operand as large as the result, which the kernel describes by the result's dims. Nothing
+/// where the operand's own dims cannot express that: padding along a dim that it lacks.
 std::optional<Layout> full_layout(const Layout& layout, const Shape& result, const Shape& operand) {
   if (operand.rank() == result.rank()) return canonical(layout, result);
   Layout own = operand_layout(layout, result.rank(), operand);
@@ -63,8 +63,8 @@ std::optional<PostOps> post_ops(const Epilogue& epilogue, Residual residual, con
   std::map<const Formula*, std::pair<float, float>> numbers;
   for (const EpilogueStep& step : epilogue) {
     if (!step.binary) {
-      // oneDNN 2.6's products keep one alpha and beta a kind: a second step of the kind would get those of
-      // the first.
+      // oneDNN 2.6's products keep one alpha and beta per kind: a second step of the same kind would use
+      // those of the first.
       const auto& [formula, alpha, beta] = step.activation;
       const auto [first, fresh] = numbers.try_emplace(formula, alpha, beta);
       if (!fresh && first->second != std::pair(alpha, beta)) return std::nullopt;

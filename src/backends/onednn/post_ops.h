@@ -10,8 +10,8 @@
 
 namespace lanner::onednn {
 
-/// How one epilogue is done: with the first full-size addition in place, or all operands read beside the
-/// result.
+/// How to run an epilogue: with the first full-size addition in place, or with all operands in separate
+/// memory.
 enum class Residual : std::uint8_t { none, in_place, read };
 
 struct PostOps {
@@ -20,15 +20,15 @@ struct PostOps {
   std::optional<std::size_t> added; ///< Input whose memory becomes the result's (Residual::in_place).
 };
 
-/// Whether some step adds a full-size input, so that Residual::in_place makes sense.
+/// Whether some step adds a full-size input, so that Residual::in_place applies.
 bool adds_in_place(const Epilogue& epilogue);
 
-/// `result` is the output's shape, `layout` its storage (which full-size operands share), `channel_axis` the
+/// `result` is the output's shape, `layout` its storage (shared by full-size operands), `channel_axis` the
 /// axis of Spread::channel. Nothing when a step has no post-operation.
 std::optional<PostOps> post_ops(const Epilogue& epilogue, Residual residual, const Shape& result,
                                 const Layout& layout, std::size_t channel_axis);
 
-/// Asks for the storages of the epilogue's operands. False where they cannot be had so.
+/// Requests the storages of the epilogue's operands. False where they conflict.
 bool ask_operands(const Epilogue& epilogue, const Layout& layout, const Shape& result,
                   OperandStorages& storages);
 

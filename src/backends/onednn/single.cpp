@@ -15,8 +15,8 @@ const Backend* keeper_of(const SinglePrimitive& single, const GroupOp& op) {
   return single.keeper ? single.keeper(op) : nullptr;
 }
 
-/// Another kernel of a node with one operand, which takes and gives plain values, in the place of one that
-/// has these layouts. It reads the node while it runs, as the kernels of definitions do.
+/// Replaces a kernel with the given layouts by another kernel of the node that takes and returns row-major
+/// values; for nodes with one operand. Reads the node while running, as the reference kernels do.
 class PlainKernel final : public Kernel {
 public:
   PlainKernel(const Backend& backend, std::string kernel, const Node& node, const Target& target, Layout from,
@@ -91,8 +91,8 @@ TacticList single_tactics(const SinglePrimitive& single, const Node& node, const
 
 std::unique_ptr<Kernel> single_prepare(const SinglePrimitive& single, const Preparation& p) {
   const GroupOp& op = p.group.ops().front();
-  // oneDNN tells layouts apart that canonical() holds for equal, when sizes are 1: the configuration has its
-  // names.
+  // oneDNN distinguishes layouts that canonical() considers equal, when sizes are 1: the configuration uses
+  // oneDNN's names.
   const ConfigText config(p.tactic.config);
   const Layout from = Layout::parse(config.text("src")), to = Layout::parse(config.text("dst"));
   check(canonical(from, op.input(0).shape()) == p.tactic.inputs.at(op.input(0).index).layout &&

@@ -8,23 +8,23 @@
 
 namespace lanner::onednn {
 
-/// A primitive for chosen layouts of its data input (input 0 of the node) and of its output.
+/// A primitive for chosen layouts of its data input (input 0 of the node) and its output.
 struct Primitive {
   Descriptor descriptor;
-  std::vector<Argument> arguments; ///< DNNL_ARG_DST or whatever the output is, included.
+  std::vector<Argument> arguments; ///< Including the output's, DNNL_ARG_DST or other.
 };
 
-/// What a family tells about itself.
+/// Definition of a family.
 struct SinglePrimitive {
   std::string_view kernel;
-  /// Whether the group is of this family. `reason` tells why one that looks like it is not taken.
+  /// Whether the group is of this family. `reason` says why a similar group is not supported.
   bool (*takes)(const Group& group, std::string& reason);
   /// Empty descriptor when oneDNN has none.
   Primitive (*make)(const Group& group, const Layout& input, const Layout& output);
   /// Row-major only: the primitive works along one axis of data of any rank.
   bool any_rank = false;
-  /// Whose kernel runs where oneDNN's may have given a number for a NaN, null where it never does; it is
-  /// called `kernel` there too, or is the definition. Null: it never does for any.
+  /// The backend whose kernel runs where oneDNN's may have returned a number for a NaN: its kernel of the
+  /// same name, or the reference. Null: oneDNN's kernel hides none.
   const Backend* (*keeper)(const GroupOp& op) = nullptr;
 };
 

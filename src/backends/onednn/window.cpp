@@ -18,7 +18,7 @@ Dims filled(const AttributeMap& attributes, const char* name, std::size_t size, 
   return given.empty() ? Dims(size, fallback) : Dims(given.begin(), given.end());
 }
 
-/// Padding in front, of a total that may be odd.
+/// Padding at the start, given a total that may be odd.
 std::int64_t front(const AttributeMap& attributes, const Dims& pads, std::size_t axis, std::int64_t total) {
   const std::string mode = attributes.string("auto_pad", "NOTSET");
   if (mode == "VALID") return 0;

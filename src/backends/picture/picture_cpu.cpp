@@ -25,7 +25,7 @@ public:
   }
 
 private:
-  Preprocess spec_; ///< Of what is stored.
+  Preprocess spec_; ///< For the stored result.
   std::int64_t count_, element_;
   int threads_;
 };

@@ -1,4 +1,4 @@
-// The operator `picture`: a batch in one launch, whatever sizes its pictures have.
+// The operator `picture`: a batch in one launch, whatever the sizes of its images.
 
 #include "backends/estimate.h"
 #include "backends/family.h"
@@ -45,7 +45,7 @@ TacticList picture_tactics(const Node& node, const Group&, const Target& target)
   TacticList list;
   if (node.kind() != ops::picture_kind) return list;
   if (!has_embedded("preprocess")) {
-    list.reason = "cuda: this build of Lanner has no kernels for pictures; build it with nvcc";
+    list.reason = "cuda: picture: this build of Lanner has no kernel for it; build Lanner with nvcc";
     return list;
   }
   Storage records = target.storage();
@@ -54,7 +54,7 @@ TacticList picture_tactics(const Node& node, const Group&, const Target& target)
     tactic.kernel = "picture";
     tactic.inputs = {records};
     tactic.outputs = {std::move(storage)};
-    constexpr double bytes = 8; // what is read of a picture counts like what is written
+    constexpr double bytes = 8; // per element; image bytes count like result bytes
     tactic.estimate =
         seconds_of({.bytes = bytes * static_cast<double>(node.output()->type.shape().elements())}, target);
     list.tactics.push_back(std::move(tactic));

@@ -8,7 +8,7 @@
 namespace lanner {
 namespace {
 
-/// The order of memory in which the pixels of the result lie the other way round than in its shape.
+/// The memory order of the result's pixels that is opposite to its shape's.
 Layout turned_layout(const Preprocess& spec) {
   Layout layout = Layout::channels_last(4);
   if (spec.channels_last) layout.order = {0, 3, 1, 2};

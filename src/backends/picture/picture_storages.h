@@ -1,5 +1,5 @@
 #pragma once
-// How results of the operator `picture` may be stored: pixels lie plane by plane or channel by channel.
+// How results of the operator `picture` may be stored: planar or interleaved.
 
 #include <vector>
 
@@ -10,11 +10,11 @@
 
 namespace lanner {
 
-/// On the target's device: both orders of pixels, in the result's own type and, of f32, in those that the
+/// On the target's device: both pixel orders, in the result's own type and, for f32, in those that the
 /// target's precision allows.
 std::vector<Storage> picture_storages(const Node& picture, const Target& target);
 
-/// The node's preprocessing with the order and the type of one of these.
+/// The node's preprocessing with the order and type of one of these.
 Preprocess stored_preprocess(const Node& picture, const Storage& storage);
 
 } // namespace lanner

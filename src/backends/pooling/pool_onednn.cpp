@@ -38,8 +38,8 @@ bool includes_padding(const GroupOp& op) {
   return op.attributes().flag("count_include_pad");
 }
 
-/// oneDNN counts all of a window when it includes padding, also what ceil_mode adds beyond the padding; ONNX
-/// does not.
+/// oneDNN divides by the whole window when it includes padding, even the part that ceil_mode adds beyond the
+/// padding; ONNX does not.
 bool reaches_beyond_padding(const GroupOp& op, const Window& window) {
   const auto pads = op.attributes().integers("pads");
   for (std::size_t i = 0; i < window.end.size(); ++i)
@@ -47,7 +47,7 @@ bool reaches_beyond_padding(const GroupOp& op, const Window& window) {
   return false;
 }
 
-/// Numbers that are added up one after the other; cpu:reduce, which sums whole pictures, keeps to as many.
+/// Longest chain of serial additions; cpu:reduce, which sums whole images, has the same bound.
 constexpr std::int64_t longest_chain = 64;
 
 bool takes(const Group& group, std::string& reason) {
@@ -58,7 +58,7 @@ bool takes(const Group& group, std::string& reason) {
   const std::size_t rank = op.input(0).shape().rank();
   const bool indices = op.node->outputs().size() > 1 && !op.node->output(1)->unused();
   if (op.input(0).dtype() != DType::f32 || rank < 3 || rank > 5 || indices) {
-    reason = "onednn: pools take f32 of rank 3 to 5 and give no indices";
+    reason = "onednn: pools: support f32 of rank 3 to 5, without the indices output";
     return false;
   }
   const Window window = pool_window(op);
@@ -73,7 +73,7 @@ bool takes(const Group& group, std::string& reason) {
     return false;
   }
   if (is_global(op) && is_average(op) && Shape(window.kernel).elements() > longest_chain) {
-    reason = "onednn: adds up a whole picture in one chain of sums, which rounds much";
+    reason = "onednn: sums a whole image in one chain of additions, which loses precision";
     return false;
   }
   return true;
@@ -92,7 +92,7 @@ Primitive make(const Group& group, const Layout& from, const Layout& to) {
           {argument(DNNL_ARG_SRC, *src, op.input(0)), output_argument(DNNL_ARG_DST, *dst)}};
 }
 
-/// oneDNN's maximum passes over what does not compare.
+/// oneDNN's maximum skips NaN.
 const Backend* keeper(const GroupOp& op) {
   return is_average(op) ? nullptr : &reference_backend();
 }

@@ -12,7 +12,7 @@ namespace {
 constexpr int access_bytes = 16;
 
 constexpr const char* body = R"(
-/// Taps along an axis that count in an average, of the window that begins at `start`.
+/// Number of taps along an axis that an average counts, for the window that begins at `start`.
 template<int taps, int dilation> __device__ inline int inside(int start, int low, int high) {
   int count = 0;
 #pragma unroll
@@ -123,7 +123,7 @@ std::string pool_source(const Pool& pool) {
   }
   constant("SRC_N", p.source[0], "index_t");
   constant("DST_N", p.target[0], "index_t");
-  // Taps that are read at once: of a line, and of all lines of a small window.
+  // Taps read at once: a row of the window, or all rows of a small one.
   constexpr int most_taps = 16;
   constant("TAPS_X", std::clamp(p.kernel[2], 1, most_taps));
   constant("TAPS_Y", p.kernel[1] * p.kernel[2] <= most_taps ? p.kernel[1] : 1);

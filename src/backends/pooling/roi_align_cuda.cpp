@@ -1,4 +1,4 @@
-// roi_align: images stored channels first or last, as convolutions leave them.
+// roi_align, of images stored channels first or last, as convolutions write them.
 
 #include <algorithm>
 
@@ -19,7 +19,7 @@ bool takes(const Node& node, std::string& reason) {
   if (x.dtype() == DType::f32 && x.rank() == 4 && boxes.dtype() == DType::f32 &&
       numbers.dtype() == DType::i64 && matched && x.shape()[2] < INT32_MAX && x.shape()[3] < INT32_MAX)
     return true;
-  reason = "cuda: roi_align takes f32 images of rank 4, a box of four f32 and an i64 number a region";
+  reason = "cuda: roi_align: supports f32 images of rank 4, f32 boxes of four numbers and i64 batch indices";
   return false;
 }
 
@@ -52,7 +52,7 @@ TacticList roi_tactics(const Node& node, const Group&, const Target& target) {
           tactic.accumulates = DType::f64;
           tactic.inputs = {on_device(target, layout, kept), target.storage(), target.storage()};
           tactic.outputs = {on_device(target, {}, kept)};
-          // Of a result, where boxes are of usual sizes.
+          // Per result, for boxes of usual sizes.
           constexpr double samples = 4, operations = 16, read = 16;
           const double results = static_cast<double>(node.output()->type.shape().elements());
           tactic.estimate = seconds_of(

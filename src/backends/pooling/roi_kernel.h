@@ -1,5 +1,5 @@
 #pragma once
-// One result of roi_align, as the kernels of rois.cu compute it: in double, as its definition does. Plain C++
+// One result of roi_align, as in the kernels of rois.cu: computed in double, as in its definition. Plain C++
 // too, so that it is tested without a GPU.
 
 #include <cmath>
@@ -14,7 +14,7 @@ struct RoiParameters {
   std::int64_t source[4] = {}; ///< Strides of the images.
   int height = 0, width = 0;   ///< Of an image.
   int rows = 0, columns = 0;   ///< Bins of a region.
-  int ratio = 0;               ///< Samples of a bin along an axis; 0: one a pixel.
+  int ratio = 0;               ///< Samples per bin and axis; 0: one per pixel.
   double scale = 1;
   bool half_pixel = true, average = true;
 };
@@ -38,7 +38,7 @@ LANNER_HOST_DEVICE inline RoiExtent roi_extent(const RoiParameters& p, double fi
   return extent;
 }
 
-/// What one sample adds, and the largest of its four shares.
+/// The interpolated value of a sample, and the largest of its four weighted pixels.
 struct RoiSample {
   double sum = 0, most = 0;
 };
@@ -46,7 +46,7 @@ struct RoiSample {
 template<typename Load>
 LANNER_HOST_DEVICE RoiSample roi_sample(const RoiParameters& p, double y, double x, Load load) {
   RoiSample sample;
-  // A place that is no number lies outside, as every place of an empty plane does.
+  // A NaN position counts as outside, as does every position of an empty plane.
   if (!(y >= -1 && y <= p.height && x >= -1 && x <= p.width && p.height > 0 && p.width > 0)) return sample;
   y = y < 0 ? 0 : y > p.height - 1 ? p.height - 1 : y;
   x = x < 0 ? 0 : x > p.width - 1 ? p.width - 1 : x;
@@ -64,8 +64,8 @@ LANNER_HOST_DEVICE RoiSample roi_sample(const RoiParameters& p, double y, double
   return sample;
 }
 
-/// The value of one bin of one region. `load(offset)` gives an element of the images. A region that names no
-/// image, which the definition refuses, gives NaN.
+/// The value of one bin of one region. `load(offset)` returns an element of the images. A batch index out of
+/// range, which the definition rejects, gives NaN.
 template<typename Load>
 LANNER_HOST_DEVICE double roi_bin(const RoiParameters& p, const float* box, std::int64_t image,
                                   std::int64_t channel, int row, int column, Load load) {

@@ -1,4 +1,4 @@
-// roi_align, one thread a result.
+// roi_align, one thread per result.
 
 #include "backends/cuda/elements.cuh"
 #include "backends/pooling/roi_kernel.h"

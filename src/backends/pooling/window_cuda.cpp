@@ -16,7 +16,7 @@
 namespace lanner::cuda {
 namespace {
 
-/// A thread visits every tap of its window, in 32 bits, and nobody can end it meanwhile.
+/// A thread visits every tap of its window, with 32-bit indices, and cannot be interrupted.
 bool is_small(const ops::Window& window) {
   constexpr double most_taps = 1 << 22;
   double taps = 1;
@@ -33,13 +33,13 @@ bool takes(const Group& group, std::string& reason) {
   const bool small = op.input(0).shape().elements() < INT32_MAX;
   if (!is_real(op.input(0).dtype()) || rank < 3 || rank > 5 || indices || !small ||
       op.type().shape().elements() == 0) {
-    reason = "cuda: pools take real numbers of rank 3 to 5 and give no indices";
+    reason = "cuda: pools: support floating-point images of rank 3 to 5, without the indices output";
     return false;
   }
   if (is_small(window_of(op.attributes(), op.input(0).shape(), op.type().shape(),
                          op.attributes().integers("kernel_shape"))))
     return true;
-  reason = "cuda: a pool's window has too many taps or reaches beyond 32 bits";
+  reason = "cuda: a pool's window has too many taps or its extent exceeds 32 bits";
   return false;
 }
 
@@ -70,7 +70,7 @@ PoolParameters parameters_of(const GroupOp& op, const Layout& from, const Layout
   return p;
 }
 
-constexpr unsigned threads_of_block = 256; ///< Of a compiled kernel.
+constexpr unsigned threads_of_block = 256; ///< Of a kernel compiled by NVRTC.
 
 using PoolKernel = EmbeddedKernel<1, PoolParameters>;
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the kernels of windows.cu get. Shared by host and device code.
+// Parameters of the kernels of windows.cu. Shared by host and device code.
 
 #include <cstdint>
 
@@ -11,7 +11,7 @@ struct PoolParameters {
   int image[3] = {1, 1, 1}, positions[3] = {1, 1, 1}, kernel[3] = {1, 1, 1};
   int strides[3] = {1, 1, 1}, dilations[3] = {1, 1, 1}, begin[3] = {0, 0, 0}, end[3] = {0, 0, 0};
   std::int64_t source[5] = {}, target[5] = {}; ///< Of batch, channel and the spatial axes.
-  bool channels_innermost = false; ///< Of the target: neighbouring threads take neighbouring channels.
+  bool channels_innermost = false;             ///< In the target: adjacent threads compute adjacent channels.
   bool count_padding = false;
 };
 

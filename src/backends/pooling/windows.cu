@@ -1,4 +1,4 @@
-// max_pool and average_pool, one thread a result.
+// max_pool and average_pool, one thread per result.
 
 #include "backends/cuda/elements.cuh"
 #include "backends/pooling/window_kernel.h"

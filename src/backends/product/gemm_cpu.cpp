@@ -1,4 +1,4 @@
-// Products with few rows and packed weights: what fully connected layers are at small batches.
+// Products with few rows and packed weights: fully connected layers at small batch sizes.
 
 #include <algorithm>
 
@@ -17,17 +17,16 @@ namespace lanner {
 
 namespace {
 
-/// Beyond this many rows the weights are read so often that oneDNN's blocking for the caches wins.
+/// With more rows the weights are read so often that oneDNN's cache blocking wins.
 constexpr std::int64_t max_rows = 64;
 
-/// Weights with the columns of a panel next to each other: `Ba32b` for depth x columns, `Ab32a` for columns x
-/// depth.
+/// Weights with the columns of a panel contiguous: `Ba32b` for depth x columns, `Ab32a` for columns x depth.
 Layout panel_layout(const Product& product, int width) {
   const std::uint8_t columns = product.transpose_b ? 0 : 1, depth = 1 - columns;
   return {{columns, depth}, {{columns, static_cast<std::uint16_t>(width)}}};
 }
 
-/// A step of the epilogue over a stretch of a row of results.
+/// A step of the epilogue on a range of a result row.
 struct RowStep {
   const Formula* formula;
   Numbers numbers;
@@ -62,11 +61,11 @@ std::optional<Gemm> read_gemm(const Group& group, std::string& reason) {
                      (!product->bias || product->bias.dtype() == DType::f32);
   if (!reals || !product->single() || product->transpose_a || !product->a.is_input() ||
       !product->b.is_input()) {
-    reason = "cpu: gemm takes f32, one matrix of weights and rows as they lie";
+    reason = "cpu: gemm: supports f32, one matrix of weights and rows that are not transposed";
     return std::nullopt;
   }
   if (product->rows() > max_rows) {
-    reason = "cpu: gemm is for 64 rows at most";
+    reason = "cpu: gemm: supports at most 64 rows";
     return std::nullopt;
   }
   auto steps = row_steps(product->epilogue);
@@ -144,21 +143,22 @@ private:
 
   Gemm gemm_;
   std::int64_t rows_, depth_, columns_;
-  std::int64_t a_stride_, out_stride_; ///< From row to row.
+  std::int64_t a_stride_, out_stride_; ///< Distance between rows.
   std::int64_t panels_;
   int threads_;
 };
 
-/// Seconds on so many cores, whether the weights or the products take longer.
+/// Seconds on so many cores: the larger of reading the weights and multiplying.
 double seconds_on(int threads, const Product& product, const Target& target) {
-  constexpr double share = 0.8; // Of the best products.
+  constexpr double share = 0.8; // Fraction of the fastest products.
   return seconds_of({.operations = product.operations() / share,
                      .bytes = 4.0 * static_cast<double>(product.b.shape().elements()),
                      .threads = threads},
                     target);
 }
 
-/// Waking and joining threads takes about as long as the smallest layers: for those between, timing decides.
+/// Waking and joining threads takes about as long as the smallest layers: for sizes in between, timing
+/// decides.
 std::vector<int> thread_counts(const Product& product, const Target& target) {
   constexpr double too_short = 1.5e-6, long_enough = 50e-6;
   const int most = target.threads;
@@ -182,7 +182,7 @@ TacticList gemm_tactics(const Node& node, const Group& group, const Target& targ
     tactic.config = ConfigText().set("threads", threads).bytes();
     tactic.inputs = *inputs;
     tactic.outputs.resize(node.outputs().size());
-    // One number says how far rows lie apart.
+    // A single stride describes the rows.
     if (product.a.shape().rank() == 2 && product.result.rank() == 2) {
       tactic.strided_inputs.assign(node.inputs().size(), {});
       tactic.strided_inputs[product.a.index] = AxisSet::all();
@@ -202,7 +202,7 @@ std::unique_ptr<Kernel> gemm_prepare(const Preparation& p) {
   const Product& product = gemm->product;
   const Layout wanted = canonical(panel_layout(product, panel_function().width), product.b.shape());
   check(p.tactic.inputs.at(product.b.index).layout == wanted, ErrorCode::unsupported,
-        "cpu: gemm: weights lie as {}, this processor wants {}: build the plan again",
+        "cpu: gemm: the weights' layout is {}, this processor needs {}: build the plan again",
         p.tactic.inputs[product.b.index].layout.to_string(), wanted.to_string());
   const auto threads = static_cast<int>(ConfigText(p.tactic.config).integer("threads"));
   return std::make_unique<GemmKernel>(std::move(*gemm), p.tactic, std::clamp(threads, 1, p.target.threads));

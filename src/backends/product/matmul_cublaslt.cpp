@@ -33,7 +33,7 @@ DataType data_type(DType type) {
 struct Matmul {
   Product product;
   Operand sum;
-  std::uint32_t activation = 0; ///< Epilogue bits.
+  std::uint32_t activation = 0; ///< Bits of the library's epilogue.
   std::int64_t batch = 1, rows = 0, columns = 0, depth = 0;
   std::int64_t a_step = 0, b_step = 0; ///< Elements from one matrix to the next.
 
@@ -45,7 +45,7 @@ std::int64_t matrices(const Shape& shape) {
   return Shape(std::span(shape.dims()).first(shape.rank() - 2)).elements();
 }
 
-/// Whether the leading dims of `operand` are the result's own, so that one matrix follows the other.
+/// Whether the leading dims of `operand` are the result's own, so that its matrices are evenly spaced.
 bool in_step(const Shape& operand, const Shape& result) {
   return matrices(operand) == matrices(result);
 }
@@ -57,7 +57,7 @@ bool read_batch(Matmul& m) {
   m.batch = matrices(result);
   m.rows = result[result.rank() - 2];
   if (matrices(b) == 1 && in_step(a, result) && !m.product.transpose_a) {
-    m.rows *= m.batch; // One matrix times the rows of all.
+    m.rows *= m.batch; // One right-hand matrix: all rows form one product.
     m.batch = 1;
     return true;
   }
@@ -79,7 +79,7 @@ bool read_epilogue(Matmul& m) {
     } else if (step.activation.is("relu")) {
       m.activation = cublaslt::epilogue_relu;
     } else if (step.activation.is("gelu_by_tanh")) {
-      m.activation = cublaslt::epilogue_gelu; // The library's is the one by tanh.
+      m.activation = cublaslt::epilogue_gelu; // The library's gelu is the tanh approximation.
     } else {
       return false;
     }
@@ -93,39 +93,39 @@ std::optional<Matmul> read_matmul(const Group& group, std::string& reason) {
   Matmul m{std::move(*product), {}, 0, 1, 0, 0, 0, 0, 0};
   const Operand &a = m.product.a, &b = m.product.b, &bias = m.product.bias;
   if (!is_real(m.type()) || b.dtype() != m.type() || (bias && bias.dtype() != m.type())) {
-    reason = "cublaslt: products take f32, f16 and bf16";
+    reason = "cublaslt: products: support f32, f16 and bf16";
     return std::nullopt;
   }
   if (!a.is_input() || !b.is_input() || (bias && !bias.is_input())) {
-    reason = "cublaslt: the product's operands are made inside the group";
+    reason = "cublaslt: the product's operands must be inputs of the group";
     return std::nullopt;
   }
   if (!within_library_bounds(a.shape()) || !within_library_bounds(b.shape()) ||
       !within_library_bounds(m.product.result)) {
-    reason = "cublaslt: sizes beyond 32 bits";
+    reason = "cublaslt: sizes exceed 32 bits";
     return std::nullopt;
   }
   if (!read_epilogue(m)) {
-    reason = "cublaslt: the epilogue is more than a bias, a sum and relu or gelu by tanh";
+    reason = "cublaslt: the epilogue is more than a bias, a sum and relu or tanh gelu";
     return std::nullopt;
   }
   if (!read_batch(m)) {
-    reason = "cublaslt: operands are repeated along some of the leading dimensions";
+    reason = "cublaslt: operands that are broadcast along only some leading dimensions are not supported";
     return std::nullopt;
   }
   return m;
 }
 
-/// Type of all values, and which operands have their last two axes exchanged in memory.
+/// Type of all values, and which operands are stored transposed.
 struct Variant {
   DType type;
   bool a_exchanged = false, b_exchanged = false;
 };
 
-/// Row-major matrices are column-major ones transposed, so the library computes the result's transpose: its A
+/// Row-major matrices are transposed column-major ones, so the library computes the result's transpose: its A
 /// is our b, its B our a.
 struct Operation {
-  cublaslt::MatrixLayout a, b, c, d; ///< c: what is added, as d is stored where nothing is.
+  cublaslt::MatrixLayout a, b, c, d; ///< c: the addend, described like d where there is none.
   std::int32_t transpose_a, transpose_b;
   DataType type;
   std::uint32_t epilogue;
@@ -143,15 +143,15 @@ struct Operation {
   }
 };
 
-/// A matrix of rows x columns, row-major or exchanged, as the library sees it; `leading`: elements from one
-/// row in memory to the next, 0: no others lie between.
+/// A matrix of rows x columns, row-major or transposed, as the library sees it; `leading`: elements between
+/// rows in memory, 0: dense.
 cublaslt::MatrixLayout matrix(DataType type, std::int64_t rows, std::int64_t columns, bool exchanged,
                               std::int64_t leading = 0) {
   if (exchanged) std::swap(rows, columns);
   return cublaslt::MatrixLayout(type, columns, rows, leading > 0 ? leading : columns);
 }
 
-/// Elements between rows of operands that lie within larger ones; 0: none.
+/// Row strides of operands that lie within larger values; 0: dense.
 struct Leading {
   std::int64_t a = 0, c = 0, d = 0;
 
@@ -167,7 +167,7 @@ struct Leading {
   }
 };
 
-/// Matrices alone: one number says how far rows lie apart.
+/// Single matrices only: a single stride describes the rows.
 bool takes_strides(const Matmul& m) {
   return m.product.a.shape().rank() == 2 && m.product.result.rank() == 2;
 }
@@ -196,7 +196,7 @@ Operation operation_of(const Matmul& m, const Variant& variant, const Leading& l
   return operation;
 }
 
-/// Attributes that make up an algorithm beside its id, with their sizes.
+/// Attributes that, with its id, define an algorithm, and their sizes.
 struct AlgorithmField {
   const char* key;
   AlgorithmAttribute attribute;
@@ -212,10 +212,10 @@ constexpr std::array<AlgorithmField, 8> algorithm_fields{{{"tile", AlgorithmAttr
                                                           {"cluster", AlgorithmAttribute::cluster_shape, 2}}};
 constexpr std::uint32_t scheme_in_place = 1;
 
-/// An older library does not know the later attributes.
+/// An older library does not support the later attributes.
 std::optional<std::uint32_t> attribute_of(const cublaslt::Algorithm& algorithm, AlgorithmAttribute attribute,
                                           std::size_t bytes) {
-  std::uint32_t value = 0; // Little-endian, so that 2 bytes are its low half.
+  std::uint32_t value = 0; // Little-endian, so 2-byte values are its low half.
   std::size_t written = 0;
   const bool known =
       cublaslt::api().algorithm_get(&algorithm, attribute, &value, bytes, &written) == cublaslt::success;
@@ -261,7 +261,7 @@ ChosenAlgorithm algorithm_of(const ConfigText& config, const Operation& operatio
                   "cublasLtMatmulAlgoCheck");
   chosen.workspace = result.workspace;
   check(chosen.workspace <= max_workspace, ErrorCode::unsupported,
-        "cublaslt: the algorithm wants a workspace of {} bytes, {} are the most", chosen.workspace,
+        "cublaslt: the algorithm needs a workspace of {} bytes, expected at most {}", chosen.workspace,
         max_workspace);
   return chosen;
 }
@@ -294,7 +294,8 @@ std::vector<ConfigText> configs(const Operation& operation, cublaslt::Handle han
   return list;
 }
 
-/// How the operands may lie. Where exchanging changes nothing, as for a vector, it is not offered twice.
+/// Possible storages of the operands. Where transposing changes nothing, as for a vector, it is not offered
+/// twice.
 std::vector<Variant> variants(const Matmul& m, const Target& target) {
   std::vector<Variant> list;
   for (const std::optional<DType> kept : kept_types(m.type(), target))
@@ -304,7 +305,7 @@ std::vector<Variant> variants(const Matmul& m, const Target& target) {
   return list;
 }
 
-/// Nothing where one input would have to lie in two candidates.
+/// Nothing where one input would need two storages.
 std::optional<Tactic> tactic_of(const Matmul& m, const Variant& variant, const Node& node,
                                 const Target& target) {
   Storage storage = target.storage();
@@ -396,7 +397,7 @@ public:
   }
 
 private:
-  /// The library reads the bias's address from the descriptor.
+  /// The library reads the bias address from the descriptor.
   struct Bound {
     const void* bias;
     cublaslt::MatmulDescriptor descriptor;
@@ -430,7 +431,7 @@ std::unique_ptr<Kernel> matmul_prepare(const Preparation& p) {
   return std::make_unique<MatmulKernel>(gpu, *m, std::move(operation), chosen);
 }
 
-/// The library's gelu is right to a unit of FP16, not of f32 (13.1: 1e-6 of the largest value).
+/// The library's gelu is accurate for FP16, not for f32 (13.1: 1e-6 of the largest value).
 bool matmul_fuses(const Group& group, const Target& target) {
   std::string reason;
   const auto m = read_matmul(group, reason);

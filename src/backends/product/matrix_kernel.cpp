@@ -46,7 +46,7 @@ public:
       pointers[i] = launch.inputs[inputs_[i]];
       check_aligned(pointers[i], "product");
     }
-    // The sums of the parts stand between a, b and what the second kernel is given.
+    // The partial sums are passed between a, b and the second kernel's parameters.
     const std::size_t first = join_ ? 3 : 2;
     if (join_) pointers[2] = launch.workspace;
     for (std::size_t i = 2; i < count; ++i) pointers[first + i - 2] = launch.inputs[inputs_[i]];
@@ -71,7 +71,7 @@ private:
 } // namespace
 
 std::string matrix_missing(const Target& target) {
-  if (!nvrtc_status().found) return "cuda: own products: no NVRTC: " + nvrtc_status().reason;
+  if (!nvrtc_status().found) return "cuda: own products: NVRTC is not available: " + nvrtc_status().reason;
   if (Gpu::get(target.device).capability() < least_capability)
     return "cuda: own products need a GPU of compute capability 8.0";
   return {};
@@ -83,7 +83,7 @@ bool takes_steps(const Operand& bias, const Epilogue& epilogue, std::string& rea
                    std::ranges::all_of(epilogue, [&](const EpilogueStep& step) {
                      return !step.binary || takes(step.operand);
                    });
-  if (!all) reason = "cuda: own products take real operands that are given to the group";
+  if (!all) reason = "cuda: own products: support floating-point operands that are inputs of the group";
   return all;
 }
 

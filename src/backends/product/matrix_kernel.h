@@ -16,15 +16,15 @@ namespace lanner::cuda {
 /// Why such kernels cannot run here; empty where they can.
 std::string matrix_missing(const Target& target);
 
-/// Whether the kernels take these steps: real operands that are inputs of the group, in reach of a launch.
+/// Whether the kernels support these steps: floating-point operands that are inputs of the group, few enough
+/// for a launch.
 bool takes_steps(const Operand& bias, const Epilogue& epilogue, std::string& reason);
 
-/// How an operand of a step is stored: one of the result's shape as `full`, others row-major in their own
-/// type.
+/// Storage of a step's operand: `full` for one of the result's shape, row-major in its own type for others.
 Storage step_storage(const EpilogueStep& step, const Storage& full, const Target& target);
 
-/// Elements from one row to the next of a matrix of so many columns: rows of a matrix, or pixels of images
-/// stored channels last, that may lie within a larger value along axis 1.
+/// Elements between rows of a matrix with so many columns: rows of a matrix, or pixels of channels-last
+/// images, that may lie within a larger value along axis 1.
 std::int64_t leading_of(const Storage& storage, std::int64_t columns);
 
 /// Adds the bias and the steps, stored as `tactic` says. Returns the inputs that they read, in order.

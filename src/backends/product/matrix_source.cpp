@@ -12,7 +12,7 @@
 namespace lanner::cuda {
 namespace {
 
-constexpr std::int64_t group = 8; ///< Rows of tiles that are worked on side by side.
+constexpr std::int64_t group = 8; ///< Rows of tiles that are processed together, for L2 reuse.
 
 std::int64_t parts_of(std::int64_t size, std::int64_t part) {
   return (size + part - 1) / part;
@@ -25,7 +25,7 @@ std::int64_t common_pack(std::initializer_list<std::int64_t> sizes, std::int64_t
   return pack;
 }
 
-/// Elements of a row of the result that a thread finishes at once.
+/// Elements of a result row that a thread finishes at once.
 std::int64_t width_of(const MatrixProblem& p) {
   std::int64_t width = common_pack({p.columns, p.leading});
   for (const MatrixStep& step : p.steps)
@@ -37,7 +37,7 @@ std::string constant(const char* name, std::int64_t value) {
   return fmt::format("constexpr int {} = {};\n", name, value);
 }
 
-/// Elements that one copy into shared memory may take.
+/// Elements per copy into shared memory.
 std::int64_t most_copied(DType type) {
   return 128 / static_cast<std::int64_t>(bit_width(type));
 }
@@ -70,12 +70,11 @@ std::string window_text(const MatrixWindow& w, std::int64_t step, std::int64_t m
          constant("PIXEL", w.pixel) + constant("A_PACK", common_pack({w.channels, w.pixel, step}, most));
 }
 
-/// Blocks that a multiprocessor is to hold, of which the compiler learns how many registers a thread may
-/// have.
+/// Minimum blocks per multiprocessor, from which the compiler derives the registers available to a thread.
 std::int64_t least_blocks(const MatrixPlan& plan) {
   constexpr std::int64_t registers = 65536, shared = 227 << 10;
   const MatrixTile& t = plan.tile;
-  // Groups of warps hold no fragments of a and b, and scalars few.
+  // Warp groups hold no fragments of a and b in registers, and scalar tiles only few.
   const std::int64_t others = t.groups || t.scalars ? 64 : 96;
   const std::int64_t sums = t.rows * t.columns / t.threads();
   return std::clamp<std::int64_t>(
@@ -93,7 +92,7 @@ std::string sizes_text(const MatrixPlan& plan) {
                   p.rows, p.columns, p.depth, p.batch, plan.split, group);
   text += fmt::format("constexpr unsigned TILES_M = {}u, TILES_N = {}u, K_TILES = {}u;\n",
                       parts_of(p.rows, t.rows), parts_of(p.columns, t.columns), parts_of(p.depth, t.depth));
-  // Rows and columns of the result from one matrix of the batch to the next.
+  // Row and column offset of the next matrix of the batch in the result.
   text += fmt::format("constexpr unsigned Z_ROWS = {}u, Z_COLUMNS = {}u;\n", p.side_by_side ? 0 : p.rows,
                       p.side_by_side ? p.columns : 0);
   text += fmt::format("constexpr bool WARP_GROUPS = {};\n", t.groups) +
@@ -101,8 +100,8 @@ std::string sizes_text(const MatrixPlan& plan) {
   return text + fmt::format("constexpr index_t A_STEP = {}ll, B_STEP = {}ll;\n", p.a.step, p.b.step);
 }
 
-/// What makes of V neighbouring sums the result's elements: `Given` holds elements of operands of the
-/// result's shape, `Shared` those that all rows share, and `finish` applies the steps.
+/// Code that turns V adjacent sums into the result's elements: `Given` holds elements of operands of the
+/// result's shape, `Shared` those common to all rows, and `finish` applies the steps.
 struct Finish {
   std::vector<std::string> parameters, arguments;
   std::string text;
@@ -130,7 +129,7 @@ struct Finish {
   }
 
 private:
-  /// A struct of packs, how they are read, and whether they can be read at once.
+  /// A struct of packs, the function that reads them, and the check whether they can be read at once.
   struct Packs {
     std::string members, reads, aligned = "true";
 
@@ -167,7 +166,7 @@ private:
   Packs given_, shared_;
 };
 
-/// Lambdas `read_unit` and `read_shared`, behind which the products stand.
+/// Lambdas `read_unit` and `read_shared`, which precede the products.
 std::string reads_text(const std::string& arguments) {
   return fmt::format(R"(
   Given all[READ_UNITS][TURNS];
@@ -191,7 +190,7 @@ std::string reads_text(const std::string& arguments) {
                      arguments);
 }
 
-/// The same where sums go to memory as they are.
+/// The same where partial sums are written unchanged.
 constexpr const char* no_reads = R"(
   struct Given {};
   struct Shared {};

@@ -1,22 +1,22 @@
 #pragma once
-// The fixed parts of matrix_source.h's kernels.
+// The fixed text of matrix_source.h's kernels.
 
 namespace lanner::cuda {
 
-/// Behind the constants of a problem: how tiles come into shared memory.
+/// Follows the constants of a problem: copies tiles into shared memory.
 extern const char* const matrix_loads;
-/// Behind struct A or the images of a convolution.
+/// Follows struct A or the images of a convolution.
 extern const char* const matrix_rows;
 extern const char* const matrix_images;
-/// The kernel behind its parameters: which tile of the result a block has, where its pieces lie.
+/// Follows the kernel's parameters: the block's tile of the result and its addresses.
 extern const char* const matrix_begin;
 extern const char* const matrix_epilogue;
-/// Behind `read_unit`, which begins to read what steps need of a unit: the products, by warps, by groups of
-/// four warps, or by each thread.
+/// Follows `read_unit`, which begins to load the steps' operands of a unit: the products, by warps, by groups
+/// of four warps, or by each thread.
 extern const char* const warp_products;
 extern const char* const group_products;
 extern const char* const scalar_products;
-/// Up to where a piece of a row is finished, and what follows.
+/// The code up to where a piece of a row is finished, and the code after it.
 extern const char* const matrix_units;
 extern const char* const matrix_end;
 

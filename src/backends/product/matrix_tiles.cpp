@@ -8,9 +8,9 @@
 namespace lanner::cuda {
 namespace {
 
-/// A tile, and the share of what the tensor cores can do that its inner loop reaches where it fills a GPU.
-/// Shares are fitted to times measured on one H200 (decision 041), and only tiles stand here that are within
-/// 10 % of the best for one of its shapes.
+/// A tile, and the fraction of the tensor cores' peak that its inner loop reaches where it fills a GPU.
+/// Fractions are fitted to times measured on one H200 (decision 041); only tiles within 10 % of the best for
+/// one of its shapes are listed.
 struct ListedTile {
   MatrixTile tile;
   double share;
@@ -29,9 +29,9 @@ constexpr ListedTile listed[] = {
     {{64, 128, 64, 3, {2, 2}}, 0.58},        {{64, 64, 64, 4, {2, 2}}, 0.56},
     {{256, 32, 32, 4, {4, 1}}, 0.46},        {{128, 32, 64, 3, {4, 1}}, 0.50},
 };
-/// Where every other one is too wide or does not fit.
+/// Used where every other tile is too wide or does not fit.
 constexpr ListedTile smallest{{64, 32, 64, 4, {2, 2}}, 0.45};
-/// Of f32, by what the threads' own multiplications can do. Their shares are guesses.
+/// For f32; fractions of the scalar units' peak. They are guesses.
 constexpr ListedTile scalars[] = {
     {{128, 128, 16, 4, {4, 2}, false, true}, 0.7}, {{128, 64, 32, 3, {4, 2}, false, true}, 0.6},
     {{64, 64, 32, 3, {2, 2}, false, true}, 0.55},  {{128, 32, 32, 3, {4, 1}, false, true}, 0.5},
@@ -49,7 +49,7 @@ double parts_of(std::int64_t size, std::int64_t part) {
   return static_cast<double>(parts);
 }
 
-/// Bytes of one element of the result and of what steps read beside it.
+/// Bytes written per element of the result, plus those read by the steps.
 double bytes_behind(const MatrixProblem& p) {
   std::int64_t bits = bit_width(p.result);
   for (const MatrixStep& step : p.steps)
@@ -61,7 +61,7 @@ double element_bytes(const MatrixProblem& p) {
   return static_cast<double>(bit_width(p.type)) / 8;
 }
 
-/// Bytes of each operand once, as they come from memory.
+/// Bytes of each operand once, as read from memory.
 double bytes_of(const MatrixProblem& p) {
   const auto batch = static_cast<double>(p.batch), rows = static_cast<double>(p.rows),
              columns = static_cast<double>(p.columns), depth = static_cast<double>(p.depth);
@@ -72,11 +72,11 @@ double bytes_of(const MatrixProblem& p) {
   return element_bytes(p) * (a + batch * depth * columns) + batch * rows * columns * bytes_behind(p);
 }
 
-/// Rates are a Hopper's; other GPUs rank tiles alike.
+/// Rates of a Hopper; other GPUs rank tiles alike.
 double seconds_of(const MatrixPlan& plan, double share, const MatrixMachine& machine) {
   constexpr double memory = 3.5e12, cache = 9.3e12, joined = 2e12; // Bytes per second of the GPU.
-  constexpr double behind = 17e9;                                  // Of a multiprocessor.
-  // A multiprocessor's.
+  constexpr double behind = 17e9;                                  // Per multiprocessor.
+  // Per multiprocessor.
   const double operations = plan.tile.groups ? 6e12 : plan.tile.scalars ? 0.45e12 : 4.5e12;
   constexpr double start = 2e-6, first_tiles = 2.1e-6, block = 0.085e-6;
   const MatrixProblem& p = plan.problem;
@@ -94,7 +94,7 @@ double seconds_of(const MatrixPlan& plan, double share, const MatrixMachine& mac
   return std::max({computing, read, bytes_of(p) / memory}) + first_tiles + start + joining;
 }
 
-/// Whether a tile is no wider than it needs to be.
+/// Whether a tile is no wider than needed.
 bool suits(const MatrixProblem& p, const MatrixTile& t) {
   const auto wasteful = [](std::int64_t size, std::int64_t tile, std::int64_t least) {
     return tile > least && size * 2 <= tile;

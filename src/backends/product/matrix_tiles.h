@@ -1,5 +1,5 @@
 #pragma once
-// Which tiles a product or a convolution on tensor cores is tried with.
+// Selection of tiles for a product or convolution.
 
 #include <string_view>
 #include <vector>
@@ -8,25 +8,25 @@
 
 namespace lanner::cuda {
 
-/// Of a GPU that plans run on.
+/// The GPU that plans run on.
 struct MatrixMachine {
   int capability = 90, multiprocessors = 132;
 };
 
-/// Shared memory that a block may ask for, in bytes.
+/// Maximum shared memory of a block, in bytes.
 std::int64_t most_shared_bytes(int capability);
 
-/// Whether a GPU of this compute capability has the instructions and the memory that a plan needs.
+/// Whether a GPU of this compute capability has the instructions and shared memory for a plan.
 bool runs_on(const MatrixPlan& plan, int capability);
 
 struct EstimatedPlan {
   MatrixPlan plan;
-  double seconds = 0; ///< A guess: by waves of blocks, and by what they read and write.
+  double seconds = 0; ///< Estimated from waves of blocks and from bytes read and written.
 };
-/// A few plans, the one that is expected to be the fastest first.
+/// A few plans, the fastest by estimate first.
 std::vector<EstimatedPlan> matrix_plans(const MatrixProblem& problem, const MatrixMachine& machine);
 
-/// The tile of the list that has this name; nothing where there is none.
+/// The listed tile of this name; nothing where there is none.
 std::optional<MatrixTile> matrix_tile(std::string_view name);
 
 } // namespace lanner::cuda

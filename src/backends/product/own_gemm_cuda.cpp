@@ -1,4 +1,4 @@
-// Products, in halves on tensor cores, each compiled by NVRTC for its sizes, with whatever steps follow it.
+// Matrix products, f16 and bf16 on tensor cores, each compiled by NVRTC for its sizes, with any epilogue.
 
 #include <algorithm>
 #include <numeric>
@@ -22,7 +22,7 @@ struct OwnProduct {
   bool repeats_a = false, repeats_b = false; ///< One matrix for the whole batch.
 
   DType type() const { return product.a.dtype(); }
-  /// Matrices alone: one number says how far rows lie apart.
+  /// Single matrices only: a single stride describes the rows.
   bool takes_strides() const { return product.a.shape().rank() == 2 && product.result.rank() == 2; }
 };
 
@@ -30,14 +30,14 @@ std::int64_t matrices(const Shape& shape) {
   return Shape(std::span(shape.dims()).first(shape.rank() - 2)).elements();
 }
 
-/// False where operands are repeated along some of the leading dimensions only.
+/// False where operands are broadcast along only some of the leading dims.
 bool read_batch(OwnProduct& own) {
   const Product& p = own.product;
   const std::int64_t of_a = matrices(p.a.shape()), of_b = matrices(p.b.shape());
   own.batch = matrices(p.result);
   own.rows = p.result[p.result.rank() - 2];
   if (of_b == 1 && of_a == own.batch && !p.transpose_a) {
-    own.rows *= own.batch; // One matrix times the rows of all.
+    own.rows *= own.batch; // One right-hand matrix: all rows form one product.
     own.batch = 1;
     return true;
   }
@@ -52,23 +52,24 @@ std::optional<OwnProduct> read(const Group& group, std::string& reason) {
   OwnProduct own{std::move(*product)};
   const Product& p = own.product;
   if (!is_real(own.type()) || p.b.dtype() != own.type() || !p.a.is_input() || !p.b.is_input()) {
-    reason = "cuda: own products take real numbers that are given to the group";
+    reason = "cuda: own products: support floating-point operands that are inputs of the group";
     return std::nullopt;
   }
   if (!takes_steps(p.bias, p.epilogue, reason)) return std::nullopt;
   if (!read_batch(own)) {
-    reason = "cuda: own products: operands are repeated along some of the leading dimensions";
+    reason = "cuda: own products: operands that are broadcast along only some leading dimensions are not "
+             "supported";
     return std::nullopt;
   }
   if (own.rows > largest / own.batch || p.columns() > largest || p.depth() > largest) {
-    reason = "cuda: own products: sizes beyond 31 bits";
+    reason = "cuda: own products: sizes exceed 31 bits";
     return std::nullopt;
   }
   return own;
 }
 
-/// The layout of b in which its rows in memory can be read in the larger packs. What is no constant is read
-/// as it lies.
+/// The layout of b whose rows in memory allow the larger packs. Only constants are stored anew; others keep
+/// their layout.
 Layout layout_of_b(const Product& p) {
   if (!p.b.constant) return {};
   const Shape shape = p.b.shape();
@@ -77,7 +78,7 @@ Layout layout_of_b(const Product& p) {
   return exchanged ? exchanged_layout(shape) : Layout{};
 }
 
-/// As the values that `tactic` names lie.
+/// Takes strides and types from the storages that `tactic` names.
 MatrixProblem problem_of(const OwnProduct& own, const Tactic& tactic, std::vector<std::size_t>& inputs) {
   const Product& p = own.product;
   const Storage &a = tactic.inputs.at(p.a.index), &b = tactic.inputs.at(p.b.index),
@@ -101,7 +102,7 @@ MatrixProblem problem_of(const OwnProduct& own, const Tactic& tactic, std::vecto
   return problem;
 }
 
-/// Nothing where one input would have to lie in two ways.
+/// Nothing where one input would need two storages.
 std::optional<Tactic> tactic_of(const OwnProduct& own, std::optional<DType> kept, const Node& node,
                                 const Target& target) {
   const Product& p = own.product;

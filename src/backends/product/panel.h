@@ -20,7 +20,7 @@ struct PanelFunction {
   void (*run)(const PanelProduct& product);
 };
 
-/// For this processor.
+/// The function for this processor.
 const PanelFunction& panel_function();
 
 // One for each instruction set.

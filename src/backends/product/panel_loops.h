@@ -8,7 +8,8 @@ namespace lanner::LANNER_SIMD {
 
 inline constexpr int panel_vectors = 2;
 inline constexpr std::int64_t panel_width = panel_vectors * lanes;
-/// Rows at once: with two vectors a row the sums fill half of the registers (AVX-512 has 32, the others 16).
+/// Rows at once: with two vectors per row the sums fill half of the registers (AVX-512 has 32, the others
+/// 16).
 inline constexpr int max_rows = LANNER_SIMD_BYTES == 64 ? 8 : 4;
 
 inline void finish(const PanelProduct& p, float* out, F low, F high) {
@@ -37,7 +38,7 @@ inline Bias load_bias(const PanelProduct& p) {
   return {load_some(p.bias, p.columns), F{}};
 }
 
-/// One row: steps of the depth go to sums of their own, as each product-and-add waits for the one before it.
+/// One row: several accumulators along the depth, since each multiply-add waits for the one before it.
 inline void one_row(const PanelProduct& p, const float* a, float* out) {
   constexpr int chains = 4;
   F sums[chains][panel_vectors] = {};

@@ -10,10 +10,10 @@
 namespace lanner::onednn {
 
 // Note [Pieces of a product]
-// oneDNN's products wait within their loops: for what another thread packed or summed. Such a loop needs all
-// of its threads at once, and takes as long as the one that has no core. A product made for one thread does
-// not; so each piece of the result's rows, or of a list of matrices, is a primitive of its own, and whoever
-// has a core takes the next. The tuner picks between the two by time.
+// oneDNN's products wait within their loops for what another thread packed or summed. Such a loop needs all
+// of its threads running at once, and is as slow as the thread without a core. A product made for one thread
+// does not wait; so each piece of the result's rows, or of a list of matrices, is a primitive of its own, and
+// any thread that has a core takes the next piece. The tuner chooses between the two by time.
 
 namespace {
 

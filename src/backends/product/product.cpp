@@ -7,7 +7,7 @@ namespace lanner {
 
 namespace {
 
-/// gemm's third input as bias or as a first step. False when it is neither.
+/// Reads gemm's third input as bias or as a first step. False when it is neither.
 bool take_addend(Product& product, const Operand& addend) {
   const auto spread = spread_of(addend.shape(), product.result, product.result.rank() - 1);
   if (spread == Spread::channel && addend.shape().elements() == product.columns()) {
@@ -59,7 +59,7 @@ std::optional<Product> product_of(const Group& group, std::string& reason) {
   product.result = op.type().shape();
   if (product.a.shape().rank() < 2 || product.b.shape().rank() < 2 || product.result.elements() == 0 ||
       product.depth() == 0) {
-    reason = "a product with a vector or with nothing in it";
+    reason = "a product with a vector operand or without elements";
     return std::nullopt;
   }
   if (gemm) {
@@ -68,7 +68,7 @@ std::optional<Product> product_of(const Group& group, std::string& reason) {
     product.transpose_b = attributes.flag("transB");
     const bool scaled = attributes.real("alpha", 1) != 1 || (op.input(2) && attributes.real("beta", 1) != 1);
     if (scaled) {
-      reason = "gemm with alpha or beta";
+      reason = "gemm with alpha or beta is not supported";
       return std::nullopt;
     }
   }
@@ -76,7 +76,7 @@ std::optional<Product> product_of(const Group& group, std::string& reason) {
   if (!epilogue) return std::nullopt;
   product.epilogue = std::move(*epilogue);
   if (gemm && op.input(2) && !take_addend(product, op.input(2))) {
-    reason = "gemm's third input is a column";
+    reason = "gemm with a column as third input is not supported";
     return std::nullopt;
   }
   take_bias_from_epilogue(product);

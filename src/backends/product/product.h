@@ -1,5 +1,5 @@
 #pragma once
-// matmul and gemm nodes, and groups that begin with one, read as one kind of product.
+// matmul and gemm nodes, and groups that begin with one, in one common form.
 
 #include <optional>
 #include <string>
@@ -14,28 +14,28 @@ namespace lanner {
 struct Product {
   Operand a, b;
   Operand bias;             ///< `columns` numbers, or absent.
-  bool transpose_a = false; ///< Stored depth x rows.
-  bool transpose_b = false; ///< Stored columns x depth.
+  bool transpose_a = false; ///< Stored as depth x rows.
+  bool transpose_b = false; ///< Stored as columns x depth.
   Shape result;
   Epilogue epilogue; ///< Spread::channel is the last axis.
 
   std::int64_t depth() const;
   std::int64_t columns() const { return result.rank() == 0 ? 1 : result.back(); }
-  /// Rows of a when all its leading dims are taken together; for a `b` of rank 2.
+  /// Rows of a with all its leading dims merged; for a `b` of rank 2.
   std::int64_t rows() const { return columns() == 0 ? 0 : result.elements() / columns(); }
   /// `b` is one matrix, so that the product is a single one of rows() x depth() by depth() x columns().
   bool single() const;
   double operations() const;
 };
 
-/// Nothing when the group does not begin with a product (then `reason` stays empty) or cannot be read as one.
+/// Nothing when the group does not begin with a product (then `reason` stays empty) or is not supported.
 std::optional<Product> product_of(const Group& group, std::string& reason);
 
-/// The last two axes exchanged, which is how a transposed matrix lies.
+/// The layout of a transposed matrix: the last two axes swapped.
 Layout exchanged_layout(const Shape& shape);
 
-/// How a node's `inputs` inputs are stored where the product's matrices lie as `a` and `b` and all else as
-/// `otherwise`. Nothing where one input would have to lie in two ways.
+/// Storages of a node's `inputs` inputs where the product's matrices have layouts `a` and `b` and all others
+/// `otherwise`. Nothing where one input would need two storages.
 std::optional<std::vector<Storage>> product_storages(const Product& product, std::size_t inputs,
                                                      const Storage& a, const Storage& b,
                                                      const Storage& otherwise = {});

@@ -1,4 +1,4 @@
-// Products by oneDNN: `inner_product` with weights packed as it likes, `matmul` for all others.
+// Products by oneDNN: `inner_product` with weights in its own packed layout, `matmul` for all others.
 
 #include <numeric>
 
@@ -24,7 +24,7 @@ std::optional<Product> read_product(const Group& group, std::string& reason) {
   const bool full = product->a.shape().elements() > 0 && product->b.shape().elements() > 0 &&
                     product->result.elements() > 0;
   if (reals && full && product->result.rank() <= 6) return product;
-  reason = "onednn: products take f32 of rank 2 to 6, none empty";
+  reason = "onednn: products: support non-empty f32 of rank 2 to 6";
   return std::nullopt;
 }
 
@@ -33,7 +33,7 @@ struct Candidate {
   std::vector<Argument> arguments;
 };
 
-/// Swaps the letters of a matrix's layout.
+/// Swaps the last two axes of a matrix's layout.
 Layout swapped(Layout layout) {
   if (layout.order.empty()) layout.order = {0, 1};
   for (std::uint8_t& dim : layout.order) dim = 1 - dim;
@@ -41,7 +41,7 @@ Layout swapped(Layout layout) {
   return layout;
 }
 
-/// One product, or one piece of one that is cut: so many rows of the result.
+/// One product, or one piece of it: so many rows of the result.
 Candidate make_inner(const Product& product, std::int64_t rows, const std::optional<Desc>& weights) {
   Candidate candidate;
   const Shape flat{rows, product.columns()};
@@ -60,7 +60,7 @@ Candidate make_inner(const Product& product, std::int64_t rows, const std::optio
   return candidate;
 }
 
-/// Weights are columns x depth to oneDNN's inner product, which packs them as it likes.
+/// oneDNN's inner product takes weights as columns x depth and packs them as it chooses.
 std::optional<Desc> any_weights(const Product& product) {
   return describe_any({product.columns(), product.depth()}, DType::f32);
 }
@@ -76,7 +76,7 @@ double bytes_of(const Product& product) {
          (static_cast<double>(product.b.shape().elements()) + static_cast<double>(product.result.elements()));
 }
 
-/// Bytes from one unit to the next of a product that is cut. Nothing where an operand does not lie so.
+/// Byte strides between the units of a divided product. Nothing where an operand has no such stride.
 std::optional<UnitBytes> unit_bytes(const Product& product, std::int64_t of_a, std::int64_t of_b,
                                     std::int64_t of_result) {
   UnitBytes bytes;
@@ -93,7 +93,7 @@ std::optional<UnitBytes> row_bytes(const Product& product) {
   return unit_bytes(product, product.depth(), 0, product.columns());
 }
 
-/// Tactics of one product; a cut of size 0 stands for the whole of it.
+/// Tactics of one product; a cut of size 0 means undivided.
 class ProductTactics {
 public:
   ProductTactics(std::string_view kernel, const Node& node, const Product& product, const Target& target)
@@ -138,12 +138,12 @@ bool offers(const std::function<Descriptor()>& make, const Implementation& imple
   return false;
 }
 
-// Each piece of rows reads the whole second matrix: of fewer rows it would wait for memory. Timing, which
+// Each piece of rows reads the whole second matrix: with fewer rows it would be memory-bound. Timing, which
 // finds the matrix in the cache, does not show that.
 constexpr std::int64_t rows_of_a_piece = 48;
 constexpr double cached_bytes = 64 << 10;
 
-/// Whether a cut makes sense: in two pieces at least, or in one of what a thread has in its cache.
+/// Whether dividing makes sense: into at least two pieces, or into pieces that fit a thread's cache.
 bool is_worth(const Cut& cut, const Product& product) {
   return cut.count() > 1 || bytes_of(product) <= cached_bytes;
 }
@@ -174,15 +174,15 @@ TacticList inner_tactics(const Node& node, const Group& group, const Target& tar
   return std::move(found.list);
 }
 
-/// `make` gives the product with an epilogue, by the same implementation where that has it. `result` and
-/// `channel_axis` are its own, or of a piece.
+/// `make` creates the product with an epilogue, by the same implementation where possible. `result` and
+/// `channel_axis` are those of the product, or of a piece.
 std::unique_ptr<Kernel> keeping_nan(std::unique_ptr<Execution> fast, const Epilogue& epilogue,
                                     const Shape& result, const std::string& implementation, int threads,
                                     const std::function<Candidate(const Epilogue&)>& make) {
   if (!hides_nan(epilogue)) return fast;
   Candidate plain = make(before_hiding(epilogue));
   check(static_cast<bool>(plain.descriptor), ErrorCode::unsupported,
-        "onednn: no product without its activation");
+        "onednn: the product is not available without its activation");
   const Descriptor first = at_this_implementation(plain.descriptor);
   Descriptor& found = plain.descriptor;
   while (found.impl_info_str() != implementation && found.next_impl()) continue;
@@ -191,7 +191,7 @@ std::unique_ptr<Kernel> keeping_nan(std::unique_ptr<Execution> fast, const Epilo
                                                    result, {}, result.rank() - 1));
 }
 
-/// `weights` become those that the implementation wants.
+/// `weights` becomes the layout that the implementation needs.
 std::unique_ptr<Kernel> prepare_inner(const Product& product, std::int64_t rows, std::optional<Desc>& weights,
                                       const Preparation& p, int threads) {
   const ThreadCount count(threads);
@@ -199,7 +199,7 @@ std::unique_ptr<Kernel> prepare_inner(const Product& product, std::int64_t rows,
   const Implementation chosen = find_implementation(make, ConfigText(p.tactic.config));
   const auto layout = inner_weights(product, chosen);
   check(layout && *layout == p.tactic.inputs.at(product.b.index).layout, ErrorCode::unsupported,
-        "onednn: {} wants its weights otherwise: build the plan again", chosen.name);
+        "onednn: {} needs another weight layout: build the plan again", chosen.name);
   weights = chosen.descriptor.weights_desc();
   const auto candidate_with = [&](const Epilogue& epilogue) {
     Product part = product;
@@ -214,19 +214,20 @@ std::unique_ptr<Kernel> prepare_inner(const Product& product, std::int64_t rows,
                      candidate_with);
 }
 
-/// How a plan says that a product is cut; a size of 0 where it is whole. Throws Error{bad_data}.
+/// How the configuration says that a product is divided; size 0 where it is not. Throws Error{bad_data}.
 Cut cut_of(const Tactic& tactic, std::int64_t units) {
   const ConfigText config(tactic.config);
   const Cut cut{units, config.integer("piece", 0)};
   check(cut.size >= 0 && cut.size <= units, ErrorCode::bad_data,
-        "onednn: pieces of {} of {} units: build the plan again", cut.size, units);
+        "onednn: invalid piece size {} for {} units: build the plan again", cut.size, units);
   return cut;
 }
 
 /// A product in pieces: `make` prepares a primitive for so many units.
 std::unique_ptr<Kernel> in_pieces(const Cut& cut, const std::optional<UnitBytes>& bytes, int threads,
                                   const std::function<std::unique_ptr<Kernel>(std::int64_t)>& make) {
-  check(bytes.has_value(), ErrorCode::bad_data, "onednn: this product cannot be cut: build the plan again");
+  check(bytes.has_value(), ErrorCode::bad_data,
+        "onednn: this product cannot be divided into pieces: build the plan again");
   auto body = make(cut.size);
   auto last = cut.last() == cut.size ? nullptr : make(cut.last());
   return std::make_unique<PieceKernel>(cut, *bytes, std::move(body), std::move(last), threads);
@@ -243,8 +244,8 @@ std::unique_ptr<Kernel> inner_prepare(const Preparation& p) {
                    [&](std::int64_t rows) { return prepare_inner(*product, rows, weights, p, 1); });
 }
 
-/// A matrix operand of `shape` over the result's rank: missing batch dims become 1, a transposed one gets its
-/// axes exchanged.
+/// A matrix operand of `shape` in the result's rank: missing batch dims become 1, a transposed one gets its
+/// axes swapped.
 std::optional<Desc> matrix_desc(const Shape& shape, const Layout& layout, bool transposed, std::size_t rank) {
   auto desc = describe(shape, layout, DType::f32);
   if (!desc) return std::nullopt;
@@ -261,7 +262,7 @@ std::optional<Desc> matrix_desc(const Shape& shape, const Layout& layout, bool t
   return desc->reshape(dims, true);
 }
 
-/// The operands' and the result's dims, whole or of a piece, and how the matrices lie.
+/// Dims of the operands and the result, whole or of a piece, and the matrices' layouts.
 struct Matrices {
   Shape a, b, result;
   Layout a_layout, b_layout;
@@ -293,8 +294,8 @@ std::vector<Layout> matrix_layouts(const Shape& shape) {
   return {Layout{}, exchanged};
 }
 
-/// How a product can be cut: along its rows where one matrix serves all of them, else along a list of pairs
-/// of matrices.
+/// How a product can be divided: along its rows where one matrix serves all of them, else along the list of
+/// pairs of matrices.
 class MatmulCut {
 public:
   explicit MatmulCut(const Product& product) : product_(product) {
@@ -310,13 +311,13 @@ public:
     }
   }
 
-  /// Whether matrices in these layouts can be cut.
+  /// Whether matrices in these layouts can be divided.
   bool fits(const Layout& a) const { return bytes_.has_value() && (!by_rows_ || a.row_major()); }
   const std::optional<UnitBytes>& bytes() const { return bytes_; }
   std::int64_t units() const { return units_; }
   std::int64_t least() const { return by_rows_ ? rows_of_a_piece : 1; }
 
-  /// So many units, where the whole operands lie as told.
+  /// The dims for so many units, where the whole operands have these layouts.
   Matrices piece(std::int64_t units, const Layout& a, const Layout& b) const {
     const Shape whole_a = product_.a.shape(), whole_b = product_.b.shape();
     if (by_rows_) return {Shape{units, product_.depth()}, whole_b, Shape{units, product_.columns()}, {}, b};
@@ -401,7 +402,8 @@ std::unique_ptr<Kernel> matmul_prepare(const Preparation& p) {
   if (cut.size == 0)
     return prepare_matmul(*product, {product->a.shape(), product->b.shape(), product->result, a, b}, p.tactic,
                           p.target.threads);
-  check(cuts.fits(a), ErrorCode::bad_data, "onednn: this product cannot be cut: build the plan again");
+  check(cuts.fits(a), ErrorCode::bad_data,
+        "onednn: this product cannot be divided into pieces: build the plan again");
   return in_pieces(cut, cuts.bytes(), p.target.threads, [&](std::int64_t units) {
     return prepare_matmul(*product, cuts.piece(units, a, b), p.tactic, 1);
   });

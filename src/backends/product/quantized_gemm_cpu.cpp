@@ -1,4 +1,4 @@
-// Products with few rows whose weights stay in the few bits that the model holds them in.
+// Products with few rows whose weights stay in the model's 8 or 4 bits.
 
 #include <algorithm>
 #include <optional>
@@ -13,7 +13,7 @@
 namespace lanner {
 namespace {
 
-/// dequantize_linear of constants, then a product of few rows with what that gives.
+/// dequantize_linear of constants, followed by a product of few rows with its result.
 struct QuantizedProduct {
   std::size_t a = 0, weights = 0, scale = 0; ///< Inputs of the group.
   std::optional<std::size_t> zero;
@@ -30,7 +30,7 @@ std::optional<StoredWeights> stored_as(DType type) {
   return std::nullopt;
 }
 
-/// Which scale a weight has: one of all, of its column, or of its column and block of the depth.
+/// The scale of a weight: per tensor, per column, or per column and block of the depth.
 bool read_scales(const GroupOp& dequantize, QuantizedProduct& product) {
   const Shape scale = dequantize.input(1).shape();
   const std::int64_t block = dequantize.attributes().integer("block_size", 0);
@@ -52,7 +52,7 @@ std::optional<QuantizedProduct> read_product(const Group& group, std::string& re
   const GroupOp &dequantize = group.ops()[0], &matmul = group.ops()[1];
   const Operand a = matmul.input(0), b = matmul.input(1);
   const Operand weights = dequantize.input(0), scale = dequantize.input(1), zero = dequantize.input(2);
-  reason = "cpu: quantized_gemm takes f32 rows and one matrix of constant i8, u8, i4 or u4 weights";
+  reason = "cpu: quantized_gemm: supports f32 rows and one matrix of constant i8, u8, i4 or u4 weights";
   const auto stored = stored_as(weights.dtype());
   const bool fits = a.is_input() && b.is_op() && a.dtype() == DType::f32 && a.shape().rank() > 0 && stored &&
                     weights.is_input() && weights.constant && weights.shape().rank() == 2 &&
@@ -65,8 +65,8 @@ std::optional<QuantizedProduct> read_product(const Group& group, std::string& re
   product.depth = weights.shape()[0];
   product.columns = weights.shape()[1];
   product.rows = product.columns == 0 ? 0 : matmul.type().shape().elements() / product.columns;
-  reason = "cpu: quantized_gemm is for 1 to 8 rows, whole bytes in each row of weights, and scales of one "
-           "tensor, of columns or of blocks along the depth";
+  reason = "cpu: quantized_gemm: supports 1 to 8 rows, whole bytes in each row of weights, and scales per "
+           "tensor, per column or per block along the depth";
   const bool packed = bit_width(weights.dtype()) < 8;
   if (product.rows < 1 || product.rows > max_quantized_rows || product.depth < 1 ||
       (packed && product.columns % 2 != 0) || !read_scales(dequantize, product))
@@ -123,8 +123,8 @@ TacticList quantized_tactics(const Node& node, const Group& group, const Target&
   tactic.inputs.resize(node.inputs().size());
   tactic.outputs.resize(node.outputs().size());
   tactic.accumulates = DType::f32;
-  // Each weight is made a float, stored and read again: so many operations beside those of each row, as was
-  // measured.
+  // Each weight is converted to float, stored and read again: so many operations in addition to those of each
+  // row (measured).
   const double widening = bits == 8 ? 24 : 72;
   tactic.estimate = seconds_of({.operations = elements * (widening + 4 * static_cast<double>(product->rows)),
                                 .bytes = elements * bits / 8,

@@ -13,14 +13,14 @@
 
 namespace lanner::LANNER_SIMD {
 
-/// Steps of the depth at once: sums are read and written that much less often.
+/// Depth steps at once: sums are loaded and stored that much less often.
 inline constexpr int quantized_steps = 4;
 
 inline bool is_packed(StoredWeights stored) {
   return stored == StoredWeights::i4 || stored == StoredWeights::u4;
 }
 
-/// Numbers of 4 bits as bytes, the low bits of a byte first; signed ones are 8 more than they are.
+/// 4-bit numbers as bytes, the low nibble first; signed ones are offset by 8.
 inline void unpack(const std::byte* from, std::int64_t count, bool is_signed, std::uint8_t* to) {
   const std::uint8_t sign = is_signed ? 8 : 0;
   const std::int64_t bytes = count / 2;
@@ -45,7 +45,7 @@ inline void unpack(const std::byte* from, std::int64_t count, bool is_signed, st
     to[count - 1] = static_cast<std::uint8_t>((static_cast<std::uint8_t>(from[bytes]) & 0x0F) ^ sign);
 }
 
-/// As many bytes as there are lanes. GCC 12 makes scalars of the conversion of vectors from bytes to words.
+/// As many bytes as there are lanes. GCC 12 scalarises the conversion of vectors from bytes to words.
 #if defined(__AVX512F__)
 inline F widened(const std::int8_t* from) {
   return F(_mm512_cvtepi32_ps(_mm512_cvtepi8_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(from)))));
@@ -89,7 +89,7 @@ inline void read_numbers(const std::byte* from, StoredWeights stored, std::int64
   widen(bytes, count, is_signed ? 8.0F : 0.0F, to);
 }
 
-/// One number of a zero point, which may lie anywhere.
+/// One zero point, at any bit offset.
 inline float number_at(const std::byte* from, StoredWeights stored, std::int64_t at) {
   if (stored == StoredWeights::i8) return static_cast<float>(reinterpret_cast<const std::int8_t*>(from)[at]);
   if (stored == StoredWeights::u8) return static_cast<float>(static_cast<std::uint8_t>(from[at]));
@@ -128,7 +128,7 @@ inline void run_quantized(const QuantizedPanel& p) {
   alignas(64) float sums[max_quantized_rows][quantized_width];
   alignas(64) float zeros[quantized_width];
   const std::int64_t width = (p.columns + lanes - 1) / lanes * lanes;
-  std::memset(rows, 0, sizeof rows); // what lies behind the last column is added to sums that nothing reads
+  std::memset(rows, 0, sizeof rows); // columns after the last one are added to sums that nothing reads
   for (std::int64_t r = 0; r < p.rows; ++r) std::fill_n(p.out + r * p.out_stride, p.columns, 0.0F);
   for (std::int64_t begin = 0; begin < p.depth; begin += p.block) {
     const std::int64_t end = std::min(p.depth, begin + p.block), block = begin / p.block;

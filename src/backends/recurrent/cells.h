@@ -1,5 +1,5 @@
 #pragma once
-// What the gates of lstm, gru and rnn make of a state at one step.
+// The elementwise part of one lstm, gru or rnn step.
 
 #include <cstdint>
 
@@ -8,15 +8,15 @@
 
 namespace lanner {
 
-/// One step of one row. Gates lie one behind the other, `size` numbers each, in the operator's order.
+/// One step of one row. Gates are contiguous, `size` numbers each, in the operator's order.
 struct CellStep {
-  float* x;       ///< Products with the input, with their bias. A gru's first half leaves its gates here.
-  const float* r; ///< Products with the state, with their bias.
-  float* hidden;  ///< The state, which becomes the next one.
-  float* cell;    ///< An lstm's, alike.
-  float* kept;    ///< What a gru's reset gate leaves of the state, for the products of its second half.
-  float* out;     ///< Where the next state goes too.
-  const float* peepholes; ///< An lstm's, of input, output and forget gate; or null.
+  float* x;       ///< Products with the input, plus bias. The first half of a gru step stores its gates here.
+  const float* r; ///< Products with the state, plus bias.
+  float* hidden;  ///< The state, updated in place.
+  float* cell;    ///< An lstm's cell state, updated in place.
+  float* kept;    ///< A gru's state times its reset gate, for the products of its second half.
+  float* out;     ///< Output for the new state.
+  const float* peepholes; ///< An lstm's peephole weights for input, output and forget gate; or null.
   const ops::CellActivation* activations;
   std::int64_t size;
   bool input_forget;
@@ -24,14 +24,14 @@ struct CellStep {
 
 using CellFunction = void (*)(const CellStep& step);
 
-/// Of one instruction set. `gru` is for linear_before_reset; without it the candidate's products are of what
-/// `gru_reset` keeps, and `gru_candidate` ends the step.
+/// For one instruction set. `gru` is for linear_before_reset; otherwise `gru_reset` computes `kept`, from
+/// which the candidate's products are made, and `gru_candidate` finishes the step.
 struct CellFunctions {
   const PanelFunction& (*panel)();
   CellFunction lstm, rnn, gru, gru_reset, gru_candidate;
 };
 
-/// For this processor.
+/// The functions for this processor.
 const CellFunctions& cell_functions();
 
 // One for each instruction set.

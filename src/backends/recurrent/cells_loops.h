@@ -6,7 +6,7 @@
 
 namespace lanner::LANNER_SIMD {
 
-/// Those that no default names.
+/// Activations that are never the default.
 [[gnu::noinline]] inline F rarely_activated(const ops::CellActivation& f, F x) {
   using Kind = ops::CellActivation::Kind;
   const auto alpha = static_cast<float>(f.alpha), beta = static_cast<float>(f.beta);
@@ -48,7 +48,7 @@ inline F activated(const ops::CellActivation& f, F x) {
   }
 }
 
-/// Up to a vector of one gate.
+/// Part of one gate, up to a vector.
 inline F gate_of(const CellStep& s, std::int64_t gate, std::int64_t i, std::int64_t count) {
   const std::int64_t at = gate * s.size + i;
   return load_up_to(s.x + at, count) + load_up_to(s.r + at, count);
@@ -83,7 +83,7 @@ inline void rnn_cell(const CellStep& s) {
   });
 }
 
-/// The next state of a gru, whose update gate is given.
+/// The next state of a gru, given its update gate.
 inline void gru_state(const CellStep& s, std::int64_t i, F update, F candidate, std::int64_t count) {
   const F before = load_up_to(s.hidden + i, count), next = activated(s.activations[1], candidate);
   store_state(s, i, multiply_add(update, before, (1.0F - update) * next), count);

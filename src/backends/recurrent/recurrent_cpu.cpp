@@ -15,7 +15,7 @@ namespace lanner {
 
 namespace {
 
-/// Rows whose products are made together: with more, what the gates come to leaves a core's cache.
+/// Rows whose products are computed together: with more, the gates no longer fit a core's cache.
 constexpr std::int64_t max_rows = 64;
 
 /// Inputs of the three operators.
@@ -30,7 +30,7 @@ enum Place : std::size_t {
   peep_place
 };
 
-/// Weights with the columns of a panel next to each other.
+/// Weights with the columns of a panel contiguous.
 Layout panels_of(const Shape& weights) {
   const auto width = static_cast<std::uint16_t>(panel_function().width);
   return canonical({{0, 1, 2}, {{1, width}}}, weights);
@@ -49,7 +49,7 @@ std::optional<Recurrence> read_recurrence(const Node& node, const Group& group, 
            (i == lengths_place ? type == DType::i32 || type == DType::i64 : type == DType::f32);
   }
   if (!fits) {
-    reason = "cpu: recurrent takes f32, lengths of i32 or i64, and no sizes of 0";
+    reason = "cpu: recurrent: supports non-empty f32 with i32 or i64 lengths";
     return std::nullopt;
   }
   const auto shape =
@@ -59,11 +59,11 @@ std::optional<Recurrence> read_recurrence(const Node& node, const Group& group, 
   return net;
 }
 
-/// How the work is shared out: units to threads, or the columns of each unit's products.
+/// How the work is distributed: units to threads, or the columns of each unit's products.
 struct Sharing {
   bool columns = false;
   int threads = 1;
-  std::int64_t rows = 1; ///< Of a unit.
+  std::int64_t rows = 1; ///< Rows per unit.
 
   static Sharing by_units(const Recurrence& net, int threads) {
     const std::int64_t blocks = (threads - 1) / net.shape.directions + 1;
@@ -119,13 +119,13 @@ private:
   std::size_t inputs_, outputs_;
 };
 
-/// Seconds without the start.
+/// Seconds without the launch.
 double working(const Work& work, const Target& target) {
   return seconds_of(work, target) - target.machine().start;
 }
 
 double step_seconds(const Recurrence& net, int threads, const Target& target) {
-  constexpr double share = 0.7; // Of the best products.
+  constexpr double share = 0.7; // Fraction of the fastest products.
   const auto weights = static_cast<double>(net.shape.hidden * net.shape.width());
   return working({.operations = 2 * weights * static_cast<double>(net.rows) / share,
                   .bytes = 4 * weights,
@@ -152,7 +152,7 @@ double seconds_of_net(const Recurrence& net, const Sharing& sharing, const Targe
          (std::min(side_by_side, net.units()) > 1 ? target.machine().team_start : 0);
 }
 
-/// Threads that wait for each other at every step pay where a step reads many weights for few rows.
+/// Synchronising threads at every step pays where a step reads many weights for few rows.
 std::vector<Sharing> sharings(Recurrence net, const Target& target) {
   constexpr double too_short = 1.5e-6, long_enough = 50e-6, long_step = 4e-6;
   constexpr std::int64_t few_rows = 16;
@@ -198,7 +198,7 @@ std::unique_ptr<Kernel> recurrent_prepare(const Preparation& p) {
   for (const std::size_t i : {w_place, r_place}) {
     const Layout wanted = panels_of(p.node.input(i)->type.shape());
     check(p.tactic.inputs.at(i).layout == wanted, ErrorCode::unsupported,
-          "cpu: recurrent: weights lie as {}, this processor wants {}: build the plan again",
+          "cpu: recurrent: the weights' layout is {}, this processor needs {}: build the plan again",
           p.tactic.inputs[i].layout.to_string(), wanted.to_string());
   }
   const ConfigText config(p.tactic.config);

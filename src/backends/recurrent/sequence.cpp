@@ -8,7 +8,7 @@ namespace lanner {
 
 namespace {
 
-/// Scratch memory begins at a vector's multiple.
+/// Scratch memory is aligned to vectors.
 std::int64_t whole_vectors(std::int64_t floats) {
   return (floats + 15) / 16 * 16;
 }
@@ -49,7 +49,7 @@ private:
     return net_.wide_lengths ? static_cast<const std::int64_t*>(data_.lengths)[first_ + b]
                              : static_cast<const std::int32_t*>(data_.lengths)[first_ + b];
   }
-  /// Where row b is in X and Y at its step s.
+  /// Time index of row b in X and Y at its step s.
   std::int64_t place(std::int64_t s, std::int64_t b) const {
     return shape_.reversed(d_) ? length(b) - 1 - s : s;
   }
@@ -57,7 +57,7 @@ private:
     return x_gates_ + ((s - chunk_) * rows_ + b) * shape_.width();
   }
 
-  /// `visit(b, end)` for each stretch of rows that have a step s.
+  /// `visit(b, end)` for each range of rows that have a step s.
   template<typename Visit>
   void each_slice(std::int64_t s, Visit visit) const {
     if (!data_.lengths) return visit(0, rows_);
@@ -99,7 +99,7 @@ private:
     return data_.all + shape_.output_row(t, d_, first_ + b) * shape_.hidden;
   }
 
-  /// `weights` with their columns from `panel` on, of which it takes what is there.
+  /// The product with the columns of `weights` from `panel` on, limited to existing columns.
   PanelProduct product_of(const float* weights, std::int64_t depth, const float* bias,
                           std::int64_t panel) const {
     const std::int64_t column = panel * panel_.width;
@@ -115,9 +115,9 @@ private:
     return data_.bias ? data_.bias + (d_ * 2 + half) * shape_.width() : nullptr;
   }
 
-  /// From step chunk_ up to `to`.
+  /// Products with the input for steps chunk_ up to `to`.
   void input_products(std::int64_t to) const {
-    // Rows of several lengths begin from the end at several steps of the input.
+    // Reversed rows of different lengths start at different input steps.
     const bool side_by_side = shape_.reversed(d_) ? shortest_ == longest_ : shortest_ >= to;
     parallel_for(threads_.input, 0, net_.panels(), 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t panel = begin; panel < end; ++panel) {
@@ -130,7 +130,7 @@ private:
       }
     });
   }
-  /// Of so many steps of row b, or of so many rows from b on at step s.
+  /// For `count` steps of row b, or for `count` rows from b on at step s.
   void input_product(PanelProduct product, std::int64_t panel, std::int64_t s, std::int64_t b,
                      std::int64_t count, bool steps) const {
     if (count <= 0) return;
@@ -145,7 +145,7 @@ private:
     panel_.run(product);
   }
 
-  /// Of `state` with the recurrence's panels from `first` up to `last`, for rows that have a step s.
+  /// Products of `state` with the recurrence's panels from `first` up to `last`, for rows that have a step s.
   void state_products(const float* state, std::int64_t first, std::int64_t last, std::int64_t s) const {
     parallel_for(threads_.state, first, last, 1, [&](std::int64_t begin, std::int64_t end) {
       for (std::int64_t panel = begin; panel < end; ++panel) {
@@ -179,7 +179,8 @@ private:
       state_products(hidden_, 0, net_.panels(), s);
       return cells(net_.cell, s);
     }
-    // A panel may hold the last columns of the reset gate and the first of the candidate: it is taken twice.
+    // A panel may contain the last columns of the reset gate and the first of the candidate: it is then
+    // computed twice.
     const std::int64_t gates = 2 * shape_.hidden;
     state_products(hidden_, 0, (gates - 1) / panel_.width + 1, s);
     cells(net_.reset, s);
@@ -195,7 +196,7 @@ private:
   const PanelFunction& panel_;
   std::int64_t longest_ = 0, shortest_ = 0;
   std::int64_t chunk_ = 0;                                                  ///< Its first step.
-  float *x_gates_, *r_gates_, *hidden_, *cell_ = nullptr, *kept_ = nullptr; ///< A row of each for each row.
+  float *x_gates_, *r_gates_, *hidden_, *cell_ = nullptr, *kept_ = nullptr; ///< One row of each per row.
 };
 
 } // namespace
@@ -218,7 +219,7 @@ Recurrence Recurrence::of(std::string_view op, const AttributeMap& attributes,
 }
 
 std::int64_t Recurrence::chunk() const {
-  // As many rows of products as keep a panel of weights busy, and stay in a core's cache.
+  // Enough rows per product to use a panel of weights well, and few enough to stay in a core's cache.
   constexpr std::int64_t rows_of_a_chunk = 64;
   return std::clamp<std::int64_t>(rows_of_a_chunk / rows, 1, shape.steps);
 }

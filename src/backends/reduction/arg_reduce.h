@@ -5,9 +5,9 @@
 
 namespace lanner {
 
-/// to[i] = the r with r < length of which from[r * inner + i] is the largest, or the least, for i from
-/// `first` up to `last` of `inner`: the first such r, or the last. NaN is ahead of nothing, and nothing of
-/// it.
+/// to[i] = the r with r < length for which from[r * inner + i] is the largest, or the smallest, for i from
+/// `first` up to `last` of `inner`: the first such r, or the last. A NaN neither beats another number nor is
+/// beaten by one.
 struct ArgColumns {
   const float* from;
   std::int64_t* to;
@@ -15,12 +15,12 @@ struct ArgColumns {
 };
 
 struct ArgFunctions {
-  int columns; ///< That are best done together.
-  /// [least][the last one of several].
+  int columns; ///< Preferred number of columns per call.
+  /// [smallest][last of equal ones].
   void (*run[2][2])(const ArgColumns& columns);
 };
 
-/// For this processor.
+/// The functions for this processor.
 const ArgFunctions& arg_functions();
 
 // One for each instruction set.

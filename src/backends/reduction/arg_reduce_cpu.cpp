@@ -42,7 +42,7 @@ public:
   }
 
 private:
-  /// A few microseconds, which pay for waking a thread.
+  /// A few microseconds of work justify waking a thread.
   static constexpr std::int64_t numbers_of_a_share = 16384;
 
   ops::AxisView view_;
@@ -52,7 +52,7 @@ private:
   std::int64_t tiles_, grain_;
 };
 
-/// Places are counted in 32 bits.
+/// Indices are counted in 32 bits.
 constexpr std::int64_t longest = 1 << 30;
 
 bool takes(const Group& group, std::string& reason) {
@@ -62,7 +62,7 @@ bool takes(const Group& group, std::string& reason) {
   if (op.input(0).dtype() == DType::f32 && op.input(0).shape().elements() > 0 &&
       op.input(0).shape().rank() > 0 && view_of(op).size <= longest)
     return true;
-  reason = "cpu: arg takes f32, and axes of 2^30 elements at most";
+  reason = "cpu: arg: supports f32 and axes of at most 2^30 elements";
   return false;
 }
 

@@ -8,7 +8,7 @@ namespace lanner::LANNER_SIMD {
 
 inline constexpr int arg_vectors = 4;
 
-/// Which of two is ahead. The smallest is the largest of what is negated.
+/// Whether one number beats another. The minimum is the maximum of the negated numbers.
 template<bool smallest, bool last>
 struct Ahead {
   template<typename V>
@@ -19,14 +19,14 @@ struct Ahead {
   static bool of(float x, float best) { return last ? x >= best : x > best; }
 };
 
-/// The leaders of so many vectors of columns, of which the last holds `count`.
+/// The best elements of so many vectors of columns; the last vector holds `count`.
 template<typename Kind, int vectors>
 void column_indices(const ArgColumns& c, std::int64_t column, std::int64_t count) {
   F best[vectors];
   I index[vectors] = {};
   const auto load_at = [&](std::int64_t row, int v) {
     const float* at = c.from + row * c.inner + column + v * lanes;
-    // As folds of far rows do: no processor guesses that their next columns follow.
+    // Prefetched as in the folds of distant rows: hardware does not predict their next columns.
     if constexpr (vectors > 1) __builtin_prefetch(at + 2 * arg_vectors * lanes);
     return Kind::seen(load_up_to(at, v + 1 < vectors ? lanes : count));
   };
@@ -43,7 +43,7 @@ void column_indices(const ArgColumns& c, std::int64_t column, std::int64_t count
       c.to[column + v * lanes + i] = index[v][i];
 }
 
-/// Numbers that lie next to each other: a leader of each lane, then that of all, then the last few.
+/// Contiguous numbers: the best of each lane, then of all, then of the last few.
 template<typename Kind, bool last>
 std::int64_t row_index(const float* from, std::int64_t length) {
   float best = Kind::seen(from[0]);
@@ -87,7 +87,7 @@ void arg_of(const ArgColumns& c) {
   for (; i < c.last; i += lanes) column_indices<Kind, 1>(c, i, c.last - i < lanes ? c.last - i : lanes);
 }
 
-/// Of this instruction set.
+/// For this instruction set.
 inline constexpr ArgFunctions indices{
     arg_vectors * static_cast<int>(lanes),
     {{arg_of<false, false>, arg_of<false, true>}, {arg_of<true, false>, arg_of<true, true>}}};

@@ -12,9 +12,9 @@ namespace lanner::cuda {
 namespace {
 
 constexpr int block = 256, access_bytes = 16;
-constexpr std::int64_t longest = std::int64_t{1} << 30; ///< What is counted in an int.
+constexpr std::int64_t longest = std::int64_t{1} << 30; ///< Counters are int.
 
-/// What a row comes to, as Plain, Mean ... of row_folds.cuh have it.
+/// How a reduction combines elements, as Plain, Mean ... in row_folds.cuh.
 struct Reduction {
   std::string_view name;
   const char *total, *start, *term, *join, *result;
@@ -52,7 +52,7 @@ template<bool aligned> __device__ inline void fold(const element_t* from, int fi
         for (int v = 0; v < V; ++v) totals[v] = join(totals[v], term(load(packs[a].values[v])));
   }
 }
-/// One column's total of what slices have. All threads call it.
+/// One column's total over the slices. All threads call it.
 template<int width> __device__ inline total_t joined(const total_t (*slices)[width], int column) {
   total_t total = slices[0][column];
 #pragma unroll
@@ -93,7 +93,7 @@ PLACES
 }
 )";
 
-/// A block takes `SIDE` columns of a set; its other threads share their parts.
+/// A block handles `SIDE` columns of a set; its other threads share their parts.
 constexpr const char* second_kernel = R"(
 constexpr int SIDE = 32, SHARES = THREADS / SIDE, SIDES = (COLUMNS + SIDE - 1) / SIDE;
 extern "C" __global__ void __launch_bounds__(THREADS) join_parts(const total_t* __restrict__ parts, element_t* __restrict__ out) {
@@ -144,8 +144,8 @@ std::optional<ColumnShare> column_share(const DenseColumnParameters& dense, DTyp
   };
   while (!fits()) share.pack /= 2;
   const std::int64_t count = dense.columns / share.pack;
-  // Whole lines of memory and few threads without work; of those that are as good, the narrowest: it makes
-  // the most blocks.
+  // Prefers whole cache lines and few idle threads; of equally good widths the narrowest, which gives the
+  // most blocks.
   constexpr std::int64_t narrowest = 8, widest = 64;
   double best = 0;
   for (std::int64_t lanes = std::min(narrowest, count); lanes <= std::min(widest, count); ++lanes) {
@@ -157,7 +157,7 @@ std::optional<ColumnShare> column_share(const DenseColumnParameters& dense, DTyp
     share.lanes = static_cast<int>(lanes);
     share.slices = static_cast<int>(slices);
   }
-  // Enough blocks for each multiprocessor, and enough elements for each thread to be worth a second kernel.
+  // Enough blocks for each multiprocessor, and enough elements per thread to be worth a second kernel.
   constexpr std::int64_t blocks_each = 8, least_elements = 8;
   const std::int64_t blocks = outer.elements * ((count + share.lanes - 1) / share.lanes),
                      wanted = multiprocessors * blocks_each;
@@ -203,13 +203,13 @@ std::string column_source(const Columns& columns) {
   for (const auto& [name, value] : constants) text += fmt::format("constexpr int {} = {};\n", name, value);
   text += fmt::format("#define START {}\n#define TERM(x) ({})\n#define JOIN(a, b) ({})\n", reduction.start,
                       reduction.term, reduction.join);
-  // A total becomes a result, or stays what it is.
+  // Converts a total to a result, or keeps it as a partial.
   text += fmt::format("template<typename T> struct Made {{\n"
                       "  static __device__ inline T of(total_t total) {{ return Store<T>::of({}); }}\n"
                       "}};\n",
                       reduction.result);
   std::string first = first_kernel;
-  if (apart) { // Totals, as they are.
+  if (apart) { // Totals, unconverted.
     const std::string made = "Made<made_t>::of(total)";
     for (std::size_t at = first.find(made); at != std::string::npos; at = first.find(made, at))
       first.replace(at, made.size(), "total");

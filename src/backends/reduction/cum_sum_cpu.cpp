@@ -15,11 +15,11 @@ namespace lanner {
 
 namespace {
 
-/// What is summed up side by side, in the nearest cache.
+/// Columns summed together, which stay in the L1 cache.
 constexpr std::int64_t max_columns = 512;
 
-/// Sums along `size` rows of `inner`, of its columns `first` up to `last`. Sums are made in the definition's
-/// order; whole numbers wrap around.
+/// Sums along `size` rows of `inner`, for columns `first` up to `last`. Additions follow the definition's
+/// order; integers wrap around.
 struct RunningSums {
   std::int64_t size, inner, first, last;
   bool reverse, exclusive;
@@ -44,7 +44,7 @@ private:
       total = next;
     }
   }
-  /// Each row is the one before and a row of the input: its own, or the one before too.
+  /// Each row is the previous one plus an input row: its own, or the previous one if exclusive.
   template<typename T>
   void across(const T* from, T* to, std::int64_t step, std::int64_t count) const {
     for (std::int64_t k = 0; k < count; ++k) to[k] = exclusive ? T{0} : static_cast<T>(T{0} + from[k]);
@@ -78,7 +78,7 @@ public:
   }
 
 private:
-  /// A few microseconds, which pay for waking a thread.
+  /// A few microseconds of work justify waking a thread.
   static constexpr std::int64_t numbers_of_a_share = 16384;
 
   template<typename T>
@@ -109,7 +109,7 @@ bool takes(const Group& group, std::string& reason) {
   if ((type == DType::f32 || type == DType::i32 || type == DType::i64) && op.input(0).is_input() &&
       op.input(1).constant && op.input(0).shape().rank() > 0 && op.input(0).shape().elements() > 0)
     return true;
-  reason = "cpu: cum_sum takes f32, i32 and i64, along an axis that is a constant";
+  reason = "cpu: cum_sum: supports f32, i32 and i64 along a constant axis";
   return false;
 }
 
@@ -118,7 +118,7 @@ TacticList cum_sum_tactics(const Node& node, const Group& group, const Target& t
   if (!takes(group, list.reason)) return list;
   Tactic tactic = row_major_tactic("cum_sum", node);
   tactic.accumulates = group.ops().front().input(0).dtype();
-  // A sum waits for the one before.
+  // Each addition waits for the previous one.
   constexpr double of_sum = 32;
   const auto sums = static_cast<double>(group.ops().front().input(0).shape().elements());
   tactic.estimate = seconds_of(

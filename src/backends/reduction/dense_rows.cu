@@ -1,5 +1,5 @@
-// Reductions, softmax and normalisation along rows that are dense in memory: a warp or a block for a row, 16
-// bytes a thread where rows are aligned so. rows.cu has those of other rows.
+// Reductions, softmax and normalisation along rows that are dense in memory: a warp or a block per row,
+// 16-byte accesses where rows are aligned. rows.cu handles other rows.
 
 #include "backends/movement/box_places.cuh"
 #include "backends/reduction/dense_row_kernel.h"
@@ -9,8 +9,8 @@ using namespace lanner::cuda;
 
 namespace {
 
-/// The threads that share a row. All threads of a warp go through the same number of rows, as they exchange
-/// values: where rows run out, some compute the last one again and write nothing.
+/// The threads that share a row. All threads of a warp process the same number of rows, as they exchange
+/// values: beyond the end, some recompute the last row and write nothing.
 class Team {
 public:
   __device__ Team(const DenseRowParameters& p)
@@ -53,7 +53,7 @@ __device__ bool are_aligned(const T*... pointers) {
   return ((reinterpret_cast<std::uintptr_t>(pointers) % 16 == 0) && ...);
 }
 
-/// Calls body(element, its number) for this thread's share of a row.
+/// Calls body(element, its index) for this thread's share of a row.
 template<typename T, typename Body>
 __device__ void for_each(const T* row, std::int64_t length, const Team& team, bool in_packs, Body body) {
   if (!in_packs) {
@@ -68,7 +68,7 @@ __device__ void for_each(const T* row, std::int64_t length, const Team& team, bo
   }
 }
 
-/// Writes body(element, its number) of this thread's share of a row.
+/// Writes body(element, its index) of this thread's share of a row.
 template<typename T, typename Body>
 __device__ void map(const T* row, T* result, std::int64_t length, const Team& team, bool in_packs,
                     Body body) {
@@ -108,7 +108,7 @@ __device__ void reduce(const T* source, T* target, const DenseRowParameters& p) 
   });
 }
 
-/// `pack` columns a thread.
+/// `pack` columns per thread.
 template<typename Kind, int pack, typename T>
 __device__ void reduce_columns(const T* source, T* target, const DenseColumnParameters& p) {
   using Fold = typename Kind::Fold;
@@ -162,7 +162,7 @@ public:
 
   float values[held];
 
-  /// Calls body(which of `values`, its number in the row).
+  /// Calls body(index in `values`, index in the row).
   template<int pack, typename Body>
   __device__ void for_each(Body body) const {
 #pragma unroll
@@ -211,7 +211,7 @@ public:
   }
 
 private:
-  /// Calls body(value, what `row` has in its place).
+  /// Calls body(value, the element of `row` at the same position).
   template<typename T, typename Body>
   __device__ void for_each_part(const T* row, Body body) {
     if constexpr (packed) {
@@ -280,7 +280,7 @@ __device__ void softmax(const T* source, T* target, const DenseRowParameters& p)
   });
 }
 
-/// Writes the sum of two rows, rounded as T is. A thread reads later what it wrote itself.
+/// Writes the sum of two rows, rounded to T. Each thread later reads only what it wrote itself.
 template<typename T>
 __device__ void add_rows(const T* x, const T* added, T* sum, std::int64_t length, const Team& team,
                          bool in_packs) {
@@ -299,7 +299,7 @@ __device__ void add_rows(const T* x, const T* added, T* sum, std::int64_t length
   }
 }
 
-/// The number of an element's scale and bias, of those that begin with the row's first.
+/// The parameter index of an element, counted from the row's first.
 __device__ inline std::int64_t parameter_of(std::int64_t element, const DenseNormalizationParameters& n) {
   return n.shared == 1 ? element : n.shares.quotient(static_cast<std::uint32_t>(element));
 }
@@ -310,7 +310,7 @@ __device__ void held_normalization(const T* x, const T* added, const T* scale, c
   constexpr int pack = packed ? pack_size<T> : 1;
   const DenseRowParameters& p = n.dense;
   const Team team(p);
-  // Each element has parameters of its own, which lie as the row does.
+  // Each element has its own parameters, stored like the row.
   const bool in_step = packed && n.shared == 1 && are_aligned(scale, bias);
   team.for_each_row([&](std::int64_t row, bool writes) {
     const std::int64_t from = places_of(row, p.rows).from;
@@ -360,7 +360,7 @@ __device__ void normalization(const T* x, const T* added, const T* scale, const 
   team.for_each_row([&](std::int64_t row, bool) {
     const std::int64_t from = places_of(row, p.rows).from;
     const T* values = x + from;
-    if (added) { // Where nobody reads the sum, the result has room for it.
+    if (added) { // If the sum has no other reader, it is stored in the result's memory.
       T* made = (sum ? sum : y) + from;
       add_rows(values, added + from, made, p.length, team, in_packs);
       values = made;

@@ -5,10 +5,10 @@
 
 namespace lanner {
 
-/// to[i] = (what from[r * inner + i] with r < length come to) / divisor, for i from `first` up to `last` of
-/// `inner`. Sums are added up in short chains, so that the sum of many rounds little, those of squares in
-/// double. The maximum and minimum of numbers with a NaN are NaN, those of zeros may have either sign.
-/// `divisor` is for `sum` and `magnitudes`.
+/// to[i] = (the reduction of from[r * inner + i] over r < length) / divisor, for i from `first` up to `last`
+/// of `inner`. Sums use short chains of additions to limit rounding, those of squares use double. The maximum
+/// and minimum of numbers with a NaN are NaN, those of zeros may have either sign. `divisor` applies to `sum`
+/// and `magnitudes`.
 struct Columns {
   const float* from;
   float* to;
@@ -17,16 +17,16 @@ struct Columns {
 };
 
 struct FoldFunctions {
-  int columns; ///< That are best done together.
+  int columns; ///< Preferred number of columns per call.
   void (*sum)(const Columns& columns);
-  void (*magnitudes)(const Columns& columns); ///< Their sum.
-  void (*squares)(const Columns& columns);    ///< Their sum.
+  void (*magnitudes)(const Columns& columns); ///< Sum of magnitudes.
+  void (*squares)(const Columns& columns);    ///< Sum of squares.
   void (*length)(const Columns& columns);     ///< Root of the sum of squares.
   void (*max)(const Columns& columns);
   void (*min)(const Columns& columns);
 };
 
-/// For this processor.
+/// The functions for this processor.
 const FoldFunctions& fold_functions();
 
 // One for each instruction set.

@@ -8,18 +8,18 @@
 
 namespace lanner::LANNER_SIMD {
 
-/// Additions in one chain.
+/// Additions per chain.
 inline constexpr std::int64_t fold_chain_length = 64;
 inline constexpr int fold_vectors = 4;
 inline constexpr int fold_columns = fold_vectors * static_cast<int>(lanes);
 
-/// What kinds of folds of floats share: `chains` of them at once hide how long an addition takes.
+/// Base of the float reductions: `chains` of them at once hide the latency of an addition.
 struct FloatFold {
   using Total = F;
   static constexpr int chains = 8;
   static F result(F total, float /*divisor*/) { return total; }
 };
-/// `rest` adds nothing to a total, as `start` does not.
+/// `rest` is the neutral element, and so is `start`.
 struct SumOf : FloatFold {
   static constexpr float rest = 0;
   static F start() { return splat(rest); }
@@ -30,7 +30,7 @@ struct SumOf : FloatFold {
 struct MagnitudesOf : SumOf {
   static F step(F total, F x) { return total + magnitude(x); }
 };
-/// NaN from the first one on, as the definition of reduce_max has it.
+/// NaN from the first one on, as in the definition of reduce_max.
 struct MaxOf : FloatFold {
   static constexpr float rest = -__builtin_inff();
   static F start() { return splat(rest); }
@@ -58,7 +58,7 @@ F narrowed(Wide x, std::index_sequence<lane...> /*lanes*/) {
   return __builtin_shufflevector(to_float(x.low), to_float(x.high), lane...);
 }
 
-/// In double: squares of floats leave their range at both ends.
+/// In double: squares of floats may overflow or underflow.
 template<bool root>
 struct SquaresOf {
   using Total = Wide;
@@ -80,7 +80,7 @@ template<std::int64_t by, std::size_t... lane>
 F turned(F x, std::index_sequence<lane...> /*lanes*/) {
   return __builtin_shufflevector(x, x, ((lane + by) % lanes)...);
 }
-/// What all lanes come to, in each of them: halves are folded until one number is left.
+/// Reduces all lanes by halves; every lane gets the result.
 template<typename Kind, std::int64_t half = lanes / 2>
 F fold_lanes(F x) {
   const F both = Kind::join(x, turned<half>(x, std::make_index_sequence<lanes>{}));
@@ -96,7 +96,7 @@ Wide fold_lanes(Wide x) {
   return {D{} + sum, D{} + sum};
 }
 
-/// totals[v] = what the vectors at from + r * stride + v * lanes with r < length come to. `load_at` reads
+/// totals[v] = the reduction of the vectors at from + r * stride + v * lanes over r < length. `load_at` reads
 /// one.
 template<typename Kind, int vectors, typename Load>
 void fold_vectors_of(const float* from, std::int64_t length, std::int64_t stride, Load load_at,
@@ -111,7 +111,7 @@ void fold_vectors_of(const float* from, std::int64_t length, std::int64_t stride
       for (Total& part : row) part = Kind::start();
     const auto take = [&](Total& part, std::int64_t row, int v) {
       const float* at = from + row * stride + v * lanes;
-      // Rows may be pages apart, where no processor guesses that their next columns follow.
+      // Rows may be pages apart, where hardware does not prefetch their next columns.
       if constexpr (vectors > 1) __builtin_prefetch(at + 2 * fold_columns);
       part = Kind::step(part, load_at(at));
     };
@@ -127,14 +127,14 @@ void fold_vectors_of(const float* from, std::int64_t length, std::int64_t stride
   }
 }
 
-/// The last ones of a row, and `rest` in the other lanes.
+/// The last elements of a row, with `rest` in the other lanes.
 template<std::size_t... lane>
 F load_last(const float* from, std::int64_t count, float rest, std::index_sequence<lane...> /*lanes*/) {
   constexpr I places{static_cast<std::int32_t>(lane)...};
   return places < static_cast<std::int32_t>(count) ? load_some(from, count) : splat(rest);
 }
 
-/// Of numbers that lie next to each other, in each lane.
+/// The reduction of contiguous numbers, in every lane.
 template<typename Kind>
 typename Kind::Total fold_of(const float* from, std::int64_t length) {
   typename Kind::Total total[1];
@@ -168,7 +168,7 @@ void fold_columns_of(const Columns& c) {
   }
 }
 
-/// Of this instruction set.
+/// For this instruction set.
 inline constexpr FoldFunctions folds{fold_columns,
                                      fold_columns_of<SumOf>,
                                      fold_columns_of<MagnitudesOf>,

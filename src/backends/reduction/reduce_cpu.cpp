@@ -1,6 +1,6 @@
 // reduce_sum, reduce_mean, reduce_l1, reduce_l2, reduce_sum_square, reduce_max, reduce_min and the average
-// and maximum of pictures, of f32, where what is kept lies around what is reduced: in row-major order and,
-// for pools, channels last or in blocks.
+// and maximum of images, of f32, where the reduced axes are contiguous among the kept ones: in row-major
+// order and, for pools, channels last or blocked.
 
 #include <algorithm>
 
@@ -24,7 +24,7 @@ bool is_mean(const std::string& kind) {
 
 using ColumnFold = void (*)(const Columns& columns);
 
-/// Memory as outer x length x inner numbers, of which those along `length` become one.
+/// Memory as outer x length x inner numbers, reduced along `length`.
 struct Reduction {
   std::int64_t outer = 1, length = 1, inner = 1;
   float divisor = 1;
@@ -42,7 +42,7 @@ ColumnFold fold_of(const std::string& kind) {
   return kind == "reduce_min" ? functions.min : nullptr;
 }
 
-/// Nothing where kept axes lie between reduced ones.
+/// Nothing where kept axes are between reduced ones.
 std::optional<Reduction> view_of(const Shape& shape, const Layout& layout, const std::vector<bool>& reduced) {
   Reduction view;
   for (const MemoryAxis& axis : memory_axes(layout, shape)) {
@@ -62,7 +62,7 @@ std::optional<Reduction> read_reduction(const GroupOp& op, const Layout& layout)
   if (!axes) return std::nullopt;
   const Shape shape = op.input(0).shape();
   auto view = view_of(shape, layout, ops::reduced_flags(*axes, shape.rank()));
-  // A reduced dim that the layout has in blocks would need padding in the result.
+  // A reduced dim that the layout blocks would need padding in the result.
   const Layout to = canonical(layout, op.type().shape());
   if (!view || to.padded(op.type().shape()).elements() != view->outer * view->inner) return std::nullopt;
   view->fold = fold_of(op.kind());
@@ -96,7 +96,7 @@ public:
   }
 
 private:
-  /// A few microseconds, which pay for waking a thread.
+  /// A few microseconds of work justify waking a thread.
   static constexpr std::int64_t numbers_of_a_share = 32768;
 
   Reduction view_;
@@ -111,7 +111,7 @@ bool takes(const Group& group, std::string& reason) {
   if (!fold_of(op.kind())) return false;
   if (op.input(0).dtype() == DType::f32 && op.input(0).shape().elements() > 0 && reduced_axes(op))
     return true;
-  reason = "cpu: reductions take f32 and constant axes";
+  reason = "cpu: reductions: support f32 and constant axes";
   return false;
 }
 
@@ -133,7 +133,7 @@ TacticList reduce_tactics(const Node& node, const Group& group, const Target& ta
         seconds_of({.bytes = 4.0 * static_cast<double>(input.elements()), .threads = target.threads}, target);
     list.tactics.push_back(std::move(tactic));
   }
-  if (list.tactics.empty()) list.reason = "cpu: axes that are kept lie between reduced ones";
+  if (list.tactics.empty()) list.reason = "cpu: reductions: kept axes between reduced ones are not supported";
   return list;
 }
 

@@ -1,4 +1,4 @@
-// reduce_mean and reduce_sum over constant axes. Not reduce_max and reduce_min: oneDNN's begin with the
+// reduce_mean and reduce_sum over constant axes. Not reduce_max and reduce_min: oneDNN's start from the
 // largest finite magnitude, which is wrong where every element is infinite, as in a masked row of attention.
 
 #include <map>
@@ -18,7 +18,7 @@ std::optional<dnnl::algorithm> algorithm_of(const std::string& kind) {
   return found == known.end() ? std::nullopt : std::optional(found->second);
 }
 
-/// The output's shape with the reduced axes kept as 1; nothing when the axes are not known.
+/// The output's shape with the reduced axes kept as 1; nothing when the axes are unknown.
 std::optional<Shape> kept_shape(const GroupOp& op) {
   const auto axes = reduced_axes(op);
   if (!axes) return std::nullopt;
@@ -34,7 +34,7 @@ bool takes(const Group& group, std::string& reason) {
   const auto kept = kept_shape(op);
   if (op.input(0).dtype() == DType::f32 && rank > 0 && rank <= 6 && kept && *kept != op.input(0).shape())
     return true;
-  reason = "onednn: reductions take f32 of rank 1 to 6 and constant axes";
+  reason = "onednn: reductions: support f32 of rank 1 to 6 and constant axes";
   return false;
 }
 

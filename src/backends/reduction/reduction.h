@@ -1,5 +1,5 @@
 #pragma once
-// What backends read alike of reduce_* nodes and global pools.
+// reduce_* nodes and global pools in a form common to the backends.
 
 #include <optional>
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace lanner {
 
-/// The axes along which numbers become one; nothing where they are no constant, or none is reduced.
+/// The reduced axes; nothing where they are not constant, or none is reduced.
 std::optional<std::vector<std::size_t>> reduced_axes(const GroupOp& op);
-/// In which type kernels for reals add up such a node: squares in f64, as they leave the range of f32.
+/// Accumulator type of floating-point kernels for such a node: squares in f64, as they leave the range of
+/// f32.
 DType accumulated_in(const std::string& kind);
-/// Whether a result is a sum of several elements or products: not of maxima, nor of what is element by
-/// element.
+/// Whether a result is a sum of several elements or products: not for maxima, nor for elementwise operators.
 bool adds_up(const GroupOp& op);
 
 } // namespace lanner

@@ -18,13 +18,13 @@
 namespace lanner::cuda {
 namespace {
 
-/// What a row is: the axes it runs along.
+/// The axes that make up a row.
 struct Rows {
   std::string function;
   std::vector<std::size_t> axes;
 };
 
-/// Rows that are written as such; others become one element each.
+/// Operators whose rows are written in full; rows of others become one element each.
 bool is_softmax(const Rows& rows) {
   return rows.function == "softmax" || rows.function == "log_softmax";
 }
@@ -55,7 +55,7 @@ bool takes(const Group& group, std::string& reason) {
   if (is_real(op.type().dtype()) && op.input(0).shape().rank() <= max_row_axes &&
       op.type().shape().elements() > 0 && op.input(0).shape().elements() > 0)
     return true;
-  reason = "cuda: rows of real numbers of rank up to 6 only";
+  reason = "cuda: rows: support floating-point numbers of rank up to 6 only";
   return false;
 }
 
@@ -63,7 +63,7 @@ using RowKernel = EmbeddedKernel<1, RowParameters>;
 using DenseRowKernel = EmbeddedKernel<1, DenseRowParameters>;
 using DenseColumnKernel = EmbeddedKernel<1, DenseColumnParameters>;
 
-/// Rows side by side by kernels that were compiled for them: of all rows' parts, then of what they come to.
+/// Interleaved rows by kernels compiled for them: partial results of all rows, then their combination.
 class CompiledColumns final : public Kernel {
 public:
   CompiledColumns(const Gpu& gpu, const Columns& columns, std::size_t input)
@@ -112,7 +112,7 @@ TacticList row_tactics(const Node& node, const Group& group, const Target& targe
   return list;
 }
 
-/// Of a tactic whose kernel must be ready in microseconds, whatever the sizes: nothing is compiled for them.
+/// Of a late tactic, whose kernel must be ready in microseconds for any size: nothing is compiled for it.
 constexpr std::byte any_size{1};
 
 TacticList late_row_tactics(const Node& node, const Group& group, const Target& target) {
@@ -121,7 +121,7 @@ TacticList late_row_tactics(const Node& node, const Group& group, const Target& 
   return list;
 }
 
-/// A kernel that is compiled for these rows; null where there is none.
+/// A kernel compiled for these rows; null where there is none.
 std::unique_ptr<Kernel> compiled_rows(const Gpu& gpu, const Rows& rows, const RowParameters& parameters,
                                       DType type, std::size_t input) {
   const auto bytes = static_cast<std::int64_t>(bit_width(type) / 8);

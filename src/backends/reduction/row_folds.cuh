@@ -1,5 +1,5 @@
 #pragma once
-// What rows of elements are folded into, in device code.
+// Reductions of rows, in device code.
 
 #include <cstdint>
 
@@ -27,7 +27,7 @@ struct Min {
   static __device__ float join(float a, float b) { return a < b || a != a ? a : b; }
 };
 
-/// The same value for every thread of the warp.
+/// Returned to every thread of the warp.
 template<typename Fold>
 __device__ typename Fold::Total join_warp(typename Fold::Total value) {
   for (int distance = warp / 2; distance > 0; distance /= 2)
@@ -35,7 +35,7 @@ __device__ typename Fold::Total join_warp(typename Fold::Total value) {
   return value;
 }
 
-/// The same value for every thread of the block.
+/// Returned to every thread of the block.
 template<typename Fold>
 __device__ typename Fold::Total join_block(typename Fold::Total value) {
   __shared__ typename Fold::Total parts[warp];
@@ -48,7 +48,7 @@ __device__ typename Fold::Total join_block(typename Fold::Total value) {
   return total;
 }
 
-/// What a row comes to: its elements' terms, folded.
+/// The reduction of a row: its elements' terms, combined.
 template<typename F>
 struct Plain {
   using Fold = F;
@@ -63,7 +63,7 @@ struct Mean : Plain<Sum> {
 struct Magnitudes : Plain<Sum> {
   static __device__ float term(float x) { return fabsf(x); }
 };
-/// In double: squares of floats leave their range at both ends.
+/// In double: squares of floats may overflow or underflow.
 struct Squares {
   using Fold = SumIn<double>;
   static __device__ double term(float x) { return static_cast<double>(x) * x; }

@@ -1,5 +1,5 @@
 #pragma once
-// What the kernels of rows.cu get. Shared by host and device code.
+// Parameters of the kernels of rows.cu. Shared by host and device code.
 
 #include <cstdint>
 
@@ -7,8 +7,8 @@ namespace lanner::cuda {
 
 inline constexpr int max_row_axes = 6;
 
-/// Rows of elements in a strided tensor: the kept axes tell rows apart, the others make up one. Strides count
-/// elements; those of the target are of kept axes, and of a row's axes where a row is written.
+/// Rows of elements in a strided tensor: the kept axes select a row, the inner ones an element in it. Strides
+/// count elements; the target has strides for kept axes, and for inner axes where a row is written.
 struct RowParameters {
   int kept = 0, inner = 0; ///< Axes.
   std::int64_t rows = 1, length = 1;
@@ -17,7 +17,7 @@ struct RowParameters {
                inner_target[max_row_axes] = {};
 };
 
-/// Rows that are normalised; results and sums lie as the operands do.
+/// Rows to be normalised; results and sums have the layout of the operands.
 struct NormalizationParameters {
   RowParameters rows;
   std::int64_t shared = 1, repeat = 1; ///< As in Normalization.

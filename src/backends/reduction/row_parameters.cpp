@@ -9,10 +9,10 @@ namespace lanner::cuda {
 namespace {
 
 constexpr unsigned warp = 32, block = 256;
-/// Longer rows are shared by a block, and by a large one.
+/// Longer rows are shared by a block, and then by a large block.
 constexpr std::int64_t longest_of_warp = warp * most_held, longest_of_block = 16384;
 
-/// As few threads as hold the row in few registers each, and a warp for longer ones; 0: a block.
+/// The fewest threads that hold the row in few registers each, a warp for longer ones; 0: a block.
 int team_of(std::int64_t length) {
   if (length > longest_of_warp) return 0;
   int team = 1;
@@ -55,7 +55,8 @@ RowParameters row_parameters(const RowAxes& rows, const PlacedShape& source, con
   RowParameters p;
   std::size_t next = 0; // Of the result's axes.
   for (std::size_t axis = 0; axis < rank; ++axis) {
-    // A row that becomes one element is nowhere else: strides of axes of size 1 would hold its axes apart.
+    // A row that becomes one element has no inner stride in the target: strides of axes of size 1 would keep
+    // its axes from merging.
     const bool one = inner[axis] && !rows.writes_rows;
     const std::int64_t stride = one ? 0 : to[next];
     if (!dropped || !one) ++next;

@@ -1,5 +1,5 @@
 #pragma once
-// How rows of a tensor become what kernels of rows.cu get.
+// Converts rows of a tensor to parameters of rows.cu's kernels.
 
 #include <cstddef>
 #include <optional>
@@ -19,21 +19,21 @@ struct RowAxis {
   std::int64_t size, source, target; ///< Elements, strides.
 };
 
-/// The next axis, outermost first, of a row (`inner`) or of those that tell rows apart. It joins the one
-/// before where both are one in memory, as dividing by sizes is what kernels do most.
+/// Appends the next axis, outermost first, of a row (`inner`) or of the kept axes. It is merged with the
+/// previous one where both are contiguous, since kernels spend most time on dividing by sizes.
 void add_axis(RowParameters& p, bool inner, const RowAxis& axis);
 
-/// Along which axes rows run, and whether they are written as such: else each becomes one element.
+/// The axes of a row, and whether rows are written in full: otherwise each becomes one element.
 struct RowAxes {
   std::vector<std::size_t> axes;
   bool writes_rows = false;
 };
-/// How a value lies in memory.
+/// A value's shape and memory layout.
 struct PlacedShape {
   Shape shape;
   Layout layout;
 };
-/// `result` has the axes of `source`, or those alone that tell rows apart.
+/// `result` has the axes of `source`, or the kept ones only.
 RowParameters row_parameters(const RowAxes& rows, const PlacedShape& source, const PlacedShape& result);
 
 /// The same rows where they are dense in memory, of elements of `bytes`; nothing where they are not, or there
@@ -42,17 +42,17 @@ std::optional<DenseRowParameters> dense_rows(const RowParameters& p, std::int64_
 
 Grid dense_grid(const Gpu& gpu, const DenseRowParameters& p);
 
-/// The same rows where they lie side by side, as the channels of an image that is stored channels last;
-/// nothing where they do not. They become one element each.
+/// The same rows where they are interleaved, as the channels of a channels-last image; nothing where they are
+/// not. They become one element each.
 std::optional<DenseColumnParameters> dense_columns(const RowParameters& p, std::int64_t bytes);
 
 Grid dense_grid(const Gpu& gpu, const DenseColumnParameters& p);
 
-/// The first part of the name of the kernel in dense_rows.cu that goes over rows more than once: `few_` and
-/// `most_` hold them in registers.
+/// The name prefix of the kernel in dense_rows.cu that passes over rows more than once: `few_` and `most_`
+/// hold them in registers.
 std::string_view held_prefix(const DenseRowParameters& p);
 
-/// A block for each row, as far as the GPU has use for them.
+/// A block per row, up to what the GPU can use.
 Grid row_grid(const Gpu& gpu, const RowParameters& p);
 
 } // namespace lanner::cuda

@@ -12,11 +12,11 @@ namespace lanner::cuda {
 namespace {
 
 constexpr int warp = 32, access_bytes = 16, largest_team = 1024;
-/// What a thread reads before it computes, measured on a Hopper: more threads exchange more, and more packs
-/// leave room for fewer threads. The largest team takes twice as much.
+/// Elements that a thread reads before it computes, measured on a Hopper: more threads exchange more, and
+/// more packs leave room for fewer threads. The largest team reads twice as much.
 constexpr std::int64_t good_packs = 4, good_elements = 8, most_elements = 64;
 
-/// Reading and writing a thread's share of a row, and joining what the threads of a team have.
+/// Reading and writing a thread's share of a row, and combining the results of a team's threads.
 constexpr const char* parts = R"(
 constexpr int COUNT = LENGTH / V, TEAMS = THREADS / TEAM, WARPS = TEAM < 32 ? 1 : TEAM / 32;
 struct Share { Pack<element_t, V> packs[PACKS]; };
@@ -83,7 +83,7 @@ __device__ inline void compute(Share& x, int lane, int& turn) {
 }
 )";
 
-/// `added` is read and joined where there is one, and x then is the sum, rounded as such.
+/// `added` is loaded and added where there is one; x then is the sum, rounded to its type.
 constexpr const char* norm = R"(
 template<bool aligned>
 __device__ inline void compute(Share& x, Share& scales, Share& biases, unsigned row, const element_t* scale,
@@ -169,7 +169,7 @@ std::vector<std::string> pointers(const HeldRows& rows) {
   return list;
 }
 
-/// The body of the kernel for one way of reading memory: all rows of a team are read before the first is
+/// The body of the kernel for aligned or unaligned memory: all rows of a team are read before the first is
 /// computed.
 std::string work(const HeldRows& rows) {
   const RowNorm& norm = rows.norm;
@@ -244,8 +244,8 @@ std::optional<RowShare> row_share(const DenseRowParameters& dense, DType type) {
   while (share.team < largest_team && packs() > good) share.team *= 2;
   if (packs() * share.pack > most_elements) return std::nullopt;
   share.packs = static_cast<int>(packs());
-  // Blocks of few warps end, and make room for others, one by one. Those of a team that is larger than a warp
-  // wait for each other: such a block has no other team.
+  // Blocks of few warps end, and make room for others, one by one. Those of a team larger than a warp
+  // synchronise: such a block has no other team.
   share.threads = share.team > warp ? share.team : 4 * warp;
   return share;
 }

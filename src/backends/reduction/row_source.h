@@ -12,7 +12,7 @@
 
 namespace lanner::cuda {
 
-/// What is asked of a normalisation beside its rows.
+/// Parameters of a normalisation besides its rows.
 struct RowNorm {
   std::int64_t shared = 1, repeat = 1; ///< As in Normalization.
   float epsilon = 0;
@@ -24,32 +24,32 @@ enum class RowKind { softmax, log_softmax, normalization };
 
 /// How threads share the work.
 struct RowShare {
-  int pack = 1;    ///< Elements that are read at once.
-  int team = 1;    ///< Threads that share a row: a power of two.
-  int packs = 1;   ///< Of each thread of a team.
-  int rows = 1;    ///< Rows that a team has under way at once.
-  int threads = 0; ///< Of a block: a multiple of a team and of a warp.
+  int pack = 1;    ///< Elements per read.
+  int team = 1;    ///< Threads per row: a power of two.
+  int packs = 1;   ///< Packs per thread of a team.
+  int rows = 1;    ///< Rows that a team processes at once.
+  int threads = 0; ///< Per block: a multiple of a team and of a warp.
 };
 
 struct HeldRows {
   RowKind kind = RowKind::softmax;
   DType type = DType::f32;
-  DenseRowParameters dense; ///< Where rows lie.
-  RowNorm norm;             ///< Of a normalisation.
+  DenseRowParameters dense; ///< Memory layout of the rows.
+  RowNorm norm;             ///< For a normalisation.
   RowShare share;
 };
 
-/// How rows of this type are shared; nothing where they are too long to be held, or too many.
+/// How rows of this type are shared; nothing where they are too long for registers, or too many.
 std::optional<RowShare> row_share(const DenseRowParameters& dense, DType type);
 
 std::int64_t row_blocks(const HeldRows& rows);
 
-/// Kernel `rows`(x, added, scale, bias, results..., number of rows): pointers of what there is, in this
-/// order. The number of rows alone is not in the source.
+/// Kernel `rows`(x, added, scale, bias, results..., number of rows): pointers to those that exist, in this
+/// order. Only the number of rows is not in the source.
 std::string row_source(const HeldRows& rows);
 
-/// Statements that add to `from`, and to `to` unless it is empty, where number `index` (an unsigned, which
-/// they change) of a box lies.
+/// Statements that add the offset of element `index` of a box (an unsigned, which they change) to `from`, and
+/// to `to` unless it is empty.
 std::string places_text(const BoxParameters& box, const char* index, const char* from, const char* to);
 
 } // namespace lanner::cuda

@@ -1,4 +1,4 @@
-// Reductions, softmax and normalisation of rows that lie anyhow: one block a row. dense_rows.cu has those of
+// Reductions, softmax and normalisation of rows with any strides: one block per row. dense_rows.cu handles
 // dense ones.
 
 #include "backends/reduction/row_folds.cuh"
@@ -56,7 +56,7 @@ __device__ void softmax(const T* source, T* target, const RowParameters& p) {
   });
 }
 
-/// One element more to normalise: with what is added to it, rounded as that sum would be.
+/// One element to normalise: plus `added`, rounded as that sum would be.
 template<typename T>
 __device__ float load_sum(const T* x, const T* added, std::int64_t at) {
   if (!added) return load(x + at);
@@ -65,7 +65,7 @@ __device__ float load_sum(const T* x, const T* added, std::int64_t at) {
   return load(&sum);
 }
 
-/// Of a row, the average of term(element).
+/// The average of term(element) over a row.
 template<typename T, typename Term>
 __device__ float average(const T* x, const T* added, const RowParameters& p, std::int64_t from, Term term) {
   float value = 0;

@@ -5,15 +5,15 @@
 
 namespace lanner {
 
-/// Element r of column i is from[r * from_stride + i], and to[r * to_stride + i] of its result, for r <
-/// length and i < count; both may be the same memory. A column with a NaN, or with an infinity as its
-/// largest, becomes NaN. Sums are added up in short chains.
+/// Element r of column i is from[r * from_stride + i], and its result to[r * to_stride + i], for r < length
+/// and i < count; both may be the same memory. A column with a NaN, or whose largest element is infinite,
+/// becomes NaN. Sums use short chains of additions.
 struct SoftmaxColumns {
   const float* from;
   float* to;
   std::int64_t from_stride, to_stride, length, count;
 };
-/// One column whose elements lie next to each other.
+/// One column whose elements are contiguous.
 struct SoftmaxRow {
   const float* from;
   float* to;
@@ -27,7 +27,7 @@ struct SoftmaxFunctions {
   void (*row_log)(const SoftmaxRow& row);
 };
 
-/// For this processor.
+/// The functions for this processor.
 const SoftmaxFunctions& softmax_functions();
 
 // One for each instruction set.

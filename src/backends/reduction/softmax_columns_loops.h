@@ -7,7 +7,7 @@
 
 namespace lanner::LANNER_SIMD {
 
-/// Calls take(r) for r < length, and after every chain of additions join().
+/// Calls take(r) for r < length, and join() after every chain of additions.
 template<typename Take, typename Join>
 [[gnu::always_inline]] inline void in_chains(std::int64_t length, Take take, Join join) {
   for (std::int64_t r = 0; r < length;) {
@@ -17,7 +17,7 @@ template<typename Take, typename Join>
   }
 }
 
-/// So many vectors of columns side by side. `load_at` and `store_at` move one.
+/// So many adjacent vectors of columns. `load_at` and `store_at` move one.
 template<bool logarithm, int vectors, typename Load, typename Store>
 [[gnu::always_inline]] inline void softmax_vectors(const SoftmaxColumns& c, std::int64_t first, Load load_at,
                                                    Store store_at) {
@@ -82,7 +82,7 @@ void softmax_row_of(const SoftmaxRow& row) {
         chain = F{};
       });
   if (rest > 0) {
-    // Lanes without an element add e^-inf. (Where the largest is -inf, all is NaN anyhow.)
+    // Lanes without an element add e^-inf. (Where the maximum is -inf, all is NaN anyway.)
     const std::int64_t at = whole * lanes;
     const F power =
         exponential(load_last(row.from + at, rest, MaxOf::rest, std::make_index_sequence<lanes>{}) - largest);
@@ -98,7 +98,7 @@ void softmax_row_of(const SoftmaxRow& row) {
   });
 }
 
-/// Of this instruction set.
+/// For this instruction set.
 inline constexpr SoftmaxFunctions softmaxes{softmax_columns_of<false>, softmax_columns_of<true>,
                                             softmax_row_of<false>, softmax_row_of<true>};
 

@@ -1,4 +1,4 @@
-// softmax and log_softmax over any axis, of f32 and of halves.
+// softmax and log_softmax over any axis, of f32, f16 and bf16.
 
 #include <algorithm>
 #include <optional>
@@ -18,12 +18,12 @@ namespace lanner {
 
 namespace {
 
-/// Memory as outer x length x inner elements, of which those along `length` are one line.
+/// Memory as outer x length x inner elements; each line along `length` is one softmax.
 struct Lines {
   std::int64_t outer = 1, length = 1, inner = 1;
 };
 
-/// Nothing where a line is cut by the layout's blocks, or where there is padding, which must stay 0.
+/// Nothing where the layout's blocks cut a line, or where there is padding, which must stay 0.
 std::optional<Lines> lines_of(const GroupOp& op, const Layout& layout) {
   const Shape shape = op.input(0).shape();
   if (is_padded(layout, shape)) return std::nullopt;
@@ -41,7 +41,7 @@ std::optional<Lines> lines_of(const GroupOp& op, const Layout& layout) {
   return lines;
 }
 
-/// Floats that halves are worked on as, which stay in the nearest cache; and columns that are worth it.
+/// Floats per piece in which halves are processed, which stay in L1; and the fewest columns worth it.
 constexpr std::int64_t buffer = 8 << 10, least_columns = 16;
 
 bool fits_type(const Lines& lines, DType type) {
@@ -78,7 +78,7 @@ public:
 
 private:
   static constexpr std::int64_t max_columns = 512;
-  /// A few microseconds, which pay for waking a thread.
+  /// A few microseconds of work justify waking a thread.
   static constexpr std::int64_t numbers_of_a_share = 8192;
 
   void run(const SoftmaxColumns& columns) const {
@@ -115,7 +115,7 @@ bool takes(const Group& group, std::string& reason) {
   if ((type == DType::f32 || type == DType::f16 || type == DType::bf16) && op.input(0).is_input() &&
       op.input(0).shape().rank() > 0 && op.input(0).shape().elements() > 0)
     return true;
-  reason = "cpu: softmax takes f32, f16 and bf16 of rank 1 and more";
+  reason = "cpu: softmax: supports f32, f16 and bf16 of rank 1 or more";
   return false;
 }
 
@@ -134,7 +134,7 @@ TacticList softmax_tactics(const Node& node, const Group& group, const Target& t
     tactic.inputs[op.input(0).index] = stored(layout);
     tactic.outputs = {stored(layout)};
     if (!op.input(0).constant) tactic.in_place = static_cast<int>(op.input(0).index);
-    // An exponential, and of few columns only some lanes.
+    // An exponential; with few columns only some lanes are used.
     const double of_element =
         lines->inner == 1 || lines->inner >= 16 ? 40 : 640.0 / static_cast<double>(lines->inner);
     tactic.estimate = seconds_of({.operations = of_element * elements,

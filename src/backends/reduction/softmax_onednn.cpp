@@ -16,10 +16,11 @@ bool takes(const Group& group, std::string& reason) {
   const GroupOp& op = group.ops().front();
   if (op.kind() != "softmax" && op.kind() != "log_softmax") return false;
   const std::size_t rank = op.input(0).shape().rank();
-  // The logarithm of the softmax of one element is 0, of which oneDNN makes 1e-6.
+  // The log_softmax of a single element is 0, for which oneDNN returns 1e-6.
   const bool long_enough = op.kind() == "softmax" || rank == 0 || op.input(0).shape()[axis_of(op)] > 1;
   if (op.input(0).dtype() == DType::f32 && rank > 0 && rank <= 6 && long_enough) return true;
-  reason = "onednn: softmax takes f32 of rank 1 to 6, log_softmax lines of two elements or more";
+  reason =
+      "onednn: softmax: supports f32 of rank 1 to 6, and for log_softmax two or more elements along the axis";
   return false;
 }
 
@@ -32,7 +33,7 @@ Primitive make(const Group& group, const Layout& from, const Layout& to) {
           {argument(DNNL_ARG_SRC, *data, op.input(0)), output_argument(DNNL_ARG_DST, *data)}};
 }
 
-/// oneDNN's hides a NaN by the largest element, and by bounds of exponents.
+/// oneDNN's hides a NaN in its maximum, and in clamping exponents.
 const Backend* keeper(const GroupOp& /*op*/) {
   return &cpu_backend();
 }

@@ -45,7 +45,7 @@ public:
   Tensor& allocate(std::size_t i, DType type, Shape shape) override {
     Tensor& tensor = output(i);
     check(tensor.dtype() == type && tensor.shape() == shape, ErrorCode::internal,
-          "{}: the kernel gives {}, inference said {}", node_.kind(), shape.to_string(),
+          "{}: the kernel returned {}, inference expected {}", node_.kind(), shape.to_string(),
           tensor.shape().to_string());
     return tensor;
   }
@@ -84,7 +84,7 @@ private:
   int threads_;
 };
 
-/// A reorder from or to reals that are stored quantised: the reference of the operator knows no storage.
+/// A reorder from or to floats that are stored quantised: the operator's reference does not handle storages.
 class RequantizeKernel final : public Kernel {
 public:
   RequantizeKernel(const Node& node, Tactic tactic) : node_(node), tactic_(std::move(tactic)) {}
@@ -124,11 +124,11 @@ std::string why_not(const Node& node) {
     if (value && !planned(value->type)) return "an input is not a tensor of known shape";
   for (const auto& value : node.outputs())
     if (!planned(value->type)) return "an output is not a tensor of known shape";
-  if (!types_follow(node)) return "a size is declared that only running tells";
+  if (!types_follow(node)) return "an output's size depends on data";
   return {};
 }
 
-/// A reorder is a copy between any two layouts, types of numbers and scales.
+/// A reorder copies between any two layouts, numeric types and scales.
 void reorder_storages(const Node& node, Tactic& tactic) {
   if (!node.input(0)->storage.device.is_host() || !node.output()->storage.device.is_host()) return;
   for (std::size_t i = 0; i < node.inputs().size(); ++i) tactic.inputs[i] = node.input(i)->storage;
@@ -139,7 +139,7 @@ void reorder_storages(const Node& node, Tactic& tactic) {
   }
 }
 
-/// Whether output 0 is input 0 with some elements changed, which the definition does wherever they lie.
+/// Whether output 0 is input 0 with some elements changed, which the definition does in place in any layout.
 bool changes_its_data(const Node& node) {
   return node.kind() == "scatter_nd" || node.kind() == "scatter_elements" || node.kind() == "tensor_scatter";
 }
@@ -160,7 +160,7 @@ public:
     tactic.outputs.resize(node.outputs().size());
     if (node.kind() == "reorder") reorder_storages(node, tactic);
     if (changes_its_data(node)) tactic.in_place = 0;
-    // Scalar loops with checks take several times what kernels take.
+    // Scalar loops with checks take several times as long as kernels.
     constexpr double share = 1.0 / 12;
     double bytes = 0;
     for (const auto& value : node.outputs())

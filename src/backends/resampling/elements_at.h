@@ -1,5 +1,5 @@
 #pragma once
-// Vectors of elements that lie anywhere, for loops over the vectors of simd.h.
+// Gathers elements from arbitrary addresses into vectors, for loops over the vectors of simd.h.
 
 #include "backends/cpu/simd.h"
 

@@ -1,5 +1,5 @@
-// grid_sample of f32 with up to three spatial dims, in row-major order, channels last and in blocks: what
-// makes a sample is worked out once for all channels.
+// grid_sample of f32 with up to three spatial dims, in row-major order, channels last and blocked: positions
+// and weights of a sample are computed once for all channels.
 
 #include <algorithm>
 #include <cstdint>
@@ -17,10 +17,10 @@ namespace lanner {
 
 namespace {
 
-/// Of the lists of a block, which stay in the nearest cache.
+/// Bytes of a block's lists, which stay in L1.
 constexpr std::int64_t block_taps = 1024, max_points = 256;
 
-/// An image as `batch` x `planes` x sizes x `inner` numbers, sampled at `points` places of each in the batch.
+/// An image as `batch` x `planes` x sizes x `inner` numbers, sampled at `points` positions per batch entry.
 struct Sampling {
   ops::GridSampling how;
   std::int64_t batch = 1, planes = 1, inner = 1, image = 1, points = 1;
@@ -44,7 +44,7 @@ Sampling::Sampling(const GroupOp& op, const Layout& layout) : how(ops::GridSampl
     image *= sizes[d];
     points *= y[static_cast<std::size_t>(d) + 2];
   }
-  // One of the layouts that are offered.
+  // One of the layouts offered.
   inner = layout.row_major() ? 1 : layout.blocks.empty() ? x[1] : layout.blocks.front().size;
   planes = layout.padded(x)[1] / inner;
 }
@@ -53,7 +53,7 @@ class GridSampleKernel final : public Kernel {
 public:
   GridSampleKernel(const Sampling& sampling, std::size_t x, std::size_t grid, int threads)
       : sampling_(sampling), functions_(sample_functions()), x_(x), grid_(grid), threads_(threads) {
-    // As many points as a list has room for, or as many as leave each thread some.
+    // As many points as a list holds, but few enough to give each thread some.
     const std::int64_t share = (sampling.batch * sampling.points + threads - 1) / threads;
     block_ = std::min({max_points, block_taps / sampling.taps(), (share / sample_lanes + 1) * sample_lanes});
     blocks_ = (sampling.points + block_ - 1) / block_;
@@ -72,13 +72,13 @@ public:
   }
 
 private:
-  /// A few microseconds, which pay for waking a thread.
+  /// A few microseconds of work justify waking a thread.
   static constexpr std::int64_t taps_of_a_share = 16384;
   static_assert(block_taps % (64 * sample_lanes) == 0, "lists of cubic samples of volumes are whole vectors");
 
   /// A block of points from `first` on.
   void run(const float* x, const float* grid, float* y, std::int64_t n, std::int64_t first) const;
-  /// Along an axis, for samples up to whole vectors.
+  /// Along one axis, for samples rounded up to whole vectors.
   void find_taps(const float* grid, std::int64_t axis, const SampleTaps& samples, std::int32_t* places,
                  float* weights) const;
 
@@ -91,7 +91,7 @@ private:
 
 void GridSampleKernel::find_taps(const float* grid, std::int64_t axis, const SampleTaps& samples,
                                  std::int32_t* places, float* weights) const {
-  // A grid names the innermost axis first.
+  // A grid gives the innermost axis first.
   ops::find_axis_taps(sampling_.how, grid + sampling_.axes - 1 - axis, sampling_.axes, samples.count,
                       sampling_.sizes[axis],
                       ops::AxisTaps<std::int32_t, float>{places, weights, samples.stride});
@@ -134,12 +134,12 @@ bool takes(const Group& group, std::string& reason) {
       elements > 0 && elements <= std::numeric_limits<std::int32_t>::max() &&
       op.type().shape().elements() > 0)
     return true;
-  reason = "cpu: grid_sample takes f32 of rank 3 to 5";
+  reason = "cpu: grid_sample: supports f32 of rank 3 to 5";
   return false;
 }
 
 double seconds_for(const Sampling& sampling, const Target& target) {
-  // A place takes as long as so many sums and products at their best, a number read on its own as so many.
+  // Cost in peak multiply-adds of computing a position, and of a gathered element.
   constexpr double of_place = 300, alone = 16, in_vectors = 2;
   const double points = static_cast<double>(sampling.batch * sampling.points),
                channels = static_cast<double>(sampling.planes * sampling.inner);

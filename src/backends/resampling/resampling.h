@@ -1,5 +1,5 @@
 #pragma once
-// resize, and pad where it repeats elements, as kernels read them.
+// resize, and pad where it repeats elements, in a form common to the kernels.
 
 #include <optional>
 #include <vector>
@@ -9,8 +9,8 @@
 
 namespace lanner {
 
-/// How the result of such a node is made; nothing where an input behind the first is no constant, and where
-/// its definition has no such tables.
+/// The taps of such a node's result; nothing where an input after the first is not constant, or where the
+/// definition has no such tables.
 std::optional<std::vector<ops::ResampledAxis>> taps_of(const GroupOp& op);
 
 } // namespace lanner

@@ -1,4 +1,4 @@
-// resize by nearest and linear interpolation with the coordinates that oneDNN's resampling uses.
+// resize by nearest and linear interpolation, for the coordinates that oneDNN's resampling uses.
 
 #include "backends/onednn/single.h"
 
@@ -6,16 +6,18 @@ namespace lanner::onednn {
 
 namespace {
 
-/// oneDNN's nearest takes the input pixel nearest to the output pixel's centre, ties to the higher one at
-/// exact halves of whole upscaling; its linear is ONNX's half_pixel with clamped edges.
+/// oneDNN's nearest takes the input pixel nearest to the output pixel's centre, with ties rounded up for
+/// integer upscaling; its linear is ONNX's half_pixel with clamped edges.
 bool takes(const Group& group, std::string& reason) {
   const GroupOp& op = group.ops().front();
   if (op.kind() != "resize") return false;
   const AttributeMap& a = op.attributes();
   const Shape input = op.input(0).shape(), output = op.type().shape();
-  constexpr std::int64_t longest = 1 << 22; // oneDNN makes tables of each axis, which nobody counts
-  reason = "onednn: resize takes f32 of rank 3 to 5, whole nearest upscaling or half-pixel linear, of "
-           "spatial axes up to 4194304";
+  constexpr std::int64_t longest =
+      1 << 22; // oneDNN allocates tables for each axis, which the memory limits do not count
+  reason =
+      "onednn: resize: supports f32 of rank 3 to 5, nearest with integer factors or half-pixel linear, with "
+      "spatial axes of up to 4194304";
   if (op.input(0).dtype() != DType::f32 || input.rank() < 3 || input.rank() > 5) return false;
   if (input[0] != output[0] || input[1] != output[1] || a.flag("antialias") || a.has("axes")) return false;
   const std::string mode = a.string("mode", "nearest"),
@@ -24,7 +26,7 @@ bool takes(const Group& group, std::string& reason) {
   bool whole = true;
   for (std::size_t i = 2; i < input.rank(); ++i)
     whole &= input[i] > 0 && output[i] % input[i] == 0 && output[i] <= longest;
-  // With whole factors, floor of asymmetric coordinates and rounding of half-pixel ones agree.
+  // With integer factors, floor of asymmetric coordinates equals rounding of half-pixel ones.
   const bool nearest = mode == "nearest" && whole &&
                        ((place == "asymmetric" && rounding == "floor") ||
                         (place == "half_pixel" && rounding.starts_with("round")));

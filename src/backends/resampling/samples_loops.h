@@ -8,7 +8,7 @@ namespace lanner::LANNER_SIMD {
 
 static_assert(sample_lanes % lanes == 0);
 
-/// In place: from the last tap on, so that what is still to be read is not yet overwritten.
+/// In place, from the last tap on, so that elements still to be read are not overwritten.
 inline void join_taps(SampleTaps& samples, const ops::AxisTaps<std::int32_t, float>& axis, std::int64_t count,
                       std::int64_t size) {
   const I step = I{} + static_cast<std::int32_t>(size);
@@ -30,7 +30,7 @@ inline void sample_plane(const SampleTaps& samples, const float* from, float* to
     for (std::int64_t t = 0; t < samples.taps; ++t) {
       const std::int64_t at = t * samples.stride + i;
       const F weight = load(samples.weights + at);
-      // No weight makes a number of an infinity.
+      // 0 times infinity is NaN, so elements of weight 0 are masked.
       const F element =
           as_float(as_bits(elements_at(from, load_offsets(samples.offsets + at))) & (weight != splat(0)));
       total = multiply_add(weight, element, total);
@@ -80,7 +80,7 @@ inline void sample_pixels(const SampleTaps& samples, const float* from, std::int
   }
 }
 
-/// Of this instruction set.
+/// For this instruction set.
 inline constexpr SampleFunctions samples{join_taps, sample_plane, sample_pixels};
 
 } // namespace lanner::LANNER_SIMD

@@ -8,13 +8,13 @@ namespace lanner {
 namespace {
 
 constexpr std::size_t max_levels = 3;
-/// Fewer elements side by side than this leave vectors empty: they are elements of lines then.
+/// With fewer contiguous elements vectors would be mostly empty: they are processed as elements of lines.
 constexpr std::int64_t min_inner = 16;
-/// Floats of a piece, which stays in a core's second cache.
+/// Floats per piece, which stays in a core's L2 cache.
 constexpr std::int64_t piece_floats = 64 << 10;
 constexpr std::int64_t max_places = 1 << 22;
 
-// As many sums and products at their best take as long, for an element of a row and one of a line.
+// Costs in peak multiply-adds, for an element of a row and of a line.
 constexpr double of_row = 4, of_row_tap = 3, of_line = 16, of_line_tap = 12;
 
 ops::ResampledAxis same(std::int64_t size) {
@@ -48,7 +48,7 @@ std::int64_t TapPlan::Level::copied(std::int64_t i) const {
   return one ? taps.places[tap] : -1;
 }
 
-/// As many results as have all their places within so much scratch memory; one at least.
+/// Groups as many results as have all their source positions within so much scratch memory; at least one.
 void TapPlan::Level::cut_pieces() {
   const std::int64_t most = std::max<std::int64_t>(piece_floats / out_slab, 8);
   stops.resize(static_cast<std::size_t>(out));
@@ -143,7 +143,7 @@ void TapPlan::choose_order() {
   if (inner_ == 1) line_ = TapLineLists(levels_.back().taps, levels_.back().in, functions_->lanes);
 }
 
-/// What a slab of level d costs.
+/// Cost of a slab of level d.
 double TapPlan::choose_order(std::size_t d) {
   Level& level = levels_[d];
   const auto in = static_cast<double>(level.in), out = static_cast<double>(level.out);

@@ -1,6 +1,5 @@
 #pragma once
-// How a result that is made by taps along up to three axes is worked out: axis by axis, in pieces that stay
-// in a core's cache.
+// Schedule of resampling along up to three axes: axis by axis, in pieces that stay in a core's cache.
 
 #include <cstdint>
 #include <optional>
@@ -15,22 +14,22 @@
 
 namespace lanner {
 
-/// A tensor's memory as `planes` slabs, each of which axes from the first resampled one to the last one make
-/// other slabs of, one within the other. Elements that lie side by side behind the last one are rows.
+/// A tensor's memory as `planes` of nested slabs, one level per axis from the first resampled one to the
+/// last; contiguous elements after the last one form rows.
 class TapPlan {
 public:
-  /// Nothing where an axis within a block, or more than three axes in a row, would change.
+  /// Nothing where an axis within a block, or more than three consecutive axes, would change.
   static std::optional<TapPlan> of(const Shape& x, const Shape& y, const Layout& layout,
                                    std::span<const ops::ResampledAxis> taps);
 
   std::int64_t planes() const noexcept { return planes_; }
-  std::int64_t results() const noexcept { return levels_.front().out; } ///< Of a plane, along the first axis.
-  /// What results of a plane are shared out by.
+  std::int64_t results() const noexcept { return levels_.front().out; } ///< Per plane, along the first axis.
+  /// The granularity for distributing the results of a plane.
   std::int64_t unit() const noexcept;
-  std::int64_t scratch() const noexcept { return scratch_; } ///< Floats that a run needs.
-  double operations() const noexcept { return operations_; } ///< Of all planes, as an estimate takes them.
+  std::int64_t scratch() const noexcept { return scratch_; } ///< Floats of scratch memory for a run.
+  double operations() const noexcept { return operations_; } ///< Of all planes, for estimates.
 
-  /// Results `first`, a multiple of the unit, up to `last` of a plane.
+  /// Computes results `first` (a multiple of the unit) up to `last` of a plane.
   void run(std::int64_t plane, std::int64_t first, std::int64_t last, const float* x, float* y,
            float* scratch) const;
 
@@ -38,15 +37,15 @@ private:
   struct Level {
     ops::ResampledAxis taps;
     std::int64_t in = 1, out = 1;           ///< Elements along the axis.
-    std::int64_t in_slab = 1, out_slab = 1; ///< Of one index: what lies within it, before and after.
-    bool inner_first = false;               ///< Whether slabs are resized before they are summed up.
-    std::vector<std::int64_t> stops;        ///< Inner first, where the piece that an index is in ends.
-    std::int64_t scratch = 0;               ///< Floats.
+    std::int64_t in_slab = 1, out_slab = 1; ///< Elements within one index, before and after.
+    bool inner_first = false;        ///< Whether slabs are resampled along inner axes before they are summed.
+    std::vector<std::int64_t> stops; ///< If inner first: for each index, the end of its piece.
+    std::int64_t scratch = 0;        ///< Floats.
 
     TapList list() const { return {taps.begins.data(), taps.places.data(), taps.weights.data()}; }
-    /// Least and greatest places of so many results.
+    /// Smallest and largest source position of so many results.
     std::pair<std::int64_t, std::int64_t> places_of(std::int64_t first, std::int64_t last) const;
-    /// The one place that result i is a copy of, or -1.
+    /// The source position that result i copies, or -1.
     std::int64_t copied(std::int64_t i) const;
     void cut_pieces();
   };

@@ -32,12 +32,12 @@ void TapLineLists::add_vector(const ops::ResampledAxis& axis, std::int64_t first
                      high = from == to ? 0 : *std::max_element(from, to);
   const std::int64_t vectors = (high - low) / lanes + 1;
   if (vectors <= 2) vector.reach = vectors == 1 ? LineVector::Reach::one : LineVector::Reach::two;
-  // Back from the end of a line, so that vectors lie within it where it is long enough.
+  // Shifted back from the end of a line, so that full vectors fit where the line is long enough.
   const std::int64_t back = vectors <= 2 ? std::clamp<std::int64_t>(size_ - vectors * lanes, 0, low) : low;
   vector.base = static_cast<std::int32_t>(back);
   for (std::int32_t t = 0; t < vector.taps; ++t)
     for (std::int64_t i = 0; i < lanes; ++i) {
-      // A lane behind the last result reads what is there, and is not stored.
+      // Lanes after the last result read valid memory and are not stored.
       const bool idle = i >= count, lacks = !idle && t >= begins[i + 1] - begins[i];
       const std::size_t tap = idle || lacks ? 0 : static_cast<std::size_t>(begins[i] + t);
       places_.push_back(lacks ? -1 : idle ? 0 : axis.places[tap] - vector.base);

@@ -1,5 +1,5 @@
 #pragma once
-// The inner loops of resize: sums of elements along one axis, each times a weight.
+// The inner loops of resize: weighted sums of elements along one axis.
 
 #include <cstdint>
 
@@ -14,11 +14,11 @@ struct TapList {
   const float* weights;
 };
 
-/// Results that lie side by side, one a lane. Tap t of theirs is at `begin` + t * lanes + lane of the lists;
-/// of `taps`, every lane has the first `common`. A place counts from `base` on; it is -1 where a lane has no
-/// such tap.
+/// Adjacent results, one per lane. Entry `begin` + t * lanes + lane of the lists is tap t of a lane; of
+/// `taps`, the first `common` exist for every lane. A position is relative to `base`; it is -1 where a lane
+/// has no such tap.
 struct LineVector {
-  enum class Reach : std::uint8_t { one, two, far }; ///< Whether all places are within one vector, or two.
+  enum class Reach : std::uint8_t { one, two, far }; ///< Whether all positions are within one vector, or two.
   std::int64_t begin = 0;
   std::int32_t base = 0, taps = 0, common = 0;
   Reach reach = Reach::far;
@@ -29,14 +29,14 @@ struct TapLine {
   const LineVector* vectors;
   const std::int32_t* places;
   const float* weights;
-  std::int64_t size; ///< Elements that there are.
+  std::int64_t size; ///< Length of the axis.
 };
 
-/// Owns what a TapLine shows.
+/// Owns the arrays of a TapLine.
 class TapLineLists {
 public:
   TapLineLists() = default;
-  /// Along an axis of `size` elements, by vectors of `lanes`.
+  /// For an axis of `size` elements and vectors of `lanes`.
   TapLineLists(const ops::ResampledAxis& axis, std::int64_t size, std::int64_t lanes);
   TapLine line() const { return {vectors_.data(), places_.data(), weights_.data(), size_}; }
 
@@ -55,13 +55,12 @@ struct TapSumFunctions {
   /// i from `first` up to `last` and k < inner.
   void (*rows)(const TapList& list, std::int64_t first, std::int64_t last, std::int64_t base,
                const float* from, std::int64_t inner, float* to);
-  /// Results `first` up to `last` of each of `lines`, which follow one another; `first` is a multiple of
-  /// `lanes`.
+  /// Results `first` up to `last` of each of `lines`, which are contiguous; `first` is a multiple of `lanes`.
   void (*lines)(const TapLine& line, std::int64_t first, std::int64_t last, const float* from, float* to,
                 std::int64_t lines);
 };
 
-/// For this processor.
+/// The functions for this processor.
 const TapSumFunctions& tap_sum_functions();
 
 // One for each instruction set.

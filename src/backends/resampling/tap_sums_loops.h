@@ -6,7 +6,7 @@
 
 namespace lanner::LANNER_SIMD {
 
-/// The rows that one result is summed up of: place p is the row at from + p * inner.
+/// The rows that one result sums: position p is the row at from + p * inner.
 struct ResampledRows {
   const std::int32_t* places;
   const float* weights;
@@ -19,7 +19,7 @@ struct ResampledRows {
   std::int32_t count() const { return taps; }
 };
 
-/// A number of rows that is known: what they are and weigh stays in registers.
+/// For a fixed number of rows: addresses and weights stay in registers.
 template<int taps>
 struct KnownRows {
   const float* rows[taps];
@@ -80,7 +80,7 @@ template<typename Rows>
   }
 }
 
-/// Rows of one vector, where what a row costs besides counts most.
+/// Rows of one vector, where the fixed cost per row matters most.
 inline void tap_vectors(const TapList& list, std::int64_t first, std::int64_t last, std::int64_t base,
                         const float* from, float* to) {
   const std::int32_t* const places = list.places;
@@ -111,8 +111,8 @@ inline void tap_rows(const TapList& list, std::int64_t first, std::int64_t last,
   }
 }
 
-/// So many elements that lie side by side, as a table: a step within registers finds those at any places
-/// much faster than a gather.
+/// Contiguous elements held in registers as a table: a permute finds those at any positions much faster than
+/// a gather.
 template<LineVector::Reach reach>
 struct Window {
 #if defined(__AVX2__)
@@ -161,7 +161,7 @@ F sum_of_line(const TapLine& line, const LineVector& vector, const float* from) 
   std::int32_t t = 0;
   for (; t < vector.common; ++t, places += lanes, weights += lanes)
     total = multiply_add(load(weights), window.at(load_offsets(places)), total);
-  // A lane without a tap makes no number of an infinity.
+  // A lane without a tap must not multiply infinity by 0.
   for (; t < vector.taps; ++t, places += lanes, weights += lanes) {
     const I at = load_offsets(places);
     total = multiply_add(load(weights), as_float(as_bits(window.at(at)) & (at >= 0)), total);
@@ -182,7 +182,7 @@ inline void tap_lines(const TapLine& line, std::int64_t first, std::int64_t last
     }
 }
 
-/// Of this instruction set.
+/// For this instruction set.
 inline constexpr TapSumFunctions tap_sums{lanes, tap_rows, tap_lines};
 
 } // namespace lanner::LANNER_SIMD

@@ -1,5 +1,5 @@
-// resize of f32 in all forms whose results are sums of elements, in row-major order, channels last and in
-// blocks: axis by axis, with places and weights that the definition works out once.
+// resize of f32 in all forms whose results are weighted sums of elements, in row-major order, channels last
+// and blocked: axis by axis, with positions and weights that the definition computes once.
 
 #include <algorithm>
 #include <limits>
@@ -17,9 +17,9 @@ namespace lanner {
 
 namespace {
 
-/// A few microseconds, which pay for waking a thread.
+/// A few microseconds of work justify waking a thread.
 constexpr double operations_of_a_share = 200e3;
-/// More than one, so that a thread that was held up leaves work to others.
+/// More than one per thread, so that a delayed thread leaves work to others.
 constexpr std::int64_t shares_of_a_thread = 4;
 
 class TapsKernel final : public Kernel {
@@ -32,7 +32,7 @@ public:
     const std::int64_t all = plan_.planes() * units_;
     grain_ = (all - 1) / std::max<std::int64_t>(shares, 1) + 1;
     shares_ = (all - 1) / grain_ + 1;
-    // Whole lines of a cache.
+    // Whole cache lines.
     scratch_ = (plan_.scratch() + 15) / 16 * 16;
   }
 
@@ -72,8 +72,9 @@ std::optional<std::vector<ops::ResampledAxis>> read(const Group& group, std::str
                     before <= max && after > 0 && after <= max;
   auto taps = fits ? taps_of(op) : std::nullopt;
   if (taps && !taps->empty()) return taps;
-  reason = "cpu: taps takes resize of f32 of rank 5 at most by constants, with no places outside the input "
-           "that have a value of their own";
+  reason =
+      "cpu: taps: supports resize of f32 of rank up to 5 with constant parameters, without extrapolation "
+      "values";
   return std::nullopt;
 }
 
@@ -97,7 +98,7 @@ TacticList taps_tactics(const Node& node, const Group& group, const Target& targ
         {.operations = plan->operations(), .bytes = 4 * numbers, .threads = target.threads}, target);
     list.tactics.push_back(std::move(tactic));
   }
-  if (list.tactics.empty()) list.reason = "cpu: taps takes up to three axes that lie side by side";
+  if (list.tactics.empty()) list.reason = "cpu: taps: supports up to three adjacent axes";
   return list;
 }
 

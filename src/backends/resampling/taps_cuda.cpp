@@ -30,11 +30,12 @@ std::optional<Taps> read(const Group& group, std::string& reason) {
                     x.elements() > 0 && y.elements() > 0 && y.elements() < INT32_MAX;
   auto taps = fits ? taps_of(op) : std::nullopt;
   if (taps && taps->size() <= max_resampled) return taps;
-  reason = "cuda: " + op.kind() + " of real numbers of rank 1 to 5 along three axes by constants only";
+  reason = "cuda: " + op.kind() +
+           ": supports floating-point data of rank 1 to 5, up to three axes and constant parameters";
   return std::nullopt;
 }
 
-/// The axes of a result in the order of its memory.
+/// The axes of a result in memory order.
 std::vector<std::size_t> axes_by_memory(const std::vector<std::int64_t>& strides, const Shape& y) {
   std::vector<std::size_t> axes;
   for (std::size_t axis = 0; axis < y.rank(); ++axis) axes.push_back(axis);
@@ -44,7 +45,7 @@ std::vector<std::size_t> axes_by_memory(const std::vector<std::int64_t>& strides
   return axes;
 }
 
-/// Tables in the GPU's memory, which lives as long as this.
+/// Tables in GPU memory, freed with this object.
 class Tables {
 public:
   Tables(const Taps& taps, Device device) {
@@ -89,7 +90,7 @@ TapsParameters parameters_of(const GroupOp& op, const Taps& taps, const Tables& 
   return p;
 }
 
-/// With the tables that its parameters point into.
+/// Together with the tables that its parameters point to.
 class TapsKernel final : public EmbeddedKernel<1, TapsParameters> {
 public:
   TapsKernel(FunctionHandle function, Grid grid, const TapsParameters& parameters, Tables tables)
@@ -116,7 +117,7 @@ TacticList taps_tactics(const Node& node, const Group& group, const Target& targ
           tactic.inputs[op.input(0).index] = on_device(target, layout, kept);
           tactic.outputs = {on_device(target, canonical(layout, y), kept)};
           const double element = static_cast<double>(bit_width(kept.value_or(op.type().dtype()))) / 8;
-          // What several results read comes from a cache.
+          // Elements read by several results come from a cache.
           tactic.estimate = seconds_of(
               {.bytes = element * (1 + std::min(reads, 4.0)) * static_cast<double>(y.elements())}, target);
           tactic.accumulates = DType::f32;

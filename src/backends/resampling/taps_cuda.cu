@@ -1,4 +1,4 @@
-// resize, and pad where it repeats elements: one thread a result.
+// resize, and pad where it repeats elements: one thread per result.
 
 #include "backends/cuda/elements.cuh"
 #include "backends/resampling/taps_kernel.h"
@@ -7,7 +7,7 @@ using namespace lanner::cuda;
 
 namespace {
 
-/// The taps of one axis for one result; of an axis that has no table, one tap at 0 that counts 1.
+/// The taps of one axis for one result; for an axis without a table, one tap at 0 of weight 1.
 struct Range {
   std::int32_t begin = 0, end = 1;
 };
