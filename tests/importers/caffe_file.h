@@ -13,7 +13,7 @@ namespace lanner::test::caffe_file {
 using onnx_file::Message;
 
 Message blob(const std::vector<std::int64_t>& dims, const std::vector<float>& values);
-/// Of files before blobs had shapes: four dims.
+/// As in files from before blobs had shapes: four dims.
 Message old_blob(const std::vector<std::int64_t>& dims, const std::vector<float>& values);
 
 struct LayerSpec {
@@ -23,12 +23,12 @@ struct LayerSpec {
 };
 /// `parameters` are whole fields of the layer.
 Message layer(const LayerSpec& spec, const Message& parameters = {});
-/// In the form before types had names.
+/// In the format where layer types were numbers.
 Message old_layer(const LayerSpec& spec, std::int64_t type, const Message& parameters = {});
 
 std::string net(const std::vector<Message>& layers, const std::vector<Message>& old_layers = {});
 
-/// An input of those dims under the name `x`.
+/// An input named `x` with these dims.
 Message input(const std::vector<std::int64_t>& dims);
 
 } // namespace lanner::test::caffe_file

@@ -1,4 +1,4 @@
-// Caffe nets to graphs: layers by what they compute, files of both ages, and what harmful files meet.
+// Importing Caffe nets: layers checked by their results, files of both ages, and harmful files.
 
 #include <random>
 
@@ -44,7 +44,7 @@ std::string on_row(const std::string& type, const std::string& parameters = "") 
   return result(text_net(row_of_three, text_layer(type, parameters)), {f32s({-1, 0, 2}, {1, 1, 1, 3})});
 }
 
-TEST(Caffe, ConvolutionAndInnerProductOfBothAges) {
+TEST(Caffe, ConvolutionAndInnerProductInOldAndNewFormat) {
   const std::vector<float> filter{1, 2, 3, 4}, weights{1, 1, 1, 1, 1, -1, 1, -1};
   const Message convolution = Message().integer(1, 1).packed(4, {2}).integer(2, 0),
                 product = Message().integer(1, 2);
@@ -75,7 +75,7 @@ TEST(Caffe, SizesOfPoolingAreRoundedUp) {
   };
   EXPECT_EQ(pooled("pool: MAX kernel_size: 2 stride: 2"), "f32[1, 1, 2, 2](4, 5, 7, 8)");
   EXPECT_EQ(pooled("pool: AVE kernel_size: 2 stride: 2"), "f32[1, 1, 2, 2](2, 3.5, 6.5, 8)");
-  // The padding counts, and no window begins in it behind.
+  // The padding counts, and no window starts in the padding at the end.
   EXPECT_EQ(pooled("pool: AVE kernel_h: 2 kernel_w: 2 stride: 2 pad: 1"),
             "f32[1, 1, 2, 2](0, 0.75, 2.25, 6)");
   EXPECT_EQ(pooled("pool: MAX kernel_size: 2 stride: 2 round_mode: FLOOR"), "f32[1, 1, 1, 1](4)");
@@ -122,7 +122,7 @@ TEST(Caffe, TrainedNormalisation) {
             "f32[1, 2, 1, 1](-2, -3)");
 }
 
-TEST(Caffe, LayersWrittenInPlaceAndLeftOut) {
+TEST(Caffe, InPlaceLayersAndSkippedLayers) {
   const std::string file = text_net(row_of_three, R"(
       layer { name: "a" type: "ReLU" bottom: "x" top: "x" }
       layer { name: "b" type: "Power" bottom: "x" top: "y" power_param { shift: 1 } }
@@ -139,7 +139,7 @@ TEST(Caffe, LayersWrittenInPlaceAndLeftOut) {
   EXPECT_EQ(result(file, {f32s({-1, 0, 2}, {1, 1, 1, 3})}), "f32[1, 1, 1, 3](20, 20, 60)");
 }
 
-TEST(Caffe, DataOfTraining) {
+TEST(Caffe, TrainingDataLayerBecomesAnInput) {
   const std::string file =
       net({layer({"d", "Data", {}, {"x", "label"}}, Message().message(8, Message().integer(1, 0))),
            layer({"c", "Convolution", {"x"}, {"y"}, {blob({1, 2, 1, 1}, {1, 1})}},
@@ -149,7 +149,7 @@ TEST(Caffe, DataOfTraining) {
   EXPECT_EQ(graph->body().parameter(0)->type.to_string(), "f32[batch, 2, height, width]");
 }
 
-TEST(Caffe, PartsAndPlaces) {
+TEST(Caffe, SliceTileEltwiseConcatAndCrop) {
   const std::string pair = text_net("dim: 1 dim: 3 dim: 1 dim: 1", R"(
       layer { name: "s" type: "Slice" bottom: "x" top: "a" top: "b" slice_param { slice_point: 1 } }
       layer { name: "u" type: "Tile" bottom: "a" top: "aa" tile_param { tiles: 2 } }
@@ -163,7 +163,7 @@ TEST(Caffe, PartsAndPlaces) {
             "f32[1, 1, 1, 2](7, 8)");
 }
 
-TEST(Caffe, WeightsApart) {
+TEST(Caffe, WeightsInASeparateFile) {
   const std::string layers =
       text_net("dim: 1 dim: 2", text_layer("InnerProduct", "inner_product_param { num_output: 1 }"));
   LANNER_EXPECT_OUTCOME(outcome(layers), "trained blob 0 is missing; give the .caffemodel");
@@ -190,7 +190,7 @@ TEST(Caffe, WeightsApart) {
                         "a model of format ONNX contains its own weights");
 }
 
-TEST(Caffe, FieldsThatCaffeDoesNotKnow) {
+TEST(Caffe, UnknownFieldsAreRefused) {
   const auto with = [](const std::string& parameters) {
     return outcome(text_net(row_of_three, "\n" + text_layer("ReLU", parameters)));
   };
@@ -200,13 +200,13 @@ TEST(Caffe, FieldsThatCaffeDoesNotKnow) {
   LANNER_EXPECT_OUTCOME(with("relu_param { slope: 1 }"), "no field 'slope'; it has negative_slope, engine");
   LANNER_EXPECT_OUTCOME(with("rleu_param { negative_slope: 1 }"), "'rleu_param'; did you mean relu_param");
   LANNER_EXPECT_OUTCOME(with("negative_slope: 1"), "layer has no field 'negative_slope'");
-  // What training and other layers' makers write is skipped.
+  // Fields for training and fields of forks' layers are skipped.
   EXPECT_EQ(
       on_row("ReLU", "param { lr_mult: 1 } relu_param { engine: CAFFE } detection_output_param { k: 1 }"),
       "f32[1, 1, 1, 3](0, 0, 2)");
 }
 
-TEST(Caffe, WhatANetMustNotSay) {
+TEST(Caffe, InvalidNetsAreRefused) {
   const auto with = [](const std::string& type, const std::string& parameters = "") {
     return outcome(text_net(row_of_three, text_layer(type, parameters)));
   };
@@ -269,7 +269,7 @@ TEST(Caffe, WhatANetMustNotSay) {
   LANNER_EXPECT_OUTCOME(outcome(net({}, {Message().message(1, Message())})), "upgrade_net_proto");
 }
 
-TEST(Caffe, CutOffOrChangedAtRandom) {
+TEST(Caffe, TruncatedOrCorruptedNetsGiveAnError) {
   const std::string file =
       net({input({1, 1, 3, 3}),
            layer({"c", "Convolution", {"x"}, {"c"}, {blob({1, 1, 2, 2}, {1, 2, 3, 4})}},

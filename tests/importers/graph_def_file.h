@@ -1,6 +1,6 @@
 #pragma once
 // Writes TensorFlow GraphDefs byte by byte, well-formed or not. Field numbers are those of graph.proto and
-// its parts.
+// the files it imports.
 
 #include <cstdint>
 #include <string>
@@ -33,27 +33,26 @@ struct NodeSpec {
 };
 Message node(const graph_def_file::NodeSpec& spec);
 
-/// -1 for a size that is not given.
+/// -1 for an unknown size.
 Message placeholder(std::string_view name, std::int64_t type, const std::vector<std::int64_t>& dims);
 Message tensor(std::int64_t type, const std::vector<std::int64_t>& dims);
 Message constant(std::string_view name, const Message& tensor);
 Message floats(std::string_view name, const std::vector<std::int64_t>& dims,
                const std::vector<float>& values);
-/// i32, of one dim or, with `scalar`, of none.
+/// i32, of rank 1 or, with `scalar`, 0.
 Message integers(std::string_view name, const std::vector<std::int64_t>& values, bool scalar = false);
 
 struct FunctionSpec {
   std::string name;
   std::vector<std::string> inputs, outputs;
-  std::vector<std::string> results; ///< What each output is.
+  std::vector<std::string> results; ///< The tensor of each output.
   std::vector<Message> nodes;
 };
 Message function_definition(const graph_def_file::FunctionSpec& spec);
 
 std::string graph_def(const std::vector<Message>& nodes, const std::vector<Message>& functions = {});
 
-/// A small graph with something of everything: data channels last, a function, a list, raw and typed
-/// constants.
+/// A small graph that uses most features: channels-last data, a function, a list, raw and typed constants.
 std::string varied_graph_def();
 
 } // namespace lanner::test::graph_def_file

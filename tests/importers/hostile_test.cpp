@@ -1,5 +1,5 @@
-// Files that mean harm: every one is an Error in one line or a graph; never a crash, a hang or memory beyond
-// the limits.
+// Malicious files: each gives a graph or an Error of one line; never a crash, a hang or memory beyond the
+// limits.
 
 #include <random>
 
@@ -39,7 +39,7 @@ std::string with_constant(const Message& constant) {
     EXPECT_NE(got.find(expected), std::string::npos) << got.substr(0, 500);                                  \
   } while (false)
 
-TEST(HostileModel, CutOffAnywhere) {
+TEST(HostileModel, TruncatedFilesAreRefused) {
   const std::string file = varied_model();
   ASSERT_EQ(outcome(file).substr(0, 6), "graph ");
   for (std::size_t i = 0; i < 200; ++i) {
@@ -49,7 +49,7 @@ TEST(HostileModel, CutOffAnywhere) {
   }
 }
 
-TEST(HostileModel, BytesChangedAtRandom) {
+TEST(HostileModel, RandomByteChangesGiveAGraphOrAnError) {
   const TemporaryFolder folder;
   folder.write("w", std::string(12, 'x'));
   const std::string file = varied_model("w");
@@ -74,7 +74,7 @@ std::string of_version(std::int64_t version, const NodeSpec& spec, std::vector<M
                version);
 }
 
-TEST(HostileModel, AxesOfOldVersions) {
+TEST(HostileModel, InvalidAxesOfOldVersionsAreRefused) {
   const auto added = [](std::int64_t axis) {
     return outcome(
         of_version(6, {"Add", {"x", "w"}, {"y"}, {attribute("broadcast", 1), attribute("axis", axis)}},
@@ -93,7 +93,7 @@ TEST(HostileModel, AxesOfOldVersions) {
   LANNER_EXPECT_OUTCOME(tiled(integers("a", {}, {5})), "axis 5 for rank 2");
 }
 
-TEST(HostileModel, TransposesAndReductionsByWrongAxes) {
+TEST(HostileModel, InvalidAxesOfTransposeAndReduceAreRefused) {
   const auto turned = [](const std::vector<std::int64_t>& perm) {
     return outcome(of_version(13, {"Transpose", {"x"}, {"y"}, {attribute("perm", perm)}}, {}));
   };
@@ -111,7 +111,7 @@ TEST(HostileModel, TransposesAndReductionsByWrongAxes) {
   LANNER_EXPECT_OUTCOME(summed(std::vector<std::int64_t>(100, 0)), "names 100 axes, expected at most 2");
 }
 
-TEST(HostileModel, NotAModel) {
+TEST(HostileModel, FilesOfOtherKindsAreRefused) {
   LANNER_EXPECT_OUTCOME(outcome(""), "the file is empty; expected a model");
   LANNER_EXPECT_OUTCOME(outcome("hello there, this is text"), "starts with 'hello th'");
   LANNER_EXPECT_OUTCOME(outcome(std::string(100, '\0')), "not a model");
@@ -123,14 +123,14 @@ TEST(HostileModel, NotAModel) {
       "no outputs");
 }
 
-TEST(HostileModel, DamageIsPlaced) {
+TEST(HostileModel, DamageIsReportedWithItsPosition) {
   std::string file = varied_model();
   const std::size_t at = file.find("twice");
   file[at - 1] = '\x7f'; // the name's length
   LANNER_EXPECT_OUTCOME(outcome(file), "byte 25, graph.node.output: not a whole protobuf message");
 }
 
-TEST(HostileModel, DataOutsideTheFolder) {
+TEST(HostileModel, ExternalDataOutsideTheFolderIsRefused) {
   const TemporaryFolder outside, folder;
   outside.write("secret", std::string(64, 's'));
   folder.write("w", std::string(64, 'w'));
@@ -157,7 +157,7 @@ TEST(HostileModel, DataOutsideTheFolder) {
                         "give the path of the model");
 }
 
-TEST(HostileModel, DataBeyondItsFile) {
+TEST(HostileModel, ExternalDataBeyondItsFileIsRefused) {
   const TemporaryFolder folder;
   folder.write("w", std::string(8, 'w'));
   const auto place = [&](const std::string& offset, const std::string& length) {
@@ -181,7 +181,7 @@ TEST(HostileModel, DataBeyondItsFile) {
                         "data_location is 2");
 }
 
-TEST(HostileModel, HugeTensors) {
+TEST(HostileModel, TensorsWithWrongSizesAreRefused) {
   constexpr std::int64_t huge = std::int64_t{1} << 62;
   LANNER_EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {huge, huge}))), "limit_exceeded");
   LANNER_EXPECT_OUTCOME(outcome(with_constant(tensor("w", f32, {0, huge, huge}))), "limit_exceeded");
@@ -220,7 +220,7 @@ TEST(HostileModel, SparseTensorsStayWithinTheLimits) {
   LANNER_EXPECT_OUTCOME(import({sparse({10, 10}, {5, -7})}), "is outside");
 }
 
-TEST(HostileModel, NestedDeeply) {
+TEST(HostileModel, DeepNestingIsRefused) {
   Message deepest = graph({.nodes = {node({"Relu", {"x"}, {"y"}})}, .inputs = {}, .outputs = ys()});
   for (int i = 0; i < 1000; ++i)
     deepest = graph({.nodes = {node({"If", {"x"}, {"y"}, {graph_attribute("then_branch", deepest)}})},
@@ -236,7 +236,7 @@ TEST(HostileModel, NestedDeeply) {
       "over the limit depth of 64");
 }
 
-TEST(HostileModel, LoopsInLoops) {
+TEST(HostileModel, DeeplyNestedLoopsAreRefused) {
   const std::vector<Message> inputs{value("i", i64, {}), value("c", boolean, {})};
   const std::vector<Message> outputs{value("d", boolean, {}), value("e", i64, {})};
   const Message condition = node({"Identity", {"c"}, {"d"}}), count = node({"Identity", {"i"}, {"e"}});
@@ -252,14 +252,14 @@ TEST(HostileModel, LoopsInLoops) {
   LANNER_EXPECT_OUTCOME(outcome(model(g)), "loops are nested deeper than 8");
 }
 
-TEST(HostileModel, Cycles) {
+TEST(HostileModel, CyclesAreRefused) {
   LANNER_EXPECT_OUTCOME(outcome(through({node({"Add", {"x", "b"}, {"a"}}), node({"Relu", {"a"}, {"b"}}),
                                          node({"Relu", {"b"}, {"y"}})})),
                         "the graph has a cycle");
   LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {"y"}, {"y"}})})), "the graph has a cycle");
 }
 
-TEST(HostileModel, NamesWrittenTwice) {
+TEST(HostileModel, NamesWrittenTwiceAreRefused) {
   LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"y"}}), node({"Neg", {"x"}, {"y"}})})),
                         "'y' is written twice");
   LANNER_EXPECT_OUTCOME(outcome(through({node({"Constant", {}, {"x"}, {attribute("value_int", 1)}})})),
@@ -278,7 +278,7 @@ TEST(HostileModel, NamesWrittenTwice) {
                         "given twice");
 }
 
-TEST(HostileModel, NamesOfNothing) {
+TEST(HostileModel, UndefinedNamesAreRefused) {
   LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {"nowhere"}, {"y"}})})),
                         "'nowhere' is read, but no earlier node writes it");
   LANNER_EXPECT_OUTCOME(outcome(through({node({"Relu", {"x"}, {"z"}})})),
@@ -299,7 +299,7 @@ TEST(HostileModel, NamesOfNothing) {
       "its type is missing");
 }
 
-TEST(HostileModel, FunctionsThatCallThemselves) {
+TEST(HostileModel, RecursiveFunctionsAreRefused) {
   const Message loop = function({.name = "F",
                                  .inputs = {"x"},
                                  .outputs = {"y"},
@@ -309,7 +309,7 @@ TEST(HostileModel, FunctionsThatCallThemselves) {
                         "function F calls itself");
 }
 
-TEST(HostileModel, FunctionsThatMultiply) {
+TEST(HostileModel, ExponentialFunctionExpansionIsRefused) {
   // Each calls the next twice: 2^40 nodes.
   std::vector<Message> functions;
   for (int i = 0; i < 40; ++i) {
@@ -327,12 +327,12 @@ TEST(HostileModel, FunctionsThatMultiply) {
                         "over the limit nodes of 10000");
 }
 
-TEST(HostileModel, AttributesOfNoFunction) {
+TEST(HostileModel, AttributeReferenceOutsideAFunctionIsRefused) {
   LANNER_EXPECT_OUTCOME(outcome(through({node({"Elu", {"x"}, {"y"}, {reference("alpha", "a", 1)}})})),
                         "refers to attribute a of a function, but is in none");
 }
 
-TEST(HostileModel, MoreNodesThanAllowed) {
+TEST(HostileModel, MoreNodesThanTheLimitAreRefused) {
   Limits limits;
   limits.nodes = 10;
   std::vector<Message> nodes;
@@ -341,7 +341,7 @@ TEST(HostileModel, MoreNodesThanAllowed) {
   LANNER_EXPECT_OUTCOME(outcome(through(nodes), {}, limits), "over the limit nodes of 10");
 }
 
-TEST(HostileModel, SmallFieldsThatBecomeLargeObjects) {
+TEST(HostileModel, ParsedObjectsCountTowardsTheByteLimit) {
   Limits limits;
   limits.total_bytes = 1 << 20;
   Message many_values;
@@ -357,9 +357,9 @@ TEST(HostileModel, SmallFieldsThatBecomeLargeObjects) {
       "over the limit total_bytes of");
 }
 
-TEST(HostileModel, LongAndStrangeNames) {
+TEST(HostileModel, LongNamesAreCutInGraphsAndMessages) {
   const std::string bomb(1 << 16, 'n');
-  // The name is kept once, not once a node or message.
+  // The name is stored once, not once per node or message.
   std::vector<Message> nodes;
   for (int i = 0; i < 50; ++i)
     nodes.push_back(node({"Relu",
@@ -383,7 +383,7 @@ TEST(HostileModel, LongAndStrangeNames) {
   }
 }
 
-TEST(HostileModel, LengthsOfPackedFields) {
+TEST(HostileModel, WrongLengthsOfPackedFieldsAreRefused) {
   LANNER_EXPECT_OUTCOME(
       outcome(with_constant(Message().bytes(1, "\xff\xff\xff").integer(2, f32).bytes(8, "w"))),
       "not a whole protobuf message");

@@ -1,5 +1,5 @@
 #pragma once
-// Imports files from memory and runs what comes out by the operators' definitions.
+// Imports files from memory and runs the result by the operators' definitions.
 
 #include <filesystem>
 #include <memory>
@@ -18,8 +18,8 @@ namespace lanner::test {
 std::unique_ptr<Graph> imported(std::string_view file, const std::filesystem::path& folder = {},
                                 const Limits& limits = {});
 
-/// The graph's text, or what the importer says: `bad_data: ...`. A message of several lines or a fault of the
-/// importer itself fails the test.
+/// The graph's text, or the importer's error: `bad_data: ...`. A message of several lines or an internal
+/// error fails the test.
 std::string outcome(std::string_view file, const std::filesystem::path& folder = {},
                     const Limits& limits = {});
 

@@ -30,11 +30,11 @@ Message floats(std::string_view name, const std::vector<std::int64_t>& dims,
                const std::vector<float>& values);
 Message integers(std::string_view name, const std::vector<std::int64_t>& dims,
                  const std::vector<std::int64_t>& values);
-/// Float data in another file; `entries` are location, offset, length.
+/// Float data in an external file; `entries` are location, offset, length.
 Message external(std::string_view name, const std::vector<std::int64_t>& dims,
                  const std::map<std::string, std::string>& entries);
 
-/// Dims are sizes, `?` for one that is not given, else names.
+/// Each dim is a size, `?` for an unknown one, or a name.
 Message value(std::string_view name, std::int64_t type, const std::vector<std::string>& dims);
 
 Message attribute(std::string_view name, std::int64_t value);
@@ -46,7 +46,7 @@ Message attribute(std::string_view name, std::string_view value);
 Message attribute(std::string_view name, const std::vector<std::int64_t>& values);
 Message tensor_attribute(std::string_view name, const Message& tensor);
 Message graph_attribute(std::string_view name, const Message& graph);
-/// Takes the value of the function's attribute of that name.
+/// An attribute that refers to the function's attribute of that name.
 Message reference(std::string_view name, std::string_view function_attribute, std::int64_t type);
 
 struct NodeSpec {
@@ -69,14 +69,14 @@ struct FunctionSpec {
   std::vector<std::string> inputs, outputs, attributes;
   std::vector<Message> nodes;
 };
-/// In the domain `own`, which `model` imports; its operators are those of version 21 and of `own`.
+/// In the domain `own`, which `model` imports; its nodes use version 21 and `own`.
 Message function(const FunctionSpec& spec);
 
 std::string model(const Message& graph, std::int64_t version = 21,
                   const std::vector<Message>& functions = {});
 
-/// A small model that has something of everything: a subgraph, a function, constants of two kinds, and, when
-/// `location` is given, data in a file beside it.
+/// A small model that uses most features: a subgraph, a function, constants of two kinds and, when `location`
+/// is given, external data.
 std::string varied_model(std::string_view location = {});
 
 } // namespace lanner::test::onnx_file

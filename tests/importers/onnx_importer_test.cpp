@@ -40,13 +40,13 @@ TEST(OnnxImporter, ModelBecomesGraph) {
   EXPECT_NE(text.find("meta \"producer\" = \"lanner-tests\""), std::string::npos) << text;
 }
 
-TEST(OnnxImporter, OpenDimsGetSymbolsOfTheirOwn) {
+TEST(OnnxImporter, OpenDimsGetFreshSymbols) {
   const std::string text =
       outcome(model(one_node({"Relu", {"a b"}, {"y"}}, {value("a b", f32, {"?", "batch size", "?"})})));
   EXPECT_NE(text.find("%\"a b\": f32[a_b_0, batch_size, a_b_2]"), std::string::npos) << text;
 }
 
-TEST(OnnxImporter, ConstantsAmongTheInputsAreNoInputs) {
+TEST(OnnxImporter, ConstantsListedAsInputsAreNotInputs) {
   const Message g = one_node({"Add", {"x", "w"}, {"y"}}, {value("x", f32, {"2"}), value("w", f32, {"2"})},
                              {floats("w", {2}, {1, 2})});
   EXPECT_EQ(imported(model(g))->body().parameters().size(), 1u);
@@ -78,7 +78,7 @@ TEST(OnnxImporter, FunctionInputsMayBeLeftOut) {
   EXPECT_EQ(result(model(g, 21, {clip}), {f32s({-5, 0, 5})}), "f32[3](-5, 0, 1)");
 }
 
-TEST(OnnxImporter, NamesInsideASubgraphAreItsOwn) {
+TEST(OnnxImporter, SubgraphNamesShadowOuterNames) {
   // The branch's inner `t` is not the one outside, which depends on the branch's result.
   const Message branch =
       graph({.nodes = {node({"Neg", {"x"}, {"t"}})}, .inputs = {}, .outputs = {value("t", f32, {})}});
@@ -129,7 +129,7 @@ TEST(OnnxImporter, PipesAreReadOnce) {
             1u);
 }
 
-TEST(OnnxImporter, ReadsDataBesideTheModel) {
+TEST(OnnxImporter, ReadsExternalData) {
   const TemporaryFolder folder;
   const float values[] = {9, 1, 2, 9};
   folder.write("data/w.bin", {reinterpret_cast<const char*>(values), sizeof values});

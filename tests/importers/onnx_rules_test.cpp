@@ -1,4 +1,4 @@
-// What operators of old versions become, by what they compute.
+// Operators of old versions, checked by the results of their conversion.
 
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST(OnnxRules, GridSampleBeforeVersion20NamesModesForPlanes) {
   EXPECT_THROW(sampled(20, "bilinear"), Error);
 }
 
-TEST(OnnxRules, ListsThatWereAttributes) {
+TEST(OnnxRules, AttributesThatBecameInputs) {
   EXPECT_EQ(result(of_node(1, {"Reshape", {"x"}, {"y"}, {attribute("shape", list({2, -1}))}}, {{"4"}}),
                    {f32s({1, 2, 3, 4})}),
             "f32[2, 2](1, 2, 3, 4)");
@@ -106,14 +106,14 @@ TEST(OnnxRules, ListsThatWereAttributes) {
       "f32[3](0, 0.5, 1)");
 }
 
-TEST(OnnxRules, TypesThatWereWords) {
+TEST(OnnxRules, CastToATypeGivenByName) {
   EXPECT_EQ(result(of_node(1, {"Cast", {"x"}, {"y"}, {attribute("to", "INT64")}}, {{"2"}}), {f32s({1, 2})}),
             "i64[2](1, 2)");
   LANNER_EXPECT_ERROR(imported(of_node(1, {"Cast", {"x"}, {"y"}, {attribute("to", "BIGNUM")}}, {{"2"}})),
                       ErrorCode::bad_data, "'BIGNUM' is not an element type");
 }
 
-TEST(OnnxRules, UpsamplingIsResizing) {
+TEST(OnnxRules, UpsampleBecomesResize) {
   const Message scales = floats("s", {1}, {2});
   EXPECT_EQ(result(of_node(9, {"Upsample", {"x", "s"}, {"y"}}, {{"2"}}, {scales}), {f32s({1, 2})}),
             "f32[4](1, 1, 2, 2)");
@@ -122,7 +122,7 @@ TEST(OnnxRules, UpsamplingIsResizing) {
 }
 
 // Expected values are onnxruntime's; the first is the example of the operator's own text.
-TEST(OnnxRules, TheFirstResizeRoundsUpWhereItShrinks) {
+TEST(OnnxRules, FirstResizeRoundsUpWhereItShrinks) {
   const auto resized = [](const std::vector<float>& scales) {
     const auto constant = onnx_file::floats("s", {4}, scales);
     return result(of_node(10, {"Resize", {"x", "s"}, {"y"}}, {{"1", "1", "2", "4"}}, {constant}),
@@ -132,7 +132,7 @@ TEST(OnnxRules, TheFirstResizeRoundsUpWhereItShrinks) {
   EXPECT_EQ(resized({1, 1, 1.5F, 0.6F}), "f32[1, 1, 3, 2](1, 3, 1, 3, 5, 7)");
 }
 
-TEST(OnnxRules, ResizeForNearestNeighboursOfTensorFlow) {
+TEST(OnnxRules, ResizeWithTensorFlowNearestCoordinates) {
   const onnx_file::NodeSpec spec{"Resize",
                                  {"x", "", "s"},
                                  {"y"},
@@ -149,12 +149,12 @@ TEST(OnnxRules, DropoutPassesItsInputOn) {
       "f32[2](1, 2)");
 }
 
-TEST(OnnxRules, SlopesOfChannelsBeforeVersion7) {
+TEST(OnnxRules, PReluSlopePerChannelBeforeVersion7) {
   const std::string file = of_node(6, {"PRelu", {"x", "x1"}, {"y"}}, {{"1", "2", "2"}, {"2"}});
   EXPECT_EQ(result(file, {f32s({-1, -1, -1, 1}, {1, 2, 2}), f32s({2, 3})}), "f32[1, 2, 2](-2, -2, -3, 1)");
 }
 
-TEST(OnnxRules, ScalesOfGroupsBeforeVersion21) {
+TEST(OnnxRules, GroupNormalizationScalePerGroupBeforeVersion21) {
   const std::string file = of_node(18,
                                    {"GroupNormalization",
                                     {"x", "s", "b"},
@@ -176,7 +176,7 @@ TEST(OnnxRules, ScanOfVersion8ScansEachEntryOfTheBatch) {
   EXPECT_EQ(result(file, {f32s({0, 10}, {2, 1}), f32s({1, 2, 3, 4, 5, 6}, {2, 3, 1})}), "f32[2, 1](6, 25)");
 }
 
-TEST(OnnxRules, OptimisersOperatorsOfMicrosoft) {
+TEST(OnnxRules, OperatorsOfMicrosoftsOptimisers) {
   const onnx_file::NodeSpec spec{"BiasGelu", {"x", "x1"}, {"y"}, {}, "com.microsoft"};
   EXPECT_EQ(result(of_node(11, spec, {{"2"}, {"2"}}), {f32s({0, 0}), f32s({0, 0})}), "f32[2](0, 0)");
 }

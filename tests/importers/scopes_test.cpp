@@ -31,15 +31,15 @@ std::string run(std::vector<Message> nodes, float x) {
   return result(file_of(std::move(nodes)), {f32s({x}), bools({1}, {})});
 }
 
-TEST(Scopes, ANameIsTheOuterOneUntilTheSubgraphWritesIt) {
+TEST(Scopes, NameMeansTheOuterValueUntilTheSubgraphWritesIt) {
   const Message body = branch(
       {node({"Add", {"v", "x"}, {"w"}}), node({"Neg", {"w"}, {"v"}}), node({"Mul", {"v", "w"}, {"r"}})}, "r");
   // v = x * x = 4, w = 6, the branch's v = -6, r = -36.
   EXPECT_EQ(run({node({"Mul", {"x", "x"}, {"v"}}), if_node("y", body)}, 2), "f32[1](-36)");
 }
 
-TEST(Scopes, WhatASubgraphShadowsItStillReadsFirst) {
-  // The outer v stands behind its reader in the file: the order follows what is read.
+TEST(Scopes, OuterValueIsReadBeforeItIsShadowed) {
+  // The outer v comes after its reader in the file: nodes are ordered by their reads.
   const Message body = branch(
       {node({"Neg", {"v"}, {"w"}}), node({"Exp", {"w"}, {"v"}}), node({"Identity", {"w"}, {"r"}})}, "r");
   EXPECT_EQ(run({node({"Mul", {"x", "x"}, {"v"}}), if_node("y", body)}, 2), "f32[1](-4)");
@@ -54,14 +54,14 @@ TEST(Scopes, AGraphWithinReadsPastTheShadow) {
   EXPECT_EQ(run({node({"Mul", {"x", "x"}, {"v"}}), if_node("y", body)}, 2), "f32[1](12)");
 }
 
-TEST(Scopes, ASubgraphReadsFromOutsideWhatItsOwnNodeWrites) {
+TEST(Scopes, SubgraphReadsTheOuterValueOfANameThatItsNodeWrites) {
   const Message inner = branch({node({"Neg", {"z"}, {"u"}})}, "u");
   const Message body = branch({if_node("z", inner), node({"Identity", {"z"}, {"r"}})}, "r");
   EXPECT_EQ(run({node({"Mul", {"x", "x"}, {"z"}}), if_node("y", body)}, 2), "f32[1](-4)");
 }
 
-/// A loop that adds up rows of a table bag by bag, with names inside as they are outside.
-TEST(Scopes, AnEmbeddingBagWhoseLoopRepeatsOuterNames) {
+/// A loop that sums rows of a table per bag, with inner names equal to outer ones.
+TEST(Scopes, EmbeddingBagLoopMayReuseOuterNames) {
   const Message empty = branch({node({"Mul", {"row", "zero"}, {"total"}})}, "total");
   const Message sum =
       branch({node({"Add", {"row", "total"}, {"row"}}), node({"Identity", {"row"}, {"total"}})}, "total");
@@ -83,7 +83,7 @@ TEST(Scopes, AnEmbeddingBagWhoseLoopRepeatsOuterNames) {
        .outputs = {value("y", f32, {"1"})},
        .constants = {floats("table", {3, 1}, {10, 20, 30}), floats("zero", {1}, {0}),
                      integers("start", {}, {1}), integers("last", {}, {2}), integers("turns", {}, {2})}});
-  // Each turn adds row 1 (20) and the turn's number plus 1: 5 + 20 + 1, then 26 + 20 + 2.
+  // Each iteration adds row 1 (20) and the iteration number plus 1: 5 + 20 + 1, then 26 + 20 + 2.
   EXPECT_EQ(result(model(g), {f32s({5}), bools({1}, {})}), "f32[1](48)");
 }
 

@@ -1,4 +1,4 @@
-// GraphDefs to graphs: structure, names, functions, text, and what harmful files meet.
+// Importing GraphDefs: structure, names, functions, text, and harmful files.
 
 #include <random>
 
@@ -53,11 +53,11 @@ TEST(TensorFlow, FunctionsAreInlined) {
   const auto graph = imported(varied_graph_def());
   EXPECT_EQ(graph->body().outputs()[0]->type.to_string(), "f32[batch, 2]");
   std::vector<float> ones(32, 1.0f);
-  // conv gives (4, 6); the call 8, 12 and channel 1 of the two; both summed are (8 + 6, 12 + 6).
+  // conv gives (4, 6); the call gives 8, 12, of which channel 1 is taken; the sums are (8 + 6, 12 + 6).
   EXPECT_EQ(result(varied_graph_def(), {f32s(ones, {1, 4, 4, 2})}), "f32[1, 2](14, 18)");
 }
 
-TEST(TensorFlow, TextSaysTheSame) {
+TEST(TensorFlow, TextFormatGivesTheSameGraph) {
   const std::string text = R"(
     # as written by hand
     node { name: "x" op: "Placeholder"
@@ -119,7 +119,7 @@ TEST(TensorFlow, BranchesAndLoopsOfFunctions) {
   EXPECT_EQ(result(file, {f32s({-7}, {}), bools({0}, {})}), "f32[](112)");
 }
 
-TEST(TensorFlow, WhatAFrozenGraphCannotHold) {
+TEST(TensorFlow, GraphsThatAreNotFrozenAreRefused) {
   const auto with = [](const graph_def_file::NodeSpec& spec) {
     return outcome(graph_def({placeholder("x", f32, {2}), node(spec)}));
   };
@@ -139,7 +139,7 @@ TEST(TensorFlow, WhatAFrozenGraphCannotHold) {
   LANNER_EXPECT_OUTCOME(outcome(graph_def({placeholder("x", f32, {1})})), "has no outputs");
 }
 
-TEST(TensorFlow, FunctionsThatCallThemselves) {
+TEST(TensorFlow, RecursiveFunctionsAreRefused) {
   const Message itself = function_definition({.name = "f",
                                               .inputs = {"a"},
                                               .outputs = {"r"},
@@ -149,7 +149,7 @@ TEST(TensorFlow, FunctionsThatCallThemselves) {
                         "function f calls itself");
 }
 
-TEST(TensorFlow, NumbersThatWouldBecomeLargeThings) {
+TEST(TensorFlow, HugeNumbersAreRefused) {
   LANNER_EXPECT_OUTCOME(outcome(graph_def({placeholder("x", f32, {1}), node({"y", "Relu", {"x:70000"}})})),
                         "is not a result of a node");
   LANNER_EXPECT_OUTCOME(outcome(graph_def({placeholder("x", f32, {1}),
@@ -169,7 +169,7 @@ TEST(TensorFlow, NumbersThatWouldBecomeLargeThings) {
   LANNER_EXPECT_OUTCOME(with(tensor(99, {1})), "element type 99");
 }
 
-TEST(TensorFlow, CutOffAnywhere) {
+TEST(TensorFlow, TruncatedFilesAreRefused) {
   const std::string file = varied_graph_def();
   ASSERT_EQ(outcome(file).substr(0, 6), "graph ");
   for (std::size_t i = 0; i < 200; ++i) {
@@ -178,7 +178,7 @@ TEST(TensorFlow, CutOffAnywhere) {
   }
 }
 
-TEST(TensorFlow, BytesChangedAtRandom) {
+TEST(TensorFlow, RandomByteChangesGiveAGraphOrAnError) {
   const std::string file = varied_graph_def();
   Limits limits;
   limits.tensor_bytes = limits.total_bytes = 1 << 24;
@@ -192,7 +192,7 @@ TEST(TensorFlow, BytesChangedAtRandom) {
   }
 }
 
-TEST(TensorFlow, HarmfulText) {
+TEST(TensorFlow, MalformedTextIsRefused) {
   std::string deep;
   for (int i = 0; i < 100000; ++i) deep += "node {";
   LANNER_EXPECT_OUTCOME(outcome(deep), "over the limit depth of 64");

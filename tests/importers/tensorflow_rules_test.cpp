@@ -1,4 +1,4 @@
-// What TensorFlow's operators become, by what they compute. Expected numbers are TensorFlow's own.
+// TensorFlow's operators, checked by the results of their conversion. Expected numbers are TensorFlow's own.
 
 #include <gtest/gtest.h>
 
@@ -26,7 +26,7 @@ std::vector<float> counted(int count) {
   return values;
 }
 
-TEST(TensorFlowRules, WhatTensorFlowRefuses) {
+TEST(TensorFlowRules, InvalidNodesAreRefused) {
   const std::vector<std::int64_t> square{1, 3, 3, 1};
   const auto refused = [&](const std::string& op, std::vector<std::string> inputs,
                            std::vector<Message> attributes, std::vector<Message> constants,
@@ -69,7 +69,7 @@ TEST(TensorFlowRules, DepthwiseFiltersEachChannel) {
             "f32[1, 1, 2, 4](1, 2, 20, 40, 3, 6, 40, 80)");
 }
 
-TEST(TensorFlowRules, TransposedConvolutionHasTheSizeAskedFor) {
+TEST(TensorFlowRules, TransposedConvolutionHasTheRequestedSize) {
   const auto of_size = [](std::int64_t size, const std::string& padding) {
     return result(of_node("Conv2DBackpropInput", {1, 1, 2, 1}, {"sizes", "w", "x"},
                           {list("strides", {1, 1, 2, 1}), text("padding", padding)},
@@ -82,7 +82,7 @@ TEST(TensorFlowRules, TransposedConvolutionHasTheSizeAskedFor) {
   EXPECT_EQ(of_size(6, "VALID"), "f32[1, 1, 6, 1](1, 2, 13, 20, 30, 0)");
 }
 
-TEST(TensorFlowRules, PoolingLeavesPaddingOut) {
+TEST(TensorFlowRules, PoolingIgnoresPadding) {
   const std::vector<Message> window{list("ksize", {1, 2, 2, 1}), list("strides", {1, 2, 2, 1}),
                                     text("padding", "SAME")};
   EXPECT_EQ(result(of_node("AvgPool", {1, 3, 3, 1}, {"x"}, window), {f32s(counted(9), {1, 3, 3, 1})}),
@@ -112,7 +112,7 @@ TEST(TensorFlowRules, DivisionRoundsDown) {
   EXPECT_EQ(of_reals("FloorMod"), "f32[2](1, -1)");
 }
 
-TEST(TensorFlowRules, NoAxesReduceNothing) {
+TEST(TensorFlowRules, EmptyAxesReduceNothing) {
   const auto sum = [](std::vector<std::int64_t> axes) {
     return result(of_node("Sum", {2, 2}, {"x", "axes"}, {}, {integers("axes", std::move(axes))}),
                   {f32s({1, 2, 3, 4}, {2, 2})});
@@ -150,7 +150,7 @@ TEST(TensorFlowRules, MasksOfStridedSlices) {
   }
 }
 
-TEST(TensorFlowRules, ShapesThatOnlyRunningTells) {
+TEST(TensorFlowRules, ShapesKnownOnlyAtRunTime) {
   const std::string file = graph_def(
       {placeholder("x", f32, {-1, 2, 3}), node({"shape", "Shape", {"x"}}), integers("zero", {0}),
        integers("one", {1}),
@@ -172,7 +172,7 @@ TEST(TensorFlowRules, Resizing) {
   EXPECT_EQ(resized("ResizeNearestNeighbor", {flag("align_corners", true)}), "f32[1, 1, 4, 1](0, 0, 4, 4)");
 }
 
-TEST(TensorFlowRules, BordersAndBlocks) {
+TEST(TensorFlowRules, PaddingsAndBlocks) {
   EXPECT_EQ(result(of_node("MirrorPad", {3}, {"x", "p"}, {text("mode", "SYMMETRIC")},
                            {constant("p", tensor(i32, {1, 2}).packed(7, {2, 1}))}),
                    {f32s({1, 2, 3})}),
@@ -195,7 +195,7 @@ TEST(TensorFlowRules, BordersAndBlocks) {
       "f32[1, 2, 1, 1](1, 3)");
 }
 
-TEST(TensorFlowRules, OneHotKnowsNoNegativeIndex) {
+TEST(TensorFlowRules, OneHotIgnoresNegativeIndices) {
   EXPECT_EQ(
       result(graph_def({integers("i", {1, -1, 2, 5}), integers("depth", {3}, true), floats("on", {}, {5}),
                         floats("off", {}, {0}), node({"y", "OneHot", {"i", "depth", "on", "off"}})}),
@@ -203,7 +203,7 @@ TEST(TensorFlowRules, OneHotKnowsNoNegativeIndex) {
       "f32[4, 3](0, 5, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0)");
 }
 
-TEST(TensorFlowRules, NeighboursOfLocalResponses) {
+TEST(TensorFlowRules, LocalResponseNormalization) {
   // 2 / (1 + 1 * (1 + 4 + 9))
   EXPECT_EQ(result(of_node("LRN", {1, 1, 1, 3}, {"x"}, {integer("depth_radius", 1), real("beta", 1)}),
                    {f32s({1, 2, 3}, {1, 1, 1, 3})})
@@ -211,7 +211,7 @@ TEST(TensorFlowRules, NeighboursOfLocalResponses) {
             "f32[1, 1, 1, 3](0.");
 }
 
-TEST(TensorFlowRules, SelectedBoxes) {
+TEST(TensorFlowRules, NonMaxSuppression) {
   const std::string file = graph_def({floats("boxes", {3, 4}, {0, 0, 1, 1, 0, 0, 1, 1.1f, 2, 2, 3, 3}),
                                       floats("scores", {3}, {.5f, .9f, .7f}), integers("most", {5}, true),
                                       floats("overlap", {}, {.5f}), floats("least", {}, {0}),
