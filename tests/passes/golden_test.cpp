@@ -6,8 +6,8 @@
 //   // after
 //   graph ...
 //
-// and holds when the pass, followed by drop_dead_nodes, gives exactly the text after, and both graphs compute
-// the same.
+// and passes when the pass, followed by drop_dead_nodes, gives exactly the text after, and both graphs
+// compute the same results.
 
 #include <array>
 #include <set>
@@ -49,7 +49,7 @@ TEST_P(PassCase, GivesTheTextAfterAndTheSameNumbers) {
   EXPECT_EQ(print(*after), given.text("after"));
   const std::string typed = print(*after);
   infer_types(*after);
-  EXPECT_EQ(print(*after), typed) << "the pass left types that inference makes others";
+  EXPECT_EQ(print(*after), typed) << "the pass left types that differ from inference";
   const std::vector<Item> inputs = test::random_inputs(*before);
   const auto expected = run_reference(*before, inputs), found = run_reference(*after, inputs);
   ASSERT_EQ(expected.size(), found.size());
@@ -60,7 +60,7 @@ TEST_P(PassCase, GivesTheTextAfterAndTheSameNumbers) {
 
 INSTANTIATE_TEST_SUITE_P(Passes, PassCase, testing::ValuesIn(all_cases()), test::ir_case_name);
 
-TEST(Passes, EachHasCases) {
+TEST(Passes, EachPassHasCases) {
   std::set<std::string> tested;
   for (const test::IrCase& each : all_cases()) tested.insert(each.file);
   for (const Pass& pass : canonical_passes())

@@ -90,7 +90,7 @@ TEST(Pipeline, StopsAfterAPass) {
                       "no pass fold_scale; did you mean fold_scales?");
 }
 
-TEST(Pipeline, TracesWhatChanged) {
+TEST(Pipeline, TracesEachPassThatChangedTheGraph) {
   const auto graph = parse(network);
   const TemporaryFolder folder;
   std::vector<std::string> names;
@@ -120,7 +120,7 @@ TEST(Pipeline, CanBeCancelledAndIsBounded) {
   LANNER_EXPECT_ERROR(run_passes(*graph, narrow), ErrorCode::limit_exceeded, "over the limit nodes of 5");
 }
 
-TEST(Pipeline, LeavesVastContractions) {
+TEST(Pipeline, DoesNotFoldHugeContractions) {
   const auto folded = [](std::string_view equation) {
     const auto graph = parse(fmt::format(R"(graph @main(%x: f32[]) -> (%y) {{
   %a = constant() {{value = random(f32[2000], seed = 1, std = 0.5)}}
@@ -135,8 +135,8 @@ TEST(Pipeline, LeavesVastContractions) {
   EXPECT_FALSE(folded("i,j,k->"));
 }
 
-// A few bytes may ask for hours: a kernel that is larger than any picture, or a picture of kernels.
-TEST(Pipeline, LeavesVastWindowsAndConvolutions) {
+// A few bytes may ask for hours of work: a kernel larger than any image, or an image full of kernels.
+TEST(Pipeline, DoesNotFoldHugeWindowsAndConvolutions) {
   const auto folded = [](std::string_view node, std::string_view kind) {
     const auto graph = parse(fmt::format(R"(graph @main(%x: f32[]) -> (%y) {{
   %a = constant() {{value = random(f32[1, 1, 600, 600], seed = 1, std = 0.5)}}
@@ -157,8 +157,8 @@ TEST(Pipeline, LeavesVastWindowsAndConvolutions) {
   EXPECT_FALSE(folded("conv(%a, %w)", "conv"));
 }
 
-// The most that folding spends on one node does not hang on what the model says.
-TEST(Pipeline, FoldsShortLoopsAndLeavesLongOnes) {
+// The bound on folding one node does not depend on the model.
+TEST(Pipeline, FoldsShortLoopsButNotLongOnes) {
   const auto folded = [](std::string_view turns) {
     const auto graph = parse(fmt::format(R"(graph @main(%x: i64[]) -> (%y) {{
   %n = constant() {{value = i64[]({})}}
