@@ -49,7 +49,7 @@ std::vector<const PlaceFunctions*> places_of_this_cpu() {
   return list;
 }
 
-/// As the definition has it.
+/// The expected index, by the definition.
 std::int64_t place_of(const std::vector<float>& numbers, std::int64_t column, std::int64_t inner, bool least,
                       bool last) {
   const auto length = static_cast<std::int64_t>(numbers.size()) / inner;
@@ -62,8 +62,8 @@ std::int64_t place_of(const std::vector<float>& numbers, std::int64_t column, st
   return best;
 }
 
-// Of few different numbers, so that most leaders have equals; some columns begin with NaN, some hold one.
-TEST(Places, of_equals_nan_and_infinities_in_every_instruction_set) {
+// Few distinct values, so that most maxima are tied; some columns begin with NaN, some contain one.
+TEST(ArgReduceLoops, handle_ties_nan_and_infinities_in_every_instruction_set) {
   std::mt19937 random(7);
   for (const PlaceFunctions* functions : places_of_this_cpu())
     for (const std::int64_t length : {1, 2, 3, 7, 16, 33, 64, 301})

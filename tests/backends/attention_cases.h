@@ -1,5 +1,5 @@
 #pragma once
-// Graphs that spell attention.
+// Graphs that compute attention.
 
 #include <algorithm>
 #include <ostream>
@@ -9,7 +9,7 @@
 
 namespace lanner::test {
 
-/// As vision transformers have it: one projection for q, k and v, whose parts are slices.
+/// As in vision transformers: one projection for q, k and v, which are slices of it.
 inline const std::string packed_projection =
     "graph @g(%x: f32[2, 5, 48]) -> (%y) {\n"
     "%a1 = constant() {value = i64[5](2, 5, 3, 2, 8)}\n%a = reshape(%x, %a1)\n"
@@ -28,10 +28,10 @@ inline const std::string packed_projection =
 
 /// softmax(q k^T / 4 + biases) v as the body of a fused node.
 struct AttentionCase {
-  std::string q, k, v;   ///< Shapes; k is given as keys x depth.
+  std::string q, k, v;   ///< Shapes; k is keys x depth.
   std::string bias = ""; ///< Broadcast to the scores; empty: none.
   std::string type = "f32";
-  bool guarded = false;   ///< Weights that are no numbers become 0.
+  bool guarded = false;   ///< NaN weights become 0.
   std::string moved = ""; ///< Nodes from `%r` of the product to `%y`.
 
   std::string fused() const {

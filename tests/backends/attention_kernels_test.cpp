@@ -1,4 +1,4 @@
-// Which nodes are proposed as attention, how they are read, and that one kernel computes what they do.
+// Which nodes are proposed as attention, how they are matched, and that one kernel computes the same.
 
 #include "backends/attention/attention.h"
 
@@ -19,7 +19,7 @@ namespace {
 
 using test::AttentionCase;
 
-/// The nodes that the first proposal around the graph's softmax holds.
+/// The nodes in the first proposal around the graph's softmax.
 std::vector<std::string> proposed(const Graph& graph) {
   std::vector<std::string> names;
   for (const auto& node : graph.body().nodes()) {
@@ -31,13 +31,13 @@ std::vector<std::string> proposed(const Graph& graph) {
   return names;
 }
 
-TEST(Attention, GroupHoldsWhatOnlyMovesItsOperandsAndItsResult) {
+TEST(Attention, GroupIncludesMovementOfOperandsAndResult) {
   const auto graph = test::parsed(test::packed_projection);
   EXPECT_EQ(proposed(*graph), (std::vector<std::string>{"a", "ks", "kt", "kz", "m", "p", "qs", "qz", "s", "t",
                                                         "v", "vs", "vz", "w", "y"}));
 }
 
-TEST(Attention, GroupEndsWhereOthersReadToo) {
+TEST(Attention, GroupEndsAtValuesWithOtherReaders) {
   std::string text = test::packed_projection;
   text.replace(text.find("-> (%y)"), 7, "-> (%y, %t)");
   const auto graph = test::parsed(text);
@@ -52,7 +52,7 @@ std::vector<const Node*> in_order(const Graph& graph, const std::vector<const No
   return ordered;
 }
 
-TEST(Attention, IsNotSoftmaxOverAnotherAxisOrOfAnotherProduct) {
+TEST(Attention, OtherAxesAndProductsAreNotAttention) {
   const auto of = [](const char* softmax, const char* product) {
     const auto graph = test::parsed(fmt::format("graph @g(%q: f32[2, 3, 3], %k: f32[2, 3, 3]) -> (%y) {{\n"
                                                 "%p = matmul(%q, %k)\n%s = softmax(%p) {{{}}}\n%y = {}\n}}\n",
@@ -90,7 +90,7 @@ TEST_P(AttentionCases, SourceCompilesForEveryTile) {
   }
 }
 
-TEST_P(AttentionCases, KernelOfAGpuAgreesWithTheReference) {
+TEST_P(AttentionCases, GpuKernelAgreesWithTheReference) {
   const cuda::DriverStatus& status = cuda::driver_status();
   if (status.devices == 0) GTEST_SKIP() << "no GPU: " << status.reason;
   TacticCheck check;

@@ -1,5 +1,5 @@
 #pragma once
-// Convolutions that backends are tried on, of a CPU and of a GPU.
+// Convolution cases for the backends of CPU and GPU.
 
 #include <ostream>
 #include <string>
@@ -14,7 +14,7 @@ inline void PrintTo(const ConvCase& c, std::ostream* out) {
   *out << c.type << " " << c.input << " * " << c.weights << " {" << c.attributes << "}";
 }
 
-/// That every backend with convolutions has kernels for.
+/// Cases for which every backend with convolutions has kernels.
 inline const ConvCase conv_cases[] = {
     {"[1, 3, 9, 11]", "[16, 3, 3, 3]", "pads = [1, 1, 1, 1]"},
     {"[2, 32, 7, 7]", "[48, 32, 1, 1]", ""},

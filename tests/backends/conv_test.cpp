@@ -35,7 +35,8 @@ const ConvCase more_conv_cases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(more_shapes, Conv, testing::ValuesIn(more_conv_cases));
 
-/// oneDNN runs it as it lies only by products of one column a channel, which take a hundred times as long.
+/// In the given layout oneDNN runs it only as one-column products per channel, which take a hundred times as
+/// long.
 TEST(DepthwiseConv, is_worth_two_reorders) {
   const std::string lowered =
       test::engine_of(
@@ -61,7 +62,7 @@ const ConvCase transposed_cases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(shapes, ConvTranspose, testing::ValuesIn(transposed_cases));
 
-/// conv of 2x16x6x6 to 2x24x6x6 with a bias, then `body`, which makes %r of %c and may read %o, of type
+/// conv of 2x16x6x6 to 2x24x6x6 with a bias, then `body`, which computes %r from %c and may read %o, of type
 /// `other`.
 std::string fused(std::string_view body, std::string_view other = "[2, 24, 6, 6]",
                   bool constant_other = false) {
@@ -100,7 +101,7 @@ TEST(ConvTail, takes_channel_operands) {
   expect_offered(check_tactics(fused(body, "[1, 24, 1, 1]")), {"onednn/conv"});
 }
 
-TEST(ConvTail, leaves_clips_without_a_range_to_others) {
+TEST(ConvTail, does_not_fuse_clips_with_an_empty_range) {
   expect_refused(check_tactics(fused("%lo: f32[] = constant() {value = f32[](3)}\n"
                                      "%hi: f32[] = constant() {value = f32[](1)}\n"
                                      "%r: f32[*] = clip(%c, %lo, %hi)\n")),
@@ -111,7 +112,8 @@ TEST(ConvTail, refuses_other_broadcasts) {
   expect_refused(check_tactics(fused("%r: f32[*] = mul(%c, %oi)\n", "[2, 24, 1, 1]")), {"onednn/conv"});
 }
 
-/// A padded 3x3 convolution whose result of shape `result` gets `other` added or subtracted.
+/// A padded 3x3 convolution to which `other` is added, or from which it is subtracted; its result has the
+/// shape `result`.
 std::string residual(std::string_view input, std::string_view weights, std::string_view result,
                      std::string_view other, std::string_view step) {
   return fmt::format(
@@ -132,7 +134,7 @@ TEST(ConvTail, takes_operands_with_sizes_of_one) {
   }
 }
 
-TEST(ConvTail, takes_what_the_convolution_reads) {
+TEST(ConvTail, takes_the_convolutions_input_as_operand) {
   for (const int channels : {3, 4, 16, 20}) {
     const auto ran = check_tactics(fmt::format(
         "graph @g(%x: f32[2, {0}, 9, 9]) -> (%y: f32[*] as \"y\") {{\n"

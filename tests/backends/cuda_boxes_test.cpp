@@ -1,4 +1,4 @@
-// How boxes are handed to the kernels of a GPU. What kernels make of them needs a GPU: cuda_kernels_test.cpp.
+// Parameters of the GPU's box kernels. Running the kernels needs a GPU: cuda_kernels_test.cpp.
 
 #include <gtest/gtest.h>
 
@@ -62,7 +62,7 @@ TEST(BoxPlan, sides_that_are_dense_along_different_axes_are_moved_in_tiles) {
   EXPECT_FALSE(tile_parameters({{3, 40, 70}, {2800, 70, 1}, {2800, 70, 1}}, 32))
       << "dense along the same axis";
   EXPECT_FALSE(tile_parameters({{40, 3}, {1, 40}, {3, 1}}, 32)) << "three columns";
-  EXPECT_FALSE(tile_parameters({{40, 70}, {2, 80}, {70, 1}}, 32)) << "a source that is nowhere dense";
+  EXPECT_FALSE(tile_parameters({{40, 70}, {2, 80}, {70, 1}}, 32)) << "a source that is dense along no axis";
 }
 
 TEST(RowParameters, pixels_of_images_stored_channels_last_are_columns) {

@@ -1,5 +1,5 @@
-// Sources that are compiled for reductions of columns and for pools, run on the host beside their definitions
-// in double.
+// Generated sources of column reductions and pools, run on the host and compared with their definitions in
+// double.
 
 #include <cmath>
 #include <cstdint>
@@ -21,10 +21,10 @@ struct ColumnCase {
   const char* reduction;
   DType type;
   std::int64_t sets, length, columns;
-  std::int64_t gap = 0; ///< Elements behind a set's columns that belong to others.
+  std::int64_t gap = 0; ///< Unrelated elements after a set's columns.
   int multiprocessors = 4;
   std::int64_t off = 0;
-  double special = 0; ///< One element of column 1.
+  double special = 0; ///< The value of one element of column 1.
 };
 
 double reduced(const std::string& name, const Doubles& x) {
@@ -102,7 +102,7 @@ protected:
   bool several_ = false;
 };
 
-TEST_F(CudaColumnSources, every_reduction_of_columns_of_any_number) {
+TEST_F(CudaColumnSources, every_reduction_of_any_number_of_columns) {
   const char* const names[] = {"reduce_sum",        "reduce_mean", "reduce_l1", "reduce_l2",
                                "reduce_sum_square", "reduce_max",  "reduce_min"};
   int turn = 0;
@@ -126,7 +126,7 @@ TEST_F(CudaColumnSources, parts_of_long_rows_are_joined) {
   run_all();
 }
 
-TEST_F(CudaColumnSources, places_within_larger_values_and_no_numbers) {
+TEST_F(CudaColumnSources, slices_of_larger_values_and_nan) {
   for (const DType type : types) {
     add_case({"reduce_mean", type, 3, 20, 16, 8, 1});
     add_case({"reduce_mean", type, 3, 20, 16, 3, 1});
@@ -140,7 +140,7 @@ TEST_F(CudaColumnSources, places_within_larger_values_and_no_numbers) {
 
 class CudaPoolSources : public CudaSources {
 protected:
-  /// `size`, `kernel`, ... of depth, height, width.
+  /// `size`, `kernel`, ... give depth, height, width.
   struct Case {
     bool is_max;
     DType type;
@@ -252,7 +252,7 @@ TEST_F(CudaPoolSources, windows_strides_dilations_and_padding) {
   run_all();
 }
 
-TEST(CudaPoolPack, channels_that_are_apart_have_none) {
+TEST(CudaPoolPack, non_contiguous_channels_have_none) {
   PoolParameters p;
   p.channels = 8;
   p.source[1] = 1;

@@ -1,5 +1,5 @@
-// Sources that are compiled for depthwise convolutions, each way to share the work, run on the host beside
-// their definition in double.
+// Generated sources of depthwise convolutions, for each way to share the work, run on the host and compared
+// with their definition in double.
 
 #include <algorithm>
 #include <cmath>
@@ -40,7 +40,7 @@ Depthwise depthwise(std::int64_t batch, std::int64_t channels, const Axes& axes,
 
 class CudaDepthwiseSources : public CudaSources {
 protected:
-  /// All shares; `off`: from where packs may begin.
+  /// All shares; `off`: offset from an aligned address.
   void add_case(const Depthwise& conv, std::int64_t off = 0) {
     for (const DepthwiseShare& share : depthwise_shares(conv))
       add(depthwise_source(conv, share), "depthwise",
@@ -102,7 +102,7 @@ TEST_F(CudaDepthwiseSources, every_share_of_any_window) {
   run_all();
 }
 
-TEST_F(CudaDepthwiseSources, memory_that_begins_between_packs) {
+TEST_F(CudaDepthwiseSources, unaligned_memory) {
   const Axes window{{9, 11}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, {1, 1}};
   for (const DType type : types) add_case(depthwise(1, 32, window, type), 1);
   run_all();

@@ -1,5 +1,5 @@
-// Kernels of a GPU against the reference. Skipped, with the reason, where there is no GPU. The tests of the
-// fake driver run them too: with the fake NVRTC, and without one, where kernels are those of .cu files alone.
+// GPU kernels against the reference. Skipped, with the reason, where there is no GPU. The fake driver's tests
+// run them too: with the fake NVRTC, and without it, where only kernels of .cu files are available.
 
 #include <cstdlib>
 #include <string_view>
@@ -22,8 +22,8 @@ protected:
     const cuda::DriverStatus& status = cuda::driver_status();
     if (status.devices == 0) GTEST_SKIP() << "no GPU: " << status.reason;
   }
-  /// The fake GPU compiles each of a thousand sources by a host's compiler: of halves every case takes one
-  /// type there, the next one the other, and large ones none, unless LANNER_EMULATE_ALL is set.
+  /// The fake GPU compiles each of a thousand sources by the host's compiler: of f16 and bf16 every case uses
+  /// one there, alternating, and large cases neither, unless LANNER_EMULATE_ALL is set.
   static TacticCheck on_gpu() {
     TacticCheck check;
     check.device = {DeviceKind::cuda, 0};
@@ -59,7 +59,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "(%x: f16[2, 5, 7, 3]) -> (%y: f16[*] as \"y\") {\n%y: f16[*] = transpose(%x) {perm = "
                     "[0, 2, 3, 1]}\n}"));
 
-// Long axes are moved in tiles, dense ones in packs.
+// Long axes are copied in tiles, dense ones in packs.
 INSTANTIATE_TEST_SUITE_P(
     large_movement, CudaKernels,
     testing::Values(
@@ -79,7 +79,7 @@ INSTANTIATE_TEST_SUITE_P(
         "(%x: f32[6, 64]) -> (%y: f32[*] as \"y\") {\n%s: i64[2] = constant() {value = i64[2](1, "
         "3)}\n%e: i64[2] = constant() {value = i64[2](6, 63)}\n%y: f32[*] = slice(%x, %s, %e)\n}"));
 
-// Large enough for several elements a thread.
+// Large enough for several elements per thread.
 INSTANTIATE_TEST_SUITE_P(
     large_elementwise, CudaKernels,
     testing::Values("(%x: f32[8, 64, 32, 32], %b: f32[64, 1, 1]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = "
@@ -187,7 +187,7 @@ INSTANTIATE_TEST_SUITE_P(
         "(%n) "
         "{\n%t: f16[5, 7, 48] = add(%p, %q)\n%n: f16[5, 7, 48] = rms_normalization(%t, %v)\n})\n}"));
 
-// Rows that are dense, that lie side by side, and that lie anyhow.
+// Rows that are dense, interleaved, and with other strides.
 INSTANTIATE_TEST_SUITE_P(
     reductions, CudaKernels,
     testing::Values("(%x: f32[3, 5, 7, 33]) -> (%y: f32[*] as \"y\") {\n%a: i64[1] = constant() {value = "
@@ -247,7 +247,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "(%x: f32[3, 5, 7, 33]) -> (%y: f32[*] as \"y\") {\n%a: i64[2] = constant() {value = "
                     "i64[2](1, 3)}\n%y: f32[*] = reduce_sum_square(%x, %a)\n}"));
 
-// Rows too long to be held by a block.
+// Rows too long for a block's registers.
 INSTANTIATE_TEST_SUITE_P(
     long_rows, CudaKernels,
     testing::Values(
@@ -259,7 +259,7 @@ INSTANTIATE_TEST_SUITE_P(
         "(%x: f32[2, 3, 4, 4000], %s: f32[3], %b: f32[3]) -> (%y: f32[*] as \"y\") {\n%y: f32[*] = "
         "instance_normalization(%x, %s, %b)\n}"));
 
-/// Values that are read as they are stored: rounded to halves, whatever they are written as.
+/// Stored values are compared: inputs are rounded to halves, whatever type they are written in.
 class CudaReorders : public CudaKernels {};
 TEST_P(CudaReorders, keep_the_elements) {
   TacticCheck check = on_gpu();

@@ -1,4 +1,4 @@
-// Sources that are compiled for products and convolutions on tensor cores, run on the host beside their
+// Generated sources of tensor-core products and convolutions, run on the host and compared with their
 // definition in double.
 
 #include <algorithm>
@@ -27,7 +27,7 @@ constexpr MatrixTile tiles[] = {
     tile_of(32, 64, 64, 3, 1, 4), tile_of(64, 32, 32, 4, 2, 2),
 };
 
-/// Of groups of warps; columns that are no multiple of 64 ask for b exchanged.
+/// For warp groups; columns that are not a multiple of 64 need a transposed b.
 constexpr MatrixTile group_tiles[] = {
     tile_of(64, 64, 64, 3, 4, 1, true),
     tile_of(128, 128, 64, 4, 4, 1, true),
@@ -40,13 +40,13 @@ constexpr MatrixTile scalars_of(std::int64_t rows, std::int64_t columns, std::in
   return {rows, columns, depth, stages, {down, right}, false, true};
 }
 
-/// Of f32.
+/// For f32.
 constexpr MatrixTile scalar_tiles[] = {
     scalars_of(128, 128, 16, 4, 4, 2), scalars_of(128, 64, 32, 3, 4, 2), scalars_of(64, 64, 32, 3, 2, 2),
     scalars_of(128, 32, 32, 3, 4, 1),  scalars_of(64, 32, 32, 3, 2, 2),
 };
 
-/// Where elements lie apart: `a` and `b` behind rows, `c` behind those of the result and of full operands.
+/// Padding between rows: `a` and `b` for the operands, `c` for the result and full operands.
 struct Gaps {
   std::int64_t a = 0, b = 0, c = 0;
 };
@@ -97,7 +97,7 @@ MatrixStep binary(const char* name, DType type, Spread spread, std::int64_t lead
   return {&formula(name), {}, MatrixOperand{type, spread, leading}};
 }
 
-/// Elements behind the first one of `a` that its matrices span.
+/// Elements of `a` from its first to the last one of its matrices.
 std::int64_t elements_of_a(const MatrixProblem& p) {
   if (p.window) {
     const MatrixWindow& w = *p.window;
@@ -143,7 +143,7 @@ double applied(const MatrixStep& step, double x, double y) {
   return 0;
 }
 
-/// Sums in f32 of up to some hundred products.
+/// f32 sums of up to some hundred products.
 void expect_sum(double got, double expected, DType type, const std::string& what) {
   if (type == DType::f32 && std::isfinite(expected))
     EXPECT_NEAR(got, expected, 2e-5 * (1 + std::abs(expected))) << what;
@@ -153,7 +153,7 @@ void expect_sum(double got, double expected, DType type, const std::string& what
 
 struct Case {
   MatrixPlan plan;
-  double special = 0; ///< Of one element of a.
+  double special = 0; ///< The value of one element of a.
   bool copies_at_once = false;
   std::string name() const {
     const MatrixProblem& p = plan.problem;
@@ -174,7 +174,7 @@ protected:
     const std::int64_t most = (problem.depth + 63) / 64;
     add_plan({problem, group_tiles[turn % fitting], std::min(split, most)}, turn, special);
   }
-  /// The same of f32.
+  /// The same for f32.
   void add_scalar_plan(MatrixProblem problem, std::int64_t split, std::size_t turn, double special) {
     problem.type = problem.result = DType::f32;
     const MatrixTile& tile = scalar_tiles[turn % std::size(scalar_tiles)];
@@ -230,7 +230,7 @@ private:
     for (Memory& operand : operands) pointers.push_back(operand.data());
     pointers.push_back(out.data());
     void *of_a = a.data(), *of_b = b.data();
-    // Sixteen floats are more than what a piece of the last row may write too far.
+    // A write past the end of the last row covers at most sixteen floats.
     auto* aligned = reinterpret_cast<float*>((reinterpret_cast<std::uintptr_t>(sums.data()) + 31) / 32 * 32);
     void* of_sums = aligned;
     std::vector<void*> arguments{&of_a, &of_b}, behind{&of_sums};
@@ -293,7 +293,7 @@ TEST_F(CudaMatrixSources, batches_gaps_and_splits) {
   run_all();
 }
 
-TEST_F(CudaMatrixSources, steps_behind_the_sum) {
+TEST_F(CudaMatrixSources, steps_after_the_sum) {
   const MatrixStep bias = binary("add", DType::f32, Spread::channel);
   const MatrixStep lists[][4] = {
       {bias, activation("relu")},
@@ -342,7 +342,7 @@ TEST_F(CudaMatrixSources, convolutions_of_any_window) {
   run_all();
 }
 
-TEST_F(CudaMatrixSources, groups_of_channels_lie_side_by_side) {
+TEST_F(CudaMatrixSources, groups_of_channels_are_adjacent) {
   const MatrixWindow windows[] = {
       {{9, 7}, {}, {3, 3}, {1, 1}, {1, 1}, {1, 1}, 16, 0},
       {{8, 9}, {}, {3, 3}, {2, 2}, {1, 1}, {1, 1}, 64, 0},
@@ -360,7 +360,7 @@ TEST_F(CudaMatrixSources, groups_of_channels_lie_side_by_side) {
   run_all();
 }
 
-TEST_F(CudaMatrixSources, no_numbers_stay_no_numbers) {
+TEST_F(CudaMatrixSources, nan_stays_nan) {
   for (const double special : {nan, infinity}) {
     MatrixProblem p = product(1, 40, 40, 48, false, false);
     p.steps = {activation("relu"), activation("clip", 0, 6)};

@@ -1,5 +1,5 @@
-// The plans that estimates name, against times measured on one H200 with FP16: of every shape one of the
-// plans named is within 10 % of the best one measured.
+// The plans chosen by estimates, against times measured on one H200 with FP16: for every shape at least one
+// of them is within 10 % of the best measured.
 
 #include <algorithm>
 #include <string>
@@ -31,7 +31,7 @@ cuda::MatrixProblem product(std::int64_t rows, std::int64_t columns, std::int64_
   return p;
 }
 
-/// Of square images, as wide after it as before where the stride is one.
+/// For square images; with stride one the output has the input's size.
 cuda::MatrixProblem conv(std::int64_t batch, std::int64_t image, std::int64_t channels, std::int64_t columns,
                          std::int64_t kernel, std::int64_t stride, bool residual = false) {
   const std::int64_t begin = kernel / 2, result = (image + 2 * begin - kernel) / stride + 1;
@@ -51,8 +51,8 @@ cuda::MatrixProblem conv(std::int64_t batch, std::int64_t image, std::int64_t ch
   return p;
 }
 
-/// The best time, and the plans within 10 % of it: a tile, and behind a slash into how many parts the depth
-/// is split. Compute capability 80 stands for tiles of warps alone.
+/// The best time, and the plans within 10 % of it: a tile and, after a slash, the number of parts of the
+/// depth. Compute capability 80 stands for warp tiles only.
 struct Measured {
   int capability;
   cuda::MatrixProblem problem;
@@ -145,7 +145,7 @@ bool among(const std::string& names, const std::string& name) {
   return fmt::format(" {} ", names).find(fmt::format(" {} ", name)) != std::string::npos;
 }
 
-TEST(MatrixTilesMeasured, OneOfThePlansNamedIsNearTheBest) {
+TEST(MatrixTilesMeasured, OneOfTheChosenPlansIsNearTheBest) {
   for (const auto& [capability, problem, microseconds, best] : measured) {
     const auto plans = cuda::matrix_plans(problem, {capability, 132});
     std::string named;
@@ -157,13 +157,12 @@ TEST(MatrixTilesMeasured, OneOfThePlansNamedIsNearTheBest) {
   }
 }
 
-/// Estimates don't know that channels which don't fill 16 bytes are read one after another, as those of a
-/// picture.
+/// Estimates ignore that channels which do not fill 16 bytes are read one by one, as those of an RGB image.
 bool read_by_elements(const cuda::MatrixProblem& p) {
   return p.window && p.window->channels % 8 != 0;
 }
 
-TEST(MatrixTilesMeasured, EstimatesAreOfTheOrderOfTimes) {
+TEST(MatrixTilesMeasured, EstimatesAreWithinAFactorOfTheTimes) {
   for (const auto& [capability, problem, microseconds, best] : measured) {
     if (read_by_elements(problem)) continue;
     for (const auto& [plan, seconds] : cuda::matrix_plans(problem, {capability, 132}))
@@ -174,7 +173,7 @@ TEST(MatrixTilesMeasured, EstimatesAreOfTheOrderOfTimes) {
   }
 }
 
-TEST(MatrixTilesMeasured, TilesThatNoShapeWantsAreNotListed) {
+TEST(MatrixTilesMeasured, TilesThatAreBestForNoShapeAreNotListed) {
   for (const auto* name : {"64x256x64s4g", "128x16x64s3"}) EXPECT_FALSE(cuda::matrix_tile(name)) << name;
 }
 

@@ -1,4 +1,4 @@
-// Movements that run as one kernel, beside the definitions of what it joins.
+// Movements that run as one kernel, against the definitions of the operators it replaces.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// Chains of movements that are compiled as one kernel, run on the host beside the operators' definitions.
+// Generated sources of movement chains, run on the host and compared with the operators' definitions.
 
 #include <cstring>
 #include <string>
@@ -46,13 +46,13 @@ private:
   }
 };
 
-TEST_F(CudaMovementChain, gives_what_the_operators_give_one_by_one) {
+TEST_F(CudaMovementChain, agrees_with_the_single_operators) {
   add_case(fused("f32", "[1, 8, 12, 16]", "[1]", roll() + windows()), 4);
   add_case(fused("f16", "[1, 8, 12, 16]", "[1]", roll() + windows()), 8);
   add_case(fused("u8", "[1, 8, 12, 3]", "[1]", roll() + "%r = transpose(%q) {perm = [0, 1, 2, 3]}\n"), 1);
-  // Channels first: nothing stays together.
+  // Channels first: no elements stay contiguous.
   add_case(fused("f32", "[1, 8, 12, 4]", "[1]", roll() + "%r = transpose(%q) {perm = [0, 3, 1, 2]}\n"), 1);
-  // Every second pixel of both axes, in the order of a patch merging.
+  // Every second pixel along both axes, in the order of a patch merging.
   const std::string halves =
       integers("zero", "0", 1) + integers("one", "1", 1) + integers("two", "2", 1) +
       integers("end", "100", 1) +
@@ -60,7 +60,7 @@ TEST_F(CudaMovementChain, gives_what_the_operators_give_one_by_one) {
       "%ee = slice(%e, %zero, %end, %two, %two)\n%eo = slice(%e, %one, %end, %two, %two)\n"
       "%oe = slice(%o, %zero, %end, %two, %two)\n%oo = slice(%o, %one, %end, %two, %two)\n";
   add_case(fused("f32", "[2, 6, 8, 12]", "[1]", halves + "%r = concat(%ee, %oe, %eo, %oo) {axis = 3}\n"), 4);
-  // Of two values, backwards, and with parts along the last axis.
+  // From two values, reversed, and with slices along the last axis.
   add_case(fused("i64", "[5, 6]", "[3, 6]",
                  integers("last", "-1", 1) + integers("before", "-100", 1) + integers("zero", "0", 1) +
                      integers("one", "1", 1) + integers("minus", "-2", 1) +
@@ -74,7 +74,7 @@ TEST_F(CudaMovementChain, gives_what_the_operators_give_one_by_one) {
   run_all();
 }
 
-TEST(MovementChain, WhatIsOneMovementOrNoneIsNoChain) {
+TEST(MovementChain, FewerThanTwoMovementsAreNoChain) {
   for (const char* ops :
        {"%r = transpose(%a) {perm = [1, 0]}\n", "%r = concat(%a, %b) {axis = 1}\n",
         "%s = concat(%a, %b) {axis = 1}\n%t = relu(%s)\n%r = concat(%t, %t) {axis = 0}\n"}) {

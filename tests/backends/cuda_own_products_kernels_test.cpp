@@ -1,5 +1,5 @@
-// Products and convolutions by the project's own kernels for tensor cores: which tiles are tried, that their
-// sources compile, and on a GPU that each tactic gives what the definition gives.
+// Products and convolutions by the project's own tensor-core kernels: which tiles are tried, that their
+// sources compile, and on a GPU that each tactic agrees with the definition.
 
 #include <algorithm>
 #include <cstdlib>
@@ -57,7 +57,7 @@ TEST(MatrixTiles, LongSumsOfFewResultsAreSplit) {
     EXPECT_EQ(one.plan.split, 1);
 }
 
-TEST(MatrixTiles, GroupsOfWarpsWhereTheyCanMultiply) {
+TEST(MatrixTiles, WarpGroupsWhereSupported) {
   const auto groups_of = [](const cuda::MatrixProblem& problem, int capability) {
     return std::ranges::count_if(cuda::matrix_plans(problem, {capability, 132}),
                                  [](const auto& one) { return one.plan.tile.groups; });
@@ -93,8 +93,7 @@ std::string missing() {
   return cuda::nvrtc_status().found ? "" : "no NVRTC: " + cuda::nvrtc_status().reason;
 }
 
-/// The fake GPU takes half a second for each kernel: there every eighth case is enough, unless all are asked
-/// for.
+/// The fake GPU takes half a second for each kernel: every eighth case runs there, unless all are requested.
 bool is_left_out(std::size_t number) {
   constexpr std::size_t every = 8;
   return cuda::Gpu::get({DeviceKind::cuda, 0}).name() == "Fake GPU" && !std::getenv("LANNER_EMULATE_ALL") &&

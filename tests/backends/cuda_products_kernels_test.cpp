@@ -19,7 +19,7 @@ std::string missing_gpu() {
   return status.devices == 0 ? "no GPU: " + status.reason : "";
 }
 
-/// The libraries' kernels alone.
+/// The libraries' kernels only.
 TacticCheck on_gpu() {
   TacticCheck check;
   check.without = {"depthwise", "own_conv", "own_gemm"};
@@ -70,7 +70,7 @@ const ConvCase more_conv_cases[] = {
 };
 INSTANTIATE_TEST_SUITE_P(more_shapes, CudaConv, testing::ValuesIn(more_conv_cases));
 
-/// A body that makes %r of the convolution's result %c and may read %o, of type `other`.
+/// A body that computes %r from the convolution's result %c and may read %o, of type `other`.
 struct EpilogueCase {
   std::string body, other = "[2, 24, 6, 6]";
 };

@@ -1,5 +1,5 @@
-// Sources that are compiled for the sizes of rows, run on the host beside their definitions in double. What a
-// GPU makes of them is in cuda_kernels_test.cpp.
+// Generated sources of row kernels, run on the host and compared with their definitions in double. The GPU
+// runs are in cuda_kernels_test.cpp.
 
 #include <cmath>
 #include <cstdint>
@@ -23,12 +23,12 @@ struct RowCase {
   std::int64_t gap = 0; ///< Elements between rows.
   RowNorm norm = {};
   std::int64_t off = 0;
-  double special = 0; ///< One element of the second row.
+  double special = 0; ///< The value of one element of the second row.
 };
 
 DenseRowParameters dense_of(const RowCase& c) {
   const std::int64_t step = c.length + c.gap;
-  // Rows by twos, so that there are two axes where there is a gap.
+  // Rows in pairs, so that there are two axes where there is a gap.
   const Box box = c.rows % 2 == 0 && c.gap > 0 ? Box{{c.rows / 2, 2}, {2 * step, step}, {2 * step, step}}
                                                : Box{{c.rows}, {step}, {step}};
   DenseRowParameters dense;
@@ -160,7 +160,7 @@ TEST_F(CudaRowSources, parameters_of_groups_and_channels) {
   run_all();
 }
 
-TEST_F(CudaRowSources, places_within_larger_values_and_at_odd_addresses) {
+TEST_F(CudaRowSources, slices_of_larger_values_and_unaligned_addresses) {
   const RowNorm norm{.epsilon = 1e-5F, .centred = true, .added = true, .bias = true, .sum_is_read = true};
   for (const DType type : types)
     for (const std::int64_t gap : {0, 3, 8})
@@ -171,7 +171,7 @@ TEST_F(CudaRowSources, places_within_larger_values_and_at_odd_addresses) {
   run_all();
 }
 
-TEST_F(CudaRowSources, no_number_and_infinity_stay_in_their_row) {
+TEST_F(CudaRowSources, nan_and_infinity_stay_in_their_row) {
   const RowNorm norm{.epsilon = 1e-5F, .centred = true};
   for (const double special : {nan, infinity, -infinity})
     for (const std::int64_t length : {5, 64, 520}) {

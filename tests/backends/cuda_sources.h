@@ -1,6 +1,6 @@
 #pragma once
-// What tests of kernels' sources share: memory that knows who wrote beside it, and kernels that are compiled
-// together.
+// Shared by tests of generated sources: memory that detects writes outside of it, and kernels that are
+// compiled together.
 
 #include <cmath>
 #include <cstdint>
@@ -28,7 +28,7 @@ inline constexpr DType types[] = {DType::f32, DType::f16, DType::bf16};
 inline constexpr double nan = std::numeric_limits<double>::quiet_NaN(),
                         infinity = std::numeric_limits<double>::infinity();
 
-/// Elements in memory, with some more at both ends that nobody may write. `off` from where packs may begin.
+/// Elements in memory, with guard elements at both ends. `off`: offset from an aligned address.
 class Memory {
 public:
   Memory(DType type, std::int64_t elements, std::int64_t off = 0)

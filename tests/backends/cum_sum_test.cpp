@@ -40,7 +40,7 @@ const Summed summed[] = {
 };
 INSTANTIATE_TEST_SUITE_P(cases, CumSums, testing::ValuesIn(summed));
 
-TEST(CumSum, leaves_other_types_and_axes_that_a_run_tells) {
+TEST(CumSum, rejects_other_types_and_axes_known_only_at_run_time) {
   EXPECT_FALSE(check_tactics("graph @g(%x: f64[5, 3]) -> (%y: f64[*] as \"y\") {\n%a: i64[] = constant() "
                              "{value = i64[](1)}\n%y: f64[*] = cum_sum(%x, %a)\n}")
                    .contains("cpu/cum_sum"));

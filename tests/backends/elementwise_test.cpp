@@ -14,7 +14,7 @@
 namespace lanner {
 namespace {
 
-/// Operators of one operand and a formula, and what formulas' names do not say.
+/// Operators with one operand and a formula, with attributes that the formulas' names do not give.
 std::vector<std::string> unary_operators() {
   std::vector<std::string> nodes{"leaky_relu(%x) {alpha = 0.2}",
                                  "elu(%x) {alpha = 1.5}",
@@ -106,7 +106,7 @@ TEST(Elementwise, writes_several_results) {
   }
 }
 
-TEST(Elementwise, casts_at_its_edges) {
+TEST(Elementwise, casts_at_inputs_and_outputs) {
   const char* const casts[] = {"i64", "i32", "u8", "bool", "f16", "bf16"};
   for (const char* type : casts) {
     EXPECT_TRUE(check_tactics(fmt::format("graph @g(%x: f32[3, 700]) -> (%y: {0}[*] as \"y\") {{\n%y: {0}[*] "
@@ -149,7 +149,7 @@ TEST(Elementwise, rounds_to_halves_where_it_writes_only) {
   EXPECT_TRUE(compiles("%j: f32[*] = relu(%i)\n%r: f16[*] = cast(%j) {to = f16}\n"));
 }
 
-TEST(Elementwise, leaves_integers_to_others) {
+TEST(Elementwise, rejects_integers) {
   EXPECT_FALSE(check_tactics(
                    "graph @g(%a: i64[4], %b: i64[4]) -> (%y: i64[*] as \"y\") {\n%y: i64[*] = add(%a, %b)\n}")
                    .contains("cpu/elementwise"));
@@ -189,7 +189,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Precision{"sigmoid", [](double x) { return 1 / (1 + std::exp(-x)); }, -80, 80},
                     Precision{"softplus", [](double x) { return std::log1p(std::exp(x)); }, -10, 60}));
 
-TEST(Functions, keep_infinities_and_not_a_number) {
+TEST(Functions, keep_infinities_and_nan) {
   const float special[] = {INFINITY, -INFINITY, NAN, 200, -200, 0};
   float y[6];
   const auto run = [&](const char* name) {
@@ -219,8 +219,8 @@ TEST(Elementwise, takes_one_value_twice) {
       {"cpu/elementwise"});
 }
 
-TEST(Elementwise, types_of_less_than_a_byte_are_read_and_written_tile_by_tile) {
-  // More than one tile of 512, and a channel's operand whose period no tile of whole bytes is a multiple of.
+TEST(Elementwise, packs_types_below_a_byte_tile_by_tile) {
+  // More than one tile of 512, and a per-channel operand whose period divides no tile of whole bytes.
   for (const char* type : {"i4", "u4", "i2", "u2"}) {
     expect_offered(check_tactics(fmt::format("graph @g(%x: {}[3, 19, 41]) -> (%y: f32[*] as \"y\") {{\n"
                                              "%y: f32[*] = cast(%x) {{to = f32}}\n}}",
@@ -239,7 +239,7 @@ TEST(Elementwise, types_of_less_than_a_byte_are_read_and_written_tile_by_tile) {
       {"cpu/elementwise"});
 }
 
-TEST(Elementwise, of_nothing_is_nothing) {
+TEST(Elementwise, empty_input_gives_empty_output) {
   expect_offered(check_tactics("graph @g(%x: f32[3, 0, 2, 4], %z: f32[0, 1, 4]) -> (%y: f32[*] as \"y\") {\n"
                                "%y: f32[*] = mul(%x, %z)\n}"),
                  {"reference/reference"});

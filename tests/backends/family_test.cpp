@@ -42,7 +42,7 @@ TEST(KernelTrust, LibrariesAreTrustedInVersionsThatWereSwept) {
   EXPECT_FALSE(holds(KernelTrust::swept({}), "2.6.3"));
 }
 
-/// Kernels of the CUDA families that are trusted beside libraries of these versions.
+/// Trusted kernels of the CUDA families, given library versions.
 std::set<std::string> trusted(const std::string& version) {
   std::set<std::string> names;
   for (const KernelFamily& family : cuda::families())
@@ -72,7 +72,7 @@ TEST(KernelFamilies, OfTheProjectAreTrustedAndUnknownKernelsAreNot) {
   EXPECT_TRUE(is_definition(reference_backend()));
 }
 
-/// How often work was called with what stands around it, and whether that stood around families' code.
+/// How often `around` was called, and whether family code ran inside of it.
 int around_calls = 0;
 bool inside = false, always_inside = true;
 
@@ -93,7 +93,7 @@ void count_around(const Target&, const std::function<void()>& work) {
   inside = false;
 }
 
-TEST(FamilyBackend, CallsFamiliesWithWhatStandsAroundThem) {
+TEST(FamilyBackend, CallsFamiliesWithinTheirContext) {
   const KernelFamily families[] = {{.kernel = "counted",
                                     .trust = KernelTrust::none(),
                                     .tactics = count_tactics,

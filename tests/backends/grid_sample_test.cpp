@@ -13,7 +13,7 @@
 namespace lanner {
 namespace {
 
-/// `body` makes `%g` and `%v`, the grid and the image, of random `%r` and `%x`.
+/// `body` computes `%g` and `%v`, the grid and the image, from random `%r` and `%x`.
 void expect_sampled(const std::string& x, const std::string& grid, const std::string& mode, int threads = 2,
                     const std::string& body = "%g: f32[*] = identity(%r)\n%v: f32[*] = identity(%x)") {
   for (const char* padding : {"zeros", "border", "reflection"})
@@ -59,7 +59,7 @@ TEST(GridSample, by_any_number_of_threads) {
   for (const int threads : {1, 3, 16}) expect_sampled("[1, 40, 6, 5]", "[1, 30, 11, 2]", "linear", threads);
 }
 
-TEST(GridSample, at_places_that_are_no_numbers_or_far_away) {
+TEST(GridSample, at_nan_and_distant_positions) {
   for (const char* body :
        {"%g: f32[*] = sqrt(%r)\n%v: f32[*] = identity(%x)", "%g: f32[*] = log(%r)\n%v: f32[*] = identity(%x)",
         "%s: f32[*] = relu(%r)\n%g: f32[*] = reciprocal(%s)\n%v: f32[*] = identity(%x)",
@@ -69,8 +69,8 @@ TEST(GridSample, at_places_that_are_no_numbers_or_far_away) {
       expect_sampled("[2, 5, 6, 5]", "[2, 11, 13, 2]", mode, 2, body);
 }
 
-// A tap without weight reads nothing: neither NaN nor infinity behind a place that needs no neighbour.
-TEST(GridSample, of_elements_that_are_no_numbers) {
+// A tap of weight 0 reads nothing: no NaN or infinity from a neighbour that the position does not need.
+TEST(GridSample, of_nan_elements) {
   for (const char* image : {"%v: f32[*] = sqrt(%x)", "%z: f32[*] = relu(%x)\n%v: f32[*] = reciprocal(%z)"})
     for (const char* grid : {"%g: f32[*] = identity(%r)\n", "%g: f32[*] = round(%r)\n"})
       for (const char* mode : {"nearest", "linear", "cubic"})
@@ -112,7 +112,7 @@ struct RandomTaps {
   }
 };
 
-/// Element `place` of an image, of which every fourth is no number.
+/// Element `place` of an image, of which every fourth is NaN.
 std::vector<float> image_of(std::mt19937& random, std::int64_t elements, std::int64_t inner) {
   std::vector<float> image(static_cast<std::size_t>(elements * inner));
   for (float& value : image) value = std::normal_distribution<float>()(random);
@@ -133,7 +133,7 @@ void expect_samples(const SampleFunctions& functions, std::int64_t taps, std::in
   SampleTaps samples{joined.places.data(), joined.weights.data(), stride, taps, count};
   functions.join(samples, {axis.places.data(), axis.weights.data(), stride}, taps, width);
   ASSERT_EQ(samples.taps, taps * taps);
-  // What lies behind the last sample stays as it is.
+  // Memory after the last sample is unchanged.
   std::vector<float> found(static_cast<std::size_t>((count + 1) * inner), 123);
   if (inner == 1)
     functions.plane(samples, image.data(), found.data());

@@ -1,6 +1,6 @@
 #pragma once
-// Graphs, behind `graph @g`, whose last node reads or writes where indices say: for kernels of a GPU, and for
-// what the fake driver does in their place.
+// Graphs, following `graph @g`, whose last node reads or writes at given indices: for GPU kernels and the
+// fake driver's.
 
 namespace lanner::test {
 

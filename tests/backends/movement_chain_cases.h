@@ -5,7 +5,7 @@
 
 namespace lanner::test {
 
-/// A node `fused` of these operations on x and z of a type.
+/// A `fused` node with these operations on x and z of a type.
 inline std::string fused(const std::string& type, const std::string& x, const std::string& z,
                          const std::string& ops) {
   const std::string xs = type + x, zs = type + z;
@@ -26,7 +26,7 @@ inline std::string roll() {
          "%w = slice(%u, %zero, %three, %two)\n%q = concat(%v, %w) {axis = 2}\n";
 }
 
-/// What roll() gives, in windows of four rows and four columns.
+/// Splits roll()'s result into windows of four rows and four columns.
 inline std::string windows() {
   return integers("sizes", "1, 2, 4, 3, 4, 16", 6) + integers("flat", "6, 16, 16", 3) +
          "%m = reshape(%q, %sizes)\n%n = transpose(%m) {perm = [0, 1, 3, 2, 4, 5]}\n%r = reshape(%n, "

@@ -84,7 +84,7 @@ struct Padding {
   std::vector<int> pads, axes; ///< No axes: all.
 };
 
-TEST(Movement, pads_by_elements_that_are_repeated) {
+TEST(Movement, pads_by_repeated_elements) {
   const Padding paddings[] = {
       {"[7]", {2, 3}, {}},
       {"[1]", {2, 3}, {}},
@@ -94,9 +94,11 @@ TEST(Movement, pads_by_elements_that_are_repeated) {
       {"[2, 3, 6, 7]", {1, 0, 3, 2, 0, 2, 0, 6}, {}},
       {"[2, 5, 6, 37]", {1, 12, 2, 36}, {-2, 3}},
       {"[2, 3, 4, 2, 3]", {1, 1, 1, 1, 1, 1, 1, 1, 1, 1}, {}},
-      {"[2, 3, 3, 5]", {7, 9}, {2}},                     // More than once around.
-      {"[1, 5, 6, 7]", {1, -1, 2, -2}, {1, 3}},          // Crops.
-      {"[2, 5, 9, 11]", {0, 0, -2, 3, 0, 0, 4, -5}, {}}, // Crops at one side, what is left at the other.
+      {"[2, 3, 3, 5]", {7, 9}, {2}},            // More than once around.
+      {"[1, 5, 6, 7]", {1, -1, 2, -2}, {1, 3}}, // Crops.
+      {"[2, 5, 9, 11]",
+       {0, 0, -2, 3, 0, 0, 4, -5},
+       {}}, // Crops at one side, pads at the other with what is left.
       {"[2, 4, 6, 7]", {0, -1, -2, 0, 0, -1, 0, -3}, {}},
   };
   for (const Padding& p : paddings)
@@ -112,8 +114,8 @@ TEST(Movement, pads_by_elements_that_are_repeated) {
       }
 }
 
-// Each turn of a small axis would be a box.
-TEST(Movement, leaves_axes_that_are_repeated_hundreds_of_times) {
+// Each repetition of a small axis would be a box.
+TEST(Movement, rejects_axes_repeated_hundreds_of_times) {
   const auto ran =
       check_tactics("graph @g(%x: f32[2, 3]) -> (%y: f32[*] as \"y\") {\n" + integers("p", {0, 900, 0, 900}) +
                     "%y: f32[*] = pad(%x, %p) {mode = \"wrap\"}\n}");
@@ -121,7 +123,7 @@ TEST(Movement, leaves_axes_that_are_repeated_hundreds_of_times) {
   EXPECT_TRUE(ran.contains("reference/reference"));
 }
 
-TEST(Movement, pads_pictures_in_two_layouts) {
+TEST(Movement, pads_images_in_two_layouts) {
   for (const char* mode : {"reflect", "edge", "wrap"}) {
     const NodeCase node_case = make_case("graph @g(%x: f32[2, 8, 9, 7]) -> (%y: f32[*] as \"y\") {\n" +
                                          integers("p", {0, 0, 1, 1, 0, 0, 1, 1}) +
@@ -135,7 +137,7 @@ TEST(Movement, pads_pictures_in_two_layouts) {
   }
 }
 
-TEST(Movement, gathers_rows_by_indices_of_a_run) {
+TEST(Movement, gathers_rows_by_runtime_indices) {
   const std::pair<const char*, int> sources[] = {
       {"[40, 3, 7]", 0}, {"[2, 41, 300]", 1}, {"[3, 50]", -1}, {"[40]", 0}};
   for (const char* type : {"f32", "i64", "u8", "f16"})
@@ -155,7 +157,7 @@ TEST(Movement, gathers_rows_by_constants) {
                   .contains("cpu/gather"));
 }
 
-TEST(Movement, gathers_nothing_from_outside) {
+TEST(Movement, rejects_gather_indices_out_of_range) {
   NodeCase node_case = make_case("graph @g(%x: f32[40, 4], %i: i64[1]) -> (%y: f32[1, 4] as \"y\") {\n"
                                  "%y: f32[1, 4] = gather(%x, %i)\n}");
   Target target;
@@ -169,7 +171,7 @@ TEST(Movement, gathers_nothing_from_outside) {
       }
 }
 
-// An image that comes with its channels last is read where it lies.
+// A channels-last image is read in place.
 TEST(Movement, transposes_by_storage) {
   const NodeCase node_case = make_case("graph @g(%x: f32[1, 8, 9, 3]) -> (%y: f32[*] as \"y\") {\n"
                                        "%y: f32[*] = transpose(%x) {perm = [0, 3, 1, 2]}\n}");

@@ -1,4 +1,4 @@
-// A NaN stays one through every kernel that a build could choose.
+// A NaN survives every kernel that a build could choose.
 
 #include <gtest/gtest.h>
 
@@ -29,7 +29,7 @@ bool any_nan(const std::vector<Tensor>& results) {
   return false;
 }
 
-/// Every tactic against the definition, in which there is a NaN.
+/// Every tactic against the definition, whose result contains a NaN.
 std::set<std::string> check(const std::string& ir, const TacticCheck& how = {}) {
   const NodeCase made = make_case(ir);
   EXPECT_TRUE(any_nan(made.results)) << "nothing to lose: " << ir;
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(
                     "log_softmax(%x) {axis = 1}", "log_softmax(%x) {axis = 2}", "relu(%x)", "sigmoid(%x)",
                     "leaky_relu(%x)", "hard_swish(%x)", "max(%x, %other)", "min(%other, %x)"));
 
-TEST(Nan, softmax_over_an_axis_of_any_place) {
+TEST(Nan, softmax_over_any_axis) {
   for (const char* shape : {"[1, 4, 16, 130]", "[3, 7, 5]", "[2, 40, 3, 4]", "[100, 2]", "[2, 1000]"})
     for (const char* op : {"softmax", "log_softmax"})
       for (const int axis : {0, 1, -1}) {
@@ -67,7 +67,7 @@ TEST(Nan, softmax_over_an_axis_of_any_place) {
       }
 }
 
-/// `steps` make %r of %c, a convolution of `input` by `weights` or a product, and may read %oi.
+/// `steps` compute %r from %c, a convolution of `input` by `weights` or a product, and may read %oi.
 std::string fused(std::string_view input, std::string_view weights, std::string_view anchor,
                   std::string_view result, std::string_view steps) {
   return with_nan(input) +
@@ -89,13 +89,13 @@ TEST_P(NanEpilogues, of_convolutions_stay) {
   expect_offered(ran, {"onednn/conv"});
   check(fused("[1, 20, 9, 9]", "[20, 1, 3, 3]", "conv(%xi, %wi, _) {group = 20, pads = [1, 1, 1, 1]}",
               "[1, 20, 9, 9]", GetParam()));
-  // With padded channels oneDNN's AVX2 leaves NaN there too, beside those of the result.
+  // With padded channels, oneDNN's AVX2 code leaves NaN in the padding too.
   check(fused("[1, 3, 12, 12]", "[24, 3, 3, 3]", "conv(%xi, %wi, _) {strides = [2, 2]}", "[1, 24, 5, 5]",
               GetParam()));
   check(fused("[1, 8, 5, 5]", "[8, 5, 3, 3]", "conv_transpose(%xi, %wi, _)", "[1, 5, 7, 7]", GetParam()));
 }
 
-// An infinity is no number beyond the largest that an absent bound would be.
+// Infinity must not be clipped to the largest finite number where a bound is absent.
 TEST(InfiniteEpilogues, stay) {
   for (const char* bound : {"max", "min"}) {
     const auto ran = check_tactics(fmt::format(
@@ -123,7 +123,8 @@ TEST_P(NanEpilogues, of_a_gpu_stay) {
   check(fused("[2, 16, 6, 6]", "[24, 16, 3, 3]", "conv(%xi, %wi, _) {pads = [1, 1, 1, 1]}", "[2, 24, 6, 6]",
               GetParam()),
         on_gpu());
-  // What cuDNN writes within larger values is checked where it may be chosen: for these channels it is wrong.
+  // cuDNN's writes within larger values are checked only where they may be chosen: for these channels they
+  // are wrong.
   TacticCheck own = on_gpu();
   own.without = {"conv"};
   check(fused("[1, 20, 9, 9]", "[20, 1, 3, 3]", "conv(%xi, %wi, _) {group = 20, pads = [1, 1, 1, 1]}",

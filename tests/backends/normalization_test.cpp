@@ -38,7 +38,7 @@ TEST_P(Normalization, AgreesWithTheReference) {
   }
 }
 
-TEST_P(Normalization, TakesTheSumInFrontWhoeverReadsIt) {
+TEST_P(Normalization, FusesThePrecedingSumEvenWithOtherReaders) {
   for (const char* kind : {"layer_normalization", "rms_normalization"})
     for (const bool shared : {false, true}) {
       const bool layer = std::string_view(kind) == "layer_normalization";
@@ -96,7 +96,7 @@ std::set<std::string> run(const std::string& parameters, const std::string& call
       "graph @g(%x: f32[4, 6]{}) -> (%y: f32[*] as \"y\") {{\n%y: f32[*] = {}\n}}", parameters, call));
 }
 
-TEST(NormalizationKernels, LeaveWhatIsSpreadOrReadsNoWholeRow) {
+TEST(NormalizationKernels, RejectParametersThatAreNotAsLongAsTheRow) {
   const std::string kernel = "cpu/normalization";
   EXPECT_FALSE(run(", %w: f32[1]", "layer_normalization(%x, %w, _)").contains(kernel));
   EXPECT_FALSE(run(", %w: f32[4, 6]", "layer_normalization(%x, %w, _)").contains(kernel));

@@ -1,4 +1,4 @@
-// The families of oneDNN that are one primitive each.
+// The oneDNN families that are a single primitive each.
 
 #include <gtest/gtest.h>
 

@@ -31,7 +31,7 @@ TEST_P(Products, agree_with_the_reference) {
   expect_offered(ran, c.kernels);
 }
 
-/// What takes one matrix for all rows of the other operand.
+/// Products with one matrix for all rows of the other operand.
 const std::vector<std::string> packing{"cpu/gemm", "onednn/inner_product"};
 
 const ProductCase cases[] = {
@@ -90,7 +90,7 @@ TEST(ProductTail, adds_full_operands) {
   }
 }
 
-// A number multiplied with and another one added are two linear maps, of which oneDNN may be given but one.
+// A multiplication and an addition of numbers are two linear maps, of which oneDNN supports only one.
 TEST(ProductTail, keeps_linear_maps_apart) {
   const std::string product = "%m: f32[*] = matmul(%ai, %bi)\n%s: f32[*] = mul(%m, %oi)\n";
   const auto adjacent = check_tactics(
@@ -109,7 +109,7 @@ TEST(ProductTail, takes_gemm_bias) {
   expect_offered(ran, {"onednn/inner_product"});
 }
 
-/// Batches of products, with steps behind them that take two numbers.
+/// Batches of products, followed by steps with two numbers.
 std::set<std::string> check_scalar_tail(std::string_view body) {
   return check_tactics(fmt::format(
       "graph @g(%a: f32[2, 9, 8], %b: f32[2, 8, 11]) -> (%y: f32[*] as \"y\") {{\n"
@@ -125,7 +125,7 @@ TEST(ScalarTails, of_one_linear_map_are_fused) {
                  {"onednn/matmul"});
 }
 
-// Two steps of one kind with different numbers: oneDNN can be given but one, so the group is left alone.
+// Two steps of one kind with different numbers: oneDNN supports only one, so the group is not fused.
 TEST(ScalarTails, of_two_are_left_alone) {
   for (const char* body :
        {"%s: f32[*] = mul(%m, %ci)\n%t: f32[*] = tanh(%s)\n%r: f32[*] = mul(%t, %di)\n",
@@ -133,7 +133,7 @@ TEST(ScalarTails, of_two_are_left_alone) {
     expect_refused(check_scalar_tail(body), {"onednn/matmul", "onednn/inner_product"});
 }
 
-/// Sizes of the pieces that oneDNN's products are offered in, 0 for whole ones.
+/// The piece sizes in which oneDNN's products are offered, 0 for undivided.
 std::set<std::int64_t> pieces_offered(std::string_view ir, int threads) {
   const NodeCase c = make_case(ir);
   Target target;
@@ -146,7 +146,7 @@ std::set<std::int64_t> pieces_offered(std::string_view ir, int threads) {
   return sizes;
 }
 
-// Beside the whole product, whose threads wait for each other: pieces of rows or matrices, for one thread
+// Besides the undivided product, whose threads wait for each other: pieces of rows or matrices, of one thread
 // each.
 TEST(Product, is_offered_in_pieces_too) {
   if (const std::string missing = missing_backend("onednn"); !missing.empty()) GTEST_SKIP() << missing;

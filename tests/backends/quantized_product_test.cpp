@@ -1,4 +1,4 @@
-// Products whose weights stay in a few bits, against the definitions.
+// Products whose weights stay quantised, against the definitions.
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-// lstm, gru and rnn against their definitions: what is offered, and the loops of each instruction set.
+// lstm, gru and rnn against their definitions: the tactics offered, and the loops of each instruction set.
 
 #include <array>
 #include <cmath>
@@ -20,7 +20,7 @@ struct Net {
   int steps = 5, batch = 2, inputs = 3, hidden = 7;
   std::string direction = "forward", options = "";
   bool batch_first = false, bias = true, states = true, lengths = false, peepholes = false;
-  bool values = false; ///< Whether weights are values of the run.
+  bool values = false; ///< Weights are inputs, not constants.
   int outputs = 3;
 
   int gates() const { return op == "lstm" ? 4 : op == "gru" ? 3 : 1; }
@@ -34,7 +34,7 @@ void PrintTo(const Net& n, std::ostream* out) {
                       n.peepholes ? ", peepholes" : "", n.values ? ", weights of the run" : "");
 }
 
-/// Different ones, the first of all steps: of few rows the last may be 0, of many all have half of them.
+/// Different lengths, the first one full: with few rows the last may be 0, with many all are at least half.
 std::string lengths_of(const Net& n) {
   const int range = n.batch > 8 ? n.steps / 2 : n.steps + 1;
   std::string text;
@@ -55,7 +55,7 @@ std::string text_of(const Net& n) {
     call += fmt::format(", %{}", name);
   };
   const int d = n.directions(), width = n.gates() * n.hidden;
-  // Of a deviation that keeps large nets from amplifying what is rounded.
+  // With a deviation that keeps large nets from amplifying rounding errors.
   const double deviation = 1 / std::sqrt(4.0 * n.hidden);
   add("w", fmt::format("[{}, {}, {}]", d, width, n.inputs), !n.values, 0.5);
   add("r", fmt::format("[{}, {}, {}]", d, width, n.hidden), !n.values || n.hidden > 1, deviation);
@@ -116,7 +116,7 @@ Recurrence recurrence_of(const NodeCase& net_case, const CellFunctions& function
   return Recurrence::of(node.kind(), node.attributes, shape, functions);
 }
 
-/// All outputs of one instruction set's loops; what they leave out is NaN.
+/// All outputs of one instruction set's loops; elements not written are NaN.
 std::vector<Tensor> run_net(const NodeCase& net_case, const Recurrence& net, int threads) {
   const auto given = [&](std::size_t i) {
     return i < net_case.inputs.size() && net_case.inputs[i].defined() ? net_case.inputs[i].as<float>().data()
@@ -158,7 +158,7 @@ void expect_close(const Tensor& found, const Tensor& expected) {
       FAIL() << "element " << i << " of " << b.size() << " is " << a[i] << ", expected " << b[i];
 }
 
-/// As one unit a direction and as several, on one thread and on two.
+/// As one unit per direction and as several, on one thread and on two.
 void expect_of_every_instruction_set(const Net& n) {
   const NodeCase net_case = make_case(text_of(n));
   for (const CellFunctions* functions : cells_of_this_cpu()) {
@@ -243,7 +243,7 @@ TEST_P(RecurrentActivations, agree_in_every_instruction_set) {
   const bool two = name == "Affine" || name == "ScaledTanh" || name == "HardSigmoid";
   for (const char* op : {"lstm", "gru", "rnn"})
     for (const bool given : {false, true}) {
-      // Unbounded gates amplify what is rounded, at every step.
+      // Unbounded gates amplify rounding errors at every step.
       Net n{.op = op, .steps = 2, .batch = 2, .hidden = 18};
       const int count = n.max_outputs() == 3 ? 3 : n.op == "gru" ? 2 : 1;
       std::string names, alphas, betas;
@@ -264,7 +264,7 @@ INSTANTIATE_TEST_SUITE_P(all, RecurrentActivations,
                                          "LeakyRelu", "ThresholdedRelu", "ScaledTanh", "HardSigmoid", "Elu"));
 
 // Large enough for every way of sharing the work.
-TEST(Recurrent, shares_units_columns_or_nothing) {
+TEST(Recurrent, splits_work_by_units_columns_or_not_at_all) {
   for (const char* direction : {"forward", "bidirectional"}) {
     const Net n{.op = "gru", .steps = 3, .batch = 1, .inputs = 5, .hidden = 300, .direction = direction};
     EXPECT_TRUE(check_tactics(text_of(n), {.threads = 4}).contains("cpu/recurrent"));
@@ -272,7 +272,7 @@ TEST(Recurrent, shares_units_columns_or_nothing) {
   }
 }
 
-TEST(Recurrent, has_the_work_of_its_products) {
+TEST(Recurrent, counts_the_flops_of_its_products) {
   const Net n{.op = "gru", .steps = 3, .batch = 2, .inputs = 5, .hidden = 7, .direction = "bidirectional"};
   EXPECT_EQ(flops_of(*make_case(text_of(n)).node), 2U * 3 * 2 * 2 * 3 * 7 * (5 + 7));
 }
@@ -286,7 +286,7 @@ TEST(Recurrent, refuses_doubles) {
   expect_refused(check_tactics(text), {"cpu/recurrent"});
 }
 
-TEST(Recurrent, reads_lengths_of_both_widths_and_refuses_those_beyond_the_input) {
+TEST(Recurrent, reads_i32_and_i64_lengths_and_refuses_those_beyond_the_input) {
   const Net n{.op = "rnn", .steps = 4, .batch = 3, .hidden = 5, .lengths = true};
   NodeCase net_case = make_case(text_of(n));
   Recurrence net = recurrence_of(net_case, cell_functions());

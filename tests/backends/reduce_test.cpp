@@ -57,7 +57,7 @@ const Reduced reductions[] = {
 };
 INSTANTIATE_TEST_SUITE_P(cases, Reductions, testing::ValuesIn(reductions));
 
-TEST(Reduce, takes_what_is_kept_around_what_is_reduced_only) {
+TEST(Reduce, rejects_kept_axes_between_reduced_ones) {
   EXPECT_FALSE(run_reduction("[4, 5, 6, 7]", "reduce_sum(%x, %a)", "i64[2](0, 3)").contains("cpu/reduce"));
 }
 
@@ -74,8 +74,8 @@ TEST(Reduce, in_every_layout_along_channels_and_pixels) {
           run_reduction("[2, 19, 5, 3]", fmt::format("{}(%x, %a)", kind), axes).contains("cpu/reduce"));
 }
 
-// One chain of 12,544 sums is off by several millionths.
-TEST(Reduce, rounds_long_sums_little) {
+// A single chain of 12,544 additions is off by several millionths.
+TEST(Reduce, long_sums_are_accurate) {
   const auto ran = run_reduction("[2, 72, 112, 112]", "global_average_pool(%x)", {}, 1e-6);
   EXPECT_TRUE(ran.contains("cpu/reduce"));
   expect_refused(ran, {"onednn/pool"});
@@ -88,7 +88,7 @@ std::vector<const FoldFunctions*> folds_of_this_cpu() {
   return list;
 }
 
-/// Random columns; of every five, one has a NaN, one is of an infinity, one has both infinities.
+/// Random columns; of every five, one has a NaN, one has an infinity, one has both infinities.
 std::vector<float> hard_numbers(std::int64_t length, std::int64_t inner) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   std::mt19937 random(static_cast<unsigned>(length * 1000 + inner));
@@ -113,7 +113,7 @@ std::vector<float> hard_numbers(std::int64_t length, std::int64_t inner) {
   return numbers;
 }
 
-/// Sums are kept in double.
+/// Sums are computed in double.
 float norm_of(const std::vector<float>& numbers, std::int64_t column, std::int64_t inner, bool squares) {
   double sum = 0;
   for (auto i = static_cast<std::size_t>(column); i < numbers.size(); i += static_cast<std::size_t>(inner)) {
@@ -123,7 +123,7 @@ float norm_of(const std::vector<float>& numbers, std::int64_t column, std::int64
   return static_cast<float>(squares ? std::sqrt(sum) : sum);
 }
 
-// Squares of 1e30 and 1e-30 are no floats, their lengths are.
+// Squares of 1e30 and 1e-30 do not fit a float, their norms do.
 TEST(Folds, norms_of_numbers_of_any_size_in_every_instruction_set) {
   for (const FoldFunctions* functions : folds_of_this_cpu())
     for (const std::int64_t length : {1, 2, 3, 7, 16, 33, 64, 517, 1031})
@@ -147,7 +147,7 @@ TEST(Folds, norms_of_numbers_of_any_size_in_every_instruction_set) {
         }
 }
 
-TEST(Reduce, squares_that_are_no_floats_have_a_length) {
+TEST(Reduce, norm_is_finite_where_squares_overflow) {
   EXPECT_TRUE(check_tactics("graph @g(%r: f32[5, 37, 6]) -> (%y: f32[*] as \"y\") {\n"
                             "%c: f32[] = constant() {value = f32[](1e30)}\n"
                             "%a: i64[1] = constant() {value = i64[1](1)}\n"
@@ -155,7 +155,7 @@ TEST(Reduce, squares_that_are_no_floats_have_a_length) {
                   .contains("cpu/reduce"));
 }
 
-/// As the definition of reduce_max and reduce_min has it.
+/// As in the definition of reduce_max and reduce_min.
 float folded(const std::vector<float>& numbers, std::int64_t column, std::int64_t inner, float sign) {
   float most = -std::numeric_limits<float>::infinity();
   for (auto i = static_cast<std::size_t>(column); i < numbers.size(); i += static_cast<std::size_t>(inner)) {
@@ -187,8 +187,8 @@ TEST(Folds, keep_nan_and_infinities_in_every_instruction_set) {
       }
 }
 
-// One NaN in a row of numbers that lie next to each other, in each place.
-TEST(Folds, find_a_nan_wherever_it_lies) {
+// One NaN in a row of contiguous numbers, at each position.
+TEST(Folds, find_a_nan_at_every_position) {
   for (const FoldFunctions* functions : folds_of_this_cpu())
     for (const std::int64_t length : {1, 5, 16, 67, 300})
       for (std::int64_t place = 0; place < length; ++place) {

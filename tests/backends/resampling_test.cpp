@@ -16,7 +16,7 @@ namespace {
 
 using Sizes = std::vector<std::int64_t>;
 
-/// `body` makes `%v`, the image, of random `%x`.
+/// `body` computes `%v`, the image, from random `%x`.
 std::set<std::string> check_resize(const Sizes& from, const Sizes& to, const std::string& attributes,
                                    int threads = 2, const std::string& body = "%v: f32[*] = identity(%x)") {
   SCOPED_TRACE(fmt::format("{} to {} {{{}}}", from, to, attributes));
@@ -79,14 +79,14 @@ TEST(Taps, by_any_number_of_threads) {
   }
 }
 
-// In several pieces each.
+// Several pieces each.
 TEST(Taps, of_large_slabs) {
   expect_resized({1, 3, 70, 90}, {1, 3, 300, 701}, aligned);
   expect_resized({1, 33, 40, 60}, {1, 33, 90, 131}, "mode = \"cubic\"");
   expect_resized({1, 2, 9, 30, 40}, {1, 2, 20, 60, 90}, "mode = \"cubic\"");
 }
 
-// Channels and batch too; rows of a few numbers; an axis between that stays.
+// Channels and batch too; short rows; an unchanged axis in between.
 TEST(Taps, along_any_axes) {
   expect_resized({5}, {9}, "mode = \"linear\"");
   expect_resized({7, 9}, {14, 4}, "mode = \"cubic\"");
@@ -98,15 +98,15 @@ TEST(Taps, along_any_axes) {
   expect_resized({2, 3, 7, 9}, {2, 6, 15, 5}, "mode = \"linear\"");
 }
 
-// What counts for nothing by its weight makes NaN of an infinity, what is no tap does not.
-TEST(Taps, of_elements_that_are_no_numbers) {
+// A tap of weight 0 turns infinity into NaN; an element that is no tap must not.
+TEST(Taps, of_nan_elements) {
   for (const char* body : {"%v: f32[*] = sqrt(%x)", "%z: f32[*] = relu(%x)\n%v: f32[*] = reciprocal(%z)"})
     for (const char* mode : {aligned, "mode = \"cubic\"", "mode = \"linear\", antialias = 1", ""})
       for (const std::int64_t channels : {2, 16, 33})
         expect_resized({2, channels, 7, 9}, {2, channels, 13, 25}, mode, 2, body);
 }
 
-TEST(Taps, leaves_other_types_and_places_with_a_value_of_their_own) {
+TEST(Taps, rejects_other_types_and_extrapolation) {
   EXPECT_FALSE(check_tactics("graph @g(%x: f64[1, 2, 3, 2]) -> (%y: f64[*] as \"y\") {\n%s: i64[4] = "
                              "constant() {value = i64[4](1, 2, 5, 5)}\n%y: f64[*] = resize(%x, _, _, %s)\n}")
                    .contains("cpu/taps"));
@@ -125,7 +125,7 @@ std::vector<const TapSumFunctions*> tap_sums_of_this_cpu() {
   return list;
 }
 
-/// Up to `most` taps for each of `count` results, around where a scale would put them; some have none.
+/// Up to `most` taps for each of `count` results, near the position that the scale gives; some have none.
 ops::ResampledAxis random_axis(std::mt19937& random, std::int64_t size, std::int64_t count, unsigned most) {
   ops::ResampledAxis axis{0, {0}, {}, {}};
   for (std::int64_t i = 0; i < count; ++i) {
@@ -139,8 +139,7 @@ ops::ResampledAxis random_axis(std::mt19937& random, std::int64_t size, std::int
   return axis;
 }
 
-/// Results `first` up to `last` along an axis, each a row of `inner`; of lines one after the other where
-/// that is 1.
+/// Results `first` up to `last` along an axis, each a row of `inner`; lines if `inner` is 1.
 void expect_sums(const TapSumFunctions& functions, std::int64_t size, std::int64_t count, std::int64_t inner,
                  unsigned most) {
   std::mt19937 random(static_cast<std::uint32_t>(size * 10000 + count * 100 + inner));
@@ -148,7 +147,7 @@ void expect_sums(const TapSumFunctions& functions, std::int64_t size, std::int64
   const std::int64_t lines = inner == 1 ? 2 : 1, first = count > functions.lanes ? functions.lanes : 0;
   std::vector<float> image(static_cast<std::size_t>(lines * size * inner));
   for (float& value : image) value = std::normal_distribution<float>()(random);
-  // What lies behind the last result stays as it is.
+  // Memory after the last result is unchanged.
   const std::int64_t results = lines * (count - first) * inner;
   std::vector<float> found(static_cast<std::size_t>(results + 1), 123);
   if (inner == 1)

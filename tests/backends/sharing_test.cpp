@@ -1,4 +1,4 @@
-// Kernels are shared by contexts: several threads launch one at once, each with buffers of its own.
+// Kernels are shared by contexts: several threads launch one concurrently, each with its own buffers.
 
 #include <gtest/gtest.h>
 
@@ -12,7 +12,7 @@
 namespace lanner {
 namespace {
 
-/// Buffers for one more launcher of `ready`'s kernel.
+/// Buffers for one more caller of `ready`'s kernel.
 struct Launcher {
   explicit Launcher(ReadyTactic& ready) : kernel(*ready.kernel) {
     for (const Tensor& input : ready.inputs) inputs.push_back(input.data());

@@ -36,7 +36,7 @@ TEST_P(Softmax, agrees_with_the_definition) {
     }
 }
 
-// The head of a detector, whose axis lies in the middle; short and long lines; few columns.
+// The head of a detector, whose axis is in the middle; short and long lines; few columns.
 const Case cases[] = {{"[1, 16, 4, 840]", 1}, {"[1, 4, 16, 840]", 2}, {"[3, 5, 7]", 1},
                       {"[2, 3, 17, 5]", 1},   {"[5, 300]", 0},        {"[9]", 0},
                       {"[4, 1, 3]", 1},       {"[2, 200, 3]", 1},     {"[2, 1, 1, 33]", -1},
@@ -50,7 +50,7 @@ std::vector<const SoftmaxFunctions*> functions_of_this_cpu() {
   return list;
 }
 
-/// Of one column, in double.
+/// For one column, in double.
 std::vector<double> expected_of(const std::vector<float>& line, bool logarithm) {
   double largest = -std::numeric_limits<double>::infinity(), sum = 0;
   for (const float x : line) largest = std::isnan(x) || x > largest ? x : largest;
@@ -68,7 +68,7 @@ void expect_near(float got, double expected, const char* what) {
     EXPECT_NEAR(got, expected, 2e-6 * std::max(1.0, std::abs(expected))) << what;
 }
 
-/// Columns of which some have a NaN, an infinity or nothing but -inf.
+/// Columns of which some have a NaN, an infinity or only -inf.
 std::vector<float> hard_columns(std::int64_t length, std::int64_t inner) {
   constexpr float infinity = std::numeric_limits<float>::infinity();
   std::mt19937 random(static_cast<unsigned>(length * 1000 + inner));

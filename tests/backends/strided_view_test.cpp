@@ -56,7 +56,7 @@ TEST(StridedView, WindowsOfAnImageAreDimsOfTwoFactors) {
   EXPECT_EQ(place_text(view->dims()[0], "i"), "index_t(i / 3u) * 96ll + index_t((i) % 3u) * 16ll");
 }
 
-TEST(StridedView, BroadcastDimsStayAtOnePlace) {
+TEST(StridedView, BroadcastDimsHaveStrideZero) {
   const auto view = view_of("[3, 1]", "%a = constant() {value = i64[3](2, 3, 4)}\n%y = expand(%x, %a)\n");
   ASSERT_TRUE(view);
   EXPECT_EQ(view->dims(), (Dims{{{2, 0}}, {{3, 1}}, {{4, 0}}}));
@@ -68,7 +68,7 @@ TEST(StridedView, ReshapeThatDividesAFactorUnevenlyIsNone) {
                                  "%c = constant() {value = i64[2](8, 3)}\n%y = reshape(%t, %c)\n"));
 }
 
-TEST(StridedView, BackwardsFindsWhereTheOperandLies) {
+TEST(StridedView, BeforeGivesTheViewOfTheOperand) {
   const auto graph = test::parsed("graph @g(%x: f32[2, 3, 4, 5]) -> (%y) {\n"
                                   "%t = transpose(%x) {perm = [0, 2, 1, 3]}\n"
                                   "%c = constant() {value = i64[3](2, 4, 15)}\n%y = reshape(%t, %c)\n}\n");

@@ -26,7 +26,7 @@ namespace lanner {
 
 namespace {
 
-constexpr unsigned char between = 0xFF; ///< Bytes between the slices of a part: no numbers.
+constexpr unsigned char between = 0xFF; ///< Bytes between the slices of a part: NaN patterns.
 
 Tensor random_tensor(const Type& type, std::uint64_t seed) {
   std::mt19937_64 generator(seed);
@@ -88,7 +88,7 @@ bool same_bytes(const Tensor& a, const Tensor& b) {
   return std::memcmp(a.to(Device{}).data(), b.data(), a.bytes()) == 0;
 }
 
-/// Halves have a tolerance of their own: sums of rounded products.
+/// Halves have their own tolerance: sums of rounded products.
 double tolerance_of(DType type, double given) {
   return type == DType::f16 ? 1e-2 : type == DType::bf16 ? 5e-2 : given;
 }
@@ -162,7 +162,7 @@ void check_tactic(const NodeCase& node_case, const Backend& backend, const Tacti
   }
 }
 
-/// The same kernel with all that it takes so within values that are larger along one axis.
+/// Runs the same kernel with all values that it takes strided lying within values larger along one axis.
 std::optional<Tactic> within_larger(const NodeCase& node_case, const Tactic& tactic, std::size_t axis) {
   bool any = false;
   const auto withins = [&](const std::vector<AxisSet>& strided, const std::vector<Storage>& storages,
@@ -173,7 +173,7 @@ std::optional<Tactic> within_larger(const NodeCase& node_case, const Tactic& tac
       if (!strided[i].contains(static_cast<int>(axis)) || !value || value->constant() ||
           value->type.rank() <= axis || !storages[i].layout.blocks.empty())
         continue;
-      // Rows begin where vectors may.
+      // Rows start at vector alignment.
       list[i] = {static_cast<int>(axis), (value->type.shape()[axis] / 8 + 2) * 8};
       any = true;
     }
@@ -188,7 +188,7 @@ std::optional<Tactic> within_larger(const NodeCase& node_case, const Tactic& tac
   return lying_as(tactic, inputs, outputs);
 }
 
-/// A library may say only of a kernel with all its strides whether it has it; trials refuse it then.
+/// A library may only know for a kernel with all its strides whether it is supported; trials then refuse it.
 bool is_supported(const NodeCase& node_case, const Backend& backend, const Tactic& strided,
                   const Target& target) {
   try {
@@ -212,7 +212,7 @@ std::vector<std::string> described(const Backend& backend, const std::vector<Tac
   return list;
 }
 
-/// A lowered node that names this tactic finds it again, as a plan that is loaded must.
+/// A lowered node with this tactic finds it again, as a loaded plan must.
 void expect_named(const NodeCase& node_case, const Backend& backend, const Tactic& tactic,
                   const Target& target) {
   Node& node = *node_case.node;
@@ -223,7 +223,7 @@ void expect_named(const NodeCase& node_case, const Backend& backend, const Tacti
     if (!value) continue;
     if (before.emplace(value, value->storage).second) value->storage = tactic.inputs[i];
     if (same_storage(value->type, value->storage, tactic.inputs[i])) continue;
-    // Read twice in two forms: one comes from a reorder.
+    // Read twice in two storages: one comes from a reorder.
     Value* other = node_case.graph->emit("reorder", std::vector{value}, {}, value->type, "again", &node);
     other->storage = tactic.inputs[i];
     node.set_input(i, other);
@@ -359,7 +359,7 @@ std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& chec
       check_tactic(node_case, *backend, tactic, target, check.tolerance);
       ran.insert(std::string(backend->name()) + "/" + tactic.kernel + " late");
     }
-    // What has run changes nothing in what is offered.
+    // Running tactics does not change the offers.
     EXPECT_EQ(names, described(*backend, all_tactics(*backend, *node_case.node, target)));
   }
   return ran;

@@ -15,26 +15,26 @@ namespace lanner {
 
 struct TacticCheck {
   int threads = 2;
-  double tolerance = 2e-5; ///< Of the largest magnitude of the reference result; for f32.
+  double tolerance = 2e-5; ///< Relative to the largest magnitude of the reference result; for f32.
   Device device = {};
   std::vector<DType> precisions = {DType::f32};
-  std::set<std::string> without = {}; ///< Kernels whose tactics are left out.
+  std::set<std::string> without = {}; ///< Kernels whose tactics are skipped.
 };
 
-/// Parses `ir` (types of results may be `f32[*]`), takes the last node of the body as the one to run, and
-/// expects of each tactic: the reference result in the storage it declares, padding of zeros, inputs left as
-/// they were (but for one taken in place); and the same where the values that it takes so lie within larger
-/// ones, whose other bytes stay as they were. Returns `backend/kernel` of every tactic that ran, and
-/// `backend/kernel strided`, and `backend/kernel late` of those for sizes that only a run tells. Weights and
-/// data are random from a fixed seed. Nothing offered is nothing checked: see expect_offered().
+/// Parses `ir` (result types may be `f32[*]`), runs the last node of the body, and expects of each tactic:
+/// the reference result in the declared storage, zero padding, unchanged inputs (except one used in place);
+/// and the same where values that it takes strided lie within larger ones, whose other bytes are unchanged.
+/// Returns `backend/kernel` of every tactic that ran, plus `backend/kernel strided`, and `backend/kernel
+/// late` for those with data-dependent sizes. Weights and data are random from a fixed seed. If nothing is
+/// offered nothing is checked: see expect_offered().
 [[nodiscard]] std::set<std::string> check_tactics(std::string_view ir, const TacticCheck& check = {});
 
-/// Why a backend is not on this machine; empty where it is.
+/// Why a backend is unavailable on this machine; empty where it is available.
 std::string missing_backend(std::string_view name);
-/// Expects each of `kernels` (`backend/kernel`) among what check_tactics() ran. Where one is missing because
-/// its backend is not on this machine, the test is skipped with the reason.
+/// Expects each of `kernels` (`backend/kernel`) among those that check_tactics() ran. Where one is missing
+/// because its backend is unavailable, the test is skipped with the reason.
 void expect_offered(const std::set<std::string>& ran, const std::vector<std::string>& kernels);
-/// Expects none of them, and skips alike where their backend could not have offered them.
+/// Expects none of them; likewise skipped where their backend is unavailable.
 void expect_refused(const std::set<std::string>& ran, const std::vector<std::string>& kernels);
 
 /// A parsed graph with one node to run.
@@ -42,7 +42,7 @@ struct NodeCase {
   std::unique_ptr<Graph> graph;
   Node* node = nullptr;
   std::vector<Tensor> inputs;  ///< Row-major; undefined where absent.
-  std::vector<Tensor> results; ///< Of the reference.
+  std::vector<Tensor> results; ///< By the reference.
 };
 NodeCase make_case(std::string_view ir);
 
