@@ -43,7 +43,7 @@ TEST_F(FakeGpu, tensors_go_there_and_back) {
   EXPECT_EQ(fake_cuda_memory(), before);
 }
 
-TEST_F(FakeGpu, a_full_gpu_refuses_and_goes_on) {
+TEST_F(FakeGpu, a_full_gpu_refuses_and_stays_usable) {
   fake_cuda_limit(1 << 20);
   LANNER_EXPECT_ERROR(Tensor::allocate(DType::u8, {2 << 20}, {}, gpu_device), ErrorCode::out_of_memory,
                       "2097152 bytes on cuda:0: cuMemAlloc");
@@ -75,7 +75,7 @@ TEST_F(FakeGpu, recorded_work_is_done_when_it_is_launched) {
   EXPECT_EQ(to.to(Device{}).as<std::int32_t>()[0], 7);
 }
 
-TEST_F(FakeGpu, what_fails_while_recording_ends_the_recording) {
+TEST_F(FakeGpu, failure_while_recording_ends_the_recording) {
   const cuda::Gpu& gpu = cuda::Gpu::get(gpu_device);
   const cuda::Current current(gpu);
   const cuda::OwnedStream stream(gpu);
@@ -86,7 +86,7 @@ TEST_F(FakeGpu, what_fails_while_recording_ends_the_recording) {
   stream.synchronize(); // refused while a stream records
 }
 
-TEST_F(FakeGpu, failures_carry_the_drivers_words) {
+TEST_F(FakeGpu, errors_contain_the_drivers_message) {
   const Tensor host = Tensor::from<int>(std::vector<int>{7}, {1});
   fake_cuda_fail(2, launch_failed); // the copy: the allocation comes first
   LANNER_EXPECT_ERROR(static_cast<void>(host.to(gpu_device)), ErrorCode::device,

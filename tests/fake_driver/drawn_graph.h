@@ -1,5 +1,5 @@
 #pragma once
-// Lowered graphs over several streams, as a test draws them.
+// Randomly generated lowered graphs over several streams.
 
 #include <algorithm>
 #include <random>
@@ -13,7 +13,7 @@
 
 namespace lanner::test {
 
-/// Text of a lowered graph of vectors that nodes read and write as a test draws them.
+/// Text of a random lowered graph of vectors.
 class DrawnGraph {
 public:
   DrawnGraph(std::mt19937& random, std::size_t nodes) : random_(random) {
@@ -34,8 +34,8 @@ private:
     std::string name;
     int size = 64;
     int uses = 0;
-    bool alive = true;   ///< Not written over.
-    bool joined = false; ///< Lies in another.
+    bool alive = true;   ///< Not overwritten.
+    bool joined = false; ///< Part of a concatenation.
   };
 
   Drawn* pick(const auto& fits) {
@@ -86,7 +86,7 @@ private:
     line(name, a->size, fmt::format("{}(%{})", op, a->name), of_gpu(op), stream);
   }
 
-  /// Two new values, made where their concatenation has them.
+  /// Two new values, written directly into their concatenation.
   void join(const std::string& name, int stream) {
     Drawn* a = pick([](const Drawn& value) { return value.size == 64; });
     const std::string from = a->name;

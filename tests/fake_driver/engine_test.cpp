@@ -1,4 +1,4 @@
-// Whole networks on the fake driver: hops to the host, recorded segments, every call failing once.
+// Whole networks on the fake driver: steps on the host, recorded segments, each driver call failing once.
 
 #include <gtest/gtest.h>
 
@@ -46,7 +46,7 @@ TEST_F(FakeEngine, hops_to_the_host_and_back) {
     EXPECT_EQ(numbers(context({{"x", ramp(start)}}).at("y").tensor), expected(ramp(start)));
 }
 
-TEST_F(FakeEngine, results_stay_where_they_are_wanted) {
+TEST_F(FakeEngine, kept_results_stay_on_the_gpu) {
   const Engine engine = build(gpu_device);
   Context context = engine.create_context({.keep_results = true});
   context.bind("x", Item(ramp()));
@@ -59,13 +59,13 @@ TEST_F(FakeEngine, results_stay_where_they_are_wanted) {
     }
     context.run();
     held.push_back(context.output("y").tensor);
-    if (held.size() > 3) held.erase(held.begin()); // As a queue of results does.
+    if (held.size() > 3) held.erase(held.begin()); // Like a queue of results.
     ASSERT_EQ(held.back().device(), gpu_device);
     for (const Tensor& one : held) EXPECT_EQ(numbers(one.to(Device{})), expected(ramp()));
   }
   const std::string log = fake_cuda_log();
   EXPECT_EQ(count(log, "Alloc"), 0u) << log;
-  EXPECT_EQ(count(log, "cuLaunchKernel"), 0u) << log; // What was recorded stays valid.
+  EXPECT_EQ(count(log, "cuLaunchKernel"), 0u) << log; // The recording stays valid.
   EXPECT_EQ(fake_cuda_memory(), memory);
   const std::vector<float> before = numbers(held[0].to(Device{}));
   context.bind("x", Item(ramp(7)));
@@ -74,8 +74,8 @@ TEST_F(FakeEngine, results_stay_where_they_are_wanted) {
   EXPECT_EQ(numbers(context.output("y").tensor.to(Device{})), expected(ramp(7)));
 }
 
-/// What the host computed and lies turned there is an output: it takes two steps to the GPU.
-TEST_F(FakeEngine, brings_turned_outputs_from_the_host) {
+/// An output that the host computed and stored transposed takes two steps to the GPU.
+TEST_F(FakeEngine, brings_transposed_outputs_from_the_host) {
   using namespace test::onnx_file;
   const std::string bytes =
       model(graph({.nodes = {node({"CumSum", {"x", "axis"}, {"c"}}), node({"Transpose", {"c"}, {"y"}})},
@@ -94,7 +94,7 @@ TEST_F(FakeEngine, brings_turned_outputs_from_the_host) {
 
 TEST_F(FakeEngine, explains_the_hops) {
   const std::string told = build(gpu_device).explain_json();
-  // Each is told as the node's kernel and among what was considered for it.
+  // Each is listed as the node's kernel and among the candidates considered.
   EXPECT_EQ(count(told, "\"kernel\": \"copy_to_host\""), 2u) << told;
   EXPECT_EQ(count(told, "\"kernel\": \"copy_to_device\""), 2u) << told;
 }
@@ -111,15 +111,14 @@ TEST_F(FakeEngine, the_third_run_replays_recorded_segments) {
   }
   EXPECT_GT(count(logs[0], "cuLaunchKernel"), 0u);
   EXPECT_EQ(count(logs[0], "cuGraphLaunch"), 0u);
-  EXPECT_EQ(count(logs[1], "cuStreamBeginCapture"), 2u); // before and behind the step on the host
-  // Copies are queued by themselves: a recorded one would be tied to the allocation that it was recorded
-  // with.
+  EXPECT_EQ(count(logs[1], "cuStreamBeginCapture"), 2u); // before and after the step on the host
+  // Copies are queued outside of recordings: a recorded copy would be bound to its allocation.
   EXPECT_EQ(logs[2], "cuGraphLaunch\ncuMemcpyDtoHAsync\ncuStreamSynchronize\n"
                      "cuMemcpyHtoDAsync\ncuGraphLaunch\ncuStreamSynchronize\n");
   EXPECT_EQ(numbers(context.output("y").tensor), expected(ramp()));
 }
 
-/// y is x twice, of any number of rows.
+/// y is x twice, with any number of rows.
 Engine any_rows() {
   using namespace test::onnx_file;
   const std::string bytes =
@@ -143,7 +142,7 @@ std::vector<float> twice(const Tensor& tensor) {
   return all;
 }
 
-TEST_F(FakeEngine, going_back_to_shapes_replays_what_was_recorded) {
+TEST_F(FakeEngine, returning_to_earlier_shapes_replays_their_recording) {
   const Engine engine = any_rows();
   Context context = engine.create_context();
   const std::vector<Tensor> inputs{rows(4).to(gpu_device), rows(7).to(gpu_device), rows(2)};
@@ -167,8 +166,8 @@ std::size_t device_bytes() {
   return fake_cuda_most_device_bytes();
 }
 
-/// Memory of values that a run sizes is kept with the shapes that it ran with.
-TEST_F(FakeEngine, what_runs_sized_is_kept_within_the_bound_too) {
+/// Memory of data-dependent values is kept with the shapes that it ran with.
+TEST_F(FakeEngine, memory_of_data_dependent_sizes_is_kept_within_the_limit) {
   using namespace test::onnx_file;
   const std::string bytes =
       model(graph({.nodes = {node({"Transpose", {"x"}, {"t"}}), node({"ConstantOfShape", {"size"}, {"y"}})},
@@ -278,7 +277,7 @@ TEST_F(FakeEngine, profiles_every_step) {
   for (const StepProfile& step : steps) EXPECT_GT(step.seconds, 0) << step.name;
 }
 
-/// Build, three runs with host memory, three with memory of the GPU.
+/// Build, three runs with host memory, three with GPU memory.
 void everything() {
   const Engine engine = build(gpu_device);
   Context context = engine.create_context();
@@ -298,7 +297,7 @@ TEST_P(FailingCall, is_one_error_and_nothing_leaks) {
   ASSERT_EQ(fake_cuda_objects(), objects);
   for (std::size_t number = 1; number <= calls; ++number) {
     EXPECT_TRUE(fails(number, GetParam(), everything))
-        << "call " << number << " of " << calls << " failed and nobody said so";
+        << "call " << number << " of " << calls << " failed without an error";
     EXPECT_EQ(fake_cuda_memory(), memory) << "call " << number;
     EXPECT_EQ(fake_cuda_objects(), objects) << "call " << number;
   }
@@ -317,7 +316,7 @@ TEST_F(FakeEngine, a_run_that_failed_may_be_tried_again) {
   const std::size_t calls = count(fake_cuda_log(), "\n");
   std::size_t failed = 0;
   for (std::size_t number = 1; number <= calls; ++number) {
-    // Later runs replay what earlier ones recorded, with fewer calls.
+    // Later runs replay the recordings of earlier ones, with fewer calls.
     failed += fails(number, launch_failed, [&] { context.run(); });
     context.run();
     EXPECT_EQ(numbers(context.output("y").tensor), expected(ramp())) << "after call " << number;

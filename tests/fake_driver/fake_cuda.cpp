@@ -20,7 +20,7 @@ using namespace lanner::fake;
 
 namespace {
 
-/// Whether it lies in memory that the driver gave.
+/// Whether the pointer is in memory allocated by the driver.
 bool is_pinned(const void* memory) {
   World& w = world();
   const std::lock_guard lock(w.mutex);
@@ -32,7 +32,7 @@ bool is_pinned(const void* memory) {
 
 } // namespace
 
-// --- What tests ask ---
+// --- Queries and controls for tests ---
 
 extern "C" {
 
@@ -139,7 +139,8 @@ int cuDevicePrimaryCtxRetain(void** context, int device) {
 }
 int cuCtxPushCurrent_v2(void* context) {
   if (!context) return invalid_value;
-  contexts.push_back(std::max(device_of(context), 0)); // one of the caller's own is of the first device
+  contexts.push_back(
+      std::max(device_of(context), 0)); // a context created by the caller belongs to the first device
   return success;
 }
 int cuCtxPopCurrent_v2(void** context) {
@@ -198,7 +199,7 @@ int cuMemcpyHtoDAsync_v2(std::uint64_t to, const void* from, std::size_t bytes, 
   LANNER_FAKE_ENTER("cuMemcpyHtoDAsync");
   if (!reaches(to)) return illegal_address;
   if (is_pinned(from)) return queue(stream, [=] { std::memcpy(reinterpret_cast<void*>(to), from, bytes); });
-  // Other memory of the host is read before the call returns.
+  // Pageable host memory is read before the call returns.
   const auto* first = static_cast<const std::byte*>(from);
   return queue(stream, [to, staged = std::vector<std::byte>(first, first + bytes)] {
     std::memcpy(reinterpret_cast<void*>(to), staged.data(), staged.size());
@@ -337,7 +338,7 @@ int cuModuleLoadData(Module** module, const void* image) {
   return success;
 }
 int cuModuleUnload(Module*) {
-  return success; // launches that wait may need it
+  return success; // queued launches may still need it
 }
 int cuModuleGetFunction(Function** function, Module* module, const char* name) {
   LANNER_FAKE_ENTER("cuModuleGetFunction");

@@ -1,49 +1,47 @@
 #pragma once
-// A CUDA driver without a GPU: memory is the host's, work is done when it is queued. Every kernel is
-// computed: those of .cu files as the host's compiler made them, those whose source NVRTC would compile once
-// it has compiled them too (emulated_gpu/). It keeps a record of calls and fails the one that a test asks
-// for. Opened as LANNER_CUDA_DRIVER. It lists LANNER_FAKE_GPUS devices, else one, and refuses what takes an
-// object or the memory of one to another: work for a stream that is not of the current context, events of
-// other devices, kernels and copies that reach for another device's memory.
+// A CUDA driver without a GPU: device memory is host memory, and work is done when it is queued. Every kernel
+// is computed: those of .cu files as compiled by the host's compiler, and NVRTC sources once they are
+// compiled the same way (emulated_gpu/). It records calls and fails the one that a test selects. Opened as
+// LANNER_CUDA_DRIVER. It lists LANNER_FAKE_GPUS devices, by default one, and refuses to mix objects or memory
+// of different devices: work for a stream that is not of the current context, events of other devices,
+// kernels and copies that access another device's memory.
 
 #include <cstddef>
 #include <functional>
 
 extern "C" {
 
-/// Calls so far that may fail, all threads together.
+/// Number of calls so far that may fail, over all threads.
 std::size_t fake_cuda_calls();
-/// The `number`-th call from now on (1 is the next) gives `status`; 0 gives none.
+/// The `number`-th call from now on (1 is the next) returns `status`; 0 disables this.
 void fake_cuda_fail(std::size_t number, int status);
-/// Names of the calls since the last fake_cuda_forget(), one a line. Valid until the next call of this
+/// Names of the calls since the last fake_cuda_forget(), one per line. Valid until the next call of this
 /// function.
 const char* fake_cuda_log();
 void fake_cuda_forget();
-/// What is not yet given back: blocks of memory, pinned ones too; streams, events, graphs and recorded
-/// graphs.
+/// Leaks: memory blocks not yet freed, including pinned ones; streams, events, graphs and recorded graphs.
 std::size_t fake_cuda_memory();
 std::size_t fake_cuda_objects();
-/// Bytes of the device that were taken at most at a time since the last call of this, those taken before it
-/// included.
+/// Peak bytes of device memory since the last call of this function, including memory allocated before.
 std::size_t fake_cuda_most_device_bytes();
 /// Contexts that the calling thread has pushed and not popped.
 int fake_cuda_contexts();
-/// Bytes that memory allocations may take in all; more is refused as a GPU refuses it.
+/// Total memory of the GPU; allocations beyond it are refused as by a real GPU.
 void fake_cuda_limit(std::size_t bytes);
-/// Queues `work` as a kernel's launch is queued: it is done now, or, while `stream` records, by each launch
-/// of the graph. Gives the driver's status.
+/// Queues `work` like a kernel launch: done now or, while `stream` records, at each launch of the graph.
+/// Returns the driver's status.
 int fake_cuda_queue(void* stream, const std::function<void()>& work);
-/// The same of a kernel with these pointers.
+/// The same for a kernel with these pointers.
 int fake_cuda_queue_at(void* stream, const void* const* pointers, std::size_t count,
                        const std::function<void()>& work);
-/// From now on work is done only when somebody waits for it, in an order that `seed` decides among those that
-/// streams, events and recorded graphs allow. 0: it is done as it is queued again.
+/// From now on work is deferred until somebody waits for it, and then done in a random order (by `seed`)
+/// among those that streams, events and recorded graphs allow. 0: immediate again.
 void fake_cuda_defer(unsigned seed);
-/// Streams wait for no events: what would be wrong without them then is.
+/// Streams ignore events, to show what goes wrong without them.
 void fake_cuda_ignore_waits(bool ignored);
-/// What each work of fake_cuda_queue() takes of its stream, as events tell it.
+/// The simulated duration of each fake_cuda_queue() work, as measured by events.
 void fake_cuda_kernel_seconds(double seconds);
-/// The last block of a grid runs first, and the last thread of a block: what needs an order that no barrier
-/// makes gives something else then.
+/// Blocks and threads run in reverse order: code that depends on an order that no barrier establishes gives
+/// other results.
 void fake_cuda_reverse_threads(bool reversed);
 }

@@ -25,12 +25,12 @@ const emulated::KernelRow* embedded_row(std::string_view name) {
   return nullptr;
 }
 
-/// Says on stderr why a test fails that sees nothing but a status.
+/// Reports on stderr, for tests that see only a status.
 void tell(const std::string& kernel, const char* what) {
   std::fprintf(stderr, "fake GPU: kernel %s: %s\n", kernel.c_str(), what);
 }
 
-/// Compiles the source of the function's module where that has not happened.
+/// Compiles the source of the function's module if needed.
 bool make_ready(Function& function) {
   Module& module = *function.module;
   const std::lock_guard lock(module.mutex);

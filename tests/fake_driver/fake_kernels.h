@@ -12,12 +12,12 @@
 
 namespace lanner::fake {
 
-/// A fatbin that the library carries, or the source that the fake NVRTC has "compiled".
+/// A fatbin embedded in the library, or a source "compiled" by the fake NVRTC.
 struct Module {
   int device;
   std::string source;                           ///< Empty: a fatbin.
-  std::mutex mutex;                             ///< Of what is below.
-  std::optional<emulated::HostLibrary> library; ///< Of the source, once a kernel of it was launched.
+  std::mutex mutex;                             ///< Guards the members below.
+  std::optional<emulated::HostLibrary> library; ///< Of the source, once one of its kernels was launched.
   std::deque<struct Function> functions;
 };
 
@@ -27,13 +27,13 @@ struct Function {
   const emulated::KernelRow* row = nullptr; ///< Null: its module's source is not compiled yet.
 };
 
-/// Lives as long as the process.
+/// Never destroyed.
 Module* load_module(const void* image, int device);
 
 /// Null where the module has no kernel of this name.
 Function* find_function(Module& module, const char* name);
 
-/// `work` runs the kernel with the arguments as they are now. Gives the driver's status.
+/// `work` runs the kernel with a copy of the arguments. Returns the driver's status.
 int bind_launch(Function& function, const emulated::Launch& launch, void** arguments, Work& work);
 
 } // namespace lanner::fake

@@ -1,7 +1,7 @@
 #pragma once
-// Streams, events and recorded graphs of the fake driver. Work is done as soon as it is queued; or, where a
-// test asks for that, only once somebody waits for it, and then in an order that the test's number decides
-// among all that streams, events and edges of graphs allow: what needs an order that nobody asked for fails.
+// Streams, events and recorded graphs of the fake driver. Work is done immediately when queued or, if a test
+// selects that, only when somebody waits for it, and then in a seeded random order among all that streams,
+// events and graph edges allow: code that relies on any other order fails.
 
 #include <algorithm>
 #include <cstddef>
@@ -20,7 +20,7 @@ using Work = std::function<void()>;
 
 struct Stream;
 
-/// A node of a graph, with the nodes that it comes behind.
+/// A node of a graph, with the nodes that it depends on.
 struct Recorded {
   Work work;
   double seconds = 0;
@@ -29,7 +29,7 @@ struct Recorded {
 
 struct Capture {
   std::vector<Recorded> nodes;
-  std::vector<Stream*> streams; ///< That which began it first.
+  std::vector<Stream*> streams; ///< The stream that began the recording comes first.
 };
 
 /// A point in a stream, or in a recording.
@@ -42,16 +42,16 @@ struct Mark {
 
 struct Operation {
   Work work;
-  std::shared_ptr<Mark> until; ///< Not before this is reached; null: at once.
+  std::shared_ptr<Mark> until; ///< Waits until this is reached; null: no wait.
 };
 
 struct Stream {
   int device = 0;
-  bool legacy = false;              ///< What a null stream is.
-  std::shared_ptr<Capture> capture; ///< Null where it records nothing.
-  std::vector<std::size_t> last;    ///< Nodes that the next one comes behind.
+  bool legacy = false;              ///< Default stream.
+  std::shared_ptr<Capture> capture; ///< Null where it is not recording.
+  std::vector<std::size_t> last;    ///< Nodes that the next one depends on.
   std::deque<Operation> waiting;
-  double time = 0; ///< Seconds of what was queued.
+  double time = 0; ///< Simulated seconds of the queued work.
 };
 
 struct Event {
@@ -64,7 +64,7 @@ class Queues {
 public:
   static constexpr int success = 0, capture_invalid = 901, unjoined = 904, deadlock = 719;
 
-  /// From now on work waits; 0: no more.
+  /// Defers work from now on; 0: no longer.
   void defer(unsigned seed) {
     run_all();
     const std::lock_guard lock(mutex_);
@@ -72,7 +72,7 @@ public:
     random_.seed(seed);
   }
   void ignore_waits(bool ignored) { ignored_ = ignored; }
-  /// Of each kernel, for times between events.
+  /// Per kernel, for times between events.
   void set_kernel_seconds(double seconds) { kernel_seconds_ = seconds; }
   double kernel_seconds() const { return kernel_seconds_; }
 
@@ -117,7 +117,7 @@ public:
     return success;
   }
 
-  /// Does what waits in a stream, and what that waits for.
+  /// Runs the pending work of a stream, and what it waits for.
   int run(Stream& stream) {
     return run_while([&stream] { return !stream.waiting.empty(); });
   }
@@ -136,7 +136,7 @@ public:
     return success;
   }
 
-  /// A recording in which a stream's last work is not waited for is none.
+  /// A recording is invalid if a stream's last work was not joined.
   int end_capture(Stream& stream, std::vector<Recorded>& nodes) {
     const std::shared_ptr<Capture> capture = stream.capture;
     if (!capture || capture->streams.front() != &stream) return capture_invalid;
@@ -216,7 +216,7 @@ private:
   bool deferred_ = false, ignored_ = false;
   double kernel_seconds_ = 0;
   std::mt19937 random_;
-  std::set<Stream*> busy_; ///< With work that waits.
+  std::set<Stream*> busy_; ///< Those with pending work.
 };
 
 } // namespace lanner::fake

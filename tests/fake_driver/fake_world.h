@@ -1,5 +1,5 @@
 #pragma once
-// What the fake driver knows: devices, memory, objects, and the record of calls.
+// State of the fake driver: devices, memory, objects, and the record of calls.
 
 #include <algorithm>
 #include <array>
@@ -29,7 +29,7 @@ struct Module;
 struct Function;
 struct Block {
   std::size_t bytes;
-  int device; ///< -1: pinned memory of the host.
+  int device; ///< -1: pinned host memory.
 };
 
 struct World {
@@ -41,7 +41,8 @@ struct World {
   std::size_t bytes = 0, limit = SIZE_MAX, objects = 0;
   std::size_t on_devices = 0, most_on_devices = 0;
   std::atomic<bool> reversed = false;
-  std::atomic<int> fault = success; ///< Of a kernel: every call gives it from then on, as a driver does.
+  std::atomic<int> fault =
+      success; ///< Error of a kernel: sticky, every later call returns it, as with a real driver.
   std::array<Stream, max_gpus> legacy{};
   double clock = 0;
 
@@ -63,8 +64,8 @@ inline Queues& queues() {
   return *made;
 }
 
-/// Devices of the contexts that a thread has pushed. Nothing to destroy: memory is given back while a process
-/// ends.
+/// Devices of the contexts that a thread has pushed. Trivially destructible, since memory is freed during
+/// process exit.
 struct Contexts {
   std::array<int, 64> devices;
   std::size_t depth;
@@ -95,12 +96,12 @@ inline int device_of(void* context) {
   return -1;
 }
 
-/// Of a null stream the current context's; there is one.
+/// The current context's default stream; one per device.
 inline Stream& real(Stream* stream) {
   return stream ? *stream : world().legacy[static_cast<std::size_t>(contexts.empty() ? 0 : contexts.back())];
 }
 
-/// Device of the memory that a pointer leads into; -1: none that is known.
+/// Device of the memory that a pointer belongs to; -1: unknown.
 inline int owner(const void* pointer) {
   World& w = world();
   const std::lock_guard lock(w.mutex);
@@ -114,14 +115,14 @@ inline int owner(std::uint64_t pointer) {
   return owner(reinterpret_cast<const void*>(pointer));
 }
 
-/// Whether what is queued for the current device may be given this.
+/// Whether work queued for the current device may use this object.
 template<typename Pointer>
 bool reaches(Pointer pointer) {
   const int device = owner(pointer);
   return device < 0 || contexts.empty() || device == contexts.back();
 }
 
-/// Counts a call; gives the status that a test asked for.
+/// Counts a call; returns the status that a test selected.
 inline int enter(const char* name) {
   World& w = world();
   const std::lock_guard lock(w.mutex);

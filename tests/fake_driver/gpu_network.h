@@ -1,5 +1,5 @@
 #pragma once
-// Engines of lowered graphs on the fake driver, against their definitions.
+// Engines of lowered graphs on the fake driver, compared with their definitions.
 
 #include <memory>
 #include <vector>
@@ -13,7 +13,7 @@
 
 namespace lanner::test {
 
-/// Has kernels of a GPU, and of a host for one operator more.
+/// Has GPU kernels, and host kernels for one more operator.
 class GpuProgramTest : public GpuTest {
 protected:
   std::vector<const Backend*> backends() const { return {&gpu_, &host_}; }
@@ -31,27 +31,27 @@ protected:
   TableBackend host_{"host", "// sqrt: row -> row = 1\n", fake_queue};
 };
 
-/// The same graph as its definition has it.
+/// The same graph, run by its definition.
 std::unique_ptr<Graph> without_storages(const Graph& lowered);
 
-/// In every bit, wherever they lie.
+/// Bitwise equality, on any device.
 bool same_bytes(const Tensor& a, const Tensor& b);
 
-/// An engine, inputs for it and what its definition makes of them.
+/// An engine, its inputs, and the expected results by its definition.
 struct GpuNetwork {
   explicit GpuNetwork(std::shared_ptr<EngineState> engine_state);
 
   Engine engine() const { return engine_of(state); }
-  /// With copies of the inputs bound that lie on the GPU.
+  /// With bound copies of those inputs that are on the GPU.
   Context context(const ContextOptions& options = {}) const;
   /// Binds new copies.
   void bind(Context& context) const;
-  /// Whether one more run gives what it has to.
+  /// Whether one more run gives the expected results.
   bool right(Context& context) const;
   /// The same with new copies of the inputs.
   bool right_anew(Context& context) const;
-  /// How many runs are wrong, by `right` or `right_anew`, of three by a new context in each of so many orders
-  /// of what is queued.
+  /// How many runs are wrong, by `right` or `right_anew`: three runs of a new context for each of so many
+  /// orders of the queued work.
   int wrong_runs(unsigned orders, bool (GpuNetwork::*is_right)(Context&) const) const;
 
   std::shared_ptr<EngineState> state;

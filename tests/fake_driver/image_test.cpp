@@ -1,4 +1,4 @@
-// Pictures on the fake driver, whose image kernels run on the host.
+// Images on the fake driver, whose image kernels run on the host.
 
 #include <atomic>
 #include <chrono>
@@ -43,7 +43,7 @@ void expect_near(const Tensor& got, const Tensor& want, double bound) {
     ASSERT_NEAR(back.as<float>()[i], want.as<float>()[i], bound) << i;
 }
 
-TEST_F(FakeImages, a_picture_on_the_gpu_costs_one_launch) {
+TEST_F(FakeImages, an_image_on_the_gpu_takes_one_launch) {
   for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010, PixelFormat::bgra32})
     for (const Resize resize :
          {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area, Resize::antialias}) {
@@ -93,7 +93,7 @@ TEST_F(FakeImages, bilinear_regions_need_no_tables) {
   EXPECT_STREQ(fake_cuda_log(), "cuLaunchKernel\ncuLaunchKernel\n");
 }
 
-TEST_F(FakeImages, a_picture_on_the_host_goes_up) {
+TEST_F(FakeImages, an_image_on_the_host_is_uploaded) {
   const Image image = random_image(PixelFormat::yuv420p, 53, 37, 2);
   for (const Resize resize : {Resize::bilinear, Resize::antialias}) {
     const Preprocess spec = spec_of(resize, 3);
@@ -109,7 +109,7 @@ TEST_F(FakeImages, a_picture_on_the_host_goes_up) {
   }
 }
 
-TEST_F(FakeImages, colour_is_converted_where_the_picture_lies) {
+TEST_F(FakeImages, colour_is_converted_on_the_images_device) {
   const std::pair<PixelFormat, PixelFormat> pairs[] = {
       {PixelFormat::nv12, PixelFormat::rgb24},   {PixelFormat::p010, PixelFormat::rgb_planar},
       {PixelFormat::rgb24, PixelFormat::nv12},   {PixelFormat::nv12, PixelFormat::yuv420p},
@@ -133,7 +133,7 @@ TEST_F(FakeImages, colour_is_converted_where_the_picture_lies) {
   }
 }
 
-TEST_F(FakeImages, pictures_are_turned_where_they_lie) {
+TEST_F(FakeImages, images_are_rotated_on_their_device) {
   for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010, PixelFormat::rgb24,
                                    PixelFormat::gray8, PixelFormat::rgb48, PixelFormat::yuv444p})
     for (int turns = 1; turns < 4; ++turns) {
@@ -157,13 +157,14 @@ TEST_F(FakeImages, pictures_are_turned_where_they_lie) {
     }
 }
 
-TEST_F(FakeImages, convert_keeps_to_one_place) {
+TEST_F(FakeImages, convert_refuses_images_on_different_devices) {
   const Image image = random_image(PixelFormat::nv12, 8, 8, 4);
   Image there = Image::allocate(PixelFormat::rgb24, 8, 8, {}, gpu_device);
   LANNER_EXPECT_ERROR(convert_image(image, there), ErrorCode::unsupported, "from cpu to cuda:0");
 }
 
-/// What is queued where frameworks' work is, and waited for, would break a graph that another thread records.
+/// Synchronising on the default stream, which frameworks use, would break a graph that another thread is
+/// recording.
 TEST_F(FakeImages, calls_without_a_stream_wait_for_recordings) {
   const cuda::Gpu& gpu = cuda::Gpu::get(gpu_device);
   const cuda::Current current(gpu);
@@ -183,7 +184,7 @@ TEST_F(FakeImages, calls_without_a_stream_wait_for_recordings) {
         call();
         done = true;
       });
-      std::this_thread::sleep_for(std::chrono::milliseconds(30)); // Time to do it wrong.
+      std::this_thread::sleep_for(std::chrono::milliseconds(30)); // Time for it to go wrong.
       EXPECT_FALSE(done) << &call - calls;
     });
     other.join();

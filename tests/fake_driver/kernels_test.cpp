@@ -21,7 +21,7 @@ namespace {
 
 using FakeKernels = GpuKernelTest;
 
-TEST_F(FakeKernels, AnUnknownNameIsNoKernel) {
+TEST_F(FakeKernels, UnknownNamesHaveNoKernel) {
   const cuda::Gpu& gpu = cuda::Gpu::get(gpu_device);
   const cuda::Current current(gpu);
   EXPECT_NE(cuda::embedded_function(gpu, "rows", "softmax_f32"), nullptr);
@@ -29,7 +29,7 @@ TEST_F(FakeKernels, AnUnknownNameIsNoKernel) {
                       "cuModuleGetFunction");
 }
 
-/// `at` of `bits` differ from what is expected, by type.
+/// The elements `at` among `bits` differ from the expected ones, by type.
 template<typename T>
 cuda::DeviceDifference difference(const char* type, const std::vector<T>& got,
                                   const std::vector<float>& expected) {
@@ -52,7 +52,7 @@ cuda::DeviceDifference difference(const char* type, const std::vector<T>& got,
                         .range = 100});
 }
 
-TEST_F(FakeKernels, ComparingCountsWhatDiffersAndFindsTheFirst) {
+TEST_F(FakeKernels, ComparisonCountsDifferencesAndFindsTheFirst) {
   std::vector<float> expected, got;
   for (int i = 0; i < 700; ++i) expected.push_back(static_cast<float>(i % 90));
   for (int i = 0; i < 2100; ++i) got.push_back(expected[static_cast<std::size_t>(i) % 700] * 1.001F);
@@ -72,7 +72,7 @@ TEST_F(FakeKernels, ComparingCountsWhatDiffersAndFindsTheFirst) {
   }
 }
 
-TEST_F(FakeKernels, ComparingWordsIsBitByBit) {
+TEST_F(FakeKernels, ComparisonOfWordsIsBitwise) {
   const cuda::Gpu& gpu = cuda::Gpu::get(gpu_device);
   const cuda::Current current(gpu);
   const cuda::OwnedStream stream(gpu);
@@ -103,7 +103,7 @@ TEST_F(FakeKernels, WithoutNvrtcADeterministicBuildRuns) {
     EXPECT_EQ(y.as<float>()[i], i < 2 ? 0 : (static_cast<float>(i) - 2) * (static_cast<float>(i) - 2));
 }
 
-TEST_F(FakeKernels, WithoutNvrtcNoneIsOfferedThatItWouldCompile) {
+TEST_F(FakeKernels, WithoutNvrtcNoCompiledKernelIsOffered) {
   const auto graph = parse_graph("graph @g(%x: f32[2, 3]) -> (%y: f32[2, 3] as \"y\") {\n"
                                  "  %y: f32[2, 3] = relu(%x)\n}\n",
                                  builtin_op_table());

@@ -1,4 +1,4 @@
-// The cases of tests/lowering that are for a GPU.
+// The cases of tests/lowering that target a GPU.
 
 #include "fake_driver/queue.h"
 #include "lowering/lowering_case.h"

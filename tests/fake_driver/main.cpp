@@ -1,5 +1,5 @@
-// Tests on the fake driver, which must be chosen before anything opens the real one, without cuDNN, cuBLASLt
-// and NVRTC: kernels are those of .cu files.
+// Tests on the fake driver, which must be selected before anything opens the real one, without cuDNN,
+// cuBLASLt and NVRTC: kernels come from .cu files.
 
 #include <cstdlib>
 

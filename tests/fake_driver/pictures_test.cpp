@@ -1,4 +1,4 @@
-// Pictures as inputs on the fake driver.
+// Images as inputs on the fake driver.
 
 #include <utility>
 
@@ -15,7 +15,7 @@ namespace {
 
 using namespace onnx_file;
 
-/// Pictures of 20 x 16, turned by a kernel that the fake driver runs.
+/// Images of 20 x 16, rotated by a kernel that the fake driver runs.
 Engine engine_on(Device device, const Preprocess& spec, bool deterministic = false) {
   const std::string file = model(
       graph({.nodes = {node(
@@ -49,7 +49,7 @@ void expect_near(const std::vector<float>& got, const std::vector<float>& want) 
 
 class FakePictures : public GpuKernelTest {};
 
-TEST_F(FakePictures, of_both_sides_give_what_a_cpu_gives) {
+TEST_F(FakePictures, on_host_and_gpu_give_the_results_of_a_cpu) {
   const std::vector<Image> here{random_image(PixelFormat::nv12, 53, 37, 1),
                                 random_image(PixelFormat::p010, 11, 90, 2),
                                 random_image(PixelFormat::rgb24, 300, 7, 3)};
@@ -67,7 +67,7 @@ TEST_F(FakePictures, of_both_sides_give_what_a_cpu_gives) {
   }
 }
 
-/// Only the record goes up, and the recorded graph is replayed whatever size the picture has.
+/// Only the descriptor is uploaded, and the recorded graph is replayed whatever the image's size.
 void expect_all_there(const Engine& engine) {
   Context context = engine.create_context();
   for (int number = 0; number < 8; ++number) {
@@ -85,7 +85,7 @@ void expect_all_there(const Engine& engine) {
   }
 }
 
-TEST_F(FakePictures, on_the_gpu_never_touch_the_host) {
+TEST_F(FakePictures, on_the_gpu_are_never_copied_to_the_host) {
   expect_all_there(engine_on(gpu_device, spec_of(Resize::bilinear)));
   expect_all_there(engine_on(gpu_device, spec_of(Resize::bilinear), true));
 }

@@ -47,7 +47,7 @@ Engine on_two() {
   return built(model_bytes(), placed({second}, {{"a", second}}));
 }
 
-/// Where the steps of this operator run.
+/// The devices on which steps of this operator run.
 std::vector<std::string> devices_of(const Engine& engine, const std::string& op) {
   std::vector<std::string> list;
   const Json plan = told(engine);
@@ -95,7 +95,7 @@ TEST_F(PlacedEngine, RunsNodesWhereTheyArePlaced) {
   expect_right(context, 100);
 }
 
-TEST_F(PlacedEngine, RunsNodesOfTheHostThere) {
+TEST_F(PlacedEngine, RunsHostNodesOnTheHost) {
   const Engine engine = built(model_bytes(), placed({}, {{"a", {}}}));
   EXPECT_EQ(devices_of(engine, "concat"), (std::vector<std::string>{"cpu", "cuda:0"}));
   EXPECT_TRUE(told(engine)["notes"].empty());
@@ -103,7 +103,7 @@ TEST_F(PlacedEngine, RunsNodesOfTheHostThere) {
   expect_right(context, 4);
 }
 
-TEST_F(PlacedEngine, ReplaysWhatWasRecordedOnEachDevice) {
+TEST_F(PlacedEngine, ReplaysTheRecordingOfEachDevice) {
   const Engine engine = built(model_bytes(), placed({second}, {{"a", second}, {"s", first}}));
   Context context = engine.create_context();
   const Tensor x = ramp({6, 6}).to(first);
@@ -121,7 +121,7 @@ TEST_F(PlacedEngine, ReplaysWhatWasRecordedOnEachDevice) {
   EXPECT_NE(log.find("cuMemcpyPeerAsync"), std::string::npos);
 }
 
-TEST_F(PlacedEngine, ContextsRunSideBySide) {
+TEST_F(PlacedEngine, ContextsRunConcurrently) {
   const Engine engine = on_two();
   const auto work = [&] {
     Context context = engine.create_context();
@@ -132,7 +132,7 @@ TEST_F(PlacedEngine, ContextsRunSideBySide) {
   other.join();
 }
 
-TEST_F(PlacedEngine, PlansKeepPlaces) {
+TEST_F(PlacedEngine, PlansKeepPlacements) {
   const Engine engine = on_two();
   const auto path = folder_.path() / "two.plan";
   engine.save(path);
@@ -155,7 +155,7 @@ TEST_F(PlacedEngine, APlanSaysWhichDeviceIsMissing) {
                       "the plan is for cuda:0,cuda:5: cuda:5 does not exist: the driver lists 3 GPUs");
 }
 
-TEST_F(PlacedEngine, APlanForAnotherDeviceRunsThereAlone) {
+TEST_F(PlacedEngine, APlanLoadedForAnotherDeviceUsesThatDeviceOnly) {
   const auto path = folder_.path() / "two.plan";
   on_two().save(path);
   for (const Device device : {Device{}, second, Device{DeviceKind::cuda, 2}}) {
@@ -172,7 +172,7 @@ TEST_F(PlacedEngine, APlanForAnotherDeviceRunsThereAlone) {
   }
 }
 
-TEST_F(PlacedEngine, WhatNoKernelKeepsIsSaidOrRefused) {
+TEST_F(PlacedEngine, PlacementWithoutAKernelIsReportedOrRefused) {
   const Heard heard;
   const Engine engine = built(model_bytes(), placed({second}, {{"s", second}}));
   const std::string line = "placement 's=cuda:1' is not kept by 1 of its nodes, s (cum_sum) the first: "
@@ -188,7 +188,7 @@ TEST_F(PlacedEngine, WhatNoKernelKeepsIsSaidOrRefused) {
   static_cast<void>(built(model_bytes(), placed({second}, {{"a", second}}, true)));
 }
 
-TEST_F(PlacedEngine, PlacesThatMeanNothingAreRefused) {
+TEST_F(PlacedEngine, InvalidPlacementsAreRefused) {
   LANNER_EXPECT_ERROR(built(model_bytes(), placed({second}, {{"nothing", second}})),
                       ErrorCode::invalid_argument,
                       "placement 'nothing=cuda:1': no node of the model and no value of the IR is called so");

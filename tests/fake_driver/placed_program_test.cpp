@@ -1,6 +1,6 @@
-// Programs over several GPUs and the host, lowered as nodes are placed, on the fake driver: it does what is
-// queued in any order that streams, events and recorded graphs allow, and refuses what reaches for another
-// GPU's memory.
+// Programs over several GPUs and the host, lowered with placements, on the fake driver, which runs queued
+// work in any order that streams, events and recorded graphs allow, and refuses access to another GPU's
+// memory.
 
 #include <memory>
 #include <random>
@@ -28,7 +28,7 @@ Device gpu(int number) {
   return {DeviceKind::cuda, static_cast<std::int16_t>(number)};
 }
 
-/// The same kernels on each GPU, copies between all, and for the host what GPUs have and one operator more.
+/// The same kernels on each GPU, copies between all, and on the host the GPUs' kernels and one more operator.
 std::string gpu_rules() {
   std::string rules = "// fuses relu+neg\n";
   for (int d = 0; d < gpus; ++d) {
@@ -50,7 +50,7 @@ constexpr const char* host_rules = "// relu: row -> row = 1\n// neg: row -> row 
                                    "// abs: row -> row = 1\n// exp: row -> row = 1\n"
                                    "// concat: row, row -> row = 1\n";
 
-/// A network of vectors and where its nodes are placed, as a test draws them.
+/// A random network of vectors with random placements of its nodes.
 struct DrawnNetwork {
   std::string text;
   std::vector<PlacedNodes> places;
@@ -113,7 +113,7 @@ protected:
     return target;
   }
 
-  /// The graph lowered so.
+  /// The graph, lowered with these placements.
   GpuNetwork network(const std::string& text, const std::vector<PlacedNodes>& places) {
     auto graph = parsed(text);
     auto state = engine_state(graph->clone(), target_for(places));
@@ -139,7 +139,7 @@ protected:
   std::shared_ptr<const Program> program_;
 };
 
-TEST_F(PlacedProgram, IsRightWhateverIsDrawn) {
+TEST_F(PlacedProgram, IsRightForRandomNetworks) {
   std::mt19937 random(5);
   int several = 0, recorded = 0;
   for (int round = 0; round < 150; ++round) {
@@ -153,7 +153,7 @@ TEST_F(PlacedProgram, IsRightWhateverIsDrawn) {
     for (const Segment& segment : program_->segments()) recorded += segment.recorded && segment.steps > 1;
     fake_cuda_defer(static_cast<unsigned>(round + 1));
     Context context = net.context();
-    for (int run = 0; run < 4; ++run) // as it is, recorded, replayed
+    for (int run = 0; run < 4; ++run) // plain, recorded, replayed
       ASSERT_TRUE(net.right(context)) << "run " << run << "\n" << print(program_->graph());
     fake_cuda_defer(0);
     if (HasFailure()) return;
@@ -169,7 +169,7 @@ constexpr const char* two_chains = "graph @g(%x: f32[64]) -> (%y) {\n"
                                    "  %y = add(%b, %e)\n}\n";
 const std::vector<PlacedNodes> on_the_second{{"c", gpu(1)}, {"d", gpu(1)}, {"e", gpu(1)}};
 
-TEST_F(PlacedProgram, IsRightInFiftyOrdersAHundredTimes) {
+TEST_F(PlacedProgram, IsRightInFiftyOrdersAHundredTimesEach) {
   const GpuNetwork net = network(two_chains, on_the_second);
   Context lasting = net.context();
   for (unsigned seed = 1; seed <= 50; ++seed) {
@@ -199,7 +199,7 @@ TEST_F(PlacedProgram, HasAnArenaAndAStreamOnEachDeviceAndOneCopyEachWay) {
     copies += step.node->kind() == "reorder";
   }
   EXPECT_EQ(copies, 2);
-  // Of the last segment, which is the run's end, the first device waits for the copy back alone, or nothing.
+  // At the end of the run, the first device waits in its last segment only for the copy back, or for nothing.
   EXPECT_EQ(program_->segments().back().steps, 0u);
 }
 
@@ -210,7 +210,7 @@ TEST_F(PlacedProgram, UsesOneDeviceWhereNothingIsPlaced) {
   EXPECT_EQ(program_->segments().back().steps, 1u);
 }
 
-TEST_F(PlacedProgram, GoesOnAfterAnyCallThatFailed) {
+TEST_F(PlacedProgram, StaysUsableAfterAnyFailedCall) {
   const GpuNetwork net = network(two_chains, on_the_second);
   const auto prepare = [&](Context& context, std::size_t number) {
     net.bind(context);
@@ -220,7 +220,7 @@ TEST_F(PlacedProgram, GoesOnAfterAnyCallThatFailed) {
       {[&] { return net.context(); }, [&](Context& context) { return net.right_anew(context); }, prepare});
 }
 
-TEST_F(PlacedProgram, ACancelledRunLeavesNothingBehind) {
+TEST_F(PlacedProgram, ACancelledRunLeavesNothingQueued) {
   const GpuNetwork net = network("graph @g(%x: f32[64]) -> (%y) {\n"
                                  "  %a = relu(%x)\n  %b = exp(%a)\n  %y = relu(%b)\n}\n",
                                  {{"a", gpu(1)}});
@@ -246,7 +246,7 @@ TEST_F(PlacedProgram, IsProfiledByStep) {
   }
 }
 
-TEST_F(PlacedProgram, GraphsThatReachForNoDeviceOfTheSetAreRefused) {
+TEST_F(PlacedProgram, GraphsWithDevicesOutsideTheSetAreRefused) {
   const auto program = [&](const std::string& text) {
     auto graph = parsed(text);
     WeightStore constants;
@@ -263,7 +263,7 @@ TEST_F(PlacedProgram, GraphsThatReachForNoDeviceOfTheSetAreRefused) {
                       ErrorCode::unsupported, "no backend here offers kernel gpu:relu");
 }
 
-TEST(Placement, SaysWhatIsWrongWithIt) {
+TEST(Placement, InvalidPlacementsAreRefusedWithTheReason) {
   const auto check = [](Device own, DevicePlacement placement) { check_placement(own, placement); };
   check(gpu(0), {{gpu(1)}, {{"a", gpu(1)}, {"b", {}}}, false});
   check({}, {{}, {{"a", {}}}, false});

@@ -1,5 +1,5 @@
 #pragma once
-// How kernels of tests queue their work on the fake driver.
+// Helpers to queue test kernels' work on the fake driver.
 
 #include <functional>
 #include <span>
@@ -11,7 +11,7 @@
 
 namespace lanner::test {
 
-/// As a launch with these pointers queues it. Throws Error{device} where the driver refuses.
+/// Queues like a launch with these pointers. Throws Error{device} where the driver refuses.
 inline void fake_queue(Stream stream, std::span<const void* const> pointers,
                        const std::function<void()>& work) {
   cuda::check(fake_cuda_queue_at(stream.handle, pointers.data(), pointers.size(), work), "cuLaunchKernel");

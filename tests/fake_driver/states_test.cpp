@@ -11,7 +11,7 @@ namespace {
 
 using namespace onnx_file;
 
-/// A window of three columns over what goes by: `w_out` is `w` without its first column and `x` behind it.
+/// A sliding window of three columns: `w_out` is `w` without its first column, followed by `x`.
 std::string window_model() {
   return model(graph({.nodes = {node({"Slice", {"w", "one", "three", "one"}, {"rest"}}),
                                 node({"Concat", {"rest", "x"}, {"w_out"}, {attribute("axis", 1)}}),
@@ -23,7 +23,7 @@ std::string window_model() {
 
 class FakeStates : public GpuKernelTest {};
 
-TEST_F(FakeStates, both_ways_round_are_replayed) {
+TEST_F(FakeStates, both_orders_of_state_buffers_are_replayed) {
   BuildOptions options = plain_options(gpu_device);
   options.states = {{"w", "w_out"}};
   const Engine engine = built(window_model(), options);
@@ -53,7 +53,7 @@ TEST_F(FakeStates, both_ways_round_are_replayed) {
   EXPECT_TRUE(engine.verify().right());
 }
 
-TEST_F(FakeStates, an_alias_comes_back_to_the_host) {
+TEST_F(FakeStates, an_alias_is_copied_back_to_the_host) {
   BuildOptions options = plain_options(gpu_device);
   options.aliases = {{"w_out", "w"}};
   Context context = built(window_model(), options).create_context();
@@ -68,7 +68,7 @@ TEST_F(FakeStates, an_alias_comes_back_to_the_host) {
   }
 }
 
-TEST_F(FakeStates, turned_inputs_are_read_as_they_lie) {
+TEST_F(FakeStates, transposed_inputs_are_read_in_their_layout) {
   BuildOptions options = plain_options(gpu_device);
   options.storages["w"] = BindingStorage::parse("ba");
   options.storages["y"] = BindingStorage::parse("ba");

@@ -45,7 +45,7 @@ protected:
     return test::built(branches_model(), options);
   }
 
-  /// In orders that are drawn.
+  /// In random orders.
   static void expect_right(const Engine& engine, const Engine& host) {
     const auto expected = host.create_context()({{"x", ramp({6, 6})}});
     for (unsigned seed = 1; seed < 8; ++seed) {
@@ -71,17 +71,17 @@ protected:
   TemporaryFolder folder_;
 };
 
-TEST_F(StreamEngine, TakesSeveralWhereTheNetworkRunsFasterSo) {
+TEST_F(StreamEngine, UsesSeveralWhereTheNetworkRunsFaster) {
   const Engine engine = built();
   EXPECT_EQ(streams(engine), 2) << engine.lowered_ir();
   expect_right(engine, built(Device{}));
 }
 
-TEST_F(StreamEngine, TakesOneInDeterministicBuilds) {
+TEST_F(StreamEngine, UsesOneInDeterministicBuilds) {
   EXPECT_EQ(streams(built(gpu_device, true)), 1);
 }
 
-TEST_F(StreamEngine, PlansKeepThem) {
+TEST_F(StreamEngine, PlansKeepStreams) {
   const Engine engine = built();
   const auto path = folder_.path() / "branches.plan";
   engine.save(path);
@@ -91,8 +91,8 @@ TEST_F(StreamEngine, PlansKeepThem) {
   expect_right(loaded, built(Device{}));
 }
 
-/// What waits for what is not in the plan, so that no streams make it wrong.
-TEST_F(StreamEngine, PlansThatSayOtherStreamsAreRightOrRefused) {
+/// The plan does not hold dependencies, so other streams cannot make it wrong.
+TEST_F(StreamEngine, PlansWithChangedStreamsAreRightOrRefused) {
   const auto path = folder_.path() / "branches.plan";
   built().save(path);
   const Parts saved(path);

@@ -1,5 +1,5 @@
-// Programs over several streams on the fake driver, which does what is queued in any order that streams,
-// events and recorded graphs allow.
+// Programs over several streams on the fake driver, which runs queued work in any order that streams, events
+// and recorded graphs allow.
 
 #include <algorithm>
 #include <map>
@@ -48,7 +48,7 @@ protected:
   WeightStore constants_;
 };
 
-/// Memory that a step uses.
+/// Memory used by a step.
 struct Used {
   Place::Kind kind;
   std::uint64_t index, first, end;
@@ -68,7 +68,7 @@ std::vector<Used> used(const Program& program, const Step& step) {
   return all;
 }
 
-/// By pairs of steps, whether what streams, events and segments do brings one before the other.
+/// For each pair of steps, whether streams, events and segments order one before the other.
 std::vector<std::vector<bool>> order_of(const Program& program) {
   const std::size_t count = program.steps().size();
   std::vector<std::vector<bool>> before(count, std::vector<bool>(count));
@@ -81,15 +81,15 @@ std::vector<std::vector<bool>> order_of(const Program& program) {
       if (last.contains(step.stream)) before[last[step.stream]][b] = true;
       for (const std::uint32_t event : program.waits().subspan(step.first_wait, step.waits)) {
         begun = true;
-        EXPECT_EQ(event == 0, !reached.contains(event)) << "waits for what is not reached";
+        EXPECT_EQ(event == 0, !reached.contains(event)) << "waits for an event that is never recorded";
         EXPECT_TRUE(event != 0 || segment.forks);
         if (event != 0) before[reached.at(event)][b] = true;
       }
-      EXPECT_TRUE(begun) << "stream " << step.stream << " begins behind nothing";
+      EXPECT_TRUE(begun) << "stream " << step.stream << " starts without a dependency";
       last[step.stream] = b;
       if (step.event != 0) reached[step.event] = b;
     }
-    // The end of all streams has to lead to the first one's: else what follows is behind nothing.
+    // The ends of all streams must lead to the first one's: otherwise later work would not depend on them.
     std::set<std::size_t> ends;
     if (last.contains(0)) ends.insert(last[0]);
     for (const std::uint32_t event : program.waits().subspan(segment.first_wait, segment.waits))
@@ -121,7 +121,7 @@ void expect_no_races(const Program& program) {
         }
 }
 
-TEST_F(Streams, NeverRaceWhateverIsDrawn) {
+TEST_F(Streams, NeverRaceInRandomGraphs) {
   std::mt19937 random(7);
   int spread = 0;
   for (int round = 0; round < 150; ++round) {
@@ -133,7 +133,7 @@ TEST_F(Streams, NeverRaceWhateverIsDrawn) {
     const GpuNetwork net = network(program);
     fake_cuda_defer(static_cast<unsigned>(round + 1));
     Context context = net.context();
-    for (int run = 0; run < 4; ++run) ASSERT_TRUE(net.right(context)) << run; // as it is, recorded, replayed
+    for (int run = 0; run < 4; ++run) ASSERT_TRUE(net.right(context)) << run; // plain, recorded, replayed
     fake_cuda_defer(0);
     if (HasFailure()) return;
   }
@@ -162,7 +162,7 @@ TEST_F(Streams, NeverRaceInMemoryOfCallers) {
   EXPECT_GT(lent, 100);
 }
 
-/// Two chains of their own behind x, and their sum.
+/// Two independent chains that start from x, and their sum.
 std::string two_chains(const std::string& behind = " stream(1)") {
   std::string text = "graph @g(%x: f32[64] @ row cuda:0) -> (%y: f32[64] as \"y\") {\n";
   const auto line = [&](const char* name, const std::string& call, const char* kernel,
@@ -198,7 +198,7 @@ TEST_F(Streams, WaitForEachOtherByAsFewEventsAsPossible) {
   EXPECT_EQ(logs[2], "cuGraphLaunch\ncuStreamSynchronize\n");
 }
 
-TEST_F(Streams, OneStreamTakesNoEvents) {
+TEST_F(Streams, OneStreamUsesNoEvents) {
   const auto program = program_of(two_chains(""));
   EXPECT_EQ(program->streams(), 1);
   EXPECT_EQ(program->events(), 0u);
@@ -214,7 +214,7 @@ TEST_F(Streams, AreWrongWithoutTheirWaits) {
   }
 }
 
-TEST_F(Streams, GoOnAfterAnyCallThatFailed) {
+TEST_F(Streams, StayUsableAfterAnyFailedCall) {
   const GpuNetwork net = network(program_of(two_chains()));
   expect_to_go_on({[&] { return net.context(); }, [&](Context& context) { return net.right_anew(context); },
                    [&](Context& context, std::size_t) { net.bind(context); }});
@@ -259,7 +259,7 @@ protected:
   std::string note_;
 };
 
-TEST_F(ChosenStreams, AreThoseThatRunFaster) {
+TEST_F(ChosenStreams, AreTheFasterOnes) {
   fake_cuda_kernel_seconds(1e-4);
   EXPECT_EQ(chosen(1), 2);
   EXPECT_EQ(note_, "1 stream: 510.0 us, 2 streams: 310.0 us (taken)");
@@ -270,7 +270,7 @@ TEST_F(ChosenStreams, AreThoseThatRunFaster) {
   EXPECT_EQ(chosen(1), 1);
 }
 
-TEST_F(ChosenStreams, WithoutTimeAreThoseThatAreSure) {
+TEST_F(ChosenStreams, WithoutTimingAreChosenByEstimates) {
   EXPECT_EQ(chosen(0), 2) << "small kernels of 100 us each leave most of the GPU alone";
   const auto of_seconds = [&](const char* seconds) {
     return chosen(0, 0, false, replaced(two_chains(""), "0.0001", seconds));

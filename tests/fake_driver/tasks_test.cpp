@@ -1,4 +1,4 @@
-// Outputs on the fake driver: what reading them asks of it, and what its failures leave.
+// Reading outputs on the fake driver: memory, order, and failing calls.
 
 #include "device/cuda/gpu.h"
 #include "fake_driver/fake_gpu.h"
@@ -7,7 +7,7 @@
 namespace lanner::test {
 namespace {
 
-/// A network of masks, whose outputs are large enough to stay on the GPU.
+/// A segmentation network whose outputs are large enough to stay on the GPU.
 class FakeTasks : public GpuKernelTest {
 protected:
   void SetUp() override {
@@ -31,7 +31,7 @@ protected:
   tasks::Outputs here, outputs;
 };
 
-TEST_F(FakeTasks, TheSecondPictureTakesNoMemory) {
+TEST_F(FakeTasks, TheSecondImageAllocatesNothing) {
   const TaskResult expected = read_from(here);
   ASSERT_GT(expected.count(), 3);
   EXPECT_EQ(read_from(outputs).count(), expected.count());

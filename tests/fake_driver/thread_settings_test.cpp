@@ -38,7 +38,7 @@ protected:
   void SetUp() override {
     GpuKernelTest::SetUp();
     if (IsSkipped()) return;
-    built(hops_model(), with({})).create_context(); // what the process keeps of a GPU is there
+    built(hops_model(), with({})).create_context(); // creates the process-wide GPU state
   }
 };
 
@@ -50,8 +50,8 @@ TEST_F(FakeThreadSettings, all_memory_comes_from_the_allocator_and_goes_back) {
     Context context = engine.create_context();
     for (int run = 0; run < 4; ++run) // the later ones are recorded and replayed
       EXPECT_EQ(numbers(context({{"x", ramp({4, 6})}}).at("y").tensor), expected());
-    EXPECT_GE(allocator.given_on_gpu(), 4U); // weight, arena, a copy of the input, what is written
-    EXPECT_GE(allocator.given_pinned(), 1U); // what goes over the host
+    EXPECT_GE(allocator.given_on_gpu(), 4U); // weight, arena, a copy of the input, results
+    EXPECT_GE(allocator.given_pinned(), 1U); // copies through the host
     const Tensor x = ramp({4, 6}).to(gpu_device);
     const std::size_t callers = fake_cuda_memory();
     context.bind("x", x);
@@ -107,8 +107,8 @@ TEST_F(FakeThreadSettings, results_on_the_gpu_come_from_the_calls_allocator) {
   EXPECT_EQ(allocator.held(), 0U);
 }
 
-/// Results and scratch memory of these runs lie on the GPU alone.
-TEST_F(FakeThreadSettings, a_total_bounds_memory_of_the_gpu_too) {
+/// Results and scratch memory of these runs are on the GPU only.
+TEST_F(FakeThreadSettings, the_total_limit_covers_gpu_memory) {
   const std::string big = model(graph({.nodes = {node({"Concat", {"x", "x"}, {"t"}, {attribute("axis", 0)}}),
                                                  node({"Transpose", {"t"}, {"y"}})},
                                        .inputs = {value("x", f32, {"400", "600"})},
@@ -130,7 +130,7 @@ TEST_F(FakeThreadSettings, a_total_bounds_memory_of_the_gpu_too) {
   LANNER_EXPECT_ERROR(fill(), ErrorCode::limit_exceeded, "all engines of the environment: memory: ");
   EXPECT_GE(contexts.size(), 3U);
   contexts.erase(contexts.begin());
-  contexts.back().run(); // in what the first one held
+  contexts.back().run(); // in the memory freed by the first one
 }
 
 } // namespace

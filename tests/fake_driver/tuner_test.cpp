@@ -1,4 +1,4 @@
-// What the tuner finds wrong with kernels of a GPU.
+// Faults that the tuner finds in GPU kernels.
 
 #include <string>
 #include <string_view>
@@ -19,14 +19,14 @@ protected:
   Queue queue() const override { return fake_queue; }
 };
 
-TEST_P(GpuFaults, AreFoundAndToldAndSpoilNothing) {
+TEST_P(GpuFaults, AreFoundAndReportedWithoutSideEffects) {
   expect_found();
 }
 
 INSTANTIATE_TEST_SUITE_P(Tuner, GpuFaults, testing::ValuesIn(fault_cases({DeviceKind::cuda, 0})), fault_name);
 
-// The fake driver's events are 10 us apart, so that one launch between two of them tells little.
-TEST(Tuner, QuickKernelsOfAGpuAreTimedInRecordedRows) {
+// The fake driver's events are 10 us apart, so that timing a single launch is too coarse.
+TEST(Tuner, ShortGpuKernelsAreTimedInRecordedRows) {
   for (const bool recordable : {true, false}) {
     TunerBench bench("graph @g(%x: f32[2, 3]) -> (%y) {\n  %y = relu(%x)\n}\n", "fast on cuda:0",
                      fmt::format("// relu as one: row cuda:0 -> row cuda:0 = 1{}\n",
@@ -39,7 +39,7 @@ TEST(Tuner, QuickKernelsOfAGpuAreTimedInRecordedRows) {
     EXPECT_EQ(count(fake_cuda_log(), "cuStreamBeginCapture"), recordable ? 1u : 0u);
     EXPECT_EQ(count(fake_cuda_log(), "cuGraphLaunch") > 5, recordable);
     EXPECT_GT(launches, 20);
-    EXPECT_EQ(launches < 40, recordable) << "rows are launched one by one, or none is";
+    EXPECT_EQ(launches < 40, recordable) << "rows are launched individually, or not at all";
   }
 }
 

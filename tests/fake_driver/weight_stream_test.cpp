@@ -1,5 +1,5 @@
-// Weights that are copied to the device ahead of the steps that read them, on the fake driver, which does
-// what is queued in any order that streams, events and recorded graphs allow.
+// Weights that are copied to the device ahead of the steps that read them, on the fake driver, which runs
+// queued work in any order that streams, events and recorded graphs allow.
 
 #include <algorithm>
 #include <random>
@@ -19,7 +19,7 @@
 namespace lanner::test {
 namespace {
 
-/// Text of a network of products, each of a row by a weight of its own or one that another reads too.
+/// Text of a network of products, each of a row by its own weight or by a shared one.
 class Products {
 public:
   /// Sizes of the rows between products.
@@ -118,7 +118,7 @@ TEST_F(WeightStreams, AreWrongWithoutTheirWaits) {
   }
 }
 
-TEST_F(WeightStreams, AreOneGraphFromTheThirdRunOn) {
+TEST_F(WeightStreams, AreOneRecordedGraphFromTheThirdRunOn) {
   const Network net = network(Products(some_widths).text);
   net.engine().set_weight_budget(net.bytes().least + (64 << 10));
   Context context = net.context();
@@ -140,14 +140,14 @@ TEST_F(WeightStreams, TakeNoMoreOfTheDeviceThanTheBudget) {
     const Network net = network(text, budget);
     Context context = net.context();
     for (int run = 0; run < 4; ++run) ASSERT_TRUE(net.right(context));
-    // Beside weights: input, output, arena.
+    // Besides weights: input, output, arena.
     const std::uint64_t others =
         context.arena_bytes() + net.inputs[0].tensor.bytes() + 2 * net.expected[0].tensor.bytes();
     EXPECT_LE(fake_cuda_most_device_bytes() - before, budget + others);
   }
 }
 
-TEST_F(WeightStreams, TakeUpABudgetAtTheNextRun) {
+TEST_F(WeightStreams, ApplyANewBudgetAtTheNextRun) {
   const Network net = network(Products(some_widths).text);
   const WeightBytes bytes = net.bytes();
   const Engine engine = net.engine();
@@ -156,7 +156,7 @@ TEST_F(WeightStreams, TakeUpABudgetAtTheNextRun) {
   for (int round = 0; round < 3; ++round)
     for (const std::optional<std::uint64_t> budget :
          {std::optional(bytes.least), std::optional(bytes.least * 2), std::optional<std::uint64_t>()}) {
-      one.enqueue({}); // still at work when the budget changes
+      one.enqueue({}); // still running when the budget changes
       engine.set_weight_budget(budget);
       EXPECT_EQ(engine.weight_budget(), budget);
       for (int run = 0; run < 3; ++run) {
@@ -166,7 +166,7 @@ TEST_F(WeightStreams, TakeUpABudgetAtTheNextRun) {
     }
 }
 
-TEST_F(WeightStreams, GiveBackWhatABudgetTakes) {
+TEST_F(WeightStreams, FreeMemoryWhenTheBudgetShrinks) {
   const Network net = network(Products(some_widths).text);
   const WeightBytes bytes = net.bytes();
   Context context = net.context();
@@ -179,7 +179,7 @@ TEST_F(WeightStreams, GiveBackWhatABudgetTakes) {
   EXPECT_LE(fake_cuda_most_device_bytes(), resident - bytes.all + bytes.least);
 }
 
-TEST_F(WeightStreams, ABudgetThatIsTooSmallChangesNothing) {
+TEST_F(WeightStreams, TooSmallABudgetIsRefusedWithoutEffect) {
   const Network net = network(Products(some_widths).text);
   const std::uint64_t least = net.engine().min_weight_budget();
   EXPECT_EQ(least, 128u * 512 * 4);
@@ -210,7 +210,7 @@ TEST_F(WeightStreams, ServeContextsOfSeveralThreads) {
   EXPECT_EQ(wrong, 0);
 }
 
-/// The host takes part in the middle.
+/// With a step on the host in the middle.
 std::string with_a_hop() {
   std::string text = Products({128, 256, 128, 384, 128}).text;
   const std::string from = "%v4: f32[1, 128] @ row cuda:0 = matmul(%v3";
@@ -224,7 +224,7 @@ std::string with_a_hop() {
   return text;
 }
 
-TEST_F(WeightStreams, BeginAnewBehindAStepOnTheHost) {
+TEST_F(WeightStreams, RestartAfterAStepOnTheHost) {
   const Network net = network(with_a_hop());
   ASSERT_GT(net.state->variant(*net.state->opt, 1)->program->segments().size(), 2u);
   net.engine().set_weight_budget(net.bytes().least);
@@ -257,7 +257,7 @@ TEST_F(WeightStreams, ACancelledRunLeavesNothingQueued) {
   for (int run = 0; run < 3; ++run) EXPECT_TRUE(net.right(context));
 }
 
-TEST_F(WeightStreams, GoOnAfterAnyCallThatFailed) {
+TEST_F(WeightStreams, StayUsableAfterAnyFailedCall) {
   const Network net = network(with_a_hop());
   net.engine().set_weight_budget(net.bytes().least);
   {
@@ -267,7 +267,7 @@ TEST_F(WeightStreams, GoOnAfterAnyCallThatFailed) {
   expect_to_go_on({[&] { return net.context(); }, [&](Context& context) { return net.right(context); }});
 }
 
-TEST_F(WeightStreams, AChangeThatFailsChangesNothing) {
+TEST_F(WeightStreams, AFailedBudgetChangeHasNoEffect) {
   const Network net = network(Products(some_widths).text);
   const WeightBytes bytes = net.bytes();
   const std::size_t memory = fake_cuda_memory();
