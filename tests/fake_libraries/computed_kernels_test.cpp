@@ -1,5 +1,5 @@
-// Kernels that the fake GPU computes, against the definitions: products on matrix instructions, and kernels
-// whose threads run in another order than by their numbers. What needs an order has to make it by a barrier.
+// Kernels computed by the fake GPU, against the definitions: products on matrix instructions, and kernels
+// whose threads run in another order. Code that needs an order must establish it by a barrier.
 
 #include <string>
 
@@ -12,7 +12,7 @@
 namespace lanner::test {
 namespace {
 
-// Sources for their sizes with instructions for matrices. More of them:
+// Generated sources with matrix instructions. More of them:
 // backends/cuda_matrix_sources_test.cpp.
 TEST(OwnProducts, AgreeWithTheReference) {
   TacticCheck check;

@@ -15,7 +15,7 @@ namespace {
 
 using fake::Picture;
 
-TEST_F(FakeNvdec, what_the_gpu_does_not_decode_is_refused_by_name) {
+TEST_F(FakeNvdec, unsupported_streams_are_refused_by_name) {
   Picture like;
   LANNER_EXPECT_ERROR(fake_decoder(like, {}, "av1"), ErrorCode::unsupported,
                       "cuda:0: Fake GPU does not decode av1 4:2:0 8 bit");
@@ -38,7 +38,7 @@ TEST_F(FakeNvdec, auto_takes_the_gpu_and_says_so) {
   EXPECT_EQ(fake_decoder(like)->reason(), "asked for");
 }
 
-TEST_F(FakeNvdec, auto_asks_the_gpu_that_is_named_alone) {
+TEST_F(FakeNvdec, auto_tries_only_the_named_gpu) {
   LANNER_NEEDS_FFMPEG();
   const StreamInfo stream = stream_of(Picture());
   DecoderOptions options;
@@ -99,7 +99,7 @@ TEST_F(FakeNvdec, frames_of_the_cpu_are_copied_to_the_gpu) {
   EXPECT_EQ(count, 6);
 }
 
-TEST_F(FakeNvdec, a_sequence_that_is_refused_can_be_left_by_reset) {
+TEST_F(FakeNvdec, reset_recovers_from_a_refused_sequence) {
   const Picture like;
   auto decoder = fake_decoder(like);
   Picture deep = like;
@@ -117,7 +117,7 @@ TEST_F(FakeNvdec, a_sequence_that_is_refused_can_be_left_by_reset) {
   EXPECT_EQ(decode(*decoder, sequence(4, like)).size(), 4u);
 }
 
-TEST_F(FakeNvdec, tells_its_capabilities) {
+TEST_F(FakeNvdec, reports_its_capabilities) {
   const auto table = decoder_capabilities(gpu_device);
   const auto row = [&](std::string_view codec, std::string_view chroma, int depth) {
     const auto found = std::ranges::find_if(table, [&](const DecoderCapability& can) {

@@ -1,4 +1,4 @@
-// cublasLt* as Lanner calls them.
+// The parts of cublasLt* that Lanner uses.
 
 #include <algorithm>
 #include <cstdint>
@@ -82,7 +82,7 @@ int drop(T* object) {
   return 0;
 }
 
-/// Whether the matrices fit together: the checks of the real heuristics.
+/// Whether the matrices fit together: the real heuristics' checks.
 bool consistent(const Descriptor& d, const Matrix& a, const Matrix& b, const Matrix& result) {
   const bool ta = d.get<std::int32_t>(3, 0) == 1, tb = d.get<std::int32_t>(4, 0) == 1;
   const std::uint64_t m = ta ? a.columns : a.rows, k = ta ? a.rows : a.columns, n = tb ? b.rows : b.columns,
@@ -207,7 +207,7 @@ int cublasLtMatmulPreferenceSetAttribute(Descriptor* preference, int attribute, 
   return preference->set(attribute, value, bytes);
 }
 
-/// Two algorithms: one plain, one that splits the depth and wants a workspace.
+/// Two algorithms: a plain one, and one that splits the depth and needs a workspace.
 int cublasLtMatmulAlgoGetHeuristic(void*, Descriptor* d, Matrix* a, Matrix* b, Matrix*, Matrix* result,
                                    Descriptor* preference, int room, HeuristicResult* results, int* count) {
   LANNER_FAKE_ENTER();
@@ -240,7 +240,7 @@ int cublasLtMatmulAlgoCheck(void*, Descriptor* d, Matrix* a, Matrix* b, Matrix*,
   checked->workspace = algorithm->data[2] > 1 ? workspace_bytes : 0;
   return 0;
 }
-/// Knows id, tile and split; the shape of clusters is later than this version.
+/// Supports id, tile and split; the cluster shape came in a later version.
 int cublasLtMatmulAlgoConfigGetAttribute(const Algorithm* algorithm, int attribute, void* value,
                                          std::size_t bytes, std::size_t* written) {
   if (attribute > 6 || bytes != 4) return invalid_value;
@@ -265,7 +265,7 @@ int cublasLtMatmul(void*, Descriptor* d, const float* alpha, const void* a, Matr
                    void* stream) {
   LANNER_FAKE_ENTER();
   if (!consistent(*d, *a_form, *b_form, *result_form)) return invalid_value;
-  // Also where there are no bytes of it.
+  // Also for zero bytes.
   if (reinterpret_cast<std::uintptr_t>(workspace) % 256 != 0) return invalid_value;
   if (algorithm->data[2] > 1 && (!workspace || bytes < workspace_bytes)) return invalid_value;
   if ((d->get<std::uint32_t>(7, 1) & 4) && !d->get<const void*>(8, nullptr)) return invalid_value;

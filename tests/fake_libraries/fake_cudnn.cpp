@@ -1,5 +1,5 @@
-// cudnnBackend* as Lanner calls them. A descriptor handle names a node that other nodes may share, as cuDNN
-// keeps what a finalized descriptor was made of.
+// The parts of cudnnBackend* that Lanner uses. A descriptor handle names a node that other nodes may share,
+// as cuDNN keeps what a finalized descriptor refers to.
 
 #include <algorithm>
 #include <atomic>
@@ -57,7 +57,7 @@ std::shared_ptr<Node> node_of(D type) {
   return node;
 }
 
-/// An engine's configuration as the heuristics make it.
+/// An engine's configuration as the heuristics create it.
 std::shared_ptr<Node> make_config(const std::shared_ptr<Node>& graph, std::int64_t index, std::int64_t tile) {
   auto engine = node_of(D::engine), knob = node_of(D::knob_choice), config = node_of(D::engine_config);
   engine->link(A::engine_operation_graph, {graph});
@@ -86,7 +86,7 @@ int finalize_heuristics(Node& node) {
   return 0;
 }
 
-/// Engines 1 and 2 know one knob, the fallback none.
+/// Engines 1 and 2 have one knob, the fallback none.
 int finalize_plan(Node& node) {
   const auto& configs = node.links(A::plan_engine_config);
   if (configs.empty() || node.bytes(A::plan_handle).empty()) return bad_param;
@@ -228,7 +228,7 @@ int cudnnBackendGetAttribute(DescriptorHandle* handle, int attribute, int type, 
   if (!node.finalized) return not_finalized;
   if (type == static_cast<int>(lanner::cudnn::AttributeType::descriptor)) {
     const auto& list = node.links(static_cast<A>(attribute));
-    // Of knobs the library tells only who has room for them.
+    // The library reports knobs only to callers that provide room for them.
     const bool hidden = room == 0 && static_cast<A>(attribute) == A::engine_config_knob_choices;
     *count = hidden ? 0 : static_cast<std::int64_t>(list.size());
     for (std::int64_t i = 0; values && i < std::min(room, *count); ++i)

@@ -95,10 +95,10 @@ struct Waiting {
 struct Parser {
   CUVIDPARSERPARAMS parameters{};
   std::optional<fake::Picture> sequence;
-  std::optional<Waiting> unfinished; ///< Its packet came; the next one shows that it is whole.
-  std::vector<Waiting> shown;        ///< Decoded, not yet shown.
+  std::optional<Waiting> unfinished; ///< Its packet has arrived; the next one shows that it is complete.
+  std::vector<Waiting> shown;        ///< Decoded, not yet displayed.
   std::vector<bool> used;
-  std::vector<CUvideotimestamp> times; ///< Of pictures not yet shown, where pictures are reordered.
+  std::vector<CUvideotimestamp> times; ///< Of pictures not yet displayed, where pictures are reordered.
   int current = -1;
   bool reorders() const {
     return parameters.CodecType != cudaVideoCodec_VP9 && parameters.CodecType != cudaVideoCodec_VP8;
@@ -119,7 +119,7 @@ bool Parser::begin(const fake::Picture& p) {
   format.min_num_decode_surfaces = static_cast<unsigned char>(p.held + 2);
   format.coded_width = coded(p.width, p.crop);
   format.coded_height = coded(p.height, p.crop);
-  if (parameters.CodecType == cudaVideoCodec_MPEG2) { // Like the real one: as the sequence header has it.
+  if (parameters.CodecType == cudaVideoCodec_MPEG2) { // Like the real one: as in the sequence header.
     format.coded_width = static_cast<unsigned>(p.width + p.crop);
     format.coded_height = static_cast<unsigned>(p.height + p.crop);
   }
@@ -142,7 +142,7 @@ bool Parser::decode() {
   Waiting next = *std::exchange(unfinished, std::nullopt);
   const fake::Picture& p = next.picture;
   if (p.key && !begin(p)) return false;
-  if (!sequence) return true; // Decoding begins with a key.
+  if (!sequence) return true; // Decoding starts at a key frame.
   if (!p.second_field) {
     const auto free = std::find(used.begin(), used.end(), false);
     if (free == used.end()) return false;
@@ -159,7 +159,7 @@ bool Parser::decode() {
   if (!parameters.pfnDecodePicture(parameters.pUserData, &picture)) return false;
   if (p.hidden || p.second_field) return true;
   used[static_cast<std::size_t>(next.index)] = true;
-  // A new key comes behind all that was before it.
+  // A new key frame comes after all earlier ones.
   if (p.key && !show_down_to(0)) return false;
   shown.push_back(next);
   times.push_back(next.time);
@@ -319,7 +319,7 @@ CUresult cuvidParseVideoData(CUvideoparser handle, CUVIDSOURCEDATAPACKET* packet
   const auto failed = static_cast<CUresult>(999);
   if (!parser.decode()) return failed;
   const auto* end = packet->payload + packet->payload_size;
-  const auto* begin = std::find(packet->payload, end, 'F'); // Behind headers, where there are any.
+  const auto* begin = std::find(packet->payload, end, 'F'); // After headers, where there are any.
   if (begin != packet->payload && begin != end) count(&World::headers, 1);
   if (end - begin >= static_cast<std::ptrdiff_t>(packet_bytes)) {
     fake::Picture picture = read(begin);
@@ -408,7 +408,7 @@ CUresult cuvidMapVideoFrame64(CUvideodecoder handle, int index, unsigned long lo
   *surface = memory;
   return ok;
 }
-/// Spoils what it takes back, so that reading it later is seen.
+/// Overwrites the returned memory, so that reading it later is detected.
 CUresult cuvidUnmapVideoFrame64(CUvideodecoder handle, unsigned long long surface) {
   auto& decoder = *static_cast<Decoder*>(handle);
   const auto found = decoder.mapped.find(surface);

@@ -1,4 +1,4 @@
-// NVRTC without its compiler: machine code is the source. Kernels are named, and the fake driver knows names.
+// NVRTC without a compiler: its machine code is the source. The fake driver finds kernels by name.
 
 #include <atomic>
 #include <cstddef>
@@ -22,7 +22,7 @@ std::size_t fake_nvrtc_compiles() {
 }
 
 int nvrtcVersion(int* major, int* minor) {
-  *major = 99; // machine code is kept by version: none of this is ever taken for that of a real one
+  *major = 99; // machine code is cached by version: it must never be mistaken for a real one's
   *minor = 0;
   return 0;
 }

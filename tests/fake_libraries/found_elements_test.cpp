@@ -1,4 +1,4 @@
-// What elements choose, on a GPU, against the definitions.
+// Operators with data-dependent sizes on a GPU, against the definitions.
 
 #include <string>
 #include <thread>
@@ -13,7 +13,7 @@ namespace {
 
 class GpuFoundElements : public GpuKernelTest {};
 
-TEST_F(GpuFoundElements, AreThoseOfTheDefinitions) {
+TEST_F(GpuFoundElements, AgreeWithTheDefinitions) {
   expect_all_found(gpu_device, true);
 }
 
@@ -26,7 +26,7 @@ TEST_F(GpuFoundElements, AnyOrderThatStreamsAllowIsRight) {
   }
 }
 
-/// A run like the last brings `copies` to the host, takes no memory, and leaves results on the GPU.
+/// A run like the last one brings `copies` to the host, allocates nothing, and leaves results on the GPU.
 void expect_copies(const Engine& engine, const std::vector<Item>& inputs, std::size_t copies) {
   Context context = engine.create_context();
   for (const auto& [name, item] : named(engine, inputs))
@@ -49,12 +49,12 @@ TEST_F(GpuFoundElements, OnlyCountsComeToTheHost) {
   expect_copies(engine_of(kept_text, 1, gpu_device), boxes(20, 0.3F, 0.25F), 6);
 }
 
-TEST_F(GpuFoundElements, DeterministicBuildsFindThemThereToo) {
+TEST_F(GpuFoundElements, DeterministicBuildsFindThemOnTheGpuToo) {
   expect_copies(engine_of(places_text, 1, gpu_device, true), elements(7), 3);
   expect_copies(engine_of(kept_text, 1, gpu_device, true), boxes(20, 0.3F, 0.25F), 6);
 }
 
-TEST_F(GpuFoundElements, ContextsAreApart) {
+TEST_F(GpuFoundElements, ContextsAreIndependent) {
   const Engine engine = engine_of(places_text, 1, gpu_device);
   std::jthread beside([&] { expect_found(engine, elements(3), gpu_device); });
   expect_found(engine, elements(1000), gpu_device);

@@ -24,7 +24,7 @@ Dims dims_of(const Node& tensor) {
   return tensor.list<std::int64_t>(Attribute::tensor_dimensions);
 }
 
-/// The place of element `index` of `dims` in a tensor of sizes `own` and these strides; sizes of 1 repeat.
+/// The offset of element `index` of `dims` in a tensor of sizes `own` and these strides; sizes of 1 repeat.
 std::int64_t place(std::int64_t index, const Dims& dims, const Dims& own, const Dims& strides) {
   std::int64_t at = 0;
   for (std::size_t axis = dims.size(); axis-- > 0;) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a graph of convolutions and pointwise operations computes.
+// Computes a cuDNN graph of convolutions and pointwise operations.
 
 #include <cstdint>
 #include <cstring>
@@ -13,7 +13,7 @@ namespace fake {
 
 using Attribute = lanner::cudnn::Attribute;
 
-/// What a descriptor was given.
+/// Attributes of a descriptor.
 struct Node {
   int type = 0;
   bool finalized = false;
@@ -53,10 +53,10 @@ struct Node {
   }
 };
 
-/// Bytes of an element of an attribute type; 0 for one that is not known here.
+/// Element size of an attribute type; 0 for an unknown one.
 std::size_t size_of(int attribute_type);
 
-/// Whether the shapes of a convolution go together.
+/// Whether the shapes of a convolution fit together.
 bool convolution_fits(const Node& operation);
 
 /// Runs the operations in order on the pointers of the pack.

@@ -1,5 +1,5 @@
-// What only a run sizes, on a GPU: rows behind a count, bodies, items and what moves them, against their
-// definitions.
+// Data-dependent sizes on a GPU: rows after a count, subprograms, sequence items and their copies, against
+// their definitions.
 
 #include <string>
 #include <thread>
@@ -23,8 +23,8 @@ namespace {
 
 class GpuItems : public GpuKernelTest {};
 
-/// The fake driver does what kernels of f32 do.
-TEST_F(GpuItems, KernelsGiveWhatDefinitionsGive) {
+/// The fake driver implements kernels for f32.
+TEST_F(GpuItems, KernelsAgreeWithTheDefinitions) {
   const auto expect_right = [](const char* text) {
     const auto ran = check_tactics(fmt::format("graph @g{}", text), {.device = gpu_device});
     EXPECT_TRUE(ran.contains("cuda/index") || ran.contains("cuda/roi_align")) << text;
@@ -33,7 +33,7 @@ TEST_F(GpuItems, KernelsGiveWhatDefinitionsGive) {
   for (const char* text : region_texts) expect_right(text);
 }
 
-/// A detector: boxes that a suppression keeps, their regions of a feature map, products behind them.
+/// A detector: non-maximum suppression, ROI features of the selected boxes, and products on them.
 constexpr std::string_view detector_text = R"(
 graph @main(%image: f32[1, 3, 16, 16], %boxes: f32[1, 300, 4], %scores: f32[1, 1, 300]) -> (%y as "y", %which as "which") {
   %wc = constant() {value = random(f32[8, 3, 3, 3], seed = 3, std = 0.3)}
@@ -57,7 +57,7 @@ graph @main(%image: f32[1, 3, 16, 16], %boxes: f32[1, 300, 4], %scores: f32[1, 1
   %y: f32[*] = matmul(%h, %w2)
 })";
 
-/// Of which so many are kept.
+/// So many boxes are selected.
 std::vector<Item> pictures(std::int64_t kept, float scale = 1) {
   Tensor boxes = Tensor::allocate(DType::f32, {1, 300, 4}), scores = Tensor::zeros(DType::f32, {1, 1, 300});
   for (std::int64_t i = 0; i < 300; ++i) {
@@ -83,7 +83,7 @@ void expect_run(Context& context, const Engine& engine, const std::vector<Item>&
     expect_same(got.at(engine.outputs()[i].name), want[i], what + ", " + engine.outputs()[i].name);
 }
 
-/// Four times, in any order that streams allow.
+/// Four times, in random orders that streams allow.
 void expect_runs(Context& context, const Engine& engine, const std::vector<Item>& inputs) {
   for (unsigned seed = 1; seed < 5; ++seed) {
     fake_cuda_defer(seed);
@@ -92,7 +92,7 @@ void expect_runs(Context& context, const Engine& engine, const std::vector<Item>
   }
 }
 
-/// Twice with inputs that lie on the GPU. The driver's log is of the second run.
+/// Twice with inputs on the GPU. The driver's log is of the second run.
 void run_there(Context& context, const Engine& engine, const std::vector<Item>& inputs) {
   for (const auto& [name, item] : named(engine, inputs)) context.bind(name, Item(item.tensor.to(gpu_device)));
   context.run();
@@ -100,7 +100,7 @@ void run_there(Context& context, const Engine& engine, const std::vector<Item>& 
   context.run();
 }
 
-TEST_F(GpuItems, ADetectorsRowsRunThere) {
+TEST_F(GpuItems, ADetectorsRowsRunOnTheGpu) {
   const Graph& graph = lowered(detector());
   EXPECT_TRUE(any_node(graph.body(), "by_rows", "program")) << print(graph);
   EXPECT_TRUE(any_node(graph.body(), "roi_align", "cuda")) << print(graph);
@@ -117,14 +117,14 @@ TEST_F(GpuItems, OnlyCountsAndBoxesComeToTheHost) {
   Context context = detector().create_context();
   expect_run(context, detector(), pictures(40), "first");
   run_there(context, detector(), pictures(40));
-  // Boxes and scores; features and what is behind them stay.
+  // Boxes and scores; features and everything computed from them stay.
   EXPECT_EQ(count(fake_cuda_log(), "cuMemcpyDtoHAsync"), 2u) << fake_cuda_log();
   EXPECT_EQ(context.output("y").tensor.device(), gpu_device);
   const auto want = run_reference(*state_of(detector()).graph, pictures(40));
   expect_same(Item(context.output("y").tensor.to({})), want[0], "y");
 }
 
-TEST_F(GpuItems, NoCountCompilesOrTunesAnything) {
+TEST_F(GpuItems, NewCountsCompileAndTuneNothing) {
   Context context = detector().create_context();
   expect_run(context, detector(), pictures(7), "first");
   const std::size_t searches = fake_cudnn_searches(), plans = fake_cudnn_plans();
@@ -141,7 +141,7 @@ TEST_F(GpuItems, NoCountCompilesOrTunesAnything) {
   EXPECT_EQ(fake_cudnn_searches(), searches);
   EXPECT_EQ(fake_cudnn_plans(), plans);
   EXPECT_EQ(state_of(detector()).variants().list().size(), variants);
-  EXPECT_LE(fake_cuda_memory(), memory + 8) << "what runs leave behind is used again";
+  EXPECT_LE(fake_cuda_memory(), memory + 8) << "memory of earlier runs is reused";
 }
 
 TEST_F(GpuItems, AnyOrderThatStreamsAllowIsRight) {
@@ -155,7 +155,7 @@ TEST_F(GpuItems, AnyOrderThatStreamsAllowIsRight) {
   }
 }
 
-TEST_F(GpuItems, ContextsAreApart) {
+TEST_F(GpuItems, ContextsAreIndependent) {
   lowered(detector());
   const auto work = [](std::int64_t kept) {
     Context context = detector().create_context();
@@ -166,7 +166,7 @@ TEST_F(GpuItems, ContextsAreApart) {
   work(20);
 }
 
-TEST_F(GpuItems, PlansKeepWhereRegionsRun) {
+TEST_F(GpuItems, PlansKeepTheDevicesOfRegions) {
   const TemporaryFolder folder;
   detector().save(folder / "detector.plan");
   const Engine loaded = Engine::load(folder / "detector.plan");
@@ -175,7 +175,7 @@ TEST_F(GpuItems, PlansKeepWhereRegionsRun) {
   expect_as_defined(loaded, pictures(77));
 }
 
-TEST_F(GpuItems, PlansThatSayOtherwiseAreRefused) {
+TEST_F(GpuItems, PlansWithOtherDevicesAreRefused) {
   const TemporaryFolder folder;
   detector().save(folder / "detector.plan");
   const auto expect_refused = [&](std::string_view behind, std::string_view from, std::string_view to,
@@ -206,7 +206,7 @@ TEST_F(GpuItems, ARunThatFailedMayBeTriedAgain) {
   EXPECT_GT(failed, 10u);
 }
 
-/// Rows picked, put and made of zeros by kernels that are given sizes when they are launched.
+/// Rows gathered, scattered and zero-filled by kernels that get sizes at launch.
 constexpr std::string_view moved_text = R"(
 graph @main(%flags: f32[64], %x: f32[64, 4096]) -> (%y as "y", %none as "none", %part as "part", %both as "both") {
   %hits: i64[*] = non_zero(%flags)
@@ -234,7 +234,7 @@ std::vector<Item> flagged(std::int64_t hits) {
   return {flags, waves({64, 4096})};
 }
 
-TEST_F(GpuItems, MovesElementsWhereTheyLie) {
+TEST_F(GpuItems, MovesElementsOnTheGpu) {
   const Engine engine = engine_of(moved_text, 1, gpu_device);
   for (const std::int64_t hits : {0, 1, 3, 17, 64}) expect_as_defined(engine, flagged(hits));
   Context context = engine.create_context();
@@ -244,7 +244,7 @@ TEST_F(GpuItems, MovesElementsWhereTheyLie) {
   EXPECT_EQ(context.output("both").tensor.device(), gpu_device);
 }
 
-/// Elementwise steps and rows of what flags chose, alone.
+/// Only elementwise steps and row kernels on rows selected by flags.
 constexpr std::string_view computed_text = R"(
 graph @main(%flags: f32[64], %x: f32[64, 4096], %z: f32[4096]) -> (%less as "less", %p as "p", %most as "most", %mean as "mean") {
   %hits: i64[*] = non_zero(%flags)
@@ -271,7 +271,7 @@ std::vector<Item> flagged_rows(std::int64_t hits) {
   return items;
 }
 
-TEST_F(GpuItems, ComputesElementsWhereTheyLie) {
+TEST_F(GpuItems, ComputesElementsOnTheGpu) {
   const Engine engine = engine_of(computed_text, 1, gpu_device);
   for (const std::int64_t hits : {1, 3, 16, 17, 64}) expect_as_defined(engine, flagged_rows(hits));
   Context context = engine.create_context();
@@ -282,7 +282,7 @@ TEST_F(GpuItems, ComputesElementsWhereTheyLie) {
     EXPECT_EQ(context.output(name).tensor.device(), gpu_device) << name;
 }
 
-/// With an alpha of its own, so that nothing compiled its kernel before.
+/// With a unique alpha, so that its kernel was not compiled before.
 Engine leaky_rows(std::int64_t width, double alpha) {
   return engine_of(fmt::format(R"(
 graph @main(%flags: f32[64], %x: f32[64, {}]) -> (%y as "y") {{
@@ -351,7 +351,7 @@ graph @main(%n: i64[], %x: f32[8, 16]) -> (%y as "y", %all as "all", %turns as "
   })
 })";
 
-/// Ends when an element passes the limit.
+/// Stops when an element exceeds the limit.
 constexpr std::string_view until_text = R"(
 graph @main(%n: i64[], %limit: f32[], %x: f32[2, 2]) -> (%y as "y", %all as "all") {
   %w = constant() {value = f32[2, 2](1.5, 0.0, 0.0, 1.5)}
@@ -388,7 +388,7 @@ graph @main(%c: bool[], %n: i64[], %x: f32[4, 4]) -> (%y as "y", %z as "z") {
   })
 })";
 
-TEST_F(GpuItems, BodiesRunThere) {
+TEST_F(GpuItems, SubprogramsRunOnTheGpu) {
   const auto check = [](const Engine& engine, const std::vector<Item>& inputs) {
     expect_as_defined(engine, inputs);
     for (unsigned seed = 1; seed < 4; ++seed) {
@@ -415,8 +415,8 @@ TEST_F(GpuItems, BodiesRunThere) {
     for (const std::int64_t n : {0, 1, 3}) check(branch, {bools({holds}, {}), i64s({n}, {}), waves({4, 4})});
 }
 
-/// No product: small steps stay on the host.
-TEST_F(GpuItems, SmallBodiesStayOnTheHost) {
+/// Without products: small steps stay on the host.
+TEST_F(GpuItems, SmallSubprogramsStayOnTheHost) {
   const Engine engine = engine_of(R"(
 graph @main(%n: i64[], %x: f32[2]) -> (%y as "y") {
   %y: f32[2] = loop(%n, _, %x) ((%i: i64[], %go: bool[], %s: f32[2]) -> (%go, %next) {

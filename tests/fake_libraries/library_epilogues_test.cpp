@@ -1,4 +1,4 @@
-// What cuDNN and cuBLASLt may join to a convolution or a product: the families' own say.
+// Which epilogues cuDNN and cuBLASLt fuse with a convolution or a product, as declared by their families.
 
 #include <string_view>
 #include <vector>
@@ -32,7 +32,7 @@ bool fuses(const KernelFamily& family, std::string_view steps, std::vector<DType
   return family.fuses(Group::of(nodes), target);
 }
 
-TEST(LibraryEpilogues, convs_take_the_tails_that_cudnn_joins) {
+TEST(LibraryEpilogues, convs_take_the_epilogues_that_cudnn_fuses) {
   const cuda::Current current(cuda::Gpu::get(gpu_device));
   const std::vector<DType> exact{DType::f32}, halves{DType::f32, DType::f16};
   EXPECT_TRUE(fuses(cuda::conv_family, "%y: f32[*] = relu(%c)\n", exact));
@@ -43,8 +43,8 @@ TEST(LibraryEpilogues, convs_take_the_tails_that_cudnn_joins) {
   EXPECT_FALSE(fuses(cuda::matmul_family, "%y: f32[*] = relu(%c)\n", exact));
 }
 
-// Seen on a GPU: cuDNN's tanh is 1e-5 off, cuBLASLt's gelu 1e-6 of the largest value.
-TEST(LibraryEpilogues, activations_that_libraries_approximate_are_joined_for_halves_only) {
+// Measured on a GPU: cuDNN's tanh is 1e-5 off, cuBLASLt's gelu 1e-6 of the largest value.
+TEST(LibraryEpilogues, approximate_activations_are_fused_for_halves_only) {
   const cuda::Current current(cuda::Gpu::get(gpu_device));
   const std::vector<DType> exact{DType::f32}, halves{DType::f32, DType::f16};
   const char* const conv = "conv(%x, %w, _)";

@@ -1,5 +1,5 @@
-// The families of cuDNN and cuBLASLt on fakes that compute: what is offered, what a configuration brings
-// back, and what becomes of every call that fails.
+// The families of cuDNN and cuBLASLt on computing fakes: tactics offered, kernels restored from
+// configurations, and the effect of every failing call.
 
 #include <algorithm>
 #include <cstring>
@@ -99,7 +99,7 @@ TEST_F(FakeLibraries, conv_is_offered_in_every_form_and_layout) {
   }
 }
 
-// Described as row-major, several of them came out wrong in FP16.
+// Described as row-major, several of them gave wrong results in FP16.
 TEST_F(FakeLibraries, images_of_one_pixel_are_described_as_channels_last) {
   const TacticList list =
       Offer(cuda::conv_family, "graph @g(%x: f32[3, 4, 1, 1]) -> (%y: f32[*] as \"y\") {\n"
@@ -110,8 +110,8 @@ TEST_F(FakeLibraries, images_of_one_pixel_are_described_as_channels_last) {
   EXPECT_EQ(count_with(list, "layout=row"), 0u);
 }
 
-// Beside another stream one of cuDNN's engines for that writes other numbers from run to run.
-TEST_F(FakeLibraries, nothing_is_added_to_images_of_one_pixel_in_halves) {
+// While another stream runs, one of cuDNN's engines for that is not reproducible.
+TEST_F(FakeLibraries, no_operand_is_added_to_images_of_one_pixel_in_halves) {
   const auto offered = [](const char* size) {
     const std::string ir = fmt::format(
         "graph @g(%x: f16[1, 4, {0}], %z: f16[1, 6, {0}]) -> (%y: f16[*] as \"y\") {{\n"
@@ -126,7 +126,7 @@ TEST_F(FakeLibraries, nothing_is_added_to_images_of_one_pixel_in_halves) {
   EXPECT_FALSE(offered("1, 1"));
 }
 
-TEST_F(FakeLibraries, uneven_padding_of_depthwise_lines_is_left_to_others) {
+TEST_F(FakeLibraries, asymmetric_padding_of_1d_depthwise_convs_is_left_to_others) {
   const auto offered = [](const char* pads) {
     const std::string ir =
         std::string("graph @g(%x: f32[1, 4, 9]) -> (%y: f32[*] as \"y\") {\n"
@@ -141,7 +141,7 @@ TEST_F(FakeLibraries, uneven_padding_of_depthwise_lines_is_left_to_others) {
   EXPECT_NE(uneven.reason.find("1-D depthwise"), std::string::npos) << uneven.reason;
 }
 
-TEST_F(FakeLibraries, convs_leave_activations_that_engines_mistake) {
+TEST_F(FakeLibraries, convs_do_not_fuse_activations_that_engines_get_wrong) {
   const auto offered = [](const char* activation) {
     const std::string ir =
         std::string(
@@ -169,8 +169,8 @@ TEST_F(FakeLibraries, graphs_that_are_refused_are_split) {
   expect_offered(check_tactics(conv_ir, check), {"cuda/conv"});
 }
 
-/// Where there is no time to check a library's kernels, own ones are there, which need no check.
-TEST_F(FakeLibraries, own_kernels_come_first_beside_versions_that_nobody_has_swept) {
+/// Where there is no time to check a library's kernels, own kernels are available, which need no check.
+TEST_F(FakeLibraries, own_kernels_come_first_for_library_versions_not_swept) {
   for (const std::vector<DType>& types : {std::vector{DType::f32}, std::vector{DType::f32, DType::f16}}) {
     const Offer conv(cuda::own_conv_family, conv_ir, types), product(cuda::own_gemm_family, matmul_ir, types);
     for (const Offer* own : {&conv, &product}) {
@@ -194,7 +194,7 @@ TEST_F(FakeLibraries, f32_is_never_rounded_unasked) {
   }
 }
 
-TEST_F(FakeLibraries, engines_whose_results_vary_are_left_out_when_asked) {
+TEST_F(FakeLibraries, nondeterministic_engines_are_left_out_when_requested) {
   fake_cudnn_set_note(nondeterministic);
   Offer offer(cuda::conv_family, conv_ir);
   EXPECT_FALSE(offer.all().tactics.empty());
@@ -236,14 +236,14 @@ TEST_F(FakeLibraries, every_call_that_fails_while_offering_leaves_nothing_behind
   for (const int status : {internal_error, unsupported, no_memory})
     for (std::size_t n = 1; n <= calls; ++n) {
       fake_cudnn_fail(n, status);
-      // Where another form comes first, another engine of that one is offered too.
+      // Where another form comes first, another engine of it is offered too.
       EXPECT_LE(offer.all().tactics.size(), most + 1);
       cuda::ConvEngines::forget();
       EXPECT_EQ(fake_cudnn_objects(), objects) << "call " << n;
     }
 }
 
-TEST_F(FakeLibraries, what_failed_for_now_is_tried_again) {
+TEST_F(FakeLibraries, temporary_failures_are_retried) {
   const Offer offer(cuda::conv_family, conv_ir);
   const std::size_t before = fake_cudnn_calls(), most = offer.tactics().tactics.size();
   const std::size_t calls = fake_cudnn_calls() - before;
@@ -267,7 +267,7 @@ TEST_F(FakeLibraries, engines_are_made_ready_only_when_asked_for) {
   EXPECT_EQ(count_with(more, "engine=1;form=fused"), 1u); // in the other layout
 }
 
-TEST_F(FakeLibraries, a_step_runs_behind_where_the_heuristics_know_no_engine_for_both) {
+TEST_F(FakeLibraries, a_step_runs_separately_where_no_engine_is_known_for_both) {
   fake_cudnn_name_for_steps({});
   const Offer offer(cuda::conv_family, conv_ir);
   EXPECT_EQ(count_with(offer.tactics(), "engine=1;epilogue_engine=7;epilogue_knobs=;form=split;knobs=3:4"),
@@ -277,7 +277,7 @@ TEST_F(FakeLibraries, a_step_runs_behind_where_the_heuristics_know_no_engine_for
   EXPECT_EQ(count_with(more, "engine=2;epilogue_engine=7"), 1u);
 }
 
-TEST_F(FakeLibraries, a_step_runs_behind_where_the_only_engine_for_both_is_not_the_best_for_one) {
+TEST_F(FakeLibraries, a_step_runs_separately_where_the_only_engine_for_both_is_not_the_best_for_one) {
   fake_cudnn_name_for_steps({2});
   EXPECT_EQ(count_with(Offer(cuda::conv_family, conv_ir).tactics(), "form=split"), 1u);
   cuda::ConvEngines::forget();
@@ -357,7 +357,7 @@ TEST_F(FakeLibraries, every_call_that_fails_while_preparing_is_an_error) {
 TEST_F(FakeLibraries, every_call_of_a_product_may_fail) {
   const Offer offer(cuda::matmul_family, matmul_ir);
   const TacticList list = offer.tactics();
-  ASSERT_EQ(list.tactics.size(), 4u); // two algorithms, b as it is and exchanged
+  ASSERT_EQ(list.tactics.size(), 4u); // two algorithms, b plain and transposed
   const Tactic& tactic = list.tactics.at(1);
   std::size_t before = fake_cublaslt_calls();
   static_cast<void>(offer.prepare(tactic));

@@ -1,5 +1,5 @@
 #pragma once
-// Whole networks on the fakes, against the host.
+// Whole networks on the fakes, compared with the host.
 
 #include <map>
 #include <string>
@@ -14,7 +14,7 @@
 
 namespace lanner::test {
 
-/// Finds nothing that tests before it looked for.
+/// Starts with empty caches.
 class LibraryNetworkTest : public testing::Test {
 protected:
   LibraryNetworkTest() { cuda::ConvEngines::forget(); }
@@ -25,7 +25,7 @@ protected:
     options.timing_cache = folder_ / "timing.txt";
     return built(bytes, options);
   }
-  /// From -2 to 2, each number so much above the one before, and from -2 again.
+  /// From -2 to 2 in equal steps, then from -2 again.
   static Tensor saw(const Shape& shape, float step) {
     Tensor input = Tensor::allocate(DType::f32, shape);
     float next = -2;

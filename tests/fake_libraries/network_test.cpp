@@ -1,4 +1,4 @@
-// Whole networks on the fakes: what is looked for when one is built, and when its plan is loaded.
+// Whole networks on the fakes: engine searches during a build, and when its plan is loaded.
 
 #include <filesystem>
 #include <string>
@@ -21,7 +21,7 @@
 namespace lanner::test {
 namespace {
 
-/// Two convolutions of one shape, each with a relu.
+/// Two convolutions of the same shape, each with a relu.
 std::string twins_model(std::string_view batch = "1") {
   using namespace onnx_file;
   const std::vector<std::int64_t> dims{4, 4, 3, 3}, pads{1, 1, 1, 1};
@@ -46,7 +46,7 @@ protected:
   }
 };
 
-TEST_F(FakeNetwork, nothing_more_is_looked_for_without_a_budget) {
+TEST_F(FakeNetwork, without_a_budget_there_is_one_search) {
   const std::size_t searches = fake_cudnn_searches(), plans = fake_cudnn_plans();
   const Engine engine = build(gpu_device, 0);
   EXPECT_EQ(fake_cudnn_searches() - searches, 1u); // one problem, in the better layout
@@ -68,7 +68,7 @@ std::string sizes_text() {
   return text + "}";
 }
 
-TEST_F(FakeNetwork, another_shape_asks_for_what_the_first_one_took) {
+TEST_F(FakeNetwork, another_shape_tries_the_first_ones_choice) {
   BuildOptions options = plain_options(gpu_device);
   options.budget = 100;
   options.timing_cache = folder_ / "timing.txt";
@@ -78,11 +78,11 @@ TEST_F(FakeNetwork, another_shape_asks_for_what_the_first_one_took) {
   const std::size_t searches = fake_cudnn_searches(), plans = fake_cudnn_plans();
   const std::vector<float> found = LibraryNetworkTest::run(engine, inputs);
   EXPECT_LE(fake_cudnn_searches() - searches, 1u);
-  EXPECT_LE(fake_cudnn_plans() - plans, 3u); // the first way, and two graphs of the one that was taken
+  EXPECT_LE(fake_cudnn_plans() - plans, 3u); // the first candidate, and the two graphs of the chosen one
   expect_same(found, LibraryNetworkTest::run(built(twins_model("n"), plain_options(Device{})), inputs));
 }
 
-TEST_F(FakeNetwork, threads_that_look_side_by_side_find_the_same) {
+TEST_F(FakeNetwork, concurrent_searches_find_the_same) {
   const auto lowered_by = [](int threads) {
     cuda::ConvEngines::forget();
     const std::size_t plans = fake_cudnn_plans();
@@ -94,7 +94,7 @@ TEST_F(FakeNetwork, threads_that_look_side_by_side_find_the_same) {
   for (int run = 0; run < 5; ++run) EXPECT_EQ(lowered_by(8), alone);
 }
 
-TEST_F(FakeNetwork, a_budget_is_for_more_than_the_first_engines) {
+TEST_F(FakeNetwork, a_budget_tries_further_engines) {
   const std::string guessed = build(gpu_device, 0).explain_json(),
                     timed = build(gpu_device, 100).explain_json();
   EXPECT_GT(count(timed, "\"kernel\": \"conv\""), count(guessed, "\"kernel\": \"conv\"")) << timed;
@@ -113,7 +113,7 @@ TEST_F(FakeNetwork, a_plan_loads_without_a_search) {
   EXPECT_EQ(run(loaded), expected);
 }
 
-TEST_F(FakeNetwork, a_plan_whose_engine_works_no_more_is_tuned_again) {
+TEST_F(FakeNetwork, a_plan_whose_engine_no_longer_works_is_tuned_again) {
   const std::filesystem::path plan = folder_ / "twins.plan";
   build(gpu_device, 0).save(plan);
   cuda::ConvEngines::forget();
@@ -123,8 +123,8 @@ TEST_F(FakeNetwork, a_plan_whose_engine_works_no_more_is_tuned_again) {
   expect_same(run(other), run(build(Device{}, 0)));
 }
 
-/// A step that only the host has kernels for, whose weights the caller gives: they reach it from the GPU in
-/// the blocks that the host's kernels want.
+/// A step with kernels on the host only, whose weights are inputs: they arrive from the GPU in the blocked
+/// layout that the host's kernels need.
 TEST_F(FakeNetwork, a_host_step_gets_its_operands_in_blocks) {
   using namespace onnx_file;
   const std::string bytes =

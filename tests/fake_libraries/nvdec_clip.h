@@ -1,5 +1,5 @@
 #pragma once
-// Clips of the fake libnvcuvid, and what decoding them must give.
+// Clips for the fake libnvcuvid, and the expected results of decoding them.
 
 #include <memory>
 #include <string_view>
@@ -17,27 +17,27 @@
 
 namespace lanner::test {
 
-/// What a container would say of a stream that begins with `picture`.
+/// Container metadata of a stream that begins with `picture`.
 StreamInfo stream_of(const fake::Picture& picture, const std::string& codec = "vp9");
 
 /// A packet whose pts is `ordinal`.
 Packet packet_of(const fake::Picture& picture, std::int64_t ordinal);
 
-/// `count` pictures of one sequence; where `held` > 0 every second pair is decoded in the other order.
+/// `count` pictures of one sequence; where `held` > 0 every second pair is decoded in swapped order.
 std::vector<fake::Picture> sequence(int count, const fake::Picture& like = {});
 
-/// Sends the pictures, numbered from `first` on, and takes what comes; with `end` the rest, too.
+/// Sends the pictures, numbered from `first` on, and collects the output; with `end` also the rest.
 std::vector<Frame> decode(Decoder& decoder, const std::vector<fake::Picture>& pictures, bool end = true,
                           std::int64_t first = 0);
 
-/// Fails the test unless the frame is the picture, sample by sample, wherever it lies.
+/// Fails the test unless the frame equals the picture, sample by sample, on any device.
 void expect_picture(const Frame& frame, const fake::Picture& picture);
 
 /// A decoder of the fake GPU.
 std::unique_ptr<Decoder> fake_decoder(const fake::Picture& picture, DecoderOptions options = {},
                                       const std::string& codec = "vp9");
 
-/// Leaves nothing behind: no session, no parser, no mapped surface, no failure asked for.
+/// Cleans up: no session, no parser, no mapped surface, no pending failure.
 class FakeNvdec : public GpuTest {
 protected:
   void SetUp() override { forget_sessions(); }

@@ -1,4 +1,4 @@
-// The decoder of GPUs when calls fail.
+// The GPU decoder when calls fail.
 
 #include <algorithm>
 
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(calls, FailingCall,
                          testing::Combine(testing::Bool(), testing::Values(out_of_memory, not_supported),
                                           testing::Bool()));
 
-TEST_F(FakeNvdec, memory_that_sessions_hold_is_given_up_for_a_new_one) {
+TEST_F(FakeNvdec, idle_sessions_are_freed_for_a_new_one) {
   Picture like;
   decode(*fake_decoder(like), sequence(3, like));
   EXPECT_EQ(fake_nvcuvid_sessions(), 1);
@@ -71,7 +71,7 @@ TEST_F(FakeNvdec, memory_that_sessions_hold_is_given_up_for_a_new_one) {
   other.width = 256;
   auto decoder = fake_decoder(other);
   fake_nvcuvid_forget();
-  // Parser and two pieces: the fourth call makes the session.
+  // Parser and two packets: the fourth call creates the session.
   fake_nvcuvid_fail(4, out_of_memory);
   EXPECT_EQ(decode(*decoder, sequence(3, other)).size(), 3u);
   EXPECT_EQ(count(fake_nvcuvid_log(), "cuvidCreateDecoder"), 2u);

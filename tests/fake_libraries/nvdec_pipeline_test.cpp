@@ -1,4 +1,5 @@
-// One clip through a network on the fake GPU: all engines decode it, and runs are queued behind one another.
+// One clip through a network on the fake GPU: all decoding engines are used, and runs are queued without
+// waiting.
 
 #include <algorithm>
 #include <filesystem>
@@ -33,7 +34,7 @@ protected:
     LANNER_NEEDS_FFMPEG();
   }
 
-  /// VP9's first byte, and what the fake parser reads.
+  /// VP9's first byte, followed by the fake parser's data.
   static Packet packet(int number) {
     fake::Picture picture;
     picture.key = number % gop == 0;
@@ -72,7 +73,7 @@ protected:
   TemporaryFolder folder_;
 };
 
-TEST_F(NvdecPipeline, a_reader_that_is_ahead_gives_the_same_frames_by_all_engines) {
+TEST_F(NvdecPipeline, a_reader_with_read_ahead_gives_the_same_frames_on_all_engines) {
   const auto path = clip();
   VideoReader ahead = reader(path);
   EXPECT_TRUE(ahead.decoder_reason().starts_with("auto: cuda:0 decodes vp9")) << ahead.decoder_reason();
@@ -89,7 +90,7 @@ TEST_F(NvdecPipeline, a_reader_that_is_ahead_gives_the_same_frames_by_all_engine
   EXPECT_GT(fake_nvcuvid_sessions_made() - made, 1);
 }
 
-/// Pictures as the network sees them, channels last.
+/// Pictures as the network's input, channels last.
 Engine engine_on(Device device, int batch) {
   using namespace onnx_file;
   const std::string file = model(
@@ -122,7 +123,7 @@ protected:
     NvdecPipeline::TearDown();
   }
 
-  /// Each frame's answer beside what a CPU says of the same picture.
+  /// Compares each frame's results with a CPU's on the same picture.
   static void expect_answers(Pipeline& pipeline, int frames) {
     const Engine host = engine_on({}, 1);
     Context context = host.create_context();
@@ -143,7 +144,7 @@ protected:
   }
 };
 
-TEST_F(NvdecPipelineRuns, frames_have_their_answers_whenever_the_gpu_works) {
+TEST_F(NvdecPipelineRuns, frames_get_their_own_results_in_any_execution_order) {
   constexpr int frames = 50;
   const auto path = clip(frames);
   for (const unsigned seed : {0u, 1u, 2u, 3u})
@@ -160,10 +161,10 @@ TEST_F(NvdecPipelineRuns, frames_have_their_answers_whenever_the_gpu_works) {
     }
 }
 
-TEST_F(NvdecPipelineRuns, no_run_is_waited_for_before_the_next_one_is_queued) {
+TEST_F(NvdecPipelineRuns, runs_are_queued_without_waiting_for_earlier_ones) {
   const auto path = clip(40);
   const Engine engine = engine_on(gpu_device, 4);
-  for (int round = 0; round < 2; ++round) { // Tables of the pictures' size go up once.
+  for (int round = 0; round < 2; ++round) { // Tables for the pictures' size are uploaded once.
     PipelineOptions options;
     options.batch = 4;
     Pipeline pipeline(reader(path), engine, engine.create_context({0, false, true}), options);
@@ -172,7 +173,7 @@ TEST_F(NvdecPipelineRuns, no_run_is_waited_for_before_the_next_one_is_queued) {
   }
   const std::string log = fake_cuda_log();
   EXPECT_EQ(count(log, "cuStreamSynchronize"), 0u) << log;
-  EXPECT_GE(count(log, "cuEventSynchronize"), 10u); // Of each batch one, by who gets it.
+  EXPECT_GE(count(log, "cuEventSynchronize"), 10u); // One per batch, by the receiver.
 }
 
 TEST_F(NvdecPipelineRuns, several_clips_share_the_engines) {
@@ -193,7 +194,7 @@ TEST_F(NvdecPipelineRuns, several_clips_share_the_engines) {
     expect_picture(result->frame, picture(result->frame.index));
   }
   EXPECT_EQ(next, std::vector<std::int64_t>(4, 40));
-  EXPECT_LE(fake_nvcuvid_sessions_made() - made, 8 + 4); // Of the seven and one, and each reader's own.
+  EXPECT_LE(fake_nvcuvid_sessions_made() - made, 8 + 4); // Seven and one, and each reader's own.
 }
 
 TEST_F(NvdecPipelineRuns, a_range_takes_the_frames_that_it_takes_anywhere) {
@@ -223,7 +224,7 @@ TEST_F(NvdecPipelineRuns, a_range_takes_the_frames_that_it_takes_anywhere) {
   }
 }
 
-TEST_F(NvdecPipelineRuns, can_be_left_while_runs_are_queued) {
+TEST_F(NvdecPipelineRuns, can_be_destroyed_while_runs_are_queued) {
   const auto path = clip(60);
   const Engine engine = engine_on(gpu_device, 4);
   for (const int taken : {0, 1, 4, 9, 30}) {
@@ -235,7 +236,7 @@ TEST_F(NvdecPipelineRuns, can_be_left_while_runs_are_queued) {
   }
 }
 
-TEST_F(NvdecPipelineRuns, what_fails_on_the_gpu_is_told_by_every_later_call) {
+TEST_F(NvdecPipelineRuns, a_gpu_failure_is_reported_by_every_later_call) {
   const auto path = clip(30);
   const Engine engine = engine_on(gpu_device, 4);
   int failed = 0;

@@ -63,7 +63,7 @@ TEST_F(FakeNvdec, packets_without_a_picture_of_their_own) {
   const Picture like;
   auto pictures = sequence(8, like);
   pictures[2].hidden = true;
-  pictures[4].second_field = true; // Of packet 3.
+  pictures[4].second_field = true; // Belongs to packet 3.
   pictures[4].seed = pictures[3].seed;
   pictures[6].pair = true; // Two pictures: the second has no packet, and no time.
   pictures[7].order = 9;
@@ -94,7 +94,7 @@ TEST_F(FakeNvdec, discarded_packets_are_decoded_and_not_shown) {
   EXPECT_EQ(times, (std::vector<std::int64_t>{2, 3}));
 }
 
-TEST_F(FakeNvdec, sizes_that_are_no_whole_macroblocks) {
+TEST_F(FakeNvdec, sizes_that_are_not_multiples_of_a_macroblock) {
   Picture like;
   like.width = 121, like.height = 79;
   const auto pictures = sequence(3, like);
@@ -103,7 +103,7 @@ TEST_F(FakeNvdec, sizes_that_are_no_whole_macroblocks) {
   for (std::size_t i = 0; i < 3; ++i) expect_picture(frames[i], pictures[i]);
 }
 
-TEST_F(FakeNvdec, what_comes_before_a_place_to_begin_is_not_decoded) {
+TEST_F(FakeNvdec, packets_before_the_first_key_frame_are_not_decoded) {
   const Picture like;
   auto pictures = sequence(9, like);
   pictures[0].key = false;
@@ -139,7 +139,7 @@ TEST_F(FakeNvdec, messages_come_with_the_picture_of_their_packet) {
   for (std::size_t i = 0; i < pictures.size(); ++i) {
     Packet packet = packet_of(pictures[i], static_cast<std::int64_t>(i));
     std::vector<std::byte> bytes(packet.bytes.begin(), packet.bytes.end());
-    // A unit of type 6 with one message of type 5 and one byte, the packet's number.
+    // A unit of type 6 (SEI) with one message of type 5 and one byte, the packet's number.
     for (const int value : {0, 0, 1, 6, 5, 1, 0x40 + static_cast<int>(i), 0x80})
       bytes.push_back(static_cast<std::byte>(value));
     packet.bytes = bytes;
@@ -158,7 +158,7 @@ TEST_F(FakeNvdec, messages_come_with_the_picture_of_their_packet) {
 
 TEST_F(FakeNvdec, calls_come_in_order) {
   const Picture like;
-  auto decoder = fake_decoder(like); // Asks for capabilities where nobody has.
+  auto decoder = fake_decoder(like); // Queries capabilities if that was not done before.
   fake_nvcuvid_forget();
   decode(*decoder, sequence(2, like));
   EXPECT_EQ(std::string(fake_nvcuvid_log()),
@@ -189,7 +189,7 @@ TEST_F(FakeNvdec, nothing_is_allocated_in_the_steady_state) {
   EXPECT_EQ(count(log, "cuMemAlloc\n"), count(fake_nvcuvid_log(), "cuvidMapVideoFrame64"));
   EXPECT_EQ(count(log, "cuEventCreate"), 0u);
   EXPECT_EQ(count(log, "cuStreamSynchronize"), 0u);
-  EXPECT_EQ(count(log, "cuEventSynchronize"), 40u); // Each frame is complete when it is given.
+  EXPECT_EQ(count(log, "cuEventSynchronize"), 40u); // Each frame is complete when it is returned.
 }
 
 TEST_F(FakeNvdec, a_callers_stream_orders_everything) {
@@ -216,7 +216,7 @@ TEST_F(FakeNvdec, a_callers_stream_orders_everything) {
 }
 
 TEST_F(FakeNvdec, a_callers_context_is_used_and_its_sessions_end_with_the_decoder) {
-  int callers = 0; // Any address is a context to the fake.
+  int callers = 0; // Any address is a valid context for the fake.
   const Picture like;
   DecoderOptions options;
   options.context = &callers;
@@ -253,7 +253,7 @@ TEST_F(FakeNvdec, sessions_are_used_again) {
   for (int round = 0; round < 3; ++round)
     EXPECT_EQ(decode(*fake_decoder(like), sequence(5, like)).size(), 5u);
   EXPECT_EQ(fake_nvcuvid_sessions_made(), made + 1);
-  Picture cropped = like; // The same coded size: the same session, and no wrong crop.
+  Picture cropped = like; // The same coded size: the same session, but not the old crop.
   cropped.width -= 4, cropped.height -= 4, cropped.crop = 4;
   const auto pictures = sequence(5, cropped);
   const auto frames = decode(*fake_decoder(cropped), pictures);
@@ -293,7 +293,7 @@ TEST_F(FakeNvdec, smaller_pictures_reconfigure_and_larger_ones_do_not) {
     expect_picture(frames[i], pictures[i]);
   }
   EXPECT_EQ(fake_nvcuvid_sessions_made(), made + 1);
-  // The other way round the first session is too small.
+  // In the opposite order the first session is too small.
   const auto grown = sequence(6, small);
   forget_sessions();
   auto decoder = fake_decoder(small);
@@ -354,7 +354,7 @@ TEST_F(FakeNvdec, low_latency_gives_each_picture_at_once) {
   }
 }
 
-TEST_F(FakeNvdec, damage_is_told_or_raised) {
+TEST_F(FakeNvdec, damage_is_reported_or_raised) {
   const Picture like;
   auto pictures = sequence(5, like);
   pictures[2].damaged = true;
@@ -368,7 +368,7 @@ TEST_F(FakeNvdec, damage_is_told_or_raised) {
   EXPECT_EQ(decode(*decoder, {}).size(), 2u); // Packets 3 and 4 were sent.
 }
 
-TEST_F(FakeNvdec, fields_colour_and_rotation_are_told) {
+TEST_F(FakeNvdec, fields_colour_and_rotation_are_reported) {
   Picture like;
   like.interlaced = true, like.matrix = 1, like.full_range = true;
   StreamInfo stream = stream_of(like);
@@ -387,7 +387,7 @@ TEST_F(FakeNvdec, fields_colour_and_rotation_are_told) {
   EXPECT_EQ(frames[0].image.color, want);
 }
 
-TEST_F(FakeNvdec, colour_that_the_parser_guesses_is_the_containers) {
+TEST_F(FakeNvdec, guessed_colour_is_replaced_by_the_containers) {
   Picture like;
   like.matrix = 1;
   StreamInfo stream = stream_of(like, "mpeg4");

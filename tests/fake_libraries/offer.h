@@ -1,5 +1,5 @@
 #pragma once
-// What a kernel family offers for a node.
+// The tactics that a kernel family offers for a node.
 
 #include <algorithm>
 #include <iterator>
@@ -12,7 +12,7 @@
 
 namespace lanner {
 
-/// A node, a family and what it offers.
+/// A node, a family and its offers.
 struct Offer {
   const KernelFamily& family;
   NodeCase node_case;
@@ -25,13 +25,13 @@ struct Offer {
   }
   TacticList tactics() const { return family.tactics(*node_case.node, Group::of(*node_case.node), target); }
   TacticList more() const { return family.more(*node_case.node, Group::of(*node_case.node), target); }
-  /// All that is offered, what is offered at once first.
+  /// All offers, the immediate ones first.
   TacticList all() const {
     TacticList list = tactics();
     std::ranges::move(more().tactics, std::back_inserter(list.tactics));
     return list;
   }
-  /// What the node of a plan with this tactic finds.
+  /// The tactics found for a plan's node with this tactic.
   TacticList named(const Tactic& tactic) const {
     Node& node = *node_case.node;
     node.tactic = {"cuda", tactic.kernel, tactic.config};

@@ -1,4 +1,4 @@
-// What profilers are told.
+// Ranges reported to profilers.
 
 #include <string>
 #include <vector>
@@ -20,7 +20,7 @@ protected:
   }
 };
 
-TEST_F(ProfiledRanges, name_what_runs_and_capture_what_is_asked_for) {
+TEST_F(ProfiledRanges, push_their_names_and_start_the_profiler) {
   {
     const ProfiledRange all(gpu_device, "measured", true);
     for (int run = 0; run < 2; ++run) const ProfiledRange one(gpu_device, "run");
@@ -29,7 +29,7 @@ TEST_F(ProfiledRanges, name_what_runs_and_capture_what_is_asked_for) {
   EXPECT_STREQ(fake_cuda_log(), "cuProfilerStart\ncuProfilerStop\n");
 }
 
-TEST_F(ProfiledRanges, are_nothing_on_a_host_and_end_with_a_driver_that_fails) {
+TEST_F(ProfiledRanges, do_nothing_on_a_host_and_end_even_if_the_driver_fails) {
   { const ProfiledRange range({}, "host", true); }
   EXPECT_STREQ(fake_nvtx_log(), "");
   EXPECT_STREQ(fake_cuda_log(), "");

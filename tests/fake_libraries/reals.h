@@ -1,5 +1,5 @@
 #pragma once
-// Elements of the types that the libraries take.
+// Elements of the types that the libraries support.
 
 #include <cmath>
 #include <cstdint>

@@ -1,5 +1,5 @@
 #pragma once
-// What both fake libraries keep: which calls were made, which one is to fail, what was not given back.
+// Shared by both fake libraries: the record of calls, the call to fail, and objects not yet freed.
 
 #include <cstddef>
 #include <mutex>
@@ -14,7 +14,7 @@ struct Record {
   int fail_with = 0;
   long objects = 0, handles = 0;
 
-  /// The status that a test asked for at this call; 0 else.
+  /// The status that a test selected for this call; 0 otherwise.
   int enter() {
     const std::lock_guard lock(mutex);
     ++calls;

@@ -1,5 +1,5 @@
-// Concatenations and splits of several images on the fakes: the convolutions write and read parts where they
-// lie, and nothing else runs.
+// Concatenations and splits of several images on the fakes: convolutions write and read slices in place, and
+// no other kernel runs.
 
 #include <string>
 #include <vector>
@@ -15,7 +15,7 @@ namespace {
 
 using namespace onnx_file;
 
-/// Of the network as it was built.
+/// Of the network as built.
 std::size_t steps(const Engine& engine) {
   const std::string text = engine.explain_json(), key = "\"steps\": ";
   const std::size_t at = text.find(key);
@@ -54,7 +54,7 @@ protected:
   static std::vector<float> run(const Engine& engine) {
     return LibraryNetworkTest::run(engine, {{"x", saw({GetParam(), 4, 4, 4}, 0.037F)}});
   }
-  /// The steps of the network on the GPU, which gives what the host gives, loaded again too.
+  /// The steps of the network on the GPU, whose results equal the host's, also after loading a plan.
   std::size_t steps_of(const std::string& bytes) const {
     const Engine engine = build(bytes, gpu_device);
     const std::vector<float> expected = run(build(bytes, Device{}));
@@ -65,7 +65,7 @@ protected:
   }
 };
 
-TEST_P(StridedNetwork, parts_of_a_concatenation_are_written_where_they_belong) {
+TEST_P(StridedNetwork, parts_of_a_concatenation_are_written_in_place) {
   Model m;
   m.conv("x", "a", 4, 4);
   m.conv("x", "b", 4, 8);
@@ -75,8 +75,8 @@ TEST_P(StridedNetwork, parts_of_a_concatenation_are_written_where_they_belong) {
   EXPECT_EQ(steps_of(m.bytes(GetParam(), "4")), 4U);
 }
 
-/// As detectors have them: a half is read by itself, and all are read with what is made of it.
-TEST_P(StridedNetwork, parts_of_a_value_are_read_where_they_lie) {
+/// As in detectors: a half is read alone, and the whole is read together with results computed from it.
+TEST_P(StridedNetwork, parts_of_a_value_are_read_in_place) {
   Model m;
   m.conv("x", "a", 4, 8);
   m.nodes.push_back(node({"Split", {"a"}, {"s", "t"}, {attribute("axis", 1), attribute("num_outputs", 2)}}));

@@ -72,7 +72,7 @@ std::vector<float> answer(const Engine& engine) {
   return answer(context);
 }
 
-TEST(WeightBudget, IsWhatABuildAndItsContextsTake) {
+TEST(WeightBudget, LimitsTheWeightsOfABuildAndItsContexts) {
   const Engine whole = built(network(), options());
   EXPECT_EQ(whole.streamable_weights(), convolutions * filter_bytes);
   EXPECT_EQ(whole.min_weight_budget(), filter_bytes);
@@ -93,7 +93,7 @@ TEST(WeightBudget, IsWhatABuildAndItsContextsTake) {
                       "the network runs with " + std::to_string(filter_bytes) + " at least");
 }
 
-TEST(WeightBudget, ExplainTellsWhatIsStreamed) {
+TEST(WeightBudget, ExplainReportsStreamedWeights) {
   const Engine engine = built(network(), options(4 * filter_bytes));
   int streamed = 0;
   const nlohmann::json explained = told(engine);
@@ -107,7 +107,7 @@ TEST(WeightBudget, ExplainTellsWhatIsStreamed) {
   EXPECT_TRUE(told(built(network(), plain_options())).at("memory").at("weights").is_null());
 }
 
-TEST(WeightBudget, IsForLoadingAndNotInPlans) {
+TEST(WeightBudget, IsSetWhenLoadingAndNotStoredInPlans) {
   const TemporaryFolder folder;
   const auto plan = folder.path() / "network.plan", other = folder.path() / "other.plan";
   const Engine whole = built(network(), options());
@@ -126,7 +126,7 @@ TEST(WeightBudget, IsForLoadingAndNotInPlans) {
   LANNER_EXPECT_ERROR(Engine::load(plan, load), ErrorCode::invalid_argument, "weight budget");
 }
 
-TEST(WeightBudget, StreamsWhatARefitGives) {
+TEST(WeightBudget, StreamsRefittedWeights) {
   const Engine whole = built(network(), options());
   const Engine engine = built(network(), options(3 * filter_bytes));
   Context before = engine.create_context();
@@ -146,7 +146,7 @@ TEST(WeightBudget, StreamsWhatARefitGives) {
   EXPECT_EQ(engine.weight_budget(), 3 * filter_bytes);
 }
 
-TEST(WeightBudget, IsOneForAllVariants) {
+TEST(WeightBudget, IsSharedByAllVariants) {
   fake_cuda_most_device_bytes();
   const std::size_t before = fake_cuda_most_device_bytes();
   const Engine whole = built(network(), options());
