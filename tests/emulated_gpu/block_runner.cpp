@@ -13,8 +13,8 @@
 #include <ucontext.h>
 #endif
 
-// Where a stack goes on. Switching by ucontext asks the system each time, which takes more than all else of
-// most kernels.
+// Saved stack pointer of a suspended fiber. ucontext makes a system call per switch, which would take more
+// time than everything else in most kernels.
 #if defined(__x86_64__)
 extern "C" void lanner_switch_stacks(void** from, void* to);
 __asm__(".text\n"
@@ -34,11 +34,11 @@ namespace {
 #if defined(__x86_64__)
 class Point {
 public:
-  /// To begin at `entry`, on a stack that is empty.
+  /// Prepares an empty stack that starts at `entry`.
   void prepare(char* stack, std::size_t bytes, void (*entry)()) {
     auto** top = reinterpret_cast<void**>((reinterpret_cast<std::uintptr_t>(stack) + bytes) / 16 * 16 - 16);
-    *top = reinterpret_cast<void*>(entry); // As a call leaves it: a multiple of 16, and 8.
-    stack_ = top - 6;                      // Registers of the caller.
+    *top = reinterpret_cast<void*>(entry); // Stack alignment as after a call: a multiple of 16, plus 8.
+    stack_ = top - 6;                      // Callee-saved registers.
   }
   static void go(Point& from, Point& to) { lanner_switch_stacks(&from.stack_, to.stack_); }
 
@@ -62,7 +62,7 @@ private:
 };
 #endif
 
-constexpr std::size_t stack_bytes = 128 * 1024; // Touched as far as it is used.
+constexpr std::size_t stack_bytes = 128 * 1024; // Only touched pages take memory.
 
 struct Copy {
   void* to;
@@ -75,14 +75,14 @@ struct Copy {
   }
 };
 
-/// A stack that runs threads one after the other, until one waits: then that is the thread's own.
+/// A stack that runs threads one after another, until one waits: then the stack is that thread's own.
 struct Fiber {
   Point point;
   std::unique_ptr<char[]> stack{new char[stack_bytes]};
 };
 
 struct Copies {
-  std::vector<Copy> current;            ///< Not yet of a group.
+  std::vector<Copy> current;            ///< Not yet in a group.
   std::deque<std::vector<Copy>> groups; ///< Oldest first.
 };
 
@@ -141,10 +141,10 @@ private:
   unsigned starting_ = 0;
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<unsigned> idle_;
-  unsigned owner_[most_threads] = {}; ///< The fiber of each thread that has begun and not ended.
+  unsigned owner_[most_threads] = {}; ///< The fiber of each thread that has started and not ended.
   Place places_[most_threads];
-  unsigned barrier_[most_threads] = {}; ///< At which each waits.
-  unsigned next_ = 0;                   ///< How many have begun.
+  unsigned barrier_[most_threads] = {}; ///< The barrier at which each waits.
+  unsigned next_ = 0;                   ///< Number of threads started.
   Copies copies_[most_threads];
   const std::function<void()>* body_ = nullptr;
   bool reversed_ = false, at_once_ = false;
@@ -161,7 +161,7 @@ void Runner::enter() {
   runner.work(runner.starting_);
 }
 
-/// Runs threads that have not begun; the last of them may have waited meanwhile.
+/// Runs threads that have not started; the last of them may have waited meanwhile.
 void Runner::work(unsigned fiber) {
   for (;;) {
     while (next_ < count) {
@@ -204,7 +204,7 @@ void Runner::prepare_threads() {
   }
 }
 
-/// Until all of the warp's threads have ended, or wait for threads of others.
+/// Runs until all of the warp's threads have ended, or wait for threads of other warps.
 void Runner::run_warp(unsigned first) {
   const unsigned behind = std::min(first + warp, count);
   for (bool any = true; any;) {
@@ -221,7 +221,7 @@ void Runner::run_warp(unsigned first) {
   }
 }
 
-/// False where threads wait for each other for ever: they are given up with their stacks.
+/// False on a deadlock: the threads are abandoned with their stacks.
 bool Runner::run_block(const std::function<void()>& body) {
   body_ = &body;
   prepare_threads();
@@ -242,7 +242,7 @@ bool Runner::run_block(const std::function<void()>& body) {
 
 std::string Runner::run(const Launch& launch, const std::function<void()>& body) {
   count = launch.threads.x * launch.threads.y * launch.threads.z;
-  if (count == 0 || count > most_threads) return "a block of too many threads, or of none";
+  if (count == 0 || count > most_threads) return "a block with too many threads, or none";
   if (launch.shared_bytes > most_shared) return "too much shared memory";
   block_size = launch.threads;
   grid_size = launch.blocks;
@@ -258,7 +258,7 @@ std::string Runner::run(const Launch& launch, const std::function<void()>& body)
              static_cast<unsigned>(number / grid_size.x % grid_size.y),
              static_cast<unsigned>(number / grid_size.x / grid_size.y)};
     if (launch.shared) memset(launch.shared, 0xff, launch.shared_bytes);
-    if (!run_block(body)) return wrong_.empty() ? "threads that wait for each other for ever" : wrong_;
+    if (!run_block(body)) return wrong_.empty() ? "deadlock: threads wait for each other" : wrong_;
   }
   return wrong_;
 }

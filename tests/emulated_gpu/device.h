@@ -1,7 +1,7 @@
 #pragma once
-// What kernels need of a GPU, for a host's compiler: included in front of .cu files and of sources for NVRTC.
-// The threads of a block run in turn, each until it waits for others. Light, as it is compiled with each
-// source.
+// GPU features for kernels compiled by a host's compiler: included before .cu files and sources for NVRTC.
+// The threads of a block run one at a time, each until it waits for others. Kept small, as it is compiled
+// with each source.
 
 #include <math.h>
 #include <stdint.h>
@@ -20,42 +20,42 @@ constexpr unsigned most_threads = 1024, warp = 32, most_shared = 227 * 1024;
 struct Thread {
   bool ended = true;
   unsigned exchanges = 0;
-  alignas(8) unsigned char values[2][32] = {}; ///< Of exchanges, by turns.
+  alignas(8) unsigned char values[2][32] = {}; ///< Exchanged values, double-buffered.
 };
 
-/// The block that runs, and what its threads ask for. The one there is in a process is device.cpp's.
+/// The running block, and its threads' requests. The only implementation is in device.cpp.
 class Device {
 public:
   Place thread, block, block_size, grid_size;
-  unsigned running = 0, count = 0;    ///< The thread that runs, and how many there are.
+  unsigned running = 0, count = 0;    ///< The running thread, and the number of threads.
   unsigned left = 0;                  ///< Threads that have not ended.
   unsigned arrived = 0, barriers = 0; ///< Threads at the next barrier, and barriers so far.
-  bool moved = false;                 ///< Whether a thread has come on since this was cleared.
+  bool moved = false;                 ///< Whether any thread has made progress since this was cleared.
   Thread threads[most_threads];
-  unsigned exchanges[most_threads / warp] = {}; ///< Of all threads of each warp.
+  unsigned exchanges[most_threads / warp] = {}; ///< By all threads of each warp.
 
-  /// Lets other threads of the block go on. At a barrier: until it is reached.
+  /// Runs other threads of the block. `at_barrier`: until the barrier is reached.
   virtual void wait(bool at_barrier) = 0;
-  /// The kernel does what a device does not allow.
+  /// Reports that the kernel did something that a device does not allow.
   virtual void refuse(const char* what) = 0;
-  /// A copy that goes on while its thread does other work: zeros behind the `read` bytes.
+  /// An asynchronous copy; bytes after the first `read` are zero.
   virtual void copy(void* to, const void* from, unsigned bytes, unsigned read) = 0;
   virtual void end_copies() = 0;
-  /// Until no more than `rest` groups of copies are under way.
+  /// Waits until no more than `rest` groups of copies are pending.
   virtual void wait_for_copies(unsigned rest) = 0;
 
 protected:
   ~Device() = default;
 };
 
-/// Of this library of kernels; set before any of them runs.
+/// Per library of kernels; set before any of them runs.
 extern Device* device __attribute__((visibility("hidden")));
 
-/// A kernel of a library: how its arguments are kept, and how it is called with them, by one thread.
+/// A kernel of a library: how to store its arguments, and how to call it with them, from one thread.
 struct KernelRow {
   const char* name;
-  unsigned bytes;    ///< Of kept arguments, which lie on a multiple of 64.
-  uint64_t pointers; ///< Arguments that are pointers, by bits.
+  unsigned bytes;    ///< Size of the stored arguments, which are aligned to 64.
+  uint64_t pointers; ///< Bit mask of arguments that are pointers.
   void (*keep)(void* const* arguments, unsigned char* to);
   void (*call)(const unsigned char* kept);
 };
@@ -103,7 +103,7 @@ struct Entry<kernel> {
   static constexpr KernelRow row(const char* name) { return {name, offsets().end, pointers(), keep, call}; }
 };
 
-/// What each thread of the caller's warp gave, all 32 of which call it, the same number of times.
+/// Exchanges a value among the caller's warp; all 32 threads must call it, the same number of times.
 template<typename T>
 class Exchanged {
 public:
@@ -119,7 +119,8 @@ public:
     ++d.exchanges[d.running / warp];
     while (all < (number_ + 1) * warp) d.wait(false);
   }
-  /// Nobody is two exchanges ahead: for that they would need this thread's next value.
+  /// Two buffers are enough: no thread can be two exchanges ahead, since it would need this thread's next
+  /// value.
   T of(unsigned lane) const {
     T value;
     memcpy(&value, device->threads[first_ + lane].values[number_ % 2], sizeof value);
@@ -134,7 +135,7 @@ inline unsigned lane() {
   return device->running % warp;
 }
 
-/// What the thread at `other` gave; the caller's own where there is none.
+/// The value of the thread at `other`; the caller's own where there is none.
 template<typename T>
 T exchange(unsigned mask, T value, unsigned other) {
   const Exchanged<T> all(value);
@@ -144,10 +145,10 @@ T exchange(unsigned mask, T value, unsigned other) {
 
 } // namespace emulated
 
-// Words of CUDA C++.
+// Keywords and built-ins of CUDA C++.
 #define __device__
 #define __host__
-#ifndef LANNER_LIST_KERNELS // The list is made of the word.
+#ifndef LANNER_LIST_KERNELS // Kernels are listed by this word.
 #define __global__
 #endif
 #define __grid_constant__
@@ -220,7 +221,7 @@ inline unsigned __ballot_sync(unsigned mask, bool vote) {
   return votes;
 }
 
-// Threads run in turn, and change only where they wait.
+// Threads run one at a time, and switch only where they wait.
 template<typename T>
 T atomicAdd(T* at, T value) {
   const T before = *at;

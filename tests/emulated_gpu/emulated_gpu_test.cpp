@@ -1,4 +1,4 @@
-// The device that tests run kernels on: what it computes, and what it does not allow.
+// The emulated device: what it computes, and what it rejects.
 
 #include <stdexcept>
 #include <string>
@@ -64,7 +64,7 @@ protected:
     static const HostLibrary made = compile_for_host({source}, LANNER_HOST_KERNELS);
     return made;
   }
-  /// What is wrong with the kernel; empty where nothing is.
+  /// The error of the kernel; empty where there is none.
   template<typename... Arguments>
   std::string run(std::string_view name, Launch launch, Arguments... arguments) {
     for (const KernelRow& row : library().kernels.at(0)) {
@@ -102,10 +102,10 @@ TEST_F(EmulatedGpu, ThreadsAndBlocksHaveThreeDimensions) {
   }
 }
 
-TEST_F(EmulatedGpu, ABarrierMakesAnOrderAndNothingElseDoes) {
+TEST_F(EmulatedGpu, OnlyBarriersOrderThreads) {
   std::vector<int> x = numbers();
   for (const bool reversed : {false, true}) {
-    for (int& value : x) ++value; // Memory that is shared keeps what an earlier run left.
+    for (int& value : x) ++value; // Shared memory keeps the values of an earlier run.
     const std::vector<int> right(x.rbegin(), x.rend());
     std::vector<int> y(256);
     ASSERT_EQ(run("turned", threads(256, reversed), x.data(), y.data()), "");
@@ -129,13 +129,13 @@ TEST_F(EmulatedGpu, WarpsExchangeValuesAndVote) {
   }
 }
 
-TEST_F(EmulatedGpu, WhatADeviceDoesNotAllowIsTold) {
+TEST_F(EmulatedGpu, DisallowedOperationsAreReported) {
   const std::vector<int> x = numbers();
   std::vector<int> y(256);
-  EXPECT_EQ(run("half_a_warp", threads(32), x.data(), y.data()), "threads that wait for each other for ever");
+  EXPECT_EQ(run("half_a_warp", threads(32), x.data(), y.data()), "deadlock: threads wait for each other");
   EXPECT_EQ(run("masked", threads(32), x.data(), y.data()), "an exchange of a part of a warp");
-  EXPECT_EQ(run("turned", threads(2000), x.data(), y.data()), "a block of too many threads, or of none");
-  EXPECT_EQ(run("turned", threads(256), x.data(), y.data()), "") << "what was given up spoils nothing";
+  EXPECT_EQ(run("turned", threads(2000), x.data(), y.data()), "a block with too many threads, or none");
+  EXPECT_EQ(run("turned", threads(256), x.data(), y.data()), "") << "an abandoned block has no later effect";
 }
 
 TEST_F(EmulatedGpu, ThreadsThatEndedAreNotWaitedForAtABarrier) {
@@ -154,7 +154,7 @@ TEST_F(EmulatedGpu, AtomicsCountEveryThread) {
   EXPECT_EQ(total, 700);
 }
 
-TEST_F(EmulatedGpu, EachBlockFindsMemoryThatNobodyHasFilled) {
+TEST_F(EmulatedGpu, SharedMemoryOfEachBlockStartsUnfilled) {
   Launch launch = threads(32);
   launch.blocks.x = 2;
   launch.shared_bytes = 32;
@@ -170,13 +170,13 @@ TEST(HostSource, InstructionsBecomeCalls) {
             R"(emulated::cp_async_commit_group("cp.async.commit_group;" );)");
 }
 
-TEST(HostSource, NamesItsKernels) {
+TEST(HostSource, ListsItsKernels) {
   EXPECT_EQ(
       kernel_names("__global__ void a(int) {} extern \"C\" __global__ void __launch_bounds__(256) b(int) {}"),
       (std::vector<std::string>{"a", "b"}));
 }
 
-TEST_F(EmulatedGpu, ASourceThatDoesNotCompileIsToldWithTheCompilersComplaint) {
+TEST_F(EmulatedGpu, CompileErrorsContainTheCompilersMessage) {
   try {
     compile_for_host({"extern \"C\" __global__ void f(int* x) { *x = unheard_of; }"}, "");
     FAIL();
@@ -186,7 +186,7 @@ TEST_F(EmulatedGpu, ASourceThatDoesNotCompileIsToldWithTheCompilersComplaint) {
   EXPECT_THROW(compile_for_host(
                    {"extern \"C\" __global__ void f(float* x) { asm(\"frob.f32 %0;\" : \"+f\"(*x)); }"}, ""),
                std::runtime_error)
-      << "an instruction that instructions.h has not";
+      << "an instruction missing in instructions.h";
 }
 
 } // namespace

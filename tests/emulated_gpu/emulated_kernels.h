@@ -1,6 +1,6 @@
 #pragma once
-// Kernels whose source is for NVRTC, run on the host: compiled by the machine's C++ compiler when a test
-// runs, as they would be by NVRTC when an engine is built.
+// Runs kernels written for NVRTC on the host: compiled by the machine's C++ compiler when a test runs, as
+// NVRTC would when an engine is built.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,19 +14,19 @@ namespace lanner::test {
 
 class EmulatedKernels {
 public:
-  /// Kernel `name` of a source. Returns its number.
+  /// Adds kernel `name` of a source. Returns its number.
   std::size_t add(std::string source, std::string name);
 
-  /// All of them at once: a compiler takes a second to begin. Throws std::runtime_error with its first
-  /// complaint.
+  /// Compiles all of them at once, as starting a compiler takes a second. Throws std::runtime_error with the
+  /// first error message.
   void compile();
 
-  /// Whether there are a compiler and the checkout.
+  /// Whether there are a compiler and a checkout.
   static bool possible() { return emulated::can_compile_for_host(); }
 
-  /// Runs blocks one after the other. `arguments` are pointers to the kernel's arguments. False where threads
-  /// wait for ever, exchange values with threads that are not there, or copy to or from places that are not
-  /// aligned. Copies that go on beside their thread are made at once, or as late as it may see them.
+  /// Runs the blocks one after another. `arguments` are pointers to the kernel's arguments. False for a
+  /// deadlock, an exchange with threads that do not take part, or an unaligned copy. Asynchronous copies are
+  /// done immediately, or as late as a thread may observe.
   bool run(std::size_t kernel, std::int64_t blocks, int threads, std::vector<void*> arguments,
            bool copies_at_once = false) const;
 

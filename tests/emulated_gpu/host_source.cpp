@@ -23,7 +23,7 @@ namespace {
 
 const std::filesystem::path checkout = LANNER_SOURCE_DIR;
 
-/// The end of what begins at `at` with an opening parenthesis, behind the closing one.
+/// The position after the parenthesis that closes the one at `at`.
 std::size_t end_of_parentheses(const std::string& text, std::size_t at) {
   int depth = 0;
   bool in_string = false;
@@ -33,10 +33,10 @@ std::size_t end_of_parentheses(const std::string& text, std::size_t at) {
     if (text[i] == '(') ++depth;
     if (text[i] == ')' && --depth == 0) return i + 1;
   }
-  throw std::runtime_error("a parenthesis without end: " + text.substr(at, 60));
+  throw std::runtime_error("unclosed parenthesis: " + text.substr(at, 60));
 }
 
-/// Cut at a character that stands in no string and no parentheses.
+/// Splits at a character outside of strings and parentheses.
 std::vector<std::string> parts_of(const std::string& text, char separator) {
   std::vector<std::string> parts(1);
   int depth = 0;
@@ -53,7 +53,7 @@ std::vector<std::string> parts_of(const std::string& text, char separator) {
   return parts;
 }
 
-/// Of an instruction's text: `cvt.rn.f16.f32 %0, %1;` is cvt_rn_f16_f32.
+/// Function name of an instruction: `cvt.rn.f16.f32 %0, %1;` is cvt_rn_f16_f32.
 std::string function_of(const std::string& literals) {
   const std::size_t quote = literals.find('"');
   std::string name;
@@ -63,7 +63,8 @@ std::string function_of(const std::string& literals) {
     name += c == '.' ? '_' : c;
   }
   while (name.ends_with('_')) name.pop_back();
-  if (name.starts_with("wgmma_mma_async")) return "wgmma_mma_async"; // Its size is its operands' number.
+  if (name.starts_with("wgmma_mma_async"))
+    return "wgmma_mma_async"; // Its size follows from the number of operands.
   return name.empty() ? "nothing" : name;
 }
 
@@ -78,7 +79,7 @@ std::string call_of(const std::string& statement) {
   return call + ")";
 }
 
-/// A source in a namespace of its own, without the macros that it leaves behind.
+/// Wraps a source in its own namespace, and undefines its macros at the end.
 std::string enclosed(std::size_t number, std::string source) {
   const std::string language = "extern \"C\" ";
   for (std::size_t at = source.find(language); at != std::string::npos; at = source.find(language))
@@ -122,7 +123,7 @@ std::string content_of(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// FNV-1a, twice with different starts: names of files in a folder that only tests write to.
+/// FNV-1a, twice with different seeds: file names in a folder that only tests write to.
 std::string hash_of(const std::string& text) {
   std::uint64_t hashes[] = {14695981039346656037ULL, 1099511628211ULL * 77};
   for (const char c : text)
@@ -132,7 +133,7 @@ std::string hash_of(const std::string& text) {
   return name;
 }
 
-/// What a command says, and whether it ends well.
+/// A command's output, and whether it succeeded.
 std::pair<bool, std::string> answer(const std::string& command) {
   std::string text;
   FILE* pipe = popen((command + " 2>&1").c_str(), "r");
@@ -143,7 +144,7 @@ std::pair<bool, std::string> answer(const std::string& command) {
   return {pclose(pipe) == 0, text};
 }
 
-/// An empty folder, removed in the end.
+/// A temporary folder, removed at the end.
 class Scratch {
 public:
   Scratch() {
@@ -174,7 +175,7 @@ void compile(const std::string& options, const std::filesystem::path& source,
       complaint.substr(0, error == std::string::npos ? 400 : complaint.find('\n', error)));
 }
 
-/// Written beside and renamed, so that processes side by side find all of it or nothing.
+/// Written to a temporary name and renamed, so that concurrent processes see all of it or nothing.
 template<typename Make>
 void make_once(const std::filesystem::path& file, const Make& make) {
   if (std::filesystem::exists(file)) return;
@@ -203,7 +204,7 @@ void* open_library(const std::filesystem::path& path) {
   return library;
 }
 
-/// The line that a source begins with, of a header that is compiled ahead: it takes most of a kernel's time.
+/// The first line of a source: a precompiled header, which takes most of a kernel's compile time.
 std::string prepared_line(const std::string& headers, const std::filesystem::path& folder) {
   const std::filesystem::path header = folder / ("prelude_" + hash_of(headers + flags) + ".h");
   make_once(header, [](const std::filesystem::path& fresh) { write(fresh, first_line); });

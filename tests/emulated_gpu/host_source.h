@@ -1,5 +1,5 @@
 #pragma once
-// Sources for NVRTC as C++ of the host, compiled by the machine's compiler.
+// Translates sources for NVRTC to host C++, compiled by the machine's compiler.
 
 #include <string>
 #include <vector>
@@ -8,23 +8,23 @@
 
 namespace emulated {
 
-/// Such a source as C++ that device.h and instructions.h stand in front of. Throws std::runtime_error for
-/// what it cannot read.
+/// Such a source as C++ to be compiled after device.h and instructions.h. Throws std::runtime_error for
+/// constructs it cannot translate.
 std::string host_source(std::string source);
 
 /// Names of the kernels of a source.
 std::vector<std::string> kernel_names(const std::string& source);
 
-/// Kernels of several sources, which a compiler took a second to begin with. Their libraries are kept by
-/// their content in `folder` (empty: nowhere), so that the next process finds them, and stay open.
+/// Kernels of several sources, compiled together since starting a compiler takes a second. Libraries are
+/// cached by content in `folder` (empty: not cached), so that the next process finds them, and stay open.
 struct HostLibrary {
   std::vector<std::vector<KernelRow>> kernels; ///< Of each source.
-  unsigned char* shared = nullptr;             ///< Memory that a launch asks for.
+  unsigned char* shared = nullptr;             ///< Dynamic shared memory of a launch.
 };
-/// Throws std::runtime_error with the compiler's first complaint.
+/// Throws std::runtime_error with the compiler's first error.
 HostLibrary compile_for_host(const std::vector<std::string>& sources, const std::string& folder);
 
-/// Whether there are a compiler and the checkout.
+/// Whether there are a compiler and a checkout.
 bool can_compile_for_host();
 
 } // namespace emulated

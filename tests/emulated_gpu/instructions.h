@@ -1,14 +1,14 @@
 #pragma once
-// Instructions that sources for NVRTC have as text, on the host: host_source() makes a call of
-// `asm("cvt.f32.f16 %0, %1;" ...)`, named as the instruction with its text first and its operands behind.
-// Included behind device.h, once a library.
+// PTX instructions that sources for NVRTC use as inline assembly, on the host: host_source() turns
+// `asm("cvt.f32.f16 %0, %1;" ...)` into a call of a function named like the instruction, with the text first
+// and then the operands. Included after device.h, once per library.
 
 #include "emulated_gpu/device.h"
 #include "tensor/float16.h"
 
 namespace emulated {
 
-/// What a launch asks for, and anchor of the library's addresses of shared memory, which have 32 bits.
+/// Dynamic shared memory, and base of the library's 32-bit shared memory addresses.
 alignas(1024) static unsigned char dynamic_memory[most_shared];
 
 inline unsigned shared_address(const void* p) {
@@ -30,12 +30,12 @@ inline void ex2_approx_ftz_f32(const char*, float& y, float x) {
   y = exp2f(x);
 }
 
-// Copies beside the thread's other work.
+// Asynchronous copies.
 inline void copy(unsigned to, const void* from, unsigned bytes, unsigned read) {
   void* const place = shared_at(to);
   if (reinterpret_cast<uintptr_t>(place) % bytes != 0 ||
       (read > 0 && reinterpret_cast<uintptr_t>(from) % bytes != 0))
-    device->refuse("a copy whose places are not aligned");
+    device->refuse("a copy with an unaligned address");
   device->copy(place, from, bytes, read);
 }
 inline void cp_async_cg_shared_global(const char*, unsigned to, const void* from, unsigned read) {
@@ -60,10 +60,10 @@ inline float number(unsigned short bits, bool bf16) {
   return bf16 ? lanner::bfloat16_to_float(bits) : lanner::half_to_float(bits);
 }
 
-/// Four matrices of 8 x 8 elements, whose rows the threads give.
+/// Four matrices of 8 x 8 elements, whose row addresses the threads give.
 inline void load_matrices(unsigned* const (&result)[4], unsigned address, bool transposed) {
   const void* row = shared_at(address);
-  if (reinterpret_cast<uintptr_t>(row) % 16 != 0) device->refuse("a matrix's row that is not aligned");
+  if (reinterpret_cast<uintptr_t>(row) % 16 != 0) device->refuse("an unaligned matrix row");
   const Exchanged<const void*> rows(row);
   for (unsigned i = 0; i < 4; ++i) {
     unsigned short pair[2];
@@ -108,13 +108,13 @@ inline void mma_sync_aligned_m16n8k16_row_col_f32(const char* text, float& c0, f
   }
 }
 
-// Products of groups of warps are done at once.
+// Warp-group products are done immediately.
 inline void fence_proxy_async_shared(const char*) {}
 inline void wgmma_fence_sync_aligned(const char*) {}
 inline void wgmma_commit_group_sync_aligned(const char*) {}
 inline void wgmma_wait_group_sync_aligned(const char*, unsigned) {}
 
-/// A matrix of shared memory as wgmma is told of it, in the order of 128 bytes.
+/// A matrix in shared memory as described to wgmma, in the 128-byte swizzled order.
 struct Described {
   unsigned start, panel, rows;
   bool bf16;
@@ -124,21 +124,21 @@ struct Described {
         rows((descriptor >> 32 & 0x3fff) << 4), bf16(of_bf16) {
     if (descriptor >> 62 != 1 || (descriptor >> 49 & 7) != 0) device->refuse("a matrix's description");
   }
-  /// Of element `across` of the side that is multiplied with, at `k` of the depth.
+  /// Element `across` of the non-depth axis, at `k` of the depth.
   float at(unsigned across, unsigned k, bool down) const {
     unsigned place = down ? start + across / 64 * panel + across % 64 * 2 + k / 8 * rows + k % 8 * 128
                           : start + across / 8 * rows + across % 8 * 128 + k * 2;
     place ^= (place >> 7 & 7) << 4;
     unsigned short bits = 0;
     if (place + 2 > most_shared)
-      device->refuse("a matrix behind the end of shared memory");
+      device->refuse("a matrix beyond the end of shared memory");
     else
       memcpy(&bits, dynamic_memory + place, sizeof bits);
     return number(bits, bf16);
   }
 };
 
-/// m64nNk16: of `sums` each thread has N / 2.
+/// m64nNk16: each thread holds N / 2 of the `sums`.
 inline void group_multiply(const char* text, float* const* sums, unsigned count, unsigned long long of_a,
                            unsigned long long of_b, bool down) {
   const Described a(of_a, is_bf16(text)), b(of_b, is_bf16(text));

@@ -1,6 +1,6 @@
-"""Writes C++ for a host's compiler that has the kernels of one .cu file, with a row of emulated::KernelRow for each.
+"""Writes C++ for a host's compiler with the kernels of one .cu file, and a row of emulated::KernelRow for each.
 
-Their names are those behind the word __global__ once the preprocessor has run, as macros make some of them.
+Kernel names are those after the word __global__ in the preprocessed file, as macros generate some of them.
 """
 
 import argparse
@@ -26,7 +26,7 @@ def main() -> None:
     text = subprocess.run([*command, str(options.source)], check=True, capture_output=True, text=True).stdout
     names = KERNEL.findall(text)
     if not names or len(set(names)) < len(names):
-        raise SystemExit(f"{options.source}: expected kernels, each with a name of its own, got {names}")
+        raise SystemExit(f"{options.source}: expected kernels with unique names, got {names}")
 
     stem = options.source.stem
     rows = "".join(f'    emulated::Entry<&{name}>::row("{name}"),\n' for name in names)

@@ -1,5 +1,5 @@
 #pragma once
-// CUDA's header of this name, as far as the project's kernels use it, for a host's compiler.
+// The parts of CUDA's header of this name that the project's kernels use, for a host's compiler.
 
 #include "tensor/float16.h"
 
