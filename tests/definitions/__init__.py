@@ -1,1 +1,1 @@
-"""Every operator of ONNX, in every version that operator sets 7 to 23 hold and with every attribute, beside onnxruntime, onnx.reference and PyTorch."""
+"""Every operator of ONNX, in every version of operator sets 7 to 23 and with every attribute, compared with onnxruntime, onnx.reference and PyTorch."""

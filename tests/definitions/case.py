@@ -1,4 +1,4 @@
-"""What one node is asked: operands, attributes, and the model that it is alone in."""
+"""A test case of one node: operands, attributes, and a model of that node."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -16,7 +16,7 @@ Array = np.ndarray
 
 @dataclass
 class Case:
-    """Operands of one node (None: left out); those numbered in `constants` are part of the model."""
+    """Operands of one node (None: left out); those whose indices are in `constants` are part of the model."""
 
     inputs: list[Array | None]
     attributes: dict[str, Any] = field(default_factory=dict)
@@ -24,7 +24,7 @@ class Case:
     constants: tuple[int, ...] = ()
     operator: str = ""
     version: int = 0
-    number: int = 0  # Of those with the same shapes and attributes.
+    number: int = 0  # Index among those with the same shapes and attributes.
 
     @property
     def name(self) -> str:
@@ -63,7 +63,7 @@ def C(*inputs: Array | None, outputs: int = 1, constants: Iterable[int] = (), **
 
 Generator = Callable[[int], Iterable[Case]]
 OPERATORS: dict[str, Generator] = {}
-# Why there is no case of an operator, or none with an attribute ("Operator.attribute").
+# Why an operator, or an attribute ("Operator.attribute"), has no case.
 LEFT_OUT: dict[str, str] = {}
 
 
@@ -79,7 +79,7 @@ def operator(*names: str) -> Callable[[Generator], Generator]:
 
 @cache
 def schemas() -> dict[str, list[defs.OpSchema]]:
-    """By operator, those that hold in some operator set from FIRST to LAST, oldest first."""
+    """By operator, the schemas valid in some operator set from FIRST to LAST, oldest first."""
     versions: dict[str, list[defs.OpSchema]] = {}
     for schema in defs.get_all_schemas_with_history():
         if schema.domain == "":
@@ -99,7 +99,7 @@ def cases_of(name: str) -> Iterator[Case]:
     for schema in schemas()[name]:
         for case in OPERATORS[name](schema.since_version):
             case.operator, case.version = name, schema.since_version
-            # Generators say what the newest version takes; older ones have fewer attributes.
+            # Generators give the newest version's attributes; older versions have fewer.
             if all(attribute in schema.attributes for attribute in case.attributes) and len(case.inputs) <= schema.max_input and case.outputs <= schema.max_output:
                 case.number = seen.setdefault(plain_name := case.name, 0)
                 seen[plain_name] += 1
@@ -111,7 +111,7 @@ def every_case() -> list[Case]:
 
 
 def uncovered() -> list[str]:
-    """Operators without a case and attributes that no case of a version has, but for what LEFT_OUT tells."""
+    """Operators without a case, and attributes that no case of a version has, except those in LEFT_OUT."""
     missing = []
     for name, versions in schemas().items():
         if name in LEFT_OUT:
@@ -129,7 +129,7 @@ def uncovered() -> list[str]:
     return missing
 
 
-# --- Operands: the same ones each time ---
+# --- Operands: deterministic ---
 
 
 def reals(*shape: int, seed: int = 0, dtype: Any = np.float32, scale: float = 1.0) -> Array:

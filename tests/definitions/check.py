@@ -1,4 +1,4 @@
-"""Cases by Lanner and by others, and who is right."""
+"""Runs cases by Lanner and by the oracles, and judges the results."""
 
 from dataclasses import dataclass, field
 
@@ -14,7 +14,7 @@ from definitions.oracles import ORACLES, NoAnswer, by_lanner, compare
 class Verdict:
     case: Case
     agreed: list[str] = field(default_factory=list)
-    differs: dict[str, str] = field(default_factory=dict)  # By oracle, what is wrong and no entry tells of.
+    differs: dict[str, str] = field(default_factory=dict)  # By oracle, an error that no entry explains.
     known: dict[str, str] = field(default_factory=dict)  # By oracle, the reason of the entry.
     refused: str = ""
 
@@ -29,7 +29,7 @@ class Verdict:
 
 
 def valid(model: onnx.ModelProto) -> bool:
-    """Whether ONNX's own inference takes it: of what it refuses no text says anything."""
+    """Whether ONNX's own inference accepts the case: for models that it rejects nothing is defined."""
     try:
         onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True)
     except Exception:  # of several types
@@ -38,7 +38,7 @@ def valid(model: onnx.ModelProto) -> bool:
 
 
 def judge(case: Case) -> Verdict | None:
-    """None where the case is no model, or nobody answers."""
+    """None where the case is not a valid model, or no oracle can run it."""
     model = case.model()
     if not valid(model):
         return None

@@ -1,4 +1,4 @@
-"""Operators on numbers at the same place."""
+"""Elementwise operators."""
 
 from collections.abc import Iterable
 
@@ -182,5 +182,5 @@ def dropout(version: int) -> Iterable[Case]:
         yield C(x, np.array(0.0, np.float32), np.array(True), outputs=2, constants=[1, 2])
 
 
-RANDOM = "the numbers are each implementation's own; the suite's cases hold types and shapes"
+RANDOM = "random numbers differ by implementation; ONNX's suite checks types and shapes"
 LEFT_OUT |= dict.fromkeys("Bernoulli Multinomial RandomNormal RandomNormalLike RandomUniform RandomUniformLike".split(), RANDOM)

@@ -1,4 +1,4 @@
-"""Windows, normalisations, products, recurrent layers, places between elements, boxes."""
+"""Windows, normalisations, products, recurrent layers, interpolation, boxes."""
 
 from collections.abc import Iterable
 
@@ -8,7 +8,7 @@ from definitions.case import C, Case, between, f32, i64, integers, operator, rea
 
 
 def windows(version: int, rank: int = 2) -> Iterable[dict]:
-    """Attributes of a window of 3 along each of two axes."""
+    """Attributes of a window of size 3 along each of two axes."""
     yield {"kernel_shape": [3, 2]}
     yield {"kernel_shape": [3, 3], "pads": [1, 1, 1, 1]}
     yield {"kernel_shape": [3, 2], "pads": [0, 1, 2, 0], "strides": [2, 1]}

@@ -1,4 +1,4 @@
-"""Operators that move, choose, count or make elements."""
+"""Operators that move, select, count or generate elements."""
 
 from collections.abc import Iterable
 from typing import Any
@@ -185,7 +185,8 @@ def scattered(version: int) -> Iterable[Case]:
     for how in ("none", "add", "mul", "max", "min"):
         if how in ("max", "min") and version < 18:
             continue
-        # Several updates of one place have an order, which only those that it makes no difference to may lack.
+        # Several updates of one element are order-dependent; only reductions that do not depend on the order
+        # may have them.
         yield C(x, places if how == "none" else np.zeros_like(places), updates, axis=1, reduction=how)
 
 
@@ -443,11 +444,11 @@ def tf_idf(version: int) -> Iterable[Case]:
     yield C(text("a", "b", "a", "c"), ngram_counts=[0], ngram_indexes=[0, 1], pool_strings=["a", "c"], mode="TF", min_gram_length=1, max_gram_length=1, max_skip_count=0)
 
 
-BODIES = "its attributes are bodies: tests/random_graphs draws them, and the suite has cases"
-SEQUENCES = "of sequences: the suite has cases, and one node takes and gives none by itself"
+BODIES = "its attributes are subgraphs: tests/random_graphs generates them, and ONNX's suite has cases"
+SEQUENCES = "on sequences: ONNX's suite has cases, and a single node has no tensors to compare"
 LEFT_OUT |= dict.fromkeys("If Loop Scan SequenceMap".split(), BODIES)
 LEFT_OUT |= dict.fromkeys(
     "ConcatFromSequence Optional OptionalGetElement OptionalHasElement SequenceAt SequenceConstruct SequenceEmpty SequenceErase SequenceInsert SequenceLength SplitToSequence".split(),
     SEQUENCES,
 )
-LEFT_OUT["ImageDecoder"] = "pictures are files: docs/images.md"
+LEFT_OUT["ImageDecoder"] = "decoding image files is not an operator here: docs/images.md"

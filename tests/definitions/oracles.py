@@ -1,4 +1,4 @@
-"""Who else is asked what a node gives."""
+"""Reference implementations that run a node."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -14,7 +14,7 @@ RUNTIME, REFERENCE, TORCH = "onnxruntime", "onnx.reference", "torch"
 
 
 class NoAnswer(Exception):
-    """This one does not have the operator, or not so."""
+    """This oracle does not have the operator, or not with these attributes."""
 
 
 def by_runtime(case: Case, model: onnx.ModelProto) -> Sequence[Any]:
@@ -27,7 +27,7 @@ def by_runtime(case: Case, model: onnx.ModelProto) -> Sequence[Any]:
     try:
         session = onnxruntime.InferenceSession(model.SerializeToString(), options, providers=["CPUExecutionProvider"])
         results = session.run(None, case.feed())
-    except Exception as error:  # it has many types of them
+    except Exception as error:  # it raises many types
         raise NoAnswer(str(error).splitlines()[0][:120]) from error
     if not all(isinstance(result, np.ndarray) for result in results):
         raise NoAnswer("no dense tensor")
@@ -65,12 +65,12 @@ RELATIVE = {np.dtype(np.float32): 2e-5, np.dtype(np.float64): 1e-5, np.dtype(np.
 
 
 def difference(expected: Any, got: Any) -> str:
-    """What is wrong, or nothing."""
+    """The difference, or an empty string."""
     if expected is None:
         return ""
     expected, got = np.asarray(expected), np.asarray(got)
     if got.dtype.kind == "V" and got.dtype.itemsize == expected.dtype.itemsize == 1:
-        expected = expected.view(got.dtype)  # onnxruntime gives the bytes of small floats.
+        expected = expected.view(got.dtype)  # onnxruntime returns the bytes of small floats.
     if expected.dtype != got.dtype and not (expected.dtype.kind in "OUS" and got.dtype.kind in "OUS"):
         return f"type {got.dtype}, expected {expected.dtype}"
     if expected.shape != got.shape:

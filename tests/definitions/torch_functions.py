@@ -1,4 +1,4 @@
-"""Nodes as PyTorch computes them: what its exporter makes each of these operators of."""
+"""Nodes as PyTorch computes them: the functions that its exporter translates to these operators."""
 
 from collections.abc import Callable, Sequence
 from functools import cache
@@ -116,7 +116,7 @@ def average_pool(torch: Any, F: Any, case: Case, x: list[Any]) -> Any:
 @torch_function("MaxUnpool")
 def max_unpool(torch: Any, F: Any, case: Case, x: list[Any]) -> Any:
     if "pads" in case.attributes or x[0].shape[1] != 1:
-        return None  # Its indices begin again with each plane.
+        return None  # Its indices restart in each plane.
     size = None if len(x) < 3 else [int(i) for i in x[2][2:]]
     return F.max_unpool2d(x[0], x[1], case.attributes["kernel_shape"], case.attributes["strides"], output_size=size)
 
@@ -155,7 +155,7 @@ def affine_grid(torch: Any, F: Any, case: Case, x: list[Any]) -> Any:
 
 @torch_function("Resize")
 def resize(torch: Any, F: Any, case: Case, x: list[Any]) -> Any:
-    """What `interpolate` is exported as, by sizes or by scales that sizes are made of."""
+    """What `interpolate` is exported as, with sizes or with scales from which sizes follow."""
     a = case.attributes
     place, mode = a.get("coordinate_transformation_mode", "half_pixel"), a.get("mode", "nearest")
     places = ("align_corners",) if mode != "nearest" and place == "align_corners" else ("half_pixel", "pytorch_half_pixel") if mode != "nearest" else ("asymmetric",)
