@@ -1,1 +1,1 @@
-"""Random small graphs, run by Lanner and by others, and compared. The command is run.py."""
+"""Random small graphs, run by Lanner and by reference implementations, and compared. The command is run.py."""

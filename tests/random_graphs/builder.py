@@ -1,4 +1,4 @@
-"""A graph in the making: nodes are added one by one, and ONNX's own inference says at once what they give."""
+"""Builds a graph node by node, and infers the type of each result by ONNX's own inference."""
 
 import random
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from random_graphs import values
 from random_graphs.registry import Unsuitable
 from random_graphs.values import BOOL, F32, FLOATS, I4, NUMPY, U4
 
-# Elements of an input and of any other value: of small graphs, and of the few large ones.
+# Element limits of an input and of any other value: of small graphs, and of the few large ones.
 LARGEST = {False: (2000, 6000), True: (60000, 200000)}
 
 
@@ -21,11 +21,11 @@ LARGEST = {False: (2000, 6000), True: (60000, 200000)}
 class Value:
     dtype: int
     shape: list[int] | None
-    """None where only running tells the shape; nothing is built on such a value."""
+    """None where the shape depends on data; nothing is built on such a value."""
 
 
 class GraphBuilder:
-    """Values have concrete sizes. A size in `symbols` stands for that symbol wherever an input has it, and then constants are avoided."""
+    """Values have concrete sizes. A size in `symbols` stands for that symbol wherever an input has it; constants of that size are then avoided."""
 
     def __init__(self, draw: random.Random, opset: int, symbols: dict[int, str], large: bool = False, prefix: str = ""):
         self.draw, self.opset, self.symbols, self.large, self.prefix = draw, opset, symbols, large, prefix
@@ -37,7 +37,7 @@ class GraphBuilder:
         self.used: set[str] = set()
         self.counter = 0
 
-    # What is known of values.
+    # Known facts of values.
 
     def shape(self, name: str) -> list[int]:
         shape = self.values[name].shape
@@ -52,10 +52,10 @@ class GraphBuilder:
 
     @property
     def nested(self) -> bool:
-        """The body of a loop, a scan or a branch: it has no inputs of its own to feed."""
+        """The body of a loop, a scan or a branch: it has no inputs to feed."""
         return bool(self.prefix)
 
-    # Chance.
+    # Random choices.
 
     def chance(self, probability: float) -> bool:
         return self.draw.random() < probability
@@ -76,7 +76,7 @@ class GraphBuilder:
             raise Unsuitable
 
     def axis(self, rank: int, since_negative: int = 0) -> int:
-        """Any axis, negative ones from the operator set on that has them."""
+        """Any axis; negative ones from the operator set on that allows them."""
         return self.draw.randint(-rank if self.opset >= since_negative else 0, rank - 1)
 
     # New values.
@@ -114,17 +114,17 @@ class GraphBuilder:
         return self.constant(values.numbers(self.draw, dtype, shape))
 
     def parameter(self, dtype: int, shape, constant: float = 0.85) -> str:
-        """Weights and the like: mostly constants, sometimes inputs, and seldom constants where a dim is a symbol."""
+        """Weights and similar: mostly constants, sometimes inputs, and rarely constants where a dim is a symbol."""
         if any(dim in self.symbols for dim in shape):
             constant = min(constant, 0.2)
         return self.random_constant(dtype, shape) if self.nested or self.chance(constant) else self.input(dtype, shape)
 
     def candidates(self, accepts: Callable[[Value], bool]) -> list[str]:
-        """Computed values and inputs that something can be built on."""
+        """Computed values and inputs that can be built on."""
         return [n for n, v in self.values.items() if n not in self.constants and v.shape is not None and accepts(v)]
 
     def pick(self, dtypes=(), ranks=(), shape=None, fits: Callable[[list[int]], bool] | None = None, fresh: float = 0.1) -> str:
-        """A value there is, the late and the unused ones preferred, or a new input."""
+        """An existing value, preferably late and unused, or a new input."""
 
         def accepts(value: Value) -> bool:
             return (
@@ -165,7 +165,7 @@ class GraphBuilder:
         return [1, *result] if self.chance(0.05) else result
 
     def channels(self, name: str) -> list[int]:
-        """The shape of one number a channel."""
+        """The shape of one number per channel."""
         shape = self.shape(name)
         return [shape[1]] + [1] * (len(shape) - 2)
 
@@ -184,7 +184,7 @@ class GraphBuilder:
     # Nodes.
 
     def node(self, operator: str, inputs: list[str], outputs=1, **attributes):
-        """Appends a node: its output, or all where there are several. `outputs` may be a list with 0 for those left out."""
+        """Appends a node: returns its output, or all where there are several. `outputs` may be a list with 0 for outputs left out."""
         names = [self.name() for _ in range(outputs)] if isinstance(outputs, int) else [self.name() if o else "" for o in outputs]
         while inputs and not inputs[-1]:
             inputs = inputs[:-1]
@@ -207,7 +207,7 @@ class GraphBuilder:
         model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=10)
         try:
             model = onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
-        except Exception as error:  # what it raises depends on what is wrong
+        except Exception as error:  # the exception type depends on the error
             raise Unsuitable(str(error)) from error
         return [self.value_of(info.type.tensor_type) for info in model.graph.output]
 
@@ -219,7 +219,7 @@ class GraphBuilder:
         return Value(tensor.elem_type, shape)
 
     def declare(self, node: onnx.NodeProto, *results: Value) -> list[str]:
-        """Appends a node whose results inference does not find."""
+        """Appends a node whose result types inference does not find."""
         for name, value in zip(node.output, results, strict=True):
             self.value_of(helper.make_tensor_type_proto(value.dtype, value.shape).tensor_type)
             self.values[name] = value
@@ -230,7 +230,7 @@ class GraphBuilder:
     # Families.
 
     def attempt(self, add: Callable[["GraphBuilder"], object]) -> bool:
-        """Lets a family add nodes; takes back what it did where that makes no valid graph."""
+        """Lets a family add nodes; undoes them where the graph is then invalid."""
         before = {key: copy(value) for key, value in vars(self).items() if isinstance(value, (list, dict, set))}
         try:
             add(self)
@@ -240,7 +240,7 @@ class GraphBuilder:
         return True
 
     def body(self, parameters: dict[str, Value], count: int, families) -> "GraphBuilder":
-        """A nested graph of some nodes over its parameters and over what it captures of this one."""
+        """A nested graph of some nodes over its parameters and captures of this graph."""
         inner = GraphBuilder(self.draw, self.opset, {}, self.large, self.name("b") + "_")
         inner.values.update(parameters)
         for name, value in self.values.items():

@@ -1,4 +1,4 @@
-"""A case is a model, the inputs that it is run on one after the other, and how it is built."""
+"""A case is a model, the inputs of its successive runs, and its build options."""
 
 import json
 import random
@@ -47,7 +47,7 @@ class Case:
         return {dim for dims in dims_of(self.model).values() for dim in dims if isinstance(dim, str)}
 
     def fixed(self) -> "Case":
-        """Without symbols, on the first inputs alone."""
+        """Without symbols, on the first inputs only."""
         model = onnx.ModelProto.FromString(self.model.SerializeToString())
         for info in model.graph.input:
             if info.name in self.feeds[0]:
@@ -56,7 +56,7 @@ class Case:
         return Case(model, self.feeds[:1], self.options)
 
     def save(self, prefix: Path, story: str) -> None:
-        """prefix.onnx, .npz and .txt, the first line of which are the options."""
+        """prefix.onnx, .npz and .txt, whose first line holds the options."""
         onnx.save(self.model, f"{prefix}.onnx")
         arrays = {f"{i}|{name}": stored(array) for i, feed in enumerate(self.feeds) for name, array in feed.items()}
         numpy.savez(f"{prefix}.npz", **arrays)
@@ -78,7 +78,7 @@ class Case:
 
 
 def stored(array: numpy.ndarray) -> numpy.ndarray:
-    """NumPy's files do not know bfloat16."""
+    """NumPy's files do not support bfloat16."""
     return array.view(numpy.uint16) if array.dtype == NUMPY[BF16] else array
 
 
@@ -89,7 +89,7 @@ def dims_of(model: onnx.ModelProto) -> dict[str, list[int | str]]:
 
 
 def generate(seed: int, family: str = "", special: bool = False, device: str = "cpu") -> Case | None:
-    """The same seed gives the same case. None where nothing came of it. `special`: NaN, infinities and the like among the inputs."""
+    """The same seed gives the same case. None where none could be generated. `special`: NaN, infinities and similar among the inputs."""
     draw = random.Random(seed)
     opset = draw.choice(OPSETS[draw.random() >= 0.15])
     symbols = draw.sample(values.SYMBOL_SIZES, draw.randint(1, 2)) if draw.random() < 0.35 else []
@@ -119,7 +119,7 @@ def draw_options(draw: random.Random, device: str) -> Options:
 
 
 def names_read(nodes) -> set[str]:
-    """By these nodes and by the graphs within them."""
+    """From these nodes and the graphs nested in them."""
     found = set()
     for node in nodes:
         found.update(node.input)
@@ -130,7 +130,7 @@ def names_read(nodes) -> set[str]:
 
 
 def choose_outputs(builder: GraphBuilder, read: set[str]) -> list[str]:
-    """What nobody reads, some of the rest, and now and then an input or a constant as it is."""
+    """All unused values, some of the rest, and sometimes an input or a constant itself."""
     draw = builder.draw
     made = [name for node in builder.nodes if node.op_type != "Constant" for name in node.output if name]
     outputs = [name for name in made if name not in read or draw.random() < 0.12]
@@ -151,7 +151,7 @@ def finish(builder: GraphBuilder) -> onnx.ModelProto:
         return helper.make_tensor_value_info(name, builder.dtype(name), dims)
 
     def symbolic(shape: list[int]) -> list[int | str]:
-        # The channels of an image stay what they are: weights are made for them.
+        # The number of channels of an image stays: weights depend on it.
         return [dim if i == 1 and len(shape) > 2 else symbols.get(dim, dim) for i, dim in enumerate(shape)]
 
     inputs = [info(name, symbolic(builder.shape(name))) for name in builder.inputs if name in read or name in outputs]
@@ -165,7 +165,7 @@ def finish(builder: GraphBuilder) -> onnx.ModelProto:
 
 
 def draw_feeds(draw: random.Random, model: onnx.ModelProto, builder: GraphBuilder, special: bool) -> list[Feed]:
-    """First the typical sizes; then others where there are symbols, else the same sizes again."""
+    """The typical sizes first; then others where there are symbols, else the same sizes again."""
     dims = {name: shape for name, shape in dims_of(model).items() if name in builder.inputs}
     typical = {symbol: size for size, symbol in builder.symbols.items()}
     used = sorted({dim for shape in dims.values() for dim in shape if isinstance(dim, str)})

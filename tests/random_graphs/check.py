@@ -22,7 +22,7 @@ SHAPED_BY_VALUES = (*SELECTING, "If", "Loop")
 @dataclass(frozen=True)
 class Failure:
     kind: str
-    """An error's type, `shape`, `type`, `values`, `unstable`; `crash` and `hang` come from outside."""
+    """An error's type, `shape`, `type`, `values`, `unstable`; `crash` and `hang` are added by the caller."""
     where: str
     text: str
 
@@ -31,7 +31,7 @@ class Failure:
 
 
 def shortened(text: str) -> str:
-    """The words of an error without names and numbers; what results differ by says nothing."""
+    """The error text without names and numbers; for differing results nothing."""
     if text.startswith(("values", "shape", "type")):
         return text.split(":")[0].split()[0]
     return " ".join("".join(c for c in word if c.isalpha() or c in "_") for word in text.split(":")[-1].split()[:6])
@@ -44,7 +44,7 @@ class Outcome:
     skipped: str = ""
     """Why nothing could be compared."""
     note: str = ""
-    """Why a difference is no failure."""
+    """Why a difference is not a failure."""
 
 
 class Broken(Exception):
@@ -54,7 +54,7 @@ class Broken(Exception):
 
 
 def check(case: Case, stage: Callable[[str], None] = lambda _: None) -> Outcome:
-    """`stage` hears whether the oracle or Lanner runs, because either may end the process."""
+    """`stage` is called with whether the oracle or Lanner is running, because either may end the process."""
     stage("oracle")
     try:
         oracle = Oracle(case.model, case.feeds[0])
@@ -76,7 +76,7 @@ def check(case: Case, stage: Callable[[str], None] = lambda _: None) -> Outcome:
 
 @dataclass
 class Difference:
-    """Results of one run that are not plainly equal to the oracle's."""
+    """Results of one run that are not close enough to the oracle's without an analysis of rounding."""
 
     case: Case
     oracle: Oracle
@@ -93,7 +93,7 @@ class Difference:
         return self.case.options.precision
 
     def first(self, expected: list[numpy.ndarray], moved: Spread) -> tuple[str, str] | None:
-        """The first output that is wrong even where rounding moves it by `moved`, and how."""
+        """The first output whose difference is not explained by rounding (`moved`), and the difference."""
         for i, (name, slack) in enumerate(zip(names_of(self.case.model), moved, strict=True)):
             if slack is not None:
                 text = difference(expected[i], self.got[i], self.precision, slack if slack.shape == expected[i].shape else None)
@@ -103,7 +103,7 @@ class Difference:
 
 
 def weigh(found: Difference, where: str, notes: list[str]) -> None:
-    """Raises Broken for what is wrong, or notes why it is not."""
+    """Raises Broken for a real difference, or notes why it is not one."""
     inner = Inner.of(found.oracle, found.feed)
     try:
         moved = spread(found.oracle, found.feed, found.expected, inner, found.precision)
@@ -132,13 +132,13 @@ def reference_agrees(found: Difference, moved: Spread) -> bool:
         return False
     try:
         expected = [numpy.asarray(array) for array in second.run(found.feed)]
-    except Exception:  # it raises what it likes
+    except Exception:  # it may raise anything
         return False
     return found.first(expected, moved) is None
 
 
 def results(case: Case, stage: Callable[[str], None]):
-    """Where, which inputs, and what came out, run by run: forwards, back, from a saved plan."""
+    """Label, inputs, and results, run by run: forwards, backwards, from a saved plan."""
     stage("lanner")
     options = case.options
     engines = [("run", guarded("build", build, case))]
@@ -164,7 +164,7 @@ def results(case: Case, stage: Callable[[str], None]):
 def guarded(where: str, function, *arguments, **named):
     try:
         return function(*arguments, **named)
-    except Exception as error:  # whatever Lanner raises is what is looked for
+    except Exception as error:  # whatever Lanner raises is a finding
         raise Broken(type(error).__name__, where, str(error)) from error
 
 
@@ -208,7 +208,7 @@ def run(context, case: Case, feed: Feed) -> list[numpy.ndarray]:
 
 
 def settled(case: Case) -> Case:
-    """Symbols that the oracle does not let vary become numbers: what a graph says of them is only a wish."""
+    """Symbols that the oracle does not let vary become numbers: the graph only claims that they vary."""
     if not case.symbols:
         return case
     try:
@@ -217,17 +217,17 @@ def settled(case: Case) -> Case:
             oracle.run(feed)
     except NoOracle:
         return case.fixed()
-    # Both oracles take much that does not fit together, the reference most.
+    # Both oracles accept many graphs whose sizes do not fit, the reference most of them.
     fits = oracle.name == RUNTIME and not any(unfit(case, oracle, feed) for feed in case.feeds)
     return case if fits else case.fixed()
 
 
 def unfit(case: Case, oracle: Oracle, feed: Feed) -> bool:
-    """Whether these sizes leave some value without elements, or do not fit together as ONNX, not onnxruntime, has it."""
+    """Whether these sizes leave a value without elements, or do not fit together by ONNX (not by onnxruntime)."""
     model = Case(case.model, [feed], case.options).fixed().model
     try:
         onnx.shape_inference.infer_shapes(model, check_type=True, strict_mode=True, data_prop=True)
-    except Exception:  # its type depends on what does not fit
+    except Exception:  # the exception type depends on the mismatch
         return True
     if RUNTIME in deviations.of_model(model):
         return True

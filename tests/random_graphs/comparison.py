@@ -1,4 +1,4 @@
-"""Whether two results agree within what rounding moves them by."""
+"""Whether two results agree within the effect of rounding."""
 
 import numpy
 
@@ -11,7 +11,7 @@ SLACK = 12
 
 
 def difference(expected: numpy.ndarray, got: numpy.ndarray, precision: str, spread: numpy.ndarray | None = None) -> str:
-    """What is wrong in one line, or nothing. `spread`: by inner.spread; without it only what is plainly equal passes."""
+    """The difference in one line, or an empty string. `spread`: from inner.spread; without it only a small difference passes."""
     expected, got = numpy.asarray(expected), numpy.asarray(got)
     if expected.dtype != got.dtype:
         return f"type {got.dtype}, expected {expected.dtype}"

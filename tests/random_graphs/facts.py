@@ -1,4 +1,4 @@
-"""What can be said of a model's nodes without running it."""
+"""Facts of a model's nodes that are known without running it."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from onnx import helper, numpy_helper
 
 @dataclass
 class Node:
-    """A node with what is known of it; an unknown shape is None, an unknown number too."""
+    """A node with its known facts; unknown shapes and numbers are None."""
 
     operator: str
     opset: int
@@ -21,7 +21,7 @@ class Node:
     outputs: list[list[int] | None]
     producers: list["Node | None"] = field(default_factory=list)
     dtype: int = 0
-    """Of the first output, as in TensorProto; 0 where it is not known."""
+    """Of the first output, as in TensorProto; 0 where unknown."""
 
     def attribute(self, name: str, default=None):
         value = self.attributes.get(name, default)
@@ -35,7 +35,7 @@ class Node:
 
 
 def graphs(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
-    """The graph and those within its nodes."""
+    """The graph and all nested graphs."""
     yield graph
     for node in graph.node:
         for attribute in node.attribute:

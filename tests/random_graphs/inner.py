@@ -1,4 +1,4 @@
-"""What happens within a model: the values between its nodes, and how far rounding them moves the results."""
+"""Intermediate values of a model, and how far rounding them moves the results."""
 
 from dataclasses import dataclass
 
@@ -13,13 +13,12 @@ from random_graphs.oracle import NoOracle, Oracle
 from random_graphs.values import DTYPE, is_float
 
 ROUNDS = 10
-# How far one step may be off, by the type that it computes in: two units in the last place.
+# Allowed error of one step, by its compute type: two units in the last place.
 EPSILON = {TensorProto.FLOAT: 2.4e-7, TensorProto.DOUBLE: 4.4e-16, TensorProto.FLOAT16: 1e-3, TensorProto.BFLOAT16: 8e-3}
 SMALLEST = {"fp32": 1.2e-38, "fp16": 6.2e-5, "bf16": 1.2e-38}
 PRECISION = {"fp32": 0.0, "fp16": 1e-3, "bf16": 8e-3}
-# Steps that are off by this much whatever each number's size, as a part of the largest where that is beyond one:
-# functions near zero (docs/design.md, Rules), 1 + erf(x) for x below zero, states that saturate, places between
-# elements.
+# Absolute error of some steps, relative to the largest number where that is above one: functions near zero
+# (docs/design.md, Rules), 1 + erf(x) for negative x, saturating states, interpolated positions.
 ABSOLUTE = {
     "LogSoftmax": 2e-6,
     "Sigmoid": 5e-8,
@@ -32,13 +31,13 @@ ABSOLUTE = {
     "Resize": 2e-6,
     "GridSample": 2e-6,
 }
-# Places are rounded as numbers as large as the axis is long.
+# Positions have the rounding error of numbers as large as the axis is long.
 PLACES, LENGTH = ("Resize", "GridSample"), 16
 SHOWN = {
     RUNTIME: {dtype for dtype in DTYPE.values() if dtype not in (TensorProto.BFLOAT16, TensorProto.INT4, TensorProto.UINT4)},
     REFERENCE: set(DTYPE.values()),
 }
-# Sums over so many terms that their errors add up beyond what noise on each term shows.
+# Sums of so many terms that their errors exceed the effect of noise on each term.
 SUMS = ("Softmax", "LogSoftmax", "GlobalAveragePool")
 SELECTING = ("NonZero", "Unique", "Compress")
 ROUNDING = ("QuantizeLinear", "DynamicQuantizeLinear", "Cast", "QLinearConv", "QLinearMatMul")
@@ -52,7 +51,7 @@ class Inner:
 
     @staticmethod
     def of(oracle: Oracle, feed: Feed) -> "Inner":
-        """Those that NumPy cannot hold are left out; nothing but the inputs where the oracle does not show more."""
+        """Values that NumPy cannot represent are left out; only the inputs where the oracle does not show more."""
         model = onnx.shape_inference.infer_shapes(oracle.model)
         present = {info.name for info in model.graph.output}
         types = {info.name: info.type.tensor_type.elem_type for info in model.graph.value_info}
@@ -87,7 +86,7 @@ class Inner:
 
 
 class Noise:
-    """Steps up or down, or the opposite of those drawn: of two opposites one moves a number up, whichever way that is."""
+    """Random steps up or down, or their opposites: with both, every number is moved up once."""
 
     def __init__(self, seed: int, opposite: bool, precision: str):
         self.rng, self.opposite, self.precision = numpy.random.default_rng(seed), opposite, precision
@@ -96,7 +95,7 @@ class Noise:
         return numpy.asarray(self.rng.choice([-1.0, 1.0], shape) * self.rng.uniform(0.5, 1.0, shape) * (-1 if self.opposite else 1))
 
     def factors(self, array: numpy.ndarray, precision: str = "", terms: int = 1) -> numpy.ndarray:
-        """Near one; farther for sums of many terms."""
+        """Close to one; farther away for sums of many terms."""
         epsilon = max(EPSILON[DTYPE[array.dtype]], PRECISION[precision or self.precision])
         return 1 + epsilon * max(1.0, terms**0.5 / 8) * self.steps(array.shape)
 
@@ -109,7 +108,7 @@ def noisy_feed(noise: Noise, feed: Feed) -> Feed:
 
 
 def behind_values(model: onnx.ModelProto) -> set[str]:
-    """What operators give whose shapes depend on values, and what is made of that."""
+    """Results of operators with data-dependent shapes, and all values computed from them."""
     names: set[str] = set()
     for node in model.graph.node:
         if node.op_type in SELECTING or names.intersection(node.input):
@@ -118,7 +117,7 @@ def behind_values(model: onnx.ModelProto) -> set[str]:
 
 
 def noisy_model(noise: Noise, model: onnx.ModelProto, inner: Inner, left_alone: set[str] = frozenset()) -> onnx.ModelProto:
-    """The model with a product behind each float value, and moved scales before what rounds to integers."""
+    """The model with a product after each float value, and shifted scales before roundings to integers."""
     result = onnx.ModelProto.FromString(model.SerializeToString())
     graph = result.graph
     nodes: list[onnx.NodeProto] = []
@@ -140,7 +139,7 @@ def noisy_model(noise: Noise, model: onnx.ModelProto, inner: Inner, left_alone: 
 
 
 def terms_of(node: onnx.NodeProto, inner: Inner) -> int:
-    """At most so many are added up for one number of the output."""
+    """Upper bound on the number of terms summed for one number of the output."""
     source = inner.arrays.get(node.input[0]) if node.input else None
     return source.size if source is not None and (node.op_type in SUMS or node.op_type.startswith("Reduce")) else 1
 
@@ -178,7 +177,7 @@ Spread = list[numpy.ndarray | None]
 
 
 def spread(oracle: Oracle, feed: Feed, expected: list[numpy.ndarray], inner: Inner, precision: str) -> Spread:
-    """How far rounding moves each number of the results; for integers whether it moves it. None where even a shape moves."""
+    """How far rounding moves each number of the results; for integers whether it does. None where even a shape changes."""
     largest: Spread = [numpy.zeros(array.shape) for array in expected]
     for round_ in range(ROUNDS):
         noise = Noise(round_ // 2, bool(round_ % 2), precision)
@@ -191,7 +190,7 @@ def spread(oracle: Oracle, feed: Feed, expected: list[numpy.ndarray], inner: Inn
 
 
 def whole_choices(model: onnx.ModelProto, output: str, moved: numpy.ndarray | None) -> numpy.ndarray | None:
-    """Where rounding moves which number is the largest, it may be any that is about as large, not those alone that noise chose."""
+    """Where rounding changes which number is the maximum, it may be any of about the same size, not only those found by the noise."""
     maker = next((node for node in model.graph.node if output in node.output), None)
     if moved is None or not moved.ndim or maker is None or maker.op_type != "Hardmax":
         return moved
@@ -203,7 +202,7 @@ def whole_choices(model: onnx.ModelProto, output: str, moved: numpy.ndarray | No
 
 
 def run_with_noise(noise: Noise, oracle: Oracle, feed: Feed, inner: Inner) -> list[numpy.ndarray]:
-    """Where the oracle does not take the model with noise between its nodes: with what has another shape then left alone, else on the inputs alone."""
+    """Where the oracle does not accept the model with noise between its nodes: without noise on values whose shape changes, else on the inputs only."""
     moved = noisy_feed(noise, feed)
     for left_alone in (set(), behind_values(oracle.model)):
         try:
@@ -214,7 +213,7 @@ def run_with_noise(noise: Noise, oracle: Oracle, feed: Feed, inner: Inner) -> li
 
 
 def distance(a: numpy.ndarray, b: numpy.ndarray) -> numpy.ndarray:
-    """Of numbers; infinite between a number and NaN."""
+    """Difference of numbers; infinite between a number and NaN."""
     if DTYPE.get(a.dtype) not in values.FLOATS:
         return (a != b).astype(numpy.float64)
     a, b = a.astype(numpy.float64), b.astype(numpy.float64)

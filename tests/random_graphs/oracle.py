@@ -13,7 +13,7 @@ from random_graphs.deviations import REFERENCE, RUNTIME
 
 
 class NoOracle(Exception):
-    """Nobody can be asked about this model or these inputs."""
+    """No oracle can run this model or these inputs."""
 
 
 class Runtime:
@@ -45,7 +45,7 @@ class Reference:
 
 
 class Oracle:
-    """The first of the two that may and can run the model on its first inputs."""
+    """The first of the two that is allowed and able to run the model on its first inputs."""
 
     def __init__(self, model: onnx.ModelProto, feed: Feed):
         self.model, self.deviating, reasons = model, deviations.of_model(model), []
@@ -57,7 +57,7 @@ class Oracle:
                 self.chosen = kind(model)
                 self.chosen.run(feed)
                 return
-            except Exception as error:  # both raise what they like
+            except Exception as error:  # both may raise anything
                 reasons.append(f"{kind.name}: {str(error).strip().splitlines()[0][:160] if str(error).strip() else type(error).__name__}")
         raise NoOracle("; ".join(reasons))
 
@@ -66,7 +66,7 @@ class Oracle:
         return self.chosen.name
 
     def run(self, feed: Feed, model: onnx.ModelProto | None = None) -> list[numpy.ndarray]:
-        """Of its own model, or of a variant of it, which is prepared for this one run."""
+        """On its own model, or on a variant of it, which is prepared for this one run."""
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             try:
@@ -76,7 +76,7 @@ class Oracle:
                 raise NoOracle(f"{self.name}: {error}") from error
 
     def second(self) -> "Reference | None":
-        """Another opinion, where there is one."""
+        """The other oracle's results, where there is one."""
         if self.name == REFERENCE or REFERENCE in self.deviating:
             return None
         try:

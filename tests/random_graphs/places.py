@@ -1,4 +1,4 @@
-"""Where a Resize reads, and whether only rounding says which element is nearest, or whether a place is inside or an element's own."""
+"""Positions that a Resize reads, and whether only rounding decides which element is nearest, or whether a position is inside or on an element."""
 
 from collections.abc import Iterator
 
@@ -18,7 +18,7 @@ def only_rounding_decides(node: Node) -> bool:
     for old, new, (start, end), scale, at in read_axes(node, mode):
         if mode == CROP and (start, end) != (0, 1) and near_edge(at, old, start):
             return True
-        # Powers of two are exact in every type; there both neighbours are equally near, and the mode says which.
+        # Powers of two are exact in every type; both neighbours are then equally near, and the mode decides.
         exact = mode in ("half_pixel", "asymmetric", "pytorch_half_pixel") and numpy.log2(scale) % 1 == 0
         if nearest and (mode == CROP or old != new) and not exact:
             if near(at, 0.5 if node.attribute("nearest_mode", "round_prefer_floor").startswith("round") else 0.0):
@@ -27,18 +27,18 @@ def only_rounding_decides(node: Node) -> bool:
 
 
 def whole_but_for_rounding(node: Node) -> bool:
-    """Whether a place that is an element's own may be read a rounding error beside it."""
+    """Whether a position on an element may be off by a rounding error."""
     if node.shapes[0] is None or node.outputs[0] is None:
         return True
     mode = node.attribute("coordinate_transformation_mode", "half_pixel")
     axes = read_axes(node, mode)
-    # With half_pixel_symmetric the rounded length counts too.
+    # With half_pixel_symmetric the rounded length matters too.
     exact = mode != "half_pixel_symmetric"
     return any(old != new and not (exact and numpy.log2(scale) % 1 == 0) and near(at, 0.0) for old, new, _, scale, at in axes)
 
 
 def read_axes(node: Node, mode: str) -> Iterator[tuple[int, int, tuple[float, float], float, numpy.ndarray]]:
-    """Of each axis, whose shapes are known: its sizes before and after, the region, the scale and the places read."""
+    """For each axis with known sizes: sizes before and after, region, scale and positions read."""
     for axis, (old, new) in enumerate(zip(node.shapes[0], node.outputs[0], strict=True)):
         start, end, scale = stretch(node, axis, old, new)
         yield old, new, (start, end), scale, coordinates(mode, old, new, scale, (start, end))

@@ -1,4 +1,4 @@
-"""Makes a failing case small: fewer inputs, outputs and nodes, plainer options, as long as it fails in the same way."""
+"""Minimises a failing case: fewer inputs, outputs and nodes, simpler options, as long as it fails in the same way."""
 
 import time
 from collections.abc import Callable, Iterator
@@ -19,13 +19,13 @@ Model = onnx.ModelProto
 
 
 def reduced(case: Case, failure: Failure, judge: Callable[[Case], Failure | None], seconds: float) -> Case:
-    """`judge` runs a case; what it raises counts as another failure."""
+    """`judge` runs a case; an exception counts as another failure."""
     end = time.monotonic() + seconds
 
     def fails(smaller: Case) -> bool:
         try:
             return failure.same_as(judge(smaller))
-        except Exception:  # a candidate may be no valid model at all
+        except Exception:  # a candidate may be an invalid model
             return False
 
     again = True
@@ -41,7 +41,7 @@ def reduced(case: Case, failure: Failure, judge: Callable[[Case], Failure | None
 
 
 def candidates(case: Case) -> Iterator[Case]:
-    """One step smaller, the greatest steps first."""
+    """One step smaller, the largest steps first."""
     for plain in PLAIN:
         key, value = next(iter(plain.items()))
         if getattr(case.options, key) != value:
@@ -69,7 +69,7 @@ def keep(items, wanted: Callable) -> None:
 
 
 def cleaned(case: Case, model: Model, feeds: list[Feed] | None = None) -> Case:
-    """Without what no output needs."""
+    """Without nodes that no output needs."""
     graph = model.graph
     needed, kept = {info.name for info in graph.output}, set()
     for i in reversed(range(len(graph.node))):
@@ -106,7 +106,7 @@ def types_of(model: Model) -> dict[str, int]:
 
 
 def inner_outputs(case: Case) -> Iterator[Case]:
-    """An earlier value becomes the only output."""
+    """Makes an earlier value the only output."""
     types = types_of(case.model)
     for name in names_written(case.model.graph)[:-1]:
         if types.get(name) and [info.name for info in case.model.graph.output] != [name]:
@@ -119,7 +119,7 @@ def inner_outputs(case: Case) -> Iterator[Case]:
 
 
 def inner_inputs(case: Case) -> Iterator[Case]:
-    """A computed value becomes an input with what the oracle computes there."""
+    """Makes a computed value an input, with the oracle's value."""
     try:
         oracle = Oracle(case.model, case.feeds[0])
         runs = [Inner.of(oracle, feed).arrays for feed in case.feeds]
@@ -143,7 +143,7 @@ def inner_inputs(case: Case) -> Iterator[Case]:
 
 
 def without_nodes(case: Case) -> Iterator[Case]:
-    """A node falls away, and its first input takes the place of its output."""
+    """Removes a node, and replaces its output by its first input."""
     outputs = {info.name for info in case.model.graph.output}
     for i, node in enumerate(case.model.graph.node):
         if node.op_type == "Constant" or len(node.output) != 1 or not node.input or node.output[0] in outputs:
@@ -159,7 +159,7 @@ def without_nodes(case: Case) -> Iterator[Case]:
 
 
 def fixed_symbols(case: Case) -> Iterator[Case]:
-    """Sizes that one set of inputs leaves no choice of become numbers."""
+    """Replaces symbols by numbers where there is only one set of inputs."""
     if not case.symbols or len(case.feeds) > 1:
         return
     yield case.fixed()

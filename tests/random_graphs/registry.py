@@ -9,7 +9,7 @@ if TYPE_CHECKING:
 
 
 class Unsuitable(Exception):
-    """What a family drew makes no valid graph here: it is taken back and another one drawn."""
+    """What a family generated is invalid in this graph: it is undone and another one is tried."""
 
 
 @dataclass(frozen=True)
@@ -24,7 +24,7 @@ FAMILIES: dict[str, Family] = {}
 
 
 def family(group: str, weight: float = 1):
-    """Registers a function under its name; `weight` says how often it is drawn."""
+    """Registers a function under its name; `weight` says how often it is chosen."""
 
     def register(function):
         name = function.__name__.rstrip("_")

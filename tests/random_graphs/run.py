@@ -1,10 +1,10 @@
-"""Looks for graphs that Lanner runs otherwise than onnxruntime or onnx.reference do.
+"""Searches for graphs whose results in Lanner differ from those in onnxruntime or onnx.reference.
 
     python tests/random_graphs/run.py --count 1000             # seeds 0 to 999
     python tests/random_graphs/run.py --family conv --seconds 60
     python tests/random_graphs/run.py --replay random-graphs/123
 
-Each failure is reduced and saved under --out: SEED.onnx, SEED.npz with its inputs, SEED.txt with what happened."""
+Each failure is reduced and saved under --out: SEED.onnx, SEED.npz with its inputs, SEED.txt with the failure."""
 
 import argparse
 import itertools
@@ -15,26 +15,27 @@ import time
 import warnings
 from pathlib import Path
 
-# Set before anything is imported that reads them: no tactics of the user's cache, no threads besides the workers.
+# Set before anything is imported that reads them: no tactics from the user's cache, no threads besides the
+# workers.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 
 def arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--seed", type=int, default=0, help="the first one")
-    parser.add_argument("--count", type=int, help="how many (100; without an end where --seconds is given)")
+    parser.add_argument("--seed", type=int, default=0, help="the first seed")
+    parser.add_argument("--count", type=int, help="number of seeds (100; unlimited where --seconds is given)")
     parser.add_argument("--seeds", type=int, nargs="+", help="these instead")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no graph after so long")
-    parser.add_argument("--family", default="", help="a family of operators or a group of them; others come in seldom")
-    parser.add_argument("--special", action="store_true", help="NaN, infinities and largest numbers among the inputs, where tactics may differ")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="start no graph after so many seconds")
+    parser.add_argument("--family", default="", help="a family of operators or a group of them; others appear rarely")
+    parser.add_argument("--special", action="store_true", help="NaN, infinities and extreme numbers among the inputs, for which tactics may differ")
     parser.add_argument("--device", default="cpu", help="cpu or cuda:0")
-    parser.add_argument("--budget", type=float, help="seconds of tuning, instead of what each seed says")
+    parser.add_argument("--budget", type=float, help="seconds of tuning, instead of each seed's own")
     parser.add_argument("--workers", type=int, default=1)
-    parser.add_argument("--timeout", type=float, default=60, help="seconds after which a graph hangs, for the oracle and for Lanner each")
+    parser.add_argument("--timeout", type=float, default=60, help="seconds after which a graph counts as hanging, for the oracle and for Lanner each")
     parser.add_argument("--out", type=Path, default=Path("random-graphs"))
     parser.add_argument("--replay", type=Path, metavar="DIR/SEED", help="run a saved case again")
-    parser.add_argument("--verbose", action="store_true", help="say at the end what was not compared, and why")
+    parser.add_argument("--verbose", action="store_true", help="at the end list what was not compared, and why")
     return parser.parse_args()
 
 

@@ -1,4 +1,4 @@
-"""Many seeds through worker processes: what failed, reduced and saved."""
+"""Runs many seeds in worker processes; reduces and saves failures."""
 
 import multiprocessing.connection
 import sys
@@ -22,7 +22,7 @@ class Settings:
     special: bool = False
     device: str = "cpu"
     budget: float | None = None
-    """Instead of what each seed says: with 0 nothing depends on timings."""
+    """Instead of each seed's own; with 0 nothing depends on timings."""
     workers: int = 1
     seconds_a_case: float = 60
     seconds_to_reduce: float = 60
@@ -35,7 +35,7 @@ class Settings:
         return settled(case if self.budget is None else case.with_options(budget=self.budget))
 
     def command(self, seed: int) -> str:
-        """What runs this seed again."""
+        """The command that runs this seed again."""
         words = ["python tests/random_graphs/run.py", f"--seed {seed}", "--count 1"]
         words += [f"--family {self.family}"] if self.family else []
         words += ["--special"] if self.special else []
@@ -59,7 +59,7 @@ def examine(settings: Settings, seed: int, stage: Stage) -> Report:
 
 
 def judge_apart(case: Case, seconds: float) -> Outcome:
-    """By a process of its own, so that what crashes or hangs can be judged too."""
+    """In a separate process, so that crashes and hangs can be judged too."""
     worker = Worker(lambda _, stage: check(case, stage), seconds)
     try:
         worker.give(0)
@@ -90,7 +90,7 @@ def reduce_and_save(settings: Settings, report: Report) -> Report:
 
 
 class Slot:
-    """A worker for seeds; for a seed that fails another one, fresh, that reduces it."""
+    """A worker for seeds; and, for a seed that fails, a second, fresh one that reduces it."""
 
     def __init__(self, settings: Settings):
         self.settings = settings
@@ -135,7 +135,7 @@ class Slot:
 
 
 def reports(settings: Settings, seeds: Iterator[int], until: float) -> Iterator[Report]:
-    """In the order in which they come; no new seed is begun after `until` (time.monotonic)."""
+    """In order of completion; no new seed is started after `until` (time.monotonic)."""
     slots = [Slot(settings) for _ in range(settings.workers)]
     idle, busy = list(slots), []
     try:

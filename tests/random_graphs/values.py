@@ -32,7 +32,7 @@ def generator(draw: random.Random) -> numpy.random.Generator:
 
 
 def numbers(draw: random.Random, dtype: int, shape, extreme: bool = False) -> numpy.ndarray:
-    """Small numbers of a type; floats are quarters half of the time, so that ties and equal values occur."""
+    """Small numbers of a type; half of the floats are multiples of a quarter, so that ties and equal values occur."""
     rng = generator(draw)
     count = int(numpy.prod(shape, dtype=numpy.int64))
     if dtype in FLOATS:

@@ -1,4 +1,4 @@
-"""Processes that run one task after the other, and whose death or silence ends that task only."""
+"""Processes that run one task after another; a crash or hang ends only the current task."""
 
 import faulthandler
 import multiprocessing
@@ -23,7 +23,7 @@ Job = Callable[[Any, Stage], Any]
 
 @dataclass(frozen=True)
 class Death:
-    """How a task ended its process, and what it was at."""
+    """How a task ended its process, and at which stage."""
 
     kind: str
     text: str
@@ -44,14 +44,14 @@ def serve(job: Job, pipe: multiprocessing.connection.Connection) -> None:
         while (task := pipe.recv()) is not None:
             try:
                 pipe.send(("result", job(task, lambda name: pipe.send(("stage", name)))))
-            except Exception:  # a fault of the tester: said where it ends the run
+            except Exception:  # an error of the tester itself: reported by the parent, which ends the run
                 pipe.send(("error", f"task {task}: {traceback.format_exc()}"))
-    except EOFError:  # the other side is gone
+    except EOFError:  # the parent is gone
         return
 
 
 class Worker:
-    """One process at a time, started again after a task that ended it. Each stage of a task may take so many seconds."""
+    """One process at a time, restarted after a task that ended it. Each stage of a task may take so many seconds."""
 
     def __init__(self, job: Job, seconds: float):
         self.job, self.seconds, self.stage = job, seconds, ""
@@ -68,7 +68,7 @@ class Worker:
         self.pipe.send(task)
 
     def result(self):
-        """Of the task that was given; None while it runs."""
+        """Result of the given task; None while it runs."""
         try:
             while self.pipe.poll():
                 kind, value = self.pipe.recv()
@@ -97,7 +97,7 @@ class Worker:
         return death
 
     def stop(self) -> None:
-        """At once, whatever it is at."""
+        """Immediately, whatever it is doing."""
         if self.process.is_alive():
             self.process.kill()
         self.process.join()

@@ -1,4 +1,4 @@
-"""Branches, loops and scans, whose bodies are small random graphs that capture values of the outer one."""
+"""Branches, loops and scans, whose bodies are small random graphs that capture outer values."""
 
 import numpy
 from onnx import helper
@@ -18,7 +18,7 @@ def body(g: GraphBuilder, parameters: dict[str, Value], count: int) -> GraphBuil
 
 
 def results(inner: GraphBuilder, value: Value) -> list[str]:
-    """What the body computed of this type."""
+    """A value of this type that the body computed."""
     found = inner.candidates(lambda v: v.dtype == value.dtype and v.shape == value.shape)
     return [name for name in found if name.startswith(inner.prefix)]
 
@@ -54,7 +54,7 @@ def loop(g: GraphBuilder):
     g.require(not g.nested and g.opset >= 13)
     x = g.pick([F32], ranks=[1, 2, 3])
     value, prefix = g.values[x], g.name("L")
-    # Without iterations onnxruntime gives 0 for a size that only a symbol tells.
+    # Without iterations onnxruntime gives 0 for a size known only by a symbol.
     trips = g.draw.randint(1 if g.symbols else 0, 4)
     inputs = {prefix + "i": Value(I64, []), prefix + "c": Value(BOOL, []), prefix + "s": value}
     inner = body(g, {name: v for name, v in inputs.items() if not name.endswith("c")}, 2)

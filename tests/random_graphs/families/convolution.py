@@ -1,4 +1,4 @@
-"""Convolutions, and what usually follows them."""
+"""Convolutions, and their usual successors."""
 
 import numpy
 
@@ -10,7 +10,7 @@ from random_graphs.values import F16, F32, F64, NUMPY
 
 
 def window(g: GraphBuilder, x: str, pool: bool = False) -> tuple[list[int], dict]:
-    """A kernel's shape, and strides, dilations and padding with which it lies within the padded input at least once."""
+    """A kernel's shape, with strides, dilations and padding for which it fits the padded input at least once."""
     places = g.shape(x)[2:]
     count = len(places)
     kernel = [g.choose([1, 1, 2, 3, 3, 4, 5]) for _ in places]
@@ -39,7 +39,7 @@ def window(g: GraphBuilder, x: str, pool: bool = False) -> tuple[list[int], dict
             pads[i], pads[i + count] = min(pads[i], kernel[i] - 1), min(pads[i + count], kernel[i] - 1)
             dilations[i] = dilations[i] if dilations[i] * (kernel[i] - 1) + 1 <= place + pads[i] + pads[i + count] else 1
             kernel[i] = min(kernel[i], place + pads[i] + pads[i + count])
-            dilations[i] = min(dilations[i], place)  # else a window may lie in the padding alone
+            dilations[i] = min(dilations[i], place)  # otherwise a window may cover only padding
     return kernel, attributes
 
 
@@ -51,7 +51,7 @@ def conv(g: GraphBuilder):
     groups = g.choose([1, 1, 1] + [n for n in (2, 3, 4, channels) if channels % n == 0])
     outputs = groups * g.choose([1, 1, 2, 3]) if groups > 1 else g.choose([1, 2, 3, 4, 5, 8, 16, channels])
     kernel, attributes = window(g, x)
-    if g.chance(0.15):  # the same size again, so that residuals fit
+    if g.chance(0.15):  # same size, so that residuals fit
         kernel = [k | 1 for k in kernel]
         attributes = {"pads": [k // 2 for k in kernel] * 2}
         outputs = channels
@@ -83,7 +83,7 @@ def transposed_conv(g: GraphBuilder):
 
 
 def tail(g: GraphBuilder, y: str) -> str:
-    """Some of what is fused with a convolution, and what must not be."""
+    """Some nodes that are fused with a convolution, and some that must not be."""
     for _ in range(g.choose([0, 0, 1, 2, 3, 4])):
         y = g.choose(TAILS)(g, y)
     return y

@@ -1,4 +1,4 @@
-"""Operators on single elements, their broadcasting and their types."""
+"""Elementwise operators, their broadcasting and their types."""
 
 import numpy
 
@@ -7,14 +7,14 @@ from random_graphs.builder import GraphBuilder
 from random_graphs.registry import family
 from random_graphs.values import BF16, BOOL, F16, F32, F64, FLOATS, I8, I32, I64, INTEGERS, NUMPY, U8, U16, U32, U64, UNSIGNED
 
-# Operator: the operator set from which it is drawn.
+# Operator: the first operator set in which it is used.
 UNARY = {
     "Abs": 6, "Neg": 6, "Sqrt": 6, "Exp": 6, "Log": 6, "Sigmoid": 6, "Tanh": 6, "Relu": 6, "LeakyRelu": 6, "Elu": 6, "Selu": 6,
     "Softplus": 1, "Softsign": 1, "HardSigmoid": 6, "Erf": 9, "Floor": 6, "Ceil": 6, "Round": 11, "Sign": 9, "Reciprocal": 6,
     "Sin": 7, "Cos": 7, "Atan": 7, "ThresholdedRelu": 10, "Shrink": 9, "Identity": 1, "HardSwish": 14, "Celu": 12, "Gelu": 20,
     "Mish": 18, "Swish": 24, "Asinh": 9, "Sinh": 9, "Acos": 7, "Tan": 7, "Cosh": 9, "Asin": 7, "Atanh": 9,
 }  # fmt: skip
-# Their definitions hold constants of f32, or an oracle computes them in f32: f64 would show it.
+# Their definitions contain f32 constants, or an oracle computes them in f32: f64 would show the difference.
 NARROW = {"Gelu", "HardSwish", "Erf", "Shrink"}
 DOMAINS = {"Sqrt", "Log", "Acos", "Asin", "Atanh"}
 
@@ -55,7 +55,7 @@ def binary(g: GraphBuilder):
     y = g.other(x)
     operator = g.choose(["Add"] * 4 + ["Mul"] * 4 + ["Sub", "Sub", "Div", "Div", "Max", "Min", "Pow", "PRelu"])
     g.require(g.opset >= 8 or operator not in ("Max", "Min"))
-    if operator == "PRelu":  # the slope spreads over x, never the other way round
+    if operator == "PRelu":  # only the slope broadcasts
         g.require(values.broadcasts(g.shape(y), g.shape(x)) and list(numpy.broadcast_shapes(g.shape(y), g.shape(x))) == g.shape(x))
     if operator == "Div" and y not in g.constants and g.chance(0.8):
         operator = "Mul"
@@ -162,7 +162,7 @@ def cast(g: GraphBuilder):
 
 @family("elementwise")
 def cast_chain(g: GraphBuilder):
-    """There and back, by types that lose and types that do not."""
+    """Casts to another type and back, lossy and lossless."""
     g.require(g.opset >= 13)
     x = g.pick([F32, F32, I32, U8])
     for to in g.draw.choices([F32, F16, F64, I32, I64, U16], k=g.draw.randint(2, 3)):

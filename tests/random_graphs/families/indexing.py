@@ -1,4 +1,4 @@
-"""Gathering, scattering and what else works by positions."""
+"""Gathering, scattering and other operators on positions."""
 
 import numpy
 
@@ -51,7 +51,7 @@ def scatter_reduction(g: GraphBuilder) -> str:
 
 @family("indexing")
 def scatter_elements(g: GraphBuilder):
-    """Without a reduction no place is written twice, because the order of writes is nobody's promise."""
+    """Without a reduction no element is written twice, because the order of writes is undefined."""
     reduction = scatter_reduction(g)
     x = g.pick([F32, F32, F32, I32, I64, F64], ranks=[1, 2, 3], fits=all)
     shape, rng = g.shape(x), g.rng()

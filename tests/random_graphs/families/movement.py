@@ -1,4 +1,4 @@
-"""Operators that move elements and compute nothing."""
+"""Operators that only move elements."""
 
 import numpy
 
@@ -13,7 +13,7 @@ FAR_BELOW = (-(2**63), -(2**63) + 1, -(10**6))
 
 @family("movement", 6)
 def transpose(g: GraphBuilder):
-    """Sometimes with steps behind it and the way back."""
+    """Sometimes followed by other steps and the inverse transpose."""
     x = g.pick(ranks=[2, 3, 4, 4, 5], fresh=0.05)
     rank = g.rank(x)
     perm = g.draw.sample(range(rank), rank)
@@ -115,7 +115,7 @@ def tile(g: GraphBuilder):
 
 
 def slice_bounds(g: GraphBuilder, dim: int) -> tuple[int, int, int]:
-    """Start, end and step, spelled in any of the ways that mean the same."""
+    """Start, end and step, in any of the equivalent spellings."""
     step = 1 if g.opset < 10 else g.choose([1, 1, 1, 2, 3, -1, -1, -2])
     start, end = sorted((g.draw.randint(0, dim), g.draw.randint(0, dim)))
     if start == end and g.chance(0.9):

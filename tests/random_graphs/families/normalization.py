@@ -7,7 +7,7 @@ from random_graphs.builder import GraphBuilder
 from random_graphs.registry import family
 from random_graphs.values import F16, F32, F64
 
-# Operator: from which operator set, and the ranks it takes.
+# Operator: its first operator set, and the ranks it supports.
 NORMALIZATIONS = {
     "InstanceNormalization": (6, [3, 4]),
     "LayerNormalization": (17, [2, 3, 4]),
@@ -40,7 +40,7 @@ def normalization(g: GraphBuilder):
     operator = g.choose(list(NORMALIZATIONS))
     since, ranks = NORMALIZATIONS[operator]
     g.require(g.opset >= since)
-    # In f64 the type that an epsilon is kept in and that of the first stage would show.
+    # In f64 the types of epsilon and of the first stage would show.
     x = g.pick([F32] * 9 + [F64 if operator == "LpNormalization" else F16], ranks=ranks, fits=all)
     ADD[operator](g, operator, x)
 

@@ -1,4 +1,4 @@
-"""What exporters write for one operator in several nodes, and what passes like to join."""
+"""Multi-node patterns that exporters write for one operator, and targets of fusion."""
 
 import numpy
 
@@ -10,7 +10,7 @@ from random_graphs.values import BF16, F16, F32, F64, I32, I64, INTEGERS
 
 
 class Spelling:
-    """Spells a pattern: operands of commutative operators in either order, constants of any rank."""
+    """Writes a pattern in a random variation: operands of commutative operators in either order, constants of any rank."""
 
     def __init__(self, g: GraphBuilder):
         self.g = g
@@ -89,7 +89,7 @@ def activation_by_parts(g: GraphBuilder):
 
 @family("patterns", 2.5)
 def scales_and_shifts(g: GraphBuilder):
-    """Chains of constants after whatever there is."""
+    """Chains of constants after any value."""
     x = g.pick([F32, F32, F32, g.choose([F16, F64, I32, I64, BF16])])
     dtype = g.dtype(x)
     narrow = dtype in INTEGERS or dtype == BF16
@@ -116,7 +116,7 @@ def constant_shape(g: GraphBuilder, x: str) -> list[int]:
 
 @family("patterns", 2)
 def residual_net(g: GraphBuilder):
-    """Convolutions whose outputs are added to their inputs, to themselves, gated and joined."""
+    """Convolutions whose outputs are added to their inputs, to themselves, gated and concatenated."""
     x = y = g.pick([F32], ranks=[4], fits=all)
     channels = g.shape(x)[1]
     for _ in range(g.draw.randint(1, 3)):
@@ -145,7 +145,7 @@ def residual_step(g: GraphBuilder, x: str, y: str, channels: int) -> str:
 
 @family("patterns")
 def one_channel_residual(g: GraphBuilder):
-    """A residual that spreads over channels or places, which fused sums must not take as it is."""
+    """A residual that broadcasts over channels or positions, which fused sums must not use unexpanded."""
     x = g.pick([F32], ranks=[4], fits=all)
     batch, channels, *places = g.shape(x)
     z = g.node("Conv", [x, g.random_constant(F32, [g.choose([2, 4, 8]), channels, 1, 1])])
@@ -181,7 +181,7 @@ def attention_by_hand(g: GraphBuilder):
 
 @family("patterns", 3)
 def views_mixed(g: GraphBuilder):
-    """Parts of one value, some computed on, joined again and read beside the whole."""
+    """Slices of one value, some with further steps, concatenated again and read together with the whole."""
     g.require(g.opset >= 13)
     x = g.pick([F32], ranks=[2, 3, 4], fits=lambda shape: all(shape) and max(shape) > 1)
     axis = g.choose([i for i, dim in enumerate(g.shape(x)) if dim > 1])
@@ -216,7 +216,7 @@ def view_step(g: GraphBuilder, part: str) -> str:
 
 @family("patterns")
 def same_value_twice(g: GraphBuilder):
-    """v + v, v * v and x + f(x): one value in two slots of one kernel."""
+    """v + v, v * v and x + f(x): the same value in two operands of one kernel."""
     x = g.pick([F32])
     if g.chance(0.4) and g.rank(x) == 4 and all(g.shape(x)):
         channels = g.shape(x)[1]

@@ -1,4 +1,4 @@
-"""Pooling, alone and behind a padding that may be taken into it."""
+"""Pooling, alone and after a pad that may be merged into it."""
 
 import numpy
 

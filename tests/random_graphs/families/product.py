@@ -37,7 +37,7 @@ def matmul(g: GraphBuilder):
 
 
 def second(g: GraphBuilder, dtype: int, shape: list[int]) -> str:
-    """As it is, or stored the other way round and transposed."""
+    """Plain, or stored transposed and then transposed."""
     if len(shape) < 2 or not g.chance(0.3):
         return g.parameter(dtype, shape, 0.55)
     stored = g.parameter(dtype, [*shape[:-2], shape[-1], shape[-2]], 0.55)
@@ -74,7 +74,7 @@ def gemm(g: GraphBuilder):
 
 
 def drawn_equation(g: GraphBuilder) -> str:
-    """Labels in any order: of both operands or of one, in the output or summed."""
+    """Labels in any order: in both operands or one, in the output or summed."""
     labels = g.draw.sample("abcdeh", g.draw.randint(2, 6))
     terms = [[label for label in g.draw.sample(labels, len(labels)) if g.chance(0.7)][:5] for _ in range(2 if g.chance(0.8) else 1)]
     known = sorted(set().union(*terms))

@@ -1,4 +1,4 @@
-"""Quantization and products of integers."""
+"""Quantization and integer products."""
 
 import numpy
 

@@ -1,4 +1,4 @@
-"""Recurrent nets. `clip` is not drawn: onnxruntime applies it elsewhere and onnx.reference not at all, so nobody could judge it."""
+"""Recurrent nets. `clip` is not generated: onnxruntime applies it at another point and onnx.reference not at all, so there is no oracle."""
 
 import numpy
 
@@ -7,7 +7,7 @@ from random_graphs.registry import family
 from random_graphs.values import F32
 
 GATES = {"LSTM": 4, "GRU": 3, "RNN": 1}
-# Bounded ones: states that grow beyond their type are nobody's to compare.
+# Bounded ones: states that overflow their type cannot be compared.
 ACTIVATIONS = ("Tanh", "Sigmoid", "HardSigmoid", "Softsign")
 STEPS = {"LSTM": 3, "GRU": 2, "RNN": 1}
 
@@ -24,7 +24,7 @@ def recurrent_net(g: GraphBuilder):
     ways, hidden = 2 if direction == "bidirectional" else 1, g.draw.randint(1, 5)
     gates = GATES[operator] * hidden
     state = [batch, ways, hidden] if batch_first else [ways, batch, hidden]
-    # Small ones: a state that leaves what it was near amplifies rounding, at every step.
+    # Small ones: a state that drifts away amplifies rounding at every step.
     recurrence = g.constant((g.rng().integers(-3, 4, [ways, gates, hidden]) / 8).astype(numpy.float32))
     inputs = [x, g.parameter(F32, [ways, gates, width]), recurrence]
     inputs.append(g.parameter(F32, [ways, 2 * gates]) if g.chance(0.6) else "")

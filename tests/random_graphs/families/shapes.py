@@ -1,4 +1,4 @@
-"""Shapes computed by the graph itself: behind them passes and plans must know what is known and no more."""
+"""Shapes computed by the graph itself: passes and plans must then know exactly what is known."""
 
 import numpy
 from onnx import helper, numpy_helper
