@@ -39,7 +39,7 @@ const Texts& reals() {
   return list;
 }
 
-/// Names that operators know, and others.
+/// Names that operators accept, and others.
 const Texts& strings() {
   static const Texts list = [] {
     Texts quoted;
@@ -99,7 +99,7 @@ const Texts& strings() {
   return list;
 }
 
-/// A list of other lengths, and with each of `values` in each place.
+/// Lists of other lengths, and with each of `values` at each position.
 void add_lists(Texts& texts, const std::string& kind, const Texts& own, const Texts& values) {
   const auto put = [&](const Texts& list) {
     texts.push_back(list.empty() ? kind + "[]" : fmt::format("[{}]", fmt::join(list, ", ")));
@@ -129,7 +129,7 @@ Texts dtypes() {
   return list;
 }
 
-/// Values of an attribute whose own value is `own`; empty: it has none.
+/// Values of an attribute whose original value is `own`; empty: it has none.
 Texts values_of(AttributeKind kind, const std::string& own) {
   Texts list;
   const Texts elements = own.starts_with("[") ? split(own.substr(1, own.size() - 2)) : Texts{};
@@ -202,7 +202,7 @@ void add_attribute_mutations(std::vector<Mutation>& list, const Seed& seed, cons
       list.push_back(
           {fmt::format("{} = {}", name, value), [name, value](Seed& node) { set(node, name, value); }});
   }
-  list.push_back({"an attribute that nobody knows", [](Seed& node) { set(node, "unknown_name", "1"); }});
+  list.push_back({"an unknown attribute", [](Seed& node) { set(node, "unknown_name", "1"); }});
 }
 
 } // namespace lanner::hostile

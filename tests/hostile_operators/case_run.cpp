@@ -30,7 +30,7 @@ namespace {
 constexpr std::array precisions{"fp32", "fp32", "fp16", "bf16"};
 constexpr int trial_runs = 1;
 
-/// Where a case is, for what refuses it.
+/// The stage of a case, for refusals.
 class CaseRun {
 public:
   CaseRun(const Seed& seed, std::size_t number, bool usual) : seed_(seed), number_(number), usual_(usual) {
@@ -68,13 +68,13 @@ public:
   }
 
 private:
-  /// False where the inputs are too large to be made here.
+  /// False where the inputs are too large to be allocated here.
   bool run_engine(const Engine& engine) {
     Context context = engine.create_context();
     for (const std::size_t kind : {usual_ ? 0 : number_ % filling_kinds, std::size_t{0}}) {
       std::size_t place = 0;
       for (const Binding& input : engine.inputs()) {
-        if (!input.image.empty()) return false; // its records hold addresses, which the engine writes
+        if (!input.image.empty()) return false; // its records contain addresses, which the engine writes
         while (place < seed_.operands.size() && seed_.operands[place].kind != Operand::Kind::input) ++place;
         const auto item = filled(seed_.operands.at(place++), kind);
         if (!item) return false;

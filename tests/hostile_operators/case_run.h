@@ -1,5 +1,5 @@
 #pragma once
-// One hostile node from its text to its answers.
+// Runs one hostile node, from its text to its results.
 
 #include <cstddef>
 #include <string>
@@ -13,14 +13,14 @@
 namespace lanner::hostile {
 
 enum class End : unsigned char {
-  refused_reading, ///< By the parser or by inference, as all those below with an Error.
+  refused_reading, ///< By the parser or by inference; this and all below by an Error.
   refused_building,
   refused_running,
   ran,
-  not_run,  ///< Built; its inputs have no memory here.
-  internal, ///< Findings, from here on: an Error that says it is the product's own fault.
-  foreign,  ///< An exception that is no Error.
-  wrong,    ///< A kernel whose answer is not the definition's.
+  not_run,  ///< Built; its inputs are too large to allocate here.
+  internal, ///< Findings, from here on: an Error that reports an internal fault.
+  foreign,  ///< An exception that is not an Error.
+  wrong,    ///< A kernel whose result differs from the definition's.
   count
 };
 std::string_view to_string(End end);
@@ -31,13 +31,13 @@ inline bool is_finding(End end) {
 struct Outcome {
   End end = End::ran;
   std::string message;
-  std::size_t kernels = 0; ///< That were tried.
+  std::size_t kernels = 0; ///< Kernels tried.
 };
 
-/// What every case runs under.
+/// Options of every case.
 Limits case_limits();
-/// Reads the graph, builds it, runs it on usual inputs and on some filled in the way that `number` says, and
-/// tries every tactic of the CPU's backends on what it lowers. Does not throw. `usual`: on usual ones alone.
+/// Reads the graph, builds it, runs it on usual inputs and on some filled according to `number`, and tries
+/// every tactic of the CPU's backends on the lowered nodes. Does not throw. `usual`: on usual inputs only.
 Outcome run_case(const Seed& seed, std::size_t number, bool usual = false);
 
 } // namespace lanner::hostile

@@ -1,5 +1,5 @@
 #pragma once
-// All hostile cases under numbers, the same in every run.
+// All hostile cases, with numbers that are the same in every run.
 
 #include <cstdint>
 #include <string>
@@ -13,14 +13,14 @@ namespace lanner::hostile {
 struct Case {
   std::string name; ///< `conv (seed 112): operand 1: f16`.
   Seed seed;
-  bool untouched = false; ///< A seed itself, which has to run.
+  bool untouched = false; ///< An unmodified seed, which must run.
 };
 
-/// Cases of a table's operators: of each seed itself, each mutation alone, and `mixed` draws of two to four
-/// of them together by random numbers that begin with `start`.
+/// Cases of a table's operators: each seed itself, each mutation alone, and `mixed` random combinations of
+/// two to four of them, starting with the random seed `start`.
 class Cases {
 public:
-  /// Throws std::runtime_error where an operator has no seed, or a seed has no operator.
+  /// Throws std::runtime_error where an operator has no seed, or a seed names no operator.
   Cases(std::vector<Seed> seeds, const OpTable& ops, std::size_t mixed, std::uint64_t start);
 
   std::size_t count() const { return first_.back(); }
@@ -32,7 +32,7 @@ private:
 
   std::vector<Seed> seeds_;
   std::vector<std::vector<Mutation>> mutations_; ///< By seed.
-  std::vector<std::size_t> first_;               ///< Number of each seed's first case, and behind the last.
+  std::vector<std::size_t> first_; ///< Number of each seed's first case, and one past the last case.
   std::size_t operators_;
   std::uint64_t start_;
 };

@@ -23,10 +23,10 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What the worker tells the one that watches it, in memory of both.
+/// Shared memory between the worker and its supervisor.
 struct Shared {
   std::atomic<std::size_t> current;
-  Summary summary; ///< Written by the worker while there is one.
+  Summary summary; ///< Written by the worker while it runs.
 };
 
 class SharedMemory {
@@ -105,7 +105,7 @@ private:
   const SharedMemory& shared_;
 };
 
-/// Waits for the worker; empty where it ended well, else how it ended.
+/// Waits for the worker; empty where it succeeded, else how it ended.
 std::string watch(pid_t worker, const SharedMemory& shared, double hang_seconds, bool& hung) {
   std::size_t seen = SIZE_MAX;
   Clock::time_point since = Clock::now();
@@ -158,7 +158,7 @@ Summary drive(const Cases& cases, const DriverOptions& options) {
       ::prctl(PR_SET_PDEATHSIG, SIGKILL);
       Worker(cases, options, shared).run(next);
       std::fflush(stdout);
-      ::_exit(0); // no leak is looked for in what a killed thread left
+      ::_exit(0); // skips the leak check for the memory of killed threads
     }
     bool hung = false;
     const std::string failure = watch(worker, shared, options.hang_seconds, hung);

@@ -1,5 +1,5 @@
 #pragma once
-// Runs cases in a process of their own, so that one that ends it is told by name and the others go on.
+// Runs cases in a separate process, so that one that ends it is reported by name and the others continue.
 
 #include <array>
 #include <cstdint>
@@ -11,10 +11,10 @@
 namespace lanner::hostile {
 
 struct DriverOptions {
-  std::size_t first = 0, last = SIZE_MAX; ///< Numbers of cases, `last` behind the last one.
-  std::size_t every = 1;                  ///< Only each so-manieth; seeds as they stand are taken all.
-  double hang_seconds = 60;               ///< After which a case is ended.
-  std::uint64_t spare_bytes = 512u << 20; ///< That a case may take beyond its limit, all told.
+  std::size_t first = 0, last = SIZE_MAX; ///< Numbers of cases, `last` exclusive.
+  std::size_t every = 1;                  ///< Only every Nth case; unmodified seeds are always run.
+  double hang_seconds = 60;               ///< Time limit of a case.
+  std::uint64_t spare_bytes = 512u << 20; ///< Memory that a case may take beyond its limit.
 };
 
 struct Summary {
@@ -24,7 +24,7 @@ struct Summary {
   std::string text() const;
 };
 
-/// Findings go to standard output as they come, each with the case's number and its graph.
+/// Findings are printed to standard output immediately, each with the case's number and its graph.
 Summary drive(const Cases& cases, const DriverOptions& options);
 
 } // namespace lanner::hostile

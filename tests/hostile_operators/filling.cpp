@@ -26,7 +26,7 @@ std::optional<Shape> shape_of(const Operand& operand) {
   return Shape(std::move(sizes));
 }
 
-/// Element `i` of one kind of values: zeros, ones, the ends of the type, numbers below zero, usual ones.
+/// Element `i` of one kind of values: zeros, ones, the extremes of the type, negative numbers, usual ones.
 template<typename T, std::size_t N>
 T element_at(std::size_t kind, std::size_t i, const std::array<T, N>& ends, T usual) {
   switch (kind) {

@@ -1,5 +1,5 @@
-// lanner_hostile_operators: every operator with wrong types, shapes, counts and attributes, built and run.
-// docs/HACKING.md tells how.
+// lanner_hostile_operators: builds and runs every operator with wrong types, shapes, counts and attributes.
+// See docs/HACKING.md.
 
 #include <cstdio>
 #include <cstdlib>
@@ -18,13 +18,13 @@ namespace {
 
 constexpr const char* usage =
     "lanner_hostile_operators [OPTIONS]\n\n"
-    "  --every N      only each N-th case; seeds as they stand are taken all\n"
-    "  --mixed N      draws of two to four changes at once, for each seed (default 100)\n"
-    "  --seed N       of these draws (default 1)\n"
-    "  --first N, --last N    numbers of cases, the last one not taken\n"
-    "  --op NAME      of one operator\n"
-    "  --case N       one case alone, in this process, with its graph\n"
-    "  --hang SECONDS after which a case is ended (default 60)\n";
+    "  --every N      only every N-th case; unmodified seeds are always run\n"
+    "  --mixed N      random combinations of two to four changes, for each seed (default 100)\n"
+    "  --seed N       random seed of these combinations (default 1)\n"
+    "  --first N, --last N    range of case numbers, the last one exclusive\n"
+    "  --op NAME      only this operator\n"
+    "  --case N       only this case, in this process, printing its graph\n"
+    "  --hang SECONDS time limit of a case (default 60)\n";
 
 struct Settings {
   DriverOptions driver;
@@ -62,7 +62,7 @@ Settings read_arguments(int count, char** arguments) {
   return settings;
 }
 
-/// The table with one operator alone.
+/// The table with one operator only.
 OpTable only(const std::string& name) {
   OpTable table;
   table.add(builtin_op_table().get(name));

@@ -59,14 +59,14 @@ private:
   void add_to_node(const std::string& name, std::function<void(Seed&)> change) {
     list_.push_back({name, std::move(change)});
   }
-  /// Of every operand.
+  /// For every operand.
   void add_to_all(const std::string& name, const Change& change) {
     add_to_node("all operands: " + name, [change](Seed& seed) {
       for (Operand& operand : seed.operands) change(operand);
     });
   }
 
-  /// A constant of a type whose literals are others becomes an input.
+  /// A constant of a type with other literals becomes an input.
   static void set_type(Operand& operand, const std::string& type) {
     operand.dtype = type;
     const bool literal = type == "f32" || type == "f64" || type == "i64" || type == "i32";
@@ -110,7 +110,7 @@ private:
           [=](Operand& operand) { std::ranges::fill(operand.dims, size); });
   }
 
-  /// Sizes that only a run tells: its own, and wrong ones.
+  /// Sizes known only at run time: its own, and wrong ones.
   void add_given(const Operand& seed) {
     std::vector<std::int64_t> own;
     for (const std::string& dim : seed.dims) own.push_back(std::stoll(dim));

@@ -1,5 +1,5 @@
 #pragma once
-// What is done to a valid node so that it is one that nobody sends with good intent.
+// Changes that turn a valid node into a hostile one.
 
 #include <functional>
 #include <string>
@@ -11,12 +11,13 @@
 namespace lanner::hostile {
 
 struct Mutation {
-  std::string name; ///< `operand 1: f16`; what is told of a finding.
+  std::string name; ///< `operand 1: f16`; shown with a finding.
   std::function<void(Seed&)> apply;
 };
 
 /// In a fixed order: each element type, rank, size, count and value of every operand, and each kind, length
-/// and value of every attribute that the operator has. One changes a seed that others have changed, too.
+/// and value of every attribute of the operator. A mutation may be applied to a seed that others have
+/// changed.
 std::vector<Mutation> mutations_of(const Seed& seed, const OpDef& op);
 
 } // namespace lanner::hostile

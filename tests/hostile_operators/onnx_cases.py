@@ -1,10 +1,10 @@
-"""The node cases of ONNX's own suite with wrong types, shapes, operands and attributes, through import, build and run.
+"""Imports, builds and runs the node cases of ONNX's own suite with wrong types, shapes, operands and attributes.
 
-    python tests/hostile_operators/onnx_cases.py --draws 20          # of each case; ends with 1 where something was found
+    python tests/hostile_operators/onnx_cases.py --draws 20          # of each case; exit code 1 where something was found
     python tests/hostile_operators/onnx_cases.py --first 812 --last 813 --save found.onnx
 
-Success and lanner.Error are the only ends that a model may have. Each model is read, built and run in a process of its
-own kind: what ends that process is told by its number, and the others go on.
+Success and lanner.Error are the only results that a model may have. Models run in worker processes: one that ends its
+process is reported by number, and the others continue.
 """
 
 import argparse
@@ -102,7 +102,7 @@ def change_operands(node: onnx.NodeProto, draw: random.Random) -> None:
 
 
 def make_constant(model: onnx.ModelProto, draw: random.Random) -> None:
-    """One input becomes an initialiser of small numbers, ordinary or not."""
+    """One input becomes an initialiser of small numbers, usual or not."""
     inputs = [info for info in model.graph.input if info.type.HasField("tensor_type")]
     if not inputs:
         return
@@ -142,7 +142,7 @@ def changed(model: onnx.ModelProto, draw: random.Random) -> bytes:
 
 
 def inputs_for(engine: Any, given: list[Any]) -> dict[str, Any] | None:
-    """What the case brings where that fits, else ones; nothing where an input cannot be made here."""
+    """The case's own values where they fit, else ones; nothing where an input cannot be allocated here."""
     brought = {value.shape + (value.dtype.name,): value for value in given if isinstance(value, numpy.ndarray)}
     values = {}
     for binding in engine.inputs:
@@ -155,7 +155,7 @@ def inputs_for(engine: Any, given: list[Any]) -> dict[str, Any] | None:
 
 
 def end_of(content: bytes, given: list[Any]) -> str:
-    """How the model ends: `ran`, `built`, `refused`, or what was found."""
+    """The result of the model: `ran`, `built`, `refused`, or a finding."""
     import lanner
 
     try:
@@ -169,12 +169,12 @@ def end_of(content: bytes, given: list[Any]) -> str:
         return f"found: a message of several lines: {error}" if "\n" in str(error) else "refused"
     except MemoryError:
         return "refused"
-    except Exception as error:  # whatever comes is the finding
+    except Exception as error:  # any exception is a finding
         return f"found: {type(error).__name__}: {error}"
 
 
 class Board:
-    """What a worker tells the one that watches it."""
+    """Shared memory between a worker and its supervisor."""
 
     def __init__(self) -> None:
         self.memory = mmap.mmap(-1, 64)
@@ -201,7 +201,7 @@ def case_at(cases: list[Any], options: argparse.Namespace, number: int) -> tuple
 
 
 def watch(process: int, board: Board) -> str:
-    """Waits; how the worker ended, empty where it ended well."""
+    """Waits; how the worker ended, empty where it succeeded."""
     seen, since = -1, time.monotonic()
     while True:
         done, status = os.waitpid(process, os.WNOHANG)

@@ -1,4 +1,4 @@
-// The sample of the hostile operators that every test run takes; docs/HACKING.md tells how the whole is run.
+// The sample of hostile operators that every test run covers; docs/HACKING.md says how to run all of them.
 
 #include <cstdio>
 #include <filesystem>
@@ -11,7 +11,7 @@
 namespace lanner {
 namespace {
 
-TEST(HostileOperators, EndInAnAnswerOrAnError) {
+TEST(HostileOperators, GiveAnAnswerOrAnError) {
   const auto program =
       std::filesystem::read_symlink("/proc/self/exe").parent_path() / "lanner_hostile_operators";
   const std::string command = program.string() + " --every 29 --mixed 20 2>&1";

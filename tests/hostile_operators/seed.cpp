@@ -17,7 +17,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(" \n") - begin + 1);
 }
 
-/// The place behind the bracket that closes the one at `begin`.
+/// The position after the bracket that closes the one at `begin`.
 std::size_t behind_bracket(std::string_view text, std::size_t begin) {
   int depth = 0;
   bool quoted = false;
@@ -32,7 +32,7 @@ std::size_t behind_bracket(std::string_view text, std::size_t begin) {
     if (c == '(' || c == '[' || c == '{') ++depth;
     if ((c == ')' || c == ']' || c == '}') && --depth == 0) return i + 1;
   }
-  throw std::runtime_error("a bracket is not closed");
+  throw std::runtime_error("unclosed bracket");
 }
 
 Operand parse_type(std::string_view text) {
@@ -45,7 +45,7 @@ Operand parse_type(std::string_view text) {
       return operand;
     }
   const auto bracket = text.find('[');
-  if (bracket == text.npos) throw std::runtime_error(fmt::format("'{}' is no type", text));
+  if (bracket == text.npos) throw std::runtime_error(fmt::format("'{}' is not a type", text));
   operand.dtype = text.substr(0, bracket);
   const std::string_view dims = text.substr(bracket + 1, text.size() - bracket - 2);
   operand.ranked = dims != "*";
@@ -82,7 +82,7 @@ void parse_operands(Seed& seed, std::string_view text) {
 void parse_attributes(Seed& seed, std::string_view text) {
   for (const std::string& one : split(text)) {
     const auto equals = one.find(" = ");
-    if (equals == one.npos) throw std::runtime_error(fmt::format("'{}' is no attribute", one));
+    if (equals == one.npos) throw std::runtime_error(fmt::format("'{}' is not an attribute", one));
     seed.attributes.emplace_back(one.substr(0, equals), one.substr(equals + 3));
   }
 }
@@ -165,7 +165,8 @@ Seed parse_seed(std::string_view line) {
   return seed;
 }
 
-/// A shape that the pattern of an operand takes: the same size for the same letter, another for each.
+/// A shape that matches an operand's pattern: equal sizes for equal letters, different ones for different
+/// letters.
 static std::vector<std::string> sizes_of(const ShapePattern& pattern) {
   if (pattern.is_one()) return {"1"};
   if (pattern.any()) return {"2", "3"};
