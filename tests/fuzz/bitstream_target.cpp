@@ -8,8 +8,8 @@
 
 namespace lanner::fuzz {
 
-/// A byte for the codec, one for the size of the extradata, the extradata, then packets of a length byte and
-/// content.
+/// A byte for the codec, one for the size of the extradata, the extradata, then packets: a length byte and
+/// contents.
 void read_bitstream(std::span<const std::byte> input) {
   static constexpr const char* codecs[] = {"h264", "hevc", "vp8", "vp9", "mpeg2video", "av1", "mpeg4"};
   std::size_t place = 0;
@@ -27,7 +27,7 @@ void read_bitstream(std::span<const std::byte> input) {
   PacketScanner scanner(stream);
   const SeiScanner sei(stream);
   while (place < input.size()) {
-    // A copy of its own, so that a read behind its end is seen.
+    // Copied, so that a read past its end is detected.
     const auto content = bytes(byte());
     const std::vector<std::byte> copy(content.begin(), content.end());
     Packet packet;

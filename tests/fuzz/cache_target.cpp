@@ -13,7 +13,7 @@
 namespace lanner::fuzz {
 namespace {
 
-/// Of this process, in memory where the system has such a folder.
+/// A folder for this process, in memory where the system has one.
 class Folder {
 public:
   Folder() {
@@ -34,17 +34,18 @@ private:
 
 } // namespace
 
-/// Timings and a machine's limits as another process may have left them; what is added must be found again.
+/// Timings and a machine's limits as another process may have written them; an added timing must be found
+/// again.
 void read_cache(std::span<const std::byte> input) {
   static const Folder folder;
   const std::filesystem::path file = folder / "file";
-  if (!write_cache_file(file, as_text(input))) throw std::logic_error("the file is not written");
+  if (!write_cache_file(file, as_text(input))) throw std::logic_error("the file was not written");
   known_limits(file, DeviceKind::cpu, "cpu");
   const std::string key(32, 'a');
   TimingCache cache(file);
   cache.set_timing(key, {1, 0});
   cache.save();
-  if (!TimingCache(file).timing(key)) throw std::logic_error("a timing that was kept is lost");
+  if (!TimingCache(file).timing(key)) throw std::logic_error("a stored timing is lost");
 }
 
 } // namespace lanner::fuzz

@@ -8,7 +8,7 @@
 
 namespace lanner::fuzz {
 
-/// A net, binary or text; after a line `=== weights` the trained weights that come in a file of their own.
+/// A net, binary or text; after a line `=== weights` the trained weights of a separate file.
 void read_caffe(std::span<const std::byte> input) {
   constexpr std::string_view divider = "\n=== weights\n";
   const std::size_t end = as_text(input).find(divider);

@@ -7,7 +7,7 @@
 
 namespace lanner::fuzz {
 
-/// A container's file: its packets, its index, and its first and last frames by one thread.
+/// A container file: reads its packets, its index, and its first and last frames with one thread.
 void read_clip(std::span<const std::byte> input) {
   VideoReaderOptions options;
   options.demuxer.limits = small_limits();

@@ -7,8 +7,8 @@
 
 namespace lanner::fuzz {
 
-/// A byte for the codec, one for the size of the extradata, the extradata, then packets of a length byte and
-/// content.
+/// A byte for the codec, one for the size of the extradata, the extradata, then packets: a length byte and
+/// contents.
 void read_elementary_stream(std::span<const std::byte> input) {
   static constexpr const char* codecs[] = {"h264",  "hevc", "av1", "mpeg2video",
                                            "mpeg4", "vc1",  "vp9", "mjpeg"};
@@ -28,7 +28,7 @@ void read_elementary_stream(std::span<const std::byte> input) {
   if (stream.codec == "h264") static_cast<void>(uncommon_h264_feature(stream));
   ElementaryStream converter(stream);
   while (place < input.size()) {
-    // A copy of its own, so that a read behind its end is seen.
+    // Copied, so that a read past its end is detected.
     const auto content = bytes(byte());
     const std::vector<std::byte> copy(content.begin(), content.end());
     Packet packet;

@@ -18,7 +18,7 @@ std::vector<std::byte> bytes_of(std::string_view text) {
 
 } // namespace
 
-/// What follows key and identity in an index file, without the digest; then it is used as readers do.
+/// The contents of an index file after key and identity, without the digest; then used as readers do.
 void read_index(std::span<const std::byte> input) {
   const std::string key(32, 'k');
   std::vector<std::byte> file = bytes_of("LNRINDEX\2" + key + std::string(32, 'i'));

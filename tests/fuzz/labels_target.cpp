@@ -9,11 +9,11 @@
 namespace lanner::fuzz {
 namespace {
 
-/// A refusal is an answer to this form alone.
+/// An Error is a valid answer, but for this format only.
 void attempt(const char* path, const std::string& text) {
   try {
     const std::vector<std::string> labels = tool::labels_of_text(path, text);
-    if (labels.empty()) throw std::logic_error("a file of labels without any was taken");
+    if (labels.empty()) throw std::logic_error("a label file without labels was accepted");
   } catch (const Error& error) {
     if (error.code() == ErrorCode::internal) throw;
   }
@@ -21,7 +21,7 @@ void attempt(const char* path, const std::string& text) {
 
 } // namespace
 
-/// Names of classes, one a line and as JSON.
+/// Class names, one per line and as JSON.
 void read_labels(std::span<const std::byte> input) {
   const std::string text(as_text(input));
   attempt("labels.txt", text);

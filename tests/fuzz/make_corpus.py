@@ -1,8 +1,8 @@
-"""Writes the seeds of tests/fuzz/corpus: small inputs of every kind that the readers take.
+"""Writes the seeds of tests/fuzz/corpus: small inputs for every reader.
 
     .venv/bin/python tests/fuzz/make_corpus.py [build/bin/lanner]
 
-Inputs that fuzzers found lie beside the seeds, under names of their own, and are left alone.
+Inputs found by fuzzers are in the same folders, under other names, and are left alone.
 """
 
 import json
@@ -262,7 +262,7 @@ def shadowing_network():
 
 
 def joined_network():
-    """Parts made where they belong, read where they lie, and lying between each other (decision 024)."""
+    """Parts written in place, read in place, and within each other (decision 024)."""
     nodes = [
         node("Conv", ["x", "w"], ["a"], pads=[1, 1, 1, 1]),
         node("Conv", ["x", "v"], ["b"]),
@@ -281,7 +281,7 @@ def joined_network():
 
 
 def rows_network():
-    """Behind a count that only a run knows (decision 018)."""
+    """After a data-dependent count (decision 018)."""
     nodes = [
         node("NonZero", ["x"], ["n"]),
         node("Transpose", ["n"], ["t"]),
@@ -349,7 +349,7 @@ NETWORKS = {
     "loop": looping_network, "function": function_network, "moving": moving_network, "text": text_network,
     "joined": joined_network, "rows": rows_network, "transformer": transformer_network, "integers": integers_network, "scan": scan_network,
 }
-# What only the importer sees: plans hold what becomes of it.
+# Only for the importer: plans contain the imported form.
 IMPORTED = {"microsoft-attention": microsoft_attention_network, "packed": packed_network, "shadow": shadowing_network}
 
 
@@ -359,7 +359,7 @@ def small_network():
 
 
 def tables_network():
-    """Constants of many types that are too large for the text, and one that runs may give."""
+    """Constants of many types that are too large for the text, and one that may be overridden."""
     given = {
         "texts": numpy.array([f"t{i}" for i in range(20)], dtype=object), "truths": numpy.arange(20) % 3 == 0,
         "bytes": numpy.arange(20, dtype=numpy.uint8), "d": numpy.linspace(0, 1, 20, dtype=numpy.float32),
@@ -371,7 +371,7 @@ def tables_network():
     return model(nodes, inputs, outputs, [constant(name, array) for name, array in given.items()])
 
 
-# Networks whose plans hold several variants or states, and the options that they are built with.
+# Networks whose plans have several variants or states, with their build options.
 VARIANTS = {
     "variants": (small_network, ["--profile", "x=1x4:1x4:2x4", "--profile", "x=3x4:4x4:9x4"]),
     "tables": (tables_network, ["--overridden", "d"]),
@@ -400,7 +400,7 @@ def read_plan(path: Path) -> tuple[dict, bytes]:
 
 
 def plan_text(path: Path) -> bytes:
-    """The form that plan_target.cpp puts together again."""
+    """The format that plan_target.cpp reassembles."""
     header, data = read_plan(path)
     metadata = header.pop("__metadata__")
     texts = [name for name in header if name == "ir" or name.startswith(("lowered", "reports"))]

@@ -1,4 +1,4 @@
-"""Seeds of pictures, clips, caches and of files that say how pictures are prepared."""
+"""Seeds of image files, clips, caches and preprocessing settings."""
 
 import json
 import struct

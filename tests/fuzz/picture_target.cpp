@@ -4,7 +4,7 @@
 
 namespace lanner::fuzz {
 
-/// A still picture's file.
+/// An image file.
 void read_picture(std::span<const std::byte> input) {
   Limits limits = small_limits();
   limits.pixels = 1 << 20;

@@ -70,7 +70,7 @@ class Mutation {
 public:
   Mutation(std::string text, std::uint32_t seed) : text_(std::move(text)), random_(seed) {}
 
-  /// Mostly one change: of several one is likely to end it in the parser.
+  /// Mostly one change: with several the parser is likely to reject one of them.
   std::string run() {
     const std::size_t changes = pick(3) == 0 ? 2 + pick(2) : 1;
     for (std::size_t i = 0; i < changes && !text_.empty(); ++i) change();
@@ -121,7 +121,7 @@ private:
                   is_number(word) && pick(4) != 0 ? other_number(word) : other_word(words));
   }
 
-  /// How a value lies in memory: another way, one more thing said, or nothing.
+  /// A value's storage: another one, one more attribute, or none.
   void change_storage() {
     static constexpr std::array<std::string_view, 29> storages{
         "row",
@@ -153,7 +153,7 @@ private:
         "u8 row scale=%w zero=%x axis=0",
         "i8 row scale=[0.1, 0.2] zero=[0, 5000000000] axis=0",
         "aB65535b"};
-    std::vector<std::size_t> types; // behind which a storage may stand
+    std::vector<std::size_t> types; // after which a storage may follow
     for (std::size_t at = text_.find("]"); at != std::string::npos; at = text_.find("]", at + 1))
       if (const std::size_t next = at + 1;
           next < text_.size() && std::string_view(" ,)").find(text_[next]) != std::string_view::npos)
@@ -178,7 +178,7 @@ private:
     return names;
   }
 
-  /// Of numbers alone: sizes, offsets, indexes, counts.
+  /// Numbers only: sizes, offsets, indices, counts.
   void change_number() {
     std::vector<Span> numbers;
     for (const Span& word : words_of(text_))
@@ -188,7 +188,7 @@ private:
     text_.replace(at.begin, at.size, other_number(text_.substr(at.begin, at.size)));
   }
 
-  /// Text from `begin` to the end of a value, at a comma or bracket that it did not open.
+  /// Text from `begin` to the end of a value: a comma or bracket that the value did not open.
   std::size_t end_of_value(std::size_t begin) const {
     int depth = 0;
     for (std::size_t at = begin; at < text_.size(); ++at) {
@@ -247,7 +247,7 @@ private:
     text_.replace(at, end_of_value(at) - at, dims[pick(dims.size())]);
   }
 
-  /// Behind a node, or a line of its own.
+  /// After a node, or on a separate line.
   void add_phrase() {
     static constexpr std::array<std::string_view, 7> phrases{
         " stream(1)",
@@ -334,12 +334,12 @@ private:
     const std::string line = text_.substr(from.begin, from.size);
     const std::size_t to = lines[pick(lines.size())].begin;
     const std::size_t kind = pick(3);
-    if (kind != 0) text_.insert(to, line); // once more elsewhere
+    if (kind != 0) text_.insert(to, line); // duplicated elsewhere
     if (kind != 1)
-      text_.erase(from.begin + (kind == 2 && to <= from.begin ? line.size() : 0), line.size()); // or gone
+      text_.erase(from.begin + (kind == 2 && to <= from.begin ? line.size() : 0), line.size()); // or removed
   }
 
-  /// An element of a list once more, or less.
+  /// Duplicates or removes an element of a list.
   void change_list() {
     std::vector<std::size_t> commas;
     for (std::size_t i = 0; i < text_.size(); ++i)

@@ -1,6 +1,6 @@
 #pragma once
-// Changes to a plan's text that keep most of it meaningful: tokens for tokens of its own or of the language,
-// numbers for their neighbours and extremes, storages for others, lines moved. Bytes alone seldom get past
+// Mutations of a plan's text that keep most of it meaningful: tokens replaced by others of the text or the
+// language, numbers by neighbours and extremes, storages by others, lines moved. Byte mutations rarely pass
 // the parser.
 
 #include <cstdint>
@@ -8,7 +8,7 @@
 
 namespace lanner::fuzz {
 
-/// `text` with one to three changes; the same seed makes the same.
+/// `text` with one to three changes; the same seed gives the same changes.
 std::string mutated_plan(const std::string& text, std::uint32_t seed);
 
 } // namespace lanner::fuzz

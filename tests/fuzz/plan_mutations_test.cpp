@@ -1,5 +1,5 @@
-// Plans that the build made, changed at random in ways that keep most of them meaningful, read and run: each
-// is an Error about the plan or an engine, whatever it says.
+// Plans from real builds, randomly changed in ways that keep most of them meaningful, then loaded and run:
+// each gives an Error about the plan, or an engine.
 
 #include <algorithm>
 #include <cstdlib>
@@ -18,7 +18,7 @@
 namespace lanner::fuzz {
 namespace {
 
-/// Those of the corpus, in an order that the file system has no say in.
+/// The corpus, in an order that does not depend on the file system.
 std::vector<std::string> seeds() {
   std::vector<std::filesystem::path> paths;
   for (const auto& entry : std::filesystem::directory_iterator(test::source_dir() / "tests/fuzz/corpus/plan"))
@@ -37,8 +37,9 @@ std::uint32_t number(const char* name, std::uint32_t otherwise) {
   return given ? static_cast<std::uint32_t>(std::strtoul(given, nullptr, 10)) : otherwise;
 }
 
-/// LANNER_PLAN_MUTATIONS asks for more, LANNER_FIRST_PLAN_MUTATION for others; a failure tells the number.
-TEST(PlanMutations, AreRefusedOrRun) {
+/// LANNER_PLAN_MUTATIONS sets the number, LANNER_FIRST_PLAN_MUTATION the first one; a failure prints the
+/// number.
+TEST(PlanMutations, GiveAnErrorOrRun) {
   const std::uint32_t count = number("LANNER_PLAN_MUTATIONS", 1500),
                       first = number("LANNER_FIRST_PLAN_MUTATION", 0);
   const std::vector<std::string> plans = seeds();

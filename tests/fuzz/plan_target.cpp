@@ -23,8 +23,8 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// A plan in the form that people and fuzzers edit: sections that begin with a line `=== NAME`. `entries`
-/// holds the tensors of the file's header, `data` their bytes; what is missing at its end is zero.
+/// A plan in an editable format: sections that begin with a line `=== NAME`. `entries` holds the tensors of
+/// the file's header, `data` their bytes; missing bytes at the end are zero.
 std::map<std::string, std::string> sections(std::string_view text) {
   std::map<std::string, std::string> result;
   std::string* section = nullptr;
@@ -40,7 +40,7 @@ std::map<std::string, std::string> sections(std::string_view text) {
   return result;
 }
 
-/// So that loading neither times kernels nor depends on the machine that the corpus comes from.
+/// So that loading neither times kernels nor depends on the machine on which the corpus was made.
 std::string adapted_target(const std::string& text) {
   Json target = Json::parse(text, nullptr, false);
   if (!target.is_object()) return text;
@@ -88,7 +88,7 @@ std::string assemble(std::string_view text) {
   std::string data = parts["data"];
   data.resize(end_of(header));
   std::vector<std::string> names{"ir", "lowered", "reports"};
-  // More variants than the table says are of no use, and the other way round is one of the lies.
+  // More variants than the table lists are useless; fewer are one of the mutations to test.
   for (const char* name : {"lowered.1", "reports.1"})
     if (parts.contains(name)) names.emplace_back(name);
   for (const std::string& name : names) {
@@ -114,7 +114,8 @@ Shape small_shape(const Binding& input, std::int64_t open) {
   return Shape(sizes);
 }
 
-/// Whatever a plan says, its kernels stay within their buffers. `open`: sizes that the network leaves open.
+/// Whatever a plan says, its kernels must stay within their buffers. `open`: sizes that the network leaves
+/// open.
 void run(const Engine& engine, std::int64_t open) {
   Context context = engine.create_context({.threads = 1});
   for (const Binding& input : engine.inputs()) {
@@ -127,7 +128,7 @@ void run(const Engine& engine, std::int64_t open) {
   context.run();
 }
 
-/// Whether the loader could not read a text, a table or the file itself: the parsers tell the place.
+/// Whether the loader could not read a text, a table or the file itself: parser errors have a position.
 bool is_unreadable(const Error& error) {
   static const std::regex place("[0-9]+:[0-9]+: |: JSON|table of the plan|safetensors");
   return std::regex_search(error.message(), place);
@@ -163,10 +164,11 @@ void read_plan(std::span<const std::byte> input) {
   static_cast<void>(engine.explain_json());
   static_cast<void>(engine.ir());
   static_cast<void>(engine.lowered_ir());
-  // A loop may ask for more turns than a fuzzer has time for.
+  // A loop may ask for more iterations than a fuzzer has time for.
   if (text.find("loop") != std::string_view::npos || text.find("scan") != std::string_view::npos) return;
   run(engine, 1);
-  if (text.find("=== variants\n") != std::string_view::npos) run(engine, 4); // of the seed's second one
+  if (text.find("=== variants\n") != std::string_view::npos)
+    run(engine, 4); // the batch of the seed's second variant
   ++plan_counts().ran;
 }
 

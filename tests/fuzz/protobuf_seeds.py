@@ -1,4 +1,4 @@
-"""Seeds of the formats that are protobuf, each message in binary and in text: TensorFlow's GraphDef and Caffe's nets."""
+"""Seeds of protobuf formats, each message in binary and in text: TensorFlow's GraphDef and Caffe's nets."""
 
 import struct
 from dataclasses import dataclass

@@ -4,7 +4,7 @@
 
 namespace lanner::fuzz {
 
-/// The first line is the pattern, the rest the text.
+/// The first line is the pattern, the rest is the text.
 void read_regex(std::span<const std::byte> input) {
   const std::string_view text = as_text(input);
   const std::size_t end = std::min(text.find('\n'), text.size());

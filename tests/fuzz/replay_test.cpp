@@ -1,4 +1,4 @@
-// Every input that a fuzzer learned from or that once did harm, read again.
+// Replays every corpus input: those that fuzzers found useful, and those that once triggered a fault.
 
 #include <filesystem>
 #include <fstream>
@@ -15,7 +15,7 @@ namespace {
 
 class Corpus : public testing::TestWithParam<Target> {};
 
-TEST_P(Corpus, IsReadWithoutHarm) {
+TEST_P(Corpus, InputGivesAnAnswerOrAnError) {
   const std::filesystem::path folder = test::source_dir() / "tests/fuzz/corpus" / GetParam().name;
   std::size_t inputs = 0;
   for (const auto& entry : std::filesystem::directory_iterator(folder)) {

@@ -12,7 +12,7 @@
 
 namespace lanner::fuzz {
 
-/// How pictures are prepared: our JSON, and each file that exporters leave beside a model.
+/// Preprocessing settings: our JSON, and each file format that exporters write next to a model.
 void read_settings(std::span<const std::byte> input) {
   static constexpr const char* names[] = {"preprocessor_config.json", "processor_config.json", "config.json",
                                           "inference.yml"};

@@ -1,5 +1,5 @@
 #pragma once
-// Readers of bytes from outside. Each is fuzzed (`./dev fuzz NAME`), and every test run replays its corpus.
+// Readers of untrusted bytes. Each is fuzzed (`./dev fuzz NAME`), and every test run replays its corpus.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,12 +10,12 @@
 
 namespace lanner::fuzz {
 
-/// Reads `input` as a stranger's. An Error of any code but `internal` is an answer; whatever else is thrown,
-/// and what a sanitizer finds, is a fault.
+/// Reads `input` as untrusted data. An Error of any code but `internal` is a valid answer; any other
+/// exception, and any sanitizer report, is a fault.
 using Run = void (*)(std::span<const std::byte> input);
 
 struct Target {
-  std::string_view name; ///< Also the corpus's folder and the stem of the file `NAME_target.cpp`.
+  std::string_view name; ///< Also the name of the corpus folder and the stem of the file `NAME_target.cpp`.
   Run run;
 };
 
@@ -24,13 +24,13 @@ std::span<const Target> targets();
 /// Calls the target of that name.
 void run(std::string_view name, std::span<const std::byte> input);
 
-/// What a small machine may spend on a stranger.
+/// Limits for untrusted input on a small machine.
 Limits small_limits();
 
-/// How far the plans of read_plan() came; for one thread.
+/// How many plans of read_plan() reached each stage; for one thread.
 struct PlanCounts {
   std::uint64_t plans = 0;
-  std::uint64_t parsed = 0; ///< With a digest that fits, and texts and tables that could be read.
+  std::uint64_t parsed = 0; ///< With a valid digest, and texts and tables that could be parsed.
   std::uint64_t loaded = 0, ran = 0;
 };
 PlanCounts& plan_counts();

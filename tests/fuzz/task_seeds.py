@@ -1,10 +1,10 @@
-"""Seeds of what says what outputs mean, and of the truth that accuracy is measured by."""
+"""Seeds of task descriptions, and of ground truth for accuracy."""
 
 import json
 
 
 def truth_seeds() -> dict[str, bytes]:
-    """COCO's annotations in each form, packed run lengths, and what names YOLO's classes."""
+    """COCO's annotations in each form, compressed run lengths, and YOLO's class names."""
     made = {}
     outline = [2, 1, 6, 1, 6, 4, 2, 4]
     forms = {
@@ -34,7 +34,7 @@ def truth_seeds() -> dict[str, bytes]:
 
 
 def label_seeds() -> dict[str, bytes]:
-    """Names of classes, one a line and in each form of JSON."""
+    """Class names, one per line and in each form of JSON."""
     return {
         "lines": b"cat\ndog\r\n\nn07747607 orange\n",
         "list": b'["cat", "dog", "n07747607 orange"]',
@@ -45,7 +45,7 @@ def label_seeds() -> dict[str, bytes]:
 
 
 def task_seeds() -> dict[str, bytes]:
-    """Tasks as JSON, and what metadata say in other forms."""
+    """Tasks as JSON, and in the other forms found in metadata."""
     seeds = {
         "word": "detect",
         "json": '{"task": "pose", "head": "yolo_v8", "outputs": {"boxes": "o"}, "labels": ["a", "b"], "keypoints": 17, "skeleton": [[0, 1]]}',

@@ -10,7 +10,7 @@
 namespace lanner::fuzz {
 namespace {
 
-/// A refusal is an answer to this part alone.
+/// An Error is a valid answer, but for this part only.
 void attempt(auto&& part) {
   try {
     part();
@@ -21,12 +21,13 @@ void attempt(auto&& part) {
 
 } // namespace
 
-/// A task as JSON, a literal of Python, and every key of metadata that is read.
+/// A task as JSON, a Python literal, and every metadata key that is read.
 void read_task(std::span<const std::byte> input) {
   const std::string_view text = as_text(input);
   attempt([&] {
     const Task task = Task::from_json(text);
-    if (Task::from_json(task.to_json()) != task) throw std::logic_error("a task does not come back");
+    if (Task::from_json(task.to_json()) != task)
+      throw std::logic_error("a task changes when saved and loaded");
   });
   attempt([&] { parse_literal(text, small_limits()); });
   const std::string value(text);

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::int32_t width = 20, height = 10;
 
-/// A refusal is an answer to this part alone.
+/// An Error is a valid answer, but for this part only.
 void attempt(auto&& part) {
   try {
     part();
@@ -21,7 +21,7 @@ void attempt(auto&& part) {
 
 } // namespace
 
-/// COCO's JSON and YOLO's lines for each kind of task, packed run lengths, and YOLO's data.yaml.
+/// COCO's JSON and YOLO's lines for each kind of task, compressed run lengths, and YOLO's data.yaml.
 void read_truth(std::span<const std::byte> input) {
   const std::string_view text = as_text(input);
   attempt([&] { tasks::read_yolo_facts(text); });

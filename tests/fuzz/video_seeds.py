@@ -1,4 +1,4 @@
-"""Seeds of packets of video, and of the index of a clip."""
+"""Seeds of video packets, and of a clip's index."""
 
 
 def bitstream_seeds() -> dict[str, bytes]:
@@ -61,7 +61,7 @@ def zigzag(value: int) -> bytes:
 
 
 def index_seeds() -> dict[str, bytes]:
-    """What src/video/index/index_file.h describes, behind its key and identity."""
+    """The contents described in src/video/index/index_file.h, after its key and identity."""
     made = {}
     starts = {0: 1, 4: 3, 8: 2, 12: 4, 16: 5}
     order = [0, 3, 1, 2, 7, 5, 4, 6, 8, 9, 10, 11, 12, 14, 13, 15, 16, 17]

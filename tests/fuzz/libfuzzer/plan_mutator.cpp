@@ -1,4 +1,4 @@
-// libFuzzer's way to the changes of plan_mutation.h.
+// Connects libFuzzer to the mutations of plan_mutation.h.
 
 #include <algorithm>
 #include <cstdint>
