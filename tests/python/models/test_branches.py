@@ -1,4 +1,4 @@
-"""Branches of an `If` are held to the sizes of a run when they are entered, not before: beside ONNX Runtime."""
+"""The sizes of an `If` branch are checked when it is entered, not before: compared with ONNX Runtime."""
 
 import numpy as np
 import pytest
@@ -33,7 +33,7 @@ def model(nodes, inputs, outputs=("y",), opset=17, **constants):
 
 
 def rate_model(dims=("b", "n"), after=()):
-    """Each rate has a length of its own."""
+    """A model whose branches take rates of different lengths."""
     fast = branch([node("Reshape", "x s", "a"), node("Neg", "a", "p")], "p", s=[-1, 6])
     slow = branch([node("Reshape", "x s2", "c"), node("Abs", "c", "q")], "q", s2=[1, 4])
     last = after[-1].output[0] if after else "y"
@@ -54,7 +54,7 @@ def same(engine, bytes_, inputs):
 
 
 @pytest.mark.parametrize("after", [False, True], ids=["result", "conv"])
-def test_the_other_branch_need_not_fit(after):
+def test_branch_that_is_not_taken_need_not_fit(after):
     tail = [node("Unsqueeze", "m one", "u"), node("Conv", "u w", "y")] if after else []
     bytes_ = rate_model(after=tail)
     if after:
@@ -69,7 +69,7 @@ def test_the_other_branch_need_not_fit(after):
     same(engine, bytes_, {"x": ramp(1, 4), "rate": np.array(8)})
 
 
-def test_the_branch_that_is_taken_is_held_to_its_sizes(tmp_path):
+def test_taken_branch_must_fit_the_sizes(tmp_path):
     engine = lanner.build(rate_model(), budget=0, profiles=[{"x": (1, 6)}])
     engine.save(tmp_path / "m.plan")
     for one in (engine, lanner.load(tmp_path / "m.plan")):
@@ -78,7 +78,7 @@ def test_the_branch_that_is_taken_is_held_to_its_sizes(tmp_path):
         assert one({"x": ramp(1, 6), "rate": np.array(16)})["y"].shape == (1, 6)
 
 
-def test_sizes_that_the_model_fixes(tmp_path):
+def test_taken_branch_must_fit_sizes_fixed_by_the_model(tmp_path):
     bytes_ = rate_model(dims=(1, 6))
     engine = lanner.build(bytes_, budget=0)
     same(engine, bytes_, {"x": ramp(1, 6), "rate": np.array(16)})
@@ -86,7 +86,7 @@ def test_sizes_that_the_model_fixes(tmp_path):
         engine({"x": ramp(1, 6), "rate": np.array(8)})
 
 
-def test_neither_branch_fits():
+def test_build_fails_if_neither_branch_fits():
     with pytest.raises(lanner.InvalidArgument, match="reshape"):
         lanner.build(rate_model(dims=(1, 5)), budget=0)
 
@@ -129,13 +129,13 @@ def test_branches_of_unequal_rank(case, dims):
     engine = lanner.build(bytes_, budget=0, profiles=[{"x": (3, 4)}] if isinstance(dims[0], str) else None)
     shapes = [(3, 4), (3, 1), (5, 2)] if isinstance(dims[0], str) else [dims]
     for shape in shapes:
-        same(engine, squeezed(after, **constants), {"x": ramp(*shape)})  # ONNX Runtime refuses a size that the other branch does not take
+        same(engine, squeezed(after, **constants), {"x": ramp(*shape)})  # ONNX Runtime refuses a size that the other branch does not accept
 
 
 @pytest.mark.parametrize("op", ["Softmax", "LogSoftmax"])
 @pytest.mark.parametrize("axis", [0, 1, -1])
-def test_matrices_of_older_versions_behind_branches_of_unequal_rank(op, axis):
-    """Before version 13 these see a matrix of whatever rank comes."""
+def test_matrices_of_older_versions_after_branches_of_unequal_rank(op, axis):
+    """Before version 13 these operators flatten an input of any rank to a matrix."""
     condition = [node("Gather", "s i", "d", axis=0), node("Equal", "d one", "c")]
     squeeze = helper.make_node("If", ["c"], ["r"], name="squeeze", then_branch=branch([node("Squeeze", "x", "a", axes=[2])], "a"), else_branch=branch([node("Identity", "x", "b")], "b"))
     bytes_ = model([node("Shape", "x", "s"), *condition, squeeze, node(op, "r", "y", axis=axis)], [value("x", ("n", "m", "k"))], opset=11, i=2, one=1)
@@ -144,7 +144,7 @@ def test_matrices_of_older_versions_behind_branches_of_unequal_rank(op, axis):
         same(engine, bytes_, {"x": ramp(2, 3, size)})
 
 
-def test_a_convolution_behind_branches_of_unequal_rank():
+def test_a_convolution_after_branches_of_unequal_rank():
     after = [node("Reshape", "r t", "p"), node("Conv", "p w", "q"), node("Relu", "q", "y")]
     bytes_ = squeezed(after, t=np.array([1, 1, -1]), w=np.ones((2, 1, 2), np.float32))
     engine = lanner.build(bytes_, budget=0, profiles=[{"x": (3, 4)}])
@@ -167,7 +167,7 @@ def test_a_branch_within_a_branch():
 
 
 def test_a_branch_within_a_loop():
-    """The first rounds take one branch and the last another; one never fits."""
+    """The first iterations take one branch and the last another; one never fits."""
     choice = helper.make_node("If", ["early"], ["next"], name="by_round", then_branch=branch([node("Add", "carried x", "t")], "t"), else_branch=branch([node("Reshape", "carried s", "e")], "e"))
     body = helper.make_graph(
         [node("Less", "round two", "early"), choice, node("Identity", "going", "still")],
@@ -200,8 +200,8 @@ def test_a_loop_within_a_branch():
     same(engine, bytes_, {"x": ramp(1, 7), "on": np.array(True)})
 
 
-def test_a_rank_that_only_a_run_tells():
-    """The condition is data, so the result has a rank that no sizes tell."""
+def test_a_data_dependent_rank():
+    """The condition is data, so the rank of the result does not follow from sizes."""
     nodes = [
         node("ReduceSum", "x", "t", keepdims=0),
         node("Greater", "t zero", "c"),

@@ -1,5 +1,5 @@
-"""Sizes that a model computes of sizes, step after step: known ones are numbers before they grow, and those that only
-a run tells never end a build."""
+"""Chains of sizes computed by a model: known sizes become numbers before their expressions grow, and data-dependent ones
+never make a build fail."""
 
 import numpy as np
 import pytest
@@ -10,7 +10,7 @@ import lanner
 
 
 class Chain:
-    """Nodes that follow each other, with the constants that they read."""
+    """Consecutive nodes, with the constants that they read."""
 
     def __init__(self, dims, opset=17):
         self.nodes, self.constants, self.dims, self.opset, self.count = [], {}, dims, opset, 0
@@ -27,7 +27,7 @@ class Chain:
         return name
 
     def size(self, x, axis):
-        """One size of `x`, as a list of one element."""
+        """One dim of `x`, as a list of one element."""
         return self.add("Gather", self.add("Shape", x), self.ints(axis), axis=0)
 
     def model(self, last):
@@ -43,13 +43,13 @@ class Chain:
 
 
 def lacking(chain, x, axis, window):
-    """What an axis lacks to a multiple of `window`."""
+    """The amount missing to a multiple of `window` along an axis."""
     rest = chain.add("Mod", chain.size(x, axis), chain.ints(window))
     return chain.add("Mod", chain.add("Sub", chain.ints(window), rest), chain.ints(window))
 
 
 def padded_as_exported(chain, x, bottom, right):
-    """The pads of torch's exporter, which turns its own order into ONNX's by reshaping, flipping and transposing."""
+    """The pads as torch's exporter writes them: its own order converted to ONNX's by reshaping, flipping and transposing."""
     own = chain.add("Concat", chain.ints(0), right, chain.ints(0), bottom, axis=0)
     more = chain.add("ConstantOfShape", chain.ints(4), value=numpy_helper.from_array(np.array([0])))
     pairs = chain.add("Reshape", chain.add("Concat", own, more, axis=0), chain.ints(-1, 2))
@@ -59,7 +59,7 @@ def padded_as_exported(chain, x, bottom, right):
 
 
 def windows(chain, x):
-    """A block of a network of shifted windows, without its weights: padded, cut into windows of 7 and put together."""
+    """A shifted-window block (Swin) without its weights: padded, split into windows of 7 and merged again."""
     height, width = chain.size(x, 2), chain.size(x, 3)
     whole = padded_as_exported(chain, x, lacking(chain, x, 2, 7), lacking(chain, x, 3, 7))
     rolled = chain.add("Concat", chain.add("Slice", whole, chain.ints(3), chain.ints(9223372036854775807), chain.ints(2)), chain.add("Slice", whole, chain.ints(0), chain.ints(3), chain.ints(2)), axis=2)
@@ -71,7 +71,7 @@ def windows(chain, x):
 
 
 def overlap(chain, x):
-    """Two computed ends whose smaller one counts: such sizes do not cancel."""
+    """The smaller of two computed ends: such sizes do not cancel."""
     width = chain.size(x, 3)
     half = chain.add("Div", chain.add("Add", chain.add("Mul", width, chain.ints(3)), chain.ints(2)), chain.ints(4))
     end = chain.add("Min", half, chain.add("Sub", chain.add("Mul", chain.size(x, 2), chain.ints(5)), half))
@@ -81,14 +81,14 @@ def overlap(chain, x):
 
 
 def kept(chain, x):
-    """As `overlap`, and back to about the size that it began with."""
+    """As `overlap`, and back to about the original size."""
     more = overlap(chain, x)
     half = chain.add("Div", chain.add("Add", chain.size(more, 3), chain.ints(3)), chain.ints(2))
     return chain.add("Slice", more, chain.ints(0), chain.add("Max", half, chain.ints(2)), chain.ints(3))
 
 
 def flattened(chain, x):
-    """Rows and columns in one, and back by the sizes of another value."""
+    """Rows and columns merged, and split again by the sizes of another value."""
     down = kept(chain, x)
     flat = chain.add("Reshape", down, chain.add("Concat", chain.ints(1), chain.add("Mul", chain.size(down, 2), chain.size(down, 3)), axis=0))
     return chain.add("Reshape", flat, chain.add("Shape", down))
@@ -119,7 +119,7 @@ def same(engine, model, x):
 @pytest.mark.parametrize("depth", [50])
 @pytest.mark.parametrize("step", STEPS)
 def test_known_sizes_are_numbers(step, depth):
-    """Nothing is left to the run: each value has its size once the model is built."""
+    """Every value has a known size once the model is built."""
     model = chain_of(step, depth, (1, 1, 12, 10))
     engine = lanner.build(model, budget=0)
     same(engine, model, picture(12, 10))
@@ -128,7 +128,7 @@ def test_known_sizes_are_numbers(step, depth):
 
 @pytest.mark.parametrize("depth", [50])
 @pytest.mark.parametrize("step", STEPS)
-def test_open_sizes_never_end_a_build(step, depth, tmp_path):
+def test_open_sizes_never_fail_a_build(step, depth, tmp_path):
     model = chain_of(step, depth, (1, 1, "h", "w"))
     engine = lanner.build(model, budget=0, profiles=[{"x": (1, 1, 12, 10)}])
     for height, width in ((12, 10), (14, 7), (9, 31)):
@@ -145,8 +145,8 @@ def test_three_hundred_steps():
 
 @pytest.mark.parametrize("depth", [20])
 @pytest.mark.parametrize("step", STEPS)
-def test_sizes_that_only_a_run_tells(step, depth):
-    """The same behind a value whose size is data."""
+def test_data_dependent_sizes(step, depth):
+    """The same, starting from a value with a data-dependent size."""
     chain = Chain((1, 1, "h", "w"))
     flat = chain.add("Compress", chain.add("Reshape", "x", chain.ints(-1)), chain.add("Greater", chain.add("Reshape", "x", chain.ints(-1)), "limit"), axis=0)
     chain.constants["limit"] = np.array(4.5, np.float32)

@@ -1,4 +1,4 @@
-"""Operators give by their definitions what onnxruntime, onnx.reference and PyTorch give. All of them: tests/definitions/run.py."""
+"""Operator definitions agree with onnxruntime, onnx.reference and PyTorch. To run all cases: tests/definitions/run.py."""
 
 import re
 import sys
@@ -17,19 +17,19 @@ from definitions import check, oracles  # noqa: E402
 from definitions.case import C, every_case, schemas, uncovered  # noqa: E402
 from definitions.differences import DIFFERENCES, REFUSED  # noqa: E402
 
-EVERY = 12  # Of some 4,800 cases that many, which takes seconds.
+EVERY = 12  # A sample of the 4,800 cases, which takes seconds.
 
-# Cases of past defects and what was wrong.
+# Cases of past defects, and what was wrong.
 PAST = {
     r"Resize-19\(.*float32\[4\]\){mode=linear,coordinate_transformation_mode=align_corners}#1": "a fraction for the output's length",
     r"Resize-11\(.*{mode=nearest,coordinate_transformation_mode=align_corners}#1": "a fraction for the output's length",
-    r"GridSample-20\(.*\[2,3,5,6\].*mode=cubic,padding_mode=border": "the place was moved inside, not the elements",
-    r"GridSample-16\(.*mode=bicubic,padding_mode=reflection": "the place was moved inside, not the elements",
+    r"GridSample-20\(.*\[2,3,5,6\].*mode=cubic,padding_mode=border": "the position was clamped, not the elements",
+    r"GridSample-16\(.*mode=bicubic,padding_mode=reflection": "the position was clamped, not the elements",
     r"RoiAlign-10\(": "regions were shifted by half a pixel",
-    r"MaxUnpool-11\(.*int64\[4\]": "indices counted in another shape",
+    r"MaxUnpool-11\(.*int64\[4\]": "indices referred to another shape",
     r"NonMaxSuppression-1[01]\(.*center_point_box=0": "a score equal to the threshold was kept",
     r"LSTM-14\(.*clip=0.5": "the cell's state was clipped too",
-    r"Constant-13\(\){value_strings?=": "strings that are an output came out as nothing",
+    r"Constant-13\(\){value_strings?=": "string outputs were empty",
     r"Softmax-13\(float32\[2,4\]\)": "a NaN in a row",
 }
 
@@ -41,9 +41,9 @@ def cases(pattern):
 
 
 @pytest.mark.parametrize("pattern", PAST)
-def test_past_defects_stay_mended(pattern):
+def test_past_defects_stay_fixed(pattern):
     verdicts = [check.judge(case) for case in cases(pattern)]
-    assert any(verdict and oracles.RUNTIME in verdict.agreed for verdict in verdicts), "onnxruntime was not asked"
+    assert any(verdict and oracles.RUNTIME in verdict.agreed for verdict in verdicts), "onnxruntime was not used"
     assert [str(verdict) for verdict in verdicts if verdict and verdict.failed] == []
 
 
@@ -60,7 +60,7 @@ def test_every_operator_version_and_attribute_has_a_case_or_a_reason():
     assert len({(case.operator, case.version) for case in every_case()}) > 400
 
 
-def test_an_attribute_without_a_case_is_told(monkeypatch):
+def test_an_attribute_without_a_case_is_reported(monkeypatch):
     from definitions import case as module
 
     monkeypatch.setitem(module.OPERATORS, "Gelu", lambda version: [C(np.zeros(3, np.float32))])
@@ -89,8 +89,8 @@ def test_entries_of_differences_name_operators_and_reasons():
         assert set(entry.operators) <= set(schemas()) and entry.reason
 
 
-def test_torch_is_asked_where_it_is_installed():
-    pytest.importorskip("torch", reason="PyTorch is no requirement")
+def test_torch_is_used_where_it_is_installed():
+    pytest.importorskip("torch", reason="PyTorch is optional")
     asked = [r"Resize-19\(.*mode=linear,coordinate_transformation_mode=align_corners", r"GridSample-16\(", r"MaxUnpool-11\(", r"Conv-11\("]
     for pattern in asked:
         verdicts = [check.judge(case) for case in cases(pattern)]

@@ -1,4 +1,4 @@
-"""Functions of PyTorch, exported by both of its exporters, give what PyTorch gives. Skipped where torch is not installed."""
+"""Functions of PyTorch, exported by both of its exporters, agree with PyTorch. Skipped where torch is not installed."""
 
 import io
 
@@ -77,7 +77,7 @@ def test_exported_functions(name, by_dynamo):
             torch.onnx.export(model, (x,), dynamo=True, verbose=False).save(file)
         else:
             torch.onnx.export(model, (x,), file, dynamo=False, opset_version=20)
-    except Exception as error:  # each exporter lacks some, by errors of many types
+    except Exception as error:  # each exporter lacks some functions, with various exceptions
         pytest.skip(f"this exporter does not export it: {str(error).splitlines()[0][:100]}")
     with torch.no_grad():
         expected = model(x)

@@ -1,4 +1,4 @@
-"""Experimental operators of ONNX's first versions, which networks for Windows ML have."""
+"""Experimental operators of ONNX's first versions, which networks for Windows ML use."""
 
 import numpy as np
 import pytest
@@ -29,7 +29,7 @@ def test_crop(attributes):
     agree("Crop", {"x": random(1, 2, 5, 6)}, attributes, **EARLY)
 
 
-def test_crop_refuses_what_is_no_border():
+def test_crop_refuses_invalid_borders():
     refused("Crop", {"x": random(1, 2, 5, 6)}, {"border": [1, 2]}, match="attribute border has 2 numbers, expected 4", **EARLY)
     refused("Crop", {"x": random(1, 2, 5, 6)}, {"border": [-1, 0, 0, 0]}, match="a border or size is -1", **EARLY)
 

@@ -1,4 +1,4 @@
-"""Models that are open outside and hold a size of their export inside: it is said where the shape is given."""
+"""Models with open inputs that contain a fixed size of their export: the mismatch is reported where the shape is given."""
 
 import command
 import numpy as np
@@ -23,7 +23,7 @@ def model_of(nodes, constants, dims=("n", 6)):
 
 @pytest.fixture
 def reshaped():
-    """A view of the exported batch, 1."""
+    """A view with the exported batch size, 1."""
     nodes = [helper.make_node("Reshape", ["x", "s"], ["r"], name="view"), helper.make_node("Relu", ["r"], ["y"])]
     return model_of(nodes, {"s": np.array([1, 6])}).SerializeToString()
 
@@ -32,21 +32,21 @@ def ones(*shape):
     return np.ones(shape, np.float32)
 
 
-def test_where_it_is_bound(reshaped):
+def test_mismatch_is_reported_by_bind(reshaped):
     engine = lanner.build(reshaped, budget=0)
     assert engine({"x": ones(1, 6)})["y"].shape == (1, 6)
     with pytest.raises(lanner.InvalidArgument, match=SAID):
         engine({"x": ones(2, 6)})
 
 
-def test_where_it_is_built_for(reshaped):
+def test_mismatch_is_reported_by_build(reshaped):
     with pytest.raises(lanner.InvalidArgument, match=SAID):
         lanner.build(reshaped, budget=0, shapes={"x": ((1, 6), (2, 6), (2, 6))})
     with pytest.raises(lanner.InvalidArgument, match=r"input x: \[8, 6\] does not fit the model"):
         lanner.build(reshaped, budget=0, shapes={"x": ((1, 6), (1, 6), (8, 6))})
 
 
-def test_where_the_command_is_given_it(reshaped, tmp_path):
+def test_mismatch_is_reported_by_the_command(reshaped, tmp_path):
     path = tmp_path / "model.onnx"
     path.write_bytes(reshaped)
     done = command.lanner("build", path, "-o", tmp_path / "m.plan", "--budget", 0, "--shape", "x:1x6:1x6:8x6")
@@ -66,7 +66,7 @@ def test_a_constant_of_the_exported_size():
         lanner.build(model_of([concat], {"p": ones(3, 6)}).SerializeToString(), budget=0)({"x": ones(1, 6)})
 
 
-def test_it_is_checked_once_a_plan_is_loaded(reshaped, tmp_path):
+def test_mismatch_is_checked_after_loading_a_plan(reshaped, tmp_path):
     path = tmp_path / "m.plan"
     lanner.build(reshaped, budget=0).save(path)
     engine = lanner.load(path)

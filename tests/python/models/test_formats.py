@@ -1,4 +1,4 @@
-"""TensorFlow graphs and Caffe nets: real ones against recorded answers, and small ones from the command line."""
+"""TensorFlow graphs and Caffe nets: real ones against recorded results, and small ones from the command line."""
 
 import os
 from pathlib import Path
@@ -13,8 +13,8 @@ MODELS = DATA / "models"
 LENET = Path(__file__).parents[2] / "importers" / "lenet.prototxt"
 needs_models = pytest.mark.skipif(not MODELS.exists(), reason="no real models at ../shared/data")
 
-# What TensorFlow 2.21 gives for the file with `PIXELS` (and keep_prob 1), run by a Session on the imported GraphDef;
-# of the auto-encoder's 784 values every 98th.
+# Results of TensorFlow 2.21 for the file with `PIXELS` (and keep_prob 1), by a Session on the imported
+# GraphDef; every 98th of the auto-encoder's 784 values.
 PIXELS = (np.arange(2 * 784).reshape(2, 784) * 37 % 256 / 256).astype(np.float32)
 RECORDED = {
     "mnist_softmax.pb": [
@@ -70,14 +70,14 @@ def names_of(output):
 def test_lenet_names_digits():
     pictures = [MODELS / "digit_1.pgm", MODELS / "digit_9.pgm"]
     weights = MODELS / "lenet.caffemodel"
-    # The pictures are dark on light, the net was trained on light digits over 256.
+    # The images are dark on light, the net was trained on light digits over 256.
     options = ["-i", *pictures, *digit_options("0.99609375,0")]
     assert names_of(succeed("run", LENET, "--weights", weights, *options)) == ["1", "9"]
     assert names_of(succeed("run", weights, *options)) == ["1", "9"]
 
 
 @needs_models
-def test_a_row_of_pixels_is_a_picture_too():
+def test_a_row_of_pixels_is_an_image_too():
     output = succeed("run", MODELS / "mnist_softmax.pb", "-i", MODELS / "digit_1.pgm", *digit_options("1,0"))
     assert names_of(output) == ["1"]
     message = refuse("run", MODELS / "mnist_softmax.pb", "-i", MODELS / "digit_1.pgm", "--range", "0,1")
@@ -87,7 +87,7 @@ def test_a_row_of_pixels_is_a_picture_too():
 
 
 @needs_models
-def test_weights_apart_in_python():
+def test_weights_in_a_separate_file_in_python():
     with (MODELS / "lenet.caffemodel").open("rb") as file:
         engine = lanner.build(LENET, weights=file.read(), budget=0, threads=1)
     assert [repr(binding) for binding in engine.inputs] == ["data: f32[batch, 1, 28, 28]"]
@@ -130,5 +130,5 @@ def test_data_channels_last_costs_no_transposes(tmp_path):
     x = np.ones((2, 8, 8, 3), np.float32)
     (result,) = engine({"x": x}).values()
     rows = np.asarray(result).reshape(2, 4, 4, 4)
-    # In the middle a window sums 27 halves, at an edge 18; the largest of each four is a middle one.
+    # In the middle a window sums 27 halves, at an edge 18; the maximum of each four is a middle one.
     np.testing.assert_allclose(rows, np.broadcast_to(13.5 + np.array([1, 2, 3, 4], np.float32), rows.shape))

@@ -1,4 +1,4 @@
-"""A decoder as ONNX Runtime's generators are given it: a prompt, then token by token, with a cache that grows or is shared."""
+"""A decoder as used by ONNX Runtime's generators: a prompt, then token by token, with a cache that grows or is shared."""
 
 import re
 
@@ -31,7 +31,7 @@ class Writer:
         return self.weight(name, self.random.uniform(0.5, 1.5, HIDDEN).astype(np.float32))
 
     def product(self, x, y, depth, columns):
-        """A product with weights of four bits."""
+        """A product with 4-bit weights."""
         blocks = depth // BLOCK
         numbers = self.weight(f"{y}.b", self.random.integers(0, 256, (columns, blocks, BLOCK // 2)).astype(np.uint8))
         scales = self.weight(f"{y}.scales", self.random.uniform(0.01, 0.03, (columns, blocks)).astype(np.float32))
@@ -55,7 +55,7 @@ class Writer:
         return n + "out", n + "residual"
 
     def lengths(self):
-        """Each row's tokens but one, and the longest row, from the mask."""
+        """From the mask: each row's number of tokens minus one, and the length of the longest row."""
         self.node("ReduceSum", ["attention_mask", self.weight("one", np.array([1]))], ["sum"], domain="", keepdims=0)
         self.node("Sub", ["sum", "one"], ["less"], domain="")
         self.node("Cast", ["less"], ["lengths"], domain="", to=TensorProto.INT32)
@@ -99,7 +99,7 @@ def oracle(model):
 
 
 def steps(prompt, count):
-    """Tokens of each step: the prompt, then one at a time."""
+    """Tokens per step: the prompt, then one at a time."""
     random = np.random.default_rng(5)
     yield random.integers(0, WORDS, (2, prompt))
     for _ in range(count):
@@ -127,7 +127,7 @@ def test_a_decoder(model, oracle, capacity):
 
 
 def test_its_sizes_follow_from_its_inputs(model):
-    """Then memory is planned before it runs, and no size waits for a value."""
+    """So memory is planned before the run, and no size is computed at run time."""
     engine = lanner.build(model, budget=0)
     names = set(re.findall(r"[a-z_]+", str([binding.shape for binding in engine.outputs])))
     assert names == {"batch", "sequence", "past", "total_length", "max"}

@@ -28,7 +28,7 @@ def test_rows_are_normalised(norm):
     refused("Normalizer", {"x": x}, {"norm": "L3"}, match="attribute norm is 'L3', expected MAX, L1 or L2", **ML)
 
 
-def test_what_is_missing_is_imputed():
+def test_missing_values_are_imputed():
     x = random(4, 3)
     x[1, 2] = x[3, 0] = np.nan
     agree("Imputer", {"x": x}, {"imputed_value_floats": [1.0, 2.0, 3.0], "replaced_value_float": float("nan")}, **ML)
@@ -58,7 +58,7 @@ MODES = ["BRANCH_LEQ", "BRANCH_LT", "BRANCH_GTE", "BRANCH_GT", "BRANCH_EQ", "BRA
 
 
 def trees(prefix, targets, seed=0, count=5, depth=3, features=4, several=False, positive=False, mode=None):
-    """Full trees, in the lists of the operators; leaves with a weight of one target or of each."""
+    """Full trees, in the operators' attribute lists; leaves with a weight for one target or for each."""
     draw = np.random.default_rng(seed)
     lists = {f"nodes_{name}": [] for name in ("treeids", "nodeids", "featureids", "modes", "values", "truenodeids", "falsenodeids", "missing_value_tracks_true")}
     weights = {f"{prefix}_{name}": [] for name in ("treeids", "nodeids", "ids", "weights")}
@@ -108,7 +108,7 @@ def test_two_classes_of_which_one_is_scored(positive, transform):
     agree("TreeEnsembleClassifier", {"x": x}, made | {"base_values": [0.25]}, outputs=2, types=LABEL, **ML)
 
 
-def test_trees_that_are_none():
+def test_invalid_trees_are_refused():
     x = random(2, 4)
     made = trees("target", 1) | {"n_targets": 1}
     refused("TreeEnsembleRegressor", {"x": x}, made | {"nodes_values": [0.0]}, match="nodes_values has 1 entries, expected 75", **ML)

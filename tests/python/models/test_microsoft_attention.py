@@ -1,4 +1,4 @@
-"""Attention as ONNX Runtime's optimisers and generators write it (domain com.microsoft) gives what ONNX Runtime gives."""
+"""Attention as ONNX Runtime's optimisers and generators write it (domain com.microsoft) agrees with ONNX Runtime."""
 
 import numpy as np
 import pytest
@@ -44,7 +44,7 @@ def test_attention_with_a_filter_and_a_scale_of_its_own():
 
 
 def test_attention_without_offset():
-    """ONNX Runtime's CPU kernel ends the process where the offset is left out."""
+    """ONNX Runtime's CPU kernel crashes where the offset is left out."""
     zero = attention_inputs() | {"b": np.zeros(3 * HIDDEN, np.float32)}
     expected = by_onnxruntime(model_of("Attention", zero, {"num_heads": HEADS}), zero)
     agree("Attention", zero | {"b": None}, {"num_heads": HEADS}, expected=expected)
@@ -62,7 +62,7 @@ def test_attention_with_a_past(mask):
     agree("Attention", attention_inputs(mask, past=3), attributes, outputs=2, constants=("w", "b"))
 
 
-def test_attention_tells_keys_and_values():
+def test_attention_returns_keys_and_values():
     agree("Attention", attention_inputs(), {"num_heads": HEADS}, outputs=2)
 
 
@@ -71,7 +71,7 @@ def test_attention_with_wider_values():
     agree("Attention", inputs, {"num_heads": HEADS, "qkv_hidden_sizes": [HIDDEN, HIDDEN, 10]}, constants=("w", "b"))
 
 
-def test_attention_refuses_what_it_does_not_know():
+def test_attention_refuses_unsupported_options():
     heads = {"num_heads": HEADS}
     refused("Attention", attention_inputs(), {"num_heads": 0}, match="attribute num_heads is 0")
     refused("Attention", attention_inputs(), {"num_heads": 4}, match="does not divide into 4 heads")
@@ -87,7 +87,8 @@ def test_quantized_attention(mask, columns):
     width = 3 * HIDDEN
     inputs = {
         "x": integers(0, 255, BATCH, SEQUENCE, 5, dtype=np.uint8),
-        # Of 7 bits: where a CPU has AVX2 alone, ONNX Runtime adds two products of 8 bits in 16, which then do not overflow.
+        # 7-bit values: on CPUs with AVX2 only, ONNX Runtime adds two 8-bit products in 16 bits, which would
+        # otherwise overflow.
         "w": integers(-64, 64, 5, width, dtype=np.int8),
         "b": random(width, seed=2),
         "x_scale": np.float32(0.01),
@@ -153,7 +154,7 @@ def test_multi_head_attention_with_a_past(unidirectional):
     agree("MultiHeadAttention", inputs, {"num_heads": HEADS, "unidirectional": unidirectional}, outputs=3)
 
 
-def test_multi_head_attention_tells_its_scores():
+def test_multi_head_attention_returns_its_scores():
     agree("MultiHeadAttention", heads_inputs(), {"num_heads": HEADS}, outputs=[True, False, False, True], types={"y3": TensorProto.FLOAT})
 
 
@@ -162,7 +163,7 @@ def test_multi_head_attention_to_keys_in_heads():
     agree("MultiHeadAttention", inputs, {"num_heads": HEADS, "scale": 0.3})
 
 
-def test_multi_head_attention_on_what_is_packed():
+def test_multi_head_attention_on_packed_inputs():
     packed = heads_inputs() | {"q": random(BATCH, SEQUENCE, HEADS, 3, SIZE), "k": None, "v": None}
     sides = [packed["q"][:, :, :, i].reshape(BATCH, SEQUENCE, HIDDEN) for i in range(3)]
     plain = heads_inputs() | dict(zip("qkv", sides, strict=True))
@@ -172,7 +173,7 @@ def test_multi_head_attention_on_what_is_packed():
     agree("MultiHeadAttention", both, {"num_heads": HEADS}, expected=expected)
 
 
-def test_multi_head_attention_refuses_what_it_does_not_know():
+def test_multi_head_attention_refuses_unsupported_options():
     heads = {"num_heads": HEADS}
     refused("MultiHeadAttention", heads_inputs(past_k=random(BATCH, HEADS, 8, SIZE)), heads, match="one of past_key and past_value is given")
     refused("MultiHeadAttention", heads_inputs(k=None, v=None), heads, match="expected rank 5 where no key is given")
@@ -219,7 +220,7 @@ def attended(q, k, v):
     return (weights @ sides[2]).transpose(1, 0, 2).reshape(len(q), HIDDEN).astype(np.float32)
 
 
-# ONNX Runtime has these for GPUs only.
+# ONNX Runtime has GPU kernels only for these.
 def test_packed_sequences():
     tokens, ends = 7, np.array([0, 1, 3, 7], np.int32)
     offsets = np.zeros((3, 4), np.int32)
@@ -276,7 +277,7 @@ def group_inputs(sequence, lengths, past=None, packed=False, total=None, heads=4
 
 
 def agree_on_tokens(inputs, attributes, lengths, **options):
-    """What is beyond the end of a sequence is nobody's."""
+    """Values after the end of a sequence are undefined."""
     attributes = {"num_heads": 4, "kv_num_heads": GROUPS} | attributes
     model = model_of("GroupQueryAttention", inputs, attributes, 3, constants=("cos", "sin", "total"), **options)
     got, expected = by_lanner(model, inputs), by_onnxruntime(model, inputs)
@@ -322,7 +323,7 @@ def test_group_query_attention_with_a_bias_and_sinks():
     agree_on_tokens(inputs | {"sink": random(4, seed=10)}, {}, [7])
 
 
-def test_group_query_attention_at_given_places():
+def test_group_query_attention_at_given_positions():
     places = np.array([[6], [4]], np.int64)
     inputs = group_inputs(1, [7, 5], 6, **caches(16, WIDTH // 2), places=places)
     agree_on_tokens(inputs, {"do_rotary": 1}, [7, 5])
@@ -335,7 +336,7 @@ def test_group_query_attention_rotates_a_part():
 
 
 @pytest.mark.parametrize("output", [1, 2])
-def test_group_query_attention_tells_its_scores(output):
+def test_group_query_attention_returns_its_scores(output):
     inputs = group_inputs(3, [3, 3])
     attributes = {"num_heads": 4, "kv_num_heads": GROUPS, "qk_output": output}
     model = model_of("GroupQueryAttention", inputs, attributes, 4)
@@ -344,7 +345,7 @@ def test_group_query_attention_tells_its_scores(output):
     np.testing.assert_allclose(np.where(seen, got, 0), np.where(seen, expected, 0), rtol=1e-5, atol=1e-5)
 
 
-def test_group_query_attention_refuses_what_it_does_not_know():
+def test_group_query_attention_refuses_unsupported_options():
     heads = {"num_heads": 4, "kv_num_heads": GROUPS}
     refused("GroupQueryAttention", group_inputs(3, [3]), heads | {"sliding_window_cache": 1}, 3, match="sliding_window_cache is 1")
     refused("GroupQueryAttention", group_inputs(3, [3]), heads | {"k_quant_type": "PER_TENSOR"}, 3, match="k_quant_type is 'PER_TENSOR'")

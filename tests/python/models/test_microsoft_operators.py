@@ -1,4 +1,4 @@
-"""Operators that ONNX Runtime's optimisers write (domain com.microsoft) give what ONNX Runtime gives."""
+"""Operators that ONNX Runtime's optimisers write (domain com.microsoft) agree with ONNX Runtime."""
 
 import re
 from pathlib import Path
@@ -31,7 +31,7 @@ def test_fused_conv(activation, parameters, residual):
     agree("FusedConv", inputs, attributes, constants=("w", "b"), atol=1e-4)
 
 
-def test_fused_conv_refuses_what_it_does_not_know():
+def test_fused_conv_refuses_unsupported_activations():
     refused("FusedConv", conv_inputs(), {"group": 2, "activation": "Sine"}, match="attribute activation: 'Sine' is not supported")
     refused("FusedConv", conv_inputs(), {"group": 2, "activation": "Clip", "activation_params": [1.0]}, match="Clip needs both min and max")
 
@@ -82,7 +82,7 @@ def test_fused_matmul(op, turned_a, turned_b):
 
 
 @pytest.mark.parametrize("turned", [0, 1])
-def test_fused_matmul_of_batches_that_stand_behind_the_rows(turned):
+def test_fused_matmul_with_batches_after_the_rows(turned):
     a = random(5, 2, 3, 4) if turned else random(4, 2, 3, 5)
     a = np.ascontiguousarray(a)
     agree("FusedMatMul", {"a": a, "b": random(2, 3, 5, 6, seed=1)}, {"transBatchA": 1, "transA": turned})
@@ -204,7 +204,7 @@ def test_skip_layer_normalization(skip, beta, bias):
     agree("SkipLayerNormalization", inputs, outputs=[True, False, False, True])
 
 
-def test_skip_layer_normalization_tells_its_statistics():
+def test_skip_layer_normalization_returns_its_statistics():
     x, skip = random(2, 3, 8), random(2, 3, 8, seed=1)
     total = (x + skip).astype(np.float64)
     mean, spread = total.mean(-1, keepdims=True), 1 / np.sqrt(total.var(-1, keepdims=True) + 1e-3)
@@ -230,7 +230,7 @@ def test_simplified_layer_normalization(axis):
     agree("SimplifiedLayerNormalization", inputs, {"axis": axis, "epsilon": 1e-4, "stash_type": 1}, domain="")
 
 
-def test_simplified_layer_normalization_tells_its_magnitude():
+def test_simplified_layer_normalization_returns_its_inverse_deviation():
     x = random(2, 3, 8)
     spread = 1 / np.sqrt((x.astype(np.float64) ** 2).mean(-1, keepdims=True) + 1e-2)
     agree("SimplifiedLayerNormalization", {"x": x, "g": np.ones(8, np.float32)}, {"epsilon": 1e-2}, outputs=2, domain="", expected=as_floats(x * spread, spread))
@@ -324,7 +324,7 @@ def test_trilu(upper, k):
 @pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
 def test_grid_sample(mode, padding):
     if (mode, padding) == ("bicubic", "border"):
-        return  # ONNX Runtime clamps the place, ONNX and PyTorch what is read around it
+        return  # ONNX Runtime clamps the position, ONNX and PyTorch clamp the elements read around it
     inputs = {"x": random(2, 3, 5, 4), "grid": np.random.default_rng(1).uniform(-1.3, 1.3, (2, 3, 6, 2)).astype(np.float32)}
     agree("GridSample", inputs, {"mode": mode, "padding_mode": padding, "align_corners": 1})
 
@@ -337,7 +337,7 @@ def test_crop_and_resize(mode, size):
     agree("CropAndResize", inputs, {"mode": mode, "extrapolation_value": 2.5}, constants=("size",))
 
 
-def test_crop_and_resize_wants_its_size_before_running():
+def test_crop_and_resize_needs_a_constant_size():
     inputs = {"x": random(1, 1, 4, 4), "boxes": random(1, 4), "batch": np.zeros(1, np.int32), "size": np.array([2, 2], np.int32)}
     refused("CropAndResize", inputs, match="crop_size must be two numbers that are known before running")
 
@@ -400,7 +400,7 @@ HALVES = [
 
 @pytest.mark.parametrize(("op", "inputs", "attributes"), HALVES, ids=[case[0] for case in HALVES])
 def test_halves(op, inputs, attributes):
-    """Half precision agrees with single precision to its own digits."""
+    """Half precision agrees with single precision within its own precision."""
     given = {name: array.astype(np.float16).astype(np.float32) if array.dtype == np.float32 else array for name, array in inputs.items()}
     expected = [array.astype(np.float16) for array in by_onnxruntime(model_of(op, given, attributes), given)]
     halves = {name: array.astype(np.float16) if array.dtype == np.float32 else array for name, array in given.items()}
@@ -428,7 +428,7 @@ def is_known(op):
     return True
 
 
-def test_the_list_of_the_documentation():
+def test_documentation_lists_every_supported_operator():
     text = (Path(__file__).parents[3] / "docs" / "formats.md").read_text()
     section = text.split("### ONNX Runtime's own operators")[1].split("## TensorFlow")[0]
     listed = {name for line in section.splitlines() if line.startswith("| ") for name in re.findall(r"`(\w+)`", line)}

@@ -1,4 +1,4 @@
-"""Quantised operators of ONNX Runtime (domain com.microsoft) give what ONNX Runtime gives, to the last step of 8 bits."""
+"""Quantised operators of ONNX Runtime (domain com.microsoft) agree with ONNX Runtime, to the last step of 8 bits."""
 
 import numpy as np
 import pytest
@@ -15,7 +15,7 @@ def stored(*shape, dtype, seed=0):
 
 
 def narrow(*shape, seed=1):
-    """Of 7 bits: where a CPU has AVX2 alone, ONNX Runtime adds two products of 8 bits in 16, which then do not overflow."""
+    """7-bit values: on CPUs with AVX2 only, ONNX Runtime adds two 8-bit products in 16 bits, which would otherwise overflow."""
     return integers(-64, 64, *shape, seed=seed, dtype=np.int8)
 
 
@@ -24,7 +24,7 @@ def kind(prefix, scale, zero, dtype):
 
 
 def agree_with_zeros(op, inputs, attributes=None, **model):
-    """A zero point that is left out is 0; ONNX Runtime's kernels want it given, or end the process."""
+    """A missing zero point is 0; ONNX Runtime's kernels need it, or crash."""
     filled = {name: inputs["x" if "x" in inputs else "a"].dtype.type(0) if array is None else array for name, array in inputs.items()}
     expected = by_onnxruntime(model_of(op, filled, attributes), filled)
     agree(op, inputs, attributes, expected=expected, **model, **ONE_STEP)
@@ -206,7 +206,7 @@ def lstm_inputs(directions, each, **more):
 
 
 def real_lstm(inputs, direction, hidden):
-    """The LSTM of ONNX on the weights as they are stored, less what 8 bits take from x and the states."""
+    """ONNX's LSTM on the stored weights; the difference is what rounding x and the states to 8 bits loses."""
 
     def weights(name):
         scale, zero = inputs[f"{name}_scale"], inputs[f"{name}_zero"]
@@ -234,7 +234,7 @@ def test_dynamic_quantize_lstm(direction, each):
 
 
 def packed(numbers, bits):
-    """Numbers of a few bits in bytes along the last axis, the first in the low bits."""
+    """Packs numbers of a few bits into bytes along the last axis, the first in the low bits."""
     each = 8 // bits
     padded = np.pad(numbers, [(0, 0)] * (numbers.ndim - 1) + [(0, -numbers.shape[-1] % each)])
     parts = padded.reshape(*padded.shape[:-1], -1, each).astype(np.uint32)
@@ -258,7 +258,7 @@ def test_matmul_n_bits(bits, zeros, depth):
     attributes = {"N": columns, "K": depth, "bits": bits, "block_size": block}
     expected = [(a.astype(np.float64) @ weights.T + bias).astype(np.float32)]
     agree("MatMulNBits", inputs, attributes, constants=("b", "scales", "zeros", "bias"), expected=expected, atol=1e-4)
-    if bits == 4 or (bits == 8 and zeros != "real"):  # what ONNX Runtime has CPU kernels for
+    if bits == 4 or (bits == 8 and zeros != "real"):  # those for which ONNX Runtime has CPU kernels
         agree("MatMulNBits", inputs, attributes, constants=("b", "scales", "zeros", "bias"), atol=1e-4, rtol=1e-4)
 
 
@@ -267,7 +267,7 @@ def test_matmul_n_bits_of_weights_that_are_inputs():
     agree("MatMulNBits", inputs, {"N": 4, "K": 32, "bits": 4, "block_size": 16}, atol=1e-4)
 
 
-def test_matmul_n_bits_refuses_what_it_does_not_know():
+def test_matmul_n_bits_refuses_unsupported_options():
     inputs = {"a": random(2, 32), "b": stored(4, 2, 8, dtype=np.uint8), "scales": random(4, 2, seed=1)}
     usual = {"N": 4, "K": 32, "bits": 4, "block_size": 16}
     refused("MatMulNBits", inputs, usual | {"bits": 3}, match="attribute bits is 3")

@@ -1,4 +1,4 @@
-"""Tokens, places and experts as ONNX Runtime's tools for language models write them (domain com.microsoft)."""
+"""Tokens, positions and experts as ONNX Runtime's tools for language models write them (domain com.microsoft)."""
 
 import numpy as np
 import pytest
@@ -8,8 +8,8 @@ COUNTS = np.array([2, 4, 1], np.int32)
 KEPT = np.array([0, 1, 4, 5, 6, 7, 8])
 
 
-# ONNX Runtime has these for GPUs only.
-def test_padding_goes_and_comes_back():
+# ONNX Runtime has GPU kernels only for these.
+def test_padding_is_removed_and_restored():
     x = random(3, 4, 5)
     offsets = np.concatenate([KEPT, [2, 3, 9, 10, 11]]).reshape(3, 4).astype(np.int32)
     ends, most = np.array([0, 2, 6, 7], np.int32), np.array([4], np.int32)
@@ -98,7 +98,7 @@ def test_mixture_of_gated_experts():
     agree("MoE", wide, attributes, atol=1e-4)
 
 
-def test_mixtures_that_are_refused():
+def test_unsupported_mixtures_are_refused():
     refused("MoE", expert_inputs(), {"activation_type": "sine"}, match="attribute activation_type: 'sine'")
     refused("MoE", expert_inputs(), {"use_sparse_mixer": 1}, match="use_sparse_mixer is 1")
     refused("MoE", expert_inputs(), {"activation_type": "swiglu"}, match="swiglu_fusion is 0 without weights of a third layer")
@@ -118,5 +118,5 @@ def test_quantised_mixture_of_experts(bits, block):
     attributes = {"k": 2, "activation_type": "silu", "expert_weight_bits": bits, "normalize_routing_weights": 1}
     if block:
         attributes["block_size"] = block
-    # ONNX Runtime rounds data to 8 bits where weights have 8.
+    # ONNX Runtime rounds data to 8 bits where weights have 8 bits.
     agree("QMoE", inputs, attributes, rtol=0, atol=2e-2 if bits == 8 else 1e-4, constants=("w1", "s1", "w2", "s2"))

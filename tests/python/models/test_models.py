@@ -1,4 +1,4 @@
-"""Real networks give what ONNX Runtime gives, and what was recorded of them."""
+"""Real networks agree with ONNX Runtime, and with recorded results."""
 
 import wave
 from pathlib import Path
@@ -62,7 +62,7 @@ def test_basic_pitch_for_any_batch(batch):
 
 
 def half_the_rate(samples):
-    """Every second sample after a low pass."""
+    """Every second sample after a low-pass filter."""
     places = np.arange(-255, 256)
     taps = np.sinc(0.485 * places) * np.kaiser(len(places), 10)
     return np.convolve(samples, taps / taps.sum(), "same")[::2].astype(np.float32)
@@ -75,7 +75,7 @@ def windows_of(samples):
 
 
 @needs_models
-def test_basic_pitch_hears_what_was_recorded():
+def test_basic_pitch_agrees_with_recorded_results():
     folder = MODELS / "basic_pitch"
     with wave.open(str(folder / "vocadito_10.wav")) as file:
         samples = np.frombuffer(file.readframes(file.getnframes()), "<i2") / 32768
@@ -83,7 +83,7 @@ def test_basic_pitch_hears_what_was_recorded():
     outputs = onnx_backend.prepare(folder / "model.onnx").run([windows_of(half_the_rate(samples))])
     for name, output in zip(["onset", "note", "contour"], outputs, strict=True):
         frames = output[:, 15:-15].reshape(-1, output.shape[-1])[: len(recorded[name])]
-        # The recording was resampled by another filter.
+        # The recorded results were computed with another resampling filter.
         np.testing.assert_allclose(frames, recorded[name], rtol=0, atol=0.01)
 
 

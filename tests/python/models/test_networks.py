@@ -1,4 +1,4 @@
-"""The tool that runs every network of the zoo, on a few quick ones, and that it sees what it is there to see."""
+"""The tool that runs every network of the zoo, on a few fast ones, and whether it detects faults."""
 
 import json
 import os
@@ -33,7 +33,7 @@ def run(*arguments):
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Of the log: answers and models are made once."""
+    """From the log: results and models are computed once."""
     return tmp_path_factory.mktemp("networks")
 
 
@@ -82,7 +82,7 @@ def test_a_detector_before_its_choices_is_run_by_torch(folder):
 
 
 @needs_zoo
-def test_what_the_log_holds_is_not_run_again(folder):
+def test_logged_jobs_are_not_run_again(folder):
     first = run("--nets", "hf_bert", "--budget", 0, "--log", folder)
     size = (folder / log.NAME).stat().st_size
     second = run("--nets", "hf_bert", "--budget", 0, "--log", folder)
@@ -120,7 +120,7 @@ def test_samples_are_the_same_in_every_batch():
         (["--share", "4/4"], "--share: expected I/N with I below N, as 0/4, got 4/4"),
     ],
 )
-def test_arguments_that_make_no_sense_are_refused(tmp_path, arguments, said):
+def test_invalid_arguments_are_refused(tmp_path, arguments, said):
     outcome = run(*arguments, "--log", tmp_path)
     assert (outcome.returncode, outcome.stderr) == (2, f"networks: {said}\n")
 
@@ -160,7 +160,7 @@ RIVALS = {("n", "exported", "cpu", "fp32"): row_of(outputs(1e-5))}
         (outputs(1e-3), {"label": "no rival ran it"}, "y: error 0.001, no rival ran it"),
     ],
 )
-def test_what_is_wrong_with_a_row(found, more, said):
+def test_verdict_says_what_is_wrong_with_a_row(found, more, said):
     assert "; ".join(verdict.failures(row_of(found, **more), RIVALS)) == said
 
 
@@ -175,7 +175,7 @@ def test_on_a_gpu_the_larger_error_of_both_rivals_counts():
     assert verdict.failures(row_of(outputs(5e-4, 60), **ON_GPU), SUMMED_THERE) == ["y: error 0.0005 at 60 dB, the rival's 4e-05 at 88 dB"]
 
 
-def test_what_no_rival_can_give_either_is_told_but_not_wrong():
+def test_results_that_no_rival_gives_either_are_reported_but_not_wrong():
     broken = outputs(0, unlike="2 of 8 are NaN or infinite")
     rivals = {("n", "exported", "cpu", "fp32"): row_of(outputs(0, unlike="8 of 8 are NaN or infinite"))}
     assert verdict.failures(row_of(broken), rivals) == [] and verdict.beyond_the_type(row_of(broken), rivals) == ["y"]
@@ -239,12 +239,12 @@ def boxes(*rows):
         (boxes(), 0.0),
     ],
 )
-def test_boxes_are_found_in_whatever_order(got, share):
+def test_boxes_are_matched_in_any_order(got, share):
     expected = boxes((0, 0.9, 1), (50, 0.5, 1))
     assert comparison.detections(got, expected)["detections"]["matched"] == share
 
 
-def test_a_box_of_a_part_of_a_pixel_is_found_though_rounding_moves_it_by_as_much():
+def test_a_subpixel_box_is_matched_despite_rounding():
     def thin(left):
         return boxes((0, 0.9, 1)) | {"boxes": np.array([[left, 0, left + 0.07, 256]], np.float32)}
 
@@ -295,7 +295,7 @@ def test_a_log_keeps_the_last_row_of_a_key(tmp_path):
         log.Log(path)
 
 
-def test_the_table_has_what_is_wrong_first(tmp_path):
+def test_the_table_lists_failures_first(tmp_path):
     section = {"machine": "a machine", "device": "cpu", "budget": 0.0, "threads": 2}
     steps = {"count": 3, "shares": {"reference": 0.4, "interpreter": 0.0, "host": 0.0}, "named": [["conv", "reference", 0.4]]}
     rows = [
@@ -314,7 +314,7 @@ def test_the_table_has_what_is_wrong_first(tmp_path):
     assert "- a_right: `conv` 40% (reference)" in text
 
 
-def test_what_is_measured_again_takes_its_row_and_the_rest_stays(tmp_path):
+def test_new_measurements_replace_only_their_own_rows(tmp_path):
     path = tmp_path / "page.md"
 
     def wrote(what, error, **facts):
@@ -362,7 +362,7 @@ def test_a_wrong_node_is_found(monkeypatch, tmp_path):
 
 
 @needs_zoo
-def test_pieces_beyond_halves_are_told_and_masks_are_not(tmp_path):
+def test_pieces_beyond_the_range_of_halves_are_reported_except_masks(tmp_path):
     cutter = pieces.Cutter(Job("in pieces", "tv_squeezenet1_1", "exported", tmp_path), lambda name: None)
     name = cutter.nodes[3].output[0]
     for largest, beyond in ((6e4, False), (1.5e5, True), (3.4e38, False)):
@@ -382,7 +382,7 @@ def test_settings_make_the_jobs(tmp_path):
     assert json.loads(json.dumps(jobs[0].facts()))["network"] == "hf_bert"
 
 
-def test_a_folder_without_a_log_is_said(tmp_path):
+def test_a_folder_without_a_log_is_refused(tmp_path):
     done = run("--write", "--log", str(tmp_path))
     assert done.returncode == 2
     assert done.stderr == f"networks: --log: {tmp_path} holds no log.jsonl; give folders that measurements wrote\n"

@@ -1,4 +1,4 @@
-"""What `./dev networks` runs in float64, beside ONNX's own reference, and what lies before a detector's choices."""
+"""What `./dev networks` runs in float64, compared with ONNX's own reference, and the graph before a detector's choices."""
 
 import sys
 from pathlib import Path
@@ -62,11 +62,11 @@ def test_float64_functions_do_what_the_reference_does(name):
     (expected,) = ReferenceEvaluator(model).run(None, feed)
     got = float64.run(model, feed, ["y"])["y"]
     assert got.dtype == np.float64
-    narrow = op in ("Erf", "GridSample") or attributes.get("mode") == "cubic"  # The reference's own float32 shows.
+    narrow = op in ("Erf", "GridSample") or attributes.get("mode") == "cubic"  # The reference's own float32 precision shows.
     np.testing.assert_allclose(got, expected, rtol=1e-4 if narrow else 1e-9, atol=1e-5 if narrow else 1e-12)
 
 
-def test_groups_of_a_transposed_convolution_are_apart():
+def test_groups_of_a_transposed_convolution_are_independent():
     x, w = numbers(1, 4, 5, 4), numbers(4, 2, 3, 3)
     together = float64.conv_transpose({"group": 2, "strides": [2, 1]}, x, w)
     alone = [float64.conv_transpose({"strides": [2, 1]}, x[:, i : i + 2], w[i : i + 2]) for i in (0, 2)]
@@ -75,13 +75,13 @@ def test_groups_of_a_transposed_convolution_are_apart():
 
 @pytest.mark.parametrize("rounding, expected", [("floor", [0, 0, 1, 1, 2]), ("ceil", [0, 1, 2, 2, 2]), ("round_prefer_floor", [0, 1, 1, 2, 2])])
 def test_nearest_elements(rounding, expected):
-    """Three elements to five: places 0, 0.6, 1.2, 1.8, 2.4."""
+    """Three elements to five: positions 0, 0.6, 1.2, 1.8, 2.4."""
     attributes = {"mode": b"nearest", "coordinate_transformation_mode": b"asymmetric", "nearest_mode": rounding.encode()}
     y = float64.resize(attributes, np.arange(3.0).reshape(1, 1, 3), sizes=np.array([1, 1, 5]))
     np.testing.assert_array_equal(y.reshape(-1), expected)
 
 
-def test_boxes_that_overlap_a_better_one_go():
+def test_boxes_that_overlap_a_better_one_are_suppressed():
     boxes = np.array([[[0, 0, 10, 10], [0, 1, 10, 11], [20, 20, 30, 30], [0, 0, 10, 9.0]]])
     scores = np.array([[[0.6, 0.9, 0.3, 0.1], [0.2, 0.1, 0.8, 0.7]]])
     chosen = float64.non_max_suppression({}, boxes, scores, np.array([9]), np.array([0.5]), np.array([0.15]))
@@ -89,7 +89,7 @@ def test_boxes_that_overlap_a_better_one_go():
 
 
 def test_regions_are_means_of_their_samples():
-    """Of a plane any region's bins give the height at their middles."""
+    """For a plane, the bins of any region are the heights at their centres."""
     rows, columns = np.mgrid[0:12, 0:16]
     plane = (3.0 * rows + columns)[None, None]
     attributes = {"output_height": 2, "output_width": 2, "sampling_ratio": 2, "coordinate_transformation_mode": b"output_half_pixel"}
@@ -97,8 +97,8 @@ def test_regions_are_means_of_their_samples():
     np.testing.assert_allclose(pooled[0, 0], [[3 * 5 + 4, 3 * 5 + 8], [3 * 7 + 4, 3 * 7 + 8]])
 
 
-def test_numbers_are_wide_from_end_to_end():
-    """1e8 and 1 fit into no float32; casts, constants and branches must not narrow them."""
+def test_numbers_stay_float64_from_end_to_end():
+    """1e8 + 1 does not fit a float32; casts, constants and branches must not narrow it."""
     then = helper.make_graph([helper.make_node("Add", ["wide", "one"], ["then"])], "then", [], [onnx.ValueInfoProto(name="then")])
     other = helper.make_graph([helper.make_node("Identity", ["wide"], ["other"])], "other", [], [onnx.ValueInfoProto(name="other")])
     nodes = [
@@ -127,10 +127,10 @@ def test_loops_carry_and_gather():
     assert found["last"].tolist() == [7] and found["rows"].tolist() == [[3], [5], [7]]
 
 
-# --- What is compared ---
+# --- Comparison ---
 
 
-def test_what_lies_before_a_choice():
+def test_values_before_a_choice_are_found():
     nodes = [
         helper.make_node("Mul", ["x", "two"], ["scores"]),
         helper.make_node("Neg", ["x"], ["boxes"]),

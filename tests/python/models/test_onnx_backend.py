@@ -1,4 +1,4 @@
-"""The backend interface: what `onnx.backend` promises, and values of every kind on the way in and out."""
+"""The backend interface: what `onnx.backend` requires, and values of every kind as inputs and outputs."""
 
 import ml_dtypes
 import numpy as np
@@ -125,7 +125,7 @@ def test_nodes():
 
 
 def test_onnx_can_drive_it():
-    """As ONNX documents it for backends; tests/onnx_suite.py runs the whole."""
+    """As ONNX documents it for backends; tests/onnx_suite.py runs the whole suite."""
     from onnx.backend.test import BackendTest
 
     suite = BackendTest(onnx_backend, __name__).include("^test_(add|softmax_axis_1|maxpool_2d_default)_cpu$").test_suite

@@ -7,14 +7,14 @@ import lanner
 
 
 def loop_over_bags():
-    """An embedding bag as exporters of PyTorch write it: a loop whose body names its values as those outside are named."""
+    """An embedding bag as PyTorch's exporters write it: a loop whose body reuses the names of outer values."""
     make, value = helper.make_node, helper.make_tensor_value_info
     inside = helper.make_graph(
         [
             make("Slice", ["offsets", "index", "next"], ["start"]),
             make("Add", ["next", "one"], ["beyond"]),
             make("Slice", ["offsets", "next", "beyond"], ["end"]),
-            # From here on `rows` are those of the bag, above they are all.
+            # From here on `rows` are those of the bag, before they are all rows.
             make("Slice", ["rows", "start", "end"], ["bag"]),
             make("ReduceSum", ["bag", "zero"], ["rows"], keepdims=1),
             make("SequenceInsert", ["result", "rows"], ["result_out"]),
@@ -50,7 +50,7 @@ def loop_over_bags():
     return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), constants
 
 
-def test_an_embedding_bag_whose_loop_repeats_outer_names():
+def test_an_embedding_bag_loop_may_reuse_outer_names():
     model, constants = loop_over_bags()
     ids = np.array([0, 2, 1, 5, 3])
     rows = constants["table"][ids]

@@ -1,4 +1,4 @@
-"""ONNX's own suite reaches what docs/onnx-suite.md says."""
+"""ONNX's own suite still has the results listed in docs/onnx-suite.md."""
 
 import importlib.util
 import subprocess
@@ -49,7 +49,7 @@ def test_a_crash_and_a_hang_end_one_case_only(suite, monkeypatch):
     assert [results[f"node/fine_{i}"] for i in range(5)] == ["passed"] * 5
 
 
-def test_differences_are_losses_and_news(suite):
+def test_lost_and_new_results_are_differences(suite):
     recorded = {"node/a": "passed", "node/b": "unsupported", "node/c": "unsupported", "node/d": "passed"}
     assert suite.differences(recorded, {"node/a": "passed", "node/b": "another reason"}) == []
     assert suite.differences(recorded, {"node/a": "wrong result"}) == ["no longer passes: node/a: wrong result"]
@@ -57,7 +57,7 @@ def test_differences_are_losses_and_news(suite):
     assert "--write" in suite.differences(recorded, {"node/e": "unsupported"})[-1]
 
 
-def test_differences_on_purpose_are_neither_lost_nor_won_unseen(suite):
+def test_changes_of_intentional_differences_are_reported(suite):
     name, reason = next(iter(suite.DELIBERATE.items()))
     recorded = {name: suite.PURPOSE + reason}
     assert suite.differences(recorded, recorded) == []
@@ -66,7 +66,7 @@ def test_differences_on_purpose_are_neither_lost_nor_won_unseen(suite):
     assert set(suite.DELIBERATE) <= set(suite.read_report())
 
 
-def test_the_file_is_read_as_it_is_written(suite, tmp_path):
+def test_the_report_is_read_back_as_written(suite, tmp_path):
     cases = [case for case in suite.load_cases() if case.group == "simple"]
     results = {f"simple/{case.name}": "passed" if i else "no: because | of this" for i, case in enumerate(cases)}
     path = tmp_path / "suite.md"

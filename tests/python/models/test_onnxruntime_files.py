@@ -1,4 +1,4 @@
-"""Files that ONNX Runtime's own tools write: each imports, runs and gives what ONNX Runtime gives."""
+"""Files written by ONNX Runtime's own tools: each imports, runs and agrees with ONNX Runtime."""
 
 import logging
 import subprocess
@@ -37,7 +37,7 @@ def zoo(tmp_path_factory):
 
 @pytest.fixture(autouse=True)
 def quiet():
-    """Its tools warn of much."""
+    """Its tools emit many warnings."""
     onnxruntime.set_default_logger_severity(4)
     logging.disable(logging.WARNING)
     yield
@@ -80,7 +80,7 @@ def results(path, inputs):
 
 
 def error(got, expected):
-    """The length of the difference, as a share of the length of what is expected."""
+    """The norm of the difference, relative to the norm of the expected result."""
     return np.linalg.norm(got.astype(np.float64) - expected) / max(np.linalg.norm(expected), 1e-6)
 
 
@@ -102,7 +102,7 @@ def test_optimised(zoo, tmp_path, name):
 
 @pytest.mark.parametrize("name", ["hf_bert", "tv_mobilenet_v2"])
 def test_optimised_for_one_machine(zoo, tmp_path, name):
-    """Layouts of one machine are refused; without them such a file is as any other."""
+    """Machine-specific layouts are refused; without them such a file is like any other."""
     path, written = zoo(name), tmp_path / "all.onnx"
     session(path, "ORT_ENABLE_ALL", written)
     if any(node.domain.endswith("nchwc") for node in onnx.load(written).graph.node):
@@ -135,7 +135,7 @@ def quantised(zoo, tmp_path_factory):
                 per_channel=each,
                 activation_type=quantization.QuantType.QUInt8,
                 weight_type=quantization.QuantType.QInt8,
-                reduce_range=True,  # as ONNX Runtime advises for CPUs with AVX2 alone, where two products of 8 bits overflow
+                reduce_range=True,  # as ONNX Runtime advises for CPUs with AVX2 only, where two 8-bit products overflow
             )
         return path
 
@@ -152,7 +152,7 @@ def test_quantised_by_calibration(quantised, tmp_path, name, form, level):
         session(path, level, written)
         path = written
     assert form == "QDQ" or kinds(path)
-    # A step of 8 bits that falls the other way early on is seen at the end: ONNX Runtime's own levels of
+    # An early rounding difference of one 8-bit step is visible at the end: ONNX Runtime's own levels of
     # optimisation differ by 0.13 for LeViT.
     assert_agrees(path, inputs_of(path, batch=1), 0.3)
 

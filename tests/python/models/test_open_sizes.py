@@ -1,4 +1,4 @@
-"""Models whose sizes are open are built without any, and run at whatever sizes come."""
+"""Models with open sizes are built without any, and run at any sizes."""
 
 import json
 import threading
@@ -21,7 +21,7 @@ def draw(*shape, seed=0):
 
 
 def save_model(path, nodes, inputs, outputs, constants):
-    """`outputs` are names: nothing is said of their shapes, nor of those of inputs that are None."""
+    """`outputs` are names without shapes; inputs that are None have no shape either."""
     value = helper.make_tensor_value_info
     graph = helper.make_graph(
         nodes,
@@ -35,7 +35,7 @@ def save_model(path, nodes, inputs, outputs, constants):
 
 
 def reader(path):
-    """Reads text: pictures of 48 rows and any width, two halvings of the width, a column of scores for each step."""
+    """A text recogniser: images of 48 rows and any width, two halvings of the width, a column of scores for each step."""
     node = helper.make_node
     nodes = [
         node("Conv", ["x", "w1"], ["c1"], strides=[4, 2], pads=[1, 1, 1, 1]),
@@ -52,7 +52,7 @@ def reader(path):
 
 
 def sound(path):
-    """Frames of 400 samples every 160, as melspectrograms have, and a mean over pairs of them."""
+    """Frames of 400 samples every 160, as for mel spectrograms, and a mean over pairs of them."""
     node = helper.make_node
     nodes = [
         node("Unsqueeze", ["samples", "one"], ["u"]),
@@ -64,7 +64,7 @@ def sound(path):
 
 
 def flattened(path):
-    """A picture of exactly 32 x 32 inside, which the outside does not tell, its size computed from the shape."""
+    """Accepts only 32 x 32 images, which its input type does not say; the size is computed from the shape."""
     node = helper.make_node
     nodes = [
         node("AveragePool", ["x"], ["p"], kernel_shape=[8, 8], strides=[8, 8]),
@@ -131,7 +131,7 @@ def check_runs(run, model, all_shapes):
             np.testing.assert_allclose(quiet(run, given)["y"].numpy(), session.run(None, given)[0], rtol=1e-4, atol=1e-4)
 
 
-def test_it_is_built_without_sizes_and_runs_at_any(known):
+def test_model_is_built_without_sizes_and_runs_at_any(known):
     model, shapes = known
     engine = build(model)
     assert engine.open_sizes
@@ -139,7 +139,7 @@ def test_it_is_built_without_sizes_and_runs_at_any(known):
     check_runs(engine.create_context(), model, shapes)
 
 
-def test_a_plan_of_it_runs_in_several_contexts_at_once(known, tmp_path):
+def test_a_plan_with_open_sizes_runs_in_several_contexts_at_once(known, tmp_path):
     model, shapes = known
     path = tmp_path / "open.plan"
     build(model).save(path)
@@ -199,14 +199,14 @@ def test_small_friendly_sizes(read, tmp_path):
     assert build(picture).sample_shapes() == {"x": (1, 3, 224, 224)}
 
 
-def test_verify_tells_the_shapes(read):
+def test_verify_reports_the_shapes(read):
     engine = build(read)
     assert quiet(engine.verify).shapes == {"x": (1, 3, 48, 48)}
     assert quiet(lambda: engine.verify({"x": (2, 3, 48, 60)}, runs=1)).shapes == {"x": (2, 3, 48, 60)}
 
 
-def test_what_has_no_sizes_says_so(tmp_path):
-    """Rows that have to be three in one place and four in another."""
+def test_a_model_without_fitting_sizes_is_refused(tmp_path):
+    """The number of rows would have to be three in one node and four in another."""
     nodes = [helper.make_node("Reshape", ["x", name], [name + "_y"]) for name in ("three", "four")]
     constants = {"three": np.array([3, 5]), "four": np.array([4, 5])}
     model = save_model(tmp_path / "never.onnx", nodes, {"x": ["N", 5]}, ["three_y", "four_y"], constants)
@@ -217,7 +217,7 @@ def test_what_has_no_sizes_says_so(tmp_path):
 
 
 def test_a_dim_that_is_dropped_has_to_be_one(read):
-    """What is open outside is still checked inside."""
+    """Open sizes are still checked inside the model."""
     engine = build(read)
     with pytest.raises(lanner.InvalidArgument, match=r"x: \[1, 3, 64, 64\] does not fit the model: node .*squeeze: dim 2"):
         engine({"x": draw(1, 3, 64, 64)})
@@ -227,7 +227,7 @@ def ahead(engine):
     return [(list(one["shapes"].values())[0], one["ahead"]) for one in engine.explain()["variants"]]
 
 
-def test_nothing_is_timed_at_a_first_run_unless_that_is_asked_for(read):
+def test_the_first_run_times_nothing_unless_requested(read):
     shape = (1, 3, 48, 96)
     engine = build(read)
     with pytest.warns(RuntimeWarning, match="was not told the sizes of x") as said:
@@ -243,7 +243,7 @@ def test_nothing_is_timed_at_a_first_run_unless_that_is_asked_for(read):
     assert any(one["measured"] for node in timed.explain()["nodes"] for one in node.get("considered", []))
 
 
-def test_what_was_asked_for_in_vain_is_said_when_kernels_are_chosen(tmp_path):
+def test_pins_not_kept_are_reported_when_kernels_are_chosen(tmp_path):
     model, shapes = two_rows(tmp_path / "rows.onnx"), {"a": (2, 3), "b": (4, 5)}
     for first in (lambda engine: engine(feeds(shapes)), lambda engine: engine.prepare(shapes)):
         with pytest.warns(RuntimeWarning, match="whether kernels keep to precision fp32 with 1 pin is known with the sizes, which are open: the first run tells, by a warning"):
@@ -252,7 +252,7 @@ def test_what_was_asked_for_in_vain_is_said_when_kernels_are_chosen(tmp_path):
             first(engine)
 
 
-def test_names_of_sizes_that_differ_in_a_sign_stay_apart(tmp_path):
+def test_size_names_that_differ_in_punctuation_stay_distinct(tmp_path):
     nodes = [helper.make_node("Relu", ["a"], ["p"]), helper.make_node("Relu", ["b"], ["q"]), helper.make_node("Relu", ["c"], ["r"])]
     model = save_model(tmp_path / "signs.onnx", nodes, {"a": ["a-b", "past + 1"], "b": ["a_b", "past - 1"], "c": ["a-b", "a.b"]}, ["p", "q", "r"], {})
     engine = build(model)
@@ -265,7 +265,7 @@ def test_names_of_sizes_that_differ_in_a_sign_stay_apart(tmp_path):
         build(model, shapes=shapes | {"c": (3, 7)})
 
 
-def test_names_that_are_made_up_are_none_of_the_models(tmp_path):
+def test_generated_size_names_do_not_clash_with_the_models(tmp_path):
     nodes = [helper.make_node("Relu", ["x"], ["p"]), helper.make_node("Relu", ["y"], ["q"])]
     model = save_model(tmp_path / "made_up.onnx", nodes, {"x": ["?", 2], "y": ["x_0", 2]}, ["p", "q"], {})
     shapes = {"x": (2, 2), "y": (3, 2)}
@@ -280,7 +280,7 @@ def with_open_rows(path, nodes, dtype=TensorProto.FLOAT):
 
 
 @pytest.mark.parametrize("precision", ["fp16", "bf16", "fp16,bf16"])
-def test_what_no_size_changes_is_said_by_the_build(tmp_path, precision):
+def test_precision_that_no_size_allows_is_reported_by_the_build(tmp_path, precision):
     """A CPU computes in f32, whatever the sizes."""
     model = with_open_rows(tmp_path / "open.onnx", [helper.make_node("Relu", ["x"], ["y"])])
     with pytest.warns(RuntimeWarning) as said:
@@ -297,8 +297,8 @@ def test_what_no_size_changes_is_said_by_the_build(tmp_path, precision):
         build(model)
 
 
-def test_arithmetic_of_sizes_breaks_no_strict_precision(tmp_path):
-    """It is folded when the sizes are known, so the first run decides; there is none of it in a kernel."""
+def test_size_arithmetic_does_not_break_a_strict_precision(tmp_path):
+    """It is folded when the sizes are known, so the first run decides; no kernel computes it."""
     nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Cast", ["s"], ["r"], to=TensorProto.FLOAT), helper.make_node("Sqrt", ["r"], ["q"]),
              helper.make_node("Cast", ["q"], ["i"], to=TensorProto.INT64), helper.make_node("Mul", ["i", "i"], ["t"]), helper.make_node("Expand", ["x", "t"], ["y"])]  # fmt: skip
     model = with_open_rows(tmp_path / "sizes.onnx", nodes, TensorProto.INT32)
@@ -309,13 +309,13 @@ def test_arithmetic_of_sizes_breaks_no_strict_precision(tmp_path):
 
 
 @pytest.mark.parametrize("dtype", [TensorProto.FLOAT16, TensorProto.UINT8])
-def test_what_only_sizes_tell_of_a_strict_precision_is_told_by_the_first_run(tmp_path, dtype):
+def test_strict_precision_that_depends_on_sizes_is_checked_by_the_first_run(tmp_path, dtype):
     model = with_open_rows(tmp_path / "other.onnx", [helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2])], dtype)
     with pytest.warns(RuntimeWarning, match=r"precision fp16 \(strict\) is known with the sizes, which are open: the first run tells, and fails"):
         build(model, precision="fp16", strict=True, device="cpu")
 
 
-def test_a_gpu_that_is_not_there_is_said_before_anything_of_sizes(tmp_path):
+def test_a_missing_gpu_is_reported_before_open_sizes(tmp_path):
     try:
         lanner.build(with_open_rows(tmp_path / "there.onnx", [helper.make_node("Relu", ["x"], ["y"])]), device="cuda:0")
         pytest.skip("there is a GPU")
@@ -329,7 +329,7 @@ def test_a_gpu_that_is_not_there_is_said_before_anything_of_sizes(tmp_path):
                 build(model, device="cuda:0", **options)
 
 
-def test_prepare_does_it_ahead(read, tmp_path):
+def test_prepare_chooses_kernels_ahead_of_the_run(read, tmp_path):
     shape = (1, 3, 48, 96)
     engine = build(read)
     engine.prepare({"x": shape})
@@ -378,7 +378,7 @@ def test_a_profile_may_leave_others_open(tmp_path):
 
 
 @pytest.mark.parametrize("dims", [("?", "?"), ("", ""), ("-1", "-1"), ("unk__12", "unk__12"), ("None", "None"), (None, None)])
-def test_sizes_without_a_name_are_told_apart(tmp_path, dims):
+def test_sizes_without_a_name_are_independent(tmp_path, dims):
     model = two_rows(tmp_path / "rows.onnx", dims, dims)
     engine = build(model)
     names = [name for binding in engine.inputs for name in binding.shape]
@@ -388,7 +388,7 @@ def test_sizes_without_a_name_are_told_apart(tmp_path, dims):
     assert [binding.shape for binding in fixed.inputs] == [(2, 3), (4, 5)]
 
 
-def test_sizes_of_one_name_are_one(tmp_path):
+def test_sizes_with_the_same_name_must_be_equal(tmp_path):
     model = two_rows(tmp_path / "rows.onnx", ("n", 4), ("n", 2))
     engine = build(model)
     assert engine.sample_shapes({"a": (3, 4)}) == {"a": (3, 4), "b": (3, 2)}
@@ -409,8 +409,8 @@ def test_a_shape_that_contradicts_the_file_is_an_error(read, tmp_path):
     assert lanner.load(tmp_path / "x.plan").inputs[0].shape == (1, 3, 48, 192)
 
 
-def test_a_state_begins_at_nothing(tmp_path):
-    """Rows that are gathered from run to run."""
+def test_a_state_starts_empty(tmp_path):
+    """Rows that accumulate from run to run."""
     nodes = [helper.make_node("Concat", ["past", "x"], ["present"], axis=0), helper.make_node("ReduceSum", ["present"], ["y"], keepdims=0)]
     model = save_model(tmp_path / "cache.onnx", nodes, {"past": ["?", 3], "x": ["?", 3]}, ["y", "present"], {})
     engine = build(model, states={"past": "present"})
@@ -421,7 +421,7 @@ def test_a_state_begins_at_nothing(tmp_path):
         assert float(quiet(context, {"x": x})["y"].numpy()) == 6 * turn
 
 
-def test_a_layout_of_the_builds_choice_needs_sizes(read):
+def test_storage_any_needs_sizes(read):
     with pytest.raises(lanner.InvalidArgument, match="storage any: .* x: f32.*; give shapes"):
         build(read, storages={"x": "any"})
 

@@ -1,4 +1,4 @@
-"""Models with weights of a few bits: plans keep them so, and kernels take them or not."""
+"""Models with quantised weights: plans keep them quantised, and kernels use them or not."""
 
 import numpy as np
 import onnx
@@ -18,7 +18,7 @@ def numbers(name, values, bits):
 
 
 def model(bits, seed=1, zero=False):
-    """Two products: int8 weights with a scale a column, int4 weights with one for each block of a column."""
+    """Two products: int8 weights with a scale per column, int4 weights with one per block of a column."""
     random = np.random.default_rng(seed)
     low, high = (-128, 128) if bits == 8 else (-8, 8)
     shapes = {8: ((N,), {"axis": 1}), 4: ((K // BLOCK, N), {"axis": 0, "block_size": BLOCK})}
@@ -113,7 +113,7 @@ def test_a_plan_without_weights(tmp_path, bits, zero):
         np.testing.assert_array_equal(loaded(data())["y"], engine(data())["y"])
 
 
-def test_what_no_kernel_takes_is_folded():
+def test_weights_that_no_kernel_takes_are_folded():
     random = np.random.default_rng(1)
     nodes = [
         helper.make_node("DequantizeLinear", ["w", "s"], ["d"], axis=0),

@@ -1,4 +1,4 @@
-"""Random small graphs give by Lanner what they give by onnxruntime or onnx.reference. More of them: tests/random_graphs/run.py."""
+"""Random small graphs agree with onnxruntime or onnx.reference. To run more of them: tests/random_graphs/run.py."""
 
 import os
 import signal
@@ -18,14 +18,14 @@ TESTS = Path(__file__).resolve().parents[2]
 SCRIPT = TESTS / "random_graphs" / "run.py"
 COUNT = 150
 
-# Seeds of past defects and what was wrong. A seed names its graph only until a family is changed.
+# Seeds of past defects, and what was wrong. A seed gives the same graph only until a family is changed.
 PAST = {
     231: "GridSample before version 20 was refused",
-    439: "a Clip whose least is its most or beyond ended a build",
-    1061: "DynamicQuantizeLinear of zeros alone had a scale of 0",
-    4622: "Hardmax of old operator sets refused empty inputs",
-    5253: "VALID and ceil_mode made two shapes of one AveragePool",
-    7623: "indices of MaxPool where a window holds nothing but the least number",
+    439: "a Clip with min >= max made a build fail",
+    1061: "DynamicQuantizeLinear of zeros only had a scale of 0",
+    4622: "Hardmax of old operator sets rejected empty inputs",
+    5253: "VALID and ceil_mode gave two shapes for one AveragePool",
+    7623: "indices of MaxPool where a window holds only the lowest number",
 }
 
 
@@ -41,14 +41,14 @@ def run(*arguments):
 
 @pytest.mark.timeout(1800)
 def test_random_graphs_agree_with_the_oracles(tmp_path):
-    """Without tuning, so that nothing hangs on timings."""
+    """Without tuning, so that nothing depends on timings."""
     outcome = run("--seed", 0, "--count", COUNT, "--budget", 0, "--workers", 2, "--timeout", 300, "--out", tmp_path)
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr[-2000:]
     assert outcome.stdout.startswith(f"{COUNT} graphs in ")
     assert ": 0 failed" in outcome.stdout
 
 
-def test_past_defects_stay_mended(tmp_path):
+def test_past_defects_stay_fixed(tmp_path):
     outcome = run("--seeds", *PAST, "--budget", 0, "--out", tmp_path)
     assert outcome.returncode == 0, outcome.stdout + outcome.stderr[-2000:]
 
@@ -66,7 +66,7 @@ def test_the_same_seed_gives_the_same_graph(package):
 
 
 def wrong_sum(monkeypatch):
-    """Lanner, if whatever it says of a graph with an Add were off by a ten-thousandth."""
+    """Lanner with a fault: every graph with an Add is off by a ten-thousandth."""
     from random_graphs import check
 
     right = check.run
@@ -114,7 +114,7 @@ def test_a_wrong_result_is_found_reduced_saved_and_replayed(package, monkeypatch
     assert replayed.returncode == 0, replayed.stdout + replayed.stderr
 
 
-SECONDS = 12  # More than the oracle takes for a small graph, whatever else the machine does.
+SECONDS = 12  # More than the oracle needs for a small graph, even on a busy machine.
 ENDS = {
     "crash": (lambda _: os.kill(os.getpid(), signal.SIGSEGV), "the process died with SIGSEGV", [0, 1]),
     "hang": (lambda _: time.sleep(600), f"stopped after {SECONDS} s", [0]),
@@ -135,7 +135,7 @@ def test_a_crash_and_a_hang_fail_their_seed_and_the_run_goes_on(kind, package, m
     assert sorted(path.name for path in tmp_path.iterdir()) == [f"{seed}.{end}" for seed in seeds for end in ("npz", "onnx", "txt")]
 
 
-def test_a_fault_of_the_tester_itself_ends_the_run(package, monkeypatch):
+def test_an_error_of_the_tester_itself_ends_the_run(package, monkeypatch):
     from random_graphs import session
 
     monkeypatch.setattr(session, "generate", lambda *_: 1 / 0)

@@ -1,4 +1,4 @@
-"""The sweep over tactics: its log, going on where it stopped, and the page made of logs."""
+"""The sweep over tactics: its log, resuming, and the page made from logs."""
 
 import importlib.util
 import json
@@ -73,7 +73,7 @@ def test_every_tactic_of_every_problem_is_a_row_once(network, tmp_path):
     assert rows(log) == found
 
 
-def test_it_goes_on_where_it_stopped(network, tmp_path):
+def test_a_sweep_resumes_where_it_stopped(network, tmp_path):
     log, whole = tmp_path / "log.jsonl", tmp_path / "whole.jsonl"
     arguments = ["--nets", network, "--batches", "2", "--runs", "2", "--threads", "1"]
     sweep(*arguments, "--log", whole)
@@ -84,7 +84,7 @@ def test_it_goes_on_where_it_stopped(network, tmp_path):
     assert sorted(row["key"] for row in rows(log)) == sorted(row["key"] for row in rows(whole))
 
 
-def test_shares_are_the_whole(network, tmp_path):
+def test_shares_cover_everything_once(network, tmp_path):
     arguments = ["--nets", network, "--batches", "2", "--runs", "2", "--threads", "1"]
     logs = [tmp_path / name for name in ("whole", "first", "second")]
     sweep(*arguments, "--log", logs[0])

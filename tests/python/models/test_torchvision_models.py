@@ -1,4 +1,4 @@
-"""Models of torchvision: what counts as torch's answer, and their part of the page."""
+"""Models of torchvision: what counts as equal to torch's results, and their section of the page."""
 
 import dataclasses
 import importlib.util
@@ -36,12 +36,12 @@ def test_models_of_torchvision_keep_their_part_of_the_page(tmp_path):
     assert page.read(path) == []
 
 
-def test_torchvision_that_is_not_there_is_said():
+def test_missing_torchvision_is_reported():
     with pytest.raises(ValueError, match="cannot list torchvision's models: .*name one that has torch"):
         torchvision_models.names(sys.executable if not importlib.util.find_spec("torchvision") else "false")
 
 
-def test_measuring_torchvision_begins_nothing_when_its_seconds_are_over(tmp_path, capsys):
+def test_measuring_torchvision_starts_nothing_after_its_time_limit(tmp_path, capsys):
     kept = log.Log(tmp_path / log.NAME)
     settings = torchvision_models.Settings("false", 60, 1 << 30)
     assert torchvision_models.run(kept, ["a", "b"], dataclasses.replace(settings, until=0)) == 0
@@ -51,7 +51,7 @@ def test_measuring_torchvision_begins_nothing_when_its_seconds_are_over(tmp_path
     assert len(kept.rows) == 4
 
 
-def test_a_model_of_torchvision_that_takes_too_much_is_ended():
+def test_a_torchvision_model_beyond_its_limits_is_ended():
     command = [sys.executable, "-c", "import time; kept = bytearray(1 << 28); time.sleep(600)"]
     assert torchvision_models.stage(command, torchvision_models.Settings("", 600, 1 << 27))[1].endswith("GiB of memory")
     assert torchvision_models.stage(command, torchvision_models.Settings("", 0.1, 1 << 40)) == ("", "stopped after 0.1 s")
@@ -60,13 +60,13 @@ def test_a_model_of_torchvision_that_takes_too_much_is_ended():
 
 
 def detections(boxes=6):
-    """Of a mask and key point network: boxes, labels, scores, masks, key points."""
+    """Outputs of a mask and key point network: boxes, labels, scores, masks, key points."""
     draw = np.random.default_rng(0)
     corners = draw.random((boxes, 2)) * 50
     return [np.concatenate([corners, corners + 40], 1), np.arange(boxes) % 3, np.linspace(0.9, 0.1, boxes), draw.random((boxes, 1, 8, 8)), draw.random((boxes, 17, 3)) * 100]
 
 
-def test_boxes_that_changed_places_are_compared_with_their_partners():
+def test_reordered_boxes_are_compared_with_their_partners():
     expected = detections()
     order = [1, 0, 2, 3, 5, 4]
     assert answers.judged([array[order] for array in expected], expected) == {"boxes": 6, "found": 6, "difference": 0}
@@ -78,12 +78,12 @@ def test_boxes_that_changed_places_are_compared_with_their_partners():
 
 
 @pytest.mark.parametrize("what", ["corner", "label", "score", "mask", "key point", "fewer", "twice"])
-def test_a_box_that_is_another_is_not_found(what):
+def test_a_different_box_is_not_matched(what):
     expected = detections()
     got = [array.copy() for array in expected]
     if what == "fewer":
         got = [array[:-1] for array in got]
-    elif what == "twice":  # one box of ours stands for one of torch's
+    elif what == "twice":  # one box of ours matches one of torch's
         for array in got:
             array[1] = array[0]
     else:
@@ -103,7 +103,7 @@ def test_what_the_rival_misses_excuses_half_of_the_boxes_at_most():
     assert answers.is_right({"boxes": 0, "found": 0})
 
 
-def test_numbers_that_are_no_boxes_have_one_bound():
+def test_outputs_other_than_boxes_have_one_bound():
     expected = [np.linspace(-1, 1, 7)]
     row = answers.judged([expected[0] + 0.002], expected)
     assert not answers.is_right(row | {"rival": 0.5}) and answers.told(row) == "**no**"
@@ -120,7 +120,7 @@ def test_torchvision_refuses_options_of_other_networks():
 
 
 @pytest.mark.parametrize("name", ["squeezenet1_1", "raft_small"])
-def test_a_sample_of_torchvision_answers_as_torch_does(name):
+def test_a_sample_of_torchvision_agrees_with_torch(name):
     pytest.importorskip("torchvision", reason="torchvision's models are exported with torch, which is no requirement")
     row = torchvision_models.row_of(name, "torchscript", torchvision_models.Settings(sys.executable, 500, 8 << 30))
     assert answers.is_right(row), torchvision_models.told(row)

@@ -1,4 +1,4 @@
-"""The tool that tries trained models out of wheels: its parts, and the whole on a wheel made here."""
+"""The tool that tries trained models from wheels: its parts, and the whole on a wheel made here."""
 
 import json
 import subprocess
@@ -67,7 +67,7 @@ def test_models_of_a_wheel_come_once_with_their_data(tmp_path):
     assert [path.name for path in found[1].path.parent.iterdir()] == ["b.onnx"]
 
 
-def test_a_wheel_that_cannot_be_had_says_why(tmp_path, monkeypatch):
+def test_an_unavailable_wheel_gives_the_reason(tmp_path, monkeypatch):
     wheel(tmp_path, Package("empty"), **{"empty/code.py": b""})
     with pytest.raises(wheels.NotHad, match=r"no \.onnx file in empty-1\.2"):
         list(wheels.models_of(Package("empty"), tmp_path))
@@ -83,7 +83,7 @@ def test_a_wheel_that_cannot_be_had_says_why(tmp_path, monkeypatch):
 # --- Friendly sizes ---
 
 
-def test_open_sizes_are_told_apart_by_name():
+def test_open_sizes_are_distinguished_by_name():
     model = model_of([helper.make_node("Add", ["x", "z"], ["y"])], [value("x", TensorProto.FLOAT, ("N", "?", "?", "T")), value("z", TensorProto.INT64, ("N", "T", 7))])
     x, z = friendly.inputs_of(model)
     assert x == friendly.Input("x", "float32", ("N", "x/1", "x/2", "T"))
@@ -96,18 +96,18 @@ def first(*inputs):
     return next(friendly.shapes(list(inputs)))
 
 
-def test_pictures_come_first_as_networks_were_trained_on():
+def test_usual_image_sizes_are_tried_first():
     assert first(friendly.Input("x", "float32", ("N", 3, "H", "W"))) == {"x": (1, 3, 224, 224)}
     assert first(friendly.Input("x", "float32", (1, 3, 48, "W"))) == {"x": (1, 3, 48, 224)}
     assert first(friendly.Input("x", "float32", (2, 5))) == {"x": (2, 5)}
 
 
-def test_what_computes_in_whole_numbers_is_known():
+def test_quantised_models_are_recognised():
     assert not friendly.is_quantized(relu())
     assert friendly.is_quantized(relu(op="DynamicQuantizeLinear")) and friendly.is_quantized(relu(op="QLinearConv"))
 
 
-def test_a_length_beside_a_batch_is_found():
+def test_a_length_after_a_batch_is_found():
     speech = [friendly.Input("input", "float32", ("input/0", "input/1")), friendly.Input("state", "float32", (2, "state/1", 128)), friendly.Input("sr", "int64", ())]
     assert {"input": (1, 576), "state": (2, 1, 128), "sr": ()} in list(friendly.shapes(speech))
     sizes = {"input": (1, 576), "state": (2, 1, 128), "sr": ()}
@@ -131,7 +131,7 @@ def test_errors_are_a_share_of_the_largest_value():
     "found, message",
     [({"y": np.zeros(3)}, "shape"), ({"z": np.zeros(2)}, "other keys"), ({"y": np.array([0, np.nan])}, "other places"), ({"y": [np.zeros(2)] * 2}, "shape")],
 )
-def test_what_cannot_be_compared_says_why(found, message):
+def test_results_that_cannot_be_compared_give_the_reason(found, message):
     with pytest.raises(differences.Apart, match=message):
         differences.error_between(found, {"y": np.array([0.0, 1.0])})
     with pytest.raises(differences.Apart, match="other places"):
@@ -152,7 +152,7 @@ def test_boxes_that_a_detector_chose_are_compared_with_the_nearest():
         other[0, 0, column] += by
         assert differences.error_between(other, expected) > 0.04
     other = found.copy()
-    other[0, 2] = other[0, 1]  # one stands for one
+    other[0, 2] = other[0, 1]  # one matches only one
     assert differences.error_between(other, expected) > 0.04
 
 
@@ -169,14 +169,14 @@ def test_boxes_that_a_detector_chose_are_compared_with_the_nearest():
         ("raise KeyError('lost')", 60, 1 << 40, "died with status 1: KeyError: 'lost'"),
     ],
 )
-def test_a_process_that_fails_is_told_of(tmp_path, code, seconds, memory, failure):
+def test_a_failed_process_is_reported(tmp_path, code, seconds, memory, failure):
     script = tmp_path / "script.py"
     script.write_text(textwrap.dedent("print('{\"stage\": \"build\"}', flush=True)\n") + code)
     facts = child.facts_of("run", tmp_path / "m.onnx", tmp_path, seconds, memory, {}, script)
     assert facts["stage"] == "build" and failure in facts["failure"]
 
 
-def test_a_line_that_was_cut_is_left_out():
+def test_a_truncated_line_is_ignored():
     assert child.read('{"a": 1}\n{"b": 2, "a": 3}\n{"c": ') == {"a": 3, "b": 2}
 
 
@@ -187,7 +187,7 @@ def row(model="p/m.onnx", **facts):
     return {"package": "nudenet", "version": "1", "model": model, **facts}
 
 
-def test_a_later_row_takes_its_models_place(tmp_path):
+def test_a_later_row_replaces_its_models_row(tmp_path):
     path = tmp_path / "cache" / "log.jsonl"
     log = measured.Log(path)
     log.add(row("", version="", skipped="no network"))
@@ -248,6 +248,6 @@ def test_models_are_built_and_compared_and_measured_once(tmp_path):
     "arguments, message",
     [(["--cache", "x", "--packages", "magik"], "no package is called magik; --list"), (["--cache", TESTS / "cache"], "lies in the project")],
 )
-def test_wrong_options_are_told_in_a_line(tmp_path, arguments, message):
+def test_wrong_options_are_refused_in_one_line(tmp_path, arguments, message):
     outcome = subprocess.run([sys.executable, SCRIPT, *map(str, arguments)], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert outcome.returncode == 1 and message in outcome.stderr and len(outcome.stderr.splitlines()) == 1
