@@ -52,7 +52,7 @@ Type named_unknowns(const Type& type, Graph& graph, const std::string& input, bo
 }
 
 /// Registers the symbols that the file names, before fresh ones are chosen for unnamed dims, so they differ.
-void take_names(const Type& type, Graph& graph) {
+void register_names(const Type& type, Graph& graph) {
   if (!type.is_tensor() || !type.ranked()) return;
   for (const Dim& dim : type.dims())
     if (const auto name = dim.as_symbol(); name && !name->starts_with("unknown__"))
@@ -156,7 +156,7 @@ std::unique_ptr<Graph> GraphBuilder::run() {
   body.opsets = &model_.opsets;
   scope_ = &body;
   check_overridden();
-  tell_of_initialisers();
+  report_initialisers();
   add_constants(model_.graph);
   add_inputs();
   add_nodes(model_.graph.nodes);
@@ -191,7 +191,7 @@ void GraphBuilder::check_overridden() const {
   }
 }
 
-void GraphBuilder::tell_of_initialisers() {
+void GraphBuilder::report_initialisers() {
   if (!options_.on_initialiser) return;
   std::map<std::string_view, const Type*> inputs;
   for (const ImportValue& input : model_.graph.inputs)
@@ -210,7 +210,7 @@ void GraphBuilder::add_inputs() {
     return !constants.contains(value.name) || options_.overridden.contains(value.name);
   };
   for (const ImportValue& input : model_.graph.inputs)
-    if (is_input(input) && input.type) take_names(*input.type, *graph_);
+    if (is_input(input) && input.type) register_names(*input.type, *graph_);
   for (const ImportValue& input : model_.graph.inputs) {
     check_deadline();
     if (!is_input(input)) continue;

@@ -117,7 +117,7 @@ private:
     bool sealed = false; ///< A function's body cannot see outer scopes.
   };
 
-  void tell_of_initialisers();
+  void report_initialisers();
   void check_overridden() const;
   void add_inputs();
   void add_outputs();

@@ -26,8 +26,7 @@ std::unique_ptr<Graph> import_caffe(const Content& content, const ImportOptions&
   Net net = read_net(content, options.limits);
   if (options.weights) take_blobs(net, read_weights(options.weights, options.limits));
   const ImportModel model = model_of(std::move(net));
-  check(!model.graph.outputs.empty(), ErrorCode::bad_data,
-        "the Caffe net has no outputs");
+  check(!model.graph.outputs.empty(), ErrorCode::bad_data, "the Caffe net has no outputs");
   return GraphBuilder(model, find_rule, options).run();
 }
 

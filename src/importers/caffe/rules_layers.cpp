@@ -27,7 +27,7 @@ constexpr SpatialFields strides{"stride", "stride_h", "stride_w", 1}, pads{"pad"
     kernel{"kernel_size", "kernel_h", "kernel_w", 1}, dilations{"dilation", "", "", 1};
 
 /// Whether height and width have fields of their own, which must then come as a pair.
-bool sides_apart(const RuleContext& context, const SpatialFields& fields) {
+bool has_separate_sides(const RuleContext& context, const SpatialFields& fields) {
   const bool both = context.has_attribute(fields.both), high = context.has_attribute(fields.high),
              wide = context.has_attribute(fields.wide);
   check(high == wide || fields.fallback == 0, ErrorCode::bad_data, "{} is given without {}",
@@ -48,7 +48,7 @@ std::vector<std::int64_t> spatial(const RuleContext& context, const SpatialField
   const auto [name, high, wide, fallback] = fields;
   const std::size_t dims = rank_of(context) - 2;
   const std::int64_t least = fallback;
-  if (sides_apart(context, fields)) {
+  if (has_separate_sides(context, fields)) {
     check(dims == 2, ErrorCode::bad_data, "{} is given for an input that is not a 2-D image", high);
     return {bounded(context.integer(high, fallback), high, least),
             bounded(context.integer(wide, fallback), wide, least)};
@@ -105,7 +105,7 @@ Rule convolution(const char* op, bool transposed) {
 /// Pooling's fields are single numbers where convolution's are lists.
 std::vector<std::int64_t> pair(const RuleContext& context, const SpatialFields& fields) {
   const auto [name, high, wide, fallback] = fields;
-  sides_apart(context, fields);
+  has_separate_sides(context, fields);
   const std::int64_t both = bounded(context.integer(name, fallback), name, fallback);
   return {bounded(context.integer(high, both), high, fallback),
           bounded(context.integer(wide, both), wide, fallback)};

@@ -56,7 +56,7 @@ Tensor default_label(const RuleContext& context, DType type) {
 }
 
 /// One more than the index of the last key that equals each element, 0 where none does.
-Value* places_of(RuleContext& context, Value* x, Value* keys, std::int64_t count) {
+Value* key_indices(RuleContext& context, Value* x, Value* keys, std::int64_t count) {
   Value* column = context.emit("unsqueeze", {x, context.ints({-1})});
   Value* same = context.emit("equal", {column, keys});
   if (is_float(x->type.dtype())) {
@@ -77,7 +77,7 @@ void label_encoder(RuleContext& context) {
   check(keys.rank() == 1 && keys.shape() == values.shape() && keys.elements() > 0, ErrorCode::bad_data,
         "keys {} and values {}, expected equally long lists", keys.shape().to_string(),
         values.shape().to_string());
-  Value* places = places_of(context, context.required(0), context.tensor(keys), keys.elements());
+  Value* places = key_indices(context, context.required(0), context.tensor(keys), keys.elements());
   Value* label =
       context.emit("reshape", {context.tensor(default_label(context, values.dtype())), context.ints({1})});
   AttributeMap first;

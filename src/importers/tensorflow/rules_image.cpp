@@ -47,7 +47,7 @@ Value* one_element(RuleContext& context, Value* value) {
 }
 
 /// The last of a selected box's three numbers is its index.
-Value* selected_places(RuleContext& context, Value* score_threshold) {
+Value* selected_indices(RuleContext& context, Value* score_threshold) {
   Value* boxes =
       context.emit("unsqueeze", {cast(context, context.required(0), DType::f32), context.ints({0})});
   Value* scores =
@@ -68,7 +68,7 @@ void set_selected(RuleContext& context, Value* places) {
 }
 
 void suppression(RuleContext& context) {
-  set_selected(context, selected_places(context, context.inputs() > 4 ? context.required(4) : nullptr));
+  set_selected(context, selected_indices(context, context.inputs() > 4 ? context.required(4) : nullptr));
 }
 
 /// Pads the selected indices with zeros to the number asked for, where the node wants that.
@@ -80,7 +80,7 @@ Value* filled(RuleContext& context, Value* values, Value* count) {
 }
 
 void counted_suppression(RuleContext& context) {
-  Value* places = selected_places(context, context.required(4));
+  Value* places = selected_indices(context, context.required(4));
   Value* count = context.emit("shape", {places});
   Value* total = context.emit("squeeze", {count, context.ints({0})});
   const bool scored = context.node.op == "NonMaxSuppressionV5";

@@ -74,7 +74,7 @@ void set_padding(const RuleContext& context, const DataFormat& format, Attribute
 }
 
 /// From [spatial sizes, channels in, channels out] to [out, in, spatial sizes].
-Value* turned_filter(RuleContext& context, Value* filter, std::size_t dims) {
+Value* transposed_filter(RuleContext& context, Value* filter, std::size_t dims) {
   std::vector<std::int64_t> order{static_cast<std::int64_t>(dims) + 1, static_cast<std::int64_t>(dims)};
   for (std::size_t d = 0; d < dims; ++d) order.push_back(static_cast<std::int64_t>(d));
   return transpose(context, filter, std::move(order));
@@ -99,7 +99,7 @@ Rule convolution(std::size_t dims) {
     const auto channels = size_of(x, format.channel());
     attributes.set("group", channels ? std::max<std::int64_t>(*channels / own, 1) : std::int64_t{1});
     Value* y =
-        context.emit("conv", {channels_first(context, x, format), turned_filter(context, filter, dims)},
+        context.emit("conv", {channels_first(context, x, format), transposed_filter(context, filter, dims)},
                      std::move(attributes));
     context.set_output(0, as_source(context, y, format));
   };
@@ -176,7 +176,7 @@ Rule transposed_convolution(std::size_t dims) {
     set_transposed_padding(context, format, filter, attributes);
     Value* y = context.emit(
         "conv_transpose",
-        {channels_first(context, context.required(2), format), turned_filter(context, filter, dims)},
+        {channels_first(context, context.required(2), format), transposed_filter(context, filter, dims)},
         std::move(attributes));
     context.set_output(0, as_source(context, y, format));
   };

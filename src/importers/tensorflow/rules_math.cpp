@@ -90,7 +90,7 @@ Rule along_last(const char* op) {
   };
 }
 
-Value* turned(RuleContext& context, std::size_t i) {
+Value* transposed_input(RuleContext& context, std::size_t i) {
   const std::size_t rank = rank_of(context, i);
   check(rank >= 2, ErrorCode::bad_data, "input {} is of rank {}; expected a matrix", i, rank);
   std::vector<std::int64_t> order(rank);
@@ -101,8 +101,8 @@ Value* turned(RuleContext& context, std::size_t i) {
 
 Rule product(const char* turn_a, const char* turn_b) {
   return [turn_a, turn_b](RuleContext& context) {
-    Value* a = context.integer(turn_a, 0) ? turned(context, 0) : context.required(0);
-    Value* b = context.integer(turn_b, 0) ? turned(context, 1) : context.required(1);
+    Value* a = context.integer(turn_a, 0) ? transposed_input(context, 0) : context.required(0);
+    Value* b = context.integer(turn_b, 0) ? transposed_input(context, 1) : context.required(1);
     context.set_output(0, context.emit("matmul", {a, b}));
   };
 }

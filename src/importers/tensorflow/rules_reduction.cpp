@@ -31,14 +31,14 @@ void euclidean_norm(RuleContext& context) {
   context.set_output(0, reduce(context, "reduce_l2", context.required(0)));
 }
 
-Rule place_of(const char* op) {
+Rule arg_reduce(const char* op) {
   return [op](RuleContext& context) {
     AttributeMap attributes;
     attributes.set("axis", known_axis(context, 1, rank_of(context, 0)));
     attributes.set("keepdims", std::int64_t{0});
-    Value* place = context.emit(op, {context.required(0)}, std::move(attributes));
+    Value* index = context.emit(op, {context.required(0)}, std::move(attributes));
     const DType type = context.has_attribute("output_type") ? context.dtype("output_type") : DType::i64;
-    context.set_output(0, cast(context, place, type));
+    context.set_output(0, cast(context, index, type));
   };
 }
 
@@ -71,8 +71,8 @@ void add_reduction_rules(Rules& rules) {
   rules["All"] = logical_reduction("reduce_min");
   rules["Any"] = logical_reduction("reduce_max");
   rules["EuclideanNorm"] = euclidean_norm;
-  rules["ArgMax"] = place_of("arg_max");
-  rules["ArgMin"] = place_of("arg_min");
+  rules["ArgMax"] = arg_reduce("arg_max");
+  rules["ArgMin"] = arg_reduce("arg_min");
   rules["TopK"] = rules["TopKV2"] = top_k;
   rules["Cumsum"] = cumulative_sum;
 }

@@ -197,15 +197,15 @@ void where(RuleContext& context) {
 
 /// TensorFlow ignores negative indices; our one_hot counts them from the end.
 void one_hot(RuleContext& context) {
-  Value *places = integers(context, 0), *depth = integers(context, 1);
-  Value* outside = context.emit("less", {places, context.scalar(DType::i64, 0)});
-  places = context.emit("where", {outside, depth, places});
+  Value *indices = integers(context, 0), *depth = integers(context, 1);
+  Value* outside = context.emit("less", {indices, context.scalar(DType::i64, 0)});
+  indices = context.emit("where", {outside, depth, indices});
   const auto listed = [&](std::size_t i) {
     return context.emit("reshape", {context.required(i), context.ints({1})});
   };
   Value* values = context.emit("concat", {listed(3), listed(2)}, with("axis", std::int64_t{0}));
   context.set_output(
-      0, context.emit("one_hot", {places, depth, values}, with("axis", context.integer("axis", -1))));
+      0, context.emit("one_hot", {indices, depth, values}, with("axis", context.integer("axis", -1))));
 }
 
 void gather(RuleContext& context) {

@@ -175,7 +175,7 @@ void slice(RuleContext& context) {
 }
 
 /// Rows of (before, after) become all befores, then all afters.
-Value* turned_pads(RuleContext& context) {
+Value* transposed_pads(RuleContext& context) {
   if (!context.constant(1)) {
     Value* turned = transpose(context, integers(context, 1), {1, 0});
     return context.emit("reshape", {turned, context.ints({-1})});
@@ -191,7 +191,7 @@ Value* turned_pads(RuleContext& context) {
 }
 
 void pad(RuleContext& context) {
-  std::vector<Value*> inputs{context.required(0), turned_pads(context)};
+  std::vector<Value*> inputs{context.required(0), transposed_pads(context)};
   if (context.inputs() > 2) inputs.push_back(context.required(2));
   context.set_output(0, context.emit("pad", inputs, with("mode", std::string("constant"))));
 }
@@ -220,7 +220,7 @@ Value* symmetric(RuleContext& context) {
 
 void mirror_pad(RuleContext& context) {
   if (context.string("mode", "") == "SYMMETRIC") return context.set_output(0, symmetric(context));
-  context.set_output(0, context.emit("pad", {context.required(0), turned_pads(context)},
+  context.set_output(0, context.emit("pad", {context.required(0), transposed_pads(context)},
                                      with("mode", std::string("reflect"))));
 }
 

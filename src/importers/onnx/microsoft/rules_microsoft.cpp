@@ -56,11 +56,11 @@ void fused_gemm(RuleContext& context) {
   context.set_output(0, named_activation(context, y));
 }
 
-/// An operand of FusedMatMul. `batches` first moves the first axis before the last one; `turned` then swaps
-/// the last two.
-Value* operand(RuleContext& context, std::size_t i, bool turned, bool batches) {
+/// An operand of FusedMatMul. `batches` first moves the first axis before the last one; `transposed` then
+/// swaps the last two.
+Value* operand(RuleContext& context, std::size_t i, bool transposed, bool batches) {
   Value* x = context.required(i);
-  if (!turned && !batches) return x;
+  if (!transposed && !batches) return x;
   const std::size_t rank = known_rank(x, "an operand that is transposed");
   if (rank < 2) return x;
   std::vector<std::int64_t> perm(rank);
@@ -68,7 +68,7 @@ Value* operand(RuleContext& context, std::size_t i, bool turned, bool batches) {
   check(!batches || rank >= 3, ErrorCode::bad_data,
         "input {} is {}, expected 3 dims or more to transpose batches", i, x->type.to_string());
   if (batches) std::rotate(perm.begin(), perm.begin() + 1, perm.end() - 1);
-  if (turned) std::swap(perm[rank - 2], perm[rank - 1]);
+  if (transposed) std::swap(perm[rank - 2], perm[rank - 1]);
   return Emitter(context).transpose(x, perm);
 }
 

@@ -179,7 +179,7 @@ AttentionParts sides_of(RuleContext& context, Value* bias) {
 }
 
 /// Input indices of an operator that attends to given queries, keys and values.
-struct Places {
+struct InputIndices {
   std::size_t bias, mask, score_bias, past_key, past_value, past_length;
 };
 
@@ -203,7 +203,7 @@ Cached cached(RuleContext& context, std::size_t past, std::size_t past_length, V
   return {whole, emit.slice(whole, 2, 0, emit.add(before, emit.size(fresh, 2)))};
 }
 
-void attend(RuleContext& context, const Places& places) {
+void attend(RuleContext& context, const InputIndices& places) {
   AttentionParts parts = sides_of(context, context.input(places.bias));
   check(context.has(places.past_key) == context.has(places.past_value), ErrorCode::bad_data,
         "one of past_key and past_value is given, expected both or none");

@@ -103,24 +103,24 @@ void is_all_finite(RuleContext& context) {
 
 /// Sampling positions of each box along one axis of an image.
 struct Samples {
-  Value* places;  ///< [boxes, count], clamped to the image.
-  Value* outside; ///< Which positions were outside, [boxes, count].
+  Value* positions; ///< [boxes, count], clamped to the image.
+  Value* outside;   ///< Which positions were outside, [boxes, count].
 };
 
 Samples samples_of(RuleContext& context, Value* first, Value* last, Value* size, std::int64_t count) {
   Emitter emit(context);
   Value* most = emit.cast(emit.plus(size, -1), first->type.dtype());
-  Value* places = nullptr;
+  Value* positions = nullptr;
   if (count > 1) {
     Value* step = emit.times(emit.mul(emit.sub(last, first), most), 1 / static_cast<double>(count - 1));
     Value* counts = emit.cast(emit.count(context.ints({count})), first->type.dtype());
-    places = emit.add(emit.mul(first, most), emit.mul(step, counts));
+    positions = emit.add(emit.mul(first, most), emit.mul(step, counts));
   } else {
-    places = emit.times(emit.mul(emit.add(first, last), most), 0.5);
+    positions = emit.times(emit.mul(emit.add(first, last), most), 0.5);
   }
   Value* outside =
-      emit("or", {emit("less", {places, emit.number(places, 0)}), emit("greater", {places, most})});
-  return {emit("min", {emit("max", {places, emit.number(places, 0)}), most}), outside};
+      emit("or", {emit("less", {positions, emit.number(positions, 0)}), emit("greater", {positions, most})});
+  return {emit("min", {emit("max", {positions, emit.number(positions, 0)}), most}), outside};
 }
 
 /// Pixels [boxes, height, width, channels] of `image` [n, h, w, c] at integer positions.
@@ -129,8 +129,9 @@ Value* pixels(RuleContext& context, Value* image, Value* batch, Value* rows, Val
   const auto spread = [&](Value* x, std::vector<std::int64_t> axes) {
     return emit("expand", {emit.unsqueeze(emit.cast(x, DType::i64), std::move(axes)), shape});
   };
-  Value* places = emit.concat({spread(batch, {1, 2, 3}), spread(rows, {2, 3}), spread(columns, {1, 3})}, 3);
-  return emit("gather_nd", {image, places});
+  Value* positions =
+      emit.concat({spread(batch, {1, 2, 3}), spread(rows, {2, 3}), spread(columns, {1, 3})}, 3);
+  return emit("gather_nd", {image, positions});
 }
 
 /// Bilinear interpolation between four pixels, first along columns.
@@ -169,10 +170,10 @@ void crop_and_resize(RuleContext& context) {
   const std::string mode = context.string("mode", "bilinear");
   check(mode == "bilinear" || mode == "nearest", ErrorCode::bad_data,
         "attribute mode: '{}', expected bilinear or nearest", mode);
-  const auto nearest = [&](Value* places) { return emit("floor", {emit.plus(places, 0.5)}); };
+  const auto nearest = [&](Value* positions) { return emit("floor", {emit.plus(positions, 0.5)}); };
   Value* y = mode == "bilinear"
-                 ? between_pixels(context, image, batch, rows.places, columns.places, shape)
-                 : pixels(context, image, batch, nearest(rows.places), nearest(columns.places), shape);
+                 ? between_pixels(context, image, batch, rows.positions, columns.positions, shape)
+                 : pixels(context, image, batch, nearest(rows.positions), nearest(columns.positions), shape);
   Value* outside =
       emit("or", {emit.unsqueeze(rows.outside, {2, 3}), emit.unsqueeze(columns.outside, {1, 3})});
   y = emit.where(outside, emit.number(y, context.real("extrapolation_value", 0)), y);

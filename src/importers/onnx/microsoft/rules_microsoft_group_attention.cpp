@@ -16,7 +16,7 @@ struct Rotation {
 };
 
 /// x [batch, heads, sequence, size] or, with `heads` above 0, [batch, sequence, heads * size].
-Value* rotated(RuleContext& context, Value* x, Value* places, const Rotation& rotation, std::int64_t size,
+Value* rotated(RuleContext& context, Value* x, Value* positions, const Rotation& rotation, std::int64_t size,
                std::int64_t heads = 0) {
   const std::int64_t turned = 2 * known_size(rotation.cos, 1, "cos_cache");
   check(turned <= size, ErrorCode::bad_data, "cos_cache is {}, which is wider than half a head of {}",
@@ -25,11 +25,11 @@ Value* rotated(RuleContext& context, Value* x, Value* places, const Rotation& ro
   attributes.set("interleaved", std::int64_t{rotation.interleaved});
   if (turned < size) attributes.set("rotary_embedding_dim", turned);
   if (heads > 0) attributes.set("num_heads", heads);
-  return context.emit("rotary_embedding", {x, rotation.cos, rotation.sin, places}, std::move(attributes));
+  return context.emit("rotary_embedding", {x, rotation.cos, rotation.sin, positions}, std::move(attributes));
 }
 
 /// Positions of the tokens as given, or counted up from a single start.
-Value* given_places(RuleContext& context, Value* given, Value* batch, Value* sequence) {
+Value* token_positions(RuleContext& context, Value* given, Value* batch, Value* sequence) {
   Emitter emit(context);
   if (known_rank(given, "position_ids") == 2) return given;
   Value* row = emit.add(emit.count(sequence), emit.cast(given, DType::i64));
@@ -54,8 +54,9 @@ void rotary_embedding(RuleContext& context) {
           x->type.to_string(), size);
     heads = hidden / size;
   }
-  Value* places = given_places(context, context.required(1), emit.size(x, 0), emit.size(x, split ? 2 : 1));
-  context.set_output(0, rotated(context, x, places, rotation, size, heads));
+  Value* positions =
+      token_positions(context, context.required(1), emit.size(x, 0), emit.size(x, split ? 2 : 1));
+  context.set_output(0, rotated(context, x, positions, rotation, size, heads));
 }
 
 /// Sizes of a generation step: lists of one element, except `past`.
@@ -132,11 +133,11 @@ AttentionParts step_parts(RuleContext& context, const Step& step) {
   if (context.integer("do_rotary", 0) != 0) {
     const Rotation rotation{context.required(7), context.required(8),
                             context.integer("rotary_interleaved", 0) != 0};
-    Value* places = context.has(9) ? context.input(9)
-                                   : emit.add(emit.count(step.sequence), emit.unsqueeze(step.past, {1}));
+    Value* positions = context.has(9) ? context.input(9)
+                                      : emit.add(emit.count(step.sequence), emit.unsqueeze(step.past, {1}));
     const std::int64_t size = known_size(q, 3, "the query");
-    q = rotated(context, q, places, rotation, size);
-    k = rotated(context, k, places, rotation, size);
+    q = rotated(context, q, positions, rotation, size);
+    k = rotated(context, k, positions, rotation, size);
   }
   return {q, k, split_heads(context, sides[2], shared, "the value")};
 }

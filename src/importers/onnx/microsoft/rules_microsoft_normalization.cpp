@@ -68,18 +68,18 @@ void skip_simplified_layer_normalization(RuleContext& context) {
 
 /// The embeddings whose sum a token becomes: of its word, position and segment.
 struct Embedding {
-  Value *words = nullptr, *places = nullptr, *segments = nullptr; ///< Each [batch or 1, sequence, hidden].
+  Value *words = nullptr, *positions = nullptr, *segments = nullptr; ///< Each [batch or 1, sequence, hidden].
 };
 
 /// Rows of the position table for the tokens of `ids`.
-Value* place_rows(RuleContext& context, Value* table, Value* ids, Value* position_ids) {
+Value* position_rows(RuleContext& context, Value* table, Value* ids, Value* position_ids) {
   Emitter emit(context);
   return emit.gather(table, position_ids ? position_ids : emit.count(emit.size(ids, 1)), 0);
 }
 
 void give_embedding(RuleContext& context, const Embedding& parts, Value* gamma, Value* beta) {
   Emitter emit(context);
-  Value* sum = emit.add_optional(emit.add(parts.words, parts.places), parts.segments);
+  Value* sum = emit.add_optional(emit.add(parts.words, parts.positions), parts.segments);
   context.set_output(0, context.emit("layer_normalization", {sum, gamma, beta},
                                      over_last(context.real("epsilon", usual_epsilon))));
   context.set_output(2, sum);
@@ -102,7 +102,7 @@ void embed_layer_normalization(RuleContext& context) {
   Emitter emit(context);
   Value* ids = context.required(0);
   Embedding parts{emit.gather(context.required(2), ids, 0),
-                  place_rows(context, context.required(3), ids, context.input(8)), nullptr};
+                  position_rows(context, context.required(3), ids, context.input(8)), nullptr};
   check(context.has(1) == context.has(4), ErrorCode::bad_data,
         "one of segment_ids and segment_embedding is given, expected both or none");
   if (context.has(1)) parts.segments = emit.gather(context.input(4), context.input(1), 0);
@@ -119,7 +119,7 @@ void quantized_embed_layer_normalization(RuleContext& context) {
   };
   Value* ids = context.required(0);
   Embedding parts{real(emit.gather(context.required(2), ids, 0), 0),
-                  real(place_rows(context, context.required(3), ids, nullptr), 1), nullptr};
+                  real(position_rows(context, context.required(3), ids, nullptr), 1), nullptr};
   if (context.has(1)) parts.segments = real(emit.gather(context.required(4), context.input(1), 0), 2);
   give_embedding(context, parts, real(context.required(5), 3), real(context.required(6), 4));
   give_mask_index(context, ids, context.input(7));

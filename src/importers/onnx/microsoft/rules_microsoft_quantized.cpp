@@ -167,7 +167,7 @@ void reduce_sum_integer(RuleContext& context) {
       0, context.emit("reduce_sum", {wide, context.ints(context.integers("axes"))}, std::move(attributes)));
 }
 
-Value* turned(RuleContext& context, Value* x, const char* attribute) {
+Value* transposed(RuleContext& context, Value* x, const char* attribute) {
   return context.integer(attribute, 0) != 0 ? Emitter(context).transpose(x, {1, 0}) : x;
 }
 
@@ -177,8 +177,8 @@ void gemm(RuleContext& context) {
   Emitter emit(context);
   Value* scale = emit.mul(whole(context, context.required(1)), spread(context, context.required(4)));
   scale = emit.times(scale, context.real("alpha", 1));
-  std::vector<Value*> operands = {turned(context, context.required(0), "transA"),
-                                  turned(context, context.required(3), "transB"),
+  std::vector<Value*> operands = {transposed(context, context.required(0), "transA"),
+                                  transposed(context, context.required(3), "transB"),
                                   whole(context, context.required(2)), context.required(5)};
   Value* sums = emit.add_optional(emit("matmul_integer", std::move(operands)), context.input(6));
   Value* y = emit.mul(emit.cast(sums, DType::f32), scale);

@@ -13,7 +13,7 @@ namespace lanner::onnx {
 namespace {
 
 /// Indices at which a list of flags [n] is set.
-Value* places_where(RuleContext& context, Value* flags) {
+Value* indices_where(RuleContext& context, Value* flags) {
   Emitter emit(context);
   return emit.flat(emit("non_zero", {flags}));
 }
@@ -25,10 +25,10 @@ void remove_padding(RuleContext& context) {
   Value *x = context.required(0), *counts = emit.cast(context.required(1), DType::i64);
   Value *batch = emit.size(x, 0), *sequence = emit.size(x, 1);
   Value* kept = emit.flat(emit("less", {emit.count(sequence), emit.unsqueeze(counts, {1})}));
-  Value* tokens = places_where(context, kept);
+  Value* tokens = indices_where(context, kept);
   Value* rows = emit.reshape(x, {-1, known_size(x, 2, "the input")});
   context.set_output(0, emit.gather(rows, tokens, 0));
-  Value* places = emit.concat({tokens, places_where(context, emit("not", {kept}))}, 0);
+  Value* places = emit.concat({tokens, indices_where(context, emit("not", {kept}))}, 0);
   context.set_output(1, emit.cast(emit.reshape(places, {batch, sequence}), DType::i32));
   Value* ends = emit("cum_sum", {counts, emit.integer(0)});
   context.set_output(2, emit.cast(emit.concat({context.ints({0}), ends}, 0), DType::i32));
