@@ -53,13 +53,13 @@ public:
   const Labels& labels() const { return labels_; }
   const Type& type() const { return type_; }
   const Value* value() const { return value_; }
-  const Dim& size(EinsumLabel label) const { return type_.dims()[place(label)]; }
+  const Dim& size(EinsumLabel label) const { return type_.dims()[index_of(label)]; }
 
   /// By `reduce_sum` or `squeeze`.
   void remove(std::string_view kind, const Labels& gone);
   void order(const Labels& wanted);
   /// Adds axes of size 1 at these positions of the result.
-  void insert(const std::vector<std::int64_t>& places);
+  void insert(const std::vector<std::int64_t>& positions);
   /// Merges a group of axes into its first; false where no reshape target expresses that.
   bool merge(const Labels& group);
   bool reshape(Dims to, Labels labels);
@@ -81,10 +81,10 @@ private:
     Type from, to;
   };
 
-  std::size_t place(EinsumLabel label) const {
+  std::size_t index_of(EinsumLabel label) const {
     return static_cast<std::size_t>(std::ranges::find(labels_, label) - labels_.begin());
   }
-  bool lie_together(const Labels& group) const {
+  bool are_adjacent(const Labels& group) const {
     return group.empty() ||
            std::search(labels_.begin(), labels_.end(), group.begin(), group.end()) != labels_.end();
   }
@@ -119,19 +119,19 @@ void AxisPath::remove(std::string_view kind, const Labels& gone) {
 
 void AxisPath::order(const Labels& wanted) {
   ops::Permutation p;
-  for (const EinsumLabel label : wanted) p.push_back(static_cast<std::int64_t>(place(label)));
+  for (const EinsumLabel label : wanted) p.push_back(static_cast<std::int64_t>(index_of(label)));
   if (!ops::is_identity(p)) add("transpose", p, ops::permuted(type_, p).dims(), wanted);
 }
 
-void AxisPath::insert(const std::vector<std::int64_t>& places) {
-  if (places.empty()) return;
+void AxisPath::insert(const std::vector<std::int64_t>& positions) {
+  if (positions.empty()) return;
   Dims to = type_.dims();
   Labels labels = labels_;
-  for (const std::int64_t at : places) {
+  for (const std::int64_t at : positions) {
     to.insert(to.begin() + at, Dim(1));
     labels.insert(labels.begin() + at, no_label);
   }
-  add("unsqueeze", places, std::move(to), std::move(labels));
+  add("unsqueeze", positions, std::move(to), std::move(labels));
 }
 
 bool AxisPath::reshape(Dims to, Labels labels) {
@@ -142,7 +142,7 @@ bool AxisPath::reshape(Dims to, Labels labels) {
 
 bool AxisPath::merge(const Labels& group) {
   if (group.size() < 2) return true;
-  const auto at = static_cast<std::ptrdiff_t>(place(group.front()));
+  const auto at = static_cast<std::ptrdiff_t>(index_of(group.front()));
   const auto count = static_cast<std::ptrdiff_t>(group.size());
   Dims to = type_.dims();
   Labels labels = labels_;
@@ -154,7 +154,7 @@ bool AxisPath::merge(const Labels& group) {
 
 bool AxisPath::gather(const Labels& lead, const Labels& first, const Labels& second) {
   // Groups of adjacent axes are merged first: the transpose that follows often swaps the last two axes only.
-  if (!lie_together(first) || !lie_together(second)) order(joined({lead, first, second}));
+  if (!are_adjacent(first) || !are_adjacent(second)) order(joined({lead, first, second}));
   if (!merge(first) || !merge(second)) return false;
   order(joined({lead, head(first), head(second)}));
   const auto at = static_cast<std::int64_t>(lead.size());

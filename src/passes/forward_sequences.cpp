@@ -21,8 +21,8 @@ using Parts = std::vector<Part>;
 
 /// An index into `count` elements; the fallback where the input is absent, nothing where it is unknown or out
 /// of range.
-std::optional<std::size_t> place(const Node& node, std::size_t input, std::size_t count, std::size_t most,
-                                 std::size_t fallback) {
+std::optional<std::size_t> checked_index(const Node& node, std::size_t input, std::size_t count,
+                                         std::size_t most, std::size_t fallback) {
   if (!node.input(input)) return fallback;
   const auto asked = constant_integers(node.input(input));
   if (!asked || asked->size() != 1) return std::nullopt;
@@ -91,8 +91,8 @@ std::optional<Parts> parts_of(const Value* sequence) {
   for (auto change = changes.rbegin(); parts && change != changes.rend(); ++change) {
     const std::size_t count = parts->size();
     const bool inserts = (*change)->kind() == "sequence_insert";
-    const auto at =
-        inserts ? place(**change, 2, count, count + 1, count) : place(**change, 1, count, count, count - 1);
+    const auto at = inserts ? checked_index(**change, 2, count, count + 1, count)
+                            : checked_index(**change, 1, count, count, count - 1);
     if (!at || (!inserts && count == 0)) return std::nullopt;
     const auto position = parts->begin() + static_cast<std::ptrdiff_t>(*at);
     if (inserts)
@@ -124,7 +124,7 @@ Value* emitted(const Part& part, Node& before) {
 }
 
 bool forward_element(Node& node, const Parts& parts) {
-  const auto at = place(node, 1, parts.size(), parts.size(), 0);
+  const auto at = checked_index(node, 1, parts.size(), parts.size(), 0);
   if (!at) return false;
   replace(node, emitted(parts[*at], node));
   return true;

@@ -14,7 +14,7 @@ namespace lanner::passes {
 namespace {
 
 // The constant operand comes second.
-bool turn(Node& node) {
+bool move_constant_second(Node& node) {
   if (!node.input(0)->constant() || node.input(1)->constant()) return false;
   Value* const constant = node.input(0);
   node.set_input(0, node.input(1));
@@ -75,8 +75,8 @@ bool join(Node& node) {
 bool simplify(Node& node) {
   if (node.kind() == "sub") return negate(node);
   if (node.kind() != "add" && node.kind() != "mul") return false;
-  const bool turned = turn(node);
-  return join(node) || turned;
+  const bool moved = move_constant_second(node);
+  return join(node) || moved;
 }
 
 } // namespace

@@ -42,7 +42,7 @@ static bool join_splits(Node& node, std::int64_t axis) {
 
 /// Whether this concat is read only by another concat along the axis, which will take its inputs: of a long
 /// chain only the last one is rebuilt.
-static bool goes_into_another(const Node& node, std::int64_t axis) {
+static bool is_read_by_another_concat(const Node& node, std::int64_t axis) {
   if (node.output()->uses().size() != 1) return false;
   const Node* reader = node.output()->uses().front().node;
   return reader && reader->kind() == "concat" && axis_of(*reader) == axis;
@@ -76,7 +76,7 @@ bool merge_concats(Graph& graph) {
     const auto axis = node.kind() == "concat" ? axis_of(node) : std::nullopt;
     if (!axis) return false;
     if (join_splits(node, *axis)) return true;
-    if (goes_into_another(node, *axis)) return false;
+    if (is_read_by_another_concat(node, *axis)) return false;
     const Parts parts = parts_of(node, *axis);
     if (parts.inner.empty()) return false;
     AttributeMap attributes;

@@ -23,7 +23,7 @@ bool is_reduction(const Node& node) {
 }
 
 // Whether a transpose before the node could move after it, by its operator alone.
-bool lets_through(const Node& node) {
+bool can_sink_through(const Node& node) {
   const std::string& kind = node.kind();
   return is_elementwise(node) || is_reduction(node) || kind == "concat" || kind == "softmax" ||
          kind == "log_softmax" || kind == "pad";
@@ -34,11 +34,11 @@ bool has_one_element(const Value& value) {
 }
 
 // The transpose stays for its other uses; sinking pays only if it can sink at all of them.
-bool every_use_lets_go(const Value& value) {
+bool sinks_at_every_use(const Value& value) {
   constexpr std::size_t most = 64;
   return value.uses().size() <= most && std::ranges::all_of(value.uses(), [](const Use& use) {
            return use.node && (use.node->kind() == "transpose" ||
-                               (lets_through(*use.node) && use.index < use.node->own_inputs().size()));
+                               (can_sink_through(*use.node) && use.index < use.node->own_inputs().size()));
          });
 }
 
@@ -54,7 +54,7 @@ std::optional<ops::Permutation> common_permutation(const Node& node, std::size_t
     const Value* input = node.input(i);
     const auto p = input ? ops::permutation_of(input->producer()) : std::nullopt;
     if (!p) continue;
-    if ((common && *common != *p) || !every_use_lets_go(*input)) return std::nullopt;
+    if ((common && *common != *p) || !sinks_at_every_use(*input)) return std::nullopt;
     common = p;
   }
   return common;
@@ -136,7 +136,7 @@ bool takes_inverse(const Value& input, const Node& node) {
 
 /// The permutation of a contraction's result that the node reads: the node, such as a residual sum, becomes
 /// part of that contraction's epilogue. The transposes of other inputs may stay.
-std::optional<ops::Permutation> permutation_behind_contraction(const Node& node) {
+std::optional<ops::Permutation> permutation_after_contraction(const Node& node) {
   std::optional<ops::Permutation> common;
   bool ends = false;
   for (const Value* input : node.own_inputs()) {
@@ -160,7 +160,7 @@ bool sink_elementwise(Node& node) {
   std::vector<Value*> inputs;
   if (fits(p)) inputs = inputs_above(node, *p);
   if (inputs.empty()) {
-    p = permutation_behind_contraction(node);
+    p = permutation_after_contraction(node);
     if (fits(p)) inputs = inputs_above(node, *p, true);
   }
   if (inputs.empty()) return false;
@@ -259,7 +259,7 @@ bool sink(Node& node) {
   // Transposes sunk to this point may cancel here.
   if (node.kind() == "transpose" && ops::permutation_of(node.input(0)->producer()))
     return simplify_transpose(node);
-  if (!lets_through(node) || !has_transpose(node)) return false;
+  if (!can_sink_through(node) || !has_transpose(node)) return false;
   if (is_elementwise(node)) return sink_elementwise(node);
   if (is_reduction(node)) return sink_reduction(node);
   if (node.kind() == "concat") return sink_concat(node);

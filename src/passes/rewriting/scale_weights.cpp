@@ -79,7 +79,7 @@ bool all_finite(const Value* value) {
 
 /// `scale` reshaped to broadcast over the weights of its channels; `shape` becomes the shape to view the
 /// weights in.
-Value* beside_weights(ConstantMath& math, const Node& anchor, Value* scale, Shape& shape) {
+Value* broadcast_to_weights(ConstantMath& math, const Node& anchor, Value* scale, Shape& shape) {
   if (is_product(anchor)) return scale;
   const Shape weights = shape;
   Shape channels{weights[0]};
@@ -114,7 +114,7 @@ Value* scaled_weights(ConstantMath& math, const Node& anchor, Value* scale) {
   if (!std::ranges::all_of(numbers, [=](double factor) { return is_moderate_size(factor, type); }))
     return nullptr;
   Shape shape = weights->constant()->shape();
-  Value* const factors = beside_weights(math, anchor, scale, shape);
+  Value* const factors = broadcast_to_weights(math, anchor, scale, shape);
   Value* wide = math.reshape(math.cast(weights, DType::f64), shape);
   wide = math.reshape(math.apply("mul", {wide, factors}), weights->constant()->shape());
   if (wide && type == DType::f16 && !keeps_digits(anchor, wide)) return nullptr;
