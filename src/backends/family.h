@@ -57,8 +57,8 @@ private:
 struct KernelFamily {
   std::string_view kernel; ///< The name in tactics.
   KernelTrust trust;
-  /// Tactics for a group that may or may not be of this family. Where it is and none is offered, `reason`
-  /// says why; where it is not, the reason stays empty.
+  /// Tactics for a group that may or may not be of this family. If it is and none is offered, `reason` says
+  /// why; if it is not, the reason stays empty.
   TacticList (*tactics)(const Node& node, const Group& group, const Target& target);
   std::unique_ptr<Kernel> (*prepare)(const Preparation& preparation);
   /// Whether the group (the nodes so far and the next one) could be one node of this family.

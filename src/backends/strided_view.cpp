@@ -146,7 +146,7 @@ StridedDim joined_dims(const StridedView& view, std::size_t first, std::size_t l
   return merged(all);
 }
 
-std::string place_text(const StridedDim& dim, const std::string& index) {
+std::string offset_text(const StridedDim& dim, const std::string& index) {
   std::string text;
   std::int64_t inner = size_of(dim);
   for (const StridedFactor& factor : dim) {

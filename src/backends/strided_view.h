@@ -56,6 +56,6 @@ StridedDim joined_dims(const StridedView& view, std::size_t first, std::size_t l
 
 /// The offset of element `index` of a dim, as a C expression of that non-negative integer; `0` where all have
 /// the same offset.
-std::string place_text(const StridedDim& dim, const std::string& index);
+std::string offset_text(const StridedDim& dim, const std::string& index);
 
 } // namespace lanner

@@ -90,8 +90,9 @@ TEST(ProductTail, adds_full_operands) {
   }
 }
 
-// A multiplication and an addition of numbers are two linear maps, of which oneDNN supports only one.
-TEST(ProductTail, keeps_linear_maps_apart) {
+// Adjacent mul and add become one linear map; with a step between them they are two, of which oneDNN supports
+// only one.
+TEST(ProductTail, fuses_at_most_one_linear_map) {
   const std::string product = "%m: f32[*] = matmul(%ai, %bi)\n%s: f32[*] = mul(%m, %oi)\n";
   const auto adjacent = check_tactics(
       fused_product("[8, 64]", "[64, 48]", "[]", product + "%r: f32[*] = add(%s, %oi)\n", true));

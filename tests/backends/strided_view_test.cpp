@@ -53,14 +53,14 @@ TEST(StridedView, WindowsOfAnImageAreDimsOfTwoFactors) {
                                             "%y = reshape(%t, %c)\n");
   ASSERT_TRUE(view);
   EXPECT_EQ(view->dims(), (Dims{{{2, 96}, {3, 16}}, {{2, 48}, {2, 8}}, {{8, 1}}}));
-  EXPECT_EQ(place_text(view->dims()[0], "i"), "index_t(i / 3u) * 96ll + index_t((i) % 3u) * 16ll");
+  EXPECT_EQ(offset_text(view->dims()[0], "i"), "index_t(i / 3u) * 96ll + index_t((i) % 3u) * 16ll");
 }
 
 TEST(StridedView, BroadcastDimsHaveStrideZero) {
   const auto view = view_of("[3, 1]", "%a = constant() {value = i64[3](2, 3, 4)}\n%y = expand(%x, %a)\n");
   ASSERT_TRUE(view);
   EXPECT_EQ(view->dims(), (Dims{{{2, 0}}, {{3, 1}}, {{4, 0}}}));
-  EXPECT_EQ(place_text(view->dims()[0], "i"), "0");
+  EXPECT_EQ(offset_text(view->dims()[0], "i"), "0");
 }
 
 TEST(StridedView, ReshapeThatDividesAFactorUnevenlyIsNone) {

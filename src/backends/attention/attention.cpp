@@ -266,7 +266,7 @@ bool score_chain(const Value* value, const Region* region, Chain& chain) {
 
 /// Matches what may stand between the softmax and the product with v: nothing, or a replacement of NaN
 /// weights. Returns the product, with the nodes before it in `chain`; null where there is none.
-const Node* values_behind(const Node& softmax, Chain& chain) {
+const Node* product_with_values(const Node& softmax, Chain& chain) {
   const Value* weights = softmax.output();
   if (weights->uses().size() == 2) {
     for (const Use& use : weights->uses())
@@ -283,7 +283,7 @@ const Node* values_behind(const Node& softmax, Chain& chain) {
 }
 
 /// Consecutive readers of the result that only move elements.
-Chain behind(const Node& product) {
+Chain movements_after(const Node& product) {
   Chain chain;
   for (const Node* node = only_reader(product);
        node && node->region() == product.region() && chain.size() < max_chain &&
@@ -338,7 +338,7 @@ std::optional<Attention> read_attention(const Group& group, std::string& reason)
 std::vector<std::vector<const Node*>> propose_attention(const Node& anchor, const Target&) {
   if (anchor.kind() != "softmax") return {};
   Chain guard, scores;
-  const Node* values = values_behind(anchor, guard);
+  const Node* values = product_with_values(anchor, guard);
   if (!values || !score_chain(anchor.input(0), anchor.region(), scores)) return {};
   std::set<const Node*> core(scores.begin(), scores.end());
   core.insert(guard.begin(), guard.end());
@@ -349,7 +349,7 @@ std::vector<std::vector<const Node*>> propose_attention(const Node& anchor, cons
       with_chains({chain_of(product.input(0), true, region), chain_of(product.input(1), true, region),
                    chain_of(values->input(1), false, region)},
                   core);
-  const Chain moved = behind(*values);
+  const Chain moved = movements_after(*values);
   all.insert(moved.begin(), moved.end());
   std::vector<std::vector<const Node*>> groups{{all.begin(), all.end()}};
   if (all != core) groups.emplace_back(core.begin(), core.end());

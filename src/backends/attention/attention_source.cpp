@@ -8,9 +8,9 @@
 #include "base/text/joined.h"
 
 // The method is FlashAttention-2's (Dao, "FlashAttention-2: Faster Attention with Better Parallelism and Work
-// Partitioning", 2023): each warp owns 16 queries, keys and values pass by in tiles, and the softmax is
-// scaled again whenever a larger score is met. Scores and sums stay in f32 registers; fragments are laid out
-// as PTX says of mma.m16n8k16 and ldmatrix.
+// Partitioning", 2023): each warp owns 16 queries, keys and values are processed in tiles, and the softmax is
+// rescaled whenever a larger score is found. Scores and sums stay in f32 registers; fragments have PTX's
+// layout of mma.m16n8k16 and ldmatrix.
 
 namespace lanner::cuda {
 namespace {
@@ -66,8 +66,8 @@ __device__ inline float power_of_2(float x) {
 __device__ inline void end_group() { asm volatile("cp.async.commit_group;" ::: "memory"); }
 template<int n> __device__ inline void wait_for_groups() { asm volatile("cp.async.wait_group %0;" :: "n"(n) : "memory"); }
 
-// Copies rows `first` to `first + ROWS` of a matrix, zeros behind its end and its columns. Pieces of 16 bytes
-// are copied while the block goes on; others at once, neighbours in memory by neighbouring threads.
+// Copies rows `first` to `first + ROWS` of a matrix, with zeros beyond its rows and columns. Pieces of 16
+// bytes are copied asynchronously; other elements synchronously, adjacent ones by adjacent threads.
 template<int ROWS, int PADDED, class Matrix>
 __device__ inline void load_tile(element_t* to, const element_t* from, unsigned first, bool aligned) {
   constexpr int stride = PADDED + 8;
@@ -171,7 +171,7 @@ constexpr const char* behind_steps = R"(
       largest[r] = fmaxf(largest[r], __shfl_xor_sync(0xffffffffu, largest[r], 2));
     }
     constexpr float log2_e = 1.4426950408889634f;
-    // Where all scores so far are minus infinity nothing is scaled, and powers are of minus infinity still.
+    // While all scores so far are minus infinity nothing is rescaled, and their powers are 0.
     const float base[2] = {largest[0] == -INF ? 0.0f : largest[0] * log2_e, largest[1] == -INF ? 0.0f : largest[1] * log2_e};
     const float scale[2] = {power_of_2(most[0] * log2_e - base[0]), power_of_2(most[1] * log2_e - base[1])};
     most[0] = largest[0];
@@ -258,8 +258,8 @@ std::string matrix_text(const char* name, const AttentionOperand& operand, std::
                      "  static __device__ index_t row(unsigned i) {{ return {}; }}\n"
                      "  static __device__ index_t column(unsigned i) {{ return {}; }}\n}};\n",
                      name, rows, columns, has_packs(operand, columns), stride_of(operand.rows) != 1,
-                     operand.offset, place_text(operand.heads, "i"), place_text(operand.rows, "i"),
-                     place_text(operand.columns, "i"));
+                     operand.offset, offset_text(operand.heads, "i"), offset_text(operand.rows, "i"),
+                     offset_text(operand.columns, "i"));
 }
 
 } // namespace
@@ -317,8 +317,8 @@ std::string attention_source(const Attention& a, const AttentionTile& tile, DTyp
     const std::string name = fmt::format("bias{}", parameters.size());
     parameters.push_back(fmt::format("const {}* __restrict__ {}", type_name(step.dtype), name));
     steps += fmt::format("          x += load({}[{}ll + {} + {} + {}]);\n", name, step.bias->offset,
-                         place_text(step.bias->heads, "z"), place_text(step.bias->rows, "row"),
-                         place_text(step.bias->columns, "column"));
+                         offset_text(step.bias->heads, "z"), offset_text(step.bias->rows, "row"),
+                         offset_text(step.bias->columns, "column"));
   }
   parameters.emplace_back("element_t* out");
   text += fmt::format("extern \"C\" __global__ void __launch_bounds__(THREADS) attention({}) {{",

@@ -72,7 +72,7 @@ TensorForm form_of(const std::vector<std::int64_t>& dims, const Variant& variant
 }
 
 /// Sets the strides of a tensor that is stored within a larger one.
-void lie_within(TensorForm& form, const Storage* storage, const Shape& shape) {
+void set_strides_within(TensorForm& form, const Storage* storage, const Shape& shape) {
   if (!storage || !storage->within) return;
   form.strides = memory_strides(*storage, shape);
   // 1-D: an image of height 1.
@@ -81,14 +81,14 @@ void lie_within(TensorForm& form, const Storage* storage, const Shape& shape) {
 
 /// Padding at the end: the padding at the start where that gives the same result, since many more engines
 /// support symmetric padding; else what the result's size needs.
-std::vector<std::int64_t> paddings_behind(const ops::Window& w) {
-  std::vector<std::int64_t> behind = padding_behind(w);
+std::vector<std::int64_t> end_paddings(const ops::Window& w) {
+  std::vector<std::int64_t> at_end = end_padding(w);
   for (std::size_t i = 0; i < w.begin.size(); ++i) {
     const std::int64_t extent = (w.kernel[i] - 1) * w.dilations[i] + 1;
     const std::int64_t even = (w.image[i] + 2 * w.begin[i] - extent) / w.strides[i] + 1;
-    if (even == w.positions[i]) behind[i] = w.begin[i];
+    if (even == w.positions[i]) at_end[i] = w.begin[i];
   }
-  return behind;
+  return at_end;
 }
 
 /// Group inputs in the order of the problem's operands.
@@ -117,7 +117,7 @@ std::optional<ConvProblem> problem_of(const Conv& conv, const Variant& variant, 
   problem.w = form_of(image_dims(conv.filter), variant);
   problem.y = form_of(image_dims(conv.output), variant);
   problem.pre = image_list(conv.window.begin, 0);
-  problem.post = image_list(paddings_behind(conv.window), 0);
+  problem.post = image_list(end_paddings(conv.window), 0);
   problem.strides = image_list(conv.window.strides, 1);
   problem.dilations = image_list(conv.window.dilations, 1);
   if (conv.bias)
@@ -142,7 +142,7 @@ std::optional<ConvProblem> problem_of(const Conv& conv, const Variant& variant, 
 bool is_uneven_line(const Conv& conv) {
   const auto& kernel = conv.window.kernel;
   const bool line = std::ranges::count_if(kernel, [](std::int64_t size) { return size > 1; }) == 1;
-  return line && conv.filter[1] == 1 && paddings_behind(conv.window) != conv.window.begin;
+  return line && conv.filter[1] == 1 && end_paddings(conv.window) != conv.window.begin;
 }
 
 std::optional<Conv> read_conv(const Group& group, std::string& reason) {
@@ -198,7 +198,7 @@ std::vector<Variant> variants(const Conv& conv, const Target& target) {
   const bool same_either_way = is_pixel(conv.input) && is_pixel(conv.output);
   const bool adds_to_pixels = same_either_way && has_operand(conv);
   std::vector<Variant> list;
-  for (const std::optional<DType> kept : kept_types(conv.type(), target)) {
+  for (const std::optional<DType> kept : storage_types(conv.type(), target)) {
     const DType type = kept.value_or(conv.type());
     if (adds_to_pixels && type != DType::f32) continue;
     for (const bool channels_last : {true, false})
@@ -340,11 +340,11 @@ struct StoredConv {
   StoredConv(const Conv& conv, const Variant& variant, const Stored& values = {})
       : conv(conv), variant(variant), problem(problem_of(conv, variant, from)) {
     if (!problem) return;
-    lie_within(problem->x, values.input(conv.src.index), conv.input);
-    lie_within(problem->y, values.output, conv.output);
+    set_strides_within(problem->x, values.input(conv.src.index), conv.input);
+    set_strides_within(problem->y, values.output, conv.output);
     for (std::size_t i = 0; i < from.operands.size(); ++i)
       if (from.spreads[i] == Spread::full)
-        lie_within(problem->operands[i], values.input(from.operands[i].index), conv.output);
+        set_strides_within(problem->operands[i], values.input(from.operands[i].index), conv.output);
   }
 
   Tactic tactic(const Node& node, const EngineCandidate& candidate, const Target& target) const {
@@ -375,7 +375,7 @@ std::vector<Variant> by_speed(const Conv& conv, const Target& target) {
 }
 
 /// `first`: one candidate only, since checking that one works takes the library long, and the estimates rank
-/// the others behind it. Otherwise its further engines and the first one of each other variant.
+/// the others at_end it. Otherwise its further engines and the first one of each other variant.
 TacticList offered(const Node& node, const Group& group, const Target& target, bool first) {
   TacticList list;
   const auto conv = conv_for_cudnn(group, list.reason);

@@ -125,7 +125,7 @@ std::vector<EngineCandidate> ConvEngines::candidates_of(ConvForm form, std::size
   for (std::size_t part = 0; part < conv_parts(form); ++part) {
     const Candidates engines = candidates(form, part, part == 0 ? most : 1);
     if (engines.working.empty()) {
-      reason = engines.reason.empty() ? "cudnn: its heuristics name no engine that meets the precision rules"
+      reason = engines.reason.empty() ? "cudnn: its heuristics name no engine that meets the numerical rules"
                                       : engines.reason;
       return {};
     }
@@ -181,7 +181,7 @@ bool ConvEngines::works(const EngineCandidate& candidate, std::string& reason) c
   try {
     for (std::size_t part = 0; part < candidate.choices.size(); ++part)
       if (!ready(candidate.form, part, candidate.choices[part])->plan.keeps(rules_)) {
-        reason = "cudnn: the engine does not meet the precision rules";
+        reason = "cudnn: the engine does not meet the numerical rules";
         return false;
       }
   } catch (const Error& error) {

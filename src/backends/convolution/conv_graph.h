@@ -72,7 +72,7 @@ struct EngineChoice {
   static EngineChoice parse(std::int64_t engine, std::string_view knobs);
   friend bool operator==(const EngineChoice&, const EngineChoice&) = default;
 };
-/// What engines may do to precision.
+/// Numerical rules for engines.
 struct EngineRules {
   bool exact = true; ///< f32 operands are not rounded for tensor cores.
   bool deterministic = false;

@@ -11,14 +11,14 @@ ops::Window window_of(const AttributeMap& attributes, const Shape& input, const 
                              sizes(output), kernel);
 }
 
-std::vector<std::int64_t> padding_behind(const ops::Window& w) {
-  std::vector<std::int64_t> behind;
+std::vector<std::int64_t> end_padding(const ops::Window& w) {
+  std::vector<std::int64_t> at_end;
   for (std::size_t i = 0; i < w.begin.size(); ++i) {
     const std::int64_t extent = (w.kernel[i] - 1) * w.dilations[i] + 1;
     const std::int64_t needed = (w.positions[i] - 1) * w.strides[i] + extent - w.image[i] - w.begin[i];
-    behind.push_back(std::max<std::int64_t>(needed, 0));
+    at_end.push_back(std::max<std::int64_t>(needed, 0));
   }
-  return behind;
+  return at_end;
 }
 
 } // namespace lanner

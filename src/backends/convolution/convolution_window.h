@@ -16,6 +16,6 @@ ops::Window window_of(const AttributeMap& attributes, const Shape& input, const 
 
 /// Padding at the end that the output's size needs: with ceil_mode it may be more than the attributes say,
 /// and less where a stride leaves the last elements unread.
-std::vector<std::int64_t> padding_behind(const ops::Window& window);
+std::vector<std::int64_t> end_padding(const ops::Window& window);
 
 } // namespace lanner

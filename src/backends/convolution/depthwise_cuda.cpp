@@ -125,7 +125,7 @@ TacticList offered(const Node& node, const Group& group, const Target& target, S
   const auto read = nvrtc_status().found ? read_depthwise(group, list.reason) : std::nullopt;
   if (!read) return list;
   const Shape result = group.ops().front().type().shape();
-  for (const std::optional<DType> kept : kept_types(read->type, target)) {
+  for (const std::optional<DType> kept : storage_types(read->type, target)) {
     Depthwise conv = *read;
     conv.type = kept.value_or(read->type);
     const std::vector<DepthwiseShare> shares =

@@ -28,7 +28,7 @@ inline bool is_real(DType type) {
 
 /// Types that an f32 value may be stored in: f32 itself, and the target's narrower types. A value of a
 /// narrower type stays in it. Unset means the value's own type.
-inline std::vector<std::optional<DType>> kept_types(DType type, const Target& target) {
+inline std::vector<std::optional<DType>> storage_types(DType type, const Target& target) {
   std::vector<std::optional<DType>> types{std::nullopt};
   if (type != DType::f32) return types;
   for (const DType narrow : {DType::f16, DType::bf16})
@@ -38,14 +38,14 @@ inline std::vector<std::optional<DType>> kept_types(DType type, const Target& ta
 
 /// The f16 and bf16 ones among these, whose products tensor cores compute.
 inline std::vector<std::optional<DType>> half_types(DType type, const Target& target) {
-  auto types = kept_types(type, target);
+  auto types = storage_types(type, target);
   std::erase_if(types, [&](const std::optional<DType>& kept) { return kept.value_or(type) == DType::f32; });
   return types;
 }
 
 /// Whether a value of this type may only be computed in f32.
 inline bool is_true_f32(DType type, const Target& target) {
-  return type == DType::f32 && kept_types(type, target).size() == 1;
+  return type == DType::f32 && storage_types(type, target).size() == 1;
 }
 
 /// The suffix of kernel names for a type: `f32`, `f16`, `bf16`.
@@ -67,7 +67,7 @@ inline std::vector<Layout> image_layouts(const Shape& shape) {
 template<typename Make>
 void offer(TacticList& list, DType type, const Target& target, const std::vector<Layout>& layouts,
            Make&& make) {
-  for (const std::optional<DType> kept : kept_types(type, target))
+  for (const std::optional<DType> kept : storage_types(type, target))
     for (const Layout& layout : layouts) list.tactics.push_back(make(kept, layout));
 }
 

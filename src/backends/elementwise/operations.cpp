@@ -25,7 +25,7 @@ std::optional<Translation> translate_clip(const GroupOp& op) {
   return Translation{&formula(op.input(1) ? "max" : "min"), {}, {0, op.input(1) ? 1U : 2U}};
 }
 
-/// x^p by multiplications and roots where these are enough.
+/// x^p by simple arithmetic where that is enough.
 Translation power_of(float p) {
   struct Row {
     float p;

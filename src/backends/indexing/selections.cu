@@ -28,7 +28,7 @@ __device__ std::int64_t sum_of(const std::int64_t* counts, std::int64_t from, st
 }
 
 /// Exclusive prefix count: this thread's position among those for which `chosen` holds, and their number.
-__device__ int place_among(bool chosen, int& total) {
+__device__ int position_among(bool chosen, int& total) {
   __shared__ int sums[max_warps];
   const unsigned voters = __ballot_sync(~0U, chosen);
   __syncthreads(); // The previous sums have been read.
@@ -52,7 +52,7 @@ __device__ std::int64_t in_order(std::int64_t from, std::int64_t to, Chosen chos
     const std::int64_t i = tile + threadIdx.x;
     const bool mine = i < to && chosen(i);
     int total;
-    const int place = place_among(mine, total);
+    const int place = position_among(mine, total);
     if (mine) put(i, found + place);
     found += total;
   }
@@ -92,14 +92,14 @@ __device__ std::uint64_t first_of_warp(std::uint64_t key) {
   return key;
 }
 
-/// The best of all threads' candidates, returned to each. `turn` counts calls: two consecutive ones use
+/// The best of all threads' candidates, returned to each. `call` counts calls: two consecutive ones use
 /// different memory.
-__device__ std::uint64_t first_of(std::uint64_t key, std::int64_t turn) {
+__device__ std::uint64_t first_of(std::uint64_t key, std::int64_t call) {
   __shared__ std::uint64_t firsts[2][max_warps];
   key = first_of_warp(key);
-  if (threadIdx.x % 32 == 0) firsts[turn % 2][threadIdx.x / 32] = key;
+  if (threadIdx.x % 32 == 0) firsts[call % 2][threadIdx.x / 32] = key;
   __syncthreads();
-  return first_of_warp(threadIdx.x % 32 < blockDim.x / 32 ? firsts[turn % 2][threadIdx.x % 32] : 0);
+  return first_of_warp(threadIdx.x % 32 < blockDim.x / 32 ? firsts[call % 2][threadIdx.x % 32] : 0);
 }
 
 } // namespace

@@ -24,7 +24,7 @@ TacticList movement_chain_tactics(const Node& node, const Group& group, const Ta
   TacticList list;
   const auto chain = nvrtc_status().found ? movement_chain_of(group) : std::nullopt;
   if (!chain) return list;
-  for (const std::optional<DType> kept : kept_types(group.ops().front().type().dtype(), target)) {
+  for (const std::optional<DType> kept : storage_types(group.ops().front().type().dtype(), target)) {
     Tactic tactic;
     tactic.kernel = "movement_chain";
     tactic.inputs.assign(node.inputs().size(), on_device(target, Layout{}));

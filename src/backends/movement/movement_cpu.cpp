@@ -59,7 +59,7 @@ private:
 };
 
 /// Output layouts in which a transpose moves nothing, and the corresponding input layouts.
-std::vector<Places> transpose_places(const GroupOp& op) {
+std::vector<ValueLayouts> transpose_layouts(const GroupOp& op) {
   const std::size_t rank = op.type().rank();
   const std::vector<std::size_t> order = ops::transpose_order(op.attributes(), rank);
   Layout from, to; // The input's memory read with the output's letters, and the output's with the input's.
@@ -75,14 +75,14 @@ std::vector<Places> transpose_places(const GroupOp& op) {
           {{canonical(from, input)}, {Layout{}}}};
 }
 
-std::vector<Places> offered_places(const GroupOp& op, const Node& node) {
-  if (op.kind() == "transpose") return transpose_places(op);
+std::vector<ValueLayouts> offered_layouts(const GroupOp& op, const Node& node) {
+  if (op.kind() == "transpose") return transpose_layouts(op);
   if (op.kind() == "reorder")
     return {{{node.input(0)->storage.layout},
              {node.output(0)->storage.layout},
              {node.input(0)->storage.within},
              {node.output(0)->storage.within}}};
-  return even_places(op);
+  return uniform_layouts(op);
 }
 
 TacticList movement_tactics(const Node& node, const Group& group, const Target& target) {
@@ -95,15 +95,15 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
     if (from.dtype != to.dtype || !same_quantization(from, to)) return list;
     if (from.dtype && bit_width(*from.dtype) != bit_width(op.type().dtype())) return list;
   }
-  for (const Places& places : offered_places(op, node)) {
-    const auto moves = moves_at(op, places);
+  for (const ValueLayouts& layouts : offered_layouts(op, node)) {
+    const auto moves = moves_at(op, layouts);
     if (!moves) continue;
     Tactic tactic;
     tactic.kernel = "movement";
     tactic.inputs.resize(node.inputs().size());
-    for (std::size_t i = 0; i < places.inputs.size(); ++i)
-      tactic.inputs[op.input(i).index] = reorder ? node.input(0)->storage : stored(places.inputs[i]);
-    for (const Layout& layout : places.outputs) tactic.outputs.push_back(stored(layout));
+    for (std::size_t i = 0; i < layouts.inputs.size(); ++i)
+      tactic.inputs[op.input(i).index] = reorder ? node.input(0)->storage : stored(layouts.inputs[i]);
+    for (const Layout& layout : layouts.outputs) tactic.outputs.push_back(stored(layout));
     if (reorder) tactic.outputs[0] = node.output(0)->storage;
     take_strided(op, *moves, tactic);
     const bool within = reorder && (tactic.inputs[0].within || tactic.outputs[0].within);
@@ -119,7 +119,7 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
 
 std::unique_ptr<Kernel> movement_prepare(const Preparation& p) {
   const GroupOp& op = p.group.ops().front();
-  auto moves = moves_at(op, places_of(op, p.tactic));
+  auto moves = moves_at(op, layouts_of(op, p.tactic));
   check(moves.has_value(), ErrorCode::unsupported, "cpu: movement: {} in these layouts: build the plan again",
         op.kind());
   return std::make_unique<MovementKernel>(std::move(*moves), op, p.target.threads);

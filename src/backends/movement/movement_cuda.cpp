@@ -85,21 +85,20 @@ std::unique_ptr<Kernel> prepare_reorder(const Preparation& p, const Gpu& gpu) {
 // --- Operators ---
 
 /// Moves with as many axes as the kernels support.
-std::optional<Moves> moves_on_gpu(const GroupOp& op, const Places& places) {
-  auto moves = moves_at(op, places);
-  if (op.kind() == "pad" && moves && moves->moves.size() > 1)
-    return std::nullopt; // taps_cuda: one launch.
+std::optional<Moves> moves_on_gpu(const GroupOp& op, const ValueLayouts& layouts) {
+  auto moves = moves_at(op, layouts);
+  if (op.kind() == "pad" && moves && moves->moves.size() > 1) return std::nullopt; // taps_cuda: one launch.
   if (moves &&
       !std::ranges::all_of(moves->moves, [](const Move& move) { return fits_box_kernels(move.box); }))
     return std::nullopt;
   return moves;
 }
 
-std::vector<Places> offered_places(const GroupOp& op) {
-  std::vector<Places> places = even_places(op);
+std::vector<ValueLayouts> offered_layouts(const GroupOp& op) {
+  std::vector<ValueLayouts> layouts = uniform_layouts(op);
   // In other layouts a transpose is a view, or the same copy as this one.
-  if (op.kind() == "transpose") places.resize(1);
-  return places;
+  if (op.kind() == "transpose") layouts.resize(1);
+  return layouts;
 }
 
 /// A fill other than zero has no kernel yet: the value would have to be written first.
@@ -112,16 +111,16 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
   if (node.kind() == "reorder") return reorder_tactics(node, target);
   if (!moves_whole_elements(group)) return list;
   const GroupOp& op = group.ops().front();
-  for (const std::optional<DType> kept : kept_types(op.type().dtype(), target)) {
-    for (const Places& places : offered_places(op)) {
-      const auto moves = moves_on_gpu(op, places);
+  for (const std::optional<DType> kept : storage_types(op.type().dtype(), target)) {
+    for (const ValueLayouts& layouts : offered_layouts(op)) {
+      const auto moves = moves_on_gpu(op, layouts);
       if (!moves || !fills(*moves)) continue;
       Tactic tactic;
       tactic.kernel = "movement";
       tactic.inputs.resize(node.inputs().size());
-      for (std::size_t i = 0; i < places.inputs.size(); ++i)
-        tactic.inputs[op.input(i).index] = on_device(target, places.inputs[i], kept);
-      for (const Layout& layout : places.outputs) tactic.outputs.push_back(on_device(target, layout, kept));
+      for (std::size_t i = 0; i < layouts.inputs.size(); ++i)
+        tactic.inputs[op.input(i).index] = on_device(target, layouts.inputs[i], kept);
+      for (const Layout& layout : layouts.outputs) tactic.outputs.push_back(on_device(target, layout, kept));
       take_strided(op, *moves, tactic);
       tactic.estimate = estimate_of(node, target);
       list.tactics.push_back(std::move(tactic));
@@ -136,7 +135,7 @@ std::unique_ptr<Kernel> movement_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   if (p.node.kind() == "reorder") return prepare_reorder(p, gpu);
   const GroupOp& op = p.group.ops().front();
-  const auto moves = moves_on_gpu(op, places_of(op, p.tactic));
+  const auto moves = moves_on_gpu(op, layouts_of(op, p.tactic));
   lanner::check(moves.has_value(), ErrorCode::unsupported,
                 "cuda: movement: {} in these layouts: build the plan again", op.kind());
   const DType type = p.tactic.outputs.at(0).dtype.value_or(op.type().dtype());

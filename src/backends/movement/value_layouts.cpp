@@ -14,50 +14,50 @@ static Strides strides_in(const Layout& layout, const std::vector<Within>& withi
   return memory_strides(storage, shape);
 }
 
-std::optional<Moves> moves_at(const GroupOp& op, const Places& places) {
+std::optional<Moves> moves_at(const GroupOp& op, const ValueLayouts& layouts) {
   const auto blocked = [](const Layout& layout) { return !layout.blocks.empty(); };
-  if (std::ranges::any_of(places.inputs, blocked) || std::ranges::any_of(places.outputs, blocked))
+  if (std::ranges::any_of(layouts.inputs, blocked) || std::ranges::any_of(layouts.outputs, blocked))
     return std::nullopt;
   std::vector<Strides> inputs, outputs;
-  for (std::size_t i = 0; i < places.inputs.size(); ++i)
-    inputs.push_back(strides_in(places.inputs[i], places.inputs_within, i, op.input(i).shape()));
-  for (std::size_t i = 0; i < places.outputs.size(); ++i)
+  for (std::size_t i = 0; i < layouts.inputs.size(); ++i)
+    inputs.push_back(strides_in(layouts.inputs[i], layouts.inputs_within, i, op.input(i).shape()));
+  for (std::size_t i = 0; i < layouts.outputs.size(); ++i)
     outputs.push_back(
-        strides_in(places.outputs[i], places.outputs_within, i, op.node->output(i)->type.shape()));
+        strides_in(layouts.outputs[i], layouts.outputs_within, i, op.node->output(i)->type.shape()));
   return moves_of(op, inputs, outputs);
 }
 
-std::vector<Places> even_places(const GroupOp& op) {
-  std::vector<Places> result;
+std::vector<ValueLayouts> uniform_layouts(const GroupOp& op) {
+  std::vector<ValueLayouts> result;
   const std::size_t rank = op.type().rank();
   for (const Layout& layout : {Layout{}, Layout::channels_last(rank)}) {
-    Places places;
+    ValueLayouts layouts;
     bool fits = true;
     for (std::size_t i = 0; i < moved_inputs(op); ++i) {
       const Shape shape = op.input(i).shape();
       fits &= shape.rank() == rank || layout.row_major();
-      places.inputs.push_back(fits ? canonical(layout, shape) : Layout{});
+      layouts.inputs.push_back(fits ? canonical(layout, shape) : Layout{});
     }
     for (const auto& value : op.node->outputs())
-      places.outputs.push_back(canonical(layout, value->type.shape()));
-    if (fits) result.push_back(std::move(places));
+      layouts.outputs.push_back(canonical(layout, value->type.shape()));
+    if (fits) result.push_back(std::move(layouts));
     if (layout.row_major() && rank < 3) break;
   }
   return result;
 }
 
-Places places_of(const GroupOp& op, const Tactic& tactic) {
-  Places places;
+ValueLayouts layouts_of(const GroupOp& op, const Tactic& tactic) {
+  ValueLayouts layouts;
   for (std::size_t i = 0; i < moved_inputs(op); ++i) {
     const Storage& storage = tactic.inputs.at(op.input(i).index);
-    places.inputs.push_back(storage.layout);
-    places.inputs_within.push_back(storage.within);
+    layouts.inputs.push_back(storage.layout);
+    layouts.inputs_within.push_back(storage.within);
   }
   for (const Storage& storage : tactic.outputs) {
-    places.outputs.push_back(storage.layout);
-    places.outputs_within.push_back(storage.within);
+    layouts.outputs.push_back(storage.layout);
+    layouts.outputs_within.push_back(storage.within);
   }
-  return places;
+  return layouts;
 }
 
 void take_strided(const GroupOp& op, const Moves& moves, Tactic& tactic) {

@@ -32,7 +32,7 @@ std::int64_t front(const AttributeMap& attributes, const Dims& pads, std::size_t
 Window window_of(const AttributeMap& attributes, const Dims& kernel, const Shape& input,
                  const Shape& output) {
   const ops::Window w = lanner::window_of(attributes, input, output, kernel);
-  return {w.kernel, w.strides, w.dilations, w.begin, padding_behind(w)};
+  return {w.kernel, w.strides, w.dilations, w.begin, end_padding(w)};
 }
 
 Window transposed_window_of(const AttributeMap& attributes, const Dims& kernel, const Shape& input,

@@ -9,7 +9,7 @@ namespace lanner {
 namespace {
 
 /// The memory order of the result's pixels that is opposite to its shape's.
-Layout turned_layout(const Preprocess& spec) {
+Layout opposite_layout(const Preprocess& spec) {
   Layout layout = Layout::channels_last(4);
   if (spec.channels_last) layout.order = {0, 3, 1, 2};
   return layout;
@@ -24,7 +24,7 @@ std::vector<Storage> picture_storages(const Node& picture, const Target& target)
     if (type.dtype() == DType::f32 && target.precision.allows(narrow)) types.emplace_back(narrow);
   std::vector<Storage> storages;
   for (const auto& dtype : types)
-    for (const Layout& layout : {Layout{}, turned_layout(ops::preprocess_of(picture))}) {
+    for (const Layout& layout : {Layout{}, opposite_layout(ops::preprocess_of(picture))}) {
       Storage storage = target.storage();
       storage.dtype = dtype;
       storage.layout = canonical(layout, type.shape());

@@ -298,7 +298,7 @@ std::vector<ConfigText> configs(const Operation& operation, cublaslt::Handle han
 /// twice.
 std::vector<Variant> variants(const Matmul& m, const Target& target) {
   std::vector<Variant> list;
-  for (const std::optional<DType> kept : kept_types(m.type(), target))
+  for (const std::optional<DType> kept : storage_types(m.type(), target))
     for (const bool exchanged : {false, true})
       if (!exchanged || !exchanged_layout(m.product.b.shape()).row_major())
         list.push_back({kept.value_or(m.type()), false, exchanged});

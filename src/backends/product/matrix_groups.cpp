@@ -3,10 +3,10 @@
 #include "backends/product/matrix_source.h"
 #include "backends/product/matrix_text.h"
 
-// Warp groups of four warps multiply tiles of shared memory by wgmma (compute capability 9.0). Tiles of a lie
-// with 64 elements of the depth in a row of 128 bytes, those of b so or, where the depth goes downwards, in
-// panels of 64 columns. Descriptors say where eight rows follow eight others; chunks of 16 bytes have changed
-// places within their row as the instruction's 128-byte order wants it, which is that of `place`.
+// Warp groups of four warps multiply tiles in shared memory by wgmma (compute capability 9.0). A row of a
+// tile of a holds 64 elements of the depth in 128 bytes; tiles of b are stored likewise or, with the depth
+// along rows, in panels of 64 columns. Descriptors give the distance between groups of eight rows; chunks of
+// 16 bytes are permuted within their row in the instruction's 128-byte swizzle, as by `place`.
 
 namespace lanner::cuda {
 
@@ -18,13 +18,13 @@ std::string group_instructions(std::int64_t columns) {
   }
   const std::int64_t next = columns / 2;
   return fmt::format(R"(
-// Makes what threads copied visible to products, which read shared memory by another way.
+// Fence: makes the threads' copies visible to wgmma, which reads shared memory through the async proxy.
 __device__ inline void publish_copies() {{ asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }}
 __device__ inline void begin_products() {{ asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }}
 __device__ inline void end_products() {{ asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }}
 template<int n> __device__ inline void wait_for_products() {{ asm volatile("wgmma.wait_group.sync.aligned %0;" :: "n"(n) : "memory"); }}
 __device__ inline void settle(float& c) {{ asm volatile("" : "+f"(c) :: "memory"); }}
-// DOWN: the depth of b goes down its rows in shared memory.
+// DOWN: the depth of b runs along its rows in shared memory.
 template<int DOWN> __device__ inline void group_multiply(float (&c)[{0}][4], unsigned long long a, unsigned long long b) {{
   asm volatile("wgmma.mma_async.sync.aligned.m64n{1}k16.f32." MMA_TYPE "." MMA_TYPE " {{{2}}}, %{3}, %{4}, 1, 1, 1, 0, %{5};"
                : {6} : "l"(a), "l"(b), "n"(DOWN));
@@ -34,7 +34,8 @@ template<int DOWN> __device__ inline void group_multiply(float (&c)[{0}][4], uns
 }
 
 const char* const group_products = R"(
-  // What the instruction reads: where, and bytes from one panel and from eight rows to the next.
+  // Shared memory descriptor: the address, and byte distances between panels and between groups of eight
+  // rows.
   const auto descriptor = [](unsigned address, unsigned panel, unsigned rows) {
     return static_cast<unsigned long long>((address & 0x3ffffu) >> 4) | static_cast<unsigned long long>(panel >> 4) << 16 |
            static_cast<unsigned long long>(rows >> 4) << 32 | 1ull << 62;
@@ -61,7 +62,7 @@ const char* const group_products = R"(
         for (int e = 0; e < 4; ++e) settle(acc[i][j][e]);
   };
 
-  // Where one block alone is on a multiprocessor, the next products are queued before the last have ended.
+  // With one block per multiprocessor, the next products are queued before the previous ones have finished.
   constexpr int LAG = STAGES > 3 ? 1 : 0, AHEAD = STAGES - 1 - LAG;
 #pragma unroll
   for (int s = 0; s < AHEAD; ++s) {

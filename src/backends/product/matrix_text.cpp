@@ -2,9 +2,9 @@
 
 #include "backends/product/matrix_source.h"
 
-// Tiles of a and b come into shared memory by cp.async, several stages ahead; warps read them by ldmatrix and
-// multiply by mma.sync, whose fragments are laid out as PTX says of m16n8k16. Chunks of eight elements change
-// places within their row (`place`), so that eight rows lie in eight different banks.
+// Tiles of a and b are copied to shared memory by cp.async, several stages ahead; warps read them by ldmatrix
+// and multiply by mma.sync, with PTX's fragment layout of m16n8k16. Chunks of eight elements are swizzled
+// within their row (`place`), so that eight rows are in eight different banks.
 
 namespace lanner::cuda {
 
@@ -28,7 +28,7 @@ __device__ inline void multiply(float (&c)[4], const unsigned (&a)[4], unsigned 
       : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
-// Zeros where there is nothing to copy.
+// Writes zeros where `inside` is false.
 template<int BYTES> __device__ inline void copy_async(element_t* to, const element_t* from, bool inside) {
   const unsigned read = inside ? BYTES : 0;
   if (BYTES == 16)
@@ -45,8 +45,8 @@ const char* const matrix_loads = R"(
 constexpr int THREADS = WARPS_M * WARPS_N * 32;
 struct Source { const element_t* from; bool inside; };
 
-// Where a chunk of eight elements of a row lies, in rows of COLUMNS elements; with PANEL, in panels of 64
-// columns and so many rows.
+// Swizzled offset of a chunk of eight elements of a row, in rows of COLUMNS elements; with PANEL, in panels
+// of 64 columns and PANEL rows.
 template<int COLUMNS, int PANEL = 0> __device__ inline unsigned place(unsigned row, unsigned chunk) {
   if (PANEL > 0) return (chunk / 8 * PANEL + row) * 64 + ((chunk % 8 ^ (row & 7)) << 3);
   constexpr unsigned chunks = COLUMNS / 8;
@@ -54,7 +54,7 @@ template<int COLUMNS, int PANEL = 0> __device__ inline unsigned place(unsigned r
   return row * COLUMNS + ((chunk ^ turn) << 3);
 }
 
-// Eight elements, PACK of which lie together. `find(i)` tells where element i lies.
+// Copies eight elements, of which PACK are contiguous. `find(i)` returns the source of element i.
 template<int PACK, class Find> __device__ inline void copy_chunk(element_t* to, Find find) {
   constexpr int bytes = PACK * sizeof(element_t);
   if (bytes >= 4) {
@@ -74,7 +74,7 @@ template<int PACK, class Find> __device__ inline void copy_chunk(element_t* to, 
   *reinterpret_cast<Pack<element_t, 8>*>(to) = pack;
 }
 
-// ROWS x COLUMNS elements as they lie in memory, zeros behind the matrix's end.
+// ROWS x COLUMNS elements in memory order, zeros beyond the matrix's end.
 template<class Matrix, int ROWS, int COLUMNS>
 __device__ inline void load_tile(element_t* to, const element_t* from, unsigned first_row, unsigned first_column) {
   constexpr int chunks = COLUMNS / 8;
@@ -113,7 +113,7 @@ const char* const matrix_images = R"(
 constexpr bool A_EXCHANGED = false;
 constexpr int CHUNKS = BK / 8, LOADS = BM * CHUNKS / THREADS;
 static_assert(BM * CHUNKS % THREADS == 0, "threads load the same number of chunks");
-// Of each row that this thread loads, where its window begins.
+// For each row that this thread loads, the origin of its window.
 struct Rows {
   int base[LOADS], y[LOADS], x[LOADS];
   __device__ explicit Rows(unsigned first) {
@@ -154,14 +154,14 @@ private:
 const char* const matrix_begin = R"(
   constexpr int A_SIZE = BM * BK, STAGE = (BM + BN) * BK;
   constexpr int WM = BM / WARPS_M, WN = BN / WARPS_N, MT = WM / 16, NT = WN / 8;
-  // Rows from one fragment of sixteen to the warp's next: the four warps of a group share 64.
+  // Rows from one 16-row fragment to the warp's next: the four warps of a group share 64.
   constexpr int ROW_STEP = WARP_GROUPS ? 64 : 16;
   element_t* const shared = reinterpret_cast<element_t*>(dynamic_shared());
   const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const unsigned warp_row = WARP_GROUPS ? warp / 4 * MT * 64 + warp % 4 * 16 : warp % WARPS_M * WM;
   const unsigned warp_column = WARP_GROUPS ? 0 : warp / WARPS_M * WN;
 
-  // Blocks that run at once share rows and columns: some rows of tiles, and of these column by column.
+  // Concurrent blocks share rows and columns: groups of GROUP rows of tiles, each in column order.
   const unsigned tile = blockIdx.x % (TILES_M * TILES_N), rest = blockIdx.x / (TILES_M * TILES_N);
   const unsigned part = rest % SPLIT, z = rest / SPLIT;
   const unsigned top = tile / (GROUP * TILES_N) * GROUP, in_group = tile % (GROUP * TILES_N);
@@ -186,9 +186,9 @@ const char* const matrix_begin = R"(
 )";
 
 const char* const matrix_epilogue = R"(
-  // Each warp brings sixteen rows at a time into the order of memory: whole lines of it where they are long
-  // enough. What steps read of a unit is on its way while the unit before is written, or,
-  // where other blocks work meanwhile, once that is done.
+  // Each warp reorders sixteen rows at a time into memory order: whole lines where they are long enough.
+  // Operands of a unit's steps are loaded while the previous unit is written or, where other blocks run
+  // meanwhile, afterwards.
   constexpr int SLICE = WN % 64 == 0 ? 64 : WN, SLICES = WN / SLICE, LINE = SLICE + 8, PIECES = SLICE / V;
   constexpr int UNITS = MT * SLICES, TURNS = (16 * PIECES + 31) / 32;
   float* const lines = reinterpret_cast<float*>(shared) + warp * 16 * LINE;
@@ -263,8 +263,8 @@ const char* const scalar_products = R"(
     end_group();
   }
 
-  // Two steps of the depth at a time. Sums lie where mma.sync would leave them: of sixteen rows and eight
-  // columns a thread has two rows and two columns.
+  // Two depth steps at a time. Sums have mma.sync's layout: of sixteen rows and eight columns a thread holds
+  // two rows and two columns.
   const auto add_products = [&](const element_t* stage, int k) {
     float fa[MT][2][2], fb[NT][2][2];
 #pragma unroll

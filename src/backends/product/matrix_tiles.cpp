@@ -50,7 +50,7 @@ double parts_of(std::int64_t size, std::int64_t part) {
 }
 
 /// Bytes written per element of the result, plus those read by the steps.
-double bytes_behind(const MatrixProblem& p) {
+double output_bytes(const MatrixProblem& p) {
   std::int64_t bits = bit_width(p.result);
   for (const MatrixStep& step : p.steps)
     if (step.operand && step.operand->spread == Spread::full) bits += bit_width(step.operand->type);
@@ -69,13 +69,13 @@ double bytes_of(const MatrixProblem& p) {
   if (p.window)
     a = rows / static_cast<double>(p.window->result[0] * p.window->result[1]) *
         static_cast<double>(p.window->image[0] * p.window->image[1] * p.window->channels) * batch;
-  return element_bytes(p) * (a + batch * depth * columns) + batch * rows * columns * bytes_behind(p);
+  return element_bytes(p) * (a + batch * depth * columns) + batch * rows * columns * output_bytes(p);
 }
 
 /// Rates of a Hopper; other GPUs rank tiles alike.
 double seconds_of(const MatrixPlan& plan, double share, const MatrixMachine& machine) {
   constexpr double memory = 3.5e12, cache = 9.3e12, joined = 2e12; // Bytes per second of the GPU.
-  constexpr double behind = 17e9;                                  // Per multiprocessor.
+  constexpr double output_rate = 17e9;                             // Per multiprocessor.
   // Per multiprocessor.
   const double operations = plan.tile.groups ? 6e12 : plan.tile.scalars ? 0.45e12 : 4.5e12;
   constexpr double start = 2e-6, first_tiles = 2.1e-6, block = 0.085e-6;
@@ -86,8 +86,9 @@ double seconds_of(const MatrixPlan& plan, double share, const MatrixMachine& mac
   const double depth =
       std::ceil(parts_of(p.depth, t.depth) / static_cast<double>(plan.split)) * static_cast<double>(t.depth);
   const auto results = static_cast<double>(t.rows * t.columns);
-  const double result_bytes = plan.split > 1 ? sizeof(float) : bytes_behind(p);
-  const double of_tile = 2 * results * depth / (operations * share) + results * result_bytes / behind + block;
+  const double result_bytes = plan.split > 1 ? sizeof(float) : output_bytes(p);
+  const double of_tile =
+      2 * results * depth / (operations * share) + results * result_bytes / output_rate + block;
   const double computing = std::ceil(tiles / machine.multiprocessors) * of_tile;
   const double read = tiles * static_cast<double>(t.rows + t.columns) * depth * element_bytes(p) / cache;
   const double joining = plan.split > 1 ? start + 2 * static_cast<double>(plan.workspace()) / joined : 0;

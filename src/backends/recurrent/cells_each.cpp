@@ -5,7 +5,7 @@
 namespace lanner {
 
 const CellFunctions& LANNER_FOR_ISA(cell_functions)() {
-  static constexpr CellFunctions functions = LANNER_SIMD::cells_beside(LANNER_FOR_ISA(panel_function));
+  static constexpr CellFunctions functions = LANNER_SIMD::cell_functions_with(LANNER_FOR_ISA(panel_function));
   return functions;
 }
 

@@ -114,7 +114,7 @@ inline void gru_candidate(const CellStep& s) {
   });
 }
 
-constexpr CellFunctions cells_beside(const PanelFunction& (*panel)()) {
+constexpr CellFunctions cell_functions_with(const PanelFunction& (*panel)()) {
   return {panel, lstm_cell, rnn_cell, gru_cell, gru_reset, gru_candidate};
 }
 

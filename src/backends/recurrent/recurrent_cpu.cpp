@@ -147,8 +147,8 @@ double seconds_of_net(const Recurrence& net, const Sharing& sharing, const Targe
   const double gates = rows * width * operations_of_a_gate / target.machine().operations;
   const double unit = input + steps * (step_seconds(net, within.state, target) + gates);
   const std::int64_t side_by_side = sharing.columns ? 1 : sharing.threads;
-  const std::int64_t turns = (net.units() - 1) / side_by_side + 1;
-  return static_cast<double>(turns) * unit + target.machine().start +
+  const std::int64_t rounds = (net.units() - 1) / side_by_side + 1;
+  return static_cast<double>(rounds) * unit + target.machine().start +
          (std::min(side_by_side, net.units()) > 1 ? target.machine().team_start : 0);
 }
 

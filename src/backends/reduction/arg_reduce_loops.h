@@ -1,5 +1,5 @@
 #pragma once
-// The loops of indices.h over the vectors of simd.h; see tile_functions.h for how it is compiled.
+// The loops of arg_reduce.h over the vectors of simd.h; see tile_functions.h for how it is compiled.
 
 #include "backends/cpu/simd.h"
 #include "backends/reduction/arg_reduce.h"

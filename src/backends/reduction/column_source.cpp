@@ -123,7 +123,7 @@ std::int64_t groups_of(const Columns& columns) {
 }
 
 std::string with_places(std::string text, const Columns& columns) {
-  text.replace(text.find("PLACES"), 6, places_text(columns.dense.outer, "index", "from", "to"));
+  text.replace(text.find("PLACES"), 6, offsets_text(columns.dense.outer, "index", "from", "to"));
   return text;
 }
 

@@ -77,13 +77,13 @@ struct SquaresOf {
 };
 
 template<std::int64_t by, std::size_t... lane>
-F turned(F x, std::index_sequence<lane...> /*lanes*/) {
+F rotated(F x, std::index_sequence<lane...> /*lanes*/) {
   return __builtin_shufflevector(x, x, ((lane + by) % lanes)...);
 }
 /// Reduces all lanes by halves; every lane gets the result.
 template<typename Kind, std::int64_t half = lanes / 2>
 F fold_lanes(F x) {
-  const F both = Kind::join(x, turned<half>(x, std::make_index_sequence<lanes>{}));
+  const F both = Kind::join(x, rotated<half>(x, std::make_index_sequence<lanes>{}));
   if constexpr (half == 1)
     return both;
   else

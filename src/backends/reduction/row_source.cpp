@@ -192,7 +192,7 @@ std::string work(const HeldRows& rows) {
                       "    read<aligned>(shares[r], x + at[r], lane);\n{}"
                       "  }}\n",
                       apart ? "    to[r] = 0;\n" : "",
-                      places_text(rows.dense.rows, "index", "at[r]", apart ? "to[r]" : ""),
+                      offsets_text(rows.dense.rows, "index", "at[r]", apart ? "to[r]" : ""),
                       norm.added ? "    read<aligned>(more[r], added + at[r], lane);\n" : "");
   if (norms)
     text += fmt::format("  Share scales, biases;\n"
@@ -217,7 +217,7 @@ std::string work(const HeldRows& rows) {
 
 } // namespace
 
-std::string places_text(const BoxParameters& box, const char* index, const char* from, const char* to) {
+std::string offsets_text(const BoxParameters& box, const char* index, const char* from, const char* to) {
   std::string text;
   const bool apart = *to != '\0';
   for (int axis = box.rank - 1; axis >= 0; --axis) {

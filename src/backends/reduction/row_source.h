@@ -50,6 +50,6 @@ std::string row_source(const HeldRows& rows);
 
 /// Statements that add the offset of element `index` of a box (an unsigned, which they change) to `from`, and
 /// to `to` unless it is empty.
-std::string places_text(const BoxParameters& box, const char* index, const char* from, const char* to);
+std::string offsets_text(const BoxParameters& box, const char* index, const char* from, const char* to);
 
 } // namespace lanner::cuda
