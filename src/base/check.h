@@ -1,5 +1,5 @@
 #pragma once
-// The library's own code throws by these words.
+// How the library's own code throws errors.
 
 #include <lanner/error.h>
 

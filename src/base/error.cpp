@@ -34,7 +34,7 @@ Error Error::within(std::string_view context) const {
 }
 
 void errors::throw_error(ErrorCode code, fmt::string_view format, fmt::format_args args) {
-  throw Error(code, message_line(fmt::vformat(format, args))); // Names in it may be anybody's.
+  throw Error(code, message_line(fmt::vformat(format, args))); // It may hold names from untrusted files.
 }
 
 } // namespace lanner

@@ -1,7 +1,7 @@
 #include "base/hash.h"
 
 #include <fmt/format.h>
-// The header's own definitions: its state is a complete type, and calls are inlined.
+// Gives the state a complete type, and inlines calls.
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 

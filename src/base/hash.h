@@ -1,6 +1,6 @@
 #pragma once
-// Content hashes (XXH3, 128 bits). They tell contents apart and find damage; they prove nothing against
-// malice.
+// Content hashes (XXH3, 128 bits). They tell contents apart and find damage; they are no protection against
+// deliberate changes.
 
 #include <cstddef>
 #include <memory>
@@ -20,7 +20,7 @@ public:
   ~Hasher();
   void update(std::span<const std::byte> bytes);
   void update(std::string_view text) { update(std::as_bytes(std::span(text))); }
-  /// Of all bytes so far.
+  /// The hash of all bytes so far.
   std::string hex() const;
 
 private:

@@ -39,7 +39,7 @@ void log_message(LogLevel level, std::string_view message) {
   if (callback) (*callback)(level, message);
 }
 
-bool log_is_heard() {
+bool log_is_enabled() {
   if (const ThreadSettings* around = current_thread_settings(); around && around->log) return true;
   const std::lock_guard lock(sink().mutex);
   return sink().callback != nullptr;

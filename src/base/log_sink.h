@@ -2,7 +2,7 @@
 
 namespace lanner {
 
-/// Whether anybody is told what the calling thread gives to log_message() (lanner/log.h).
-bool log_is_heard();
+/// Whether log_message() (lanner/log.h) of the calling thread reaches a sink.
+bool log_is_enabled();
 
 } // namespace lanner

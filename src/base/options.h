@@ -1,5 +1,5 @@
 #pragma once
-// What the environment says. Nothing else in the library reads it.
+// Environment variables. Nothing else in the library reads them.
 
 #include <filesystem>
 #include <functional>
@@ -8,27 +8,27 @@
 
 namespace lanner {
 
-constexpr int max_threads = 4096; ///< That may be asked for, wherever a number of threads is given.
+constexpr int max_threads = 4096; ///< The most that can be requested, wherever a number of threads is given.
 
-/// Settings from the environment, each with its default. A value that makes no sense is dropped and named in
-/// `problems`, for `lanner doctor`: loading the library never fails.
+/// Settings from environment variables, with defaults. An invalid value is ignored and listed in `problems`,
+/// for `lanner doctor`: loading the library never fails.
 struct Options {
   /// LANNER_CACHE_DIR, else XDG_CACHE_HOME/lanner, else HOME/.cache/lanner; empty when there is none of them.
   std::filesystem::path cache_folder;
   std::vector<std::filesystem::path> module_path; ///< LANNER_MODULE_PATH: folders separated by `:`.
   std::string log;                 ///< LANNER_LOG: `debug`, `info`, `warning` or `off` (default).
-  int threads = 0;                 ///< LANNER_THREADS: default of every thread count; 0 is not set.
+  int threads = 0;                 ///< LANNER_THREADS: default of every thread count; 0: not set.
   std::filesystem::path cuda_path; ///< CUDA_PATH, else CUDA_HOME.
   std::vector<std::filesystem::path>
       library_path;        ///< LANNER_LIBRARY_PATH: folders of NVIDIA's libraries, separated by `:`.
   std::string cuda_driver; ///< LANNER_CUDA_DRIVER: the driver's library where it is not libcuda.so.1.
-  /// Where font files lie: `fonts` in XDG_DATA_HOME (else HOME/.local/share), HOME/.fonts, `fonts` in each of
+  /// Where font files are: `fonts` in XDG_DATA_HOME (else HOME/.local/share), HOME/.fonts, `fonts` in each of
   /// XDG_DATA_DIRS (else /usr/local/share and /usr/share).
   std::vector<std::filesystem::path> font_folders;
   std::vector<std::string> problems;
 };
 
-/// Gives the value of a variable, or nullptr.
+/// Returns the value of a variable, or nullptr.
 using EnvironmentLookup = std::function<const char*(const char* name)>;
 Options read_options(const EnvironmentLookup& lookup);
 

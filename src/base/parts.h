@@ -1,5 +1,5 @@
 #pragma once
-// Work on many bytes, part by part.
+// Work on many bytes in parts.
 
 #include <algorithm>
 #include <cstddef>
@@ -11,11 +11,11 @@
 
 namespace lanner {
 
-/// Told of bytes that were worked on; empty: nobody is.
+/// Progress callback: bytes processed; may be empty.
 using BytesDone = std::function<void(std::uint64_t bytes)>;
 
-/// Calls `visit` with parts of some megabytes, one after the other: deadlines and cancellation are looked at
-/// before each, and `done` is told behind it.
+/// Calls `visit` with parts of some megabytes in sequence: deadlines and cancellation are checked before
+/// each, and `done` is called after it.
 template<typename Visit>
 void for_each_part(std::span<const std::byte> bytes, const BytesDone& done, Visit visit) {
   constexpr std::size_t part_bytes = std::size_t{16} << 20;

@@ -6,7 +6,7 @@
 
 namespace lanner {
 
-/// What the system says of an errno value (`No such file or directory`).
+/// The system's text for an errno value (`No such file or directory`).
 std::string system_message(int error);
 /// Throws Error{not_found, out_of_memory, io} by `error`, an errno value: `what: system's message; remedy`.
 [[noreturn]] void fail_system(int error, std::string_view what);

@@ -1,5 +1,5 @@
 #pragma once
-// Copies between layouts and types, with the rules of ONNX's Cast.
+// Casts between layouts and element types, by the rules of ONNX's Cast.
 
 #include <cstddef>
 #include <cstdint>
@@ -11,7 +11,7 @@
 namespace lanner {
 
 /// Like the public copy, with rules for values out of range. Also casts between numbers and strings; throws
-/// Error{unsupported} between complex and other types and Error{bad_data} for a string that is no number.
+/// Error{unsupported} between complex and other types and Error{bad_data} for a string that is not a number.
 ///
 /// Floats to integers truncate; out of range, 32 and 64 bits saturate and narrower ones keep the low bits
 /// (ONNX leaves this open). Integers to integers keep the low bits.

@@ -34,7 +34,7 @@ bool parse_whole(std::string_view text, T& value) {
   return status == std::errc() && stop == text.data() + text.size();
 }
 
-// Out of range is a number all the same: from_chars refuses it, and the rules say infinity or zero.
+// A number out of range is still a number: from_chars rejects it, where the rules give infinity or zero.
 bool parse_double(std::string_view text, double& value) {
   const auto [stop, status] = std::from_chars(text.data(), text.data() + text.size(), value);
   if (stop != text.data() + text.size()) return false;
@@ -64,7 +64,7 @@ void parse_element(const std::string& text, DType type, void* base, std::int64_t
     if (!good) wide = Wide::f64;
   }
   if (!good) good = parse_double(number, value.f64);
-  check(good, ErrorCode::bad_data, "cast: \"{}\" is not a number that {} can be read from",
+  check(good, ErrorCode::bad_data, "cast: \"{}\" is not a number; expected text that {} can be read from",
         text.substr(0, 64), to_string(type));
   write_elements(type, static_cast<std::byte*>(base), std::span(&offset, 1), wide, &value, rules);
 }

@@ -11,7 +11,7 @@ namespace lanner {
 
 static void require_host(const Tensor& tensor) {
   check(tensor.defined() && tensor.device().is_host(), ErrorCode::internal,
-        "tensor: content of a tensor that is not on the host");
+        "tensor: cannot hash a tensor that is not on the host");
 }
 
 static std::uint64_t mix(const void* data, std::size_t bytes, std::uint64_t seed) {

@@ -1,5 +1,5 @@
 #pragma once
-// What tells tensors apart by what they hold.
+// Hash and equality of tensor contents.
 
 #include <cstdint>
 

@@ -16,11 +16,11 @@
 namespace lanner {
 namespace {
 
-// Two dimensions are walked in tiles: the one nearest in the target's memory and the one nearest in the
-// source's, so that both sides touch whole cache lines.
+// Two dimensions are walked in tiles: the innermost in the target's memory and the innermost in the source's,
+// so that both sides touch whole cache lines.
 constexpr std::int64_t tile_rows = 16, tile_columns = 64;
 
-/// Offsets of a tile's elements: those of element (r, c) are the sums of a row's and a column's.
+/// Offsets of a tile's elements: that of element (r, c) is the sum of row offset r and column offset c.
 struct Tile {
   std::int64_t rows = 1, columns = 1;
   std::array<std::int64_t, tile_rows> from_row{}, to_row{};
@@ -210,7 +210,7 @@ void copy_verbatim(const Tensor& from, Tensor& to) {
   if (const std::uint64_t bytes = from.bytes()) std::memmove(to.data(), from.data(), bytes);
 }
 
-// The padding of a blocked layout, and bits behind the last element of a packed type, hold zeros.
+// The padding of a blocked layout, and bits after the last element of a packed type, are zero.
 void clear_padding(Tensor& to) {
   const std::uint64_t bytes = to.bytes();
   if (to.dtype() == DType::string || bytes == 0) return;

@@ -73,7 +73,7 @@ Device device_of(DLDevice given) {
   return {DeviceKind::cuda, static_cast<std::int16_t>(given.device_id)};
 }
 
-/// A managed tensor of either version together with what it points to.
+/// A managed tensor of either version together with the data it points to.
 template<typename Managed>
 struct Export {
   Managed managed{};
@@ -87,7 +87,7 @@ template<typename Managed>
 Managed* export_tensor(const Tensor& tensor) {
   const DLDataType type = dlpack_type(tensor.dtype());
   check(tensor.layout().blocks.empty(), ErrorCode::unsupported,
-        "dlpack: layout {} has blocks, so no strides describe it; clone() first",
+        "dlpack: layout {} has blocks, which strides cannot describe; clone() first",
         tensor.layout().to_string());
   auto owned = std::make_unique<Export<Managed>>();
   owned->tensor = tensor;
@@ -115,11 +115,11 @@ Shape shape_of(const DLTensor& view) {
   return shape;
 }
 
-/// The layout that strides describe; nothing when elements overlap, have gaps or run backwards.
+/// The layout described by strides; false when elements overlap, have gaps or run backwards.
 bool layout_of(const Shape& shape, const std::int64_t* strides, Layout& layout) {
   layout = {};
   if (!strides || shape.elements() == 0) return true;
-  // The stride of a dimension of size 1 means nothing; such dimensions go to the front.
+  // The stride of a dimension of size 1 is meaningless; such dimensions go to the front.
   std::vector<std::uint8_t> order(shape.rank());
   std::iota(order.begin(), order.end(), std::uint8_t{0});
   const auto walked =

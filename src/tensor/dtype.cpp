@@ -15,7 +15,7 @@ struct DTypeInfo {
   std::string_view name;
   std::uint8_t bits;
   Family family;
-  std::array<std::string_view, 3> aliases; ///< NumPy's, ONNX's and other customary names.
+  std::array<std::string_view, 3> aliases; ///< NumPy's, ONNX's and other common names.
 };
 
 // In the order of DType.

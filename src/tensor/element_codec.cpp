@@ -61,13 +61,13 @@ double to_double(Wide wide, WideValue value) noexcept {
   return wide == Wide::i64 ? static_cast<double>(value.i64) : static_cast<double>(value.u64);
 }
 
-// An integer above 2^53 must not be rounded to double on its way to float.
+// An integer above 2^53 must not be rounded to double before it is rounded to float.
 float to_float(Wide wide, WideValue value) noexcept {
   if (wide == Wide::f64) return static_cast<float>(value.f64);
   return wide == Wide::i64 ? static_cast<float>(value.i64) : static_cast<float>(value.u64);
 }
 
-// For a second rounding to a type narrower than float. Bits below the 2^11 that a double may drop are folded
+// For a second rounding to a type narrower than float. Bits below the 2^11 that a double may drop are ORed
 // into bit 11, which is rounding to odd as well.
 float to_odd_float(Wide wide, WideValue value) noexcept {
   constexpr std::uint64_t exact = 1ull << 53;

@@ -1,6 +1,6 @@
 #pragma once
-// Reads and writes elements of any numeric type through a few wide types, so that a cast between N types
-// needs 2N loops and not N^2.
+// Reads and writes elements of any numeric type through a few wide types, so that casts between N types need
+// 2N loops and not N^2.
 
 #include <cstddef>
 #include <cstdint>
@@ -16,14 +16,14 @@ namespace lanner {
 enum class Wide : std::uint8_t { f64, i64, u64 };
 Wide wide_of(DType type) noexcept;
 
-/// One wide element; which member counts is said by a Wide beside it.
+/// One wide element; the accompanying Wide says which member is active.
 union WideValue {
   double f64;
   std::int64_t i64;
   std::uint64_t u64;
 };
 
-/// Reads elements at `offsets` (in elements, so also within packed bytes) of `base`.
+/// Reads elements at `offsets` (in elements, so also inside packed bytes) of `base`.
 void read_elements(DType type, const std::byte* base, std::span<const std::int64_t> offsets,
                    WideValue* values);
 /// Writes `offsets.size()` values of kind `wide`, by the rules of ONNX's Cast.

@@ -1,5 +1,5 @@
 #pragma once
-// Bits of sixteen-bit floats (IEEE 754 binary16 and bfloat16), inline so that loops over them vectorise.
+// Bits of 16-bit floats (IEEE 754 binary16 and bfloat16), inline so that loops over them vectorise.
 
 #include <bit>
 #include <cstdint>
@@ -9,7 +9,7 @@ namespace lanner {
 inline float half_to_float(std::uint16_t half) noexcept {
   const std::uint32_t sign = static_cast<std::uint32_t>(half & 0x8000u) << 16;
   const std::uint32_t magnitude = half & 0x7fffu;
-  // Multiplying by 2^112 re-biases the exponent and normalises subnormals at once.
+  // Multiplying by 2^112 re-biases the exponent and normalises subnormals in one step.
   float value = std::bit_cast<float>(magnitude << 13) * 0x1p112f;
   if (magnitude >= 0x7c00u) value = std::bit_cast<float>(0x7f800000u | (magnitude << 13));
   return std::bit_cast<float>(std::bit_cast<std::uint32_t>(value) | sign);
@@ -42,7 +42,7 @@ inline std::uint16_t float_to_bfloat16(float value) noexcept {
   return static_cast<std::uint16_t>((bits + 0x7fffu + ((bits >> 16) & 1u)) >> 16);
 }
 
-/// Rounds to odd, so that a second rounding to a narrower type gives what one rounding from `value` would
+/// Rounds to odd, so that a second rounding to a narrower type gives the same as one rounding from `value`
 /// (Boldo and Melquiond, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding to
 /// odd").
 inline float round_to_odd(double value) noexcept {

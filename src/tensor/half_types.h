@@ -1,5 +1,5 @@
 #pragma once
-// Sixteen-bit reals, which CPUs compute in f32.
+// 16-bit floats, which CPUs compute in f32.
 
 #include <lanner/dtype.h>
 

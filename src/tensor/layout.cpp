@@ -49,7 +49,7 @@ std::size_t parse_outer(std::string_view text, Layout& layout) {
   for (; at < text.size() && is_letter(text[at]); ++at) {
     const std::uint8_t dim = dim_of(text[at]);
     if (std::count(layout.order.begin(), layout.order.end(), dim))
-      fail_parse(text, "a dimension comes twice");
+      fail_parse(text, "a dimension appears twice");
     layout.order.push_back(dim);
   }
   if (layout.order.empty()) fail_parse(text, "no dimension");
@@ -63,11 +63,11 @@ void parse_blocks(std::string_view text, std::size_t at, Layout& layout) {
     std::size_t size = 0;
     for (; at < text.size() && text[at] >= '0' && text[at] <= '9' && size <= max_block; ++at)
       size = size * 10 + static_cast<std::size_t>(text[at] - '0');
-    if (size < 2 || size > max_block) fail_parse(text, "a block's size is not within 2 to 65535");
+    if (size < 2 || size > max_block) fail_parse(text, "a block size is not in 2 to 65535");
     if (at == text.size() || text[at] < 'a' || text[at] > 'z')
       fail_parse(text, "a block without its dimension");
     const std::uint8_t dim = dim_of(text[at++]);
-    if (dim >= layout.order.size()) fail_parse(text, "a block of a dimension that is not there");
+    if (dim >= layout.order.size()) fail_parse(text, "a block of a dimension that does not exist");
     layout.blocks.push_back({dim, static_cast<std::uint16_t>(size)});
   }
 }
@@ -100,7 +100,7 @@ Layout Layout::parse(std::string_view text) {
   for (std::size_t i = 0; i < layout.order.size(); ++i) {
     const bool capital = text[i] < 'a';
     if (capital != (block_product(layout, layout.order[i]) > 1))
-      fail_parse(text, "capitals and blocks do not agree");
+      fail_parse(text, "capital letters and blocks do not match");
   }
   if (layout.row_major()) return {};
   return layout;
@@ -150,7 +150,7 @@ std::uint64_t Layout::bytes(const Shape& logical, DType type) const {
 
 std::vector<std::int64_t> Layout::strides(const Shape& logical) const {
   require_rank(*this, logical);
-  check(blocks.empty(), ErrorCode::invalid_argument, "layout: {} has blocks, so no strides describe it",
+  check(blocks.empty(), ErrorCode::invalid_argument, "layout: {} has blocks, which strides cannot describe",
         to_string());
   if (order.empty()) return dense_strides(logical);
   Shape outer;

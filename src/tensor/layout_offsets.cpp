@@ -17,7 +17,7 @@ std::vector<std::size_t> outer_order(const Layout& layout, std::size_t rank) {
 LayoutOffsets::LayoutOffsets(const Layout& layout, const Shape& shape)
     : dims_(shape.rank()), memory_order_(outer_order(layout, shape.rank())) {
   Shape outer = layout.padded(shape);
-  (void)outer.elements(); // Refuses sizes whose strides would overflow.
+  (void)outer.elements(); // Rejects sizes whose strides would overflow.
   std::int64_t stride = 1;
   for (auto block = layout.blocks.rbegin(); block != layout.blocks.rend(); ++block) {
     dims_[block->dim].blocks.push_back({block->size, stride});

@@ -1,5 +1,5 @@
 #pragma once
-// Where each logical element of a tensor lies in memory.
+// Memory offsets of a tensor's logical elements.
 
 #include <cstdint>
 #include <vector>
@@ -27,7 +27,7 @@ public:
     }
     return result + index * d.stride;
   }
-  /// Dimensions from the one that is outermost in memory to the one whose neighbours are nearest.
+  /// Dimensions from outermost to innermost in memory.
   const std::vector<std::size_t>& memory_order() const noexcept { return memory_order_; }
 
 private:
@@ -35,7 +35,7 @@ private:
     std::int64_t size, stride;
   };
   struct Dim {
-    std::int64_t stride = 1;   ///< Of the outer index.
+    std::int64_t stride = 1;   ///< Stride of the outer index.
     std::vector<Block> blocks; ///< Innermost first.
   };
   std::vector<Dim> dims_;

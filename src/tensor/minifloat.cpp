@@ -11,8 +11,8 @@ namespace {
 struct Format {
   int mantissa, bias;
   std::uint8_t sign_bit, largest, infinity,
-      nan;            ///< Codes without sign; `infinity` is `nan` where there is none.
-  bool negative_zero; ///< Else that code is the only NaN.
+      nan;            ///< Codes without sign; `infinity` equals `nan` in formats without infinity.
+  bool negative_zero; ///< If false, that code is the only NaN.
 };
 
 constexpr Format format_of(DType type) noexcept {
@@ -96,7 +96,7 @@ std::uint8_t encode_minifloat(DType type, double value, CastRules rules) noexcep
   const int exponent = own < 1 - f.bias ? 1 - f.bias : own;
   std::int64_t code = f.largest + 1;
   if (exponent < 64) {
-    // Scaled so that one unit is the last bit; the default rounding mode is to nearest even.
+    // Scaled so that one unit is the last bit; the default rounding mode is nearest even.
     const double units = std::nearbyint(std::ldexp(magnitude, f.mantissa - exponent));
     code =
         static_cast<std::int64_t>(units) + (static_cast<std::int64_t>(exponent + f.bias - 1) << f.mantissa);

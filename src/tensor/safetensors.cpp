@@ -14,7 +14,7 @@ namespace lanner {
 namespace {
 
 constexpr std::uint64_t prefix_bytes = 8;
-constexpr std::uint64_t longest_header = 100'000'000; // As the format's own library has it.
+constexpr std::uint64_t longest_header = 100'000'000; // The limit of the format's own library.
 constexpr std::uint32_t header_depth = 4;
 
 struct TypeName {
@@ -44,7 +44,8 @@ std::string_view header_text(std::span<const std::byte> file) {
   check(length <= longest_header, ErrorCode::limit_exceeded, "a header of {} bytes; at most {} are read",
         length, longest_header);
   check(length <= file.size() - prefix_bytes, ErrorCode::bad_data,
-        "a header of {} bytes in a file of {}; it is cut or no safetensors file", length, file.size());
+        "a header of {} bytes in a file of {}; it is truncated or not a safetensors file", length,
+        file.size());
   const char* text = reinterpret_cast<const char*>(file.data()) + prefix_bytes;
   check(length > 0 && text[0] == '{', ErrorCode::bad_data, "byte 8 is not the \"{{\" that starts a header");
   return {text, static_cast<std::size_t>(length)};
@@ -63,7 +64,7 @@ std::uint64_t whole_number(const nlohmann::json& value, std::string_view what) {
 }
 
 Shape read_shape(const nlohmann::json& value, const Limits& limits) {
-  check(value.is_array(), ErrorCode::bad_data, "its shape is not a list");
+  check(value.is_array(), ErrorCode::bad_data, "its shape is not an array");
   check_limit("rank", value.size(), limits.rank, "rank {}", value.size());
   Shape shape;
   for (const nlohmann::json& size : value)
@@ -75,7 +76,7 @@ SafetensorsEntry read_entry(const std::string& name, const nlohmann::json& value
   SafetensorsEntry entry;
   entry.name = name;
   const nlohmann::json& type = member(value, "dtype");
-  check(type.is_string(), ErrorCode::bad_data, "its dtype is not a text");
+  check(type.is_string(), ErrorCode::bad_data, "its dtype is not a string");
   const auto known = safetensors_type(type.get_ref<const std::string&>());
   check(known.has_value(), ErrorCode::unsupported, "dtype \"{}\" is not known",
         type.get_ref<const std::string&>().substr(0, 32));
@@ -88,7 +89,7 @@ SafetensorsEntry read_entry(const std::string& name, const nlohmann::json& value
   entry.end = whole_number(offsets[1], "data offset");
   const std::uint64_t bytes = Layout{}.bytes(entry.shape, entry.dtype);
   check(entry.begin <= entry.end && entry.end - entry.begin == bytes, ErrorCode::bad_data,
-        "data_offsets [{}, {}] do not hold the {} bytes of {} {}", entry.begin, entry.end, bytes,
+        "data_offsets [{}, {}] do not match the {} bytes of {} {}", entry.begin, entry.end, bytes,
         to_string(entry.dtype), entry.shape.to_string());
   check_limit("tensor_bytes", bytes, limits.tensor_bytes, "{} bytes", bytes);
   return entry;
@@ -98,13 +99,13 @@ SafetensorsMetadata read_metadata(const nlohmann::json& value) {
   check(value.is_object(), ErrorCode::bad_data, "__metadata__ is not an object");
   SafetensorsMetadata metadata;
   for (const auto& [key, text] : value.items()) {
-    check(text.is_string(), ErrorCode::bad_data, "__metadata__: \"{}\" is not a text", key.substr(0, 80));
+    check(text.is_string(), ErrorCode::bad_data, "__metadata__: \"{}\" is not a string", key.substr(0, 80));
     metadata[key] = text.get<std::string>();
   }
   return metadata;
 }
 
-// The format wants every byte behind the header in exactly one tensor.
+// The format requires every byte after the header to belong to exactly one tensor.
 void require_whole_cover(std::vector<SafetensorsEntry>& entries, std::uint64_t data_bytes) {
   std::sort(entries.begin(), entries.end(), [](const SafetensorsEntry& a, const SafetensorsEntry& b) {
     return std::tie(a.begin, a.end, a.name) < std::tie(b.begin, b.end, b.name);

@@ -1,5 +1,5 @@
 #pragma once
-// What reader and writer of the safetensors format share.
+// Shared by the reader and the writer of the safetensors format.
 
 #include <cstdint>
 #include <optional>

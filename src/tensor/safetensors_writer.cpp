@@ -31,7 +31,7 @@ void require_item(const SafetensorsItem& item) {
         "tensor \"{}\": {} bytes given for {} {}, which takes {}", item.name, item.bytes.size(),
         to_string(item.dtype), item.shape.to_string(), bytes);
   check(bit_width(item.dtype) >= 8 || item.shape.elements() % 2 == 0, ErrorCode::unsupported,
-        "tensor \"{}\": an odd number of {} elements does not end on a byte", item.name,
+        "tensor \"{}\": an odd number of {} elements does not fill whole bytes", item.name,
         to_string(item.dtype));
 }
 
@@ -43,7 +43,7 @@ std::string header_of(std::span<const SafetensorsItem> items, const SafetensorsM
   for (const SafetensorsItem& item : items) {
     check_deadline();
     require_item(item);
-    check(names.insert(item.name).second, ErrorCode::invalid_argument, "tensor \"{}\" comes twice",
+    check(names.insert(item.name).second, ErrorCode::invalid_argument, "tensor \"{}\" is given twice",
           item.name);
     if (const std::uint64_t padding = padding_at(at)) {
       append(header, fmt::format("{}{}", safetensors_pad_prefix, pads++),
@@ -56,7 +56,7 @@ std::string header_of(std::span<const SafetensorsItem> items, const SafetensorsM
   try {
     return exact_json_text(header);
   } catch (const Error&) {
-    fail(ErrorCode::invalid_argument, "a name or a metadata text is not UTF-8");
+    fail(ErrorCode::invalid_argument, "a name or a metadata value is not UTF-8");
   }
 }
 
@@ -67,7 +67,7 @@ void write_padding(AtomicFile& file) {
 
 void write_header(AtomicFile& file, std::string header) {
   constexpr std::size_t prefix_bytes = 8;
-  // Blanks behind the object are part of the format.
+  // Spaces after the object are part of the format.
   header.append(static_cast<std::size_t>(padding_at(prefix_bytes + header.size())), ' ');
   std::array<std::byte, prefix_bytes> prefix;
   for (std::size_t i = 0; i < prefix_bytes; ++i) prefix[i] = static_cast<std::byte>(header.size() >> (8 * i));

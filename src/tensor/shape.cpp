@@ -53,7 +53,7 @@ Shape broadcast(std::span<const Shape> shapes) {
       std::int64_t& merged = result[skip + i];
       if (merged == 1) merged = shape[i];
       check(shape[i] == merged || shape[i] == 1, ErrorCode::invalid_argument,
-            "broadcast: shape {} does not fit {}; sizes must be equal or 1 from the last dimension backwards",
+            "broadcast: shape {} does not fit {}; from the last dimension on, sizes must be equal or 1",
             shape.to_string(), Shape(result).to_string());
     }
   }

@@ -19,11 +19,11 @@ struct Strings {
 
   AccountPtr account;
   Charge charge;
-  std::atomic<std::uint64_t> characters{0}; ///< Charged; tensors that share the memory may each ask for it.
+  std::atomic<std::uint64_t> characters{0}; ///< Charged bytes; tensors sharing the memory may each update it.
   std::vector<std::string> elements;
 };
 
-/// A pointer to elements leads to what owns them by its deleter.
+/// The deleter of a pointer to elements, which leads to their owner.
 struct FreeStrings {
   Strings* strings;
   void operator()(void*) const noexcept { delete strings; }

@@ -19,7 +19,7 @@ Tensor::~Tensor() = default;
 
 Tensor Tensor::allocate(DType type, Shape shape, Layout layout, Device device, const Limits& limits) {
   check(device.is_host() || type != DType::string, ErrorCode::invalid_argument,
-        "tensor: strings cannot lie on {}; allocate them on cpu", device.to_string());
+        "tensor: strings cannot be on {}; allocate them on cpu", device.to_string());
   check_limit("rank", shape.rank(), limits.rank, "tensor: rank {}", shape.rank());
   const std::uint64_t bytes = layout.bytes(shape, type);
   if (bytes > limits.tensor_bytes)
@@ -75,7 +75,7 @@ Tensor Tensor::clone() const {
 
 Tensor Tensor::to(Device device) const {
   if (device == device_) return *this;
-  check(dtype_ != DType::string, ErrorCode::invalid_argument, "tensor: strings cannot lie on {}",
+  check(dtype_ != DType::string, ErrorCode::invalid_argument, "tensor: strings cannot be on {}",
         (device.is_host() ? device_ : device).to_string());
   Limits unbounded;
   unbounded.tensor_bytes = UINT64_MAX;
@@ -90,8 +90,7 @@ Tensor Tensor::to(Device device) const {
 void Tensor::require(DType type) const {
   check(dtype_ == type, ErrorCode::internal, "tensor: read as {} but holds {}", lanner::to_string(type),
         lanner::to_string(dtype_));
-  check(device_.is_host(), ErrorCode::internal, "tensor: read on the host but lies on {}",
-        device_.to_string());
+  check(device_.is_host(), ErrorCode::internal, "tensor: read on the host but is on {}", device_.to_string());
 }
 
 std::uint64_t Tensor::storage_elements() const {

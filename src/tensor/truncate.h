@@ -1,5 +1,5 @@
 #pragma once
-// Real numbers as integers.
+// Conversion of real numbers to integers.
 
 #include <cmath>
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace lanner {
 
-/// The number without its fraction. Out of range, 32 and 64 bits take the nearest number and narrower types
-/// keep the low bits; NaN is 0. ONNX leaves this open.
+/// The number truncated toward zero. Out of range, 32 and 64 bits saturate and narrower types keep the low
+/// bits; NaN gives 0. ONNX leaves this open.
 template<typename T>
 T truncated(double value) noexcept {
   if constexpr (sizeof(T) < 4) {

@@ -29,7 +29,7 @@ Limits of_bytes(std::uint64_t bytes) {
 
 constexpr std::string_view lifted_by = "raise it with --limit total_bytes=N";
 
-TEST(Account, HoldsNoMoreThanItsLimit) {
+TEST(Account, ChargeAboveTheLimitFails) {
   Account account(of_bytes(100));
   account.charge(60);
   LANNER_EXPECT_ERROR(account.charge(41), ErrorCode::limit_exceeded, "over the limit total_bytes of 100");
@@ -43,18 +43,18 @@ TEST(Account, HoldsNoMoreThanItsLimit) {
   LANNER_EXPECT_ERROR(boundless.charge(2), ErrorCode::limit_exceeded, lifted_by);
 }
 
-TEST(Account, CountsWhatItsBaseHolds) {
+TEST(Account, BytesOfTheBaseAccountCount) {
   const auto engine = std::make_shared<Account>(of_bytes(100));
   Account context(of_bytes(100), engine);
   engine->charge(60);
-  LANNER_EXPECT_ERROR(context.charge(41), ErrorCode::limit_exceeded, "41 bytes beside 60");
+  LANNER_EXPECT_ERROR(context.charge(41), ErrorCode::limit_exceeded, "41 bytes in addition to 60");
   context.charge(40);
   EXPECT_EQ(engine->held(), 60u);
   engine->release(60);
   context.release(40);
 }
 
-TEST(Account, GetsATensorsBytesBackWhereverItIsFreed) {
+TEST(Account, TensorFreedOnAnotherThreadReleasesItsBytes) {
   const auto account = std::make_shared<Account>(of_bytes(1 << 20));
   Tensor tensor;
   {
@@ -72,7 +72,7 @@ TEST(Account, GetsATensorsBytesBackWhereverItIsFreed) {
   EXPECT_EQ(account->held(), 0u);
 }
 
-TEST(Account, LivesAsLongAsWhatWasTakenOnIt) {
+TEST(Account, LivesAsLongAsItsMemory) {
   auto account = std::make_shared<Account>(of_bytes(1 << 20));
   const std::weak_ptr<Account> watched = account;
   Tensor kept;
@@ -86,7 +86,7 @@ TEST(Account, LivesAsLongAsWhatWasTakenOnIt) {
   EXPECT_TRUE(watched.expired());
 }
 
-TEST(Account, HelpersOfATeamTakeMemoryAsTheirCaller) {
+TEST(Account, MemoryOfTeamHelpersIsChargedToTheCaller) {
   const auto account = std::make_shared<Account>(of_bytes(1 << 24));
   const AccountScope scope(account);
   std::array<Tensor, 2> made;
@@ -103,7 +103,7 @@ TEST(Account, HelpersOfATeamTakeMemoryAsTheirCaller) {
   EXPECT_EQ(account->held(), 0u);
 }
 
-TEST(Account, OwnsTheCharactersOfStrings) {
+TEST(Account, CharactersOfStringsAreCharged) {
   const auto account = std::make_shared<Account>(of_bytes(1 << 20));
   const AccountScope scope(account);
   Tensor strings = Tensor::allocate(DType::string, {2});
@@ -125,7 +125,7 @@ TEST(Account, OwnsTheCharactersOfStrings) {
   EXPECT_EQ(account->held(), 0u);
 }
 
-TEST(Account, MeterFailsBeforeMemoryIsTaken) {
+TEST(Account, MeterFailsBeforeMemoryIsAllocated) {
   const auto account = std::make_shared<Account>(of_bytes(1 << 20));
   const AccountScope scope(account);
   {
@@ -141,12 +141,12 @@ TEST(Account, MeterFailsBeforeMemoryIsTaken) {
   EXPECT_EQ(account->held(), 0u);
 }
 
-TEST(Account, MeterCountsWhatATeamWrites) {
+TEST(Account, MeterCountsStringsWrittenByATeam) {
   const auto account = std::make_shared<Account>(of_bytes(1 << 20));
   const AccountScope scope(account);
   const std::string element(10'000, 'x');
   {
-    const Meter meter; // No thread writes more than the limit by itself.
+    const Meter meter; // No single thread writes more than the limit.
     LANNER_EXPECT_ERROR(parallel_each(4, 160,
                                       [&](std::int64_t, std::int64_t) {
                                         std::string to;
@@ -157,7 +157,7 @@ TEST(Account, MeterCountsWhatATeamWrites) {
   EXPECT_EQ(account->held(), 0u);
 }
 
-TEST(Account, WorkingListsCountBeforeTheyAreMade) {
+TEST(Account, CountedVectorIsChargedBeforeItIsAllocated) {
   const auto account = std::make_shared<Account>(of_bytes(1 << 20));
   CountedVector<double> kept;
   {
@@ -173,7 +173,7 @@ TEST(Account, WorkingListsCountBeforeTheyAreMade) {
   EXPECT_EQ(account->held(), 0u);
 }
 
-TEST(Deadline, EndsWhatLooksAtACancelToken) {
+TEST(Deadline, CancelTokenCheckFailsAfterTheDeadline) {
   Limits limits;
   limits.seconds = 1e-9;
   EXPECT_NO_THROW(CancelToken().check());
@@ -184,7 +184,7 @@ TEST(Deadline, EndsWhatLooksAtACancelToken) {
   LANNER_EXPECT_ERROR(check_deadline(), ErrorCode::limit_exceeded, "limit seconds of 1e-09");
 }
 
-TEST(Deadline, IsOfItsScope) {
+TEST(Deadline, AppliesOnlyWithinItsScope) {
   Limits limits;
   limits.seconds = 1e300;
   const DeadlineScope outer(limits);
@@ -205,7 +205,7 @@ TEST(Deadline, EndsTheRowsOfAKernel) {
                         "raise it with --limit seconds=N");
 }
 
-TEST(Rank, IsThatOfTheAccount) {
+TEST(Rank, LimitIsThatOfTheAccount) {
   EXPECT_NO_THROW(check_rank(64, "x"));
   LANNER_EXPECT_ERROR(check_rank(65, "x"), ErrorCode::limit_exceeded,
                       "x: rank 65, over the limit rank of 64");

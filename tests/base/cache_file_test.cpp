@@ -18,7 +18,7 @@
 namespace lanner {
 namespace {
 
-/// What is logged while it lives.
+/// Collects log messages while it lives.
 class Warnings {
 public:
   Warnings() {
@@ -35,25 +35,25 @@ private:
   std::mutex mutex_;
 };
 
-std::optional<std::string> kept(const std::filesystem::path& file, std::uint64_t from = 0) {
+std::optional<std::string> stored(const std::filesystem::path& file, std::uint64_t from = 0) {
   const auto content = read_cache_file(file, 100, {}, from);
   if (!content) return std::nullopt;
   return std::string(reinterpret_cast<const char*>(content->bytes.data()), content->bytes.size());
 }
 
-TEST(CacheFile, IsReadAsItWasWritten) {
+TEST(CacheFile, ReadsBackWhatWasWritten) {
   const TemporaryFolder folder;
   const Warnings warnings;
-  EXPECT_FALSE(kept(folder / "a/b").has_value());
+  EXPECT_FALSE(stored(folder / "a/b").has_value());
   EXPECT_TRUE(write_cache_file(folder / "a/b", "first"));
-  EXPECT_EQ(kept(folder / "a/b"), "first");
-  EXPECT_EQ(kept(folder / "a/b", 2), "rst");
-  EXPECT_EQ(kept(folder / "a/b", 9), "");
+  EXPECT_EQ(stored(folder / "a/b"), "first");
+  EXPECT_EQ(stored(folder / "a/b", 2), "rst");
+  EXPECT_EQ(stored(folder / "a/b", 9), "");
   EXPECT_TRUE(warnings.lines.empty());
 }
 
-/// Everything that may stand under a cache file's name and is none.
-class Strange : public testing::TestWithParam<const char*> {
+/// Things other than a cache file that may exist under its name.
+class NotACacheFile : public testing::TestWithParam<const char*> {
 protected:
   std::filesystem::path make() const {
     const std::filesystem::path file = folder_ / "file";
@@ -68,46 +68,46 @@ protected:
   TemporaryFolder folder_;
 };
 
-TEST_P(Strange, IsSaidOnceAndReplaced) {
+TEST_P(NotACacheFile, IsWarnedOfOnceAndReplaced) {
   const std::filesystem::path file = make();
   const Warnings warnings;
-  EXPECT_FALSE(kept(file).has_value());
-  EXPECT_FALSE(kept(file).has_value());
+  EXPECT_FALSE(stored(file).has_value());
+  EXPECT_FALSE(stored(file).has_value());
   EXPECT_LE(warnings.lines.size(), 1u);
   EXPECT_EQ(warnings.lines.empty(), std::string(GetParam()) == "nowhere");
   EXPECT_TRUE(write_cache_file(file, "new"));
-  EXPECT_EQ(kept(file), "new");
+  EXPECT_EQ(stored(file), "new");
 }
 
-INSTANTIATE_TEST_SUITE_P(Kinds, Strange, testing::Values("pipe", "device", "loop", "nowhere", "large"),
+INSTANTIATE_TEST_SUITE_P(Kinds, NotACacheFile, testing::Values("pipe", "device", "loop", "nowhere", "large"),
                          [](const auto& info) { return std::string(info.param); });
 
-TEST(CacheFile, AFolderInItsPlaceStays) {
+TEST(CacheFile, FolderOfTheSameNameIsNotReplaced) {
   const TemporaryFolder folder;
   const Warnings warnings;
   std::filesystem::create_directory(folder / "file");
-  EXPECT_FALSE(kept(folder / "file").has_value());
+  EXPECT_FALSE(stored(folder / "file").has_value());
   EXPECT_FALSE(write_cache_file(folder / "file", "new"));
   EXPECT_TRUE(std::filesystem::is_directory(folder / "file"));
   EXPECT_EQ(warnings.lines.size(), 1u);
 }
 
-TEST(CacheFile, AFolderThatIsNoneKeepsNothing) {
+TEST(CacheFile, UnusableCacheFolderStoresNothing) {
   const TemporaryFolder folder;
   folder.write("cache", "");
-  EXPECT_FALSE(kept(folder / "cache/file").has_value());
+  EXPECT_FALSE(stored(folder / "cache/file").has_value());
   EXPECT_FALSE(write_cache_file(folder / "cache/file", "new"));
 }
 
-TEST(RegularFile, IsNeitherPipeNorDevice) {
+TEST(RegularFile, PipesDevicesAndFoldersAreRefused) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
-  LANNER_EXPECT_ERROR(open_regular_file(folder / "pipe"), ErrorCode::invalid_argument, "no regular file");
-  LANNER_EXPECT_ERROR(open_regular_file("/dev/zero"), ErrorCode::invalid_argument, "no regular file");
+  LANNER_EXPECT_ERROR(open_regular_file(folder / "pipe"), ErrorCode::invalid_argument, "not a regular file");
+  LANNER_EXPECT_ERROR(open_regular_file("/dev/zero"), ErrorCode::invalid_argument, "not a regular file");
   LANNER_EXPECT_ERROR(open_regular_file(folder.path()), ErrorCode::invalid_argument, "is a folder");
 }
 
-TEST(Pipe, WithoutAWriterIsWaitedForUntilTheDeadline) {
+TEST(Pipe, ReadWithoutAWriterEndsAtTheDeadline) {
   const TemporaryFolder folder;
   ASSERT_EQ(::mkfifo((folder / "pipe").c_str(), 0600), 0);
   Limits limits;

@@ -22,42 +22,42 @@ TEST(Error, ContextComesFirst) {
   EXPECT_EQ(to_string(error.code()), "bad_data");
 }
 
-TEST(Error, WithContextNamesRefusedMemory) {
+TEST(Error, ContextIsAddedToBadAlloc) {
   LANNER_EXPECT_ERROR(with_context([] { return "build"; }, []() -> int { throw std::bad_alloc(); }),
                       ErrorCode::out_of_memory, "build: ");
   EXPECT_EQ(with_context([] { return "build"; }, [] { return 7; }), 7);
 }
 
-TEST(Error, IsOneLineWhateverNamesSay) {
-  const auto told = [](std::string_view name) {
+TEST(Error, ControlCharactersInNamesAreEscaped) {
+  const auto shown = [](std::string_view name) {
     try {
       fail(ErrorCode::bad_data, "node {}: expected another", name);
     } catch (const Error& error) {
       return error.within(name).message();
     }
   };
-  EXPECT_EQ(told("a\nb"), "a\\nb: node a\\nb: expected another");
-  EXPECT_EQ(told("\x1b[2J\r\t"), "\\x1b[2J\\r\\t: node \\x1b[2J\\r\\t: expected another");
-  EXPECT_EQ(told(std::string_view("\0", 1)), "\\x00: node \\x00: expected another");
-  EXPECT_EQ(told("\xff\xc3"), "\\xff\\xc3: node \\xff\\xc3: expected another"); // No UTF-8.
-  EXPECT_EQ(told("\xc2\x85"), "\\x85: node \\x85: expected another");           // Ends a line.
-  EXPECT_EQ(told("\xe2\x80\xae"), "\\u202e: node \\u202e: expected another");   // Writes from the right.
-  EXPECT_EQ(told("stra\xc3\x9f"
-                 "e \xe6\x97\xa5 \\n"),
+  EXPECT_EQ(shown("a\nb"), "a\\nb: node a\\nb: expected another");
+  EXPECT_EQ(shown("\x1b[2J\r\t"), "\\x1b[2J\\r\\t: node \\x1b[2J\\r\\t: expected another");
+  EXPECT_EQ(shown(std::string_view("\0", 1)), "\\x00: node \\x00: expected another");
+  EXPECT_EQ(shown("\xff\xc3"), "\\xff\\xc3: node \\xff\\xc3: expected another"); // Invalid UTF-8.
+  EXPECT_EQ(shown("\xc2\x85"), "\\x85: node \\x85: expected another");           // Ends a line.
+  EXPECT_EQ(shown("\xe2\x80\xae"), "\\u202e: node \\u202e: expected another");   // Right-to-left override.
+  EXPECT_EQ(shown("stra\xc3\x9f"
+                  "e \xe6\x97\xa5 \\n"),
             "stra\xc3\x9f"
             "e \xe6\x97\xa5 \\n: node stra\xc3\x9f"
             "e \xe6\x97\xa5 \\n: expected another");
 }
 
-TEST(Error, IsOfBoundedLengthAndKeepsItsEnd) {
+TEST(Error, LongMessageIsCutInTheMiddle) {
   const std::string name(1 << 20, 'x');
   try {
     fail(ErrorCode::bad_data, "node {}: expected another", name);
   } catch (const Error& error) {
-    const Error told = error.within(name).within("model.onnx");
-    EXPECT_LT(told.message().size(), 5000u);
-    EXPECT_TRUE(told.message().starts_with("model.onnx: xxx"));
-    EXPECT_TRUE(told.message().ends_with("xxx: expected another"));
+    const Error shown = error.within(name).within("model.onnx");
+    EXPECT_LT(shown.message().size(), 5000u);
+    EXPECT_TRUE(shown.message().starts_with("model.onnx: xxx"));
+    EXPECT_TRUE(shown.message().ends_with("xxx: expected another"));
   }
 }
 

@@ -42,7 +42,7 @@ TEST(AtomicFile, AppearsAtCommit) {
   LANNER_EXPECT_ERROR(file.commit(), ErrorCode::internal, "twice");
 }
 
-TEST(AtomicFile, LeavesNothingBehind) {
+TEST(AtomicFile, TemporaryFileIsRemovedWithoutCommit) {
   const TemporaryFolder folder;
   const auto path = folder.write("out.bin", "old");
   {
@@ -75,17 +75,17 @@ TEST(AtomicFile, LongNamesFit) {
   EXPECT_EQ(folder.entries(), 1u);
 }
 
-TEST(AtomicFile, SaysWhyNot) {
+TEST(AtomicFile, UnusablePathsAreRefused) {
   const TemporaryFolder folder;
   LANNER_EXPECT_ERROR(AtomicFile(folder / "none/out.bin"), ErrorCode::not_found, "folder does not exist");
   LANNER_EXPECT_ERROR(AtomicFile(folder.path()), ErrorCode::invalid_argument, "is a folder");
   LANNER_EXPECT_ERROR(AtomicFile("/dev/null"), ErrorCode::invalid_argument, "not a regular file");
-  LANNER_EXPECT_ERROR(AtomicFile(folder / ""), ErrorCode::invalid_argument, "no name");
+  LANNER_EXPECT_ERROR(AtomicFile(folder / ""), ErrorCode::invalid_argument, "not a file name");
   LANNER_EXPECT_ERROR(AtomicFile("/proc/out.bin"), ErrorCode::not_found, "/proc/out.bin");
   EXPECT_EQ(folder.entries(), 0u);
 }
 
-/// A process that writes to `path` and is killed, or stays until it is.
+/// A process that writes to `path` and is killed, or keeps running until then.
 class Writer {
 public:
   explicit Writer(const std::filesystem::path& path) {
@@ -116,7 +116,7 @@ private:
   pid_t child_ = 0;
 };
 
-TEST(AtomicFile, RemovesWhatAKilledWriterLeft) {
+TEST(AtomicFile, FileOfAKilledWriterIsRemoved) {
   const TemporaryFolder folder;
   Writer(folder / "video.mp4").kill();
   ASSERT_EQ(folder.entries(), 1u);
@@ -125,26 +125,26 @@ TEST(AtomicFile, RemovesWhatAKilledWriterLeft) {
   EXPECT_TRUE(std::filesystem::exists(folder / "other.json"));
 }
 
-TEST(AtomicFile, LeavesALivingWriterAlone) {
+TEST(AtomicFile, FileOfALivingWriterStays) {
   const TemporaryFolder folder;
   const Writer other(folder / "video.mp4");
   write_file(folder / "other.json", {});
   EXPECT_EQ(folder.entries(), 2u);
 }
 
-TEST(AtomicFile, RemovesNothingButItsOwn) {
+TEST(AtomicFile, OtherFilesAreNotRemoved) {
   const TemporaryFolder folder;
   folder.write(".video.mp4.part", "");
   folder.write(".video.mp4.0123456789abcdef.part", "");
   folder.write("video.mp4.01234567-89abcdef.part", "");
-  // Of another machine that shares the folder: its locks may not be seen here.
+  // From another machine that shares the folder: its locks may not be visible here.
   folder.write(".video.mp4.01234567-89abcdef.part", "");
   std::filesystem::create_symlink("away", folder / ".link.01234567-89abcdef.part");
   write_file(folder / "other.json", {});
   EXPECT_EQ(folder.entries(), 6u);
 }
 
-TEST(AtomicFile, RemovesAnotherMachinesAfterAWeek) {
+TEST(AtomicFile, FileOfAnotherMachineIsRemovedAfterAWeek) {
   const TemporaryFolder folder;
   const auto old = folder.write(".video.mp4.01234567-89abcdef.part", "");
   std::filesystem::last_write_time(old,
@@ -173,7 +173,7 @@ TEST(FileLock, ExcludesOthers) {
                       "cache.lock");
 }
 
-TEST(FileLock, IsNotLeftToChildren) {
+TEST(FileLock, ForkedChildDoesNotHoldIt) {
   const TemporaryFolder folder;
   const auto path = folder / "cache.lock";
   std::optional<FileLock> lock = FileLock::try_acquire(path);

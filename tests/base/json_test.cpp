@@ -14,11 +14,11 @@ TEST(Json, Parses) {
   EXPECT_EQ(value["a"][2], "x");
 }
 
-TEST(Json, RefusesHostileText) {
+TEST(Json, InvalidTextIsRefused) {
   for (const char* bad : {"", "{", "[1,]", "{\"a\":1}x", "nul", "\"\xff\"", "[1e999]", "{\"a\" 1}"})
     LANNER_EXPECT_ERROR(parse_json(bad), ErrorCode::bad_data, "json");
   LANNER_EXPECT_ERROR(parse_json(R"({"a": 1, "b": {"a": 2}, "a": 3})"), ErrorCode::bad_data,
-                      "\"a\" comes twice");
+                      "\"a\" appears twice");
   LANNER_EXPECT_ERROR(parse_json(std::string(1'000'000, '[')), ErrorCode::limit_exceeded,
                       "nested deeper than 64");
   Limits limits;
@@ -34,8 +34,8 @@ TEST(Json, KeepsEveryKindOfValue) {
   EXPECT_EQ(exact_json_text(parse_json("7")), "7");
 }
 
-/// Each member was a look at all others where it was an array or an object: hours for what a plan may hold.
-TEST(Json, ObjectsOfVeryManyMembers) {
+/// In arrays and objects each member was compared with all others: hours for what a plan may contain.
+TEST(Json, ObjectWithManyMembersParsesInLinearTime) {
   constexpr int count = 300'000;
   std::string text = "{";
   for (int i = 0; i < count; ++i) text += fmt::format("{}\"w{}\":[{{}}]", i ? "," : "", i);

@@ -34,17 +34,17 @@ TEST(Limits, AreSetByName) {
   EXPECT_EQ(limits.rank, 8u);
 }
 
-TEST(Limits, NamesAreListedWhereOneIsUnknown) {
+TEST(Limits, UnknownNameIsRefusedWithAllNames) {
   EXPECT_NE(message_of("memory=4").find("total_bytes"), std::string::npos);
   EXPECT_NE(message_of("total_bytes").find("NAME=VALUE"), std::string::npos);
 }
 
-TEST(Limits, RefuseWhatIsNoAmount) {
+TEST(Limits, InvalidAmountsAreRefused) {
   for (const char* text : {"rank=", "rank=-1", "rank=8x", "rank=5e9", "total_bytes=1e30", "seconds=nan"})
     EXPECT_NE(message_of(text), "") << text;
 }
 
-TEST(Limits, DefaultLeavesTheMachineSomeMemory) {
+TEST(Limits, DefaultIsBelowTheMachinesMemory) {
   std::ifstream file("/proc/meminfo");
   std::string name;
   std::uint64_t kilobytes = 0;
@@ -55,7 +55,7 @@ TEST(Limits, DefaultLeavesTheMachineSomeMemory) {
   EXPECT_EQ(Limits{}.total_bytes, memory / 4 * 3);
 }
 
-TEST(Limits, LeastBoundOfTheGroupsAroundAProcess) {
+TEST(Limits, SmallestControlGroupLimitApplies) {
   namespace fs = std::filesystem;
   const fs::path mount = fs::path(testing::TempDir()) / "group_memory";
   fs::create_directories(mount / "a/b");

@@ -6,7 +6,7 @@
 namespace lanner {
 namespace {
 
-TEST(Module, KeepsEveryPlaceAndReason) {
+TEST(Module, EveryAttemptIsRecordedWithItsReason) {
   const TemporaryFolder folder;
   folder.write("b/liblanner-none.so", "not a library");
   const std::vector<std::filesystem::path> folders{folder / "a", folder / "b"};
@@ -20,7 +20,7 @@ TEST(Module, KeepsEveryPlaceAndReason) {
   EXPECT_NE(result.reason.find("LANNER_MODULE_PATH"), std::string::npos) << result.reason;
 }
 
-TEST(Module, ALibraryThatIsNoneOfOursIsRefused) {
+TEST(Module, ForeignLibraryIsRefused) {
   const TemporaryFolder folder;
   std::filesystem::create_symlink(std::filesystem::canonical("/proc/self/exe"), folder / "liblanner-x.so");
   const std::vector<std::filesystem::path> folders{folder.path()};
@@ -36,7 +36,7 @@ TEST(Module, VersionMustAgree) {
   EXPECT_FALSE(refuse_table(nullptr, 3).empty());
 }
 
-TEST(Module, AnswerIsKept) {
+TEST(Module, ResultIsCached) {
   const ModuleResult& first = load_module("there-is-no-such-module", 1);
   EXPECT_EQ(&first, &load_module("there-is-no-such-module", 1));
   EXPECT_FALSE(first.reason.empty());

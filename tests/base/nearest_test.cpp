@@ -10,7 +10,7 @@ TEST(Nearest, CountsEdits) {
   EXPECT_EQ(edit_distance("form", "from"), 1u);
 }
 
-TEST(Nearest, OffersOnlyWhatIsNearNearestFirst) {
+TEST(Nearest, SuggestsOnlySimilarNamesNearestFirst) {
   const std::vector<std::string> names{"softmax", "softplus", "relu", "max", "soft_max"};
   EXPECT_EQ(nearest_names("sofmax", names), (std::vector<std::string>{"softmax", "soft_max"}));
   EXPECT_TRUE(nearest_names("convolution", names).empty());

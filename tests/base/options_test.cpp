@@ -36,7 +36,7 @@ TEST(Options, SplitsPaths) {
   EXPECT_EQ(read({{"LANNER_LIBRARY_PATH", "/a:/b"}}).library_path, expected);
 }
 
-TEST(Options, FontsLieInTheFoldersOfXdg) {
+TEST(Options, FontFoldersFollowXdg) {
   using Paths = std::vector<std::filesystem::path>;
   EXPECT_EQ(read({}).font_folders, (Paths{"/usr/local/share/fonts", "/usr/share/fonts"}));
   EXPECT_EQ(read({{"HOME", "/h"}, {"XDG_DATA_DIRS", "/a:relative:/b"}}).font_folders,
@@ -45,7 +45,7 @@ TEST(Options, FontsLieInTheFoldersOfXdg) {
             (Paths{"/x/fonts", "/a/fonts"}));
 }
 
-TEST(Options, BadValuesAreNamed) {
+TEST(Options, InvalidValuesAreReported) {
   const Options bad = read({{"LANNER_THREADS", "many"}, {"LANNER_LOG", "loud"}});
   EXPECT_EQ(bad.threads, 0);
   EXPECT_EQ(bad.log, "off");

@@ -7,7 +7,7 @@
 namespace lanner {
 namespace {
 
-TEST(SoleOwner, NoneIsNoOwnerAndTwoAreNotAlone) {
+TEST(SoleOwner, FalseForNullAndForTwoOwners) {
   EXPECT_FALSE(sole_owner(std::shared_ptr<int>()));
   auto one = std::make_shared<int>(1);
   EXPECT_TRUE(sole_owner(one));
@@ -18,8 +18,8 @@ TEST(SoleOwner, NoneIsNoOwnerAndTwoAreNotAlone) {
   EXPECT_EQ(one.use_count(), 1);
 }
 
-// Seen by the thread sanitizer where the count alone is looked at.
-TEST(SoleOwner, WhatAnotherThreadReadWasReadBefore) {
+// Fails under the thread sanitizer if only the count is checked.
+TEST(SoleOwner, ReadsOfFormerOwnersHappenBefore) {
   for (int round = 0; round < 100; ++round) {
     auto value = std::make_shared<int>(round);
     int seen = -1;

@@ -54,7 +54,7 @@ TEST(Source, EmptyFileIsEmpty) {
   EXPECT_TRUE(read_all(open_path(folder.write("empty", ""))).bytes.empty());
 }
 
-TEST(Source, RefusesWhatIsNoFile) {
+TEST(Source, FoldersDevicesAndBadPathsAreRefused) {
   const TemporaryFolder folder;
   LANNER_EXPECT_ERROR(open_path(folder / "none"), ErrorCode::not_found, "none");
   LANNER_EXPECT_ERROR(open_path(folder.path()), ErrorCode::invalid_argument, "folder");
@@ -87,7 +87,7 @@ TEST(Source, FileThatShrinksReadsShort) {
   LANNER_EXPECT_ERROR(read_all(late), ErrorCode::io, "1 of 5 bytes");
 }
 
-TEST(Source, WhatWasReadIsNobodyElses) {
+TEST(Source, ContentDoesNotChangeWithTheFile) {
   const TemporaryFolder folder;
   const std::string before(1u << 16, 'x');
   const auto path = folder.write("a.bin", before);
@@ -106,7 +106,7 @@ TEST(Source, FileThatGrewSinceItWasOpenedIsRefused) {
   LANNER_EXPECT_ERROR(read_all(source), ErrorCode::io, "was written to while being read");
 }
 
-TEST(Source, PipeIsReadThrough) {
+TEST(Source, PipeIsReadInOrder) {
   const TemporaryFolder folder;
   const auto path = folder / "pipe";
   ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
@@ -124,7 +124,7 @@ TEST(Source, PipeIsReadThrough) {
   writer.join();
 }
 
-TEST(Source, DescriptorStaysTheCallers) {
+TEST(Source, CallersDescriptorStaysOpen) {
   const TemporaryFolder folder;
   const int fd = ::open(folder.write("a.bin", "0123").c_str(), O_RDONLY);
   EXPECT_EQ(text_of(read_all(open_fd(fd)).bytes), "0123");
@@ -141,7 +141,7 @@ TEST(Source, BytesAreNotCopied) {
   EXPECT_EQ(read_text(*source, 3, 9), "lo");
 }
 
-TEST(Source, CallbacksMayGiveLittleAtATime) {
+TEST(Source, CallbackMayReturnShortReads) {
   EXPECT_EQ(text_of(read_all(open_callback(reader_of("0123456789", 3), 10, true)).bytes), "0123456789");
   EXPECT_EQ(text_of(read_all(open_callback(reader_of("0123456789", 3), -1, false)).bytes), "0123456789");
   LANNER_EXPECT_ERROR(read_all(open_callback(reader_of("0123", 3), 10, true)), ErrorCode::io, "4 of 10");
@@ -151,7 +151,7 @@ TEST(Source, CallbacksMayGiveLittleAtATime) {
   LANNER_EXPECT_ERROR(open_callback(nullptr, -1, false), ErrorCode::invalid_argument, "callback");
 }
 
-/// Both ways to open beneath a folder.
+/// Both implementations of opening beneath a folder.
 class Beneath : public testing::TestWithParam<bool> {
 protected:
   std::string read(const std::string& relative) const {
@@ -166,7 +166,7 @@ protected:
   TemporaryFolder folder_;
 };
 
-TEST_P(Beneath, OpensWhatLiesThere) {
+TEST_P(Beneath, OpensFilesInTheFolder) {
   EXPECT_EQ(read("data/w.bin"), "weights");
   EXPECT_EQ(read("./data//w.bin"), "weights");
   LANNER_EXPECT_ERROR(read("data/none"), ErrorCode::not_found, "none");
@@ -178,7 +178,7 @@ TEST_P(Beneath, RefusesToLeave) {
   for (const std::string& bad :
        {std::string("../secret"), std::string("data/../../secret"), std::string("data/../data/w.bin"),
         absolute, std::string(), std::string("."), std::string("data"), std::string("data/w.bin\0x", 12)})
-    LANNER_EXPECT_ERROR(read(bad), ErrorCode::bad_data, "must lie in its own folder");
+    LANNER_EXPECT_ERROR(read(bad), ErrorCode::bad_data, "must be in its own folder");
 }
 
 TEST_P(Beneath, RefusesLinksAndPipes) {
@@ -189,7 +189,7 @@ TEST_P(Beneath, RefusesLinksAndPipes) {
   std::filesystem::create_hard_link(folder_ / "secret", inside("hard"));
   ASSERT_EQ(::mkfifo(inside("pipe").c_str(), 0600), 0);
   for (const char* bad : {"link", "folder/w.bin", "up/secret", "hard", "pipe"})
-    LANNER_EXPECT_ERROR(read(bad), ErrorCode::bad_data, "must lie in its own folder");
+    LANNER_EXPECT_ERROR(read(bad), ErrorCode::bad_data, "must be in its own folder");
 }
 
 INSTANTIATE_TEST_SUITE_P(Ways, Beneath, testing::Bool(),

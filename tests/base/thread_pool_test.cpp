@@ -32,7 +32,7 @@ TEST(ThreadPool, WaitRethrowsOnce) {
   EXPECT_NO_THROW(pool.wait());
 }
 
-TEST(ThreadPool, DestructorDropsWhatWaits) {
+TEST(ThreadPool, DestructorDropsQueuedTasks) {
   std::atomic<bool> started{false}, release{false};
   std::atomic<int> ran{0};
   std::thread opener;
@@ -90,7 +90,7 @@ TEST(BoundedQueue, KeepsOrderAndBound) {
   EXPECT_EQ(expected, 1000);
 }
 
-TEST(BoundedQueue, CloseKeepsWhatIsWithin) {
+TEST(BoundedQueue, CloseKeepsQueuedItems) {
   BoundedQueue<int> queue(4);
   EXPECT_TRUE(queue.push(1));
   queue.close();

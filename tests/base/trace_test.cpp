@@ -6,7 +6,7 @@
 namespace lanner {
 namespace {
 
-TEST(Trace, IsWellFormedJsonWithATrackThatIsNoUtf8) {
+TEST(Trace, JsonIsValidForATrackWithInvalidUtf8) {
   const Trace trace = Trace::create();
   trace.add({.name = "decode", .track = "clip \xff", .start = 0, .end = 1, .frame = 3});
   const auto json = nlohmann::json::parse(trace.to_json());

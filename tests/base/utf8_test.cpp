@@ -5,7 +5,7 @@
 namespace lanner {
 namespace {
 
-TEST(Utf8, EveryCharacterIsReadAsItIsWritten) {
+TEST(Utf8, EveryCharacterRoundTrips) {
   for (std::uint32_t code = 0; code < 0x110000; ++code) {
     if (code >= 0xd800 && code < 0xe000) continue;
     std::string text;
@@ -18,7 +18,7 @@ TEST(Utf8, EveryCharacterIsReadAsItIsWritten) {
   }
 }
 
-TEST(Utf8, BytesThatBeginNoCharacterAreNotValid) {
+TEST(Utf8, InvalidBytesAreDetected) {
   for (const char* text :
        {"\x80", "\xbfx", "\xc0\x80", "\xc1\xbf", "\xc3", "\xc3x", "\xe0\x9f\xbf", "\xe2\x82", "\xed\xa0\x80",
         "\xf0\x8f\xbf\xbf", "\xf0\x9f\x98", "\xf4\x90\x80\x80", "\xf5\x80\x80\x80", "\xff"}) {

@@ -52,7 +52,7 @@ TEST_F(FakeGpu, a_full_gpu_refuses_and_stays_usable) {
 
 TEST_F(FakeGpu, strings_stay_on_the_host) {
   LANNER_EXPECT_ERROR(Tensor::allocate(DType::string, {2}, {}, gpu_device), ErrorCode::invalid_argument,
-                      "strings cannot lie on cuda:0");
+                      "strings cannot be on cuda:0");
 }
 
 TEST_F(FakeGpu, other_gpus_do_not_exist) {

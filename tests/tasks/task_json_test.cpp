@@ -99,7 +99,7 @@ TEST(TaskJson, WhatIsWrongIsRefused) {
       {R"({"keypoint_values": 4})", "expected 2 to 3"},
       {R"({"color_map": "pink"})", "viridis"},
       {R"({"bgr": 1})", "true or false"},
-      {R"({"task": "detect", "task": "none"})", "comes twice"},
+      {R"({"task": "detect", "task": "none"})", "appears twice"},
   };
   for (const Refused& one : cases) {
     SCOPED_TRACE(one.json);

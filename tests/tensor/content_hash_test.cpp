@@ -8,7 +8,7 @@ static Tensor numbers(std::vector<float> values, Shape shape) {
   return Tensor::from<float>(values, std::move(shape));
 }
 
-TEST(ContentHash, TellsTensorsApartByWhatTheyHold) {
+TEST(ContentHash, DiffersByTypeShapeLayoutAndElements) {
   const Tensor a = numbers({1, 2, 3, 4}, {2, 2});
   EXPECT_EQ(content_hash(a), content_hash(numbers({1, 2, 3, 4}, {2, 2})));
   EXPECT_TRUE(same_content(a, numbers({1, 2, 3, 4}, {2, 2})));

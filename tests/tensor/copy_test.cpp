@@ -82,7 +82,7 @@ TEST(Copy, PackedTypesInAnyLayout) {
          turned = Tensor::allocate(DType::i4, {3, 3}, Layout::parse("ba"));
   copy_tensor(source, packed);
   EXPECT_EQ(static_cast<const std::uint8_t*>(packed.data())[0], 0x78); // Lowest bits first.
-  EXPECT_EQ(static_cast<const std::uint8_t*>(packed.data())[4], 0x01); // Nothing behind the last element.
+  EXPECT_EQ(static_cast<const std::uint8_t*>(packed.data())[4], 0x01); // Zeros after the last element.
   copy_tensor(packed, turned);
   Tensor back = Tensor::allocate(DType::i32, {3, 3});
   copy_tensor(turned, back);
@@ -113,7 +113,7 @@ TEST(Cast, FloatsTruncate) {
 }
 
 TEST(Cast, WideIntegersRoundOnce) {
-  // 2^24 + 1 + 2^-30 relative: above the tie between two floats, but not in double's reach once rounded.
+  // 2^24 + 1 + 2^-30 relative: above the tie between two floats, but lost once rounded to double.
   const std::int64_t above_tie = (1ll << 62) + (1ll << 38) + 1;
   EXPECT_EQ((cast<float>(std::vector<std::int64_t>{above_tie}, DType::i64, DType::f32))[0],
             static_cast<float>(above_tie));
@@ -153,7 +153,7 @@ TEST(Cast, BFloat16RoundsToEven) {
   EXPECT_TRUE(std::isnan(static_cast<float>(BFloat16(nan_value))));
 }
 
-// The codes that the tables of ONNX's Cast operator and its reference give.
+// The codes in the tables of ONNX's Cast operator and its reference.
 TEST(Cast, Float8Tables) {
   const std::vector<float> values{0.0f, -0.0f, nan_value, inf, -inf, 5.5f, -100.0f, 0.25f, 1e6f, -1e6f};
   const CastRules loose{.saturate = false};
@@ -232,7 +232,7 @@ TEST(Tensor, ViewsShareMemory) {
   LANNER_EXPECT_ERROR(tensor.as<double>(), ErrorCode::internal, "f64");
 }
 
-TEST(Tensor, LimitsComeBeforeMemory) {
+TEST(Tensor, LimitsAreCheckedBeforeAllocation) {
   Limits limits;
   limits.tensor_bytes = 15;
   LANNER_EXPECT_ERROR(Tensor::allocate(DType::f32, {4}, {}, {}, limits), ErrorCode::limit_exceeded,

@@ -30,7 +30,7 @@ struct Foreign {
   }
 };
 
-// Sizes and offsets on 64-bit machines, as the specification's members and natural alignment give them.
+// Sizes and offsets on 64-bit machines, from the specification's members and natural alignment.
 static_assert(sizeof(DLTensor) == 48 && offsetof(DLTensor, shape) == 24);
 static_assert(sizeof(DLManagedTensor) == 64);
 static_assert(sizeof(DLManagedTensorVersioned) == 80 && offsetof(DLManagedTensorVersioned, dl_tensor) == 32);
@@ -93,7 +93,7 @@ TEST(DLPack, DeleterRunsWithTheLastView) {
 }
 
 TEST(DLPack, StridesBecomeLayouts) {
-  Foreign last({1, 4, 2, 3}, {99, 1, 12, 4}); // The stride of a dimension of size 1 means nothing.
+  Foreign last({1, 4, 2, 3}, {99, 1, 12, 4}); // The stride of a dimension of size 1 is meaningless.
   EXPECT_EQ(from_dlpack(&last.managed).layout(), Layout::channels_last(4));
   Foreign natural({2, 1, 12}, {12, 5, 1});
   EXPECT_TRUE(from_dlpack(&natural.managed).layout().row_major());
@@ -102,7 +102,7 @@ TEST(DLPack, StridesBecomeLayouts) {
   EXPECT_EQ(from_dlpack(&offset.managed).as<float>()[0], 2.0f);
 }
 
-TEST(DLPack, OddStridesAreCopied) {
+TEST(DLPack, StridesWithoutALayoutAreCopied) {
   Foreign gaps({2, 3}, {8, 2});
   const Tensor copy = from_dlpack(&gaps.managed);
   EXPECT_EQ(gaps.deleted, 1);

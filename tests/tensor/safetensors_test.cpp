@@ -76,8 +76,8 @@ TEST(Safetensors, ViewsOutliveTheFile) {
   EXPECT_EQ(view.as<float>()[0], 2.5f);
 }
 
-TEST(Safetensors, ReadsWhatOthersWrite) {
-  // No padding at all: the tensors are not aligned, so they are copied.
+TEST(Safetensors, UnalignedTensorsAreCopied) {
+  // No padding: the tensors are not aligned, so they are copied.
   const std::string header =
       "{" + entry("a", "U8", "[1]", "[0,1]") + "," + entry("b", "F32", "[]", "[1,5]") + "}";
   const float value = 1.5f;
@@ -101,7 +101,7 @@ TEST(Safetensors, EveryTypeKeepsItsName) {
   }
 }
 
-TEST(Safetensors, RefusesBrokenFrames) {
+TEST(Safetensors, InvalidHeadersAreRefused) {
   for (const std::string& text : {std::string(), std::string("1234567"), file_text("", "", 0)})
     LANNER_EXPECT_ERROR(open_text(text), ErrorCode::bad_data, "hostile.safetensors");
   LANNER_EXPECT_ERROR(open_text(file_text("{}", "", 3)), ErrorCode::bad_data, "a header of 3 bytes");
@@ -112,7 +112,7 @@ TEST(Safetensors, RefusesBrokenFrames) {
   LANNER_EXPECT_ERROR(open_text(file_text("{}", "x")), ErrorCode::bad_data, "1 follow the header");
 }
 
-TEST(Safetensors, RefusesHostileEntries) {
+TEST(Safetensors, InvalidEntriesAreRefused) {
   const auto one = [](const char* dtype, const char* shape, const char* offsets) {
     return "{" + entry("w", dtype, shape, offsets) + "}";
   };
@@ -124,11 +124,11 @@ TEST(Safetensors, RefusesHostileEntries) {
   refuse(one("F32", "[2.0]", "[0,8]"), 8, ErrorCode::bad_data, "whole number");
   refuse(one("F32", "[18446744073709551615]", "[0,8]"), 8, ErrorCode::bad_data, "whole number");
   refuse(one("F32", "[4611686018427387904,4]", "[0,0]"), 0, ErrorCode::limit_exceeded, "shape");
-  refuse(one("F32", "2", "[0,8]"), 8, ErrorCode::bad_data, "not a list");
+  refuse(one("F32", "2", "[0,8]"), 8, ErrorCode::bad_data, "not an array");
   refuse(one("F32", "[2]", "[0]"), 8, ErrorCode::bad_data, "two numbers");
   refuse(one("F99", "[2]", "[0,8]"), 8, ErrorCode::unsupported, "\"F99\"");
   refuse(R"({"w":7})", 0, ErrorCode::bad_data, "there is no \"dtype\"");
-  refuse(R"({"w":{"dtype":3,"shape":[],"data_offsets":[0,0]}})", 0, ErrorCode::bad_data, "not a text");
+  refuse(R"({"w":{"dtype":3,"shape":[],"data_offsets":[0,0]}})", 0, ErrorCode::bad_data, "not a string");
   refuse(R"({"__metadata__":{"a":1}})", 0, ErrorCode::bad_data, "__metadata__");
   refuse(R"({"__metadata__":[]})", 0, ErrorCode::bad_data, "__metadata__");
   refuse("{\"a\":" + std::string(100'000, '['), 0, ErrorCode::limit_exceeded, "nested deeper");
@@ -139,7 +139,7 @@ TEST(Safetensors, RefusesOverlapAndDuplicates) {
   refuse("{" + a + "," + entry("b", "F32", "[2]", "[4,12]") + "}", 12, ErrorCode::bad_data, "overlap");
   refuse("{" + a + "," + entry("b", "F32", "[2]", "[0,8]") + "}", 8, ErrorCode::bad_data, "overlap");
   refuse("{" + a + "," + entry("b", "F32", "[2]", "[12,20]") + "}", 20, ErrorCode::bad_data, "gap");
-  refuse("{" + a + "," + a + "}", 8, ErrorCode::bad_data, "\"a\" comes twice");
+  refuse("{" + a + "," + a + "}", 8, ErrorCode::bad_data, "\"a\" appears twice");
 }
 
 TEST(Safetensors, BoundsRankAndSize) {
@@ -157,7 +157,7 @@ TEST(Safetensors, RefusesBadBools) {
   LANNER_EXPECT_ERROR(file.tensor("w"), ErrorCode::bad_data, "neither 0 nor 1");
 }
 
-TEST(Safetensors, WriterRefusesWhatItCannotHold) {
+TEST(Safetensors, WriterRefusesInvalidItems) {
   const TemporaryFolder folder;
   const auto refuse_item = [&](SafetensorsItem item, ErrorCode code, const char* text) {
     const SafetensorsItem items[] = {std::move(item)};
@@ -184,7 +184,7 @@ TEST(LoadTensors, GivesCopiesByName) {
   const SafetensorsItem items[] = {safetensors_item("steps", steps), safetensors_item("one", one)};
   write_safetensors(folder / "w.safetensors", items);
   std::map<std::string, Tensor> tensors = load_tensors(folder / "w.safetensors");
-  ASSERT_EQ(tensors.size(), 2u); // what fills gaps is left out
+  ASSERT_EQ(tensors.size(), 2u); // padding tensors are left out
   EXPECT_TRUE(tensors.at("one").as<bool>()[0]);
   tensors.at("steps").as<std::int64_t>()[0] = 3; // no longer the file's
   EXPECT_EQ(load_tensors(folder / "w.safetensors").at("steps").as<std::int64_t>()[0], -1);

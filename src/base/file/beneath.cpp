@@ -21,12 +21,13 @@ namespace {
 constexpr int file_flags = O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK;
 
 [[noreturn]] void fail_leaving(const std::string& relative, std::string_view why) {
-  fail(ErrorCode::bad_data, "\"{}\": {}; files named by a model must lie in its own folder", relative, why);
+  fail(ErrorCode::bad_data, "\"{}\": {}; files named by a model must be in its own folder", relative, why);
 }
 
 std::vector<std::string> components(const std::string& relative) {
   if (relative.empty()) fail_leaving(relative, "the name is empty");
-  if (relative.find('\0') != std::string::npos) fail_leaving(relative.c_str(), "the name holds a zero byte");
+  if (relative.find('\0') != std::string::npos)
+    fail_leaving(relative.c_str(), "the name contains a zero byte");
   if (relative.front() == '/') fail_leaving(relative, "the path is absolute");
   std::vector<std::string> parts;
   for (const std::filesystem::path& part : std::filesystem::path(relative)) {
@@ -85,7 +86,7 @@ Descriptor open_file_beneath(const std::filesystem::path& folder, const std::str
   how.resolve = RESOLVE_BENEATH | RESOLVE_NO_SYMLINKS | RESOLVE_NO_MAGICLINKS;
   Descriptor file(static_cast<int>(::syscall(SYS_openat2, at.get(), relative.c_str(), &how, sizeof how)));
   if (file) return require_single_file(std::move(file), folder, relative);
-  // ENOSYS: an old kernel; EPERM: a container's filter that does not know the call.
+  // ENOSYS: an old kernel; EPERM: a container's seccomp filter that does not know the call.
   if (errno == ENOSYS || errno == EPERM) return open_file_beneath_by_component(folder, relative);
   fail_open(errno, folder, relative);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Opens files that a hostile file names, without leaving a folder.
+// Opens files that an untrusted file names, without leaving a folder.
 
 #include <filesystem>
 #include <string>
@@ -9,11 +9,11 @@
 namespace lanner {
 
 /// Opens the regular file `relative` beneath `folder` for reading. Throws Error{bad_data} for an absolute
-/// path,
-/// `..`, any symbolic link on the way and a file with more than one hard link; Error{not_found, io} else.
+/// path, `..`, any symbolic link on the way or a file with more than one hard link; Error{not_found, io}
+/// otherwise.
 Descriptor open_file_beneath(const std::filesystem::path& folder, const std::string& relative);
 
-/// The same without openat2, for kernels before 5.6: every component is opened with O_NOFOLLOW by itself.
+/// The same without openat2, for kernels before 5.6: each path component is opened with O_NOFOLLOW.
 Descriptor open_file_beneath_by_component(const std::filesystem::path& folder, const std::string& relative);
 
 } // namespace lanner

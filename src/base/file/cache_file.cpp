@@ -24,9 +24,9 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_warnings = 256, longest_message = 1024;
 
-/// Whether somebody can be told of it who was not yet.
+/// Whether this warning would be logged and was not logged before.
 bool first_time(const std::string& what) {
-  if (!log_is_heard()) return false;
+  if (!log_is_enabled()) return false;
   struct Said {
     std::mutex mutex;
     std::set<std::string> all;
@@ -42,7 +42,8 @@ bool is_missing(const fs::path& file) {
   return !fs::exists(status);
 }
 
-/// What is no file, and leads to none, would stay for ever: nobody writes to it or renames over it.
+/// Something that is not a file and leads to none would stay for ever: nobody writes to it or renames over
+/// it.
 void clear_place(const fs::path& file) {
   std::error_code error;
   const fs::file_status own = fs::symlink_status(file, error), led_to = fs::status(file, error);

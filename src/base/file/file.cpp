@@ -26,10 +26,10 @@ fs::path folder_of(const fs::path& path) {
   return folder.empty() ? fs::path(".") : folder;
 }
 
-/// Where `path` leads: renaming over a symbolic link would replace the link, and over a device node the
+/// What `path` resolves to: renaming over a symbolic link would replace the link, and over a device node the
 /// device.
 fs::path target_of(const fs::path& path) {
-  check(path.has_filename(), ErrorCode::invalid_argument, "{}: is no name for a file", path.string());
+  check(path.has_filename(), ErrorCode::invalid_argument, "{}: is not a file name", path.string());
   std::error_code error;
   const fs::path target = fs::is_symlink(path, error) ? fs::weakly_canonical(path, error) : path;
   if (error && error.value() != ENOENT && error.value() != ENOTDIR) fail_system(error.value(), path.string());
@@ -43,7 +43,7 @@ fs::path target_of(const fs::path& path) {
 
 void sync_folder(const fs::path& path) {
   const Descriptor folder(::open(folder_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-  // Some file systems refuse to sync a folder; the file is whole all the same.
+  // Some file systems refuse to sync a folder; the file is complete all the same.
   if (folder) (void)::fsync(folder.get());
 }
 
@@ -106,7 +106,7 @@ std::size_t AtomicFile::read_at(std::uint64_t offset, std::span<std::byte> into)
 void AtomicFile::commit(bool to_disk) {
   check(static_cast<bool>(fd_), ErrorCode::internal, "{}: committed twice", path_.string());
   if (to_disk && ::fsync(fd_.get()) != 0 && errno != EINVAL) fail_system(errno, path_.string() + ": write");
-  // Its lock is held until it has its name: who cleans up would take it for left behind.
+  // The lock is held until the rename: a clean-up would take an unlocked file for an abandoned one.
   const Descriptor lock(::fcntl(fd_.get(), F_DUPFD_CLOEXEC, 0));
   if (!fd_.close()) fail_system(errno, path_.string() + ": write");
   if (::rename(temporary_.c_str(), path_.c_str()) != 0) fail_system(errno, path_.string());
@@ -121,7 +121,7 @@ void write_file(const fs::path& path, std::span<const std::byte> bytes) {
 }
 
 FileLock::~FileLock() {
-  // Closing alone would leave it with the children that were forked meanwhile.
+  // Closing alone would leave the lock with children that were forked meanwhile.
   if (fd_) (void)::flock(fd_.get(), LOCK_UN);
 }
 

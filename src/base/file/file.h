@@ -1,5 +1,5 @@
 #pragma once
-// Writing files so that a reader never sees half of one, and locks between processes.
+// Atomic writing of files, and locks between processes.
 
 #include <chrono>
 #include <cstddef>
@@ -16,10 +16,10 @@
 
 namespace lanner {
 
-/// A file that comes into being under its name only when commit() is called. Until then the bytes lie beside
-/// it under a temporary name; an object that dies without commit() removes them, and those of a process that
-/// was killed are removed by the next that writes a file there. An existing file keeps its mode and is
-/// replaced at once; a symbolic link is followed. One thread at a time.
+/// A file that appears under its name only when commit() is called. Until then the bytes are in a temporary
+/// file next to it; an object destroyed without commit() removes that file, and the files of a process that
+/// was killed are removed by the next process that writes to the folder. An existing file keeps its mode and
+/// is replaced atomically; a symbolic link is followed. One thread at a time.
 ///
 /// Errors are Error{not_found, io, invalid_argument} and name the path.
 class AtomicFile {
@@ -29,10 +29,10 @@ public:
   AtomicFile(AtomicFile&& other) noexcept;
   AtomicFile& operator=(AtomicFile&&) = delete;
 
-  /// The name it will have.
+  /// The name that the file gets.
   const std::filesystem::path& path() const noexcept { return path_; }
 
-  /// Writes at position() and moves behind it.
+  /// Writes at position() and advances it.
   void write(std::span<const std::byte> bytes);
   void write(std::string_view text) { write(std::as_bytes(std::span(text))); }
   void write_at(std::uint64_t offset, std::span<const std::byte> bytes);
@@ -41,11 +41,11 @@ public:
 
   std::uint64_t position() const noexcept { return position_; }
   std::uint64_t size() const noexcept { return size_; }
-  /// May lie behind the end: the gap then reads as zeros.
+  /// May be past the end: the gap then reads as zeros.
   void seek(std::uint64_t position) noexcept { position_ = position; }
 
-  /// Forces the bytes to the disk and gives them their name. The object accepts nothing more. Where a run
-  /// writes many small files, `to_disk` is false: then a power cut may leave them empty.
+  /// Flushes the bytes to the disk and renames the file to its name. The object accepts nothing more. Where a
+  /// run writes many small files, `to_disk` is false: then a power cut may leave them empty.
   void commit(bool to_disk = true);
 
 private:
@@ -59,15 +59,15 @@ private:
 /// Writes a whole file through AtomicFile.
 void write_file(const std::filesystem::path& path, std::span<const std::byte> bytes);
 
-/// An exclusive lock between processes on a lock file (made where it is missing, and left there). Held until
-/// the object dies, a fork's child keeping nothing of it, or its process ends.
+/// An exclusive lock between processes on a lock file (created where it is missing, and left there). Held
+/// until the object is destroyed or its process ends; a forked child does not hold it.
 class FileLock {
 public:
   FileLock(FileLock&&) noexcept = default;
   FileLock& operator=(FileLock&&) noexcept = default;
   ~FileLock();
-  /// Waits for the lock; nothing when another one keeps it for so long, as a stopped process does. Throws
-  /// Error{cancelled, io}.
+  /// Waits for the lock; nothing when another holder keeps it for that long, as a stopped process does.
+  /// Throws Error{cancelled, io}.
   static std::optional<FileLock> acquire_within(const std::filesystem::path& path,
                                                 std::chrono::milliseconds timeout,
                                                 const CancelToken& cancel = {});

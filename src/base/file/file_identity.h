@@ -1,5 +1,5 @@
 #pragma once
-// By what a file is known again.
+// File identity: how a file is recognised.
 
 #include <cstdint>
 #include <optional>
@@ -14,7 +14,8 @@ struct FileIdentity {
   friend bool operator==(const FileIdentity&, const FileIdentity&) = default;
 };
 
-/// Of a source that open_path(), open_beneath() or open_fd() opened on a regular file; nothing for others.
+/// Identity of a source that open_path(), open_beneath() or open_fd() opened on a regular file; nothing for
+/// others.
 std::optional<FileIdentity> file_identity(const ByteSource& source);
 
 } // namespace lanner

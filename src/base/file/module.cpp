@@ -15,7 +15,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The library that this code lies in.
+/// The library that contains this code.
 fs::path own_file() {
   Dl_info info{};
   if (!::dladdr(reinterpret_cast<const void*>(&load_module), &info) || !info.dli_fname) return {};
@@ -24,7 +24,7 @@ fs::path own_file() {
   return error ? fs::path() : file;
 }
 
-/// Modules are linked to one library and bear its name: `liblanner-onednn.so` belongs to `liblanner.so.0.1`,
+/// Modules are linked to one library and carry its name: `liblanner-onednn.so` belongs to `liblanner.so.0.1`,
 /// `liblanner-runtime-onednn.so` to `liblanner-runtime.so.0.1`.
 std::string module_file(std::string_view name) {
   const std::string own = own_file().filename().string();
@@ -37,8 +37,8 @@ std::string last_error() {
   return message ? message : "no reason was given";
 }
 
-/// oneDNN's calls of OpenMP are meant for the functions that its module defines, whoever else in the process
-/// uses libgomp. Sanitizers end a process that uses the flag.
+/// oneDNN's OpenMP calls must resolve to the functions that its module defines, whoever else in the process
+/// uses libgomp. Sanitizers abort a process that uses the flag.
 int open_flags(std::string_view name) {
   const auto runs_under = [](const char* sanitizer) { return ::dlsym(RTLD_DEFAULT, sanitizer) != nullptr; };
   const bool sanitized = runs_under("__asan_init") || runs_under("__tsan_init") || runs_under("__msan_init");

@@ -31,9 +31,9 @@ void require_file_size(const std::string& name, std::uint64_t size, const Limits
   check_limit("file_bytes", size, limits.file_bytes, "{}: {} bytes", name, size);
 }
 
-/// Memory of the process's own. A large block comes in large pages where the system has them: filling it
-/// takes less than half the time then. Weights of a plan stay in it, so that it comes from the program's
-/// allocator where there is one.
+/// Anonymous memory. A large block uses huge pages where the system has them: filling it takes less than half
+/// the time then. The weights of a plan stay in it, so it comes from the program's allocator where there is
+/// one.
 std::shared_ptr<std::byte> own_memory(std::size_t bytes, const std::string& name) {
   Charge charge = with_context([&] { return name; }, [&] { return Charge(current_account(), bytes); });
   constexpr std::uint64_t alignment = 64;
@@ -51,8 +51,8 @@ std::shared_ptr<std::byte> own_memory(std::size_t bytes, const std::string& name
           }};
 }
 
-/// A regular file, which is never mapped: one that shrinks under its reader would end the process by SIGBUS,
-/// one that is written to would change what was found valid. Reads come from the descriptor.
+/// A regular file, which is never mapped: a file that shrinks while it is read would end the process by
+/// SIGBUS, one that is written to would change after it was validated. Reads come from the descriptor.
 class FileSource final : public ByteSource {
 public:
   FileSource(Descriptor fd, std::string name, std::uint64_t size)
@@ -65,7 +65,7 @@ public:
   std::size_t read_at(std::uint64_t offset, std::span<std::byte> into) override {
     if (offset >= size_) return 0;
     const auto wanted = static_cast<std::size_t>(std::min<std::uint64_t>(into.size(), size_ - offset));
-    constexpr std::size_t part = std::size_t{16} << 20; // between two looks at the deadline
+    constexpr std::size_t part = std::size_t{16} << 20; // between two checks of the deadline
     std::size_t done = 0;
     while (done < wanted) {
       check_deadline();
@@ -80,7 +80,7 @@ public:
 
   std::span<const std::byte> map() override { return {}; }
 
-  /// All of it as it is now.
+  /// The whole content as it is now.
   Content content() {
     if (size_ == 0) return {};
     const auto before = stamp();
@@ -108,7 +108,7 @@ private:
   std::uint64_t size_;
 };
 
-/// Something that can only be read through: keeps no bytes, so an offset may only go forward.
+/// A source that can only be read in sequence: stores no bytes, so an offset may only go forward.
 class StreamSource final : public ByteSource {
 public:
   StreamSource(ReadCallback read, std::string name, std::int64_t size, std::uint64_t limit)
@@ -205,17 +205,17 @@ private:
   std::string name_;
 };
 
-/// Until there is something to read, the end of it included: who writes may be slow, or never come. A signal
+/// Waits until there are bytes or the end of the stream: the writer may be slow, or never come. A signal
 /// ends the wait for the first bytes, as it would end open().
 void wait_for_bytes(int fd, const std::string& name, bool first) {
-  constexpr int between_looks = 100; // ms
+  constexpr int poll_interval = 100; // ms
   pollfd waited{fd, POLLIN, 0};
   int ready = 0;
   do {
     check_deadline();
-    ready = ::poll(&waited, 1, between_looks);
+    ready = ::poll(&waited, 1, poll_interval);
     check(ready >= 0 || errno != EINTR || !first, ErrorCode::cancelled,
-          "{}: interrupted while nobody had written to it", name);
+          "{}: interrupted before any data came", name);
   } while (ready == 0);
 }
 
@@ -248,7 +248,7 @@ SourcePtr from_descriptor(Descriptor fd, std::string name, const Limits& limits,
       fail(ErrorCode::unsupported, "{}: {}", name, format->text());
     fail(ErrorCode::invalid_argument, "{}: is a folder; give a file", name);
   }
-  check(taken == Taken::files_and_pipes, ErrorCode::invalid_argument, "{}: is no regular file", name);
+  check(taken == Taken::files_and_pipes, ErrorCode::invalid_argument, "{}: is not a regular file", name);
   check(S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode), ErrorCode::invalid_argument,
         "{}: is neither a file nor a pipe", name);
   return stream_of(std::move(fd), std::move(name), limits);
@@ -266,14 +266,14 @@ Content read_through(ByteSource& source, const Limits& limits) {
   const std::shared_ptr<std::vector<std::byte>> bytes(read, &read->bytes);
   std::size_t done = 0;
   for (;;) {
-    // A size that a callback claims is not believed before the bytes have come.
+    // A size that a callback claims is not trusted before the bytes have come.
     const std::size_t wanted = std::clamp(done, first_chunk, std::size_t{64} << 20);
     read->charge.set(done + wanted);
     bytes->resize(done + wanted);
     const std::size_t count = source.read_at(done, std::span(*bytes).subspan(done));
     done += count;
     require_file_size(source.name(), done, limits);
-    if (count == 0) break; // Sources may give what they have.
+    if (count == 0) break; // Reads may be short; 0 bytes is the end.
   }
   check(size < 0 || done == static_cast<std::uint64_t>(size), ErrorCode::io,
         "{}: ended after {} of {} bytes; it was cut while being read", source.name(), done, size);
@@ -285,7 +285,7 @@ Content read_through(ByteSource& source, const Limits& limits) {
 
 namespace {
 
-// What is no path is often an address, or the name that shells' programs have for standard input.
+// A path that does not exist is often an address, or `-`, which many programs use for standard input.
 [[noreturn]] void fail_open(int error, const std::string& path) {
   const std::size_t scheme = path.find("://");
   const bool letters =
@@ -315,8 +315,8 @@ std::optional<FileIdentity> file_identity(const ByteSource& source) {
 static SourcePtr open_named(const std::filesystem::path& path, const Limits& limits, Taken taken) {
   check(!path.empty(), ErrorCode::not_found, "the path is empty");
   check(path.native().find('\0') == std::string::npos, ErrorCode::invalid_argument,
-        "{}: the path goes on behind a zero byte", path.c_str());
-  // Opening a pipe would wait for its writer, whom no deadline bounds; files ignore the flag.
+        "{}: the path contains a zero byte", path.c_str());
+  // Opening a pipe would wait for its writer without a deadline; regular files ignore the flag.
   Descriptor fd(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK));
   if (!fd) fail_open(errno, path.string());
   return from_descriptor(std::move(fd), path.string(), limits, taken);
@@ -347,7 +347,7 @@ SourcePtr open_fd(int fd, const Limits& limits) {
 }
 
 SourcePtr open_callback(ReadCallback read, std::int64_t size, bool seekable, std::string name) {
-  check(static_cast<bool>(read), ErrorCode::invalid_argument, "{}: no function to read with", name);
+  check(static_cast<bool>(read), ErrorCode::invalid_argument, "{}: no read function was given", name);
   if (seekable) return std::make_shared<CallbackSource>(std::move(read), size, std::move(name));
   return std::make_shared<StreamSource>(std::move(read), std::move(name), size, UINT64_MAX);
 }

@@ -28,9 +28,9 @@ namespace fs = std::filesystem;
 constexpr std::string_view suffix = ".part";
 constexpr std::size_t digits = 8;
 constexpr std::time_t week = 7 * 24 * 3600;
-constexpr std::size_t most_folders = 4096; // that a process remembers
+constexpr std::size_t most_folders = 4096; // remembered by a process
 
-/// The same in all processes and containers that share the kernel whose locks tell who lives.
+/// The same in all processes and containers that share the kernel, and so its file locks.
 const std::string& boot() {
   static const auto* const text = [] {
     std::string id(64, '\0');
@@ -55,7 +55,7 @@ bool are_digits(std::string_view text) {
   return std::ranges::all_of(text, [](char c) { return (c >= '0' && c <= '9') || (c >= 'a' && c <= 'f'); });
 }
 
-/// The boot that an unfinished file's name tells; empty for every other name.
+/// The boot in an unfinished file's name; empty for every other name.
 std::string boot_of(std::string_view name) {
   constexpr std::size_t tail = 1 + digits + 1 + digits; // `.BOOT-RANDOM`
   if (!name.starts_with('.') || !name.ends_with(suffix)) return {};
@@ -103,7 +103,7 @@ UnfinishedFile create_unfinished_file(const fs::path& path) {
     file.fd = Descriptor(::open(file.path.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0666));
     if (!file.fd && errno == EEXIST) continue;
     if (!file.fd) return {};
-    // Who cleans up may have come before the lock: then it is his, or the file is gone.
+    // A clean-up may have come before the lock: then it holds the lock, or the file is gone.
     const bool taken = ::flock(file.fd.get(), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
     struct stat status {};
     if (!taken && (::fstat(file.fd.get(), &status) != 0 || status.st_nlink > 0)) return file;
@@ -119,7 +119,7 @@ void remove_unfinished_files(const fs::path& given) noexcept {
       if (const std::string of = boot_of(entry->path().filename().native()); !of.empty())
         remove_if_left(entry->path(), of == boot());
   } catch (const std::exception&) {
-    // What cannot be cleaned up now stays for the next.
+    // What cannot be cleaned up now is left for the next process.
   }
 }
 

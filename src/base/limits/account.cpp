@@ -39,10 +39,11 @@ void Account::charge_alone(std::uint64_t bytes) {
   const std::uint64_t limit = limits_.total_bytes;
   std::uint64_t before = held();
   for (;;) {
-    const std::uint64_t beside = base_ ? base_->held_in_all() : 0;
-    const bool fits = before <= limit && beside <= limit - before && bytes <= limit - before - beside;
+    const std::uint64_t base_bytes = base_ ? base_->held_in_all() : 0;
+    const bool fits = before <= limit && base_bytes <= limit - before && bytes <= limit - before - base_bytes;
     if (!fits)
-      fail_limit("total_bytes", limit, "memory: {} bytes beside {} that are held", bytes, before + beside);
+      fail_limit("total_bytes", limit, "memory: {} bytes in addition to {} in use", bytes,
+                 before + base_bytes);
     if (held_.compare_exchange_weak(before, before + bytes, std::memory_order_relaxed)) return;
   }
 }

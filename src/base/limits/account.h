@@ -1,6 +1,6 @@
 #pragma once
-// What a build, a load or a run holds and how long it may take. Memory is taken and time is spent far below
-// the function that knows the limits, so these stand with the thread that works.
+// How much memory a build, a load or a run may hold, and how long it may take. Memory is allocated and time
+// is spent far below the function that knows the limits, so they are thread-local.
 
 #include <atomic>
 #include <chrono>
@@ -18,14 +18,15 @@ class CancelToken;
 struct Executor;
 struct ThreadSettings;
 
-/// Bytes held on behalf of an engine, or of a context beside its engine. Whoever takes memory keeps the
-/// account for as long as it has the memory, which may be longer than the engine lives. Thread-safe.
+/// Bytes held on behalf of an engine, or of a context in addition to its engine. Whoever allocates memory
+/// keeps a pointer to the account for as long as it has the memory, which may be longer than the engine
+/// lives. Thread-safe.
 class Account {
 public:
-  /// With the environment's settings (base/threads/thread_settings.h), and counted in its total; null: no
-  /// settings.
+  /// With the settings of an environment (base/threads/thread_settings.h), and counted for its total; null:
+  /// no settings.
   explicit Account(const Limits& limits, std::shared_ptr<const ThreadSettings> thread_settings = nullptr);
-  /// What `base` holds counts against the limit too; its thread settings are this one's.
+  /// What `base` holds counts against the limit too; its thread settings apply here.
   Account(const Limits& limits, std::shared_ptr<const Account> base);
   Account(const Account&) = delete;
   Account& operator=(const Account&) = delete;
@@ -46,16 +47,16 @@ private:
 
   const Limits limits_;
   const std::shared_ptr<const ThreadSettings> thread_settings_;
-  const std::shared_ptr<Account> total_; ///< The environment's.
+  const std::shared_ptr<Account> total_; ///< The environment's total.
   const std::shared_ptr<const Account> base_;
   std::atomic<std::uint64_t> held_{0};
 };
 using AccountPtr = std::shared_ptr<Account>;
 
-/// Bytes of an account, given back at the end. One thread at a time.
+/// Bytes charged to an account, released by the destructor. One thread at a time.
 class Charge {
 public:
-  Charge() = default; ///< Of no account: counts nothing.
+  Charge() = default; ///< Without an account: counts nothing.
   explicit Charge(AccountPtr account, std::uint64_t bytes = 0);
   Charge(Charge&& other) noexcept : account_(std::move(other.account_)), bytes_(other.bytes_) {
     other.bytes_ = 0;
@@ -63,11 +64,11 @@ public:
   Charge& operator=(Charge&& other) noexcept;
   ~Charge();
   void add(std::uint64_t bytes);
-  /// Holds `bytes` from now on, be it more or less than before.
+  /// Sets the number of bytes held, more or fewer than before.
   void set(std::uint64_t bytes);
   bool counts() const noexcept { return account_ != nullptr; }
   std::uint64_t bytes() const noexcept { return bytes_; }
-  /// Leaves the bytes to the caller, who releases them himself. Returns the account, null where none is.
+  /// Leaves the bytes to the caller, who must release them. Returns the account, null where there is none.
   AccountPtr leave() noexcept {
     bytes_ = 0;
     return std::move(account_);
@@ -78,19 +79,19 @@ private:
   std::uint64_t bytes_ = 0;
 };
 
-/// What a small block of memory takes beside its bytes, at least: the allocator's share, the pointer's count,
-/// the tensor around it.
+/// What a small block of memory takes in addition to its bytes, at least: the allocator's overhead, the
+/// pointer's reference count, the tensor around it.
 inline constexpr std::uint64_t block_overhead = 256;
 
-/// What a call is given beside its arguments; null: the environment's. Of the caller, for as long as the
-/// call.
+/// What a call was given in addition to its arguments; null: the environment's. Owned by the caller, who
+/// keeps it for the duration of the call.
 struct CallResources {
   const Executor* executor = nullptr;
   const lanner_allocator* allocator = nullptr;
 };
 
-/// Until its end the calling thread takes memory on this account, and works without the resources of a call,
-/// which are for what the call gives out alone. `account` must outlive it.
+/// While it lives the calling thread's memory is charged to this account, and the resources of a call do not
+/// apply: they are only for what the call returns. `account` must outlive it.
 class AccountScope {
 public:
   explicit AccountScope(const AccountPtr& account) noexcept;
@@ -102,7 +103,7 @@ private:
   const AccountPtr* outer_;
   const CallResources* outer_call_;
 };
-/// Until its end the calling thread works with these.
+/// While it lives the calling thread uses these resources.
 class CallScope {
 public:
   explicit CallScope(const CallResources& resources) noexcept;
@@ -112,22 +113,23 @@ public:
 private:
   const CallResources* outer_;
 };
-/// The calling thread's; null where nothing is counted.
+/// The calling thread's account; null where nothing is counted.
 const AccountPtr& current_account() noexcept;
-/// Null: for memory that stays as long as the process, whoever asks for it first.
+/// Null: for memory that stays as long as the process, whoever needs it first.
 const AccountPtr& no_account() noexcept;
-/// The limits of the calling thread's account; the default ones without an account.
+/// The limits of the calling thread's account; the defaults without an account.
 const Limits& current_limits();
 
-/// Throws Error{limit_exceeded} for a rank that current_limits() refuses; `what` begins the message. Work on
-/// a type may take time that grows with the square of its rank, so it belongs where ranks come from.
+/// Throws Error{limit_exceeded} for a rank above that of current_limits(); `what` begins the message. Work on
+/// a type may take time that grows with the square of its rank, so call it wherever ranks are read.
 void check_rank(std::uint64_t rank, std::string_view what);
 
-/// Until its end check_deadline() looks at `limits.seconds` from now. Within another one the sooner counts.
+/// While it lives check_deadline() enforces `limits.seconds` from now. When nested, the earlier deadline
+/// counts.
 class DeadlineScope {
 public:
   explicit DeadlineScope(const Limits& limits) noexcept;
-  /// And at `cancel`, which must outlive it.
+  /// The same, and check_deadline() checks `cancel`, which must outlive it.
   DeadlineScope(const Limits& limits, const CancelToken& cancel) noexcept;
   ~DeadlineScope();
   DeadlineScope(const DeadlineScope&) = delete;
@@ -139,13 +141,13 @@ private:
   const DeadlineScope* outer_;
   const CancelToken* outer_cancel_;
 };
-/// Throws Error{limit_exceeded} once the time is over, Error{cancelled} once the call was cancelled that the
-/// scope is of. CancelToken::check() calls it, so it belongs where no token is at hand.
+/// Throws Error{limit_exceeded} once the deadline has passed, Error{cancelled} once the scope's call was
+/// cancelled. CancelToken::check() calls it, so a direct call is only needed where there is no token.
 void check_deadline();
 
 class Meter;
 
-/// What a thread works under, for others that work for it meanwhile.
+/// The thread-local account, call and deadline of a thread, for threads that work on its behalf.
 struct ThreadBounds {
   const AccountPtr* account = nullptr;
   const DeadlineScope* deadline = nullptr;
@@ -156,9 +158,9 @@ struct ThreadBounds {
 ThreadBounds thread_bounds() noexcept;
 void set_thread_bounds(const ThreadBounds& bounds) noexcept;
 
-/// Counts memory that grows while the thread works and that no owner counts yet, until its end: characters
-/// of strings that a kernel writes, what a parser has read. Scopes of one thread, which nest; threads that
-/// work for it meanwhile add to it too.
+/// While it lives, counts memory that grows while the thread works and that no owner counts yet: characters
+/// of strings that a kernel writes, what a parser has read. The scopes of one thread nest; threads that work
+/// on its behalf add to it too.
 class Meter {
 public:
   Meter();
@@ -173,11 +175,11 @@ private:
   void settle();
 
   const AccountPtr account_;
-  std::atomic<std::uint64_t> pending_{0}; ///< Not charged yet: an account is asked for more at a time.
+  std::atomic<std::uint64_t> pending_{0}; ///< Not charged yet: the account is charged in larger steps.
   std::atomic<std::uint64_t> charged_{0};
   Meter* outer_;
 };
-/// Adds to the thread's innermost meter, before the memory is taken. Nothing is counted where there is none.
+/// Adds to the thread's innermost meter, before the memory is allocated. Does nothing without a meter.
 void count_bytes(std::uint64_t bytes);
 
 } // namespace lanner

@@ -1,5 +1,5 @@
 #pragma once
-// The control groups of a process, which bound what it may take. Both of their versions are understood.
+// Linux control groups (versions 1 and 2), which limit the resources of a process.
 
 #include <cstdint>
 #include <filesystem>
@@ -9,7 +9,7 @@
 
 namespace lanner {
 
-/// A folder with the files of one group.
+/// The folder of one group's files.
 struct GroupFolder {
   std::filesystem::path path;
   bool second_version = false;
@@ -18,12 +18,12 @@ struct GroupFolder {
 /// Text of /proc/self/cgroup; empty where there is none.
 std::string own_groups();
 
-/// Folders of the groups that have a say on `controller` (`cpu`, `memory`), each with those around it.
-/// `groups` is the text of /proc/self/cgroup, `mount` where the control groups are mounted (/sys/fs/cgroup).
+/// Folders of the groups that control `controller` (`cpu`, `memory`), each followed by its parents. `groups`
+/// is the text of /proc/self/cgroup, `mount` where the control groups are mounted (/sys/fs/cgroup).
 std::vector<GroupFolder> group_folders(std::string_view groups, const std::filesystem::path& mount,
                                        std::string_view controller);
 
-/// Bytes that the groups bound a process to, 0 where none does.
+/// The memory limit of a process's groups in bytes, 0 where there is none.
 std::uint64_t group_memory(std::string_view groups, const std::filesystem::path& mount);
 
 } // namespace lanner

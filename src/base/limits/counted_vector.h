@@ -1,5 +1,5 @@
 #pragma once
-// Working lists whose length a file decides and that no tensor holds.
+// Working lists whose length an input file decides and that are not part of a tensor.
 
 #include <cstddef>
 #include <cstdint>
@@ -12,8 +12,8 @@
 
 namespace lanner {
 
-/// Charges what it gives to the account that stood with the thread when the list was made, before the memory
-/// is taken. Throws Error{limit_exceeded}.
+/// Charges allocations to the account that the thread had when the list was made, before the memory is
+/// allocated. Throws Error{limit_exceeded}.
 template<typename T>
 class CountedAllocator {
 public:
@@ -47,9 +47,9 @@ private:
   AccountPtr account_;
 };
 
-/// As a std::vector, but counted for `total_bytes`: for what is as long as an attribute, a dim or an element
-/// of a file says. Grow it by reserve() or by its constructor where the length is known: one that grows by
-/// itself holds its old elements and twice as many new ones at a time, and both count.
+/// A std::vector counted for `total_bytes`: for lists whose length is that of an attribute, a dim or an
+/// element of a file. Use reserve() or the constructor where the length is known: a vector that grows holds
+/// its old elements and twice as many new ones at a time, and both count.
 template<typename T>
 using CountedVector = std::vector<T, CountedAllocator<T>>;
 

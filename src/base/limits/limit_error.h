@@ -1,5 +1,5 @@
 #pragma once
-// The one form of errors that a limit causes.
+// The common form of errors caused by a limit.
 
 #include <cstdint>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace lanner {
 
-/// How the limit of this name and value is lifted: it may be one of the calling thread's environment.
+/// How to raise the limit of this name and value: it may be set by the calling thread's environment.
 std::string limit_remedy(std::string_view name, double bound);
 
 /// `3 nodes, over the limit nodes of 2; if the input is trusted, raise it with --limit nodes=N`
@@ -21,7 +21,7 @@ std::string limit_message(std::string_view name, Bound bound, std::string_view f
 }
 
 /// Throws Error{limit_exceeded}: what was found, the member of Limits that refuses it, its value, and the
-/// flag that lifts it.
+/// flag that raises it.
 template<typename Bound, typename... Args>
 [[noreturn]] void fail_limit(std::string_view name, Bound bound, fmt::format_string<Args...> format,
                              Args&&... args) {
@@ -37,7 +37,7 @@ void check_limit(std::string_view name, Value value, Bound bound, fmt::format_st
     fail_limit(name, bound, format, std::forward<Args>(args)...);
 }
 
-/// `a * b`, which a limit bounds: sizes are multiplied before memory is taken.
+/// `a * b`, bounded by a limit: sizes are multiplied before memory is allocated.
 inline std::uint64_t limited_product(std::string_view name, std::uint64_t bound, std::uint64_t a,
                                      std::uint64_t b, std::string_view what) {
   std::uint64_t product = 0;

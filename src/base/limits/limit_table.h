@@ -1,5 +1,5 @@
 #pragma once
-// The limits one by one.
+// The table of all limits.
 
 #include <lanner/limits.h>
 

@@ -56,7 +56,7 @@ std::uint64_t default_total_bytes() noexcept {
       const std::uint64_t group = group_memory(own_groups(), "/sys/fs/cgroup");
       if (group > 0) memory = std::min(memory, group);
     } catch (...) {
-      // Without the group's bound the machine's memory is what there is.
+      // Without a readable group limit the machine's memory is the bound.
     }
     return memory / 4 * 3;
   }();
@@ -83,7 +83,7 @@ std::uint64_t checked_product(std::uint64_t a, std::uint64_t b, std::uint64_t bo
   std::uint64_t product = 0;
   const bool overflow = __builtin_mul_overflow(a, b, &product);
   check(!overflow && product <= bound, ErrorCode::limit_exceeded,
-        "{}: {} x {} passes the limit of {}; raise the limit if the input is trusted", what, a, b, bound);
+        "{}: {} x {} is over the limit of {}; if the input is trusted, raise the limit", what, a, b, bound);
   return product;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Deadlines in loops whose turns are too short to look each time.
+// Deadlines in loops whose iterations are too short to check each time.
 
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 
 namespace lanner {
 
-/// Calls check_deadline() once for so many steps: some tenths of a millisecond of comparisons.
+/// Calls check_deadline() once every so many steps: some tenths of a millisecond of comparisons.
 class PacedDeadline {
 public:
   void operator()(std::uint64_t steps = 1) {

@@ -37,12 +37,12 @@ ForeignFormat keras(const std::string& name, const char* kind) {
 ForeignFormat hdf5(std::string_view bytes, const std::string& name) {
   if (bytes.substr(0, searched).find("model_config") != std::string_view::npos)
     return keras(name, "a Keras model in HDF5");
-  return {"a file of HDF5 without a network, such as Keras's weights",
-          "load it into its network in Keras, and give that to lanner.build, or export it to ONNX"};
+  return {"an HDF5 file without a network, such as Keras's weights",
+          "load it into its network in Keras, and pass that to lanner.build, or export it to ONNX"};
 }
 
 ForeignFormat torch_pickle() {
-  return {"a file of PyTorch: weights, or a pickled module, which need the Python code of their network",
+  return {"a PyTorch file: weights, or a pickled module, which need the Python code of their network",
           "in Python: make the network, load_state_dict() what torch.load() gives, then lanner.build(module, "
           "example_inputs), or torch.onnx.export() for a file"};
 }
@@ -55,12 +55,12 @@ ForeignFormat torch_script(const std::string& name) {
 }
 
 ForeignFormat torch_program(const std::string& name) {
-  return {"an exported program of PyTorch",
+  return {"a program exported by PyTorch",
           fmt::format("in Python: lanner.build(torch.export.load('{}'), example_inputs)", name)};
 }
 
 ForeignFormat saved_model(const std::string& folder) {
-  return {"a TensorFlow SavedModel, whose weights lie in other files of its folder",
+  return {"a TensorFlow SavedModel, whose weights are in other files of its folder",
           fmt::format(
               "expected a frozen graph (.pb) or ONNX: python -m tf2onnx.convert --saved-model {} --output "
               "model.onnx",
@@ -69,7 +69,7 @@ ForeignFormat saved_model(const std::string& folder) {
 
 ForeignFormat meta_graph(const std::string& name) {
   return {
-      "a TensorFlow MetaGraph, whose weights lie in a checkpoint beside it",
+      "a TensorFlow MetaGraph, whose weights are in a separate checkpoint",
       fmt::format("expected a frozen graph (.pb) or ONNX: python -m tf2onnx.convert --checkpoint {} --inputs "
                   "NAME:0 --outputs NAME:0 --output {}.onnx",
                   name, without_ending(name))};
@@ -89,13 +89,13 @@ std::uint32_t number_at(std::string_view bytes, std::size_t at, std::size_t widt
   return value;
 }
 
-/// Names in the list at the end of a zip archive (APPNOTE 4.3.12); what is wrong with it ends the list.
+/// File names in the central directory of a zip archive (APPNOTE 4.3.12); a damaged entry ends the list.
 std::vector<std::string_view> names_in_zip(std::string_view bytes) {
   constexpr std::size_t header = 46, end_size = 22;
   const std::size_t end = bytes.rfind("PK\5\6"sv);
   if (end == std::string_view::npos || end + end_size > bytes.size()) return {};
   std::size_t at = number_at(bytes, end + 16, 4);
-  // Of an archive of 4 GiB or more: its list lies right in front of its ends.
+  // An archive of 4 GiB or more: its central directory is right before its end records.
   if (at >= bytes.size()) at = bytes.find("PK\1\2"sv, end > searched ? end - searched : 0);
   std::vector<std::string_view> names;
   while (at < bytes.size() && bytes.substr(at).starts_with("PK\1\2"sv) && at + header <= bytes.size() &&
@@ -117,12 +117,12 @@ ForeignFormat zip(std::string_view bytes, const std::string& name) {
   if (has("/constants.pkl")) return torch_script(name);
   if (has("data.pkl")) return torch_pickle();
   if (has(".npy")) return {"an archive of NumPy arrays", "expected the network itself, as ONNX"};
-  return {"a zip archive", fmt::format("unpack it and give the model inside: unzip {}", name)};
+  return {"a zip archive", fmt::format("unpack it and pass the model inside: unzip {}", name)};
 }
 
-// --- Records of protobuf ---
+// --- Protobuf messages ---
 
-/// One field of a record: its number, and its bytes where it has a length.
+/// One field of a message: its number, and its bytes where it has a length.
 struct Field {
   std::uint64_t number = 0, wire = 0;
   std::string_view bytes;
@@ -139,7 +139,7 @@ bool read_varint(std::string_view& rest, std::uint64_t& value) {
   return false;
 }
 
-/// Of a field whose bytes end with the file, what is there of them.
+/// Reads a field; one whose bytes are cut off by the end of the file gets the bytes that are there.
 bool read_field(std::string_view& rest, Field& field) {
   std::uint64_t key = 0, size = 0;
   if (rest.empty() || !read_varint(rest, key)) return false;
@@ -173,7 +173,7 @@ bool is_meta_graph(std::string_view bytes) {
   return read_field(bytes, first) && first.number == 1 && first.wire == 2 && is_meta_info(first.bytes);
 }
 
-/// The version of its form, then MetaGraphs; an ONNX model has its producer there, and a graph after.
+/// A format version, then MetaGraphs; an ONNX model has its producer there, then a graph.
 bool is_saved_model(std::string_view bytes) {
   Field field;
   bool graphs = false;
@@ -198,24 +198,24 @@ auto named(const char* format, const char* remedy) {
 }
 
 const std::vector<Signature>& signatures() {
-  constexpr const char* source = "expected the ONNX, TensorFlow or Caffe model that it was made of";
+  constexpr const char* source = "expected the ONNX, TensorFlow or Caffe model that it was made from";
   const auto pickle = [](std::string_view, const std::string&) { return torch_pickle(); };
   static const std::vector<Signature> table = {
       {4, "TFL3", [](std::string_view, const std::string& name) { return tf_lite(name); }},
       {0, "PK\3\4", zip},
       {0, "\x89HDF\r\n\x1a\n", hdf5},
-      // A pickled number that torch.save() wrote in front before version 1.6.
+      // A pickled number that torch.save() wrote at the start before version 1.6.
       {0, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv, pickle},
       {0, "saved_model_schema_version",
        [](std::string_view, const std::string& name) { return saved_model(folder_of(name)); }},
       {0, "meta_info_def", [](std::string_view, const std::string& name) { return meta_graph(name); }},
-      {4, "ORTM", named("a model in ONNX Runtime's own form", source)},
+      {4, "ORTM", named("a model in ONNX Runtime's own format", source)},
       {0, "GGUF", named("a GGUF file of llama.cpp", "expected ONNX, as optimum-cli export onnx writes it")},
-      {0, "ftrt", named("an engine of TensorRT", source)},
-      {0, "ptrt", named("an engine of TensorRT", source)},
-      {0, "RKNN", named("a model of Rockchip's RKNN", source)},
-      {0, "7767517\n", named("a network of ncnn", source)},
-      {0, "[net]", named("a configuration of Darknet", "expected ONNX, as its converters write it")},
+      {0, "ftrt", named("a TensorRT engine", source)},
+      {0, "ptrt", named("a TensorRT engine", source)},
+      {0, "RKNN", named("a Rockchip RKNN model", source)},
+      {0, "7767517\n", named("an ncnn network", source)},
+      {0, "[net]", named("a Darknet configuration", "expected ONNX, as its converters write it")},
       {0, "\x80\x02", named("a Python pickle", "load it in Python, and export the network to ONNX")},
       {0, "\x80\x03", named("a Python pickle", "load it in Python, and export the network to ONNX")},
       {0, "\x80\x04\x95", named("a Python pickle", "load it in Python, and export the network to ONNX")},
@@ -237,8 +237,8 @@ std::optional<ForeignFormat> foreign_format(std::span<const std::byte> content, 
     if (bytes.size() > signature.at && bytes.substr(signature.at).starts_with(signature.bytes))
       return signature.format(bytes, name);
   if (is_openvino(bytes))
-    return ForeignFormat{"a network of OpenVINO",
-                         "expected the ONNX or TensorFlow model that it was made of"};
+    return ForeignFormat{"an OpenVINO network",
+                         "expected the ONNX or TensorFlow model that it was made from"};
   if (is_saved_model(bytes)) return saved_model(folder_of(name));
   if (is_meta_graph(bytes)) return meta_graph(name);
   return std::nullopt;
@@ -255,12 +255,12 @@ std::optional<ForeignFormat> foreign_folder(const fs::path& folder) {
   if (has("config.json") &&
       (has("model.safetensors") || has("pytorch_model.bin") || has("model.safetensors.index.json")))
     return ForeignFormat{
-        "a folder of a transformers model",
+        "a transformers model folder",
         fmt::format("expected ONNX: optimum-cli export onnx --model {} onnx/", folder.string())};
   if (has("Manifest.json") && has("Data"))
-    return ForeignFormat{"a Core ML package", "expected the network that it was made of, as ONNX"};
+    return ForeignFormat{"a Core ML package", "expected the network that it was made from, as ONNX"};
   if (has("keras_metadata.pb") || (has("config.json") && has("model.weights.h5")))
-    return keras(folder.string(), "a folder of a Keras model");
+    return keras(folder.string(), "a Keras model folder");
   return std::nullopt;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Files of networks that no importer reads, told by their content, and what makes of them one that is read.
+// Model formats that no importer reads, recognised by their content, and how to convert them.
 
 #include <cstddef>
 #include <filesystem>
@@ -16,10 +16,10 @@ struct ForeignFormat {
   std::string text() const { return "is " + name + "; " + remedy; }
 };
 
-/// Of a whole file; `name` is what remedies call it. Reads signatures, names in an archive and the first
-/// fields of a record, all of them checked. Nothing where it is none of the formats that this knows.
+/// The format of a whole file; `name` is the file's name in remedies. Reads signatures, names in an archive
+/// and the first fields of a message, all bounds-checked. Nothing where the format is not recognised.
 std::optional<ForeignFormat> foreign_format(std::span<const std::byte> bytes, const std::string& name);
-/// The same of a folder.
+/// The same for a folder.
 std::optional<ForeignFormat> foreign_folder(const std::filesystem::path& folder);
 
 } // namespace lanner

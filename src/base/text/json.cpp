@@ -14,8 +14,8 @@
 namespace lanner {
 namespace {
 
-/// Builds values as they are read, bounds what they may take, and finds names that come twice. The library's
-/// own builder with a callback looks at all members of an object for each that ends.
+/// Builds values as they are read, bounds their memory, and rejects duplicate names. The library's own
+/// builder with a callback visits all members of an object for each one that ends.
 class Builder : public nlohmann::json_sax<nlohmann::json> {
 public:
   Builder(const Limits& limits, std::size_t bytes) : limits_(limits), bytes_(bytes) {}
@@ -40,7 +40,7 @@ public:
   bool key(string_t& name) override {
     count(name.size());
     const auto [member, fresh] = open_.back()->get_ref<nlohmann::json::object_t&>().try_emplace(name);
-    check(fresh, ErrorCode::bad_data, "json: the name \"{}\" comes twice", name.substr(0, 80));
+    check(fresh, ErrorCode::bad_data, "json: the name \"{}\" appears twice", name.substr(0, 80));
     member_ = &member->second;
     return true;
   }
@@ -53,7 +53,7 @@ public:
 
 private:
   void count(std::size_t characters) {
-    constexpr std::uint64_t value_bytes = 64; // a value where it stands and, of many kinds, a block of memory
+    constexpr std::uint64_t value_bytes = 64; // a value and, for many kinds, its block of memory
     constexpr std::uint64_t values_per_node = 16;
     if (++events_ > values_per_node * limits_.nodes)
       fail_limit("nodes", limits_.nodes, "json: more than {} values", values_per_node * limits_.nodes);
@@ -88,9 +88,9 @@ private:
   }
 
   const Limits& limits_;
-  const std::size_t bytes_;           ///< Of the text.
-  std::vector<nlohmann::json*> open_; ///< Arrays and objects around what is read, outermost first.
-  nlohmann::json* member_ = nullptr;  ///< Of an object, whose value comes next.
+  const std::size_t bytes_;           ///< Length of the text.
+  std::vector<nlohmann::json*> open_; ///< Arrays and objects that are open, outermost first.
+  nlohmann::json* member_ = nullptr;  ///< The object's member whose value comes next.
   std::uint64_t events_ = 0;
   PacedDeadline look_;
 };

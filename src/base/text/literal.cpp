@@ -74,7 +74,7 @@ private:
       require(key.is_string() || key.is_number_integer(), "a string or a whole number");
       const std::string name = key.is_string() ? key.get<std::string>() : json_text(key);
       require(take(':'), "':'");
-      require(!object.contains(name), "keys that come once");
+      require(!object.contains(name), "distinct keys");
       object[name] = value(depth + 1);
       if (take(',')) continue;
       require(take('}'), "',' or '}'");
@@ -117,13 +117,13 @@ private:
     const char c = text_[at_++];
     if (const auto i = marks.find(c); i != std::string_view::npos) return into.push_back(meant[i]);
     const std::size_t digits = c == 'x' ? 2 : c == 'u' ? 4 : c == 'U' ? 8 : 0;
-    require(digits > 0 && text_.size() - at_ >= digits, "an escape of \\ ' \" n r t x u U");
+    require(digits > 0 && text_.size() - at_ >= digits, "one of the escapes \\ ' \" n r t x u U");
     std::uint32_t code = 0;
     const char* const first = text_.data() + at_;
     const auto [end, error] = std::from_chars(first, first + digits, code, 16);
     require(error == std::errc{} && end == first + digits && code <= 0x10ffff &&
                 (code < 0xd800 || code > 0xdfff),
-            "a character's number");
+            "a character code");
     at_ += digits;
     append_utf8(into, code);
   }
@@ -134,7 +134,7 @@ private:
     const auto integer = std::from_chars(first, last, whole);
     double real = 0;
     const auto any = std::from_chars(first, last, real);
-    // from_chars also takes inf and nan, which Python does not write so.
+    // from_chars also accepts inf and nan, which are not Python literals.
     const char lead = peek() == '-' && at_ + 1 < text_.size() ? text_[at_ + 1] : peek();
     require(any.ec == std::errc{} && ((lead >= '0' && lead <= '9') || lead == '.'), "a value");
     at_ = static_cast<std::size_t>(any.ptr - text_.data());

@@ -23,7 +23,7 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
 
 std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& names,
                                        std::size_t most) {
-  // Names from hostile files may be long, and nothing that long is a slip of the hand.
+  // Names from untrusted files may be long, and nothing that long is a typo.
   constexpr std::size_t longest = 200;
   if (name.size() > longest) return {};
   const std::size_t bound = std::max<std::size_t>(1, name.size() / 3);

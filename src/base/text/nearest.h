@@ -1,5 +1,5 @@
 #pragma once
-// How near two names are.
+// Edit distance between names.
 
 #include <cstddef>
 #include <string_view>

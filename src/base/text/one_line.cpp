@@ -13,7 +13,7 @@
 namespace lanner {
 namespace {
 
-/// What moves a terminal's cursor, ends a line, or makes text look like another.
+/// Characters that move a terminal's cursor, end a line, or make text look like other text.
 bool is_control(std::uint32_t code) {
   const auto within = [&](std::uint32_t first, std::uint32_t last) { return code >= first && code <= last; };
   return code < 0x20 || within(0x7f, 0x9f) || within(0x200e, 0x200f) || within(0x2028, 0x202e) ||
@@ -50,7 +50,7 @@ std::string escaped(std::string_view text) {
   return line;
 }
 
-/// At most `most` bytes from the front, never a part of a character.
+/// At most `most` bytes from the start, never a part of a character.
 std::string_view front_of(std::string_view text, std::size_t most) {
   if (text.size() <= most) return text;
   std::size_t end = most;

@@ -1,5 +1,5 @@
 #pragma once
-// Text from outside as a part of a message.
+// External text as part of a message.
 
 #include <cstddef>
 #include <string>
@@ -7,8 +7,7 @@
 
 namespace lanner {
 
-/// `text` escaped as message_line() does it, of which at most `most` bytes are shown: what was cut ends in
-/// `...`.
+/// `text` escaped as message_line() does it, cut to at most `most` bytes; cut text ends in `...`.
 std::string one_line(std::string_view text, std::size_t most);
 
 } // namespace lanner

@@ -8,16 +8,16 @@
 namespace lanner {
 
 struct Utf8Character {
-  std::uint32_t code = 0; ///< 0 where it is not valid.
-  std::size_t bytes = 1;  ///< What it takes of the text; 1 where it is not valid.
+  std::uint32_t code = 0; ///< 0 for invalid text.
+  std::size_t bytes = 1;  ///< Length in the text; 1 for invalid text.
   bool valid = false;
 };
 
-/// The first character of `text`, which is not empty. Not valid is a byte that begins none: one cut off,
-/// written in more bytes than needed, half of a surrogate pair, or above U+10FFFF.
+/// The first character of `text`, which is not empty. Invalid is a byte that begins no character: one cut
+/// off, written in more bytes than needed, half of a surrogate pair, or above U+10FFFF.
 Utf8Character first_character(std::string_view text);
 
-/// Whether a byte goes on with a character that an earlier one began.
+/// Whether a byte is a continuation byte.
 inline bool continues_character(char byte) {
   return (static_cast<unsigned char>(byte) & 0xc0) == 0x80;
 }

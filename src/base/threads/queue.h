@@ -33,8 +33,8 @@ public:
     return true;
   }
 
-  /// Waits until push() need not: whoever makes an item only then holds none besides those within. Returns
-  /// false when the queue is closed; throws as push() does.
+  /// Waits until push() would not wait: a producer that makes its item only then holds none in addition to
+  /// those in the queue. Returns false when the queue is closed; throws as push() does.
   bool wait_for_room() {
     std::unique_lock lock(mutex_);
     wait(lock, room_, [&] { return items_.size() < capacity_; });
@@ -53,7 +53,7 @@ public:
     return item;
   }
 
-  /// No more items come; those within are still popped.
+  /// No more items are accepted; queued ones are still popped.
   void close() {
     {
       std::lock_guard lock(mutex_);
@@ -82,7 +82,7 @@ public:
     std::lock_guard lock(mutex_);
     return capacity_;
   }
-  /// For whoever learns late how large the items are; those within stay.
+  /// For when the size of items is known late; queued items stay.
   void set_capacity(std::size_t capacity) {
     {
       std::lock_guard lock(mutex_);
@@ -92,8 +92,7 @@ public:
   }
 
 private:
-  // A token is set without notifying anybody (it may be set in a signal handler), so waits look at it in
-  // turns.
+  // A token is set without notifying anybody (it may be set in a signal handler), so waits poll it.
   static constexpr std::chrono::milliseconds poll_interval{20};
 
   template<typename Ready>

@@ -1,5 +1,5 @@
 #pragma once
-// Objects that one thread at a time may use.
+// Objects that only one thread at a time may use.
 
 #include <atomic>
 
@@ -9,8 +9,8 @@
 
 namespace lanner {
 
-/// Tells when two calls of one object meet: of two threads, or of one out of a callback. The second is
-/// refused before it can touch what the first is at work on.
+/// Detects concurrent calls of one object: of two threads, or of one from inside a callback. The second call
+/// is refused before it can touch the state that the first works on.
 class SoleUse {
 public:
   /// `what` is the noun in the message; a literal.
@@ -18,7 +18,7 @@ public:
   SoleUse(const SoleUse&) = delete;
   SoleUse& operator=(const SoleUse&) = delete;
 
-  /// A call, for as long as it lives. Throws Error{invalid_argument} while another one does.
+  /// The duration of a call. Throws Error{invalid_argument} while another call lives.
   class Call {
   public:
     explicit Call(SoleUse& use) : use_(use) {

@@ -20,9 +20,9 @@ public:
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   std::size_t threads() const noexcept;
-  /// Waits for room in the queue, then returns. What the task throws is kept for wait().
+  /// Waits for room in the queue, then returns. An exception of the task is kept for wait().
   void submit(std::function<void()> task);
-  /// Waits until nothing runs or waits; rethrows the first exception since the last wait() and forgets it.
+  /// Waits until no task runs or is queued; rethrows the first exception since the last wait() and clears it.
   void wait();
 
 private:

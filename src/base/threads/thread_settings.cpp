@@ -18,14 +18,14 @@ const lanner_allocator* given_allocator() noexcept {
   return around && around->allocator ? &*around->allocator : nullptr;
 }
 
-/// A bound of 0 is none for `seconds`, which alone is a double.
+/// A bound of 0 means no bound for `seconds`, the only double.
 template<typename T>
 T tighter(T a, T b) {
   if constexpr (std::is_same_v<T, double>) return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b);
   return std::min(a, b);
 }
 
-/// The limit of this name where somebody has set it.
+/// The limit of this name where it is not at its default.
 std::optional<double> set_limit_called(const Limits& limits, std::string_view name) {
   const Limits defaults;
   std::optional<double> found;
@@ -75,7 +75,7 @@ std::shared_ptr<void> allocated_outside(lanner_allocation wanted, Charge& charge
                                if (account) account->release(charged);
                              });
   check(reinterpret_cast<std::uintptr_t>(memory) % wanted.alignment == 0, ErrorCode::invalid_argument,
-        "the program's allocator gave memory at {}; expected a multiple of {}", memory, wanted.alignment);
+        "the program's allocator returned address {}; expected a multiple of {}", memory, wanted.alignment);
   return held;
 }
 

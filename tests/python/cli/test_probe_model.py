@@ -80,11 +80,11 @@ FOREIGN = {
     "m.pt": (archive("m/data.pkl", "m/version", "m/data/0"), "PyTorch", "lanner.build(module, example_inputs)"),
     "old.pth": (b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19." + bytes(64), "PyTorch", "load_state_dict"),
     "script.pt": (archive("m/data.pkl", "m/constants.pkl", "m/code/__torch__.py"), "TorchScript", "torch.jit.load"),
-    "m.pt2": (archive("archive_format", "models/model.json"), "exported program of PyTorch", "torch.export.load"),
+    "m.pt2": (archive("archive_format", "models/model.json"), "program exported by PyTorch", "torch.export.load"),
     "saved_model.pb": (b"\x08\x01" + record(2, META_GRAPH), "SavedModel", "tf2onnx.convert --saved-model"),
     "saved_model.pbtxt": (b"saved_model_schema_version: 1\nmeta_graphs {\n}\n", "SavedModel", "tf2onnx.convert --saved-model"),
     "m.meta": (META_GRAPH, "MetaGraph", "tf2onnx.convert --checkpoint"),
-    "m.ort": (b"\x18\0\0\0ORTM" + bytes(64), "ONNX Runtime's own form", "expected"),
+    "m.ort": (b"\x18\0\0\0ORTM" + bytes(64), "ONNX Runtime's own format", "expected"),
     "m.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 0, 0), "GGUF", "expected ONNX"),
     "m.engine": (b"ftrt" + bytes(64), "TensorRT", "expected"),
     "m.xml": (b'<?xml version="1.0"?>\n<net name="m" version="11">\n</net>\n', "OpenVINO", "expected"),
@@ -117,7 +117,7 @@ def test_formats_of_others_are_named_with_what_to_do(tmp_path, name):
     ("files", "what"),
     [
         (["saved_model.pb", "variables/x"], "TensorFlow SavedModel folder"),
-        (["config.json", "model.safetensors"], "folder of a transformers model"),
+        (["config.json", "model.safetensors"], "transformers model folder"),
         (["Manifest.json", "Data/x"], "Core ML package"),
     ],
 )
