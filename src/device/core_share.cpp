@@ -11,7 +11,7 @@
 namespace lanner {
 
 int threads_beside(int cores, double others) {
-  constexpr double hardly_used = 0.1; // Of a core: less than that is no reason for a thread.
+  constexpr double hardly_used = 0.1; // Share of a core: less than that does not justify a thread.
   return std::max(1, static_cast<int>(std::ceil(cores - std::max(0.0, others) - hardly_used)));
 }
 

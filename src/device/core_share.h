@@ -1,24 +1,23 @@
 #pragma once
-// A thread that runs networks beside other work of the same process: decoding, drawing, encoding.
+// A thread that runs networks alongside other work of the same process: decoding, drawing, encoding.
 
 #include <chrono>
 
 namespace lanner {
 
-/// Threads for one who shares `cores` cores with work that keeps `others` of them busy: what is left of the
-/// cores, begun ones included; one at the least.
+/// Threads for a team that shares `cores` cores with work that keeps `others` of them busy: the remaining
+/// cores, rounded up; at least one.
 int threads_beside(int cores, double others);
 
-/// Keeps the calling thread's team to the cores that the rest of the process leaves. How many these are is
-/// measured: processor time of the process less that of the team, four times a second. Threads that find no
-/// core would only take it from the stage that others wait for. What is computed does not change. See
-/// decision 007.
+/// Limits the calling thread's team to the cores that the rest of the process leaves. Their number is
+/// measured: processor time of the process less that of the team, four times a second. More threads would
+/// only take cores from the stage that others wait for. Results do not change. See decision 007.
 class CoreShare {
 public:
-  /// `threads`: of the team; its cores are default_threads(), or as many as these where somebody asked for
-  /// more.
+  /// `threads`: size of the team; its cores are default_threads(), or as many as `threads` where that was
+  /// explicitly more.
   explicit CoreShare(int threads);
-  /// Measures and sets the limit, where it is time. To be called between runs, by the thread that makes them.
+  /// Measures and sets the limit when the interval has passed. Call it between runs, on the thread that runs.
   void settle();
 
 private:

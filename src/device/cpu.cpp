@@ -25,8 +25,8 @@ namespace fs = std::filesystem;
 
 #if defined(__x86_64__)
 
-// Tiles need the kernel's permission, which a process asks for before their first use (Linux, "Using XSTATE
-// features in user space applications"); asking twice is harmless.
+// Tiles need the kernel's permission, which a process requests before their first use (Linux, "Using XSTATE
+// features in user space applications"); requesting it twice is harmless.
 bool amx_permitted() {
   constexpr long request_permission = 0x1023, tile_data = 18;
   return ::syscall(SYS_arch_prctl, request_permission, tile_data) == 0;
@@ -46,7 +46,7 @@ bool bit(unsigned word, int index) {
   return (word >> index) & 1u;
 }
 
-/// Which register files the operating system saves (XCR0), 0 when it saves none.
+/// The register files that the operating system saves (XCR0), 0 when it saves none.
 std::uint64_t saved_state() {
   constexpr int osxsave = 27;
   if (!bit(leaf_of(1, 0).ecx, osxsave)) return 0;
@@ -55,7 +55,7 @@ std::uint64_t saved_state() {
   return (static_cast<std::uint64_t>(high) << 32) | low;
 }
 
-// Bits by the Intel 64 manual, volume 2, CPUID, leaves 1 and 7.
+// Bits as in the Intel 64 manual, volume 2, CPUID, leaves 1 and 7.
 CpuFeatures detect() {
   constexpr std::uint64_t ymm = 0x6, zmm = 0xe6, tiles = 0x60000;
   const std::uint64_t saved = saved_state();

@@ -1,5 +1,5 @@
 #pragma once
-// What the processor is and how much of it this process may use.
+// The processor's features and caches, and how many of its cores this process may use.
 
 #include <cstdint>
 #include <filesystem>
@@ -9,34 +9,35 @@
 
 namespace lanner {
 
-/// Instruction sets that both the processor and the operating system serve. All false on other architectures.
+/// Instruction sets that both the processor and the operating system support. All false on other
+/// architectures.
 struct CpuFeatures {
   bool avx2 = false, fma = false, f16c = false;
   bool avx512f = false, avx512bw = false, avx512dq = false, avx512vl = false;
   bool avx_vnni = false, avx512_vnni = false, avx512_bf16 = false, avx512_fp16 = false;
   bool amx_tile = false, amx_int8 = false, amx_bf16 = false;
 
-  /// Names of those that are there (`avx2`, `avx512_vnni`).
+  /// Names of the available ones (`avx2`, `avx512_vnni`).
   std::vector<std::string_view> names() const;
   /// The names joined by `+`, or `baseline`: part of timing keys.
   std::string to_string() const;
-  /// What kernels compiled for AVX2 and for AVX-512 rely on (see cmake/LannerSources.cmake).
+  /// Whether kernels compiled for AVX2 and for AVX-512 can run (see cmake/LannerSources.cmake).
   bool has_avx2() const noexcept { return avx2 && fma && f16c; }
   bool has_avx512() const noexcept { return has_avx2() && avx512f && avx512bw && avx512dq && avx512vl; }
 };
 const CpuFeatures& cpu_features() noexcept;
 
-/// The processor's own name (`AMD EPYC 9654 96-Core Processor`), empty when it has none.
+/// The processor's model name (`AMD EPYC 9654 96-Core Processor`), empty when it has none.
 std::string cpu_name();
 
-/// Data cache of one core, in bytes; customary sizes where the system does not say.
+/// Data caches of one core, in bytes; typical sizes where the system does not report them.
 struct CacheSizes {
   std::uint64_t l1 = 32u << 10, l2 = 512u << 10, l3 = 4u << 20;
 };
 const CacheSizes& cache_sizes() noexcept;
 
-/// Cores that this process may keep busy now: those of its affinity mask, at most its cgroup's quota rounded
-/// up. Reads files.
+/// Cores that this process may use now: those of its affinity mask, at most its cgroup's quota rounded up.
+/// Reads files.
 int usable_cores();
 
 /// CPU quota of a process in cores, 0 when it has none. `groups` is the text of /proc/self/cgroup, `mount`

@@ -1,11 +1,12 @@
 #pragma once
-// Time that processors have worked, by the clocks of threads and of the process.
+// CPU time of threads and of the process.
 
 #include <ctime>
 
 namespace lanner {
 
-/// Of CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID or another thread's (pthread_getcpuclockid).
+/// The time of CLOCK_PROCESS_CPUTIME_ID, CLOCK_THREAD_CPUTIME_ID or another thread's clock
+/// (pthread_getcpuclockid).
 inline double seconds_of(clockid_t clock) noexcept {
   timespec time{};
   ::clock_gettime(clock, &time);

@@ -14,13 +14,13 @@ struct Gpu {
 };
 
 struct GpuList {
-  std::string version; ///< The CUDA version that the driver serves; empty where there is no driver.
-  std::string path;    ///< Of the driver's library.
+  std::string version; ///< The CUDA version that the driver supports; empty where there is no driver.
+  std::string path;    ///< Path of the driver's library.
   std::string reason;  ///< Why `gpus` is empty; empty when it is not.
   std::vector<Gpu> gpus;
 };
 
-/// Opens the driver and asks it. Never throws.
+/// Opens the driver and lists its GPUs. Never throws.
 GpuList list_gpus();
 
 } // namespace lanner

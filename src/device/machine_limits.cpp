@@ -74,7 +74,7 @@ MachineLimits shipped_limits(DeviceKind kind) noexcept {
           .cached_bytes = 3e12,
           .start = 4e-6,
           .team_start = 0,
-          .copied_bytes = 20e9, // A bus of sixteen lanes.
+          .copied_bytes = 20e9, // PCIe x16.
           .copy_start = 1e-5};
 }
 
@@ -86,13 +86,13 @@ MachineLimits known_limits(const std::filesystem::path& file, DeviceKind kind, c
 }
 
 void keep_limits(const std::filesystem::path& file, const std::string& isa, const MachineLimits& limits) {
-  std::error_code unmade; // the lock says what is wrong
+  std::error_code unmade; // acquiring the lock reports the failure
   std::filesystem::create_directories(file.parent_path(), unmade);
   std::filesystem::path lock = file;
   lock += ".lock";
   constexpr std::chrono::seconds timeout(10);
   const auto held = FileLock::acquire_within(lock, timeout);
-  check(held.has_value(), ErrorCode::io, "{}: another process keeps it locked; end that one first",
+  check(held.has_value(), ErrorCode::io, "{}: another process keeps it locked; end that process first",
         lock.string());
   Known known = read(file);
   known[isa] = limits;
@@ -102,7 +102,7 @@ void keep_limits(const std::filesystem::path& file, const std::string& isa, cons
                         one.half_operations, one.bytes, one.cached_bytes, one.start, one.team_start,
                         one.copied_bytes, one.copy_start, name);
   check(write_cache_file(file, text), ErrorCode::io,
-        "{}: cannot be written; set LANNER_CACHE_DIR to a folder that can", file.string());
+        "{}: cannot be written; set LANNER_CACHE_DIR to a writable folder", file.string());
 }
 
 } // namespace lanner

@@ -1,5 +1,5 @@
 #pragma once
-// How fast a machine is at its best: what estimates of kernels are made of.
+// Peak speed of a machine: the basis of kernel cost estimates.
 
 #include <filesystem>
 #include <string>
@@ -12,13 +12,13 @@ namespace lanner {
 /// Positive, finite and within what a machine can have.
 bool plausible(const MachineLimits& limits, DeviceKind kind) noexcept;
 
-/// For builds that must give the same plan on every machine, and for machines that were never measured.
+/// Built-in limits, for builds that must give the same plan on every machine, and for unmeasured machines.
 MachineLimits shipped_limits(DeviceKind kind) noexcept;
 
-/// What was measured on a processor like this one (`isa`, as isa_of() tells), else the shipped ones. A file
-/// that is damaged counts as none.
+/// The limits measured on a processor like this one (`isa`, from isa_of()), else the built-in ones. A damaged
+/// file counts as empty.
 MachineLimits known_limits(const std::filesystem::path& file, DeviceKind kind, const std::string& isa);
-/// Adds to the file or replaces what it holds of this processor; written beside and renamed, under a lock.
+/// Adds or replaces this processor's entry of the file; written atomically, under a lock.
 void keep_limits(const std::filesystem::path& file, const std::string& isa, const MachineLimits& limits);
 
 } // namespace lanner

@@ -19,7 +19,7 @@ constexpr std::uint64_t alignment = 64;
 
 std::shared_ptr<void> allocate_host(std::uint64_t bytes) {
   const std::uint64_t rounded = bytes == 0 ? alignment : (bytes + alignment - 1) / alignment * alignment;
-  const std::uint64_t wanted = std::max(rounded, bytes); // nobody has what leaves 64 bits
+  const std::uint64_t wanted = std::max(rounded, bytes); // the rounding may overflow 64 bits
   Charge charge(current_account(), wanted);
   charge.add(block_overhead);
   if (auto outside = allocated_outside({LANNER_CPU, 0, 0, 0, wanted, alignment}, charge)) return outside;
@@ -32,8 +32,8 @@ std::shared_ptr<void> allocate_host(std::uint64_t bytes) {
           }};
 }
 
-/// A deleter: a driver that is gone, as when the process ends, has given all memory back itself. What
-/// `charge` holds goes back to its account.
+/// A deleter: a driver that is gone, as when the process ends, has freed all memory itself. The bytes of
+/// `charge` are released from its account.
 template<typename Free>
 auto freed_by(const cuda::Gpu& gpu, Charge& charge, Free free) {
   const std::uint64_t charged = charge.bytes();

@@ -1,5 +1,5 @@
 #pragma once
-// Memory of any device.
+// Memory on any device.
 
 #include <cstdint>
 #include <memory>
@@ -9,12 +9,12 @@
 namespace lanner {
 
 /// Uninitialised memory, aligned to 64 bytes on the host and to 256 on a GPU. Throws Error{out_of_memory}
-/// and, for a device that cannot be used, Error{unsupported}. The last copy of the pointer gives it back, on
-/// any thread. Memory of the host is charged to the thread's account (base/limits/account.h), which may throw
-/// Error{limit_exceeded}; that of a GPU is bounded by the GPU, and counts for the environment's total alone.
+/// and, for a device that cannot be used, Error{unsupported}. The last copy of the pointer frees it, on any
+/// thread. Host memory is charged to the thread's account (base/limits/account.h), which may throw
+/// Error{limit_exceeded}; GPU memory is bounded by the GPU, and counts only for the environment's total.
 /// Both come from the calling thread's allocator where it has one (base/threads/thread_settings.h).
 std::shared_ptr<void> allocate_memory(Device device, std::uint64_t bytes);
-/// Host memory that a GPU reads and writes without a copy of the driver's; plain memory for a host device.
+/// Pinned host memory, which a GPU reads and writes without a staging copy; plain memory for a host device.
 std::shared_ptr<void> allocate_pinned(Device device, std::uint64_t bytes);
 
 /// One end of a copy.
@@ -22,12 +22,11 @@ struct MemoryLocation {
   void* data = nullptr;
   Device device;
 };
-/// Copies `bytes`, which do not overlap. Between hosts done at return; else queued on `stream`, a stream of
-/// the GPU that takes part (of two the one that the bytes go to), with pageable host memory read before
-/// return.
+/// Copies `bytes` that do not overlap. Between hosts done at return; else queued on `stream`, a stream of the
+/// GPU involved (of two, the destination), with pageable host memory read before return.
 void copy_memory(const MemoryLocation& to, const MemoryLocation& from, std::uint64_t bytes,
                  Stream stream = {});
-/// Rows of `row_bytes` that lie `pitch` bytes from each other.
+/// Rows of `row_bytes` at a distance of `pitch` bytes.
 struct RowsPlace {
   MemoryLocation first;
   std::int64_t pitch = 0;

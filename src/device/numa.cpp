@@ -34,7 +34,7 @@ int number(std::string_view text) {
   return error == std::errc() && end == text.data() + text.size() && value < max_cores ? value : -1;
 }
 
-/// `0-3,8,10-11`; what is no such list ends it.
+/// Parses `0-3,8,10-11`; stops at invalid text.
 Cores parse_list(std::string_view text) {
   Cores cores;
   while (!text.empty()) {

@@ -1,6 +1,6 @@
 #pragma once
-// Memory nodes: machines of several sockets have memory of their own beside each, and a thread that works on
-// another socket's waits for it.
+// NUMA nodes: machines with several sockets have memory attached to each, and a thread that works on memory
+// of another socket waits for it.
 
 #include <pthread.h>
 
@@ -12,20 +12,21 @@ namespace lanner {
 /// Numbers of cores, ascending.
 using Cores = std::vector<int>;
 
-/// Those of each memory node that has any (Linux, "NUMA policy", sysfs); none where the system does not say.
+/// The cores of each NUMA node that has any (Linux, "NUMA policy", sysfs); none where the system does not
+/// say.
 std::vector<Cores> memory_nodes(const std::filesystem::path& folder = "/sys/devices/system/node");
-/// Those that the calling thread may run on.
+/// The cores that the calling thread may run on.
 Cores allowed_cores();
 
-/// The most of the allowed cores that one node has; all of them where no node is known.
+/// The largest number of allowed cores on one node; all allowed cores where no node is known.
 int cores_of_one_node(const std::vector<Cores>& nodes, const Cores& allowed);
-/// The allowed cores of a node, where they are enough for so many threads; else all that are allowed.
+/// The allowed cores of a node, where they are enough for that many threads; else all allowed cores.
 Cores cores_for_team(const std::vector<Cores>& nodes, const Cores& allowed, int node, int threads);
 
 /// The node that core `core` belongs to, -1 where none is known.
 int node_of(const std::vector<Cores>& nodes, int core) noexcept;
 
-/// Keeps a thread to these cores; it goes on where it is where the system refuses.
+/// Sets a thread's affinity to these cores; ignored where the system refuses.
 void keep_to(pthread_t thread, const Cores& cores) noexcept;
 
 } // namespace lanner

@@ -9,11 +9,11 @@
 namespace lanner {
 namespace {
 
-// A share is run in so many pieces where it has enough units: when its thread loses its core, the caller
-// takes those that are left.
+// A share is split into this many pieces where it has enough units: when its thread loses its core, the
+// caller runs the remaining ones.
 constexpr std::int64_t pieces_of_a_share = 4, units_of_a_piece = 32;
 
-/// Calls `part(share, piece)` for all of them; what one throws is rethrown when the others have ended.
+/// Calls `part(share, piece)` for all of them; an exception is rethrown when the others have ended.
 template<typename Part>
 void run_parts(std::int64_t shares, std::int64_t pieces, Part part) {
   struct Region {
@@ -33,7 +33,7 @@ void run_parts(std::int64_t shares, std::int64_t pieces, Part part) {
   if (region.error) std::rethrow_exception(region.error);
 }
 
-/// Where part `part` of so many equal ones of `units` units begins.
+/// Start of part `part` when `units` units are split into equal parts.
 std::int64_t edge(std::int64_t units, std::int64_t part, std::int64_t parts) noexcept {
   return units / parts * part + std::min(part, units % parts);
 }

@@ -1,12 +1,12 @@
 #pragma once
-// Loops over several threads of the CPU.
+// Parallel loops on the CPU.
 
 #include <cstdint>
 #include <memory>
 
 namespace lanner {
 
-/// A borrowed `void(std::int64_t begin, std::int64_t end)`.
+/// A non-owning reference to a `void(std::int64_t begin, std::int64_t end)`.
 class RangeBody {
 public:
   template<typename Body>
@@ -25,9 +25,9 @@ void run_parallel(int threads, std::int64_t begin, std::int64_t end, std::int64_
 void run_each(int threads, std::int64_t count, RangeBody body);
 
 /// Calls `body(first, last)` for ranges that cover [begin, end) once, on up to `threads` threads, the
-/// caller's among them. Every range starts a multiple of `grain` behind `begin`; the ranges depend on nothing
-/// but the arguments, who runs them on who has a core. A call from within a region runs on the caller's
-/// thread alone. When bodies throw, the others still end, then one of the exceptions is rethrown.
+/// caller's among them. Every range starts at a multiple of `grain` from `begin`; the ranges depend only on
+/// the arguments, which thread runs them on core availability. A call from within a region runs on the
+/// caller's thread alone. When bodies throw, the others still finish, then one of the exceptions is rethrown.
 template<typename Body>
 void parallel_for(int threads, std::int64_t begin, std::int64_t end, std::int64_t grain, Body&& body) {
   if (begin >= end) return;
@@ -36,7 +36,7 @@ void parallel_for(int threads, std::int64_t begin, std::int64_t end, std::int64_
 }
 
 /// Calls `body(i, i + 1)` for each i below `count`, on up to `threads` threads, each of which takes the next
-/// when it has ended one: for few and large pieces of work. Otherwise as parallel_for().
+/// one when it is done: for few and large work items. Otherwise as parallel_for().
 template<typename Body>
 void parallel_each(int threads, std::int64_t count, Body&& body) {
   run_each(threads, count, RangeBody(body));

@@ -1,5 +1,5 @@
 #pragma once
-// How long threads look for what they wait for.
+// Spin-wait policy: how long a thread spins before it sleeps.
 
 #include <algorithm>
 #include <chrono>
@@ -10,11 +10,11 @@ namespace lanner {
 // Note [Spinning threads]
 // A network is a chain of hundreds of loops that take microseconds each. A thread that sleeps between two of
 // them is woken too late to be of use; one that spins for long takes the core from the decoder and from every
-// other process. So threads look for work for a hundred microseconds and then sleep. They do not give way
-// while they look: the scheduler takes sched_yield() for a wish to be last, and what comes before takes
-// milliseconds. A thread that finds time missing between two looks was taken off its core: somebody else
-// wants it, so for a while it hardly looks and sleeps at once. One that sleeps is given a core sooner than
-// one that has used up its time by looking. libgomp offers ten milliseconds or one microsecond, read from the
+// other process. So threads spin for a hundred microseconds and then sleep. They do not yield while they
+// spin: the scheduler treats sched_yield() as a request to be last, and the work ahead takes milliseconds. A
+// thread that finds a gap in time between two checks was preempted: another thread wants its core, so for a
+// while it hardly spins and sleeps at once. One that sleeps is given a core sooner than one that has used up
+// its time slice by spinning. libgomp offers ten milliseconds or one microsecond, read from the
 // environment when it is loaded; see docs/decisions/007-own-threads.md for what that costs.
 
 using SpinClock = std::chrono::steady_clock;
@@ -25,15 +25,15 @@ inline void pause_core() noexcept {
 #endif
 }
 
-/// Looks of one thread, which learns from them whether it has its core for itself.
+/// Spin-waits of one thread, which detects from them whether the thread has its core for itself.
 class Spin {
 public:
-  /// Whether `done()` came true before looking for longer made no sense.
+  /// Whether `done()` came true before spinning longer became useless.
   template<typename Done>
   bool until(Done done) {
     SpinClock::time_point start, last;
     for (bool first = true;; first = false) {
-      for (int i = 0; i < looks_between_clocks; ++i) {
+      for (int i = 0; i < checks_between_clocks; ++i) {
         if (done()) return true;
         pause_core();
       }
@@ -48,13 +48,12 @@ public:
   }
 
 private:
-  static constexpr int looks_between_clocks = 64;
+  static constexpr int checks_between_clocks = 64;
   static constexpr std::chrono::microseconds longest{100}, shortest{2}, missing{500}, crowded{3000};
   SpinClock::time_point crowded_until_{};
 };
 
-/// A count that grows with time at a steady rate, to be compared with others of its kind; cheaper than a
-/// clock.
+/// A counter with a steady rate, compared only with others of its kind; cheaper than a clock.
 inline std::uint64_t ticks() noexcept {
 #if defined(__x86_64__)
   return __builtin_ia32_rdtsc();
@@ -63,20 +62,20 @@ inline std::uint64_t ticks() noexcept {
 #endif
 }
 
-/// A caller's, with the threads that help it: what waiting for those costs that lost their core with work in
-/// hand, and whether it is better alone.
+/// The policy of a caller and the threads that help it: what waiting for helpers costs that lost their core
+/// with work in hand, and whether the caller is faster alone.
 class SpinPolicy {
 public:
-  /// Whether the caller does better alone for now. Costs nothing where helpers were never late.
+  /// Whether the caller is faster alone for now. Costs nothing where helpers were never late.
   bool is_lost() const { return alone_for_.count() > 0 && SpinClock::now() < alone_until_; }
   void begin() {
     begin_ = ticks();
     waits_ = false;
   }
-  /// Looks for a few microseconds.
+  /// Spins for a few microseconds.
   template<typename Done>
   bool spin_shortly_until(Done done) {
-    for (int i = 0; i < short_looks; ++i) {
+    for (int i = 0; i < short_checks; ++i) {
       if (done()) return true;
       pause_core();
     }
@@ -95,7 +94,7 @@ public:
     }
     return spin_.until(done);
   }
-  /// Everything was returned.
+  /// Called when all pieces were returned.
   void end() {
     if (!waits_ || ticks() - wait_begin_ticks_ < own_) return;
     const auto now = SpinClock::now();
@@ -103,7 +102,7 @@ public:
   }
 
 private:
-  /// What was lost of late, where a quarter of the time may go by: a core that is missing now and then is no
+  /// Recent loss, which decays by a quarter of the elapsed time: a core that is missing now and then is no
   /// reason to do without its thread.
   void add_loss(SpinClock::time_point now, SpinClock::duration lost) {
     lost_ = std::max<SpinClock::duration>(lost_ - (now - last_loss_) / 4, {}) + lost;
@@ -115,7 +114,7 @@ private:
     lost_ = {};
   }
 
-  static constexpr int short_looks = 64;
+  static constexpr int short_checks = 64;
   static constexpr std::chrono::microseconds late{150}, bearable{1500};
   static constexpr std::chrono::milliseconds shortest{8}, longest{64};
   Spin spin_;

@@ -1,4 +1,4 @@
-// The team of each thread that calls, and all of them together; team_threads.h has what one does.
+// The team of each calling thread, and the list of all teams; team_threads.h has the implementation of one.
 
 #include "device/team.h"
 
@@ -15,8 +15,8 @@ namespace {
 
 using teams::Team;
 
-/// All teams there are. Never destroyed, as threads may end after the program's statics; a fork's child gets
-/// a new one, as it lacks whoever held the lock.
+/// All existing teams. Never destroyed, as threads may end after the program's statics; a fork's child gets a
+/// new list, as it lacks whichever thread held the lock.
 struct Teams {
   std::mutex mutex;
   std::set<Team*> all;
@@ -31,11 +31,11 @@ struct Teams {
   }
 };
 
-/// The calling thread's team, ended with it.
+/// The calling thread's team, which ends with the thread.
 class OwnTeam {
 public:
   ~OwnTeam() {
-    leave_behind();
+    abandon_after_fork();
     if (!team_) return;
     Teams& teams = *Teams::instance();
     const std::lock_guard lock(teams.mutex);
@@ -43,7 +43,7 @@ public:
   }
   Team& get() {
     forks_seen();
-    leave_behind();
+    abandon_after_fork();
     if (!team_) {
       team_ = std::make_unique<Team>();
       Teams& teams = *Teams::instance();
@@ -57,7 +57,7 @@ public:
 
 private:
   /// A forked child lacks the threads: they cannot be joined, and they may have been anywhere in the team.
-  void leave_behind() {
+  void abandon_after_fork() {
     if (team_ && !team_->survived_fork()) (void)team_.release();
   }
   std::unique_ptr<Team> team_;

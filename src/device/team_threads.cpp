@@ -20,13 +20,13 @@ namespace lanner::teams {
 namespace {
 
 constexpr int piece_bits = 24;
-constexpr unsigned regions_between_looks = 1024; ///< At the memory node that the caller is on, and at cores.
+constexpr unsigned regions_between_checks = 1024; ///< Of the caller's NUMA node, and of cores.
 constexpr std::uint64_t piece_mask = (std::uint64_t{1} << piece_bits) - 1;
 
 thread_local TeamPlace place;
 thread_local Team* region = nullptr; ///< The team whose region the thread is in.
 
-/// Threads of a team block all signals: handlers of the program are not for them.
+/// Threads of a team block all signals: the program's handlers must not run on them.
 class BlockedSignals {
 public:
   BlockedSignals() {
@@ -59,7 +59,7 @@ const std::vector<Cores>& machine_nodes() {
   return *nodes;
 }
 
-/// What free shares of the calling thread run on; null: its team.
+/// The executor of the calling thread's free shares; null: its team.
 const Executor* current_executor() noexcept {
   const Executor* given = given_executor();
   return given ? given : executor.load(std::memory_order_acquire);
@@ -78,7 +78,7 @@ void Team::end_threads() {
   helpers_ = helpers;
 }
 
-/// The first so many threads beside the caller take part.
+/// Sets how many threads besides the caller take part.
 void Team::set_helpers(int most) {
   if (helpers_.exchange(most) != most) helpers_.notify_all();
 }
@@ -114,9 +114,8 @@ int Team::reserve(int threads) {
   return grow(threads);
 }
 
-/// Keeps the threads to the memory node that the caller is on, where they fit; the caller goes where it
-/// likes.
-void Team::stay_beside_caller() {
+/// Keeps the threads to the caller's NUMA node, where they fit; the caller itself is not bound.
+void Team::follow_caller_node() {
   const std::vector<Cores>& nodes = machine_nodes();
   if (nodes.size() < 2) return;
   const int node = node_of(nodes, ::sched_getcpu());
@@ -126,8 +125,7 @@ void Team::stay_beside_caller() {
   for (std::thread& worker : workers_) keep_to(worker.native_handle(), cores);
 }
 
-/// Where the process's affinity or quota became smaller while it ran, threads beyond it would only take
-/// turns.
+/// Where the process's affinity or quota shrank while it ran, threads beyond it would only compete for cores.
 void Team::follow_cores() {
   constexpr std::chrono::milliseconds period{250};
   const auto now = SpinClock::now();
@@ -140,11 +138,11 @@ void Team::follow_cores() {
 }
 
 void Team::look_around() {
-  stay_beside_caller();
+  follow_caller_node();
   follow_cores();
 }
 
-/// Threads that take part, the caller's included.
+/// Returns the number of threads that take part, the caller included.
 int Team::grow(int threads) {
   threads = std::clamp(threads, 1, max_threads);
   for (std::size_t chunk = 0; chunk * chunk_size < static_cast<std::size_t>(threads); ++chunk)
@@ -161,7 +159,7 @@ int Team::grow(int threads) {
     threads = static_cast<int>(workers_.size()) + 1;
   }
   node_ = -1;
-  stay_beside_caller();
+  follow_caller_node();
   return threads;
 }
 
@@ -173,7 +171,7 @@ void Team::publish(Ticket ticket) {
   }
 }
 
-/// Number of a job that was not seen, once there is one.
+/// The number of a job newer than `seen`, once there is one.
 std::uint64_t Team::next_job(std::uint64_t seen, Spin& spin) {
   const auto number = [&] { return Ticket{ticket_.load(std::memory_order_acquire)}.number(); };
   while (!spin.until([&] { return number() != seen; })) {
@@ -203,7 +201,7 @@ void Team::give_back(std::uint32_t pieces) {
   if (left_.fetch_sub(pieces) == pieces && caller_sleeps_) left_.notify_one();
 }
 
-/// The next share of this job; -1 where nothing is left of it.
+/// The next share of this job; -1 where none is left.
 int Team::take_share(std::uint64_t number) {
   Ticket at{ticket_.load(std::memory_order_relaxed)};
   while (at.number() == number && at.taken() < at.shares())
@@ -213,7 +211,7 @@ int Team::take_share(std::uint64_t number) {
   return -1;
 }
 
-/// One that is in hand. What a helper takes counts as the caller's.
+/// Runs a piece that was taken. What a helper allocates counts as the caller's.
 void Team::run_piece(const Job& job, int share, int piece, bool helper) {
   const InRegion in(*this, share, job.shares);
   if (helper) set_thread_bounds(bounds_);
@@ -221,7 +219,7 @@ void Team::run_piece(const Job& job, int share, int piece, bool helper) {
   if (helper) set_thread_bounds({});
 }
 
-/// How many pieces it ran: they are not returned yet.
+/// Returns how many pieces it ran: they are not given back yet.
 std::uint32_t Team::run_pieces_left(int share, std::uint64_t number, bool helper) {
   std::atomic<std::uint64_t>& word = cursor(share).word;
   std::uint32_t ran = 0;
@@ -236,7 +234,7 @@ std::uint32_t Team::run_pieces_left(int share, std::uint64_t number, bool helper
   return ran;
 }
 
-/// A share in hand.
+/// Runs a share that was taken.
 void Team::run_share(int share, std::uint64_t number, bool helper) {
   if (job_.pieces == 1) {
     run_piece(job_, share, 0, helper);
@@ -252,7 +250,7 @@ void Team::run_shares(std::uint64_t number, bool helper) {
     run_share(share, number, helper);
 }
 
-/// Takes a job up: share 0 is the caller's.
+/// Starts a job: share 0 is the caller's.
 std::uint64_t Team::start(const Job& job) {
   job_ = job;
   bounds_ = thread_bounds();
@@ -263,7 +261,7 @@ std::uint64_t Team::start(const Job& job) {
   return ticket.number();
 }
 
-/// The caller's, with what a thread has in hand that may have lost its core.
+/// Lets the caller run pieces of shares taken by threads that may have lost their core.
 void Team::help_others(std::uint64_t number) {
   for (int share = 1; share < job_.shares; ++share)
     if (const std::uint32_t ran = run_pieces_left(share, number, false); ran > 0) give_back(ran);
@@ -284,7 +282,7 @@ void Team::run_alone(const Job& job) {
     for (int piece = 0; piece < job.pieces; ++piece) run_piece(job, share, piece, false);
 }
 
-/// Pieces in one row, on whatever threads.
+/// Runs all pieces in one flat range, on the executor's threads.
 void Team::run_by(const Executor& executor, const Job& job) {
   struct Row {
     Team& team;
@@ -312,8 +310,8 @@ void Team::run_in_use(Job job, Shares kind) {
   const bool free = kind == Shares::free;
   if (free && (spin_policy_.is_lost() || job.shares > max_threads)) return run_alone(job);
   const int threads = grow(job.shares);
-  if (regions_++ % regions_between_looks == 0)
-    look_around(); // Before all are called in, who wait for each other.
+  if (regions_++ % regions_between_checks == 0)
+    look_around(); // Before threads are woken that wait for each other.
   if (!free) {
     job.shares = threads;
     set_helpers(max_threads);

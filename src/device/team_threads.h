@@ -1,5 +1,5 @@
 #pragma once
-// The threads of one caller at work: what run_team() and run_pieces() are made of.
+// The worker threads of one caller: the implementation of run_team() and run_pieces().
 
 #include <array>
 #include <atomic>
@@ -16,24 +16,24 @@
 namespace lanner::teams {
 
 // Note [Threads without a core]
-// A thread that was taken off its core, for another process, a decoder or a quota, is back after
-// milliseconds; a step of a network takes microseconds. So no share belongs to a thread: whoever runs takes
-// the next one, and who comes late finds nothing left. The caller waits only for what was taken and not
-// returned. While it waits it runs the pieces that are left of such a share, so that a thread which lost its
-// core keeps it waiting for one piece alone; and where that took longer than the work itself, it runs free
-// shares alone for a while: see SpinPolicy.
+// A thread that was preempted, by another process, a decoder or a quota, is back after milliseconds; a step
+// of a network takes microseconds. So no share belongs to a thread: whichever runs takes the next one, and a
+// late thread finds nothing left. The caller waits only for shares that were taken and not returned. While it
+// waits it runs the remaining pieces of such a share, so that a thread which lost its core delays it by one
+// piece only; and where that took longer than the work itself, it runs free shares alone for a while: see
+// SpinPolicy.
 //
 // The word that shares are taken from holds the number of its job, so that a thread that slept through the
-// end of a job takes nothing of the next one by mistake; the words that pieces are taken from do so too. What
-// a job is (function, argument) is read only with a share or piece in hand: until that is returned the caller
-// writes nothing. In a quiet run a job costs three moves of a cache line: the job to the helper, its share's
-// being taken back to the caller, its end back to the caller.
+// end of a job cannot take a share of the next one by mistake; so do the words that pieces are taken from. A
+// job's function and argument are read only while holding a share or piece: until that is returned the caller
+// does not write them. Without interference a job costs three cache line transfers: the job to the helper,
+// the return of its share to the caller, and the end of the job to the caller.
 
-/// Of one team.
+/// Limits of one team.
 inline constexpr int share_bits = 13, max_threads = (1 << share_bits) - 1;
 inline constexpr std::uint64_t number_mask = (std::uint64_t{1} << (64 - 2 * share_bits)) - 1;
 
-/// Number of a job, how many shares it has, and how many of them are taken.
+/// A job's number, its shares, and how many of them are taken, in one word.
 struct Ticket {
   std::uint64_t word = 0;
 
@@ -45,7 +45,7 @@ struct Ticket {
   int taken() const { return static_cast<int>(word & max_threads); }
 };
 
-/// The pieces of one share that nobody has begun: a job's number, and how many they are.
+/// The pieces of one share that are not started: a job's number, and their count.
 struct alignas(64) Cursor {
   std::atomic<std::uint64_t> word{0};
 };
@@ -56,7 +56,7 @@ struct Job {
   int shares = 1, pieces = 1;
 };
 
-/// How often the process was forked.
+/// How many times the process was forked.
 inline std::atomic<unsigned> forks{0};
 
 class Team {
@@ -69,9 +69,9 @@ public:
   /// See run_team() and run_pieces().
   void run(Job job, Shares kind);
   void barrier(int size) noexcept;
-  /// Grown ahead of its next region.
+  /// Grows the team ahead of its next region.
   int reserve(int threads);
-  /// From any thread: ends the team's threads, unless it is in use.
+  /// From any thread: ends the team's threads, unless the team is in use.
   void rest();
   /// See limit_team() and team_seconds().
   void limit(int threads);
@@ -87,7 +87,7 @@ private:
     const auto i = static_cast<std::size_t>(share);
     return (*chunks_[i / chunk_size])[i % chunk_size];
   }
-  /// Keeps rest() away.
+  /// Excludes rest() while it lives.
   class Use {
   public:
     explicit Use(Team& team) : team_(team) {
@@ -103,7 +103,7 @@ private:
 
   int grow(int threads);
   void look_around();
-  void stay_beside_caller();
+  void follow_caller_node();
   void follow_cores();
   void end_threads();
   void set_helpers(int most);
@@ -128,32 +128,31 @@ private:
 
   alignas(64) std::atomic<std::uint64_t> ticket_{0};
   Job job_;
-  ThreadBounds bounds_; ///< The caller's: what its helpers take counts as taken by it.
+  ThreadBounds bounds_; ///< The caller's: what its helpers allocate is charged to it.
   alignas(64) std::atomic<std::uint32_t> left_{0}; ///< Pieces not returned yet.
   std::atomic<bool> caller_sleeps_{false};
   alignas(64) std::atomic<int> sleepers_{0};
-  std::atomic<std::uint32_t> bell_{0}; ///< Rung for sleepers.
+  std::atomic<std::uint32_t> bell_{0}; ///< Changes to wake sleepers.
   alignas(64) std::atomic<int> arrived_{0};
   std::atomic<std::uint32_t> barriers_{0};
   std::atomic<bool> stopping_{false};
-  std::atomic<int> helpers_{max_threads}; ///< That may take part; see set_helpers().
+  std::atomic<int> helpers_{max_threads}; ///< How many may take part; see set_helpers().
   std::atomic_flag in_use_;
   unsigned forks_;
-  SpinPolicy spin_policy_; ///< The caller's.
-  int node_ = -1;          ///< The memory node that the caller was seen on.
+  SpinPolicy spin_policy_; ///< Of the caller.
+  int node_ = -1;          ///< The caller's last known NUMA node.
   unsigned regions_ = 0;
   int limit_ = max_threads; ///< See limit_team().
-  int cores_ = 0;           ///< Most that this process was seen with.
-  int fewer_ = max_threads; ///< Those it has now, where they became fewer.
+  int cores_ = 0;           ///< The most cores that this process had.
+  int fewer_ = max_threads; ///< The current number of cores, where it shrank.
   SpinClock::time_point last_look_{};
   std::array<std::unique_ptr<Chunk>, (max_threads + chunk_size) / chunk_size> chunks_;
   std::vector<std::thread> workers_;
 };
 
-/// The calling thread's, made at its first call.
+/// The calling thread's team, made at its first call.
 Team& own_team();
 
-/// Free shares and pieces are run by it, where neither the call nor its environment says otherwise; null: by
-/// teams.
+/// Runs free shares and pieces, where neither the call nor its environment says otherwise; null: teams do.
 inline std::atomic<const Executor*> executor{nullptr};
 } // namespace lanner::teams

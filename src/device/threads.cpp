@@ -18,8 +18,8 @@ namespace {
 
 std::atomic<int> wanted{0};
 
-/// What somebody said, 0 where nobody did.
-int said_threads() {
+/// The requested number of threads, 0 where none was requested.
+int requested_threads() {
   const int count = wanted;
   return count > 0 ? count : options().threads;
 }
@@ -27,13 +27,14 @@ int said_threads() {
 } // namespace
 
 int default_threads() {
-  const int said = said_threads();
-  return said > 0 ? said : usable_cores();
+  const int requested = requested_threads();
+  return requested > 0 ? requested : usable_cores();
 }
 
 int default_team() {
-  const int said = said_threads();
-  return said > 0 ? said : std::min(usable_cores(), cores_of_one_node(memory_nodes(), allowed_cores()));
+  const int requested = requested_threads();
+  return requested > 0 ? requested
+                       : std::min(usable_cores(), cores_of_one_node(memory_nodes(), allowed_cores()));
 }
 
 void check_threads(int threads) {

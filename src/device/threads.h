@@ -1,17 +1,17 @@
 #pragma once
-// Numbers of threads, beside what lanner/threads.h says of them.
+// Numbers of threads, in addition to lanner/threads.h.
 
 namespace lanner {
 
-/// Threads of an engine that is made without a number: default_threads(), but where nobody said one no more
-/// than one memory node has cores.
+/// Threads of an engine made without a number: default_threads(), but without an explicit request at most the
+/// number of cores of one NUMA node.
 int default_team();
 
 struct Executor;
-/// Throws Error{invalid_argument} without a `run`.
+/// Throws Error{invalid_argument} for an executor without `run`.
 void check_executor(const Executor& executor);
 
-/// Refuses what nobody can mean; 0 leaves the choice.
+/// Rejects numbers out of range; 0 leaves the choice to Lanner.
 void check_threads(int threads);
 
 } // namespace lanner

@@ -14,14 +14,14 @@
 namespace lanner {
 namespace {
 
-/// Of a processor's time: how long that takes depends on what else runs.
+/// Uses CPU time: the wall time depends on what else runs.
 void work_for(double seconds) {
   for (const double end = seconds_of(CLOCK_THREAD_CPUTIME_ID) + seconds;
        seconds_of(CLOCK_THREAD_CPUTIME_ID) < end;) {
   }
 }
 
-/// How many threads one region of `shares` slow shares is run by.
+/// The number of threads that run one region of `shares` slow shares.
 std::size_t threads_of_a_region(int shares) {
   struct Seen {
     std::mutex mutex;
@@ -39,7 +39,7 @@ std::size_t threads_of_a_region(int shares) {
   return seen.threads.size();
 }
 
-TEST(CoreShare, LeavesWhatOthersUse) {
+TEST(CoreShare, ThreadsAreLimitedToTheRemainingCores) {
   EXPECT_EQ(threads_beside(8, 0), 8);
   EXPECT_EQ(threads_beside(8, 0.05), 8);
   EXPECT_EQ(threads_beside(8, 0.5), 8);
@@ -48,10 +48,11 @@ TEST(CoreShare, LeavesWhatOthersUse) {
   EXPECT_EQ(threads_beside(2, 1.2), 1);
   EXPECT_EQ(threads_beside(2, 5), 1);
   EXPECT_EQ(threads_beside(1, 0), 1);
-  EXPECT_EQ(threads_beside(4, -0.3), 4); // Clocks are read one after the other.
+  EXPECT_EQ(threads_beside(4, -0.3),
+            4); // Clocks are read one after the other, so the difference may be negative.
 }
 
-TEST(CoreShare, ALimitedTeamRunsAllOnFewerThreads) {
+TEST(CoreShare, LimitedTeamRunsAllSharesOnFewerThreads) {
   std::thread([] {
     ASSERT_TRUE(reserve_team(4));
     limit_team(2);
@@ -61,7 +62,7 @@ TEST(CoreShare, ALimitedTeamRunsAllOnFewerThreads) {
   }).join();
 }
 
-TEST(CoreShare, AnEndedLimitBringsThreadsBack) {
+TEST(CoreShare, RemovingTheLimitRestoresThreads) {
   std::thread([] {
     ASSERT_TRUE(reserve_team(4));
     limit_team(1);
@@ -74,7 +75,7 @@ TEST(CoreShare, AnEndedLimitBringsThreadsBack) {
 }
 
 // Shares that wait for each other need their threads, whatever the limit.
-TEST(CoreShare, SharesThatWaitGetTheirThreads) {
+TEST(CoreShare, DependentSharesIgnoreTheLimit) {
   std::thread([] {
     limit_team(1);
     std::atomic<int> through{0};
@@ -89,18 +90,18 @@ TEST(CoreShare, SharesThatWaitGetTheirThreads) {
   }).join();
 }
 
-TEST(CoreShare, ATeamsSecondsAreThoseOfItsThreads) {
+TEST(CoreShare, TeamSecondsCountOnlyItsThreads) {
   std::thread([] {
     const double before = team_seconds();
     threads_of_a_region(50);
     EXPECT_GT(team_seconds() - before, 0.02);
     const double then = team_seconds();
-    std::thread([] { work_for(0.2); }).join(); // Of another's.
+    std::thread([] { work_for(0.2); }).join(); // Of another thread.
     EXPECT_LT(team_seconds() - then, 0.1);
   }).join();
 }
 
-TEST(CoreShare, AnEndingTeamEndsItsLimitedThreads) {
+TEST(CoreShare, EndingTeamEndsItsSleepingThreads) {
   for (int i = 0; i < 50; ++i)
     std::thread([] {
       ASSERT_TRUE(reserve_team(4));

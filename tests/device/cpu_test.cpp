@@ -14,7 +14,7 @@
 namespace lanner {
 namespace {
 
-/// Flags of the first processor in /proc/cpuinfo, each between blanks; empty where there are none.
+/// Flags of the first processor in /proc/cpuinfo, each between spaces; empty where there are none.
 std::string kernel_flags() {
   std::ifstream file("/proc/cpuinfo");
   for (std::string line; std::getline(file, line);)
@@ -45,7 +45,7 @@ TEST(Cpu, NamesAreJoined) {
   EXPECT_FALSE(features.has_avx512());
 }
 
-TEST(Cpu, CoresAndCachesAreThere) {
+TEST(Cpu, CoresAndCachesAreReported) {
   cpu_set_t allowed;
   ASSERT_EQ(::sched_getaffinity(0, sizeof allowed, &allowed), 0);
   EXPECT_GE(usable_cores(), 1);
@@ -59,7 +59,7 @@ TEST(Cpu, CoresAndCachesAreThere) {
   EXPECT_GE(cache_sizes().l2, cache_sizes().l1);
 }
 
-TEST(Cpu, QuotaOfTheSecondVersion) {
+TEST(Cpu, QuotaOfControlGroupsVersion2) {
   const TemporaryFolder mount;
   EXPECT_EQ(cgroup_quota("0::/a/b\n", mount.path()), 0);
   mount.write("a/b/cpu.max", "max 100000\n");
@@ -71,7 +71,7 @@ TEST(Cpu, QuotaOfTheSecondVersion) {
   EXPECT_EQ(cgroup_quota("0::/\n", mount.path()), 0.5);
 }
 
-TEST(Cpu, QuotaOfTheFirstVersion) {
+TEST(Cpu, QuotaOfControlGroupsVersion1) {
   const TemporaryFolder mount;
   mount.write("cpu/g/cpu.cfs_quota_us", "400000\n");
   mount.write("cpu/g/cpu.cfs_period_us", "100000\n");

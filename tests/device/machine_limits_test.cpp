@@ -23,7 +23,7 @@ protected:
   const std::filesystem::path file_ = folder_.path() / "cache" / "machine.txt";
 };
 
-TEST_F(MachineLimitsFile, KeepsEachProcessorsOwn) {
+TEST_F(MachineLimitsFile, StoresLimitsPerProcessor) {
   MachineLimits other = some;
   other.bytes = 7e9;
   keep_limits(file_, "one avx2", some);
@@ -34,7 +34,7 @@ TEST_F(MachineLimitsFile, KeepsEachProcessorsOwn) {
   EXPECT_EQ(known_limits(file_, DeviceKind::cpu, "one avx2"), other);
 }
 
-TEST_F(MachineLimitsFile, GivesShippedOnesForOtherProcessorsAndWithoutAFile) {
+TEST_F(MachineLimitsFile, UnknownProcessorOrMissingFileGivesBuiltInLimits) {
   keep_limits(file_, "one avx2", some);
   EXPECT_EQ(known_limits(file_, DeviceKind::cpu, "one"), shipped_limits(DeviceKind::cpu));
   EXPECT_EQ(known_limits(file_, DeviceKind::cuda, "two"), shipped_limits(DeviceKind::cuda));
@@ -43,7 +43,7 @@ TEST_F(MachineLimitsFile, GivesShippedOnesForOtherProcessorsAndWithoutAFile) {
   EXPECT_EQ(known_limits({}, DeviceKind::cpu, "one avx2"), shipped_limits(DeviceKind::cpu));
 }
 
-TEST_F(MachineLimitsFile, IgnoresLinesThatAreDamaged) {
+TEST_F(MachineLimitsFile, DamagedLinesAreIgnored) {
   keep_limits(file_, "good", some);
   std::ofstream out(file_, std::ios::app);
   out << "1 2 3\n"
@@ -57,7 +57,7 @@ TEST_F(MachineLimitsFile, IgnoresLinesThatAreDamaged) {
     EXPECT_EQ(known_limits(file_, DeviceKind::cpu, name), shipped_limits(DeviceKind::cpu)) << name;
 }
 
-TEST_F(MachineLimitsFile, OfAGpuTellsOfItsCopies) {
+TEST_F(MachineLimitsFile, GpuLimitsIncludeCopies) {
   MachineLimits gpu = some;
   gpu.copied_bytes = 5e10;
   gpu.copy_start = 8e-6;
@@ -67,7 +67,7 @@ TEST_F(MachineLimitsFile, OfAGpuTellsOfItsCopies) {
   EXPECT_EQ(known_limits(file_, DeviceKind::cuda, "without"), shipped_limits(DeviceKind::cuda));
 }
 
-TEST(Estimate, OfACopyIsByTheGpusLimits) {
+TEST(Estimate, CopyUsesTheGpusLimits) {
   Target target;
   target.device = {DeviceKind::cuda, 0};
   EXPECT_DOUBLE_EQ(copy_seconds(2e9, target), 1e-5 + 0.1);
@@ -77,7 +77,7 @@ TEST(Estimate, OfACopyIsByTheGpusLimits) {
   EXPECT_DOUBLE_EQ(copy_seconds(2e9, target), 2e-5 + 0.2);
 }
 
-TEST(Estimate, IsTheLongerOfComputingAndMovingAndTheStart) {
+TEST(Estimate, IsTheMaximumOfComputeAndMemoryTimePlusTheStart) {
   Target target;
   target.limits = some;
   EXPECT_DOUBLE_EQ(seconds_of({.operations = 1e8}, target), 1e-3 + 1e-6);
@@ -89,7 +89,7 @@ TEST(Estimate, IsTheLongerOfComputingAndMovingAndTheStart) {
   EXPECT_DOUBLE_EQ(seconds_of({.operations = 1e8, .threads = 2}, target), 1e-3 + 1e-6) << "a GPU is one";
 }
 
-TEST(Estimate, OfTheHostBesideAGpuIsByTheHostsLimits) {
+TEST(Estimate, HostStepOfAGpuTargetUsesTheHostsLimits) {
   Target target;
   target.device = {DeviceKind::cuda, 0};
   EXPECT_EQ(target.machine(), shipped_limits(DeviceKind::cuda));

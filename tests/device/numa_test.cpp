@@ -37,14 +37,14 @@ TEST(Numa, ThisProcessHasCores) {
   EXPECT_LE(one, static_cast<int>(allowed.size()));
 }
 
-TEST(Numa, AnEngineTakesOneNode) {
+TEST(Numa, EngineUsesTheCoresOfOneNode) {
   EXPECT_EQ(cores_of_one_node(two_sockets, {0, 1, 2, 3, 4, 5, 6, 7}), 4);
   EXPECT_EQ(cores_of_one_node(two_sockets, {0, 2, 3}), 2);
   EXPECT_EQ(cores_of_one_node(two_sockets, {8, 9}), 2) << "of no node that is known";
   EXPECT_EQ(cores_of_one_node({}, {0, 1, 2}), 3);
 }
 
-TEST(Numa, ATeamStaysBesideItsCallerWhereItFits) {
+TEST(Numa, TeamUsesItsCallersNodeWhereItFits) {
   const Cores all{0, 1, 2, 3, 4, 5, 6, 7};
   EXPECT_EQ(node_of(two_sockets, 6), 1);
   EXPECT_EQ(node_of(two_sockets, 8), -1);
@@ -55,7 +55,7 @@ TEST(Numa, ATeamStaysBesideItsCallerWhereItFits) {
   EXPECT_EQ(cores_for_team(two_sockets, all, -1, 2), all);
 }
 
-TEST(Numa, AThreadIsKeptToItsCores) {
+TEST(Numa, KeepToSetsTheAffinity) {
   const Cores before = allowed_cores();
   keep_to(::pthread_self(), {before.back()});
   EXPECT_EQ(allowed_cores(), (Cores{before.back()}));

@@ -40,7 +40,7 @@ TEST(ParallelFor, UsesSeveralThreads) {
   EXPECT_EQ(firsts, (std::vector<std::int64_t>{0, 3, 6, 8}));
 }
 
-// So that a thread that loses its core keeps the caller waiting for a piece of its share alone.
+// So that a thread that loses its core delays the caller only by one piece of its share.
 TEST(ParallelFor, CutsLargeSharesIntoPieces) {
   for (const auto& [count, pieces] :
        {std::pair{100, 2}, std::pair{130, 4}, std::pair{1000, 8}, std::pair{9000, 8}}) {
@@ -79,7 +79,7 @@ TEST(ParallelFor, DoesNotNest) {
   EXPECT_EQ(ranges, 2);
 }
 
-TEST(ParallelFor, ForkedChildGetsThreadsOfItsOwn) {
+TEST(ParallelFor, ForkedChildGetsItsOwnThreads) {
   parallel_for(2, 0, 2, 1, [](std::int64_t, std::int64_t) {});
   const pid_t child = ::fork();
   if (child == 0) {

@@ -34,7 +34,7 @@ void in_team(int threads, Body body, Shares kind = Shares::apart) {
       threads, kind, [](void* argument) { (*static_cast<Body*>(argument))(); }, &body);
 }
 
-TEST(Team, GivesEachThreadAPlace) {
+TEST(Team, EachShareHasADistinctNumber) {
   for (const int threads : {1, 2, 5, 3}) {
     std::vector<std::atomic<int>> hits(static_cast<std::size_t>(threads));
     in_team(threads, [&] {
@@ -62,7 +62,7 @@ TEST(Team, NestedRegionsRunOnTheCallerAlone) {
   EXPECT_EQ(inner, 3);
 }
 
-TEST(Team, BarriersHoldEveryoneBack) {
+TEST(Team, BarrierWaitsForAllShares) {
   std::atomic<int> before{0}, early{0};
   in_team(4, [&] {
     for (int round = 1; round <= 50; ++round) {
@@ -76,8 +76,8 @@ TEST(Team, BarriersHoldEveryoneBack) {
   EXPECT_EQ(before, 200);
 }
 
-// A thread of the process that may use one core from now on has no use for helpers.
-TEST(Team, FollowsCoresThatBecomeFewer) {
+// A thread of a process that is restricted to one core while it runs has no use for helpers.
+TEST(Team, UsesFewerThreadsWhenAffinityShrinks) {
   if (usable_cores() < 2) GTEST_SKIP() << "one core: there are no fewer";
   std::thread caller([] {
     const auto helped = [] {
@@ -107,8 +107,8 @@ TEST(Team, FollowsCoresThatBecomeFewer) {
   caller.join();
 }
 
-// Longer than threads look for work, so that they have to be woken.
-TEST(Team, WakesThreadsThatSleep) {
+// Longer than threads spin, so that they have to be woken.
+TEST(Team, SleepingThreadsAreWoken) {
   std::atomic<int> calls{0};
   for (int i = 0; i < 5; ++i) {
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -117,7 +117,7 @@ TEST(Team, WakesThreadsThatSleep) {
   EXPECT_EQ(calls, 15);
 }
 
-TEST(Team, WaitsForThreadsThatTakeLonger) {
+TEST(Team, WaitsForSlowThreads) {
   std::atomic<int> ended{0};
   in_team(3, [&] {
     if (team_place().number > 0)
@@ -127,7 +127,7 @@ TEST(Team, WaitsForThreadsThatTakeLonger) {
   EXPECT_EQ(ended, 3);
 }
 
-TEST(Team, EachCallerHasItsOwn) {
+TEST(Team, EachCallerHasItsOwnTeam) {
   std::atomic<int> calls{0};
   std::vector<std::thread> callers;
   for (int i = 0; i < 4; ++i)
@@ -140,7 +140,7 @@ TEST(Team, EachCallerHasItsOwn) {
   EXPECT_EQ(calls, expected);
 }
 
-TEST(Team, ReservedThreadsAreThere) {
+TEST(Team, ReservedThreadsExist) {
   EXPECT_TRUE(reserve_team(1));
   EXPECT_TRUE(reserve_team(6));
   std::atomic<int> calls{0};
@@ -148,9 +148,9 @@ TEST(Team, ReservedThreadsAreThere) {
   EXPECT_EQ(calls, 6);
 }
 
-// What the system refuses is neither waited for nor a fault. A child, for the limit holds for the whole
-// process.
-TEST(Team, MakesDoWithFewerThreads) {
+// Threads that the system refuses are neither waited for nor an error. In a child, as the limit applies to
+// the whole process.
+TEST(Team, RunsWithFewerThreadsWhenTheSystemRefusesMore) {
   if (test::sanitized) GTEST_SKIP() << "sanitizers end a process that is refused memory";
   const pid_t child = ::fork();
   if (child == 0) {
@@ -159,7 +159,7 @@ TEST(Team, MakesDoWithFewerThreads) {
     const rlim_t most = static_cast<rlim_t>(pages * ::sysconf(_SC_PAGESIZE)) + (rlim_t{100} << 20U);
     const rlimit limit{most, most};
     if (::setrlimit(RLIMIT_AS, &limit) != 0) ::_exit(2);
-    const bool enough = reserve_team(4000); // Of some megabytes of stack each.
+    const bool enough = reserve_team(4000); // Each with some megabytes of stack.
     std::atomic<int> calls{0}, size{0};
     in_team(4000, [&] {
       size = team_place().size;
@@ -172,8 +172,8 @@ TEST(Team, MakesDoWithFewerThreads) {
   EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 7) << status;
 }
 
-// Each share has its place and its pieces once, however many threads there are for them.
-TEST(Team, FreeSharesAreRunOnceEach) {
+// Each piece of each share runs exactly once, however many threads there are.
+TEST(Team, FreeSharesRunExactlyOnce) {
   for (int i = 0; i < 2000; ++i) {
     const int shares = 2 + i % 7, pieces = 1 + i % 5;
     std::vector<std::atomic<int>> hits(static_cast<std::size_t>(shares * pieces));
@@ -195,17 +195,17 @@ TEST(Team, FreeSharesAreRunOnceEach) {
   }
 }
 
-TEST(Team, FreeSharesMayOutnumberAllThreadsThereAre) {
+TEST(Team, FreeSharesMayOutnumberThreads) {
   std::atomic<int> calls{0};
   in_team(
       20000, [&] { calls += team_place().size == 20000; }, Shares::free);
   EXPECT_EQ(calls, 20000);
 }
 
-/// Threads that share one core with other work which leaves them nothing, while the caller has another core.
+/// Threads starved by other work on their shared core, while the caller has another core.
 class Starved {
 public:
-  /// Those that `make` starts. Says why not where it cannot be.
+  /// Starves the threads that `make` starts. Gives the reason where that is not possible.
   template<typename Make>
   explicit Starved(Make make) {
     if (std::thread::hardware_concurrency() < 2) {
@@ -245,7 +245,7 @@ private:
     ::sched_getaffinity(0, sizeof set, &set);
     return set;
   }
-  /// To the `number`th core that the process may use.
+  /// Pins to the `number`th core that the process may use.
   static bool pin(pid_t thread, int number) {
     static const cpu_set_t cores = usable();
     cpu_set_t one;
@@ -261,8 +261,8 @@ private:
   std::vector<std::jthread> busy_;
 };
 
-// With the threads of tests before this one, which are not held back, the caller's team would have helpers.
-TEST(Team, WaitsForNoThreadWithoutACore) {
+// Threads left from earlier tests, which are not starved, would be helpers of the caller's team.
+TEST(Team, DoesNotWaitForAThreadWithoutACore) {
   std::atomic<int> calls{0}, own{0};
   std::string reason;
   std::thread([&] {
@@ -293,7 +293,7 @@ std::size_t threads_of_teams() {
   return count;
 }
 
-TEST(Team, ThreadsEndWithTheLastNeedAndComeBack) {
+TEST(Team, ThreadsEndWithTheLastTeamsNeededAndRestart) {
   for (int turn = 0; turn < 3; ++turn) {
     const TeamsNeeded first;
     {
@@ -308,8 +308,8 @@ TEST(Team, ThreadsEndWithTheLastNeedAndComeBack) {
   EXPECT_EQ(threads_of_teams(), 0U);
 }
 
-// A team in use is left alone; one that rests meanwhile starts anew.
-TEST(Team, MayRestWhileItsCallerRuns) {
+// A team in use is not ended; one that was ended meanwhile restarts.
+TEST(Team, RestDuringARunIsSafe) {
   std::atomic<bool> done{false};
   std::jthread other([&] {
     while (!done) const TeamsNeeded briefly;
@@ -322,7 +322,7 @@ TEST(Team, MayRestWhileItsCallerRuns) {
   done = true;
 }
 
-/// A pool that runs pieces backwards, every second one on a thread of its own.
+/// An executor that runs pieces in reverse order, every second one on a thread of its own.
 struct OtherPool {
   std::atomic<int> pieces{0};
   Executor executor{this, [](void* user, int count, void (*piece)(void*, int), void* argument) {
@@ -338,7 +338,7 @@ struct OtherPool {
   ~OtherPool() { set_executor(nullptr); }
 };
 
-TEST(Team, LoopsRunOnAnExecutorOfTheProgram) {
+TEST(Team, LoopsRunOnTheProgramsExecutor) {
   OtherPool pool;
   std::vector<std::atomic<int>> seen(1000);
   parallel_for(3, 0, 1000, 1, [&](std::int64_t begin, std::int64_t end) {
@@ -353,12 +353,12 @@ TEST(Team, LoopsRunOnAnExecutorOfTheProgram) {
   EXPECT_THROW(parallel_for(3, 0, 1000, 1, [](std::int64_t, std::int64_t) { throw 1; }), int);
 }
 
-TEST(Team, AnExecutorNeedsItsFunction) {
+TEST(Team, ExecutorWithoutRunIsRefused) {
   const Executor empty;
   LANNER_EXPECT_ERROR(set_executor(&empty), ErrorCode::invalid_argument, "run is missing");
 }
 
-TEST(Threads, DefaultIsWhatWasSet) {
+TEST(Threads, SetThreadsChangesTheDefault) {
   const int before = default_threads();
   EXPECT_GE(before, 1);
   set_threads(3);

@@ -14,15 +14,15 @@
 namespace lanner::cuda {
 namespace {
 
-// Modules are never unloaded: kernels of engines that live on may use them, and drivers are gone before
-// static objects.
+// Modules are never unloaded: engines that still live may use their kernels, and drivers are gone before
+// static objects are destroyed.
 struct Modules {
-  struct Place {
+  struct Entry {
     std::mutex mutex;
     std::unique_ptr<KernelModule> module;
   };
   std::mutex mutex;
-  std::map<std::pair<Device, std::string>, Place> places;
+  std::map<std::pair<Device, std::string>, Entry> entries;
 };
 
 Modules& modules() {
@@ -30,19 +30,19 @@ Modules& modules() {
   return *all;
 }
 
-Modules::Place& place_of(const Gpu& gpu, const std::string& key) {
+Modules::Entry& entry_of(const Gpu& gpu, const std::string& key) {
   Modules& all = modules();
   const std::lock_guard lock(all.mutex);
-  return all.places[{gpu.device(), key}];
+  return all.entries[{gpu.device(), key}];
 }
 
-/// Different modules are made side by side: some take a second to compile.
+/// Different modules are made concurrently: some take a second to compile.
 template<typename Make>
 const KernelModule& module_of(const Gpu& gpu, const std::string& key, Make&& make) {
-  Modules::Place& place = place_of(gpu, key);
-  const std::lock_guard lock(place.mutex);
-  if (!place.module) place.module = make();
-  return *place.module;
+  Modules::Entry& entry = entry_of(gpu, key);
+  const std::lock_guard lock(entry.mutex);
+  if (!entry.module) entry.module = make();
+  return *entry.module;
 }
 
 const Fatbin* find_fatbin(std::string_view stem) {
@@ -57,7 +57,7 @@ std::filesystem::path cache_file(const std::string& key) {
 }
 
 /// Machine code from an earlier process. The file's name is the hash of source, architecture and compiler;
-/// its last bytes are the hash of the rest, so that a torn or foreign file is compiled anew.
+/// its last bytes are the hash of the rest, so that a truncated or foreign file is compiled again.
 std::string read_cached(const std::filesystem::path& file) {
   constexpr std::uint64_t most = 64 << 20;
   const std::optional<Content> content = read_cache_file(file, most);
@@ -71,7 +71,7 @@ std::string read_cached(const std::filesystem::path& file) {
 }
 
 void write_cached(const std::filesystem::path& file, const std::string& code) {
-  // What cannot be kept is compiled again the next time, no more.
+  // A failed write only means compiling again the next time.
   write_cache_file(file, code + hash_hex(std::as_bytes(std::span(code))));
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Machine code of kernels on a GPU: what the library carries, and what is compiled while tuning.
+// Machine code of GPU kernels: embedded in the library, or compiled while tuning.
 
 #include <memory>
 #include <string>
@@ -10,19 +10,19 @@
 
 namespace lanner::cuda {
 
-/// Function `name` of the embedded source `stem`.cu, loaded once a GPU. Throws Error{unsupported} where the
+/// Function `name` of the embedded source `stem`.cu, loaded once per GPU. Throws Error{unsupported} where the
 /// build had no nvcc.
 FunctionHandle embedded_function(const Gpu& gpu, std::string_view stem, const char* name);
 
 /// Whether this build has the embedded source `stem`.cu.
 bool has_embedded(std::string_view stem);
 
-/// Function `name` of CUDA C++ `source`, compiled for the GPU by NVRTC; machine code is kept by source, in
+/// Function `name` of CUDA C++ `source`, compiled for the GPU by NVRTC; machine code is cached by source, in
 /// the process and in the user's cache folder. The module lives as long as the process. Throws
 /// Error{unsupported} where NVRTC is missing, Error{internal} with its log where the source does not compile.
 FunctionHandle compiled_function(const Gpu& gpu, const std::string& source, const char* name);
 
-/// A launch of one-dimensional blocks.
+/// A launch with one-dimensional blocks.
 struct Grid {
   unsigned blocks = 1, threads = 256, shared_bytes = 0;
 };

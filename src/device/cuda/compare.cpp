@@ -8,7 +8,7 @@
 namespace lanner::cuda {
 namespace {
 
-/// Where kernels count.
+/// Device memory for the kernels' counters.
 class Counters {
 public:
   Counters(const Gpu& gpu, const OwnedStream& stream)

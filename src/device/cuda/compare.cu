@@ -19,9 +19,9 @@ struct Found {
   unsigned long long elements, first;
 };
 
-__device__ void add(Found* found, unsigned long long place) {
+__device__ void add(Found* found, unsigned long long index) {
   atomicAdd(&found->elements, 1ull);
-  atomicMin(&found->first, place);
+  atomicMin(&found->first, index);
 }
 
 template<typename T>

@@ -87,7 +87,7 @@ void check(Status status, const char* call) {
 }
 
 Handle handle_of(const cuda::Gpu& gpu) {
-  // Leaked on purpose: the driver may be gone at the process's end.
+  // Leaked on purpose: the driver may be gone when the process ends.
   static std::mutex mutex;
   static auto* handles = new std::map<Device, Handle>;
   const std::lock_guard lock(mutex);

@@ -1,5 +1,5 @@
 #pragma once
-// cuBLASLt, opened at first use, and the objects that live in it.
+// cuBLASLt, opened at first use, and its objects.
 
 #include <span>
 #include <string>
@@ -19,21 +19,21 @@ using LibraryStatus = cuda::LibraryStatus<Api>;
 
 /// Opens libcublasLt.so.13 or .12 at the first call. Never throws; safe from any thread.
 const LibraryStatus& library_status();
-/// The same for the SONAMEs or paths given; every call opens anew.
+/// The same for the given SONAMEs or paths; every call opens again.
 LibraryStatus open_library(std::span<const char* const> names);
 
-/// The table. Throws Error{unsupported} with the reason and the remedy where there is none.
+/// The function table. Throws Error{unsupported} with the reason and the remedy where there is none.
 const Api& api();
 
-/// Throws unless `status` is success: Error{unsupported} for what cuBLASLt does not do, Error{out_of_memory}
-/// for memory refused, else Error{device}.
+/// Throws unless `status` is success: Error{unsupported} for what cuBLASLt does not support,
+/// Error{out_of_memory} when it is out of memory, else Error{device}.
 void check(Status status, const char* call);
 
 /// The handle of a GPU, whose context must be current at the first call. Shared by all threads, as cuBLASLt
 /// allows; lives as long as the process.
 Handle handle_of(const cuda::Gpu& gpu);
 
-/// Owns one of the library's objects and gives it back by `destroy`.
+/// Owns one of the library's objects, released by `destroy`.
 template<typename T, auto destroy>
 class Owned {
 public:
@@ -53,7 +53,7 @@ private:
   T handle_ = nullptr;
 };
 
-/// What is done with the matrices: f32 sums scaled in f32.
+/// The operation on the matrices: f32 sums scaled in f32.
 class MatmulDescriptor : public Owned<DescriptorHandle, &Api::descriptor_destroy> {
 public:
   MatmulDescriptor();
@@ -63,14 +63,14 @@ public:
   }
 };
 
-/// A column-major matrix, or several of them at equal distances.
+/// A column-major matrix, or several of them at a constant stride.
 class MatrixLayout : public Owned<LayoutHandle, &Api::layout_destroy> {
 public:
   MatrixLayout(DataType type, std::int64_t rows, std::int64_t columns, std::int64_t leading_dimension);
   void set_batch(std::int32_t count, std::int64_t stride); ///< `stride` in elements; 0 repeats one matrix.
 };
 
-/// What the heuristics may choose from.
+/// Constraints on what the heuristics may choose.
 class Preference : public Owned<PreferenceHandle, &Api::preference_destroy> {
 public:
   Preference(std::size_t max_workspace, std::uint32_t alignment);

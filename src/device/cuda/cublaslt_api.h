@@ -35,7 +35,7 @@ enum class DescriptorAttribute : int {
   bias_data_type = 26,
 };
 
-/// cublasLtEpilogue_t; bias is an element of each of D's rows.
+/// cublasLtEpilogue_t; bias is one element per row of D.
 inline constexpr std::uint32_t epilogue_none = 1, epilogue_relu = 2, epilogue_bias = 4, epilogue_gelu = 32;
 
 /// cublasLtMatrixLayoutAttribute_t.
@@ -77,7 +77,7 @@ struct HeuristicResult {
   int reserved[4];
 };
 
-/// The library's functions. All are set in a table that was opened.
+/// The library's functions. All are set in an opened table.
 struct Api {
   std::size_t (*version)();
   const char* (*status_string)(Status);

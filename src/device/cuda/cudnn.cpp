@@ -47,7 +47,7 @@ LibraryStatus open_library(std::span<const char* const> names) {
 
 const LibraryStatus& library_status() {
   static const auto* status = new LibraryStatus([] {
-    // cuDNN asks for these two by name when an engine needs them, which finds what is open already.
+    // cuDNN opens these two by name when an engine needs them, which finds libraries that are already open.
     static_cast<void>(cuda::nvrtc_status());
     static_cast<void>(cublaslt::library_status());
     constexpr std::array names{"libcudnn.so.9"};
@@ -73,7 +73,7 @@ std::int64_t Descriptor::count(Attribute attribute, AttributeType type) const {
 }
 
 HandlePool& HandlePool::of(const cuda::Gpu& gpu) {
-  // Leaked on purpose: destroying a handle waits for the GPU, whose driver may be gone at the process's end.
+  // Leaked on purpose: destroying a handle waits for the GPU, whose driver may be gone when the process ends.
   static std::mutex mutex;
   static auto* pools = new std::map<Device, HandlePool*>;
   const std::lock_guard lock(mutex);

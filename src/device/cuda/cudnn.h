@@ -1,5 +1,5 @@
 #pragma once
-// cuDNN, opened at first use, and the objects that live in it.
+// cuDNN, opened at first use, and its objects.
 
 #include <algorithm>
 #include <array>
@@ -22,17 +22,17 @@ using LibraryStatus = cuda::LibraryStatus<Api>;
 
 /// Opens libcudnn.so.9 at the first call. Never throws; safe from any thread.
 const LibraryStatus& library_status();
-/// The same for the SONAMEs or paths given; every call opens anew.
+/// The same for the given SONAMEs or paths; every call opens again.
 LibraryStatus open_library(std::span<const char* const> names);
 
-/// The table. Throws Error{unsupported} with the reason and the remedy where there is none.
+/// The function table. Throws Error{unsupported} with the reason and the remedy where there is none.
 const Api& api();
 
-/// Throws unless `status` is success: Error{unsupported} for what cuDNN does not do, Error{out_of_memory} for
-/// memory refused, else Error{device}; with cuDNN's own words.
+/// Throws unless `status` is success: Error{unsupported} for what cuDNN does not support,
+/// Error{out_of_memory} when it is out of memory, else Error{device}; with cuDNN's own message.
 void check(Status status, const char* call);
 
-/// Owns a backend descriptor. Moves; calls throw as check() does.
+/// Owns a backend descriptor. Movable; calls throw as check() does.
 class Descriptor {
 public:
   Descriptor() = default;
@@ -65,9 +65,9 @@ public:
   void set(Attribute attribute, const Descriptor& value) {
     set(attribute, AttributeType::descriptor, value.handle());
   }
-  /// Elements that the attribute has now.
+  /// Number of elements that the attribute has now.
   std::int64_t count(Attribute attribute, AttributeType type) const;
-  /// Fills `values`, whose descriptors must have been created; how many were written.
+  /// Fills `values`, whose descriptors must have been created; returns how many were written.
   template<typename T>
   std::size_t get(Attribute attribute, AttributeType type, std::span<T> values) const {
     std::int64_t count = 0;
@@ -88,13 +88,13 @@ private:
   DescriptorHandle handle_ = nullptr;
 };
 
-/// Handles of one GPU, kept for the next user: a handle serves one thread at a time, and making one takes
+/// Handles of one GPU, pooled for reuse: a handle serves one thread at a time, and making one takes
 /// milliseconds. Thread-safe; lives as long as the process.
 class HandlePool {
 public:
   static HandlePool& of(const cuda::Gpu& gpu);
 
-  /// A handle for one thread, given back by its destructor.
+  /// A handle for one thread, returned to the pool by its destructor.
   class Lease {
   public:
     Lease(const Lease&) = delete;
@@ -114,7 +114,7 @@ public:
   };
 
   /// A handle whose stream is `stream`. The GPU's context must be current. Makes a handle only when all are
-  /// out.
+  /// in use.
   Lease take(cuda::StreamHandle stream);
 
 private:

@@ -153,10 +153,10 @@ enum class NumericalNote : int {
   winograd_tile_6x6 = 7,
   winograd_tile_13x13 = 8,
 };
-/// More notes, and types of knobs, than a version has.
+/// Upper bounds of the notes, and types of knobs, that any version has.
 inline constexpr std::size_t max_notes = 32, max_knobs = 64;
 
-/// The library's functions. All are set in a table that was opened.
+/// The library's functions. All are set in an opened table.
 struct Api {
   std::size_t (*version)();
   const char* (*error_string)(Status);

@@ -47,7 +47,7 @@ bool bind_code(SharedLibrary& library, Driver& d) {
          library.bind("cuLaunchKernel", d.launch);
 }
 
-/// What newer drivers have: all of it or nothing.
+/// Binds functions of newer drivers: all of them or none.
 void bind_newer(SharedLibrary& library, Driver& d) {
   if (library.bind("cuGraphGetEdges_v2", d.graph_edges) &&
       library.bind("cuGraphAddDependencies_v2", d.graph_add_edges) &&
@@ -74,9 +74,9 @@ bool bind_all(SharedLibrary& library, Driver& d) {
 std::string words(const Driver& driver, Result status) {
   const char *name = nullptr, *text = nullptr;
   const bool named = driver.error_name(status, &name) == success && name;
-  const bool told = driver.error_string(status, &text) == success && text;
+  const bool described = driver.error_string(status, &text) == success && text;
   return fmt::format("{} ({})", named ? name : "error " + std::to_string(status),
-                     told ? text : "no description");
+                     described ? text : "no description");
 }
 
 } // namespace

@@ -21,13 +21,13 @@ struct DriverStatus {
 
 /// Opens LANNER_CUDA_DRIVER, else libcuda.so.1, at the first call. Never throws; safe from any thread.
 const DriverStatus& driver_status();
-/// The same for the library named; every call opens anew.
+/// The same for the named library; every call opens again.
 DriverStatus open_driver(const char* library);
 
-/// The driver's table. Throws Error{unsupported} with the reason and the remedy where there is none.
+/// The driver's function table. Throws Error{unsupported} with the reason and the remedy where there is none.
 const Driver& driver();
 
-/// Throws Error{device} (out_of_memory for that status) with the driver's own words unless `status` is
+/// Throws Error{device} (out_of_memory for that status) with the driver's own message unless `status` is
 /// success.
 void check(Result status, const char* call);
 

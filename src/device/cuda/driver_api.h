@@ -30,7 +30,7 @@ inline constexpr int capture_relaxed = 2; ///< CU_STREAM_CAPTURE_MODE_RELAXED.
 inline constexpr int function_attribute_max_dynamic_shared = 8;
 inline constexpr unsigned host_alloc_portable = 1;
 
-/// CUDA_MEMCPY2D: rows from one place to another. Types of memory: 1 host, 2 device.
+/// CUDA_MEMCPY2D: a copy of rows. Types of memory: 1 host, 2 device.
 struct CopyRows {
   std::size_t from_x = 0, from_y = 0;
   unsigned from_type = 2;
@@ -48,13 +48,13 @@ struct CopyRows {
 };
 inline constexpr unsigned memory_host = 1, memory_device = 2;
 
-/// CUgraphEdgeData: how one node of a graph waits for another. All zero: for its end.
+/// CUgraphEdgeData: what one graph node waits for in another. All zero: for its end.
 struct GraphEdge {
   unsigned char from_port = 0, to_port = 0, type = 0;
   unsigned char reserved[5] = {};
 };
 
-/// The driver's functions. All are set in a table that was opened, but for those marked.
+/// The driver's functions. All are set in an opened table, except those marked.
 struct Driver {
   Result (*init)(unsigned flags);
   Result (*version)(int* version);
@@ -118,13 +118,13 @@ struct Driver {
                    unsigned block_y, unsigned block_z, unsigned shared_bytes, StreamHandle, void** parameters,
                    void** extra);
 
-  /// Between the memory of two contexts, by way of the host where neither reaches the other's. The stream is
-  /// one of the current context.
+  /// Between the memory of two contexts, through the host where there is no peer access. The stream is one of
+  /// the current context.
   Result (*copy_between)(DevicePointer to, ContextHandle, DevicePointer from, ContextHandle,
                          std::size_t bytes, StreamHandle);
-  /// Whether kernels and copies of `device` may reach the memory of `other` itself.
+  /// Whether kernels and copies of `device` may access the memory of `other` directly (peer access).
   Result (*can_reach)(int* can, int device, int other);
-  /// Lets the current context reach memory of another device's; both ways are asked for apart.
+  /// Gives the current context access to another device's memory; each direction is enabled separately.
   Result (*enable_reach)(ContextHandle other, unsigned flags);
 };
 

@@ -7,7 +7,7 @@
 
 namespace lanner::cuda {
 
-/// A compiled .cu file that liblanner.so carries: machine code for several architectures, and PTX for newer
+/// A compiled .cu file embedded in liblanner.so: machine code for several architectures, and PTX for newer
 /// ones.
 struct Fatbin {
   std::string_view name;           ///< the source's stem: "preprocess" for preprocess.cu

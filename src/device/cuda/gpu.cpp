@@ -13,8 +13,8 @@
 namespace lanner::cuda {
 namespace {
 
-/// Gives something back in its context. A driver that is gone, as when the process ends, has given it back
-/// itself.
+/// Runs a destroy function in its context. A driver that is gone, as when the process ends, has freed
+/// everything itself.
 template<typename Body>
 void release(ContextHandle context, Body&& body) noexcept {
   try {
@@ -58,8 +58,8 @@ const Gpu& Gpu::get(Device device) {
   return *gpu;
 }
 
-/// Once for each pair, in this direction. What the driver refuses, as where a framework has asked before,
-/// costs speed at most.
+/// Enables peer access, once for each pair and direction. A refusal, as where a framework has enabled it
+/// before, costs speed at most.
 static void reach(const Gpu& gpu, const Gpu& other) {
   static std::mutex mutex;
   static auto* asked = new std::set<std::pair<Device, Device>>;
@@ -114,15 +114,16 @@ double Event::seconds(const Event& from, const Event& to) {
   return milliseconds * 1e-3;
 }
 
-// Who queues and who records. Leaked on purpose: contexts may run while static objects are destroyed.
-struct Turns {
+// Counts threads that queue and record. Leaked on purpose: contexts may run while static objects are
+// destroyed.
+struct RecordingGate {
   std::mutex mutex;
   std::condition_variable changed;
   int queueing = 0, waiting = 0;
   bool recording = false;
 
-  static Turns& get() {
-    static auto* made = new Turns;
+  static RecordingGate& get() {
+    static auto* made = new RecordingGate;
     return *made;
   }
   void enter() {
@@ -141,29 +142,29 @@ struct Turns {
 static thread_local int queueing_depth = 0;
 
 Queueing::Queueing(Device device) : active_(!device.is_host()) {
-  if (active_ && queueing_depth++ == 0) Turns::get().enter();
+  if (active_ && queueing_depth++ == 0) RecordingGate::get().enter();
 }
 Queueing::~Queueing() {
-  if (active_ && --queueing_depth == 0) Turns::get().leave();
+  if (active_ && --queueing_depth == 0) RecordingGate::get().leave();
 }
 
 GraphExec::Alone::Alone() {
-  Turns& turns = Turns::get();
-  std::unique_lock lock(turns.mutex);
-  if (queueing_depth > 0) --turns.queueing;
-  ++turns.waiting;
-  turns.changed.wait(lock, [&] { return !turns.recording && turns.queueing == 0; });
-  --turns.waiting;
-  turns.recording = true;
+  RecordingGate& gate = RecordingGate::get();
+  std::unique_lock lock(gate.mutex);
+  if (queueing_depth > 0) --gate.queueing;
+  ++gate.waiting;
+  gate.changed.wait(lock, [&] { return !gate.recording && gate.queueing == 0; });
+  --gate.waiting;
+  gate.recording = true;
 }
 GraphExec::Alone::~Alone() {
-  Turns& turns = Turns::get();
+  RecordingGate& gate = RecordingGate::get();
   {
-    const std::lock_guard lock(turns.mutex);
-    turns.recording = false;
-    if (queueing_depth > 0) ++turns.queueing;
+    const std::lock_guard lock(gate.mutex);
+    gate.recording = false;
+    if (queueing_depth > 0) ++gate.queueing;
   }
-  turns.changed.notify_all();
+  gate.changed.notify_all();
 }
 
 void GraphExec::begin(const Gpu&, const OwnedStream& stream) {
@@ -180,7 +181,7 @@ bool GraphExec::keeps_order() {
   return driver().graph_edges != nullptr;
 }
 
-/// Makes the edges of `graph` that do not wait for the end of a node wait for it.
+/// Replaces the edges of `graph` that do not wait for the end of a node by ones that do.
 static void order_fully(GraphHandle graph) {
   std::size_t count = 0;
   check(driver().graph_edges(graph, nullptr, nullptr, nullptr, &count), "cuGraphGetEdges");

@@ -1,5 +1,5 @@
 #pragma once
-// One GPU: its primary context, what it can do, and the objects that live in it.
+// One GPU: its primary context, its properties, and the objects that belong to it.
 
 #include <memory>
 #include <string>
@@ -15,7 +15,7 @@ namespace lanner::cuda {
 /// which the CUDA runtime and frameworks share.
 class Gpu {
 public:
-  /// Opens it at the first call. Throws Error{unsupported, invalid_argument, device} where that cannot be.
+  /// Opens it at the first call. Throws Error{unsupported, invalid_argument, device} where that fails.
   static const Gpu& get(Device device);
 
   Device device() const noexcept { return device_; }
@@ -23,7 +23,7 @@ public:
   const std::string& name() const noexcept { return name_; }
   int capability() const noexcept { return capability_; } ///< 90 for compute capability 9.0.
   int multiprocessors() const noexcept { return multiprocessors_; }
-  /// Text that is equal for GPUs whose timings are comparable: `NVIDIA H100 80GB HBM3 sm_90`.
+  /// Text that is equal for GPUs with comparable timings: `NVIDIA H100 80GB HBM3 sm_90`.
   std::string signature() const { return name_ + " sm_" + std::to_string(capability_); }
 
 private:
@@ -34,7 +34,8 @@ private:
   int capability_ = 0, multiprocessors_ = 0;
 };
 
-/// Makes a context (a GPU's primary one, or a caller's own) the calling thread's while it lives. Nests.
+/// While it lives, the given context (a GPU's primary one, or a caller's own) is the calling thread's current
+/// one. Nests.
 class Current {
 public:
   explicit Current(const Gpu& gpu) : Current(gpu.context()) {}
@@ -48,12 +49,12 @@ public:
 };
 
 /// Queues a copy from one GPU's memory to another's on a stream of the latter, whose context is current. The
-/// two reach each other's memory from the first such copy on, where they can; else the driver goes by way of
+/// first such copy enables peer access between the two, where they support it; else the driver copies through
 /// the host.
 void copy_between(DevicePointer to, const Gpu& at, DevicePointer from, const Gpu& there, std::size_t bytes,
                   StreamHandle stream);
 
-/// A queue of work of our own, not ordered with the legacy default stream.
+/// A stream of our own, not ordered with the legacy default stream.
 class OwnedStream {
 public:
   explicit OwnedStream(const Gpu& gpu) : OwnedStream(gpu.context()) {}
@@ -70,7 +71,7 @@ private:
   StreamHandle handle_ = nullptr;
 };
 
-/// A point in a stream.
+/// A CUDA event: a point in a stream.
 class Event {
 public:
   explicit Event(const Gpu& gpu, bool timed = false) : Event(gpu.context(), timed) {}
@@ -90,10 +91,10 @@ private:
 
 /// While it lives no other thread records a graph. Libraries record with streams of their own that the legacy
 /// default stream waits for: work that is queued there meanwhile would break the recording, and fail.
-/// Recorders go first, so that they never wait for ever. Nests; a thread that holds one may record.
+/// Recorders have priority, so that they are never starved. Nests; a thread that holds one may record.
 class Queueing {
 public:
-  explicit Queueing(Device device); ///< Of the host: nothing.
+  explicit Queueing(Device device); ///< Does nothing for the host.
   Queueing(const Queueing&) = delete;
   Queueing& operator=(const Queueing&) = delete;
   ~Queueing();
@@ -102,7 +103,7 @@ private:
   bool active_;
 };
 
-/// Work of a stream that was recorded and can be queued again at the cost of one launch.
+/// A recorded CUDA graph: work that can be queued again at the cost of one launch.
 class GraphExec {
 public:
   /// Records what `body(stream)` queues. The stream must be idle and not the default one.
@@ -122,8 +123,9 @@ public:
   GraphExec& operator=(const GraphExec&) = delete;
   ~GraphExec();
   void launch(StreamHandle stream) const;
-  /// Whether every operation of a recorded graph starts after those that were queued before it have ended,
-  /// whatever its kernel was launched with: see Note [Early starts] in order.h. Else they order themselves.
+  /// Whether every operation of a recorded graph starts after those queued before it have ended, whatever its
+  /// kernel was launched with: see Note [Early starts] in order.h. Else kernels must be ordered with
+  /// StreamOrder.
   static bool keeps_order();
 
 private:
@@ -144,7 +146,7 @@ private:
   GraphExecHandle handle_;
 };
 
-/// Machine code that was loaded, and one of its kernels.
+/// Loaded machine code, and its kernels.
 class KernelModule {
 public:
   KernelModule(const Gpu& gpu, const void* image);

@@ -13,7 +13,7 @@ namespace {
 
 using Program = struct NvrtcProgramTag*;
 
-/// The functions that are called; statuses are 0 for success (docs.nvidia.com, "NVRTC").
+/// The functions that are called; status 0 is success (docs.nvidia.com, "NVRTC").
 struct Nvrtc {
   int (*version)(int* major, int* minor);
   const char* (*error_string)(int);
@@ -62,7 +62,7 @@ void check_nvrtc(int status, const char* call) {
   lanner::check(status == 0, ErrorCode::device, "{}: {}", call, opened().table.error_string(status));
 }
 
-/// A program that is destroyed in the end.
+/// A program that is destroyed at the end of its scope.
 class Source {
 public:
   explicit Source(const std::string& text) {
@@ -111,7 +111,7 @@ std::string compile(const std::string& source, int capability) {
                 "set CUDA_PATH",
                 status.reason);
   const Source program(source);
-  // What only this capability has, as products by groups of warps, stands behind a letter.
+  // Architecture-specific instructions, such as warp-group products, need the suffix `a`.
   constexpr int with_own_instructions = 90;
   const int result = program.compile(
       fmt::format("--gpu-architecture=sm_{}{}", capability, capability == with_own_instructions ? "a" : ""));

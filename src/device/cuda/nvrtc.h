@@ -15,8 +15,8 @@ struct NvrtcStatus {
 const NvrtcStatus& nvrtc_status();
 
 /// Machine code (a cubin) of CUDA C++ `source` for compute capability `capability` (90), with the headers
-/// that NVRTC carries itself. Throws Error{unsupported} where there is no NVRTC, Error{internal} with the
-/// compiler's first complaint.
+/// bundled with NVRTC. Throws Error{unsupported} where there is no NVRTC, Error{internal} with the compiler's
+/// first error.
 std::string compile(const std::string& source, int capability);
 
 } // namespace lanner::cuda

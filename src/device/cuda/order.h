@@ -2,10 +2,10 @@
 // Order between kernels of one stream.
 //
 // Note [Early starts] A kernel launched with programmatic stream serialization (cuDNN's and cuBLAS's since
-// Hopper) starts while the one before it still runs, and is to wait inside before it reads what that one
-// writes. Engines of cuDNN 9.19 do not wait before they read a residual. So nothing of ours relies on it:
-// recorded graphs have their programmatic edges made full ones, and a launch outside of a recorded graph has
-// an empty kernel in front of it, which starts when all before it has ended.
+// Hopper) starts while the previous one still runs, and should wait inside before it reads what that one
+// writes. Engines of cuDNN 9.19 do not wait before they read a residual. So none of our code relies on it:
+// programmatic edges in recorded graphs are replaced by full ones, and a launch outside of a recorded graph
+// is preceded by an empty kernel, which starts when all earlier work has ended.
 
 #include <memory>
 
@@ -13,7 +13,7 @@
 
 namespace lanner::cuda {
 
-/// Queues an operation that starts when all before it has ended, and that all behind it waits for.
+/// Queues an operation that starts when all earlier work has ended, and that all later work waits for.
 /// Thread-safe.
 class StreamOrder {
 public:
@@ -22,7 +22,7 @@ public:
 
 private:
   FunctionHandle kernel_ = nullptr;
-  std::shared_ptr<void> byte_; ///< To be set where the build has no kernels.
+  std::shared_ptr<void> byte_; ///< The memset target where the build has no kernels.
 };
 
 } // namespace lanner::cuda

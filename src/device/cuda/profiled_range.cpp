@@ -7,7 +7,7 @@
 namespace lanner {
 namespace {
 
-/// Functions that may be missing: null then.
+/// Optional functions: null where missing.
 struct Profilers {
   cuda::Result (*start)() = nullptr;
   cuda::Result (*stop)() = nullptr;
@@ -33,7 +33,7 @@ const Profilers& profilers() {
   return found;
 }
 
-/// Whether the call could be made where the device's context is the thread's.
+/// Calls `function` with the device's context current; returns whether it succeeded.
 bool call(Device device, cuda::Result (*function)()) noexcept {
   try {
     const cuda::Current current(cuda::Gpu::get(device));

@@ -64,7 +64,7 @@ void* SharedLibrary::find(const char* symbol) {
 
 SharedLibrary open_library(std::span<const char* const> names) {
   SharedLibrary library;
-  // Before those of the process: who names a folder means the libraries in it.
+  // Before libraries that the process has open: a folder that the user names takes precedence.
   for (const char* name : names)
     for (const fs::path& folder : options().library_path)
       if (open_file(library, folder / name)) return library;

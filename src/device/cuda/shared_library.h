@@ -1,5 +1,5 @@
 #pragma once
-// Libraries of a vendor: where they are looked for and what became of that.
+// Vendor libraries: where they are looked for and with what result.
 
 #include <cstddef>
 #include <filesystem>
@@ -15,13 +15,13 @@
 
 namespace lanner::cuda {
 
-/// What became of opening a library; kept for `lanner doctor`.
+/// The result of opening a library; kept for `lanner doctor`.
 struct SharedLibrary {
   void* handle = nullptr; ///< Never closed: CUDA's libraries do not survive being unloaded.
-  std::string path;       ///< Where it lies; empty when it was not opened.
-  std::string reason;     ///< Why it was not opened, each place with its failure, in one line.
+  std::string path;       ///< Its path; empty when it was not opened.
+  std::string reason;     ///< Why it was not opened, each path with its failure, in one line.
 
-  /// Sets `function` to a symbol; else adds the name to `reason` and returns false.
+  /// Sets `function` to a symbol; if missing, adds the name to `reason` and returns false.
   template<typename Function>
   bool bind(const char* symbol, Function& function) {
     function = reinterpret_cast<Function>(find(symbol));
@@ -31,30 +31,30 @@ struct SharedLibrary {
 };
 
 /// Opens the first of `names` (SONAMEs, newest first) that is found: in the folders of LANNER_LIBRARY_PATH,
-/// in the process already, in the library folders given to add_library_folders, by the loader, in CUDA_PATH.
-/// A name with a `/` is opened as it is. Never throws.
+/// among the process's open libraries, in the folders given to add_library_folders, by the loader, in
+/// CUDA_PATH. A name with a `/` is opened as it is. Never throws.
 SharedLibrary open_library(std::span<const char* const> names);
 
 /// A library that is called through a table of its functions, or the reason why there is none.
 template<typename Api>
 struct LibraryStatus {
   const Api* api = nullptr; ///< Lives as long as the process.
-  std::size_t version = 0;  ///< In the library's own count; 0 of one that does not tell.
+  std::size_t version = 0;  ///< In the library's own numbering; 0 where it reports none.
   std::string path;
   std::string reason; ///< Why `api` is null.
   std::string remedy; ///< What to do about it; empty when it is there.
 };
 
-/// What is asked of such a library.
+/// Requirements on such a library.
 template<typename Api>
 struct LibraryNeeds {
-  std::span<const char* const> names; ///< As open_library takes them.
+  std::span<const char* const> names; ///< As for open_library().
   bool (*bind_all)(SharedLibrary&, Api&);
   const char* remedy;
   std::size_t oldest_version = 0; ///< Below it the library is refused.
 };
 
-/// Opens a library and fills its table; a function `version` there tells which one it is. Never throws.
+/// Opens a library and fills its table; its function `version` reports the version. Never throws.
 template<typename Api>
 LibraryStatus<Api> open_table(const LibraryNeeds<Api>& needs) {
   SharedLibrary library = open_library(needs.names);
@@ -76,7 +76,7 @@ LibraryStatus<Api> open_table(const LibraryNeeds<Api>& needs) {
   return status;
 }
 
-/// The table. Throws Error{unsupported} with the reason and the remedy where there is none.
+/// The function table. Throws Error{unsupported} with the reason and the remedy where there is none.
 template<typename Api>
 const Api& table_of(const LibraryStatus<Api>& status, std::string_view library) {
   check(status.api != nullptr, ErrorCode::unsupported, "{} cannot be used here: {}; {}", library,
@@ -84,8 +84,8 @@ const Api& table_of(const LibraryStatus<Api>& status, std::string_view library) 
   return *status.api;
 }
 
-/// Folders searched by open_library, for instance those of Python's nvidia packages. Thread-safe; libraries
-/// that were opened stay.
+/// Adds folders searched by open_library(), for instance those of Python's nvidia packages. Thread-safe;
+/// libraries that are already open stay.
 void add_library_folders(std::span<const std::filesystem::path> folders);
 
 } // namespace lanner::cuda

@@ -1,4 +1,4 @@
-// Our declarations of cuBLASLt against its own, where its headers are at hand.
+// Compares our declarations of cuBLASLt with its own headers, where they are available.
 
 #if __has_include(<cublasLt.h>) && __has_include(<cuda_runtime_api.h>)
 #include <cublasLt.h>
@@ -61,7 +61,7 @@ static_assert(offsetof(HeuristicResult, workspace) ==
 static_assert(offsetof(HeuristicResult, state) == offsetof(cublasLtMatmulHeuristicResult_t, state));
 static_assert(offsetof(HeuristicResult, waves) == offsetof(cublasLtMatmulHeuristicResult_t, wavesCount));
 
-/// Return type, number of parameters and size of each.
+/// Compares the return type, the number of parameters and the size of each.
 template<typename R, typename... Ours, typename Q, typename... Theirs>
 constexpr bool alike(R (*)(Ours...), Q (*)(Theirs...)) {
   if constexpr (sizeof...(Ours) != sizeof...(Theirs))

@@ -1,4 +1,4 @@
-// Our declarations of cuDNN against its own, where its headers are at hand.
+// Compares our declarations of cuDNN with its own headers, where they are available.
 
 #if __has_include(<cudnn_graph.h>) && __has_include(<cuda_runtime_api.h>)
 #include <cudnn_graph.h>
@@ -128,7 +128,7 @@ static_assert(same(N::winograd_tile_6x6, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6)
 static_assert(same(N::winograd_tile_13x13, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13));
 static_assert(max_notes >= CUDNN_NUMERICAL_NOTE_TYPE_COUNT);
 
-/// Return type, number of parameters and size of each.
+/// Compares the return type, the number of parameters and the size of each.
 template<typename R, typename... Ours, typename Q, typename... Theirs>
 constexpr bool alike(R (*)(Ours...), Q (*)(Theirs...)) {
   if constexpr (sizeof...(Ours) != sizeof...(Theirs))

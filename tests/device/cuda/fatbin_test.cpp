@@ -8,7 +8,7 @@
 namespace lanner::cuda {
 namespace {
 
-TEST(Fatbin, every_source_is_carried_and_aligned) {
+TEST(Fatbin, every_source_is_embedded_and_aligned) {
   const auto fatbins = embedded_fatbins();
   if (fatbins.empty()) GTEST_SKIP() << "built without nvcc or without .cu files";
   EXPECT_EQ(fatbins.size(), static_cast<size_t>(LANNER_CUDA_SOURCES));
