@@ -11,7 +11,7 @@
 namespace lanner {
 namespace {
 
-/// From the first sample of a region's plane to its last.
+/// Bytes from the first to the last sample of a region's plane.
 std::uint64_t plane_bytes(const Image& view, std::size_t p) {
   const PixelFormatInfo& facts = format_info(view.format);
   const Plane& plane = view.planes[p];
@@ -25,7 +25,7 @@ std::uint64_t aligned(std::uint64_t bytes) {
   return (bytes + alignment - 1) / alignment * alignment;
 }
 
-/// Planes that have to go up.
+/// The number of planes to upload.
 std::size_t staged_planes(const PreprocessPlan& plan, Device device) {
   const bool same_device = plan.source.device == device;
   return same_device ? 0 : format_info(plan.source.format).planes;
@@ -52,9 +52,9 @@ BoundPictures::BoundPictures(std::span<const Image> images, std::span<const Prep
     const Image& image = images_[n];
     check(image.defined(), ErrorCode::invalid_argument, "picture: no image was given");
     check(image.device.is_host() || image.device == device, ErrorCode::unsupported,
-          "picture: it lies on {}, expected host memory{}", image.device.to_string(),
+          "picture: it is on {}, expected host memory{}", image.device.to_string(),
           device.is_host() ? "" : " or " + device.to_string());
-    plans.push_back(preprocess_plan(image, spec_of(n))); // for the host too: errors are found now
+    plans.push_back(preprocess_plan(image, spec_of(n))); // on the host too, so that errors are found now
   }
   const std::uint64_t bytes = staged_bytes(plans, device);
   if (bytes > staging.bytes) staging = {allocate_memory(device, bytes), bytes};

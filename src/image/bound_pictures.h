@@ -1,5 +1,5 @@
 #pragma once
-// Pictures that a network is to read: their records, and what these point to.
+// Input pictures of a network: their records, and the memory that these point to.
 
 #include <cstdint>
 #include <memory>
@@ -12,27 +12,27 @@
 
 namespace lanner {
 
-/// Memory of a GPU that pictures of the host go through; one batch after the other, in a stream's order.
+/// GPU memory that host pictures are uploaded to; one batch after another, in stream order.
 struct PictureStaging {
   std::shared_ptr<void> memory;
   std::uint64_t bytes = 0;
 };
 
-/// Of one batch, for kernels on one device. Shares the pictures' memory. Used by one thread at a time.
+/// The pictures of one batch, for kernels on one device. Shares their memory. Used by one thread at a time.
 class BoundPictures {
 public:
-  /// `specs` is one for all, or one for each. Pictures lie on `device` or on the host; those of the host need
-  /// `staging` for a GPU, which grows where it is too small. Throws Error{invalid_argument, unsupported}
-  /// where pictures and their specs do not fit.
+  /// `specs` is one for all, or one for each. Pictures are on `device` or on the host; for a GPU, those of
+  /// the host need `staging`, which grows where it is too small. Throws Error{invalid_argument, unsupported}
+  /// where pictures and their specs do not match.
   BoundPictures(std::span<const Image> images, std::span<const Preprocess> specs, Device device,
                 PictureStaging& staging);
 
-  /// u8 [N, picture_record_bytes] on the host; right as long as this lives.
+  /// u8 [N, picture_record_bytes] on the host; valid as long as this lives.
   const Tensor& records() const noexcept { return records_; }
-  /// Whose memory is read.
+  /// The images whose memory is read.
   std::span<const Image> images() const noexcept { return images_; }
-  /// Queues the copies of the host's pictures to the GPU; nothing elsewhere. What earlier batches left in the
-  /// same staging memory is gone.
+  /// Queues the copies of host pictures to the GPU; does nothing on the host. Overwrites what earlier batches
+  /// left in the same staging memory.
   void upload(Stream stream) const;
 
 private:

@@ -44,7 +44,7 @@ SampleScale sample_scale(PixelFormat format, const ColorInfo& color, int compone
   const PixelFormatInfo& facts = format_info(format);
   const double unit = 1 << facts.shift;
   const double top = (1 << facts.bits) - 1;
-  const double step = 1 << (facts.bits - 8); // One eight-bit code in this depth.
+  const double step = 1 << (facts.bits - 8); // One 8-bit code in this depth.
   const bool chroma = facts.yuv && component > 0;
   double span = top, zero = chroma ? 128 * step : 0;
   if (color.range == ColorRange::limited) {

@@ -1,5 +1,5 @@
 #pragma once
-// Colour as numbers: how samples stand for Y'CbCr or R'G'B' (ITU-T H.273).
+// Numeric colour: how samples encode Y'CbCr or R'G'B' (ITU-T H.273).
 
 #include <array>
 
@@ -12,15 +12,15 @@ namespace lanner {
 ColorInfo resolved(ColorInfo color, PixelFormat format, std::int32_t height) noexcept;
 
 /// normal = sample * scale + offset: R'G'B' and Y' in 0..1, Cb and Cr in -0.5..0.5. `sample` is the stored
-/// number, with any shift. `top` is the largest one that may be stored.
+/// number, with any shift. `top` is the largest valid one.
 struct SampleScale {
   double scale = 1, offset = 0;
   double top = 255;
 };
-/// Of component 0 to 2. `color` is resolved.
+/// The scale of component 0 to 2. `color` is resolved.
 SampleScale sample_scale(PixelFormat format, const ColorInfo& color, int component) noexcept;
 
-/// Rows of a 3x3 matrix that acts on normal values.
+/// Rows of a 3x3 matrix applied to normal values.
 using Matrix3 = std::array<std::array<double, 3>, 3>;
 Matrix3 rgb_from_ycc(ColorMatrix matrix) noexcept;
 Matrix3 ycc_from_rgb(ColorMatrix matrix) noexcept;
@@ -32,8 +32,7 @@ struct ChromaOffset {
 };
 ChromaOffset chroma_offset(PixelFormat format, ChromaSiting siting) noexcept;
 
-/// Where a component's samples lie: the plane, and the first sample of a row with the step between
-/// neighbours.
+/// Where a component's samples are: the plane, the first sample of a row, and the step between neighbours.
 struct ComponentPlace {
   int plane = 0;
   int first = 0, step = 1;

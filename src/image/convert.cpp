@@ -11,7 +11,7 @@ namespace lanner {
 
 namespace {
 
-// The loops over colours have made it opaque.
+// The colour loops have set alpha to opaque.
 void keep_alpha(const ConvertJob& job) {
   const Alpha alpha = alpha_of(job.from);
   if (!alpha.plane.data || format_info(job.to.format).samples[0] != 4) return;

@@ -1,4 +1,4 @@
-// Any format into any other, by rows of floats.
+// Conversion between any two formats, in rows of floats.
 
 #include <algorithm>
 #include <vector>
@@ -10,7 +10,7 @@ namespace lanner {
 
 namespace {
 
-/// Rounds rows of codes into an image's planes.
+/// Rounds rows of codes and stores them in an image's planes.
 class RowWriter {
 public:
   RowWriter(Image& image, const RowKernels& kernels)
@@ -19,7 +19,7 @@ public:
         bytes_(static_cast<std::size_t>(image.width) * 3),
         words_(facts_.bytes_per_sample == 2 ? bytes_.size() : 0) {}
 
-  /// One row of plane `plane`, of 1 to 3 interleaved components.
+  /// Writes one row of plane `plane`, of 1 to 3 interleaved components.
   void write(int plane, std::int64_t y, const float* const* rows, int count) {
     const Plane& to = image_.planes[plane];
     std::byte* out = to.data + y * to.pitch;
@@ -70,7 +70,7 @@ struct Rows {
   float* row[3];
 };
 
-/// One thread's buffers.
+/// Buffers of one thread.
 class Converter {
 public:
   Converter(const ConvertJob& job, const Sampling& sampling, const Taps& chroma_x, const Taps& chroma_y)
@@ -89,7 +89,7 @@ public:
     for (int p = 0; p < 3; ++p) writer_.write(p, y, &ordered[p], 1);
   }
 
-  /// Row `y` of chroma, and the rows of luma that belong to it.
+  /// Row `y` of chroma, and its rows of luma.
   void write_yuv(std::int64_t y) {
     const std::int64_t begin = y << facts_.chroma_y,
                        end = std::min<std::int64_t>(to_.height, (y + 1) << facts_.chroma_y);

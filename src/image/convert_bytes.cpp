@@ -1,5 +1,5 @@
-// Y'CbCr to R'G'B' of bytes and back, by rows of integers: chroma between its samples has weights in
-// quarters, so that a sum of them is exact in 16 bits.
+// Conversion of 8-bit Y'CbCr to R'G'B' and back, in rows of integers: chroma interpolation has weights in
+// quarters, so that a weighted sum is exact in 16 bits.
 
 #include <algorithm>
 #include <cmath>
@@ -16,7 +16,7 @@ namespace {
 
 constexpr int quarters = 4;
 
-/// Weights of one axis in quarters, by output.
+/// Weights of one axis in quarters, for each output.
 class QuarterTaps {
 public:
   explicit QuarterTaps(const Taps& taps) : taps_(taps) {}
@@ -31,7 +31,7 @@ private:
   Taps taps_;
 };
 
-/// Rows that one output row is the weighted sum of.
+/// The weighted sum of input rows for one output row.
 template<typename Sample>
 struct Weighed {
   const Sample* rows[3];
@@ -55,9 +55,9 @@ struct PaddedRow {
   std::vector<std::uint16_t> memory;
 };
 
-/// Asks for a row ahead of its use: decoded pictures come from another core, and the machine looks ahead in a
-/// page of memory only, which holds one row or two. Inlined by force: GCC 12 takes calls of a function that
-/// only prefetches for useless.
+/// Prefetches a row: decoded pictures come from another core, and the hardware prefetcher stays within a
+/// memory page, which holds one row or two. Always inlined: GCC 12 drops calls of a function that only
+/// prefetches as having no effect.
 [[gnu::always_inline]] inline void fetch_row(const Plane& plane, std::int64_t y) {
   constexpr std::int64_t line = 64;
   if (y >= plane.height) return;
@@ -65,7 +65,7 @@ struct PaddedRow {
   for (std::int64_t at = 0; at < std::abs(plane.pitch); at += line) __builtin_prefetch(row + at);
 }
 
-/// Chroma of full width, a row at a time, in units of 1/unit() of a code.
+/// Chroma at full width, a row at a time, in units of 1/unit() of a code.
 class ChromaRows {
 public:
   ChromaRows(const Image& from, const ColorInfo& color, const QuarterTaps& down)
@@ -74,11 +74,11 @@ public:
         sums_(static_cast<std::size_t>(2 * width_)), narrow_{PaddedRow(width_), PaddedRow(width_)},
         wide_{std::vector<std::uint16_t>(static_cast<std::size_t>(2 * width_)),
               std::vector<std::uint16_t>(static_cast<std::size_t>(2 * width_))} {
-    // Pixels 2 i and 2 i + 1 lie a quarter or a half of a chroma sample beside sample i.
+    // Pixels 2 i and 2 i + 1 are a quarter or a half of a chroma sample away from sample i.
     const double offset = chroma_offset(from.format, color.siting).x / 2;
     for (int side = 0; side < 3; ++side) {
-      const auto weight = [&](double place) {
-        return static_cast<std::uint16_t>(quarters * std::max(0.0, 1 - std::abs(place - (side - 1))));
+      const auto weight = [&](double position) {
+        return static_cast<std::uint16_t>(quarters * std::max(0.0, 1 - std::abs(position - (side - 1))));
       };
       even_[side] = weight(-offset);
       odd_[side] = weight(0.5 - offset);
@@ -146,7 +146,7 @@ bool is_rgb8(PixelFormat format) {
   return !format_info(format).yuv && !is_gray(format) && format_info(format).bits == 8;
 }
 
-/// Where R, G and B of row `y` lie: in planes, or, interleaved, in `memory` of three rows.
+/// Rows R, G and B of row `y`: in the planes, or, interleaved, in `memory` of three rows.
 void component_rows(const Image& image, std::int64_t y, std::vector<std::uint8_t>& memory,
                     std::uint8_t* rows[3]) {
   const bool planar = format_info(image.format).planes == 3;
@@ -158,7 +158,7 @@ void component_rows(const Image& image, std::int64_t y, std::vector<std::uint8_t
   }
 }
 
-/// One thread's rows on the way to bytes of R'G'B'.
+/// One thread's buffers for converting to 8-bit R'G'B'.
 class ToRgb {
 public:
   ToRgb(const ConvertJob& job, const QuarterTaps& down, const RowMatrix& rule)
@@ -197,7 +197,7 @@ private:
   std::vector<std::uint8_t> memory_;
 };
 
-/// One thread's rows on the way from bytes of R'G'B'.
+/// One thread's buffers for converting from 8-bit R'G'B'.
 class FromRgb {
 public:
   FromRgb(const ConvertJob& job, const QuarterTaps& down, const RowMatrix& rule)
@@ -212,7 +212,7 @@ public:
     std::copy_n(weights[between ? 1 : 0], 3, across_);
   }
 
-  /// Row `y` of chroma, and the rows of luma that belong to it.
+  /// Row `y` of chroma, and its rows of luma.
   void write(std::int64_t y) {
     const std::int64_t n = job_.to.width;
     const std::int64_t begin = y << facts_.chroma_y,
@@ -295,7 +295,7 @@ bool convert_ycc_to_rgb8(const ConvertJob& job) {
   const double unit = static_cast<double>(1 << facts.shift) / ChromaRows::unit(facts);
   for (std::size_t i = 0; i < 3; ++i) {
     for (std::size_t j = 1; j < 3; ++j) rule.m[i][j] *= unit;
-    rule.b[i] += 0.5; // Rounding up halves.
+    rule.b[i] += 0.5; // Rounds halves up.
   }
   const QuarterTaps down(chroma_rows(job.from, job.from_color));
   const RowMatrix row = row_matrix(rule);

@@ -82,7 +82,7 @@ Sampling same_size(const Image& image, const ColorInfo& color) {
 Taps subsampling(std::int64_t size, double offset, int log2, std::int64_t inputs) {
   if (log2 == 0) return make_taps(Resize::nearest, size, 1, 0, inputs);
   if (offset == 0.5) return make_taps(Resize::area, size, 2, 0.5, inputs);
-  // A triangle of radius 2, the border repeated: the mean of two triangles of radius 1, half a sample to
+  // A triangle of radius 2 with the border repeated: the mean of two triangles of radius 1, half a sample to
   // either side.
   const Taps left = make_taps(Resize::bilinear, size, 2, offset - 0.5, inputs);
   const Taps right = make_taps(Resize::bilinear, size, 2, offset + 0.5, inputs);

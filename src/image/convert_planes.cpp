@@ -1,5 +1,4 @@
-// Between formats of one structure: what lies in one plane or in two, in 8 bits or more, in one range or the
-// other.
+// Conversion between formats of one structure, which differ in planar or interleaved storage, depth or range.
 
 #include <algorithm>
 #include <cstring>
@@ -12,16 +11,16 @@ namespace lanner {
 
 namespace {
 
-/// One thread's rows.
+/// Row buffers of one thread.
 template<typename From, typename To>
 class PlaneRows {
 public:
   explicit PlaneRows(const ConvertJob& job)
       : job_(job), from_(format_info(job.from.format)), to_(format_info(job.to.format)),
         kernels_(row_kernels()), rule_(row_matrix(code_matrix(job))),
-        kept_(from_.bits == to_.bits && job.from_color.range == job.to_color.range),
+        same_codes_(from_.bits == to_.bits && job.from_color.range == job.to_color.range),
         top_(static_cast<float>((1 << to_.bits) - 1)), unit_(static_cast<float>(1 << to_.shift)),
-        floats_(kept_ ? 0 : static_cast<std::size_t>(job.from.width)),
+        floats_(same_codes_ ? 0 : static_cast<std::size_t>(job.from.width)),
         split_(static_cast<std::size_t>(2 * job.from.planes[1].width)),
         joined_(static_cast<std::size_t>(2 * job.to.planes[1].width)) {}
 
@@ -30,7 +29,8 @@ public:
   void chroma(std::int64_t y) {
     const std::int64_t n = job_.to.planes[1].width;
     const From* in[2] = {row<From>(job_.from, 1, y), split_.data() + n};
-    if (from_.planes == 2 && to_.planes == 2 && kept_) return codes(1, in[0], 2 * n, row<To>(job_.to, 1, y));
+    if (from_.planes == 2 && to_.planes == 2 && same_codes_)
+      return codes(1, in[0], 2 * n, row<To>(job_.to, 1, y));
     if (from_.planes == 2) {
       split(in[0], n);
       in[0] = split_.data();
@@ -64,9 +64,9 @@ private:
       kernels_.interleave2_u16(a, b, n, out);
   }
 
-  /// Samples of component `c` into the target's.
+  /// Converts samples of component `c` to the target's codes.
   void codes(int c, const From* in, std::int64_t n, To* out) {
-    if (!kept_) return scaled(c, in, n, out);
+    if (!same_codes_) return scaled(c, in, n, out);
     if constexpr (sizeof(From) == 2 && sizeof(To) == 2)
       return kernels_.shift_u16(in, std::max(0, to_.shift - from_.shift),
                                 std::max(0, from_.shift - to_.shift), n, out);
@@ -78,7 +78,7 @@ private:
       kernels_.blend_u8(&in, &rule_.m[c][c], 1, n, floats_.data());
     else
       kernels_.blend_u16(&in, &rule_.m[c][c], 1, n, floats_.data());
-    // Before the bias codes are within 16 bits; what is added brings them to their place.
+    // Codes before the bias are within 16 bits; the bias moves them to the target's range.
     kernels_.clamp_affine(-65536.f, 2 * 65536.f, 1.f, rule_.b[c], n, floats_.data());
     if constexpr (sizeof(To) == 1)
       kernels_.store_u8(floats_.data(), top_, n, out);
@@ -90,7 +90,7 @@ private:
   const PixelFormatInfo &from_, &to_;
   const RowKernels& kernels_;
   RowMatrix rule_;
-  bool kept_; ///< Codes stay as they are.
+  bool same_codes_; ///< Whether codes stay as they are.
   float top_, unit_;
   std::vector<float> floats_;
   std::vector<From> split_;

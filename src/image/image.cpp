@@ -141,7 +141,7 @@ Image Image::allocate(PixelFormat format, std::int32_t width, std::int32_t heigh
     offsets[p] = bytes;
     bytes += image.planes[p].pitch * image.planes[p].height;
   }
-  bytes += alignment; // Codecs read and write whole vectors at the end of the last row.
+  bytes += alignment; // Codecs read and write whole vectors past the end of the last row.
   const std::shared_ptr<void> memory = allocate_memory(device, static_cast<std::uint64_t>(bytes));
   for (int p = 0; p < facts.planes; ++p)
     image.planes[p].data = static_cast<std::byte*>(memory.get()) + offsets[p];
@@ -203,7 +203,7 @@ void copy_image(const Image& from, Image& to, Stream stream) {
         ErrorCode::invalid_argument, "image copy: {} {}x{} into {} {}x{}, expected the same format and size",
         to_string(from.format), from.width, from.height, to_string(to.format), to.width, to.height);
   check(from.device.is_host() || to.device.is_host() || from.device == to.device, ErrorCode::unsupported,
-        "image copy: from {} to {}, expected one GPU at most", from.device.to_string(),
+        "image copy: from {} to {}, expected at most one GPU", from.device.to_string(),
         to.device.to_string());
   const Device gpu = from.device.is_host() ? to.device : from.device;
   const cuda::Queueing queueing(stream.handle ? Device{} : gpu);

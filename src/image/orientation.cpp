@@ -14,8 +14,7 @@ namespace lanner {
 
 Orientation orientation_of(const std::int32_t* matrix) noexcept {
   if (!matrix) return {};
-  // Rows map the stored x and y axes; y points down. (a b; c d) are signs once quarter turns are all there
-  // is.
+  // Rows map the stored x and y axes; y points down. For quarter turns only the signs of (a b; c d) matter.
   const auto sign = [](std::int32_t value) { return value > 0 ? 1 : value < 0 ? -1 : 0; };
   const int a = sign(matrix[0]), b = sign(matrix[1]), c = sign(matrix[3]), d = sign(matrix[4]);
   if ((a != 0) == (b != 0) || (c != 0) == (d != 0) || (a != 0) == (c != 0)) return {};
@@ -26,7 +25,7 @@ Orientation orientation_of(const std::int32_t* matrix) noexcept {
 
 namespace {
 
-/// Bytes from the first shown pixel, and per shown pixel to the right and down.
+/// Bytes from the first displayed pixel, and per displayed pixel to the right and down.
 RotatedPlane rotated_plane(const Plane& from, const Plane& to, std::int32_t pixel, Orientation orientation) {
   std::int64_t origin = 0, x = pixel, y = from.pitch;
   if (orientation.mirror) {
@@ -35,7 +34,7 @@ RotatedPlane rotated_plane(const Plane& from, const Plane& to, std::int32_t pixe
   }
   std::int64_t width = from.width, height = from.height;
   for (int turn = 0; turn < orientation.quarter_turns; ++turn) {
-    // Clockwise: the first shown pixel is the lowest of the left column, and columns read upwards become
+    // Clockwise: the first displayed pixel is the lowest of the left column, and columns read upwards become
     // rows.
     origin += (height - 1) * y;
     const std::int64_t right = -y;
@@ -53,7 +52,7 @@ RotatedPlane rotated_plane(const Plane& from, const Plane& to, std::int32_t pixe
           pixel};
 }
 
-// By squares: neighbours in a shown row may lie rows apart, and each line of the cache is to be read once.
+// In square tiles: neighbours in a displayed row may be rows apart, and each cache line should be read once.
 template<std::size_t pixel>
 void rotate_on_host(const RotatedPlane& plane) {
   constexpr std::int64_t side = 64;
@@ -82,9 +81,9 @@ void rotate_on_host(const RotatedPlane& plane) {
   }
 }
 
-/// What can be turned sample by sample and keeps all that `format` tells: chroma that is halved along one
-/// axis would be halved along the other, or lie on the other side of its pixels.
-PixelFormat turnable(PixelFormat format) {
+/// A format that can be rotated sample by sample without losing information of `format`: chroma that is
+/// halved along one axis would be halved along the other, or be sited on the other side of its pixels.
+PixelFormat rotatable_format(PixelFormat format) {
   const PixelFormatInfo& facts = format_info(format);
   if (facts.yuv)
     return facts.bits <= 8    ? PixelFormat::yuv444p
@@ -102,20 +101,20 @@ PixelFormat turnable(PixelFormat format) {
 Image oriented(const Image& image, Orientation orientation, Stream stream) {
   if (orientation == Orientation{}) return image;
   const bool host = image.device.is_host();
-  Limits as_large; // There is a picture of that many pixels already.
+  Limits as_large; // A picture of that many pixels exists already.
   as_large.pixels = std::max(as_large.pixels, static_cast<std::uint64_t>(image.width) *
                                                   static_cast<std::uint64_t>(image.height));
   Image flat = image;
-  // Without a matrix of its own a picture's height tells it, which may be another one afterwards.
+  // Without an explicit matrix it depends on the picture's height, which may change here.
   if (format_info(flat.format).yuv) flat.color.matrix = resolved(flat.color, flat.format, flat.height).matrix;
-  const PixelFormat format = turnable(image.format);
+  const PixelFormat format = rotatable_format(image.format);
   const bool converted = format != image.format;
   if (converted) {
     const ColorInfo color = flat.color;
     flat = Image::allocate(format, image.width, image.height, as_large, image.device);
     if (format_info(format).yuv) flat.color = color;
     convert_image(image, flat, stream);
-    flat.alpha = image.alpha; // Of the same bits, and held by `image`.
+    flat.alpha = image.alpha; // Of the same depth, and kept alive by `image`.
   }
   const bool swapped = orientation.quarter_turns % 2;
   const cuda::Queueing queueing(stream.handle ? Device{} : image.device);
@@ -123,7 +122,7 @@ Image oriented(const Image& image, Orientation orientation, Stream stream) {
                                  swapped ? flat.width : flat.height, as_large, image.device);
   result.color = flat.color;
   const PixelFormatInfo& facts = format_info(format);
-  const auto turn = [&](const Plane& from, const Plane& to, std::int32_t pixel) {
+  const auto rotate = [&](const Plane& from, const Plane& to, std::int32_t pixel) {
     const RotatedPlane plane = rotated_plane(from, to, pixel, orientation);
     if (host)
       rotate_on_host(plane);
@@ -131,12 +130,12 @@ Image oriented(const Image& image, Orientation orientation, Stream stream) {
       rotate_on_gpu(plane, image.device, stream);
   };
   for (std::size_t p = 0; p < facts.planes; ++p)
-    turn(flat.planes[p], result.planes[p], facts.samples[p] * facts.bytes_per_sample);
+    rotate(flat.planes[p], result.planes[p], facts.samples[p] * facts.bytes_per_sample);
   if (flat.alpha.data) {
     allocate_alpha(result);
-    turn(flat.alpha, result.alpha, facts.bytes_per_sample);
+    rotate(flat.alpha, result.alpha, facts.bytes_per_sample);
   }
-  if (!host && (converted || !stream.handle)) synchronize(image.device, stream); // `flat` goes.
+  if (!host && (converted || !stream.handle)) synchronize(image.device, stream); // `flat` is released.
   return result;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Pictures that are stored turned or mirrored.
+// Pictures that are stored rotated or mirrored.
 
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 
 namespace lanner {
 
-/// How to get from the stored picture to the one that is shown: mirror left to right first, then turn
+/// How to get from the stored picture to the displayed one: mirror left to right first, then rotate
 /// clockwise.
 struct Orientation {
   bool mirror = false;
@@ -15,12 +15,13 @@ struct Orientation {
   friend bool operator==(const Orientation&, const Orientation&) = default;
 };
 
-/// From a display matrix (ISO/IEC 14496-12, 8.2.2.1: nine numbers in 16.16 and 2.30), null for none. Other
-/// than quarter turns count as none.
+/// From a display matrix (ISO/IEC 14496-12, 8.2.2.1: nine numbers in 16.16 and 2.30), null for none.
+/// Rotations other than quarter turns are ignored.
 Orientation orientation_of(const std::int32_t* display_matrix) noexcept;
 
-/// The picture as shown: `image` itself when there is nothing to do, else a new image of the same depth, with
-/// its alpha: RGB of RGB, gray of gray, 4:4:4 of YUV. On a GPU the rules of copy_image() for `stream` hold.
+/// The picture as displayed: `image` itself when there is nothing to do, else a new image of the same depth,
+/// with its alpha: RGB of RGB, gray of gray, 4:4:4 of YUV. On a GPU the rules of copy_image() for `stream`
+/// hold.
 Image oriented(const Image& image, Orientation orientation, Stream stream = {});
 
 } // namespace lanner

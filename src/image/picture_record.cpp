@@ -13,7 +13,7 @@ namespace lanner {
 std::uint64_t picture_seal() {
   static const std::uint64_t seal = [] {
     std::random_device device;
-    return (std::uint64_t{device()} << 32 | device()) | 1; // never that of empty memory
+    return (std::uint64_t{device()} << 32 | device()) | 1; // never 0, as in zeroed memory
   }();
   return seal;
 }
@@ -43,7 +43,7 @@ PictureRecord read_record(const std::byte* memory) {
   PictureRecord record{};
   std::memcpy(&record.gpu.seal, memory, sizeof record.gpu.seal);
   check(record.gpu.seal == picture_seal(), ErrorCode::invalid_argument,
-        "picture: its record was not made by this process; expected an Image, bound to the input");
+        "picture: its record was not made by this process; bind an Image to the input");
   std::memcpy(&record, memory, sizeof record);
   return record;
 }

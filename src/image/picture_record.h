@@ -1,6 +1,6 @@
 #pragma once
-// A picture as the operator `picture` reads it: a record of fixed size that says where its planes lie, so
-// that its own size is no part of the operator's shapes.
+// A picture in the form that the operator `picture` reads: a record of fixed size with the addresses of its
+// planes, so that the picture's size is not part of the operator's shapes.
 
 #include <array>
 #include <cstddef>
@@ -14,10 +14,10 @@
 
 namespace lanner {
 
-/// Of one record; what is left over is zeros.
+/// Size of one record; the rest of it is zeros.
 inline constexpr std::int64_t picture_record_bytes = 1024;
 
-/// Holds addresses: right as long as the picture's planes are where they were.
+/// Holds addresses: valid as long as the picture's planes stay where they are.
 struct PictureRecord {
   DevicePicture gpu; ///< With the process's seal; parameters only where it was made for a GPU.
   std::array<std::byte*, 3> planes{};
@@ -25,23 +25,23 @@ struct PictureRecord {
   std::int32_t width = 0, height = 0;
   PixelFormat format = PixelFormat::rgb24;
   ColorInfo color;
-  Device device; ///< Of the planes.
+  Device device; ///< Device of the planes.
   PixelRect region;
   std::int32_t quarter_turns = 0;
 };
 static_assert(sizeof(PictureRecord) <= static_cast<std::size_t>(picture_record_bytes));
 static_assert(std::is_trivially_copyable_v<PictureRecord> && offsetof(PictureRecord, gpu) == 0);
 
-/// Drawn at random by each process: what does not bear it was not made here, and its addresses mean nothing.
+/// Random for each process: a record without it was not made here, and its addresses are invalid.
 std::uint64_t picture_seal();
 
-/// Of a picture for a network: region and turns are `spec`'s.
+/// The record of a picture for a network, with the region and rotation of `spec`.
 PictureRecord record_of(const Image& image, const Preprocess& spec);
 void write_record(const PictureRecord& record, std::byte* memory);
-/// Throws Error{invalid_argument} for what this process did not make.
+/// Throws Error{invalid_argument} for a record that this process did not make.
 PictureRecord read_record(const std::byte* memory);
 
-/// The picture, which owns nothing, and what `spec` becomes for it.
+/// The record's picture, which owns nothing, and `spec` with the record's region and rotation.
 Image picture_of(const PictureRecord& record);
 Preprocess preprocess_for(const PictureRecord& record, const Preprocess& spec);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What follows from an image's format and size.
+// Plane sizes and alpha, derived from an image's format and size.
 
 #include <cstdint>
 
@@ -13,13 +13,13 @@ void shape_planes(Image& image, std::int64_t alignment);
 /// Bytes of a plane's row that hold samples.
 std::int64_t row_bytes(const Image& image, int plane);
 
-/// Where an image's opacity lies: in a plane of its own, or among the colours.
+/// Where an image's opacity is: in a plane of its own, or interleaved with the colours.
 struct Alpha {
   Plane plane;             ///< No data: opaque.
-  int bytes = 1, step = 1; ///< Of a sample; samples from one to the next.
-  unsigned top = 255;      ///< Opaque.
+  int bytes = 1, step = 1; ///< Bytes per sample; samples from one to the next.
+  unsigned top = 255;      ///< The value of opaque.
 
-  /// Of pixel `x` of the row at `row`, in 0..255.
+  /// Opacity of pixel `x` of the row at `row`, in 0..255.
   unsigned at(const std::byte* row, std::int64_t x) const noexcept {
     if (bytes == 1) return static_cast<unsigned>(row[x * step]);
     return (reinterpret_cast<const std::uint16_t*>(row)[x * step] * 255u + top / 2) / top;
@@ -27,7 +27,7 @@ struct Alpha {
 };
 Alpha alpha_of(const Image& image) noexcept;
 
-/// Gives the image a plane of opacity, not yet filled, where it lies.
+/// Adds an uninitialised alpha plane to the image, on its device.
 void allocate_alpha(Image& image);
 
 } // namespace lanner

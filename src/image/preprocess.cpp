@@ -17,7 +17,7 @@ namespace lanner {
 
 namespace {
 
-/// Writes rows of finished values into one batch element.
+/// Writes rows of final values into one batch element.
 class TensorRows {
 public:
   TensorRows(const Preprocess& spec, const PreprocessTarget& target, std::byte* data)
@@ -72,18 +72,19 @@ private:
 
 constexpr std::int64_t rows_at_once = 16;
 
-/// One thread's buffers. Rows are the source's; where it is turned an odd number of times they are the
-/// target's columns, and go out many at a time.
+/// One thread's buffers. Rows are the source's; after an odd number of quarter turns they are the target's
+/// columns, and are written many at a time.
 class RowWorker {
 public:
   RowWorker(const PreprocessPlan& plan, const Sampling& sampling, const TensorRows& out)
       : plan_(plan), out_(out), kernels_(row_kernels()), sampler_(plan.source, sampling, kernels_),
         length_(plan.axes.luma_x.size),
-        memory_(static_cast<std::size_t>(length_ * 3 * (plan.turned() ? rows_at_once : 1))) {}
+        memory_(static_cast<std::size_t>(length_ * 3 * (plan.swaps_axes() ? rows_at_once : 1))) {}
 
-  /// Rows of the picture, `first` to `last` of the source's axis y, at most rows_at_once where turned.
+  /// Rows of the picture, `first` to `last` of the source's axis y, at most rows_at_once where axes are
+  /// swapped.
   void run(std::int64_t first, std::int64_t last) {
-    if (plan_.turned()) return run_turned(first, last);
+    if (plan_.swaps_axes()) return run_swapped(first, last);
     for (std::int64_t i = first; i < last; ++i) {
       float* rows[3];
       read(i, 0, rows);
@@ -92,7 +93,7 @@ public:
   }
 
 private:
-  void run_turned(std::int64_t first, std::int64_t last) {
+  void run_swapped(std::int64_t first, std::int64_t last) {
     float* rows[rows_at_once][3];
     for (std::int64_t i = first; i < last; ++i) read(i, i - first, rows[i - first]);
     float across[3][rows_at_once];
@@ -104,7 +105,7 @@ private:
     }
   }
 
-  /// Finished values of row `i` into buffer `slot`; `rows` in the tensor's channel order.
+  /// Computes final values of row `i` into buffer `slot`; `rows` in the tensor's channel order.
   void read(std::int64_t i, std::int64_t slot, float* rows[3]) {
     for (int c = 0; c < 3; ++c) row_[c] = rows[c] = memory_.data() + (slot * 3 + c) * length_;
     sampler_.read(i, row_);
@@ -149,10 +150,10 @@ void write_padding(const PreprocessPlan& plan, const TensorRows& out) {
   }
   const std::int64_t right = target.x + target.columns;
   for (std::int64_t y = 0; y < target.height; ++y) {
-    const bool beside = y >= target.y && y < target.y + target.rows;
-    if (!beside) out.write(y, 0, target.width, pad);
-    if (beside && target.x > 0) out.write(y, 0, target.x, pad);
-    if (beside && right < target.width) out.write(y, right, target.width - right, pad);
+    const bool inside = y >= target.y && y < target.y + target.rows;
+    if (!inside) out.write(y, 0, target.width, pad);
+    if (inside && target.x > 0) out.write(y, 0, target.x, pad);
+    if (inside && right < target.width) out.write(y, right, target.width - right, pad);
   }
 }
 
@@ -184,7 +185,7 @@ void check_preprocess(const Image& image, const Preprocess& spec, const Tensor& 
                       std::int64_t batch_index) {
   check(image.defined(), ErrorCode::invalid_argument, "preprocess: no image was given");
   check(image.device.is_host() || image.device == output.device(), ErrorCode::unsupported,
-        "preprocess: image lies on {}, expected host memory or {}", image.device.to_string(),
+        "preprocess: image is on {}, expected host memory or {}", image.device.to_string(),
         output.device().to_string());
   check(spec.dtype == DType::u8 || spec.dtype == DType::f16 || spec.dtype == DType::bf16 ||
             spec.dtype == DType::f32,

@@ -12,7 +12,7 @@ namespace lanner {
 
 namespace {
 
-/// Halves go to the even number, as Python rounds: letterboxes are written in it.
+/// Halves round to even, as in Python, the language of the usual letterbox code.
 std::int64_t scaled(std::int64_t size, double scale) {
   return std::max<std::int64_t>(1, std::llrint(static_cast<double>(size) * scale));
 }
@@ -21,19 +21,19 @@ struct Extent {
   std::int64_t width, height;
 };
 
-/// The shorter side becomes `shorter`, the longer one follows, cut down to a whole number (torchvision).
+/// The shorter side becomes `shorter`, the longer one is scaled alike and truncated (torchvision).
 Extent with_shorter_side(const Extent& from, std::int64_t shorter) {
   const auto longer = [&](std::int64_t a, std::int64_t b) { return std::max(shorter, shorter * a / b); };
   return from.width < from.height ? Extent{shorter, longer(from.height, from.width)}
                                   : Extent{longer(from.width, from.height), shorter};
 }
 
-/// The smallest picture that covers the target, or one of that shorter side.
+/// The smallest picture that covers the target, or the one with the given shorter side.
 Extent covering(const Preprocess& spec, const Extent& from, const Extent& target) {
   if (spec.shorter_side > 0) {
     const Extent whole = with_shorter_side(from, spec.shorter_side);
     check(whole.width >= target.width && whole.height >= target.height, ErrorCode::invalid_argument,
-          "preprocess: shorter_side {} makes {}x{} of a picture, expected at least the target's {}x{}",
+          "preprocess: shorter_side {} scales a picture to {}x{}, expected at least the target's {}x{}",
           spec.shorter_side, whole.width, whole.height, target.width, target.height);
     return whole;
   }
@@ -42,7 +42,7 @@ Extent covering(const Preprocess& spec, const Extent& from, const Extent& target
   return {from.width * target.height / from.height, target.height};
 }
 
-/// Of a target that is open on both sides.
+/// The size of a target with open width and height.
 Extent own_extent(const Preprocess& spec, const Extent& from) {
   Extent own = spec.shorter_side > 0 ? with_shorter_side(from, spec.shorter_side) : from;
   const std::int64_t longer = std::max(own.width, own.height);
@@ -98,7 +98,7 @@ int turns_of(const Preprocess& spec) {
   return (spec.quarter_turns % 4 + 4) % 4;
 }
 
-/// `width` and `height` are those of the turned region.
+/// `width` and `height` are those of the rotated region.
 PreprocessTarget fitted(const Preprocess& spec, std::int64_t width, std::int64_t height) {
   check_sides(spec);
   const Extent own =
@@ -121,7 +121,7 @@ PreprocessTarget fitted(const Preprocess& spec, std::int64_t width, std::int64_t
       target.height = rows + (target.height - rows) % spec.multiple;
     }
   }
-  // Whole pixels, so that the padding has a sharp edge; of what is cut, halves go to the even number.
+  // Whole pixels, so that the padding has a sharp edge; when cropping, halves round to even.
   const auto middle = [&](std::int64_t whole, std::int64_t part) -> std::int64_t {
     if (part > whole) return -std::llrint(static_cast<double>(part - whole) / 2);
     return spec.fit == Fit::corner ? 0 : (whole - part) / 2;
@@ -164,14 +164,14 @@ SampledAxes axes_of(const PreprocessPlan& plan, const PixelRect& region) {
     const std::int64_t first = along_x ? target.x : target.y, size = along_x ? target.columns : target.rows;
     const double scale = along_x ? target.scale_x : target.scale_y,
                  offset = along_x ? target.offset_x : target.offset_y;
-    // Pixel i has its centre at i + 0.5 in edge coordinates; samples are counted by their centres.
+    // Pixel i has its centre at i + 0.5 in edge coordinates; sample coordinates count centres.
     const double origin = (static_cast<double>(first) + 0.5 - offset) / scale - 0.5;
     return SampledAxis{plan.spec.resize, size, inputs, 1 / scale, origin, mirrored};
   };
   SampledAxes axes;
   // Clockwise, the lowest row becomes the first column.
-  axes.luma_x = axis(region.width, turns >= 2, !plan.turned());
-  axes.luma_y = axis(region.height, turns == 1 || turns == 2, plan.turned());
+  axes.luma_x = axis(region.width, turns >= 2, !plan.swaps_axes());
+  axes.luma_y = axis(region.height, turns == 1 || turns == 2, plan.swaps_axes());
   const PixelFormatInfo& facts = format_info(plan.source.format);
   axes.chroma = facts.yuv;
   if (!facts.yuv) return axes;
@@ -189,7 +189,7 @@ Taps taps_of(const SampledAxis& axis) {
   return axis.mirrored ? mirrored(std::move(taps), axis.inputs) : taps;
 }
 
-// From stored samples to R'G'B' in 0..255.
+// Maps stored samples to R'G'B' in 0..255.
 RowMatrix rgb255_matrix(const Image& image, const ColorInfo& color) {
   const Matrix3 normal =
       format_info(image.format).yuv ? rgb_from_ycc(color.matrix) : Matrix3{{{1, 0, 0}, {0, 1, 0}, {0, 0, 1}}};

@@ -58,7 +58,7 @@ constexpr Preset presets[] = {
     {"none", false, {0, 255}, {0, 0, 0}, {1, 1, 1}},
 };
 
-/// Takes fields out of a JSON object and refuses what is left.
+/// Takes fields out of a JSON object and rejects unknown ones.
 class FieldReader {
 public:
   explicit FieldReader(json object) : object_(std::move(object)) {
@@ -78,7 +78,7 @@ public:
     json value;
     if (!take(key, value)) return;
     const bool good = value.is_number_integer() && value.get<double>() >= 0 && value.get<double>() <= 65536;
-    require(good, key, "a whole number of 0 to 65536", value);
+    require(good, key, "a whole number from 0 to 65536", value);
     into = value.get<std::int32_t>();
   }
 
@@ -96,7 +96,7 @@ public:
     }
   }
 
-  /// Any whole number of turns; four of them are none.
+  /// Any integer; multiples of four mean no rotation.
   void read_turns(const char* key, int& into) {
     json value;
     if (!take(key, value)) return;
@@ -123,14 +123,14 @@ public:
     json value;
     if (!take(key, value)) return;
     const std::string given = value.is_string() ? value.get<std::string>() : std::string();
-    const auto place = std::find(names, names + N, given);
-    check(place != names + N, ErrorCode::bad_data, "preprocess: {} is {}, expected one of {}{}", key,
+    const auto found = std::find(names, names + N, given);
+    check(found != names + N, ErrorCode::bad_data, "preprocess: {} is {}, expected one of {}{}", key,
           json_text(value), joined(names, ", "),
           did_you_mean(given, std::vector<std::string>(names, names + N)));
-    into = static_cast<Enum>(place - names);
+    into = static_cast<Enum>(found - names);
   }
 
-  /// What `parse` makes of a name; its refusal is bad data here.
+  /// The value that `parse` returns for a name; its errors become bad_data here.
   template<typename T>
   void read(const char* key, T& into, T (*parse)(std::string_view)) {
     json value;

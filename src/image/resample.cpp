@@ -31,12 +31,12 @@ double lanczos(double x) {
   return std::abs(x) < lobes ? sinc(x) * sinc(x / lobes) : 0;
 }
 
-/// Kernels that widen with the target pixel and end at the border.
+/// Whether a kernel widens with the target pixel and is renormalised at the border.
 bool widens(Resize kind) {
   return kind == Resize::antialias || kind == Resize::antialias_cubic || kind == Resize::antialias_lanczos;
 }
 
-/// Of a kernel that widens, where it does not.
+/// The radius of a widening kernel at step 1 and below.
 double radius_of(Resize kind) {
   return kind == Resize::antialias_lanczos ? 3 : kind == Resize::antialias_cubic ? 2 : 1;
 }
@@ -61,12 +61,12 @@ double weight_at(Resize kind, double step, double distance) {
   return 0;
 }
 
-// Where a cell ends, seen from its centre. A centre that lies on an edge belongs to the cell behind it, also
-// where rounding has put it a little before: other centres are further from an edge than that, up to outputs
-// of millions of pixels.
+// The edge of a cell, relative to its centre. A centre on an edge belongs to the next cell, also where
+// rounding has put it slightly before the edge: other centres are further from an edge than that, up to
+// outputs of millions of pixels.
 constexpr double edge = 0.5 + 1e-7;
 
-// Input samples that may have weight, before clamping to the border.
+// Input samples that may have nonzero weight, before clamping to the border.
 Span reach(Resize kind, double step, double centre) {
   const auto floor = [](double x) { return static_cast<std::int64_t>(std::floor(x)); };
   switch (kind) {
@@ -87,7 +87,7 @@ Span reach(Resize kind, double step, double centre) {
   return {floor(centre - radius) + 1, floor(centre + radius)};
 }
 
-// The same within the border, first and last.
+// The same clamped to the border: first and last.
 Span reach_inside(Resize kind, double step, double centre, std::int64_t inputs) {
   const Span span = reach(kind, step, centre);
   return {std::clamp<std::int64_t>(span.first, 0, inputs - 1),
@@ -127,7 +127,7 @@ Taps make_taps(Resize kind, std::int64_t size, double step, double origin, std::
   std::vector<double> weights;
   for (std::int64_t i = 0; i < size; ++i) {
     weights_of(kind, step, centre(i), inputs, weights);
-    // All outputs read `count` samples: near the end they begin earlier, with zeros.
+    // All outputs read `count` samples: near the end they begin earlier, with zero weights.
     const std::int64_t begin = reach_inside(kind, step, centre(i), inputs).first,
                        first = std::min(begin, inputs - count);
     taps.index[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(first);
@@ -153,7 +153,7 @@ Taps mirrored(Taps taps, std::int64_t inputs) {
 
 namespace {
 
-// Whether every output is the input of the same number.
+// Whether output i is always input i.
 bool in_place(const Taps& taps, std::int64_t inputs) {
   if (taps.count != 1 || taps.size != inputs) return false;
   for (std::int64_t i = 0; i < taps.size; ++i)
@@ -181,7 +181,7 @@ RowSampler::RowSampler(const Image& image, const Sampling& sampling, const RowKe
   weights_.resize(most);
 }
 
-// Where rows are left out, the machine does not guess the next ones.
+// Where rows are skipped, the hardware prefetcher does not predict the next ones.
 void RowSampler::fetch_ahead(const Plane& from, std::int64_t begin, std::int64_t end, std::int64_t bytes) {
   for (std::int64_t row = begin; row < end; ++row)
     for (std::int64_t at = 0; at < bytes; at += 64)

@@ -1,5 +1,5 @@
 #pragma once
-// Weights of separable resampling, and rows sampled with them.
+// Weights of separable resampling, and row sampling with them.
 
 #include <cstdint>
 #include <vector>
@@ -12,7 +12,7 @@
 namespace lanner {
 
 /// For each of `size` outputs along one axis: `count` neighbouring input samples from index[i] on, with
-/// weights. Inputs beyond the border are the border's own sample; unused weights are zero.
+/// weights. The border sample is repeated beyond the border; unused weights are zero.
 struct Taps {
   std::int64_t size = 0;
   int count = 1;
@@ -22,18 +22,18 @@ struct Taps {
 
 /// Output i is centred at input sample `step * i + origin` (sample k has its centre at k).
 ///
-/// nearest: the sample whose unit cell holds the centre, its first edge included. bilinear: a triangle of
-/// radius 1. bicubic: Keys' kernel with a = -0.75, radius 2. area: the mean over `step` samples about the
-/// centre. antialias: a triangle of radius max(1, step), normalised over the samples that exist;
-/// antialias_cubic (Keys' kernel with a = -0.5, radius 2) and antialias_lanczos (radius 3) widen and end in
-/// the same way.
+/// nearest: the sample whose unit cell contains the centre, including the cell's first edge. bilinear: a
+/// triangle of radius 1. bicubic: Keys' kernel with a = -0.75, radius 2. area: the mean over `step` samples
+/// about the centre. antialias: a triangle of radius max(1, step), normalised over the samples that exist;
+/// antialias_cubic (Keys' kernel with a = -0.5, radius 2) and antialias_lanczos (radius 3) widen and are
+/// normalised in the same way.
 Taps make_taps(Resize kind, std::int64_t size, double step, double origin, std::int64_t inputs);
 
-/// Taps of the chroma axis where each output takes the chroma sample that belongs to the pixel that `luma`
-/// chose; `phase` is that of the first pixel.
+/// Taps of the chroma axis where each output takes the chroma sample of the pixel that `luma` chose; `phase`
+/// is that of the first pixel.
 Taps nearest_chroma(const Taps& luma, int log2, int phase = 0);
 
-/// The same taps over inputs that are counted from the other end.
+/// The same taps over inputs counted from the other end.
 Taps mirrored(Taps taps, std::int64_t inputs);
 
 /// How an image is sampled along both axes; luma also stands for RGB and gray.
@@ -41,7 +41,7 @@ struct Sampling {
   Taps luma_x, luma_y, chroma_x, chroma_y;
 };
 
-/// Reads sampled rows of one image: not shared by threads, the Sampling is.
+/// Reads sampled rows of one image: one per thread, with a shared Sampling.
 class RowSampler {
 public:
   RowSampler(const Image& image, const Sampling& sampling, const RowKernels& kernels);

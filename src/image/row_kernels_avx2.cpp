@@ -20,7 +20,7 @@ struct Wide {
   }
   static void write(const Floats (&in)[4], std::uint8_t* out) {
     const auto whole = [&](int q) { return _mm256_cvttps_epi32(in[q]); };
-    // Packing keeps to its 128 bits; the permutation brings the four parts of each into order.
+    // Packing works within 128-bit halves; the permutation restores the order of the four parts.
     const __m256i words = _mm256_packs_epi32(whole(0), whole(1)),
                   more = _mm256_packs_epi32(whole(2), whole(3));
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
@@ -28,7 +28,7 @@ struct Wide {
                         _mm256_permutevar8x32_epi32(_mm256_packus_epi16(words, more), order));
   }
   // Byte j of 16 takes pixel 11 (j - part) mod 16, as 3 times 11 is 1 there: each part is permuted once, and
-  // the three times 16 bytes of the outcome choose among the parts by j mod 3.
+  // the three times 16 bytes of the result choose among the parts by j mod 3.
   static void interleave3(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c,
                           std::uint8_t* out) {
     const auto part = [](const std::uint8_t* in, __m128i order) {
@@ -54,11 +54,11 @@ struct Wide {
 };
 #include "image/row_kernels_wide.h"
 
-// Behind its bodies.
+// After the bodies it lists.
 #include "image/row_kernels_table.h"
 } // namespace
 
-// Whether the machine runs these is asked in row_kernels.cpp, which is compiled for every machine.
+// Whether the machine supports these is checked in row_kernels.cpp, which is compiled for the baseline.
 extern const RowKernels row_kernels_table_avx2;
 const RowKernels row_kernels_table_avx2 = table_named("avx2");
 

@@ -21,14 +21,14 @@ struct Wide {
   }
   static void write(const Floats (&in)[4], std::uint8_t* out) {
     const auto whole = [&](int q) { return _mm512_cvttps_epi32(in[q]); };
-    // Packing keeps to its 128 bits; the permutation brings the four parts of each into order.
+    // Packing works within 128-bit lanes; the permutation restores the order of the four parts.
     const __m512i words = _mm512_packs_epi32(whole(0), whole(1)),
                   more = _mm512_packs_epi32(whole(2), whole(3));
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
     _mm512_storeu_si512(out, _mm512_permutexvar_epi32(order, _mm512_packus_epi16(words, more)));
   }
   // Byte j of 16 takes pixel 11 (j - part) mod 16, as 3 times 11 is 1 there: each part is permuted once, and
-  // the three times 16 bytes of the outcome choose among the parts by j mod 3.
+  // the three times 16 bytes of the result choose among the parts by j mod 3.
   static void interleave3(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c,
                           std::uint8_t* out) {
     const auto part = [](const std::uint8_t* in, __m128i order) {
@@ -42,7 +42,7 @@ struct Wide {
       return _mm512_mask_blend_epi8(third, _mm512_mask_blend_epi8(second, at0, at1), at2);
     };
     const __m512i p = choose(x, y, z), q = choose(y, z, x), r = choose(z, x, y);
-    // The outcome is p0 q0 r0 p1, q1 r1 p2 q2, r2 p3 q3 r3, by 16 bytes.
+    // The result is p0 q0 r0 p1, q1 r1 p2 q2, r2 p3 q3 r3, in units of 16 bytes.
     const auto place = [](__m512i in, __m512i from, __mmask8 where, __m512i more) {
       return _mm512_mask_permutexvar_epi64(in, where, from, more);
     };
@@ -59,11 +59,11 @@ struct Wide {
 };
 #include "image/row_kernels_wide.h"
 
-// Behind its bodies.
+// After the bodies it lists.
 #include "image/row_kernels_table.h"
 } // namespace
 
-// Whether the machine runs these is asked in row_kernels.cpp, which is compiled for every machine.
+// Whether the machine supports these is checked in row_kernels.cpp, which is compiled for the baseline.
 extern const RowKernels row_kernels_table_avx512;
 const RowKernels row_kernels_table_avx512 = table_named("avx512");
 

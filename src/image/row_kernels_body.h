@@ -1,11 +1,11 @@
 // Bodies of the row kernels, included by one file per instruction set inside its own anonymous namespace.
-// They call no inline function of another header: the linker would keep one copy of it, compiled for
-// whichever instruction set.
+// They call no inline functions of other headers: the linker would keep one copy of each, compiled for an
+// arbitrary instruction set.
 
-/// Four bytes at any address.
+/// Four bytes at any alignment.
 using Loose = std::uint32_t __attribute__((may_alias, aligned(1)));
 
-/// Adds rows from `t` on, four at a time: sums are read and written less often.
+/// Adds rows from `t` on, four at a time, so that sums are loaded and stored less often.
 template<typename Sample>
 void accumulate_rows(int t, const Sample* const* rows, const float* weights, int taps, std::int64_t n,
                      float* __restrict out) {
@@ -229,8 +229,8 @@ void weigh_u16(const std::uint16_t* const* rows, const std::uint16_t* weights, i
     out[i] = static_cast<std::uint16_t>(u * (a[i] >> shift) + v * (b[i] >> shift) + w * (c[i] >> shift));
 }
 
-/// Apart, so that no compiler sees one row in the three and carries samples from turn to turn: clang++ makes
-/// no vectors of that.
+/// A separate function, so that the compiler does not see that the three rows are one and carry samples from
+/// iteration to iteration: clang++ does not vectorise that.
 [[gnu::noinline]] void widen_rows(const std::uint16_t* before, const std::uint16_t* here,
                                   const std::uint16_t* after, const std::uint16_t* weights, std::int64_t n,
                                   std::uint16_t* __restrict out) {

@@ -1,4 +1,4 @@
-// The table of one instruction set, included behind its bodies.
+// The table of one instruction set, included after its bodies.
 
 void ycc_to_rgb8_u8(const std::uint8_t* luma, const std::uint16_t* cb, const std::uint16_t* cr,
                     const RowMatrix& matrix, std::int64_t n, std::uint8_t* const* out) {

@@ -1,5 +1,5 @@
-// Bodies of the row kernels that GCC makes no good vectors of, over a Wide of the instruction set: `lanes`
-// floats, read from samples, four of them packed to bytes, and bytes put together. Included behind
+// Bodies of the row kernels that GCC does not vectorise well, over a Wide of the instruction set: `lanes`
+// floats, read from samples, four of them packed to bytes, and bytes put together. Included after
 // row_kernels_body.h.
 
 constexpr std::int64_t wide_block = 4 * Wide::lanes;
@@ -37,7 +37,7 @@ void ycc_to_rgb8(const Luma* luma, const std::uint16_t* cb, const std::uint16_t*
     ycc_block(luma + i, cb + i, cr + i, matrix, red + i, green + i, blue + i);
   if (i == n) return;
   if (n < wide_block) return ycc_to_rgb8_from(0, luma, cb, cr, rule, n, out);
-  // The last block once more takes some of the one before it.
+  // The last block overlaps the one before it.
   i = n - wide_block;
   ycc_block(luma + i, cb + i, cr + i, matrix, red + i, green + i, blue + i);
 }
@@ -58,14 +58,14 @@ template<typename Sample>
 
 template<typename Sample>
 void mix(const Sample* const* in, const float* weights, float bias, std::int64_t n, std::uint8_t* out) {
-  const float kept[3] = {weights[0], weights[1], weights[2]};
+  const float factors[3] = {weights[0], weights[1], weights[2]};
   const Sample *a = in[0], *b = in[1], *c = in[2];
   std::int64_t i = 0;
-  for (; i + wide_block <= n; i += wide_block) mix_block(a + i, b + i, c + i, kept, bias, out + i);
+  for (; i + wide_block <= n; i += wide_block) mix_block(a + i, b + i, c + i, factors, bias, out + i);
   if (i == n) return;
   if (n < wide_block) return mix_from(0, in, weights, bias, n, out);
   i = n - wide_block;
-  mix_block(a + i, b + i, c + i, kept, bias, out + i);
+  mix_block(a + i, b + i, c + i, factors, bias, out + i);
 }
 
 void interleave3_u8(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c, std::int64_t n,

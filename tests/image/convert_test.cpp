@@ -28,7 +28,7 @@ constexpr PixelFormat rgb_formats[] = {PixelFormat::rgb24,  PixelFormat::bgr24, 
                                        PixelFormat::bgra32, PixelFormat::rgb_planar, PixelFormat::bgr_planar,
                                        PixelFormat::rgb48};
 
-// The code that `exact` must round to; one that lies between two codes may go either way.
+// Whether `got` is the code that `exact` rounds to; exactly between two codes both are allowed.
 bool rounds_to(double got, double exact, double top) {
   exact = std::clamp(exact, 0.0, top);
   return std::abs(got - exact) <= 0.5 + top * 2e-6;
@@ -72,8 +72,8 @@ TEST(Convert, EveryRgbToEveryYuv) {
     }
 }
 
-TEST(Convert, ChromaIsTakenAtItsSiting) {
-  // A ramp across: each chroma sample must be the value at its own place, away from the border.
+TEST(Convert, ChromaIsSampledAtItsSiting) {
+  // A horizontal ramp: each chroma sample must be the value at its own position, away from the border.
   for (const ChromaSiting siting : {ChromaSiting::left, ChromaSiting::center, ChromaSiting::top_left,
                                     ChromaSiting::top, ChromaSiting::bottom_left, ChromaSiting::bottom})
     for (const bool across : {true, false}) {
@@ -116,7 +116,7 @@ TEST(Convert, OneColourSurvivesTheRoundTrip) {
       }
 }
 
-TEST(Convert, StorageAloneIsLossless) {
+TEST(Convert, ChangingOnlyTheStorageIsLossless) {
   const std::pair<PixelFormat, PixelFormat> pairs[] = {
       {PixelFormat::yuv420p, PixelFormat::nv12},   {PixelFormat::yuv422p, PixelFormat::nv16},
       {PixelFormat::yuv420p10, PixelFormat::p010}, {PixelFormat::yuv422p10, PixelFormat::p210},
@@ -170,7 +170,7 @@ TEST(Convert, SmallestSizes) {
     }
 }
 
-TEST(Convert, WrongImagesAreNamed) {
+TEST(Convert, MismatchedImagesAreRefused) {
   const Image a = random_image(PixelFormat::rgb24, 4, 4, 6);
   Image b = Image::allocate(PixelFormat::yuv420p, 4, 5);
   LANNER_EXPECT_ERROR(convert_image(a, b), ErrorCode::invalid_argument, "4x4 into 4x5");
@@ -242,7 +242,7 @@ TEST(Convert, AlphaIsKept) {
   EXPECT_EQ(alpha_at(other, 3, 5), std::byte{255});
 }
 
-TEST(Convert, AlphaOfAPlaneOfItsOwn) {
+TEST(Convert, SeparateAlphaPlaneIsConverted) {
   for (const PixelFormat format : {PixelFormat::yuv420p, PixelFormat::yuv444p10, PixelFormat::gray16}) {
     Image image = random_image(format, 23, 7, 5);
     allocate_alpha(image);
@@ -267,7 +267,7 @@ TEST(Convert, AlphaOfAPlaneOfItsOwn) {
             << to_string(format);
     Image turned = lanner::rotated_image(image, 1, {}, true),
           shown = Image::allocate(PixelFormat::rgba32, 7, 23);
-    convert_image(turned, shown); // Mirrored, then clockwise: x and y change places, both from the end.
+    convert_image(turned, shown); // Mirrored, then clockwise: x and y swap, both counted from the end.
     for (std::int64_t y = 0; y < 7; ++y)
       for (std::int64_t x = 0; x < 23; ++x)
         ASSERT_EQ(alpha_at(shown, 6 - y, 22 - x), alpha_at(pixels, x, y)) << to_string(format);
@@ -293,8 +293,8 @@ TEST(ImageTest, Orientations) {
   EXPECT_EQ(orientation_of(slanted), Orientation{});
 }
 
-// YUV is turned as 4:4:4 of its own depth: every luma sample stays what it was.
-TEST(ImageTest, TurningKeepsDepthAndLuma) {
+// YUV is rotated as 4:4:4 of its own depth: every luma sample keeps its value.
+TEST(ImageTest, RotationKeepsDepthAndLuma) {
   for (const PixelFormat format :
        {PixelFormat::yuv420p, PixelFormat::nv12, PixelFormat::yuv420p10, PixelFormat::p010,
         PixelFormat::yuv422p12, PixelFormat::yuv444p16, PixelFormat::yuv444p10}) {
@@ -305,7 +305,7 @@ TEST(ImageTest, TurningKeepsDepthAndLuma) {
       const PixelFormatInfo& after = format_info(shown.format);
       EXPECT_EQ(after.bits, before.bits) << before.name;
       EXPECT_TRUE(after.yuv && after.planes == 3 && after.chroma_x == 0 && after.chroma_y == 0) << after.name;
-      EXPECT_NE(shown.color.matrix, ColorMatrix::unspecified) << "the height that told it is another now";
+      EXPECT_NE(shown.color.matrix, ColorMatrix::unspecified) << "the height that determined it has changed";
       for (std::int64_t y = 0; y < 6; ++y)
         for (std::int64_t x = 0; x < 8; ++x)
           EXPECT_EQ(sample_at(back, 0, x, y), sample_at(image, 0, x, y)) << before.name << " " << turns;
@@ -316,7 +316,7 @@ TEST(ImageTest, TurningKeepsDepthAndLuma) {
   }
 }
 
-// Threads share rows and nothing else.
+// Threads share only rows.
 TEST(Convert, ThreadsGiveTheSameBytes) {
   const std::pair<PixelFormat, PixelFormat> pairs[] = {
       {PixelFormat::yuv420p, PixelFormat::rgb24}, {PixelFormat::p010, PixelFormat::rgb48},
@@ -340,8 +340,8 @@ TEST(Convert, ThreadsGiveTheSameBytes) {
     }
 }
 
-// The way by integers against the way by floats, which the tests above hold against the reference.
-TEST(Convert, ChromaOfBytesIsTheMeanOfItsPixels) {
+// The integer path against the float path, which the tests above compare with the reference.
+TEST(Convert, IntegerAndFloatPathsAgreeOnChroma) {
   for (const PixelFormat from : {PixelFormat::rgb24, PixelFormat::bgra32, PixelFormat::rgb_planar})
     for (const PixelFormat to :
          {PixelFormat::nv12, PixelFormat::yuv420p, PixelFormat::nv16, PixelFormat::yuv444p})
@@ -364,8 +364,8 @@ TEST(Convert, ChromaOfBytesIsTheMeanOfItsPixels) {
       }
 }
 
-// Every Y'CbCr triple of 8 bits against float64: the rounded exact value, but for what lies within a
-// ten-thousandth of a half.
+// Every 8-bit Y'CbCr triple against float64: the rounded exact value, except within a ten-thousandth of a
+// half.
 void expect_every_triple(const RowKernels& kernels, ColorMatrix matrix, ColorRange range) {
   constexpr std::int64_t n = 1 << 16;
   const Image shape = Image::allocate(PixelFormat::yuv444p, 2, 2);

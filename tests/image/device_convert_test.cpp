@@ -1,4 +1,4 @@
-// The CUDA kernels' arithmetic, run on the host, against the CPU's rows.
+// The CUDA kernels' arithmetic, run on the host, against the CPU's row loops.
 
 #include "image/cuda/device_convert.h"
 
@@ -15,7 +15,7 @@ using test::random_image;
 using test::rgb_at;
 using test::sample_at;
 
-// What the kernels do, thread by thread.
+// Runs the kernels' code, thread by thread.
 void convert_by_kernel(const Image& from, Image& to) {
   const ConvertJob job{from, to, resolved(from.color, from.format, from.height),
                        resolved(to.color, to.format, to.height), 1};
@@ -42,7 +42,7 @@ constexpr PixelFormat every_rgb[] = {PixelFormat::rgb24,      PixelFormat::bgr24
                                      PixelFormat::rgb_planar, PixelFormat::bgr_planar, PixelFormat::rgb48,
                                      PixelFormat::gray8};
 
-// Both round the same exact value; one that lies between two codes may go either way.
+// Both round the same exact value; exactly between two codes both are allowed.
 void expect_same(PixelFormat from, PixelFormat to, ChromaSiting siting) {
   Image source = random_image(from, 37, 23, 21);
   source.color.siting = siting;
@@ -64,7 +64,7 @@ void expect_same(PixelFormat from, PixelFormat to, ChromaSiting siting) {
         ASSERT_NEAR(a, std::min(top, std::max(0.0, exact)), 0.5 + top * 2e-6) << to_string(from);
       }
   }
-  // Sums of 16 bits in another order differ now and then.
+  // 16-bit sums in another order differ occasionally.
   EXPECT_LE(different, samples / (facts.bits == 16 ? 20 : 200)) << to_string(from) << " to " << to_string(to);
 }
 

@@ -1,4 +1,4 @@
-// The CUDA kernel's arithmetic, run on the host, against the CPU's rows.
+// The CUDA kernel's arithmetic, run on the host, against the CPU's row loops.
 
 #include "image/cuda/device_preprocess.h"
 
@@ -23,7 +23,7 @@ void read_pixel(const DevicePreprocess& p, bool taps, int bytes, int x, int y, f
          : preprocess_pixel<ByNeighbours<std::uint16_t>>(p, x, y, values);
 }
 
-// Against the CPU's tensor and, here and there, against float64.
+// Compares with the CPU's tensor and, at some positions, with float64.
 void expect_like_rows(const Image& image, const Preprocess& spec) {
   const Tensor want = to_tensor(image, spec);
   const PreprocessPlan plan = preprocess_plan(image, spec);
@@ -76,7 +76,7 @@ TEST(DevicePreprocess, AgreesWithTheCpu) {
     }
 }
 
-TEST(DevicePreprocess, BilinearInEveryTurnAndFit) {
+TEST(DevicePreprocess, BilinearInEveryRotationAndFit) {
   for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010, PixelFormat::rgb24})
     for (const Fit fit : {Fit::stretch, Fit::letterbox, Fit::crop, Fit::corner})
       for (int turns = 0; turns < 4; ++turns)
@@ -90,7 +90,7 @@ TEST(DevicePreprocess, BilinearInEveryTurnAndFit) {
         }
 }
 
-TEST(DevicePreprocess, KeepsTheSizeWhereNoneIsAsked) {
+TEST(DevicePreprocess, OpenTargetKeepsTheSourceSize) {
   expect_like_rows(random_image(PixelFormat::nv12, 33, 21, 11), {});
 }
 

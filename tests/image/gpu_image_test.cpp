@@ -1,4 +1,4 @@
-// Pictures on a GPU against the same on the CPU. Skipped, with the reason, where there is no GPU.
+// Image operations on a GPU against those on the CPU. Skipped, with the reason, where there is no GPU.
 
 #include <gtest/gtest.h>
 
@@ -38,7 +38,7 @@ double element(const Tensor& tensor, std::size_t i) {
   }
 }
 
-// On the GPU and on the host, on a stream and without, of every type and layout.
+// From images on the GPU and on the host, with and without a stream, for every type and layout.
 TEST_P(GpuImages, become_tensors) {
   const Image image = random_image(GetParam(), 61, 43, 7), there = test::copied_to(gpu_device, image);
   const cuda::OwnedStream queue(cuda::Gpu::get(gpu_device));
@@ -89,7 +89,7 @@ TEST_P(GpuImages, change_format) {
   }
 }
 
-TEST_P(GpuImages, are_turned) {
+TEST_P(GpuImages, are_rotated) {
   const Image image = random_image(GetParam(), 61, 43, 9), there = test::copied_to(gpu_device, image);
   const cuda::OwnedStream queue(cuda::Gpu::get(gpu_device));
   for (int turns = 1; turns < 4; ++turns) {

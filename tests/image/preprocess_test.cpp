@@ -84,9 +84,9 @@ TEST(Preprocess, EveryResizeAndFit) {
         }
 }
 
-// Every output whose centre lies on the edge of two pixels shows the one behind it, whatever rounding does to
-// the place: turned, too, and in both of what it is counted from.
-TEST(Preprocess, NearestOnAnEdgeTakesThePixelBehindIt) {
+// Every output whose centre is on the edge of two pixels shows the second one, whatever rounding does to the
+// position: also rotated, and in both coordinate directions.
+TEST(Preprocess, NearestOnAnEdgeTakesTheSecondPixel) {
   const Image image = Image::from_tensor(Tensor::allocate(DType::u8, {256, 256, 3}), PixelFormat::rgb24);
   for (std::int32_t y = 0; y < 256; ++y)
     for (std::int32_t x = 0; x < 256; ++x) {
@@ -104,14 +104,14 @@ TEST(Preprocess, NearestOnAnEdgeTakesThePixelBehindIt) {
       const Tensor tensor = to_tensor(image, spec);
       const auto found = tensor.as<std::uint8_t>();
       for (std::int32_t i = 0; i < size; ++i) {
-        const std::int32_t behind = (2 * i + 1) * 256 / (2 * size); // Exact.
+        const std::int32_t second = (2 * i + 1) * 256 / (2 * size); // Exact.
         const std::size_t across = static_cast<std::size_t>(i) * 3,
                           down = static_cast<std::size_t>(i) * static_cast<std::size_t>(size) * 3;
         const int column = turns % 2 ? found[across + 1] : found[across],
                   row = turns % 2 ? found[down] : found[down + 1];
-        EXPECT_EQ(column, turns == 1 || turns == 2 ? 255 - behind : behind)
+        EXPECT_EQ(column, turns == 1 || turns == 2 ? 255 - second : second)
             << size << " " << turns << " " << i;
-        EXPECT_EQ(row, turns >= 2 ? 255 - behind : behind) << size << " " << turns << " " << i;
+        EXPECT_EQ(row, turns >= 2 ? 255 - second : second) << size << " " << turns << " " << i;
       }
     }
 }
@@ -213,10 +213,10 @@ TEST(Preprocess, PlacementMapsBack) {
   EXPECT_DOUBLE_EQ(cut.x, -50);
 }
 
-TEST(Preprocess, PlacementFollowsRegionAndTurn) {
+TEST(Preprocess, PlacementIncludesRegionAndRotation) {
   Preprocess spec;
   spec.region = {10, 20, 60, 40};
-  // Where the region's top left and bottom right corners go, clockwise.
+  // Where the region's top left and bottom right corners are mapped to, clockwise.
   const std::array<double, 4> corners[] = {{0, 0, 60, 40}, {40, 0, 0, 60}, {60, 40, 0, 0}, {0, 60, 40, 0}};
   for (int turns = -4; turns < 8; ++turns) {
     spec.quarter_turns = turns;
@@ -230,7 +230,7 @@ TEST(Preprocess, PlacementFollowsRegionAndTurn) {
   }
 }
 
-TEST(Preprocess, RegionAndTurnOfEveryFormat) {
+TEST(Preprocess, RegionAndRotationOfEveryFormat) {
   // Corners both even and odd, and a border that is the region's, not the picture's.
   const PixelRect regions[] = {{0, 0, 0, 0}, {5, 3, 21, 14}, {4, 7, 30, 16}, {36, 22, 1, 1}};
   unsigned turn = 0;
@@ -248,7 +248,7 @@ TEST(Preprocess, RegionAndTurnOfEveryFormat) {
   }
 }
 
-TEST(Preprocess, RegionAndTurnOfEveryResizeFitTypeAndLayout) {
+TEST(Preprocess, RegionAndRotationOfEveryResizeFitTypeAndLayout) {
   constexpr DType types[] = {DType::f32, DType::u8, DType::f16, DType::bf16};
   std::size_t run = 0;
   for (const Resize resize : {Resize::nearest, Resize::bilinear, Resize::bicubic, Resize::area,
@@ -287,7 +287,7 @@ TEST(Preprocess, SmallTargetsOfEveryFormat) {
       }
 }
 
-TEST(Preprocess, AWholeRegionIsNone) {
+TEST(Preprocess, RegionOfTheWholePictureEqualsNoRegion) {
   const Image image = random_image(PixelFormat::nv12, 33, 21, 14);
   Preprocess spec;
   const Tensor none = to_tensor(image, spec);
@@ -297,7 +297,7 @@ TEST(Preprocess, AWholeRegionIsNone) {
   EXPECT_TRUE(std::ranges::equal(none.as<float>(), whole.as<float>()));
 }
 
-TEST(Preprocess, RegionsBeyondThePictureAreNamed) {
+TEST(Preprocess, RegionOutsideThePictureIsRefused) {
   const Image image = random_image(PixelFormat::nv12, 33, 21, 14);
   for (const PixelRect& region :
        {PixelRect{0, 0, 34, 21}, PixelRect{30, 0, 4, 4}, PixelRect{-1, 0, 4, 4}, PixelRect{0, 0, 4, 0},
@@ -344,7 +344,7 @@ TEST(Preprocess, JsonRoundTrip) {
   refuse("{\"preset\": 3}", "preset is 3");
 }
 
-TEST(Preprocess, JsonStartsFromAPreset) {
+TEST(Preprocess, JsonFieldsOverrideAPreset) {
   Preprocess expected = Preprocess::preset("caffe");
   expected.width = 224;
   EXPECT_EQ(Preprocess::from_json("{\"width\": 224, \"preset\": \"caffe\"}"), expected);
@@ -353,7 +353,7 @@ TEST(Preprocess, JsonStartsFromAPreset) {
             expected);
 }
 
-TEST(Preprocess, WrongTensorsAreNamed) {
+TEST(Preprocess, MismatchedTensorsAreRefused) {
   const Image image = random_image(PixelFormat::rgb24, 8, 8, 7);
   Preprocess spec;
   Tensor wrong = Tensor::zeros(DType::f32, {1, 3, 8, 9});

@@ -177,7 +177,7 @@ struct Point {
   double x, y;
 };
 
-/// Centre of the source under the centre of a target pixel, both in pixels from the top left corner.
+/// Source position of the centre of a target pixel, both in pixels from the top left corner.
 Point source_centre(const PixelRect& part, int turns, Point turned) {
   switch (turns) {
   case 0:
@@ -191,7 +191,7 @@ Point source_centre(const PixelRect& part, int turns, Point turned) {
   }
 }
 
-/// The part of a picture that Preprocess::region names, copied sample by sample; an odd corner leaves the
+/// The part of a picture selected by Preprocess::region, copied sample by sample; an odd corner leaves the
 /// first chroma sample half outside, by `phase` pixels.
 Image cut(const Image& image, const PixelRect& region, std::int32_t (&phase)[2]) {
   const PixelFormatInfo& facts = format_info(image.format);
@@ -236,7 +236,7 @@ double preprocessed(const Image& whole, const Preprocess& spec, int c, std::int6
     const double a = to_width / width, b = to_height / height;
     const double scale = spec.fit == Fit::crop ? std::max(a, b) : std::min(a, b);
     const auto side = [&](double size) {
-      // Behind the comma of a longer side that is whole there may be rounding.
+      // An integral longer side may have rounding errors.
       return std::max(1.0, spec.fit == Fit::crop ? std::floor(size * scale + 1e-9) : std::rint(size * scale));
     };
     columns = side(width), rows = side(height);
@@ -260,7 +260,7 @@ double preprocessed(const Image& whole, const Preprocess& spec, int c, std::int6
   const double sx = centre.x - 0.5, sy = centre.y - 0.5;
   const double step_x = swapped ? height / rows : width / columns,
                step_y = swapped ? width / columns : height / rows;
-  // The pixel that a place lies in: one on an edge counts to the right and below in the turned picture.
+  // The pixel that contains the position: on an edge the one to the right and below in the rotated picture.
   const Point nearest =
       source_centre(region, turns, {std::floor(turned.x) + 0.5, std::floor(turned.y) + 0.5});
   const PixelFormatInfo& facts = format_info(whole.format);

@@ -1,5 +1,5 @@
 #pragma once
-// Colour and resampling in float64, straight from the formulas, for comparison.
+// Reference implementation of colour conversion and resampling in float64, directly from the formulas.
 
 #include <array>
 
@@ -15,7 +15,7 @@ Image random_image(PixelFormat format, std::int32_t width, std::int32_t height, 
 /// component's plane, clamped to it.
 double sample_at(const Image& image, int component, std::int64_t x, std::int64_t y);
 
-/// R'G'B' of one pixel in 0..1, not clamped; chroma between its samples by a triangle at its siting.
+/// R'G'B' of one pixel in 0..1, not clamped; chroma is interpolated by a triangle at its siting.
 std::array<double, 3> rgb_at(const Image& image, std::int32_t x, std::int32_t y);
 
 /// Value of tensor channel `c` at column `x`, row `y` by the documented formula of Preprocess.

@@ -12,7 +12,7 @@ namespace {
 
 using test::random_image;
 
-// Every instruction set must give what the baseline gives, up to the rounding of fused multiplications.
+// Every instruction set must match the baseline, up to the rounding of fused multiplications.
 TEST(RowKernels, VersionsAgree) {
   const RowKernels& base = *row_kernels_baseline();
   for (const RowKernels* kernels : {row_kernels_avx2(), row_kernels_avx512()}) {
@@ -55,7 +55,7 @@ TEST(RowKernels, VersionsAgree) {
 
 const RowKernels* const versions[] = {row_kernels_baseline(), row_kernels_avx2(), row_kernels_avx512()};
 
-// Lengths about the width of every vector.
+// Lengths around the width of every vector.
 constexpr std::int64_t lengths[] = {1, 2, 15, 31, 32, 33, 63, 64, 65, 127, 129, 203};
 
 template<typename Sample>
@@ -75,7 +75,7 @@ TEST(RowKernels, InterleaveAndSplitAreInverse) {
       const auto size = static_cast<std::size_t>(n);
       const auto a = samples<std::uint8_t>(n, 1, 255), b = samples<std::uint8_t>(n, 2, 255),
                  c = samples<std::uint8_t>(n, 3, 255);
-      // A guard behind the last sample.
+      // A guard after the last sample.
       std::vector<std::uint8_t> wide(4 * size + 1, 7), x(size), y(size), z(size);
       kernels->interleave3_u8(a.data(), b.data(), c.data(), n, wide.data());
       EXPECT_EQ(wide[3 * size], 7);
@@ -135,7 +135,7 @@ TEST(RowKernels, IntegerSumsAreExact) {
     }
 }
 
-// What is added to a code before its fraction goes keeps it off the edges of rounding.
+// The bias added to a code before truncation keeps it off the edges of rounding.
 TEST(RowKernels, MatricesToBytes) {
   const RowMatrix rule{{{1.25f, 0, 1.5f}, {1.25f, -0.375f, -0.75f}, {1.25f, 2, 0}},
                        {-200.2f, 90.3f, -250.4f}};

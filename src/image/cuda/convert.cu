@@ -1,5 +1,5 @@
-// Conversion between two images: a thread a pixel where the target has no chroma of its own, else a thread a
-// sample of chroma with the pixels that it belongs to.
+// Conversion between two images: one thread per pixel where the target has no subsampled chroma, else one
+// thread per chroma sample with its pixels.
 
 #include "convert_kernel.h"
 #include "staged_row.h"

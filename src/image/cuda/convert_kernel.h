@@ -1,5 +1,5 @@
 #pragma once
-// One pixel, or one sample of chroma with its pixels, of a conversion between two images, as the CUDA kernels
+// One pixel, or one chroma sample with its pixels, of a conversion between two images, as the CUDA kernels
 // compute it. Plain C++ too, so that it is tested without a GPU.
 
 #include <cstdint>
@@ -8,37 +8,37 @@
 
 namespace lanner {
 
-/// A component of an image: where its samples lie in its plane.
+/// A component of an image: where its samples are in its plane.
 struct ConvertComponent {
   unsigned char* data;
   std::int64_t pitch;
   std::int32_t first, step;
-  std::int32_t width, height; ///< Of the plane.
+  std::int32_t width, height; ///< Size of the plane.
 };
 
-/// An image as the kernels see it.
+/// An image in the form that the kernels read.
 struct ConvertImage {
   ConvertComponent components[3];
-  std::int32_t bytes;              ///< Of a sample.
+  std::int32_t bytes;              ///< Bytes of a sample.
   std::int32_t chroma_x, chroma_y; ///< log2 of the subsampling.
   std::int32_t siting_x, siting_y; ///< Twice the luma coordinate of the first chroma sample.
 };
 
-/// The kernels' only parameter. Codes of the target = matrix * stored samples + bias, then rounded, kept in
-/// 0..top and multiplied by `unit`.
+/// The kernels' only parameter. Codes of the target = matrix * stored samples + bias, then rounded, clamped
+/// to 0..top and multiplied by `unit`.
 struct DeviceConvert {
   ConvertImage from, to;
   float matrix[3][3], bias[3];
   float top;
   std::int32_t unit;
   std::int32_t width, height;
-  std::int32_t parts;     ///< Components of a target without chroma, 1 or 3.
-  std::int32_t pixel;     ///< Bytes of its pixel where interleaved, else 0.
-  std::int32_t words;     ///< 1 where its rows begin at words of 4 bytes.
-  std::int32_t kept;      ///< 1 where chroma samples stay where they are.
-  ConvertComponent alpha; ///< Of the source; no data where it is opaque.
+  std::int32_t parts;       ///< Components of a target without chroma, 1 or 3.
+  std::int32_t pixel;       ///< Bytes of its pixel where interleaved, else 0.
+  std::int32_t words;       ///< 1 where its rows begin at words of 4 bytes.
+  std::int32_t same_chroma; ///< 1 where chroma samples stay where they are.
+  ConvertComponent alpha;   ///< Alpha of the source; no data where it is opaque.
   std::int32_t alpha_bytes;
-  std::uint32_t alpha_top; ///< Opaque.
+  std::uint32_t alpha_top; ///< The value of opaque.
 };
 
 LANNER_HOST_DEVICE inline int inside(int i, int size) {
@@ -54,20 +54,20 @@ LANNER_HOST_DEVICE inline float stored(const ConvertImage& image, int c, int x, 
                           : static_cast<float>(reinterpret_cast<const std::uint16_t*>(row)[at]);
 }
 
-/// Where pixel `i` lies among chroma samples: the one before it, and the weight of the next.
-struct ChromaPlace {
+/// Position of pixel `i` among chroma samples: the one before it, and the weight of the next.
+struct ChromaPosition {
   int before;
   float weight;
 };
-LANNER_HOST_DEVICE inline ChromaPlace chroma_place(int i, int log2, int siting) {
+LANNER_HOST_DEVICE inline ChromaPosition chroma_position(int i, int log2, int siting) {
   if (log2 == 0) return {i, 0.f};
   const int quarters = 2 * i - siting;
   return {quarters >> 2, static_cast<float>(quarters & 3) * 0.25f};
 }
 
-/// Chroma of the source under pixel (x, y), by a triangle.
-LANNER_HOST_DEVICE inline float chroma_under(const ConvertImage& image, int c, const ChromaPlace& x,
-                                             const ChromaPlace& y) {
+/// Chroma of the source at pixel (x, y), interpolated by a triangle.
+LANNER_HOST_DEVICE inline float chroma_under(const ConvertImage& image, int c, const ChromaPosition& x,
+                                             const ChromaPosition& y) {
   float sum = 0;
   for (int j = 0; j < 2; ++j) {
     const float weight = j ? y.weight : 1 - y.weight;
@@ -79,11 +79,11 @@ LANNER_HOST_DEVICE inline float chroma_under(const ConvertImage& image, int c, c
   return sum;
 }
 
-/// The three stored samples under pixel (x, y), which lies inside.
+/// The three stored samples at pixel (x, y), which is inside.
 LANNER_HOST_DEVICE inline void samples_under(const ConvertImage& image, int x, int y, float in[3]) {
   in[0] = stored(image, 0, x, y);
-  const ChromaPlace across = chroma_place(x, image.chroma_x, image.siting_x),
-                    down = chroma_place(y, image.chroma_y, image.siting_y);
+  const ChromaPosition across = chroma_position(x, image.chroma_x, image.siting_x),
+                       down = chroma_position(y, image.chroma_y, image.siting_y);
   for (int c = 1; c < 3; ++c) in[c] = chroma_under(image, c, across, down);
 }
 
@@ -91,7 +91,7 @@ LANNER_HOST_DEVICE inline float row_of(const DeviceConvert& p, int c, const floa
   return p.matrix[c][0] * in[0] + p.matrix[c][1] * in[1] + p.matrix[c][2] * in[2] + p.bias[c];
 }
 
-/// A stored sample of the target.
+/// A code rounded to a stored sample of the target.
 LANNER_HOST_DEVICE inline unsigned rounded(const DeviceConvert& p, float code) {
   code = code < 0.f ? 0.f : code > p.top ? p.top : code;
   return static_cast<unsigned>(code + 0.5f) * static_cast<unsigned>(p.unit);
@@ -107,14 +107,14 @@ LANNER_HOST_DEVICE inline void put(const ConvertImage& image, int c, int x, int 
     reinterpret_cast<std::uint16_t*>(row)[at] = static_cast<std::uint16_t>(sample);
 }
 
-/// Stored samples of target pixel (x, y), of a target without chroma, in the order of R, G, B.
+/// Stored samples of pixel (x, y) of a target without chroma, in the order R, G, B.
 LANNER_HOST_DEVICE inline void convert_pixel(const DeviceConvert& p, int x, int y, unsigned samples[3]) {
   float in[3];
   samples_under(p.from, x, y, in);
   for (int c = 0; c < p.parts; ++c) samples[c] = rounded(p, row_of(p, c, in));
 }
 
-/// Opacity of pixel (x, y), which lies inside, in a byte.
+/// Opacity of pixel (x, y), which is inside, as a byte.
 LANNER_HOST_DEVICE inline unsigned char alpha_under(const DeviceConvert& p, int x, int y) {
   if (!p.alpha.data) return 255;
   const unsigned char* row = p.alpha.data + y * p.alpha.pitch;
@@ -124,7 +124,7 @@ LANNER_HOST_DEVICE inline unsigned char alpha_under(const DeviceConvert& p, int 
   return static_cast<unsigned char>((sample * 255u + p.alpha_top / 2) / p.alpha_top);
 }
 
-/// Taps along an axis that chroma sample `i` is taken by: 1, 2 or 3 neighbours from `first` on.
+/// Taps along one axis for chroma sample `i`: 1, 2 or 3 neighbours from `first` on.
 struct ChromaTaps {
   int first, count;
   float weights[3];
@@ -142,14 +142,14 @@ LANNER_HOST_DEVICE inline void convert_chroma(const DeviceConvert& p, int x, int
     for (int i = 0; i < 1 << p.to.chroma_x; ++i) {
       const int column = (x << p.to.chroma_x) + i, row = (y << p.to.chroma_y) + j;
       if (column >= p.width || row >= p.height) continue;
-      if (p.kept)
+      if (p.same_chroma)
         in[0] = stored(p.from, 0, column, row), in[1] = in[2] = 0.f;
       else
         samples_under(p.from, column, row, in);
       put(p.to, 0, column, row, rounded(p, row_of(p, 0, in)));
     }
   float sum[3] = {0.f, 0.f, 0.f};
-  if (p.kept) {
+  if (p.same_chroma) {
     for (int c = 1; c < 3; ++c) sum[c] = stored(p.from, c, x, y);
   } else {
     const ChromaTaps across = chroma_taps(x, p.to.chroma_x, p.to.siting_x),

@@ -44,7 +44,7 @@ DeviceConvert device_convert(const ConvertJob& job) {
   p.top = static_cast<float>((1 << facts.bits) - 1);
   p.unit = 1 << facts.shift;
   p.width = job.to.width, p.height = job.to.height;
-  p.kept = same_structure(job);
+  p.same_chroma = same_structure(job);
   p.parts = is_gray(job.to.format) ? 1 : 3;
   const Alpha alpha = alpha_of(job.from);
   p.alpha = {reinterpret_cast<unsigned char*>(alpha.plane.data),

@@ -6,7 +6,7 @@
 
 namespace lanner {
 
-/// Points into both images, wherever their memory lies.
+/// Points into both images, on whatever device their memory is.
 DeviceConvert device_convert(const ConvertJob& job);
 
 } // namespace lanner

@@ -69,7 +69,7 @@ DevicePreprocess device_preprocess(const PreprocessPlan& plan, void* out) {
   p.width = static_cast<std::int32_t>(target.width), p.height = static_cast<std::int32_t>(target.height);
   p.x = static_cast<std::int32_t>(target.x), p.y = static_cast<std::int32_t>(target.y);
   p.columns = static_cast<std::int32_t>(target.columns), p.rows = static_cast<std::int32_t>(target.rows);
-  p.turned = plan.turned();
+  p.swapped = plan.swaps_axes();
   p.bgr = plan.spec.bgr && !plan.spec.gray;
   p.gray = plan.spec.gray;
   p.channels_last = plan.spec.channels_last;

@@ -18,10 +18,10 @@
 namespace lanner {
 namespace {
 
-/// Bytes of the host that go up together, each piece aligned.
+/// Host bytes that are uploaded together, each piece aligned.
 class Upload {
 public:
-  /// Returns where they will lie behind the start.
+  /// Returns the offset at which they will be.
   std::uint64_t add(const void* data, std::uint64_t bytes) {
     constexpr std::uint64_t alignment = 256;
     const std::uint64_t offset = size_;
@@ -51,7 +51,7 @@ struct Tables {
   DeviceAxis luma_x{}, luma_y{}, chroma_x{}, chroma_y{}; ///< Only what set_taps() sets.
 };
 
-/// Memory that a picture of the host passes through.
+/// Memory that a host picture passes through.
 struct Staging {
   explicit Staging(const cuda::Gpu& gpu) : done(gpu) {}
   void reserve(Device device, std::uint64_t bytes) {
@@ -67,7 +67,7 @@ struct Staging {
   std::uint64_t size = 0;
 };
 
-/// What the calls of a process share on one GPU.
+/// State shared by a process's calls on one GPU.
 class PreprocessState {
 public:
   explicit PreprocessState(const cuda::Gpu& gpu) : gpu_(gpu), uploads_(gpu) {
@@ -89,17 +89,17 @@ public:
     }
     constexpr std::size_t most = 64;
     tables_.push_front(make_tables(axes));
-    // Kernels that still read what goes are waited for by the driver, which frees behind them.
+    // The driver waits for kernels that still read evicted tables before it frees them.
     if (tables_.size() > most) tables_.pop_back();
     return tables_.front();
   }
 
-  /// One that no other call holds; the caller waits for its last use.
+  /// A buffer that no other call holds; the caller waits for its last use.
   std::unique_ptr<Staging> take() {
-    // More than one, so that a picture goes up while the one before it is read.
-    constexpr std::size_t kept = 3;
+    // More than one, so that a picture is uploaded while the previous one is read.
+    constexpr std::size_t pooled = 3;
     const std::lock_guard lock(mutex_);
-    if (made_ < kept || idle_.empty()) {
+    if (made_ < pooled || idle_.empty()) {
       auto fresh = std::make_unique<Staging>(gpu_);
       ++made_;
       return fresh;
@@ -150,8 +150,8 @@ private:
   cuda::OwnedStream uploads_;
   cuda::FunctionHandle functions_[2][2] = {};
   std::mutex mutex_;
-  std::list<std::shared_ptr<const Tables>> tables_; ///< Newest use first.
-  std::deque<std::unique_ptr<Staging>> idle_;       ///< Oldest use first.
+  std::list<std::shared_ptr<const Tables>> tables_; ///< Most recently used first.
+  std::deque<std::unique_ptr<Staging>> idle_;       ///< Least recently used first.
   std::size_t made_ = 0;
 };
 
@@ -165,7 +165,7 @@ PreprocessState& state_of(const cuda::Gpu& gpu) {
   return *state;
 }
 
-/// A thread for each pixel of the target, for each of `count` pictures.
+/// One thread per pixel of the target, for each of `count` pictures.
 template<typename Parameter>
 void launch(cuda::FunctionHandle function, Parameter parameter, unsigned count, Stream stream) {
   constexpr unsigned across = 32, down = 4;
@@ -179,7 +179,7 @@ void launch(cuda::FunctionHandle function, Parameter parameter, unsigned count, 
               "cuLaunchKernel");
 }
 
-/// The kernel's parameter for a picture on this GPU, and what has to live as long as it is used.
+/// The kernel's parameter for a picture on this GPU, and the tables that must live as long as it is used.
 std::shared_ptr<const Tables> complete(PreprocessState& state, const PreprocessPlan& plan,
                                        DevicePreprocess& parameters) {
   if (!needs_taps(plan.spec)) return nullptr;
@@ -192,7 +192,7 @@ std::shared_ptr<const Tables> complete(PreprocessState& state, const PreprocessP
   return tables;
 }
 
-/// A picture on this GPU.
+/// Runs the kernel for a picture on this GPU.
 void run(PreprocessState& state, const PreprocessPlan& plan, void* out, Stream stream) {
   DevicePreprocess parameters = device_preprocess(plan, out);
   const std::shared_ptr<const Tables> tables = complete(state, plan, parameters);

@@ -1,5 +1,5 @@
 #pragma once
-// Turned pictures on a GPU.
+// Rotation of pictures on a GPU.
 
 #include <lanner/device.h>
 
@@ -7,7 +7,7 @@
 
 namespace lanner {
 
-/// Queues the turning of one plane, whose memory lies on `device`, on `stream`.
+/// Queues the rotation of one plane, whose memory is on `device`, on `stream`.
 void rotate_on_gpu(const RotatedPlane& plane, Device device, Stream stream);
 
 } // namespace lanner

@@ -1,5 +1,5 @@
 #pragma once
-// Functions that nvcc compiles for both sides and other compilers for theirs.
+// Functions that nvcc compiles for host and device, and other compilers for the host.
 
 #ifdef __CUDACC__
 #define LANNER_HOST_DEVICE __host__ __device__

@@ -1,5 +1,5 @@
-// Preprocess in one kernel: a thread a target pixel, a warp 32 pixels of a row. Compiled to a fatbin that
-// liblanner.so carries and loads through the driver.
+// Preprocess in one kernel: one thread per target pixel, one warp per 32 pixels of a row. Compiled to a
+// fatbin that liblanner.so embeds and loads through the driver.
 
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -68,8 +68,8 @@ extern "C" __global__ void lanner_preprocess_bilinear_2(const __grid_constant__ 
 }
 namespace {
 
-/// A picture of the batch for each z of the grid. What its parameters say is the same for all threads of a
-/// block, so that one reads them.
+/// One picture of the batch for each z of the grid. Its parameters are the same for all threads of a block,
+/// so one thread reads them.
 template<template<typename> typename Reader>
 __device__ void run_one_of(const lanner::DevicePictures& all) {
   __shared__ lanner::DevicePreprocess p;

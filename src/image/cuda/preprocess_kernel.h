@@ -9,8 +9,8 @@
 namespace lanner {
 
 /// An axis: as taps (see Taps in image/resample.h: output i reads `count` samples from index[i] on), and, for
-/// bilinear sampling, as numbers (see SampledAxis in image/preprocess_plan.h) of 32 bits before and behind
-/// the point.
+/// bilinear sampling, as parameters (see SampledAxis in image/preprocess_plan.h) in fixed point with 32 bits
+/// before and after the point.
 struct DeviceAxis {
   const std::int32_t* index;
   const float* weights; ///< [count][size]
@@ -20,10 +20,10 @@ struct DeviceAxis {
   std::int64_t step, origin;
 };
 
-/// A component: where its samples lie in its plane.
+/// A component: where its samples are in its plane.
 struct DeviceComponent {
   const unsigned char* data;
-  std::int64_t pitch; ///< Bytes a row.
+  std::int64_t pitch; ///< Bytes from row to row.
   std::int32_t first, step, bytes;
   std::int32_t chroma; ///< 1 where the chroma axes sample it.
 };
@@ -35,24 +35,24 @@ struct DevicePreprocess {
   DeviceAxis luma_x, luma_y, chroma_x, chroma_y;
   float matrix[3][3], bias[3];
   float scale[3], offset[3], pad;
-  std::int32_t width, height;       ///< Of the target.
-  std::int32_t x, y, columns, rows; ///< The part of it that shows the picture.
-  std::int32_t turned;              ///< 1 where the source's columns are the target's rows.
+  std::int32_t width, height;       ///< Size of the target.
+  std::int32_t x, y, columns, rows; ///< The part of the target that shows the picture.
+  std::int32_t swapped;             ///< 1 where the source's columns are the target's rows.
   std::int32_t bgr, gray, channels_last;
   std::int32_t dtype; ///< 0 f32, 1 f16, 2 u8, 3 bf16
   std::int32_t words; ///< 1 where rows of a channels_last tensor are whole, aligned words of 4 bytes.
   void* out;
 };
 
-/// One picture of several, laid ready by the host.
+/// One picture of several, prepared by the host.
 struct DevicePicture {
-  std::uint64_t seal; ///< Proves who laid it: see picture_seal() in image/picture_record.h.
+  std::uint64_t seal; ///< Proves which process made it: see picture_seal() in image/picture_record.h.
   DevicePreprocess parameters;
 };
 
 /// The only parameter of the kernel for several pictures: what they share.
 struct DevicePictures {
-  const unsigned char* pictures; ///< A DevicePicture begins every `pitch` bytes.
+  const unsigned char* pictures; ///< A DevicePicture every `pitch` bytes.
   std::int64_t pitch;
   std::uint64_t seal;
   void* out;
@@ -60,7 +60,7 @@ struct DevicePictures {
   std::int32_t width, height, dtype, channels_last, words;
 };
 
-/// The kernel's parameter for picture `n`; without the seal all of it is padding.
+/// The kernel's parameter for picture `n`; without a valid seal the whole output is padding.
 LANNER_HOST_DEVICE inline void take_picture(const DevicePictures& all, int n, DevicePreprocess& p) {
   const auto& one = *reinterpret_cast<const DevicePicture*>(all.pictures + n * all.pitch);
   p = one.parameters;
@@ -98,12 +98,12 @@ struct Neighbours {
 };
 
 LANNER_HOST_DEVICE inline Neighbours neighbours_of(const DeviceAxis& axis, int i) {
-  const std::int64_t place = axis.origin + i * axis.step;
-  const int before = static_cast<int>(place >> 32), last = axis.inputs - 1;
+  const std::int64_t position = axis.origin + i * axis.step;
+  const int before = static_cast<int>(position >> 32), last = axis.inputs - 1;
   int first = before < 0 ? 0 : before > last ? last : before;
   int second = before < -1 ? 0 : before + 1 > last ? last : before + 1;
   if (axis.mirrored) first = last - first, second = last - second;
-  return {first, second, static_cast<float>(static_cast<std::uint32_t>(place)) * 0x1p-32f};
+  return {first, second, static_cast<float>(static_cast<std::uint32_t>(position)) * 0x1p-32f};
 }
 
 LANNER_HOST_DEVICE inline float between(float a, float b, float weight) {
@@ -124,7 +124,7 @@ LANNER_HOST_DEVICE inline float clamped(float value) {
   return value < 0.f ? 0.f : value > 255.f ? 255.f : value;
 }
 
-/// Samples of the three components under output (x, y) of the source's axes.
+/// Samples of the three components at output (x, y) along the source's axes.
 template<typename Sample>
 struct ByTaps {
   LANNER_HOST_DEVICE static void read(const DevicePreprocess& p, int x, int y, float in[3]) {
@@ -153,7 +153,7 @@ LANNER_HOST_DEVICE inline void preprocess_pixel(const DevicePreprocess& p, int x
   const int column = x - p.x, row = y - p.y;
   if (column >= 0 && column < p.columns && row >= 0 && row < p.rows) {
     float in[3];
-    Reader::read(p, p.turned ? row : column, p.turned ? column : row, in);
+    Reader::read(p, p.swapped ? row : column, p.swapped ? column : row, in);
     for (int c = 0; c < 3; ++c)
       rgb[c] = clamped(p.matrix[c][0] * in[0] + p.matrix[c][1] * in[1] + p.matrix[c][2] * in[2] + p.bias[c]);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Interleaved pixels of a warp, written as whole words.
+// Writes a warp's interleaved pixels as whole words.
 
 namespace lanner {
 

@@ -1,17 +1,17 @@
 #pragma once
-// Turning one plane of pixels, pixel by pixel, compiled for the GPU and, for tests, the host.
+// Rotation of one plane, pixel by pixel, compiled for the GPU and, for tests, the host.
 
 #include "host_device.h"
 
 namespace lanner {
 
 struct RotatedPlane {
-  const unsigned char* from; ///< The first shown pixel.
-  long long right, down;     ///< Bytes in `from` per shown pixel to the right and down.
+  const unsigned char* from; ///< The first displayed pixel.
+  long long right, down;     ///< Bytes in `from` per displayed pixel to the right and down.
   unsigned char* to;
   long long to_pitch;
-  int width, height; ///< As shown.
-  int pixel;         ///< Bytes: 1, 2, 3, 4 or 6.
+  int width, height; ///< Displayed size.
+  int pixel;         ///< Bytes per pixel: 1, 2, 3, 4 or 6.
 };
 
 LANNER_HOST_DEVICE inline void rotate_pixel(const RotatedPlane& p, int x, int y) {
