@@ -1,5 +1,5 @@
 #pragma once
-// Attributes: one ordered map from name to value.
+// Attributes: an ordered map from name to value.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,14 +18,13 @@
 
 namespace lanner {
 
-/// A value of an attribute. Text forms in this order: `3`, `0.5` (always with point or exponent, `inf`,
-/// `nan`), `"max"`,
-/// `[1, 2]`, `[0.5, 1.0]`, `["a", "b"]`, `f32` (element type), `type(f32[N, 4])`, a tensor (see text.h). An
-/// empty list prints `ints[]`, `floats[]`, `strings[]`.
+/// The value of an attribute. Text forms in this order: `3`, `0.5` (always with point or exponent, `inf`,
+/// `nan`), `"max"`, `[1, 2]`, `[0.5, 1.0]`, `["a", "b"]`, `f32` (element type), `type(f32[N, 4])`, a tensor
+/// (see text.h). An empty list prints `ints[]`, `floats[]`, `strings[]`.
 using AttributeVariant = std::variant<std::int64_t, double, std::string, std::vector<std::int64_t>,
                                       std::vector<double>, std::vector<std::string>, DType, Type, Tensor>;
 
-/// A class of its own, so that copies and moves of nine types are compiled once and not in every file.
+/// A separate class, so that copies and moves of nine types are compiled once and not in every file.
 struct Attribute : AttributeVariant {
   using AttributeVariant::AttributeVariant;
   Attribute();
@@ -52,7 +51,7 @@ inline AttributeKind kind_of(const Attribute& attribute) {
   return static_cast<AttributeKind>(attribute.index());
 }
 
-/// Attributes of a node, in name order. Getters throw Error{invalid_argument} that names the attribute, the
+/// Attributes of a node, in name order. Getters throw Error{invalid_argument} with the attribute's name, the
 /// kind expected and the kind found.
 class AttributeMap {
 public:

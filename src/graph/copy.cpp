@@ -32,7 +32,7 @@ void NodeCopier::copy_storage(const Value& from, Value& to) const {
   if (from.storage.parent) to.storage.parent = mapped(from.storage.parent);
 }
 
-// A parent may be defined after its children, so storages follow when the whole region is there.
+// A parent may be defined after its children, so storages are copied when the whole region is.
 void NodeCopier::copy_storages(const Region& region) const {
   for (const auto& parameter : region.parameters()) copy_storage(*parameter, *mapped(parameter.get()));
   for (const auto& node : region.nodes()) {
@@ -52,10 +52,10 @@ void NodeCopier::copy_region(const Region& from, Region& to, std::size_t capture
     mapped_[&parameter] = made;
   }
   Region* const outer = std::exchange(to_, &to);
-  Node* const place = std::exchange(before_, nullptr);
+  Node* const before = std::exchange(before_, nullptr);
   for (Value* output : copy_nodes(from)) to.add_output(output);
   to_ = outer;
-  before_ = place;
+  before_ = before;
   copy_storages(from);
 }
 

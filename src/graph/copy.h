@@ -1,5 +1,5 @@
 #pragma once
-// Copies nodes from one region into another, of the same graph or of a different one.
+// Copies nodes from one region to another, of the same or a different graph.
 
 #include <functional>
 #include <unordered_map>
@@ -8,25 +8,25 @@
 
 namespace lanner {
 
-/// Remembers which value stands for which. New values keep their names where those are free.
+/// Keeps a map from original to copied values. New values keep their names where those are free.
 class NodeCopier {
 public:
   /// New nodes go before `before` (null: at the end of `to`).
   explicit NodeCopier(Region& to, Node* before = nullptr) : to_(&to), before_(before) {}
 
-  /// What types turn into; null keeps them.
+  /// Maps types; null keeps them.
   std::function<Type(const Type&)> convert_type;
 
   void map(const Value* from, Value* to) { mapped_[from] = to; }
-  /// Null stays null; a value that was never mapped or copied is Error{internal}.
+  /// Null maps to null; a value that was never mapped or copied is Error{internal}.
   Value* mapped(const Value* from) const;
 
   /// Copies a node whose inputs are all mapped, regions included.
   Node* copy(const Node& node);
   /// Copies all nodes of `region`, whose parameters are mapped, and returns its outputs' counterparts.
   std::vector<Value*> copy_nodes(const Region& region);
-  /// Gives the counterparts of all of `region`'s values their storage. Apart from copy_nodes, because
-  /// arguments in the place of parameters keep their own storage.
+  /// Sets the storage of all copied values of `region`. Separate from copy_nodes(), because arguments that
+  /// replace parameters keep their own storage.
   void copy_storages(const Region& region) const;
 
 private:
@@ -40,7 +40,7 @@ private:
   std::unordered_map<const Value*, Value*> mapped_;
 };
 
-/// Puts a copy of `region`'s nodes before `before`, `arguments` in the place of its parameters; returns its
+/// Inserts a copy of `region`'s nodes before `before`, with `arguments` replacing its parameters; returns its
 /// outputs.
 std::vector<Value*> inline_region(const Region& region, std::span<Value* const> arguments, Node* before);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Regions that cannot run for the sizes that are known, and say so when they are entered.
+// Regions that cannot run with the known sizes, and fail when they are entered.
 
 #include <span>
 #include <string>
@@ -11,8 +11,8 @@ namespace lanner {
 /// The operator that ends a run with its attribute `why`.
 inline constexpr const char* fail_kind = "fail";
 
-/// Puts one `fail` node in the place of all nodes of a region; its outputs, of these types without their
-/// sizes, are the region's.
+/// Replaces all nodes of a region by one `fail` node; its outputs, of these types without their sizes, are
+/// the region's.
 void make_failing(Region& region, const std::string& why, std::span<const Type> types);
 
 /// The `fail` node of a region, or null.

@@ -1,5 +1,5 @@
 #pragma once
-// The one intermediate representation: a graph of nodes in nested regions.
+// The intermediate representation: a graph of nodes in nested regions.
 
 #include <cstddef>
 #include <list>
@@ -32,7 +32,7 @@ struct Use {
   friend bool operator==(const Use&, const Use&) = default;
 };
 
-/// A result of a node or a parameter of a region. Owned by it; the address is stable for its life.
+/// A result of a node or a parameter of a region, which owns it; its address stays the same while it lives.
 class Value {
 public:
   Type type;
@@ -44,7 +44,7 @@ public:
   std::size_t index() const noexcept { return index_; }      ///< Output or parameter number.
   std::span<const Use> uses() const noexcept { return uses_; }
   bool unused() const noexcept { return uses_.empty(); }
-  /// Every use takes `other` in its place.
+  /// Replaces this value by `other` in every use.
   void replace_all_uses(Value* other);
   /// The tensor of a `constant` node, else null.
   const Tensor* constant() const;
@@ -53,17 +53,17 @@ private:
   friend class Node;
   friend class Region;
   friend class Graph;
-  std::uint32_t add_use(Use use); ///< Gives its place in the list.
-  void drop_use(std::uint32_t place);
+  std::uint32_t add_use(Use use); ///< Returns its index in the list.
+  void drop_use(std::uint32_t index);
   std::string name_;
   Node* producer_ = nullptr;
   Region* region_ = nullptr;
   std::size_t index_ = 0;
   std::vector<Use> uses_;
-  std::uint64_t counted_ = 0; ///< Bytes of the graph's charge.
+  std::uint64_t counted_ = 0; ///< Its bytes in the graph's charge.
 };
 
-/// Queues of work that the steps of one run may go to.
+/// The most streams that the steps of one run may be spread over.
 inline constexpr int max_streams = 4;
 
 /// The kernel that lowering chose for a node; empty before lowering.
@@ -81,11 +81,11 @@ struct TacticChoice {
 class Node {
 public:
   AttributeMap attributes;
-  std::vector<std::string> sources; ///< Names of the source model's nodes it stands for.
+  std::vector<std::string> sources; ///< Names of the source model's nodes that it represents.
   TacticChoice tactic;
 
-  /// Which of a run's queues of work it goes to, see program/schedule.h; 0 but for nodes of a lowered graph's
-  /// body whose branches run side by side.
+  /// The stream of a run that it goes to, see program/schedule.h; 0 except for nodes of a lowered graph's
+  /// body whose branches run concurrently.
   int stream() const noexcept { return stream_; }
   void set_stream(int stream) noexcept { stream_ = stream; }
 
@@ -96,7 +96,7 @@ public:
 
   std::span<Value* const> inputs() const noexcept {
     return inputs_;
-  } ///< With captures. An absent optional input is null.
+  } ///< Including captures. An absent optional input is null.
   std::size_t captures() const noexcept { return captures_; }
   std::span<Value* const> own_inputs() const noexcept { return inputs().first(inputs_.size() - captures_); }
   Value* input(std::size_t i) const { return i < inputs_.size() ? inputs_[i] : nullptr; }
@@ -111,31 +111,31 @@ public:
   Value* add_output(std::string_view name, Type type);
 
   std::span<const std::unique_ptr<Region>> regions() const noexcept { return regions_; }
-  Region& add_region(); ///< With a parameter for each capture that the node has.
+  Region& add_region(); ///< With a parameter for each of the node's captures.
 
-  /// Charges the graph's account for what became of the node's attributes, names and types since it was made.
+  /// Updates the graph's charge after changes of the node's attributes, names and types.
   void recount();
 
 private:
   friend class Region;
   friend class Graph;
   friend class Value;
-  void insert_input(std::size_t place, Value* value);
+  void insert_input(std::size_t index, Value* value);
   void erase_input(std::size_t i);
   void release_outputs();
   const OpDef* op_ = nullptr;
   Region* region_ = nullptr;
   std::vector<Value*> inputs_;
-  std::vector<std::uint32_t> places_; ///< By input: its place among the value's uses.
+  std::vector<std::uint32_t> use_indices_; ///< By input: its index in the value's list of uses.
   std::size_t captures_ = 0;
   std::vector<std::unique_ptr<Value>> outputs_;
   std::vector<std::unique_ptr<Region>> regions_;
-  std::list<std::unique_ptr<Node>>::iterator place_;
-  std::uint64_t counted_ = 0; ///< Bytes of the graph's charge, without those of its outputs.
+  std::list<std::unique_ptr<Node>>::iterator position_;
+  std::uint64_t counted_ = 0; ///< Its bytes in the graph's charge, without its outputs.
   int stream_ = 0;
 };
 
-/// Nodes in execution order, with parameters and outputs. Values of outer regions are seen only through
+/// Nodes in execution order, with parameters and outputs. Values of outer regions are visible only through
 /// captures.
 class Region {
 public:
@@ -151,12 +151,12 @@ public:
   std::span<Value* const> outputs() const noexcept { return outputs_; }
   void add_output(Value* value);
   void set_output(std::size_t i, Value* value);
-  void remove_output(std::size_t i); ///< Those after it move up. Of a graph's body: use Graph::remove_output.
+  void remove_output(std::size_t i); ///< Those after it move up. For a graph's body use Graph::remove_output.
 
   const Nodes& nodes() const noexcept { return nodes_; }
   Node* previous(const Node* node) const; ///< Null for the first.
   Node* next(const Node* node) const;     ///< Null for the last.
-  /// Creates a node before `before` (null: at the end) without outputs.
+  /// Creates a node without outputs before `before` (null: at the end).
   Node* create(const OpDef& op, std::span<Value* const> inputs, Node* before = nullptr);
   /// Removes a node whose outputs are unused.
   void erase(Node* node);
@@ -166,20 +166,20 @@ private:
   friend class Graph;
   friend class Node;
   friend class Value;
-  Value* insert_parameter(std::size_t place, std::string_view name, Type type);
+  Value* insert_parameter(std::size_t index, std::string_view name, Type type);
   void erase_parameter(std::size_t i);
   void release_all();
   Graph* graph_ = nullptr;
   Node* owner_ = nullptr;
   std::vector<std::unique_ptr<Value>> parameters_;
   std::vector<Value*> outputs_;
-  std::vector<std::uint32_t> places_; ///< By output: its place among the value's uses.
+  std::vector<std::uint32_t> use_indices_; ///< By output: its index in the value's list of uses.
   Nodes nodes_;
 };
 
 /// A function from named inputs to named outputs, its symbols and the operators it may use. Its nodes and
-/// values count against the account of the thread that makes the graph (base/limits/account.h): what adds to
-/// it may throw Error{limit_exceeded}, and then has added nothing.
+/// values are charged to the account of the thread that makes the graph (base/limits/account.h): additions
+/// may throw Error{limit_exceeded}, and then have added nothing.
 class Graph {
 public:
   explicit Graph(const OpTable& ops, std::string name = "main");
@@ -189,7 +189,7 @@ public:
   std::string name;
   Symbols symbols;
   std::map<std::string, std::string>
-      metadata; ///< Producer, task, labels, preprocess: what a model says of itself.
+      metadata; ///< The model's own metadata: producer, task, labels, preprocess.
 
   const OpTable& ops() const noexcept { return *ops_; }
   Region& body() noexcept { return *body_; }
@@ -201,10 +201,10 @@ public:
   std::span<const std::string> output_names() const noexcept { return output_names_; }
   Value* find(std::string_view name) const; ///< Any value of the graph by name, or null.
 
-  /// A name that no value has yet, `hint` itself if free.
+  /// An unused name, `hint` itself if free.
   std::string unique_name(std::string_view hint);
   void rename(Value* value, std::string_view hint);
-  /// A dim of unknown size, at most `upper`.
+  /// A symbol for an unknown size, at most `upper`.
   Dim fresh_symbol(std::string_view hint, std::int64_t upper);
 
   /// Appends (or inserts) a node with one output.
@@ -215,26 +215,28 @@ public:
   /// Deep copy; constants share memory. With bindings, symbols are replaced by values.
   std::unique_ptr<Graph> clone(const Bindings& bindings = {}) const;
   std::size_t node_count() const; ///< Regions included.
-  /// Charges the account for what became of the symbols and the metadata since the last time.
+  /// Updates the charge after changes of the symbols and the metadata.
   void recount();
-  std::uint64_t bytes() const noexcept { return bytes_; } ///< What it counts for; constants' elements not.
+  std::uint64_t bytes() const noexcept {
+    return bytes_;
+  } ///< Bytes charged, without the elements of constants.
 
 private:
   friend class Node;
   friend class Region;
   void claim(Value& value, std::string_view hint);
   void release(const Value& value);
-  /// `counted` becomes `bytes`, and the charge follows.
+  /// Sets `counted` to `bytes`, and adjusts the charge.
   void count(std::uint64_t& counted, std::uint64_t bytes);
 
   const OpTable* ops_;
   std::unique_ptr<Region> body_;
   std::vector<std::string> output_names_;
-  std::unordered_set<std::string> taken_names_; ///< Those of outputs.
+  std::unordered_set<std::string> taken_names_; ///< Names of outputs.
   std::map<std::string, Value*, std::less<>> values_;
   std::uint64_t next_name_ = 0;
   std::unique_ptr<Charge> charge_;
-  std::uint64_t bytes_ = 0, counted_ = 0; ///< Of all, and of what belongs to no node and no value.
+  std::uint64_t bytes_ = 0, counted_ = 0; ///< The total, and the share of symbols, names and metadata.
 };
 
 } // namespace lanner

@@ -5,7 +5,7 @@
 namespace lanner {
 namespace {
 
-/// Of an expression: a term with its list and one atom, for each that it has. Equal ones may share them.
+/// Bytes of one term of an expression, with its list and one atom. Equal expressions may share them.
 constexpr std::uint64_t term_bytes = sizeof(Term) + sizeof(AtomPtr) + 2 * allocation_bytes;
 
 template<typename Element>
@@ -27,7 +27,7 @@ std::uint64_t outside(const Attribute& attribute) {
 } // namespace
 
 std::uint64_t text_bytes(std::string_view text) {
-  constexpr std::size_t within = 15; // that many characters stand in the string itself
+  constexpr std::size_t within = 15; // characters that are stored in the string object itself
   return sizeof(std::string) + (text.size() > within ? text.size() + 1 + allocation_bytes : 0);
 }
 
@@ -53,7 +53,7 @@ std::uint64_t value_bytes(const Value& value) {
 }
 
 std::uint64_t node_bytes(const Node& node) {
-  constexpr std::uint64_t around = 3 * sizeof(void*) + 4 * allocation_bytes; // in the region's list
+  constexpr std::uint64_t around = 3 * sizeof(void*) + 4 * allocation_bytes; // of the region's list
   std::uint64_t bytes = sizeof(Node) + around + node.inputs().size() * use_bytes + node.tactic.config.size();
   for (const std::string& source : node.sources) bytes += text_bytes(source);
   for (const auto& region : node.regions()) bytes += region_bytes + region->outputs().size() * use_bytes;
@@ -61,7 +61,7 @@ std::uint64_t node_bytes(const Node& node) {
 }
 
 std::uint64_t output_name_bytes(std::string_view name) {
-  constexpr std::uint64_t listed = 1024; // what an engine, its callers and a plan note of each output
+  constexpr std::uint64_t listed = 1024; // per output, in an engine, its callers and a plan
   return 2 * text_bytes(name) + 2 * sizeof(void*) + 2 * allocation_bytes + listed;
 }
 

@@ -24,10 +24,10 @@ struct Fact {
   Known known;
 };
 
-/// Sizes that are computed of sizes can grow from node to node. A longer one is a symbol of its own: no user
-/// reads more of it, and what is made of such sizes stays far from the bounds of an expression.
+/// Sizes computed from sizes can grow from node to node. A longer expression is replaced by a new symbol: no
+/// user reads more of it, and further computation stays far from the limits of an expression.
 constexpr std::uint32_t longest_size = 128, deepest_size = 24;
-constexpr const char* long_size = "computed"; ///< Begins the names of such symbols.
+constexpr const char* long_size = "computed"; ///< Prefix of the names of such symbols.
 
 bool is_longer(const Dim& dim, std::uint32_t size, std::uint32_t depth) {
   const Dim::Terms* normal = DimAccess::normal(dim);
@@ -38,14 +38,14 @@ struct DimOrder {
   bool operator()(const Dim& a, const Dim& b) const { return compare(a, b) < 0; }
 };
 
-/// Inputs of a node whose facts are told otherwise than they are.
+/// Inputs of a node whose facts are replaced for one inference.
 using OtherFacts = std::map<std::size_t, Fact>;
 
-// One pass over a graph, or over one node with concrete inputs. Facts are kept beside the graph, so that a
-// node can be asked about shapes other than its own.
+// One pass over a graph, or over one node with concrete inputs. Facts are stored outside the graph, so that a
+// node can be inferred for shapes other than its own.
 class Flow {
 public:
-  /// Null: concrete; declared types are not looked at and new symbols are nobody's.
+  /// Null: concrete inputs; declared types are ignored and new symbols belong to no graph.
   explicit Flow(Graph* graph, bool keeps_types = true) : graph_(graph), keeps_types_(keeps_types) {}
 
   void set(const Value* value, Fact fact);
@@ -76,14 +76,14 @@ private:
   OtherFacts with_short_sizes(const Node& node);
   std::vector<const Known*> known_inputs(const Node& node) const;
 
-  Charge charge_{current_account()}; ///< Of the facts.
+  Charge charge_{current_account()}; ///< Memory of the facts.
   Graph* graph_;
   bool keeps_types_; ///< Declared types of outputs are merged with inferred ones.
   std::unordered_map<const Value*, Fact> facts_;
   std::set<std::string> fresh_;
   std::map<Dim, Dim, DimOrder> long_size_symbols_; ///< Symbols of long sizes.
-  std::set<std::string> given_;                    ///< Symbols that stand for one.
-  std::map<const Region*, std::string> failed_;    ///< Of those whose last visit failed, why.
+  std::set<std::string> given_;                    ///< Symbols in use for a long size.
+  std::map<const Region*, std::string> failed_;    ///< Regions whose last visit failed, and why.
   std::size_t next_ = 0;
 };
 
@@ -169,8 +169,8 @@ void Flow::visit(const Node& node) {
   with_context([&] { return "node " + node.label(); }, [&] { visit_unnamed(node); });
 }
 
-/// Whoever comes behind inference takes for granted that inputs are there that an operator cannot do without:
-/// its first ones, and all of a list.
+/// Code after inference relies on the presence of inputs that an operator requires: its first ones, and all
+/// of a list.
 void require_inputs(const Node& node) {
   const OpDef& op = node.op();
   const bool list = op.max_inputs == OpDef::any && op.min_inputs > 0;
@@ -222,7 +222,7 @@ void Flow::settle(const Node& node, const std::vector<std::optional<Type>>& foun
   }
 }
 
-/// By input; null: absent.
+/// For each input; null: absent.
 std::vector<const Known*> Flow::known_inputs(const Node& node) const {
   static const Known nothing;
   std::vector<const Known*> inputs;
@@ -233,8 +233,8 @@ std::vector<const Known*> Flow::known_inputs(const Node& node) const {
   return inputs;
 }
 
-/// `dim`, or the symbol that stands for an expression that is too long, wherever it comes up. `before` is
-/// what the last inference found in this place.
+/// `dim`, or the symbol that replaces an expression that is too long, everywhere. `before` is the result of
+/// the last inference for this dim.
 Dim Flow::shortened(const Dim& dim, const Dim& before) {
   if (!is_longer(dim, longest_size, deepest_size)) return dim;
   if (const auto known = long_size_symbols_.find(dim); known != long_size_symbols_.end())
@@ -266,7 +266,7 @@ Type Flow::shortened(const Type& type, const Type& before) {
   return type.with_dims(std::move(dims));
 }
 
-/// A symbol is a size, and no size is below 0: of an element that may be, nothing more is known.
+/// A symbol is a size, and sizes are at least 0: an element that may be negative becomes unknown.
 void Flow::shorten(Known& known) {
   if (!known.elements || known.tensor) return;
   for (Dim& element : *known.elements) {
@@ -276,8 +276,8 @@ void Flow::shorten(Known& known) {
   }
 }
 
-/// The inputs of a node with a symbol in the place of each size that is computed, for a node that would make
-/// too long an expression of those.
+/// The inputs of a node with a symbol for each computed size, for a node whose result would otherwise be too
+/// long an expression.
 OtherFacts Flow::with_short_sizes(const Node& node) {
   OtherFacts others;
   for (std::size_t i = 0; i < node.own_inputs().size(); ++i) {
@@ -315,7 +315,7 @@ std::vector<Type> Flow::infer_region(const Node& node, std::size_t r, std::span<
     failed_[&region] = error.message();
     throw;
   }
-  // One that failed while the graph was being made does not know yet what it would give.
+  // The outputs of one that failed while the graph was being made are not known yet.
   if (const Node* failing = failing_node(region);
       failing && failing->outputs().size() != node.outputs().size())
     failed_[&region] = failing->attributes.get<std::string>("why");
@@ -324,8 +324,7 @@ std::vector<Type> Flow::infer_region(const Node& node, std::size_t r, std::span<
   return types;
 }
 
-// Inference runs many times over one graph; a size that only running tells keeps its symbol from one time to
-// the next.
+// Inference runs many times over one graph; a data-dependent size keeps its symbol from one run to the next.
 Dim Flow::fresh(const Node& node, std::string_view hint, const Dim& upper, std::set<std::string>& taken) {
   if (!graph_) return Dim::symbol(fmt::format("run.{}", next_++));
   const std::int64_t bound = upper.bounds(graph_->symbols).max;
@@ -367,8 +366,8 @@ void Flow::write_types(Node& node) const {
   for (const auto& inner : node.regions()) write_types(*inner);
 }
 
-/// Regions that failed though their node did not are branches that these sizes do not fit: they fail when
-/// they are entered.
+/// Regions that failed although their node did not are branches that do not fit these sizes: they are made to
+/// fail when they are entered.
 void Flow::close_failed(Node& node) const {
   for (const auto& region : node.regions()) {
     const auto failed = failed_.find(region.get());

@@ -1,5 +1,5 @@
 #pragma once
-// Runs inference over a graph and over single nodes.
+// Shape and type inference over a graph and over single nodes.
 
 #include <map>
 #include <memory>
@@ -16,22 +16,22 @@ namespace lanner {
 void infer_types(Graph& graph);
 
 /// Types of one node's outputs for concrete input tensors (null: absent; a sequence input gives its item).
-/// Dims that only the kernel can tell stay symbolic.
+/// Dims that only the kernel computes stay symbolic.
 std::vector<Type> infer_node(const Node& node, std::span<const Item* const> inputs);
 
-/// Whether the types of a node's outputs follow from its inputs' types and constants. Kernels trust sizes; a
-/// model may also declare one that only running tells, and be wrong.
+/// Whether the types of a node's outputs follow from its inputs' types and constants. Kernels rely on sizes;
+/// a model may also declare one that depends on data, and be wrong.
 bool types_follow(const Node& node);
 
-/// Infers node by node while a graph is being made, so that its maker can look at types.
+/// Infers node by node while a graph is being made, so that the code that makes it can look at types.
 class RunningInference {
 public:
   explicit RunningInference(Graph& graph);
   ~RunningInference();
-  /// Takes the type of a parameter as it stands.
+  /// Takes the type of a parameter as it is.
   void declare(const Value& parameter);
   /// Sets the types of the node's outputs, whatever they were, and of its regions' values. Its inputs were
-  /// declared or added before. A failure does not name the node, which its maker knows by more than a label.
+  /// declared or added before. An error does not name the node: the caller has a better name than the label.
   void add(Node& node);
   const Known& known(const Value* value) const;
 
@@ -40,15 +40,15 @@ private:
   std::unique_ptr<State> state_;
 };
 
-/// Infers a graph, and then nodes that are put into it by themselves: inferring all of it for each takes the
-/// square of their number.
+/// Infers a graph, and then nodes that are added to it: inferring the whole graph for each would take
+/// quadratic time.
 class AddedInference {
 public:
   /// As infer_types(). `graph` must outlive it.
   explicit AddedInference(Graph& graph);
   ~AddedInference();
-  /// Sets the types of these, which were added since: each reads what was there before or one before it. Of
-  /// values that were there and read these nothing changes.
+  /// Sets the types of these new nodes: each reads existing values or earlier new ones. Existing values that
+  /// read new nodes do not change.
   void add(std::span<Node* const> nodes);
 
 private:

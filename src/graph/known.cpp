@@ -1,4 +1,4 @@
-// What is known of values before running.
+// Values known before running.
 
 #include "graph/known.h"
 

@@ -1,11 +1,11 @@
 #pragma once
-// Keeps what is known of a value consistent with its type.
+// Keeps the known contents of a value consistent with its type.
 
 #include "graph/op.h"
 
 namespace lanner {
 
-/// The same knowledge in both forms where both exist; nothing where it does not fit the type.
+/// Fills in both forms of the known contents where both exist; empty where they do not fit the type.
 Known completed(Known known, const Type& type);
 
 } // namespace lanner

@@ -8,7 +8,7 @@
 namespace lanner {
 namespace {
 
-/// Of one input; more is data, which passes fold where that pays.
+/// Limit for one input; larger ones are data, which passes fold where that pays.
 constexpr std::int64_t max_read_elements = 1024;
 
 class DefinitionRun : public KernelContext {
@@ -51,13 +51,13 @@ private:
   std::vector<Tensor> results_;
 };
 
-/// What sizes are computed in.
+/// Types that sizes are computed in.
 bool is_size(DType type) {
   return type == DType::i64 || type == DType::i32 || type == DType::boolean;
 }
 
-/// Whether the work is in proportion to what is read and written: a few elements and large attributes can ask
-/// for any amount. Operators from outside are not run before somebody asks for a run.
+/// Whether the work is proportional to the elements read and written: a few elements and large attributes can
+/// request any amount. User-defined operators are not run before the network runs.
 bool is_little_work(const Node& node, std::span<const Known* const> inputs, std::span<const Type> types) {
   const bool sizes =
       std::ranges::all_of(inputs,
@@ -69,7 +69,7 @@ bool is_little_work(const Node& node, std::span<const Known* const> inputs, std:
   return node.op().elementwise || (sizes && !more);
 }
 
-/// Whether something would be learned, and little is to be done for it.
+/// Whether running would give new knowledge, at little cost.
 bool is_worth_running(const Node& node, std::span<const Known* const> inputs, std::span<const Type> types,
                       std::span<const Known> results) {
   if (!node.op().pure || !node.op().reference || !node.regions().empty() || types.empty()) return false;
@@ -108,7 +108,7 @@ void add_known_results(const Node& node, std::span<const Known* const> inputs, s
       if (!results[i].tensor && made[i].defined() && made[i].dtype() == types[i].dtype())
         results[i] = known_tensor(std::move(made[i]));
   } catch (const Error& error) {
-    // What cannot be computed is told where it runs: it may stand in a branch that never does.
+    // What cannot be computed fails where it runs: it may be in a branch that is never taken.
     if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::out_of_memory) throw;
     check_deadline();
   }

@@ -1,5 +1,5 @@
 #pragma once
-// What nodes give that read nothing but what is known before running.
+// Results of nodes that read only values known before running.
 
 #include <optional>
 #include <span>
@@ -10,14 +10,15 @@
 
 namespace lanner {
 
-/// Runs the definition of a node without regions on row-major tensors of the host, one for each of its
-/// inputs; null: absent. Its outputs are of these types where it asks for memory of a size that inference
-/// found. Throws what the definition throws; Error{unsupported} for an operator that has none.
+/// Runs the definition of a node without regions on row-major host tensors, one for each of its inputs; null:
+/// absent. Outputs have these types where the definition allocates by inferred size. Throws what the
+/// definition throws; Error{unsupported} for an operator without a definition.
 std::vector<Tensor> run_definition(const Node& node, std::span<const Tensor* const> inputs,
                                    std::span<const Type> types);
 
-/// Adds what a pure node gives where all that it reads is known and few elements, so that sizes which are
-/// computed of such values are numbers. `inputs` has one entry for each of the node's inputs; null: absent.
+/// Adds the results of a pure node where all its inputs are known and have few elements, so that sizes
+/// computed from such values become constants. `inputs` has one entry for each of the node's inputs; null:
+/// absent.
 void add_known_results(const Node& node, std::span<const Known* const> inputs, std::span<const Type> types,
                        std::vector<Known>& results);
 

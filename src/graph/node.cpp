@@ -15,11 +15,11 @@ std::uint32_t Value::add_use(Use use) {
   return static_cast<std::uint32_t>(uses_.size() - 1);
 }
 
-// Whoever uses it knows the place: one value may have as many uses as there are nodes.
-void Value::drop_use(std::uint32_t place) {
-  check(place < uses_.size(), ErrorCode::internal, "graph: %{} does not list a use that is dropped", name_);
-  const Use& last = uses_[place] = uses_.back();
-  (last.node ? last.node->places_[last.index] : last.region->places_[last.index]) = place;
+// By index, because one value may have as many uses as there are nodes.
+void Value::drop_use(std::uint32_t index) {
+  check(index < uses_.size(), ErrorCode::internal, "graph: %{} does not list a use that is removed", name_);
+  const Use& last = uses_[index] = uses_.back();
+  (last.node ? last.node->use_indices_[last.index] : last.region->use_indices_[last.index]) = index;
   uses_.pop_back();
 }
 
@@ -28,7 +28,8 @@ void Value::replace_all_uses(Value* other) {
   const std::vector<Use> uses = std::exchange(uses_, {});
   for (const Use& use : uses) {
     (use.node ? use.node->inputs_[use.index] : use.region->outputs_[use.index]) = other;
-    (use.node ? use.node->places_[use.index] : use.region->places_[use.index]) = other->add_use(use);
+    (use.node ? use.node->use_indices_[use.index] : use.region->use_indices_[use.index]) =
+        other->add_use(use);
   }
 }
 
@@ -50,21 +51,21 @@ std::string Node::label() const {
 void Node::set_input(std::size_t i, Value* value) {
   check(i < inputs_.size(), ErrorCode::internal, "graph: node {} has {} inputs, input {} is set", label(),
         inputs_.size(), i);
-  if (inputs_[i]) inputs_[i]->drop_use(places_[i]);
+  if (inputs_[i]) inputs_[i]->drop_use(use_indices_[i]);
   inputs_[i] = value;
-  if (value) places_[i] = value->add_use({this, nullptr, i});
+  if (value) use_indices_[i] = value->add_use({this, nullptr, i});
 }
 
-void Node::insert_input(std::size_t place, Value* value) {
+void Node::insert_input(std::size_t index, Value* value) {
   region_->graph_->count(counted_, counted_ + use_bytes);
   inputs_.push_back(nullptr);
-  places_.push_back(0);
-  for (std::size_t i = inputs_.size() - 1; i > place; --i) {
+  use_indices_.push_back(0);
+  for (std::size_t i = inputs_.size() - 1; i > index; --i) {
     Value* moved = inputs_[i - 1];
     set_input(i - 1, nullptr);
     set_input(i, moved);
   }
-  set_input(place, value);
+  set_input(index, value);
 }
 
 void Node::add_input(Value* value) {
@@ -88,7 +89,7 @@ void Node::erase_input(std::size_t i) {
   for (; i + 1 < inputs_.size(); ++i) set_input(i, inputs_[i + 1]);
   set_input(i, nullptr);
   inputs_.pop_back();
-  places_.pop_back();
+  use_indices_.pop_back();
   region_->graph_->count(counted_, counted_ - std::min(counted_, use_bytes));
 }
 

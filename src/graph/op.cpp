@@ -10,7 +10,7 @@ void OpTable::add(OpDef op) {
         op.name);
   check(!(op.reference && op.expand), ErrorCode::internal,
         "operators: {} has both a reference and an expansion", op.name);
-  check(!ops_.contains(op.name), ErrorCode::invalid_argument, "operators: {} is there already", op.name);
+  check(!ops_.contains(op.name), ErrorCode::invalid_argument, "operators: {} is already defined", op.name);
   std::string name = op.name;
   ops_.emplace(std::move(name), std::make_shared<const OpDef>(std::move(op)));
 }

@@ -25,7 +25,7 @@ struct AttributeSpec {
   std::string name;
   AttributeKind kind;
   bool required = false;
-  std::optional<Attribute> fallback; ///< What an absent attribute means, when that is one value.
+  std::optional<Attribute> fallback; ///< The default of an absent attribute, where it is one value.
   AttributeRule rule = {};
 };
 
@@ -37,7 +37,7 @@ struct Known {
       elements; ///< Row-major; set for integer tensors of at most 64 elements, also when `tensor` is.
 };
 inline constexpr std::int64_t max_known_elements = 64;
-/// The tensor and, where it is small and of integers, its elements.
+/// The tensor, and its elements where it is small and of integers.
 Known known_tensor(Tensor tensor);
 
 /// Inputs and results of shape inference for one node. The same function serves graphs with symbols and a
@@ -49,7 +49,7 @@ public:
   virtual const Node& node() const = 0;
   const AttributeMap& attributes() const { return node().attributes; }
 
-  virtual std::size_t inputs() const = 0; ///< The operator's own, absent ones counted, captures not.
+  virtual std::size_t inputs() const = 0; ///< The operator's own, including absent ones, without captures.
   virtual bool has(std::size_t i) const = 0;
   virtual const Type& input(std::size_t i) const = 0; ///< Error{invalid_argument} when absent.
   virtual const Known& known(std::size_t i) const = 0;
@@ -57,7 +57,7 @@ public:
   virtual std::size_t outputs() const = 0;
   virtual void set_output(std::size_t i, Type type) = 0;
   virtual void set_known(std::size_t i, Known known) = 0;
-  /// A size that only running tells, at most `upper`.
+  /// A size known only during the run, at most `upper`.
   virtual Dim fresh(std::string_view hint, const Dim& upper) = 0;
   /// Infers region `r` with these parameter types (the operator's own) and returns its outputs' types.
   virtual std::vector<Type> infer_region(std::size_t r, std::span<const Type> parameters) = 0;
@@ -76,11 +76,11 @@ public:
   virtual const Item& item(std::size_t i) const = 0;
 
   virtual std::size_t outputs() const = 0;
-  virtual bool wanted(std::size_t i) const = 0; ///< Whether anything reads output i.
-  /// The output tensor, allocated as inference said; Error{internal} when its shape is not known before the
-  /// kernel runs.
+  virtual bool wanted(std::size_t i) const = 0; ///< Whether output i has readers.
+  /// The output tensor, allocated with the inferred type; Error{internal} when its shape is not known before
+  /// the kernel runs.
   virtual Tensor& output(std::size_t i) = 0;
-  /// The output with a shape found by the kernel.
+  /// The output, allocated with a shape that the kernel found.
   virtual Tensor& allocate(std::size_t i, DType type, Shape shape) = 0;
   virtual void set_item(std::size_t i, Item item) = 0;
   /// Runs region `r` on the operator's own parameters; captures are added.
@@ -92,10 +92,10 @@ public:
 struct ExpandContext {
   Graph& graph;
   Node& node;                  ///< New nodes go before it.
-  std::vector<Value*> results; ///< To be filled: one for each output.
+  std::vector<Value*> results; ///< Filled by the expansion: one for each output.
 };
 
-/// The definition of an operator. ONNX's operators carry their newest name in snake_case without a domain
+/// The definition of an operator. ONNX's operators have their newest name in snake_case without a domain
 /// (`conv`, `batch_normalization`); others are `domain.name` (`tf.bias_add`).
 struct OpDef {
   static constexpr int any = -1;
@@ -104,20 +104,20 @@ struct OpDef {
   int min_inputs = 0, max_inputs = 0; ///< `any` for variadic.
   int min_outputs = 1, max_outputs = 1;
   int regions = 0;
-  std::vector<OperandSpec> operands = {}; ///< By input. None: no rules, as of operators from outside.
+  std::vector<OperandSpec> operands = {}; ///< By input. Empty: no rules, as for user-defined operators.
   std::vector<AttributeSpec> attributes = {};
   std::function<void(InferContext&)> infer;
   std::function<void(KernelContext&)> reference; ///< Null when `expand` defines it.
   std::function<void(ExpandContext&)> expand;    ///< Null when `reference` defines it. Never both.
 
   bool elementwise =
-      false; ///< Each output element depends on the broadcast elements of the inputs at its place only.
+      false;         ///< Each output element depends only on the broadcast input elements at the same index.
   bool view = false; ///< Output 0 holds input 0's elements in the same row-major order.
-  bool pure = true;  ///< Same inputs, same outputs, no effect: may be folded, merged, dropped.
+  bool pure = true;  ///< Deterministic without side effects: may be folded, merged, dropped.
   Traits traits = {};
 };
 
-/// Of which pattern a node's operator is.
+/// The pattern of a node's operator.
 inline Pattern pattern_of(const Node& node) {
   return node.op().traits.pattern;
 }
@@ -129,11 +129,11 @@ inline bool is_constant(const Node& node) {
 inline bool is_group(const Node& node) {
   return pattern_of(node) == Pattern::group;
 }
-/// Whether it changes only how a value is stored.
+/// Whether it changes only a value's storage.
 inline bool is_conversion(const Node& node) {
   return pattern_of(node) == Pattern::conversion;
 }
-/// Whether elements are handed on as they are, or in another type: any type to store them in serves.
+/// Whether elements are only moved or cast: any storage type works.
 inline bool only_moves(const Node& node) {
   return node.op().view || pattern_of(node) == Pattern::movement || is_constant(node) || is_conversion(node);
 }

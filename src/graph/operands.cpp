@@ -32,7 +32,7 @@ ShapePattern::ShapePattern(const char* text) : kind_(Kind::axes) {
     if (all[i] == ' ') continue;
     const bool dots = all.substr(i, 3) == "...";
     const bool axis = std::isalnum(static_cast<unsigned char>(all[i])) || all[i] == '_';
-    check((dots && !open_) || axis, ErrorCode::internal, "operators: no shape pattern: \"{}\"", all);
+    check((dots && !open_) || axis, ErrorCode::internal, "operators: invalid shape pattern \"{}\"", all);
     if (dots) {
       open_ = true;
       split_ = axes_.size();
@@ -161,7 +161,7 @@ std::string_view to_string(OperandForm form) {
   }
 }
 
-/// What the operands of one node have said so far: sizes by letter, element types by group, and who said it.
+/// Facts collected from the operands of one node: sizes by letter, element types by group, and their source.
 class Operands {
 public:
   explicit Operands(const InferContext& context) : context_(context) {}

@@ -1,6 +1,6 @@
 #pragma once
-// What an operator's operands and attributes may be. Rules stand beside the operator (OpDef) and are checked
-// in one place, before its own inference and so before its kernels see a node. docs/decisions/038 says why.
+// Valid operands and attributes of an operator. Rules are part of OpDef and are checked in one function,
+// before the operator's own inference and so before its kernels see a node. docs/decisions/038 says why.
 
 #include <cstdint>
 #include <initializer_list>
@@ -43,14 +43,14 @@ private:
 };
 static_assert(dtype_count < 32);
 
-/// Sizes of an operand, as text: one letter an axis, where the same letter means the same size in all
-/// operands of the node; a number is that size, `_` any size, and `...` any number of axes. `N C ...` is of
-/// rank 2 or more, the empty text a scalar. No pattern at all takes every shape.
+/// Sizes of an operand, as text: one letter per axis, where the same letter means the same size in all
+/// operands of the node; a number is that size, `_` any size, and `...` any number of axes. `N C ...` has
+/// rank 2 or more, the empty text is a scalar. Without a pattern every shape is valid.
 class ShapePattern {
 public:
   ShapePattern() = default;
   ShapePattern(
-      const char* text); ///< Error{internal} for a text that is none. NOLINT(google-explicit-constructor)
+      const char* text); ///< Error{internal} for an invalid text. NOLINT(google-explicit-constructor)
   /// Exactly one element, in any number of axes.
   static ShapePattern one();
 
@@ -58,7 +58,7 @@ public:
   bool is_one() const { return kind_ == Kind::one; }
   std::string_view before() const { return std::string_view(axes_).substr(0, split_); }
   std::string_view after() const { return std::string_view(axes_).substr(split_); }
-  bool open() const { return open_; } ///< Whether there is a `...`, between `before` and `after`.
+  bool open() const { return open_; } ///< Whether it has a `...`, between `before` and `after`.
   std::string to_string() const;
 
 private:
@@ -66,38 +66,39 @@ private:
   Kind kind_ = Kind::any;
   bool open_ = false;
   std::size_t split_ = 0;
-  std::string axes_; ///< A letter, digit or `_` for each axis that is named.
+  std::string axes_; ///< A letter, digit or `_` for each named axis.
 };
 
-/// What an operand is, where an operator takes more than tensors.
+/// The kind of an operand, for operators that take more than tensors.
 enum class OperandForm : std::uint8_t { tensor, sequence, optional, item }; ///< `item`: any of them.
 
-/// One operand of an operator. The last of a variadic operator stands for all that follow.
+/// One operand of an operator. The last one of a variadic operator also describes all that follow.
 struct OperandSpec {
   std::string name;
-  DTypeSet types; ///< Of a sequence or an optional: of what it holds.
+  DTypeSet types; ///< For a sequence or an optional: of its elements.
   char group = 0; ///< Operands with the same letter have the same element type.
   ShapePattern shape = {};
   OperandForm form = OperandForm::tensor;
 };
 
-/// What the values of an attribute may be; ops/table/rules.h has words for them. Operators from outside state
-/// none.
+/// Valid values of an attribute; ops/table/rules.h has helpers for them. User-defined operators have none.
 struct AttributeRule {
   bool stated = false;
   std::int64_t least = std::numeric_limits<std::int64_t>::min(),
-               most = std::numeric_limits<std::int64_t>::max(); ///< Of an integer, and of each in a list.
+               most =
+                   std::numeric_limits<std::int64_t>::max(); ///< Bounds of an integer, and of each in a list.
   double least_real = -std::numeric_limits<double>::infinity(),
-         most_real = std::numeric_limits<double>::infinity(); ///< Likewise of reals, which are no NaN.
-  std::size_t min_count = 0, max_count = std::numeric_limits<std::size_t>::max(); ///< Of a list's entries.
-  std::vector<std::string> choices; ///< Of a string; empty: any.
-  DTypeSet types = DTypeSet::all(); ///< Of an element type, and of a tensor.
+         most_real = std::numeric_limits<double>::infinity(); ///< Likewise of reals; NaN is invalid.
+  std::size_t min_count = 0, max_count = std::numeric_limits<std::size_t>::max(); ///< Length of a list.
+  std::vector<std::string> choices; ///< Values of a string; empty: any.
+  DTypeSet types = DTypeSet::all(); ///< For an element type, and for a tensor.
 
-  AttributeRule counted(std::size_t min, std::size_t max) const; ///< Also of so many entries.
+  AttributeRule counted(std::size_t min,
+                        std::size_t max) const; ///< The same rule with these bounds on the length.
 };
 
-/// Holds the node's operands and attributes against its operator's rules. Error{invalid_argument}, one line,
-/// without the node's name. Of sizes only constants are compared.
+/// Checks the node's operands and attributes against its operator's rules. Error{invalid_argument}, one line,
+/// without the node's name. Only constant sizes are compared.
 void check_operands(const InferContext& context);
 
 } // namespace lanner

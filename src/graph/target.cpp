@@ -27,7 +27,7 @@ Target Target::on(Device other) const {
     return same;
   }
   const auto found = std::ranges::find(placement.devices, other);
-  check(found != placement.devices.end(), ErrorCode::bad_data, "{} is none of the devices {}",
+  check(found != placement.devices.end(), ErrorCode::bad_data, "{} is not one of the devices {}",
         other.to_string(), devices_text(devices()));
   const auto number = static_cast<std::size_t>(found - placement.devices.begin());
   const Processor processor = number < further.size() ? further[number] : Processor{};

@@ -1,5 +1,5 @@
 #pragma once
-// What a graph is lowered for.
+// The target that a graph is lowered for.
 
 #include <optional>
 #include <string>
@@ -14,34 +14,34 @@
 
 namespace lanner {
 
-/// What is known of a GPU of the set.
+/// Properties of one of the further GPUs.
 struct Processor {
   std::string isa;
   std::optional<MachineLimits> limits;
 };
 
-/// A device, others beside it, and the freedoms a build has on them.
+/// A device, further GPUs, and the choices that a build has on them.
 struct Target {
-  Device device;   ///< Where inputs and outputs are, and what is placed nowhere else.
+  Device device;   ///< Where inputs and outputs are, and everything not placed elsewhere.
   int threads = 1; ///< Fixed for a Context; oneDNN binds it to primitives.
   Precision precision;
   bool deterministic = false;
   std::string isa;      ///< CPU features or GPU architecture, part of timing keys.
-  std::string host_isa; ///< CPU features, for the steps that run on the host beside a GPU.
-  /// What estimates are made of; unset: the shipped ones.
+  std::string host_isa; ///< CPU features, for steps that run on the host in a GPU program.
+  /// The basis of cost estimates; unset: the built-in limits.
   std::optional<MachineLimits> limits, host_limits;
   DevicePlacement placement;
   std::vector<Processor> further; ///< Of placement.devices, by number.
 
-  /// The device, and the GPUs beside it.
+  /// The device, and the further GPUs.
   std::vector<Device> devices() const;
-  /// The same freedoms for kernels that run on another device of the set; for those of the host all is there.
-  /// Throws Error{bad_data} where it is not of the set.
+  /// The same target for kernels that run on another of its devices; for the host everything is known. Throws
+  /// Error{bad_data} for a device that is not among them.
   Target on(Device other) const;
   /// The same for kernels that run on a device of this kind: the target's own, or the host.
   Target for_device(DeviceKind kind) const { return kind == DeviceKind::cpu ? on({}) : *this; }
 
-  /// The same without the devices beside it, where nothing is placed elsewhere: for what runs on one device.
+  /// The same without further GPUs: for work that runs on one device.
   Target alone() const {
     Target same = *this;
     same.placement = {};
@@ -51,7 +51,7 @@ struct Target {
 
   MachineLimits machine() const { return limits.value_or(shipped_limits(device.kind)); }
 
-  /// How inputs and outputs of a lowered graph are stored: row-major on the device.
+  /// Storage of a lowered graph's inputs and outputs: row-major on the device.
   Storage storage() const {
     Storage storage;
     storage.device = device;

@@ -38,7 +38,7 @@ private:
       with_context([&] { return "node " + node->label(); }, [&] { check_node(*node, region); });
     for (std::size_t i = 0; i < region.outputs().size(); ++i)
       use(region.outputs()[i], region, {nullptr, const_cast<Region*>(&region), i});
-    // Of all before any: what a value takes within another is worked out from both.
+    // All of them first: the memory of a value within another depends on both.
     each_value(region, [&](const Value& value) {
       with_context([&] { return "%" + value.name(); }, [&] { check_fits(value.type, value.storage); });
     });
@@ -79,7 +79,7 @@ private:
 
   void use(const Value* value, const Region& region, const Use& use) {
     check(value != nullptr, ErrorCode::internal, "an output of a region is missing");
-    // Only the address is looked at before the value is known to be alive.
+    // Only the address is used before the value is known to be alive.
     check(defined_.contains(value), ErrorCode::internal, "input {} is not defined before it is used",
           use.index);
     check(value->region() == &region, ErrorCode::internal, "%{} of another region is used without a capture",
@@ -89,14 +89,14 @@ private:
 
   void check_node(const Node& node, const Region& region) {
     const OpDef& op = node.op();
-    check(graph_.ops().find(op.name) == &op, ErrorCode::internal, "operator {} is not of the graph's table",
+    check(graph_.ops().find(op.name) == &op, ErrorCode::internal, "operator {} is not from the graph's table",
           op.name);
     check(node.region() == &region, ErrorCode::internal, "the node points at another region");
     arity("inputs", node.own_inputs().size(), op.min_inputs, op.max_inputs);
     arity("outputs", node.outputs().size(), op.min_outputs, op.max_outputs);
     arity("regions", node.regions().size(), op.regions, op.regions);
     for (std::size_t i = 0; i < node.inputs().size(); ++i) {
-      // Which of its own inputs an operator can do without is known to its inference alone.
+      // Only an operator's inference knows which of its inputs are optional.
       check(node.input(i) || i < node.own_inputs().size(), ErrorCode::internal, "{}: capture {} is missing",
             op.name, i - node.own_inputs().size());
       if (node.input(i)) use(node.input(i), region, {const_cast<Node*>(&node), nullptr, i});
@@ -128,7 +128,7 @@ private:
             to_string(spec->kind), to_string(kind_of(value)));
       const Tensor* tensor = std::get_if<Tensor>(&value);
       check(!tensor || tensor->defined() || tensor->elements() == 0, ErrorCode::internal,
-            "attribute {} holds no tensor", name);
+            "attribute {} holds an undefined tensor", name);
     }
     for (const AttributeSpec& spec : specs) {
       check(!spec.required || node.attributes.has(spec.name), ErrorCode::internal, "attribute {} is missing",
@@ -145,16 +145,16 @@ private:
     for (std::size_t i = 0; i < node.captures(); ++i) {
       const Type &outer = node.inputs()[node.own_inputs().size() + i]->type,
                  &seen = inner.parameter(own + i)->type;
-      const bool unsaid = outer == Type{} || seen == Type{};
+      const bool untyped = outer == Type{} || seen == Type{};
       const bool agree =
-          unsaid || (outer.kind() == seen.kind() && (!outer.is_tensor() || outer.dtype() == seen.dtype()));
+          untyped || (outer.kind() == seen.kind() && (!outer.is_tensor() || outer.dtype() == seen.dtype()));
       check(agree, ErrorCode::internal, "capture {} of type {} is a parameter of type {}", i,
             outer.to_string(), seen.to_string());
     }
     region(inner);
   }
 
-  /// Whether a value can be stored so at all: what is stored in an order and in blocks has a size to lay out.
+  /// Checks that a storage is possible: a blocked or permuted layout needs a known size.
   static void check_fits(const Type& type, const Storage& storage) {
     check_within(type, storage);
     if (type.is_static())
@@ -173,12 +173,13 @@ private:
       return;
     }
     const bool near = defined_.contains(storage.parent) && storage.parent->region() == value.region();
-    check(near, ErrorCode::internal, "%{} lives in a value of another region", value.name());
+    check(near, ErrorCode::internal, "%{} has a parent in another region", value.name());
     std::size_t steps = 0;
     for (const Value* up = storage.parent; up; up = up->storage.parent) {
-      check(up != &value && ++steps <= max_parents, ErrorCode::internal, "%{} lives within itself",
+      check(up != &value && ++steps <= max_parents, ErrorCode::internal, "%{} is its own parent",
             value.name());
-      check(defined_.contains(up), ErrorCode::internal, "%{} lives in a value that is gone", value.name());
+      check(defined_.contains(up), ErrorCode::internal, "%{} has a parent that no longer exists",
+            value.name());
     }
     hold(value, *storage.parent);
   }
@@ -194,7 +195,7 @@ private:
       if (use.node) check_reads(*use.node, value, read);
   }
 
-  /// The values that its storage names, checked not to lie elsewhere before they are followed.
+  /// The values that its storage refers to, each checked to be in the same region before it is followed.
   std::vector<Value*> nearby_values(const Value& value) const {
     std::vector<const Value*> open{&value};
     std::set<const Value*> seen;
@@ -213,12 +214,12 @@ private:
     return values_of(value.storage);
   }
 
-  /// A kernel gets pointers to its inputs alone, and runs when these are there. Constants always are.
+  /// A kernel gets pointers only to its inputs, and runs when these exist. Constants always do.
   static void check_reads(const Node& node, const Value& value, const std::vector<Value*>& read) {
     for (const Value* scale : read)
       check(scale->constant() || std::ranges::find(node.inputs(), scale) != node.inputs().end(),
-            ErrorCode::internal, "node {}: %{} is stored by %{}, which is no input of the node", node.label(),
-            value.name(), scale->name());
+            ErrorCode::internal, "node {}: the storage of %{} reads %{}, which is not an input of the node",
+            node.label(), value.name(), scale->name());
   }
 
   static void hold(const Value& child, const Value& parent) {
@@ -248,7 +249,7 @@ private:
   }
 
   static constexpr std::size_t max_parents = 64;
-  static constexpr std::uint64_t noted_bytes = 192; ///< Of an element of each set below, with its list.
+  static constexpr std::uint64_t noted_bytes = 192; ///< Per element of each set below, with its list.
 
   const Graph& graph_;
   Charge charge_{current_account()};

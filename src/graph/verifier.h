@@ -1,5 +1,5 @@
 #pragma once
-// Checks that hold between any two passes.
+// Checks graph invariants between passes.
 
 #include "graph/graph.h"
 
@@ -7,8 +7,8 @@ namespace lanner {
 
 /// Throws Error{internal} (naming node and rule) unless: every use is listed once on both sides, values are
 /// defined before use in their own region, names are unique, operator arity, attributes' names and kinds and
-/// region counts fit the OpDef, captures match parameters, storage parents are in the same region and hold
-/// the child, symbols in types are declared.
+/// region counts match the OpDef, captures match parameters, storage parents are in the same region and
+/// contain the child, symbols in types are declared.
 void verify(const Graph& graph);
 
 } // namespace lanner

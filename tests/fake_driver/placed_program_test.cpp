@@ -256,7 +256,7 @@ TEST_F(PlacedProgram, GraphsWithDevicesOutsideTheSetAreRefused) {
   LANNER_EXPECT_ERROR(
       program(head + "  %a: f32[4] @ row cuda:7 = reorder(%x) tactic(\"gpu\", \"reorder\", _, 0.0)\n"
                      "  %y: f32[4] @ row cuda:0 = reorder(%a) tactic(\"gpu\", \"reorder\", _, 0.0)\n}\n"),
-      ErrorCode::bad_data, "cuda:7 is none of the devices cuda:0,cuda:1,cuda:2");
+      ErrorCode::bad_data, "cuda:7 is not one of the devices cuda:0,cuda:1,cuda:2");
   LANNER_EXPECT_ERROR(program(head +
                               "  %a: f32[4] @ row cuda:1 = reorder(%x) tactic(\"gpu\", \"reorder\", _, 0.0)\n"
                               "  %y: f32[4] @ row cuda:0 = relu(%a) tactic(\"gpu\", \"relu\", _, 0.0)\n}\n"),

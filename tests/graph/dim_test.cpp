@@ -48,8 +48,8 @@ TEST(Dim, PrintsAndParsesTheSame) {
   EXPECT_EQ(Dim::parse("-N // 2"), Dim(0) - floor_div(N(), 2));
 }
 
-// Values of an expression and of its normal form have to agree; the expression is built and evaluated side by
-// side.
+// An expression and its normal form must have equal values; the expression is built and evaluated in
+// parallel.
 TEST(Dim, NormalFormKeepsTheValue) {
   std::mt19937 random(1);
   const auto pick = [&](int n) { return static_cast<int>(random() % static_cast<unsigned>(n)); };
@@ -109,7 +109,7 @@ TEST(Dim, SubstitutesAndEvaluates) {
   LANNER_EXPECT_ERROR(dim.evaluate({{"N", 3}}), ErrorCode::invalid_argument, "symbol M has no value");
 }
 
-TEST(Dim, RefusesWhatCannotBe) {
+TEST(Dim, InvalidExpressionsAreRefused) {
   for (const char* text : {"", "N +", "N M", "(N", "N)", "1 // 0", "min(N)", "sqrt(N)", "9223372036854775808",
                            "$", "N // ", "4611686018427387904 * 2", "f(1, 2)", "99999999999999999999999999"})
     LANNER_EXPECT_ERROR(Dim::parse(text), ErrorCode::bad_data, "1:");
@@ -117,7 +117,7 @@ TEST(Dim, RefusesWhatCannotBe) {
   LANNER_EXPECT_ERROR(Dim(INT64_MAX) + 1, ErrorCode::limit_exceeded, "64 bits");
 }
 
-TEST(Dim, HostileTextIsBounded) {
+TEST(Dim, LargeExpressionsAreBounded) {
   LANNER_EXPECT_ERROR(Dim::parse(std::string(100000, '(')), ErrorCode::bad_data, "nesting");
   std::string product = "(a+b+c+d+e+f+g+h)";
   for (int i = 0; i < 20; ++i) product += "*(a+b+c+d+e+f+g+h)";

@@ -29,7 +29,7 @@ TEST(Graph, KeepsUsesOnBothSides) {
   sum->producer()->set_input(0, x);
   EXPECT_EQ(x->uses().size(), 1u);
   verify(graph);
-  LANNER_EXPECT_ERROR(graph.body().erase(sum->producer()), ErrorCode::internal, "%sum is used");
+  LANNER_EXPECT_ERROR(graph.body().erase(sum->producer()), ErrorCode::internal, "%sum is still used");
 }
 
 TEST(Graph, NamesStayUnique) {
@@ -107,7 +107,7 @@ TEST(Graph, MovesNodes) {
   verify(graph);
 }
 
-TEST(Graph, SharedConstantsAreTakenApartQuickly) {
+TEST(Graph, ManyUsesOfAConstantAreRemovedQuickly) {
   Graph graph(graph_test_ops());
   Value* shared = graph.constant(Tensor::zeros(DType::f32, {4}));
   std::vector<Node*> nodes;
@@ -123,10 +123,10 @@ TEST(OpTable, SuggestsNearNames) {
   LANNER_EXPECT_ERROR(graph_test_ops().get("pluss"), ErrorCode::unsupported, "did you mean plus?");
   OpTable table = graph_test_ops();
   LANNER_EXPECT_ERROR(table.add(*graph_test_ops().find("plus")), ErrorCode::invalid_argument,
-                      "plus is there already");
+                      "plus is already defined");
 }
 
-TEST(AttributeMap, NamesWhatIsWrong) {
+TEST(AttributeMap, ErrorsNameTheAttribute) {
   AttributeMap attributes;
   attributes.set("axis", std::int64_t{3});
   EXPECT_EQ(attributes.integer("axis", 0), 3);

@@ -51,7 +51,7 @@ TEST(Infer, FreshSymbolsAreBoundedAndStay) {
   EXPECT_EQ(print(*graph), before);
 }
 
-TEST(Infer, DeclaredTypesGiveTheirExactParts) {
+TEST(Infer, ExactPartsOfDeclaredTypesAreKept) {
   const auto graph = parse(R"(graph @g(%x: f32[N, 3]) -> (%y) {
     symbol N in [1, 9]
     %s: i64[2] = sizes(%x)

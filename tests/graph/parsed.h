@@ -1,5 +1,5 @@
 #pragma once
-// Graphs that a test spells.
+// Graphs given as text.
 
 #include <memory>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace lanner::test {
 
-/// Of the operators that the library has, with types inferred.
+/// A graph of the library's operators, with inferred types.
 inline std::unique_ptr<Graph> parsed(std::string_view text) {
   auto graph = parse_graph(text, builtin_op_table());
   infer_types(*graph);

@@ -1,4 +1,4 @@
-// Storages that are quantised: their text, what the verifier refuses, copies, keys.
+// Quantised storages: text, verification, copies, keys.
 
 #include <gtest/gtest.h>
 
@@ -14,7 +14,7 @@ using test::graph_test_ops;
 
 namespace {
 
-/// A graph whose %y is stored so; %s, %z and %b are inputs of the node that makes it.
+/// A graph whose %y has this storage; %s, %z and %b are inputs of its node.
 std::string graph_with(std::string_view storage) {
   return fmt::format(
       "graph @g(%x: f32[4, 64], %s: f32[], %z: i8[], %b: f32[4, 2]) -> (%y: f32[4, 64] as \"y\") {{\n"
@@ -47,14 +47,14 @@ INSTANTIATE_TEST_SUITE_P(Storages, Spelled,
 
 class Hostile : public testing::TestWithParam<std::pair<const char*, const char*>> {};
 
-TEST_P(Hostile, IsRefusedInALine) {
+TEST_P(Hostile, IsRefusedWithItsReason) {
   LANNER_EXPECT_ERROR(parsed(GetParam().first), ErrorCode::bad_data, GetParam().second);
 }
 
 using Case = std::pair<const char*, const char*>;
 INSTANTIATE_TEST_SUITE_P(
     Storages, Hostile,
-    testing::Values(Case{"i8 row zero=3", "without scale"}, Case{"i8 row axis=1", "without scale"},
+    testing::Values(Case{"i8 row zero=3", "without a scale"}, Case{"i8 row axis=1", "without a scale"},
                     Case{"row scale=0.1", "stored as f32"}, Case{"i64 row scale=0.1", "stored as i64"},
                     Case{"f16 row scale=0.1", "stored as f16"}, Case{"bool row scale=0.1", "stored as bool"},
                     Case{"i8 row scale=0.0", "scale 0, expected"},
@@ -63,7 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"i8 row scale=0.1 zero=128", "zero point 128, expected a whole number of i8"},
                     Case{"i4 row scale=0.1 zero=-9", "zero point -9"},
                     Case{"f8e4m3fn row scale=0.1 zero=1", "zero point 1"},
-                    Case{"i8 row scale=0.1 zero=9000000000", "leaves 32 bits"},
+                    Case{"i8 row scale=0.1 zero=9000000000", "does not fit 32 bits"},
                     Case{"i8 row scale=[0.1, 0.2] axis=0", "2 numbers, expected one, or 4"},
                     Case{"i8 row scale=[0.1, 0.2]", "2 numbers, expected one"},
                     Case{"i8 row scale=[]", "a scale"},
@@ -71,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"i8 row scale=0.1 axis=-1", "an axis"},
                     Case{"i8 row scale=%b axis=1 block=0 block=-2", "a block"},
                     Case{"i8 row scale=%s block=32", "block 32 along axis -1"},
-                    Case{"i8 row scale=0.1 axis=1 block=32", "of blocks is numbers"},
+                    Case{"i8 row scale=0.1 axis=1 block=32", "of blocks is a list of numbers"},
                     Case{"i8 row scale=%b axis=1 block=16", "scale of type f32[4, 2]"},
                     Case{"i8 row scale=%b axis=0 block=32", "scale of type f32[4, 2]"},
                     Case{"i8 row scale=%b axis=1", "scale of type f32[4, 2]"},
@@ -81,25 +81,25 @@ INSTANTIATE_TEST_SUITE_P(
                     Case{"i8 row scale=%y", "scale of type f32[4, 64]"},
                     Case{"i8 row scale=%none", "%none is not defined"}));
 
-TEST(Quantization, IsOfRealsOnly) {
+TEST(Quantization, OfIntegersIsRefused) {
   LANNER_EXPECT_ERROR(parse_graph("graph @g(%x: i32[4] @ i8 row scale=0.1) -> (%x) {}", graph_test_ops()),
                       ErrorCode::bad_data, "quantization of i32[4], expected a tensor of reals");
 }
 
-TEST(Quantization, OfInputsNamesValuesToo) {
+TEST(Quantization, StorageOfAnInputMayReferToValues) {
   const char* text = "graph @g(%x: f32[4] @ i8 row scale=%s, %s: f32[]) -> (%y: f32[4] as \"y\") {\n"
                      "  %y: f32[4] = plus(%x, %s)\n}\n";
   EXPECT_EQ(print(*parse_graph(text, graph_test_ops())), text);
 }
 
-TEST(Quantization, WhatReadsAValueReadsItsScale) {
+TEST(Quantization, ReaderWithoutTheScaleAsInputIsRefused) {
   LANNER_EXPECT_ERROR(parse_graph("graph @g(%x: f32[4], %s: f32[]) -> (%y: f32[4] as \"y\") {\n"
                                   "  %a: f32[4] @ i8 row scale=%s = plus(%x, %s)\n  %y = positive(%a)\n}",
                                   graph_test_ops()),
-                      ErrorCode::bad_data, "%a is stored by %s, which is no input of the node");
+                      ErrorCode::bad_data, "the storage of %a reads %s, which is not an input of the node");
 }
 
-TEST(Quantization, ConstantsNeedNotBeRead) {
+TEST(Quantization, ConstantScaleNeedNotBeAnInput) {
   const auto graph = parse_graph("graph @g(%x: f32[4]) -> (%y: f32[4] as \"y\") {\n"
                                  "  %s = constant() {value = f32[](0.5)}\n"
                                  "  %a: f32[4] @ i8 row scale=%s = positive(%x)\n  %y = positive(%a)\n}",
@@ -135,7 +135,7 @@ TEST(Quantization, ScalesOfAnotherRegionAreRefused) {
       ErrorCode::bad_data, "%c belongs to another region");
 }
 
-TEST(Quantization, KeysNameValuesByTheirInput) {
+TEST(Quantization, KeysReferToValuesByInputIndex) {
   const auto one = parsed("i8 row scale=%s zero=%z");
   const auto other =
       parse_graph("graph @g(%a: f32[4, 64], %b: f32[], %c: i8[]) -> (%d: f32[4, 64] as \"y\") {\n"
@@ -150,7 +150,7 @@ TEST(Quantization, KeysNameValuesByTheirInput) {
   EXPECT_NE(one->find("y")->storage, other->find("d")->storage);
 }
 
-TEST(Quantization, IsComparedByWhatItSays) {
+TEST(Quantization, IsComparedByContent) {
   EXPECT_EQ(parsed("i8 row scale=0.1")->find("y")->storage, parsed("i8 row scale=0.1")->find("y")->storage);
   EXPECT_NE(parsed("i8 row scale=0.1")->find("y")->storage, parsed("i8 row scale=0.2")->find("y")->storage);
   EXPECT_NE(parsed("i8 row scale=0.1")->find("y")->storage, parsed("i8 row")->find("y")->storage);

@@ -30,7 +30,7 @@ static std::string golden(std::string_view name) {
   return read(test::source_dir() / "tests/graph" / name);
 }
 
-// The file is printed form already, so what is read has to print as the file to the byte.
+// The file is in printed form already, so it must print back byte by byte.
 TEST(Text, GoldenFilesReadAndPrintTheSame) {
   for (const char* name : {"every_form.ir", "regions.ir", "lowered.ir"}) {
     const std::string text = golden(name);
@@ -41,7 +41,7 @@ TEST(Text, GoldenFilesReadAndPrintTheSame) {
   }
 }
 
-TEST(Text, TypesLeftOutAreInferred) {
+TEST(Text, MissingTypesAreInferred) {
   const auto graph = parse_graph("graph @g(%x: f32[N, 3]) -> (%y) { symbol N in [1, 9] %y = positive(%x) }",
                                  graph_test_ops());
   EXPECT_EQ(graph->find("y")->type.to_string(), "f32[N, 3]");
@@ -73,7 +73,7 @@ TEST(Text, ConstantsOfEveryElementType) {
   }
 }
 
-TEST(Text, LargeConstantsAreNamed) {
+TEST(Text, LargeConstantsArePrintedByReference) {
   Graph graph(graph_test_ops(), "g");
   const Value* c = graph.constant(Tensor::zeros(DType::f32, {17}), "w");
   const std::string hashed = print(graph);
@@ -87,7 +87,7 @@ TEST(Text, LargeConstantsAreNamed) {
     return "file(\"w.safetensors\", \"" + value.name() + "\")";
   };
   const std::string named = print(graph, options);
-  LANNER_EXPECT_ERROR(parse_graph(named, graph_test_ops()), ErrorCode::bad_data, "no store of tensors");
+  LANNER_EXPECT_ERROR(parse_graph(named, graph_test_ops()), ErrorCode::bad_data, "no tensor store");
   const auto find = [&](std::string_view file, std::string_view name) {
     EXPECT_EQ(file, "w.safetensors");
     check(name == "w", ErrorCode::not_found, "no tensor {}", name);
@@ -116,7 +116,7 @@ struct Wrong {
   ErrorCode code = ErrorCode::bad_data;
 };
 
-TEST(Text, MistakesAreNamedWithTheirPlace) {
+TEST(Text, ErrorsGiveLineAndColumn) {
   const Wrong wrongs[] = {
       {"", "1:1: expected `graph`, found the end of the text"},
       {"graph @g(%x: f32[1]) -> (%y) {\n  %y: f32[1] = positve(%x)\n}",
@@ -142,13 +142,13 @@ TEST(Text, MistakesAreNamedWithTheirPlace) {
       {"graph @g(%x: f32[1]) -> () { %y = constant() {value = random(f32[99999999999], seed = 1, std = 1.0)} "
        "}",
        "1:55: 399999999996 bytes, over the limit tensor_bytes", ErrorCode::limit_exceeded},
-      {"graph @g(%x: f32[1]) -> () { %y: f32[1] @ in=%y = positive(%x) }", "lives within itself"},
+      {"graph @g(%x: f32[1]) -> () { %y: f32[1] @ in=%y = positive(%x) }", "is its own parent"},
       {"graph @g(%x: f32[1]) -> () { %y: f32[1] @ in=%x+1 = positive(%x) }",
        "ends 5 bytes into %x, which has 4"},
       {"graph @g(%x: f32[1]) -> () { %y: f32[1] @ row within=1:2 = positive(%x) }",
-       "%y: lies within a larger value along dim 1, but has 1 dims"},
+       "%y: is within a larger value along dim 1, but has 1 dims"},
       {"graph @g(%x: f32[4]) -> () { %y: f32[4] @ row within=0:3 = positive(%x) }",
-       "%y: lies within 3 elements along dim 0, but has 4 there"},
+       "%y: is within 3 elements along dim 0, but has 4 there"},
       {"graph @g(%x: f32[4]) -> () { %y: f32[4] @ row within=0:9223372036854775807 = positive(%x) }",
        "%y: tensor bits", ErrorCode::limit_exceeded},
       {"graph @g(%x: f32[4]) -> () { %y: f32[4] @ row within=0:99999999999999999999 = positive(%x) }",
@@ -170,13 +170,13 @@ TEST(Text, MistakesAreNamedWithTheirPlace) {
       {"graph @g() -> () { } x", "expected the end of the text"},
       {"graph @g() -> () { meta \"a\" = \"\\q\" }", "unknown escape"},
       {"graph @g() -> () { meta \"a\" = \"b }", "no closing quote"},
-      {"graph @\x01() -> () { }", "byte 0x01 has no meaning here"},
+      {"graph @\x01() -> () { }", "unexpected byte 0x01"},
   };
   for (const Wrong& wrong : wrongs)
     LANNER_EXPECT_ERROR(parse_graph(wrong.text, graph_test_ops()), wrong.code, wrong.message);
 }
 
-TEST(Text, TruncatedOrChangedAtEveryByte) {
+TEST(Text, TextTruncatedOrChangedAtAnyByteIsSafe) {
   for (const char* name : {"every_form.ir", "regions.ir"}) {
     const std::string text = golden(name);
     const auto attempt = [&](std::string changed) {

@@ -11,7 +11,7 @@ TEST(Type, PrintsAndParsesTheSame) {
     EXPECT_EQ(Type::parse(text).to_string(), text);
 }
 
-TEST(Type, RefusesWhatIsNone) {
+TEST(Type, InvalidTextIsRefused) {
   for (const char* text :
        {"", "f32", "f32[", "f32[-1]", "g32[1]", "seq(f32[1]", "f32[1,]", "f32[1] x", "seq[1]"})
     LANNER_EXPECT_ERROR(Type::parse(text), ErrorCode::bad_data, "1:");
@@ -20,7 +20,7 @@ TEST(Type, RefusesWhatIsNone) {
   LANNER_EXPECT_ERROR(Type::parse(deep), ErrorCode::limit_exceeded, "limit depth of 64");
 }
 
-TEST(Type, AsksOnlyWhatItHas) {
+TEST(Type, AccessToMissingPartsFails) {
   const Type type = Type::parse("f32[N, 3]");
   EXPECT_FALSE(type.is_static());
   EXPECT_EQ(type.substitute({{"N", 2}}).shape(), (Shape{2, 3}));

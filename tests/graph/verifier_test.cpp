@@ -68,7 +68,7 @@ TEST(Verifier, SymbolsAreDeclared) {
   expect_refused(graph, "symbol N: its range is empty");
 }
 
-TEST(Verifier, ParentsHoldTheirChildren) {
+TEST(Verifier, ChildOutsideItsParentIsRefused) {
   Graph graph(graph_test_ops());
   Value* x = graph.add_input("x", row);
   Node* node = add(graph, "positive", {x});
@@ -87,7 +87,7 @@ TEST(Verifier, OutputsHaveNames) {
   expect_refused(graph, "graph has 1 outputs but 0 names");
 }
 
-TEST(Verifier, OperatorsAreOfTheTable) {
+TEST(Verifier, OperatorOfAnotherTableIsRefused) {
   const OpTable copy = [] {
     OpTable table;
     table.add(*graph_test_ops().find("positive"));
@@ -96,7 +96,7 @@ TEST(Verifier, OperatorsAreOfTheTable) {
   Graph graph(graph_test_ops());
   Value* x = graph.add_input("x", row);
   graph.body().create(copy.get("positive"), std::vector<Value*>{x})->add_output("y", row);
-  expect_refused(graph, "operator positive is not of the graph's table");
+  expect_refused(graph, "operator positive is not from the graph's table");
 }
 
 } // namespace lanner

@@ -13,7 +13,7 @@
 namespace lanner {
 namespace {
 
-/// Scales of scales: NVFP4 has one such step.
+/// Limit on nested scales (scales that are themselves quantised): NVFP4 has one such level.
 constexpr std::size_t max_values = 16;
 
 std::string numbers_text(const QuantizationNumbers& given, const ValueNamer& name, bool whole) {
@@ -27,7 +27,7 @@ std::string numbers_text(const QuantizationNumbers& given, const ValueNamer& nam
   return "[" + list + "]";
 }
 
-/// The least and the largest number of a stored type; zero points of floats are not sayable.
+/// The range of a stored type; float types cannot have zero points.
 std::pair<double, double> range_of(DType stored) {
   if (!is_integer(stored)) return {0, 0};
   const auto bits = static_cast<int>(bit_width(stored));
@@ -39,7 +39,7 @@ bool can_be_scale(DType type) {
   return is_float(type) && (bit_width(type) >= 8);
 }
 
-/// Whether a value has the shape of scales: of one element, of the axis, or of the blocks.
+/// Whether a value has a valid shape of scales: one element, one per index of the axis, or one per block.
 bool fits_shape(const Shape& given, const Type& type, const Quantization& q) {
   if (q.axis < 0) return given.elements() == 1;
   if (!type.is_static()) return true;
@@ -71,7 +71,7 @@ void check_numbers(const char* what, const QuantizationNumbers& given, const Typ
   }
   const std::size_t count = given.numbers.size();
   check(q.block == 0 || count == 0, ErrorCode::invalid_argument,
-        "quantization {} of blocks is numbers, expected a value", what);
+        "quantization {} of blocks is a list of numbers, expected a value", what);
   const bool along = q.axis >= 0 && type.ranked();
   const auto size = along ? type.dims()[static_cast<std::size_t>(q.axis)].constant() : std::nullopt;
   const bool fits = count <= 1 || (q.axis >= 0 && (!size || static_cast<std::size_t>(*size) == count));
@@ -80,7 +80,7 @@ void check_numbers(const char* what, const QuantizationNumbers& given, const Typ
 }
 
 void check_scale(const Type& type, const Quantization& q) {
-  check(q.scale.given(), ErrorCode::invalid_argument, "a quantization without scale");
+  check(q.scale.given(), ErrorCode::invalid_argument, "quantization without a scale");
   check_numbers("scale", q.scale, type, q);
   if (q.scale.value)
     check(can_be_scale(q.scale.value->type.dtype()), ErrorCode::invalid_argument,
@@ -94,7 +94,7 @@ void check_zero(const Type& type, DType stored, const Quantization& q) {
   check_numbers("zero point", q.zero, type, q);
   if (q.zero.value) {
     const Value& zero = *q.zero.value;
-    const bool unsaid = zero.type == Type{}; // until it is inferred
+    const bool unsaid = zero.type == Type{}; // before inference
     check((unsaid || zero.type.dtype() == stored) && !zero.storage.quantization, ErrorCode::invalid_argument,
           "quantization zero point of type {}, expected {} as it is", zero.type.to_string(),
           to_string(stored));
@@ -110,7 +110,7 @@ void gather(const Storage& storage, std::vector<Value*>& values) {
   for (Value* value : {storage.quantization->scale.value, storage.quantization->zero.value}) {
     if (!value || std::ranges::count(values, value)) continue;
     check(values.size() < max_values, ErrorCode::invalid_argument,
-          "scales of scales: more than {} values tell how one is stored", max_values);
+          "nested scales: the storage of one value depends on more than {} values", max_values);
     values.push_back(value);
     gather(value->storage, values);
   }

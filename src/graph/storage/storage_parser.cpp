@@ -35,8 +35,7 @@ private:
   void part(const Token& token) {
     Storage& storage = made_.storage;
     if (token.text == "cpu" || token.text == "cuda") {
-      const std::string index =
-          lexer_.take(":") ? fmt::format(":{}", lexer_.integer("a device's number")) : "";
+      const std::string index = lexer_.take(":") ? fmt::format(":{}", lexer_.integer("a device number")) : "";
       storage.device = located(token, [&] { return Device::parse(token.text + index); });
     } else if (token.text == "in" && lexer_.take("=")) {
       made_.parent = reference();
@@ -91,7 +90,7 @@ private:
     const std::size_t offset = lexer_.peek().offset;
     const std::int64_t zero = lexer_.integer("a zero point");
     if (!std::in_range<std::int32_t>(zero) && !std::in_range<std::uint32_t>(zero))
-      lexer_.fail_at(offset, fmt::format("zero point {} leaves 32 bits", zero));
+      lexer_.fail_at(offset, fmt::format("zero point {} does not fit 32 bits", zero));
     return static_cast<double>(zero);
   }
 
@@ -105,7 +104,7 @@ private:
 
   ValueReference reference() {
     const Token token = lexer_.expect(TokenKind::value, "a value");
-    if (token.text.empty()) lexer_.fail_at(token.offset, "a value's name is empty");
+    if (token.text.empty()) lexer_.fail_at(token.offset, "the name of a value is empty");
     return {token.text, token.offset};
   }
 

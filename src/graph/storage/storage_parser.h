@@ -1,5 +1,5 @@
 #pragma once
-// Storages from text, see Storage::to_string.
+// Parses the text form of storages, see Storage::to_string.
 
 #include <cstddef>
 #include <functional>
@@ -10,23 +10,23 @@
 
 namespace lanner {
 
-/// A value that text names.
+/// A reference to a value by name.
 struct ValueReference {
   std::string name; ///< Empty: none.
   std::size_t offset = 0;
 };
 
-/// A storage as text spells it, before there are the values that it names.
+/// A parsed storage whose references are not resolved to values yet.
 struct SpelledStorage {
-  Storage storage; ///< Without those.
+  Storage storage; ///< Without the references.
   ValueReference parent, scale, zero;
 
   bool names_values() const { return !parent.name.empty() || !scale.name.empty() || !zero.name.empty(); }
   Storage resolved(const std::function<Value*(const ValueReference&)>& find) const;
 };
 
-/// From behind the `@`. Throws Error{bad_data} with the place. Whether the storage can hold a value is for
-/// the verifier to say.
+/// Parses from after the `@`. Throws Error{bad_data} with the position. Whether the storage can hold a value
+/// is checked by the verifier.
 SpelledStorage parse_storage(Lexer& lexer);
 
 } // namespace lanner

@@ -22,9 +22,9 @@ std::uint64_t memory_bytes(const Storage& storage, const Shape& shape, DType typ
   if (!storage.within) return whole;
   if (shape.elements() == 0) return 0;
   const auto axis = static_cast<std::size_t>(storage.within.axis);
-  const auto behind =
+  const auto rest =
       static_cast<std::uint64_t>((storage.within.size - shape[axis]) * memory_strides(storage, shape)[axis]);
-  return whole - behind * (bit_width(type) / 8);
+  return whole - rest * (bit_width(type) / 8);
 }
 
 MemorySlices memory_slices_of(const Storage& storage, const Shape& shape, DType type) {
@@ -39,17 +39,17 @@ void check_within(const Type& type, const Storage& storage) {
   const Within& within = storage.within;
   if (!within) return;
   check(type.is_static() && type.dtype() != DType::string, ErrorCode::invalid_argument,
-        "lies within a larger value, but its own size is not known before running");
+        "is within a larger value, but its own size is not known before running");
   const Shape shape = type.shape();
   const auto axis = static_cast<std::size_t>(within.axis);
   check(axis < shape.rank(), ErrorCode::invalid_argument,
-        "lies within a larger value along dim {}, but has {} dims", within.axis, shape.rank());
+        "is within a larger value along dim {}, but has {} dims", within.axis, shape.rank());
   check(within.size >= shape[axis] && within.size > 0, ErrorCode::invalid_argument,
-        "lies within {} elements along dim {}, but has {} there", within.size, within.axis, shape[axis]);
+        "is within {} elements along dim {}, but has {} there", within.size, within.axis, shape[axis]);
   check(storage.layout.blocks.empty() && !storage.quantization &&
             bit_width(storage.dtype.value_or(type.dtype())) % 8 == 0,
         ErrorCode::invalid_argument,
-        "lies within a larger value, which takes a layout without blocks and whole bytes that are not "
+        "is within a larger value, which needs a layout without blocks and whole bytes that are not "
         "quantised, got {}",
         storage.to_string());
   static_cast<void>(storage.layout.bytes(memory_shape(storage, shape), storage.dtype.value_or(type.dtype())));

@@ -1,5 +1,5 @@
 #pragma once
-// Where the elements of a value lie, as Storage::within says it.
+// Memory positions of a value's elements, given Storage::within.
 
 #include <cstdint>
 #include <vector>
@@ -12,22 +12,22 @@
 
 namespace lanner {
 
-/// The shape whose layout is that of the memory: the value's own, or the larger one's.
+/// The shape that the memory's layout has: the value's own, or the larger one's.
 Shape memory_shape(const Storage& storage, const Shape& shape);
-/// Elements from one index of each dim to the next. For layouts without blocks.
+/// Strides in elements of each dim. For layouts without blocks.
 std::vector<std::int64_t> memory_strides(const Storage& storage, const Shape& shape);
-/// From the first byte to behind the last one, what lies between included.
+/// Bytes from the first to the last one, including gaps.
 std::uint64_t memory_bytes(const Storage& storage, const Shape& shape, DType type);
 
-/// MemorySlices of memory that follow each other every `pitch` bytes.
+/// Slices of memory at a distance of `pitch` bytes.
 struct MemorySlices {
-  std::uint64_t bytes = 0; ///< Of one.
-  std::uint64_t pitch = 0; ///< 0: there is only one.
+  std::uint64_t bytes = 0; ///< Size of one slice.
+  std::uint64_t pitch = 0; ///< 0: there is only one slice.
 };
-/// Of a value that lies within a larger one; else nothing is said.
+/// The slices of a value within a larger one; otherwise empty.
 MemorySlices memory_slices_of(const Storage& storage, const Shape& shape, DType type);
 
-/// Throws Error{invalid_argument}, one line without the value's name, unless a value of this type can lie
+/// Throws Error{invalid_argument}, one line without the value's name, unless a value of this type can be
 /// within a larger one as `storage` says.
 void check_within(const Type& type, const Storage& storage);
 

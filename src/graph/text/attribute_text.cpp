@@ -12,12 +12,12 @@ static void charge(Lexer& lexer, std::size_t offset, TensorSource& tensors, std:
 
 static Tensor parse_file(Lexer& lexer, TensorSource& tensors, std::size_t offset) {
   lexer.expect("(");
-  const std::string file = lexer.expect(TokenKind::string, "a file's name").text;
+  const std::string file = lexer.expect(TokenKind::string, "a file name").text;
   lexer.expect(",");
-  const std::string name = lexer.expect(TokenKind::string, "a tensor's name").text;
+  const std::string name = lexer.expect(TokenKind::string, "a tensor name").text;
   lexer.expect(")");
   if (!tensors.find)
-    lexer.fail_at(offset, fmt::format("no store of tensors was given to find {} in", in_quotes(name)));
+    lexer.fail_at(offset, fmt::format("no tensor store was given to look up {}", in_quotes(name)));
   return tensors.find(file, name);
 }
 
@@ -36,7 +36,7 @@ static Tensor parse_random(Lexer& lexer, TensorSource& tensors, std::size_t offs
   const double deviation = lexer.real("a standard deviation");
   lexer.expect(")");
   if (!type.is_static() || type.dtype() == DType::string)
-    lexer.fail_at(offset, "random needs numbers and constant dims");
+    lexer.fail_at(offset, "random needs a numeric type and constant dims");
   const std::uint64_t bytes = Layout{}.bytes(type.shape(), DType::f32);
   if (bytes > lexer.limits().tensor_bytes)
     lexer.fail_limit(offset, "tensor_bytes", lexer.limits().tensor_bytes, fmt::format("{} bytes", bytes));
@@ -107,7 +107,7 @@ Attribute parse_attribute(Lexer& lexer, TensorSource& tensors) {
   if (name.text == "random") return parse_random(lexer, tensors, name.offset);
   if (name.text == "hash")
     lexer.fail_at(name.offset,
-                  "a constant given by its hash cannot be read back; print with a store of tensors");
+                  "a constant given by its hash cannot be read back; print the graph with a tensor store");
   if (name.text == "type") {
     lexer.expect("(");
     Type type = parse_type(lexer);
@@ -116,7 +116,7 @@ Attribute parse_attribute(Lexer& lexer, TensorSource& tensors) {
   }
   const std::optional<DType> dtype = dtype_named(name.text);
   if (!dtype)
-    lexer.fail_at(name.offset, fmt::format("`{}` is no value of an attribute", name.text.substr(0, 40)));
+    lexer.fail_at(name.offset, fmt::format("`{}` is not an attribute value", name.text.substr(0, 40)));
   return parse_dtype_or_tensor(lexer, *dtype, tensors, name.offset);
 }
 

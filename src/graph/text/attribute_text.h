@@ -1,5 +1,5 @@
 #pragma once
-// Values of attributes read from text.
+// Parses attribute values.
 
 #include "graph/attribute.h"
 #include "graph/text/lexer.h"
@@ -7,7 +7,7 @@
 
 namespace lanner {
 
-/// Where tensors that text only names come from, and what all of them together may take.
+/// Source of tensors that the text refers to by name, and the limit on all of them together.
 struct TensorSource {
   const ConstantFinder& find;
   std::uint64_t bytes_left;

@@ -115,7 +115,7 @@ template<typename T>
 T Lexer::number(const Token& token, std::string_view digits, std::string_view what) const {
   T value = 0;
   const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
-  // A real too small for T is written with more digits than T has; it is 0.
+  // A real too small for T is written with more digits than T has; it is read as 0.
   const bool tiny = std::is_floating_point_v<T> && error == std::errc::result_out_of_range &&
                     std::strtod(std::string(digits).c_str(), nullptr) < 1;
   if (!tiny && (error != std::errc() || end != digits.data() + digits.size()))
@@ -155,27 +155,27 @@ float Lexer::real32(std::string_view what) {
 }
 
 std::string Lexer::hex() {
-  if (peeked_) place_ = token_.offset;
+  if (peeked_) position_ = token_.offset;
   peeked_ = false;
   skip_blank();
   std::string bytes;
-  const std::size_t start = place_;
+  const std::size_t start = position_;
   while (is_hex(current()) && is_hex(current(1))) {
     bytes.push_back(static_cast<char>(hex_value(current()) * 16 + hex_value(current(1))));
-    place_ += 2;
+    position_ += 2;
   }
   if (is_name_char(current())) fail_at(start, "expected pairs of hexadecimal digits");
   return bytes;
 }
 
 void Lexer::skip_blank() {
-  while (place_ < text_.size()) {
-    const char c = text_[place_];
+  while (position_ < text_.size()) {
+    const char c = text_[position_];
     if (c == ' ' || c == '\t' || c == '\n' || c == '\r') {
-      ++place_;
+      ++position_;
     } else if (c == '/' && current(1) == '/' && brackets_ == 0) {
-      const std::size_t end = text_.find('\n', place_);
-      place_ = end == std::string_view::npos ? text_.size() : end;
+      const std::size_t end = text_.find('\n', position_);
+      position_ = end == std::string_view::npos ? text_.size() : end;
     } else {
       return;
     }
@@ -184,61 +184,62 @@ void Lexer::skip_blank() {
 
 Token Lexer::read() {
   skip_blank();
-  Token token{TokenKind::end, {}, place_};
-  if (place_ >= text_.size()) return token;
-  const char c = text_[place_];
+  Token token{TokenKind::end, {}, position_};
+  if (position_ >= text_.size()) return token;
+  const char c = text_[position_];
   if (is_digit(c)) return read_number();
   if (is_letter(c)) {
-    const std::size_t start = place_;
-    while (is_name_char(current())) ++place_;
-    return {TokenKind::name, std::string(text_.substr(start, place_ - start)), start};
+    const std::size_t start = position_;
+    while (is_name_char(current())) ++position_;
+    return {TokenKind::name, std::string(text_.substr(start, position_ - start)), start};
   }
   if (c == '"') return {TokenKind::string, read_string(), token.offset};
   if (c == '%' && brackets_ == 0) return read_value();
   const bool two = (c == '/' && current(1) == '/') || (c == '-' && current(1) == '>');
   if (!two && std::string_view("()[]{},:;=@*+-%<>").find(c) == std::string_view::npos)
-    fail_at(place_, fmt::format("byte 0x{:02x} has no meaning here", static_cast<unsigned char>(c)));
+    fail_at(position_, fmt::format("unexpected byte 0x{:02x}", static_cast<unsigned char>(c)));
   if (c == '[') ++brackets_;
   if (c == ']' && brackets_ > 0) --brackets_;
   token.kind = TokenKind::mark;
-  token.text = text_.substr(place_, two ? 2 : 1);
-  place_ += token.text.size();
+  token.text = text_.substr(position_, two ? 2 : 1);
+  position_ += token.text.size();
   return token;
 }
 
 Token Lexer::read_number() {
-  const std::size_t start = place_;
+  const std::size_t start = position_;
   TokenKind kind = TokenKind::integer;
-  while (is_digit(current())) ++place_;
+  while (is_digit(current())) ++position_;
   if (current() == '.' && is_digit(current(1))) {
     kind = TokenKind::real;
-    ++place_;
-    while (is_digit(current())) ++place_;
+    ++position_;
+    while (is_digit(current())) ++position_;
   }
   const std::size_t sign = current(1) == '-' || current(1) == '+' ? 1 : 0;
   if ((current() == 'e' || current() == 'E') && is_digit(current(1 + sign))) {
     kind = TokenKind::real;
-    place_ += 1 + sign;
-    while (is_digit(current())) ++place_;
+    position_ += 1 + sign;
+    while (is_digit(current())) ++position_;
   }
-  return {kind, std::string(text_.substr(start, place_ - start)), start};
+  return {kind, std::string(text_.substr(start, position_ - start)), start};
 }
 
 Token Lexer::read_value() {
-  const std::size_t start = place_++;
+  const std::size_t start = position_++;
   if (current() == '"') return {TokenKind::value, read_string(), start};
-  const std::size_t first = place_;
-  while (is_name_char(current())) ++place_;
-  if (place_ == first) fail_at(start, "expected a name after `%`");
-  return {TokenKind::value, std::string(text_.substr(first, place_ - first)), start};
+  const std::size_t first = position_;
+  while (is_name_char(current())) ++position_;
+  if (position_ == first) fail_at(start, "expected a name after `%`");
+  return {TokenKind::value, std::string(text_.substr(first, position_ - first)), start};
 }
 
 std::string Lexer::read_string() {
-  const std::size_t start = place_++;
+  const std::size_t start = position_++;
   std::string text;
   while (true) {
-    if (place_ >= text_.size() || text_[place_] == '\n') fail_at(start, "a string has no closing quote");
-    const char c = text_[place_++];
+    if (position_ >= text_.size() || text_[position_] == '\n')
+      fail_at(start, "a string has no closing quote");
+    const char c = text_[position_++];
     if (c == '"') return text;
     text.push_back(c == '\\' ? read_escape() : c);
   }
@@ -246,7 +247,7 @@ std::string Lexer::read_string() {
 
 char Lexer::read_escape() {
   const char c = current();
-  ++place_;
+  ++position_;
   switch (c) {
   case 'n':
     return '\n';
@@ -260,14 +261,14 @@ char Lexer::read_escape() {
   case 'x':
     if (is_hex(current()) && is_hex(current(1))) {
       const char byte = static_cast<char>(hex_value(current()) * 16 + hex_value(current(1)));
-      place_ += 2;
+      position_ += 2;
       return byte;
     }
     break;
   default:
     break;
   }
-  fail_at(place_ - 2, "unknown escape in a string; expected \\n \\t \\r \\\" \\\\ or \\xHH");
+  fail_at(position_ - 2, "unknown escape in a string; expected \\n \\t \\r \\\" \\\\ or \\xHH");
 }
 
 Lexer::Depth::Depth(Lexer& lexer) : lexer_(lexer) {

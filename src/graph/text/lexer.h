@@ -17,12 +17,12 @@ enum class TokenKind : std::uint8_t { end, name, integer, real, string, value, m
 
 struct Token {
   TokenKind kind = TokenKind::end;
-  std::string text;       ///< Name, unescaped string, value's name without `%`, digits, or the mark itself.
-  std::size_t offset = 0; ///< Of its first byte.
+  std::string text;       ///< Name, unescaped string, value name without `%`, digits, or the mark itself.
+  std::size_t offset = 0; ///< Offset of its first byte.
 };
 
 /// Reads tokens from text that it does not own. Inside `[ ]` the marks `//` and `%` are operators of dims;
-/// elsewhere `//` starts a comment and `%` a value's name. Errors are Error{bad_data} with `line:column`.
+/// elsewhere `//` starts a comment and `%` a value name. Errors are Error{bad_data} with `line:column`.
 class Lexer {
 public:
   /// `in_dims`: the text is a dim or a type, as if within brackets.
@@ -37,18 +37,18 @@ public:
   void expect(std::string_view mark);
   Token expect(TokenKind kind, std::string_view what);
   std::int64_t integer(std::string_view what);                ///< With an optional sign.
-  std::int64_t integer(std::string_view what, bool negative); ///< The sign was taken already.
+  std::int64_t integer(std::string_view what, bool negative); ///< The sign was read already.
   double real(std::string_view what);  ///< With an optional sign; also `inf`, `nan` and integers.
   float real32(std::string_view what); ///< Rounded once, from the digits.
   std::uint64_t unsigned_integer(std::string_view what);
   std::string hex(); ///< A run of hexadecimal digits, returned as bytes.
   void expect_end();
 
-  /// Whether an error that names its place is on its way.
+  /// Whether an error that includes its position was thrown.
   bool failed() const noexcept { return failed_; }
   [[noreturn]] void fail_at(std::size_t offset, std::string_view message,
                             ErrorCode code = ErrorCode::bad_data) const;
-  /// limit_message() (base/limits/limit_error.h) with the place.
+  /// limit_message() (base/limits/limit_error.h) with the position.
   [[noreturn]] void fail_limit(std::size_t offset, std::string_view name, std::uint64_t bound,
                                std::string_view found) const;
   [[noreturn]] void
@@ -79,25 +79,25 @@ private:
   std::string read_string();
   char read_escape();
   char current(std::size_t ahead = 0) const {
-    return place_ + ahead < text_.size() ? text_[place_ + ahead] : '\0';
+    return position_ + ahead < text_.size() ? text_[position_ + ahead] : '\0';
   }
 
   std::string_view text_;
   mutable bool failed_ = false;
   Limits limits_;
-  std::size_t place_ = 0;
+  std::size_t position_ = 0;
   std::uint32_t brackets_ = 0;
   std::uint32_t depth_ = 0;
   bool peeked_ = false;
   Token token_;
 };
 
-std::optional<DType> dtype_named(std::string_view name); ///< By its name in the text form only.
+std::optional<DType> dtype_named(std::string_view name); ///< By its text form only.
 Dim parse_dim(Lexer& lexer);
 Type parse_type(Lexer& lexer);
 Type parse_dims_of(Lexer& lexer, DType dtype); ///< From the bracket on.
 
-/// `"text"` with escapes, as the lexer reads it.
+/// `"text"` with escapes, in the form that the lexer reads.
 std::string in_quotes(std::string_view text);
 /// The shortest text that reads back as `value`, with a point or an exponent.
 std::string real_text(double value);

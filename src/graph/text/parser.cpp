@@ -1,4 +1,4 @@
-// A graph from text.
+// Parses graphs.
 
 #include <utility>
 
@@ -16,7 +16,7 @@ namespace lanner {
 
 namespace {
 
-/// A value as its definition spells it, before there is a Value.
+/// A parsed definition of a value, before there is a Value.
 struct Definition {
   std::string name;
   std::size_t offset = 0;
@@ -32,7 +32,7 @@ public:
   std::unique_ptr<Graph> run() {
     if (!lexer_.take_name("graph")) lexer_.fail_expected("`graph`");
     lexer_.expect("@");
-    graph_ = std::make_unique<Graph>(ops_, name_or_string("the graph's name"));
+    graph_ = std::make_unique<Graph>(ops_, name_or_string("the name of the graph"));
     body();
     lexer_.expect_end();
     return std::move(graph_);
@@ -50,7 +50,7 @@ private:
     try {
       return body();
     } catch (const Error& error) {
-      // A store that fails says more by its own code.
+      // The error code of a failing store is more specific.
       const bool of_limits = error.code() == ErrorCode::limit_exceeded;
       const bool of_text =
           of_limits || error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::unsupported;
@@ -61,7 +61,7 @@ private:
 
   void body() {
     for (const Definition& parameter : definitions_in_parentheses()) {
-      place(parameter, graph_->add_input(parameter.name, parameter.type));
+      define(parameter, graph_->add_input(parameter.name, parameter.type));
     }
     const std::vector<Output> outputs = output_list();
     lexer_.expect("{");
@@ -88,7 +88,7 @@ private:
       if (!outputs.empty()) lexer_.expect(",");
       Output output{reference(), {}};
       if (lexer_.take(":")) parse_type(lexer_);
-      output.name = lexer_.take_name("as") ? lexer_.expect(TokenKind::string, "an output's name").text
+      output.name = lexer_.take_name("as") ? lexer_.expect(TokenKind::string, "an output name").text
                                            : output.value.name;
       outputs.push_back(std::move(output));
     }
@@ -98,7 +98,7 @@ private:
 
   void symbol() {
     lexer_.next();
-    const Token name = lexer_.expect(TokenKind::name, "a symbol's name");
+    const Token name = lexer_.expect(TokenKind::name, "a symbol name");
     SymbolInfo info;
     if (!lexer_.take_name("in")) lexer_.fail_expected("`in [min, max]`");
     lexer_.expect("[");
@@ -131,16 +131,15 @@ private:
     if (!value)
       lexer_.fail_at(reference.offset, fmt::format("%{} is not defined before it is used", reference.name));
     if (value->region() != &region)
-      lexer_.fail_at(
-          reference.offset,
-          fmt::format("%{} belongs to another region; it has to be captured after `;`", reference.name));
+      lexer_.fail_at(reference.offset,
+                     fmt::format("%{} belongs to another region; capture it after `;`", reference.name));
     return value;
   }
 
   Definition definition() {
     const ValueReference name = reference();
     Definition made{name.name, name.offset, {}, {}};
-    if (name.name.empty()) lexer_.fail_at(name.offset, "a value's name is empty");
+    if (name.name.empty()) lexer_.fail_at(name.offset, "the name of a value is empty");
     if (!defined_.insert(name.name).second)
       lexer_.fail_at(name.offset, fmt::format("%{} is defined twice", name.name));
     if (lexer_.take(":")) {
@@ -168,8 +167,8 @@ private:
     return list;
   }
 
-  // A capture's parameter that still waits for its own name may hold this one.
-  void place(const Definition& definition, Value* value) {
+  // A parameter of a capture that has not got its own name yet may hold this one.
+  void define(const Definition& definition, Value* value) {
     Value* holder = graph_->find(definition.name);
     if (holder && holder != value) graph_->rename(holder, {});
     value->type = definition.type;
@@ -178,10 +177,10 @@ private:
     if (definition.storage.names_values()) spelled_.emplace_back(value, definition.storage);
   }
 
-  /// `first`: of the storages that name values, that of the region's first parameter.
+  /// `first`: index in `spelled_` of the first storage of this region.
   void nodes(Region& region, std::size_t first) {
     while (!lexer_.take("}")) node(region);
-    // Values that storages name may be defined behind them.
+    // Values that storages refer to may be defined after them.
     for (std::size_t i = first; i < spelled_.size(); ++i)
       spelled_[i].first->storage = spelled_[i].second.resolved(
           [&](const ValueReference& reference) { return resolve(reference, region); });
@@ -208,7 +207,7 @@ private:
     } else {
       for (Value* capture : captures) node->add_capture(capture);
     }
-    for (const Definition& output : outputs) place(output, node->add_output(output.name, output.type));
+    for (const Definition& output : outputs) define(output, node->add_output(output.name, output.type));
     if (lexer_.take_name("source")) node->sources = strings_in_parentheses();
     if (lexer_.take_name("tactic")) tactic(node->tactic);
     if (lexer_.take_name("stream")) stream(*node);
@@ -233,7 +232,7 @@ private:
   void attributes(Node& node) {
     while (!lexer_.at("}")) {
       if (node.attributes.size() > 0) lexer_.expect(",");
-      const Token name = lexer_.expect(TokenKind::name, "an attribute's name");
+      const Token name = lexer_.expect(TokenKind::name, "an attribute name");
       if (node.attributes.has(name.text))
         lexer_.fail_at(name.offset, fmt::format("attribute {} is given twice", name.text));
       lexer_.expect("=");
@@ -257,7 +256,7 @@ private:
       if (node.regions().size() == 1) {
         for (Value* capture : captures) node.add_capture(capture);
       }
-      for (std::size_t i = 0; i < parameters.size(); ++i) place(parameters[i], region.parameter(i));
+      for (std::size_t i = 0; i < parameters.size(); ++i) define(parameters[i], region.parameter(i));
       region_body(region, first);
     } while (lexer_.take(","));
     lexer_.expect(")");
@@ -316,7 +315,7 @@ private:
   TensorSource tensors_;
   std::unique_ptr<Graph> graph_;
   std::set<std::string> defined_;
-  std::vector<std::pair<Value*, SpelledStorage>> spelled_; ///< Of storages that name values.
+  std::vector<std::pair<Value*, SpelledStorage>> spelled_; ///< Storages that refer to values.
   std::uint32_t nodes_ = 0;
   bool types_missing_ = false;
 };
@@ -331,11 +330,11 @@ std::unique_ptr<Graph> parse_graph(std::string_view text, const OpTable& ops,
     verify(*graph);
     if (parser.types_missing()) {
       infer_types(*graph);
-      verify(*graph); // by what storages name, too
+      verify(*graph); // also checks references of storages
     }
   } catch (const Error& error) {
     if (error.code() == ErrorCode::limit_exceeded) throw;
-    // What breaks a rule of graphs here is the text's fault, not Lanner's.
+    // A violated graph rule is the text's fault here, not Lanner's.
     fail(ErrorCode::bad_data, "graph {}: {}", graph->name, error.message());
   }
   return graph;

@@ -1,4 +1,4 @@
-// A graph as text.
+// Prints graphs.
 
 #include <utility>
 

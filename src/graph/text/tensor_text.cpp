@@ -11,7 +11,7 @@
 
 namespace lanner {
 
-// Calls visit(T{}) for the element types whose values are written one by one; others are written as bytes.
+// Calls visit(T{}) for the element types that are written value by value; others are written as bytes.
 template<typename Visit>
 static bool visit_plain(DType type, const Visit& visit) {
   switch (type) {
@@ -59,7 +59,7 @@ static std::string element_text(const T& value) {
   }
 }
 
-// `nan` reads back as one bit pattern; any other is kept as bytes.
+// `nan` reads back as one bit pattern; any other NaN is written as bytes.
 template<typename T>
 static bool reads_back(const T& value) {
   if constexpr (std::is_floating_point_v<T>) {
@@ -149,7 +149,7 @@ static Tensor parse_bytes(Lexer& lexer, DType dtype, const Shape& shape, std::si
 
 Tensor parse_tensor_values(Lexer& lexer, const Type& type) {
   const std::size_t offset = lexer.peek().offset;
-  if (!type.is_static()) lexer.fail_at(offset, "a tensor's type has to have constant dims");
+  if (!type.is_static()) lexer.fail_at(offset, "the type of a tensor must have constant dims");
   const Shape shape = type.shape();
   lexer.expect("(");
   Tensor tensor;
@@ -187,7 +187,7 @@ Tensor random_tensor(DType dtype, const Shape& shape, std::uint64_t seed, double
   PacedDeadline look;
   for (float& value : wide.as<float>()) {
     look();
-    // The sum of twelve uniforms has variance 1 and, unlike log and cos, the same bits everywhere.
+    // The sum of twelve uniforms has variance 1 and, unlike log and cos, the same bits on every machine.
     double sum = -6;
     for (int i = 0; i < 12; ++i) sum += source.uniform();
     value = static_cast<float>(sum * deviation);

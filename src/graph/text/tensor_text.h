@@ -11,11 +11,11 @@ namespace lanner {
 
 std::string tensor_text(const Tensor& tensor);
 
-/// The values after a tensor's type, parentheses included. Memory is taken only for values that the text
-/// holds.
+/// Parses the values after a tensor's type, including parentheses. Memory is allocated only for values that
+/// the text contains.
 Tensor parse_tensor_values(Lexer& lexer, const Type& type);
 
-/// The elements of `random(type, seed, std)`: the same on every machine, mean 0, near to normal.
+/// The elements of `random(type, seed, std)`: the same on every machine, mean 0, approximately normal.
 Tensor random_tensor(DType dtype, const Shape& shape, std::uint64_t seed, double deviation,
                      const Limits& limits);
 

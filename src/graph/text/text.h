@@ -1,5 +1,5 @@
 #pragma once
-// Text form of graphs: what people read, edit, compare and what plans keep. parse(print(g)) == g.
+// Text form of graphs, for people to read, edit and compare, and for plans. parse(print(g)) == g.
 //
 //   graph @resnet50(%input: f32[N, 3, 224, 224]) -> (%y: f32[N, 1000] as "output") {
 //     symbol N in [1, 64] = 8
@@ -15,9 +15,9 @@
 //   }
 //
 // `_` is an absent input; values after `;` are captures. A constant is inline up to 16 elements, else a
-// reference by name into a store of tensors. Comments start with `//`, except within `[ ]`, where that
-// divides dims. Names of other than letters, digits, `_` and `.` are quoted: `%"data:0"`. A type that is left
-// out is inferred.
+// reference by name into a tensor store. Comments start with `//`, except within `[ ]`, where that divides
+// dims. Names with characters other than letters, digits, `_` and `.` are quoted: `%"data:0"`. A missing type
+// is inferred.
 
 #include <functional>
 #include <memory>
@@ -30,19 +30,19 @@
 
 namespace lanner {
 
-/// Gives the reference text of a constant, for example `file("w.safetensors", "w1")`; empty text: it stands
-/// inline, where it is small enough.
+/// Returns the reference text of a constant, for example `file("w.safetensors", "w1")`; empty text: the
+/// constant is inline, where it is small enough.
 using ConstantNamer = std::function<std::string(const Value& value, const Tensor& tensor)>;
 /// Finds a tensor named by `file(file, name)`; throws Error{not_found}.
 using ConstantFinder = std::function<Tensor(std::string_view file, std::string_view name)>;
 
 struct PrintOptions {
-  ConstantNamer name_constant; ///< Null: `hash("<xxh3 of the content>", type)`, which parse refuses.
+  ConstantNamer name_constant; ///< Null: `hash("<xxh3 of the content>", type)`, which parse rejects.
   bool tactics = true;
 };
 std::string print(const Graph& graph, const PrintOptions& options = {});
 
-/// Hostile input is bounded by `limits`; errors are Error{bad_data, limit_exceeded} with `line:column`. The
+/// Untrusted input is bounded by `limits`; errors are Error{bad_data, limit_exceeded} with `line:column`. The
 /// result is verified.
 std::unique_ptr<Graph> parse_graph(std::string_view text, const OpTable& ops,
                                    const ConstantFinder& find_constant = {}, const Limits& limits = {});

@@ -1,5 +1,5 @@
 #pragma once
-// Some of a value's dims.
+// A set of a value's dims.
 
 #include <cstdint>
 

@@ -11,15 +11,15 @@
 
 namespace lanner {
 
-// Bounds that no real model comes near; they keep hostile or degenerate expressions from eating time and
-// stack.
+// Limits far above any real model; they keep untrusted or degenerate expressions from using too much time
+// and stack.
 static constexpr std::size_t max_terms = 256;
 static constexpr std::size_t max_degree = 64;
 static constexpr std::uint32_t max_depth = 64;
 static constexpr std::uint32_t max_size = 4096;
 
 [[noreturn]] static void overflow() {
-  fail(ErrorCode::limit_exceeded, "dim: a size leaves 64 bits");
+  fail(ErrorCode::limit_exceeded, "dim: a size does not fit 64 bits");
 }
 
 static std::int64_t add(std::int64_t a, std::int64_t b) {
@@ -55,7 +55,7 @@ std::strong_ordering compare(const Atom& a, const Atom& b) {
   return compare(a.b, b.b);
 }
 
-// Graded order, which multiplication keeps; polynomial division needs that.
+// Graded order, which multiplication preserves; polynomial division needs that.
 std::strong_ordering compare_atoms(const Term& a, const Term& b) {
   if (auto order = b.atoms.size() <=> a.atoms.size(); order != 0) return order;
   for (std::size_t i = 0; i < a.atoms.size(); ++i) {
@@ -141,12 +141,12 @@ static bool is_symbol_name(std::string_view name) {
 
 Dim Dim::symbol(std::string name) {
   check(is_symbol_name(name), ErrorCode::invalid_argument,
-        "dim: \"{}\" is no name of a symbol; expected a letter or _, then letters, digits, _ and .", name);
+        "dim: \"{}\" is not a symbol name; expected a letter or _, then letters, digits, _ and .", name);
   return from_atom({AtomKind::symbol, std::move(name), {}, {}});
 }
 
 std::int64_t Dim::value() const {
-  check(is_constant(), ErrorCode::internal, "dim: {} is no constant", is_constant() ? "" : to_string());
+  check(is_constant(), ErrorCode::internal, "dim: {} is not constant", is_constant() ? "" : to_string());
   return constant_;
 }
 
@@ -201,7 +201,7 @@ bool operator==(const Dim& a, const Dim& b) {
   return compare(a, b) == 0;
 }
 
-// term / by, when by's atoms all occur in term and its factor divides.
+// term / by, when all of by's atoms occur in term and its factor divides.
 static std::optional<Term> divide(const Term& term, const Term& by) {
   if (by.factor == 0 || remainder(term.factor, by.factor) != 0) return std::nullopt;
   Term quotient{floor_quotient(term.factor, by.factor), {}};

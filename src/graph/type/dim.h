@@ -17,7 +17,7 @@ namespace lanner {
 struct SymbolInfo {
   std::int64_t min = 0;
   std::int64_t max = INT64_MAX;
-  std::int64_t opt = -1; ///< -1 when nothing was said.
+  std::int64_t opt = -1; ///< -1 when not given.
   friend bool operator==(const SymbolInfo&, const SymbolInfo&) = default;
 };
 using Symbols = std::map<std::string, SymbolInfo, std::less<>>;
@@ -28,18 +28,18 @@ using DimBindings = std::map<std::string, Dim, std::less<>>;
 
 /// An integer expression in normal form: a sum of integer multiples of products of atoms, where an atom is a
 /// symbol or a floor_div, mod, min or max of expressions. Equal expressions compare equal (`(N*4)/4 == N`,
-/// `N+N == 2*N`) as far as the normal form sees. Immutable, cheap to copy. Overflow throws
+/// `N+N == 2*N`) as far as the normal form recognises it. Immutable, cheap to copy. Overflow throws
 /// Error{limit_exceeded}.
 class Dim {
 public:
   Dim(std::int64_t value = 0) : constant_(value) {}
-  static Dim symbol(
-      std::string name); ///< Name: [A-Za-z_][A-Za-z0-9_.]*; anything else is mapped onto that by the caller.
+  static Dim
+  symbol(std::string name); ///< Name: [A-Za-z_][A-Za-z0-9_.]*; the caller maps other names to that.
 
   bool is_constant() const noexcept { return terms_ == nullptr; }
   std::int64_t value() const; ///< Throws Error{internal} unless is_constant().
   std::optional<std::int64_t> constant() const noexcept;
-  std::optional<std::string> as_symbol() const; ///< The name when the expression is one bare symbol.
+  std::optional<std::string> as_symbol() const; ///< The name when the expression is a single symbol.
 
   friend Dim operator+(const Dim&, const Dim&);
   friend Dim operator-(const Dim&, const Dim&);
@@ -56,7 +56,8 @@ public:
   Dim substitute(const Bindings& values) const;
   /// Throws Error{invalid_argument} naming the first symbol that has no value.
   std::int64_t evaluate(const Bindings& values) const;
-  /// Smallest and largest value over the symbols' ranges (interval arithmetic; may be wider than the truth).
+  /// Smallest and largest value over the symbols' ranges (interval arithmetic; may be wider than exact
+  /// bounds).
   SymbolInfo bounds(const Symbols& symbols) const;
   void collect_symbols(std::set<std::string>& into) const;
 

@@ -1,4 +1,4 @@
-// Values put in the place of symbols, and ranges.
+// Substitution of symbols, and ranges of expressions.
 
 #include <algorithm>
 #include <functional>
@@ -66,7 +66,7 @@ void Dim::collect_symbols(std::set<std::string>& into) const {
 
 namespace {
 
-// Ends at +-INT64_MAX mean "no bound".
+// INT64_MAX and -INT64_MAX mean "no bound".
 struct Range {
   std::int64_t low, high;
 };
@@ -84,7 +84,7 @@ Range times(Range a, Range b) {
 
 Range quotient(Range a, Range b) {
   if (b.low <= 0 && b.high >= 0) {
-    // A run with divisor 0 is an error, so the smallest magnitude that counts is 1.
+    // A run with divisor 0 is an error, so the smallest relevant magnitude is 1.
     const std::int64_t most = std::max(std::abs(a.low), std::abs(a.high));
     const bool negative = a.low < 0 || b.low < 0;
     return {negative ? -most : 0, most};

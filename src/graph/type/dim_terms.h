@@ -13,11 +13,11 @@ namespace lanner {
 
 enum class AtomKind : std::uint8_t { symbol, floor_div, mod, min, max };
 
-/// What a normal form does not look into: a symbol, or a function of two expressions.
+/// An indivisible part of the normal form: a symbol, or a function of two expressions.
 struct Atom {
   AtomKind kind = AtomKind::symbol;
-  std::string name; ///< Of a symbol.
-  Dim a, b;         ///< Of a function.
+  std::string name; ///< For a symbol.
+  Dim a, b;         ///< For a function.
 };
 using AtomPtr = std::shared_ptr<const Atom>;
 
@@ -31,20 +31,21 @@ struct Term {
 /// occurs twice.
 struct Dim::Terms {
   std::vector<Term> terms;
-  std::uint32_t depth = 1; ///< Nesting of functions.
+  std::uint32_t depth = 1; ///< Nesting depth of functions.
   std::uint32_t size = 1;  ///< Atoms and terms, counted as a tree.
 };
 
-/// Opens Dim's normal form to its own files.
+/// Gives Dim's own files access to its normal form.
 struct DimAccess {
   static std::vector<Term> terms(const Dim& dim);
   static const Dim::Terms* normal(const Dim& dim) { return dim.terms_.get(); }
-  static Dim make(std::vector<Term> terms); ///< Sorts, merges and checks the bounds.
+  static Dim make(std::vector<Term> terms); ///< Sorts, merges and checks the limits.
 };
 
 std::strong_ordering compare(const Dim& a, const Dim& b);
 std::strong_ordering compare(const Atom& a, const Atom& b);
-std::strong_ordering compare_atoms(const Term& a, const Term& b); ///< Products only, not the factors.
+std::strong_ordering compare_atoms(const Term& a,
+                                   const Term& b); ///< Compares products only, not the factors.
 Dim apply(AtomKind kind, const Dim& a, const Dim& b);
 
 } // namespace lanner

@@ -1,4 +1,4 @@
-// Dims as text.
+// Text form of dims.
 
 #include <lanner/error.h>
 
@@ -49,8 +49,7 @@ std::string Dim::to_string() const {
   for (const Term& term : terms_->terms) {
     const bool negative = term.factor < 0;
     const std::uint64_t size = negative ? 0 - static_cast<std::uint64_t>(term.factor) : term.factor;
-    // An operator binds its left side first, so a lone quotient after a minus needs no more than its own
-    // precedence.
+    // Operators are left-associative, so a lone quotient after a minus needs no more than its own precedence.
     if (text.empty()) {
       text = negative ? "-" + product_text(term, size) : product_text(term, size);
     } else {
@@ -130,7 +129,7 @@ Dim parse_dim(Lexer& lexer) {
   try {
     return parse_sum(lexer);
   } catch (const Error& error) {
-    // Arithmetic knows no place in the text.
+    // Errors of arithmetic have no position in the text.
     if (error.code() == ErrorCode::bad_data) throw;
     lexer.fail_at(offset, error.message());
   }

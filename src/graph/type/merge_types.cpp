@@ -7,8 +7,8 @@
 namespace lanner {
 
 [[noreturn]] static void contradict(const Type& inferred, const Type& declared) {
-  fail(ErrorCode::invalid_argument, "the value is declared {} but its inputs make it {}",
-       declared.to_string(), inferred.to_string());
+  fail(ErrorCode::invalid_argument, "the value is declared {} but inferred {}", declared.to_string(),
+       inferred.to_string());
 }
 
 static Dim merge_dims(const Dim& inferred, const Dim& declared, const Symbols& symbols,

@@ -128,7 +128,7 @@ Type parse_type(Lexer& lexer) {
     return name == "seq" ? Type::sequence(std::move(element)) : Type::optional(std::move(element));
   }
   const std::optional<DType> dtype = dtype_named(name);
-  if (!dtype) lexer.fail_at(offset, fmt::format("`{}` is no element type", name.substr(0, 40)));
+  if (!dtype) lexer.fail_at(offset, fmt::format("`{}` is not an element type", name.substr(0, 40)));
   return parse_dims_of(lexer, *dtype);
 }
 

@@ -13,7 +13,7 @@
 
 namespace lanner {
 
-/// A tensor of dtype and dims, a sequence or an optional of an element type. Immutable by use; cheap to copy.
+/// A tensor of dtype and dims, a sequence or an optional of an element type. Immutable; cheap to copy.
 /// Text: `f32[N, 3, 224, 224]`, `f32[*]` (rank unknown), `seq(i64[2])`, `opt(f32[4])`.
 class Type {
 public:

@@ -1,5 +1,5 @@
 #pragma once
-// Names of open sizes that types hold.
+// Symbols that occur in types.
 
 #include <set>
 #include <string>
@@ -8,9 +8,9 @@
 
 namespace lanner {
 
-/// Adds those of a type, and of what its elements are.
+/// Adds the symbols of a type, and of its element type.
 void collect_symbols(const Type& type, std::set<std::string>& into);
-/// Of all values of a region and of what is nested in it.
+/// Of all values of a region and its nested regions.
 void collect_symbols(const Region& region, std::set<std::string>& into);
 
 } // namespace lanner

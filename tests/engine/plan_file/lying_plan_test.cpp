@@ -92,7 +92,7 @@ TEST_F(LyingPlan, LiesBeyondItsDims) {
   for (const char* within : {"within=2:64", "within=100:64", "within=127:1"})
     LANNER_EXPECT_ERROR(Engine::load(changed("lowered", "%s: f32\\[4, 8\\] @ row|%s: f32\\[4, 8\\]",
                                              "%s: f32[4, 8] @ row " + std::string(within) + " in=%z")),
-                        ErrorCode::bad_data, "lies within a larger value along dim");
+                        ErrorCode::bad_data, "is within a larger value along dim");
 }
 
 /// A value without a fault lies in one with one: both are checked before they are compared.
@@ -100,7 +100,7 @@ TEST(LyingGraph, IsCheckedValueByValueFirst) {
   const char* text = "graph @g(%x: f32[4] @ row in=%y) -> (%y) {\n"
                      "  %y: f32[4] @ row within=100:64 = relu(%x)\n}\n";
   LANNER_EXPECT_ERROR(parse_graph(text, builtin_op_table()), ErrorCode::bad_data,
-                      "%y: lies within a larger value along dim 100, but has 1 dims");
+                      "%y: is within a larger value along dim 100, but has 1 dims");
 }
 
 TEST(LyingGraph, StoresInAnOrderWhatHasNoSize) {
