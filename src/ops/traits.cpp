@@ -48,7 +48,7 @@ bool splits_elements(const Split& split) {
   for (std::size_t i = 0; i < split.parts.size(); ++i) {
     const Value* input = split.node.input(i);
     if (!input) continue;
-    // A shared operand must not lie along axis 0.
+    // A shared operand must not extend along axis 0.
     const bool fits = split.parts[i]
                           ? input->type.rank() == rank
                           : split.shared[i] && (input->type.rank() < rank ||
@@ -81,7 +81,7 @@ SplitRule splits_beside_axes_of(std::size_t i) {
   };
 }
 
-/// The first operand's shape, where it is known.
+/// The first operand, if its shape is known.
 static const Value* static_operand(const Node& node) {
   const Value* input = node.input(0);
   return input && input->type.is_tensor() && input->type.is_static() ? input : nullptr;
@@ -97,7 +97,7 @@ static double elements_between(const Node& node, std::size_t begin, std::size_t 
   return std::max(1.0, length);
 }
 
-/// The axis that a node names, of its first operand; the rank where it names none.
+/// The axis of the first operand that a node gives; the rank where it gives none.
 static std::size_t named_axis(const Node& node, std::int64_t axis) {
   const Value* input = static_operand(node);
   if (!input) return 0;

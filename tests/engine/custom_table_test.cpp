@@ -152,9 +152,9 @@ TEST(CustomTable, LacksWhatItNeeds) {
   refused("infer is missing", [](auto& op) { op.infer = nullptr; });
   refused("run and reference are both missing", [](auto& op) { op.run = nullptr, op.reference = nullptr; });
   refused("no function run", [](auto& op) { op.run = nullptr; });
-  refused("of create and destroy", [](auto& op) { op.destroy = nullptr; });
-  refused("of serialise and deserialise", [](auto& op) { op.deserialise = nullptr; });
-  refused("has serialise, but no create", [](auto& op) { op.create = nullptr, op.destroy = nullptr; });
+  refused("create and destroy must be given together", [](auto& op) { op.destroy = nullptr; });
+  refused("serialise and deserialise must be given together", [](auto& op) { op.deserialise = nullptr; });
+  refused("has serialise but no create", [](auto& op) { op.create = nullptr, op.destroy = nullptr; });
 }
 
 TEST(CustomTable, InfersNonsense) {
@@ -172,9 +172,11 @@ TEST(CustomTable, InfersNonsense) {
   refused("output 0 has dtype 26", [](auto& value) { value.dtype = 26; });
   refused("output 0 has rank 17", [](auto& value) { value.rank = 17; });
   refused("output 0 has rank -2", [](auto& value) { value.rank = LANNER_ABSENT; });
-  refused("dim 1 of output 0 is -7, which is no size of an input", [](auto& value) { value.dims[1] = -7; });
+  refused("dim 1 of output 0 is -7, which is not the size of an input",
+          [](auto& value) { value.dims[1] = -7; });
   refused("dim 1 of output 0 is -9223372036854775808", [](auto& value) { value.dims[1] = INT64_MIN; });
-  refused("dim 0 of output 0 is at most -3", [](auto& value) { value.dims[0] = -1, value.max_dims[0] = -3; });
+  refused("dim 0 of output 0 has max_dims -3",
+          [](auto& value) { value.dims[0] = -1, value.max_dims[0] = -3; });
 }
 
 TEST(CustomTable, InfersMoreThanThereIsMemory) {

@@ -47,7 +47,7 @@ TEST(TensorFlowRules, InvalidNodesAreRefused) {
   refused("Transpose", {"x", "p"}, {}, {integers("p", {0, -1, 1, 2})}, "expected each axis from 0 to 3 once");
   refused("Transpose", {"x", "p"}, {}, {integers("p", {0, 1, 1, 2})}, "expected each axis from 0 to 3 once");
   refused("Transpose", {"x", "p"}, {}, {integers("p", {0, 1, 2})}, "perm has 3 axes for rank 4");
-  refused("Sum", {"x", "a"}, {}, {integers("a", {1, -3})}, "axes name axis 1 twice");
+  refused("Sum", {"x", "a"}, {}, {integers("a", {1, -3})}, "axes contain axis 1 twice");
 }
 
 TEST(TensorFlowRules, ConvolutionPadsTheEndFirst) {

@@ -1,4 +1,4 @@
-// Tables of resize and pad, summed up axis by axis, give what the definitions give.
+// Tables of resize and pad, summed axis by axis, give the same results as the definitions.
 
 #include <algorithm>
 #include <array>
@@ -40,7 +40,7 @@ Tensor summed(const Tensor& x, const ResampledAxis& taps) {
   return Tensor::from<float>(result, shape);
 }
 
-/// The node %y of a graph, its operands, and what is asked of it.
+/// The node %y of a graph with its operands and parameters.
 class Case {
 public:
   explicit Case(const std::string& body)
@@ -89,7 +89,7 @@ std::string pad(const char* pads, const char* mode) {
                      mode);
 }
 
-TEST(AxisTaps, GiveWhatTheDefinitionGives) {
+TEST(AxisTaps, SumsEqualTheDefinition) {
   const std::array cases{
       resize("2, 3, 14, 18", "mode = \"nearest\""),
       resize("2, 3, 5, 18", "mode = \"linear\""),
@@ -114,7 +114,7 @@ TEST(AxisTaps, GiveWhatTheDefinitionGives) {
   }
 }
 
-TEST(AxisTaps, LeaveOutAxesThatStay) {
+TEST(AxisTaps, UnchangedAxesAreOmitted) {
   for (const char* mode : {"mode = \"linear\"", "mode = \"cubic\"", "mode = \"cubic\", exclude_outside = 1",
                            "mode = \"cubic\", coordinate_transformation_mode = \"align_corners\"",
                            "mode = \"cubic\", coordinate_transformation_mode = \"pytorch_half_pixel\""}) {
@@ -125,7 +125,7 @@ TEST(AxisTaps, LeaveOutAxesThatStay) {
   }
 }
 
-TEST(AxisTaps, AreNotForConstantsAround) {
+TEST(AxisTaps, ConstantPaddingHasNoTable) {
   EXPECT_FALSE(Case(pad("0, 0, 3, 2, 0, 0, 1, 4", "constant")).taps().has_value());
   const std::string crop =
       "  %r = constant() {value = f32[8](0, 0, -0.5, 0, 1, 1, 1.5, 1)}\n"

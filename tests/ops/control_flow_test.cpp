@@ -41,7 +41,7 @@ TEST(If, runs_one_branch) {
                       "expected bool[], got bool[2]");
 }
 
-// Each branch is written for a size of its own.
+// Each branch is written for a different size.
 static constexpr std::string_view sized_branches_text = R"(
 graph @main(%c: bool[], %x: f32[3]) -> (%y) {
   %four: i64[1] = constant() {value = i64[1](4)}
@@ -53,21 +53,21 @@ graph @main(%c: bool[], %x: f32[3]) -> (%y) {
   })
 })";
 
-TEST(If, holds_a_branch_to_its_sizes_when_it_is_entered) {
+TEST(If, branch_with_wrong_sizes_fails_only_when_taken) {
   EXPECT_EQ(type_in(sized_branches_text, "y"), "f32[1, 3]");
   EXPECT_EQ(run_text(sized_branches_text, {bools({0}, {}), f32s({1, 2, 3})}), "f32[1, 3](1, 2, 3)");
   LANNER_EXPECT_ERROR(run_text(sized_branches_text, {bools({1}, {}), f32s({1, 2, 3})}),
                       ErrorCode::invalid_argument,
-                      "the branch that is taken does not fit: node reshape %u: reshape: f32[4] cannot hold");
+                      "the branch taken does not fit: node reshape %u: reshape: f32[4] cannot hold");
 }
 
-TEST(If, that_fails_whichever_branch_is_taken_is_refused) {
+TEST(If, is_refused_when_both_branches_fail) {
   std::string text(sized_branches_text);
   text.replace(text.find("i64[2](1, 3)"), 12, "i64[2](1, 2)");
   LANNER_EXPECT_ERROR(type_in(text, "y"), ErrorCode::invalid_argument, "f32[4] cannot hold");
 }
 
-// Sums 0 + 1 + ... and stops when the sum passes the limit; keeps every sum.
+// Sums 0 + 1 + ... and stops when the sum exceeds the limit; stacks every sum.
 static constexpr std::string_view loop_text = R"(
 graph @main(%n: i64[], %limit: i64[]) -> (%sum, %all) {
   %zero: i64[] = constant() {value = i64[](0)}
@@ -85,7 +85,7 @@ TEST(Loop, carries_and_stacks) {
   EXPECT_EQ(type_in(loop_text, "all"), "i64[iterations]");
 }
 
-// A carried value that grows has no one size.
+// A loop-carried value that grows has no fixed size.
 static constexpr std::string_view growing_text = R"(
 graph @main(%n: i64[], %x: f32[1, 2]) -> (%y) {
   %y: f32[*] = loop(%n, _, %x) ((%i: i64[], %go: bool[], %s: f32[*]) -> (%go, %next) {
@@ -98,7 +98,7 @@ TEST(Loop, lets_sizes_change) {
             "f32[4, 2](1, 2, 1, 2, 1, 2, 1, 2)");
 }
 
-// Nothing within ends it.
+// Endless by itself.
 static constexpr std::string_view endless_text = R"(
 graph @main(%x: i64[]) -> (%y) {
   %y: i64[] = loop(_, _, %x) ((%i: i64[], %go: bool[], %s: i64[]) -> (%go, %s) {
@@ -121,7 +121,7 @@ TEST(Loop, ends_at_its_bounds_and_when_cancelled) {
   EXPECT_EQ(turns, 50);
 }
 
-TEST(Loop, bytes_of_its_turns_are_bounded) {
+TEST(Loop, bytes_of_its_iterations_are_bounded) {
   const auto graph = parsed(growing_text);
   const Item turns(i64s({60}, {})), x(f32s({1, 2}, {1, 2}));
   const std::vector<const Item*> inputs{&turns, nullptr, &x};
@@ -129,7 +129,7 @@ TEST(Loop, bytes_of_its_turns_are_bounded) {
                       ErrorCode::limit_exceeded, "more than 65536 bytes");
 }
 
-// A size that is N before the loop and 3 in it keeps the rank, which a loop without iterations has to show.
+// A size that is N before the loop and 3 in it keeps the rank, which a loop without iterations must have too.
 static constexpr std::string_view settling_text = R"(
 graph @main(%n: i64[], %x: f32[1, N]) -> (%y, %all) {
   symbol N in [1, 3]
@@ -140,7 +140,7 @@ graph @main(%n: i64[], %x: f32[1, N]) -> (%y, %all) {
   })
 })";
 
-TEST(Loop, keeps_the_rank_of_sizes_that_settle) {
+TEST(Loop, keeps_the_rank_when_a_carried_size_changes_once) {
   EXPECT_EQ(type_in(settling_text, "y").find("f32[*]"), std::string::npos);
   EXPECT_EQ(run_text(settling_text, {i64s({0}, {}), f32s({1, 2, 3}, {1, 3})}),
             "f32[1, 3](1, 2, 3) f32[0, 1, 0]()");
@@ -148,8 +148,8 @@ TEST(Loop, keeps_the_rank_of_sizes_that_settle) {
             "f32[1, 3](2, 4, 7) f32[2, 1, 3](0, 0, 1, 1, 2, 4)");
 }
 
-// Passes infer again and again; what only running tells must keep its name.
-TEST(Loop, inference_settles) {
+// Passes infer repeatedly; data-dependent sizes must keep their symbols.
+TEST(Loop, repeated_inference_keeps_symbols) {
   for (const std::string_view text : {growing_text, loop_text, if_text}) {
     const auto graph = parsed(text);
     const std::string once = print(*graph);

@@ -60,17 +60,16 @@ static std::string transposed(AttributeMap map, const char* x = "f32[N, 1, 5]") 
   return inferred({"conv_transpose", {x, "f32[1, 1, 3]"}, std::move(map)});
 }
 
-// Sizes as onnxruntime gives them, or refuses.
-TEST(ConvTranspose, gives_the_size_asked_for) {
+// Sizes that onnxruntime returns or refuses.
+TEST(ConvTranspose, output_shape_sets_the_size) {
   const auto asked = [](std::vector<std::int64_t> sizes) {
     return transposed(attributes({{"output_shape", ints(std::move(sizes))}}));
   };
   for (const std::int64_t size : {1, 3, 9, 11, 12})
     EXPECT_EQ(asked({size}), fmt::format("f32[N, 1, {}]", size));
-  EXPECT_NE(
-      asked({13}).find("output_shape asks for 13 along spatial axis 0, where windows cover 11; expected "
-                       "at most 12"),
-      std::string::npos);
+  EXPECT_NE(asked({13}).find("output_shape is 13 along spatial axis 0, where windows cover 11; expected "
+                             "at most 12"),
+            std::string::npos);
   EXPECT_NE(asked({0}).find("output_shape holds 0, expected 1 to 2147483647"), std::string::npos);
   EXPECT_NE(asked({-1}).find("output_shape holds -1"), std::string::npos);
   EXPECT_NE(asked({4294967296}).find("output_shape holds 4294967296"), std::string::npos);
@@ -103,7 +102,7 @@ TEST(ConvTranspose, refuses_attributes_that_contradict) {
             std::string::npos);
 }
 
-TEST(Window, says_what_was_given_and_both_bounds) {
+TEST(Window, errors_show_the_value_and_both_bounds) {
   const auto pads = attributes({{"pads", ints({2147483648, 0})}});
   EXPECT_NE(inferred({"conv", {"f32[1, 1, 8]", "f32[1, 1, 3]"}, pads})
                 .find("pads holds 2147483648, expected 0 to 2147483647"),

@@ -108,9 +108,9 @@ TEST(Activation, follows_its_attributes) {
             "f32[2, 2](-1, 2, -2, 4)");
   EXPECT_EQ(inferred({"prelu", {"f32[N, 3]", "f32[M, 1]"}}), "f32[N, 3]");
   LANNER_EXPECT_ERROR(run({"prelu", {f32s({-2, 2}, {1, 2}), f32s({1, 2, 3, 4}, {2, 2})}}),
-                      ErrorCode::invalid_argument, "the slope f32[2, 2] does not spread over");
+                      ErrorCode::invalid_argument, "the slope f32[2, 2] does not broadcast to");
   LANNER_EXPECT_ERROR(run({"prelu", {f32s({-2, 2}), f32s({1, 2}, {1, 2})}}), ErrorCode::invalid_argument,
-                      "the slope f32[1, 2] does not spread over");
+                      "the slope f32[1, 2] does not broadcast to");
   EXPECT_EQ(
       show(run({"shrink", {i64s({INT64_MAX, INT64_MIN, 0})}, attributes({{"bias", -1.5}, {"lambd", 0.5}})})),
       show(i64s({INT64_MAX, INT64_MIN, 0})));

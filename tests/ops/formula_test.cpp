@@ -11,7 +11,7 @@
 namespace lanner {
 namespace {
 
-TEST(Formulas, have_names_and_places_of_their_own) {
+TEST(Formulas, have_unique_names_and_indices) {
   std::set<std::string_view> names;
   std::size_t index = 0;
   for (const Formula& each : all_formulas()) {
@@ -20,7 +20,7 @@ TEST(Formulas, have_names_and_places_of_their_own) {
     EXPECT_EQ(find_formula(each.name), &each);
   }
   EXPECT_EQ(find_formula("no_such"), nullptr);
-  LANNER_EXPECT_ERROR(formula("no_such"), ErrorCode::internal, "no formula is called no_such");
+  LANNER_EXPECT_ERROR(formula("no_such"), ErrorCode::internal, "there is no formula no_such");
 }
 
 TEST(Formulas, are_written_in_cuda) {
@@ -31,7 +31,7 @@ TEST(Formulas, are_written_in_cuda) {
   EXPECT_EQ(formula("where").cuda, "(({x} != 0x0p+0f) ? {y} : {z})");
 }
 
-TEST(Formulas, know_what_they_cost) {
+TEST(Formulas, have_cost_classes) {
   EXPECT_EQ(formula("relu").weight, FormulaWeight::light);
   EXPECT_EQ(formula("celu").weight, FormulaWeight::heavy);
   EXPECT_EQ(formula("atanh").weight, FormulaWeight::library);
@@ -49,7 +49,7 @@ TEST(Formulas, take_their_numbers_from_attributes) {
   EXPECT_EQ(call_of(formula("gelu"), attributes).formula, &formula("gelu_by_tanh"));
 }
 
-TEST(Formulas, are_the_operators_defaults) {
+TEST(Formulas, match_the_operators_defaults) {
   for (const Formula& each : all_formulas()) {
     const OpDef* op = builtin_op_table().find(each.name);
     if (!op) continue;

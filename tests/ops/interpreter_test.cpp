@@ -46,7 +46,7 @@ TEST(Interpreter, RegionsGetTheirCaptures) {
   EXPECT_EQ(run(text, {Tensor::scalar(false), x, n}), (std::vector<float>{-4, 8}));
 }
 
-TEST(Interpreter, SizesOnlyKernelsKnow) {
+TEST(Interpreter, DataDependentSizes) {
   const char* text = R"(graph @g(%x: f32[N], %n: i64[]) -> (%z) {
     symbol N in [1, 9]
     %found = nonzero(%x)
@@ -58,7 +58,7 @@ TEST(Interpreter, SizesOnlyKernelsKnow) {
             (std::vector<float>{2.5, 2.5, 2.5, 2.5}));
 }
 
-TEST(Interpreter, ExpandsWhatHasNoKernel) {
+TEST(Interpreter, OperatorsWithoutKernelAreExpanded) {
   const char* text = R"(graph @g(%x: f32[N]) -> (%y) {
     symbol N in [1, 9]
     %a = fused(%x, %x) {kind = "plus+doubled"} ((%p, %q) -> (%r) {
@@ -112,7 +112,7 @@ TEST(Interpreter, FailuresNameTheNode) {
                       "node n_1: nothing has no reference kernel");
 }
 
-TEST(Expansion, NewNodesTakeOverSources) {
+TEST(Expansion, NewNodesGetTheSources) {
   const auto graph = parse_graph(R"(graph @g(%x: f32[2]) -> (%y) {
     %z = positive(%x)
     %y = doubled(%z) source("d")

@@ -7,7 +7,7 @@
 using namespace lanner;
 using namespace lanner::test;
 
-TEST(QuantizeLinear, makes_nan_the_least) {
+TEST(QuantizeLinear, nan_becomes_the_minimum) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   const Tensor x = f32s({nan, inf, -inf});
   EXPECT_EQ(show(run({"quantize_linear", {x, f32s({2}, {}), tensor<std::int8_t>({3}, {})}})),
@@ -16,7 +16,7 @@ TEST(QuantizeLinear, makes_nan_the_least) {
             "u8[3](0, 255, 0)");
 }
 
-TEST(DynamicQuantizeLinear, gives_zeros_a_scale) {
+TEST(DynamicQuantizeLinear, all_zeros_have_a_scale) {
   const std::vector<Tensor> zeros = run_all({"dynamic_quantize_linear", {f32s({0, 0})}, {}, 3});
   EXPECT_EQ(show(zeros[0]) + show(zeros[1]) + show(zeros[2]), "u8[2](0, 0)f32[](1)u8[](0)");
   const std::vector<Tensor> some = run_all({"dynamic_quantize_linear", {f32s({-51, 204})}, {}, 3});
@@ -39,7 +39,7 @@ TEST(Matmul, multiplies) {
   EXPECT_EQ(show(run({"matmul", {big, big}})), "i32[1, 1](0)"); // Integers wrap around.
 }
 
-// 0.1 in FP32 is 0.100000001490116; one chain of sums gives 1959.67.
+// 0.1 in FP32 is 0.100000001490116; a single chain of sums gives 1959.67.
 TEST(Matmul, rounds_long_sums_little) {
   const std::int64_t depth = 19600;
   const Tensor a = f32s(std::vector<float>(static_cast<std::size_t>(9 * depth), 0.1F), {9, depth});

@@ -35,7 +35,7 @@ TEST(Reshape, resolves_minus_one_and_zero) {
                       },
                       attributes({{"allowzero", std::int64_t{1}}})}),
             "f32[3, 0]");
-  EXPECT_NE(inferred({"reshape", {"f32[7]", i64s({2, -1})}}).find("7 elements cannot be shared out"),
+  EXPECT_NE(inferred({"reshape", {"f32[7]", i64s({2, -1})}}).find("7 elements are not divisible"),
             std::string::npos);
   EXPECT_NE(inferred({"reshape", {"f32[7]", i64s({2, 3})}}).find("cannot hold"), std::string::npos);
   EXPECT_NE(inferred({"reshape", {"f32[7]", i64s({-1, -1})}}).find("two dims are -1"), std::string::npos);
@@ -63,23 +63,23 @@ TEST(Transpose, takes_each_axis_once) {
   EXPECT_NE(refused("f32[N, 3, 4]", {0, INT64_MIN, 1}).find(once), std::string::npos);
   EXPECT_NE(refused("f32[N, 3, 4]", {1, 0}).find("perm has 2 axes for rank 3"), std::string::npos);
   EXPECT_NE(refused("f32[N, 3, 4]", {}).find("perm has 0 axes for rank 3"), std::string::npos);
-  // Before the rank is known, too.
+  // Also before the rank is known.
   EXPECT_NE(refused("f32[*]", {0, -1, 1}).find(once), std::string::npos);
   EXPECT_EQ(refused("f32[*]", {0, 2, 1}), "f32[*]");
 }
 
-TEST(Axes, are_no_more_than_there_are) {
+TEST(Axes, more_axes_than_dims_are_refused) {
   const Tensor many = i64s(std::vector<std::int64_t>(70, 0));
-  const std::string why = "names 70 axes, expected at most 2";
+  const std::string why = "has 70 axes, expected at most 2";
   EXPECT_NE(inferred({"reduce_sum", {"f32[N, 4]", many}}).find(why), std::string::npos);
   EXPECT_NE(inferred({"squeeze", {"f32[N, 4]", many}}).find(why), std::string::npos);
   EXPECT_NE(inferred({"slice", {"f32[N, 4]", many, many, many}}).find(why), std::string::npos);
   EXPECT_NE(inferred({"pad", {"f32[N, 4]", many, std::nullopt, many}}).find(why), std::string::npos);
-  EXPECT_NE(inferred({"reduce_sum", {"f32[N, 4]", i64s({1, -1})}}).find("axes name axis 1 twice"),
+  EXPECT_NE(inferred({"reduce_sum", {"f32[N, 4]", i64s({1, -1})}}).find("axes contain axis 1 twice"),
             std::string::npos);
 }
 
-// What exporters write for `x.view(x.size(0), -1, 4)`.
+// Exported from `x.view(x.size(0), -1, 4)`.
 TEST(Reshape, shape_arithmetic_resolves_symbolically) {
   Graph graph(builtin_op_table());
   graph.symbols["N"];
@@ -101,8 +101,8 @@ TEST(Reshape, shape_arithmetic_resolves_symbolically) {
   EXPECT_EQ(z->type.to_string(), "f32[2*N, N]");
 }
 
-// What exporters write for `torch.arange(x.size(0)).expand(...)` guarded by `where(shape == -1, 1, shape)`.
-TEST(Where, decides_about_sizes) {
+// Exported from `torch.arange(x.size(0)).expand(...)` guarded by `where(shape == -1, 1, shape)`.
+TEST(Where, selects_sizes_in_inference) {
   Graph graph(builtin_op_table());
   graph.symbols["N"];
   Value* x = graph.add_input("x", Type::parse("f32[N, 6]"));
@@ -158,7 +158,7 @@ TEST(Concat, joins_and_adds_sizes) {
             std::string::npos);
 }
 
-TEST(Split, shares_out_an_axis) {
+TEST(Split, divides_an_axis) {
   const std::vector<Tensor> parts = run_all({"split", {f32s({1, 2, 3, 4, 5})}, {}, 3});
   EXPECT_EQ(show(parts[0]) + show(parts[2]), "f32[2](1, 2)f32[1](5)");
   EXPECT_EQ(inferred({"split", {"f32[4*N]"}, {}, 2}, 1), "f32[2*N]");
@@ -211,11 +211,11 @@ TEST(Gather, picks_by_index) {
   LANNER_EXPECT_ERROR(run({"gather", {f32s({1, 2}), i64s({2})}}), ErrorCode::invalid_argument,
                       "index 2 out of range for size 2");
   LANNER_EXPECT_ERROR(run({"gather_elements", {f32s({1, 2}, {1, 2}), i64s({0, 0}, {2, 1})}, axis(1)}),
-                      ErrorCode::invalid_argument, "go past data");
+                      ErrorCode::invalid_argument, "exceed data");
   EXPECT_EQ(inferred({"gather", {"f32[N, 4]", "i64[2, K]"}}), "f32[2, K, 4]");
 }
 
-/// By one loop over the updates, which are 1, 2 and so on.
+/// Reference with one loop over the updates, which are 1, 2 and so on.
 std::vector<float> scattered(const Shape& data, const Shape& updates, std::size_t axis,
                              const std::vector<std::int64_t>& indices) {
   std::vector<float> out(static_cast<std::size_t>(data.elements()), 0);
@@ -231,8 +231,8 @@ std::vector<float> scattered(const Shape& data, const Shape& updates, std::size_
   return out;
 }
 
-/// Updates as large as the data behind the axis and smaller, indices of rows and of single elements.
-TEST(Scatter, puts_lines_and_elements_alike) {
+/// Updates as large as the data after the axis and smaller, indices of rows and of single elements.
+TEST(Scatter, lines_and_single_elements_agree) {
   const Shape data{4, 3, 2, 5};
   for (const Shape& updates : {Shape{4, 3, 2, 5}, Shape{3, 3, 2, 5}, Shape{2, 2, 2, 5}, Shape{2, 3, 1, 5},
                                Shape{2, 3, 2, 4}, Shape{1, 1, 1, 1}, Shape{0, 3, 2, 5}})
@@ -292,7 +292,7 @@ TEST(Pad, has_four_modes) {
   EXPECT_EQ(inferred({"pad", {"f32[N, 3]", i64s({0, 1, 2, 1})}}), "f32[N + 2, 5]");
   LANNER_EXPECT_ERROR(
       run({"pad", {f32s({}, {0}), i64s({1, 1})}, attributes({{"mode", std::string("edge")}})}),
-      ErrorCode::invalid_argument, "nothing is left to repeat");
+      ErrorCode::invalid_argument, "no elements left to repeat");
 }
 
 TEST(Range, has_a_length_before_running_where_it_can) {

@@ -1,5 +1,5 @@
 #pragma once
-// One node at a time for tests of operators: its inference with symbols, and its reference kernel on values.
+// Runs single nodes in tests of operators: inference with symbols, and the reference kernel on values.
 
 #include <initializer_list>
 #include <optional>

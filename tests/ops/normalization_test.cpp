@@ -58,8 +58,8 @@ TEST(Softmax, works_along_any_axis) {
       std::string::npos);
 }
 
-// A line without a finite largest element has no shares.
-TEST(Softmax, spreads_what_is_no_number_over_its_line) {
+// A line without a finite largest element has no softmax.
+TEST(Softmax, nan_and_infinity_make_their_line_nan) {
   const float nan = std::numeric_limits<float>::quiet_NaN(), inf = std::numeric_limits<float>::infinity();
   const Tensor x = f32s({1, nan, 2, -inf, -inf, -inf, 1, inf, 2, 0, -inf, 0}, {4, 3});
   const Tensor shares = run({"softmax", {x}}), logarithms = run({"log_softmax", {x}});

@@ -1,4 +1,4 @@
-// docs/operands.md is what the table of operators says. LANNER_WRITE_OPERANDS=1 writes it.
+// docs/operands.md matches the table of operators. LANNER_WRITE_OPERANDS=1 writes it.
 
 #include <cstdlib>
 #include <fstream>
@@ -49,7 +49,7 @@ std::string page() {
 
 } // namespace
 
-TEST(OperandsPage, IsWhatTheTableSays) {
+TEST(OperandsPage, MatchesTheOperatorTable) {
   const auto path = source_dir() / "docs" / "operands.md";
   if (std::getenv("LANNER_WRITE_OPERANDS")) std::ofstream(path) << page();
   EXPECT_EQ(content_of(path), page()) << "LANNER_WRITE_OPERANDS=1 writes it";

@@ -27,7 +27,7 @@ TEST(Pool, counts_windows) {
   auto padded = window({2}, {2}, 1);
   padded.set("pads", ints({0, 1}));
   EXPECT_EQ(inferred({"max_pool", {"f32[1, 1, 4]"}, padded}),
-            "f32[1, 1, 2]"); // A window in the padding is left out.
+            "f32[1, 1, 2]"); // A window entirely in the padding is dropped.
 }
 
 static void expect_all(const NodeSpec& spec, float expected) {
@@ -36,8 +36,8 @@ static void expect_all(const NodeSpec& spec, float expected) {
   for (const float one : y.as<float>()) EXPECT_FLOAT_EQ(one, expected);
 }
 
-// Of windows far larger than the picture only the taps that meet it are visited.
-TEST(Pool, reaches_far_beyond_the_picture) {
+// For windows far larger than the picture only the taps inside it are visited.
+TEST(Pool, windows_larger_than_the_picture) {
   constexpr std::int64_t size = INT32_MAX, pad = 1 << 30;
   AttributeMap wide = window({size, size}, {1, 1}, 0);
   wide.set("pads", ints({pad, pad, pad, pad}));
@@ -52,11 +52,11 @@ TEST(Pool, reaches_far_beyond_the_picture) {
   expect_all({"lp_pool", {x}, wide}, 10);
 }
 
-TEST(Pool, counts_taps_that_dilations_spread) {
+TEST(Pool, dilated_taps_inside_the_picture_are_counted) {
   AttributeMap spread = window({3}, {2}, 0);
   spread.set("dilations", ints({3}));
   spread.set("pads", ints({4, 4}));
-  // Taps of window p lie at 2p - 4, 2p - 1, 2p + 2.
+  // Taps of window p are at 2p - 4, 2p - 1, 2p + 2.
   EXPECT_EQ(show(run({"average_pool", {f32s({1, 2, 4, 8, 16}, {1, 1, 5})}, spread})),
             "f32[1, 1, 4](4, 9, 4.5, 4)");
   spread.set("count_include_pad", Attribute(std::int64_t{1}));
@@ -64,14 +64,14 @@ TEST(Pool, counts_taps_that_dilations_spread) {
             "f32[1, 1, 4](4, 18, 9, 4)");
 }
 
-TEST(MaxPool, gives_places_in_the_whole_tensor) {
+TEST(MaxPool, indices_refer_to_the_whole_tensor) {
   const NodeSpec spec{"max_pool", {f32s({1, 5, 2, 9, 9, 0}, {1, 2, 3})}, window({2}, {1}, 0), 2};
   const std::vector<Tensor> found = run_all(spec);
   EXPECT_EQ(show(found[0]), "f32[1, 2, 2](5, 5, 9, 9)");
   EXPECT_EQ(show(found[1]), "i64[1, 2, 2](1, 1, 3, 4)");
 }
 
-TEST(MaxPool, of_the_least_number_alone_gives_the_first_place) {
+TEST(MaxPool, window_of_smallest_numbers_gives_the_first_index) {
   const float inf = std::numeric_limits<float>::infinity();
   const NodeSpec infinite{"max_pool", {f32s({-inf, -inf, -inf}, {1, 1, 3})}, window({2}, {1}, 0), 2};
   EXPECT_EQ(show(run_all(infinite)[0]), "f32[1, 1, 2](-inf, -inf)");
@@ -91,7 +91,7 @@ TEST(MaxPool, of_a_nan_is_nan) {
   EXPECT_EQ(show(run({"global_max_pool", {x}})), "f32[1, 1, 1](nan)");
 }
 
-TEST(AveragePool, counts_padding_only_when_told) {
+TEST(AveragePool, padding_counts_only_with_count_include_pad) {
   auto spec = window({2}, {2}, 0);
   spec.set("pads", ints({1, 1}));
   EXPECT_EQ(show(run({"average_pool", {f32s({2, 4, 6, 8}, {1, 1, 4})}, spec})), "f32[1, 1, 3](2, 5, 8)");
@@ -114,8 +114,8 @@ TEST(MaxUnpool, puts_values_back) {
   EXPECT_THROW(run({"max_unpool", {f32s({5, 7}, {1, 1, 2}), i64s({1, 4}, {1, 1, 2})}, kernel}), Error);
 }
 
-// As max_pool counted them in what it pooled, whose shape this is.
-TEST(MaxUnpool, counts_places_in_the_shape_that_is_given) {
+// As max_pool indexed its input, whose shape this is.
+TEST(MaxUnpool, indices_refer_to_the_given_output_shape) {
   const auto kernel = attributes({{"kernel_shape", ints({2})}, {"strides", ints({2})}});
   const Tensor values = f32s({5, 7, 6, 8}, {1, 2, 2}), shape = i64s({1, 2, 5});
   EXPECT_EQ(show(run({"max_unpool", {values, i64s({1, 3, 5, 8}, {1, 2, 2}), shape}, kernel})),
@@ -123,14 +123,14 @@ TEST(MaxUnpool, counts_places_in_the_shape_that_is_given) {
   EXPECT_THROW(run({"max_unpool", {values, i64s({1, 3, 5, 10}, {1, 2, 2}), shape}, kernel}), Error);
 }
 
-TEST(RoiPool, refuses_images_that_are_not_there) {
+TEST(RoiPool, invalid_image_numbers_are_refused) {
   const auto shape = attributes({{"pooled_shape", ints({1, 1})}});
   const Tensor x = f32s({1, 2, 3, 4}, {1, 1, 2, 2});
   EXPECT_EQ(show(run({"max_roi_pool", {x, f32s({0, 0, 0, 1, 0}, {1, 5})}, shape})), "f32[1, 1, 1, 1](2)");
   EXPECT_THROW(run({"max_roi_pool", {x, f32s({1, 0, 0, 1, 0}, {1, 5})}, shape}), Error);
 }
 
-TEST(Regions, places_that_are_no_numbers_lie_outside) {
+TEST(Regions, nan_coordinates_are_outside) {
   const float none = std::numeric_limits<float>::quiet_NaN(), far = std::numeric_limits<float>::infinity();
   const Tensor x = f32s({1, 2, 3, 4}, {1, 1, 2, 2});
   for (const std::int64_t ratio : {0, 2})
@@ -145,7 +145,7 @@ TEST(Regions, places_that_are_no_numbers_lie_outside) {
   EXPECT_THROW(run({"max_roi_pool", {x, f32s({none, 0, 0, 1, 1}, {1, 5})}, pooled}), Error);
 }
 
-/// One value of roi_align, pixel by pixel as ONNX has it, of samples within the plane.
+/// One value of roi_align, computed pixel by pixel as in ONNX, for samples inside the plane.
 static float aligned(const float* plane, std::int64_t size, const float* box, std::int64_t bin,
                      bool average) {
   constexpr std::int64_t bins = 2, samples = 3;
@@ -171,7 +171,7 @@ static float aligned(const float* plane, std::int64_t size, const float* box, st
 }
 
 TEST(RoiAlign, samples_each_channel_of_each_image) {
-  constexpr std::int64_t channels = 11, size = 9; // channels that fill no vector
+  constexpr std::int64_t channels = 11, size = 9; // not a multiple of the vector size
   std::vector<float> pixels;
   for (std::int64_t i = 0; i < 2 * channels * size * size; ++i)
     pixels.push_back(static_cast<float>(i * 2654435761 % 1009) / 64 - 5);

@@ -47,14 +47,14 @@ TEST(Reduce, follows_products_of_sizes) {
   EXPECT_EQ(known({"reduce_prod", {i64s({2, 3, 4})}}), "[24]");
 }
 
-TEST(ArgMax, breaks_ties_by_place) {
+TEST(ArgMax, breaks_ties_by_index) {
   const Tensor x = f32s({3, 1, 3}, {3});
   EXPECT_EQ(show(run({"arg_max", {x}})), "i64[1](0)");
   EXPECT_EQ(show(run({"arg_max", {x}, attributes({{"select_last_index", std::int64_t{1}}})})), "i64[1](2)");
   EXPECT_EQ(show(run({"arg_min", {x}, drop})), "i64[](1)");
 }
 
-TEST(TopK, sorts_with_lower_places_first) {
+TEST(TopK, equal_elements_are_ordered_by_index) {
   const NodeSpec spec{"top_k", {f32s({2, 9, 9, 1}), i64s({3})}, {}, 2};
   const std::vector<Tensor> found = run_all(spec);
   EXPECT_EQ(show(found[0]), "f32[3](9, 9, 2)");
@@ -63,7 +63,7 @@ TEST(TopK, sorts_with_lower_places_first) {
   EXPECT_NE(inferred({"top_k", {"f32[N, 2]", i64s({3})}, {}, 2}).find("k is 3"), std::string::npos);
 }
 
-TEST(TopK, takes_a_nan_for_the_largest) {
+TEST(TopK, nan_is_the_largest) {
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const Tensor x = f32s({1, nan, 3, nan, 2});
   const std::vector<Tensor> most = run_all({"top_k", {x, i64s({3})}, {}, 2});
@@ -73,7 +73,7 @@ TEST(TopK, takes_a_nan_for_the_largest) {
   EXPECT_EQ(show(least[0]) + show(least[1]), "f32[4](1, 2, 3, nan)i64[4](0, 4, 2, 1)");
 }
 
-TEST(Reduce, of_what_leaves_64_bits_wraps) {
+TEST(Reduce, overflow_of_64_bits_wraps) {
   const Tensor large = i64s({INT64_MAX, 2});
   EXPECT_EQ(known({"reduce_sum", {large}}), "[-9223372036854775807]");
   EXPECT_EQ(known({"reduce_prod", {large}}), "[-2]");
@@ -81,7 +81,7 @@ TEST(Reduce, of_what_leaves_64_bits_wraps) {
   EXPECT_EQ(known({"reduce_sum", {i64s({INT64_MAX, -2})}}), "[9223372036854775805]");
 }
 
-TEST(CumSum, runs_either_way) {
+TEST(CumSum, forward_reverse_and_exclusive) {
   const Tensor x = f32s({1, 2, 3}), axis = i64s({0}, {});
   EXPECT_EQ(show(run({"cum_sum", {x, axis}})), "f32[3](1, 3, 6)");
   const auto other = attributes({{"exclusive", std::int64_t{1}}, {"reverse", std::int64_t{1}}});

@@ -24,7 +24,7 @@ TEST(Regex, matches_the_whole_text) {
   EXPECT_TRUE(matches("x{,3}", "x{,3}"));
 }
 
-TEST(Regex, knows_classes_and_places) {
+TEST(Regex, matches_classes_and_anchors) {
   EXPECT_TRUE(matches(R"(www\.[\w.-]+\.\bcom\b)", "www.my-site.com"));
   EXPECT_FALSE(matches(R"(www\.[\w.-]+\.\bcom\b)", "www.my-site.comx"));
   EXPECT_TRUE(matches(R"((\W|^)[\w.\-]{0,25}@(yahoo|gmail)\.com(\W|$))", "first.last@gmail.com"));
@@ -73,7 +73,7 @@ TEST(Regex, quotes_literals) {
 TEST(Regex, takes_octal_codes) {
   EXPECT_TRUE(matches(R"(\101\60\012)", "A0\n"));
   EXPECT_TRUE(matches(R"([\101-\103])", "B"));
-  LANNER_EXPECT_ERROR(Regex(R"((a)\1)"), ErrorCode::invalid_argument, "a reference to a group");
+  LANNER_EXPECT_ERROR(Regex(R"((a)\1)"), ErrorCode::invalid_argument, "reference to a group");
 }
 
 TEST(Regex, takes_linear_time) {
@@ -82,14 +82,14 @@ TEST(Regex, takes_linear_time) {
   EXPECT_FALSE(matches("(a|aa)+b", text));
 }
 
-TEST(Regex, refuses_what_it_cannot) {
-  LANNER_EXPECT_ERROR(Regex("(a"), ErrorCode::invalid_argument, "( without its )");
-  LANNER_EXPECT_ERROR(Regex("a)"), ErrorCode::invalid_argument, ") without its (");
+TEST(Regex, refuses_invalid_and_unsupported_patterns) {
+  LANNER_EXPECT_ERROR(Regex("(a"), ErrorCode::invalid_argument, "unmatched (");
+  LANNER_EXPECT_ERROR(Regex("a)"), ErrorCode::invalid_argument, "unmatched )");
   LANNER_EXPECT_ERROR(Regex("*a"), ErrorCode::invalid_argument, "nothing to repeat");
   LANNER_EXPECT_ERROR(Regex("a(?m){2}"), ErrorCode::invalid_argument, "nothing to repeat");
-  LANNER_EXPECT_ERROR(Regex("\\pL"), ErrorCode::invalid_argument, "an escape that is not taken in");
+  LANNER_EXPECT_ERROR(Regex("\\pL"), ErrorCode::invalid_argument, "an unsupported escape");
   LANNER_EXPECT_ERROR(Regex("[a"), ErrorCode::invalid_argument, "ends early");
-  LANNER_EXPECT_ERROR(Regex("[z-a]"), ErrorCode::invalid_argument, "backwards");
+  LANNER_EXPECT_ERROR(Regex("[z-a]"), ErrorCode::invalid_argument, "reversed range");
   LANNER_EXPECT_ERROR(Regex("\\"), ErrorCode::invalid_argument, "ends early");
   LANNER_EXPECT_ERROR(Regex("a{1001}"), ErrorCode::invalid_argument, "repetition count");
   LANNER_EXPECT_ERROR(Regex("((a{1000}){1000}){1000}"), ErrorCode::limit_exceeded, "states");

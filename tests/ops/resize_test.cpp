@@ -33,7 +33,7 @@ TEST(Resize, repeats_and_interpolates) {
 }
 
 // The output's corners are the input's, also where 7 elements times a scale of 0.5 are 3.5.
-TEST(Resize, aligned_corners_are_those_of_the_elements_there_are) {
+TEST(Resize, align_corners_uses_the_number_of_output_elements) {
   const Tensor x = f32s({0, 1, 2, 3, 4, 5, 6});
   EXPECT_EQ(show(run({"resize", {x, std::nullopt, f32s({0.5f})}, mode("linear", "align_corners")})),
             "f32[3](0, 3, 6)");
@@ -43,7 +43,7 @@ TEST(Resize, aligned_corners_are_those_of_the_elements_there_are) {
             "f32[1](0)");
 }
 
-TEST(Resize, nearest_places_are_told_in_f32) {
+TEST(Resize, nearest_indices_are_computed_in_f32) {
   auto floor = mode("nearest", "asymmetric");
   floor.set("nearest_mode", Attribute(std::string("floor")));
   const Tensor x = f32s({0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10});
@@ -59,7 +59,7 @@ TEST(Resize, a_shrinking_antialiased_axis_averages) {
             "f32[2](1, 7)");
 }
 
-TEST(Resize, places_outside_a_crop_get_one_value) {
+TEST(Resize, positions_outside_the_input_get_the_extrapolation_value) {
   auto crop = mode("linear", "tf_crop_and_resize");
   crop.set("extrapolation_value", 9.0);
   const Tensor roi = f32s({0, 2});
@@ -74,9 +74,9 @@ TEST(GridSample, reads_the_innermost_axis_first) {
   EXPECT_EQ(inferred({"grid_sample", {"f32[N, C, H, W]", "f32[N, 5, 6, 2]"}}), "f32[N, C, 5, 6]");
 }
 
-// Elements beyond the edge are others, each for itself; the place stays where it is: 0.75 and 1.5 before the
-// first one, between elements -1 and 0, and -2 and -1.
-TEST(GridSample, moves_the_elements_of_a_cubic_inside_not_its_place) {
+// Each element beyond the edge is replaced separately; the sampling position stays: 0.75 and 1.5 before the
+// first element, between elements -1 and 0, and -2 and -1.
+TEST(GridSample, cubic_padding_replaces_elements_not_the_position) {
   const Tensor x = f32s({1, 2, 4, 8}, {1, 1, 4}), near = f32s({-1.125f, -1.5f}, {1, 2, 1});
   const auto cubic = [](const char* padding, std::int64_t align) {
     return attributes(
@@ -98,7 +98,7 @@ TEST(DepthToSpace, has_two_orders_and_an_inverse) {
   EXPECT_EQ(inferred({"depth_to_space", {"f32[N, 8, H, W]"}, two}), "f32[N, 2, 2*H, 2*W]");
 }
 
-TEST(CenterCropPad, cuts_and_pads_at_once) {
+TEST(CenterCropPad, crops_and_pads_different_axes) {
   EXPECT_EQ(show(run({"center_crop_pad", {f32s({1, 2, 3, 4, 5, 6}, {2, 3}), i64s({3, 1})}})),
             "f32[3, 1](2, 5, 0)");
 }

@@ -26,7 +26,7 @@ TEST(Rnn, carries_the_state) {
   EXPECT_EQ(show(found[1]), "f32[1, 1, 1](6)");
 }
 
-TEST(Rnn, runs_both_ways_within_a_sequence) {
+TEST(Rnn, both_directions_stop_at_the_sequence_length) {
   const Tensor both = f32s({1, 1}, {2, 1, 1}), length = tensor<std::int32_t>({2}, {1});
   const NodeSpec spec{"rnn", {steps, both, both, std::nullopt, length}, plain_sum("bidirectional"), 2};
   const std::vector<Tensor> found = run_all(spec);
@@ -121,7 +121,7 @@ TEST(NonMaxSuppression, keeps_scores_above_the_threshold) {
   EXPECT_EQ(kept({-1, 1, -inf}, std::nullopt), Numbers({1, 0, 2}));
 }
 
-TEST(NonMaxSuppression, keeps_what_a_comparison_of_each_pair_keeps) {
+TEST(NonMaxSuppression, matches_pairwise_comparison) {
   constexpr std::int64_t images = 2, classes = 3, count = 83;
   std::vector<float> places, values;
   std::uint32_t state = 1;

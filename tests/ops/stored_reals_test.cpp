@@ -1,4 +1,4 @@
-// Reals that are stored quantised: as QuantizeLinear and DequantizeLinear are defined, for what is sayable.
+// Quantised storage of reals: matches QuantizeLinear and DequantizeLinear where these are defined.
 
 #include <cmath>
 
@@ -27,7 +27,7 @@ std::vector<float> floats(const Tensor& tensor) {
   return {values.begin(), values.end()};
 }
 
-/// The storage of %x in a graph of this type, with constants before it.
+/// The storage of %x in a graph of this type, after the given constants.
 struct Stored {
   std::unique_ptr<Graph> graph;
   Storage storage;
@@ -60,7 +60,7 @@ TEST(StoredReals, HaveAScaleForEachIndexOfAnAxis) {
   EXPECT_EQ(floats(pack(x, columns.storage)), (std::vector<float>{2, 2, 2, 8, 5, 4}));
 }
 
-TEST(StoredReals, LieInAnyLayout) {
+TEST(StoredReals, AnyLayout) {
   const Stored s = stored("f32[2, 3]", "i8 ba scale=[0.5, 2.0] axis=0");
   const Tensor x = reals({1, 2, 3, 4, 6, 8}, {2, 3});
   const Tensor packed = pack(x, s.storage);
@@ -92,7 +92,7 @@ TEST(StoredReals, OfMicroscalingFormats) {
   EXPECT_EQ(floats(ops::reals_of(packed, s.storage, DType::f32, ops::stored_constant)), numbers);
 }
 
-TEST(StoredReals, ByScalesThatAreStoredQuantised) {
+TEST(StoredReals, QuantisedScales) {
   const Stored s =
       stored("f32[1, 32]", "f4e2m1 row scale=%s axis=1 block=16",
              "%g = constant() {value = f32[](0.25)}\n"

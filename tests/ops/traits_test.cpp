@@ -1,5 +1,4 @@
-// Traits of operators: that every operator states them, that they agree with one another, and what they say
-// of nodes.
+// Traits of operators: every operator has them, they are consistent, and give the right results for nodes.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +27,7 @@ TEST(OperatorTraits, EveryOperatorStatesAPattern) {
       [](const std::string&, const OpDef& op) { EXPECT_NE(op.traits.pattern, Pattern::unstated); });
 }
 
-TEST(OperatorTraits, FlagsAgreeWithThePattern) {
+TEST(OperatorTraits, FlagsAreConsistentWithThePattern) {
   const std::set<Pattern> of_elements{Pattern::elementwise, Pattern::movement, Pattern::conversion,
                                       Pattern::text};
   const std::set<Pattern> sums{Pattern::contraction, Pattern::recurrent, Pattern::row};
@@ -51,7 +50,7 @@ TEST(OperatorTraits, FlagsAgreeWithThePattern) {
   });
 }
 
-/// The only node of that operator in a graph that is inferred.
+/// The only node of a graph, after inference.
 class OneNode {
 public:
   explicit OneNode(std::string_view text) : graph_(parse_graph(text, builtin_op_table())) {
@@ -78,7 +77,7 @@ TEST(OperatorTraits, FlopsAreTwoForEachProduct) {
   EXPECT_EQ(product.traits().flops(*product), 2u * (2 * 5 * 3) * 7);
 }
 
-TEST(OperatorTraits, TheSummedAxisIsAsTheSecondOperandSays) {
+TEST(OperatorTraits, SummedAxisHasTheSecondOperandsSize) {
   const OneNode conv("graph @g(%x: f32[2, 6, 8, 8], %w: f32[4, 3, 3, 3]) -> (%y) {\n"
                      "  %y = conv(%x, %w) {group = 2}\n}\n");
   const auto channels = conv.traits().summed(*conv);
@@ -93,7 +92,7 @@ TEST(OperatorTraits, TheSummedAxisIsAsTheSecondOperandSays) {
   EXPECT_EQ(depth->size.constant(), 7);
 }
 
-TEST(OperatorTraits, LinesAreAsLongAsWhatIsNormalized) {
+TEST(OperatorTraits, LineLengthIsThatOfTheNormalizedAxes) {
   const OneNode softmax("graph @g(%x: f32[2, 3, 5]) -> (%y) {\n  %y = softmax(%x) {axis = 1}\n}\n");
   EXPECT_EQ(softmax.traits().line_length(*softmax), 3);
   const OneNode layer("graph @g(%x: f32[2, 3, 5], %s: f32[3, 5]) -> (%y) {\n"
@@ -107,7 +106,7 @@ TEST(OperatorTraits, LinesAreAsLongAsWhatIsNormalized) {
   EXPECT_EQ(instance.traits().line_length(*instance), 25);
 }
 
-/// Whether parts along axis 0 may be computed apart when these operands are in parts and the others shared.
+/// Whether `split` allows these operands in parts along axis 0, with the others shared.
 static bool splits(const OneNode& node, std::set<std::size_t> in_parts) {
   Split split{*node, {}, {}};
   for (std::size_t i = 0; i < (*node).inputs().size(); ++i) {
@@ -117,15 +116,15 @@ static bool splits(const OneNode& node, std::set<std::size_t> in_parts) {
   return node.traits().split && node.traits().split(split);
 }
 
-TEST(OperatorTraits, PartsAreComputedApartWhereTheRowsAreIndependent) {
+TEST(OperatorTraits, SplitIsAllowedWhereRowsAreIndependent) {
   const OneNode conv(
       "graph @g(%x: f32[2, 3, 8, 8], %w: f32[4, 3, 3, 3]) -> (%y) {\n  %y = conv(%x, %w)\n}\n");
   EXPECT_TRUE(splits(conv, {0}));
   EXPECT_FALSE(splits(conv, {1}));
   const OneNode along("graph @g(%x: f32[2, 3]) -> (%y) {\n  %y = softmax(%x) {axis = 0}\n}\n");
   EXPECT_FALSE(splits(along, {0}));
-  const OneNode beside("graph @g(%x: f32[2, 3]) -> (%y) {\n  %y = softmax(%x)\n}\n");
-  EXPECT_TRUE(splits(beside, {0}));
+  const OneNode other("graph @g(%x: f32[2, 3]) -> (%y) {\n  %y = softmax(%x)\n}\n");
+  EXPECT_TRUE(splits(other, {0}));
   const OneNode add("graph @g(%x: f32[2, 3], %b: f32[3]) -> (%y) {\n  %y = add(%x, %b)\n}\n");
   EXPECT_TRUE(splits(add, {0}));
   const OneNode rows("graph @g(%x: f32[2, 3], %b: f32[2, 1]) -> (%y) {\n  %y = add(%x, %b)\n}\n");

@@ -86,7 +86,7 @@ static void infer_attention(InferContext& context) {
   context.set_output(3, q_type.with_dims({q[0], q[1], q[2], total}));
 }
 
-// [batch, heads, sequence, head size], whatever the input's rank, behind what `past` holds of the same.
+// [batch, heads, sequence, head size], whatever the input's rank, appended to `past` in the same form.
 static Tensor heads_of(const Tensor& input, std::int64_t heads, const Tensor* past) {
   const Shape& in = input.shape();
   const bool split = in.rank() == 4;
@@ -96,8 +96,8 @@ static Tensor heads_of(const Tensor& input, std::int64_t heads, const Tensor* pa
   const Walk target = dense_walk(result.shape());
   const Walk source{0, split ? dense_walk(in).strides
                              : std::vector<std::int64_t>{length * in[2], size, in[2], 1}};
-  const Walk behind{before * size, target.strides};
-  copy_strided({in[0], count, length, size}, input, source, result, behind);
+  const Walk after{before * size, target.strides};
+  copy_strided({in[0], count, length, size}, input, source, result, after);
   if (past) copy_strided(past->shape(), *past, dense_walk(past->shape()), result, target);
   return result;
 }
@@ -108,9 +108,9 @@ struct ScoreBias {
   std::int64_t left = -1, right = -1; ///< Window sizes; -1 is unbounded.
   std::int64_t past = 0;
   bool has_past = false;
-  std::vector<std::int64_t> valid; ///< Keys of each batch row that are no padding; empty: all.
+  std::vector<std::int64_t> valid; ///< Number of non-padding keys of each batch row; empty: all.
 
-  /// What is added to the score of key `j` for query `i` of `queries`.
+  /// The bias of the score of key `j` for query `i` of `queries`.
   double at(std::int64_t b, std::int64_t h, std::int64_t i, std::int64_t j, std::int64_t queries) const {
     constexpr double never = -std::numeric_limits<double>::infinity();
     std::int64_t offset = has_past ? past : 0;
@@ -186,7 +186,7 @@ struct AttentionRun {
   Tensor q, k, v; ///< In double, as [batch, heads, sequence, head size].
   ScoreBias bias;
   double scale, softcap;
-  std::int64_t mode; ///< What `scores` gets: 0 products, 1 capped, 2 with bias, 3 after softmax.
+  std::int64_t mode; ///< What `scores` holds: 0 products, 1 capped, 2 with bias, 3 after softmax.
 
   /// The attention of one query of one head; `scores` may be empty.
   void row(std::int64_t b, std::int64_t h, std::int64_t i, std::span<double> y,

@@ -10,8 +10,8 @@
 
 namespace lanner::ops {
 
-/// What attn_mask adds to each score: minus infinity where a boolean mask says false or a mask is shorter
-/// than the keys.
+/// The value that attn_mask adds to each score: minus infinity where a boolean mask is false or a mask is
+/// shorter than the keys.
 class AttentionMask {
 public:
   AttentionMask() = default; ///< Adds nothing.
@@ -23,7 +23,7 @@ private:
   std::vector<double> values_;
   bool additive_ = false;
   std::array<std::int64_t, 4> strides_{};
-  std::int64_t length_ = std::numeric_limits<std::int64_t>::max(); ///< Keys that the mask speaks of.
+  std::int64_t length_ = std::numeric_limits<std::int64_t>::max(); ///< Keys that the mask covers.
 };
 
 } // namespace lanner::ops

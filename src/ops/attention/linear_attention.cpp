@@ -11,8 +11,8 @@
 
 namespace lanner::ops {
 
-// Attention by a state that each token updates: Yang et al., "Gated Delta Networks", 2024, and its special
-// cases.
+// Linear attention with a state that each token updates: Yang et al., "Gated Delta Networks", 2024, and its
+// special cases.
 
 namespace {
 enum Input : std::size_t { query, key, value, past_state, decay, beta };
@@ -47,9 +47,9 @@ static void infer_linear_attention(InferContext& context) {
   const HeadCounts heads = HeadCounts::read(context.attributes());
   const UpdateRule rule = UpdateRule::read(context.attributes());
   check(!rule.gated || context.has(decay), ErrorCode::invalid_argument,
-        "decay is missing, which the update rule needs");
+        "decay is missing, which the update rule requires");
   check(!rule.delta || context.has(beta), ErrorCode::invalid_argument,
-        "beta is missing, which the update rule needs");
+        "beta is missing, which the update rule requires");
   const Type &q = context.input(query), &k = context.input(key), &v = context.input(value);
   for (std::size_t i : {query, key, value}) require_rank(context, i, 3);
   const DType state = context.has(past_state) ? context.input(past_state).dtype() : q.dtype();
@@ -87,7 +87,7 @@ struct HeadSizes {
   std::int64_t batch, tokens, key, value;
 };
 
-/// What a token does to the state [key size, value size] of one head.
+/// One token's update of the state [key size, value size] of one head.
 struct StateUpdate {
   const UpdateRule& rule;
   const HeadSizes& sizes;

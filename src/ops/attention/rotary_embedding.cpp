@@ -45,7 +45,7 @@ static RotaryShape rotary_shape(const KernelContext& context) {
   return shape;
 }
 
-/// For each batch row and place, the row of the caches.
+/// For each batch row and position, the row of the caches.
 static std::vector<std::int64_t> cache_rows(const KernelContext& context, const RotaryShape& shape) {
   const Shape &cos = context.input(1).shape(), &sin = context.input(2).shape();
   const bool by_position = context.has(3);

@@ -1,7 +1,6 @@
-// A network whose first axis is a count: what it gives for a row follows from that row and from the inputs
-// that all rows share. Each region is the network for the count of rows that `sizes` names for it, so that a
-// run may cut its rows into blocks that kernels know; rows of the last block that nobody asked for are
-// dropped.
+// A network whose first axis is a count: each row of the result depends only on that row of the input and on
+// the shared inputs. Each region is the network for the number of rows that `sizes` gives for it, so that a
+// run can split its rows into blocks of known size; surplus rows of the last block are dropped.
 
 #include <algorithm>
 
@@ -58,7 +57,7 @@ static void infer_by_rows(InferContext& context) {
     std::vector<Type> block = infer_block(context, r, sizes[r], parameters);
     for (Type& type : block) type = with_first(type, count);
     check(r == 0 || block == rows, ErrorCode::invalid_argument,
-          "by_rows: a row of {} is another than one of {}", sizes[r], sizes.front());
+          "by_rows: results for {} rows have other types than for {}", sizes[r], sizes.front());
     rows = std::move(block);
   }
   for (std::size_t k = 0; k < rows.size(); ++k) context.set_output(k, rows[k]);
@@ -70,11 +69,11 @@ static Shape with_rows(const Shape& shape, std::int64_t rows) {
   return Shape(std::move(dims));
 }
 
-/// Copies whole rows, whose elements begin at a byte of their own.
-static void copy_rows(const Tensor& from, std::int64_t first, Tensor& to, std::int64_t place,
+/// Copies whole rows of elements that are whole bytes.
+static void copy_rows(const Tensor& from, std::int64_t first, Tensor& to, std::int64_t position,
                       std::int64_t count) {
   const std::int64_t row = from.elements() / std::max<std::int64_t>(1, from.shape()[0]);
-  RunCopy(from.dtype())(to.data(), place * row, from.data(), first * row, count * row);
+  RunCopy(from.dtype())(to.data(), position * row, from.data(), first * row, count * row);
 }
 
 static void run_by_rows(KernelContext& context) {

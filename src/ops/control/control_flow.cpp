@@ -7,7 +7,8 @@
 
 namespace lanner::ops {
 
-/// Of an element in a list of tensors, beside the element: its sizes, and the list's room to grow.
+/// Bytes of an element in a list of tensors, in addition to the tensor: its sizes, and spare capacity of the
+/// list.
 constexpr std::uint64_t list_overhead = 160;
 
 static Type common_tensor_type(InferContext& context, const Type& a, const Type& b, std::string_view what) {
@@ -46,7 +47,7 @@ void Stack::push(Tensor element) {
           "a step gives {} {}, the first gave {} {}; expected the same from each", to_string(element.dtype()),
           element.shape().to_string(), to_string(first.dtype()), first.shape().to_string());
   }
-  // Its elements are charged where they were made; a body may give the same ones at each turn.
+  // Its elements were charged where they were made; a body may return the same ones in each iteration.
   count_bytes(sizeof(Tensor) + element.rank() * sizeof(std::int64_t) + list_overhead);
   elements_.push_back(std::move(element));
 }
@@ -73,21 +74,21 @@ Tensor Stack::joined(const Type& type) const {
   return out;
 }
 
-/// The slice of `whole` at `place` along `axis`, as a walk over its other dims.
-static Walk slice_walk(const Shape& whole, std::size_t axis, std::int64_t place) {
+/// The slice of `whole` at `index` along `axis`, as a walk over its other dims.
+static Walk slice_walk(const Shape& whole, std::size_t axis, std::int64_t index) {
   Walk walk = dense_walk(whole);
-  walk.offset = place * walk.strides[axis];
+  walk.offset = index * walk.strides[axis];
   walk.strides.erase(walk.strides.begin() + static_cast<std::ptrdiff_t>(axis));
   return walk;
 }
 
-void copy_slice(const Tensor& slice, Tensor& whole, std::size_t axis, std::int64_t place) {
+void copy_slice(const Tensor& slice, Tensor& whole, std::size_t axis, std::int64_t index) {
   copy_strided(slice.shape(), slice, dense_walk(slice.shape()), whole,
-               slice_walk(whole.shape(), axis, place));
+               slice_walk(whole.shape(), axis, index));
 }
 
-void take_slice(const Tensor& whole, std::size_t axis, std::int64_t place, Tensor& slice) {
-  copy_strided(slice.shape(), whole, slice_walk(whole.shape(), axis, place), slice,
+void take_slice(const Tensor& whole, std::size_t axis, std::int64_t index, Tensor& slice) {
+  copy_strided(slice.shape(), whole, slice_walk(whole.shape(), axis, index), slice,
                dense_walk(slice.shape()));
 }
 

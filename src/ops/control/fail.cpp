@@ -1,4 +1,4 @@
-// Ends a run: it stands in a branch whose nodes do not fit the sizes that are known.
+// Ends a run: it replaces a branch whose nodes do not fit the known sizes.
 
 #include "base/check.h"
 #include "graph/failing.h"
@@ -17,7 +17,7 @@ static void infer_fail(InferContext& context) {
 
 static void run_fail(KernelContext& context) {
   fail(ErrorCode::invalid_argument,
-       "the branch that is taken does not fit: {}; give sizes that it takes, or inputs that take the other "
+       "the branch taken does not fit: {}; give sizes that it accepts, or inputs that take the other "
        "one",
        context.attributes().get<std::string>("why"));
 }

@@ -15,7 +15,7 @@ static void infer_fused(InferContext& context) {
   for (std::size_t i = 0; i < outputs.size(); ++i) context.set_output(i, std::move(outputs[i]));
 }
 
-// The body takes the node's place, its parameters replaced by the node's inputs.
+// The body replaces the node, its parameters replaced by the node's inputs.
 static void expand_fused(ExpandContext& context) {
   const Region& body = *context.node.regions()[0];
   context.results = inline_region(body, context.node.own_inputs(), &context.node);

@@ -1,5 +1,4 @@
-// Region 0 is what runs when the condition holds, region 1 what runs when not. Neither has parameters of its
-// own.
+// Region 0 runs when the condition is true, region 1 otherwise. Neither has parameters of its own.
 
 #include <optional>
 
@@ -13,13 +12,13 @@
 
 namespace lanner::ops {
 
-/// What a branch gives, or why it cannot run for the sizes that are known.
+/// The types of a branch's results, or why it cannot run for the known sizes.
 struct Branch {
   std::vector<Type> types;
   std::optional<Error> refused;
 };
 
-/// Which branch is taken only a run tells, and sizes that one is written for need not fit the other.
+/// Which branch is taken may be data-dependent, and sizes valid for one need not fit the other.
 static Branch infer_branch(InferContext& context, std::size_t r) {
   Branch branch;
   try {

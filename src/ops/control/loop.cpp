@@ -1,5 +1,5 @@
-// The region takes the iteration number, the condition and the carried values; it gives the condition, the
-// carried values and the values that are stacked over the iterations.
+// The region takes the iteration number, the condition and the loop-carried values; it returns the condition,
+// the loop-carried values and the values that are stacked over the iterations.
 
 #include "base/check.h"
 #include "ops/control/control_flow.h"
@@ -17,11 +17,11 @@ static std::size_t carried_count(std::size_t inputs) {
 /// Upper bound of the iterations, exact when no condition can end the loop early.
 static Dim iteration_count(InferContext& context) {
   const auto trips = known_scalar(context, 0);
-  // Without a condition input the body's own still ends the loop, so only a bound is known.
+  // Without a condition input the body's own condition still ends the loop, so only a bound is known.
   return context.fresh("iterations", trips ? max(*trips, Dim(0)) : Dim(INT64_MAX));
 }
 
-/// Whether the loop surely makes no iteration; what it gives is then told by its first one, which never runs.
+/// Whether the loop certainly runs no iteration; its results then have the types of the first one.
 static bool never_runs(const InferContext& context) {
   const auto trips = known_scalar(context, 0);
   return trips && trips->is_constant() && trips->value() <= 0;
@@ -38,16 +38,16 @@ static Type without_rank(const Type& type) {
   }
 }
 
-// What an iteration gives is what the next one takes: first the sizes of a carried value are let go where
-// they change, then its rank. What was let go holds the `first` results already. Returns whether any was.
+// Loop-carried values: first the sizes of a carried value are made unknown where they change, then its rank.
+// Unknown sizes already cover the `first` results. Returns whether any value was widened.
 static bool widen(InferContext& context, std::span<Type> carried, std::span<const Type> results,
                   std::span<const Type> first) {
   bool widened = false;
   for (std::size_t i = 0; i < carried.size(); ++i) {
     const Type& result = results[i + 1];
     const bool initial = carried[i] == context.input(i + 2);
-    const bool held = !initial && result == first[i + 1];
-    if (result == carried[i] || held || without_rank(result) == carried[i]) continue;
+    const bool covered = !initial && result == first[i + 1];
+    if (result == carried[i] || covered || without_rank(result) == carried[i]) continue;
     Type both = common_type(context, carried[i], result, fmt::format("loop: carried value {}", i));
     if (!initial) both = without_rank(both);
     if (both == carried[i]) continue;
@@ -116,7 +116,7 @@ static void run_loop(KernelContext& context) {
 std::vector<OpDef> loop_ops() {
   OpDef op;
   op.name = "loop";
-  // Trip count and condition keep their places but may both be absent.
+  // Trip count and condition keep their positions but may both be absent.
   op.min_inputs = 0;
   op.max_inputs = OpDef::any;
   op.max_outputs = OpDef::any;

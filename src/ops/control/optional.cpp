@@ -30,8 +30,8 @@ static void run_optional(KernelContext& context) {
 
 static void run_get_element(KernelContext& context) {
   const Item& item = context.item(0);
-  check(!item.absent, ErrorCode::invalid_argument, "optional_get_element: the optional holds nothing");
-  // A tensor goes where the output is planned to be; a sequence is shared.
+  check(!item.absent, ErrorCode::invalid_argument, "optional_get_element: the optional is empty");
+  // A tensor is copied to the output's planned memory; a sequence is shared.
   if (item.is_sequence()) return context.set_item(0, item);
   copy_elements(item.tensor, context.allocate(0, item.tensor.dtype(), item.tensor.shape()));
 }

@@ -1,5 +1,5 @@
-// The region takes the states and one slice of each scanned input; it gives the states and one slice of each
-// stacked output.
+// The region takes the states and one slice of each scanned input; it returns the states and one slice of
+// each stacked output.
 
 #include "base/check.h"
 #include "ops/control/control_flow.h"

@@ -1,5 +1,5 @@
-// Sequences of tensors: made, read and changed. A sequence is a value: changing one makes another that shares
-// the tensors.
+// Construction, access and modification of tensor sequences. A sequence is immutable: a modification makes a
+// new one that shares the tensors.
 
 #include "base/check.h"
 #include "ops/control/control_flow.h"
@@ -13,8 +13,8 @@ using Items = std::vector<Item>;
 
 static const Items& items_of(const KernelContext& context, std::size_t i) {
   const Item& item = context.item(i);
-  check(item.is_sequence(), ErrorCode::invalid_argument, "{}: input {} is no sequence", context.node().kind(),
-        i);
+  check(item.is_sequence(), ErrorCode::invalid_argument, "{}: input {} is not a sequence",
+        context.node().kind(), i);
   return *item.items;
 }
 
@@ -25,7 +25,7 @@ static const Type& element_of(const InferContext& context, std::size_t i) {
   return type.element();
 }
 
-/// The position that input `i` asks for among `count` places, from the front; `fallback` when it is absent.
+/// The position given by input `i` among `count` elements, from the front; `fallback` when it is absent.
 static std::size_t position_of(const KernelContext& context, std::size_t i, std::size_t count,
                                std::size_t fallback) {
   if (!context.has(i)) return fallback;
@@ -97,16 +97,16 @@ static OpDef insert_op() {
       },
       [](KernelContext& context) {
         Items items = items_of(context, 0);
-        // A place before, between or behind: one more than there are elements; -1 is before the last element.
-        std::size_t place = items.size();
+        // One position more than there are elements; -1 inserts before the last element.
+        std::size_t position = items.size();
         if (context.has(2)) {
           const auto count = static_cast<std::int64_t>(items.size());
-          const std::int64_t asked = read_integer(context.input(2), "position");
-          check(asked >= -count && asked <= count, ErrorCode::invalid_argument,
-                "sequence_insert: position {} out of range for {} elements", asked, count);
-          place = static_cast<std::size_t>(asked < 0 ? asked + count : asked);
+          const std::int64_t given = read_integer(context.input(2), "position");
+          check(given >= -count && given <= count, ErrorCode::invalid_argument,
+                "sequence_insert: position {} out of range for {} elements", given, count);
+          position = static_cast<std::size_t>(given < 0 ? given + count : given);
         }
-        items.insert(items.begin() + static_cast<std::ptrdiff_t>(place), context.item(1));
+        items.insert(items.begin() + static_cast<std::ptrdiff_t>(position), context.item(1));
         context.set_item(0, sequence_of(std::move(items)));
       });
 }
@@ -136,8 +136,8 @@ static OpDef length_op() {
       });
 }
 
-/// Runs the region once for each element of the first input; other inputs give their element of the same
-/// place, or, where they are tensors, themselves.
+/// Runs the region once for each element of the first input; of other inputs it gets the element at the same
+/// position, or, where they are tensors, the whole tensor.
 static void run_sequence_map(KernelContext& context) {
   const std::size_t count = items_of(context, 0).size();
   std::vector<Items> results(context.outputs());

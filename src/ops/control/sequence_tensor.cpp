@@ -1,4 +1,4 @@
-// Between tensors and sequences of their parts: split_to_sequence, concat_from_sequence.
+// Conversions between tensors and sequences of their parts: split_to_sequence, concat_from_sequence.
 
 #include <algorithm>
 
@@ -36,7 +36,7 @@ static void infer_split_to_sequence(InferContext& context) {
   context.set_output(0, Type::sequence(input.with_dims(std::move(dims))));
 }
 
-/// Sizes of the parts that a scalar or a list asks for.
+/// Sizes of the parts, given by a scalar or a list.
 static std::vector<std::int64_t> part_sizes(const KernelContext& context, std::int64_t size) {
   if (!context.has(1)) return std::vector<std::int64_t>(static_cast<std::size_t>(size), 1);
   std::vector<std::int64_t> sizes = read_integers(context.input(1), "split");
@@ -53,8 +53,8 @@ static std::vector<std::int64_t> part_sizes(const KernelContext& context, std::i
           "split_to_sequence: a part of {} with {} left", part, left);
     left -= part;
   }
-  check(left == 0, ErrorCode::invalid_argument, "split_to_sequence: the parts leave {} of {} over", left,
-        size);
+  check(left == 0, ErrorCode::invalid_argument, "split_to_sequence: the parts leave {} of {} elements unused",
+        left, size);
   return sizes;
 }
 
@@ -107,7 +107,7 @@ static Shape joined_shape(const std::vector<Item>& items, std::size_t axis) {
     bool fits = part.rank() == shape.rank() && item.tensor.dtype() == items.front().tensor.dtype();
     for (std::size_t d = 0; fits && d < shape.rank(); ++d) fits = d == axis || part[d] == shape[d];
     check(fits, ErrorCode::invalid_argument,
-          "concat_from_sequence: an element of shape {} beside one of shape {}", part.to_string(),
+          "concat_from_sequence: elements of shapes {} and {} cannot be joined", part.to_string(),
           items.front().tensor.shape().to_string());
     shape[axis] += part[axis];
   }

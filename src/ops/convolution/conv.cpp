@@ -31,7 +31,7 @@ static std::optional<SummedAxis> summed_channels(const Node& node) {
   return SummedAxis{1, node.input(1)->type.dims()[1] * node.attributes.integer("group", 1)};
 }
 
-/// Each element of the result meets the weights of one output channel.
+/// Each element of the result is multiplied by the weights of one output channel.
 static std::uint64_t count_flops(const Node& node) {
   return convolution_flops(node, node.output());
 }

@@ -9,7 +9,7 @@
 
 namespace lanner::ops {
 
-// The adjoint of conv: the output is the image that windows slide over, the input one value a window
+// The adjoint of conv: the output is the image that windows slide over, the input has one value per window
 // position.
 
 static std::vector<std::int64_t> output_padding(const AttributeMap& attributes,
@@ -19,34 +19,35 @@ static std::vector<std::int64_t> output_padding(const AttributeMap& attributes,
   if (padding.empty()) padding.assign(rank, 0);
   check(padding.size() == rank, ErrorCode::invalid_argument, "output_padding has {} values, expected {}",
         padding.size(), rank);
-  // More would add positions that no window of the forward convolution could have left out.
+  // More would add positions that no window of the forward convolution could have skipped.
   for (std::size_t d = 0; d < rank; ++d)
     require_within("output_padding", padding[d], 0, std::max(window.strides[d], window.dilations[d]) - 1);
   return padding;
 }
 
-/// Sizes of the spatial axes that attribute output_shape asks for; none where it is absent. Some exporters
-/// put those of batch and channels in front, which have to be what they are.
-static std::vector<std::int64_t> asked_sizes(const AttributeMap& attributes, const Dims& outer,
-                                             std::size_t spatial) {
-  std::vector<std::int64_t> asked = attributes.integers("output_shape");
-  check(asked.empty() || asked.size() == spatial || asked.size() == spatial + outer.size(),
-        ErrorCode::invalid_argument, "output_shape has {} values, expected {}", asked.size(), spatial);
-  for (const std::int64_t size : asked) require_within("output_shape", size, 1, largest_window_size);
-  for (std::size_t i = 0; i + spatial < asked.size(); ++i)
-    require_equal(asked[i], outer[i], i == 0 ? "output_shape's batch" : "output_shape's channel count");
-  asked.erase(asked.begin(), asked.end() - static_cast<std::ptrdiff_t>(std::min(spatial, asked.size())));
-  return asked;
+/// Sizes of the spatial axes from attribute output_shape; empty where it is absent. Some exporters put the
+/// batch and channel sizes first, which must match.
+static std::vector<std::int64_t> requested_sizes(const AttributeMap& attributes, const Dims& outer,
+                                                 std::size_t spatial) {
+  std::vector<std::int64_t> requested = attributes.integers("output_shape");
+  check(requested.empty() || requested.size() == spatial || requested.size() == spatial + outer.size(),
+        ErrorCode::invalid_argument, "output_shape has {} values, expected {}", requested.size(), spatial);
+  for (const std::int64_t size : requested) require_within("output_shape", size, 1, largest_window_size);
+  for (std::size_t i = 0; i + spatial < requested.size(); ++i)
+    require_equal(requested[i], outer[i], i == 0 ? "output_shape's batch" : "output_shape's channel count");
+  requested.erase(requested.begin(),
+                  requested.end() - static_cast<std::ptrdiff_t>(std::min(spatial, requested.size())));
+  return requested;
 }
 
-/// `full`: what the windows cover. A smaller size is cut out of it; of a larger one no more may be left over
-/// than a stride passes by.
-static void check_asked(std::int64_t asked, const Dim& full, std::size_t axis,
-                        const WindowAttributes& window) {
+/// `full`: the extent that windows cover. A smaller size is cropped; a larger one may exceed it by less than
+/// a stride.
+static void check_requested(std::int64_t requested, const Dim& full, std::size_t axis,
+                            const WindowAttributes& window) {
   if (!full.is_constant()) return;
   const std::int64_t most = full.value() + std::max(window.strides[axis], window.dilations[axis]) - 1;
-  check(asked <= most, ErrorCode::invalid_argument,
-        "output_shape asks for {} along spatial axis {}, where windows cover {}; expected at most {}", asked,
+  check(requested <= most, ErrorCode::invalid_argument,
+        "output_shape is {} along spatial axis {}, where windows cover {}; expected at most {}", requested,
         axis, full.value(), most);
 }
 
@@ -55,7 +56,7 @@ static Dims output_sizes(const AttributeMap& attributes, const Dims& outer, std:
   check_kernel_shape(attributes, kernel);
   const auto window = WindowAttributes::read(attributes, x.size());
   const auto padding = output_padding(attributes, window);
-  const auto asked = asked_sizes(attributes, outer, x.size());
+  const auto requested = requested_sizes(attributes, outer, x.size());
   const auto pads = attributes.integers("pads");
   check(window.auto_pad == WindowAttributes::AutoPad::notset ||
             std::ranges::all_of(pads, [](std::int64_t pad) { return pad == 0; }),
@@ -64,9 +65,9 @@ static Dims output_sizes(const AttributeMap& attributes, const Dims& outer, std:
   Dims sizes;
   for (std::size_t d = 0; d < x.size(); ++d) {
     const Dim full = (x[d] - 1) * window.strides[d] + (kernel[d] - 1) * window.dilations[d] + 1;
-    if (!asked.empty()) {
-      check_asked(asked[d], full, d, window);
-      sizes.emplace_back(asked[d]);
+    if (!requested.empty()) {
+      check_requested(requested[d], full, d, window);
+      sizes.emplace_back(requested[d]);
     } else if (window.same()) {
       sizes.push_back(x[d] * window.strides[d]);
     } else {
@@ -99,7 +100,7 @@ static void infer_conv_transpose(InferContext& context) {
   context.set_output(0, Type(x.dtype(), std::move(dims)));
 }
 
-// auto_pad and output_shape say the output's size, from which the padding follows.
+// auto_pad and output_shape determine the output's size, from which the padding follows.
 static void resolve_padding(const AttributeMap& attributes, const WindowAttributes& given, Window& window) {
   if (!given.same() && attributes.integers("output_shape").empty()) return;
   const auto padding = output_padding(attributes, given);
@@ -167,7 +168,7 @@ static std::optional<SummedAxis> summed_channels(const Node& node) {
   return SummedAxis{1, node.input(1)->type.dims()[0]};
 }
 
-/// Each element of the operand meets the weights of one input channel.
+/// Each element of the operand is multiplied by the weights of one input channel.
 static std::uint64_t count_flops(const Node& node) {
   return convolution_flops(node, node.input(0));
 }

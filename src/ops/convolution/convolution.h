@@ -1,5 +1,5 @@
 #pragma once
-// What the convolutions share: shapes, inference and the loops over groups, channels and taps.
+// Shared by the convolutions: shapes, inference and the loops over groups, channels and taps.
 
 #include <span>
 #include <vector>
@@ -20,20 +20,20 @@ struct Convolution {
 /// Sets output 0 from image `x` [N, C, ...] and weights `w` [M, C / group, ...], with element type `type`.
 void infer_convolution(InferContext& context, std::size_t x, std::size_t w, DType type);
 
-/// Error{invalid_argument} where `kernel_shape` is given and is not what the weights have.
+/// Error{invalid_argument} where `kernel_shape` is given and differs from the weights' shape.
 void check_kernel_shape(const AttributeMap& attributes, std::span<const Dim> kernel);
 
 /// `window_attribute_specs` with `group` and `kernel_shape`.
 std::vector<AttributeSpec> convolution_attribute_specs();
 
-/// Floating-point operations where each element of `met` meets the weights, operand 1, of one channel of
-/// their first axis.
+/// Floating-point operations where each element of `met` is multiplied by the weights, operand 1, of one
+/// channel of their first axis.
 std::uint64_t convolution_flops(const Node& node, const Value* met);
 
-// Note [Vector loops] GCC leaves loops of unknown length scalar at -O2 unless told; the innermost loops of
-// products are told.
+// Note [Vector loops] GCC leaves loops of unknown length scalar at -O2 unless a pragma asks for vectors; the
+// innermost loops of products have one.
 
-/// y[n, m] += sum over c and taps of x[n, c] * w[m, c]; y holds the bias, or zeros, before.
+/// y[n, m] += sum over c and taps of x[n, c] * w[m, c]; y holds the bias, or zeros, on entry.
 template<typename T>
 void convolve(const Convolution& conv, std::span<const T> x, std::span<const T> w, std::span<T> y,
               int threads) {

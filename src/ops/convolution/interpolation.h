@@ -7,8 +7,8 @@
 
 namespace lanner::ops {
 
-/// The value of row-major `plane` of `sizes` (at most 8 axes) at fractional place `at`; elements outside
-/// count as 0.
+/// The value of row-major `plane` of `sizes` (at most 8 axes) at fractional position `at`; elements outside
+/// are 0.
 template<typename T>
 double interpolate_linear(const T* plane, std::span<const std::int64_t> sizes, std::span<const double> at) {
   const std::size_t rank = sizes.size();

@@ -61,7 +61,7 @@ static Dim axis_positions(const WindowAttributes& window, std::size_t axis, cons
   check(!room.is_constant() || room.value() >= 0, ErrorCode::invalid_argument,
         "a window of {} does not fit spatial axis {} of size {} with padding", extent.to_string(), axis,
         image.to_string());
-  // A window that would start in the padding at the end is left out, so its first element bounds the count
+  // A window that would start in the padding at the end is dropped, so its first element bounds the count
   // too.
   if (window.ceil_mode) return min(ceil_div(room, stride) + 1, ceil_div(image + window.begin[axis], stride));
   return floor_div(room, stride) + 1;
@@ -122,7 +122,7 @@ std::vector<std::int64_t> inside_taps(const Window& window, std::size_t axis) {
       taps.push_back(tap++);
       continue;
     }
-    // Positions from `first` on have passed the image; the one before it is the next to reach it.
+    // Positions from `first` on start after the image; the one before it is the next to reach it.
     const std::int64_t before = std::min(range.first, window.positions[axis]) - 1;
     if (before < 0) break;
     const std::int64_t missing = window.begin[axis] - before * window.strides[axis];

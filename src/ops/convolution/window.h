@@ -14,7 +14,7 @@
 
 namespace lanner::ops {
 
-/// The attributes of a window, one entry a spatial axis.
+/// The attributes of a window, one entry per spatial axis.
 struct WindowAttributes {
   enum class AutoPad { notset, same_upper, same_lower, valid };
 
@@ -43,11 +43,11 @@ struct Window {
   static std::int64_t product_of(const std::vector<std::int64_t>& sizes);
 };
 
-/// Geometry with the padding that auto_pad means; `image` and `positions` are spatial sizes.
+/// Geometry with the padding implied by auto_pad; `image` and `positions` are spatial sizes.
 Window resolve_window(const WindowAttributes& attributes, std::span<const std::int64_t> image,
                       std::span<const std::int64_t> positions, std::span<const std::int64_t> kernel);
 
-/// Positions along one axis whose tap lies inside the image: [first, last).
+/// Positions along one axis whose tap is inside the image: [first, last).
 struct InsideRange {
   std::int64_t first, last;
 };
@@ -57,7 +57,7 @@ InsideRange inside_range(const Window& window, std::size_t axis, std::int64_t ta
 bool next_index(std::span<std::int64_t> index, std::span<const std::int64_t> sizes);
 
 /// Calls `body(image_offset, position_offset, count)` for each run of positions along the last axis whose
-/// `tap` lies inside the image; from one position of a run to the next the image offset grows by the last
+/// `tap` is inside the image; from one position of a run to the next the image offset grows by the last
 /// stride.
 template<typename Body>
 void for_each_run(const Window& window, std::span<const std::int64_t> tap, Body&& body) {
@@ -82,12 +82,12 @@ void for_each_run(const Window& window, std::span<const std::int64_t> tap, Body&
   } while (next_index(row, std::span(counts).first(last)));
 }
 
-/// The taps along one axis that lie inside the image at some position, in ascending order: as many as there
-/// are elements to meet, however large the kernel is.
+/// The taps along one axis that are inside the image at some position, in ascending order: at most as many as
+/// the image has elements, however large the kernel is.
 std::vector<std::int64_t> inside_taps(const Window& window, std::size_t axis);
 
-/// Calls `body(tap_number, tap)` for each tap of the kernel, in row-major order, that lies inside the image
-/// at some position. Throws what check_deadline() throws.
+/// Calls `body(tap_number, tap)` for each tap of the kernel, in row-major order, that is inside the image at
+/// some position. Throws what check_deadline() throws.
 template<typename Body>
 void for_each_tap(const Window& window, Body&& body) {
   constexpr std::int64_t elements_of_a_step = 1 << 20;

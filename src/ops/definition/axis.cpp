@@ -19,7 +19,7 @@ std::vector<std::size_t> resolve_axes(std::span<const std::int64_t> axes, std::s
   std::vector<bool> seen(rank);
   for (const std::int64_t axis : axes) {
     const std::size_t resolved = resolve_axis(axis, rank, what);
-    check(!seen[resolved], ErrorCode::invalid_argument, "{} name axis {} twice", what, resolved);
+    check(!seen[resolved], ErrorCode::invalid_argument, "{} contain axis {} twice", what, resolved);
     seen[resolved] = true;
     result.push_back(resolved);
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Axes as operators give them: negative ones count from the back.
+// Resolves axes of operators: negative ones count from the back.
 
 #include <cstddef>
 #include <cstdint>

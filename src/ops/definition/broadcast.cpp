@@ -59,8 +59,7 @@ BroadcastLoop::BroadcastLoop(const Shape& result, std::span<const Shape> operand
   check(operands.size() <= max_operands, ErrorCode::internal, "broadcast: {} operands", operands.size());
   std::vector<std::vector<std::int64_t>> dense;
   for (const Shape& operand : operands) dense.push_back(dense_strides(operand));
-  // From the innermost dim outwards: a dim joins the previous loop when every operand continues without a
-  // gap.
+  // From the innermost dim outwards: a dim joins the previous loop when it is contiguous in every operand.
   std::vector<std::int64_t> sizes;
   std::vector<Offsets> strides;
   for (std::size_t d = result.rank(); d-- > 0;) {

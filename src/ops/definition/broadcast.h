@@ -1,5 +1,5 @@
 #pragma once
-// Elementwise work over operands of different shapes, by NumPy's rule (ONNX "Broadcasting").
+// Broadcasting of operands by NumPy's rule (ONNX "Broadcasting").
 
 #include <array>
 #include <cstdint>
@@ -10,16 +10,16 @@
 
 namespace lanner::ops {
 
-/// The size that two sizes broadcast to. Of two sizes that are neither equal nor constant it is their
+/// The size that two sizes broadcast to. For two sizes that are neither equal nor constant it is their
 /// maximum, which holds unless one is 0. Error{invalid_argument} for two constants that do not fit.
 Dim broadcast_dim(const Dim& a, const Dim& b);
 Dims broadcast_dims(const Dims& a, const Dims& b);
-/// Dims of all inputs broadcast, as a type of `dtype`; unranked when an input is.
+/// Dims of all inputs broadcast together, as a type of `dtype`; unranked when an input is.
 Type broadcast_type(const InferContext& context, DType dtype);
-/// The dtype of all inputs; Error{invalid_argument} when one differs.
+/// The common dtype of all inputs; Error{invalid_argument} when one differs.
 DType common_dtype(const InferContext& context);
 
-/// A nest of loops over a broadcast shape, with dims merged where the operands allow, so that the innermost
+/// Nested loops over a broadcast shape, with dims merged where the operands allow, so that the innermost loop
 /// is long.
 class BroadcastLoop {
 public:
@@ -29,7 +29,7 @@ public:
   /// Loops over `result` for operands (at most 3) whose shapes broadcast to it.
   BroadcastLoop(const Shape& result, std::span<const Shape> operands);
 
-  /// By how much operand `i` advances per element of a run: 0 or 1.
+  /// The step of operand `i` per element of a run: 0 or 1.
   std::int64_t step(std::size_t i) const { return inner_steps_[i]; }
 
   /// Calls `body(at, offsets, count)` for each run: `count` elements of the result from `at`, operand i from

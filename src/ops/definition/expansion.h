@@ -7,10 +7,10 @@
 
 namespace lanner {
 
-/// Puts the operator's expansion before `node` and returns what stands for each output (null: nothing does).
+/// Inserts the operator's expansion before `node` and returns the replacement of each output (null: none).
 /// The node stays.
 std::vector<Value*> emit_expansion(Node& node);
-/// Replaces the node by its expansion; the new nodes take over its sources.
+/// Replaces the node by its expansion; the new nodes get its sources.
 void expand_node(Node& node);
 
 } // namespace lanner

@@ -10,9 +10,9 @@
 
 namespace lanner::ops {
 
-/// The axes that input `i` names, as they are given; nothing where only running tells.
-/// Error{invalid_argument} where there are more than `rank`, which cannot all be different: so a list that
-/// inference does not read because it is long is refused too.
+/// The axes in input `i`, unresolved; nothing where they are data-dependent. Error{invalid_argument} for more
+/// than `rank` axes, which cannot be distinct: so a list that is too long for inference to read is rejected
+/// too.
 std::optional<std::vector<std::int64_t>> known_axes(const InferContext& context, std::size_t i,
                                                     std::size_t rank);
 

@@ -7,7 +7,7 @@
 
 namespace lanner::ops {
 
-/// Stands for an element: its number among those that are moved, from 1 on; 0 is a zero.
+/// Placeholders for elements: their numbers among the moved ones, from 1 on; 0 is a zero.
 static Tensor numbered(const Shape& shape, std::int64_t first) {
   Tensor numbers = Tensor::allocate(DType::i64, shape);
   for (std::int64_t& number : numbers.as<std::int64_t>()) number = first++;

@@ -1,5 +1,5 @@
 #pragma once
-// What inference knows of results that hold elements of the inputs at other places.
+// Knowledge of inference about results that hold rearranged elements of the inputs.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace lanner::ops {
 
-/// Says what output 0, of `type`, holds where the node puts elements of its first `moved` inputs at other
-/// places, or zeros, and reads the others as numbers: its own definition tells which element goes where. Does
-/// nothing where that is not known, or the output is not small and of integers.
+/// Declares the elements of output 0, of `type`, where the node only rearranges elements of its first `moved`
+/// inputs, or zeros, and reads the others as numbers: its own definition says which element goes where. Does
+/// nothing where the elements are unknown, or the output is not a small integer tensor.
 void set_known_moved(InferContext& context, const Type& type, std::size_t moved = 1);
 
 } // namespace lanner::ops

@@ -1,5 +1,5 @@
 #pragma once
-// Real numbers as elements of any number type.
+// Conversion of real numbers to any number type.
 
 #include <cmath>
 #include <limits>
@@ -7,7 +7,7 @@
 
 namespace lanner::ops {
 
-/// `value` as a T. Of an integer type the nearest one towards 0 that it holds; NaN is 0.
+/// `value` as a T. For an integer type the nearest representable number towards 0; NaN is 0.
 template<typename T>
 T narrowed(double value) {
   if constexpr (std::is_same_v<T, bool>) {

@@ -24,15 +24,14 @@ constexpr const char* decided_key = "lanner.decided";
 
 constexpr std::uint64_t max_literal_bytes = 4096;
 constexpr std::size_t max_expression = 1u << 16;
-/// Each node that is folded reads and writes the recipes that it puts together, so a chain of such nodes
-/// takes time with the square of these.
+/// Each folded node parses and prints the recipes that it combines, so a chain of such nodes takes time
+/// quadratic in their size.
 constexpr std::size_t max_expression_nodes = 128, max_expression_results = 64, max_sources = 1024;
-/// Inference may follow the elements of integers this few to sizes.
+/// Inference may use the elements of integer tensors up to this size as sizes.
 constexpr std::int64_t max_size_elements = max_known_elements;
 
-/// A recipe that only names its sources says nothing of the value: those of different values differ by a
-/// digest.
-std::string told_apart(const std::string& lost, const Tensor& value) {
+/// A recipe without an expression does not identify the value: a digest distinguishes different values.
+std::string with_digest(const std::string& lost, const Tensor& value) {
   constexpr std::string_view unnamed = "graph @recipe(";
   if (!lost.starts_with(unnamed) || value.dtype() == DType::string) return lost;
   const std::span bytes(static_cast<const std::byte*>(value.data()), value.bytes());
@@ -45,12 +44,12 @@ std::string text_of(const Graph& graph) {
   return print(graph, options);
 }
 
-/// Puts recipes together to one graph.
+/// Combines recipes to one graph.
 class Composer {
 public:
   explicit Composer(const OpTable& ops) : graph_(ops, "recipe"), copier_(graph_.body()) {}
 
-  /// Inputs first, so that nothing else takes their names.
+  /// Called for all inputs first, so that nothing else takes their names.
   void declare(const Value& constant) {
     const Recipe recipe = recipe_of(*constant.producer());
     if (!recipe.expression.empty()) parsed_[&constant] = parse_graph(recipe.expression, graph_.ops());
@@ -71,10 +70,10 @@ public:
 
   std::size_t sources() const { return inputs_.size(); }
 
-  /// Of each output of `node`.
+  /// The recipe of each output of `node`.
   std::vector<Recipe> finish(const Node& node) {
     const std::size_t count = node.outputs().size();
-    if (!kept_ || graph_.body().nodes().size() >= max_expression_nodes || count > max_expression_results)
+    if (!complete_ || graph_.body().nodes().size() >= max_expression_nodes || count > max_expression_results)
       return std::vector<Recipe>(count, lost());
     Node* made = copier_.copy(node);
     made->sources.clear();
@@ -110,13 +109,13 @@ private:
     copier_.map(&constant, graph_.constant(tensor.layout().row_major() ? tensor : tensor.clone()));
   }
 
-  void lose() { kept_ = false; }
+  void lose() { complete_ = false; }
 
   Graph graph_;
   NodeCopier copier_;
   std::map<const Value*, std::unique_ptr<Graph>> parsed_;
   std::map<std::string, Value*> inputs_;
-  bool kept_ = true;
+  bool complete_ = true;
 };
 
 } // namespace
@@ -134,7 +133,7 @@ void set_recipe(Node& constant, const Recipe& recipe) {
   };
   put(weight_key, recipe.weight);
   put(recipe_key,
-      recipe.lost() ? told_apart(recipe.expression, *constant.output()->constant()) : recipe.expression);
+      recipe.lost() ? with_digest(recipe.expression, *constant.output()->constant()) : recipe.expression);
 }
 
 bool can_be_weight(const Tensor& tensor) {
@@ -177,10 +176,10 @@ std::map<std::string, Type> sources_of(const Recipe& recipe, const Type& type, c
   return sources;
 }
 
-/// Where a line stands among lines in order, or would stand. There may be as many as nodes, each told of many
-/// times.
-static std::size_t place_of_line(std::string_view text, std::string_view line) {
-  std::size_t low = 0, high = text.size(); // where lines begin
+/// Offset of a line among sorted lines, or where to insert it, by binary search: there may be as many lines
+/// as nodes, each looked up many times.
+static std::size_t offset_of_line(std::string_view text, std::string_view line) {
+  std::size_t low = 0, high = text.size(); // offsets of line starts
   while (low < high) {
     const std::size_t middle = low + (high - low) / 2;
     const std::size_t begin = middle == 0 ? 0 : text.rfind('\n', middle - 1) + 1;
@@ -199,9 +198,9 @@ void note_decided(Graph& graph, const Value* constant) {
   if (recipe.literal()) return;
   std::string& text = graph.metadata[decided_key];
   for (const auto& [name, type] : sources_of(recipe, constant->type, graph.ops())) {
-    const std::size_t place = place_of_line(text, name);
-    if (std::string_view(text).substr(place).starts_with(name + "\n")) continue;
-    text.insert(place, name + "\n");
+    const std::size_t offset = offset_of_line(text, name);
+    if (std::string_view(text).substr(offset).starts_with(name + "\n")) continue;
+    text.insert(offset, name + "\n");
   }
 }
 

@@ -8,8 +8,8 @@
 
 namespace lanner::ops {
 
-/// Of work that is short in each row: how many pass between two looks at the deadline.
-inline constexpr std::int64_t rows_between_looks = 4096;
+/// For work that is short in each row: rows between two checks of the deadline.
+inline constexpr std::int64_t rows_between_checks = 4096;
 
 /// Calls `body(i)` for 0 <= i < count, on up to `threads` threads. Throws what check_deadline() throws.
 template<typename Body>

@@ -16,7 +16,7 @@ Tensor row_major(const Tensor& tensor, DType type) {
   return made;
 }
 
-/// Numbers stand for f32, which ONNX's scales are.
+/// Constant scales are f32, as in ONNX.
 Tensor scales_of(const QuantizationNumbers& given, const StoredValues& values) {
   if (given.value)
     return reals_of(values(*given.value), given.value->storage, given.value->type.dtype(), values);
@@ -24,7 +24,7 @@ Tensor scales_of(const QuantizationNumbers& given, const StoredValues& values) {
   return Tensor::from<float>(numbers, {static_cast<std::int64_t>(numbers.size())});
 }
 
-/// One for each scale.
+/// One zero point for each scale.
 Tensor zeros_of(const QuantizationNumbers& given, std::size_t scales, const StoredValues& values) {
   if (!given.given()) return {};
   if (given.value) return row_major(values(*given.value), given.value->type.dtype());
@@ -37,8 +37,8 @@ Tensor zeros_of(const QuantizationNumbers& given, std::size_t scales, const Stor
 
 Tensor stored_constant(const Value& value) {
   const Tensor* constant = value.constant();
-  check(constant != nullptr, ErrorCode::internal, "%{} is no constant, but tells how one is stored",
-        value.name());
+  check(constant != nullptr, ErrorCode::internal,
+        "%{} is not constant, but is a scale or zero point of a constant", value.name());
   return *constant;
 }
 

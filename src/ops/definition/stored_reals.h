@@ -1,5 +1,5 @@
 #pragma once
-// Tensors of reals that are stored quantised (graph/storage/quantization.h).
+// Quantised tensors of reals (graph/storage/quantization.h).
 
 #include <functional>
 
@@ -10,19 +10,18 @@
 
 namespace lanner::ops {
 
-/// What a value that a storage names holds, as it is stored itself.
+/// Returns the stored tensor of a value that a storage refers to.
 using StoredValues = std::function<Tensor(const Value&)>;
-/// Of values that are constants; any other is Error{internal}.
+/// For values that are constants; any other is Error{internal}.
 Tensor stored_constant(const Value& value);
 
-/// The reals that `stored` stands for, row-major and of `type`: as DequantizeLinear gives them. What is not
-/// quantised is cast.
+/// The reals that `stored` represents, row-major and of `type`, as DequantizeLinear computes them.
+/// Unquantised tensors are cast.
 Tensor reals_of(const Tensor& stored, const Storage& storage, DType type, const StoredValues& values);
-/// Writes `reals` so that they stand in `storage`, whose type and layout `stored` has: as QuantizeLinear
-/// does.
+/// Writes `reals` in `storage`, whose type and layout `stored` has, as QuantizeLinear does.
 void store_reals(const Tensor& reals, const Storage& storage, const StoredValues& values, Tensor& stored);
 
-/// The scales and zero points of a storage that has some.
+/// The scales and zero points of a quantised storage.
 QuantizationTable table_of(const Storage& storage, const Shape& shape, const StoredValues& values);
 
 } // namespace lanner::ops

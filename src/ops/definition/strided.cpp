@@ -62,7 +62,7 @@ struct Loop {
   std::int64_t size, from, to, index = 0;
 };
 
-/// The loops of a copy, innermost first, where two that continue each other are one.
+/// The loops of a copy, innermost first, with contiguous loops merged.
 std::vector<Loop> merged_loops(const Shape& shape, const Walk& source, const Walk& target) {
   std::vector<Loop> loops;
   for (std::size_t d = shape.rank(); d-- > 0;) {
@@ -78,7 +78,7 @@ std::vector<Loop> merged_loops(const Shape& shape, const Walk& source, const Wal
   return loops;
 }
 
-/// From the places `from_at` and `to_at` on.
+/// Runs the loops from the positions `from_at` and `to_at`.
 void run_loops(const RunCopy& run, std::vector<Loop> loops, const void* from, std::int64_t from_at, void* to,
                std::int64_t to_at) {
   const Loop inner = loops.front();
@@ -98,7 +98,7 @@ void run_loops(const RunCopy& run, std::vector<Loop> loops, const void* from, st
   }
 }
 
-/// Elements that are worth a thread.
+/// Elements per thread that are worth starting one.
 constexpr std::int64_t part_of_a_copy = 1 << 15;
 
 } // namespace

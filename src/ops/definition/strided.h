@@ -1,5 +1,5 @@
 #pragma once
-// Moving elements of any type: by size in bytes, as strings, or as codes packed below a byte.
+// Copies of elements of any type: by size in bytes, as strings, or as codes packed below a byte.
 
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@
 
 namespace lanner::ops {
 
-/// How a walk over a shape meets memory: the first element and the step along each dim, in elements.
+/// Strided access to a shape: the first element and the step along each dim, in elements.
 struct Walk {
   std::int64_t offset = 0;
   std::vector<std::int64_t> strides;
@@ -23,8 +23,8 @@ struct Walk {
 Walk dense_walk(const Shape& shape);
 
 /// Copies the elements of a walk over `shape` in `from` to a walk in `to`, of the same dtype and not
-/// overlapping, on up to `threads` threads where elements fill bytes. The caller answers for both walks
-/// staying inside, and for several threads for no two elements being put at one place.
+/// overlapping, on up to `threads` threads where elements are whole bytes. The caller ensures that both walks
+/// stay inside, and, for several threads, that no two elements are written to one position.
 void copy_strided(const Shape& shape, const Tensor& from, const Walk& source, Tensor& to, const Walk& target,
                   int threads = 1);
 
@@ -49,7 +49,7 @@ private:
   Function function_;
 };
 
-/// Copies all elements of `from` to `to`, of the same dtype and count; nothing to do where they are the same
+/// Copies all elements of `from` to `to`, of the same dtype and count; does nothing where they are the same
 /// memory.
 void copy_elements(const Tensor& from, Tensor& to, int threads = 1);
 /// Every element of `to` becomes the one element of `value`, of the same dtype.

@@ -1,5 +1,5 @@
 #pragma once
-// From a DType known at run time to a C++ type, by a function template.
+// Dispatch from a DType known at run time to a C++ type, by a function template.
 
 #include <cstdint>
 #include <span>
@@ -49,7 +49,7 @@ void visit_dtype(DType type, Types<Ts...>, Body&& body) {
 template<typename T>
 inline constexpr bool is_half = std::is_same_v<T, Half> || std::is_same_v<T, BFloat16>;
 
-/// What arithmetic on T is done in: float for the sixteen-bit floats, else T.
+/// The type in which arithmetic on T is done: float for 16-bit floats, else T.
 template<typename T>
 using Compute = std::conditional_t<is_half<T>, float, T>;
 
@@ -62,12 +62,12 @@ T narrow(Compute<T> value) {
   return static_cast<T>(value);
 }
 
-/// What kernels written for float and double compute a tensor of `type` in.
+/// The type in which kernels written for float and double compute a tensor of `type`.
 inline DType compute_dtype(DType type) {
   return type == DType::f64 ? DType::f64 : DType::f32;
 }
 
-/// `tensor` itself when it has type `type` already, else a converted row-major copy.
+/// `tensor` itself when it already has type `type`, else a converted row-major copy.
 inline Tensor to_dtype(const Tensor& tensor, DType type) {
   if (tensor.dtype() == type) return tensor;
   Tensor result = Tensor::allocate(type, tensor.shape());
@@ -75,7 +75,7 @@ inline Tensor to_dtype(const Tensor& tensor, DType type) {
   return result;
 }
 
-/// `visit_dtype` for kernels written for float and double; sixteen-bit floats compute in float.
+/// `visit_dtype` for kernels written for float and double; 16-bit floats compute in float.
 template<typename Body>
 void visit_compute(DType type, Body&& body) {
   visit_dtype(compute_dtype(type), Types<float, double>{}, std::forward<Body>(body));

@@ -1,19 +1,19 @@
 #pragma once
-// Boxes as non_max_suppression compares them: one text for its definition and for a GPU's kernel, whose
-// results are equal bit by bit.
+// Box overlap of non_max_suppression: shared by its definition and a GPU's kernel, whose results are
+// bit-identical.
 
 #include "image/cuda/host_device.h"
 
 namespace lanner::ops {
 
-/// Corners in order; of one box, or of as many as a vector of the compiler holds.
+/// Ordered corners; of one box, or of as many as a compiler vector holds.
 template<typename Real>
 struct Boxes {
   Real top, left, bottom, right;
 };
 using Box = Boxes<float>;
 
-/// Rounded, also where a compiler would make one operation of it and a sum.
+/// A rounded product, also where a compiler would fuse it with a sum.
 template<typename Real>
 LANNER_HOST_DEVICE inline Real rounded_product(const Real& a, const Real& b) {
 #ifdef __CUDA_ARCH__
@@ -23,7 +23,7 @@ LANNER_HOST_DEVICE inline Real rounded_product(const Real& a, const Real& b) {
 #endif
 }
 
-// As std::min and std::max, in what they make of NaN too.
+// Like std::min and std::max, for NaN too.
 template<typename Real>
 LANNER_HOST_DEVICE inline Real lesser(const Real& a, const Real& b) {
   return b < a ? b : a;
@@ -38,7 +38,7 @@ LANNER_HOST_DEVICE inline Real area(const Boxes<Real>& box) {
   return rounded_product(greater(Real{}, box.bottom - box.top), greater(Real{}, box.right - box.left));
 }
 
-/// Of four numbers: two opposite corners, row first, or the centre, column first, with width and height.
+/// From four numbers: two opposite corners, row first, or the centre, column first, with width and height.
 LANNER_HOST_DEVICE inline Box read_box(const float* values, bool centered) {
   if (centered) {
     const float x = values[0], y = values[1], half_width = values[2] / 2, half_height = values[3] / 2;
@@ -48,7 +48,7 @@ LANNER_HOST_DEVICE inline Box read_box(const float* values, bool centered) {
           greater(values[1], values[3])};
 }
 
-/// Intersection over union, of boxes and their areas.
+/// Intersection over union, from boxes and their areas.
 template<typename Real>
 LANNER_HOST_DEVICE inline Real overlap(const Boxes<Real>& a, const Real& area_a, const Boxes<Real>& b,
                                        const Real& area_b) {

@@ -32,7 +32,7 @@ static void infer_non_max_suppression(InferContext& context) {
 
 constexpr float infinity = std::numeric_limits<float>::infinity();
 
-/// The least number above `threshold`; NaN, which nothing reaches, where there is none.
+/// The smallest number above `threshold`; NaN, which no number reaches, where there is none.
 static float above(float threshold) {
   return threshold == infinity ? std::numeric_limits<float>::quiet_NaN()
                                : std::nextafter(threshold, infinity);
@@ -59,8 +59,8 @@ Boxes<Four> four(const Box& box) {
   return {four(box.top), four(box.left), four(box.bottom), four(box.right)};
 }
 
-/// The boxes kept of a class, four to a vector: each candidate is compared with all of them.
-class KeptBoxes {
+/// The selected boxes of a class, in vectors of four: each candidate is compared with all of them.
+class SelectedBoxes {
 public:
   void add(const Box& box);
   /// Whether one of them overlaps with `box` by more than `limit`.
@@ -69,13 +69,13 @@ public:
 private:
   struct Group {
     Boxes<Four> boxes;
-    Four areas; ///< NaN where there is no box, which overlaps with none then.
+    Four areas; ///< NaN for an unused slot, which overlaps with nothing.
   };
   CountedVector<Group> groups_;
   std::size_t count_ = 0;
 };
 
-void KeptBoxes::add(const Box& box) {
+void SelectedBoxes::add(const Box& box) {
   const std::size_t lane = count_++ % 4;
   if (lane == 0) groups_.push_back({four(Box{}), four(std::numeric_limits<float>::quiet_NaN())});
   Group& group = groups_.back();
@@ -86,8 +86,8 @@ void KeptBoxes::add(const Box& box) {
   group.areas[lane] = area(box);
 }
 
-bool KeptBoxes::cover(const Box& box, float limit) const {
-  constexpr std::size_t block = 4; // groups between two looks at what was found
+bool SelectedBoxes::cover(const Box& box, float limit) const {
+  constexpr std::size_t block = 4; // groups between two checks of the result
   const Boxes<Four> own = four(box);
   const Four own_area = four(area(box)), most = four(limit);
   for (std::size_t first = 0; first < groups_.size(); first += block) {
@@ -107,7 +107,7 @@ struct Candidate {
 
 } // namespace
 
-/// Numbers of the boxes kept of one class, best first, of equal ones the first.
+/// Indices of the selected boxes of one class, best first, the first of equal ones.
 static CountedVector<std::int64_t> select_boxes(std::span<const Box> boxes, std::span<const float> scores,
                                                 const Thresholds& limit) {
   CountedVector<Candidate> candidates;
@@ -118,14 +118,14 @@ static CountedVector<std::int64_t> select_boxes(std::span<const Box> boxes, std:
     look();
     return a.score > b.score || (a.score == b.score && a.box < b.box);
   });
-  KeptBoxes kept;
+  SelectedBoxes accepted;
   CountedVector<std::int64_t> selected;
   for (const Candidate& candidate : candidates) {
     if (static_cast<std::int64_t>(selected.size()) >= limit.most) break;
     look(selected.size() + 1);
     const Box& box = boxes[static_cast<std::size_t>(candidate.box)];
-    if (kept.cover(box, limit.overlap)) continue;
-    kept.add(box);
+    if (accepted.cover(box, limit.overlap)) continue;
+    accepted.add(box);
     selected.push_back(candidate.box);
   }
   return selected;

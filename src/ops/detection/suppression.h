@@ -1,5 +1,5 @@
 #pragma once
-// What non_max_suppression is told beside boxes and scores.
+// Parameters of non_max_suppression other than boxes and scores.
 
 #include <cstdint>
 #include <span>
@@ -9,12 +9,12 @@
 namespace lanner::ops {
 
 struct Thresholds {
-  std::int64_t most = 0; ///< Boxes kept of a class, 0 or more.
-  float overlap = 0;     ///< A box of more than that with a kept one goes.
-  float score = 0;       ///< Boxes of less go: the least number above score_threshold, where one is given.
+  std::int64_t most = 0; ///< The most boxes to select per class, 0 or more.
+  float overlap = 0;     ///< A box that overlaps a selected one by more is dropped.
+  float score = 0;       ///< Boxes below it are dropped: the smallest number above score_threshold, if given.
 };
 
-/// Inputs as the operator has them, thresholds on the host; undefined tensors are absent inputs.
+/// The operator's inputs, with thresholds on the host; undefined tensors are absent inputs.
 Thresholds thresholds_of(std::span<const Tensor> inputs);
 
 } // namespace lanner::ops

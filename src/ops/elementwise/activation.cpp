@@ -1,4 +1,4 @@
-// Activation functions: ops/formulas/activations.h. Here is what is particular about some.
+// Special cases of activation functions; the functions are in ops/formulas/activations.h.
 
 #include "base/check.h"
 #include "ops/elementwise/formula_op.h"
@@ -19,14 +19,14 @@ static void choose_gelu(OpDef& gelu) {
   };
 }
 
-// The slope spreads over x, not x over the slope.
+// The slope broadcasts to x, not x to the slope.
 static void infer_prelu(InferContext& context) {
   const Type& x = context.input(0);
   if (x.ranked()) require_spreads(context, 1, x.dims(), "the slope");
   infer_same(context);
 }
 
-// Neither operand spreads over the other.
+// Neither operand broadcasts to the other.
 static void infer_swi_glu(InferContext& context) {
   const Type &a = context.input(0), &b = context.input(1);
   if (a.ranked() && b.ranked()) {

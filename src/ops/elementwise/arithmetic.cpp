@@ -12,7 +12,7 @@
 
 namespace lanner::ops {
 
-/// Whether a / b has no value in T: by zero, or the smallest integer by -1.
+/// Whether a / b is undefined in T: by zero, or the smallest integer by -1.
 template<typename T>
 static bool division_overflows(T a, T b) {
   if (b == 0) return true;

@@ -1,6 +1,6 @@
 #pragma once
-// Functions of two numbers that several operators apply: of elements, and of expressions where inference
-// follows them. Integers wrap around.
+// Binary functions shared by several operators: on elements, and on expressions where inference tracks them.
+// Integers wrap around.
 
 #include <optional>
 
@@ -33,7 +33,7 @@ struct Multiply {
   static std::optional<Dim> known(const Dim& a, const Dim& b) { return a * b; }
 };
 
-// A NaN among the operands is the answer.
+// A NaN operand is the result.
 struct Minimum {
   template<typename T>
   T operator()(T a, T b) const {

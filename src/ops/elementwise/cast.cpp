@@ -32,7 +32,7 @@ static void propagate_cast(InferContext& context, const Type& type) {
     copy_tensor(*known.tensor, value, cast_rules(context.attributes()));
     context.set_known(0, known_tensor(std::move(value)));
   } else if (known.elements && is_integer(type.dtype()) && bit_width(type.dtype()) >= 32) {
-    // Sizes fit 32 bits wherever a model stores them so.
+    // Sizes that a model casts to 32 bits fit them.
     set_known_elements(context, 0, type, *known.elements);
   }
 }
@@ -58,7 +58,7 @@ static void run_bit_cast(KernelContext& context) {
   Tensor& out = context.output(0);
   if (out.bytes() == 0) return;
   std::memmove(out.data(), context.input(0).data(), out.bytes());
-  // A truth value is one of two bytes; all but 0 stand for true.
+  // A boolean is one of two byte values; all but 0 mean true.
   if (out.dtype() != DType::boolean) return;
   auto* const truths = static_cast<std::uint8_t*>(out.data());
   for (std::size_t i = 0; i < out.bytes(); ++i) truths[i] = truths[i] != 0 ? 1 : 0;
@@ -79,7 +79,7 @@ std::vector<OpDef> cast_ops() {
                  .range = preserved_range(),
                  .split = splits_elements};
 
-  // The second input gives its type alone, so no element of it is met: not elementwise.
+  // Only the type of the second input is used, none of its elements: not elementwise.
   OpDef cast_like;
   cast_like.name = "cast_like";
   cast_like.min_inputs = cast_like.max_inputs = 2;

@@ -17,7 +17,7 @@ static std::optional<Dim> decided(bool value) {
   return Dim(value ? 1 : 0);
 }
 
-/// a < b, or nothing where the sizes in the expressions decide.
+/// a < b, or nothing where it depends on the sizes in the expressions.
 static std::optional<Dim> known_less(const Dim& a, const Dim& b) {
   const SymbolInfo difference = (a - b).bounds({});
   if (difference.max < 0) return decided(true);
@@ -45,7 +45,7 @@ static KnownBinary rule_of(std::string_view name) {
   return [](const Dim& a, const Dim& b) { return inverted(known_less(a, b)); };
 }
 
-/// Strings are compared for equality only.
+/// Strings support equality only.
 template<typename Row, typename T>
 static auto comparing() {
   if constexpr (std::is_same_v<T, std::string>)

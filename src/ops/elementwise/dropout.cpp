@@ -24,33 +24,33 @@ static double dropped_ratio(const KernelContext& context) {
   return ratio;
 }
 
-// The numbers of NumPy's RandomState, with which ONNX's cases were made. Without a seed it is 0, so that a
-// run can be repeated.
-static CountedVector<bool> kept_places(std::int64_t count, double ratio, std::int64_t seed) {
+// The numbers of NumPy's RandomState, with which ONNX's test cases were made. The default seed is 0, so that
+// runs are repeatable.
+static CountedVector<bool> dropout_mask(std::int64_t count, double ratio, std::int64_t seed) {
   std::mt19937 generator(static_cast<std::uint32_t>(seed));
-  CountedVector<bool> kept(static_cast<std::size_t>(count));
-  for (std::size_t i = 0; i < kept.size(); ++i) {
+  CountedVector<bool> mask(static_cast<std::size_t>(count));
+  for (std::size_t i = 0; i < mask.size(); ++i) {
     const double high = static_cast<double>(generator() >> 5), low = static_cast<double>(generator() >> 6);
-    kept[i] = (high * 67108864.0 + low) / 9007199254740992.0 >= ratio;
+    mask[i] = (high * 67108864.0 + low) / 9007199254740992.0 >= ratio;
   }
-  return kept;
+  return mask;
 }
 
 static void run_dropout(KernelContext& context) {
   const Tensor& x = context.input(0);
   const double ratio = dropped_ratio(context);
-  CountedVector<bool> kept(static_cast<std::size_t>(x.elements()), true);
+  CountedVector<bool> mask(static_cast<std::size_t>(x.elements()), true);
   if (ratio == 0) {
     copy_elements(x, context.output(0));
   } else {
-    kept = kept_places(x.elements(), ratio, context.attributes().integer("seed", 0));
+    mask = dropout_mask(x.elements(), ratio, context.attributes().integer("seed", 0));
     Tensor y = Tensor::allocate(DType::f64, x.shape());
     copy_tensor(x, y);
-    for (std::size_t i = 0; i < kept.size(); ++i) y.as<double>()[i] *= kept[i] ? 1 / (1 - ratio) : 0;
+    for (std::size_t i = 0; i < mask.size(); ++i) y.as<double>()[i] *= mask[i] ? 1 / (1 - ratio) : 0;
     copy_tensor(y, context.output(0));
   }
   if (context.outputs() > 1 && context.wanted(1))
-    std::copy(kept.begin(), kept.end(), context.output(1).as<bool>().begin());
+    std::copy(mask.begin(), mask.end(), context.output(1).as<bool>().begin());
 }
 
 std::vector<OpDef> dropout_ops() {

@@ -1,6 +1,5 @@
 #pragma once
-// Loops that elementwise operators share. Sixteen-bit and smaller floats are computed in f32 and rounded
-// once.
+// Loops shared by elementwise operators. Floats of 16 bits and fewer are computed in f32 and rounded once.
 
 #include <array>
 #include <string>
@@ -17,12 +16,13 @@ namespace lanner::ops {
 
 using ComputeTypes = decltype(join(Types<float, double>{}, IntegerTypes{}));
 
-/// What kernels compute elements of `type` in: itself for integers, booleans, f32 and f64, else f32.
+/// The type in which kernels compute elements of `type`: itself for integers, booleans, f32 and f64, else
+/// f32.
 inline DType kernel_dtype(DType type) {
   return is_float(type) ? compute_dtype(type) : type;
 }
 
-/// Calls `body(result)` with a tensor of type `type` and out's shape, whose elements end up in `out`.
+/// Calls `body(result)` with a tensor of type `type` and out's shape, and stores its elements in `out`.
 template<typename Body>
 void through_dtype(Tensor& out, DType type, Body&& body) {
   if (out.dtype() == type) return body(out);
@@ -38,7 +38,7 @@ void map_elements(const Tensor& x, Tensor& out, Function function) {
   for (std::size_t i = 0; i < to.size(); ++i) to[i] = function(from[i]);
 }
 
-/// out[i] = function(x[i]) for elements of one of `types` (as kernel_dtype gives it), where out has x's
+/// out[i] = function(x[i]) for elements of one of `types` (as returned by kernel_dtype), where out has x's
 /// dtype.
 template<typename AllowedTypes, typename Function>
 void map_numbers(KernelContext& context, AllowedTypes types, Function function) {
@@ -49,8 +49,8 @@ void map_numbers(KernelContext& context, AllowedTypes types, Function function) 
   });
 }
 
-/// out = function(a, b) over the broadcast shape that `out` has. `out` may share memory with an operand of
-/// its shape.
+/// out = function(a, b) over the broadcast shape of `out`. `out` may share memory with an operand of its
+/// shape.
 template<typename A, typename B, typename Out, typename Function>
 void combine_elements(const Tensor& a, const Tensor& b, Tensor& out, Function function) {
   const A* const a_data = a.as<A>().data();

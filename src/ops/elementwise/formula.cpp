@@ -17,20 +17,20 @@ namespace lanner {
 namespace formulas {
 namespace {
 
-/// Elements that write down what is done with them: in CUDA C++, and how costly it is.
+/// An element type that records the formula: as CUDA C++, and its cost.
 class Symbol {
 public:
   explicit Symbol(std::string text, FormulaWeight weight = FormulaWeight::light)
       : text_(std::move(text)), weight_(weight) {}
   template<typename Literal>
   requires std::is_arithmetic_v<Literal>
-  Symbol(Literal value) // NOLINT(google-explicit-constructor): literals stand in formulas
+  Symbol(Literal value) // NOLINT(google-explicit-constructor): formulas contain literals
       : text_(fmt::format("{:a}f", static_cast<float>(value))) {}
 
   const std::string& text() const { return text_; }
   FormulaWeight weight() const { return weight_; }
 
-  /// A condition.
+  /// A boolean expression.
   struct Claim {
     std::string text;
     FormulaWeight weight;
@@ -153,7 +153,7 @@ const Formula* find_formula(std::string_view name) {
 
 const Formula& formula(std::string_view name) {
   const Formula* found = find_formula(name);
-  check(found != nullptr, ErrorCode::internal, "no formula is called {}", name);
+  check(found != nullptr, ErrorCode::internal, "there is no formula {}", name);
   return *found;
 }
 

@@ -1,7 +1,7 @@
 #pragma once
-// Formulas: what an element of an elementwise operator's result is of the elements at its place. Each is
-// written once, as a row of a list in ops/formulas/, and means the same to the reference kernel, to the tiles
-// of a CPU and in the source of a GPU's kernel.
+// Formulas of elementwise operators: a result element as a function of the operand elements at the same
+// index. Each is written once, as a row of a list in ops/formulas/, and serves the reference kernel, the
+// CPU's tiles and the source of GPU kernels.
 
 #include <array>
 #include <cstddef>
@@ -14,29 +14,29 @@ namespace lanner {
 
 class AttributeMap;
 
-/// What the costliest step of a formula is.
+/// The cost class of a formula's most expensive step.
 enum class FormulaWeight : std::uint8_t {
   light,   ///< Arithmetic.
-  heavy,   ///< A polynomial, as an exponential is.
-  library, ///< A function of the C library, number by number.
+  heavy,   ///< A polynomial, such as an exponential.
+  library, ///< A C library function, called for each element.
 };
 
-/// A real attribute that a formula reads, rounded to f32 as ONNX's files hold it.
+/// A real attribute that a formula reads, rounded to f32 as stored in ONNX files.
 struct FormulaNumber {
-  std::string_view attribute; ///< Empty where there is none, or none is read.
+  std::string_view attribute; ///< Empty where there is none.
   double fallback = 0;
 };
 
-/// Where a string attribute of the operator has this value, another formula holds.
+/// Another formula to use where a string attribute of the operator has this value.
 struct FormulaChoice {
   std::string_view attribute, value, formula;
 };
 
 inline constexpr int max_formula_operands = 3, max_formula_numbers = 2;
 
-/// What a row says.
+/// The contents of a row.
 struct FormulaText {
-  std::string_view name; ///< Of the operator, if it is that of one.
+  std::string_view name; ///< The operator's name, if it defines one.
   int operands = 1, number_count = 0;
   std::array<FormulaNumber, max_formula_numbers> numbers{};
   FormulaChoice choice{};
@@ -44,25 +44,25 @@ struct FormulaText {
 
 struct Formula : FormulaText {
   FormulaWeight weight = FormulaWeight::light;
-  bool truth = false;    ///< The result is 0 or 1, for false and true.
+  bool truth = false;    ///< The result is boolean: 0 or 1.
   std::string cuda;      ///< An expression of floats {x}, {y}, {z} (operands), {p} and {q} (numbers).
-  std::size_t index = 0; ///< Among all of them: where a backend's table has it.
+  std::size_t index = 0; ///< Index among all formulas, also in a backend's table.
 };
 
-/// Values of a formula's numbers; 0 where it has none.
+/// Values of a formula's numbers; 0 for unused ones.
 struct Numbers {
   float p = 0, q = 0;
   bool operator==(const Numbers&) const = default;
 };
 
-/// Every formula, by index. For any thread.
+/// Every formula, by index. Thread-safe.
 std::span<const Formula> all_formulas();
-/// Null where no row has this name.
+/// Null where there is no row of this name.
 const Formula* find_formula(std::string_view name);
-/// Error{internal} where no row has this name.
+/// Error{internal} where there is no row of this name.
 const Formula& formula(std::string_view name);
 
-/// The formula that holds for a node of an operator with `formula`, and the numbers that its attributes give.
+/// The formula that applies to a node of an operator with `formula`, and the numbers from its attributes.
 struct FormulaCall {
   const Formula* formula;
   Numbers numbers;

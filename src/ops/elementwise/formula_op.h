@@ -1,5 +1,5 @@
 #pragma once
-// Operators made of their formulas: everything but what is particular about their inference.
+// Makes operators from their formulas: everything except special cases of their inference.
 
 #include <algorithm>
 #include <string_view>
@@ -13,7 +13,7 @@
 
 namespace lanner::ops {
 
-/// A row's function on elements of T.
+/// A row's function applied to elements of T.
 template<typename Row, typename T, typename Out>
 class FormulaFunction {
 public:
@@ -25,7 +25,7 @@ public:
   }
 
 private:
-  /// Integers of a row that is about reals are converted there and back.
+  /// Integers of a row that is defined on reals are converted to real and back.
   using Real = formulas::Number<
       std::conditional_t<Row::integers == formulas::Integers::as_reals && std::is_integral_v<T>, double, T>>;
   Real p_, q_;
@@ -51,7 +51,7 @@ void run_formula(KernelContext& context, const Formula& formula) {
   });
 }
 
-/// Of one input its type, of two what they broadcast to.
+/// For one input its type, for two the broadcast type.
 template<typename Row>
 void infer_formula(InferContext& context) {
   if constexpr (Row::operands == 1) {
@@ -64,7 +64,7 @@ void infer_formula(InferContext& context) {
   }
 }
 
-/// The operator that a row of one or two operands is named after.
+/// The operator defined by a row of one or two operands.
 template<typename Row>
 OpDef formula_op(std::string_view name) {
   static_assert(Row::operands <= 2);
@@ -94,7 +94,7 @@ std::vector<OpDef> formula_ops(const formulas::List<Rows...>& rows) {
   return ops;
 }
 
-/// One of `ops`, to say more of it.
+/// The one of `ops` with this name, to modify it.
 inline OpDef& named(std::vector<OpDef>& ops, std::string_view name) {
   return *std::ranges::find(ops, name, &OpDef::name);
 }

@@ -35,20 +35,20 @@ ParameterIndex::ParameterIndex(const Shape& shape, const Shape& parameter, std::
                                std::int64_t block) {
   single_ = parameter.elements() == 1 && block == 0;
   if (single_) return;
-  const std::size_t place = resolve_axis(axis, shape.rank());
-  view_ = view_axis(shape, place);
+  const std::size_t along = resolve_axis(axis, shape.rank());
+  view_ = view_axis(shape, along);
   if (parameter.rank() == 1 && block == 0) {
     check(parameter[0] == view_.size, ErrorCode::invalid_argument,
           "scale has {} values, expected {} (axis {})", parameter[0], view_.size, axis);
     return;
   }
   check(parameter.rank() == shape.rank(), ErrorCode::invalid_argument,
-        "scale has shape {}, expected one value, one an index of axis {}, or the rank of {}",
+        "scale has shape {}, expected one value, one per index of axis {}, or the rank of {}",
         parameter.to_string(), axis, shape.to_string());
   for (std::size_t d = 0; d < shape.rank(); ++d)
-    check(d == place || parameter[d] == shape[d], ErrorCode::invalid_argument, "scale has shape {}, input {}",
+    check(d == along || parameter[d] == shape[d], ErrorCode::invalid_argument, "scale has shape {}, input {}",
           parameter.to_string(), shape.to_string());
-  const std::int64_t blocks = parameter[place];
+  const std::int64_t blocks = parameter[along];
   if (view_.size == 0) return;
   check(blocks > 0, ErrorCode::invalid_argument, "scale has shape {}, which is empty", parameter.to_string());
   block_ = block > 0 ? block : (view_.size + blocks - 1) / blocks;
@@ -66,7 +66,7 @@ void ParameterIndex::for_slices(
   const std::int64_t size = view_.size, inner = view_.inner;
   for (std::int64_t begin = 0; begin < elements; begin += size * inner) {
     check_deadline();
-    // Where the axis is the last one a stretch is a block, or the whole axis where each index has its own.
+    // For the last axis a slice is a block, or the whole axis where each index has its own scale.
     const std::int64_t together = inner > 1 ? 1 : block_ > 1 ? block_ : size;
     for (std::int64_t i = 0; i < size; i += together)
       body(begin + i * inner, std::min(together, size - i) * inner, (*this)(begin + i * inner),
@@ -84,7 +84,7 @@ QuantizationTable quantization_table(const Shape& shape, const Tensor& scale, co
   return table;
 }
 
-/// x / scale, rounded as the type that the division is to be done in would.
+/// x / scale, rounded to the precision of the division.
 static double divided(double x, double scale, DType precision) {
   if (precision == DType::f64) return x / scale;
   const float quotient = static_cast<float>(x) / static_cast<float>(scale);
@@ -111,7 +111,7 @@ void quantize(const Tensor& reals, const QuantizationTable& table, bool saturate
 }
 
 void dequantize(const Tensor& stored, const QuantizationTable& table, Tensor& reals) {
-  // Numbers of 16 bits less a zero point are exact in f32, so the product alone is rounded.
+  // 16-bit numbers less a zero point are exact in f32, so only the product is rounded.
   const bool wide = bit_width(stored.dtype()) > 16 || reals.dtype() == DType::f64;
   const auto run = [&]<typename T>(Tensor result) {
     copy_tensor(stored, result);

@@ -1,5 +1,5 @@
 #pragma once
-// Numbers stored in few bits: real = (stored - zero_point) * scale. Shared by the quantized operators.
+// Quantised numbers: real = (stored - zero_point) * scale. Shared by the quantized operators.
 
 #include <cstdint>
 #include <functional>
@@ -12,29 +12,28 @@
 
 namespace lanner::ops {
 
-/// The values that a stored integer type holds; nothing for types that are not rounded to whole numbers
-/// (float8, float4).
+/// The range of a stored integer type; nothing for types that are not rounded to integers (float8, float4).
 struct StoredRange {
   double least, most;
 };
 std::optional<StoredRange> stored_range(DType type);
 
-/// The nearest whole number, halves to even.
+/// Rounds to the nearest integer, halves to even.
 double round_half_even(double x);
 
-/// What is stored for `scaled` = real / scale, before the conversion to the stored type. Integers are rounded
-/// and held in range; NaN is the least of them.
+/// The stored number of `scaled` = real / scale, before the conversion to the stored type. Integers are
+/// rounded and clamped to the range; NaN becomes its minimum.
 double quantized(double scaled, double zero_point, const std::optional<StoredRange>& range);
 
-/// Which element of a parameter belongs to which element of a tensor.
+/// Maps elements of a tensor to elements of a parameter.
 class ParameterIndex {
 public:
-  /// A parameter of one element serves all; one of rank 1 the places along `axis`; one of `shape`'s rank a
-  /// block of `block` places along `axis` (0: as many as make the sizes fit).
+  /// A parameter of one element applies to all; one of rank 1 to the indices along `axis`; one of `shape`'s
+  /// rank to blocks of `block` indices along `axis` (0: whatever makes the sizes fit).
   ParameterIndex(const Shape& shape, const Shape& parameter, std::int64_t axis, std::int64_t block);
 
-  /// Calls `body(first, count, parameter, step)` for stretches that make up the tensor in order: element
-  /// `first + i` is of parameter `parameter + i * step`, a step of 0 or 1.
+  /// Calls `body(first, count, parameter, step)` for slices that cover the tensor in order: element `first +
+  /// i` uses parameter `parameter + i * step`, with a step of 0 or 1.
   void
   for_slices(std::int64_t elements,
              const std::function<void(std::int64_t, std::int64_t, std::size_t, std::size_t)>& body) const;
@@ -52,17 +51,17 @@ private:
   std::int64_t block_ = 1, outer_step_ = 0, inner_ = 1;
 };
 
-/// How a tensor stands for reals, in numbers.
+/// The numbers that map a stored tensor to reals.
 struct QuantizationTable {
-  std::vector<double> scale, zero; ///< As many of one as of the other.
-  ParameterIndex index;            ///< Of which of them an element is.
-  DType precision = DType::f32;    ///< In which reals are divided by scales.
+  std::vector<double> scale, zero; ///< Of equal length.
+  ParameterIndex index;            ///< Which of them applies to an element.
+  DType precision = DType::f32;    ///< Precision of the division by scales.
 };
-/// `scale` in its own shape, `zero` of the same number of elements or undefined: 0.
+/// `scale` in its own shape, `zero` with the same number of elements or undefined: 0.
 QuantizationTable quantization_table(const Shape& shape, const Tensor& scale, const Tensor& zero,
                                      std::int64_t axis, std::int64_t block);
 
-/// QuantizeLinear and DequantizeLinear, from row-major to row-major; shapes are equal.
+/// QuantizeLinear and DequantizeLinear between row-major tensors of equal shapes.
 void quantize(const Tensor& reals, const QuantizationTable& table, bool saturate, Tensor& stored);
 void dequantize(const Tensor& stored, const QuantizationTable& table, Tensor& reals);
 

@@ -14,7 +14,7 @@ namespace lanner::ops {
 static constexpr DTypeSet stored_types = dtypes::integers | dtypes::tiny_integers | dtypes::tiny_floats;
 static constexpr DTypeSet reals = dtypes::all_floats | DType::i32;
 
-/// Which scale is of which element, and a zero point for each scale.
+/// Checks that scales fit the input, and that there is a zero point for each scale.
 static void check_parameters(const InferContext& context) {
   const auto x = static_shape(context, 0), scale = static_shape(context, 1), zero = static_shape(context, 2);
   if (x && scale)
@@ -65,12 +65,12 @@ static void infer_dynamic_quantize(InferContext& context) {
 
 static void run_dynamic_quantize(KernelContext& context) {
   const auto x = context.input(0).as<float>();
-  float least = 0, most = 0; // The range takes in zero, so that zero is stored exactly.
+  float least = 0, most = 0; // The range includes zero, so that zero is stored exactly.
   for (const float value : x) {
     least = std::min(least, value);
     most = std::max(most, value);
   }
-  // Of zeros alone any scale is right; a scale of 0 would make them NaN where they are divided by it.
+  // For all zeros any scale works, except 0, which would make them NaN in the division.
   const float scale = most == least ? 1.0f : (most - least) / 255.0f;
   const auto range = stored_range(DType::u8);
   const double zero = scale == 0 ? 0 : quantized(static_cast<double>(-least / scale), 0, range);

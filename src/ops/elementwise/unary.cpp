@@ -1,4 +1,4 @@
-// Mathematical functions of one operand: ops/formulas/functions.h. Here is what they make of known integers.
+// Mathematical functions of one operand on known integers; the functions are in ops/formulas/functions.h.
 
 #include "ops/elementwise/formula_op.h"
 #include "ops/formulas/functions.h"

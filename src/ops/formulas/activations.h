@@ -5,10 +5,10 @@
 
 namespace lanner::formulas {
 
-/// x between 0 and 1.
+/// x clamped to 0..1.
 inline constexpr auto unit = [](auto x) { return at_most(at_least(x, 0), 1); };
 
-/// gelu where its attribute `approximate` says so.
+/// gelu with the attribute `approximate` set.
 inline constexpr auto gelu_by_tanh = unary("gelu_by_tanh", [](auto x) {
   return 0.5 * x * (1 + tanh(0.79788456080286535588 * (x + 0.044715 * x * x * x)));
 });

@@ -1,5 +1,5 @@
 #pragma once
-// All formulas, for what makes tables of them: a new list is added here.
+// All formulas, for code that makes tables of them: add new lists here.
 
 #include "ops/formulas/activations.h"
 #include "ops/formulas/arithmetic.h"

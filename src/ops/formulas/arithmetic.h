@@ -1,5 +1,5 @@
 #pragma once
-// Arithmetic, comparison and logic. Truth values are 0 and 1.
+// Arithmetic, comparison and logic. Booleans are 0 and 1.
 
 #include "ops/formulas/row.h"
 
@@ -26,7 +26,7 @@ inline constexpr auto logic_list = list(binary("and", [](auto x, auto y) { retur
 
 inline constexpr auto logical_not = unary("not", [](auto x) { return x == 0; });
 
-/// Of two of the operands of variadic operators.
+/// Applied pairwise to the operands of variadic operators.
 inline constexpr auto extreme_list = list(binary("min", [](auto x, auto y) { return smaller(x, y); }),
                                           binary("max", [](auto x, auto y) { return larger(x, y); }));
 

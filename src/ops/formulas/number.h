@@ -1,6 +1,6 @@
 #pragma once
-// Elements of the reference kernels: numbers of a C++ type, as exact as the C library. Integers wrap around;
-// division by zero gives zero.
+// The element type of the reference kernels: numbers of a C++ type, with the precision of the C library.
+// Integers wrap around; division by zero gives zero.
 
 #include <cmath>
 #include <cstdint>
@@ -17,7 +17,7 @@ public:
   static constexpr bool whole = std::is_integral_v<T>;
   T value;
 
-  Number(T number) : value(number) {} // NOLINT(google-explicit-constructor): literals stand in formulas
+  Number(T number) : value(number) {} // NOLINT(google-explicit-constructor): formulas contain literals
   template<typename Literal>
   requires(std::is_arithmetic_v<Literal> && !std::is_same_v<Literal, T>) Number(Literal number)
       : value(static_cast<T>(number)) {} // NOLINT(google-explicit-constructor)
@@ -43,7 +43,7 @@ public:
   friend Number operator/(Number a, Number b) {
     if constexpr (whole) {
       if (b.value == T{0}) return T{0};
-      // The smallest integer by -1.
+      // The smallest integer divided by -1.
       if constexpr (std::is_signed_v<T>)
         if (b.value == T{-1}) return -a;
       return static_cast<T>(a.value / b.value);
@@ -108,7 +108,7 @@ private:
   static Number wrapped(std::uint64_t bits) { return static_cast<T>(bits); }
 };
 
-/// A formula's result as an element.
+/// Converts a formula's result to an element.
 template<typename Out, typename T>
 Out element(Number<T> number) {
   if constexpr (std::is_floating_point_v<T> && std::is_integral_v<Out> && !std::is_same_v<Out, bool>)

@@ -1,34 +1,34 @@
 #pragma once
-// Rows of formulas. A row's function is a generic lambda over a type of elements: its operands first, then
-// its numbers. What it may say, each of these types defines:
+// Rows of formulas. A row's function is a generic lambda over an element type: its operands first, then its
+// numbers. It may use what each of these types defines:
 //
 //   + - * / and unary -, literals, < <= > >= == !=, choose(condition, a, b)
 //   multiply_add(a, b, c)         a * b + c, rounded once where the machine has that
 //   at_least, at_most(x, bound)   `bound` beyond it, x where it is NaN
 //   smaller, larger(x, y)         NaN where one is
 //   abs sqrt floor ceil round (halves to even) exp expm1 log log1p (of finite numbers) tanh erf
-//   pow sin cos tan asin acos atan sinh cosh asinh acosh atanh      of the C library, number by number
+//   pow sin cos tan asin acos atan sinh cosh asinh acosh atanh      from the C library, element by element
 //
 // The types: Number (number.h) for the reference, Elements (backends/elementwise/vector_elements.h) for the
-// tiles of a CPU, Symbol (ops/elementwise/formula.cpp) for CUDA's source and for estimates. Files compiled
-// for one instruction set include this: what is evaluated while running is a template over the type of
-// elements, so none of it is shared.
+// CPU's tiles, Symbol (ops/elementwise/formula.cpp) for CUDA source and for estimates. Files compiled for one
+// instruction set include this: what is evaluated at run time is a template over the element type, so none of
+// it is shared.
 
 #include "ops/elementwise/formula.h"
 
 namespace lanner::formulas {
 
-/// Integers that an operator takes besides floats.
+/// How an operator treats integers.
 enum class Integers : std::uint8_t {
   none,
-  exact,   ///< In their own type; they wrap around.
+  exact,   ///< In their own type; overflow wraps around.
   as_reals ///< As real numbers, truncated at the end.
 };
 
 template<int operand_count, int number_count, Integers taken, bool calls, typename Lambda>
 struct Row {
   static constexpr int operands = operand_count, numbers = number_count;
-  static constexpr Integers integers = taken; ///< By the operator's reference kernel.
+  static constexpr Integers integers = taken; ///< Of the operator's reference kernel.
   static constexpr bool one_by_one = calls;   ///< The C library computes it.
   static_assert(operands <= max_formula_operands && numbers <= max_formula_numbers);
   using Function = Lambda;
@@ -42,19 +42,19 @@ struct Row {
     more.text.number_count = numbers + 1;
     return more;
   }
-  /// The lambda's next number is of no attribute: kernels give it.
+  /// The lambda's next number is not an attribute: kernels set it.
   constexpr auto number() const { return number({}, 0); }
-  /// The operator takes integers too, which wrap around.
+  /// The operator accepts integers too, which wrap around.
   constexpr Row<operands, numbers, Integers::exact, one_by_one, Lambda> with_integers() const {
     return {text};
   }
-  /// The operator takes integers too, as real numbers; the result is truncated.
+  /// The operator accepts integers too, as real numbers; the result is truncated.
   constexpr Row<operands, numbers, Integers::as_reals, one_by_one, Lambda> with_integers_as_reals() const {
     return {text};
   }
-  /// A CPU computes element by element, as the C library's functions do.
+  /// CPUs compute it element by element, by calls of the C library.
   constexpr Row<operands, numbers, integers, true, Lambda> by_library() const { return {text}; }
-  /// Another row holds where the operator's string attribute has this value.
+  /// Another row applies where the operator's string attribute has this value.
   constexpr Row but(std::string_view attribute, std::string_view value, std::string_view formula) const {
     Row more = *this;
     more.text.choice = {attribute, value, formula};
@@ -97,7 +97,7 @@ constexpr List<As..., Bs...> operator+(const List<As...>& a, const List<Bs...>& 
   return both;
 }
 
-/// The row's function of elements; operands and numbers that it has not are ignored.
+/// Applies the row's function to elements; unused operands and numbers are ignored.
 template<typename Row, typename V>
 constexpr auto evaluate(V x, [[maybe_unused]] V y, [[maybe_unused]] V z, [[maybe_unused]] V p,
                         [[maybe_unused]] V q) {

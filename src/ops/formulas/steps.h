@@ -1,6 +1,6 @@
 #pragma once
-// What kernels make of operators whose own reference kernel takes more than numbers (any type, operands that
-// may be absent or of several types), and of operators with operands that are known numbers.
+// Formulas that kernels use for operators whose reference kernel supports more than numbers (any type, absent
+// operands, several types), and for operators with constant operands.
 
 #include "ops/formulas/row.h"
 

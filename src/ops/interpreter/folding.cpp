@@ -12,15 +12,15 @@
 namespace lanner::ops {
 namespace {
 
-// A folded result may take this much, or as much as casting its inputs to a wider type may need; a short
-// model file must not turn into a large plan.
+// A folded result may have this size, or that of its inputs cast to a wider type; a short model file must not
+// turn into a large plan.
 constexpr std::uint64_t free_bytes = 1u << 20;
 constexpr std::uint64_t growth = 4;
-/// Of weights that are made real: as many elements, of two bits at least, as doubles at most.
+/// For dequantised weights: as many elements, from two bits at least to doubles at most.
 constexpr std::uint64_t weight_growth = 32;
 
-// A loop may have any number of turns, so what runs within a node is bounded too: such a node is left to the
-// run, which can be stopped. No bound on time, which would make plans differ.
+// A loop may have any number of iterations, so the work of regions is bounded too: a node above the bound is
+// left to the run, which can be stopped. The bound is not a time, which would make plans differ.
 constexpr std::uint64_t max_steps = 1u << 14;
 constexpr std::uint64_t free_work_bytes = 64u << 20;
 constexpr std::uint64_t work_growth = 64;
@@ -57,8 +57,8 @@ std::uint64_t longest_string(const Tensor& tensor) {
   return longest;
 }
 
-/// Whether strings cannot become so many characters that computing them is too much. A type does not tell: an
-/// element of a result has the characters of an element of each input at most.
+/// Whether strings are short enough that computing with them is cheap. Types do not say that: an element of a
+/// result has at most the characters of one element of each input.
 bool are_short_strings(const Node& node) {
   std::uint64_t longest = 0, elements = 0;
   for (const Value* input : node.inputs())
@@ -70,7 +70,7 @@ bool are_short_strings(const Node& node) {
   return !__builtin_mul_overflow(longest, elements, &characters) && characters <= free_work_bytes;
 }
 
-/// Whether the characters of strings leave a plan small, as is_moderate() says of types.
+/// Whether the characters of strings keep a plan small, like is_moderate() for types.
 bool are_moderate(std::span<const Item> results, const Node& node) {
   std::uint64_t made = 0, given = 0;
   for (const Item& result : results) made += characters_of(result.tensor);
@@ -110,7 +110,8 @@ std::optional<std::vector<Item>> folded_results(const Node& node) {
   try {
     results = run_node(node, inputs, options);
   } catch (const Error& error) {
-    // Not every operator has a reference, and a branch that never runs may hold what cannot be computed.
+    // Not every operator has a reference, and a branch that never runs may contain nodes that cannot be
+    // computed.
     if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::out_of_memory) throw;
     check_deadline();
     return std::nullopt;

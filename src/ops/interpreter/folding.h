@@ -1,6 +1,6 @@
 #pragma once
-// What nodes of constants give, as far as it is computed ahead of a run: by passes, and by whoever computes
-// what a constant's recipe says.
+// Constant folding: results of nodes with constant inputs, as far as they are computed before a run; for
+// passes, and for evaluating the recipe of a constant.
 
 #include <optional>
 #include <vector>
@@ -14,8 +14,8 @@ namespace lanner::ops {
 /// Whether the operator and everything in its regions is pure.
 bool is_pure(const Node& node);
 
-/// What a node of constants gives, by its definition, where that is of moderate size and work; nothing where
-/// it is not, or the definition fails. A result that nothing uses may be undefined. Throws Error{cancelled,
+/// The results of a node of constants, by its definition, where their size and work are moderate; nothing
+/// where they are not, or the definition fails. An unused result may be undefined. Throws Error{cancelled,
 /// limit_exceeded} past the thread's deadline, Error{out_of_memory}.
 std::optional<std::vector<Item>> folded_results(const Node& node);
 

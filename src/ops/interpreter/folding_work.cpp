@@ -13,14 +13,14 @@ namespace lanner::ops {
 namespace {
 
 constexpr std::uint64_t max_products = std::uint64_t{1} << 32;
-constexpr std::uint64_t max_turns = 1U << 14; // Of a loop that is folded.
+constexpr std::uint64_t max_iterations = 1U << 14; // Of a loop that is folded.
 
 std::uint64_t bounded_product(std::uint64_t a, std::int64_t b) {
   const auto factor = static_cast<std::uint64_t>(std::max<std::int64_t>(b, 1));
   return a > max_products / factor ? max_products + 1 : a * factor;
 }
 
-/// As many as there may be, where only running tells.
+/// The upper limit where the count is data-dependent.
 std::int64_t elements(const Value* value) {
   if (!value) return 1;
   const bool known = value->type.is_tensor() && value->type.is_static();
@@ -38,8 +38,8 @@ std::int64_t largest_input(const Node& node) {
   return most;
 }
 
-/// An einsum visits a place for each combination of its labels: a short equation and few bytes can make any
-/// number of them.
+/// An einsum visits one position for each combination of its labels: a short equation and few bytes can have
+/// any number of them.
 std::uint64_t contraction(const Node& node) {
   std::vector<std::size_t> ranks;
   for (const Value* input : node.own_inputs()) {
@@ -58,7 +58,7 @@ std::uint64_t contraction(const Node& node) {
   return places;
 }
 
-/// Every output element is a sum over a row of the first operand.
+/// Each output element is a sum over a row of the first operand.
 std::uint64_t product(const Node& node) {
   const Value* a = node.input(0);
   const std::size_t rank = a && a->type.ranked() ? a->type.rank() : 0;
@@ -67,7 +67,7 @@ std::uint64_t product(const Node& node) {
                          rank == 0 ? 1 : size(a, turned ? 0 : rank - 1));
 }
 
-/// Every element of one side meets the weights of one channel.
+/// Each element of one side is multiplied by the weights of one channel.
 std::uint64_t convolution(const Node& node, std::size_t weights) {
   const bool transposed = node.kind() == "conv_transpose";
   const Value* w = node.input(weights);
@@ -82,8 +82,8 @@ std::uint64_t window(const Node& node) {
   return taps;
 }
 
-/// Operators whose outputs may each look at all of an input, some of them often.
-bool looks_around(std::string_view kind) {
+/// Operators whose output elements may each read all of an input.
+bool reads_whole_input(std::string_view kind) {
   static constexpr std::string_view kinds[] = {"attention",
                                                "linear_attention",
                                                "causal_conv_with_state",
@@ -110,7 +110,8 @@ std::uint64_t outputs(const Node& node) {
   return count;
 }
 
-/// Multiplications and the like of one node, regions aside; 0 where bytes bound them.
+/// Multiplications or similar operations of one node, without regions; 0 where the work is linear in its
+/// bytes.
 std::uint64_t work_of(const Node& node) {
   const std::string& kind = node.kind();
   if (kind == "einsum") return contraction(node);
@@ -121,14 +122,14 @@ std::uint64_t work_of(const Node& node) {
   if (kind == "q_linear_conv") return convolution(node, 3);
   if (kind.ends_with("_pool") && node.attributes.has("kernel_shape")) return window(node);
   if (kind == "roi_align") return bounded_product(outputs(node), 4096 * 4096);
-  return looks_around(kind) ? bounded_product(outputs(node), largest_input(node)) : 0;
+  return reads_whole_input(kind) ? bounded_product(outputs(node), largest_input(node)) : 0;
 }
 
 bool is_within(const Node& node, std::uint64_t most) {
   if (work_of(node) > most) return false;
   return std::ranges::all_of(node.regions(), [&](const auto& region) {
     return std::ranges::all_of(region->nodes(),
-                               [&](const auto& inner) { return is_within(*inner, most / max_turns); });
+                               [&](const auto& inner) { return is_within(*inner, most / max_iterations); });
   });
 }
 

@@ -1,13 +1,13 @@
 #pragma once
-// How much work a node's definition is, where its bytes alone do not tell.
+// Work of a node's definition, where its bytes alone do not determine it.
 
 #include "graph/graph.h"
 
 namespace lanner::ops {
 
-/// Whether a node of constants is computed in some seconds by its definition at most. Most operators take
-/// time in proportion to the bytes that they read and write, which whoever folds bounds; products, windows
-/// and their like take any time, which a short file can ask for.
+/// Whether the definition computes a node of constants in at most some seconds. Most operators take time
+/// proportional to the bytes that they read and write, which the caller bounds; products, windows and similar
+/// operators can take any time even in a short file.
 bool is_little_work(const Node& node);
 
 } // namespace lanner::ops

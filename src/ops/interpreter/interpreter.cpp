@@ -17,11 +17,11 @@ namespace lanner {
 
 namespace {
 
-/// A node of an operator without a kernel, as a graph for inputs of certain types.
+/// The expansion of a node without a kernel, as a graph for inputs of certain types.
 struct Expansion {
   std::unique_ptr<Graph> graph;
-  std::vector<std::size_t> feeds;   ///< Input of the node that each input of the graph takes.
-  std::vector<std::size_t> results; ///< Output of the node that each output of the graph gives.
+  std::vector<std::size_t> feeds;   ///< For each input of the graph, the node's input.
+  std::vector<std::size_t> results; ///< For each output of the graph, the node's output.
 };
 
 class Interpreter {
@@ -37,7 +37,7 @@ private:
   std::vector<Item> run_expansion(const Node& node, std::span<const Item* const> inputs);
   std::shared_ptr<const Expansion> expansion(const Node& node, std::span<const Item* const> inputs);
 
-  /// Whether an operand is handed on where it is.
+  /// Whether an operand is passed through without being read.
   bool stays(const Node& node, std::size_t i, const Tensor& tensor) const {
     return options_.hands_on && !tensor.device().is_host() && ops::hands_on(node, i);
   }
@@ -60,7 +60,7 @@ public:
   bool has(std::size_t i) const override { return i < inputs() && inputs_[i]; }
   const Tensor& input(std::size_t i) const override {
     const Item& held = item(i);
-    check(!held.is_sequence() && !held.absent, ErrorCode::invalid_argument, "{}: input {} holds no tensor",
+    check(!held.is_sequence() && !held.absent, ErrorCode::invalid_argument, "{}: input {} is not a tensor",
           node_.kind(), i);
     return held.tensor;
   }
@@ -78,7 +78,7 @@ public:
     check(i < outputs(), ErrorCode::internal, "{}: output {} does not exist", node_.kind(), i);
     if (results_[i].tensor.defined()) return results_[i].tensor;
     infer();
-    // Inference sees all inputs here; it passes over what is not of the type that it reads sizes from.
+    // Inference sees all inputs here; it ignores sizes given in an unexpected type.
     check(types_[i].is_static(), ErrorCode::invalid_argument,
           "{}: the size of output {}, {}, does not follow from its inputs", node_.kind(), i,
           types_[i].to_string());
@@ -118,12 +118,12 @@ bool is_plain(const Tensor& tensor) {
   return !tensor.defined() || (tensor.layout().row_major() && tensor.device().is_host());
 }
 
-// Inference and kernels are written apart, and models declare sizes that only running tells; here is where
-// they meet.
+// Inference and kernels are written separately, and models declare data-dependent sizes; here both are
+// compared with the result.
 void check_result(const Node& node, std::span<const Item* const> inputs, std::size_t i, const Item& item) {
   const Value& value = *node.output(i);
   if (value.unused()) return;
-  check(is_set(item), ErrorCode::internal, "the kernel gave nothing for %{}", value.name());
+  check(is_set(item), ErrorCode::internal, "the kernel set no result for %{}", value.name());
   const bool comparable = value.type.is_tensor() && !(value.type == Type{}) && item.tensor.defined();
   if (!comparable || fits(item.tensor, value.type)) return;
   const std::string found = Type(item.tensor.dtype(), item.tensor.shape()).to_string();
@@ -154,8 +154,8 @@ std::vector<Item> Interpreter::run_kernel(const Node& node, std::span<const Item
   std::vector<Item> results = [&] {
     Meter meter;
     NodeRun run(*this, node, inputs);
-    // Kernels index what inference has checked, and only here are the operands' sizes known for sure. Regions
-    // are checked node by node as they run.
+    // Kernels index with what inference has checked, and operand sizes are certain only here. Regions are
+    // checked node by node as they run.
     if (node.regions().empty()) run.infer();
     node.op().reference(run);
     return run.take();
@@ -214,13 +214,13 @@ Expansion expand(const Node& node, std::span<const Item* const> inputs) {
 
 std::shared_ptr<const Expansion> Interpreter::expansion(const Node& node,
                                                         std::span<const Item* const> inputs) {
-  constexpr std::size_t max_kept = 256; // a loop may give a node other shapes at each turn
+  constexpr std::size_t max_cached = 256; // a node in a loop may get other shapes in each iteration
   std::string types;
   for (std::size_t i = 0; i < inputs.size(); ++i)
     types += (inputs[i] ? type_of(*inputs[i], *node.input(i)).to_string() : "_") + " ";
   const auto key = std::pair(&node, std::move(types));
   if (const auto found = expansions_.find(key); found != expansions_.end()) return found->second;
-  if (expansions_.size() >= max_kept) expansions_.clear();
+  if (expansions_.size() >= max_cached) expansions_.clear();
   auto made = std::make_shared<const Expansion>(expand(node, inputs));
   expansions_.emplace(key, made);
   return made;
@@ -271,7 +271,7 @@ void Interpreter::count_bytes(std::span<const Item* const> inputs, std::span<con
 std::vector<Item> Interpreter::run_region(const Region& region, std::vector<Item> parameters) {
   check(parameters.size() == region.parameters().size(), ErrorCode::internal,
         "a region of {} parameters is given {}", region.parameters().size(), parameters.size());
-  count_step(); // a loop whose body is empty has turns all the same
+  count_step(); // an iteration counts even if the body is empty
   Frame frame;
   for (std::size_t i = 0; i < parameters.size(); ++i)
     frame.set(region.parameter(i), std::move(parameters[i]));
@@ -297,7 +297,7 @@ std::vector<Item> Interpreter::run_region(const Region& region, std::vector<Item
   return outputs;
 }
 
-// One symbol is one size in every input.
+// A symbol must have the same size in every input.
 void bind_symbols(const Value& input, const Tensor& tensor, Bindings& bindings) {
   check(fits(tensor, input.type), ErrorCode::invalid_argument, "input {}: expected {}, got {}", input.name(),
         input.type.to_string(), Type(tensor.dtype(), tensor.shape()).to_string());

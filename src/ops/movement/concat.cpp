@@ -54,8 +54,8 @@ static void run_concat(KernelContext& context) {
   }
 }
 
-/// Parts of all operands, beside the axis along which they are joined.
-static bool splits_beside_joint(const Split& split) {
+/// Parts of all operands, unless axis 0 is the joined one.
+static bool splits_other_axis(const Split& split) {
   return std::ranges::all_of(split.parts, [](bool parts) { return parts; }) &&
          !is_first_axis(split.node.attributes.integer("axis", 0), *split.node.output());
 }
@@ -70,7 +70,7 @@ std::vector<OpDef> concat_ops() {
   op.infer = infer_concat;
   op.reference = run_concat;
   op.traits = movement();
-  op.traits.split = splits_beside_joint;
+  op.traits.split = splits_other_axis;
   return {op};
 }
 

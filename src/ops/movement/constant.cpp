@@ -6,11 +6,11 @@ namespace lanner::ops {
 
 static void infer_constant(InferContext& context) {
   const auto& value = context.attributes().get<Tensor>("value");
-  // Lowered constants are kept in their storage's type; what they are is what was declared.
+  // Lowered constants are kept in their storage's type; their value has the declared type.
   const Value& output = *context.node().output();
   const bool stored = output.storage.dtype == value.dtype() && output.type.is_tensor();
   context.set_output(0, Type(stored ? output.type.dtype() : value.dtype(), value.shape()));
-  // Numbers that stand for others are not what is known of these.
+  // Quantised numbers are not the elements' values.
   if (!output.storage.quantization) context.set_known(0, known_tensor(value));
 }
 
@@ -21,7 +21,7 @@ static void run_constant(KernelContext& context) {
 std::vector<OpDef> constant_ops() {
   OpDef op;
   op.name = "constant";
-  // Where it comes of source weights: which one it is, or how it follows from them (ops/definition/recipe.h).
+  // For constants from source weights: the weight, or how they follow from weights (ops/definition/recipe.h).
   op.attributes = {required_attribute("value", AttributeKind::tensor, any_value()),
                    optional_attribute("weight", AttributeKind::string, any_text()),
                    optional_attribute("recipe", AttributeKind::string, any_text())};

@@ -11,7 +11,7 @@ namespace lanner::ops {
 
 struct SpaceBlocks {
   std::int64_t size = 1;
-  bool depth_last = true; ///< Mode DCR: the block's place is the outer part of the depth axis.
+  bool depth_last = true; ///< Mode DCR: the position in the block is the outer part of the depth axis.
 
   static SpaceBlocks read(const AttributeMap& attributes) {
     SpaceBlocks blocks{attributes.get<std::int64_t>("blocksize"), true};
@@ -41,7 +41,7 @@ static void infer_space(InferContext& context, bool to_space) {
       0, x.with_dims({in[0], in[1] * block * block, floor_div(in[2], block), floor_div(in[3], block)}));
 }
 
-// Both tensors seen as [batch, depth, block row, block column, row, column].
+// Both tensors viewed as [batch, depth, block row, block column, row, column].
 static void run_space(KernelContext& context, bool to_space) {
   const auto [block, depth_last] = SpaceBlocks::read(context.attributes());
   const Tensor& x = context.input(0);

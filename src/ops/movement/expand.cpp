@@ -26,7 +26,7 @@ static void infer_expand(InferContext& context) {
   }
   const auto length = static_length(context, 1);
   if (!length) return context.set_output(0, Type::unranked(input.dtype()));
-  // A dim of the input other than 1 stays; the rest only running tells.
+  // Dims of the input other than 1 stay; the rest is data-dependent.
   const std::size_t rank = std::max(*length, input.rank());
   check_rank(rank, "expand");
   Dims dims;
@@ -79,7 +79,7 @@ static void infer_tile(InferContext& context) {
   set_known_elements(context, 0, type, std::move(repeated));
 }
 
-/// Each axis becomes two: which copy, with stride 0 in the input, and the place in it.
+/// Each axis becomes two: the copy, with stride 0 in the input, and the index in it.
 static void run_tile(KernelContext& context) {
   const Tensor& input = context.input(0);
   Tensor& out = context.output(0);

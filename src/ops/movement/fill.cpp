@@ -1,4 +1,4 @@
-// Tensors made from a shape: constant_of_shape, eye_like.
+// Tensors filled to a given shape: constant_of_shape, eye_like.
 
 #include <algorithm>
 
@@ -53,7 +53,7 @@ static void run_eye_like(KernelContext& context) {
   Tensor one = Tensor::allocate(out.dtype(), Shape{});
   copy_tensor(Tensor::scalar(1.0f), one);
   clear_elements(out);
-  // A diagonal outside the matrix, however far, has no element.
+  // A diagonal outside the matrix, at any distance, has no elements.
   const std::int64_t k = std::clamp(context.attributes().integer("k", 0), -rows, columns);
   const std::int64_t row = std::max<std::int64_t>(0, -k), column = std::max<std::int64_t>(0, k);
   const std::int64_t count = std::min(rows - row, columns - column);

@@ -1,4 +1,4 @@
-// Elements picked by index: gather, gather_elements, gather_nd.
+// Elements selected by index: gather, gather_elements, gather_nd.
 
 #include "base/check.h"
 #include "ops/definition/known_moves.h"
@@ -48,11 +48,11 @@ static void infer_gather_elements(InferContext& context) {
   context.set_output(0, Type(data.dtype(), indices.dims()));
 }
 
-/// Only along `axis` may the indices be more than the data.
+/// The indices may be larger than the data only along `axis`.
 static void require_inside(const Shape& inner, const Shape& outer, std::size_t axis, std::string_view what) {
   for (std::size_t d = 0; d < outer.rank(); ++d)
     check(d == axis || inner[d] <= outer[d], ErrorCode::invalid_argument,
-          "{} of shape {} go past data of shape {}", what, inner.to_string(), outer.to_string());
+          "{} of shape {} exceed data of shape {}", what, inner.to_string(), outer.to_string());
 }
 
 static void run_gather_elements(KernelContext& context) {
@@ -132,8 +132,8 @@ static OpDef gather_op(std::string name, AttributeSpec attribute, void (*infer)(
   return op;
 }
 
-/// Places of some rows of shared data, or the same places of some images.
-static bool splits_places(const Split& split) {
+/// Indices of some rows into shared data, or indices and data of some images.
+static bool splits_indices(const Split& split) {
   const Value* data = split.node.input(0);
   if (!data || !split.node.input(1) || !data->type.ranked()) return false;
   const bool along_rows =
@@ -144,7 +144,7 @@ static bool splits_places(const Split& split) {
 
 std::vector<OpDef> gather_ops() {
   OpDef gather = gather_op("gather", integer_attribute("axis", 0, axis_range()), infer_gather, run_gather);
-  gather.traits.split = splits_places;
+  gather.traits.split = splits_indices;
   OpDef elements = gather_op("gather_elements", integer_attribute("axis", 0, axis_range()),
                              infer_gather_elements, run_gather_elements);
   gather.traits.places_input = elements.traits.places_input = 1;

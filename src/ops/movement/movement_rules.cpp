@@ -11,7 +11,7 @@
 namespace lanner::ops {
 
 bool hands_on(const Node& node, std::size_t i) {
-  /// Inputs from the first on.
+  /// How many of the first inputs may be passed through.
   static const std::map<std::string_view, std::size_t> counts{{"sequence_construct", SIZE_MAX},
                                                               {"sequence_at", 1},
                                                               {"sequence_insert", 2},
@@ -60,7 +60,7 @@ static bool is_computed(const Type& type, bool by_rows) {
          (dtype == DType::boolean && !by_rows);
 }
 
-/// How many of the first inputs are computed with; 0 for other operators, and for other types.
+/// How many of the first inputs are used in computation; 0 for other operators, and for other types.
 static std::size_t computed_inputs(const Node& node) {
   const bool by_rows = is_row_kind(node);
   if (!by_rows && (!node.op().elementwise || is_renamed(node) || node.kind() == "reorder")) return 0;
@@ -87,7 +87,7 @@ bool reads_elements_of(const Node& node, std::size_t i) {
 }
 
 std::uint64_t min_bytes_there(const Node& node) {
-  // Each box is compared with all that are kept.
+  // Each box is compared with all selected ones.
   return node.kind() == "non_max_suppression" ? 16 << 10 : 256 << 10;
 }
 
@@ -95,8 +95,8 @@ Room room_of(const Node& node, std::span<const Tensor> inputs) {
   const Shape& first = inputs[0].shape();
   if (node.kind() == "non_zero") return {Shape{static_cast<std::int64_t>(first.rank()), first.elements()}, 1};
   const Shape& scores = inputs[1].shape();
-  const std::int64_t kept = std::min(thresholds_of(inputs).most, scores[2]);
-  return {Shape{scores[0] * scores[1] * kept, 3}, 0};
+  const std::int64_t selected = std::min(thresholds_of(inputs).most, scores[2]);
+  return {Shape{scores[0] * scores[1] * selected, 3}, 0};
 }
 
 bool is_renamed(const Node& node) {

@@ -45,7 +45,7 @@ static void infer_pad(InferContext& context) {
   const std::vector<std::size_t> axes = padded_axes(axes_input, input.rank());
   check(pads->size() == 2 * axes.size(), ErrorCode::invalid_argument,
         "pad: {} pads for {} axes, expected two each", pads->size(), axes.size());
-  constexpr std::int64_t most = std::int64_t{1} << 48; // No axis comes near; sums of two stay in 64 bits.
+  constexpr std::int64_t most = std::int64_t{1} << 48; // Far above any axis; sums of two stay within 64 bits.
   for (const Dim& pad : *pads)
     if (const auto known = pad.constant()) require_within("pads", *known, -most, most);
   for (std::size_t i = 0; i < axes.size(); ++i) {
@@ -57,9 +57,9 @@ static void infer_pad(InferContext& context) {
   context.set_output(0, input.with_dims(std::move(dims)));
 }
 
-/// Which place of an axis of `size` stands at `at`, counted from the axis's own first place, in the padded
-/// axis; -1 for the constant.
-static std::int64_t source_place(std::int64_t at, std::int64_t size, PadMode mode) {
+/// The input index for index `at` of the padded axis, relative to the input's first element, on an axis of
+/// `size`; -1 for the constant.
+static std::int64_t source_index(std::int64_t at, std::int64_t size, PadMode mode) {
   if (at >= 0 && at < size) return at;
   switch (mode) {
   case PadMode::constant:
@@ -77,28 +77,29 @@ static std::int64_t source_place(std::int64_t at, std::int64_t size, PadMode mod
   return folded < size ? folded : period - folded;
 }
 
-using Places = CountedVector<std::int64_t>;
+using Indices = CountedVector<std::int64_t>;
 
-/// For each place of an axis of the output, the place of the input. A negative pad takes elements away before
-/// the others repeat what is left.
-static Places axis_places(std::int64_t size, std::int64_t begin, std::int64_t out, PadMode mode) {
+/// The input index for each index of an output axis. A negative pad removes elements before the remaining
+/// ones are repeated.
+static Indices axis_sources(std::int64_t size, std::int64_t begin, std::int64_t out, PadMode mode) {
   const std::int64_t end = out - size - begin,
                      cut = mode == PadMode::constant ? 0 : std::max<std::int64_t>(-begin, 0);
-  const std::int64_t kept = mode == PadMode::constant ? size : size - cut - std::max<std::int64_t>(-end, 0);
-  check(mode == PadMode::constant || kept > 0 || out == 0, ErrorCode::invalid_argument,
-        "pad: of an axis of size {}, padded by {} and {}, nothing is left to repeat", size, begin, end);
-  Places places;
-  places.reserve(static_cast<std::size_t>(out));
+  const std::int64_t remaining =
+      mode == PadMode::constant ? size : size - cut - std::max<std::int64_t>(-end, 0);
+  check(mode == PadMode::constant || remaining > 0 || out == 0, ErrorCode::invalid_argument,
+        "pad: an axis of size {}, padded by {} and {}, has no elements left to repeat", size, begin, end);
+  Indices indices;
+  indices.reserve(static_cast<std::size_t>(out));
   for (std::int64_t i = 0; i < out; ++i) {
-    if (i % rows_between_looks == 0) check_deadline();
-    const std::int64_t place = source_place(i - begin - cut, kept, mode);
-    places.push_back(place < 0 ? place : place + cut);
+    if (i % rows_between_checks == 0) check_deadline();
+    const std::int64_t index = source_index(i - begin - cut, remaining, mode);
+    indices.push_back(index < 0 ? index : index + cut);
   }
-  return places;
+  return indices;
 }
 
-/// For each axis and each place of the output, the place of the input.
-static std::vector<Places> source_places(const TapsQuestion& question) {
+/// For each axis, the input index of each output index.
+static std::vector<Indices> source_indices(const TapsQuestion& question) {
   const Shape &input = question.input, &out = question.output;
   const PadMode mode = pad_mode(question.attributes);
   const std::vector<std::int64_t> pads = read_integers(*question.value(1), "pads");
@@ -109,9 +110,9 @@ static std::vector<Places> source_places(const TapsQuestion& question) {
   check(pads.size() == 2 * axes.size(), ErrorCode::invalid_argument,
         "pad: {} pads for {} axes, expected two each", pads.size(), axes.size());
   for (std::size_t i = 0; i < axes.size(); ++i) begins[axes[i]] = pads[i];
-  std::vector<Places> places(input.rank());
-  for (std::size_t d = 0; d < input.rank(); ++d) places[d] = axis_places(input[d], begins[d], out[d], mode);
-  return places;
+  std::vector<Indices> indices(input.rank());
+  for (std::size_t d = 0; d < input.rank(); ++d) indices[d] = axis_sources(input[d], begins[d], out[d], mode);
+  return indices;
 }
 
 std::optional<std::vector<ResampledAxis>> pad_taps(const TapsQuestion& question) {
@@ -120,13 +121,13 @@ std::optional<std::vector<ResampledAxis>> pad_taps(const TapsQuestion& question)
   for (const std::int64_t size : question.output)
     if (size > longest) return std::nullopt;
   std::vector<ResampledAxis> list;
-  const auto places = source_places(question);
-  for (std::size_t axis = 0; axis < places.size(); ++axis) {
+  const auto indices = source_indices(question);
+  for (std::size_t axis = 0; axis < indices.size(); ++axis) {
     ResampledAxis made{axis, {0}, {}, {}};
     bool same = question.input[axis] == question.output[axis];
-    for (const std::int64_t place : places[axis]) {
-      same = same && place == static_cast<std::int64_t>(made.places.size());
-      made.places.push_back(static_cast<std::int32_t>(place));
+    for (const std::int64_t index : indices[axis]) {
+      same = same && index == static_cast<std::int64_t>(made.places.size());
+      made.places.push_back(static_cast<std::int32_t>(index));
       made.begins.push_back(static_cast<std::int32_t>(made.places.size()));
     }
     made.weights.assign(made.places.size(), 1);
@@ -137,11 +138,11 @@ std::optional<std::vector<ResampledAxis>> pad_taps(const TapsQuestion& question)
 
 namespace {
 
-/// Fills the output row by row: runs of consecutive places are copied at once.
+/// Fills the output row by row: runs of consecutive indices are copied at once.
 class PadKernel {
 public:
-  PadKernel(const Tensor& input, Tensor& out, const Tensor& value, std::vector<Places> places)
-      : input_(input), out_(out), value_(value), places_(std::move(places)),
+  PadKernel(const Tensor& input, Tensor& out, const Tensor& value, std::vector<Indices> indices)
+      : input_(input), out_(out), value_(value), indices_(std::move(indices)),
         strides_(dense_strides(input.shape())), copy_run_(input.dtype()) {}
 
   void run() {
@@ -151,16 +152,16 @@ public:
 
 private:
   void fill(std::size_t axis, std::int64_t from, bool outside) {
-    const Places& places = places_[axis];
-    if (axis + 1 == places_.size()) return fill_row(places, from, outside);
-    for (const std::int64_t place : places)
-      fill(axis + 1, from + std::max<std::int64_t>(place, 0) * strides_[axis], outside || place < 0);
+    const Indices& indices = indices_[axis];
+    if (axis + 1 == indices_.size()) return fill_row(indices, from, outside);
+    for (const std::int64_t index : indices)
+      fill(axis + 1, from + std::max<std::int64_t>(index, 0) * strides_[axis], outside || index < 0);
   }
 
-  void fill_row(const Places& places, std::int64_t from, bool outside) {
-    const auto count = static_cast<std::int64_t>(places.size());
+  void fill_row(const Indices& indices, std::int64_t from, bool outside) {
+    const auto count = static_cast<std::int64_t>(indices.size());
     for (std::int64_t begin = 0, end = 0; begin < count; begin = end) {
-      const auto at = [&](std::int64_t i) { return places[static_cast<std::size_t>(i)]; };
+      const auto at = [&](std::int64_t i) { return indices[static_cast<std::size_t>(i)]; };
       const bool constant = outside || at(begin) < 0;
       for (end = begin + 1; end < count; ++end)
         if (constant ? !outside && at(end) >= 0 : at(end) != at(end - 1) + 1) break;
@@ -175,7 +176,7 @@ private:
   const Tensor& input_;
   Tensor& out_;
   const Tensor& value_;
-  std::vector<Places> places_;
+  std::vector<Indices> indices_;
   std::vector<std::int64_t> strides_;
   RunCopy copy_run_;
   std::int64_t at_ = 0;
@@ -186,7 +187,7 @@ private:
 static void run_pad(KernelContext& context) {
   const Tensor& input = context.input(0);
   Tensor& out = context.output(0);
-  if (out.elements() == 0) return; // an axis of it may be long all the same
+  if (out.elements() == 0) return; // even if one of its axes is long
   Tensor value = Tensor::allocate(input.dtype(), Shape{});
   clear_elements(value);
   if (context.has(2)) {
@@ -197,8 +198,8 @@ static void run_pad(KernelContext& context) {
     value = context.input(2);
   }
   PadKernel(input, out, value,
-            source_places({context.attributes(), input.shape(), out.shape(),
-                           [&](std::size_t i) { return context.has(i) ? &context.input(i) : nullptr; }}))
+            source_indices({context.attributes(), input.shape(), out.shape(),
+                            [&](std::size_t i) { return context.has(i) ? &context.input(i) : nullptr; }}))
       .run();
 }
 

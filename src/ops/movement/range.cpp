@@ -9,7 +9,7 @@
 
 namespace lanner::ops {
 
-/// Number of elements from start by delta up to and without limit.
+/// Number of elements from `start` in steps of `delta`, excluding `limit`.
 template<typename T>
 static std::int64_t range_length(T start, T limit, T delta) {
   check(delta != T{0}, ErrorCode::invalid_argument, "range: delta is 0");
@@ -76,7 +76,7 @@ static void infer_range(InferContext& context) {
   context.set_output(0, type);
   const auto first = known_scalar(context, 0), step = known_scalar(context, 2);
   if (!first || !step || !type.is_static() || type.shape().elements() > max_known_elements) return;
-  // One step after the other: none leaves 64 bits before the limit.
+  // Added step by step: no sum overflows 64 bits before the limit.
   Dims elements;
   for (std::int64_t i = 0; i < type.shape().elements(); ++i)
     elements.push_back(i == 0 ? *first : elements.back() + *step);

@@ -4,8 +4,8 @@
 
 namespace lanner::ops {
 
-// A reorder's value is its first input's; only the storage of its output differs, and storage is no concern
-// of the reference. Scales and zero points that either storage names are further inputs.
+// A reorder's value is its first input's; only the storage of its output differs, which the reference
+// ignores. Scales and zero points that either storage refers to are further inputs.
 std::vector<OpDef> reorder_ops() {
   OpDef op;
   op.name = "reorder";

@@ -31,18 +31,18 @@ static void set_unranked(InferContext& context) {
   context.set_output(0, Type::unranked(context.input(0).dtype()));
 }
 
-/// What takes the place of -1: the input's elements shared out over the other dims. Dims that are copied from
-/// the input
-/// (`copied`) count on neither side, so that an input without elements has an answer too.
+/// The value of a dim of -1: the input's elements divided by the other dims. Dims that are copied from the
+/// input (`copied`) are left out on both sides, so that it is defined for an input without elements too.
 static Dim remaining_dim(const Dims& input, const std::vector<bool>& copied, const Dims& others) {
   Dim left(1);
   for (std::size_t i = 0; i < input.size(); ++i)
     if (i >= copied.size() || !copied[i]) left = left * input[i];
   const Dim divisor = product(others);
-  check(!(divisor == Dim(0)), ErrorCode::invalid_argument, "reshape: -1 beside a dim of 0 has no answer");
+  check(!(divisor == Dim(0)), ErrorCode::invalid_argument,
+        "reshape: -1 together with a dim of 0 is undefined");
   if (left.is_constant() && divisor.is_constant())
     check(left.value() % divisor.value() == 0, ErrorCode::invalid_argument,
-          "reshape: {} elements cannot be shared out over dims whose product is {}", left.value(),
+          "reshape: {} elements are not divisible by the product {} of the other dims", left.value(),
           divisor.value());
   return floor_div(left, divisor);
 }
@@ -123,7 +123,7 @@ static void infer_squeeze(InferContext& context) {
       dropped[axis] = true;
     }
   } else {
-    // Whether a symbol is 1 is not known before running; the rank is not either.
+    // Whether a symbol is 1 is not known before running, so the rank is unknown too.
     for (std::size_t i = 0; i < input.rank(); ++i) {
       if (!input.dims()[i].is_constant()) return set_unranked(context);
       dropped[i] = input.dims()[i].value() == 1;

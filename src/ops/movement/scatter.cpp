@@ -1,4 +1,4 @@
-// Elements put at indices: scatter_elements, scatter_nd, tensor_scatter.
+// Writes elements at indices: scatter_elements, scatter_nd, tensor_scatter.
 
 #include <algorithm>
 
@@ -13,7 +13,7 @@
 
 namespace lanner::ops {
 
-/// Combines `count` elements of `updates` into `out`, both of one dtype that ComputeTypes or bool holds.
+/// Combines `count` elements of `updates` into `out`, both of one dtype among ComputeTypes or bool.
 using Reduce = void (*)(Tensor& out, std::int64_t at, const Tensor& updates, std::int64_t from,
                         std::int64_t count);
 
@@ -48,8 +48,7 @@ static Reduce choose_reduce(const std::string& reduction, DType type) {
   return result;
 }
 
-/// Calls `scatter(out, updates, reduce)` with a copy of the data, in the type that the reduction is computed
-/// in.
+/// Calls `scatter(out, updates, reduce)` with a copy of the data, in the type that the reduction computes in.
 template<typename Scatter>
 static void with_scatter(KernelContext& context, Scatter&& scatter) {
   const std::string reduction = reduction_of(context);
@@ -85,7 +84,7 @@ static void infer_scatter_elements(InferContext& context) {
 
 namespace {
 
-/// Without a copy where they are stored as they are read.
+/// Indices as i64, without a copy where they are stored so.
 class IndexList {
 public:
   explicit IndexList(const Tensor& indices) {
@@ -103,8 +102,8 @@ private:
   std::span<const std::int64_t> all_;
 };
 
-/// Sizes of the updates and strides of the data, where dims behind the axis that lie in one stretch in both
-/// are one.
+/// Sizes of the updates and strides of the data, with dims after the axis merged where they are contiguous in
+/// both.
 struct UpdateLines {
   UpdateLines(const Shape& data, const Shape& updates, std::size_t axis)
       : sizes(updates.dims()), strides(dense_strides(data)) {
@@ -130,39 +129,39 @@ static void run_scatter_elements(KernelContext& context) {
         updates_shape.to_string());
   for (std::size_t d = 0; d < shape.rank(); ++d)
     check(d == axis || updates_shape[d] <= shape[d], ErrorCode::invalid_argument,
-          "scatter_elements: updates of shape {} go past data of shape {}", updates_shape.to_string(),
+          "scatter_elements: updates of shape {} exceed data of shape {}", updates_shape.to_string(),
           shape.to_string());
   const IndexList list(context.input(1));
   const std::span<const std::int64_t> indices = list.all();
   const UpdateLines lines(shape, updates_shape, axis);
   with_scatter(context, [&](Tensor& out, const Tensor& updates, Reduce reduce) {
-    std::vector<std::int64_t> place(lines.sizes.size());
-    const auto place_of = [&](std::size_t i) {
+    std::vector<std::int64_t> position(lines.sizes.size());
+    const auto offset_of = [&](std::size_t i) {
       std::int64_t at = resolve_index(indices[i], shape[axis]) * lines.strides[axis];
-      for (std::size_t d = 0; d < place.size(); ++d)
-        if (d != axis) at += place[d] * lines.strides[d];
+      for (std::size_t d = 0; d < position.size(); ++d)
+        if (d != axis) at += position[d] * lines.strides[d];
       return at;
     };
     for (std::size_t i = 0; i < indices.size();) {
-      // Whole runs of the last dim go to one place where they name one.
-      const std::int64_t at = place_of(i);
+      // Consecutive elements along the last dim with the same index are written together.
+      const std::int64_t at = offset_of(i);
       std::int64_t run = 1;
-      const bool along = axis + 1 != shape.rank() && !place.empty();
-      while (along && place.back() + run < lines.sizes.back() &&
+      const bool along = axis + 1 != shape.rank() && !position.empty();
+      while (along && position.back() + run < lines.sizes.back() &&
              indices[i + static_cast<std::size_t>(run)] == indices[i])
         ++run;
       reduce(out, at, updates, static_cast<std::int64_t>(i), run);
       i += static_cast<std::size_t>(run);
-      if (!place.empty()) place.back() += run - 1;
-      for (std::size_t d = place.size(); d-- > 0;) {
-        if (++place[d] < lines.sizes[d]) break;
-        place[d] = 0;
+      if (!position.empty()) position.back() += run - 1;
+      for (std::size_t d = position.size(); d-- > 0;) {
+        if (++position[d] < lines.sizes[d]) break;
+        position[d] = 0;
       }
     }
   });
 }
 
-/// The updates' shape that the data and the indices ask for.
+/// The updates' shape that follows from the data and the indices.
 static Shape expected_updates(const Shape& data, const Shape& indices) {
   check(indices.rank() >= 1 && indices.back() >= 0 &&
             indices.back() <= static_cast<std::int64_t>(data.rank()),

@@ -1,4 +1,4 @@
-// Outputs whose size the elements decide: non_zero, compress.
+// Data-dependent output sizes: non_zero, compress.
 
 #include "base/check.h"
 #include "base/limits/counted_vector.h"
@@ -20,29 +20,29 @@ static void infer_non_zero(InferContext& context) {
   context.set_output(0, Type(DType::i64, {Dim(static_cast<std::int64_t>(input.rank())), count}));
 }
 
-/// Row-major places of the elements that are not 0, false or "".
-static CountedVector<std::int64_t> non_zero_places(const Tensor& input) {
-  CountedVector<std::int64_t> places;
+/// Row-major indices of the elements that are not 0, false or "".
+static CountedVector<std::int64_t> non_zero_indices(const Tensor& input) {
+  CountedVector<std::int64_t> found;
   const DType type = kernel_dtype(input.dtype());
   const Tensor x = to_dtype(input, type);
   visit_dtype(type, decltype(join(ComputeTypes{}, Types<bool, std::string>{})){}, [&]<typename T>(Tag<T>) {
     const auto elements = x.as<T>();
     for (std::size_t i = 0; i < elements.size(); ++i)
-      if (elements[i] != T{}) places.push_back(static_cast<std::int64_t>(i));
+      if (elements[i] != T{}) found.push_back(static_cast<std::int64_t>(i));
   });
-  return places;
+  return found;
 }
 
 static void run_non_zero(KernelContext& context) {
   const Shape& shape = context.input(0).shape();
-  const CountedVector<std::int64_t> places = non_zero_places(context.input(0));
-  const auto count = static_cast<std::int64_t>(places.size());
+  const CountedVector<std::int64_t> found = non_zero_indices(context.input(0));
+  const auto count = static_cast<std::int64_t>(found.size());
   Tensor& out = context.allocate(0, DType::i64, Shape{static_cast<std::int64_t>(shape.rank()), count});
   const auto indices = out.as<std::int64_t>();
-  for (std::size_t i = 0; i < places.size(); ++i) {
-    std::int64_t place = places[i];
-    for (std::size_t d = shape.rank(); d-- > 0; place /= shape[d])
-      indices[d * places.size() + i] = place % shape[d];
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    std::int64_t index = found[i];
+    for (std::size_t d = shape.rank(); d-- > 0; index /= shape[d])
+      indices[d * found.size() + i] = index % shape[d];
   }
 }
 

@@ -1,4 +1,4 @@
-// shape and size: what is asked of a tensor is its type alone.
+// shape and size: they read only a tensor's type.
 
 #include <algorithm>
 

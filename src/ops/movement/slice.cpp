@@ -10,14 +10,14 @@
 
 namespace lanner::ops {
 
-/// What is asked along one axis; nothing where only running tells.
+/// The slice along one axis; nothing for data-dependent parts.
 struct AxisSlice {
   std::optional<Dim> start, end;
   std::int64_t step = 1;
 };
 
-/// Where a slice of an axis of `size` begins or ends: negative ones count from the end, then the place is
-/// held within [low, high]. Nothing when neither the place's sign nor its value is known.
+/// Start or end of a slice of an axis of `size`: negative ones count from the end, then the result is clamped
+/// to [low, high]. Nothing when neither its sign nor its value is known.
 static std::optional<Dim> held_place(const Dim& place, const Dim& size, const Dim& low, const Dim& high) {
   if (const auto value = place.constant()) {
     if (size.is_constant()) {
@@ -25,11 +25,11 @@ static std::optional<Dim> held_place(const Dim& place, const Dim& size, const Di
           *value < 0 ? (*value < -size.value() ? -1 : *value + size.value()) : *value;
       return Dim(std::min(high.value(), std::max(low.value(), wrapped)));
     }
-    // The ends that exporters write for "to the end" pass any size.
+    // Exporters write "to the end" as a value above any size.
     if (*value >= INT32_MAX) return high;
     if (*value <= INT32_MIN) return low;
     if (*value < 0 && size + place == high) return high;
-    // Where an axis may be empty, its last place may come before its first.
+    // Where an axis may be empty, its last index may come before its first.
     if (*value < 0)
       return low == Dim(0) && high != size ? min(max(low, size + place), high) : max(low, size + place);
     return *value == 0 && low == Dim(0) && high == size ? Dim(0) : min(place, high);
@@ -40,7 +40,7 @@ static std::optional<Dim> held_place(const Dim& place, const Dim& size, const Di
   return std::nullopt;
 }
 
-/// Steps that start within `length`; exact for every constant, however large the step.
+/// Number of steps that start within `length`; exact for every constant, however large the step.
 static Dim step_count(const Dim& length, std::int64_t step) {
   if (step == 1 || length == Dim(0)) return length;
   if (length.is_constant()) return Dim((length.value() - 1) / step + 1);
@@ -63,11 +63,11 @@ static std::optional<Dim> sliced_size(const AxisSlice& slice, const Dim& size) {
              end = held_place(*slice.end, size, Dim(-1), last);
   if (!start || !end) return std::nullopt;
   const Dim length = *start == last && *end == Dim(-1) ? size : max(*start - *end, zero);
-  return step_count(length, -std::max(slice.step, -INT64_MAX)); // The least number has no opposite.
+  return step_count(length, -std::max(slice.step, -INT64_MAX)); // INT64_MIN cannot be negated.
 }
 
-/// What the node asks along each axis of the input; nothing when not even the axes are known.
-static std::optional<std::vector<std::optional<AxisSlice>>> asked_slices(const InferContext& context) {
+/// The slice along each axis of the input; nothing when the axes are unknown.
+static std::optional<std::vector<std::optional<AxisSlice>>> given_slices(const InferContext& context) {
   const std::size_t rank = context.input(0).rank();
   const auto starts = known_elements(context, 1), ends = known_elements(context, 2);
   auto axes = known_axes(context, 3, rank);
@@ -100,7 +100,7 @@ static std::optional<std::vector<std::optional<AxisSlice>>> asked_slices(const I
 static void infer_slice(InferContext& context) {
   const Type& input = context.input(0);
   if (!input.ranked()) return context.set_output(0, input);
-  const auto slices = asked_slices(context);
+  const auto slices = given_slices(context);
   Dims dims = input.dims();
   for (std::size_t i = 0; i < dims.size(); ++i) {
     if (slices && !(*slices)[i]) continue;
@@ -132,7 +132,7 @@ static void run_slice(KernelContext& context) {
     const auto start = held_place(Dim(starts[i]), Dim(size), Dim(0), Dim(steps[i] > 0 ? size : size - 1));
     shape[resolved[i]] = sliced_size({Dim(starts[i]), Dim(ends[i]), steps[i]}, Dim(size))->value();
     source.offset += start->value() * source.strides[resolved[i]];
-    // A step beyond the size takes one element as a step of the size does, and could overflow.
+    // A step beyond the size takes one element, like a step of the size, and could overflow.
     source.strides[resolved[i]] *= std::clamp(steps[i], -size - 1, size + 1);
   }
   require_shape(out, shape, "slice");

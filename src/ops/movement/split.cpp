@@ -6,7 +6,7 @@
 
 namespace lanner::ops {
 
-/// Sizes of the parts, or nothing while only running tells.
+/// Sizes of the parts, or nothing where they are data-dependent.
 static std::optional<Dims> part_sizes(InferContext& context, const Dim& size) {
   if (context.has(1)) {
     auto sizes = known_elements(context, 1);
@@ -29,7 +29,7 @@ static std::optional<Dims> part_sizes(InferContext& context, const Dim& size) {
   if (mod(size, Dim(count)) == Dim(0)) return Dims(context.outputs(), floor_div(size, Dim(count)));
   const Dim chunk = ceil_div(size, Dim(count));
   Dims sizes(context.outputs(), chunk);
-  // Only with a constant size is it known whether a part before the last is cut short too.
+  // Only for a constant size is it known whether a part before the last is shorter too.
   for (std::int64_t i = 0; size.is_constant() && i < count; ++i)
     sizes[static_cast<std::size_t>(i)] = max(Dim(0), min(chunk, size - Dim(i) * chunk));
   if (!size.is_constant()) sizes.back() = size - Dim(count - 1) * chunk;

@@ -31,7 +31,7 @@ static void infer_top_k(InferContext& context) {
   context.set_output(1, Type(DType::i64, std::move(dims)));
 }
 
-/// Whether x is less than y, a NaN being more than any number: an order, as sorting needs it.
+/// Whether x is less than y, with NaN larger than any number: a strict weak order for sorting.
 template<typename T>
 static bool ranks_below(T x, T y) {
   return x < y || (x == x && y != y);

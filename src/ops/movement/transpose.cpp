@@ -38,7 +38,7 @@ static void infer_transpose(InferContext& context) {
   const Type& input = context.input(0);
   const AttributeMap& attributes = context.attributes();
   if (!input.ranked()) {
-    // Whatever the rank turns out to be, the list has to be a permutation.
+    // Whatever the rank is, the list must be a permutation.
     transpose_order(attributes, attributes.integers("perm").size());
     return context.set_output(0, input);
   }
@@ -59,7 +59,7 @@ static void run_transpose(KernelContext& context) {
   copy_strided(out.shape(), input, source, out, dense_walk(out.shape()));
 }
 
-/// As long as axis 0 stays where it is.
+/// Allowed if axis 0 stays where it is.
 static bool splits_unmoved(const Split& split) {
   const auto order = permutation_of(&split.node);
   return splits_first(split) && order && !order->empty() && order->front() == 0;

@@ -1,5 +1,5 @@
 #pragma once
-// The order of axes that a transpose gives its output.
+// The permutation of a transpose.
 
 #include <cstddef>
 #include <vector>
@@ -8,9 +8,9 @@
 
 namespace lanner::ops {
 
-/// Entry i is the input's axis that becomes axis i of the output: `perm`, or all axes reversed where it is
-/// absent. Error{invalid_argument} unless `perm` names each axis from 0 to `rank` - 1 exactly once, none
-/// counted from the back. Whoever reads `perm` does so here.
+/// Entry i is the input axis that becomes axis i of the output: `perm`, or all axes reversed where it is
+/// absent. Error{invalid_argument} unless `perm` contains each axis from 0 to `rank` - 1 exactly once, with
+/// no negative ones. All readers of `perm` use this function.
 std::vector<std::size_t> transpose_order(const AttributeMap& attributes, std::size_t rank);
 
 } // namespace lanner::ops

@@ -22,7 +22,7 @@ static void run_trilu(KernelContext& context) {
   if (out.elements() == 0) return;
   const std::int64_t rows = input.shape()[input.rank() - 2], columns = input.shape().back();
   const bool upper = context.attributes().flag("upper", true);
-  // A diagonal further out than the matrix keeps all of it or nothing, however far.
+  // A diagonal outside the matrix keeps all of it or nothing, at any distance.
   std::int64_t k = context.has(1) ? read_integer(context.input(1), "k") : 0;
   k = std::clamp(k, -rows, columns);
   const RunCopy copy_run(input.dtype());

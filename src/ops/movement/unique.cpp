@@ -42,7 +42,7 @@ struct Slices {
   std::span<const T> elements;
   AxisView view;
 
-  /// Negative, zero or positive as slice a comes before, equals or comes after slice b.
+  /// Negative, zero or positive if slice a comes before, equals or comes after slice b.
   int compare(std::int64_t a, std::int64_t b) const {
     for (std::int64_t outer = 0; outer < view.outer; ++outer) {
       for (std::int64_t inner = 0; inner < view.inner; ++inner) {
@@ -50,7 +50,7 @@ struct Slices {
         const T& y = elements[static_cast<std::size_t>((outer * view.size + b) * view.inner + inner)];
         if (x < y) return -1;
         if (y < x) return 1;
-        // NaN comes after every number, and each NaN is a value of its own.
+        // NaN sorts after every number, and each NaN is a distinct value.
         if (!(x == y)) return x == x ? -1 : y == y ? 1 : a < b ? -1 : a > b;
       }
     }
@@ -64,7 +64,7 @@ struct Groups {
   CountedVector<std::int64_t> counts;
 };
 
-/// Groups in the order of their value.
+/// Groups sorted by value.
 template<typename T>
 Groups group_slices(const Slices<T>& slices) {
   CountedVector<std::int64_t> order(static_cast<std::size_t>(slices.view.size));
@@ -91,7 +91,7 @@ Groups group_slices(const Slices<T>& slices) {
 
 } // namespace
 
-/// Renumbers groups by where they first occur.
+/// Renumbers groups by first occurrence.
 static void order_by_occurrence(Groups& groups) {
   CountedVector<std::size_t> order(groups.first.size());
   std::iota(order.begin(), order.end(), std::size_t{0});

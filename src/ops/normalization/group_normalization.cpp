@@ -8,7 +8,7 @@
 
 namespace lanner::ops {
 
-// instance_normalization is group_normalization with one channel a group.
+// instance_normalization is group_normalization with one channel per group.
 
 static void infer_channels(InferContext& context) {
   const Type& x = context.input(0);

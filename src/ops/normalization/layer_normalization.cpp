@@ -15,7 +15,7 @@ static std::size_t first_axis(const AttributeMap& attributes, std::size_t rank) 
   return resolve_axis(attributes.integer("axis", -1), rank);
 }
 
-// stash_type holds ONNX's number of an element type: 16 is bfloat16, 1 float.
+// stash_type is ONNX's number of an element type: 16 is bfloat16, 1 float.
 static DType stash_dtype(const AttributeMap& attributes) {
   const std::int64_t number = attributes.integer("stash_type", 1);
   if (number == 16) return DType::bf16;
@@ -70,7 +70,7 @@ static CountedVector<T> spread(const Tensor& tensor, const Shape& shape) {
   return result;
 }
 
-// Parameters that span only the normalised axes repeat for each row; others are spread over the whole input.
+// Parameters that span only the normalised axes repeat for each row; others broadcast to the whole input.
 static Shape parameter_shape(const Tensor& parameter, const Shape& x, std::size_t axis) {
   if (parameter.rank() > x.rank() - axis) return x;
   return Shape(std::span(x.dims()).subspan(axis));

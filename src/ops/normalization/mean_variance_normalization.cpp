@@ -23,7 +23,7 @@ static void run_mean_variance_normalization(KernelContext& context) {
   const Tensor x = to_dtype(context.input(0), compute_dtype(context.input(0).dtype()));
   const ReducePlan plan = plan_reduce(x.shape(), normalized_axes(context.attributes(), x.rank()));
   const double count = static_cast<double>(plan.runs.size()) * static_cast<double>(plan.run);
-  constexpr double epsilon = 1e-9; // ONNX's definition adds it to the deviation.
+  constexpr double epsilon = 1e-9; // ONNX's definition adds it to the standard deviation.
   visit_compute(x.dtype(), [&]<typename T>(Tag<T>) {
     for_each_row(context.threads(), static_cast<std::int64_t>(plan.results.size()), [&](std::int64_t group) {
       const auto each = [&](auto&& body) {

@@ -1,5 +1,5 @@
 #pragma once
-// Normalising a run of elements to zero mean and unit variance.
+// Normalisation of a run of elements to zero mean and unit variance.
 
 #include <cmath>
 #include <cstdint>
@@ -11,7 +11,7 @@ struct Moments {
   double mean = 0, variance = 0;
 };
 
-/// Mean and population variance, in two passes so that a large mean costs no accuracy.
+/// Mean and population variance, in two passes so that a large mean does not reduce accuracy.
 template<typename T>
 Moments moments_of(std::span<const T> values) {
   Moments found;

@@ -43,16 +43,18 @@ static void check_spec(const Preprocess& spec) {
   check(spec.width > 0 && spec.height > 0 && spec.width <= most && spec.height <= most,
         ErrorCode::invalid_argument, "preprocess gives {}x{}, expected 1 to {} each", spec.width, spec.height,
         most);
-  check(spec.multiple == 1, ErrorCode::invalid_argument,
-        "preprocess has multiple {}, whose sizes follow the picture's; a network that takes pictures has one "
-        "size: leave it out",
-        spec.multiple);
+  check(
+      spec.multiple == 1, ErrorCode::invalid_argument,
+      "preprocess has multiple {}, whose sizes depend on the picture; a network that takes pictures has one "
+      "size: leave it out",
+      spec.multiple);
   for (const float value : spec.std)
-    check(value != 0, ErrorCode::invalid_argument, "preprocess has a std of 0, expected another number");
+    check(value != 0, ErrorCode::invalid_argument,
+          "preprocess has a std of 0, expected a number other than 0");
 }
 
-/// Records hold addresses, which may be read from nothing that a graph computes. A reorder takes them to
-/// where the kernel runs.
+/// Records contain addresses, so they must be graph inputs, never computed. A reorder moves them to where the
+/// kernel runs.
 static void check_source(const Value* value) {
   while (value && value->producer() && value->producer()->kind() == "reorder")
     value = value->producer()->input(0);
@@ -60,8 +62,7 @@ static void check_source(const Value* value) {
         "it reads %{}, expected an input of the graph", value ? value->name() : "");
 }
 
-/// Kernels may be asked about halves that are kept wider (lower/propose/promotion.h): the result then says
-/// f32 already.
+/// Kernels may be queried for halves stored wider (lower/propose/promotion.h): the result type is f32 then.
 static DType type_of_result(const Node& node, const Preprocess& spec) {
   const Type& said = node.output()->type;
   const bool wider = is_half(spec.dtype) && said.ranked() && said.dtype() == DType::f32;

@@ -7,7 +7,7 @@
 
 namespace lanner::ops {
 
-/// Spatial sizes of the image that max_pool had, as far as the attributes tell.
+/// Spatial sizes of max_pool's input, as far as the attributes determine them.
 static Dims pooled_from(const AttributeMap& attributes, std::span<const Dim> x) {
   const std::vector<std::int64_t> kernel = attributes.integers("kernel_shape");
   check(kernel.size() == x.size(), ErrorCode::invalid_argument, "kernel_shape has {} values, expected {}",
@@ -39,8 +39,8 @@ static void infer_max_unpool(InferContext& context) {
   context.set_output(0, x.with_dims(std::move(dims)));
 }
 
-// Indices count in the output: max_pool's count in its input, whose shape output_shape tells where kernel and
-// strides leave several. (ONNX's own reference counts in the smallest of those and sets the rest to 0.)
+// Indices refer to the output: max_pool's refer to its input, whose shape output_shape gives where kernel and
+// strides allow several. (ONNX's own reference indexes the smallest of those and sets the rest to 0.)
 static void run_max_unpool(KernelContext& context) {
   const Tensor& x = context.input(0);
   Tensor& y = context.output(0);

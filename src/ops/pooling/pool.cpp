@@ -39,8 +39,8 @@ static Window pool_window(const AttributeMap& attributes, const Shape& x, const 
   return resolve_window(window, spatial(x), spatial(y), attributes.integers("kernel_shape"));
 }
 
-/// Calls `step(accumulated, input, input_offset, output_offset)` for each element of each window; offsets
-/// count in the plane.
+/// Calls `step(accumulated, input, input_offset, output_offset)` for each element of each window; offsets are
+/// relative to the plane.
 template<typename T, typename Step>
 static void fold_windows(const Window& window, const T* in, T* out, Step&& step) {
   const std::int64_t stride = window.strides.back();
@@ -69,7 +69,7 @@ template<typename T>
 static constexpr T lowest = std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
                                                                  : std::numeric_limits<T>::lowest();
 
-/// Whether `value` takes the place of `most`: a NaN is the largest of its window, the first of equals stays.
+/// Whether `value` replaces `most`: NaN is the largest of its window, the first of equals stays.
 template<typename T>
 static bool exceeds(T value, T most) {
   return value > most || (value != value && most == most);
@@ -87,7 +87,7 @@ static void max_pool(KernelContext& context, const Window& window, std::span<con
     T* out = y.data() + p * plane;
     std::fill_n(out, plane, lowest<T>);
     constexpr std::int64_t none =
-        -1; // A window's first element is the largest so far, even the least number.
+        -1; // The first element of a window always becomes the largest, even the smallest number.
     CountedVector<std::int64_t> best(indices ? static_cast<std::size_t>(plane) : 0, none);
     fold_windows(window, x.data() + p * image, out,
                  [&](T& most, T value, std::int64_t from, std::int64_t to) {
@@ -116,7 +116,7 @@ static void run_max_pool(KernelContext& context) {
   y.store();
 }
 
-/// How many taps of the window at each position of one axis lie inside the image.
+/// The number of taps inside the image for each position along one axis.
 static std::vector<double> axis_window_sizes(const Window& window, std::size_t axis) {
   const std::int64_t dilation = window.dilations[axis], last = window.kernel[axis] - 1;
   std::vector<double> sizes;
@@ -124,13 +124,13 @@ static std::vector<double> axis_window_sizes(const Window& window, std::size_t a
     const std::int64_t begin = p * window.strides[axis] - window.begin[axis]; // of the window in the image
     const std::int64_t first = begin >= 0 ? 0 : (-begin + dilation - 1) / dilation;
     const std::int64_t room = window.image[axis] - 1 - begin;
-    const std::int64_t behind = room < 0 ? 0 : std::min(room / dilation, last) + 1;
-    sizes.push_back(static_cast<double>(std::max<std::int64_t>(behind - first, 0)));
+    const std::int64_t end = room < 0 ? 0 : std::min(room / dilation, last) + 1;
+    sizes.push_back(static_cast<double>(std::max<std::int64_t>(end - first, 0)));
   }
   return sizes;
 }
 
-// How many elements each window averages over. With padding counted, the padded image is the image.
+// Number of elements that each window averages over. With padding counted, the padded image is used.
 static CountedVector<double> window_sizes(Window window, bool count_padding) {
   if (count_padding) {
     for (std::size_t d = 0; d < window.image.size(); ++d) {
@@ -247,12 +247,12 @@ static void run_global_lp_pool(KernelContext& context) {
       [=](double sum, double) { return std::pow(sum, 1 / p); });
 }
 
-/// Of pools whose results are sums; others say so.
+/// Traits of pools whose results are sums; others override them.
 static Traits sums_of_images() {
   return {.pattern = Pattern::window, .accumulates = true, .per_image = true, .split = splits_images};
 }
 
-/// Of a pool that gives one of its elements, or their mean.
+/// Traits of a pool that returns one of its elements, or their mean.
 static OpDef within_range(OpDef pool, bool accumulates) {
   pool.traits.range = preserved_range();
   pool.traits.accumulates = accumulates;

@@ -14,7 +14,7 @@
 
 namespace lanner::ops {
 
-// Pooling of regions of interest: max_roi_pool (by whole pixels) and roi_align (by interpolated samples).
+// Pooling of regions of interest: max_roi_pool (in whole pixels) and roi_align (with interpolated samples).
 
 static void infer_regions(InferContext& context, const Dim& height, const Dim& width) {
   const Type &x = context.input(0), &rois = context.input(1);
@@ -24,7 +24,7 @@ static void infer_regions(InferContext& context, const Dim& height, const Dim& w
   context.set_output(0, x.with_dims({rois.dims()[0], x.dims()[1], height, width}));
 }
 
-/// `image` gives a region's image number.
+/// `image` returns a region's image number.
 template<typename Image>
 static void check_images(std::int64_t regions, std::int64_t images, Image&& image) {
   for (std::int64_t region = 0; region < regions; ++region) {
@@ -155,14 +155,14 @@ static Extent extent_of(const RoiAlign& align, double first, double last) {
   return {start, align.half_pixel ? size : std::max(size, 1.0)};
 }
 
-/// A sample's place along one axis: the pixels around it with their shares.
-struct Place {
-  std::int64_t low, high; ///< -1 where the place lies outside.
+/// A sample's position along one axis: the neighbouring pixels and their weights.
+struct Sample {
+  std::int64_t low, high; ///< -1 for a sample outside.
   double low_share, high_share;
 };
 
-static Place place_at(double at, std::int64_t size) {
-  // A place that is no number lies outside, as every place of an empty plane does.
+static Sample sample_at(double at, std::int64_t size) {
+  // NaN is outside, as is every position of an empty plane.
   if (!(at >= -1 && at <= static_cast<double>(size) && size > 0)) return {-1, -1, 0, 0};
   at = std::clamp(at, 0.0, static_cast<double>(size - 1));
   const auto low = static_cast<std::int64_t>(at);
@@ -170,55 +170,55 @@ static Place place_at(double at, std::int64_t size) {
   return {low, std::min(low + 1, size - 1), 1 - share, share};
 }
 
-/// Places of all samples along one axis, region by region and bin by bin.
-class AxisPlaces {
+/// All samples along one axis, region by region and bin by bin.
+class AxisSamples {
 public:
-  AxisPlaces(const RoiAlign& align, std::int64_t bins, std::int64_t size)
+  AxisSamples(const RoiAlign& align, std::int64_t bins, std::int64_t size)
       : align_(align), bins_(bins), size_(size) {}
-  /// Of the next region, which reaches from `first` to `last`.
+  /// Adds the next region, which spans from `first` to `last`.
   void add(double first, double last);
-  std::span<const Place> of(std::int64_t region, std::int64_t bin) const {
+  std::span<const Sample> of(std::int64_t region, std::int64_t bin) const {
     const Region& one = regions_[static_cast<std::size_t>(region)];
-    return std::span(places_).subspan(one.first + static_cast<std::size_t>(bin) * one.count, one.count);
+    return std::span(samples_).subspan(one.first + static_cast<std::size_t>(bin) * one.count, one.count);
   }
 
 private:
   struct Region {
-    std::size_t first, count; ///< `count` places a bin.
+    std::size_t first, count; ///< `count` samples per bin.
   };
   const RoiAlign& align_;
   std::int64_t bins_, size_;
   CountedVector<Region> regions_;
-  CountedVector<Place> places_;
+  CountedVector<Sample> samples_;
   Charge charge_{current_account()};
 };
 
-void AxisPlaces::add(double first, double last) {
+void AxisSamples::add(double first, double last) {
   Extent extent = extent_of(align_, first, last);
   extent.size /= static_cast<double>(bins_);
   const double asked = align_.ratio > 0 ? static_cast<double>(align_.ratio) : std::ceil(extent.size);
   const double count = asked > 0 ? std::min(asked, 4096.0) : 0;
-  const Region region{places_.size(), static_cast<std::size_t>(count)};
+  const Region region{samples_.size(), static_cast<std::size_t>(count)};
   regions_.push_back(region);
-  // A model may ask for any number of samples.
-  const std::size_t needed = places_.size() + region.count * static_cast<std::size_t>(bins_);
-  if (needed > places_.capacity()) {
-    const std::size_t room = std::max(needed, places_.capacity() * 2);
-    charge_.set(room * sizeof(Place));
-    places_.reserve(room);
+  // A model may request any number of samples.
+  const std::size_t needed = samples_.size() + region.count * static_cast<std::size_t>(bins_);
+  if (needed > samples_.capacity()) {
+    const std::size_t room = std::max(needed, samples_.capacity() * 2);
+    charge_.set(room * sizeof(Sample));
+    samples_.reserve(room);
   }
   for (std::int64_t bin = 0; bin < bins_; ++bin) {
     const double start = extent.start + static_cast<double>(bin) * extent.size;
     for (std::size_t i = 0; i < region.count; ++i)
-      places_.push_back(place_at(start + (static_cast<double>(i) + 0.5) * extent.size / count, size_));
+      samples_.push_back(sample_at(start + (static_cast<double>(i) + 0.5) * extent.size / count, size_));
   }
 }
 
-/// One pixel of as many channels as are computed side by side.
+/// One pixel of the channels that are computed together.
 constexpr std::int64_t lanes = 8;
 using Lanes = double __attribute__((vector_size(lanes * sizeof(double))));
 
-/// Planes from `channel` on, pixel by pixel; 0 where there are no more.
+/// Planes from `channel` on, interleaved by pixel; 0 beyond the last channel.
 template<typename T>
 static void interleave(const T* planes, std::int64_t channels, std::int64_t pixels, Lanes* out) {
   for (std::int64_t i = 0; i < pixels; ++i)
@@ -226,11 +226,11 @@ static void interleave(const T* planes, std::int64_t channels, std::int64_t pixe
       out[i][lane] = lane < channels ? static_cast<double>(planes[lane * pixels + i]) : 0;
 }
 
-/// The value of a bin: the sum of its samples by their number, or the largest share of a pixel, as ONNX's
-/// numbers have it, not the largest sample.
+/// The value of a bin: the mean of its samples, or, as in ONNX's test data, the largest weighted pixel, not
+/// the largest sample.
 template<bool average>
-static void align_bin(const Lanes* image, std::int64_t width, std::span<const Place> ys,
-                      std::span<const Place> xs, Lanes& result) {
+static void align_bin(const Lanes* image, std::int64_t width, std::span<const Sample> ys,
+                      std::span<const Sample> xs, Lanes& result) {
   Lanes value = Lanes{} + (average ? 0 : -std::numeric_limits<double>::infinity());
   const auto take = [&](const Lanes& share) {
     if constexpr (average)
@@ -238,8 +238,8 @@ static void align_bin(const Lanes* image, std::int64_t width, std::span<const Pl
     else
       value = value < share ? share : value;
   };
-  for (const Place& y : ys)
-    for (const Place& x : xs) {
+  for (const Sample& y : ys)
+    for (const Sample& x : xs) {
       if (y.low < 0 || x.low < 0) {
         take(Lanes{});
         continue;
@@ -257,15 +257,15 @@ static void align_bin(const Lanes* image, std::int64_t width, std::span<const Pl
     result = average ? value / static_cast<double>(samples) : value;
 }
 
-/// What regions are made of, and what they become.
+/// Inputs of the pooling of all regions.
 struct AlignedRegions {
   const RoiAlign& align;
-  const AxisPlaces &ys, &xs;
+  const AxisSamples &ys, &xs;
   std::span<const std::int64_t> images;
   std::int64_t channels, width;
 
-  /// Channels from `channel` on of regions from `first` to `last`, where they are of image `n`, which is
-  /// given pixel by pixel.
+  /// Pools channels from `channel` on for those regions from `first` to `last` that are in image `n`, given
+  /// interleaved by pixel.
   template<typename T>
   void pool(const Lanes* image, std::int64_t n, std::int64_t channel, std::int64_t first, std::int64_t last,
             T* out) const;
@@ -305,7 +305,7 @@ static void run_roi_align(KernelContext& context) {
   const Shape& in = x.shape();
   const auto regions = static_cast<std::int64_t>(images.size());
   check_images(regions, in[0], [&](std::int64_t region) { return images[static_cast<std::size_t>(region)]; });
-  AxisPlaces ys(align, align.height, in[2]), xs(align, align.width, in[3]);
+  AxisSamples ys(align, align.height, in[2]), xs(align, align.width, in[3]);
   for (std::size_t i = 0; i < rois.size(); i += 4) {
     ys.add(rois[i + 1], rois[i + 3]);
     xs.add(rois[i], rois[i + 2]);
@@ -328,7 +328,7 @@ static void run_roi_align(KernelContext& context) {
   y.store();
 }
 
-/// Of each row its box and the image that it names; all share the images.
+/// Boxes and image numbers are split; the images are shared.
 static bool splits_boxes(const Split& split) {
   return split.shared[0] && split.parts[1] && split.parts[2];
 }

@@ -18,7 +18,7 @@ static void infer_det(InferContext& context) {
   context.set_output(0, x.with_dims(Dims(dims.begin(), dims.end() - 2)));
 }
 
-/// Determinant of a square row-major matrix, by elimination with row pivots; destroys the matrix.
+/// Determinant of a square row-major matrix, by elimination with row pivoting; overwrites the matrix.
 static double determinant(std::span<double> matrix, std::size_t size) {
   double result = 1;
   const auto at = [&](std::size_t row, std::size_t column) -> double& { return matrix[row * size + column]; };

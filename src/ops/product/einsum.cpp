@@ -17,10 +17,10 @@
 namespace lanner::ops {
 
 static std::string without_spaces(const std::string& text) {
-  std::string kept;
+  std::string result;
   for (const char c : text)
-    if (c != ' ') kept += c;
-  return kept;
+    if (c != ' ') result += c;
+  return result;
 }
 
 static std::vector<std::string> split_terms(const std::string& text) {
@@ -34,7 +34,7 @@ static std::vector<std::string> split_terms(const std::string& text) {
   return terms;
 }
 
-/// Labels of one term, where the ellipsis stands for `hidden` axes.
+/// Labels of one term, where the ellipsis represents `hidden` axes.
 static std::vector<EinsumLabel> parse_term(const std::string& term, std::size_t hidden) {
   std::vector<EinsumLabel> labels;
   bool seen = false;
@@ -89,7 +89,7 @@ EinsumTerms parse_equation(const std::string& equation, std::span<const std::siz
   for (std::size_t i = 0; i < parsed.output.size(); ++i) {
     const auto end = parsed.output.begin() + static_cast<std::ptrdiff_t>(i);
     check(std::find(parsed.output.begin(), end, *end) == end, ErrorCode::invalid_argument,
-          "equation \"{}\" names an output axis twice", equation);
+          "equation \"{}\" has an output axis twice", equation);
   }
   return parsed;
 }
@@ -113,17 +113,17 @@ static void infer_einsum(InferContext& context) {
   Dims dims;
   for (const EinsumLabel label : terms.output) {
     const auto found = sizes.find(label);
-    check(found != sizes.end(), ErrorCode::invalid_argument, "equation: an output axis is in no input");
+    check(found != sizes.end(), ErrorCode::invalid_argument, "equation: an output axis is not in any input");
     dims.push_back(found->second);
   }
   context.set_output(0, Type(type, std::move(dims)));
 }
 
-/// Loops of one contraction: sizes of the output's and of the summed axes, and each operand's steps along
+/// Loops of one contraction: sizes of the output's and of the summed axes, and each operand's strides along
 /// them.
 struct Contraction {
-  std::vector<std::int64_t> kept, summed;
-  std::vector<std::vector<std::int64_t>> kept_steps, summed_steps; ///< By operand, then by axis.
+  std::vector<std::int64_t> output, summed;
+  std::vector<std::vector<std::int64_t>> output_steps, summed_steps; ///< By operand, then by axis.
 };
 
 static Contraction plan_contraction(const EinsumTerms& terms, const std::vector<Shape>& shapes) {
@@ -139,7 +139,7 @@ static Contraction plan_contraction(const EinsumTerms& terms, const std::vector<
     }
   }
   Contraction plan;
-  for (const EinsumLabel label : terms.output) plan.kept.push_back(sizes[label]);
+  for (const EinsumLabel label : terms.output) plan.output.push_back(sizes[label]);
   for (const EinsumLabel label : summed) plan.summed.push_back(sizes[label]);
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const std::vector<std::int64_t> dense = dense_strides(shapes[i]);
@@ -150,7 +150,7 @@ static Contraction plan_contraction(const EinsumTerms& terms, const std::vector<
           if (terms.operands[i][d] == labels[k] && shapes[i][d] != 1) found[k] += dense[d];
       return found;
     };
-    plan.kept_steps.push_back(steps(terms.output));
+    plan.output_steps.push_back(steps(terms.output));
     plan.summed_steps.push_back(steps(summed));
   }
   return plan;
@@ -164,9 +164,9 @@ static std::int64_t offset_of(std::span<const std::int64_t> index, std::span<con
 
 template<typename T>
 static T contract_one(const Contraction& plan, std::span<const T* const> operands,
-                      std::span<const std::int64_t> kept) {
+                      std::span<const std::int64_t> position) {
   std::vector<const T*> starts(operands.begin(), operands.end());
-  for (std::size_t i = 0; i < starts.size(); ++i) starts[i] += offset_of(kept, plan.kept_steps[i]);
+  for (std::size_t i = 0; i < starts.size(); ++i) starts[i] += offset_of(position, plan.output_steps[i]);
   std::vector<std::int64_t> index(plan.summed.size(), 0);
   const bool sums = !plan.summed.empty();
   const std::size_t outer = sums ? plan.summed.size() - 1 : 0;
@@ -204,10 +204,11 @@ static void run_einsum(KernelContext& context) {
     for (const Tensor& input : inputs) operands.push_back(input.as<T>().data());
     const auto out = y.as<T>();
     for_each_row(context.threads(), static_cast<std::int64_t>(out.size()), [&](std::int64_t at) {
-      std::vector<std::int64_t> kept(plan.kept.size());
+      std::vector<std::int64_t> position(plan.output.size());
       std::int64_t rest = at;
-      for (std::size_t d = kept.size(); d-- > 0; rest /= plan.kept[d]) kept[d] = rest % plan.kept[d];
-      out[static_cast<std::size_t>(at)] = empty ? T{} : contract_one<T>(plan, operands, kept);
+      for (std::size_t d = position.size(); d-- > 0; rest /= plan.output[d])
+        position[d] = rest % plan.output[d];
+      out[static_cast<std::size_t>(at)] = empty ? T{} : contract_one<T>(plan, operands, position);
     });
   });
   y.store();

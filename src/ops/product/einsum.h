@@ -8,7 +8,7 @@
 
 namespace lanner::ops {
 
-/// An axis by name: a letter, or a number from `first_hidden_label` on for an axis under the ellipsis,
+/// A label of an axis: a letter, or a number from `first_hidden_label` on for an axis under the ellipsis,
 /// counted from its last axis.
 using EinsumLabel = std::size_t;
 inline constexpr EinsumLabel first_hidden_label = 128;

@@ -18,8 +18,8 @@ static void infer_inverse(InferContext& context) {
   require_equal(x.dims()[x.rank() - 1], x.dims()[x.rank() - 2], "the number of columns");
 }
 
-/// Gauss-Jordan elimination with row pivots: `matrix` becomes the identity while `inverse`, which starts as
-/// the identity, becomes its inverse. Infinite where there is none.
+/// Gauss-Jordan elimination with row pivoting: `matrix` becomes the identity while `inverse`, which starts as
+/// the identity, becomes its inverse. Infinite for a singular matrix.
 static void invert(std::span<double> matrix, std::span<double> inverse, std::size_t size) {
   const auto row_of = [&](std::span<double> of, std::size_t row) { return of.subspan(row * size, size); };
   for (std::size_t k = 0; k < size; ++k) {

@@ -124,7 +124,7 @@ static std::uint64_t count_gemm_flops(const Node& node) {
   return flops_along(node, rank == 2 && node.attributes.flag("transA") ? 0 : rank - 1);
 }
 
-/// Parts of the first operand's rows, with the whole second one or, of as many matrices, with their parts.
+/// Rows of the first operand, with the whole second one, or with its parts where both are stacks of matrices.
 static bool splits_matrices(const Split& split) {
   const Value *a = split.node.input(0), *b = split.node.input(1);
   if (!a || !b || !split.parts[0] || a->type.rank() < 2) return false;

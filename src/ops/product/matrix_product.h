@@ -1,5 +1,5 @@
 #pragma once
-// Products of stacks of matrices by NumPy's rule, shared by matmul, its integer forms and gemm.
+// Products of stacked matrices by NumPy's rule, shared by matmul, its integer forms and gemm.
 
 #include <algorithm>
 #include <cstdint>
@@ -36,8 +36,8 @@ struct MatrixProduct {
 /// Dims of the product of inputs `a` and `b`, as a type of `dtype`.
 Type infer_product(const Type& a, const Type& b, DType dtype);
 
-/// One block of rows and columns of c: sums of up to `depth_piece` products, which are then added up. A
-/// single chain of thousands of sums would round more than libraries do, and the block stays in the cache.
+/// One block of rows and columns of c: sums of up to `depth_piece` products, which are then added. A single
+/// chain of thousands of additions would round more than libraries do, and the block stays in the cache.
 template<typename T>
 struct ProductBlock {
   static constexpr std::int64_t rows = 8, columns = 256, depth_piece = 128;

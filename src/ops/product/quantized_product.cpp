@@ -11,7 +11,7 @@ namespace lanner::ops {
 // matmul_integer, q_linear_matmul, conv_integer and q_linear_conv. Products of 8-bit integers are summed in
 // double, which is exact up to 2^53.
 
-/// `tensor` less its zero point, in double. The zero point has one value, or one a place along `axis`.
+/// `tensor` less its zero point, in double. The zero point has one value, or one per index of `axis`.
 static Tensor shifted(const Tensor& tensor, const Tensor* zero_point, std::size_t axis) {
   Tensor result = Tensor::allocate(DType::f64, tensor.shape());
   copy_tensor(tensor, result);
@@ -19,14 +19,13 @@ static Tensor shifted(const Tensor& tensor, const Tensor* zero_point, std::size_
   const std::vector<double> zero = doubles_of(*zero_point);
   const AxisView view = tensor.rank() == 0 ? AxisView{} : view_axis(tensor.shape(), axis);
   const auto values = result.as<double>();
-  // A stack of matrices may bring a zero point for each row or column of each matrix.
-  const std::size_t places = static_cast<std::size_t>(view.size);
-  check(zero.size() == 1 || zero.size() == places ||
-            zero.size() == places * static_cast<std::size_t>(view.outer),
-        ErrorCode::invalid_argument, "the zero point has {} values, expected 1 or {}", zero.size(), places);
+  // A stack of matrices may have a zero point for each row or column of each matrix.
+  const std::size_t size = static_cast<std::size_t>(view.size);
+  check(zero.size() == 1 || zero.size() == size || zero.size() == size * static_cast<std::size_t>(view.outer),
+        ErrorCode::invalid_argument, "the zero point has {} values, expected 1 or {}", zero.size(), size);
   for (std::size_t i = 0; i < values.size(); ++i) {
-    const std::size_t place = i / static_cast<std::size_t>(view.inner);
-    values[i] -= zero[place % zero.size()];
+    const std::size_t index = i / static_cast<std::size_t>(view.inner);
+    values[i] -= zero[index % zero.size()];
   }
   return result;
 }
@@ -97,7 +96,7 @@ static void requantize(std::span<const double> sums, const std::function<double(
   copy_tensor(stored, y);
 }
 
-/// Scales of which there is one, or one for each of `places`.
+/// One scale, or one for each of `places`.
 static std::vector<double> scales_of(const Tensor& tensor, std::int64_t places, std::string_view what) {
   std::vector<double> scales = doubles_of(tensor);
   const auto count = static_cast<std::int64_t>(scales.size());

@@ -1,5 +1,5 @@
 #pragma once
-// The functions that lstm, gru and rnn put their gates through. Files of one instruction set read this.
+// Activation functions of the gates of lstm, gru and rnn. Included by files of single instruction sets.
 
 #include <cstdint>
 #include <limits>
@@ -23,7 +23,7 @@ struct CellActivation {
   };
   Kind kind = Kind::tanh;
   double alpha = 0, beta = 0;
-  double bound = std::numeric_limits<double>::infinity(); ///< Of the magnitude that it is given: `clip`.
+  double bound = std::numeric_limits<double>::infinity(); ///< Bound on the magnitude of its argument: `clip`.
 
   double operator()(double x) const;
 };

@@ -40,7 +40,7 @@ static std::int64_t direction_count(const AttributeMap& attributes) {
   return 1;
 }
 
-// Takes alpha or beta for one function: the next given value, or the function's own.
+// Takes alpha or beta for one function: the next given value, or the function's default.
 static double take(std::span<const double>& given, double fallback) {
   if (given.empty()) return fallback;
   const double value = given.front();
@@ -91,7 +91,7 @@ static CellActivation make_activation(const std::string& name, std::span<const d
   if (name == "ScaledTanh") return {Kind::scaled_tanh, take(alphas, 1), take(betas, 1)};
   if (name == "HardSigmoid") return {Kind::hard_sigmoid, take(alphas, 0.2), take(betas, 0.5)};
   if (name == "Elu") return {Kind::elu, take(alphas, 1)};
-  fail(ErrorCode::unsupported, "activation \"{}\" is none of ONNX's", name);
+  fail(ErrorCode::unsupported, "activation \"{}\" is not one of ONNX's", name);
 }
 
 double recurrent_steps(const Node& node) {
@@ -122,7 +122,7 @@ std::vector<std::vector<CellActivation>> cell_activations(const AttributeMap& at
   auto names = attributes.get<std::vector<std::string>>("activations", {});
   if (names.empty())
     for (std::size_t d = 0; d < directions; ++d) names.insert(names.end(), fallback.begin(), fallback.end());
-  // ONNX's default of rnn names both directions' functions whatever the direction is.
+  // ONNX's default of rnn lists functions for both directions whatever the direction is.
   check(names.size() >= fallback.size() * directions, ErrorCode::invalid_argument,
         "activations has {} values, expected {}", names.size(), fallback.size() * directions);
   const auto alphas = attributes.get<std::vector<double>>("activation_alpha", {});
@@ -132,7 +132,7 @@ std::vector<std::vector<CellActivation>> cell_activations(const AttributeMap& at
   std::vector<std::vector<CellActivation>> found(directions);
   for (std::size_t i = 0; i < fallback.size() * directions; ++i) {
     CellActivation activation = make_activation(names[i], rest_alphas, rest_betas);
-    // Of lstm's three, the last is given the cell's state, which runtimes take as it is.
+    // The last of lstm's three is applied to the cell state, which runtimes do not clip.
     const bool of_state = fallback.size() == 3 && i % 3 == 2;
     if (clip > 0 && !of_state) activation.bound = clip;
     found[i / fallback.size()].push_back(activation);

@@ -1,5 +1,5 @@
 #pragma once
-// What lstm, gru and rnn share: shapes, directions, sequence lengths, activations and the products with the
+// Shared by lstm, gru and rnn: shapes, directions, sequence lengths, activations and the products with the
 // weights.
 
 #include <algorithm>
@@ -17,16 +17,16 @@
 
 namespace lanner::ops {
 
-/// What an operator's gates are.
+/// The gates of an operator.
 struct RecurrentKind {
-  std::int64_t gates = 0;               ///< 0 for an operator that is none of the three.
-  std::vector<std::string> activations; ///< Of one direction where the attribute is absent.
+  std::int64_t gates = 0;               ///< 0 for other operators.
+  std::vector<std::string> activations; ///< Defaults for one direction.
 };
 RecurrentKind recurrent_kind(std::string_view op);
 
-/// Every step of every row meets both matrices of each direction.
+/// FLOPs of both matrices of each direction, for every step and row.
 std::uint64_t recurrent_flops(const Node& node);
-/// How many steps follow one another; 1 where that is not known.
+/// The number of sequential steps; 1 where it is unknown.
 double recurrent_steps(const Node& node);
 
 /// The activations of each direction.
@@ -37,13 +37,13 @@ struct RecurrentShape {
   std::int64_t steps = 0, batch = 0, inputs = 0, hidden = 0, directions = 1, gates = 1;
   bool batch_first = false, reverse = false;
 
-  /// Of the shapes of X and R.
+  /// The sizes given by the shapes of X and R.
   static RecurrentShape of(const AttributeMap& attributes, const Shape& x, const Shape& r,
                            std::int64_t gates);
   std::int64_t width() const { return gates * hidden; }
-  /// Whether direction `d` runs from the end.
+  /// Whether direction `d` runs backwards.
   bool reversed(std::int64_t d) const { return reverse || d == 1; }
-  /// Where the vector of a step, batch row or direction starts, in vectors.
+  /// Index of the vector of a step, batch row or direction.
   std::int64_t input_row(std::int64_t t, std::int64_t b) const {
     return batch_first ? b * steps + t : t * batch + b;
   }
@@ -55,18 +55,18 @@ struct RecurrentShape {
   }
 };
 
-/// The operands, with those of a cell state for an LSTM.
+/// The operands, with cell state operands for an LSTM.
 std::vector<OperandSpec> recurrent_operands(bool has_cell);
-/// The attributes of all three.
+/// The attributes, the same for all three.
 std::vector<AttributeSpec> recurrent_attribute_specs();
-/// Sets the outputs Y, Y_h and, of an LSTM, Y_c.
+/// Sets the outputs Y, Y_h and, for an LSTM, Y_c.
 void infer_recurrent(InferContext& context, std::int64_t gates);
 /// Throws Error{invalid_argument} for a length beyond the input.
 void check_sequence_length(std::int64_t length, const RecurrentShape& shape);
-/// Length of each batch row's sequence.
+/// Sequence length of each batch row.
 std::vector<std::int64_t> sequence_lengths(const KernelContext& context, const RecurrentShape& shape);
 
-/// One direction's weights. Matrices are transposed: row k holds what input k adds to each gate.
+/// One direction's weights. Matrices are transposed: row k holds the contribution of input k to each gate.
 template<typename T>
 struct DirectionWeights {
   CountedVector<T> recurrence;        ///< [hidden, gates * hidden]
@@ -75,7 +75,7 @@ struct DirectionWeights {
   const std::vector<CellActivation>* activations;
 };
 
-/// One vector's product with columns [first, first + count) of a matrix of `width` columns, added to `out`.
+/// Adds one vector's product with columns [first, first + count) of a matrix of `width` columns to `out`.
 template<typename T>
 void add_product(std::span<const T> vector, const T* matrix, std::int64_t width, std::int64_t first,
                  std::int64_t count, T* out) {
@@ -101,8 +101,8 @@ struct CellState {
   CountedVector<T> hidden, cell, gates; ///< `gates` is scratch of gates * hidden values.
 };
 
-/// Runs the cells over all directions, rows and steps. `step(weights, x_gates, state)` moves the state on by
-/// one step, where x_gates are the input's products with its bias.
+/// Runs the cells over all directions, rows and steps. `step(weights, x_gates, state)` advances the state by
+/// one step, where x_gates are the input's products plus its bias.
 template<typename T, typename Step>
 class RecurrentRun {
 public:

@@ -22,7 +22,7 @@ static void infer_arg(InferContext& context) {
   context.set_output(0, Type(DType::i64, std::move(dims)));
 }
 
-/// `better(a, b)`: a is strictly ahead of b.
+/// `better(a, b)`: a is strictly better than b.
 template<typename Better>
 static void run_arg(KernelContext& context, Better better) {
   const DType given = context.input(0).dtype();

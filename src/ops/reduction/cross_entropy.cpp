@@ -11,8 +11,7 @@
 
 namespace lanner::ops {
 
-// negative_log_likelihood_loss, and softmax_cross_entropy_loss, which takes the logarithm of the softmax
-// first.
+// negative_log_likelihood_loss, and softmax_cross_entropy_loss, which applies log-softmax first.
 
 static std::string reduction_of(const AttributeMap& attributes) {
   const std::string reduction = attributes.string("reduction", "mean");
@@ -37,7 +36,7 @@ static void infer_loss(InferContext& context) {
     require_equal(labels.dims()[d], scores.dims()[d == 0 ? 0 : d + 1], "a size of the labels");
 }
 
-/// Logarithm of the softmax over the classes, of which `view` is the axis.
+/// Log-softmax over the classes, whose axis is `view`.
 static Tensor log_softmax(const Tensor& scores, const AxisView& view) {
   Tensor result = Tensor::allocate(DType::f64, scores.shape());
   const auto x = scores.as<double>();
@@ -55,7 +54,7 @@ static Tensor log_softmax(const Tensor& scores, const AxisView& view) {
 
 struct Losses {
   CountedVector<double> values;
-  double weight = 0; ///< Sum of the weights of the labels that count.
+  double weight = 0; ///< Sum of the weights of labels that are not ignored.
 };
 
 static Losses losses_of(const KernelContext& context, const Tensor& log_probabilities, const AxisView& view) {

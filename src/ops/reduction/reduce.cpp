@@ -39,7 +39,7 @@ static Type reduced_type(const Type& x, std::span<const std::size_t> axes, bool 
 
 using FoldDims = Dim (*)(const Dim&, const Dim&);
 
-// What a fold of a small integer vector is, for the arithmetic that models do on shapes.
+// The fold of a small integer vector, for arithmetic that models do on shapes.
 static void propagate_fold(InferContext& context, FoldDims fold) {
   const std::optional<Dims> elements = fold ? known_elements(context, 0) : std::nullopt;
   if (!elements || elements->empty() || context.input(0).rank() != 1) return;
@@ -68,7 +68,7 @@ static void infer_reduce(InferContext& context, FoldDims fold) {
   if (resolved.size() == x.rank()) propagate_fold(context, fold);
 }
 
-// Elements that go into one result.
+// Elements of one result.
 
 template<typename T>
 struct Reduced {
@@ -84,7 +84,7 @@ struct Reduced {
   }
 };
 
-// Folds. Integers add and multiply modulo 2^64, which narrows to the right value modulo their own size.
+// Folds. Integers add and multiply modulo 2^64, and narrow to the correct value modulo their own size.
 
 template<typename T>
 using Folded = std::conditional_t<std::is_floating_point_v<T>, double, std::uint64_t>;
@@ -230,7 +230,7 @@ static OpDef reduce_op(const char* name, AllowedTypes types, Fold fold, FoldDims
       .traits = {.pattern = Pattern::reduction, .accumulates = true, .split = splits_beside_axes_of(1)}};
 }
 
-/// Of a reduction that gives one of its elements, or their mean.
+/// Traits of a reduction that returns one of its elements, or their mean.
 static OpDef within_range(OpDef op, bool accumulates) {
   op.traits.range = preserved_range();
   op.traits.accumulates = accumulates;

@@ -20,7 +20,7 @@ static CountedVector<std::int64_t> offsets_over(const std::vector<std::int64_t>&
   offsets.reserve(static_cast<std::size_t>(count));
   std::vector<std::int64_t> index(sizes.size(), 0);
   do {
-    if (offsets.size() % rows_between_looks == 0) check_deadline();
+    if (offsets.size() % rows_between_checks == 0) check_deadline();
     std::int64_t offset = 0;
     for (std::size_t d = 0; d < sizes.size(); ++d) offset += index[d] * strides[d];
     offsets.push_back(offset);

@@ -1,5 +1,5 @@
 #pragma once
-// Which elements of a dense tensor go into which result when some of its axes are reduced.
+// Maps elements of a dense tensor to results of a reduction over some of its axes.
 
 #include <cstdint>
 #include <span>
@@ -14,7 +14,8 @@ namespace lanner::ops {
 /// For each axis, whether it is among `axes`.
 std::vector<bool> reduced_flags(std::span<const std::size_t> axes, std::size_t rank);
 
-/// Result i is made of runs of `run` elements `stride` apart, one from results[i] + r for each r of `runs`.
+/// Result i is computed from runs of `run` elements `stride` apart, one from results[i] + r for each r of
+/// `runs`.
 struct ReducePlan {
   CountedVector<std::int64_t> results, runs;
   std::int64_t run = 1, stride = 1;

@@ -9,7 +9,7 @@
 
 namespace lanner::ops {
 
-// softmax, log_softmax, hardmax and lp_normalization: one line of elements along `axis` after another.
+// softmax, log_softmax, hardmax and lp_normalization: line by line along `axis`.
 
 static void infer_along_axis(InferContext& context) {
   const Type& x = context.input(0);

@@ -1,5 +1,5 @@
 #pragma once
-// resize, and pad where it repeats elements, as sums along one axis after the other.
+// resize, and pad where it repeats elements, as separable weighted sums.
 
 #include <cstdint>
 #include <functional>
@@ -13,15 +13,15 @@
 
 namespace lanner::ops {
 
-/// How elements along one axis of a result are made of those along the same axis of the input: index `i` is
-/// the sum of those at `places` from `begins[i]` to `begins[i + 1]`, each times its weight.
+/// How elements along one axis of a result are computed from those along the same axis of the input: index
+/// `i` is the sum of the elements at `places` from `begins[i]` to `begins[i + 1]`, each times its weight.
 struct ResampledAxis {
   std::size_t axis = 0;
   CountedVector<std::int32_t> begins, places;
   CountedVector<float> weights;
 };
 
-/// What a node is asked: its attributes, the shapes of its first input and its output, and the values of its
+/// A node's parameters: its attributes, the shapes of its first input and its output, and the values of its
 /// other inputs, null where one is absent.
 struct TapsQuestion {
   const AttributeMap& attributes;
@@ -30,9 +30,9 @@ struct TapsQuestion {
   std::function<const Tensor*(std::size_t)> value;
 };
 
-/// Of each axis that changes, those that shrink most first. Nothing where a result is no such sum (places
-/// outside the input that get a value of their own, a pad by a constant), or tables would be large. Throws
-/// what the operator's definition throws.
+/// The axes that change, those that shrink most first. Nothing where a result is not such a sum (a fixed
+/// value outside the input, a pad by a constant), or tables would be large. Throws what the operator's
+/// definition throws.
 std::optional<std::vector<ResampledAxis>> resize_taps(const TapsQuestion& question);
 std::optional<std::vector<ResampledAxis>> pad_taps(const TapsQuestion& question);
 

@@ -12,7 +12,7 @@ namespace {
 using Mode = GridSampling::Mode;
 using Padding = GridSampling::Padding;
 
-/// An axis of the image, and the part of it that reflections keep.
+/// An axis of the image, and the interval that reflection maps to.
 struct SampledAxis {
   bool align_corners;
   std::int64_t size;
@@ -35,11 +35,11 @@ double reflect(double x, const SampledAxis& axis) {
   return axis.least + (folded <= range ? folded : 2 * range - folded);
 }
 
-/// `x` moved to where the padding takes it from. A cubic's place stays where it is: it is the elements around
-/// it that are taken from elsewhere, each for itself, so that near an edge shares go on changing.
+/// `x` moved to where the padding samples. A cubic's position stays: each of its elements is taken from where
+/// the padding says, so that weights keep changing near an edge.
 template<Mode mode, Padding padding>
 double inside(double x, const SampledAxis& axis) {
-  if (!std::isfinite(x)) x = -1e6; // A place that is no number lies outside.
+  if (!std::isfinite(x)) x = -1e6; // NaN and infinity are outside.
   if constexpr (padding != Padding::zeros && mode != Mode::cubic) {
     const bool outside = x < axis.least || x > axis.most;
     if (outside) return padding == Padding::border ? std::clamp(x, 0.0, axis.last) : reflect(x, axis);
@@ -47,22 +47,22 @@ double inside(double x, const SampledAxis& axis) {
   return std::clamp(x, -1e9, 1e9);
 }
 
-/// The element that stands for index `i`; -1 for a zero.
+/// The element used for index `i`; -1 for zero.
 template<Padding padding>
-std::int64_t place_of(std::int64_t i, const SampledAxis& axis) {
+std::int64_t element_of(std::int64_t i, const SampledAxis& axis) {
   if (i >= 0 && i < axis.size) return i;
   if (padding == Padding::zeros) return -1;
   if (padding == Padding::border) return std::clamp<std::int64_t>(i, 0, axis.size - 1);
-  const double place = std::nearbyint(reflect(static_cast<double>(i), axis));
-  return std::clamp<std::int64_t>(static_cast<std::int64_t>(place), 0, axis.size - 1);
+  const double folded = std::nearbyint(reflect(static_cast<double>(i), axis));
+  return std::clamp<std::int64_t>(static_cast<std::int64_t>(folded), 0, axis.size - 1);
 }
 
-/// Shares of the elements from a distance of 1 to 2, and of those nearer.
-double far_share(double d) {
+/// Cubic weights of elements at a distance of 1 to 2, and of nearer ones.
+double far_weight(double d) {
   constexpr double a = -0.75;
   return ((a * d - 5 * a) * d + 8 * a) * d - 4 * a;
 }
-double near_share(double d) {
+double near_weight(double d) {
   constexpr double a = -0.75;
   return ((a + 2) * d - (a + 3)) * d * d + 1;
 }
@@ -75,15 +75,15 @@ void find_taps(const SampledAxis& axis, const Real* grid, std::int64_t step, std
     if (mode == Mode::nearest) x = std::nearbyint(x);
     x = inside<mode, padding>(x, axis);
     const auto put = [&](std::int64_t k, std::int64_t index, double weight) {
-      const std::int64_t place = place_of<padding>(index, axis);
-      taps.places[k * taps.stride + i] = static_cast<Place>(place < 0 ? 0 : place);
-      taps.weights[k * taps.stride + i] = place < 0 ? Real{0} : static_cast<Real>(weight);
+      const std::int64_t element = element_of<padding>(index, axis);
+      taps.places[k * taps.stride + i] = static_cast<Place>(element < 0 ? 0 : element);
+      taps.weights[k * taps.stride + i] = element < 0 ? Real{0} : static_cast<Real>(weight);
     };
     if constexpr (mode == Mode::nearest) {
       put(0, static_cast<std::int64_t>(std::nearbyint(x)), 1);
       continue;
     }
-    // What std::floor says of a number of this size, without a call.
+    // std::floor for a number of this size, without a call.
     auto below = static_cast<std::int64_t>(x);
     below -= static_cast<double>(below) > x ? 1 : 0;
     const double t = x - static_cast<double>(below);
@@ -91,10 +91,10 @@ void find_taps(const SampledAxis& axis, const Real* grid, std::int64_t step, std
       put(0, below, 1 - t);
       put(1, below + 1, t);
     } else {
-      put(0, below - 1, far_share(t + 1));
-      put(1, below, near_share(t));
-      put(2, below + 1, near_share(1 - t));
-      put(3, below + 2, far_share(2 - t));
+      put(0, below - 1, far_weight(t + 1));
+      put(1, below, near_weight(t));
+      put(2, below + 1, near_weight(1 - t));
+      put(3, below + 2, far_weight(2 - t));
     }
   }
 }

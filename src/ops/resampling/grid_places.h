@@ -1,5 +1,5 @@
 #pragma once
-// Where grid_sample takes its samples from.
+// Sampling positions and weights of grid_sample.
 
 #include <cstdint>
 
@@ -15,12 +15,12 @@ struct GridSampling {
   bool align_corners;
 
   static GridSampling read(const AttributeMap& attributes);
-  /// Elements along each axis that make a sample.
+  /// Number of elements per axis that a sample is computed from.
   int taps() const { return mode == Mode::nearest ? 1 : mode == Mode::linear ? 2 : 4; }
 };
 
-/// Samples' elements along one axis: the k-th of sample i is element places[k * stride + i] times
-/// weights[k * stride + i]. One of weight 0 counts for nothing, whatever its element is.
+/// The elements of samples along one axis: the k-th of sample i is element places[k * stride + i] times
+/// weights[k * stride + i]. One with weight 0 has no effect, whatever its element is.
 template<typename Place, typename Weight>
 struct AxisTaps {
   Place* places;
@@ -28,8 +28,8 @@ struct AxisTaps {
   std::int64_t stride;
 };
 
-/// Of the samples at grid[i * step] with i < count along an axis of `size` elements, one or more. Places are
-/// worked out in double; there are functions for <double, std::int64_t> and <float, std::int32_t>.
+/// Computes the taps of the samples at grid[i * step] with i < count along a non-empty axis of `size`
+/// elements. Computed in double; instantiated for <double, std::int64_t> and <float, std::int32_t>.
 template<typename Real, typename Place>
 void find_axis_taps(const GridSampling& sampling, const Real* grid, std::int64_t step, std::int64_t count,
                     std::int64_t size, const AxisTaps<Place, Real>& taps);

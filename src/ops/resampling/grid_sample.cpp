@@ -25,13 +25,13 @@ static void infer_grid_sample(InferContext& context) {
   context.set_output(0, x.with_dims(std::move(dims)));
 }
 
-/// Offsets and weights of the elements that make one sample of a plane.
+/// Offsets and weights of the elements of one sample of a plane.
 struct PlaneTaps {
   std::vector<std::int64_t> offsets;
   std::vector<double> weights;
 };
 
-/// Of the sample at `place`, which names the innermost axis first.
+/// The taps of the sample at `place`, whose first coordinate is the innermost axis.
 static PlaneTaps taps_at(const GridSampling& sampling, const double* place,
                          std::span<const std::int64_t> sizes) {
   PlaneTaps taps{{0}, {1}};

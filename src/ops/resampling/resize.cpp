@@ -29,7 +29,7 @@ static AspectPolicy aspect_policy(const AttributeMap& attributes) {
   return AspectPolicy::not_smaller;
 }
 
-/// The one scale of all resized axes that a policy other than stretch means.
+/// The common scale of all resized axes under a policy other than stretch.
 static double common_scale(AspectPolicy policy, std::span<const double> scales) {
   const auto [least, most] = std::minmax_element(scales.begin(), scales.end());
   return policy == AspectPolicy::not_larger ? *least : *most;
@@ -39,7 +39,7 @@ static std::int64_t round_half_up(double x) {
   return static_cast<std::int64_t>(std::floor(x + 0.5));
 }
 
-// A scale is written in a model as a float, so sizes are computed in float: floor(10 * 0.7f) is 7, not 6.
+// Models store scales as floats, so sizes are computed in float: floor(10 * 0.7f) is 7, not 6.
 static std::int64_t scaled_size(std::int64_t size, double scale) {
   const float product = static_cast<float>(size) * static_cast<float>(scale);
   check(product >= 0 && product < 1e15f, ErrorCode::invalid_argument,
@@ -47,7 +47,7 @@ static std::int64_t scaled_size(std::int64_t size, double scale) {
   return static_cast<std::int64_t>(std::floor(product));
 }
 
-/// A symbolic size times a scale that is a small fraction.
+/// A symbolic size times a scale that is a simple fraction.
 static std::optional<Dim> scaled_dim(const Dim& size, double scale) {
   if (size.is_constant()) return Dim(scaled_size(size.value(), scale));
   for (std::int64_t divisor = 1; divisor <= 32; ++divisor) {
@@ -141,7 +141,7 @@ static void infer_resize(InferContext& context) {
   context.set_output(0, x.with_dims(std::move(dims)));
 }
 
-// Where an output index lies in the input.
+// Mapping of output to input coordinates.
 
 struct ResizedAxis {
   std::size_t axis = 0;
@@ -165,12 +165,12 @@ static Transform parse_transform(const std::string& name) {
   if (name == "align_corners") return Transform::align_corners;
   if (name == "asymmetric") return Transform::asymmetric;
   check(name == "tf_crop_and_resize", ErrorCode::invalid_argument,
-        "coordinate_transformation_mode is \"{}\", which is none of ONNX's", name);
+        "coordinate_transformation_mode is \"{}\", which is not one of ONNX's", name);
   return Transform::crop;
 }
 
-// ONNX's text takes the scaled input length, which may be a fraction, for the output's in align_corners: 2.4
-// for 3 elements, so that the last element is none of a corner. Exporters and runtimes take the number of
+// For align_corners ONNX's text uses the scaled input length, which may be a fraction, as the output's: 2.4
+// for 3 elements, so that the last element would not be a corner. Exporters and runtimes use the number of
 // elements.
 static double original_coordinate(const ResizedAxis& axis, Transform transform, std::int64_t index) {
   const auto x = static_cast<double>(index), in = static_cast<double>(axis.in);
@@ -186,7 +186,7 @@ static double original_coordinate(const ResizedAxis& axis, Transform transform, 
   case Transform::align_corners:
     return axis.out == 1 ? 0 : x * (in - 1) / static_cast<double>(axis.out - 1);
   case Transform::asymmetric:
-    // In float, as scales are: 7 / 0.7f is 10, which must not round up to 11.
+    // In float like scales: 7 / 0.7f is 10, which must not round up to 11.
     return static_cast<float>(x) / static_cast<float>(axis.scale);
   case Transform::crop:
     if (axis.out <= 1) return 0.5 * (axis.start + axis.end) * (in - 1);
@@ -230,23 +230,24 @@ double Filter::kernel(double distance) const {
   return 0;
 }
 
-// Scales are f32, so that 27 / 2.7 is less than 10 but for f32's rounding, which others' kernels rely on.
-static std::int64_t nearest_place(double exact, const std::string& mode) {
+// Scales are f32, so 27 / 2.7 is 10 only by f32's rounding, which other implementations rely on.
+static std::int64_t nearest_index(double exact, const std::string& mode) {
   const double x = static_cast<double>(static_cast<float>(exact));
   if (mode == "round_prefer_floor") return static_cast<std::int64_t>(std::ceil(x - 0.5));
   if (mode == "round_prefer_ceil") return static_cast<std::int64_t>(std::floor(x + 0.5));
   if (mode == "floor") return static_cast<std::int64_t>(std::floor(x));
-  check(mode == "ceil", ErrorCode::invalid_argument, "nearest_mode is \"{}\", which is none of ONNX's", mode);
+  check(mode == "ceil", ErrorCode::invalid_argument, "nearest_mode is \"{}\", which is not one of ONNX's",
+        mode);
   return static_cast<std::int64_t>(std::ceil(x));
 }
 
-/// How each output index of an axis is made of the inputs along it.
+/// How each output index of an axis is computed from the inputs along it.
 struct AxisPlan {
   ResizedAxis axis;
-  CountedVector<std::int64_t> begins; ///< As in ResampledAxis; empty: each index has one place.
+  CountedVector<std::int64_t> begins; ///< As in ResampledAxis; empty: each index has one input.
   CountedVector<std::int64_t> places;
   CountedVector<double> weights; ///< Empty: all are 1.
-  CountedVector<bool> outside;   ///< Whether an index lies outside the input; empty: none does.
+  CountedVector<bool> outside;   ///< Whether an index is outside the input; empty: none is.
 
   std::size_t begin(std::size_t i) const { return begins.empty() ? i : static_cast<std::size_t>(begins[i]); }
   double weight(std::size_t tap) const { return weights.empty() ? 1 : weights[tap]; }
@@ -255,7 +256,7 @@ struct AxisPlan {
 
 static void add_taps(AxisPlan& plan, double x, const Filter& filter) {
   const auto last = static_cast<double>(plan.axis.in - 1);
-  // A shrinking axis stretches the filter, so that every input counts.
+  // A shrinking axis widens the filter, so that every input contributes.
   const double shrink = filter.antialias ? std::min(1.0, plan.axis.scale) : 1;
   const double reach = filter.support() / shrink;
   check(reach <= 1e7, ErrorCode::limit_exceeded, "a scale of {} is too small to antialias", plan.axis.scale);
@@ -293,13 +294,14 @@ static std::optional<AxisPlan> plan_axis(const ResizedAxis& axis, const Attribut
     plan.begins.push_back(0);
   }
   for (std::int64_t i = 0; i < axis.out && plan.places.size() <= most; ++i) {
-    if (i % rows_between_looks == 0 || !nearest) check_deadline();
+    if (i % rows_between_checks == 0 || !nearest) check_deadline();
     double x = original_coordinate(axis, transform, i);
     if (transform == Transform::crop) plan.outside.push_back(x < 0 || x > static_cast<double>(axis.in - 1));
-    // Far outside, the nearest input counts alone; the bound keeps hostile scales from overflowing indices.
+    // Far outside only the nearest input contributes; the bound keeps untrusted scales from overflowing
+    // indices.
     x = std::clamp(x, -1e9, 1e9);
     if (nearest)
-      plan.places.push_back(std::clamp<std::int64_t>(nearest_place(x, filter.nearest_mode), 0, axis.in - 1));
+      plan.places.push_back(std::clamp<std::int64_t>(nearest_index(x, filter.nearest_mode), 0, axis.in - 1));
     else
       add_taps(plan, x, filter);
   }
@@ -307,7 +309,7 @@ static std::optional<AxisPlan> plan_axis(const ResizedAxis& axis, const Attribut
   return plan;
 }
 
-// A place is summed up: a cubic's taps of weight 0 beyond the border are clamped to the place that counts.
+// Weights of an index are added: a cubic's taps of weight 0 beyond the border are clamped to the same index.
 static bool is_identity(const AxisPlan& plan) {
   if (plan.axis.in != plan.axis.out) return false;
   for (std::size_t i = 0; i < static_cast<std::size_t>(plan.axis.out); ++i) {
@@ -355,7 +357,7 @@ static std::vector<ResizedAxis> read_axes(const TapsQuestion& question) {
   return axes;
 }
 
-/// Of the axes that change; nothing where one has more than `most` taps.
+/// Plans of the axes that change; nothing where one has more than `most` taps.
 static std::optional<std::vector<AxisPlan>> plan_axes(const TapsQuestion& question, std::size_t most) {
   std::vector<AxisPlan> plans;
   for (const ResizedAxis& axis : read_axes(question)) {
@@ -363,7 +365,7 @@ static std::optional<std::vector<AxisPlan>> plan_axes(const TapsQuestion& questi
     if (!plan) return std::nullopt;
     if (!is_identity(*plan)) plans.push_back(*std::move(plan));
   }
-  // Axes that shrink most go first, so that later ones have less to do.
+  // Axes that shrink most go first, so that later ones process less.
   std::stable_sort(plans.begin(), plans.end(),
                    [](const AxisPlan& a, const AxisPlan& b) { return a.axis.scale < b.axis.scale; });
   return plans;
@@ -416,7 +418,7 @@ static Tensor resample(const Tensor& x, const AxisPlan& plan, int threads) {
   return y;
 }
 
-// tf_crop_and_resize gives each place outside the input one value.
+// tf_crop_and_resize sets outputs outside the input to one value.
 template<typename T>
 static void extrapolate(Tensor& y, const AxisPlan& plan, double value) {
   const AxisView view = view_axis(y.shape(), plan.axis.axis);
@@ -445,7 +447,7 @@ static void run_resize(KernelContext& context) {
   copy_tensor(work, y);
 }
 
-/// Where a scale says that there are as many images after as before.
+/// Allowed where the number of images stays the same.
 static bool splits_resized(const Split& split) {
   const Value* scales = split.node.input(2);
   const Tensor* factors = scales ? scales->constant() : nullptr;

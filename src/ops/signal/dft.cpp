@@ -35,7 +35,7 @@ static void check_signal(const Type& x, std::size_t rank) {
 static std::size_t signal_axis(std::int64_t axis, std::size_t rank) {
   const std::size_t resolved = resolve_axis(axis, rank);
   check(resolved + 1 < rank, ErrorCode::invalid_argument,
-        "axis {} holds the parts of a number, expected a signal axis", axis);
+        "axis {} holds real and imaginary parts, expected a signal axis", axis);
   return resolved;
 }
 
@@ -61,7 +61,7 @@ static void infer_dft(InferContext& context) {
   context.set_output(0, x.with_dims(std::move(dims)));
 }
 
-/// One line of a signal along an axis, cut or padded with zeros to `length`.
+/// One line of a signal along an axis, truncated or padded with zeros to `length`.
 static ComplexList read_line(const double* x, std::int64_t count, std::int64_t step, bool complex,
                              std::int64_t length) {
   ComplexList line(static_cast<std::size_t>(length));

@@ -1,5 +1,5 @@
 // Random tensors. A seed gives the same numbers on every run and machine (splitmix64, Box and Muller);
-// without one each run draws others.
+// without one each run draws different numbers.
 
 #include <algorithm>
 #include <atomic>
@@ -30,9 +30,9 @@ public:
     z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
     return z ^ (z >> 31);
   }
-  /// In [0, 1).
+  /// Uniform in [0, 1).
   double uniform() { return static_cast<double>(next() >> 11) * 0x1p-53; }
-  /// Mean 0, deviation 1.
+  /// Normal with mean 0 and deviation 1.
   double normal() {
     const double radius = std::sqrt(-2 * std::log(1 - uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
@@ -53,7 +53,7 @@ Generator generator_for(const AttributeMap& attributes) {
   return Generator(std::bit_cast<std::uint64_t>(attributes.real("seed", 0)));
 }
 
-/// Fills output 0 with what `draw(generator)` gives.
+/// Fills output 0 with the results of `draw(generator)`.
 template<typename Draw>
 void fill_random(KernelContext& context, Draw draw) {
   Generator generator = generator_for(context.attributes());

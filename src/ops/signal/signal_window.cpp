@@ -84,7 +84,7 @@ static std::vector<std::int64_t> mel_edges(const KernelContext& context, std::in
   for (std::int64_t i = 0; i < triangles + 2; ++i) {
     const double bin = std::floor((length + 1) * hertz_of(low + step * static_cast<double>(i)) / rate);
     check(bin >= 0 && bin <= static_cast<double>(last), ErrorCode::invalid_argument,
-          "an edge lies at spectrum bin {} of {}", bin, last + 1);
+          "an edge is at spectrum bin {} of {}", bin, last + 1);
     edges.push_back(static_cast<std::int64_t>(bin));
   }
   return edges;

@@ -26,7 +26,7 @@ std::vector<std::uint32_t> decode_utf8(std::string_view text) {
   return codes;
 }
 
-/// Builds states from the syntax tree, back to front: each piece is given where to go on.
+/// Builds states from the syntax tree, back to front: each part gets its successor state.
 class RegexCompiler {
 public:
   explicit RegexCompiler(Regex& regex) : regex_(regex) {}
@@ -96,14 +96,14 @@ bool is_word(std::uint32_t code) {
          code == '_';
 }
 
-/// The states that a text has led to so far.
+/// The states reachable by the text so far.
 class Simulation {
 public:
   Simulation(const std::vector<Regex::State>& states, const std::vector<std::uint32_t>& text)
       : states_(states), text_(text), seen_(states.size()) {}
 
-  /// Adds the state and all that follow from it without consuming; an own stack keeps the depth off the
-  /// thread's.
+  /// Adds the state and all that follow from it without consuming input; an explicit stack, because the
+  /// thread's is limited.
   void enter(std::uint32_t state, std::size_t at) {
     pending_.push_back(state);
     while (!pending_.empty()) {

@@ -11,7 +11,7 @@ namespace lanner::ops {
 namespace {
 
 using Group = std::vector<std::uint32_t>;
-constexpr std::uint32_t last_cased_code = 0x1ffff; // All letters that have a case lie in planes 0 and 1.
+constexpr std::uint32_t last_cased_code = 0x1ffff; // All letters with case are in planes 0 and 1.
 
 std::map<std::uint32_t, Group> ascii_groups() {
   std::map<std::uint32_t, Group> groups;
@@ -20,8 +20,8 @@ std::map<std::uint32_t, Group> ascii_groups() {
   return groups;
 }
 
-/// Of each letter that has a case, all letters that are equal to it. Without the locale C.UTF-8 (glibc
-/// before 2.35) those of ASCII.
+/// For each letter with case, all letters that equal it when case is ignored. ASCII only without the locale
+/// C.UTF-8 (glibc before 2.35).
 std::map<std::uint32_t, Group> make_groups() {
   const locale_t locale = newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr);
   if (!locale) return ascii_groups();

@@ -1,5 +1,5 @@
 #pragma once
-// Letters that are equal where case is ignored.
+// Case-insensitive matching of letters.
 
 #include <cstdint>
 #include <vector>
@@ -8,9 +8,9 @@ namespace lanner::ops {
 
 struct CodeSet;
 
-/// Adds the letters that differ from those of the set in case alone (Unicode's simple case folding, as the C
-/// library knows it: `k`, `K` and the Kelvin sign are one letter). `set` lists what it holds, whether it is
-/// inverted or not.
+/// Adds the letters that differ from those of the set only in case (Unicode's simple case folding, as the C
+/// library implements it: `k`, `K` and the Kelvin sign are one letter). Uses the listed ranges of `set`,
+/// whether it is inverted or not.
 void add_other_cases(CodeSet& set);
 
 } // namespace lanner::ops

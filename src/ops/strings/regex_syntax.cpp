@@ -19,7 +19,7 @@ CodeSet set_of(std::initializer_list<std::pair<std::uint32_t, std::uint32_t>> ra
   return {{ranges}, inverted};
 }
 
-/// The class that `\d`, `\w` or `\s` names.
+/// The class denoted by `\d`, `\w` or `\s`.
 std::optional<CodeSet> escaped_class(std::uint32_t letter) {
   switch (letter) {
   case 'd':
@@ -61,7 +61,7 @@ const std::vector<NamedClass>& named_classes() {
   return classes;
 }
 
-/// What an inverted set holds, as ranges, so that it can be part of another set.
+/// The complement of a set as ranges, so that it can be part of another set.
 std::vector<std::pair<std::uint32_t, std::uint32_t>>
 complement(std::vector<std::pair<std::uint32_t, std::uint32_t>> ranges) {
   std::sort(ranges.begin(), ranges.end());
@@ -81,7 +81,7 @@ public:
 
   RegexNode parse() {
     RegexNode node = choice();
-    if (at_ < codes_.size()) refuse("a ) without its (");
+    if (at_ < codes_.size()) refuse("an unmatched )");
     return node;
   }
 
@@ -138,7 +138,7 @@ private:
       else if (!(ahead('{') && counted(least, most)))
         break;
       if (again) refuse("a repetition of a repetition");
-      // Lazy or greedy, the same texts match in full.
+      // Lazy and greedy repetitions match the same whole texts.
       take('?');
       again = true;
       RegexNode node;
@@ -219,11 +219,11 @@ private:
     }
     RegexNode node = choice();
     flags_ = outer;
-    if (!take(')')) refuse("a ( without its )");
+    if (!take(')')) refuse("an unmatched (");
     return node;
   }
 
-  /// Flags after `(?`; whether a group follows (`(?i:`) rather than the end of it (`(?i)`).
+  /// Flags after `(?`; returns whether a group follows (`(?i:`) rather than its end (`(?i)`).
   bool group_flags() {
     bool value = true;
     while (true) {
@@ -244,7 +244,7 @@ private:
       case 'm':
         flags_.multiline = value;
         break;
-      case 'U': // Greedy or lazy, the same texts match in full.
+      case 'U': // Lazy and greedy repetitions match the same whole texts.
         break;
       default:
         refuse("an unknown kind of group");
@@ -273,7 +273,7 @@ private:
     return set_node(set_of({{literal, literal}}));
   }
 
-  /// Literals up to `\E` or the pattern's end. A repetition is of the last one.
+  /// Literals up to `\E` or the pattern's end. A repetition applies to the last one.
   RegexNode quoted() {
     RegexNode node;
     while (more() && !(ahead('\\') && ahead('E', 1))) {
@@ -294,7 +294,7 @@ private:
   /// `\0` to `\077` and `\1xx`: one to three octal digits. A single digit but 0 would refer to a group.
   std::uint32_t octal(std::uint32_t first) {
     const auto digit = [this] { return more() && codes_[at_] >= '0' && codes_[at_] <= '7'; };
-    if (first > '7' || (first != '0' && !digit())) refuse("a reference to a group, which is not taken in");
+    if (first > '7' || (first != '0' && !digit())) refuse("an unsupported reference to a group");
     std::uint32_t value = first - '0';
     for (int digits = 1; digits < 3 && digit(); ++digits) value = value * 8 + (next() - '0');
     return value;
@@ -321,7 +321,7 @@ private:
       break;
     }
     const bool letter = (code >= 'a' && code <= 'z') || (code >= 'A' && code <= 'Z');
-    if (letter) refuse("an escape that is not taken in here");
+    if (letter) refuse("an unsupported escape");
     return code;
   }
 
@@ -337,7 +337,7 @@ private:
         value = value * 16 + (lower - 'a' + 10);
       else
         refuse("a bad hexadecimal digit");
-      if (value > last_code) refuse("a code beyond Unicode");
+      if (value > last_code) refuse("a code point beyond Unicode");
     }
     return value;
   }
@@ -367,7 +367,7 @@ private:
         ++at_;
         high = next();
         if (high == '\\') high = escaped_code(next());
-        if (high < low) refuse("a range that runs backwards");
+        if (high < low) refuse("a reversed range");
       }
       set.ranges.emplace_back(low, high);
     }
@@ -381,7 +381,7 @@ private:
     std::string name;
     while (!ahead(':')) name.push_back(static_cast<char>(next() & 0x7fu));
     at_ += 1;
-    if (!take(']')) refuse("a [: without its :]");
+    if (!take(']')) refuse("an unmatched [:");
     for (const NamedClass& known : named_classes()) {
       if (known.name == name) return add_ranges(set, {known.ranges, inverted});
     }

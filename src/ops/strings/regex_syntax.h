@@ -16,16 +16,16 @@ struct RegexNode {
   static constexpr int unbounded = -1;
 
   Kind kind = Kind::sequence;
-  CodeSet set;                            ///< Of a set.
-  std::vector<RegexNode> parts;           ///< Of a sequence or choice; the one body of a repeat.
-  int least = 0, most = 0;                ///< Of a repeat.
-  Regex::Step place = Regex::Step::begin; ///< Of a place: what must hold there.
+  CodeSet set;                            ///< For a set.
+  std::vector<RegexNode> parts;           ///< For a sequence or choice; the one body of a repeat.
+  int least = 0, most = 0;                ///< For a repeat.
+  Regex::Step place = Regex::Step::begin; ///< For a place: the condition that must hold there.
 };
 
-/// Throws Error{invalid_argument} with the place of a fault.
+/// Throws Error{invalid_argument} with the position of a syntax error.
 RegexNode parse_regex(std::string_view pattern);
 
-/// Code points of UTF-8 text; a byte that belongs to none is U+FFFD.
+/// Code points of UTF-8 text; invalid bytes become U+FFFD.
 std::vector<std::uint32_t> decode_utf8(std::string_view text);
 
 } // namespace lanner::ops

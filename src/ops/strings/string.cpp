@@ -48,7 +48,7 @@ static void add_part(std::vector<std::string>& parts, std::string_view part) {
   parts.emplace_back(part);
 }
 
-/// Parts between runs of whitespace, without those at the ends; after `most` splits the rest is one part.
+/// Parts separated by whitespace, ignoring it at the ends; after `most` splits the rest is one part.
 static std::vector<std::string> split_at_whitespace(std::string_view text, std::int64_t most) {
   std::vector<std::string> parts;
   std::size_t at = text.find_first_not_of(whitespace);
@@ -137,7 +137,7 @@ CaseAction case_action(const AttributeMap& attributes) {
   return CaseAction::none;
 }
 
-/// Changes case by Unicode's simple mappings, which no language's locale differs from but Turkish ones.
+/// Changes case by Unicode's simple mappings, which all languages' locales share except Turkish ones.
 class CaseChanger {
 public:
   CaseChanger() : locale_(newlocale(LC_CTYPE_MASK, "C.UTF-8", nullptr)) {}
@@ -151,7 +151,7 @@ public:
     std::string result;
     while (!text.empty()) {
       const Utf8Character next = first_character(text);
-      // Bytes that are no UTF-8 stay as they are.
+      // Bytes that are not UTF-8 are copied.
       if (next.valid)
         append_utf8(result, changed(next.code, action));
       else

@@ -13,7 +13,7 @@ namespace lanner::ops {
 
 namespace {
 
-/// The n-grams of the pool: for each length, from its items to its number.
+/// The n-grams of the pool: for each length, a map from items to its number.
 template<typename T>
 using Pool = std::map<std::vector<T>, std::size_t>;
 
@@ -40,7 +40,7 @@ Pool<T> read_pool(const std::vector<T>& items, const std::vector<std::int64_t>& 
   return pool;
 }
 
-/// Adds the n-grams of one row to `counts`, which has an entry for each of the pool.
+/// Adds the n-grams of one row to `counts`, which has one entry per n-gram of the pool.
 template<typename T>
 void count_row(std::span<const T> row, const Pool<T>& pool, const AttributeMap& attributes,
                std::vector<float>& counts) {
@@ -53,7 +53,7 @@ void count_row(std::span<const T> row, const Pool<T>& pool, const AttributeMap& 
       std::min(attributes.get<std::int64_t>("max_skip_count"), static_cast<std::int64_t>(row.size()));
   std::vector<T> gram;
   for (std::int64_t n = std::max<std::int64_t>(shortest, 1); n <= longest; ++n) {
-    // A 1-gram has no gaps for skips to widen.
+    // A 1-gram has no gaps that skips could widen.
     for (std::int64_t distance = 1; distance <= (n == 1 ? 1 : skips + 1); ++distance) {
       for (std::int64_t begin = 0; begin + (n - 1) * distance < static_cast<std::int64_t>(row.size());
            ++begin) {

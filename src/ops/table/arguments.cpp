@@ -77,7 +77,7 @@ void require_spreads(const InferContext& context, std::size_t i, const Dims& wid
     const Dim &size = type.dims()[d], &whole = wide[wide.size() - rank + d];
     fits = !size.is_constant() || size.value() == 1 || !whole.is_constant() || size == whole;
   }
-  check(fits, ErrorCode::invalid_argument, "{} {} does not spread over {}", what, type.to_string(),
+  check(fits, ErrorCode::invalid_argument, "{} {} does not broadcast to {}", what, type.to_string(),
         to_string(wide));
 }
 

@@ -19,7 +19,7 @@ constexpr int max_combinations = 64;
 constexpr std::size_t max_state_bytes = 64 << 10;
 constexpr std::uint64_t max_workspace = std::uint64_t{1} << 46;
 
-/// What custom_operator() knows a definition by.
+/// Identifies a definition as a custom operator, see custom_operator().
 struct CustomInference {
   std::shared_ptr<const CustomOperator> op;
   void operator()(InferContext& context) const { op->infer(context); }
@@ -57,20 +57,22 @@ CustomOperator::CustomOperator(const lanner_operator& table)
     check(holds, ErrorCode::invalid_argument, "operator {}: {}", name_.empty() ? "without a name" : name_,
           what);
   };
-  require(table.struct_size == sizeof table, "struct_size is not that of lanner_operator");
+  require(table.struct_size == sizeof table, "struct_size differs from sizeof(lanner_operator)");
   require(name_.size() <= 200 && is_operator_name(name_),
           "its name is not `domain.name` of letters, digits and _");
   require(table.reserved == 0, "reserved is not 0");
-  require(are_counts(table.min_inputs, table.max_inputs, 0), "min_inputs and max_inputs are no range");
-  require(are_counts(table.min_outputs, table.max_outputs, 1), "min_outputs and max_outputs are no range");
+  require(are_counts(table.min_inputs, table.max_inputs, 0),
+          "min_inputs and max_inputs are not a valid range");
+  require(are_counts(table.min_outputs, table.max_outputs, 1),
+          "min_outputs and max_outputs are not a valid range");
   require(table.infer != nullptr, "the function infer is missing");
   require(table.run || table.reference, "the functions run and reference are both missing: expected one");
   require(table.run || (!table.supports && !table.workspace && !table.create),
-          "it has no function run, but functions for kernels");
-  require(!table.create == !table.destroy, "of create and destroy one is missing");
-  require(!table.serialise == !table.deserialise, "of serialise and deserialise one is missing");
-  require(table.create || !table.serialise, "it has serialise, but no create");
-  table_.name = nullptr; // the caller's
+          "it has functions for kernels but no function run");
+  require(!table.create == !table.destroy, "create and destroy must be given together");
+  require(!table.serialise == !table.deserialise, "serialise and deserialise must be given together");
+  require(table.create || !table.serialise, "it has serialise but no create");
+  table_.name = nullptr; // owned by the caller
 }
 
 void CustomOperator::failed(const char* what, lanner_status status, char* message) const {
@@ -80,23 +82,24 @@ void CustomOperator::failed(const char* what, lanner_status status, char* messag
        *message ? one_line(message, LANNER_MESSAGE_BYTES) : fmt::format("it failed with status {}", status));
 }
 
-void CustomOperator::nonsense(const char* what, const std::string& said) const {
-  fail(ErrorCode::invalid_argument, "operator {}: {}: {}", name_, what, said);
+void CustomOperator::nonsense(const char* what, const std::string& why) const {
+  fail(ErrorCode::invalid_argument, "operator {}: {}: {}", name_, what, why);
 }
 
 void CustomOperator::check_value(const char* what, std::size_t i, const lanner_value& value,
                                  const CustomNode& node) const {
   const bool type =
       value.dtype >= 0 && value.dtype < static_cast<int>(dtype_count) && value.dtype != LANNER_STRING;
-  if (!type) nonsense(what, fmt::format("output {} has dtype {}: expected one of numbers", i, value.dtype));
+  if (!type) nonsense(what, fmt::format("output {} has dtype {}: expected a numeric one", i, value.dtype));
   if (value.rank < LANNER_RANK_UNKNOWN || value.rank > LANNER_MAX_DIMS)
     nonsense(what, fmt::format("output {} has rank {}: expected at most {}", i, value.rank, LANNER_MAX_DIMS));
   for (int d = 0; d < value.rank; ++d) {
     const std::int64_t size = value.dims[d];
     if (size == LANNER_SIZE_UNKNOWN && value.max_dims[d] < 0)
-      nonsense(what, fmt::format("dim {} of output {} is at most {}", d, i, value.max_dims[d]));
+      nonsense(what, fmt::format("dim {} of output {} has max_dims {}, expected 0 or more", d, i,
+                                 value.max_dims[d]));
     if (size < LANNER_SIZE_UNKNOWN && !node.unknown(size))
-      nonsense(what, fmt::format("dim {} of output {} is {}, which is no size of an input", d, i, size));
+      nonsense(what, fmt::format("dim {} of output {} is {}, which is not the size of an input", d, i, size));
   }
   if (is_known(value)) static_cast<void>(Layout{}.bytes(shape_of(value), static_cast<DType>(value.dtype)));
 }
@@ -131,7 +134,7 @@ void CustomOperator::infer(InferContext& context) const {
   }
 }
 
-/// Sizes that inference does not know, from the inputs' elements; it may not be contradicted.
+/// Sizes unknown to inference, from the inputs' elements; they must not contradict it.
 void CustomOperator::infer_at_run(CustomNode& node, std::span<const lanner_operand> inputs) const {
   const std::vector<lanner_value> inferred = node.outputs();
   if (std::ranges::all_of(inferred, is_known)) return;
@@ -150,7 +153,7 @@ void CustomOperator::infer_at_run(CustomNode& node, std::span<const lanner_opera
     for (int d = 0; fits && d < before.rank; ++d)
       fits = before.dims[d] >= 0 ? now.dims[d] == before.dims[d] : now.dims[d] <= before.max_dims[d];
     if (!fits)
-      nonsense("infer_at_run", fmt::format("output {} is {}, which is not what infer said, or not known", i,
+      nonsense("infer_at_run", fmt::format("output {} is {}, which contradicts infer or is unknown", i,
                                            is_known(now) ? shape_of(now).to_string() : "of unknown size"));
   }
   node.set_outputs(std::move(outputs));
@@ -277,7 +280,7 @@ std::vector<std::byte> CustomOperator::serialised(const CustomInstance& instance
   ask({});
   std::vector<std::byte> state(size);
   ask(state);
-  if (size != state.size()) nonsense("serialise", "it gives another size when it is asked again");
+  if (size != state.size()) nonsense("serialise", "it returns another size at the second call");
   return state;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Operators from outside: a lanner_operator as a definition and as what its kernels are called by.
+// Custom operators: a lanner_operator as an operator definition, and as the table its kernels are called
+// through.
 
 #include <cstddef>
 #include <cstdint>
@@ -20,7 +21,7 @@ namespace lanner {
 
 class CustomOperator;
 
-/// An instance of a kernel, destroyed at the end. The operator must outlive it.
+/// An instance of a kernel, destroyed by the destructor. The operator must outlive it.
 class CustomInstance {
 public:
   CustomInstance(const CustomOperator& op, void* handle) noexcept : op_(&op), handle_(handle) {}
@@ -35,17 +36,17 @@ private:
   void* handle_;
 };
 
-/// One of an operator's kernels, as `supports` tells it; nothing of it has been looked at.
+/// One of an operator's kernels, as reported by `supports`, not validated.
 struct CustomCombination {
   lanner_kernel kernel{};
   std::vector<lanner_storage> inputs, outputs;
 };
 
-/// Calls the table of an operator. Immutable; what fails is an Error that begins with `operator NAME:
+/// Calls the functions of an operator's table. Immutable; failures are Errors that begin with `operator NAME:
 /// FUNCTION: `.
 class CustomOperator {
 public:
-  /// Throws Error{invalid_argument} for a table that lacks what it needs or contradicts itself.
+  /// Throws Error{invalid_argument} for a table that is incomplete or contradictory.
   explicit CustomOperator(const lanner_operator& table);
   CustomOperator(const CustomOperator&) = delete;
   CustomOperator& operator=(const CustomOperator&) = delete;
@@ -60,13 +61,13 @@ public:
   void infer(InferContext& context) const;
   void reference(KernelContext& context) const;
 
-  /// Its kernels on a device of this kind; `reason`, where it is given, becomes why there are not more.
+  /// Its kernels on a device of this kind; `reason`, if not null, receives why there are no more.
   std::vector<CustomCombination> combinations(const CustomNode& node, Device device, int threads,
                                               std::string* reason = nullptr) const;
   std::uint64_t workspace(const CustomNode& node, const lanner_kernel& kernel) const;
   bool serialises() const noexcept { return table_.serialise != nullptr; }
   CustomInstance create(const CustomNode& node, const lanner_kernel& kernel) const;
-  /// From what serialised() gave, or anything else.
+  /// From the bytes of serialised(), which may be corrupt.
   CustomInstance create(const CustomNode& node, const lanner_kernel& kernel,
                         std::span<const std::byte> state) const;
   std::vector<std::byte> serialised(const CustomInstance& instance) const;
@@ -75,7 +76,7 @@ public:
 
 private:
   friend class CustomInstance;
-  /// Calls `function(message)` and throws where it does not return LANNER_OK.
+  /// Calls `function(message)` and throws unless it returns LANNER_OK.
   template<typename Function>
   void call(const char* what, Function&& function) const {
     char message[LANNER_MESSAGE_BYTES] = "";
@@ -93,9 +94,9 @@ private:
   std::string name_;
 };
 
-/// The operator as graphs know it; the definition keeps it.
+/// The operator as a definition for graphs, which keeps it alive.
 OpDef custom_op(std::shared_ptr<const CustomOperator> op);
-/// What is behind a definition; null for an operator of Lanner's own.
+/// The custom operator of a definition; null for a built-in one.
 const CustomOperator* custom_operator(const OpDef& op);
 
 } // namespace lanner

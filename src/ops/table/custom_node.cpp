@@ -73,7 +73,7 @@ void CustomNode::add_input(const Type* type, const Known* known, const Symbols* 
   if (!known->elements || !std::ranges::all_of(*known->elements, &Dim::is_constant)) return;
   std::vector<std::int64_t>& elements = elements_.emplace_back();
   for (const Dim& element : *known->elements) elements.push_back(element.value());
-  elements.reserve(1); // an empty list is known too
+  elements.reserve(1); // an empty list is not null
   inputs_.back().elements = elements.data();
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Nodes and tensors as custom operators are shown them.
+// Nodes and tensors in the form that custom operators see.
 
 #include <cstdint>
 #include <string>
@@ -14,8 +14,8 @@
 
 namespace lanner {
 
-/// What is known of a node: its attributes and the types of its values. Throws Error{unsupported} for values
-/// that have no form in lanner_value: sequences, texts, more than LANNER_MAX_DIMS dims.
+/// The known facts of a node: its attributes and the types of its values. Throws Error{unsupported} for
+/// values that lanner_value cannot express: sequences, strings, more than LANNER_MAX_DIMS dims.
 class CustomNode {
 public:
   explicit CustomNode(const Node& node); ///< With the types of all its values.
@@ -24,13 +24,13 @@ public:
   CustomNode(const CustomNode&) = delete;
   CustomNode& operator=(const CustomNode&) = delete;
 
-  /// For a call; valid as long as this and until an output is set.
+  /// The node for a call; valid while this lives and until an output is set.
   lanner_node shown() const;
   const std::vector<lanner_value>& inputs() const noexcept { return inputs_; }
   const std::vector<lanner_value>& outputs() const noexcept { return outputs_; }
-  /// From now on outputs are known.
+  /// Makes the outputs known.
   void set_outputs(std::vector<lanner_value> outputs) { outputs_ = std::move(outputs); }
-  /// The size of an input for which `number` stands, which is below 0; null where it stands for none.
+  /// The input size with the negative `number`; null where there is none.
   const Dim* unknown(std::int64_t number) const;
 
 private:
@@ -45,16 +45,16 @@ private:
   std::vector<std::vector<std::int64_t>> elements_;
 };
 
-/// Nothing is known of it yet.
+/// A value of which nothing is known.
 lanner_value unknown_value() noexcept;
-/// Of a value whose sizes are all known.
+/// The shape of a value whose sizes are all known.
 Shape shape_of(const lanner_value& value);
-bool is_known(const lanner_value& value) noexcept; ///< Its rank and all its sizes.
+bool is_known(const lanner_value& value) noexcept; ///< Whether its rank and all its sizes are known.
 
-/// A tensor's form in memory, for as long as the operands made of it are used.
+/// A tensor's description, valid as long as the operands made from it are used.
 class CustomOperand {
 public:
-  CustomOperand() = default; ///< Of an input that is left out.
+  CustomOperand() = default; ///< For an absent input.
   CustomOperand(DType type, const Shape& shape, std::string_view layout);
   lanner_operand at(const void* data) const;
 

@@ -1,6 +1,6 @@
 #pragma once
-// The families of operators: each family's file defines its `NAME_ops`. A new one is a line in families.inc.
-// Included by table.cpp alone, so that a new family leaves the others as they were compiled.
+// The families of operators: each family's file defines its `NAME_ops`. Add a new one to families.inc.
+// Included by table.cpp only, so that a new family recompiles no others.
 
 #include <vector>
 

@@ -1,5 +1,5 @@
 #pragma once
-// Operators that layers above recognise one by one, where no trait says it: what a node's regions are for,
+// Operators that higher layers recognise individually, where no trait says it: what a node's regions are for,
 // and which movement it is.
 
 #include "graph/graph.h"

@@ -50,7 +50,7 @@ AttributeRule any_integer() {
 }
 
 AttributeRule axis_range() {
-  constexpr std::int64_t most = 1024; // No limit of ranks comes near.
+  constexpr std::int64_t most = 1024; // Far above any limit on ranks.
   return between(-most, most);
 }
 

@@ -1,11 +1,11 @@
 #pragma once
-// The operators that Lanner brings.
+// The built-in operators.
 
 #include "graph/op.h"
 
 namespace lanner {
 
-/// A table with every built-in operator, for a caller to add to.
+/// A table with every built-in operator, to which the caller may add.
 OpTable builtin_ops();
 /// The built-in operators, built once.
 const OpTable& builtin_op_table();

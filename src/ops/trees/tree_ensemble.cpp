@@ -24,7 +24,7 @@ struct Branch {
   double split = 0;
   std::set<double> members;
   bool missing_is_true = false;
-  std::size_t next[2] = {0, 0}; ///< Where false and true lead.
+  std::size_t next[2] = {0, 0}; ///< The next branch for false and true.
   bool leaf[2] = {false, false};
 };
 
@@ -48,7 +48,7 @@ std::size_t index_below(std::int64_t value, std::size_t count, std::string_view 
   return static_cast<std::size_t>(value);
 }
 
-/// A list with one entry a branch (or leaf); absent ones hold zeros.
+/// A list with one entry per branch (or leaf); zeros where absent.
 std::vector<std::int64_t> list(const AttributeMap& attributes, std::string_view name, std::size_t count) {
   std::vector<std::int64_t> values = attributes.integers(name, std::vector<std::int64_t>(count, 0));
   check(values.size() == count, ErrorCode::invalid_argument, "{} has {} entries, expected {}", name,
@@ -56,7 +56,7 @@ std::vector<std::int64_t> list(const AttributeMap& attributes, std::string_view 
   return values;
 }
 
-/// The sets of the branches of mode `member`, each ended by a NaN, in the order of the branches.
+/// The sets of the branches of mode `member`, each terminated by a NaN, in the order of the branches.
 void read_members(const AttributeMap& attributes, std::vector<Branch>& branches) {
   if (!attributes.has("membership_values")) return;
   const std::vector<double> values = doubles_of(attributes.get<Tensor>("membership_values"));
@@ -138,17 +138,17 @@ const Leaf& leaf_of(const Ensemble& ensemble, std::size_t root, std::span<const 
   std::size_t at = root;
   for (std::size_t steps = 0; steps <= ensemble.branches.size(); ++steps) {
     const Branch& branch = ensemble.branches[at];
-    check(branch.feature < row.size(), ErrorCode::invalid_argument,
-          "feature {} is asked for, the input has {}", branch.feature, row.size());
+    check(branch.feature < row.size(), ErrorCode::invalid_argument, "feature {} is used, the input has {}",
+          branch.feature, row.size());
     const std::size_t way = holds(branch, row[branch.feature]) ? 1 : 0;
     if (branch.leaf[way]) return ensemble.leaves[branch.next[way]];
     at = branch.next[way];
   }
-  fail(ErrorCode::invalid_argument, "the branches of a tree go round in a circle");
+  fail(ErrorCode::invalid_argument, "the branches of a tree form a cycle");
 }
 
 double probit(double p) {
-  // Winitzki's approximation of the inverse error function, as ONNX's reference has it.
+  // Winitzki's approximation of the inverse error function, as in ONNX's reference.
   const double x = 2 * p - 1, logarithm = std::log((1 - x) * (1 + x)),
                half = 2 / (3.14159 * 0.147) + 0.5 * logarithm;
   return std::sqrt(2.0) * std::copysign(std::sqrt(std::sqrt(half * half - logarithm / 0.147) - half), x);

@@ -116,5 +116,5 @@ def test_invalid_trees_are_refused():
     refused("TreeEnsembleRegressor", {"x": x}, made | {"target_ids": [5] * 40}, match="target 5, expected 0 to 0", **ML)
     refused("TreeEnsembleRegressor", {"x": x}, made | {"nodes_modes": ["BRANCH_X"] * 75}, match="BRANCH_X", **ML)
     circle = made | {"nodes_truenodeids": [0] * 75, "nodes_falsenodeids": [0] * 75}
-    with pytest.raises(lanner.Error, match="go round in a circle"):
+    with pytest.raises(lanner.Error, match="form a cycle"):
         by_lanner(model_of("TreeEnsembleRegressor", {"x": x}, circle, **ML), {"x": x})
