@@ -29,7 +29,7 @@ std::string shown_text(const json& value) {
   return one_line(json_text(value), shown);
 }
 
-/// Folders whose files are the model's: its own, and the one above a folder `onnx`, where exporters of
+/// Folders that belong to the model: its own, and the parent of a folder `onnx`, where exporters of
 /// transformers put networks.
 std::vector<fs::path> folders_of(const fs::path& own) {
   if (own.empty()) return {};
@@ -62,7 +62,7 @@ std::optional<KnownPreprocess> from_file(const ModelSigns& model, const fs::path
                       });
 }
 
-std::optional<KnownPreprocess> beside(const ModelSigns& model) {
+std::optional<KnownPreprocess> from_files(const ModelSigns& model) {
   for (const fs::path& folder : folders_of(model.folder)) {
     for (const char* name : {"preprocessor_config.json", "processor_config.json"})
       if (auto found = from_file(model, folder / name, transformers)) return found;
@@ -95,7 +95,7 @@ InputSize input_size(const ModelSigns& model) {
 std::int32_t whole(const json& value, std::string_view key, std::int32_t least, std::int32_t most) {
   const bool good = value.is_number() && value.get<double>() == std::floor(value.get<double>()) &&
                     value.get<double>() >= least && value.get<double>() <= most;
-  check(good, ErrorCode::bad_data, "{} is {}, expected a whole number of {} to {}", key, shown_text(value),
+  check(good, ErrorCode::bad_data, "{} is {}, expected a whole number from {} to {}", key, shown_text(value),
         least, most);
   return value.get<std::int32_t>();
 }
@@ -146,7 +146,7 @@ void crop_to(const ModelSigns& model, std::int32_t shorter, std::int32_t width, 
         ErrorCode::unsupported, "it crops to {}x{}, the model's input is {}x{}", width, height, input.width,
         input.height);
   check(shorter >= std::max(width, height), ErrorCode::unsupported,
-        "it crops {}x{} of a picture whose shorter side is {}", width, height, shorter);
+        "it crops {}x{} from a picture whose shorter side is {}", width, height, shorter);
   spec.fit = Fit::crop;
   spec.shorter_side = shorter == std::max(width, height) && width == height ? 0 : shorter;
   size_to(model, width, height, spec);
@@ -160,7 +160,7 @@ std::optional<KnownPreprocess> known_preprocess(const ModelSigns& model, std::st
   try {
     auto found = known::ultralytics(model);
     if (!found) found = known::torchvision_detector(model);
-    if (!found) found = known::beside(model);
+    if (!found) found = known::from_files(model);
     if (found) found->spec.channels_last = known::input_size(model).channels_last;
     return found;
   } catch (const Error& error) {

@@ -1,4 +1,4 @@
-// PaddleOCR's and PaddleX's inference.yml: `PreProcess.transform_ops`, on BGR pictures of OpenCV.
+// PaddleOCR's and PaddleX's inference.yml: `PreProcess.transform_ops`, applied to BGR pictures from OpenCV.
 
 #include "base/check.h"
 #include "base/text/one_line.h"
@@ -11,7 +11,7 @@ using nlohmann::json;
 
 constexpr std::int32_t most = 65536, text_stride = 32;
 
-/// A number, or `1./255.` as they write it.
+/// A number, or `1./255.` in the spelling of these files.
 double factor_of(const json& value) {
   if (!value.is_string()) return number(value, "scale");
   const std::string text = value.get<std::string>();
@@ -28,7 +28,7 @@ void normalize(const json& step, Preprocess& spec) {
   if (!field(step, "std").is_null()) spec.std = three(step["std"], "std");
 }
 
-/// Text is found in pictures of their own size, whose sides become multiples of 32.
+/// Text detection runs on pictures at their native size, with sides rounded to multiples of 32.
 void find_text(const ModelSigns& model, const json& step, Preprocess& spec) {
   const InputSize input = input_size(model);
   if (input.width > 0 || input.height > 0) return;
@@ -39,7 +39,7 @@ void find_text(const ModelSigns& model, const json& step, Preprocess& spec) {
   spec.multiple = text_stride;
 }
 
-/// A line of text begins on the left; what is right of it is 0 after the values were made.
+/// Text recognition: a line of text is aligned to the left; the rest is 0 after normalisation.
 void read_line(const ModelSigns& model, const json& step, Preprocess& spec) {
   const json& shape = field(step, "image_shape");
   check(shape.is_array() && shape.size() == 3, ErrorCode::bad_data,
@@ -68,7 +68,7 @@ std::optional<KnownPreprocess> paddle(const ModelSigns& model, const json& confi
   const json& steps = field(field(config, "PreProcess"), "transform_ops");
   if (!steps.is_array()) return std::nullopt;
   KnownPreprocess found;
-  found.reason = name + " of PaddleOCR beside the model";
+  found.reason = name + " of PaddleOCR next to the model";
   Preprocess& spec = found.spec;
   spec.bgr = true;
   spec.resize = Resize::bilinear;
@@ -91,7 +91,7 @@ std::optional<KnownPreprocess> paddle(const ModelSigns& model, const json& confi
       const std::int32_t side = whole(field(values, "size"), "size", 1, most);
       crop_to(model, shorter > 0 ? shorter : side, side, side, spec);
     } else {
-      // Labels are of training; what arranges an array changes no value.
+      // Labels are for training; changing the order of an array's axes changes no value.
       const bool harmless = step.find("Label") != std::string::npos || step == "ToCHWImage" ||
                             step == "KeepKeys" || step == "ToTensor";
       check(harmless, ErrorCode::unsupported, "the step {} has no field of Preprocess", one_line(step, 60));

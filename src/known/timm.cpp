@@ -1,4 +1,4 @@
-// timm's config.json: `pretrained_cfg` says what its `create_transform` does in evaluation.
+// timm's config.json: `pretrained_cfg` gives the parameters of its `create_transform` for evaluation.
 
 #include <cmath>
 
@@ -29,7 +29,7 @@ std::optional<KnownPreprocess> timm(const ModelSigns& model, const json& config,
   const json& said = nested.is_object() ? nested : config;
   if (!said.contains("mean") || !said.contains("std")) return std::nullopt;
   KnownPreprocess found;
-  found.reason = name + " of timm beside the model";
+  found.reason = name + " of timm next to the model";
   Preprocess& spec = found.spec;
   spec.range = {0.f, 1.f};
   spec.mean = three(said["mean"], "mean");
@@ -42,7 +42,7 @@ std::optional<KnownPreprocess> timm(const ModelSigns& model, const json& config,
   std::int32_t height = whole(size[1], "input_size", 1, 65536),
                width = whole(size[2], "input_size", 1, 65536);
   const InputSize input = input_size(model);
-  if (input.height > 0) height = static_cast<std::int32_t>(input.height); // As an export of another size.
+  if (input.height > 0) height = static_cast<std::int32_t>(input.height); // Exported at another size.
   if (input.width > 0) width = static_cast<std::int32_t>(input.width);
   const double share = field(said, "crop_pct").is_null() ? 0.875 : number(said["crop_pct"], "crop_pct");
   check(share > 0 && share <= 1, ErrorCode::unsupported, "crop_pct is {}, expected a share from 0 to 1",
@@ -57,7 +57,8 @@ std::optional<KnownPreprocess> timm(const ModelSigns& model, const json& config,
         "crop_mode {} of {}x{} with crop_pct {} has no field of Preprocess", one_line(how, 40), width, height,
         share);
   const double shorter = std::floor(width / share);
-  check(shorter <= 65536, ErrorCode::unsupported, "crop_pct {} makes pictures too large", share);
+  check(shorter <= 65536, ErrorCode::unsupported, "crop_pct {} gives a picture above 65536 pixels a side",
+        share);
   crop_to(model, static_cast<std::int32_t>(shorter), width, height, spec);
   return found;
 }

@@ -1,5 +1,5 @@
-// torchvision's detectors resize, and subtract the mean, themselves: they take one RGB picture [3, H, W] of
-// 0..1 and give lists of boxes, classes and scores, with masks or key points behind them.
+// torchvision's detectors resize and normalise themselves: they take one RGB picture [3, H, W] in 0..1 and
+// return lists of boxes, classes and scores, followed by masks or key points.
 
 #include <algorithm>
 
@@ -23,7 +23,7 @@ std::optional<KnownPreprocess> torchvision_detector(const ModelSigns& model) {
   found.spec.range = {0.f, 1.f};
   const InputSize size = input_size(model);
   if (!size.open()) found.spec.fit = Fit::letterbox;
-  found.reason = "an input [3, H, W] and lists of boxes, as torchvision's detectors have them";
+  found.reason = "an input [3, H, W] and lists of boxes, as in torchvision's detectors";
   return found;
 }
 

@@ -20,7 +20,7 @@ using nlohmann::json;
 
 constexpr std::int32_t most = 65536;
 
-/// A processor's name without `ImageProcessor`, `FeatureExtractor` and `Fast` behind it: `CLIP`, `ViT`.
+/// A processor's name without the suffixes `ImageProcessor`, `FeatureExtractor` and `Fast`: `CLIP`, `ViT`.
 std::string type_of(const json& config) {
   for (const char* key : {"image_processor_type", "feature_extractor_type", "processor_class"}) {
     const json& value = field(config, key);
@@ -38,7 +38,7 @@ bool is_one_of(const std::string& type, std::initializer_list<std::string_view> 
   return std::ranges::find(types, type) != types.end();
 }
 
-/// What changes pixels, and Preprocess has no word for.
+/// Rejects steps that change pixels and that Preprocess cannot express.
 void check_steps(const json& config, const std::string& type) {
   check(type.find("Video") == std::string::npos && !is_one_of(type, {"Videomae", "VideoMAE", "Vivit"}),
         ErrorCode::unsupported, "{} is for clips", one_line(type, 60));
@@ -69,13 +69,13 @@ Resize kernel_of(const json& config, const std::string& type) {
   }
 }
 
-/// `rescale_factor` makes 255 white; some processors take one away after it.
+/// `rescale_factor` scales 255 to white; some processors subtract one afterwards.
 void set_values(const json& config, const std::string& type, Preprocess& spec) {
   const bool rescales = flag(config, "do_rescale", true);
-  const json& said = field(config, "rescale_factor");
-  const double factor = rescales ? (said.is_null() ? 1.0 / 255 : number(said, "rescale_factor")) : 1;
+  const json& given = field(config, "rescale_factor");
+  const double factor = rescales ? (given.is_null() ? 1.0 / 255 : number(given, "rescale_factor")) : 1;
   const float offset = rescales && flag(config, "rescale_offset") ? -1.f : 0.f;
-  // 0.00392156862745098 is 1 / 255: white is 1, not a digit beside it.
+  // 0.00392156862745098 is 1 / 255: white is exactly 1.
   const double white =
       std::abs(factor * 255 - std::round(factor * 255)) < 1e-6 ? std::round(factor * 255) : factor * 255;
   spec.range = {offset, static_cast<float>(white) + offset};
@@ -85,7 +85,7 @@ void set_values(const json& config, const std::string& type, Preprocess& spec) {
     spec.mean = three(config["image_mean"], "image_mean");
     spec.std = three(config["image_std"], "image_std");
     for (const float value : spec.std)
-      check(value != 0, ErrorCode::bad_data, "image_std has a 0, by which nothing can be divided");
+      check(value != 0, ErrorCode::bad_data, "image_std contains 0, expected numbers other than 0");
   }
   spec.bgr = flag(config, "do_flip_channel_order", type == "MobileViT");
 }
@@ -94,7 +94,7 @@ struct Sizes {
   std::int32_t width = 0, height = 0, shorter = 0, longer = 0;
 };
 
-/// A whole number is both sides, or the shorter one for `shorter`.
+/// An integer is both sides, or the shorter one for `shorter`.
 Sizes sizes_of(const json& value, const char* key, bool shorter) {
   if (value.is_null()) return {};
   if (value.is_number()) {
@@ -114,7 +114,7 @@ Sizes sizes_of(const json& value, const char* key, bool shorter) {
   return sizes;
 }
 
-/// ConvNeXT: below 384 the centre is cut of a picture that is larger by `crop_pct`.
+/// ConvNeXT: below 384 the centre is cropped from a picture that is larger by `crop_pct`.
 bool crops_by_share(const ModelSigns& model, const json& config, const Sizes& size, Preprocess& spec) {
   const json& share = field(config, "crop_pct");
   const std::int32_t side = size.shorter;
@@ -141,7 +141,7 @@ void set_size(const ModelSigns& model, const json& config, const std::string& ty
     check(crop.width > 0, ErrorCode::unsupported, "do_center_crop without a crop_size");
     check(size.shorter > 0 || (size.width == crop.width && size.height == crop.height),
           ErrorCode::unsupported,
-          "do_center_crop of a picture of a size of its own has no field of Preprocess");
+          "do_center_crop of a picture at its native size has no field of Preprocess");
     if (size.shorter > 0) return crop_to(model, size.shorter, crop.width, crop.height, spec);
     return size_to(model, crop.width, crop.height, spec);
   }
@@ -149,7 +149,7 @@ void set_size(const ModelSigns& model, const json& config, const std::string& ty
   const InputSize input = input_size(model);
   if (input.width > 0 || input.height > 0) return; // The input's size, whatever the picture's shape.
   check(!flag(config, "do_pad") || size.shorter > 0, ErrorCode::unsupported,
-        "do_pad of pictures of their own size has no field of Preprocess");
+        "do_pad of pictures at their native size has no field of Preprocess");
   spec.shorter_side = size.shorter;
   spec.longer_side = size.longer;
 }
@@ -160,13 +160,13 @@ std::optional<KnownPreprocess> transformers(const ModelSigns& model, const json&
                                             const std::string& name) {
   const json& part = field(whole_config, "image_processor");
   const json& config = part.is_object() ? part : whole_config;
-  // A text's or a sound's processor has none of these.
+  // Configurations of text or audio processors have none of these.
   if (!config.contains("image_mean") && !config.contains("do_rescale") && !config.contains("do_resize"))
     return std::nullopt;
   const std::string type = type_of(config);
   check_steps(config, type);
   KnownPreprocess found;
-  found.reason = fmt::format("{} of transformers beside the model{}", name,
+  found.reason = fmt::format("{} of transformers next to the model{}", name,
                              type.empty() ? "" : " (" + one_line(type, 60) + ")");
   set_values(config, type, found.spec);
   found.spec.resize = kernel_of(config, type);

@@ -1,5 +1,5 @@
 // Ultralytics writes `names` and `stride` into each export, and from YOLOv8 on `task`, `imgsz` and more;
-// YOLOv5 no more than these two.
+// YOLOv5 only these two.
 
 #include <algorithm>
 
@@ -26,7 +26,7 @@ auto reading(const char* key, Body&& body) {
   return with_context([&] { return std::string("metadata ") + key; }, body);
 }
 
-/// Height and width, as it was exported.
+/// Height and width at export.
 std::array<std::int32_t, 2> exported_size(const ModelSigns& model, std::int32_t otherwise) {
   const std::string* text = text_of(model, "imgsz");
   if (!text) return {otherwise, otherwise};
@@ -41,12 +41,12 @@ std::array<std::int32_t, 2> exported_size(const ModelSigns& model, std::int32_t 
   });
 }
 
-/// YOLOv5 names no task: its classifiers give one row of scores for each picture.
+/// YOLOv5 exports no task: its classifiers give one row of scores for each picture.
 bool gives_classes(const ModelSigns& model) {
   return model.outputs.size() == 1 && model.outputs[0].dims.size() == 2;
 }
 
-/// Resized and cropped by torchvision on pictures of Pillow. YOLOv5 does it by OpenCV, with ImageNet's mean.
+/// Resized and cropped by torchvision on Pillow images. YOLOv5 uses OpenCV, with ImageNet's mean.
 void classifier(const ModelSigns& model, bool v5, KnownPreprocess& found) {
   found.spec = v5 ? Preprocess::preset("imagenet") : Preprocess();
   found.spec.range = {0.f, 1.f};
@@ -55,7 +55,7 @@ void classifier(const ModelSigns& model, bool v5, KnownPreprocess& found) {
   const auto [height, width] = exported_size(model, default_class_size);
   size_to(model, width, height, found.spec);
   const InputSize input = input_size(model);
-  // Of a size that is not square both sides are scaled on their own.
+  // For a size that is not square, each side is scaled on its own.
   if (!v5 && (input.open() ? width != height : input.width != input.height)) found.spec.fit = Fit::stretch;
 }
 
@@ -81,7 +81,7 @@ std::optional<KnownPreprocess> ultralytics(const ModelSigns& model) {
     found.spec.fit = Fit::stretch;
     found.spec.pad_value = 0;
   } else if (const InputSize input = input_size(model); task && input.width == 0 && input.height == 0) {
-    found.spec.multiple = found.stride; // As `rect`: no more is padded than the network asks for.
+    found.spec.multiple = found.stride; // As with `rect`: only the padding that the network requires.
   }
   if (const std::string* channels = text_of(model, "channels"); channels && *channels == "1")
     found.spec.gray = true;

@@ -81,7 +81,7 @@ private:
 
   json value(const yaml_event_t& event, int level) {
     check(level < most_levels && ++values_ <= most_values, ErrorCode::bad_data,
-          "yaml: it has more than {} levels or {} values", most_levels, most_values);
+          "yaml: more than {} levels or {} values", most_levels, most_values);
     switch (event.type) {
     case YAML_SCALAR_EVENT:
       return event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE ? plain(text_of(event))
@@ -97,14 +97,14 @@ private:
       json object = json::object();
       for (const yaml_event_t* next = &events_.next(); next->type != YAML_MAPPING_END_EVENT;
            next = &events_.next()) {
-        check(next->type == YAML_SCALAR_EVENT, ErrorCode::bad_data, "yaml: a key is no scalar");
+        check(next->type == YAML_SCALAR_EVENT, ErrorCode::bad_data, "yaml: a key is not a scalar");
         const std::string key = text_of(*next);
         object[key] = value(events_.next(), level + 1);
       }
       return object;
     }
     default:
-      fail(ErrorCode::bad_data, "yaml: an alias, or an end where a value was expected");
+      fail(ErrorCode::bad_data, "yaml: found an alias or an end, expected a value");
     }
   }
 

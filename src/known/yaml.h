@@ -1,5 +1,5 @@
 #pragma once
-// YAML of strangers, by libyaml.
+// Parses untrusted YAML with libyaml.
 
 #include <string_view>
 
@@ -7,9 +7,9 @@
 
 namespace lanner::known {
 
-/// The first document, as JSON has its values: plain scalars are numbers, true, false or null where they read
-/// so, others and quoted ones are strings; of a key that comes twice the last counts. Aliases, tags, keys
-/// that are no scalars, more than 64 levels and more than 65,536 values are Error{bad_data}.
+/// The first document as JSON values: plain scalars are numbers, true, false or null where they match, others
+/// and quoted ones are strings; of duplicate keys the last counts. Aliases, tags, non-scalar keys, more than
+/// 64 levels and more than 65,536 values are Error{bad_data}.
 nlohmann::json parse_yaml(std::string_view text);
 
 } // namespace lanner::known

@@ -336,7 +336,7 @@ class TestBesideTheModel:
         done = command("run", model, "-i", tmp_path / "x.ppm", "--task", "none", "-q", *QUICK)
         assert done.returncode == 0, done.stderr
         done = command("run", model, "-i", tmp_path / "x.ppm", "--task", "none", *QUICK)
-        assert "preprocessor_config.json of transformers beside the model (ViT)" in done.stderr
+        assert "preprocessor_config.json of transformers next to the model (ViT)" in done.stderr
         assert "48x48" in done.stderr
 
 
