@@ -1,13 +1,13 @@
 #pragma once
-/* Memory of the program's own for what engines hold: given to an environment or with a run. C99. */
+/* The program's own allocator for memory of engines: given to an environment or with a run. C99. */
 
 #include <stdint.h>
 
 #include <lanner/c_types.h>
 
-/* What is asked for. The structure never grows. */
+/* A request for memory. The structure never grows. */
 typedef struct lanner_allocation {
-  lanner_device_kind device; /* Where the memory lies. */
+  lanner_device_kind device; /* Where the memory is. */
   int32_t device_index;
   int32_t pinned; /* Not 0: page-locked memory of the host, for copies to and from GPU `device_index`. */
   int32_t reserved;
@@ -15,14 +15,14 @@ typedef struct lanner_allocation {
   uint64_t alignment; /* A power of two. */
 } lanner_allocation;
 
-/* Both functions are called by any thread, several at the same time, call nothing of Lanner and do not throw.
-   The table is copied; what it points to has to last until all memory was given back. */
+/* Both functions are called by any thread, also concurrently, must not call Lanner and must not throw. The
+   table is copied; what it points to must stay valid until all memory was released. */
 typedef struct lanner_allocator {
   void* user;
-  /* Memory, which need not be zeroed; null where there is none left: what needs it fails with
-     LANNER_OUT_OF_MEMORY. */
+  /* Returns memory, which need not be zeroed; null where there is none left: the call that needs it fails
+     with LANNER_OUT_OF_MEMORY. */
   void* (*allocate)(void* user, const lanner_allocation* wanted);
-  /* With what was asked for. Work that is queued on a GPU may still use memory of that GPU: as cuMemFree
-     does, this waits for it, or keeps the memory from others for as long. */
+  /* `wanted` is the request. Work that is queued on a GPU may still use memory of that GPU: like cuMemFree,
+     this must wait for it, or keep the memory from other uses until then. */
   void (*release)(void* user, void* memory, const lanner_allocation* wanted);
 } lanner_allocator;

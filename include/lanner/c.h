@@ -1,35 +1,35 @@
 #pragma once
-/* Lanner for C and for every language that calls C: models to answers, videos to frames. It needs C99 and
-   nothing else.
+/* Lanner for C and for every language that calls C: running networks and reading videos. Needs only C99.
 
-   Versions. A symbol that is here stays, with its meaning, for as long as LANNER_C_ABI_VERSION is the same.
-   What is added appears as new functions, new numbers of an enumeration and new members at the end of the
-   structures that begin with `struct_size`. Set `struct_size = sizeof(the structure)` and zero the rest: zero
+   Versions. Symbols and their meaning stay as long as LANNER_C_ABI_VERSION is the same. Additions are new
+   functions, new numbers of an enumeration and new members at the end of the structures that begin with
+   `struct_size`. Set `struct_size = sizeof(the structure)` and zero the rest: zero
    is every member's default. A structure of an older header is accepted; a newer one too, unless a member
    that this library does not know is set.
 
    Errors. A function that can fail returns a lanner_status. Where the last argument, `error`, is not null,
-   *error becomes null on success, else an object of the caller's, to be given to lanner_error_destroy, whose
-   message is one line: what, where, expected, got, what to do. No exception and no signal leaves the library,
-   and it prints nothing. On failure outputs are set to null or left alone, as their function says.
+   *error becomes null on success, else an object that the caller must pass to lanner_error_destroy and whose
+   message is one line: what, where, expected, got, what to do. The library throws no exceptions, raises no
+   signals and prints nothing. On failure outputs are set to null or left unchanged, as documented.
 
-   Ownership. A handle that is given out is the caller's, until its destroy function; that takes null too.
-   Contexts keep their engine, images keep the video's memory: handles may be destroyed in any order. Strings,
-   arrays and structures that are passed in are read during the call only. Texts are UTF-8 and end with 0;
-   paths are bytes as the system has them.
+   Ownership. The caller owns each returned handle until it calls its destroy function, which accepts null
+   too. Contexts keep their engine alive, images the video's memory: handles may be destroyed in any order.
+   Strings, arrays and structures that are passed in are read during the call only. Texts are UTF-8 and end
+   with 0; paths are the system's bytes.
 
    Threads. An engine, an image and an error may be used by many threads at once, a context and a video by one
    at a time. Every call runs on the caller's thread.
 
    Tensors are DLPack's DLManagedTensorVersioned (https://dmlc.github.io/dlpack/latest/), of major version 1:
-   the same memory goes to and from NumPy, PyTorch, CuPy and others without a copy. One that Lanner gives out
-   is row-major, in host memory unless the engine's device is another, and its receiver calls
-   `tensor->deleter(tensor)` once. One that Lanner is given it takes over, failure included: it calls the
-   deleter when it needs the memory no more. The structure is declared by <lanner/dlpack_structs.h> or by
-   DLPack's own <dlpack/dlpack.h>.
+   the same memory goes to and from NumPy, PyTorch, CuPy and others without a copy. One that Lanner returns is
+   row-major, in host memory unless the engine's device is another, and the receiver must call
+   `tensor->deleter(tensor)` once. Lanner takes ownership of tensors passed to it, also on failure: it calls
+   the deleter when it no longer needs the memory. The structure is declared by <lanner/dlpack_structs.h> or
+   by DLPack's own <dlpack/dlpack.h>.
 
-   Pictures become tensors by a `preprocess` text: the name of a preset (`imagenet`, `yolo` and others of
-   lanner::Preprocess::preset), or JSON with the fields of lanner::Preprocess, for example
+   The conversion of pictures to tensors is given by a `preprocess` text: the name of a preset (`imagenet`,
+   `yolo` and others of lanner::Preprocess::preset), or JSON with the fields of lanner::Preprocess, for
+   example
 
        {"preset": "imagenet", "width": 224, "height": 224, "fit": "crop"}
 */
@@ -58,11 +58,11 @@ struct DLManagedTensorVersioned;
 
 /* ---- Versions ---- */
 
-/* Of this header; equal to what lanner_c_abi_version() of a library that serves it returns. */
+/* Version of this header; equal to the result of lanner_c_abi_version() of a matching library. */
 #define LANNER_C_ABI_VERSION 1
 
 uint32_t lanner_c_abi_version(void) LANNER_NOEXCEPT;
-/* `major.minor.patch` of the library that is loaded; static. */
+/* `major.minor.patch` of the loaded library; static. */
 const char* lanner_version(void) LANNER_NOEXCEPT;
 
 /* ---- Errors ---- */
@@ -73,34 +73,34 @@ const char* lanner_status_name(lanner_status status) LANNER_NOEXCEPT;
 typedef struct lanner_error lanner_error;
 /* The status that was returned with it; LANNER_OK for null. */
 lanner_status lanner_error_status(const lanner_error* error) LANNER_NOEXCEPT;
-/* Its line, valid as long as the error; empty for null. */
+/* Its message, valid as long as the error; empty for null. */
 const char* lanner_error_message(const lanner_error* error) LANNER_NOEXCEPT;
 void lanner_error_destroy(lanner_error* error) LANNER_NOEXCEPT;
 
 /* ---- Threads ---- */
 
-/* Of every engine and video that is made without a number of its own: what lanner_set_threads() said, else
-   the environment's LANNER_THREADS, else the cores that this process may keep busy now. */
+/* Threads of every engine and video that is made without an explicit number: the number of
+   lanner_set_threads(), else LANNER_THREADS, else the number of cores that this process may use now. */
 int32_t lanner_default_threads(void) LANNER_NOEXCEPT;
-/* For what is made from now on; 0 takes back what was set. */
+/* For objects made from now on; 0 undoes an earlier setting. */
 lanner_status lanner_set_threads(int32_t count, lanner_error** error) LANNER_NOEXCEPT;
 
-/* A pool of threads of the program's own, which Lanner's loops are to run on. */
+/* A thread pool of the program, for Lanner's loops to run on. */
 typedef struct lanner_executor {
   void* user;
-  /* Calls piece(argument, i) once for each i from 0 to count - 1, in whatever order, on the calling thread,
-     on others or on both, and returns when all have returned. Pieces wait for nothing. Called by every thread
-     that runs a context or converts pictures, at the same time too. */
+  /* Calls piece(argument, i) once for each i from 0 to count - 1, in any order, on the calling thread, on
+     others or on both, and returns when all have returned. Pieces do not wait. Called by every thread that
+     runs a context or converts pictures, also concurrently. */
   void (*run)(void* user, int32_t count, void (*piece)(void* argument, int32_t number), void* argument);
 } lanner_executor;
-/* Null: Lanner's own threads again. The executor stays the caller's and has to last until another is set. Not
-   while anything runs. Kernels whose threads wait for each other (oneDNN's matrix products) keep threads of
-   Lanner's own. */
+/* Null: Lanner's own threads again. The caller owns the executor and must keep it until another is set.
+   Not while anything runs. Kernels whose threads wait for each other (oneDNN's matrix products) keep threads
+   of Lanner's own. */
 lanner_status lanner_set_executor(const lanner_executor* executor, lanner_error** error) LANNER_NOEXCEPT;
 
 /* ---- Tensors ---- */
 
-/* A tensor of zeros in host memory, aligned to 64 bytes, to be filled. *tensor is null on failure. */
+/* A zeroed tensor in host memory, aligned to 64 bytes, for the caller to fill. *tensor is null on failure. */
 lanner_status lanner_tensor_create(lanner_dtype dtype, const int64_t* shape, size_t rank,
                                    struct DLManagedTensorVersioned** tensor,
                                    lanner_error** error) LANNER_NOEXCEPT;
@@ -114,21 +114,21 @@ void lanner_environment_destroy(lanner_environment* environment) LANNER_NOEXCEPT
 /* Adds an operator to Lanner's own; `op` is copied. */
 lanner_status lanner_environment_add_operator(lanner_environment* environment, const lanner_operator* op,
                                               lanner_error** error) LANNER_NOEXCEPT;
-/* Opens a library and calls its function lanner_plugin(), which may call the functions here; what it adds
-   counts when it succeeds. The library stays open for as long as the process lives. */
+/* Opens a library and calls its function lanner_plugin(), which may call the functions here; its
+   additions take effect when it succeeds. The library stays open for as long as the process lives. */
 lanner_status lanner_environment_load_plugin(lanner_environment* environment, const char* path,
                                              lanner_error** error) LANNER_NOEXCEPT;
-/* Defined by plug-ins, not by Lanner; *error is the caller's. */
+/* Defined by plug-ins, not by Lanner; the caller owns *error. */
 LANNER_SHOWN lanner_status lanner_plugin(lanner_environment* environment,
                                          lanner_error** error) LANNER_NOEXCEPT;
 
-/* Where timings are kept, and looked for first what was measured of the machine; null: the user's folder. */
+/* Where timings are stored, and measured machine limits are looked for first; null: the user's folder. */
 lanner_status lanner_environment_set_cache_folder(lanner_environment* environment, const char* path,
                                                   lanner_error** error) LANNER_NOEXCEPT;
-/* Gets messages, one line each, from any thread: `level` is 0 for what helps debugging, 1 for information, 2
-   for warnings. */
+/* Receives messages, one line each, from any thread: `level` is 0 for debugging, 1 for information, 2 for
+   warnings. */
 typedef void (*lanner_log)(void* user, int32_t level, const char* message);
-/* For what is said while engines are built, loaded and run with it; null: the process's, which drops it. */
+/* For messages while engines are built, loaded and run with it; null: the process's, which drops them. */
 lanner_status lanner_environment_set_log(lanner_environment* environment, lanner_log log, void* user,
                                          lanner_error** error) LANNER_NOEXCEPT;
 /* For the memory of its engines and contexts, while they are built too: weights, scratch memory, results,
@@ -136,19 +136,19 @@ lanner_status lanner_environment_set_log(lanner_environment* environment, lanner
 lanner_status lanner_environment_set_allocator(lanner_environment* environment,
                                                const lanner_allocator* allocator,
                                                lanner_error** error) LANNER_NOEXCEPT;
-/* Kernels come from these backends alone: `cpu,onednn`, of `cuda`, `onednn`, `cpu` and `reference`, which
-   serves beside the others where none has a kernel. Null: from all again. */
+/* Restricts kernels to these backends: `cpu,onednn`, of `cuda`, `onednn`, `cpu` and `reference`, which is
+   used in addition where no other has a kernel. Null: all. */
 lanner_status lanner_environment_set_backends(lanner_environment* environment, const char* names,
                                               lanner_error** error) LANNER_NOEXCEPT;
-/* In place of the executor of lanner_set_executor(), by its rules, but copied; null: that one again. */
+/* Replaces the executor of lanner_set_executor(), by its rules, but copied; null: the process's again. */
 lanner_status lanner_environment_set_executor(lanner_environment* environment,
                                               const lanner_executor* executor,
                                               lanner_error** error) LANNER_NOEXCEPT;
-/* Threads of engines that are made without a number; 0: lanner_default_threads(). */
+/* Threads of engines that are made without an explicit number; 0: lanner_default_threads(). */
 lanner_status lanner_environment_set_threads(lanner_environment* environment, int32_t count,
                                              lanner_error** error) LANNER_NOEXCEPT;
-/* What no build, load or run may pass, whatever the limits of its options, in the form of these. A
-   `total_bytes` bounds all its engines together, on the host and on GPUs. Null: no bounds beside. */
+/* Limits on every build, load and run, in addition to those of its options and in the same form.
+   `total_bytes` bounds all its engines together, on the host and on GPUs. Null: no further limits. */
 lanner_status lanner_environment_set_limits(lanner_environment* environment, const char* limits,
                                             lanner_error** error) LANNER_NOEXCEPT;
 
@@ -168,14 +168,14 @@ lanner_status lanner_engine_load(const char* path, const lanner_load_options* op
                                  lanner_error** error) LANNER_NOEXCEPT;
 lanner_status lanner_engine_load_bytes(const void* plan, size_t bytes, const lanner_load_options* options,
                                        lanner_engine** engine, lanner_error** error) LANNER_NOEXCEPT;
-/* Writes a plan beside `path` and renames it. */
+/* Writes a plan to a temporary file and renames it to `path`. */
 lanner_status lanner_engine_save(const lanner_engine* engine, const char* path,
                                  lanner_error** error) LANNER_NOEXCEPT;
 void lanner_engine_destroy(lanner_engine* engine) LANNER_NOEXCEPT;
 
-/* Compares every node's kernel with what the node's definition gives, and several contexts at once with each
-   other. LANNER_INTERNAL with the first node that differs, its kernel and how, or with how the network as a
-   whole does. `options` may be null. */
+/* Compares every node's kernel with the node's definition, and several concurrent contexts with each other.
+   LANNER_INTERNAL with the first node that differs, its kernel and how, or with how the network as a whole
+   differs. `options` may be null. */
 lanner_status lanner_engine_verify(const lanner_engine* engine, const lanner_verify_options* options,
                                    lanner_error** error) LANNER_NOEXCEPT;
 
@@ -190,7 +190,7 @@ lanner_status lanner_engine_output(const lanner_engine* engine, size_t index, la
 size_t lanner_engine_overridable_count(const lanner_engine* engine) LANNER_NOEXCEPT;
 lanner_status lanner_engine_overridable(const lanner_engine* engine, size_t index, lanner_binding* binding,
                                         lanner_error** error) LANNER_NOEXCEPT;
-/* What the model says of itself under a key; null when it says nothing. Valid as long as the engine. */
+/* The engine's metadata under a key; null when there is none. Valid as long as the engine. */
 const char* lanner_engine_metadata(const lanner_engine* engine, const char* key) LANNER_NOEXCEPT;
 /* All of it, in the order of keys; 0 for null. */
 size_t lanner_engine_metadata_count(const lanner_engine* engine) LANNER_NOEXCEPT;
@@ -210,11 +210,11 @@ typedef struct lanner_image_info {
   const char* format; /* FFmpeg's name, such as `rgb24`, `nv12`, `yuv420p`; static. */
 } lanner_image_info;
 
-/* Reads a still picture: PNG, JPEG and what else FFmpeg knows. *image is null on failure. */
+/* Reads a still picture: PNG, JPEG and other formats of FFmpeg. *image is null on failure. */
 lanner_status lanner_image_load(const char* path, lanner_image** image, lanner_error** error) LANNER_NOEXCEPT;
-/* Copies pixels of the caller's. `format` is a name as in lanner_image_info; `planes` and `pitches` (bytes
-   from row to row) have one entry for each plane of the format: 1 for interleaved ones, 2 for nv12 and its
-   kin, else 3. */
+/* Copies the caller's pixels. `format` is a name as in lanner_image_info; `planes` and `pitches` (bytes from
+   row to row) have one entry for each plane of the format: 1 for interleaved ones, 2 for nv12 and similar
+   ones, else 3. */
 lanner_status lanner_image_create(const char* format, int32_t width, int32_t height,
                                   const void* const* planes, const int64_t* pitches, lanner_image** image,
                                   lanner_error** error) LANNER_NOEXCEPT;
@@ -238,32 +238,32 @@ typedef struct lanner_context lanner_context;
 /* `options` may be null. *context is null on failure. */
 lanner_status lanner_context_create(const lanner_engine* engine, const lanner_context_options* options,
                                     lanner_context** context, lanner_error** error) LANNER_NOEXCEPT;
-/* Binds an input until the next bind. A tensor that lies as lanner_binding's `storage` says is read in place
-   by every run; others are copied, and so is what is bound to a state, for one run. */
+/* Binds an input until the next bind. A tensor with the storage of lanner_binding's `storage` is read in
+   place by every run; others are copied, and so are tensors bound to a state, for one run. */
 lanner_status lanner_context_bind(lanner_context* context, const char* input,
                                   struct DLManagedTensorVersioned* tensor,
                                   lanner_error** error) LANNER_NOEXCEPT;
-/* Binds pictures, which make a batch, by `preprocess`, or by what the engine was built with when it is null.
-   Inputs of lanner_image_input read them at each run; only region and turns may be others then. */
+/* Binds pictures as a batch, with `preprocess`, or, when it is null, the engine's own. Inputs of
+   lanner_image_input read them at each run; then only region and quarter turns may differ. */
 lanner_status lanner_context_bind_images(lanner_context* context, const char* input,
                                          const lanner_image* const* images, size_t count,
                                          const char* preprocess, lanner_error** error) LANNER_NOEXCEPT;
-/* Gives an output memory of the caller's, of the output's type and shape, until the next bind; null
+/* Provides the caller's memory for an output, of the output's type and shape, until the next bind; null
    ends that. */
 lanner_status lanner_context_bind_output(lanner_context* context, const char* output,
                                          struct DLManagedTensorVersioned* tensor,
                                          lanner_error** error) LANNER_NOEXCEPT;
 /* Runs the network once; the outputs are there when it returns. */
 lanner_status lanner_context_run(lanner_context* context, lanner_error** error) LANNER_NOEXCEPT;
-/* An output of the last run. Later runs leave it alone, unless it is memory of lanner_context_bind_output or
-   of an alias. What is held in blocks, which no strides describe, is copied.
-   `*tensor` is null on failure. */
+/* An output of the last run. Later runs do not change it, unless it is memory of lanner_context_bind_output
+   or of an alias. A blocked layout, which strides cannot describe, is copied. `*tensor` is null on failure.
+   */
 lanner_status lanner_context_output(lanner_context* context, const char* output,
                                     struct DLManagedTensorVersioned** tensor,
                                     lanner_error** error) LANNER_NOEXCEPT;
-/* The next run begins with states of zeros. */
+/* Resets states to zeros for the next run. */
 lanner_status lanner_context_reset_states(lanner_context* context, lanner_error** error) LANNER_NOEXCEPT;
-/* A copy in host memory of what the next run reads as the state of this input. *tensor is null where there is
+/* A copy in host memory of the state that the next run reads for this input. *tensor is null where there is
    none yet, with LANNER_OK, and on failure. */
 lanner_status lanner_context_state(lanner_context* context, const char* input,
                                    struct DLManagedTensorVersioned** tensor,
@@ -277,17 +277,17 @@ typedef struct lanner_video lanner_video;
 
 typedef struct lanner_video_info {
   size_t struct_size; /* As in lanner_binding. */
-  int32_t width;      /* Of a frame as lanner_video_read gives it. */
+  int32_t width;      /* Size of a frame returned by lanner_video_read. */
   int32_t height;
   const char* codec; /* FFmpeg's name, such as `h264`; valid as long as the video. */
-  int64_t rate_num;  /* Frames a second as the container says, a fraction. */
-  int64_t rate_den;  /* 0 when it says nothing. */
-  double duration;   /* Seconds as the container says, 0 when it does not. */
+  int64_t rate_num;  /* Frames per second according to the container, a fraction. */
+  int64_t rate_den;  /* 0 when unknown. */
+  double duration;   /* Seconds according to the container, 0 when unknown. */
 } lanner_video_info;
 
 typedef struct lanner_frame_info {
   size_t struct_size; /* As in lanner_binding. */
-  int64_t index;      /* Of the frame, from 0. */
+  int64_t index;      /* Number of the frame, from 0. */
   int64_t pts;        /* Ticks; INT64_MIN where the stream gives none. */
   int64_t duration;   /* Ticks. */
   int64_t tick_num;   /* Seconds of one tick, a fraction. */
@@ -301,11 +301,11 @@ lanner_status lanner_video_open(const char* path, const lanner_video_options* op
                                 lanner_error** error) LANNER_NOEXCEPT;
 lanner_status lanner_video_describe(const lanner_video* video, lanner_video_info* info,
                                     lanner_error** error) LANNER_NOEXCEPT;
-/* The exact number of frames that decoding gives; the first call reads the file once, without decoding. */
+/* The exact number of decoded frames; the first call reads the file once, without decoding. */
 lanner_status lanner_video_frame_count(lanner_video* video, int64_t* count,
                                        lanner_error** error) LANNER_NOEXCEPT;
-/* Frame `index`, turned as a player shows it; the next lanner_video_next continues behind it. `info` may
-   be null. *image is null on failure. */
+/* Frame `index`, rotated for display; the next lanner_video_next continues after it. `info` may be null.
+ *image is null on failure. */
 lanner_status lanner_video_read(lanner_video* video, int64_t index, lanner_image** image,
                                 lanner_frame_info* info, lanner_error** error) LANNER_NOEXCEPT;
 /* The next frame in order; *image is null at the end, with LANNER_OK, and on failure. */
@@ -317,7 +317,7 @@ void lanner_video_destroy(lanner_video* video) LANNER_NOEXCEPT;
 
 typedef struct lanner_save_options {
   size_t struct_size;
-  int32_t strip_weights; /* Not 0: without what is made of the model's weights, which who loads it gives. */
+  int32_t strip_weights; /* Not 0: without the model's weights, which the loader must then supply. */
   int32_t reserved;      /* 0. */
 } lanner_save_options;
 
@@ -326,10 +326,10 @@ lanner_status lanner_engine_save_with(const lanner_engine* engine, const char* p
                                       const lanner_save_options* options,
                                       lanner_error** error) LANNER_NOEXCEPT;
 /* An engine whose `count` weights of these names have other values, of the same type and shape; others keep
-   theirs. Kernels and shapes stay, `engine` and its contexts are not touched. The tensors are taken, also on
-   failure: they need not be kept. *refitted is null on failure: LANNER_NOT_FOUND for a name that is none,
-   LANNER_INVALID_ARGUMENT for a wrong type or shape, and where a weight became one constant with others,
-   which the message names and which have to be given too. */
+   theirs. Kernels and shapes stay, `engine` and its contexts are not affected. Takes ownership of the
+   tensors, also on failure. *refitted is null on failure: LANNER_NOT_FOUND for an unknown name,
+   LANNER_INVALID_ARGUMENT for a wrong type or shape, and where a weight was merged into one constant with
+   others, which the message names and which must be given too. */
 lanner_status lanner_engine_refit(const lanner_engine* engine, const char* const* names,
                                   struct DLManagedTensorVersioned* const* tensors, size_t count,
                                   lanner_engine** refitted, lanner_error** error) LANNER_NOEXCEPT;
@@ -337,8 +337,8 @@ lanner_status lanner_engine_refit(const lanner_engine* engine, const char* const
 /* Weights on the engine's GPU, in bytes. */
 typedef struct lanner_weight_memory {
   size_t struct_size;
-  uint64_t streamable; /* That a budget may keep from the GPU. */
-  uint64_t least;      /* The least budget. */
+  uint64_t streamable; /* Bytes that a budget may keep off the GPU. */
+  uint64_t least;      /* The smallest valid budget. */
   uint64_t budget;     /* 0: there is none. */
 } lanner_weight_memory;
 
@@ -346,8 +346,8 @@ typedef struct lanner_weight_memory {
 lanner_status lanner_engine_weight_memory(const lanner_engine* engine, lanner_weight_memory* memory,
                                           lanner_error** error) LANNER_NOEXCEPT;
 /* Bytes of the GPU that weights may take, 0 for all: those that do not fit are copied ahead of the steps that
-   read them. Contexts take it up at their next run. LANNER_INVALID_ARGUMENT below the least,
-   LANNER_UNSUPPORTED on a CPU: the budget stays what it was. */
+   read them. Contexts apply it at their next run. LANNER_INVALID_ARGUMENT below the smallest budget,
+   LANNER_UNSUPPORTED on a CPU: the budget then stays as it was. */
 lanner_status lanner_engine_set_weight_budget(const lanner_engine* engine, uint64_t bytes,
                                               lanner_error** error) LANNER_NOEXCEPT;
 
@@ -355,15 +355,15 @@ lanner_status lanner_engine_set_weight_budget(const lanner_engine* engine, uint6
 
 typedef struct lanner_run_options {
   size_t struct_size;
-  /* Of an engine on a GPU: a CUstream; null: CUDA's legacy default stream. */
+  /* For an engine on a GPU: a CUstream; null: CUDA's legacy default stream. */
   void* stream;
-  /* Not 0: returns when the work is queued on the stream; on the CPU when it is done. Tensors that take part
-     must live until the stream was synchronised, and results may be read from then on. */
+  /* Not 0: returns when the work is queued on the stream; on the CPU when it is done. Tensors involved must
+     live until the stream has been synchronised, and results may be read only then. */
   int32_t enqueue;
   int32_t reserved; /* 0. */
   /* Runs the loops of this run; null: the environment's. */
   const lanner_executor* executor;
-  /* Gives the memory of what this run gives out, which the context holds until its next run; null: the
+  /* Allocates the results of this run, which the context holds until its next run; null: the
      environment's. */
   const lanner_allocator* allocator;
 } lanner_run_options;

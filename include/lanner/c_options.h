@@ -1,5 +1,5 @@
 #pragma once
-/* What builds, loads, contexts and videos can be told, and what engines tell of inputs and outputs. C99; see
+/* Options of builds, loads, contexts and videos, and descriptions of an engine's inputs and outputs. C99; see
  * <lanner/c.h> for its rules. */
 
 #include <stddef.h>
@@ -7,7 +7,7 @@
 
 #include <lanner/c_types.h>
 
-/* Sizes that one input may have: `rank` numbers each. `opt`, what kernels are timed for, and `max` may be
+/* Sizes that one input may have: `rank` numbers each. `opt`, which kernels are timed for, and `max` may be
    null: they are then `min`. The structure never grows. */
 typedef struct lanner_shape_range {
   const char* input;
@@ -23,28 +23,28 @@ typedef struct lanner_input_preprocess {
   const char* preprocess;
 } lanner_input_preprocess;
 
-/* An input that takes images, which the engine's device reads where they lie. The structure never grows. */
+/* An input that takes images, which the engine's device reads in place. The structure never grows. */
 typedef struct lanner_image_input {
   const char* input;
-  const char* format;     /* Of all its images, as in lanner_image_info; null: any. */
-  const char* preprocess; /* Sizes that are left out are the model's. */
+  const char* format;     /* Format of all its images, as in lanner_image_info; null: any. */
+  const char* preprocess; /* Omitted sizes are the model's. */
 } lanner_image_input;
 
-/* Ranges of shapes to be ready for. The structure never grows. */
+/* Ranges of shapes to prepare the engine for. The structure never grows. */
 typedef struct lanner_profile {
-  const lanner_shape_range* shapes; /* By input; one that is not named may have any sizes. */
+  const lanner_shape_range* shapes; /* By input; others may have any sizes. */
   size_t shape_count;
 } lanner_profile;
 
-/* A type that certain nodes are to be computed in. The structure never grows. */
+/* A compute type for certain nodes. The structure never grows. */
 typedef struct lanner_precision_pin {
-  const char* pattern; /* Of the names of the model's nodes; `*` stands for any characters, `?` for one. */
+  const char* pattern; /* Matches names of the model's nodes; `*` matches any characters, `?` one. */
   const char* type;    /* `fp32`, `fp16`, `bf16`. */
 } lanner_precision_pin;
 
-/* A device that certain nodes are to run on. The structure never grows. */
+/* A device for certain nodes. The structure never grows. */
 typedef struct lanner_placed_nodes {
-  const char* pattern; /* As of lanner_precision_pin. */
+  const char* pattern; /* As in lanner_precision_pin. */
   const char* device;  /* `cpu`, or a GPU of lanner_build_options.device. */
 } lanner_placed_nodes;
 
@@ -54,13 +54,14 @@ typedef struct lanner_pair {
   const char* output;
 } lanner_pair;
 
-/* A text that an engine says of itself under a key. The structure never grows. */
+/* An entry of an engine's metadata. The structure never grows. */
 typedef struct lanner_metadata {
   const char* key;
   const char* value;
 } lanner_metadata;
 
-/* How callers hold an input or output: `acdb:f16`, `row:u8:pitch=640`, `any`. The structure never grows. */
+/* Storage of an input or output on the caller's side: `acdb:f16`, `row:u8:pitch=640`, `any`. The structure
+   never grows. */
 typedef struct lanner_binding_storage {
   const char* name;
   const char* storage;
@@ -68,132 +69,133 @@ typedef struct lanner_binding_storage {
 
 /* An input or output. Pointers are valid as long as the engine. */
 typedef struct lanner_binding {
-  size_t struct_size; /* Set by the caller; what lies beyond the library's own structure is zeroed. */
+  size_t struct_size; /* Set by the caller; members unknown to the library are zeroed. */
   const char* name;
   lanner_dtype dtype;
-  int32_t sequence; /* Not 0: a sequence or optional, which this interface can neither bind nor give out. */
+  int32_t sequence; /* Not 0: a sequence or optional, which this interface can neither bind nor return. */
   int32_t ranked;   /* 0: any number of dims, `rank` is 0. */
   size_t rank;
   const int64_t* dims; /* -1 where the size is open. */
-  const char* storage; /* How tensors lie in memory: `row`, `acdb`, `f16 aBcd16b`; `dtype` is theirs. */
-  int32_t state;       /* Not 0: takes part in a state; as an input it need not be bound. */
-  int32_t overwritten; /* Not 0: a run may write over what is bound to this input. */
-  const char* image;   /* Of an input that takes images: their format's name, or `any`; else empty. */
-  int32_t defaulted;   /* Not 0: an input that need not be bound, as the model has a value for it. */
+  const char* storage; /* Storage of tensors: `row`, `acdb`, `f16 aBcd16b`; `dtype` is their type. */
+  int32_t state;       /* Not 0: part of a state; as an input it need not be bound. */
+  int32_t overwritten; /* Not 0: a run may overwrite the memory bound to this input. */
+  const char* image;   /* For an input that takes images: their format's name, or `any`; else empty. */
+  int32_t defaulted;   /* Not 0: an input that need not be bound: the model has a default for it. */
 } lanner_binding;
 
-/* What builds and loads share beside the model. Engines keep what they were given: changes are for engines
-   that are made later, and an environment may be destroyed before them. What it does not say is the
-   process's. What a function's `user` points to has to last until those engines are gone, their contexts and
-   the tensors that came of them. One thread at a time. */
+/* What builds and loads share in addition to the model. Engines keep what they were given: changes apply to
+   engines that are made later, and an environment may be destroyed before its engines. Unset settings are the
+   process's. What a function's `user` points to must stay valid until those engines, their contexts and the
+   tensors that came from them are gone. One thread at a time. */
 typedef struct lanner_environment lanner_environment;
 
-/* Called on the caller's thread while a long call runs, with a stage's name and how far it is; `total` is 0
-   when it is not known. Any result but 0 ends the call with LANNER_CANCELLED. */
+/* Called on the caller's thread while a long call runs, with a stage's name and progress; `total` is 0 when
+   it is unknown. Any result other than 0 ends the call with LANNER_CANCELLED. */
 typedef int (*lanner_progress)(void* user, const char* stage, double done, double total);
 
 typedef struct lanner_build_options {
   size_t struct_size;
   const char* precision; /* Types that kernels may compute in: `fp32` (null), `fp16,bf16,fp32`. */
   double budget;         /* Seconds that timing kernels may take; 0 is 10, below 0 nothing is timed. */
-  int32_t threads;       /* Of contexts; 0 takes the machine's cores. */
+  int32_t threads;       /* Threads of contexts; 0: the machine's cores. */
   int32_t deterministic; /* Not 0: the same input gives the same plan, nothing is timed. */
   const char* device;    /* `cpu` (null), `auto`, `cuda:0`, or several GPUs: `cuda:0,cuda:1`. */
-  /* For inputs whose model leaves sizes open. Kernels are timed by the build where the sizes of all inputs
-     are known, else chosen by estimates at the first run of each set of shapes. */
+  /* For inputs with sizes that the model leaves open. The build times kernels where the sizes of all inputs
+     are known; else they are chosen by estimates at the first run of each set of shapes. */
   const lanner_shape_range* shapes;
   size_t shape_count;
   const lanner_input_preprocess* preprocess;
   size_t preprocess_count;
   lanner_progress progress;
   void* progress_user;
-  int32_t retune;   /* Not 0: kernels are timed again that earlier builds have timed. */
+  int32_t retune;   /* Not 0: time kernels again that earlier builds have timed. */
   int32_t reserved; /* 0. */
-  /* What the model may make the build and the engine's contexts do, as `total_bytes=4GiB,seconds=60`: by the
-     names of lanner::Limits, comma separated. Null: the defaults. */
+  /* Limits on the build and the engine's contexts, such as `total_bytes=4GiB,seconds=60`: by the names of
+     lanner::Limits, comma separated. Null: the defaults. */
   const char* limits;
-  /* The opt shapes of each are tuned; other shapes of one take over its kernels, and those in none run. */
+  /* The opt shapes of each are tuned; other shapes of a profile reuse its kernels; shapes outside of all run
+     too. */
   const lanner_profile* profiles;
   size_t profile_count;
-  /* The first that matches a node counts for it. */
+  /* The first that matches a node applies. */
   const lanner_precision_pin* pins;
   size_t pin_count;
   /* Not 0: a node that no kernel computes in `precision` or its pin, or where it is placed, is an error. */
   int32_t strict;
-  int32_t exact; /* Not 0: no kernels that compute by another formula (Winograd). */
-  /* Values that each context keeps: the output's after a run is the input's at the next one. */
+  int32_t exact; /* Not 0: no kernels with another formula (Winograd). */
+  /* Values that each context keeps: the output's value after a run is the input's at the next one. */
   const lanner_pair* states;
   size_t state_count;
   /* Outputs that are written into the memory bound to an input. */
   const lanner_pair* aliases;
   size_t alias_count;
-  /* Inputs whose memory a run may write over: they are to be written or bound anew before each run. */
+  /* Inputs whose memory a run may overwrite: they must be written or bound again before each run. */
   const char* const* overwritable;
   size_t overwritable_count;
-  /* Of inputs and outputs that are not held row-major in the model's type. */
+  /* For inputs and outputs that are not row-major in the model's type. */
   const lanner_binding_storage* storages;
   size_t storage_count;
-  const lanner_environment* environment; /* Null: no operators beside Lanner's own. */
-  const lanner_image_input* images;   /* Inputs that take images of any size, not tensors. */
+  const lanner_environment* environment; /* Null: only Lanner's own operators. */
+  const lanner_image_input* images;      /* Inputs that take images of any size, not tensors. */
   size_t image_count;
   uint64_t weight_budget;            /* As lanner_engine_set_weight_budget. */
-  const lanner_placed_nodes* placed; /* The first that matches a node counts for it. */
+  const lanner_placed_nodes* placed; /* The first that matches a node applies. */
   size_t placed_count;
-  /* Names of values inside the model that the engine gives, in this order, instead of the model's outputs. */
+  /* Names of the model's values to use as outputs, in this order, instead of the model's own. */
   const char* const* outputs;
   size_t output_count;
-  /* Beside the model's own, which it replaces under an equal key; kept in the plan. `lanner.preprocess` is
-     refused: preprocessing has an option of its own. */
+  /* Added to the model's own, overriding entries with an equal key; stored in the plan. `lanner.preprocess`
+     is rejected: preprocessing has an option of its own. */
   const lanner_metadata* metadata;
   size_t metadata_count;
-  /* Not 0: kernels for shapes that are new to the engine are timed at their first run, which takes up to
-     `budget`; not kept in plans. 0: those of sizes that the build was not told are chosen by estimates. */
+  /* Not 0: kernels for new shapes are timed at their first run, which takes up to `budget`; not stored in
+     plans. 0: kernels for sizes unknown to the build are chosen by estimates. */
   int32_t tune_at_run;
   int32_t reserved_2; /* 0. */
   /* Initialisers that the model lists among its inputs: inputs of the engine, which need not be bound. */
   const char* const* overridden;
   size_t overridden_count;
-  const char* weights; /* Of a Caffe network in text (.prototxt): the path of its .caffemodel; else null. */
+  const char* weights; /* For a Caffe network in text (.prototxt): the path of its .caffemodel; else null. */
 } lanner_build_options;
 
 typedef struct lanner_load_options {
   size_t struct_size;
-  int32_t threads;    /* 0 takes what the plan was built for, at most the machine's cores. */
+  int32_t threads;    /* 0: as the plan was built for, at most the machine's cores. */
   int32_t reserved;   /* 0. */
-  const char* limits; /* As of lanner_build_options. */
+  const char* limits; /* As in lanner_build_options. */
   /* For a plan that was saved without weights: the path of the model, of a safetensors file or of a plan that
      has them; null where the plan has its own. */
   const char* weights;
-  const lanner_environment* environment; /* With the operators that the plan needs; null: none. */
+  const lanner_environment* environment; /* With the custom operators of the plan; null: none. */
   uint64_t weight_budget;                /* As lanner_engine_set_weight_budget. */
-  int32_t tune_at_run; /* As of lanner_build_options, within the budget of the plan's build. */
-  int32_t verify; /* Not 0: LANNER_BAD_DATA where the plan computes something other than its portable IR says,
-                     which running it on random inputs tells; a plan's digest is no signature. */
+  int32_t tune_at_run; /* As in lanner_build_options, within the budget of the plan's build. */
+  int32_t verify; /* Not 0: runs the plan on random inputs; LANNER_BAD_DATA where its results differ from its
+                     portable IR's. A plan's digest is not a signature. */
 } lanner_load_options;
 
 typedef struct lanner_verify_options {
   size_t struct_size;
-  uint64_t seed;                    /* Of the random inputs. */
-  int32_t runs;                     /* Of each node, and of the network in each context; 0 is 10. */
-  int32_t contexts;                 /* At work at once; 0 is 2. */
-  int32_t threads;                  /* Of each context; 0 takes the engine's. */
+  uint64_t seed;                    /* Seed of the random inputs. */
+  int32_t runs;                     /* Runs of each node, and of the network in each context; 0: 10. */
+  int32_t contexts;                 /* Concurrent contexts; 0: 2. */
+  int32_t threads;                  /* Threads of each context; 0: the engine's. */
   int32_t reserved;                 /* 0. */
-  const lanner_shape_range* shapes; /* The opt ones count; others have the engine's, else some that fit. */
+  const lanner_shape_range* shapes; /* Uses the opt ones; others have the engine's, else some that fit. */
   size_t shape_count;
-  const char* reproducer; /* Gets the first node that differs as an ONNX model; null: nothing is written. */
+  const char* reproducer; /* File for the first node that differs, as an ONNX model; null: none. */
   lanner_progress progress;
   void* progress_user;
 } lanner_verify_options;
 
 typedef struct lanner_context_options {
   size_t struct_size;
-  int32_t threads;  /* Fixed for the context's life; 0 takes the engine's. */
+  int32_t threads;  /* Fixed for the context's life; 0: the engine's. */
   int32_t reserved; /* 0. */
 } lanner_context_options;
 
 typedef struct lanner_video_options {
   size_t struct_size;
-  int32_t threads;        /* Of the decoder; 0 takes the machine's cores. */
+  int32_t threads;        /* Threads of the decoder; 0: the machine's cores. */
   int32_t raise_on_error; /* Not 0: damage is LANNER_BAD_DATA instead of being concealed. */
-  const char* limits;     /* As of lanner_build_options, of reading the file. */
+  const char* limits;     /* As in lanner_build_options, for reading the file. */
 } lanner_video_options;

@@ -1,5 +1,5 @@
 #pragma once
-/* Numbers that every part of Lanner's C interface speaks of. C99; see <lanner/c.h> for its rules. */
+/* Numbers shared by all parts of Lanner's C interface. C99; see <lanner/c.h> for its rules. */
 
 #include <stdint.h>
 
@@ -7,19 +7,19 @@
 typedef int32_t lanner_status;
 enum {
   LANNER_OK = 0,
-  LANNER_INVALID_ARGUMENT = 1, /* The caller asked for something that makes no sense. */
-  LANNER_NOT_FOUND = 2,        /* A file, name or library that was asked for does not exist. */
-  LANNER_BAD_DATA = 3,         /* Bytes from outside are malformed. */
-  LANNER_LIMIT_EXCEEDED = 4,   /* A bound on what a file may make Lanner do would be passed. */
-  LANNER_UNSUPPORTED = 5,      /* Valid, but not something this build or device can do. */
+  LANNER_INVALID_ARGUMENT = 1, /* An argument of the caller is invalid. */
+  LANNER_NOT_FOUND = 2,        /* A requested file, name or library does not exist. */
+  LANNER_BAD_DATA = 3,         /* Input data is malformed. */
+  LANNER_LIMIT_EXCEEDED = 4,   /* A limit on memory or time would be exceeded. */
+  LANNER_UNSUPPORTED = 5,      /* Valid, but not supported by this build or device. */
   LANNER_OUT_OF_MEMORY = 6,
   LANNER_IO = 7,        /* The operating system refused a read or write. */
   LANNER_CANCELLED = 8, /* A progress function asked to stop. */
   LANNER_DEVICE = 9,    /* A driver or vendor library failed. */
-  LANNER_INTERNAL = 10  /* A fault of Lanner itself. */
+  LANNER_INTERNAL = 10  /* A bug in Lanner. */
 };
 
-/* Element types, numbered as lanner::DType. Types under a byte are packed, lowest bits first. */
+/* Element types, numbered like lanner::DType. Types under a byte are packed, lowest bits first. */
 typedef int32_t lanner_dtype;
 enum {
   LANNER_F32 = 0,
@@ -35,7 +35,7 @@ enum {
   LANNER_I64 = 10,
   LANNER_U64 = 11,
   LANNER_BOOL = 12,
-  LANNER_STRING = 13, /* Has no form in DLPack: neither bound nor given out here. */
+  LANNER_STRING = 13, /* DLPack cannot express it: neither bound nor returned here. */
   LANNER_C64 = 14,
   LANNER_C128 = 15,
   LANNER_I4 = 16,
@@ -50,6 +50,6 @@ enum {
   LANNER_F8E8M0 = 25
 };
 
-/* Places where memory lives and work runs, numbered as lanner::DeviceKind. */
+/* Kinds of devices that hold memory and run work, numbered like lanner::DeviceKind. */
 typedef int32_t lanner_device_kind;
 enum { LANNER_CPU = 0, LANNER_CUDA = 1 };

@@ -27,7 +27,7 @@ private:
   std::shared_ptr<std::atomic<bool>> flag_;
 };
 
-/// How far a long call is. `total` is 0 when it is not known.
+/// Progress of a long call. `total` is 0 when it is unknown.
 struct ProgressUpdate {
   std::string_view stage; ///< `decode`, `tune`, `encode`: valid during the call only.
   double done = 0;        ///< In `unit`s.
@@ -38,7 +38,7 @@ struct ProgressUpdate {
 /// Receives updates on the thread that does the work; must not throw.
 using ProgressCallback = std::function<void(const ProgressUpdate&)>;
 
-/// What every long call takes: a way to stop it and a way to watch it. Both may be left empty.
+/// Parameters of every long call: a way to stop it and a way to watch it. Both may be left empty.
 struct Control {
   CancelToken cancel;
   ProgressCallback progress;

@@ -12,8 +12,8 @@ namespace lanner {
 /// The label of a class; `class 7` where there is none.
 std::string class_label(const Task& task, std::int64_t number);
 
-/// Number of the class that is called so: by its label, else by its number. Throws Error{invalid_argument}
-/// that names labels like it.
+/// Number of the class with this name: its label, else its number as text. Throws Error{invalid_argument}
+/// that lists similar labels.
 std::int64_t class_number(const Task& task, std::string_view name);
 
 } // namespace lanner

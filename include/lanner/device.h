@@ -10,7 +10,7 @@ namespace lanner {
 
 enum class DeviceKind : std::uint8_t { cpu, cuda };
 
-/// Names a place where memory lives and work runs. `cpu` or `cuda:0`.
+/// A device that holds memory and runs work. `cpu` or `cuda:0`.
 struct Device {
   DeviceKind kind = DeviceKind::cpu;
   std::int16_t index = 0;

@@ -14,9 +14,9 @@ namespace lanner {
 /// without blocks is expressed by strides; others are Error{unsupported}.
 DLManagedTensor* to_dlpack(const Tensor& tensor);
 DLManagedTensorVersioned* to_dlpack_versioned(const Tensor& tensor);
-/// Takes over the managed tensor and shares its memory; a strided tensor that no Layout describes is copied
-/// when it lies on the host, else Error{unsupported}. The deleter runs when the last view dies, or before
-/// throwing.
+/// Takes ownership of the managed tensor and shares its memory; a strided tensor that no Layout describes is
+/// copied when it is on the host, else Error{unsupported}. The deleter runs when the last view is destroyed,
+/// or before throwing.
 Tensor from_dlpack(DLManagedTensor* managed);
 Tensor from_dlpack(DLManagedTensorVersioned* managed);
 

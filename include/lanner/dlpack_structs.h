@@ -1,8 +1,8 @@
 #pragma once
 /* The structures of DLPack, declared from its specification
-   (https://dmlc.github.io/dlpack/latest/c_api.html), for C and C++ programs that do not bring DLPack's own
-   header. Names, order of members and numbers are fixed by that ABI. A program that includes
-   <dlpack/dlpack.h> does so first: this header then declares nothing. */
+   (https://dmlc.github.io/dlpack/latest/c_api.html), for C and C++ programs without DLPack's own header.
+   Names, order of members and numbers are fixed by that ABI. A program that includes <dlpack/dlpack.h> must
+   do so first: this header then declares nothing. */
 
 #ifndef DLPACK_DLPACK_H_
 

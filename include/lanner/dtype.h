@@ -43,7 +43,7 @@ inline constexpr std::size_t dtype_count = 26;
 std::size_t bit_width(DType type) noexcept;
 /// The name in text IR, Python and messages (`f32`, `bf16`, `bool`).
 std::string_view to_string(DType type) noexcept;
-/// The type so named; also accepts NumPy's and ONNX's names (`float32`, `float`, `half`). Throws
+/// The type with this name; also accepts NumPy's and ONNX's names (`float32`, `float`, `half`). Throws
 /// Error{invalid_argument}.
 DType parse_dtype(std::string_view name);
 

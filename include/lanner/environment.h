@@ -1,6 +1,6 @@
 #pragma once
-// What builds, loads and contexts share beside the model: operators from outside, backends, caches, and what
-// they take of the program around them: its log, memory, threads, and how much of all that.
+// What builds, loads and contexts share in addition to the model: custom operators, backends, caches, and the
+// program's resources that they use: its log, memory, threads, and limits on these.
 
 #include <filesystem>
 #include <memory>
@@ -17,60 +17,61 @@ namespace lanner {
 struct EnvironmentState;
 struct Executor;
 
-/// Given to a build or a load it serves everything of that engine: its tuning, its contexts, its later
-/// variants. One that says nothing is the default. Copies share and cost nothing; a change makes the
-/// environment that is changed another one, so that an engine keeps what it was given. What it does not say
-/// is the process's. What its operators point to has to last until the process ends, other functions until
-/// the engines are gone, their contexts and what they gave out. One thread at a time; copies are apart.
+/// Given to a build or a load it applies to everything of that engine: its tuning, its contexts, its later
+/// variants. One without settings is the default. Copies share settings and are cheap; a change affects only
+/// the object that is changed, so that an engine keeps what it was given. Unset settings are the process's.
+/// Its operators' functions and data must stay valid until the process ends, other functions until the
+/// engines, their contexts and their results are gone. One thread at a time per object; copies are
+/// independent.
 class Environment {
 public:
   Environment();
 
-  /// Adds an operator to Lanner's own. Throws Error{invalid_argument} where the table lacks or contradicts
-  /// something, or the name is taken.
+  /// Adds an operator to Lanner's own. Throws Error{invalid_argument} for an incomplete or contradictory
+  /// table, or where the name is taken.
   void add_operator(const lanner_operator& table);
   /// Opens a library and calls its function
   ///
   ///     lanner_status lanner_plugin(lanner_environment* environment, lanner_error** error);
   ///
-  /// (lanner/c.h, docs/plugins.md), whose additions count when it succeeds. The library stays open for as
-  /// long as the process lives. Throws Error{not_found} where there is no such library, Error{bad_data} where
-  /// it is no plug-in, else what its function failed with.
+  /// (lanner/c.h, docs/plugins.md), whose additions take effect when it succeeds. The library stays open for
+  /// as long as the process lives. Throws Error{not_found} where there is no such library, Error{bad_data}
+  /// where it is not a plug-in, else the error of its function.
   void load_plugin(const std::filesystem::path& library);
-  /// `acme.scale 1`: name and version of each operator that was added, by name.
+  /// `acme.scale 1`: name and version of each added operator, by name.
   std::vector<std::string> operators() const;
 
-  /// Kernels come from these backends alone: of `cuda`, `onednn`, `cpu` and `reference`, in any order; empty:
-  /// of all again. `reference`, the operators' definitions, serves beside them where none has a kernel, and
-  /// so do operators that were added. A loaded plan that has kernels of others is tuned again. Throws
-  /// Error{invalid_argument} for another name, Error{unsupported} where oneDNN's module is asked for and
-  /// missing. A build or load for a GPU without `cuda` fails.
+  /// Restricts kernels to these backends: of `cuda`, `onednn`, `cpu` and `reference`, in any order; empty:
+  /// all. `reference`, the operators' definitions, is used in addition where no other has a kernel, and so
+  /// are added operators. A loaded plan with kernels of other backends is tuned again. Throws
+  /// Error{invalid_argument} for an unknown name, Error{unsupported} where oneDNN is requested and its module
+  /// is missing. A build or load for a GPU without `cuda` fails.
   void set_backends(const std::vector<std::string>& names);
-  /// Those, in the order in which they are asked for kernels.
+  /// The backends, in the order in which they are queried for kernels.
   std::vector<std::string> backends() const;
 
-  /// Where builds keep timings, and look first for what was measured of the machine; empty: the folder that
-  /// LANNER_CACHE_DIR names, or the user's.
+  /// Where builds store timings, and look first for measured machine limits; empty: LANNER_CACHE_DIR, or the
+  /// user's cache folder.
   void set_cache_folder(const std::filesystem::path& folder);
 
-  /// Receives what is said while engines are built, loaded or run with this environment, in place of what
-  /// set_log_callback() (lanner/log.h) names; empty: that one again. By its rules.
+  /// Receives messages while engines are built, loaded or run with this environment, instead of the process's
+  /// set_log_callback() (lanner/log.h); empty: the process's. The same rules apply.
   void set_log_callback(LogCallback callback);
-  /// Gives the memory that its engines and their contexts take, while they are built too: weights, scratch
-  /// memory, results, copies, on the host and on GPUs; null: Lanner's own again. Characters of strings,
-  /// graphs and kernels lie elsewhere. An answer of null is Error{out_of_memory}. Throws
+  /// Allocates the memory of its engines and their contexts, during builds too: weights, scratch memory,
+  /// results, copies, on the host and on GPUs; null: Lanner's own allocator. Characters of strings, graphs
+  /// and kernels are allocated elsewhere. A null result is Error{out_of_memory}. Throws
   /// Error{invalid_argument} where a function is missing.
   void set_allocator(const lanner_allocator* allocator);
-  /// Runs loops of its engines and contexts in place of the executor that set_executor() (lanner/threads.h)
-  /// names, by its rules; null: that one again. Held as long as it may be called. Throws
-  /// Error{invalid_argument} without a `run`.
+  /// Runs loops of its engines and contexts instead of the executor of set_executor() (lanner/threads.h), by
+  /// its rules; null: the process's. Held as long as it may be called. Throws Error{invalid_argument} without
+  /// a `run`.
   void set_executor(std::shared_ptr<const Executor> executor);
-  /// Threads of engines that are made without a number of their own; 0: what default_threads() says. Throws
+  /// Threads of engines that are made without an explicit number; 0: default_threads(). Throws
   /// Error{invalid_argument} for numbers below 0 or above 4096.
   void set_threads(int count);
-  /// What no build, load or run may pass, whatever the limits are that it is given beside; members at their
-  /// defaults say nothing. A `total_bytes` bounds all its engines together, with their contexts and what
-  /// these gave out, on the host and on GPUs; what engines made earlier hold counts too.
+  /// Limits on every build, load and run, in addition to those that it is given; members at their defaults do
+  /// not apply. `total_bytes` bounds all its engines together, with their contexts and results, on the host
+  /// and on GPUs; engines made earlier count too.
   void set_limits(const Limits& limits);
 
   const EnvironmentState& state() const noexcept { return *state_; }
@@ -82,7 +83,7 @@ private:
 
 } // namespace lanner
 
-/// What <lanner/c.h> calls an environment.
+/// The environment of <lanner/c.h>.
 struct lanner_environment {
   lanner::Environment environment;
 };

@@ -1,5 +1,5 @@
 #pragma once
-// The one exception type of Lanner and the two ways to throw it.
+// The exception type of Lanner and the two functions that throw it.
 
 #include <exception>
 #include <new>
@@ -13,16 +13,16 @@ namespace lanner {
 
 /// What kind of failure an Error reports; the command's exit code and the Python class follow from it.
 enum class ErrorCode {
-  invalid_argument, ///< The caller asked for something that makes no sense.
-  not_found,        ///< A file, name or library that was asked for does not exist.
-  bad_data,         ///< Bytes from outside are malformed.
-  limit_exceeded,   ///< A bound of `Limits` would be passed.
-  unsupported,      ///< Valid, but not something this build or device can do.
-  out_of_memory,    ///< Memory was refused (host, device or a cap).
+  invalid_argument, ///< An argument of the caller is invalid.
+  not_found,        ///< A requested file, name or library does not exist.
+  bad_data,         ///< Input data is malformed.
+  limit_exceeded,   ///< A bound of `Limits` would be exceeded.
+  unsupported,      ///< Valid, but not supported by this build or device.
+  out_of_memory,    ///< An allocation failed (host, device or a cap).
   io,               ///< The operating system refused a read or write.
   cancelled,        ///< The caller's CancelToken was set.
   device,           ///< A driver or vendor library failed.
-  internal,         ///< A fault of Lanner itself.
+  internal,         ///< A bug in Lanner.
 };
 
 /// The name of a code as it appears in messages and in Python (`bad_data`).
@@ -49,7 +49,7 @@ private:
 
 namespace errors {
 
-/// The throwing half of fail() and check(), compiled once.
+/// The non-inline part of fail() and check(), compiled once.
 [[noreturn]] void throw_error(ErrorCode code, fmt::string_view format, fmt::format_args args);
 
 /// Throws Error{code, formatted message}.
@@ -58,14 +58,14 @@ template<typename... Args>
   throw_error(code, format, fmt::make_format_args(args...));
 }
 
-/// Throws unless `condition` holds. The arguments are evaluated always; keep them cheap.
+/// Throws unless `condition` holds. The arguments are always evaluated; keep them cheap.
 template<typename... Args>
 void check(bool condition, ErrorCode code, fmt::format_string<Args...> format, Args&&... args) {
   if (!condition) [[unlikely]]
     throw_error(code, format, fmt::make_format_args(args...));
 }
 
-/// Calls `body`; an Error that leaves it, or std::bad_alloc, gets `context()` put before its message.
+/// Calls `body`; an Error or std::bad_alloc from it gets `context()` put before its message.
 template<typename Body, typename Context>
 decltype(auto) with_context(Context&& context, Body&& body) {
   try {

@@ -51,7 +51,7 @@ enum class PixelFormat : std::uint8_t {
   yuv444p12msb,
 };
 
-/// Facts of a format that every loop over planes needs.
+/// Properties of a format that loops over planes need.
 struct PixelFormatInfo {
   std::string_view name;
   std::uint8_t planes;                 ///< 1 to 3.
@@ -70,7 +70,7 @@ parse_pixel_format(std::string_view name); ///< Throws Error{invalid_argument} w
 /// Coefficients between R'G'B' and Y'CbCr (ITU-T H.273, MatrixCoefficients).
 enum class ColorMatrix : std::uint8_t { unspecified, bt601, bt709, bt2020, fcc, smpte240m, rgb };
 enum class ColorRange : std::uint8_t { unspecified, limited, full };
-/// Place of chroma samples against luma (H.273, ChromaLocType).
+/// Position of chroma samples relative to luma (H.273, ChromaLocType).
 enum class ChromaSiting : std::uint8_t { unspecified, left, center, top_left, top, bottom_left, bottom };
 std::string_view to_string(ColorMatrix) noexcept;
 std::string_view to_string(ColorRange) noexcept;
@@ -80,7 +80,7 @@ struct ColorInfo {
   ColorMatrix matrix = ColorMatrix::unspecified;
   ColorRange range = ColorRange::unspecified;
   ChromaSiting siting = ChromaSiting::unspecified;
-  std::uint8_t primaries = 2; ///< H.273 code points, kept for the encoder; 2 is unspecified.
+  std::uint8_t primaries = 2; ///< H.273 code points, passed on to the encoder; 2 is unspecified.
   std::uint8_t transfer = 2;
   friend bool operator==(const ColorInfo&, const ColorInfo&) = default;
 };
@@ -93,7 +93,7 @@ struct Plane {
   std::int32_t height = 0; ///< Rows.
 };
 
-/// Pixels of one picture. Copies share the memory, which lives as long as any of them. Thread rule as for
+/// Pixels of one picture. Copies share the memory, which lives as long as any of them. Same thread rule as
 /// Tensor.
 struct Image {
   PixelFormat format = PixelFormat::rgb24;
@@ -106,7 +106,7 @@ struct Image {
   /// and bits, unshifted, full range. No data: opaque, or interleaved with the colours (rgba32, bgra32).
   Plane alpha;
 
-  /// Fresh memory on `device` with 64-byte aligned rows (256 on a GPU). Throws Error{limit_exceeded,
+  /// Allocates memory on `device` with 64-byte aligned rows (256 on a GPU). Throws Error{limit_exceeded,
   /// out_of_memory}, and Error{unsupported} for a GPU that cannot be used.
   static Image allocate(PixelFormat format, std::int32_t width, std::int32_t height,
                         const Limits& limits = {}, Device device = {});
@@ -115,31 +115,30 @@ struct Image {
   bool defined() const noexcept { return planes[0].data != nullptr; }
 };
 
-/// Copies pixels between two images of one format and size, and the colour description with them. Where a GPU
-/// takes part the copy is queued on `stream`; with a null stream it is complete at return.
+/// Copies pixels, and the colour description, between two images of one format and size. Where a GPU is
+/// involved the copy is queued on `stream`; with a null stream it is complete at return.
 void copy_image(const Image& from, Image& to, Stream stream = {});
 /// Converts colour format only (same size), between images on the host or, with the rules of copy_image() for
-/// `stream`, on one GPU. Matrix and range come from `from.color` (unspecified:
-/// BT.709 from 720 rows up, BT.601 below, limited, chroma at the left); `to.color` describes the target in
-/// the same way. Results are the rounded exact values. Chroma between samples is interpolated linearly at its
-/// siting and taken, the other way, by the mean of two pixels where it lies between them, else by weights 1 2
-/// 1; formats that differ in storage, depth or range only keep every sample. Gray of colour is Y', of R'G'B'
-/// by BT.601's weights. rgba32 and bgra32 take the source's alpha, opaque where it has none. `threads` share
-/// the rows on the host.
+/// `stream`, on one GPU. Matrix and range come from `from.color` (unspecified: BT.709 from 720 rows up,
+/// BT.601 below, limited, chroma at the left); `to.color` describes the target in the same way. Results are
+/// the rounded exact values. Chroma is upsampled by linear interpolation at its siting, and subsampled by the
+/// mean of two pixels where it is sited between them, else with weights 1 2 1; formats that differ in
+/// storage, depth or range only keep every sample. Gray of colour is Y', of R'G'B' with BT.601's weights.
+/// rgba32 and bgra32 get the source's alpha, opaque where it has none. `threads` share the rows on the host.
 void convert_image(const Image& from, Image& to, Stream stream = {}, int threads = 1);
 /// Reads a still image (PNG, JPEG, BMP, PPM/PGM, WebP, TIFF...) through the FFmpeg module; rotation from EXIF
 /// is applied.
 Image load_image(const std::string& path, const Limits& limits = {});
-/// The same of a file's bytes; `name` is what errors call them.
+/// The same from a file's bytes; `name` is used in errors.
 Image decode_image(std::span<const std::byte> bytes, const Limits& limits = {},
                    const std::string& name = "image");
 /// Writes PNG or JPEG, by the path's extension, through the FFmpeg module.
 void save_image(const std::string& path, const Image& image);
 /// The bytes of a PNG or JPEG file; `kind` is `png`, `jpg` or `jpeg`.
 std::vector<std::byte> encode_image(const Image& image, std::string_view kind);
-/// The picture, mirrored left to right first where `mirror` says so, then turned clockwise by `quarter_turns`
-/// times 90 degrees (any whole number): `image` itself when there is nothing to do, else a new image of the
-/// same depth where it lies, with its alpha: RGB of RGB, gray of gray, 4:4:4 of YUV. On a GPU the rules of
+/// The picture, mirrored left to right first if `mirror` is set, then rotated clockwise by `quarter_turns`
+/// times 90 degrees (any integer): `image` itself when there is nothing to do, else a new image of the same
+/// depth on the same device, with its alpha: RGB of RGB, gray of gray, 4:4:4 of YUV. On a GPU the rules of
 /// copy_image() for `stream` hold.
 Image rotated_image(const Image& image, int quarter_turns, Stream stream = {}, bool mirror = false);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What flows through an engine: tensors, sequences of items, optionals.
+// Values of an engine's inputs and outputs: tensors, sequences of items, optionals.
 
 #include <memory>
 #include <vector>
@@ -13,9 +13,9 @@ struct Item {
   Item() = default;
   Item(Tensor value) : tensor(std::move(value)) {}
 
-  Tensor tensor;                                  ///< Of a tensor.
-  std::shared_ptr<const std::vector<Item>> items; ///< Of a sequence; null otherwise.
-  bool absent = false;                            ///< An optional that holds nothing.
+  Tensor tensor;                                  ///< For a tensor.
+  std::shared_ptr<const std::vector<Item>> items; ///< For a sequence; null otherwise.
+  bool absent = false;                            ///< An empty optional.
 
   bool is_sequence() const noexcept { return items != nullptr; }
 };

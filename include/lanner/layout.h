@@ -1,5 +1,5 @@
 #pragma once
-// How the logical dimensions of a tensor lie in memory.
+// Memory layout of a tensor's logical dimensions.
 
 #include <cstdint>
 #include <string>
@@ -13,9 +13,9 @@ namespace lanner {
 
 /// A permutation of the logical dimensions with inner blocks. In memory the outer dimensions come first, in
 /// the order `order`, then the blocks, outermost first. Dimension `d` is padded up to a multiple of the
-/// product of its blocks; the padding holds zeros.
+/// product of its blocks; the padding is zeros.
 ///
-/// Written with one letter a logical dimension, as oneDNN does: `abcd` is dense row-major, `acdb` channels
+/// Written with one letter per logical dimension, as in oneDNN: `abcd` is dense row-major, `acdb` channels
 /// last, `aBcd16b` channels blocked by 16 (a capital is an outer dimension that has blocks), `ABcd16b16a` a
 /// weight. The text `row` (an empty Layout) is dense row-major of any rank.
 struct Layout {
@@ -24,7 +24,7 @@ struct Layout {
     std::uint16_t size; ///< Elements in the block, > 1.
     friend bool operator==(const Block&, const Block&) = default;
   };
-  std::vector<std::uint8_t> order; ///< Outer order; empty means row-major of whatever rank.
+  std::vector<std::uint8_t> order; ///< Outer order; empty means row-major of any rank.
   std::vector<Block> blocks;
 
   bool row_major() const noexcept; ///< Dense, natural order, no blocks.
@@ -35,7 +35,7 @@ struct Layout {
 
   /// Sizes after padding to whole blocks.
   Shape padded(const Shape& logical) const;
-  /// Bytes that a tensor of `logical` shape takes; checks overflow.
+  /// Bytes of a tensor with `logical` shape; checks overflow.
   std::uint64_t bytes(const Shape& logical, DType type) const;
   /// For a layout without blocks: stride of each logical dimension, in elements.
   std::vector<std::int64_t> strides(const Shape& logical) const;

@@ -1,5 +1,5 @@
 #pragma once
-// Bounds on what bytes from outside may make Lanner do. One value, passed to every reader.
+// Limits on memory and time that untrusted input may use. One value, passed to every reader.
 
 #include <cstddef>
 #include <cstdint>
@@ -7,16 +7,16 @@
 
 namespace lanner {
 
-/// Bytes that one build, engine or reader may hold where its caller did not say: three quarters of the memory
-/// that the machine, or the container around the process, has.
+/// Default limit on the bytes that one build, engine or reader may hold: three quarters of the memory of the
+/// machine, or of the container around the process.
 std::uint64_t default_total_bytes() noexcept;
 
 /// Bounds checked before memory or time is spent on behalf of a file. The defaults admit every model and clip
-/// in common use; a server that reads strangers' files lowers them.
+/// in common use; a server that reads untrusted files lowers them.
 struct Limits {
   std::uint64_t file_bytes = 64ull << 30;   ///< Size of one input file.
   std::uint64_t tensor_bytes = 16ull << 30; ///< Size of one tensor.
-  /// Sum of what one build, one context with its engine or one reader may hold: tensors, the characters of
+  /// Total that one build, one context with its engine or one reader may hold: tensors, the characters of
   /// strings, sequences, frames.
   std::uint64_t total_bytes = default_total_bytes();
   std::uint32_t nodes = 1u << 20;          ///< Nodes of one graph, regions included.
@@ -33,7 +33,7 @@ struct Limits {
 /// lists the names.
 void set_limit(Limits& limits, std::string_view assignment);
 
-/// `a * b`, or Error{limit_exceeded} naming `what` when the product leaves 64 bits or passes `bound`.
+/// `a * b`, or Error{limit_exceeded} naming `what` when the product overflows 64 bits or exceeds `bound`.
 std::uint64_t checked_product(std::uint64_t a, std::uint64_t b, std::uint64_t bound, std::string_view what);
 
 } // namespace lanner

@@ -1,5 +1,5 @@
 #pragma once
-// Messages that are not errors. The library never prints; it calls this.
+// Log messages that are not errors. The library never prints; it calls this.
 
 #include <functional>
 #include <string_view>

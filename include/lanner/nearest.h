@@ -1,5 +1,5 @@
 #pragma once
-// What the user may have meant.
+// Suggestions for misspelt names.
 
 #include <cstddef>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace lanner {
 
-/// Up to `most` of `names` near enough to `name` to be what was meant, nearest first.
+/// Up to `most` of `names` that are similar to `name`, nearest first.
 std::vector<std::string> nearest_names(std::string_view name, const std::vector<std::string>& names,
                                        std::size_t most = 3);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Files that appear whole or not at all.
+// Atomically written files.
 
 #include <cstddef>
 #include <filesystem>
@@ -9,9 +9,9 @@
 
 namespace lanner {
 
-/// A file that comes into being under its name only with commit(). Until then its bytes lie beside it under a
-/// temporary name; an object that dies before removes them. An existing file keeps its mode and is replaced
-/// at once; a symbolic link is followed. One thread at a time. Errors are Error{not_found, io,
+/// A file that appears under its name only with commit(). Until then its bytes are in a temporary file next
+/// to it; an object destroyed before removes that file. An existing file keeps its mode and is replaced
+/// atomically; a symbolic link is followed. One thread at a time. Errors are Error{not_found, io,
 /// invalid_argument} and name the path.
 class OutputFile {
 public:
@@ -20,13 +20,13 @@ public:
   OutputFile(OutputFile&&) noexcept;
   OutputFile& operator=(OutputFile&&) noexcept;
 
-  /// The name it will have.
+  /// The name that the file gets.
   const std::filesystem::path& path() const noexcept;
-  /// Appends; small pieces are gathered.
+  /// Appends; small pieces are buffered.
   void write(std::string_view text);
   void write(std::span<const std::byte> bytes);
-  /// Gives the bytes their name. The object accepts nothing more. `to_disk` forces them to the disk before,
-  /// so that they are whole after a power failure too; without it writing many small files is much faster.
+  /// Renames the file to its name. The object accepts nothing more. `to_disk` flushes it to the disk first,
+  /// so that it is complete after a power failure too; without it writing many small files is much faster.
   void commit(bool to_disk = true);
 
 private:

@@ -1,5 +1,5 @@
 #pragma once
-// Which of a network's nodes run on which device.
+// Placement of a network's nodes on devices.
 
 #include <string>
 #include <string_view>
@@ -9,32 +9,32 @@
 
 namespace lanner {
 
-/// A device that certain nodes are to run on.
+/// A device for certain nodes.
 struct PlacedNodes {
-  /// Of names: those of the model's nodes, or of values in the IR. `*` stands for any characters, `?` for
-  /// one.
+  /// Matches names of the model's nodes, or of values in the IR. `*` matches any characters, `?` one.
   std::string pattern;
-  Device device; ///< Of the engine's set; the host always is.
+  Device device; ///< One of the engine's devices; the host always is one.
 };
 
-/// The devices of an engine beside its own, where its inputs and outputs are, and what runs there. Nodes that
-/// are placed nowhere run on the engine's own device or, where no kernel of that takes them, on the host.
+/// Devices of an engine in addition to its own, where its inputs and outputs are, and the nodes that run
+/// there. Nodes without a placement run on the engine's own device or, where no kernel of that supports them,
+/// on the host.
 struct DevicePlacement {
-  /// GPUs beside an engine's own, which is one too; each once, at most 7. What is placed nowhere uses none of
-  /// them.
+  /// GPUs in addition to an engine's own, which must be a GPU too; each once, at most 7. Nodes without a
+  /// placement use none of them.
   std::vector<Device> devices;
-  /// The first whose pattern matches a node counts for it. A pattern that matches nothing, and a device that
-  /// is not of the set, are Error{invalid_argument}.
+  /// The first pattern that matches a node applies. A pattern that matches nothing, and a device that is not
+  /// one of the engine's, are Error{invalid_argument}.
   std::vector<PlacedNodes> nodes;
-  /// A node that no kernel runs where it is placed is Error{unsupported}, which names it; else it runs on the
-  /// host, and a line says so.
+  /// A node that no kernel runs on its device is Error{unsupported}, which names it; else it runs on the
+  /// host, which is logged.
   bool strict = false;
 };
 
-/// `cuda:0,cuda:1`: the engine's own device, and the others. Each is told once. Throws
+/// `cuda:0,cuda:1`: the engine's own device, and the others. Each is given once. Throws
 /// Error{invalid_argument}.
 std::vector<Device> parse_devices(std::string_view text);
-/// As parse_devices() reads them.
+/// The text that parse_devices() reads.
 std::string devices_text(const std::vector<Device>& devices);
 
 } // namespace lanner

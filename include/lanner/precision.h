@@ -1,5 +1,5 @@
 #pragma once
-// Which types kernels may compute in.
+// Element types that kernels may compute in.
 
 #include <initializer_list>
 #include <set>
@@ -11,36 +11,34 @@
 
 namespace lanner {
 
-/// A type that certain nodes are to be computed in.
+/// A compute type for certain nodes.
 struct PrecisionPin {
-  /// Of names: those of the model's nodes, or of values in the IR. `*` stands for any characters, `?` for
-  /// one.
+  /// Matches names of the model's nodes, or of values in the IR. `*` matches any characters, `?` one.
   std::string pattern;
   DType type = DType::f32; ///< f32, f16 or bf16.
 };
 
-/// Types of kernels where the model says f32; values that the model has in another type keep it. Of what is
-/// allowed the tuner takes what is fastest. Sums of products are in f32 always.
+/// Compute types of kernels where the model has f32; values of other types keep theirs. The tuner uses the
+/// fastest of the allowed types. Sums of products are always in f32.
 struct Precision {
-  /// Of f32, f16 and bf16. f32 is allowed beside them unless `strict`.
+  /// Of f32, f16 and bf16. f32 is allowed in addition unless `strict`.
   std::set<DType> types{DType::f32};
-  /// The first whose pattern matches a node counts for it; it need not be of `types`. A pattern that matches
+  /// The first pattern that matches a node applies; its type need not be in `types`. A pattern that matches
   /// nothing is Error{invalid_argument}.
   std::vector<PrecisionPin> pins;
-  /// Nothing but `types` and pins: a node that no kernel computes so is Error{unsupported}, which names it; a
-  /// line says so else, for pins.
+  /// Only `types` and pins: a node that no kernel computes so is Error{unsupported}, which names it; without
+  /// it an unmet pin is logged.
   bool strict = false;
-  /// No kernels that compute by another formula: no Winograd, no Fourier, and no rounding of f32 operands
-  /// (TF32).
+  /// No kernels with another formula: no Winograd, no FFT, and no rounding of f32 operands (TF32).
   bool exact = false;
 
   Precision() = default;
   Precision(std::initializer_list<DType> types) : types(types) {}
-  /// Whether any kernel may compute in it.
+  /// Whether any kernel may compute in this type.
   bool allows(DType type) const;
   /// `fp32`, `fp16,fp32`: names of types, comma separated. Throws Error{invalid_argument}.
   static Precision parse(std::string_view text);
-  /// `bf16,fp16,fp32`, as parse() reads it.
+  /// `bf16,fp16,fp32`, in the form that parse() reads.
   std::string types_text() const;
 };
 

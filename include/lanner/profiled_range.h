@@ -1,5 +1,5 @@
 #pragma once
-// What profilers of GPUs show of a program.
+// Named ranges for GPU profilers.
 
 #include <string>
 
@@ -7,10 +7,10 @@
 
 namespace lanner {
 
-/// A stretch of work that profilers such as Nsight Systems show by its name: an NVTX range of the calling
-/// thread, from construction to destruction, which have to be on one thread. With `capture` it is also what
-/// they record where they were told to wait for it (`--capture-range=cudaProfilerApi`): all ranges that are
-/// captured at a time are one. Nothing for a device of the host, and where the driver or NVTX's library
+/// A range of work that profilers such as Nsight Systems show by its name: an NVTX range of the calling
+/// thread, from construction to destruction, which must be on one thread. With `capture` it is also what
+/// profilers record when they were told to wait for it (`--capture-range=cudaProfilerApi`): overlapping
+/// captured ranges count as one. Does nothing for a host device, and where the driver or NVTX's library
 /// (libnvToolsExt) is not found. Never throws.
 class ProfiledRange {
 public:

@@ -1,5 +1,5 @@
 #pragma once
-// How many pictures go through a network in one run.
+// Batch sizes of a network's runs.
 
 #include <cstddef>
 #include <string>
@@ -8,26 +8,26 @@
 
 namespace lanner {
 
-/// Keeps the number of sizes that a network is run at small: kernels are made for a size, and one that is new
-/// in the middle of a run would have everything wait for them. Fewer pictures than a full run takes are
-/// filled up by repeating the last one, whose further answers nobody reads. Passive; one thread at a time.
+/// Keeps the number of batch sizes small: kernels are made for a size, and a new one in the middle of a run
+/// would make everything wait for them. Fewer pictures than a full batch are filled up by repeating the last
+/// one, whose surplus results are ignored. Passive; one thread at a time.
 class RunSizes {
 public:
-  /// `full` pictures make a full run of input `input`. `ready`: kernels for it are there, as where the engine
-  /// was built for it; else fewer pictures run as they are until a full run was made. Throws
-  /// Error{invalid_argument} where the network insists on another number.
+  /// `full` pictures make a full run of input `input`. `ready`: its kernels exist, for instance because the
+  /// engine was built for it; else fewer pictures run as they are until a full run was made. Throws
+  /// Error{invalid_argument} where the network requires another number.
   RunSizes(const Engine& engine, const std::string& input, int full, bool ready = true);
 
-  /// Pictures of the run that takes so many. As many as they are where an output has no part for each
+  /// The batch size of a run for this many pictures. The same number where an output has no part for each
   /// picture.
   std::size_t of(std::size_t pictures) const;
-  /// What the last run of so many pictures has shown. Its answers may still be on their way.
+  /// Learns from the last run, which had this many pictures. Its results may still be pending.
   void learn(const Engine& engine, const Context& context, std::size_t pictures);
 
 private:
   std::size_t full_;
-  std::size_t fixed_ = 0;  ///< The number that the network insists on; 0: it takes any.
-  bool filled_up_ = false; ///< Fewer pictures run as a full run.
+  std::size_t fixed_ = 0;  ///< The number that the network requires; 0: any.
+  bool filled_up_ = false; ///< Whether fewer pictures are filled up to a full run.
 };
 
 } // namespace lanner

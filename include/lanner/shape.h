@@ -30,7 +30,7 @@ public:
   const std::vector<std::int64_t>& dims() const noexcept { return dims_; }
   void push_back(std::int64_t size) { dims_.push_back(size); }
 
-  /// Number of elements; throws Error{limit_exceeded} when it leaves 63 bits.
+  /// Number of elements; throws Error{limit_exceeded} when it overflows 63 bits.
   std::int64_t elements() const;
   /// `[1, 3, 224, 224]`.
   std::string to_string() const;
@@ -44,7 +44,8 @@ private:
 /// Row-major strides of `shape`, in elements.
 std::vector<std::int64_t> dense_strides(const Shape& shape);
 
-/// Shape of elementwise work over all `shapes` by NumPy's rule; throws Error{invalid_argument} naming both.
+/// Shape of an elementwise operation on all `shapes` by NumPy's rule; throws Error{invalid_argument} naming
+/// both.
 Shape broadcast(std::span<const Shape> shapes);
 
 } // namespace lanner

@@ -26,7 +26,7 @@ constexpr DType dtype_of();
 class Tensor {
 public:
   Tensor() = default;
-  // Compiled once: nearly every file copies and drops some.
+  // Out of line: nearly every file copies and destroys some.
   Tensor(const Tensor& other);
   Tensor(Tensor&& other) noexcept = default;
   Tensor& operator=(const Tensor& other);
@@ -34,7 +34,7 @@ public:
   ~Tensor();
   /// Uninitialised memory for `shape`, aligned to 64 bytes, on `device`. Throws Error{limit_exceeded,
   /// out_of_memory}, and Error{unsupported} for a GPU that cannot be used. `string` tensors hold constructed,
-  /// empty strings and lie on the host.
+  /// empty strings and are on the host.
   static Tensor allocate(DType type, Shape shape, Layout layout = {}, Device device = {},
                          const Limits& limits = {});
   /// Like allocate, with every byte zero.
@@ -70,12 +70,12 @@ public:
   template<typename T>
   std::span<const T> as() const;
 
-  /// The same row-major elements under another shape of equal count.
+  /// The same row-major elements with another shape of equal element count.
   Tensor reshaped(Shape shape) const;
   /// A deep copy in row-major order on the host.
   Tensor clone() const;
   /// The same elements in the same layout on another device, complete at return; the tensor itself where it
-  /// is there already. Work that other streams still do on it is not waited for.
+  /// is there already. Does not wait for other streams' pending work on it.
   Tensor to(Device device) const;
 
 private:
@@ -90,7 +90,7 @@ private:
   Layout layout_;
 };
 
-/// Sixteen-bit floats as bits, with conversions that round to nearest even.
+/// 16-bit floats as bits, with conversions that round to nearest even.
 struct Half {
   std::uint16_t bits = 0;
   Half() = default;

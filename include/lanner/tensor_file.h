@@ -1,5 +1,5 @@
 #pragma once
-// Named tensors in a file.
+// Files of named tensors.
 
 #include <filesystem>
 #include <map>
@@ -10,8 +10,8 @@
 
 namespace lanner {
 
-/// Copies of all tensors of a safetensors file by name, row-major on the host. Every byte of the file is
-/// taken for hostile. Throws Error{not_found, io, bad_data, limit_exceeded, unsupported} that names the file.
+/// Copies of all tensors of a safetensors file by name, row-major on the host. The file is treated as
+/// untrusted. Throws Error{not_found, io, bad_data, limit_exceeded, unsupported} that names the file.
 std::map<std::string, Tensor> load_tensors(const std::filesystem::path& path, const Limits& limits = {});
 
 } // namespace lanner

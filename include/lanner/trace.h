@@ -1,5 +1,5 @@
 #pragma once
-// What ran when: spans on one clock, for reports and Perfetto.
+// Timelines: spans on one clock, for reports and Perfetto.
 
 #include <cstdint>
 #include <memory>
@@ -12,13 +12,13 @@ namespace lanner {
 /// One piece of work. Times are seconds since the Trace was made.
 struct TraceSpan {
   std::string name;  ///< `decode`, `infer`, `encode`, or a kernel's name.
-  std::string track; ///< The line it is drawn on: a thread or a stream.
+  std::string track; ///< The track it is drawn on: a thread or a stream.
   double start = 0, end = 0;
-  std::int64_t frame = -1; ///< Presentation index, -1 where none belongs to it.
+  std::int64_t frame = -1; ///< Presentation index, -1 for none.
 };
 
-/// Collects spans from any thread, up to a limit; later ones are counted, not kept. Copies refer to one
-/// collection; a default-made Trace collects nothing and costs one test.
+/// Collects spans from any thread, up to a limit; later ones are counted, not stored. Copies share one
+/// collection; a default-constructed Trace collects nothing and costs one test.
 class Trace {
 public:
   Trace() = default;
@@ -37,7 +37,7 @@ private:
   std::shared_ptr<State> state_;
 };
 
-/// Measures from construction to destruction.
+/// Records a span from construction to destruction.
 class TraceScope {
 public:
   TraceScope(const Trace& trace, std::string_view name, std::string_view track, std::int64_t frame = -1)
