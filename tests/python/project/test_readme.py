@@ -1,4 +1,4 @@
-"""README's `Use` runs as it stands after ./dev demo."""
+"""The lines and programs of README.md and docs/first-steps.md run as they stand after ./dev demo."""
 
 import os
 import re
@@ -9,15 +9,21 @@ import pytest
 
 from command import BUILD, ROOT, SECONDS
 
-TEXT = (ROOT / "README.md").read_text(encoding="utf-8")
-USE = TEXT.split("\n## Use\n", 1)[1].split("\n## Speed\n", 1)[0]
-LINES = [line for block in re.findall(r"^```sh\n(.*?)^```$", USE, re.MULTILINE | re.DOTALL) for line in block.splitlines()]
-PROGRAMS = re.findall(r"^```python\n(.*?)^```$", USE, re.MULTILINE | re.DOTALL)
+PAGES = ["README.md", "docs/first-steps.md"]
+TEXTS = {page: (ROOT / page).read_text(encoding="utf-8") for page in PAGES}
+
+
+def blocks(page, language):
+    return re.findall(rf"^```{language}\n(.*?)^```$", TEXTS[page], re.MULTILINE | re.DOTALL)
+
+
+def shell_lines(page):
+    return [line for block in blocks(page, "sh") for line in block.splitlines()]
 
 
 @pytest.fixture(scope="module")
 def checkout(tmp_path_factory):
-    """What lies there after ./dev demo, without what it draws for longer than needed."""
+    """A checkout after ./dev demo, with a shorter clip."""
     folder = tmp_path_factory.mktemp("checkout")
     (folder / "build").symlink_to(BUILD)
     (folder / "demo").mkdir()
@@ -29,36 +35,48 @@ def checkout(tmp_path_factory):
     return folder
 
 
-def test_lines_and_programs_run_as_they_stand(checkout):
-    assert LINES[0] == 'export PATH="$PWD/build/bin:$PWD/.venv/bin:$PATH"' and LINES[1].startswith("lanner run demo/")
-    assert len(LINES) >= 10 and len(PROGRAMS) == 2
-    for line in LINES[1:]:
+def run_page(page, checkout):
+    export, *lines = shell_lines(page)
+    assert export == 'export PATH="$PWD/build/bin:$PWD/.venv/bin:$PATH"' and lines[0].startswith("lanner run demo/")
+    for line in lines:
         done = subprocess.run(
-            ["bash", "-euo", "pipefail", "-c", f"{LINES[0]}\n{line}"],
+            ["bash", "-euo", "pipefail", "-c", f"{export}\n{line}"],
             cwd=checkout, capture_output=True, text=True, timeout=SECONDS, check=False,
         )  # fmt: skip
         assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
         assert "warning" not in done.stderr, f"{line}\n{done.stderr}"
         for name in re.findall(r"(?:-o|--report|--json|--csv) (\S+)", line):
             assert (checkout / name).exists(), line
-    for program in PROGRAMS:
+    for program in blocks(page, "python"):
         environment = os.environ | {"PYTHONPATH": str(BUILD / "python")}
         done = subprocess.run([sys.executable, "-c", program], cwd=checkout, env=environment, capture_output=True, text=True, timeout=SECONDS, check=False)
         assert done.returncode == 0, done.stderr
+
+
+def test_readme_has_eight_lines_that_run(checkout):
+    programs = blocks("README.md", "python")
+    assert len(programs) == 1 and len(shell_lines("README.md")) + len(programs[0].splitlines()) == 8
+    run_page("README.md", checkout)
+
+
+def test_lines_and_programs_of_first_steps_run(checkout):
+    assert len(shell_lines("docs/first-steps.md")) >= 10 and len(blocks("docs/first-steps.md", "python")) == 2
+    run_page("docs/first-steps.md", checkout)
     assert (checkout / "demo/out/marked.png").stat().st_size > 1000
 
 
-def test_every_page_that_readme_names_is_there():
-    for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", TEXT):
-        assert (ROOT / target).exists(), target
+@pytest.mark.parametrize("page", PAGES)
+def test_linked_pages_exist(page):
+    for target in re.findall(r"\]\((?!https?:)([^)#]+)[^)]*\)", TEXTS[page]):
+        assert ((ROOT / page).parent / target).exists(), target
 
 
-def test_drawing_tells_what_it_draws(tmp_path, monkeypatch, capsys):
+def test_make_prints_each_file_that_it_writes(tmp_path, monkeypatch, capsys):
     monkeypatch.syspath_prepend(str(ROOT / "demo"))
     import make
 
     monkeypatch.setattr(make, "PHOTOS", 2)
     make.write_photos(tmp_path / "photos", tmp_path / "photos.json")
     make.write_clip(tmp_path / "a.mp4", [frame.rgb for frame in make.Clip(make.SEEDS[0], frames=2)])
-    told = capsys.readouterr().err.splitlines()
-    assert told == ["make: photos/, 2 pictures, and photos.json", "make: a.mp4, 2 frames"]
+    lines = capsys.readouterr().err.splitlines()
+    assert lines == ["make: photos/, 2 pictures, and photos.json", "make: a.mp4, 2 frames"]
