@@ -1,5 +1,5 @@
 #pragma once
-// The command's own code throws by these words.
+// Shorthand for the errors that the command's own code throws.
 
 #include <lanner/error.h>
 

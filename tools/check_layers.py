@@ -7,7 +7,7 @@
     {passes, program} <- lower    image <- known       {importers, known, lower, engine} <- builder
     python, tools, src/c -> include/lanner only
 
-importers, passes, lower and builder are what liblanner-runtime is without: no layer that it has reaches them.
+liblanner-runtime leaves out importers, passes, lower and builder: none of its layers may depend on them.
 A file may include its own layer and those that its layer reaches by the arrows. A folder of src/ is a layer; a public
 header belongs to the layer of its noun (HEADERS below).
 """
@@ -97,7 +97,7 @@ HEADERS = {
     "c": "c",
 }
 
-# Folders that may use the public headers alone (and their own files), and where their own #include lines begin.
+# Folders that may include only public headers (and their own files), and how their own #include lines begin.
 OUTSIDE = {"python": "python/bindings", "tools": "tools", "src/c": "src/c"}
 
 SUFFIXES = {".h", ".hpp", ".cpp", ".c", ".cu", ".cuh", ".in", ".inc"}
@@ -127,7 +127,7 @@ class Checker:
         return HEADERS.get(stem)
 
     def layer_of_target(self, path: Path, name: str) -> tuple[bool, str | None]:
-        """(is it ours, its layer) for an include of `name` seen in `path`."""
+        """(is it a header of this project, its layer) for an include of `name` in `path`"""
         if name.startswith("lanner/"):
             return True, self.header_layer(name.removeprefix("lanner/"))
         if (path.parent / name).is_file():
@@ -153,7 +153,7 @@ class Checker:
             if target is None:
                 self.error(path, line, f"<{name}> has no row in HEADERS of tools/check_layers.py")
             elif target not in self.reach[layer]:
-                self.error(path, line, f"{layer} includes {name} of {target}, which lies above or beside it; "
+                self.error(path, line, f"{layer} includes {name} of {target}, which is not below it; "
                                        f"{layer} may use {', '.join(sorted(self.reach[layer]))}")
 
     def check_outside(self, path: Path, folder: str) -> None:

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Fails when the layers above the operators name more of them than they do today.
+"""Fails when the layers above the operators name more of them than today.
 
-What an operator is known for stands in its traits (src/graph/traits.h), and layers above ask those. This counts the
-names of operators that stand as string literals in src/ outside of the operators, importers, passes and backends, and
+Layers above the operators ask an operator's traits (src/graph/traits.h) instead of its name. This counts the
+operator names that are string literals in src/ outside of the operators, importers, passes and backends, and
 in the tools and the package: enumerators of `Pattern` that stand for one operator count too. The number only falls:
-who removes one lowers `MOST`.
+a change that removes one lowers `MOST`.
 """
 
 import re
@@ -14,10 +14,10 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 MOST = 33
 
-# A kernel's own file and what recognises a pattern of operators names them.
+# A kernel's own file, and code that recognises a pattern of operators, may name them.
 EXEMPT = {"ops", "importers", "passes", "backends"}
-# Operators whose names are words of other things too: these count where they are compared with a node's kind, or where
-# a node is made.
+# Operators whose names are also ordinary words: these count only where they are compared with a node's kind, or where a
+# node is created.
 WORDS = {"abs", "clip", "concat", "constant", "fail", "if", "log", "loop", "max", "mean", "min", "not", "picture", "range",
          "resize", "reshape", "round", "scan", "shape", "sigmoid", "sign", "size", "softmax", "split", "sum", "where",
          "pad", "mod", "and", "or"}
@@ -27,13 +27,13 @@ ENUMERATOR = re.compile(r"\bPattern::(constant|group|conversion)\b")
 
 
 def operators() -> set[str]:
-    """By the generated page, which a test holds against the table."""
+    """From the generated page, which a test compares with the table."""
     page = (ROOT / "docs" / "operands.md").read_text()
     return set(re.findall(r"^\| `([a-z_0-9.]+)` \|", page, re.MULTILINE))
 
 
 def code_of(path: Path) -> str:
-    """Without comments; lines stay where they are."""
+    """Without comments; line numbers stay the same."""
     text = re.sub(r"/\*.*?\*/", lambda m: "\n" * m.group().count("\n"), path.read_text(), flags=re.DOTALL)
     return re.sub(r"//[^\n]*", "", text)
 

@@ -11,8 +11,8 @@
 
 namespace lanner::tool {
 
-/// Work of the subcommand that was given; its return is the exit code. Set while the command line is read,
-/// called after.
+/// The chosen subcommand's work; returns the exit code. Set while the command line is read, called
+/// afterwards.
 using Action = std::function<int()>;
 
 void add_doctor(Command& program, Action& action);
@@ -28,7 +28,7 @@ void add_eval(Command& program, Action& action);
 void add_completion(Command& program, Action& action);
 void add_manual(Command& program, Action& action);
 
-/// Makes a subcommand whose options live in an `Options` of their own and whose work is `run(options)`.
+/// Adds a subcommand with an `Options` of its own; its work is `run(options)`.
 template<typename Options, typename Run>
 std::pair<Command, std::shared_ptr<Options>> make_command(Command& program, Action& action, const char* name,
                                                           const char* description, Run run) {

@@ -13,7 +13,7 @@ namespace {
 
 bool little_memory = false;
 
-// Calls only what a signal handler may call.
+// Calls only async-signal-safe functions.
 void say(std::string_view text) {
   static_cast<void>(!::write(STDERR_FILENO, text.data(), text.size()));
 }
@@ -21,11 +21,12 @@ void say(std::string_view text) {
 extern "C" void on_fault(int number) {
   say("lanner: the processor reported a fault (");
   say(number == SIGSEGV ? "SIGSEGV" : number == SIGBUS ? "SIGBUS" : number == SIGFPE ? "SIGFPE" : "SIGILL");
-  say(little_memory ? "), which libraries meet where memory is refused: the address space is limited (ulimit "
-                      "-v); raise "
-                      "that limit\n"
-                    : ") inside the program or a library; please report it with what was run\n");
-  std::raise(number); // Its action is the default one again.
+  say(little_memory
+          ? "), which happens in libraries when memory is refused: the address space is limited (ulimit "
+            "-v); raise "
+            "that limit\n"
+          : ") inside the program or a library; please report it with what was run\n");
+  std::raise(number); // The default action was restored.
 }
 
 } // namespace
@@ -36,7 +37,7 @@ void tell_of_faults() {
   constexpr rlim_t plenty = rlim_t{1} << 32;
   rlimit bound{};
   little_memory = ::getrlimit(RLIMIT_AS, &bound) == 0 && bound.rlim_cur < plenty;
-  // Where a stack has overflowed, a handler needs another one.
+  // A handler needs a stack of its own where the thread's has overflowed.
   static std::array<char, 1 << 16> memory;
   stack_t stack{};
   stack.ss_sp = memory.data();

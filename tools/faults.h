@@ -1,12 +1,12 @@
 #pragma once
-// A line for what would end the command without one.
+// A message on stderr before a fault ends the command.
 
 namespace lanner::tool {
 
-/// From now on a file that grows beyond the limit of its size (ulimit -f) is an error of write(), and a fault
-/// that the processor reports is told on stderr before it ends the process as ever, with its core dump. Of
-/// libraries some meet it when the system refuses them memory, as oneDNN's compiler of kernels does within a
-/// small address space.
+/// After this call a file that grows beyond the limit of its size (ulimit -f) is an error of write(), and a
+/// fault that the processor reports is printed on stderr before it ends the process with its core dump. Some
+/// libraries fault when the system refuses them memory, as oneDNN's kernel compiler does in a small address
+/// space.
 void tell_of_faults();
 
 } // namespace lanner::tool

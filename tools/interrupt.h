@@ -8,7 +8,7 @@ namespace lanner::tool {
 /// The token that SIGINT and SIGTERM set. The first call installs the handlers; a second signal ends the
 /// process at once.
 const CancelToken& interrupt_token();
-/// Whether a signal has come.
+/// Whether a signal was received.
 bool interrupted();
 
 } // namespace lanner::tool

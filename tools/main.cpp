@@ -51,14 +51,14 @@ int exit_code(ErrorCode code) {
   }
 }
 
-/// Does the work and turns what it throws into a line and a code.
+/// Runs the work; turns an exception into a message and an exit code.
 int carry_out(const Action& action) {
   try {
     const int code = action();
     flush_out();
     return code;
   } catch (const Error& error) {
-    if (reader_gone()) return exit_unread; // As who dies of SIGPIPE: without a word.
+    if (reader_gone()) return exit_unread; // A closed pipe ends the command silently, as SIGPIPE would.
     if (interrupted()) return complain("interrupted", exit_interrupted);
     return complain(error.message(), exit_code(error.code()));
   } catch (const std::bad_alloc&) {
@@ -94,7 +94,7 @@ int main(int count, char** arguments) {
     return complain(usage_error(app, error), exit_bad_input);
   }
   std::signal(SIGPIPE,
-              SIG_IGN); // A reader that goes away is an error of write(), after which files are cleaned up.
+              SIG_IGN); // A closed reader becomes an error of write(), after which files are cleaned up.
   tell_of_faults();
   show_log();
   interrupt_token();

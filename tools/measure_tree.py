@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Figures of the source tree: files and lines by folder, lengths of functions, names of operators above the operators,
-folders with many files, and texts that stand twice. `--json` for comparing two trees by another script.
+folders with many files, and duplicated texts. `--json` is for comparing two trees by another script.
 
 Lengths are counted from a function's first line to its closing brace, of functions with a body of their own in C++ and
-of `def` in Python. A text stands twice where ten lines that follow one another, without blanks and comments, are equal.
+of `def` in Python. A text is duplicated where ten consecutive lines, without blanks and comments, are equal.
 """
 
 import argparse
@@ -62,7 +62,7 @@ def share(values: list[int], part: float) -> int:
 
 
 def clones(texts: dict[Path, str]) -> list[tuple[str, str, int]]:
-    """(file, file, lines) of each pair of files, in which so many lines stand in both."""
+    """(file, file, lines) for each pair of files that share that many lines."""
     seen: dict[tuple[str, ...], tuple[Path, int]] = {}
     pairs: collections.Counter = collections.Counter()
     for path, text in texts.items():

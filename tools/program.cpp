@@ -38,7 +38,7 @@ struct Pipe {
   }
 };
 
-/// A running program; killed and reaped when it dies.
+/// A running program; killed and reaped by the destructor.
 class Child {
 public:
   bool start(const std::string& path, const std::vector<std::string>& arguments, Pipe& input, Pipe& output) {
@@ -72,7 +72,7 @@ private:
   pid_t pid_ = -1;
 };
 
-/// Moves bytes both ways until the program closes its output. False past the deadline or on a fault.
+/// Transfers bytes both ways until the program closes its output. False past the deadline or on an error.
 bool converse(Pipe& input, Pipe& output, std::string_view text, std::string& answer,
               Clock::time_point deadline, const CancelToken& cancel, std::size_t max_bytes) {
   fcntl(input.write, F_SETFL, O_NONBLOCK);

@@ -1,5 +1,5 @@
 #pragma once
-// Other programs.
+// Runs other programs.
 
 #include <optional>
 #include <string>
@@ -10,11 +10,11 @@
 
 namespace lanner::tool {
 
-/// Where a program lies by PATH; empty when it is nowhere.
+/// Path of a program on PATH; empty if not found.
 std::string find_program(std::string_view name);
 
-/// Runs a program with `input` on its stdin and gives its stdout; nothing when it fails, is cancelled, takes
-/// longer than `seconds` or says more than `max_bytes`.
+/// Runs a program with `input` on its stdin and returns its stdout; none when it fails, is cancelled, takes
+/// longer than `seconds` or prints more than `max_bytes`.
 std::optional<std::string> run_program(const std::string& path, const std::vector<std::string>& arguments,
                                        std::string_view input, double seconds, const CancelToken& cancel,
                                        std::size_t max_bytes = 64u << 20);

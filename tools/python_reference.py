@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Writes docs/python.md, the reference of the Python package, of its stub, its modules and their docstrings.
+"""Writes docs/python.md, the reference of the Python package, from its stub, its modules and their docstrings.
 
     python tools/python_reference.py --write
-    python tools/python_reference.py --check     # fails where the page is not what --write would make of it
+    python tools/python_reference.py --check     # fails where the page differs from what --write would write
 
-A docstring is a paragraph or more; lines `name: meaning` in it, after an empty line, tell of parameters.
+A docstring is a paragraph or more; lines `name: meaning` in it, after an empty line, describe parameters.
 """
 
 import argparse
@@ -20,10 +20,10 @@ ROOT = Path(__file__).resolve().parent.parent
 SOURCES = ROOT / "python" / "lanner"
 STUB = ROOT / "build" / "python" / "lanner" / "_lanner.pyi"
 PAGE = ROOT / "docs" / "python.md"
-PARTS = ROOT / "tools" / "python_reference.md"  # the parts, and what stands in front of each
+PARTS = ROOT / "tools" / "python_reference.md"  # the sections, and the text before each
 COMMAND = "./dev docs"
 
-# What Python calls for a method, as users write it.
+# Special methods as users write them.
 SYNTAX = {
     "__len__": "`len(x)`",
     "__iter__": "`for ... in x`",
@@ -38,7 +38,7 @@ SYNTAX = {
     "__reduce__": "`pickle`",
 }
 CALLED = ("__call__", "__getitem__")
-# Classes whose keywords others repeat: told once.
+# Classes whose keywords other classes accept too: described once.
 SHARED = {"Preprocess": "preprocessing keywords", "VideoReader": "keywords"}
 LONGEST_LINE = 100
 
@@ -89,11 +89,11 @@ class Names:
         raise SystemExit(f"{self.path(module)}: expected a list __all__ of public names, got none")
 
     def definition(self, module: str, name: str) -> ast.ClassDef | ast.FunctionDef | None:
-        """Its class or function, of an overloaded one the last, which has the docstring; None for a module or number."""
+        """The definition of a class or function, for overloads the last, which has the docstring; None for a module or number."""
         found: ast.ClassDef | ast.FunctionDef | None = None
         body = list(self.tree(module).body)
         for node in body:
-            if isinstance(node, ast.If | ast.Try):  # as of TYPE_CHECKING, and of what an interpreter may lack
+            if isinstance(node, ast.If | ast.Try):  # under `if`, as of TYPE_CHECKING, and under `try`, for what an interpreter may lack
                 body += node.body
             elif isinstance(node, ast.ImportFrom) and node.module and node.module.startswith("lanner"):
                 for alias in node.names:
@@ -105,7 +105,7 @@ class Names:
 
 
 def docs_of(node: ast.AST, names: list[str]) -> Docs:
-    """Lines of parameters are those that begin with a name or several of them."""
+    """Lines of parameters begin with a name or several names."""
     text = ast.get_docstring(node) if isinstance(node, ast.ClassDef | ast.FunctionDef) else None
     return split_docs(text or "", names)
 
@@ -158,7 +158,7 @@ def function_of(node: ast.FunctionDef, name: str) -> Function:
 
 
 def methods_of(node: ast.ClassDef) -> dict[str, ast.FunctionDef]:
-    """Of overloads the last, which has the docstring."""
+    """For overloads the last, which has the docstring."""
     return {one.name: one for one in node.body if isinstance(one, ast.FunctionDef) and not is_setter(one)}
 
 
@@ -203,12 +203,12 @@ class Page:
         return " ".join(text.split()).replace("|", "\\|")
 
     def type_cell(self, text: str) -> str:
-        """As code; classes of the page lead to their places."""
+        """As code; classes of the page are links."""
         shown = text.removesuffix(" | None") if text else "object"
         return f"`{self.cell(shown)}`"
 
     def code_of(self, function: Function, end: str = "") -> str:
-        """A signature, in lines of its parameters where it is long; types stand in the table."""
+        """A signature, one parameter a line where it is long; types are in the table."""
         texts, starred = [], False
         for star, one in function.parameters:
             if star and not starred and not one.name.startswith("**"):
@@ -228,7 +228,7 @@ class Page:
         return f"{function.name}(\n{body}\n){result}{end}"
 
     def repeated(self, function: Function, owner: str) -> tuple[str, set[str]]:
-        """The class whose keywords this one takes too, and their names."""
+        """The class whose keywords this one accepts too, and their names."""
         names = {one.name for _, one in function.parameters}
         for name, keywords in self.shared.items():
             if owner != name and set(keywords) <= names:
@@ -282,7 +282,7 @@ class Page:
             self.lines += [f"Also: {', '.join(syntax)}.", ""]
 
     def add_method(self, owner: str, module: str, variants: list[ast.FunctionDef]) -> None:
-        """Signatures of all variants, then what the last one says."""
+        """Signatures of all overloads, then the docstring of the last one."""
         shown = [function_of(one, one.name) for one in variants]
         texts = [one.docs for one in shown if one.docs.text]
         for one, node in zip(shown, variants, strict=True):
@@ -344,7 +344,7 @@ class Page:
             part.names = self.expanded(part.names, {name for other in parts for name in other.names})
         told = [name for part in parts for name in part.names]
         if missing := sorted(everything - set(told)):
-            raise SystemExit(f"{PARTS.name} names {', '.join(missing)} in no part: add each to the one it belongs to")
+            raise SystemExit(f"{PARTS.name} names {', '.join(missing)} in no part: add each to a part")
         for name in told:
             self.links[name.rpartition(".")[2]] = name.lower().replace(".", "")
         for part in parts:
@@ -366,7 +366,7 @@ class Part:
 
 
 def read_parts() -> list[Part]:
-    """`## Title`, then a line of names, then text. `module.*` stands for names that no part has."""
+    """`## Title`, then a line of names, then text. `module.*` stands for names that no section has."""
     parts = []
     for section in re.split(r"^## ", PARTS.read_text(), flags=re.MULTILINE)[1:]:
         title, _, rest = section.partition("\n")
@@ -404,7 +404,7 @@ def main() -> int:
         PAGE.write_text(text)
         return 0
     if not PAGE.is_file() or PAGE.read_text() != text:
-        print(f"docs/{PAGE.name} is not what the package says; run {COMMAND}")
+        print(f"docs/{PAGE.name} is out of date with the package; run {COMMAND}")
         return 1
     return 0
 

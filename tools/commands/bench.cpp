@@ -1,4 +1,4 @@
-// lanner bench: how fast a network runs, or a clip decodes.
+// lanner bench: measures how fast a network runs or a clip decodes.
 
 #include <algorithm>
 
@@ -28,18 +28,17 @@ constexpr double default_seconds = 3, default_warmup = 0.5;
 
 struct BenchOptions {
   EngineOptions engine;
-  ReaderOptions reader; ///< Of a clip.
+  ReaderOptions reader; ///< For a clip.
   std::string batch, duration, warmup, inputs;
   std::size_t iterations = 0;
   bool profile = false, json = false, device_inputs = false;
-  BenchShapes shapes; ///< That a plan is measured at.
+  BenchShapes shapes; ///< Shapes at which a plan is measured.
 };
 
 double duration_of(const BenchOptions& options) {
   if (options.duration.empty()) return options.iterations > 0 ? 0 : default_seconds;
   const double seconds = parse_seconds(options.duration);
-  check(seconds > 0, ErrorCode::invalid_argument, "--duration {}: expected more than nothing",
-        options.duration);
+  check(seconds > 0, ErrorCode::invalid_argument, "--duration {}: expected a time above 0", options.duration);
   return seconds;
 }
 
@@ -53,8 +52,8 @@ BenchLimits limits_of(const BenchOptions& options) {
     limits.warmup_seconds =
         limits.seconds > 0 ? std::min(default_warmup, limits.seconds / 4) : default_warmup;
   } else if (warmup.find_first_not_of("0123456789") == std::string::npos) {
-    check(warmup.size() < 10, ErrorCode::invalid_argument, "--warmup {}: so many runs would never end",
-          warmup);
+    check(warmup.size() < 10, ErrorCode::invalid_argument,
+          "--warmup {}: expected a number of at most 9 digits, or a time like 500ms", warmup);
     limits.warmup_runs = std::stoul(warmup);
   } else {
     limits.warmup_seconds = with_context([] { return "--warmup"; }, [&] { return parse_seconds(warmup); });
@@ -115,8 +114,7 @@ std::string profile_text(const Measured& measured) {
   return fmt::format("\nbatch {}, by node\n{}", measured.batch, table.text());
 }
 
-/// The one size that --shape gives to the first dimension of an input that leaves it open; 0 where it gives
-/// none.
+/// The fixed size that --shape gives to an input's open first dimension; 0 where it gives none.
 int shaped_batch(const BenchOptions& options, const ModelFacts& facts) {
   BuildOptions given;
   const auto& row = *find_option(build_option_table(), "shapes");
@@ -130,12 +128,12 @@ int shaped_batch(const BenchOptions& options, const ModelFacts& facts) {
   return 0;
 }
 
-/// What --shape or the tensors that were given say, else what the model insists on, else what was asked for.
+/// The batch of --shape or of the given tensors, else the model's fixed one, else --batch.
 std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts, const GivenInputs& given) {
   const int shaped = shaped_batch(options, facts);
   if (shaped > 0) {
     check(options.batch.empty() || options.batch == std::to_string(shaped), ErrorCode::invalid_argument,
-          "--batch {}: --shape says that there are {}; leave one of them out", options.batch, shaped);
+          "--batch {}: --shape sets a batch of {}; leave one of them out", options.batch, shaped);
     return {shaped};
   }
   for (const Binding& input : facts.inputs) {
@@ -157,12 +155,12 @@ std::vector<int> batches(const BenchOptions& options, const ModelFacts& facts, c
   return asked;
 }
 
-/// Of values that were given, of a plan's --shape, and of a model's: of a range the opt shape with this
-/// batch, where it holds that.
+/// Shapes of given values, of a plan's --shape and of a model's: of a range the opt shape, with this batch
+/// where the range allows it.
 BenchShapes known_shapes(const BenchOptions& options, const Engine& model, const BuildOptions& build,
                          const GivenInputs& given, int batch) {
   BenchShapes known = options.shapes;
-  for (const Binding& input : model.inputs()) // Initialisers may be given too.
+  for (const Binding& input : model.inputs()) // Given values may include initialisers.
     if (const auto value = given.find(input.name); value != given.end())
       known[input.name] = value->second.shape();
   for (const auto& [input, range] : build.shapes) {
@@ -173,7 +171,7 @@ BenchShapes known_shapes(const BenchOptions& options, const Engine& model, const
   return known;
 }
 
-/// Items of one run at shapes that were found.
+/// Batch of one run at the shapes that were settled.
 int batch_of(const Engine& engine, const BenchShapes& shapes, int batch) {
   for (const Binding& input : engine.inputs()) {
     const auto shape = shapes.find(input.name);
@@ -183,14 +181,13 @@ int batch_of(const Engine& engine, const BenchShapes& shapes, int batch) {
   return batch;
 }
 
-/// Whether the model has a value for it, which it keeps where none is given.
+/// Whether the input has a default value in the model.
 bool has_default(const Engine& engine, const std::string& input) {
   const auto& inputs = engine.inputs();
   return std::ranges::any_of(inputs, [&](const Binding& one) { return one.name == input && one.defaulted; });
 }
 
-/// What is measured, and how a model becomes it: built for each batch on its own, as kernels are timed for
-/// the shape that they run.
+/// What is measured. A model is built for each batch anew, as kernels are timed for the shapes that they run.
 struct BenchSubject {
   BuildOptions build;
   BenchShapes shapes;
@@ -201,7 +198,7 @@ BenchSubject subject_for(const ModelFacts& facts, const BenchOptions& options, c
                          int batch) {
   BuildOptions build = build_options(options.engine, default_budget);
   const Engine& model = *facts.engine;
-  // Without one that was asked for, a model may be given the batch that it was exported with.
+  // Where no batch was asked for, a model may run at the batch it was exported with.
   const bool any_batch = options.batch.empty() && model.open_sizes();
   const BenchShapes shapes =
       settled_shapes(model, known_shapes(options, model, build, given, batch), any_batch ? 0 : batch);
@@ -220,7 +217,7 @@ GivenInputs given_inputs(const BenchOptions& options, const ModelFacts& facts) {
   return given;
 }
 
-/// What follows the table: what was run, where its time went, and what holds it back.
+/// Printed below the table: what ran, where its time went, what limits its speed.
 std::string summary_text(const BenchOptions& options, const EngineSummary& summary, const Measured& last,
                          const Measurements& measurements) {
   std::string text = "\n" + summary.text();
@@ -232,7 +229,7 @@ std::string summary_text(const BenchOptions& options, const EngineSummary& summa
   text += fmt::format("warm-up  {} {} in {} before each measurement\n", last.warmup_runs,
                       last.warmup_runs == 1 ? "run" : "runs", seconds_text(last.warmup_seconds));
   if (!options.profile)
-    text += fmt::format("\nwhere the time goes, batch {}, profiled apart\n{}", last.batch,
+    text += fmt::format("\nwhere the time goes, batch {}, profiled in separate runs\n{}", last.batch,
                         where_text(summary.groups(last.profile)));
   const std::vector<std::string> advice = summary.advice(measurements);
   return advice.empty() ? text : text + "\nwhat holds it back\n" + advice_text(advice);
@@ -244,10 +241,10 @@ int bench_engine(BenchOptions options) {
   Files files;
   files.reads("--inputs", options.inputs);
   ModelFacts facts = inspect(options.engine, files);
-  check(
-      options.shapes.empty() || facts.open_sizes, ErrorCode::invalid_argument,
-      "{}: is a plan, for which --shape was decided when it was built; build it again from its model with it",
-      options.engine.model);
+  check(options.shapes.empty() || facts.open_sizes, ErrorCode::invalid_argument,
+        "{}: is a plan, for which --shape was fixed when it was built; build it again from its model with "
+        "--shape",
+        options.engine.model);
   const GivenInputs given = given_inputs(options, facts);
   Json json{{"model", options.engine.model}};
   Table table({"batch", "per second", "mean", "min", "p50", "p90", "p99", "max", "runs"});
@@ -255,14 +252,15 @@ int bench_engine(BenchOptions options) {
   std::optional<EngineSummary> summary;
   std::optional<Measured> last;
   std::string profiles;
-  std::vector<BenchSubject> subjects; // All of them while the model is there to ask.
+  std::vector<BenchSubject> subjects; // Made before the first build frees the model.
   for (const int asked : batches(options, facts, given))
     subjects.push_back(subject_for(facts, options, given, asked));
   for (const auto& [build, shapes, batch] : subjects) {
     std::optional<BuildTimes> times;
     const Device device = facts.plan ? facts.engine->device() : build.device;
     check(!options.device_inputs || !device.is_host(), ErrorCode::invalid_argument,
-          "--device-inputs: the network runs on the CPU, where all inputs lie; give --device cuda:0, or "
+          "--device-inputs: the network runs on the CPU, where all inputs already are; give --device cuda:0, "
+          "or "
           "leave it out");
     const Engine engine = open_engine(facts, options.engine, build, batch, &times);
     if (facts.plan) prepare_open(engine, shapes);
@@ -319,12 +317,12 @@ void add_bench(Command& program, Action& action) {
       .range(1, 100'000'000);
   command.add_option(
       "--warmup", options->warmup,
-      "Before each measurement: runs, like 20, or a time, like 500ms (default: 0.5s, at most a "
+      "Warm-up before each measurement: runs, like 20, or a time, like 500ms (default: 0.5s, at most a "
       "quarter of --duration)");
   command.add_option("--inputs", options->inputs,
                      "safetensors file of values by input name; other inputs are random");
   command.add_flag("--device-inputs", options->device_inputs,
-                   "On a GPU: inputs lie there already, and results stay there");
+                   "Keep inputs and results in the GPU's memory, without copies from and to the host");
   command.add_flag("--profile", options->profile, "Time of each node");
   command.add_flag("--json", options->json, "As one JSON object; times in seconds");
   OptionRows(command, options->reader.given)
@@ -335,8 +333,8 @@ void add_bench(Command& program, Action& action) {
                  {"--batch", "--duration", "--iterations", "--inputs", "--profile", "--json", "--shape",
                   "--precision", "--budget", "--device", "--threads"});
   command.footer(
-      "Latency is that of one run of the whole batch. Nodes are timed in runs of their own, since that "
-      "takes time itself.\n\n"
+      "Latency is that of one run of the whole batch. Nodes are timed in separate runs, since timing "
+      "them slows a run down.\n\n"
       "Examples:\n  lanner bench model.onnx --batch 1,8 --threads 2\n  lanner bench model.plan "
       "--duration 10s --profile\n  lanner bench model.plan --warmup 20 --iterations 200 --inputs "
       "values.safetensors\n  lanner bench clip.mp4");

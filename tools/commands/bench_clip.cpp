@@ -29,7 +29,7 @@ double seconds_since(Clock::time_point start) {
 void bench_clip(const ClipBench& options) {
   VideoReaderOptions reader_options = to_reader_options(options.reader);
   reader_options.decoder.raise_on_error = false;
-  reader_options.decoder.output.reset(); // Frames stay where they were decoded.
+  reader_options.decoder.output.reset(); // Frames stay in the memory that they were decoded to.
   ProgressBar bar("bench decode");
   const auto start = Clock::now();
   ParallelDecoder decoder(open_path(options.path, given_limits()), reader_options,

@@ -1,5 +1,5 @@
 #pragma once
-// How fast a clip decodes.
+// Decoding speed of a clip.
 
 #include <string>
 
@@ -9,12 +9,12 @@ namespace lanner::tool {
 
 struct ClipBench {
   std::string path;
-  ReaderOptions reader; ///< Damage is no error.
-  double seconds = 3;   ///< At most.
+  ReaderOptions reader; ///< Damage in the clip is no error.
+  double seconds = 3;   ///< Upper bound.
   bool json = false;
 };
 
-/// Decodes and tells.
+/// Decodes and prints the figures.
 void bench_clip(const ClipBench& options);
 
 } // namespace lanner::tool

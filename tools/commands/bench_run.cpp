@@ -27,11 +27,11 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
-/// Numbers that no kernel can take a short cut on.
+/// Random numbers, so that no kernel can take a short cut.
 Tensor random_tensor(const Binding& input, const BenchShapes& shapes) {
   const auto found = shapes.find(input.name);
   check(found != shapes.end() && input.dtype != DType::string && !is_complex(input.dtype),
-        ErrorCode::unsupported, "bench: cannot make values for input {}; give them by --inputs",
+        ErrorCode::unsupported, "bench: cannot generate values for input {}; give them by --inputs",
         input.to_string());
   const Shape& shape = found->second;
   Tensor floats = Tensor::allocate(DType::f32, shape);
@@ -44,7 +44,7 @@ Tensor random_tensor(const Binding& input, const BenchShapes& shapes) {
   return tensor;
 }
 
-/// Noise, of the format that the network takes; larger than what becomes of it, as frames are.
+/// Noise in the network's pixel format, larger than the network's input, as frames usually are.
 std::vector<Image> random_pictures(const Engine& engine, const Binding& input, int batch) {
   const Preprocess spec = engine.preprocess(input.name).value();
   Image noise = Image::allocate(PixelFormat::rgb24, std::max(1280, spec.region.x + spec.region.width),
@@ -58,7 +58,7 @@ std::vector<Image> random_pictures(const Engine& engine, const Binding& input, i
   return std::vector<Image>(static_cast<std::size_t>(input.dims[0] >= 0 ? input.dims[0] : batch), image);
 }
 
-/// The same picture where the network runs.
+/// The same image in the memory of the network's device.
 std::vector<Image> on_device(std::vector<Image> pictures, Device device) {
   Image there =
       Image::allocate(pictures[0].format, pictures[0].width, pictures[0].height, given_limits(), device);
@@ -67,7 +67,7 @@ std::vector<Image> on_device(std::vector<Image> pictures, Device device) {
   return pictures;
 }
 
-/// `there`: values lie on the engine's device.
+/// `there`: values are on the engine's device.
 void bind_all(Context& context, const Engine& engine, const GivenInputs& given, const BenchShapes& shapes,
               int batch, bool there) {
   const Device device = there ? engine.device() : Device{};
@@ -87,7 +87,7 @@ void bind_all(Context& context, const Engine& engine, const GivenInputs& given, 
       context.bind(initialiser.name, value->second);
 }
 
-/// Runs until both are reached, and at least once where either is asked for; gives each run's time.
+/// Runs until both bounds are reached, at least once unless both are zero; returns the time of each run.
 std::vector<double> run_for(Context& context, std::size_t runs, double seconds, const std::string& label,
                             Device device) {
   const ProfiledRange all(device, label);
@@ -132,7 +132,7 @@ void check_given(const GivenInputs& given, const Engine& engine) {
     check(input != engine.inputs().end(), ErrorCode::invalid_argument,
           "--inputs: the model has no input '{}'{}", name, did_you_mean(name, names));
     check(input->image.empty(), ErrorCode::invalid_argument,
-          "--inputs: input '{}' takes pictures, no tensors; leave it out of the file", name);
+          "--inputs: input '{}' takes images, not tensors; leave it out of the file", name);
   }
 }
 
@@ -154,7 +154,7 @@ RunTimes short_look(Context& context, double seconds, Device device, const std::
     times.run = seconds_since(start);
     return times;
   };
-  for (int recorded = 0; recorded < 3; ++recorded) next(); // The first ones load and record.
+  for (int recorded = 0; recorded < 3; ++recorded) next(); // The first runs load kernels and record graphs.
   RunTimes sum;
   std::size_t runs = 0;
   for (const auto start = Clock::now(); runs == 0 || seconds_since(start) < seconds; ++runs) {
@@ -167,7 +167,7 @@ RunTimes short_look(Context& context, double seconds, Device device, const std::
   return {sum.run / count, sum.enqueue / count};
 }
 
-/// By runs of their own with inputs and results on the GPU, and on the host.
+/// From separate runs with inputs and results on the GPU, and on the host.
 DeviceTimes device_times(const Engine& engine, const GivenInputs& given, const BenchShapes& shapes, int batch,
                          double seconds) {
   const auto look = [&](bool there) {
@@ -192,7 +192,7 @@ Measured measure(const Engine& engine, const GivenInputs& given, const BenchShap
   {
     Context context = engine.create_context({0, false, there});
     bind_all(context, engine, given, shapes, batch, there);
-    // Pages are touched and clocks rise before anything counts.
+    // So that pages are touched and clock rates are up before anything is measured.
     auto start = Clock::now();
     measured.warmup_runs = run_for(context, limits.warmup_runs, limits.warmup_seconds,
                                    fmt::format("warm up batch {}", batch), device)

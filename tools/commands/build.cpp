@@ -1,4 +1,4 @@
-// lanner build: from a model to a plan.
+// lanner build: makes a plan from a model.
 
 #include <cstdlib>
 #include <filesystem>
@@ -37,21 +37,22 @@ void check_options(const BuildCommandOptions& options) {
   const bool stops = options.engine.given.has("stop_after");
   check(!options.output.empty() || !options.print_ir.empty() || stops ||
             options.engine.given.has("trace_passes"),
-        ErrorCode::invalid_argument, "build: the plan would go nowhere; give -o FILE, or --print-ir");
+        ErrorCode::invalid_argument, "build: no output; give -o FILE for the plan, or --print-ir");
   check(!options.strip_weights || !options.output.empty(), ErrorCode::invalid_argument,
-        "build: --strip-weights says what the plan holds; give -o FILE");
+        "build: --strip-weights concerns the plan; give -o FILE");
   check(options.output.empty() || !stops, ErrorCode::invalid_argument,
-        "build: --stop-after leaves out what a plan needs; give it with --print-ir, without -o");
+        "build: --stop-after ends before there is a plan; give it with --print-ir, without -o");
   check(options.print_ir != "lowered" || !stops, ErrorCode::invalid_argument,
-        "build: --stop-after ends before lowering; give --print-ir without =lowered");
-  check(!options.json || (!options.output.empty() && options.print_ir.empty() && !options.quiet),
-        ErrorCode::invalid_argument,
-        "build: --json tells of the plan that -o writes; give -o FILE, without --print-ir and -q");
+        "build: --stop-after ends before lowering; expected --print-ir without =lowered");
+  check(
+      !options.json || (!options.output.empty() && options.print_ir.empty() && !options.quiet),
+      ErrorCode::invalid_argument,
+      "build: --json prints the summary of the plan that -o writes; give -o FILE, without --print-ir and -q");
   check(options.print_ir.empty() || options.print_ir == "canonical" || options.print_ir == "lowered",
         ErrorCode::invalid_argument, "--print-ir={}: expected canonical or lowered", options.print_ir);
 }
 
-/// What the plan is to know of the input that takes pictures.
+/// What the plan stores about the input that takes images.
 void add_picture(const BuildCommandOptions& options, const ModelFacts& facts, BuildOptions& build) {
   if (!options.preprocess.given() && options.input.empty() && options.picture.empty()) return;
   std::optional<PixelFormat> format;
@@ -69,7 +70,7 @@ void add_picture(const BuildCommandOptions& options, const ModelFacts& facts, Bu
     build.images[picture.input] = {format, picture.spec};
 }
 
-/// What the plan is, for people or programs.
+/// The summary of the plan, as text or JSON.
 void tell(const BuildCommandOptions& options, const EngineSummary& summary) {
   const std::uintmax_t bytes = std::filesystem::file_size(options.output);
   const std::vector<StepGroup> groups = summary.groups();
@@ -89,7 +90,7 @@ void tell(const BuildCommandOptions& options, const EngineSummary& summary) {
   print_text(text);
 }
 
-/// Where sizes are open and none are found that the model takes, there is less to tell.
+/// Where open sizes could not be settled, the summary has no times.
 void tell_unsized(const BuildCommandOptions& options, const Engine& engine, const std::string& why) {
   const std::uintmax_t bytes = std::filesystem::file_size(options.output);
   if (options.json)
@@ -114,18 +115,18 @@ void tell_plan(const BuildCommandOptions& options, const Engine& engine, const M
   tell(options, *summary);
 }
 
-/// What the plan is to know of its outputs: all of it, so that it is found the same wherever the plan goes.
+/// Stores the resolved task in the plan, so that it is the same wherever the plan is used.
 void add_task(const BuildCommandOptions& options, const ModelFacts& facts, BuildOptions& build) {
   if (!options.task.given()) return;
   check(!build.metadata.contains("lanner.task"), ErrorCode::invalid_argument,
-        "--metadata: 'lanner.task' is given twice, or by --task and others; give it once");
+        "--metadata: 'lanner.task' is given by --metadata and by --task or its options; give it once");
   const ResolvedTask task = resolve_task(*facts.engine, given_task(options.task));
   build.metadata["lanner.task"] = task.task.to_json();
   print_note("note: task " + task.reason);
   if (const std::string note = labels_note(options.engine.model, task.task); !note.empty()) print_note(note);
 }
 
-/// A task that nobody could read would be found out only when the plan is run.
+/// Checked now, as a task that cannot be read would otherwise fail only when the plan runs.
 void check_metadata(const BuildOptions& build) {
   const auto task = build.metadata.find("lanner.task");
   if (task == build.metadata.end()) return;
@@ -133,8 +134,8 @@ void check_metadata(const BuildOptions& build) {
                [&] { static_cast<void>(Task::from_json(task->second)); });
 }
 
-/// Weights are taken and freed in turn while a model is simplified: from the heap they would be kept beside
-/// each other.
+/// Weights are allocated and freed alternately while a model is simplified; in the heap the freed ones would
+/// stay in the process's memory.
 void keep_large_blocks_off_the_heap() {
 #ifdef __GLIBC__
   constexpr int large = 4 << 20;
@@ -150,7 +151,7 @@ int run_build(const BuildCommandOptions& options) {
   files.writes("-o", options.output);
   files.writes_into("--trace-passes", options.engine.given.text("trace_passes"), ".ir");
   ModelFacts facts = inspect(options.engine, files);
-  check(!facts.plan, ErrorCode::invalid_argument, "{}: is a plan already; expected a model",
+  check(!facts.plan, ErrorCode::invalid_argument, "{}: is already a plan; expected a model",
         options.engine.model);
   BuildOptions build = build_options(options.engine, default_budget);
   check_metadata(build);
@@ -176,11 +177,11 @@ void add_build(Command& program, Action& action) {
   command.add_option("model", options->engine.model, "A model: ONNX, TensorFlow GraphDef, Caffe").required();
   command.add_option("-o,--output", options->output, "The plan to write");
   command.add_flag("--strip-weights", options->strip_weights,
-                   "Leave the model's weights out of the plan; whoever loads it gives them by --weights");
+                   "Leave the model's weights out of the plan; loading it then needs --weights");
   command.add_flag("-q,--quiet", options->quiet, "Print no summary");
   command.add_flag("--json", options->json, "Print the summary as one JSON object; times in seconds");
   command.add_option("--input", options->input,
-                     "Name of the input that takes images, where there are several");
+                     "Name of the input that takes images, where the model has several inputs");
   command.add_flag("--image-input{any}", options->picture,
                    "The plan takes images of any size in place of tensors (docs/images.md); "
                    "--image-input=nv12: of this pixel format only");
@@ -195,7 +196,7 @@ void add_build(Command& program, Action& action) {
                               "--budget", "--device", "--threads", "--weights", "--outputs", "--preset",
                               "--size", "--fit", "--task", "--head", "--labels"});
   command.footer(
-      "Preprocessing that is given here is stored in the plan, for those who bind pictures; with --image-input "
+      "Preprocessing that is given here is stored in the plan, for programs that bind images; with --image-input "
       "it is a part of the network. So is what the outputs "
       "mean.\n\n"
       "Examples:\n  lanner build model.onnx -o model.plan\n  lanner build resnet50.onnx -o resnet50.plan "

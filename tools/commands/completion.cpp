@@ -1,4 +1,4 @@
-// lanner completion: what a shell completes, made of the same entries as the help.
+// lanner completion: shell completion, generated from the same entries as the help.
 
 #include <algorithm>
 
@@ -37,7 +37,7 @@ std::vector<std::string> option_names(const HelpPage& page) {
   return names;
 }
 
-/// Without the signs that shells take for their own.
+/// Without characters that are special to shells.
 std::string plain(std::string text) {
   std::erase_if(text,
                 [](char c) { return std::string_view("'\"`[]\\$:").find(c) != std::string_view::npos; });
@@ -56,7 +56,7 @@ std::string bash_values(const HelpPage& command) {
   return text;
 }
 
-/// Files where nothing else is known: `-o default`.
+/// Where nothing else is known, files are completed: `-o default`.
 std::string bash_text(const HelpPage& program) {
   std::string values, options;
   for (const HelpPage& command : program.commands) {
@@ -156,7 +156,7 @@ int run_completion(const CompletionOptions& options, const HelpPage& program) {
 
 void add_completion(Command& program, Action& action) {
   auto [command, options] = make_command<CompletionOptions>(
-      program, action, "completion", "Print what makes a shell complete this command.",
+      program, action, "completion", "Print the completion script of a shell.",
       [program](const CompletionOptions& given) { return run_completion(given, program.help()); });
   command.add_option("shell", options->shell, "bash, zsh or fish").required();
   command.footer("Examples:\n  source <(lanner completion bash)\n"

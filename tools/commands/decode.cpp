@@ -1,4 +1,4 @@
-// lanner decode: the frames of a clip, as they are or in another pixel format.
+// lanner decode: writes the frames of a clip, as stored or in another pixel format.
 
 #include <algorithm>
 #include <optional>
@@ -30,7 +30,7 @@ struct DecodeOptions {
   bool md5 = false;
 };
 
-/// What is told of the frames where standard output is free.
+/// The summary, printed where standard output is free.
 struct Told {
   std::string decoder, reason;
   std::int64_t frames = 0;
@@ -48,13 +48,14 @@ struct Told {
   }
 };
 
-/// Pixels are the same whatever decodes them: a GPU's own storage (nv12 for yuv420p) becomes the stream's.
+/// Pixels do not depend on the decoder: a GPU's own storage (nv12 for yuv420p) is converted to the stream's
+/// format.
 VideoReaderOptions options_for(const DecodeOptions& options, const SourcePtr& source) {
   VideoReaderOptions reader = to_reader_options(options.reader);
-  // Pictures are to be looked at; a digest is of what the decoder gives.
+  // Images are for viewing; a digest is of what the decoder gives.
   if (reader.format || options.reader.given.text("device") == "cpu") return reader;
   check(source->seekable() || options.reader.given.text("device") == "auto", ErrorCode::unsupported,
-        "{}: is a pipe, of which a GPU's frames need the pixel format: give --format, or --device cpu",
+        "{}: is a pipe, whose pixel format is not known before its frames: give --format, or --device cpu",
         options.input);
   if (!source->seekable()) {
     reader.decoder.device = Device{};
@@ -81,16 +82,16 @@ void decode_all(const DecodeOptions& options, FrameSink& sink, Told& told) {
   }
 }
 
-/// Enough to decode side by side, few where they are large.
+/// Decoded frames kept ahead: enough to decode in parallel, fewer where frames are large.
 std::size_t frames_at_once(const StreamInfo& stream) {
   constexpr std::uint64_t most = 64, bytes = 1ull << 30;
-  constexpr std::uint64_t pixel_bytes = 6; // Of the widest format.
+  constexpr std::uint64_t pixel_bytes = 6; // For the widest format.
   const auto pixels = static_cast<std::uint64_t>(std::max(1, stream.width)) *
                       static_cast<std::uint64_t>(std::max(1, stream.height));
   return std::clamp<std::uint64_t>(bytes / (pixels * pixel_bytes), 1, most);
 }
 
-/// Numbers of the frames on the screen at the times of `--at`.
+/// Numbers of the frames that are on screen at the times of `--at`.
 std::vector<std::int64_t> frames_at(const std::string& text, VideoReader& reader) {
   std::vector<std::int64_t> frames;
   for (std::size_t begin = 0; begin <= text.size();) {
@@ -123,7 +124,7 @@ void decode_some(const DecodeOptions& options, FrameSink& sink, Told& told) {
 
 void tell(const DecodeOptions& options, const Told& told) {
   if (options.md5 || options.output == "-") return;
-  // That there is no GPU is told by lanner doctor and lanner explain, not by each decode.
+  // A missing GPU is reported by lanner doctor and lanner explain, not by each decode.
   const std::string why = told.reason.starts_with("auto: no GPU") ? "" : " (" + told.reason + ")";
   std::string text =
       fmt::format("{} {} by {}{}\n", told.frames, told.frames == 1 ? "frame" : "frames", told.decoder, why);
@@ -165,7 +166,7 @@ void add_decode(Command& program, Action& action) {
                      "File for the pixels, - for standard output (default: none); .png or .jpg for one "
                      "picture, frame%03d.png for a picture of each frame");
   command.add_option("--size", options->size,
-                     "Scale to WIDTHxHEIGHT; of 320x or x180 the other side follows by the aspect ratio");
+                     "Scale to WIDTHxHEIGHT; with 320x or x180 the other side follows from the aspect ratio");
   Option frames = command.add_option(
       "--frames", options->frames,
       "Only these frames, in this order: numbers and slices as in Python: 0:100:5, 3,7,-1");

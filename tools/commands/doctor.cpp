@@ -1,4 +1,4 @@
-// lanner doctor: what this machine offers, what is missing and what to do about it.
+// lanner doctor: what this machine offers, what is missing and how to get it.
 
 #include <algorithm>
 #include <cstdlib>
@@ -26,7 +26,7 @@ struct DoctorOptions {
   std::string device = "auto";
 };
 
-/// What people ask for, of the hundreds of codecs that FFmpeg lists.
+/// The usual ones of the hundreds of codecs that FFmpeg lists.
 constexpr const char* wanted_decoders[] = {"h264",  "hevc",       "libdav1d", "av1",    "vp9", "vp8",
                                            "mpeg4", "mpeg2video", "mjpeg",    "prores", "png"};
 constexpr const char* wanted_encoders[] = {"libx264", "libx265", "libsvtav1", "libaom-av1", "libvpx-vp9",
@@ -77,7 +77,7 @@ std::vector<Row> gpu_rows(const MachineFacts& facts) {
   return rows;
 }
 
-/// What each GPU decodes, a row for each codec, chroma format and depth.
+/// What each GPU decodes, a row per codec, chroma format and depth.
 std::vector<Row> decoding_rows(const MachineFacts& facts) {
   std::vector<Row> rows;
   if (facts.gpus.empty()) rows.push_back({"none", "NVDEC", "no GPU: video is decoded by FFmpeg"});
@@ -127,7 +127,7 @@ std::vector<Row> part_rows(const MachineFacts& facts) {
         part.name == "onednn"
             ? "; networks run on slow reference loops; remedy: apt-get install libdnnl-dev, and build again"
             : "";
-    // What the processor has stands in the row of its instructions.
+    // The CPU's features are in the row of its instruction sets.
     const std::string detail =
         part.name == "cpu" ? "Lanner's own kernels, with " + facts.kernels : part.detail;
     rows.push_back({part.found ? "ok" : "MISSING", part.name, part.found ? detail : detail + remedy});
@@ -138,23 +138,21 @@ std::vector<Row> part_rows(const MachineFacts& facts) {
 std::vector<Row> other_rows(const MachineFacts& facts) {
   std::vector<Row> rows;
   const std::string dot = find_program("dot");
-  rows.push_back(
-      {dot.empty() ? "none" : "ok", "Graphviz",
-       dot.empty()
-           ? "no dot on PATH: reports draw graphs by a layout of their own; remedy: apt-get install graphviz"
-           : dot});
+  rows.push_back({dot.empty() ? "none" : "ok", "Graphviz",
+                  dot.empty()
+                      ? "no dot on PATH: reports lay out graphs themselves; remedy: apt-get install graphviz"
+                      : dot});
   const FontSupport fonts = find_font();
   const std::string found =
       fonts.path == fonts.cjk_path || fonts.cjk_path.empty()
           ? fonts.path
           : fmt::format("{}{}{}", fonts.path, fonts.path.empty() ? "" : ", ", fonts.cjk_path);
   rows.push_back({fonts.reason.empty() ? "ok" : "none", "fonts",
-                  fonts.reason.empty()
-                      ? found
-                      : fmt::format("{}{}{}; letters that have none are drawn as empty boxes", found,
-                                    found.empty() ? "" : "; ", fonts.reason)});
+                  fonts.reason.empty() ? found
+                                       : fmt::format("{}{}{}; other letters are drawn as empty boxes", found,
+                                                     found.empty() ? "" : "; ", fonts.reason)});
   rows.push_back({facts.cache_folder.empty() ? "none" : "ok", "cache",
-                  facts.cache_folder.empty() ? "nowhere: timings are not kept; set LANNER_CACHE_DIR"
+                  facts.cache_folder.empty() ? "nowhere: timings are not cached; set LANNER_CACHE_DIR"
                                              : facts.cache_folder.string()});
   for (const std::string& problem : facts.problems) rows.push_back({"none", "environment", problem});
   return rows;
@@ -178,7 +176,7 @@ std::vector<Row> speed_rows(const MachineLimits& limits) {
                                                     limits.operations / 1e9, limits.half_operations / 1e9)),
                         row("memory", fmt::format("{:.3g} GB/s, {:.3g} in cache", limits.bytes / 1e9,
                                                   limits.cached_bytes / 1e9)),
-                        row("start", fmt::format("{:.3g} us for a kernel, {:.3g} more for several threads",
+                        row("start", fmt::format("{:.3g} us per kernel, {:.3g} more with several threads",
                                                  limits.start * 1e6, limits.team_start * 1e6))};
   if (limits.copied_bytes > 0)
     rows.push_back(row("copies", fmt::format("{:.3g} GB/s to the host, {:.3g} us for the smallest",

@@ -1,4 +1,4 @@
-// What holds an engine back: only what was measured or decided, never a guess.
+// What limits an engine's speed: only measurements and decisions, never guesses.
 
 #include <algorithm>
 #include <vector>
@@ -14,7 +14,7 @@
 namespace lanner::tool {
 namespace {
 
-constexpr double worth_telling = 0.03; ///< Share of the time.
+constexpr double worth_telling = 0.03; ///< A share of the time.
 
 struct Share {
   double seconds = 0;
@@ -45,14 +45,14 @@ void tell_shares(const std::vector<StepGroup>& groups, std::vector<std::string>&
        "is in nodes that run by their definition",
        slow == groups.end()
            ? ""
-           : fmt::format("; `lanner explain FILE --node {}` says why no kernel took it", slow->first));
+           : fmt::format("; `lanner explain FILE --node {}` says why no kernel supports it", slow->first));
   tell(share_of(groups, [](const StepGroup& group) { return group.on_host && !group.by_definition; }),
        "is in steps that run on the host", "");
   tell(share_of(groups, [](const StepGroup& group) { return group.kind == "reorder"; }),
-       "converts values from one kernel's layout to another's", "");
+       "converts values between kernels' layouts", "");
 }
 
-/// Nodes for which there was a choice, and those of them where nothing was timed.
+/// Nodes with several alternatives, and how many of them were chosen without timing.
 std::pair<std::size_t, std::size_t> choices(const Json& plan) {
   std::size_t all = 0, guessed = 0;
   for (const Json& node : plan["nodes"]) {
@@ -68,10 +68,10 @@ void tell_choices(const Json& plan, std::vector<std::string>& told) {
   const auto [all, guessed] = choices(plan);
   if (guessed == 0) return;
   told.push_back(fmt::format("{} of {} kernels were chosen by estimates, without timing: {}", guessed, all,
-                             plan["target"]["deterministic"].get<bool>() ? "--deterministic times nothing"
+                             plan["target"]["deterministic"].get<bool>() ? "--deterministic does no timing"
                              : plan["open_sizes"].get<bool>()
-                                 ? "a build that is told the sizes, by --shape or --profile, times them"
-                                 : "a larger --budget times them (a run over pictures alone has none)"));
+                                 ? "a build with --shape or --profile times them"
+                                 : "a larger --budget times them (a run over images alone has none)"));
 }
 
 void tell_target(const Json& plan, std::vector<std::string>& told) {
@@ -79,8 +79,7 @@ void tell_target(const Json& plan, std::vector<std::string>& told) {
   const bool cpu = target["device"] == "cpu";
   const int threads = target["threads"].get<int>(), cores = default_threads();
   if (cpu && threads < cores)
-    told.push_back(
-        fmt::format("it runs on {} of {} cores that may be used: --threads {}", threads, cores, cores));
+    told.push_back(fmt::format("it runs on {} of {} available cores: --threads {}", threads, cores, cores));
   if (!cpu && target["precision"]["types"] == "fp32")
     told.push_back("only fp32 was allowed: --precision fp16 was not tried on this device");
 }

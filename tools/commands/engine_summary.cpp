@@ -33,7 +33,7 @@ double whole_time(const std::vector<StepGroup>& groups) {
   return sum;
 }
 
-/// Of the portable graph; constants are none.
+/// Of the portable graph, without constants.
 std::size_t node_count(const std::string& graph) {
   return parse_json(graph)["nodes"].size();
 }

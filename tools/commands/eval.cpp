@@ -1,4 +1,4 @@
-// lanner eval: how right a network is on pictures whose truth is known.
+// lanner eval: measures a network's accuracy on images with ground truth.
 
 #include <algorithm>
 
@@ -23,11 +23,11 @@
 namespace lanner::tool {
 namespace {
 
-constexpr double long_budget = 3;          ///< Seconds of timing kernels that many pictures are worth.
-constexpr std::size_t many_pictures = 200; ///< Fewer go by heuristics.
+constexpr double long_budget = 3;          ///< Seconds of timing kernels that many images are worth.
+constexpr std::size_t many_pictures = 200; ///< With fewer images kernels are chosen by heuristics.
 
-constexpr int none_ignored = -2; ///< Nothing was said of it.
-constexpr int most_readers = 8;  ///< Threads that decode ahead; each has a picture or two in memory.
+constexpr int none_ignored = -2; ///< Not given.
+constexpr int most_readers = 8;  ///< Threads that decode ahead; each holds an image or two.
 
 struct EvalOptions {
   EngineOptions engine;
@@ -46,13 +46,13 @@ Files declare_files(const EvalOptions& options) {
   return files;
 }
 
-/// Many files, which are looked at where something is written alone.
+/// The dataset's many files are checked only where something is written.
 void declare_data(const EvalOptions& options, const Dataset& data, Files& files) {
   if (options.json.empty() && options.report.empty()) return;
   for (const std::string& path : data.files()) files.reads("--data", path);
 }
 
-/// Pictures in one run: what the model insists on, else what was asked for.
+/// Images in one run: the model's fixed batch, else --batch.
 int batch_size(const EvalOptions& options, const Binding& input) {
   const std::int64_t fixed = input.dims[0];
   check(fixed < 0 || options.batch == 0 || options.batch == fixed, ErrorCode::invalid_argument,
@@ -71,7 +71,7 @@ Dataset open_data(const EvalOptions& options, const Engine& engine, const Task& 
   return with_context([] { return "--data"; }, [&] { return Dataset::open(options.data, task, data); });
 }
 
-/// What was taken as what.
+/// How inputs, preprocessing and outputs were understood.
 std::vector<std::string> notes_of(const std::string& reason, const std::string& measured,
                                   const Dataset& data) {
   std::vector<std::string> notes{"task " + reason};
@@ -94,7 +94,7 @@ EvaluateOptions evaluate_options(const EvalOptions& options, const PictureInput&
   return all;
 }
 
-/// In batches all pictures are of one size: what follows a picture's size is padded to the whole target.
+/// In a batch all images have one size: where a size would follow the image, pads to the whole target.
 PictureInput whole_target(const EvalOptions& options, const ModelFacts& facts, const Binding& input) {
   PictureInput picture = resolve_preprocess(options.preprocess, *facts.engine, facts.folder, input);
   as_one_size(picture);
@@ -146,7 +146,7 @@ int run_eval(const EvalOptions& options) {
 
 void add_eval(Command& program, Action& action) {
   auto [command, options] = make_command<EvalOptions>(
-      program, action, "eval", "How right a network is on pictures whose truth is known.", run_eval);
+      program, action, "eval", "Measure a network's accuracy on images with ground truth.", run_eval);
   command
       .add_option("model", options->engine.model,
                   "A model (ONNX, TensorFlow, Caffe), or a plan of lanner build")
@@ -154,23 +154,23 @@ void add_eval(Command& program, Action& action) {
   command
       .add_option(
           "--data", options->data,
-          "Pictures with their truth: for classify a folder with a folder for each class; for boxes COCO's "
-          "JSON, or a folder with images/ and labels/ of YOLO, or its data.yaml; for semantic a folder with "
+          "Images with ground truth: for classify a folder with a folder for each class; for boxes COCO's "
+          "JSON, or YOLO's folder with images/ and labels/, or its data.yaml; for semantic a folder with "
           "images/ and masks/")
       .required();
-  command.add_option("--images", options->images,
-                     "Folder of the pictures, where the data does not lead to it");
+  command.add_option("--images", options->images, "Folder of the images, where --data does not name it");
   command.add_option("--json", options->json, "All numbers as JSON, into a file, or - for stdout");
   command.add_option("--report", options->report,
                      "A self-contained HTML page of numbers, classes and the worst pictures");
-  command.add_option("--worst", options->worst, "The worst pictures that are told")
+  command.add_option("--worst", options->worst, "How many of the worst pictures are listed")
       .range(0, 1000)
       .show_default();
-  command.add_option("--batch", options->batch, "Pictures in one run").range(1, 65536);
+  command.add_option("--batch", options->batch, "Images in one run").range(1, 65536);
   command
-      .add_option("--ignore", options->ignore, "semantic: pixels of this number do not count (default: 255)")
+      .add_option("--ignore", options->ignore, "semantic: pixels with this value do not count (default: 255)")
       .range(-1, 65535);
-  command.add_option("--input", options->input, "The input that takes pictures, where there are several");
+  command.add_option("--input", options->input,
+                     "Name of the input that takes images, where the model has several inputs");
   add_task_options(command, options->task);
   add_preprocess_options(command, options->preprocess);
   add_engine_options(command, options->engine, {OptionUse::new_shapes, OptionUse::plans});
@@ -178,9 +178,11 @@ void add_eval(Command& program, Action& action) {
                  {"--data", "--images", "--json", "--report", "--batch", "--task", "--head", "--labels",
                   "--preset", "--size", "--fit", "--precision", "--budget", "--device", "--threads"});
   command.footer(
-      "Detections count from a score of 0.001 on unless --score-threshold is given, as precision is told at "
+      "Detections count from a score of 0.001 on unless --score-threshold is given, as precision is measured "
+      "at "
       "every\n"
-      "recall. What cannot be read is told, the others are measured, and the exit code is 2. docs/eval.md "
+      "recall. Images that cannot be read are reported, the others are measured, and the exit code is 2. "
+      "docs/eval.md "
       "says how\n"
       "each number is made.\n\n"
       "Examples:\n  lanner eval resnet50.onnx --data imagenet/val --preset imagenet --labels labels.txt\n"

@@ -58,7 +58,7 @@ std::string kernel_text(const Json& node) {
   return stream > 0 ? fmt::format("{} (stream {})", name, stream) : name;
 }
 
-/// Where there is more than one that it could be.
+/// Only where there are several possibilities.
 bool shows_devices(const Json& plan) {
   return plan["target"]["devices"].size() > 1 || !plan["target"]["placement"]["nodes"].empty();
 }
@@ -137,7 +137,7 @@ std::string profiles_text(const Json& plan) {
   return text;
 }
 
-/// What kernels were chosen for, where that is more than one set of shapes.
+/// Shapes that kernels were chosen for, where there are several sets.
 std::string variants_text(const Json& plan) {
   if (plan["variants"].size() < 2) return {};
   std::string text;
@@ -154,7 +154,7 @@ std::string variants_text(const Json& plan) {
   return text;
 }
 
-/// Where a budget keeps weights from the GPU.
+/// Where a memory budget keeps weights off the GPU.
 std::string streamed_text(const Json& memory) {
   const Json& weights = memory["weights"];
   if (weights.is_null() || weights["ring"].get<std::uint64_t>() == 0) return {};
@@ -229,7 +229,7 @@ void add_explain(Command& program, Action& action) {
   auto [command, options] = make_command<ExplainOptions>(
       program, action, "explain", "Show what was decided for each node of a plan, or for a clip, and why.",
       run_explain);
-  command.add_option("file", options->engine.model, "A plan, a model, which is built first, or a clip")
+  command.add_option("file", options->engine.model, "A plan, a model (it is built first) or a clip")
       .required();
   command.add_option("--node", options->node,
                      "Details of one node, by its name or that of a node of the model: inputs, every kernel "
@@ -237,8 +237,8 @@ void add_explain(Command& program, Action& action) {
   command.add_flag("--all", options->all, "The same details of every node");
   command.add_flag("--json", options->json, "Everything as one JSON object");
   add_engine_options(command, options->engine, {OptionUse::plans, OptionUse::profiles});
-  command.layout("What is told", {"--node", "--all", "--json", "--shape", "--precision", "--budget",
-                                  "--device", "--threads"});
+  command.layout("What is shown", {"--node", "--all", "--json", "--shape", "--precision", "--budget",
+                                   "--device", "--threads"});
   command.footer("Examples:\n  lanner explain model.plan\n  lanner explain clip.mp4\n  lanner explain "
                  "model.plan --node conv1\n  "
                  "lanner explain model.plan --json | jq '.nodes[] | {name, kernel, seconds}'");

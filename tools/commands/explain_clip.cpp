@@ -20,8 +20,8 @@ constexpr std::pair<EntryPoint, std::string_view> meanings[] = {
     {EntryPoint::clean, "all state is reset (IDR, keyframe)"},
     {EntryPoint::broken_link, "like clean; leading pictures are left out (BLA)"},
     {EntryPoint::open, "exact from its own picture on (CRA, open GOP)"},
-    {EntryPoint::recovery, "recovery point that is exact by its own word"},
-    {EntryPoint::inexact, "keyframe or recovery point without that promise: decoding does not begin there"},
+    {EntryPoint::recovery, "recovery point that the stream declares exact"},
+    {EntryPoint::inexact, "keyframe or recovery point not declared exact: decoding does not begin there"},
 };
 
 bool is_entry(EntryPoint entry) {
@@ -37,7 +37,7 @@ Json entries_json(const StreamIndex& index) {
   return json;
 }
 
-/// Frames from one place where decoding may begin to the next.
+/// Frames between consecutive points where decoding may begin.
 Json spans_json(const StreamIndex& index) {
   std::int64_t spans = 0, longest = 0, length = 0;
   for (const IndexEntry& frame : index.frames) {

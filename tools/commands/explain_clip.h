@@ -7,7 +7,7 @@
 
 namespace lanner::tool {
 
-/// Prints text for people, or one JSON object. Damage is no error.
+/// Prints text, or one JSON object. Damage is no error.
 void explain_clip(const std::string& path, const ReaderOptions& options, bool json);
 
 } // namespace lanner::tool

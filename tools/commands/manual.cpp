@@ -1,4 +1,4 @@
-// lanner manual: manual pages, made of the same entries as the help.
+// lanner manual: manual pages, generated from the same entries as the help.
 
 #include <algorithm>
 #include <cctype>
@@ -22,7 +22,7 @@ struct ManualOptions {
   std::string command;
 };
 
-/// A line of roff that says this and nothing else: a dot or quote in front would be a request.
+/// A line of plain text in roff: a dot or quote in front would be a request.
 std::string roff(std::string_view text) {
   std::string safe;
   for (const char c : text) {
@@ -115,7 +115,7 @@ void add_manual(Command& program, Action& action) {
   auto [command, options] = make_command<ManualOptions>(
       program, action, "manual", "Print a manual page of this program or a command.",
       [program](const ManualOptions& given) { return run_manual(given, program.help()); });
-  command.add_option("command", options->command, "The command that it is about (default: the whole)");
+  command.add_option("command", options->command, "The command (default: the whole program)");
   command.footer("Examples:\n  lanner manual run | man -l -\n"
                  "  lanner manual run > ~/.local/share/man/man1/lanner-run.1");
 }

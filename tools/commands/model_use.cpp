@@ -7,7 +7,7 @@
 namespace lanner::tool {
 namespace {
 
-/// Errors of what was not declared are answers here.
+/// Here an error (an undeclared option, for instance) is an answer.
 bool is_answer(const Error& error) {
   return error.code() == ErrorCode::invalid_argument || error.code() == ErrorCode::bad_data ||
          error.code() == ErrorCode::unsupported;

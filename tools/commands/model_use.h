@@ -1,5 +1,5 @@
 #pragma once
-// What `lanner run` would take a model for, told before anything is built.
+// How `lanner run` would use a model, found before anything is built.
 
 #include <optional>
 #include <string>
@@ -13,15 +13,15 @@
 namespace lanner::tool {
 
 struct ModelUse {
-  std::optional<PictureInput> picture; ///< How pictures enter it; nothing where that is not known.
-  /// That in words: `input images: RGB 0..1, letterbox to 640x640 with gray 114, bilinear: ultralytics'
+  std::optional<PictureInput> picture; ///< How images enter it; none where that is not known.
+  /// The same in words: `input images: RGB 0..1, letterbox to 640x640 with gray 114, bilinear: ultralytics'
   /// metadata (task, stride, imgsz)`; or why it is not known.
   std::string preprocessing;
   std::optional<ResolvedTask> task;
   std::string task_text;           ///< `detect, head yolo_v8, 80 classes: ...`; or why that is not known.
-  std::vector<std::string> others; ///< Inputs that `--inputs` has to give: `ids: i64[N, 16]`.
+  std::vector<std::string> others; ///< Inputs that `--inputs` must give: `ids: i64[N, 16]`.
 };
-/// Of what inspect() gave, without flags. Throws nothing but what ends a command (Ctrl-C, memory).
+/// From the result of inspect(), without flags. Throws only what ends a command (Ctrl-C, out of memory).
 ModelUse use_of(const ModelFacts& facts);
 
 } // namespace lanner::tool

@@ -1,4 +1,4 @@
-// lanner probe: what is in a clip.
+// lanner probe: shows what is in a clip, image or model.
 
 #include <algorithm>
 #include <cmath>
@@ -29,14 +29,14 @@ struct ProbeOptions {
   bool exact = false, json = false;
 };
 
-/// Frames of the video stream: as its packets say, or as decoding gives them.
+/// Frames of the video stream, from its packets or by decoding them.
 struct FrameFacts {
   bool decoded = false;
-  std::vector<std::int64_t> pts; ///< Of frames that have one.
+  std::vector<std::int64_t> pts; ///< Only frames that have a pts.
   std::int64_t frames = 0, keyframes = 0, corrupt = 0;
   std::int64_t longest_gop = 0;
   Rational time_base;
-  std::string damage; ///< Where the container ends early.
+  std::string damage; ///< Where the container is truncated.
 
   void add(std::int64_t time, bool key, bool damaged) {
     if (key) ++keyframes;
@@ -47,7 +47,7 @@ struct FrameFacts {
     ++frames;
   }
 
-  /// Whether the steps from frame to frame differ by more than the rounding to ticks.
+  /// Whether the intervals between frames differ by more than the rounding to ticks.
   bool variable() const {
     std::int64_t least = INT64_MAX, most = 0;
     for (std::size_t i = 1; i < pts.size(); ++i) {
@@ -179,7 +179,7 @@ std::string stream_text(const StreamInfo& stream) {
         stream.sample_aspect.num > 0)
       add(fmt::format("sample aspect {}:{}", stream.sample_aspect.num, stream.sample_aspect.den));
     if (stream.mirror) add("shown mirrored");
-    if (stream.rotation != 0) add(fmt::format("shown turned by {:g} degrees", stream.rotation));
+    if (stream.rotation != 0) add(fmt::format("shown rotated by {:g} degrees", stream.rotation));
     if (stream.interlaced) add("interlaced");
     if (stream.layers > 1) add(fmt::format("{} layers", stream.layers));
   }
@@ -251,7 +251,7 @@ void print_clip(const ProbeOptions& options) {
   check(facts.damage.empty(), ErrorCode::bad_data, "{}", facts.damage);
 }
 
-/// Of a file that no signature tells: FFmpeg may know it all the same.
+/// For a file without a known signature, which FFmpeg may still know.
 void print_unknown(const ProbeOptions& options) {
   std::error_code ignored;
   check(std::filesystem::file_size(options.path, ignored) != 0, ErrorCode::bad_data, "{}: the file is empty",
@@ -261,7 +261,7 @@ void print_unknown(const ProbeOptions& options) {
   } catch (const Error& error) {
     if (error.code() != ErrorCode::bad_data) throw;
     fail(ErrorCode::bad_data,
-         "{}: neither a model (ONNX, TensorFlow, Caffe) nor a plan, a clip or a picture of a known format",
+         "{}: neither a model (ONNX, TensorFlow, Caffe) nor a plan, a clip or an image of a known format",
          options.path);
   }
 }
@@ -298,11 +298,11 @@ void add_probe(Command& program, Action& action) {
                    "Decode everything: exact frame count, pts of every frame (in --json), damage");
   command.add_flag("--json", options->json, "As one JSON object");
   add_limit_option(command);
-  command.footer("Times are seconds; `pts` in JSON is in ticks of the time base beside it. Without --exact, "
-                 "frames and keyframes are those\n"
-                 "of the packets, which are all read.\n\n"
-                 "Of a model it tells the format, inputs, outputs and operators, and which task and "
-                 "preprocessing would be taken; "
+  command.footer("Times are seconds; `pts` in JSON is in ticks of the stream's time base. Without --exact, "
+                 "frames and keyframes are counted\n"
+                 "from the packets, which are all read.\n\n"
+                 "For a model it shows the format, inputs, outputs and operators, and the task and "
+                 "preprocessing that lanner run would use; "
                  "nothing is built.\n\n"
                  "Examples:\n  lanner probe clip.mp4\n  lanner probe model.onnx\n  lanner probe clip.mp4 "
                  "--exact\n  lanner probe "

@@ -20,7 +20,7 @@
 namespace lanner::tool {
 namespace {
 
-constexpr std::size_t longest_value = 100; ///< Of metadata, in characters.
+constexpr std::size_t longest_value = 100; ///< Longest metadata value shown, in characters.
 
 Json task_json(const ModelUse& use) {
   if (!use.task) return {};
@@ -57,7 +57,7 @@ std::string bindings_text(std::string_view heading, const std::vector<Binding>& 
   return text;
 }
 
-/// Names of sizes that inputs leave open, each once.
+/// Names of open sizes of inputs, each once.
 std::vector<std::string> open_sizes(const Engine& engine) {
   std::vector<std::string> names;
   for (const Binding& input : engine.inputs())
@@ -87,7 +87,7 @@ std::string operators_text(const std::vector<std::pair<std::string, int>>& sorte
   return fmt::format("nodes    {}: {}\n", nodes, fmt::join(parts, ", "));
 }
 
-/// On one line, cut where it is long, between characters.
+/// On one line, truncated where it is long, between characters.
 std::string shortened(const std::string& value) {
   std::string text = one_line(value);
   if (text.size() <= longest_value) return text;
@@ -99,7 +99,7 @@ std::string shortened(const std::string& value) {
 std::string metadata_text(const Engine& engine) {
   std::string text;
   for (const auto& [name, value] : engine.metadata()) {
-    if (name.starts_with("lanner.preprocess.")) continue; // The engine's own words; told as `pictures`.
+    if (name.starts_with("lanner.preprocess.")) continue; // The engine's own text; shown under `pictures`.
     text += fmt::format("{:<9}{}: {}\n", text.empty() ? "says" : "", shortened(name), shortened(value));
   }
   return text;
@@ -122,7 +122,7 @@ void print_foreign(const std::string& path, const ModelFile& file, bool json) {
     print_text(fmt::format("{}: {}{}\n{}\n", one_line(path), file.format, size_of_file(path), file.remedy));
 }
 
-/// As the engine is not built, errors do not say that it is.
+/// Errors do not mention that the engine is not built.
 ModelFacts facts_of(const std::string& path) {
   EngineOptions options;
   options.model = path;

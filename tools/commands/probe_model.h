@@ -1,5 +1,5 @@
 #pragma once
-// What lanner probe tells of a model or plan.
+// What lanner probe shows of a model or plan.
 
 #include <string>
 
@@ -7,8 +7,8 @@
 
 namespace lanner::tool {
 
-/// Nothing is built: the file is read, and what would be taken of it is said. `file` is unset for a plan.
-/// Throws Error where it cannot be read.
+/// Builds nothing: reads the file and says how it would be used. `file` is unset for a plan. Throws Error
+/// where it cannot be read.
 void print_model(const std::string& path, const ModelFile* file, bool json);
 
 } // namespace lanner::tool

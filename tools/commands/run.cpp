@@ -1,4 +1,4 @@
-// lanner run: pictures and clips in, answers, marked video and a report out.
+// lanner run: images and clips in, answers, annotated video and a report out.
 
 #include <algorithm>
 #include <filesystem>
@@ -51,7 +51,7 @@ struct RunOptions {
   bool quiet = false;
 };
 
-/// All files but those that the model itself names.
+/// All files except those that the model itself names.
 Files declare_files(const RunOptions& options, const std::vector<RunInput>& inputs) {
   Files files;
   declare_task_files(options.task, files);
@@ -85,27 +85,28 @@ void check_options(const RunOptions& options, const std::vector<RunInput>& input
   check(clips || !options.range.given(), ErrorCode::invalid_argument,
         "--start, --end, --fps, --stride and --frames are for clips; {}",
         inputs.size() == 1 ? "the input is an image" : "the inputs are images");
-  to_range(options.range); // What is wrong with it is told before the work.
+  to_range(options.range); // Checked before the work starts.
   if (options.truth.empty()) return;
   check(!options.json.empty() && !is_direct(options.json), ErrorCode::invalid_argument,
-        "--truth needs --json FILE: accuracy is measured on the answers as they lie in it");
-  check(inputs.size() == 1, ErrorCode::invalid_argument, "--truth is of one clip, {} inputs were given",
+        "--truth needs --json FILE: accuracy is measured on the answers in that file");
+  check(inputs.size() == 1, ErrorCode::invalid_argument, "--truth describes one clip, {} inputs were given",
         inputs.size());
   kind_of(options.truth);
 }
 
-/// Before anything runs: whether what was asked for can be had of this task.
+/// Checks before anything runs that the task has what was asked for.
 void check_task(const RunOptions& options, TaskKind kind) {
   check(options.truth.empty() || kind == TaskKind::detect, ErrorCode::invalid_argument,
-        "--truth: is for task detect, the task is {}", to_string(kind));
+        "--truth: expected task detect, the task is {}", to_string(kind));
   check(options.output.empty() || can_draw(kind), ErrorCode::invalid_argument,
-        "-o {}: task {} has nothing to draw; leave -o out, or say what the outputs mean by --task and --head",
+        "-o {}: task {} has nothing to draw; leave -o out, or declare what the outputs mean by --task and "
+        "--head",
         options.output, to_string(kind));
 }
 
-/// Frames in one run: what the model insists on, else what was asked for.
+/// Frames in one run: the model's fixed batch, else --batch.
 int batch_size(const RunOptions& options, const Binding& input) {
-  const bool single = input.dims.size() == 3 && input.image.empty(); // One picture, without a batch.
+  const bool single = input.dims.size() == 3 && input.image.empty(); // One image, without a batch.
   const std::int64_t fixed = single ? 1 : input.dims[0];
   check(fixed < 0 || options.batch == 0 || options.batch == fixed, ErrorCode::invalid_argument,
         "--batch {}: input {} has {}", options.batch, input.to_string(),
@@ -115,7 +116,7 @@ int batch_size(const RunOptions& options, const Binding& input) {
   return fixed > 0 ? static_cast<int>(fixed) : std::max(1, options.batch);
 }
 
-/// Whether lists of boxes have one for each picture.
+/// Whether lists of boxes have one for each image.
 bool has_batch(const Engine& engine, const Task& task) {
   return std::ranges::any_of(engine.outputs(), [&](const Binding& output) {
     return output.name == task.outputs.at("boxes") && output.dims.size() == 3;
@@ -142,7 +143,7 @@ std::string totals_text(const RunTotals& totals) {
                      totals.seconds, totals.seconds > 0 ? static_cast<double>(count) / totals.seconds : 0.0);
 }
 
-/// `-i picture model` gives all to -i, which takes any number: the last of them is the model.
+/// `-i picture model` gives all words to -i, which takes any number: the last of them is the model.
 RunOptions with_model(RunOptions options) {
   if (!options.engine.model.empty()) return options;
   check(options.inputs.size() > 1, ErrorCode::invalid_argument,
@@ -152,16 +153,16 @@ RunOptions with_model(RunOptions options) {
   return options;
 }
 
-/// What runs: known first, so that whatever is wrong is told before the work, then built.
+/// What runs: first what is known, so that errors come before the work, then the built engine.
 struct Networks {
   ModelFacts facts;
   PictureInput picture;
   ResolvedTask task;
   std::optional<SecondNetwork> then;
-  int batch = 1;                      ///< Pictures, or frames of clips, in one run.
-  bool fixed_batch = false;           ///< The network insists on it.
-  std::optional<OwnSize> native_size; ///< Where nobody says the network's size, or it follows the picture's.
-  std::map<std::string, Tensor> inputs; ///< Of other inputs, as they were given.
+  int batch = 1;                        ///< Images, or frames of clips, in one run.
+  bool fixed_batch = false;             ///< The network has a fixed batch.
+  std::optional<OwnSize> native_size;   ///< Where the network's size is open, or follows the image's.
+  std::map<std::string, Tensor> inputs; ///< Values given for the other inputs.
   std::optional<Engine> engine;
   std::optional<BuildTimes> times;
   std::optional<CropRunner> crops;
@@ -185,7 +186,7 @@ Networks read_networks(const RunOptions& options, Files& files) {
   nets.batch = batch_size(options, input);
   nets.fixed_batch = input.dims[0] > 0;
   check(nets.batch == 1 || nets.task.task.head != Head::torchvision || has_batch(engine, nets.task.task),
-        ErrorCode::invalid_argument, "--batch {}: the outputs of head torchvision are lists of one picture",
+        ErrorCode::invalid_argument, "--batch {}: the outputs of head torchvision are lists for one picture",
         nets.batch);
   if (!options.then.given()) return nets;
   nets.then.emplace(options.then, options.engine, nets.task.task, files);
@@ -193,36 +194,36 @@ Networks read_networks(const RunOptions& options, Files& files) {
   return nets;
 }
 
-/// Only a size that all have is a part of the network.
+/// The size becomes part of the network only if all images have it.
 void settle_size(const RunOptions& options, const std::vector<RunInput>& inputs, Networks& nets) {
   OwnSize& own = *nets.native_size;
   own = find_native_size(inputs, nets.picture.spec);
-  if (own.width == 0 && nets.picture.spec.width > 0) { // Through a pipe: the whole target fits any picture.
+  if (own.width == 0 && nets.picture.spec.width > 0) { // From a pipe: the whole target fits any.
     as_one_size(nets.picture);
     return nets.native_size.reset();
   }
   check(own.width > 0, ErrorCode::invalid_argument,
-        "input {} leaves its height and width open, and no picture's size is known before the run: it comes "
-        "through a pipe, or cannot be read; say {} WIDTHxHEIGHT",
+        "input {} leaves its height and width open, and no image's size is known before the run: it comes "
+        "through a pipe, or cannot be read; give {} WIDTHxHEIGHT",
         picture_input(nets.facts.inputs, nets.picture.input).to_string(), options.preprocess.flag("size"));
   const Preprocess said = nets.picture.spec;
   const bool unchanged = said.width == 0 && said.shorter_side == 0 && said.longer_side == 0;
   if (!own.several) nets.picture.spec = own.spec;
   if (options.quiet) return;
-  print_note(own.several ? "note: each picture at its own size; --size sets one for all"
+  print_note(own.several ? "note: each image at its native size; --size sets one for all"
                          : fmt::format("note: size {}x{}, {}; --size sets another", own.width, own.height,
                                        unchanged ? fmt::format("as {} has it", own.name)
                                                  : fmt::format("for {}", own.name)));
 }
 
-/// Kernels are chosen for the first picture, and taken over for others.
+/// Kernels are chosen for the first image's size and reused for the others'.
 void leave_size_open(const Networks& nets, int batch, BuildOptions& build) {
   const Binding& input = picture_input(nets.facts.inputs, nets.picture.input);
   build.preprocess[input.name] = nets.picture.spec;
   if (build.shapes.contains(input.name)) return;
   const OwnSize& own = *nets.native_size;
   const std::int64_t channels = nets.picture.spec.gray ? 1 : 3;
-  const bool single = input.dims.size() == 3; // One picture, without a batch.
+  const bool single = input.dims.size() == 3; // Three dimensions take one image, without a batch.
   std::vector<std::int64_t> sizes = nets.picture.spec.channels_last
                                         ? std::vector<std::int64_t>{own.height, own.width, channels}
                                         : std::vector<std::int64_t>{channels, own.height, own.width};
@@ -251,7 +252,7 @@ void build_networks(const RunOptions& options, const std::vector<RunInput>& inpu
   if (nets.native_size) settle_size(options, inputs, nets);
   const bool clips = has_clips(inputs);
   BuildOptions build = build_options(options.engine, clips ? clip_budget : 0);
-  // Kernels are made for the runs that will be.
+  // Kernels are chosen for the sizes of the coming runs.
   if (!clips && !nets.fixed_batch)
     nets.batch = static_cast<int>(
         std::min(static_cast<std::size_t>(nets.batch), std::max<std::size_t>(1, inputs.size())));
@@ -284,7 +285,7 @@ Runner::Settings settings_of(const RunOptions& options, Networks& nets, const Fo
   return settings;
 }
 
-/// What was read is kept; that something was not is the last word.
+/// Answers of readable inputs are kept; that others could not be read is the last line and the exit code.
 void check_all_read(const RunTotals& totals, std::size_t inputs) {
   check(totals.failed == 0, ErrorCode::bad_data, "run: {} of {} inputs could not be read", totals.failed,
         inputs);
@@ -358,35 +359,34 @@ void add_run(Command& program, Action& action) {
           "(@list or list.txt), named pipes, - for stdin")
       .required();
   command.add_option("-o", options->output,
-                     "Marked clip or image, a folder for several, pictures (out_%05d.png), or - for stdout");
-  command.add_option(
-      "-f,--format", options->format,
-      "Container of the output, where its name does not tell: mp4, mkv, webm, mov, avi, ts, y4m ...; "
-      "of -o - mkv, for an image png");
+                     "Annotated clip or image, a folder for several, images (out_%05d.png), or - for stdout");
+  command.add_option("-f,--format", options->format,
+                     "Container of the output, where its name has no known extension: mp4, mkv, webm, mov, "
+                     "avi, ts, y4m ...; "
+                     "for -o - mkv, or png for an image");
   command.add_option("--json", options->json,
                      "Answers as one JSON object a line, into a file, or - for stdout");
   add_result_options(command, options->results);
   command.add_option("--report", options->report,
-                     "A self-contained HTML page of pictures, speed and what was decided");
+                     "A self-contained HTML page: annotated images, speed, kernels");
   command.add_option("--truth", options->truth,
-                     "What is in the clip, one JSON object a line: measures accuracy");
+                     "Ground truth of the clip, one JSON object a line: measures accuracy");
   command.add_option("--input", options->input,
-                     "Name of the input that takes images, where there are several");
+                     "Name of the input that takes images, where the model has several inputs");
   command
-      .add_option(
-          "--inputs", options->values,
-          "Values of the model's other inputs, the same for each picture: NAME=VALUE, a number, a list "
-          "like [[1,2],[3,4]] or a .safetensors file with one tensor; or a .safetensors file with a "
-          "tensor of each name; may be given several times")
+      .add_option("--inputs", options->values,
+                  "Values of the model's other inputs, the same for each image: NAME=VALUE, a number, a list "
+                  "like [[1,2],[3,4]] or a .safetensors file with one tensor; or a .safetensors file with a "
+                  "tensor of each name; may be given several times")
       .one_value();
   command
       .add_option("--batch", options->batch,
-                  "Pictures, or frames of clips, in one run: several clips are decoded side by side "
-                  "and take turns in it")
+                  "Images, or frames of clips, in one run: several clips are decoded in parallel "
+                  "and share a batch")
       .range(1, 65536);
   command
       .add_option("--clips-at-once", options->clips_at_once,
-                  "Clips decoded side by side (default: as many as a batch has frames, 16 at most)")
+                  "Clips decoded in parallel (default: as many as a batch has frames, 16 at most)")
       .range(1, 1024);
   command.add_flag("-q,--quiet", options->quiet, "No answers and notes");
   OptionRows(command, options->reader.given).add(reader_option_table(), {"raise_on_error"});
@@ -400,16 +400,17 @@ void add_run(Command& program, Action& action) {
                   "--end", "--frames", "--task",   "--labels",    "--score-threshold", "--preset", "--size",
                   "--fit", "--then",   "--device", "--precision", "--budget",          "--threads"});
   command.footer(
-      "Answers go to stdout, a line a frame, where neither -o nor --json takes them. Preprocessing is "
+      "Answers go to stdout, a line a frame, unless -o or --json is given. Preprocessing is "
       "declared here, in "
       "the plan, in the model's\n"
-      "metadata (lanner.preprocess), or known by what ultralytics, torchvision, timm or transformers "
+      "metadata (lanner.preprocess), or known from what ultralytics, torchvision, timm or transformers "
       "leave in or\n"
       "beside a model, in this order; it is never guessed.\n"
-      "The container says which codec: .webm gets VP9 or AV1, .avi MPEG-4, others H.264. What cannot be read "
+      "The container decides the codec: .webm gets VP9 or AV1, .avi MPEG-4, others H.264. Inputs that cannot "
+      "be read "
       "among "
       "several inputs\n"
-      "is told, the others are run, and the exit code is 2.\n\n"
+      "are reported, the others run, and the exit code is 2.\n\n"
       "Examples:\n  lanner run squeezenet.onnx -i orange.png --preset caffe --labels labels.txt\n"
       "  lanner run detector.onnx -i clip.mp4 -o marked.mp4 --json answers.jsonl --report report.html\n"
       "  lanner run model.plan -i a.jpg b.jpg clip.mp4 -o marked/ --json - | jq .top[0].label\n"

@@ -1,5 +1,5 @@
 #pragma once
-// What `lanner run` says at its end.
+// The summary at the end of `lanner run`.
 
 #include <optional>
 #include <string>
@@ -9,8 +9,8 @@
 
 namespace lanner::tool {
 
-/// How many pictures, how fast, what limited the rate; what the engine is and what holds it back. `then` is
-/// of a second network, or null.
+/// How many images, how fast, what limited the rate; the engine and what limits its speed. `then` is of a
+/// second network, or null.
 std::string run_summary(const RunTotals& totals, const EngineSummary& engine, const EngineSummary* then);
 
 } // namespace lanner::tool

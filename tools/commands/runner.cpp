@@ -26,10 +26,9 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Clips decoded side by side where the batch has more frames: each has a decoder with its memory.
+/// Most clips decoded in parallel where the batch has more frames: each has a decoder with its memory.
 constexpr int most_at_once = 16;
-constexpr std::uint64_t most_bytes_at_once = 512u
-                                             << 20; ///< Pictures of one batch; a larger one is run at once.
+constexpr std::uint64_t most_bytes_at_once = 512u << 20; ///< Images of one batch; then it runs.
 
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
@@ -55,12 +54,12 @@ PictureAnswers describe(const RunInput& input, const Frame& frame, const TaskRea
   return picture;
 }
 
-/// For a report, which shows pictures of every task.
+/// Drawn for a report, which shows images of every task.
 Image marked_picture(const Image& image, const TaskResult& result, const Task& task) {
   return can_draw(result.kind) ? draw_result(image, result, task) : image;
 }
 
-/// Whether preprocessing is a part of the network, and binding does nothing.
+/// Whether preprocessing is part of the network, so that binding does nothing.
 bool takes_pictures(const Engine& engine, const std::string& name) {
   for (const Binding& input : engine.inputs())
     if (input.name == name) return !input.image.empty();
@@ -79,17 +78,17 @@ bool is_default(const FrameRange& range) {
          range.stride == all.stride && range.count == all.count;
 }
 
-/// What FFmpeg says of an MP4 without its tables tells nobody what to do.
+/// FFmpeg's error for an MP4 without its tables does not say what to do.
 Error without_tables(const Error& error) {
   return Error(
       error.code(),
       fmt::format(
-          "{}; in a pipe the tables of an MP4 (moov) must come before its pictures: name the file itself, "
+          "{}; in a pipe the tables of an MP4 (moov) must come before its frames: name the file itself, "
           "write it by ffmpeg -i IN -c copy -movflags +faststart OUT.mp4, or send Matroska or MPEG-TS",
           error.message()));
 }
 
-/// Lets go of pipes that nobody needs any more: a thread may wait for their writers.
+/// Closes pipes that are no longer needed: a thread may be waiting for their writers.
 class PipesClosed {
 public:
   explicit PipesClosed(std::span<const RunInput> inputs) : inputs_(inputs) {}
@@ -105,13 +104,13 @@ private:
 
 } // namespace
 
-/// A clip on its way.
+/// A clip in progress.
 struct Runner::Clip {
   explicit Clip(const RunInput& from) : input(from) {}
   const RunInput& input;
-  StreamInfo stream; ///< From its first frame on.
+  StreamInfo stream; ///< Set at its first frame.
   double expected = 0;
-  std::string decoder_reason; ///< Likewise.
+  std::string decoder_reason; ///< Set at its first frame.
   std::optional<MarkedClip> output;
   std::int64_t frames = 0;
 };
@@ -124,7 +123,7 @@ void Runner::run(const std::vector<RunInput>& inputs) {
   for (std::size_t i = 0; i < inputs.size();) {
     std::size_t end = i;
     while (end < inputs.size() && inputs[end].still == inputs[i].still) ++end;
-    if (settings_.native_size && !inputs[i].still) end = i + 1; // A batch is of one size.
+    if (settings_.native_size && !inputs[i].still) end = i + 1; // All images of a batch have one size.
     const auto part = std::span(inputs).subspan(i, end - i);
     inputs[i].still ? run_stills(part) : run_clips(part);
     i = end;
@@ -137,7 +136,7 @@ Preprocess Runner::spec_of(std::int32_t width, std::int32_t height) const {
   return settings_.native_size ? with_native_size(declared_, width, height) : settings_.picture.spec;
 }
 
-/// From here on.
+/// Sets the preprocessing of the following images.
 void Runner::use(const Preprocess& spec) {
   if (spec == settings_.picture.spec) return;
   settings_.picture.spec = spec;
@@ -145,7 +144,7 @@ void Runner::use(const Preprocess& spec) {
   sizes_.reset();
 }
 
-/// Outputs are read where they lie, unless their numbers are the answer.
+/// Outputs are read in place, unless the numbers themselves are the answer.
 Context Runner::create_context() const {
   Context context = engine_.create_context(
       {0, settings_.recorder != nullptr, settings_.reader.task().kind != TaskKind::none});
@@ -162,7 +161,7 @@ void Runner::fail_input(const RunInput& input, const Error& error) {
   ++totals_.failed;
 }
 
-/// On the caller's thread, while the first network and decoding go on ahead.
+/// Runs on the caller's thread, while the first network and decoding continue with later frames.
 void Runner::look_again(const Image& image, std::int64_t frame, TaskResult& result, FrameTimes& times) {
   if (!settings_.then) return;
   const auto start = Clock::now();
@@ -177,7 +176,7 @@ void Runner::say(const PictureAnswers& picture, const Image& image) {
     settings_.results->write({picture.source, picture.still, picture.frame, picture.pts}, picture.result,
                              image);
   if (settings_.lines) print_text(answer_text(settings_.reader, picture, settings_.name_sources));
-  if (settings_.lines) flush_out(); // Whoever reads may be waiting for this one, or have gone.
+  if (settings_.lines) flush_out(); // The reader may be waiting for this answer, or may have gone.
   if (!settings_.json && !settings_.json_to_stdout) return;
   const std::string line = answer_json(settings_.reader, picture);
   if (settings_.json) return settings_.json->write(line);
@@ -185,7 +184,7 @@ void Runner::say(const PictureAnswers& picture, const Image& image) {
   flush_out();
 }
 
-/// One that was read, on its way.
+/// An image that was read and waits for its answers.
 struct Runner::Still {
   const RunInput& input;
   Image image;
@@ -214,7 +213,7 @@ void Runner::run_stills(std::span<const RunInput> inputs) {
       fail_input(input, error);
       continue;
     }
-    // A batch's errors are of no picture, this one's are.
+    // An error of the batch concerns no single image, this one does.
     const Preprocess spec = about("run", input.path, [&] {
       const Preprocess sized = spec_of(image.width, image.height);
       placement(sized, image.width, image.height);
@@ -231,11 +230,11 @@ void Runner::run_stills(std::span<const RunInput> inputs) {
   run_all();
 }
 
-/// Behind the last picture it is repeated where RunSizes has it so.
+/// Repeats the last image where RunSizes asks for a larger batch.
 void Runner::run_batch(std::vector<Still>& batch) {
   if (batch.empty()) return;
   if (!stills_) stills_ = create_context();
-  // A size of its own is new to the engine with each kind of picture.
+  // Each new native size is a new shape to the engine.
   if (!sizes_) sizes_.emplace(engine_, settings_.picture.input, settings_.batch, !settings_.native_size);
   const std::size_t size = sizes_->of(batch.size());
   std::vector<Image> images;
@@ -298,7 +297,7 @@ VideoReader Runner::open_clip(Clip& clip, std::size_t at_once) const {
   options.demuxer.cancel = interrupt_token();
   options.demuxer.limits = options.decoder.limits = given_limits();
   options.decoder.raise_on_error = !settings_.conceal;
-  if (!engine_.device().is_host()) { // Where the network runs, if that GPU can.
+  if (!engine_.device().is_host()) { // Decodes on the network's GPU where that GPU can.
     options.decoder.device.reset();
     options.decoder.gpu = engine_.device();
   }
@@ -310,7 +309,7 @@ VideoReader Runner::open_clip(Clip& clip, std::size_t at_once) const {
   return reader;
 }
 
-/// A clip at its own size, which has to be known before its frames; false where it cannot be opened.
+/// Opens a clip at its native size, which must be known before its frames; false where it cannot be opened.
 bool Runner::open_ahead(Clip& clip, OpenClip& opener) {
   std::shared_ptr<VideoReader> reader;
   try {
@@ -372,7 +371,7 @@ void Runner::run_clips(std::span<const RunInput> inputs) {
   if (settings_.recorder) settings_.recorder->take_profile(pipeline.context());
 }
 
-/// That frames come from a CPU to a network on a GPU is seen.
+/// Decoding on a CPU for a network on a GPU is reported.
 void Runner::tell_decoder(const Clip& clip, const Image& image) {
   if (!settings_.notes || engine_.device().is_host() || !image.device.is_host()) return;
   if (told_.insert(clip.decoder_reason).second)
@@ -421,7 +420,7 @@ void Runner::end_clip(Clip& clip, const std::exception_ptr& error) {
     if (error) or_conceal(settings_.conceal || !opened, [&] { std::rethrow_exception(error); });
     const bool ranged = clip.stream.width > 0 && !is_default(settings_.range);
     check(clip.frames > 0, ErrorCode::bad_data, "{}",
-          ranged ? "no frame lies between --start and --end" : "no frame could be decoded");
+          ranged ? "no frame is between --start and --end" : "no frame could be decoded");
   } catch (const Error& failure) {
     clip.output.reset();
     const bool tables = clip.frames == 0 && clip.input.piped_mp4 && failure.code() != ErrorCode::cancelled;

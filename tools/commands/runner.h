@@ -1,5 +1,5 @@
 #pragma once
-// Pictures and clips through a network, and their answers to where they are wanted.
+// Runs images and clips through a network and sends the answers to their outputs.
 
 #include <exception>
 #include <map>
@@ -27,44 +27,45 @@
 
 namespace lanner::tool {
 
-/// What one run has done.
+/// Counts and times of one run.
 struct RunTotals {
   std::int64_t pictures = 0, clips = 0, frames = 0;
-  std::size_t failed = 0; ///< Inputs that could not be read; each was told.
+  std::size_t failed = 0; ///< Inputs that could not be read; each was reported.
   double seconds = 0;
-  FrameTimes sums;        ///< Over all pictures and frames.
-  double cpu_seconds = 0; ///< Of the process, meanwhile.
+  FrameTimes sums;        ///< Sum over all images and frames.
+  double cpu_seconds = 0; ///< Of the process, during the run.
 
   StageTimes stages() const { return {sums, seconds, cpu_seconds, clips > 0}; }
 };
 
-/// Runs pictures, and clips that follow one another, in batches, the latter side by side. Interrupted by
-/// Ctrl-C, which leaves no output under its final name.
+/// Runs images, and clips of which several are decoded in parallel, in batches. Ctrl-C interrupts it and
+/// leaves no output under its final name.
 class Runner {
 public:
   struct Settings {
     PictureInput picture;
     TaskReader reader;
-    int batch = 1;             ///< Pictures, or frames of clips, in one run.
-    bool native_size = false;  ///< Each picture and clip runs at its own size, which `picture` leaves open.
-    bool lines = true;         ///< Answers in words on stdout.
-    bool name_sources = false; ///< Several inputs: lines say whose they are.
+    int batch = 1;             ///< Images, or frames of clips, in one run.
+    bool native_size = false;  ///< Each image and clip runs at its native size, which `picture` leaves open.
+    bool lines = true;         ///< Answers as text on stdout.
+    bool name_sources = false; ///< Several inputs: lines name their source.
     bool json_to_stdout = false;
     bool conceal = false;   ///< Damage in a clip is no error.
-    bool notes = true;      ///< What people should know is told.
-    FrameRange range = {};  ///< Of each clip.
+    bool notes = true;      ///< Notes are printed.
+    FrameRange range = {};  ///< For each clip.
     int clips_at_once = 0;  ///< 0: as many as a batch has frames.
     std::size_t failed = 0; ///< Inputs that could not be read so far.
     ByteOutput* json = nullptr;
     Recorder* recorder = nullptr;
     ResultOutputs* results = nullptr;
-    CropRunner* then = nullptr;                ///< A second network, on what boxes cover.
-    std::map<std::string, Tensor> inputs = {}; ///< Of the network's other inputs, the same at each run.
+    CropRunner* then = nullptr;                ///< A second network, run on the regions of boxes.
+    std::map<std::string, Tensor> inputs = {}; ///< The network's other inputs, the same at each run.
   };
   Runner(Engine engine, Settings settings)
       : engine_(std::move(engine)), settings_(std::move(settings)), declared_(settings_.picture.spec) {}
 
-  /// One that cannot be read is told, and an error where it is the only one; all other errors are thrown.
+  /// An input that cannot be read is reported, and is an error where it is the only one; all other errors are
+  /// thrown.
   void run(const std::vector<RunInput>& inputs);
   const RunTotals& totals() const { return totals_; }
 
@@ -91,12 +92,12 @@ private:
 
   Engine engine_;
   Settings settings_;
-  Preprocess declared_; ///< Before a picture's own size was taken.
+  Preprocess declared_; ///< As declared, before a native size was set.
   RunTotals totals_;
-  bool alone_ = true;             ///< There is but one input.
-  std::optional<Context> stills_; ///< Made by the first image.
-  std::optional<RunSizes> sizes_; ///< Of images of the size that is run now.
-  std::set<std::string> told_;    ///< Why clips are decoded elsewhere than the network runs.
+  bool alone_ = true;             ///< Only one input was given.
+  std::optional<Context> stills_; ///< Created at the first image.
+  std::optional<RunSizes> sizes_; ///< For images of the current size.
+  std::set<std::string> told_;    ///< Why clips are not decoded on the network's device.
 };
 
 } // namespace lanner::tool

@@ -14,10 +14,9 @@
 namespace lanner::tool {
 namespace {
 
-constexpr int default_batch = 8; ///< Crops in one run, where the model leaves that open.
+constexpr int default_batch = 8; ///< Crops in one run, where the model leaves the batch open.
 
-/// Those of the first network that say how, not what. A plan was built once and for all, so only what loading
-/// takes is left.
+/// The first network's build options that are about how, not what. For a plan only options of loading remain.
 EngineOptions engine_options(const SecondNetworkOptions& options, const EngineOptions& first) {
   EngineOptions engine;
   engine.prefix = options.task.prefix;
@@ -36,11 +35,11 @@ EngineOptions engine_options(const SecondNetworkOptions& options, const EngineOp
   return engine;
 }
 
-/// Pictures are the only input that it must be given, and a batch that it insists on cannot be another.
+/// The image must be its only required input, and a fixed batch cannot be changed.
 void check_input(const SecondNetworkOptions& options, const std::vector<Binding>& inputs) {
   const auto needed = std::ranges::count_if(inputs, [](const Binding& input) { return !input.defaulted; });
   check(needed == 1, ErrorCode::invalid_argument,
-        "--then {}: the model has {} inputs, expected one, which takes pictures", options.model(), needed);
+        "--then {}: the model has {} inputs, expected one, which takes images", options.model(), needed);
   const Binding& input = *std::ranges::find_if(inputs, [](const Binding& one) { return !one.defaulted; });
   const std::int64_t fixed = input.dims.empty() ? -1 : input.dims[0];
   check(fixed < 0 || options.batch == 0 || options.batch == fixed, ErrorCode::invalid_argument,
@@ -59,7 +58,7 @@ CropOptions crop_options(const SecondNetworkOptions& options, const lanner::Task
   return crops;
 }
 
-/// What was found wrong is of the second network.
+/// Errors name the second network.
 template<typename Work>
 auto about_second_network(const std::string& model, Work work) {
   return with_context([&] { return "--then " + model; }, std::move(work));
@@ -73,13 +72,12 @@ SecondNetworkOptions::SecondNetworkOptions() {
 }
 
 void add_second_network_options(Command& command, SecondNetworkOptions& options) {
-  const std::string group = "A second network, on what each box covers";
+  const std::string group = "A second network, run on the region of each box";
   command
-      .add_option(
-          "--then", options.models,
-          "Its model or plan, like a classifier behind a detector. How it is to be read is said by the "
-          "options below with then- in front: --then-task, --then-labels, --then-score-threshold, "
-          "--then-preset, --then-size ...")
+      .add_option("--then", options.models,
+                  "Its model or plan, like a classifier after a detector. Its own options are the "
+                  "options below with then- in front: --then-task, --then-labels, --then-score-threshold, "
+                  "--then-preset, --then-size ...")
       .group(group)
       .one_value();
   command.add_option("--then-classes", options.classes, "Only boxes of these classes, comma separated")
@@ -91,12 +89,13 @@ void add_second_network_options(Command& command, SecondNetworkOptions& options)
       .range(0.0, 10.0);
   command
       .add_option("--then-max-boxes", options.max_boxes,
-                  "Of each picture so many of these boxes at most, the best")
+                  "At most this many of these boxes per image, the best")
       .group(group)
       .range(1, 1 << 20);
   command
-      .add_option("--then-batch", options.batch,
-                  "Boxes in one run, where the model leaves that open (default: 8, or what the plan takes)")
+      .add_option(
+          "--then-batch", options.batch,
+          "Boxes in one run, where the model leaves the batch open (default: 8, or what the plan takes)")
       .group(group)
       .range(1, 4096);
   OptionRows(command, options.engine)
@@ -112,7 +111,7 @@ void declare_second_network(const SecondNetworkOptions& options, Files& files) {
                      options.max_boxes > 0 || options.batch > 0 || options.task.given() ||
                      options.preprocess.given();
   check(!given || options.given(), ErrorCode::invalid_argument,
-        "options that begin with --then- are of a second network; name it by --then MODEL");
+        "options that begin with --then- are for a second network; name it by --then MODEL");
   check(options.models.size() < 2, ErrorCode::invalid_argument,
         "--then: names one second network, {} were given", options.models.size());
   declare_task_files(options.task, files);
@@ -121,7 +120,7 @@ void declare_second_network(const SecondNetworkOptions& options, Files& files) {
 SecondNetwork::SecondNetwork(const SecondNetworkOptions& options, const EngineOptions& engine,
                              const lanner::Task& first, Files& files) {
   check(has_boxes(*first.kind), ErrorCode::invalid_argument,
-        "--then {}: the first network's task {} finds no boxes, which the second would look at; expected "
+        "--then {}: the first network's task {} finds no boxes for the second to run on; expected "
         "detect, "
         "segment, pose or obb",
         options.model(), to_string(*first.kind));
@@ -135,8 +134,8 @@ SecondNetwork::SecondNetwork(const SecondNetworkOptions& options, const EngineOp
     as_one_size(picture_);
     task_ = resolve_task(*facts_.engine, given_task(options.task), picture_.spec);
   });
-  check(task_.task.kind != TaskKind::none, ErrorCode::invalid_argument, "--then {}: task {}; say --then-task",
-        options.model(), task_.reason);
+  check(task_.task.kind != TaskKind::none, ErrorCode::invalid_argument,
+        "--then {}: task {}; give --then-task", options.model(), task_.reason);
   // Lists of boxes have no batch.
   const Binding& first_input = picture_input(facts_.inputs, "");
   if (crops_.batch == 0 && first_input.dims.size() == 3) crops_.batch = 1;

@@ -1,5 +1,5 @@
 #pragma once
-// A second network in one run, on what the boxes of the first cover.
+// A second network in one run, on the regions of the first network's boxes.
 
 #include <optional>
 #include <string>
@@ -18,7 +18,7 @@ namespace lanner::tool {
 
 /// As given on the command line.
 struct SecondNetworkOptions {
-  std::vector<std::string> models; ///< One, or none.
+  std::vector<std::string> models; ///< At most one.
   GivenOptions engine;             ///< `precision` and `weights` of its build.
   std::vector<std::string> classes;
   double margin = 0;
@@ -31,27 +31,28 @@ struct SecondNetworkOptions {
   const std::string& model() const { return models[0]; }
 };
 void add_second_network_options(Command& command, SecondNetworkOptions& options);
-/// The files that the options name, but the model. Throws Error{invalid_argument} for options without a
+/// Declares the files that the options name, except the model. Throws Error{invalid_argument} for options
+/// without a
 /// model.
 void declare_second_network(const SecondNetworkOptions& options, Files& files);
 
 /// What is known of it before anything runs.
 class SecondNetwork {
 public:
-  /// Reads the model. `engine` is what the command line says of the first network: device, threads, plug-ins
-  /// and how kernels are chosen are the second's too. `first` is the first one's task. Throws Error where the
+  /// Reads the model. `engine`: the first network's options, of which device, threads, plug-ins and how
+  /// kernels are chosen apply to the second too. `first`: the first network's task. Throws Error where the
   /// second cannot follow it.
   SecondNetwork(const SecondNetworkOptions& options, const EngineOptions& engine, const lanner::Task& first,
                 Files& files);
 
-  /// Builds it, or takes the plan; `budget` in seconds, where the command line says none.
+  /// Builds it, or loads the plan; `budget` in seconds, where the command line gives none.
   CropRunner open(double budget);
 
   const std::string& model() const { return engine_options_.model; }
   const ModelFacts& facts() const { return facts_; }
   const PictureInput& picture() const { return picture_; }
   const ResolvedTask& task() const { return task_; }
-  const std::optional<Engine>& engine() const { return engine_; } ///< Once it is open.
+  const std::optional<Engine>& engine() const { return engine_; } ///< Set once it is open.
   const std::optional<BuildTimes>& times() const { return times_; }
 
 private:

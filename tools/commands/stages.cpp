@@ -13,8 +13,8 @@
 namespace lanner::tool {
 namespace {
 
-constexpr double least = 0.002; ///< Share of the time below which a stage is none.
-constexpr double busy = 0.8;    ///< Share of the time from which on a lane holds up the others.
+constexpr double least = 0.002; ///< Share of the time below which a stage is ignored.
+constexpr double busy = 0.8;    ///< Share of the time from which on a lane limits the others.
 
 std::string noun_of(const std::string& stage) {
   const std::map<std::string, std::string> nouns = {{"decode", "decoding"},
@@ -32,7 +32,7 @@ std::string capital(std::string text) {
   return text;
 }
 
-/// Of all lanes for -1.
+/// -1: of all lanes.
 double seconds_of(const std::vector<Stage>& stages, int lane) {
   double sum = 0;
   for (const Stage& stage : stages)
@@ -40,7 +40,7 @@ double seconds_of(const std::vector<Stage>& stages, int lane) {
   return sum;
 }
 
-/// The stages of a lane that most of its time goes into: one, or two that are much alike.
+/// The one or two stages that take most of a lane's time.
 std::vector<std::string> heaviest(std::vector<Stage> stages, int lane, double whole) {
   std::erase_if(stages, [lane](const Stage& stage) { return lane >= 0 && stage.lane != lane; });
   std::ranges::stable_sort(stages, std::ranges::greater{}, &Stage::seconds);
@@ -90,7 +90,7 @@ std::string StageTimes::shares_text() const {
 
 std::string StageTimes::limit_text() const {
   if (stages.empty() || seconds <= 0) return {};
-  int lane = side_by_side ? 0 : -1; // Of stages that take turns all are one.
+  int lane = side_by_side ? 0 : -1; // Sequential stages count as one lane.
   for (const int other : {1, 2})
     if (lane >= 0 && seconds_of(stages, other) > seconds_of(stages, lane)) lane = other;
   const double busy_seconds = seconds_of(stages, lane);
@@ -98,7 +98,8 @@ std::string StageTimes::limit_text() const {
   const bool one = nouns.size() == 1;
   const double share = 100 * std::min(1.0, busy_seconds / seconds);
   if (!side_by_side)
-    return fmt::format("Stages take turns; most of the time goes into {}.", fmt::join(nouns, " and "));
+    return fmt::format("Stages run one after the other; most of the time goes into {}.",
+                       fmt::join(nouns, " and "));
   std::string text =
       share >= 100 * busy
           ? fmt::format("{} limit{} the rate: ", capital(fmt::format("{}", fmt::join(nouns, " and "))),

@@ -1,4 +1,4 @@
-// lanner verify: whether every node of a network gives what its definition says, and whether a plan is whole.
+// lanner verify: checks each node of a network against its definition, and whether a plan is undamaged.
 
 #include <filesystem>
 
@@ -33,14 +33,14 @@ struct VerifyCommandOptions {
 int verify_file(const VerifyCommandOptions& options) {
   const std::string& plan = options.engine.model;
   check(kind_of(plan) == FileKind::plan, ErrorCode::bad_data,
-        "{}: is no plan; expected what lanner build writes", plan);
+        "{}: is not a plan; expected a file of lanner build", plan);
   check(!options.tried.has("reproducer") && options.inputs.empty() && !options.json,
         ErrorCode::invalid_argument, "--file-only runs nothing; leave out -o, --inputs and --json");
   LoadOptions load;
   load.control.cancel = interrupt_token();
   load.limits = given_limits();
   const Engine engine = Engine::load(std::filesystem::path(plan), load);
-  print_text(fmt::format("{}: whole; {} inputs, {} outputs\n", one_line(plan), engine.inputs().size(),
+  print_text(fmt::format("{}: complete; {} inputs, {} outputs\n", one_line(plan), engine.inputs().size(),
                          engine.outputs().size()));
   return 0;
 }
@@ -95,9 +95,9 @@ std::string wrong_text(const Verification& found) {
       first.sources.empty() ? "" : fmt::format(" of {}", fmt::join(first.sources, ", "));
   const std::string others =
       found.differences.size() > 1
-          ? fmt::format("; so {} behind it", found.differences.size() == 2
-                                                 ? "does 1 node"
-                                                 : fmt::format("do {} nodes", found.differences.size() - 1))
+          ? fmt::format("; so {} after it", found.differences.size() == 2
+                                                ? "does 1 node"
+                                                : fmt::format("do {} nodes", found.differences.size() - 1))
           : "";
   const std::string written =
       found.reproducer.empty() ? "" : fmt::format("; written to {}", found.reproducer.string());
@@ -105,12 +105,12 @@ std::string wrong_text(const Verification& found) {
                      first.kernel, first.reason, others, written);
 }
 
-/// Where the library keeps what the node of a reproducer read.
+/// File for the inputs of a reproducer's node.
 std::string operands_of(const std::string& reproducer) {
   return std::filesystem::path(reproducer).replace_extension(".inputs.safetensors").string();
 }
 
-/// Errors name the file; the engine knows its graph's name alone.
+/// Errors name the file, as the engine knows only its graph's name.
 Verification verified(const Engine& engine, const std::string& file, VerifyOptions options) {
   ProgressBar bar("verify");
   options.control = {interrupt_token(), bar.callback()};
@@ -129,7 +129,7 @@ int verify_network(const VerifyCommandOptions& options) {
   files.reads("--inputs", options.inputs);
   const std::string output = options.tried.text("reproducer");
   files.writes("-o", output);
-  if (!output.empty()) files.writes("-o, for what the node read,", operands_of(output));
+  if (!output.empty()) files.writes("-o, for the node's inputs,", operands_of(output));
   EngineOptions from = options.engine;
   VerifyOptions verify;
   options.tried.apply(verify, verify_option_table());
@@ -174,8 +174,9 @@ void add_verify(Command& program, Action& action) {
   command.layout("What is checked", {"--file-only", "--runs", "--contexts", "--inputs", "-o", "--json",
                                      "--shape", "--precision", "--device", "--threads"});
   command.footer(
-      "Each node's kernel runs on what the interpreter gives the node; then the network runs in several "
-      "contexts at once. Exit code 2 and a line that says what is wrong where something is.\n\nExamples:\n"
+      "Each node's kernel runs on the inputs that the interpreter computed for it; then the network runs in "
+      "several "
+      "contexts at once. Where something differs, a line says what and the exit code is 2.\n\nExamples:\n"
       "  lanner verify model.plan\n  lanner verify model.onnx --precision fp16 --device cuda:0 -o "
       "wrong.onnx\n"
       "  lanner verify wrong.onnx --inputs wrong.inputs.safetensors --precision fp16 --device cuda:0\n"

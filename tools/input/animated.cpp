@@ -9,12 +9,12 @@ namespace {
 
 using namespace std::string_view_literals;
 
-/// Bytes of a source, one after the other, read some thousand at a time.
+/// Reads the bytes of a source in order, some thousand at a time.
 class ByteWalk {
 public:
   explicit ByteWalk(ByteSource& source) : source_(source) {}
 
-  /// 0 behind the end.
+  /// 0 at the end.
   unsigned next() {
     if (at_ < begin_ || at_ >= begin_ + held_) fill();
     const bool ended = at_ < begin_ || at_ >= begin_ + held_;
@@ -41,7 +41,7 @@ private:
   bool ended_ = false;
 };
 
-/// Bytes of a colour table, by the flags that tell of it.
+/// Bytes of a colour table, from its flags.
 unsigned table_bytes(unsigned flags) {
   return flags & 0x80 ? 3u << ((flags & 7) + 1) : 0;
 }
@@ -51,7 +51,7 @@ void skip_blocks(ByteWalk& walk) {
 }
 
 bool has_two_pictures(ByteWalk walk) {
-  walk.skip(10); // Signature and size.
+  walk.skip(10); // Skips signature and size.
   const unsigned flags = walk.next();
   walk.skip(2 + table_bytes(flags));
   for (int pictures = 0; !walk.ended();) {

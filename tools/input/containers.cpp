@@ -14,7 +14,7 @@
 namespace lanner::tool {
 namespace {
 
-// H.264 in AVI has no times for its reordered frames; VP8, VP9 and AV1 are all that WebM may hold.
+// AVI has no times for H.264's reordered frames; WebM may hold only VP8, VP9 and AV1.
 constexpr Container containers[] = {
     {"mp4", "", ".mp4 .m4v", "h264 hevc av1 mpeg4"},
     {"matroska", "mkv", ".mkv", "h264 hevc vp9 av1 mpeg4"},
@@ -69,7 +69,7 @@ const Container& container_named(std::string_view name) {
     list += list.empty() ? "" : ", ";
     list += container.names.empty() ? container.format : words(container.names)[0];
   }
-  fail(ErrorCode::invalid_argument, "--format '{}': expected {}; png or jpg for a picture", name, list);
+  fail(ErrorCode::invalid_argument, "--format '{}': expected {}; png or jpg for an image", name, list);
 }
 
 const Container* container_of(const std::string& path) {
@@ -93,7 +93,7 @@ EncoderOptions encoder_for(const Container& container) {
   const auto codecs = words(container.codecs);
   const auto found = std::ranges::find_if(codecs, can_encode);
   EncoderOptions options;
-  options.codec = found == codecs.end() ? codecs[0] : *found; // Where there is none, the encoder says so.
+  options.codec = found == codecs.end() ? codecs[0] : *found; // If there is none, the encoder reports it.
   if (options.codec == "vp9") {
     options.crf = 31;
     options.codec_options = {{"row-mt", "1"}};

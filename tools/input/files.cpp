@@ -18,7 +18,7 @@ FileIdentity made_of(const struct stat& status, std::string rest) {
   return {status.st_dev, status.st_ino, std::move(rest)};
 }
 
-/// Standard output, where it leads to a regular file.
+/// Standard output, where it is redirected to a regular file.
 std::optional<FileIdentity> output_file() {
   struct stat status {};
   if (::fstat(STDOUT_FILENO, &status) != 0 || !S_ISREG(status.st_mode)) return std::nullopt;
@@ -61,18 +61,18 @@ void Files::refuse(const Named& file, const Named& before) {
   const Named& output = file.written ? file : before;
   const Named& other = file.written ? before : file;
   check(!other.written, ErrorCode::invalid_argument,
-        "{}: {} and {} would both be written to it; give each a file of its own", output.path, other.role,
+        "{}: {} and {} would both be written to this file; give each its own", output.path, other.role,
         output.role);
   fail(ErrorCode::invalid_argument,
-       "{} {}: would overwrite {}, which is read too ({}); give the output another name", output.role,
+       "{} {}: would overwrite {}, which is also read ({}); give the output another name", output.role,
        output.path, other.path, other.role);
 }
 
 void Files::keep_apart(const Named& file, const Filled& folder) {
   check(fs::path(file.path).extension() != folder.extension || folder_of(file.path) != folder.identity,
         ErrorCode::invalid_argument,
-        "{} {}: {} ({}) lies there and might be overwritten; give another folder", folder.option, folder.path,
-        file.path, file.role);
+        "{} {}: {} ({}) is in this folder and might be overwritten; give another folder", folder.option,
+        folder.path, file.path, file.role);
 }
 
 void Files::reads(std::string_view role, const std::string& path) {

@@ -34,7 +34,7 @@ const Binding* input_called(const Engine& engine, std::string_view name) {
   return found == engine.inputs().end() ? nullptr : &*found;
 }
 
-/// The input whose name stands before a `=`: names may have some of their own.
+/// The input whose name precedes a `=`: names may contain some themselves.
 const Binding* input_of(const Engine& engine, const std::string& text) {
   const Binding* longest = nullptr;
   for (const Binding& input : engine.inputs())
@@ -48,7 +48,7 @@ bool is_file(const std::string& path) {
   return std::filesystem::is_regular_file(path, ignored);
 }
 
-/// Sizes of a list of lists, row by row into `numbers`.
+/// Sizes of a nested list; its numbers are appended to `numbers` row by row.
 class ListReader {
 public:
   explicit ListReader(const Binding& input) : input_(input) {}
@@ -74,7 +74,7 @@ private:
       return;
     }
     check(value.is_array() && static_cast<std::int64_t>(value.size()) == dims[depth],
-          ErrorCode::invalid_argument, "--inputs {}: rows of a list differ in length", input_.name);
+          ErrorCode::invalid_argument, "--inputs {}: rows of a list have different lengths", input_.name);
     for (const Json& element : value) take(element, dims, depth + 1);
   }
 
@@ -86,7 +86,7 @@ bool is_whole(DType type) {
   return is_integer(type) || type == DType::boolean;
 }
 
-/// Least and greatest whole number of a type.
+/// Least and greatest integer of a type.
 std::pair<double, double> bounds_of(DType type) {
   if (type == DType::boolean) return {0, 1};
   const int bits = static_cast<int>(bit_width(type));
@@ -94,7 +94,7 @@ std::pair<double, double> bounds_of(DType type) {
                          : std::pair{0.0, std::ldexp(1.0, bits) - 1};
 }
 
-/// In a type that holds each of them.
+/// Converted to a type that can hold each of them.
 Tensor wide_tensor(const Binding& input, const std::vector<Json>& numbers, Shape shape) {
   const bool whole = is_whole(input.dtype);
   Tensor wide = Tensor::allocate(whole ? DType::i64 : DType::f64, std::move(shape));
@@ -107,14 +107,14 @@ Tensor wide_tensor(const Binding& input, const std::vector<Json>& numbers, Shape
     }
     const auto [least, most] = bounds_of(input.dtype);
     check(value == std::floor(value) && value >= least && value <= most, ErrorCode::invalid_argument,
-          "--inputs {}: {} is no {}", input.name, numbers[i].dump(), to_string(input.dtype));
+          "--inputs {}: {} is not a {}", input.name, numbers[i].dump(), to_string(input.dtype));
     wide.as<std::int64_t>()[i] =
         numbers[i].is_number_integer() ? numbers[i].get<std::int64_t>() : static_cast<std::int64_t>(value);
   }
   return wide;
 }
 
-/// One number for the whole of an input.
+/// One number that fills the whole input.
 Shape filled_shape(const Binding& input) {
   std::vector<std::int64_t> dims = input.dims;
   for (std::int64_t& dim : dims) dim = dim < 0 ? 1 : dim;
@@ -128,7 +128,7 @@ Tensor tensor_of(const Binding& input, const std::string& text) {
   const Json value = Json::parse(list ? "[" + text + "]" : text, nullptr, false);
   check(!value.is_discarded() && (value.is_array() || value.is_number() || value.is_boolean()),
         ErrorCode::invalid_argument,
-        "--inputs {}: '{}' is no number, no list like [1,2] and no .safetensors file that is there",
+        "--inputs {}: expected a number, a list like [1,2] or an existing .safetensors file, got '{}'",
         input.name, one_line(text));
   ListReader reader(input);
   Shape shape = reader.read(value);
@@ -183,7 +183,7 @@ std::map<std::string, Tensor> read_input_values(const std::vector<std::string>& 
   const auto take = [&](const Binding& input, Tensor tensor) {
     check_fits(input, tensor);
     check(values.emplace(input.name, std::move(tensor)).second, ErrorCode::invalid_argument,
-          "--inputs {}: it is given twice", input.name);
+          "--inputs {}: given twice", input.name);
   };
   for (const std::string& text : texts) {
     if (const Binding* input = input_of(engine, text)) {
@@ -191,10 +191,9 @@ std::map<std::string, Tensor> read_input_values(const std::vector<std::string>& 
       take(*input, is_file(value) ? tensor_in(*input, value) : tensor_of(*input, value));
       continue;
     }
-    check(
-        is_file(text), ErrorCode::invalid_argument,
-        "--inputs '{}': expected NAME=VALUE or a .safetensors file that is there; the model's inputs are {}",
-        one_line(text), names_of(engine));
+    check(is_file(text), ErrorCode::invalid_argument,
+          "--inputs '{}': expected NAME=VALUE or an existing .safetensors file; the model's inputs are {}",
+          one_line(text), names_of(engine));
     for (auto& [name, tensor] : load_tensors(text, given_limits())) {
       const Binding* input = input_called(engine, name);
       check(input != nullptr, ErrorCode::invalid_argument,
@@ -212,7 +211,7 @@ void check_all_given(const Engine& engine, const std::string& picture,
   for (const Binding& input : engine.inputs())
     if (input.name != picture && !given.contains(input.name) && !input.state && !input.defaulted)
       missing.push_back(input.to_string());
-  check(missing.empty(), ErrorCode::invalid_argument, "{} take{} no picture; give {} by --inputs NAME=VALUE",
+  check(missing.empty(), ErrorCode::invalid_argument, "{} take{} no image; give {} by --inputs NAME=VALUE",
         fmt::join(missing, ", "), missing.size() == 1 ? "s" : "", missing.size() == 1 ? "it" : "them");
 }
 

@@ -27,17 +27,17 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of a picture in a pipe, which is read whole before it is decoded.
+/// Limit of an image in a pipe, which is read as a whole before it is decoded.
 constexpr std::uint64_t max_picture_bytes = 1ull << 30;
 
-/// A path that -i led to.
+/// A path that -i named or expanded to.
 struct Candidate {
   std::string path;
-  bool named = true; ///< By itself: it must be a picture or a clip.
+  bool named = true; ///< Named itself: it must be an image or a clip.
   std::size_t from = 0;
 };
 
-/// What a folder or pattern gave, for the line about what was skipped.
+/// What a folder or pattern expanded to, for the line about skipped files.
 struct Gathering {
   std::string text;
   std::size_t taken = 0, skipped = 0;
@@ -53,7 +53,7 @@ bool is_folder(const std::string& path) {
   return fs::is_directory(path, ignored);
 }
 
-/// Whether there is a file behind a path, a pattern or a numbered name.
+/// Whether a path, pattern or numbered name matches a file.
 bool leads_somewhere(const std::string& path) {
   if (exists(path)) return true;
   const std::string folder = fs::path(path).parent_path().string();
@@ -89,24 +89,26 @@ std::string quoted(const std::string& text) {
   return result + "'";
 }
 
-/// Addresses and cameras: ffmpeg reads them, and its output comes through a pipe.
+/// Network addresses and cameras: ffmpeg reads them and pipes its output to Lanner.
 void refuse_live(const std::string& path, const std::string& model) {
   const std::string behind = fmt::format("-an -f matroska - | lanner run {} -i -", model);
   const std::string scheme = scheme_of(path);
-  check(scheme != "file", ErrorCode::unsupported, "-i {}: give the path alone: {}", path,
+  check(scheme != "file", ErrorCode::unsupported, "-i {}: give only the path: {}", path,
         path.substr(std::min<std::size_t>(7, path.size())));
   const std::string before = scheme == "rtsp" ? "-rtsp_transport tcp " : "";
   check(scheme.empty(), ErrorCode::unsupported,
-        "-i {}: {}:// is not read by Lanner itself yet; let ffmpeg read it: ffmpeg -loglevel error {}-i {} "
+        "-i {}: {}:// is not supported by Lanner itself yet; let ffmpeg read it: ffmpeg -loglevel error {}-i "
+        "{} "
         "-c copy {}",
         path, scheme, before, quoted(path), behind);
   const bool number = !path.empty() && path.size() < 3 &&
                       std::ranges::all_of(path, [](unsigned char c) { return std::isdigit(c) != 0; });
   const bool camera = path.starts_with("/dev/video") || (number && !exists(path));
-  check(!camera, ErrorCode::unsupported,
-        "-i {}: cameras are not read by Lanner itself yet; let ffmpeg read it: ffmpeg -loglevel error -f "
-        "v4l2 -i {} -c:v ffv1 {}",
-        path, number ? "/dev/video" + path : path, behind);
+  check(
+      !camera, ErrorCode::unsupported,
+      "-i {}: cameras are not supported by Lanner itself yet; let ffmpeg read it: ffmpeg -loglevel error -f "
+      "v4l2 -i {} -c:v ffv1 {}",
+      path, number ? "/dev/video" + path : path, behind);
 }
 
 class Finder {
@@ -149,18 +151,18 @@ private:
 
   void add_all(const std::string& text, const std::vector<std::string>& paths, bool named) {
     check(!paths.empty(), ErrorCode::not_found, "-i {}: {}", text,
-          is_folder(text) ? "there is no file in the folder" : "no file has such a name");
+          is_folder(text) ? "the folder has no files" : "no file has such a name");
     const std::size_t from = gathering(text);
     for (const std::string& path : paths) candidates_.push_back({path, named, from});
   }
 
-  /// Paths in it are those of the current folder, else of the list's.
+  /// Paths in a list are relative to the current folder, else to the list's.
   void add_list(const std::string& path) {
-    check(!in_list_, ErrorCode::invalid_argument, "{}: is a list in a list; name it by -i itself", path);
-    check(exists(path), ErrorCode::not_found, "-i @{}: there is no such list", path);
+    check(!in_list_, ErrorCode::invalid_argument, "{}: is a list inside a list; name it by its own -i", path);
+    check(exists(path), ErrorCode::not_found, "-i @{}: no such list", path);
     in_list_ = true;
     const std::vector<ListLine> lines = read_list(path);
-    check(!lines.empty(), ErrorCode::bad_data, "{}: expected one path a line, got no line", path);
+    check(!lines.empty(), ErrorCode::bad_data, "{}: expected one path a line, the list is empty", path);
     const fs::path folder = fs::path(path).parent_path();
     for (const ListLine& line : lines) {
       check(!names_stdin(line.text), ErrorCode::invalid_argument,
@@ -178,7 +180,7 @@ private:
     return gatherings_.size() - 1;
   }
 
-  /// Nothing for what is to be skipped.
+  /// None for a file to skip.
   std::optional<RunInput> open(const Candidate& candidate) {
     const bool standard = names_stdin(candidate.path);
     RunInput input;
@@ -210,7 +212,7 @@ private:
     input.still = !has_several_pictures(input.source);
   }
 
-  /// Pictures one behind the other in a pipe, as ffmpeg -f image2pipe writes them, are a clip.
+  /// Consecutive images in a pipe, as ffmpeg -f image2pipe writes them, are a clip.
   static bool has_several_pictures(const SourcePtr& source) {
     DemuxerOptions options;
     options.limits = given_limits();
@@ -220,7 +222,7 @@ private:
       return demuxer->next() && demuxer->next();
     } catch (const Error& error) {
       if (error.code() == ErrorCode::cancelled) throw;
-      return false; // A picture that no container of pictures knows, or a damaged one, which decoding tells.
+      return false; // An image of an unknown format or a damaged one, which decoding reports.
     }
   }
 

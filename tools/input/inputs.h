@@ -1,5 +1,5 @@
 #pragma once
-// What -i leads to.
+// Resolves -i to images and clips.
 
 #include <cstddef>
 #include <string>
@@ -11,38 +11,39 @@
 
 namespace lanner::tool {
 
-/// Where the marked form of one input goes.
+/// The output of one input.
 enum class OutputForm {
   none,
   picture,
   clip,
-  numbered, ///< Pictures of a clip's frames: the path has a number in it.
+  numbered, ///< Images of a clip's frames: the path has a number in it.
 };
 
-/// A picture or a clip.
+/// An image or a clip.
 struct RunInput {
-  std::string path; ///< What answers and messages call it.
+  std::string path; ///< Its name in answers and messages.
   bool still = false;
-  std::string output; ///< A path, or - for standard output; empty where the form is none.
+  std::string output; ///< A path, or - for standard output; empty where there is no output.
   OutputForm form = OutputForm::none;
-  std::string format; ///< Of the output's container; empty: by its ending.
-  SourcePtr source;   ///< What cannot be opened a second time; null for files.
+  std::string format; ///< The output's container; empty: from its extension.
+  SourcePtr source;   ///< An input that cannot be opened a second time; null for files.
   bool piped_mp4 = false;
-  CancelToken stop; ///< Ends a read that waits for a pipe.
+  CancelToken stop; ///< Ends a read that is waiting for a pipe.
 };
 
-/// What could be read of what was named.
+/// The readable inputs.
 struct FoundInputs {
   std::vector<RunInput> inputs;
-  std::size_t failed = 0; ///< Each was told in a line of its own.
+  std::size_t failed = 0; ///< Each was reported in a line of its own.
 };
 
-/// Files, folders, patterns, numbered pictures, lists, pipes and standard input, in their order. What cannot
-/// be read is told on stderr, and an error where it is the only one; what is neither a picture nor a clip is
-/// skipped, and counted in a line, where it was not named itself. `model` is for examples of command lines.
+/// Files, folders, patterns, numbered images, lists, pipes and standard input, in their order. What cannot be
+/// read is reported on stderr, and is an error where it is the only input; files of folders and patterns that
+/// are neither image nor clip are skipped, and counted in a line. `model` is for examples of command lines.
 FoundInputs find_inputs(const std::vector<std::string>& given, const std::string& model);
 
-/// Whether an error tells of an input, not of this program or the machine: others may do.
+/// Whether an error concerns this input only, not the program or the machine, so that others may still be
+/// read.
 bool is_of_input(const Error& error);
 
 } // namespace lanner::tool

@@ -6,8 +6,8 @@
 namespace lanner::tool {
 namespace {
 
-/// Builds values as the library's own parser does, but that a member of an object is put behind the others
-/// without a look at them: objects may have as many as a model has inputs.
+/// Builds values as the library's own parser does, but appends a member to its object without searching the
+/// others for its name: objects may have as many members as a model has inputs.
 class Builder : public nlohmann::json_sax<Json> {
 public:
   explicit Builder(const std::function<void(std::size_t depth)>& look) : look_(look) {}
@@ -54,7 +54,7 @@ private:
   }
 
   const std::function<void(std::size_t depth)>& look_;
-  std::vector<Json*> open_; ///< Arrays and objects around what is read, outermost first.
+  std::vector<Json*> open_; ///< Arrays and objects around the current value, outermost first.
 };
 
 } // namespace

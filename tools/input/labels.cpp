@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr std::uint64_t max_text_bytes = 16u << 20;
-// A file of `max_text_bytes` may hold as many empty names, each of which takes the memory of a string.
+// A file of `max_text_bytes` may hold that many empty names, each of which takes the memory of a string.
 constexpr std::size_t max_names = 1u << 20;
 constexpr std::size_t max_depth = 64;
 
@@ -60,13 +60,13 @@ std::string name_of(const std::string& path, std::size_t number, const Json& val
   return name.get<std::string>();
 }
 
-/// Discarded where it is no JSON. Values and their nesting are bounded while they are read.
+/// Discarded where it is not JSON. Number and depth of values are limited while they are read.
 Json bounded_json(const std::string& path, const std::string& text) {
   std::size_t events = 0;
   const auto look = [&](std::size_t depth) {
     check(depth <= max_depth, ErrorCode::limit_exceeded, "{}: expected JSON of at most {} levels, got more",
           path, max_depth);
-    check_count(path, ++events / 5); // Of Keras a name has five: its key, both ends of a list, two elements.
+    check_count(path, ++events / 5); // Keras's form: a key, both ends of a list, two elements.
   };
   try {
     return parse_json(text, look);
@@ -77,12 +77,13 @@ Json bounded_json(const std::string& path, const std::string& text) {
 
 std::vector<std::string> names_of_json(const std::string& path, const std::string& text) {
   const Json document = bounded_json(path, text);
-  check(!document.is_discarded(), ErrorCode::bad_data, "{}: is called .json and is no JSON", path);
+  check(!document.is_discarded(), ErrorCode::bad_data, "{}: expected JSON because of its extension .json",
+        path);
   const Json& names = document.is_object() && document.contains("id2label") ? document["id2label"] : document;
   check(names.is_array() || names.is_object(), ErrorCode::bad_data,
         "{}: expected a list of names, a dict like {{\"0\": \"cat\"}}, or one under id2label, got {}", path,
         names.type_name());
-  std::map<std::string_view, const Json*> by_key; // an object of this kind looks at all members for one
+  std::map<std::string_view, const Json*> by_key; // an object of this kind searches all its members
   if (names.is_object())
     for (const auto& [key, value] : names.items()) by_key.emplace(key, &value);
   std::vector<std::string> labels;
@@ -100,7 +101,7 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-/// Whether it says `id2label`: other tools have files of this name too.
+/// Whether it has `id2label`: other tools use this file name too.
 bool has_names(const fs::path& config) {
   std::error_code ignored;
   if (!is_file(config) || fs::file_size(config, ignored) > max_text_bytes) return false;
@@ -108,7 +109,7 @@ bool has_names(const fs::path& config) {
     const Json document = bounded_json(config.string(), read_text(config.string(), "JSON"));
     return document.is_object() && document.contains("id2label");
   } catch (const Error&) {
-    return false; // It is only looked at.
+    return false; // Only looked at: errors are ignored.
   }
 }
 
@@ -133,7 +134,7 @@ std::vector<std::string> labels_of_text(const std::string& path, const std::stri
   std::vector<std::string> labels =
       fs::path(path).extension() == ".json" ? names_of_json(path, text) : lines_of(path, text);
   for (std::string& label : labels) label = without_synset(std::move(label));
-  check(!labels.empty(), ErrorCode::bad_data, "{}: expected one label a line, got no line", path);
+  check(!labels.empty(), ErrorCode::bad_data, "{}: expected one label a line, the file is empty", path);
   return labels;
 }
 
@@ -157,7 +158,7 @@ std::string labels_note(const std::string& model, const Task& task) {
   if (candidates.empty()) return {};
   const std::string path = one_line(candidates.front().string());
   const bool plain = path.find_first_of(" '\"$&;()") == std::string::npos;
-  return fmt::format("note: classes have no names; {} lies beside the model: --labels {}",
+  return fmt::format("note: classes have no names; {} is in the model's folder: --labels {}",
                      one_line(candidates.front().filename().string()), plain ? path : "'" + path + "'");
 }
 

@@ -53,14 +53,14 @@ bool is_netpbm(std::string_view head) {
          (head[2] == '\n' || head[2] == ' ' || head[2] == '\r');
 }
 
-/// BMP: its header is followed by one of these lengths of the next.
+/// BMP: after the file header comes the length of the next header, one of these.
 bool is_bmp(std::string_view head) {
   constexpr std::string_view lengths = "\x0c\x10\x28\x34\x38\x40\x6c\x7c"sv;
   return head.size() > 17 && head.starts_with("BM") && lengths.find(head[14]) != std::string_view::npos &&
          head.substr(15, 3) == "\0\0\0"sv;
 }
 
-/// MPEG-TS: packets of 188 bytes, of 192 where times stand before them, each of which begins with a G.
+/// MPEG-TS: packets of 188 bytes, or of 192 with a time in front, each with a sync byte G.
 bool is_transport_stream(std::string_view head) {
   for (const auto& [first, length] : {std::pair<std::size_t, std::size_t>{0, 188}, {4, 192}}) {
     bool all = head.size() > first + length;
@@ -70,7 +70,7 @@ bool is_transport_stream(std::string_view head) {
   return false;
 }
 
-/// The boxes that MP4 and MOV may begin with.
+/// Boxes that MP4 and MOV files may begin with.
 bool is_mp4(std::string_view head) {
   constexpr std::string_view boxes[] = {"ftyp", "moov", "mdat", "wide", "free", "skip"};
   return head.size() > 8 && std::ranges::find(boxes, head.substr(4, 4)) != std::end(boxes);
@@ -123,7 +123,7 @@ FileKind kind_of(const std::string& path) {
   namespace fs = std::filesystem;
   std::error_code ignored;
   check(!std::filesystem::is_fifo(path, ignored), ErrorCode::unsupported,
-        "{}: is a pipe, which can be read but once; write what comes out of it to a file first", path);
+        "{}: is a pipe, which can be read only once; write its content to a file first", path);
   return open_media(path).kind;
 }
 

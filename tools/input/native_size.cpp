@@ -22,10 +22,11 @@ struct Size {
   friend bool operator==(const Size&, const Size&) = default;
 };
 
-/// As a player shows it; nothing of what cannot be read, which is told when its turn comes, unless it is
+/// Upright, as a player shows it; none for what cannot be read, which is reported when it is run, unless it
+/// is
 /// `alone`.
 std::optional<Size> size_of(const RunInput& input, bool alone) try {
-  if (input.source) return std::nullopt; // Read once only.
+  if (input.source) return std::nullopt; // Can be read only once.
   if (input.still) {
     const Image image = load_image(input.path, given_limits());
     return Size{image.width, image.height};
@@ -53,7 +54,7 @@ bool has_native_size(TaskKind kind) {
 
 namespace {
 
-/// Whether nothing is padded: the picture, which the rounding of its sides made the target, is all of it.
+/// Whether nothing is padded: the image fills the target, which was made from its rounded size.
 bool fills(const Preprocess& spec, const PixelRect& part, const Preprocess& own) {
   const Placement place = placement(spec, part.x + part.width, part.y + part.height);
   const double columns = std::abs(place.xx) * part.width + std::abs(place.xy) * part.height;
@@ -80,7 +81,7 @@ OwnSize find_native_size(const std::vector<RunInput>& inputs, const Preprocess& 
   OwnSize own;
   std::optional<Size> first;
   const auto stills = std::ranges::count_if(inputs, [](const RunInput& input) { return input.still; });
-  own.several = stills > 1; // All would have to be read to know.
+  own.several = stills > 1; // To know, all of them would have to be read.
   for (const RunInput& input : inputs) {
     interrupt_token().check();
     if (first && own.several) break;
@@ -102,7 +103,7 @@ Error about_size(const Error& error, const Preprocess& spec) {
       error.code() != ErrorCode::unsupported)
     return error;
   return Error(error.code(),
-               fmt::format("{}; at the picture's own size, {}x{}: if the network does not take it, "
+               fmt::format("{}; at the image's native size, {}x{}: if the network does not take it, "
                            "give one by --size WIDTHxHEIGHT",
                            error.message(), spec.width, spec.height));
 }

@@ -6,7 +6,7 @@
 namespace lanner::tool {
 namespace {
 
-/// Samples beyond the source's are those of its edge.
+/// Samples outside the source repeat those of its edge.
 void extend(const Plane& from, Plane& to, std::size_t sample_bytes) {
   const auto row = static_cast<std::size_t>(from.width) * sample_bytes;
   for (std::int32_t y = 0; y < to.height; ++y) {

@@ -1,12 +1,12 @@
 #pragma once
-// Pictures of even sizes.
+// Pads images to even sizes.
 
 #include <lanner/image.h>
 
 namespace lanner::tool {
 
-/// The picture with its last column and row repeated where their number is odd: what pixel formats with
-/// halved chroma ask for.
+/// The image with its last column and row repeated where width or height is odd, as pixel formats with halved
+/// chroma require even sizes.
 Image padded_even(const Image& image);
 
 } // namespace lanner::tool

@@ -1,4 +1,4 @@
-// Which input of a network takes pictures, where nobody says.
+// Finds the input of a network that takes images.
 
 #include <algorithm>
 #include <map>
@@ -21,14 +21,14 @@ bool may_hold_pixels(const Binding& input) {
                              input.dtype == DType::bf16 || input.dtype == DType::u8);
 }
 
-/// As channels of a picture, at the front of its three dims or behind.
+/// Channels of an image: first or last of the three dims.
 bool has_channels(const Binding& input) {
   const auto channels = [](std::int64_t dim) { return dim == 3 || dim == 1; };
   const std::size_t count = input.dims.size();
   return count >= 3 && (channels(input.dims[count - 3]) || channels(input.dims[count - 1]));
 }
 
-/// Inputs that pictures could be meant for, likeliest kind alone.
+/// Inputs that may take images; only those of the likeliest kind.
 std::vector<const Binding*> picture_candidates(const std::vector<Binding>& inputs,
                                                const std::map<std::string, Tensor>& given) {
   std::vector<const Binding*> pictures, single, rows;
@@ -53,7 +53,7 @@ const Binding& picture_input(const std::vector<Binding>& inputs, const std::stri
   std::vector<std::string> names, types;
   for (const Binding& input : inputs) {
     if (input.name == name) return input;
-    if (input.defaulted) continue; // weights that may be given
+    if (input.defaulted) continue; // initialisers that may be overridden
     names.push_back(input.name);
     types.push_back(input.to_string());
   }
@@ -61,13 +61,13 @@ const Binding& picture_input(const std::vector<Binding>& inputs, const std::stri
         fmt::join(names, ", "));
   const std::vector<const Binding*> candidates = picture_candidates(inputs, given);
   check(!candidates.empty(), ErrorCode::invalid_argument,
-        "no input of the model takes pictures (four dimensions, three without a batch, or two with a row of "
-        "pixels, of no integers but u8); there is {}",
+        "no input of the model takes images (four dimensions, three without a batch, or two with a row of "
+        "pixels, of a floating-point type or u8); its inputs are {}",
         fmt::join(types, ", "));
   std::vector<std::string> several;
   for (const Binding* input : candidates) several.push_back(input->name);
   check(candidates.size() == 1, ErrorCode::invalid_argument,
-        "several inputs could take pictures: {}; say --input NAME", fmt::join(several, ", "));
+        "several inputs could take images: {}; give --input NAME", fmt::join(several, ", "));
   return *candidates[0];
 }
 

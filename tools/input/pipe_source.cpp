@@ -26,10 +26,11 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 constexpr int poll_milliseconds = 100;
-constexpr std::uint64_t kept_bytes = 512;         ///< From the beginning: what a kind is told by.
-constexpr auto timeout = std::chrono::seconds(3); ///< Without a byte, before the user is told.
+constexpr std::uint64_t kept_bytes = 512;         ///< First bytes, which tell the kind.
+constexpr auto timeout = std::chrono::seconds(3); ///< Time without a byte before the user is told.
 
-/// Gives what has come as soon as it has: frames of a slow stream do not wait for a buffer to fill. Owns its
+/// Returns bytes as soon as they come, so that frames of a slow stream do not wait for a full buffer. Owns
+/// its
 /// descriptor.
 class PipeSource final : public ByteSource {
 public:
@@ -79,7 +80,7 @@ private:
     return come.size();
   }
 
-  /// A blocking read would not see Ctrl-C.
+  /// Polls, as a blocking read would not react to Ctrl-C.
   void wait() {
     pollfd one{fd_, POLLIN, 0};
     while (true) {
@@ -90,7 +91,7 @@ private:
       check(ready == 0 || errno == EINTR, ErrorCode::io, "{}: {}", name_, std::strerror(errno));
       if (position_ > 0 || told_ || Clock::now() - opened_ < timeout) continue;
       told_ = true;
-      print_note(fmt::format("{}: nothing has come through the pipe yet; waiting (Ctrl-C ends it)", name_));
+      print_note(fmt::format("{}: waiting for the first bytes of the pipe (Ctrl-C ends it)", name_));
     }
   }
 
@@ -114,7 +115,7 @@ bool names_stdin(const std::string& path) {
 }
 
 SourcePtr open_pipe(const std::string& path, const CancelToken& stop) {
-  // Without waiting: a plain open returns only once somebody opens the pipe to write.
+  // Without blocking: a plain open returns only once somebody opens the pipe to write.
   const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   check(fd >= 0, errno == ENOENT ? ErrorCode::not_found : ErrorCode::io, "{}: {}", path,
         std::strerror(errno));
@@ -127,7 +128,7 @@ SourcePtr open_stdin(const CancelToken& stop) {
   check(open, ErrorCode::io, "-i -: standard input is closed");
   if (S_ISREG(status.st_mode)) return open_path("/dev/stdin", given_limits());
   check(::isatty(STDIN_FILENO) == 0, ErrorCode::invalid_argument,
-        "-i -: standard input is a terminal; send a clip or an image into it: ... | lanner run MODEL -i -");
+        "-i -: standard input is a terminal; pipe a clip or an image into it: ... | lanner run MODEL -i -");
   check(S_ISFIFO(status.st_mode) || S_ISSOCK(status.st_mode), ErrorCode::invalid_argument,
         "-i -: standard input is neither a file nor a pipe");
   const int fd = ::fcntl(STDIN_FILENO, F_DUPFD_CLOEXEC, 0);

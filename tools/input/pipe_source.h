@@ -1,5 +1,5 @@
 #pragma once
-// Bytes that come through pipes.
+// Byte sources over pipes.
 
 #include <string>
 
@@ -8,15 +8,15 @@
 
 namespace lanner::tool {
 
-/// What `-` and /dev/stdin are called in messages and answers.
+/// The name of `-` and /dev/stdin in messages and answers.
 inline constexpr const char* stdin_name = "stdin";
 bool names_stdin(const std::string& path);
-/// The path of a clip that `-` may stand for.
+/// The clip's path; `-` stands for standard input.
 std::string clip_path(const std::string& given);
 
-/// Sources of pipes give their first bytes again, and else go forward only.
+/// Sources over pipes can give their first bytes again; beyond these they only go forward.
 
-/// A named pipe, which is waited for until somebody writes. Ctrl-C and `stop` end a read: Error{cancelled}.
+/// A named pipe; waits until somebody writes. Ctrl-C and `stop` end a read: Error{cancelled}.
 SourcePtr open_pipe(const std::string& path, const CancelToken& stop);
 /// Standard input: a pipe read in the same way, or a file. Throws Error{invalid_argument} for a terminal.
 SourcePtr open_stdin(const CancelToken& stop);

@@ -11,7 +11,7 @@ int quarter_turns(double rotation) {
   return (static_cast<int>(std::lround(rotation / 90)) % 4 + 4) % 4;
 }
 
-/// Where a chroma sample lies among the two by two pixels that it is for: 0 the first, 1 between, 2 the last.
+/// Position of a chroma sample in its two by two pixels: 0 the first, 1 between, 2 the last.
 struct Place {
   int x, y;
   friend bool operator==(const Place&, const Place&) = default;
@@ -21,16 +21,16 @@ constexpr std::pair<ChromaSiting, Place> places[] = {
     {ChromaSiting::left, {0, 1}}, {ChromaSiting::center, {1, 1}},      {ChromaSiting::top_left, {0, 0}},
     {ChromaSiting::top, {1, 0}},  {ChromaSiting::bottom_left, {0, 2}}, {ChromaSiting::bottom, {1, 2}}};
 
-/// How the stored picture becomes the shown one: mirrored left to right, then turned.
+/// Turns the stored image into the shown one: mirrored left to right, then rotated.
 struct Turn {
   bool mirror;
   int quarters; ///< Clockwise.
   bool none() const { return !mirror && quarters == 0; }
 };
 
-/// Nothing where no stream can say it.
+/// None where no stream can express it.
 std::optional<ChromaSiting> turned(ChromaSiting siting, const Turn& turn) {
-  Place place{0, 1}; // What is not said is at the left.
+  Place place{0, 1}; // Unspecified siting is at the left.
   for (const auto& [name, where] : places)
     if (name == siting) place = where;
   if (turn.mirror) place.x = 2 - place.x;
@@ -40,7 +40,7 @@ std::optional<ChromaSiting> turned(ChromaSiting siting, const Turn& turn) {
   return std::nullopt;
 }
 
-/// Whether the samples of each plane can be turned on their own.
+/// Whether the samples of each plane can be rotated on their own.
 bool by_samples(PixelFormat format, std::int32_t width, std::int32_t height, const ColorInfo& color,
                 const Turn& turn) {
   const PixelFormatInfo& facts = format_info(format);
@@ -48,7 +48,7 @@ bool by_samples(PixelFormat format, std::int32_t width, std::int32_t height, con
          height % 2 == 0 && turned(color.siting, turn).has_value();
 }
 
-/// As convert_image() takes it; a turned picture's height may tell another one.
+/// The siting that convert_image() uses; a rotated image's height may imply another one.
 ColorInfo with_matrix(ColorInfo color, std::int32_t height) {
   if (color.matrix == ColorMatrix::unspecified)
     color.matrix = height >= 720 ? ColorMatrix::bt709 : ColorMatrix::bt601;
@@ -96,7 +96,7 @@ StreamInfo upright_stream(const StreamInfo& stream) {
     result.color.siting = *turned(stream.color.siting, turn);
     return result;
   }
-  // What is halved along one axis would be halved along the other.
+  // Chroma halved along one axis would be halved along the other.
   const PixelFormatInfo& facts = format_info(stream.format);
   if (facts.yuv && facts.chroma_x != facts.chroma_y && turn.quarters % 2 != 0)
     result.format = facts.bits <= 8    ? PixelFormat::yuv444p

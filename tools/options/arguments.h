@@ -1,12 +1,12 @@
 #pragma once
-// Values of the command line.
+// Parsers of option values.
 
 #include <string>
 #include <vector>
 
 namespace lanner::tool {
 
-/// `1,8,32`: whole numbers from 1 up.
+/// `1,8,32`: integers from 1.
 std::vector<int> parse_counts(const std::string& text, const char* option);
 
 } // namespace lanner::tool

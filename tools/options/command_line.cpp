@@ -18,10 +18,10 @@ Option& Option::group(const std::string& heading) {
   return *this;
 }
 
-/// A bound above which nobody comes is left out of messages.
+/// Messages leave out an upper bound that no value reaches.
 constexpr std::int64_t endless = std::int64_t{1} << 40;
 
-/// What is wrong with a text that is to be a number between two.
+/// What is wrong with a text that should be a number within bounds; none where it is right.
 template<typename T>
 static std::function<std::string(const std::string&)> within(const char* kind, T min, T max) {
   return [=](const std::string& text) {

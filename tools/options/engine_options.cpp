@@ -19,14 +19,14 @@
 namespace lanner::tool {
 namespace {
 
-/// Sizes of the picture input, where the model leaves them open.
+/// Sizes of the image input where the model leaves them open.
 void fix_open_sizes(BuildOptions& build, const Binding& input, const Preprocess& spec, int batch) {
   const auto names_it = [&](const auto& shapes) { return shapes.contains(input.name); };
   if (names_it(build.shapes) || std::ranges::any_of(build.profiles, names_it) ||
       std::ranges::none_of(input.dims, [](std::int64_t dim) { return dim < 0; }))
     return;
   const std::int64_t channels = spec.gray ? 1 : 3;
-  const bool single = input.dims.size() == 3; // One picture, without a batch.
+  const bool single = input.dims.size() == 3; // Three dimensions: one image, without a batch.
   Shape sizes = spec.channels_last ? Shape{spec.height, spec.width, channels}
                                    : Shape{channels, spec.height, spec.width};
   if (input.dims.size() == 2) sizes = Shape{sizes.elements()};
@@ -41,18 +41,18 @@ void fix_open_sizes(BuildOptions& build, const Binding& input, const Preprocess&
   build.shapes[input.name] = range;
 }
 
-/// A plan was built once and for all, so only what loading takes too can be said of it.
+/// A plan's build options are fixed, so only options of loading apply.
 void refuse_build_options(const EngineOptions& options) {
   std::vector<std::string> given;
   for (const auto& row : build_option_table())
     if (options.given.has(row.info.name) && !find_option(load_option_table(), row.info.name))
       given.push_back(GivenOptions::flag_of(row.info, options.prefix));
   check(given.empty(), ErrorCode::invalid_argument,
-        "{}: is a plan, for which {} was decided when it was built; build it again from its model with {}",
+        "{}: is a plan, for which {} was fixed when it was built; build it again from its model with {}",
         options.model, fmt::join(given, ", "), given.size() == 1 ? "it" : "them");
 }
 
-/// With the operators of the plug-ins, and the backends, that were named.
+/// Environment with the given plug-ins and backends.
 Environment environment_of(const EngineOptions& options) {
   Environment environment;
   environment.set_backends(options.backends);
@@ -60,7 +60,7 @@ Environment environment_of(const EngineOptions& options) {
   return environment;
 }
 
-/// How long the stages of a build take, by what it reports.
+/// Measures the stages of a build from its progress reports.
 class StageClock {
 public:
   void see(const ProgressUpdate& update) {
@@ -87,7 +87,7 @@ private:
   BuildTimes times_;
 };
 
-/// A first pass's name would tie this to the engine's list; every list begins with what the importer made.
+/// The first entry of every pass list; the name of a first pass would tie this file to the engine's list.
 constexpr const char* as_imported = "import";
 
 constexpr double least_run_budget = 3;
@@ -106,14 +106,13 @@ void add_engine_options(Command& command, EngineOptions& options, std::initializ
   command
       .add_option(
           "--plugin", options.plugins,
-          "Library with operators that the model or plan needs (docs/plugins.md); may be given several times")
+          "Plug-in library with operators of the model or plan (docs/plugins.md); may be given several times")
       .group(group)
       .one_value();
   command
-      .add_option(
-          "--backends", options.backends,
-          "Take kernels from these alone, comma separated: cuda, onednn, cpu, reference, which serves "
-          "beside the others where none has a kernel (default: all)")
+      .add_option("--backends", options.backends,
+                  "Use kernels of these only, comma separated: cuda, onednn, cpu, reference, which is always "
+                  "used for nodes without another kernel (default: all)")
       .group(group)
       .delimiter(',')
       .one_value();
@@ -128,7 +127,7 @@ void add_engine_options(Command& command, EngineOptions& options, std::initializ
 
 BuildOptions build_options(const EngineOptions& options, double default_budget) {
   BuildOptions build;
-  // Who asks for timing at runs means it, however few pictures there are.
+  // --tune-at-run is an explicit request, however few images there are.
   build.budget =
       options.given.has("tune_at_run") ? std::max(default_budget, least_run_budget) : default_budget;
   build.limits = given_limits();
@@ -157,8 +156,8 @@ Engine import_model(const EngineOptions& options, const std::filesystem::path& p
   for (const auto& row : load_option_table())
     check(!options.given.has(row.info.name) || find_option(build_option_table(), row.info.name),
           ErrorCode::invalid_argument,
-          "{}: is no plan, which {} is for; lanner verify tries a model's kernels", options.model,
-          GivenOptions::flag_of(row.info, options.prefix));
+          "{}: is not a plan, and {} is only for plans; lanner verify checks a model's kernels",
+          options.model, GivenOptions::flag_of(row.info, options.prefix));
   BuildOptions build;
   build.stop_after = as_imported;
   build.limits = given_limits();
@@ -221,7 +220,7 @@ Engine open_engine(ModelFacts& facts, const EngineOptions& options, BuildOptions
   Engine engine = Engine::build(std::filesystem::path(options.model), build);
   if (times) {
     *times = clock.times();
-    if (build.budget <= 0 || build.deterministic) (*times)->tuning = 0; // Nothing was timed.
+    if (build.budget <= 0 || build.deterministic) (*times)->tuning = 0; // No kernel was timed.
   }
   return engine;
 }
@@ -245,16 +244,16 @@ std::map<std::string, Shape> settled_shapes(const Engine& engine, const std::map
       found.push_back(fmt::format("{}:{}", input.name, fmt::join(shape->second, "x")));
   }
   if (!found.empty() && engine.open_sizes())
-    print_note(fmt::format("note: sizes that the model leaves open: {}, which fit; --shape sets others",
+    print_note(fmt::format("note: open sizes of the model were set to {}, which fit; --shape sets others",
                            fmt::join(found, ", ")));
   return shapes;
 }
 
 void note_untimed(const Engine& engine, const EngineOptions& options) {
   if (engine.open_sizes() && !options.given.has("tune_at_run"))
-    print_note(
-        "note: sizes are open that the build was not told, so kernels are chosen by estimates; --shape or "
-        "--profile of lanner build times them, or --tune-at-run here");
+    print_note("note: the model has open sizes that the build does not know, so kernels are chosen by "
+               "estimates; --shape or "
+               "--profile of lanner build times them, or --tune-at-run here");
 }
 
 void prepare_open(const Engine& engine, const std::map<std::string, Shape>& known) {

@@ -8,7 +8,7 @@
 namespace lanner::tool {
 namespace {
 
-/// Without its dashes, and `-` for `_`.
+/// Without its dashes, and with `-` for `_`.
 std::string plain(std::string_view name) {
   name.remove_prefix(std::min(name.find_first_not_of('-'), name.size()));
   std::string text(name);
@@ -16,7 +16,7 @@ std::string plain(std::string_view name) {
   return text;
 }
 
-/// An option here, with what follows it where that helps.
+/// The option here, with an example value where that helps.
 struct Meaning {
   std::string_view foreign, option, rest;
 };
@@ -85,35 +85,35 @@ constexpr Meaning meanings[] = {
     {"quiet", "--quiet", ""},
 };
 
-/// What is no option here, with what to do. `command`: only of this one.
+/// Options without an equivalent here, with advice. `command`: only for this one.
 struct Advice {
   std::string_view foreign, text, command = {};
 };
 
 constexpr Advice advice[] = {
-    {"o", "the new clip stands without an option: lanner transcode INPUT OUTPUT", "transcode"},
-    {"output", "the new clip stands without an option: lanner transcode INPUT OUTPUT", "transcode"},
-    {"i", "the clip stands without an option: lanner transcode INPUT OUTPUT", "transcode"},
-    {"i", "the clip stands without an option: lanner decode CLIP", "decode"},
-    {"i", "the file stands without an option: lanner probe FILE", "probe"},
-    {"loglevel", "only errors and warnings are told; -q leaves the answers out"},
-    {"v", "only errors and warnings are told; -q leaves the answers out"},
-    {"verbose", "lanner explain tells what was decided and why"},
+    {"o", "the output needs no option: lanner transcode INPUT OUTPUT", "transcode"},
+    {"output", "the output needs no option: lanner transcode INPUT OUTPUT", "transcode"},
+    {"i", "the input needs no option: lanner transcode INPUT OUTPUT", "transcode"},
+    {"i", "the clip needs no option: lanner decode CLIP", "decode"},
+    {"i", "the file needs no option: lanner probe FILE", "probe"},
+    {"loglevel", "only errors and warnings are printed; -q leaves the answers out"},
+    {"v", "only errors and warnings are printed; -q leaves the answers out"},
+    {"verbose", "lanner explain shows what was decided and why"},
     {"hide_banner", "there is no banner; leave it out"},
     {"hide-banner", "there is no banner; leave it out"},
-    {"y", "an output takes the place of a file that is there; leave it out"},
-    {"an", "sound is left out always; leave it out"},
-    {"model", "the model stands without an option: lanner run MODEL -i INPUT"},
-    {"onnx", "the model stands without an option: lanner bench MODEL"},
-    {"loadEngine", "a plan stands without an option: lanner bench PLAN"},
+    {"y", "outputs always replace existing files; leave it out"},
+    {"an", "outputs never have sound; leave it out"},
+    {"model", "the model needs no option: lanner run MODEL -i INPUT"},
+    {"onnx", "the model needs no option: lanner bench MODEL"},
+    {"loadEngine", "a plan needs no option: lanner bench PLAN"},
     {"int8", "a model that was quantised keeps its types; there is no option for it"},
-    {"best", "give the types that may be used: --precision fp32,fp16"},
-    {"show", "nothing is shown on a screen; -o writes marked pictures, -o - sends them to a player: ... -o - "
+    {"best", "list the allowed types: --precision fp32,fp16"},
+    {"show", "there is no display; -o writes annotated images, -o - sends them to a player: ... -o - "
              "| mpv -"},
-    {"view-img", "nothing is shown on a screen; -o writes marked pictures, -o - sends them to a player: ... "
+    {"view-img", "there is no display; -o writes annotated images, -o - sends them to a player: ... "
                  "-o - | mpv -"},
-    {"stream", "frames are streamed always; leave it out"},
-    {"ngl", "layers stay on one device, unless --place says otherwise"},
+    {"stream", "frames are always streamed; leave it out"},
+    {"ngl", "layers stay on one device unless --place moves them"},
 };
 
 } // namespace

@@ -22,7 +22,7 @@ public:
   HelpLayout layout;
 };
 
-/// The words of a text that stand in it whole.
+/// Whether the text has this word, not only as a part of a longer word.
 bool has_word(std::string_view text, std::string_view word) {
   const auto inside = [&](std::size_t at) {
     return at < text.size() &&
@@ -70,7 +70,7 @@ HelpEntry entry_of(const CLI::Option& option, const HelpLayout& layout) {
   return entry;
 }
 
-/// Paragraphs that are filled anew, and after `Examples:` lines that stay as they are.
+/// Paragraphs are re-filled; lines after `Examples:` stay as they are.
 void read_footer(const std::string& footer, HelpPage& page) {
   std::istringstream lines(footer);
   bool examples = false, open = false;

@@ -1,6 +1,6 @@
 #pragma once
-// Help of the command and its subcommands. Completion and manual pages (manual.h, completion.h) are made of
-// the same entries.
+// Help of the command and its subcommands. Completion and manual pages (manual.h, completion.h) are generated
+// from the same entries.
 
 #include <memory>
 #include <string>
@@ -13,15 +13,15 @@ class FormatterBase;
 
 namespace lanner::tool {
 
-/// An option, or an argument told by its place, as help tells of it.
+/// An option or a positional argument, as the help shows it.
 struct HelpEntry {
-  std::vector<std::string> names; ///< `-o`, `--output`; of an argument its one name.
-  std::string value;              ///< What follows it, like FILE; empty: nothing.
+  std::vector<std::string> names; ///< `-o`, `--output`; for an argument its one name.
+  std::string value;              ///< Its value's placeholder, like FILE; empty: takes no value.
   std::string text;
-  std::string heading;              ///< That it stands under; empty: another option's text tells of it.
-  std::vector<std::string> choices; ///< Words that it takes, where they are few.
+  std::string heading;              ///< Its heading; empty: described by another option's text.
+  std::vector<std::string> choices; ///< Values to choose from, where they are few.
   bool argument = false, required = false, several = false;
-  bool daily = true; ///< Shown by --help; others by --help-all alone.
+  bool daily = true; ///< Shown by --help; others only by --help-all.
 };
 
 /// A subcommand, or the program itself.
@@ -34,25 +34,26 @@ struct HelpPage {
   std::vector<HelpPage> commands;
 };
 
-/// Of a command as its options were declared.
+/// From a command whose options were declared.
 HelpPage help_page(const CLI::App& app);
-/// `NAME` and what follows it: `-o FILE`, `--size WIDTHxHEIGHT`.
+/// `NAME` with its placeholder: `-o FILE`, `--size WIDTHxHEIGHT`.
 std::string names_text(const HelpEntry& entry);
-/// Of an entry's text up to its first pause, with its choices: one line where that can be.
+/// An entry's text up to its first pause, with its choices: on one line if possible.
 std::string short_text(const HelpEntry& entry);
-/// Lines of 100 characters at most, each with `indent` blanks in front.
+/// Lines of at most 100 characters, each indented by `indent` blanks.
 std::string wrapped(const std::string& text, std::size_t indent);
 
-/// How the help of one command is set out.
+/// The layout of one command's help.
 struct HelpLayout {
-  std::string first_heading = "Options"; ///< Of options without a heading.
-  /// What is used every day: all that `--help` shows, `--help-all` the rest. Empty: everything.
+  std::string first_heading = "Options"; ///< Heading of options without one.
+  /// The options for daily use: those that `--help` shows, `--help-all` shows the rest too. Empty: all of
+  /// them.
   std::vector<std::string> daily;
 };
 
-/// The command's help is made by this file from now on.
+/// Sets the layout; the command's help then comes from this file.
 void set_help(CLI::App& app);
-/// Of a command that set_help was called for.
+/// For a command that set_help was called for.
 HelpLayout& help_layout(CLI::App& app);
 
 } // namespace lanner::tool

@@ -14,7 +14,7 @@ Limits& limits() {
   return given;
 }
 
-/// What is wrong with one; nothing where it is right.
+/// Sets one limit; returns what is wrong with the text, or nothing.
 std::string take_limit(const std::string& text) {
   try {
     set_limit(limits(), text);

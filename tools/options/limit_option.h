@@ -1,5 +1,5 @@
 #pragma once
-// --limit, which every subcommand that reads files takes.
+// --limit, an option of every subcommand that reads files.
 
 #include <lanner/limits.h>
 
@@ -7,9 +7,9 @@
 
 namespace lanner::tool {
 
-/// Adds `--limit NAME=VALUE`, which may come several times.
+/// Adds the repeatable `--limit NAME=VALUE`.
 void add_limit_option(Command& command);
-/// What was given of it. One command runs in a process, so there is one.
+/// The limits given. One command runs in a process, so there is one set.
 const Limits& given_limits();
 
 } // namespace lanner::tool

@@ -1,17 +1,17 @@
 #pragma once
-// Groups of options that a command may have for more than one network.
+// Option groups that a command may have for several networks.
 
 #include <string>
 #include <string_view>
 
 namespace lanner::tool {
 
-/// How the options of a group are called.
+/// Names of a group's options.
 struct NamedOptions {
-  std::string prefix = "--"; ///< `--then-` of a second network.
+  std::string prefix = "--"; ///< `--then-` for a second network.
 
   std::string flag(std::string_view name) const { return prefix + std::string(name); }
-  /// Of the help; those of a second network are described together, and not listed again.
+  /// For the help; a second network's options are described together, not listed again.
   std::string group(const char* title) const { return prefix == "--" ? title : ""; }
 };
 

@@ -27,7 +27,7 @@ bool one_text(OptionKind kind) {
   }
 }
 
-/// Whether help tells the default; those of times and memory are a command's own, or none.
+/// Whether the help shows the default; those of times and memory depend on the command.
 bool shows_default(OptionKind kind) {
   return one_text(kind) && kind != OptionKind::bytes && kind != OptionKind::seconds &&
          kind != OptionKind::path;
@@ -121,7 +121,7 @@ void OptionRows::declare(const OptionInfo& info, const std::string& standard, co
   const std::string flag = GivenOptions::flag_of(info, prefix_);
   const std::string names =
       own && !info.short_flag.empty() ? fmt::format("{},{}", info.short_flag, flag) : flag;
-  const bool told = own || heading_.empty(); // Completion reads of it what help does not show.
+  const bool told = own || heading_.empty(); // Completion also reads it where the help does not show it.
   const std::string help =
       told ? help_of(info, standard, more_ ? more_(info) : "") : fmt::format("As {}", info.flag);
   if (info.kind == OptionKind::flag) {
@@ -142,7 +142,7 @@ void for_each_flag(const std::function<void(const OptionInfo&)>& use) {
     for (const auto& row : table)
       if (!row.info.flag.empty()) use(row.info);
   };
-  walk(preprocess_option_table()); // First: `--preset` has choices here.
+  walk(preprocess_option_table()); // Declared first: `--preset` has choices here.
   walk(build_option_table());
   walk(load_option_table());
   walk(verify_option_table());

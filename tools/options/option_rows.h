@@ -1,6 +1,5 @@
 #pragma once
-// Options of the library's tables (lanner/option_table.h) on the command line: their flags, their help, and
-// what was given.
+// The library's option tables (lanner/option_table.h) on the command line: flags, help and given values.
 
 #include <functional>
 #include <initializer_list>
@@ -20,38 +19,38 @@
 
 namespace lanner::tool {
 
-/// What was given, as texts by the options' names in their tables.
+/// Given values, as text by the options' names in their tables.
 class GivenOptions {
 public:
   bool has(std::string_view name) const;
   bool empty() const;
-  /// The values in their order; one without a text for a flag.
+  /// The values in order; a flag has one empty value.
   std::vector<std::string> texts(std::string_view name) const;
-  /// The only value, or `otherwise`.
+  /// The single value, or `otherwise`.
   std::string text(std::string_view name, std::string_view otherwise = {}) const;
-  /// As if the command line had said it; no values: nothing.
+  /// As if given on the command line; no values: not given.
   void set(std::string_view name, std::vector<std::string> values);
-  /// Takes over what another one says of it.
+  /// Copies another one's values of the option.
   void copy(std::string_view name, const GivenOptions& from) { set(name, from.texts(name)); }
 
-  /// Sets an option of the table if it was given. `flag` is how it was called.
+  /// Sets an option of the table if it was given. `flag`: its name on the command line.
   template<typename Options>
   void apply_to(Options& options, const OptionRow<Options>& row, const std::string& flag,
                 const Limits& limits = {}) const {
     for (const std::string& text : texts(row.info.name)) {
       const auto parse = [&] { return parse_option(row.info, text, limits); };
-      // That another option's text is no number of this one is told here at the earliest.
+      // A number that is not within this option's bounds is reported only here.
       const OptionValue value =
           row.info.kind == OptionKind::integer ? with_context([&] { return flag; }, parse) : parse();
-      // Of a list it is told which entry is wrong.
+      // For a list the error names the wrong entry.
       if (repeatable(row.info))
         with_context([&] { return fmt::format("{} '{}'", flag, text); }, [&] { row.set(options, value); });
       else
         row.set(options, value);
     }
   }
-  /// Sets each option of the table that was given, and the others that have a default of the interfaces'
-  /// own. `prefix` is that of the flags.
+  /// Sets each option of the table that was given, and the others that have a default for all interfaces.
+  /// `prefix`: of the flags.
   template<typename Options>
   void apply(Options& options, const OptionTable<Options>& table, std::string_view prefix = "--",
              const Limits& limits = {}) const {
@@ -62,9 +61,9 @@ public:
     }
   }
 
-  /// Whether it may come several times.
+  /// Whether it may be repeated.
   static bool repeatable(const OptionInfo& info);
-  /// `--pin`, with another prefix `--then-pin`.
+  /// `--pin`, or `--then-pin` with that prefix.
   static std::string flag_of(const OptionInfo& info, std::string_view prefix = "--");
 
 private:
@@ -77,39 +76,39 @@ private:
   std::map<std::string, Value, std::less<>> values_;
 };
 
-/// Declares options of a table. What is given is written to `given`, which has to live until the command line
+/// Declares options of a table. Given values are written to `given`, which must live until the command line
 /// was read.
 class OptionRows {
 public:
   OptionRows(Command& command, GivenOptions& given) : command_(command), given_(given) {}
-  /// Of the help; without it that of the command's own options.
+  /// Heading in the help; without it that of the command's own options.
   OptionRows& heading(std::string text) {
     heading_ = std::move(text);
     return *this;
   }
-  /// Of the flags. Help of another prefix than `--` refers to the flag without it.
+  /// Prefix of the flags. Help with another prefix than `--` refers to the flag without it.
   OptionRows& prefix(std::string text) {
     prefix_ = std::move(text);
     return *this;
   }
-  /// Help tells no defaults: they are another's.
+  /// The help shows no defaults: they are those of the first network.
   OptionRows& without_defaults() {
     defaults_ = false;
     return *this;
   }
-  /// Adds a clause to an option's help; empty: none.
+  /// Adds a clause to an option's help; empty: no clause.
   OptionRows& more(std::function<std::string(const OptionInfo&)> more) {
     more_ = std::move(more);
     return *this;
   }
 
-  /// Those of this use.
+  /// Options of this use.
   template<typename Options>
   void add(const OptionTable<Options>& table, OptionUse use = OptionUse::always) {
     for (const OptionRow<Options>& row : table)
       if (row.info.use == use) add_row(row);
   }
-  /// Those of these names.
+  /// Options with these names.
   template<typename Options>
   void add(const OptionTable<Options>& table, std::initializer_list<std::string_view> names) {
     for (const std::string_view name : names) add_row(*find_option(table, name));
@@ -120,7 +119,7 @@ private:
 
   template<typename Options>
   void add_row(const OptionRow<Options>& row) {
-    // What all commands have, --limit, is declared once for all.
+    // --limit, which all commands have, is declared once for all.
     if (row.info.flag.empty() || row.info.kind == OptionKind::limits) return;
     std::string standard = given_.text(row.info.name, row.info.standard);
     if (standard.empty() && defaults_) standard = option_text(row.get(Options{}));
@@ -129,14 +128,14 @@ private:
         const OptionValue value = parse_option(row.info, text);
         Options scratch;
         const bool standard = !row.info.standard.empty() && text == row.info.standard;
-        if (!standard) row.set(scratch, value); // Of `auto` it would look for GPUs.
+        if (!standard) row.set(scratch, value); // Not resolved here, as `auto` would look for GPUs.
         return {};
       } catch (const Error& error) {
         return error.message();
       }
     });
   }
-  /// `wrong` says what is wrong with a value of an option that comes once.
+  /// `wrong` says what is wrong with the value of an option that is given once.
   void declare(const OptionInfo& info, const std::string& standard, const Check& wrong);
 
   Command& command_;
@@ -146,9 +145,9 @@ private:
   std::function<std::string(const OptionInfo&)> more_;
 };
 
-/// What the help says: the option's texts, how its values are written, and its default.
+/// The help text: the option's texts, the form of its values, and its default.
 std::string help_of(const OptionInfo& info, const std::string& standard, const std::string& more = {});
-/// What follows a flag: `NODE=TYPE`, `TIME`.
+/// The value's placeholder: `NODE=TYPE`, `TIME`.
 std::string metavar_of(const OptionInfo& info);
 
 /// Calls `use(info)` for every option that has a flag.

@@ -1,5 +1,5 @@
 #pragma once
-// What follows an option, for help, manual pages and completion.
+// Values of options, for help, manual pages and completion.
 
 #include <string>
 #include <string_view>
@@ -7,13 +7,13 @@
 
 namespace lanner::tool {
 
-/// Of a name like `--precision`, whichever network it is of (`--then-precision`).
+/// For a name like `--precision`, of the first or the second network (`--then-precision`).
 struct ShownValue {
-  std::string value;                ///< `FILE`, `WIDTHxHEIGHT`; empty where nothing is known.
-  std::vector<std::string> choices; ///< Where it takes one of a few words.
+  std::string value;                ///< `FILE`, `WIDTHxHEIGHT`; empty where not known.
+  std::vector<std::string> choices; ///< Where it is one of a few words.
 };
 ShownValue option_value(std::string_view name);
-/// Whether such a value is a file or folder of the machine.
+/// Whether such a value is a file or folder.
 bool is_path(std::string_view value);
 
 } // namespace lanner::tool

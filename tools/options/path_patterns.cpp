@@ -27,7 +27,7 @@ bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
 
-/// The digits that `text` begins with.
+/// The leading digits of `text`.
 std::string_view digits_of(std::string_view text) {
   std::size_t count = 0;
   while (count < text.size() && is_digit(text[count])) ++count;
@@ -39,7 +39,7 @@ std::string_view without_zeros(std::string_view digits) {
   return digits.substr(zeros);
 }
 
-/// Below 0, 0, above 0, by value; numbers of any length.
+/// Below 0, 0, above 0, by numeric value; any number of digits.
 int compare_numbers(std::string_view left, std::string_view right) {
   const std::string_view a = without_zeros(left), b = without_zeros(right);
   if (a.size() != b.size()) return a.size() < b.size() ? -1 : 1;
@@ -55,7 +55,7 @@ std::string joined(const std::string& folder, const std::string& name) {
   return folder.ends_with('/') ? folder + name : folder + "/" + name;
 }
 
-/// Names in a folder; the empty one is the current.
+/// Names in a folder; an empty path is the current folder.
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
@@ -67,7 +67,7 @@ std::vector<std::string> names_in(const std::string& folder) {
   return names;
 }
 
-/// Walks along the parts of a pattern.
+/// Matches the parts of a pattern one after the other.
 class Walk {
 public:
   explicit Walk(const std::string& pattern) {
@@ -107,7 +107,7 @@ private:
     }
   }
 
-  /// `**` is no folder, or any number of them; at the end everything in them.
+  /// `**` matches no folder or any number of them; at the end everything in them.
   void go_deep(const std::string& folder, std::size_t at) {
     const bool last = at + 1 == parts_.size();
     if (!last) go(folder, at + 1);
@@ -121,7 +121,7 @@ private:
     }
   }
 
-  /// Folders that may not be read match nothing.
+  /// Folders without read permission match nothing.
   static std::vector<std::string> readable(const std::string& folder) {
     try {
       return names_in(folder);
@@ -133,10 +133,10 @@ private:
   std::vector<std::string> parts_;
 };
 
-/// `img_`, 5, `.png` of `img_%05d.png`.
+/// `img_`, 5, `.png` for `img_%05d.png`.
 struct NumberedName {
   std::string before, after;
-  std::size_t width = 0; ///< Of zeros in front.
+  std::size_t width = 0; ///< Least number of digits, with leading zeros.
 };
 
 std::optional<NumberedName> numbered_name(std::string_view name) {
@@ -152,7 +152,7 @@ std::optional<NumberedName> numbered_name(std::string_view name) {
   return parts;
 }
 
-/// The number in a name, empty where the name is another.
+/// The number in a name, empty where the name does not match.
 std::string_view number_in(std::string_view name, const NumberedName& parts) {
   if (name.size() <= parts.before.size() + parts.after.size() || !name.starts_with(parts.before) ||
       !name.ends_with(parts.after))
@@ -211,13 +211,13 @@ bool is_numbered(std::string_view path) {
 }
 
 std::vector<std::string> files_numbered(const std::string& path) {
-  const std::size_t end = path.rfind('/') + 1; // 0 where there is no folder.
+  const std::size_t end = path.rfind('/') + 1; // 0 where the folder does not exist.
   const std::string folder = path.substr(0, end);
   const NumberedName parts = *numbered_name(path.substr(end));
   std::vector<std::string> names;
   for (std::string& name : names_in(folder))
     if (!number_in(name, parts).empty()) names.push_back(std::move(name));
-  sort_naturally(names); // Equal but for the numbers.
+  sort_naturally(names); // Equal except for the numbers.
   for (std::string& name : names) name.insert(0, folder);
   return names;
 }

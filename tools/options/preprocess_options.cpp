@@ -22,7 +22,7 @@ constexpr const char* presets =
     "yolo (detectors of ultralytics), imagenet (torchvision, timm), imagenet-tf or keras-caffe (TensorFlow, "
     "Keras), caffe, clip";
 
-/// Whether the model's metadata says what the engine does; sizes and type are the input's.
+/// Whether the engine's preprocessing equals the metadata's; sizes and type are the input's.
 bool is_of_metadata(const Preprocess& spec, const std::string& json) {
   try {
     Preprocess said = Preprocess::from_json(json);
@@ -41,14 +41,15 @@ std::optional<KnownPreprocess> known(const Engine& engine, const std::filesystem
   return known_preprocess(signs, &why_not);
 }
 
-/// But for sizes and type, which are the input's.
+/// Without sizes and type, which are the input's.
 bool is_of_family(const Preprocess& spec, const KnownPreprocess& family) {
   Preprocess same = family.spec;
   same.width = spec.width, same.height = spec.height, same.dtype = spec.dtype;
   return same == spec;
 }
 
-/// What a plan or a model declares for this input. An engine that was only imported has taken over what is
+/// What a plan or a model declares for this input. An imported engine already includes what its family
+/// implies.
 /// known of its family.
 std::optional<PictureInput> declared(const Engine& engine, const Binding& input, bool plan,
                                      const std::optional<KnownPreprocess>& family) {
@@ -71,7 +72,7 @@ void set(const PreprocessOptions& options, std::string_view name, Preprocess& sp
   options.options.apply_to(spec, row, GivenOptions::flag_of(row.info, options.prefix));
 }
 
-/// What follows a picture's size is of another fit, or of a size that was open.
+/// Declared sizes that were for another fit, or for an open size, no longer apply.
 void set_sizes(const PreprocessOptions& options, Preprocess& spec) {
   if (options.has("fit")) spec.shorter_side = spec.longer_side = 0;
   if (options.has("fit") || options.has("size")) spec.multiple = 1;
@@ -86,30 +87,29 @@ void apply_flags(const PreprocessOptions& options, Preprocess& spec) {
     set(options, name, spec);
   for (const float value : spec.std)
     check(value != 0, ErrorCode::invalid_argument,
-          "{}: 0 divides by nothing; give what values are divided by", options.flag("std"));
+          "{}: cannot divide by 0; give the number that values are divided by", options.flag("std"));
   check(spec.pad_value >= 0 && spec.pad_value <= 255, ErrorCode::invalid_argument,
-        "{} '{}': expected a value of a picture, 0 to 255", options.flag("pad"),
-        options.options.text("pad_value"));
+        "{} '{}': expected a pixel value, 0 to 255", options.flag("pad"), options.options.text("pad_value"));
   set_sizes(options, spec);
 }
 
-/// Whether the sizes that pictures become fit the network's stride.
+/// Checks that the target size fits the network's stride.
 void check_stride(const PreprocessOptions& options, std::int32_t stride, const Binding& input,
                   const Preprocess& spec) {
   if (stride <= 1 || spec.width == 0 || spec.height == 0) return;
   if (spec.width % stride == 0 && spec.height % stride == 0) return;
   const auto above = [&](std::int32_t size) { return (size + stride - 1) / stride * stride; };
   fail(ErrorCode::invalid_argument,
-       "{} {}x{}: input {} takes sides that are multiples of {} (the model's stride), like {} {}x{}",
+       "{} {}x{}: input {} takes sizes that are multiples of {} (the model's stride), like {} {}x{}",
        options.flag("size"), spec.width, spec.height, input.to_string(), stride, options.flag("size"),
        above(spec.width), above(spec.height));
 }
 
-/// Takes a fixed size from the input, or holds against it what was declared.
+/// Takes a fixed size from the input, or compares it with the declared one.
 void fit_size(const PreprocessOptions& options, std::int64_t dim, std::int32_t& size, const char* side,
               const Binding& input) {
   if (dim < 0) {
-    check(size > 0, ErrorCode::invalid_argument, "input {} leaves its {} open; say {} WIDTHxHEIGHT",
+    check(size > 0, ErrorCode::invalid_argument, "input {} leaves its {} open; give {} WIDTHxHEIGHT",
           input.to_string(), side, options.flag("size"));
     return;
   }
@@ -118,19 +118,19 @@ void fit_size(const PreprocessOptions& options, std::int64_t dim, std::int32_t& 
   size = static_cast<std::int32_t>(dim);
 }
 
-/// A row of pixels has a length only.
+/// A row of pixels has only a length.
 void fit_row(const PreprocessOptions& options, const Binding& input, Preprocess& spec) {
   check(spec.width > 0 && spec.height > 0, ErrorCode::invalid_argument,
-        "input {} takes a row of pixels; say {} WIDTHxHEIGHT of the picture", input.to_string(),
+        "input {} takes a row of pixels; give the image's {} WIDTHxHEIGHT", input.to_string(),
         options.flag("size"));
   const std::int64_t pixels = std::int64_t{spec.width} * spec.height * (spec.gray ? 1 : 3);
   check(input.dims[1] < 0 || input.dims[1] == pixels, ErrorCode::invalid_argument,
-        "input {}: a picture of {} x {} and {} is {} numbers", input.to_string(), spec.width, spec.height,
+        "input {}: an image of {} x {} and {} is {} numbers", input.to_string(), spec.width, spec.height,
         spec.gray ? "one channel" : "three channels", pixels);
   spec.dtype = input.dtype;
 }
 
-/// The channels tell the layout, unless it was given.
+/// Derives the layout from the channels unless it was given.
 void fit_layout(const PreprocessOptions& options, const Binding& input, Preprocess& spec) {
   const std::int64_t wanted = spec.gray ? 1 : 3;
   const std::size_t count = input.dims.size();
@@ -147,13 +147,13 @@ void fit_layout(const PreprocessOptions& options, const Binding& input, Preproce
             ? fmt::format("did you mean {} {}?", options.flag("layout"), spec.channels_last ? "nchw" : "nhwc")
         : channels == 1 || other == 1
             ? fmt::format("say {} gray", options.flag("channels"))
-            : fmt::format("say {} rgb or bgr, and {}", options.flag("channels"), options.flag("layout")));
+            : fmt::format("give {} rgb or bgr, and {}", options.flag("channels"), options.flag("layout")));
 }
 
 void fit_input(const PreprocessOptions& options, const Binding& input, Preprocess& spec, bool open_size) {
   if (input.dims.size() == 2) return fit_row(options, input, spec);
   check(input.dims.size() == 4 || input.dims.size() == 3, ErrorCode::invalid_argument,
-        "input {} takes no pictures: expected four dimensions, or three without a batch", input.to_string());
+        "input {} takes no images: expected four dimensions, or three without a batch", input.to_string());
   fit_layout(options, input, spec);
   spec.dtype = input.dtype;
   const std::size_t rows = input.dims.size() - (spec.channels_last ? 3 : 2);
@@ -163,8 +163,8 @@ void fit_input(const PreprocessOptions& options, const Binding& input, Preproces
   fit_size(options, width, spec.width, "width", input);
 }
 
-/// Of a plan whose network has the preprocessing in it: sizes and type are given there; what else differs is
-/// told when a picture is bound.
+/// For a plan whose network includes the preprocessing, sizes and type are fixed; other differences are
+/// reported when an image is bound.
 void fit_network(const Preprocess& built, Preprocess& spec) {
   if (spec.width == 0) spec.width = built.width;
   if (spec.height == 0) spec.height = built.height;
@@ -175,7 +175,7 @@ void fit_network(const Preprocess& built, Preprocess& spec) {
 
 void add_preprocess_options(Command& command, PreprocessOptions& options) {
   OptionRows rows(command, options.options);
-  rows.heading(options.group("What the network expects of a picture"))
+  rows.heading(options.group("How images are preprocessed for the network"))
       .prefix(options.prefix)
       .without_defaults();
   for (const auto& row : preprocess_option_table())
@@ -213,15 +213,15 @@ std::string fit_text(const Preprocess& spec) {
   }
   if (spec.width == 0 && spec.shorter_side > 0)
     return fmt::format("shorter side to {}{}", spec.shorter_side, size);
-  return size.empty() ? "its own size" : "stretched" + size;
+  return size.empty() ? "its native size" : "stretched" + size;
 }
 
 [[noreturn]] void fail_unsaid(const PreprocessOptions& options, const Binding& input,
                               const std::string& why_not) {
   fail(ErrorCode::invalid_argument,
-       "neither the command line nor the model says what input {} expects of a picture{}; give {} {}, if it "
+       "neither the command line nor the model declares the preprocessing of input {}{}; give {} {}, if it "
        "is "
-       "of such a family, else what its authors feed it: {}, {}, {}, {}, {} (docs/preprocess.md)",
+       "of such a family, else its authors' preprocessing by {}, {}, {}, {}, {} (docs/preprocess.md)",
        input.to_string(), why_not.empty() ? "" : " (" + why_not + ")", options.flag("preset"), presets,
        options.flag("range"), options.flag("mean"), options.flag("std"), options.flag("channels"),
        options.flag("fit"));

@@ -15,40 +15,40 @@ namespace lanner::tool {
 
 /// As given on the command line.
 struct PreprocessOptions : NamedOptions {
-  bool regions = true;  ///< Whether a part of the picture can be named.
-  GivenOptions options; ///< Of the table of preprocessing.
+  bool regions = true;  ///< Whether --region may be given.
+  GivenOptions options; ///< From the table of preprocessing options.
 
   bool given() const { return !options.empty(); }
   bool has(std::string_view name) const { return options.has(name); }
 };
 void add_preprocess_options(Command& command, PreprocessOptions& options);
 
-/// How pictures enter a network.
+/// How images enter a network.
 struct PictureInput {
   std::string input;
   Preprocess spec;
-  /// Who declared it: `the command line`, `the plan`, `the model's metadata`; of a known family what it is
-  /// known by.
+  /// Where it was declared: `the command line`, `the plan`, `the model's metadata`; for a known family the
+  /// evidence.
   std::string source;
-  bool known = false;      ///< Taken for the network's family, without being asked.
-  std::int32_t stride = 1; ///< Sides of the input have to be multiples of this.
+  bool known = false;      ///< Implied by the network's family, not requested.
+  std::int32_t stride = 1; ///< Sides of the input must be multiples of this.
 
-  /// Whether each picture gives the network a size of its own.
+  /// Whether each image determines the network's input size.
   bool follows_picture() const;
   /// `RGB 0..1, letterbox with gray 114, bilinear: ultralytics' metadata (task, stride, imgsz)`.
   std::string text() const;
 };
 
-/// Command line over plan over the model's metadata over what its family is known by, from files in `folder`
-/// too (empty: of a plan); sizes and type from the input where they are fixed, the layout where its channels
-/// tell. Throws Error{invalid_argument} that says what to declare; of sizes that nobody says too, unless
+/// Command line over plan over the model's metadata over what its family implies, also from files in `folder`
+/// (empty: a plan). Sizes and type come from the input where they are fixed, the layout where its channels
+/// imply it. Throws Error{invalid_argument} that says what to declare; also for missing sizes, unless
 /// `open_size`: then both stay 0.
 PictureInput resolve_preprocess(const PreprocessOptions& options, const Engine& engine,
                                 const std::filesystem::path& folder, const Binding& input,
                                 bool open_size = false);
-/// Where all pictures have to be of one size: pads to the whole target.
+/// Where all images must have one size: pads to the whole target.
 void as_one_size(PictureInput& picture);
-/// Throws the error for an input whose size nobody says.
+/// Throws the error for an input whose size is nowhere declared.
 void check_size(const PreprocessOptions& options, const Binding& input, const Preprocess& spec);
 
 } // namespace lanner::tool

@@ -13,7 +13,7 @@
 namespace lanner::tool {
 namespace {
 
-/// A number from 0 on, without a sign or an exponent.
+/// A non-negative number without a sign or an exponent.
 std::optional<double> plain_number(std::string_view text) {
   double value = 0;
   const auto [end, error] =
@@ -22,7 +22,7 @@ std::optional<double> plain_number(std::string_view text) {
   return whole && text[0] != '-' && std::isfinite(value) ? std::optional(value) : std::nullopt;
 }
 
-/// `1:02:03.5`; nothing for what is none.
+/// `1:02:03.5`; none for any other form.
 std::optional<double> clock_time(std::string_view text) {
   double seconds = 0;
   for (int parts = 1; parts <= 3; ++parts) {
@@ -52,14 +52,14 @@ double parse_rate(const std::string& text) {
 
 void add_range_options(Command& command, RangeOptions& options) {
   const std::string group = "Which frames of clips";
-  command.add_option("--start", options.start, "From this time on: seconds, or like 1:02:03.5").group(group);
-  command.add_option("--end", options.end, "Up to this time").group(group);
-  command.add_option("--fps", options.rate, "So many frames of each second, like 5 or 0.5; never one twice")
+  command.add_option("--start", options.start, "Start time: seconds, or like 1:02:03.5").group(group);
+  command.add_option("--end", options.end, "End time").group(group);
+  command.add_option("--fps", options.rate, "Frames per second to take, like 5 or 0.5; no frame is repeated")
       .group(group);
-  command.add_option("--stride", options.stride, "Every so many-th frame")
+  command.add_option("--stride", options.stride, "Take every N-th frame")
       .group(group)
       .range(std::int64_t{1}, std::int64_t{1} << 40);
-  command.add_option("--frames", options.frames, "So many frames at most")
+  command.add_option("--frames", options.frames, "At most this many frames")
       .group(group)
       .range(std::int64_t{1}, std::int64_t{1} << 40);
 }
@@ -76,14 +76,14 @@ double parse_time(const std::string& text, const char* option) {
 
 FrameRange to_range(const RangeOptions& options) {
   check(options.rate.empty() || options.stride == 1, ErrorCode::invalid_argument,
-        "--fps and --stride both thin out the frames; give one");
+        "--fps and --stride both select frames; give one");
   FrameRange range;
   if (!options.start.empty()) range.start = parse_time(options.start, "--start");
   if (!options.end.empty()) range.end = parse_time(options.end, "--end");
   if (!options.rate.empty()) range.rate = parse_rate(options.rate);
   range.stride = options.stride;
   range.count = options.frames;
-  check(range.end > range.start, ErrorCode::invalid_argument, "--end {}: is not behind the start ({})",
+  check(range.end > range.start, ErrorCode::invalid_argument, "--end {}: is not after the start ({})",
         options.end, options.start.empty() ? "0" : options.start);
   return range;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Which frames of clips a command takes.
+// Which frames of clips a command processes.
 
 #include <string>
 

@@ -20,7 +20,7 @@ std::optional<std::int64_t> number_of(std::string_view text) {
   return error == std::errc{} && end == text.data() + text.size() ? std::optional(value) : std::nullopt;
 }
 
-/// begin:end:step, each of which may be left out.
+/// begin:end:step, each of which is optional.
 struct Slice {
   std::optional<std::int64_t> begin, end, step;
 };
@@ -39,7 +39,7 @@ std::optional<Slice> slice_of(std::string_view text) {
   return std::nullopt;
 }
 
-/// Python's rule: from the end where negative, cut to the list.
+/// Python's rule: negative counts from the end, and the result is clamped to the list.
 void add_slice(const Slice& slice, std::int64_t size, std::vector<std::int64_t>& frames) {
   const std::int64_t step = slice.step.value_or(1);
   const std::int64_t least = step > 0 ? 0 : -1, most = step > 0 ? size : size - 1;

@@ -12,15 +12,15 @@
 namespace lanner::tool {
 
 struct ReaderOptions {
-  GivenOptions given; ///< Of the table of readers.
+  GivenOptions given; ///< From the table of reader options.
 
   ReaderOptions() { given.set("device", {"auto"}); }
   bool conceal() const { return given.has("raise_on_error"); }
-  /// What else is said of the command's work: where, and by how many threads.
+  /// Further settings of the reader: device and threads.
   void follow(const GivenOptions& others);
 };
 
-/// Frames come in host memory, as they are stored unless --rotate is given. Cancelled by Ctrl-C.
+/// Frames are in host memory, stored orientation unless --rotate is given. Ctrl-C cancels.
 VideoReaderOptions to_reader_options(const ReaderOptions& options);
 /// `0:100:5` as of a list in Python, numbers, or several of these: `0,7,100:200,-1`. Throws
 /// Error{invalid_argument} for numbers that the clip does not have.

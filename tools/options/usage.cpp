@@ -19,7 +19,7 @@ namespace {
 constexpr std::pair<std::string_view, std::string_view> two_part_names[] = {
     {"-c:v", "--codec"}, {"-b:v", "--bit-rate"}, {"-preset", "--preset"}, {"-crf", "--crf"}};
 
-/// The subcommand that was given, else the command itself.
+/// The given subcommand, else the program itself.
 const CLI::App& innermost(const CLI::App& app) {
   const auto given = app.get_subcommands();
   return given.empty() ? app : innermost(*given.front());
@@ -41,14 +41,14 @@ std::vector<std::string> command_names(const CLI::App& app) {
   return names;
 }
 
-/// Where a file stands in place of a command, what may be meant.
+/// Hint where a file is given in place of a command.
 std::string command_for_file(const std::string& argument) {
   std::error_code ignored;
   if (!std::filesystem::exists(argument, ignored)) return {};
-  return fmt::format("; a command stands in front of a file: lanner probe {} tells what it is", argument);
+  return fmt::format("; expected a command before the file: lanner probe {} shows what it is", argument);
 }
 
-/// Positional arguments stand in capitals in the help.
+/// Positional arguments are in capitals in the help.
 std::string with_capitals(const CLI::App& command, std::string text) {
   const std::string name = text.substr(0, text.find(' '));
   for (const CLI::Option* option : command.get_options())

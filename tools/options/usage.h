@@ -1,5 +1,5 @@
 #pragma once
-// What a wrong command line meant.
+// Errors of the command line.
 
 #include <string>
 #include <vector>
@@ -11,10 +11,10 @@ class ParseError;
 
 namespace lanner::tool {
 
-/// The arguments with options of two-part names, `-c:v`, replaced by their long names, which is all CLI11
-/// reads, and known ones of other programs, `-vframes`, with the two dashes that keep their letters together.
+/// Rewrites arguments for CLI11: options of two-part names, `-c:v`, become their long names, and known ones
+/// of other programs, `-vframes`, get two dashes so that their letters stay together.
 std::vector<std::string> with_long_names(int count, char** arguments);
-/// One line for a command line that `app` refused, with the nearest option or subcommand.
+/// One line about a command line that `app` refused, with the nearest option or subcommand.
 std::string usage_error(const CLI::App& app, const CLI::ParseError& error);
 
 } // namespace lanner::tool

@@ -37,7 +37,7 @@ struct Thing {
   std::int64_t number;
   std::string label;
   Box box;
-  double score = 1; ///< Of answers.
+  double score = 1; ///< Answers only.
 };
 using Frames = std::map<std::int64_t, std::vector<Thing>>;
 
@@ -97,7 +97,7 @@ void name_classes(const Frames& frames, Accuracy& accuracy) {
     }
 }
 
-/// Pairs off the boxes of one frame, the best overlap first.
+/// Matches the boxes of one frame, the best overlap first.
 void match(const std::vector<Thing>& truth, std::vector<Thing> found, Accuracy& accuracy) {
   std::vector<bool> taken(truth.size(), false);
   std::vector<bool> used(found.size(), false);

@@ -1,5 +1,5 @@
 #pragma once
-// How good a detector's answers are, from the files of answers and truth.
+// Accuracy of a detector, from the files of answers and ground truth.
 
 #include <array>
 #include <cstdint>
@@ -8,24 +8,24 @@
 
 namespace lanner::tool {
 
-/// Boxes are matched frame by frame, best overlap first, each once, down to an IoU of 0.5.
+/// Matches boxes frame by frame, best overlap first, each box once, down to an IoU of 0.5.
 struct Accuracy {
   struct Class {
     std::string label;
     std::int64_t drawn = 0, found = 0;
-    double overlap = 0;             ///< Sum of the IoU of those found.
-    std::vector<std::int64_t> said; ///< Of those found, by the class that was answered.
+    double overlap = 0;             ///< Sum of the matches' IoU.
+    std::vector<std::int64_t> said; ///< Of the matches, by the answered class.
   };
   std::int64_t frames = 0, detections = 0;
   std::vector<Class> classes;
   double ap = 0,
-         ap50 = 0; ///< COCO's mean average precision of the answers that were given; NaN without objects.
-  std::array<std::int64_t, 20> histogram{}; ///< Of the IoU of matches, in steps of 0.05.
+         ap50 = 0; ///< COCO's mean average precision of the answers in the file; NaN without objects.
+  std::array<std::int64_t, 20> histogram{}; ///< Of the matches' IoU, in steps of 0.05.
 
   std::int64_t objects() const;
   std::int64_t found() const;
-  double mean_iou() const;       ///< Over all true boxes; one that was not found counts 0.
-  double class_accuracy() const; ///< Share of the found boxes that carry the right class.
+  double mean_iou() const;       ///< Over all true boxes; an unmatched one counts 0.
+  double class_accuracy() const; ///< Share of the matches with the right class.
   double recall() const;
   double precision() const;
 };

@@ -81,7 +81,7 @@ std::string detection_text(const Answer& answer) {
                      answer.box[0], answer.box[1], answer.box[2], answer.box[3]);
 }
 
-/// Pixels of each class, the most first.
+/// Pixels of each class, most frequent first.
 std::vector<std::pair<std::int64_t, std::int64_t>> class_areas(const Tensor& classes) {
   std::map<std::int64_t, std::int64_t> areas;
   for (const std::int32_t number : classes.as<std::int32_t>())
@@ -91,7 +91,7 @@ std::vector<std::pair<std::int64_t, std::int64_t>> class_areas(const Tensor& cla
   return sorted;
 }
 
-/// One thing a kind says of a whole picture, in a few words each.
+/// One property of a whole image, in a few words.
 std::vector<std::string> words_of(const lanner::Task& task, const TaskResult& result) {
   std::vector<std::string> words;
   const double pixels = static_cast<double>(result.width) * result.height;
@@ -110,7 +110,7 @@ std::vector<std::string> words_of(const lanner::Task& task, const TaskResult& re
   return words;
 }
 
-/// What a second network said of box `i`, in brackets behind it: the best class, or what it found.
+/// The second network's answer for box `i`, in brackets after it: the best class, or what it found.
 std::string second_network_text(const TaskResult& result, std::size_t i) {
   if (result.crops.empty() || result.crops[i].region.whole()) return {};
   const TaskResult& crop = result.crops[i];

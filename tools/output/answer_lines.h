@@ -1,5 +1,5 @@
 #pragma once
-// Answers as lines: words for people, JSON for programs.
+// Answers as lines of text or JSON.
 
 #include <cstdint>
 #include <optional>
@@ -10,19 +10,19 @@
 
 namespace lanner::tool {
 
-/// What a network said of one picture.
+/// A network's answer for one image.
 struct PictureAnswers {
   std::string source;        ///< The file.
   bool still = false;        ///< An image, not a frame of a clip.
-  std::int64_t frame = 0;    ///< In its clip, from 0.
+  std::int64_t frame = 0;    ///< Index in its clip, from 0.
   std::optional<double> pts; ///< Seconds.
   std::int32_t width = 0, height = 0;
-  std::vector<Answer> answers; ///< Of kinds that have classes or boxes.
+  std::vector<Answer> answers; ///< Only kinds with classes or boxes.
   TaskResult result;
-  const Outputs* outputs = nullptr; ///< Where the task is none.
+  const Outputs* outputs = nullptr; ///< Where there is no task.
 };
 
-/// For stdout; ends with a line feed. A clip's frame takes one line, or one an output where the task is none.
+/// For stdout; ends with a line feed. One line a frame of a clip, or one an output where there is no task.
 std::string answer_text(const TaskReader& reader, const PictureAnswers& picture, bool name_source);
 /// `{"source": ..., "frame": ..., "pts": ..., "width": ..., "height": ..., "top" | "detections" | "classes" |
 /// "depth" | "image" | "embedding" | "outputs": ...}` and a line feed.

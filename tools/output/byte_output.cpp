@@ -51,7 +51,7 @@ void ByteOutput::open_direct(std::string_view option) {
   while (true) {
     fd_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd_ >= 0) break;
-    // Of a pipe that nobody reads yet.
+    // A pipe that nobody reads yet.
     check(errno == ENXIO && fs::is_fifo(path_), errno == ENOENT ? ErrorCode::not_found : ErrorCode::io,
           "{} {}: {}", option, path_, std::strerror(errno));
     interrupt_token().check();

@@ -10,12 +10,12 @@
 namespace lanner::tool {
 
 bool names_stdout(const std::string& path);
-/// What is written to as it comes and cannot be replaced: standard output, a named pipe, a device like
+/// Outputs that are written as a stream and cannot be replaced: standard output, a named pipe, a device like
 /// /dev/null.
 bool is_direct(const std::string& path);
 
-/// A file appears with commit() alone, under its name and whole; what is_direct() gets the bytes at once.
-/// Errors are Error{not_found, io, invalid_argument} and name `option` or the path.
+/// A file appears, complete and under its name, only at commit(); outputs with is_direct() get the bytes at
+/// once. Errors are Error{not_found, io, invalid_argument} and name `option` or the path.
 class ByteOutput {
 public:
   ByteOutput(std::string_view option, const std::string& path);
@@ -31,7 +31,7 @@ private:
 
   std::string path_;
   std::optional<OutputFile> file_;
-  int fd_ = -1; ///< Of what is neither a file nor standard output.
+  int fd_ = -1; ///< For a named pipe or a device.
 };
 
 } // namespace lanner::tool

@@ -22,7 +22,7 @@ namespace {
 constexpr double redraw_seconds = 0.1;
 
 std::atomic<bool> bar_visible = false;
-std::atomic<bool> output_unread = false; ///< A reader of an output has gone.
+std::atomic<bool> output_unread = false; ///< An output's reader has closed it.
 
 double now_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
@@ -93,7 +93,7 @@ void print_note(std::string_view text) {
 
 void fail_reader_gone(std::string_view output) {
   output_unread = true;
-  fail(ErrorCode::io, "{}: its reader has gone", output);
+  fail(ErrorCode::io, "{}: its reader has closed it", output);
 }
 
 bool reader_gone() {

@@ -1,5 +1,5 @@
 #pragma once
-// Words to the user: data on stdout, everything else on stderr.
+// Output to the user: data on stdout, everything else on stderr.
 
 #include <cstdint>
 #include <string>
@@ -13,20 +13,20 @@
 
 namespace lanner::tool {
 
-/// Writes bytes to stdout; Error{io} when nobody takes them. A progress bar on the same terminal is wiped
+/// Writes bytes to stdout; Error{io} when that fails. Clears a progress bar of the same terminal
 /// first.
 void print_out(std::string_view bytes);
-/// The same for people's eyes: control characters, which may come from a file's names, are escaped.
+/// The same for text that people read: control characters, which may come from names in a file, are escaped.
 void print_text(std::string_view text);
-/// The same for JSON, which stays the same JSON.
+/// The same for JSON, escaped so that the JSON means the same.
 void print_json_text(std::string_view json);
-/// What people at a terminal see beside the data: on stderr where that is a terminal, else nowhere.
+/// Notes for people at a terminal: on stderr where that is a terminal, else nowhere.
 void tell_terminal(std::string_view text);
 /// Flushes stdout; Error{io} when that fails.
 void flush_out();
-/// A line on stderr that is no error, `lanner: ` in front.
+/// A line on stderr that is not an error, prefixed by `lanner: `.
 void print_note(std::string_view text);
-/// Error{io} for an output whose reader has gone; reader_gone() is true from then on.
+/// Error{io} for an output whose reader has closed it; reader_gone() is true from then on.
 [[noreturn]] void fail_reader_gone(std::string_view output);
 bool reader_gone();
 
@@ -34,7 +34,8 @@ std::string bytes_text(std::uint64_t bytes); ///< `3.2 MiB`.
 std::string seconds_text(double seconds);    ///< `412 us`, `3.21 ms`, `1.50 s`.
 std::string clock_text(double seconds);      ///< `1:02:03`, `2:03`.
 
-/// Calls `body`; errors begin with what was done to which file: `decode clip.mp4: `. Many name it already.
+/// Calls `body`; errors are prefixed by the action and the file: `decode clip.mp4: `, unless they name it
+/// already.
 template<typename Body>
 decltype(auto) about(std::string_view verb, const std::string& path, Body&& body) {
   try {
@@ -45,7 +46,7 @@ decltype(auto) about(std::string_view verb, const std::string& path, Body&& body
   }
 }
 
-/// Columns of text under headings; numbers are set right.
+/// Columns of text under headings; numbers are right-aligned.
 class Table {
 public:
   explicit Table(std::vector<std::string> headings) : rows_{std::move(headings)} {}
@@ -56,7 +57,8 @@ private:
   std::vector<std::vector<std::string>> rows_;
 };
 
-/// A bar on stderr with rate and time left, when stderr is a terminal; else nothing. Wiped when it dies.
+/// A progress bar on stderr with rate and remaining time, when stderr is a terminal; else nothing. Cleared
+/// when destroyed.
 class ProgressBar {
 public:
   explicit ProgressBar(std::string label) : label_(std::move(label)) {}
@@ -64,9 +66,9 @@ public:
   ProgressBar(const ProgressBar&) = delete;
   ProgressBar& operator=(const ProgressBar&) = delete;
 
-  /// Shows `done` of `total` (0: not known) in `unit`s; redraws a few times a second.
+  /// Shows `done` of `total` (0: unknown) in `unit`s; redraws a few times a second.
   void update(double done, double total, std::string_view unit);
-  /// For a library's long call.
+  /// As progress callback of a library call.
   ProgressCallback callback();
 
 private:

@@ -1,5 +1,5 @@
 #pragma once
-// Clips that are damaged.
+// Errors of damaged clips.
 
 #include <string_view>
 
@@ -7,7 +7,7 @@
 
 namespace lanner::tool {
 
-/// Calls `body`, which decodes. An error by damage says how to go on without it, unless that was asked for.
+/// Calls `body`, which decodes. An error caused by damage names --conceal, unless that was given.
 template<typename Body>
 decltype(auto) or_conceal(bool conceal, Body&& body) {
   try {

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t most_classes = 100, few_classes = 20, most_worst = 5;
 
-/// What classes are compared by; not a number where there was nothing to measure, which comes last.
+/// Key by which classes are sorted; NaN where there was nothing to measure, which comes last.
 double order_of(const ClassEvaluation& one) {
   const auto precision = std::ranges::find_if(
       one.metrics, [](const Metric& metric) { return metric.title.ends_with("AP50-95"); });

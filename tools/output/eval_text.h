@@ -1,5 +1,5 @@
 #pragma once
-// Measures in words.
+// Measures of lanner eval as text.
 
 #include <string>
 
@@ -9,13 +9,13 @@ namespace lanner::tool {
 
 /// Four digits; `-` where there was nothing to measure.
 std::string metric_text(double value);
-/// What the truth of a class counts: pictures, objects, pixels.
+/// What ground truth counts for a class: pictures, objects, pixels.
 const char* counted_noun(TaskKind kind);
 /// `5000 pictures in 61.20 s, 81.7 a second; 3 could not be read`.
 std::string lead_text(const Evaluation& evaluation);
-/// How the worst pictures were found.
+/// How the worst images were chosen.
 std::string worst_note(const Evaluation& evaluation);
-/// All of it, as lines: numbers, classes, worst pictures.
+/// All of it as lines: numbers, classes, worst images.
 std::string evaluation_text(const Evaluation& evaluation);
 
 } // namespace lanner::tool

@@ -18,7 +18,7 @@ namespace {
 
 constexpr std::int32_t longest_side = 65535;
 
-/// 0 where nothing is said.
+/// 0 where not given.
 std::optional<std::int32_t> side_of(std::string_view text) {
   if (text.empty()) return 0;
   std::int32_t value = 0;
@@ -50,7 +50,7 @@ Image bytes_of(const Image& image, Preprocess spec) {
   return Image::from_tensor(pixels, PixelFormat::rgb24);
 }
 
-/// Samples of 16 bits, so that no depth is lost.
+/// 16 bits a sample, so that no depth is lost.
 Image words_of(const Image& image, Preprocess spec) {
   spec.dtype = DType::f32;
   spec.range = {0.f, 65535.f};
@@ -85,7 +85,7 @@ Image scaled_image(const Image& image, FrameSize asked, PixelFormat format) {
   Image scaled = Image::allocate(format, size.width, size.height, given_limits());
   scaled.color = image.color;
   if (scaled.color.matrix == ColorMatrix::unspecified &&
-      format_info(format).yuv) // As the large one is taken.
+      format_info(format).yuv) // The default for the unscaled image.
     scaled.color.matrix = image.height >= 720 ? ColorMatrix::bt709 : ColorMatrix::bt601;
   Preprocess spec;
   spec.width = size.width;

@@ -1,5 +1,5 @@
 #pragma once
-// JSON printed: the one file of the tool where its library's printer is compiled.
+// Prints JSON: the only file of the tool that compiles the JSON library's printer.
 
 #include <string>
 
@@ -7,9 +7,9 @@
 
 namespace lanner::tool {
 
-/// On one line. What is no UTF-8 becomes U+FFFD.
+/// On one line. Invalid UTF-8 becomes U+FFFD.
 std::string json_text(const Json& json);
-/// To stdout, over several lines; control characters are escaped.
+/// To stdout, indented; control characters are escaped.
 void print_json(const Json& json);
 
 } // namespace lanner::tool

@@ -33,7 +33,7 @@ bool is_picture_name(const std::string& path) {
   return ending == ".png" || ending == ".jpg" || ending == ".jpeg";
 }
 
-/// png and jpg are no containers of clips.
+/// png and jpg are not containers of clips.
 bool is_picture_format(const std::string& format) {
   return format == "png" || format == "jpg" || format == "jpeg";
 }
@@ -42,13 +42,13 @@ std::string first_ending(const Container& container) {
   return std::string(container.endings.substr(0, container.endings.find(' ')));
 }
 
-/// What a file in a folder is called behind its stem.
+/// Suffix after the stem of a file in a folder.
 std::string ending_for(const RunInput& input, const std::string& format) {
   if (input.still) return is_picture_format(format) ? "." + format : ".png";
   return format.empty() || is_picture_format(format) ? ".mp4" : first_ending(container_named(format));
 }
 
-/// One file for each input, by its name; the second of a name gets a number.
+/// One file for each input, with its name; equal names are numbered.
 void place_in_folder(const std::string& folder, const std::string& format, std::vector<RunInput>& inputs) {
   std::set<std::string> taken;
   for (RunInput& input : inputs) {
@@ -66,7 +66,8 @@ void place_numbered(const std::string& output, std::vector<RunInput>& inputs) {
   const PictureName name(output);
   const bool stills = std::ranges::all_of(inputs, &RunInput::still);
   check(stills || inputs.size() == 1, ErrorCode::invalid_argument,
-        "-o {}: numbers the frames of one clip, or images; for {} inputs name a folder, with / at its end",
+        "-o {}: the number is of one clip's frames, or of images; for {} inputs name a folder, with / at its "
+        "end",
         output, inputs.size());
   for (std::size_t i = 0; i < inputs.size(); ++i) {
     inputs[i].form = stills ? OutputForm::picture : OutputForm::numbered;
@@ -74,10 +75,10 @@ void place_numbered(const std::string& output, std::vector<RunInput>& inputs) {
   }
 }
 
-/// Standard output, or something else that bytes are sent to.
+/// Checks an output that is a stream: standard output, a pipe or a device.
 void place_direct(const std::string& output, const std::string& format, RunInput& input) {
   check(!names_stdout(output) || ::isatty(STDOUT_FILENO) == 0, ErrorCode::invalid_argument,
-        "-o -: standard output is a terminal; send the pictures into a pipe or a file");
+        "-o -: standard output is a terminal; redirect it to a pipe or a file");
   input.output = names_stdout(output) ? "-" : output;
   input.form = input.still ? OutputForm::picture : OutputForm::clip;
   input.format = !format.empty() ? format : input.still ? "png" : "matroska";
@@ -90,9 +91,9 @@ void place_file(const std::string& output, const std::string& format, RunInput& 
   const bool picture = is_picture_name(output) || is_picture_format(format);
   check(picture == input.still, ErrorCode::invalid_argument, "-o {}: {} is {}; name {}", output, input.path,
         input.still ? "an image" : "a video",
-        input.still ? "a .png or .jpg" : "a video file, like marked.mp4, or pictures, like marked_%05d.png");
+        input.still ? "a .png or .jpg" : "a video file, like marked.mp4, or images, like marked_%05d.png");
   check(!input.still || is_picture_name(output), ErrorCode::invalid_argument,
-        "-o {}: pictures are told by their name; name a .png or .jpg", output);
+        "-o {}: the extension chooses the image format; name a .png or .jpg", output);
   check(ending_of(output) != ".gif", ErrorCode::unsupported,
         "-o {}: GIF is not written; name a file that ends in {}", output, known_endings());
   input.output = output;
@@ -104,10 +105,10 @@ void require_folder_of(const std::string& output) {
   const fs::path parent = fs::path(output).parent_path();
   std::error_code ignored;
   check(parent.empty() || fs::is_directory(parent, ignored), ErrorCode::not_found,
-        "-o {}: there is no folder {}", output, parent.string());
+        "-o {}: no such folder: {}", output, parent.string());
 }
 
-/// Pixels of any format, stretched: what FFmpeg's players show of such a clip.
+/// A frame of any format, stretched to the first one's size, as FFmpeg's players show such a clip.
 Image scaled(const Image& image, std::int32_t width, std::int32_t height) {
   Preprocess spec;
   spec.width = width;
@@ -125,8 +126,8 @@ Image scaled(const Image& image, std::int32_t width, std::int32_t height) {
 
 void place_outputs(const std::string& output, const std::string& format, std::vector<RunInput>& inputs) {
   check(format.empty() || !output.empty(), ErrorCode::invalid_argument,
-        "--format {}: is of the output; give -o", format);
-  if (!format.empty() && !is_picture_format(format)) container_named(format); // Told before the work.
+        "--format {}: needs an output; give -o", format);
+  if (!format.empty() && !is_picture_format(format)) container_named(format); // Checked before the work.
   if (output.empty()) return;
   std::error_code ignored;
   if (output.ends_with('/') || fs::is_directory(output, ignored))
@@ -137,7 +138,7 @@ void place_outputs(const std::string& output, const std::string& format, std::ve
   if (numbered && !direct) return place_numbered(output, inputs);
   check(inputs.size() == 1, ErrorCode::invalid_argument,
         "-o {}: is one file for {} inputs; name a folder, with / at its end{}", output, inputs.size(),
-        is_picture_name(output) ? ", or pictures, like marked_%05d.png" : "");
+        is_picture_name(output) ? ", or images, like marked_%05d.png" : "");
   direct ? place_direct(output, format, inputs[0]) : place_file(output, format, inputs[0]);
 }
 
@@ -197,7 +198,7 @@ void MarkedClip::open_clip() {
   muxer_ = create_muxer(take, format, "-o " + input_.output);
 }
 
-/// The stream as it is written.
+/// The written stream.
 void MarkedClip::begin(const Image& first) {
   width_ = first.width;
   height_ = first.height;
@@ -236,7 +237,7 @@ Image MarkedClip::fitted(const Image& marked, std::int64_t frame) {
   return padded_ ? padded_even(image) : image;
 }
 
-/// How long the frame is shown here, in ticks of its clip: until the next one that is taken.
+/// How long this output shows the frame, in ticks of its clip: until the next selected frame.
 std::int64_t MarkedClip::length_of(const Frame& frame) const {
   const double tick = frame.time_base.to_double();
   const double each = range_.rate > 0 && tick > 0

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 
 constexpr std::size_t most_name_bytes = 60;
 
-/// A label as a part of a file's name.
+/// A label as part of a file name.
 std::string name_part(const std::string& label) {
   std::string name;
   for (const char c : label) {
@@ -33,7 +33,7 @@ std::string name_part(const std::string& label) {
   return name;
 }
 
-/// Of box `i`, with the class that a second network says: `car_red`.
+/// Label of box `i`, with the second network's class: `car_red`.
 std::string name_of(const TaskResult& result, std::int64_t i, const lanner::Task& task) {
   const auto at = static_cast<std::size_t>(i);
   std::string name = name_part(class_label(task, result.labels.as<std::int64_t>()[at]));
@@ -44,7 +44,7 @@ std::string name_of(const TaskResult& result, std::int64_t i, const lanner::Task
   return name;
 }
 
-/// A box at the picture's edge may have been cut to nothing: of it there is no crop.
+/// A box at the image's edge may be cut to nothing and has no crop.
 bool has_pixels(const TaskResult& result, std::int64_t i) {
   if (!result.boxes.defined()) return true;
   const float* box = result.boxes.as<float>().data() + 4 * i;
@@ -54,16 +54,16 @@ bool has_pixels(const TaskResult& result, std::int64_t i) {
 
 void check_file(const char* option, const std::string& path) {
   check(path != "-", ErrorCode::invalid_argument,
-        "{} -: goes to a file only; --json - goes to standard output", option);
+        "{} -: expected a file; only --json can write to standard output", option);
 }
 
 } // namespace
 
 void add_result_options(Command& command, ResultOptions& options) {
-  command.add_option("--csv", options.csv, "Answers as a table, a row for each class or box");
-  command.add_option("--coco", options.coco, "Boxes, masks and key points as a JSON file of COCO's form");
-  command.add_option("--yolo", options.yolo, "Folder for a text file of YOLO's form for each picture");
-  command.add_option("--crops", options.crops, "Folder for a picture of each box");
+  command.add_option("--csv", options.csv, "Answers as a CSV table, a row for each class or box");
+  command.add_option("--coco", options.coco, "Boxes, masks and key points as JSON in COCO's format");
+  command.add_option("--yolo", options.yolo, "Folder for a text file in YOLO's format for each image");
+  command.add_option("--crops", options.crops, "Folder for an image of each box");
 }
 
 void declare_results(const ResultOptions& options, Files& files) {
@@ -77,10 +77,10 @@ void declare_results(const ResultOptions& options, Files& files) {
 
 void check_crop_results(const ResultOptions& options, TaskKind kind) {
   check(options.csv.empty() || can_write_crops(ResultFormat::csv, kind), ErrorCode::invalid_argument,
-        "--csv {}: does not hold what a second network of the task {} finds; --json does", options.csv,
+        "--csv {}: cannot hold results of a second network of the task {}; --json can", options.csv,
         lanner::to_string(kind));
   if (!options.yolo.empty())
-    print_note(fmt::format("note: --yolo {}: has the boxes of the first network alone", options.yolo));
+    print_note(fmt::format("note: --yolo {}: has only the boxes of the first network", options.yolo));
 }
 
 ResultOutputs::ResultOutputs(const ResultOptions& options, lanner::Task task)
@@ -109,7 +109,7 @@ void ResultOutputs::write_crops(const ImageSource& picture, const TaskResult& re
   const std::string stem = picture.stem();
   const auto [other, fresh] = sources_.emplace(stem, picture.source);
   check(fresh, ErrorCode::invalid_argument,
-        "--crops {}: those of {} and {} would have the same names; give each a folder of its own", crops_,
+        "--crops {}: the crops of {} and {} would have the same names; give each a folder of its own", crops_,
         other->second, picture.source);
   for (std::int64_t i = 0; i < result.labels.elements(); ++i) {
     if (!has_pixels(result, i)) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// Answers as files of the field's formats, and what boxes cover as pictures.
+// Answers as files in common formats, and crops of boxes as images.
 
 #include <map>
 #include <string>
@@ -13,26 +13,26 @@
 
 namespace lanner::tool {
 
-/// As given on the command line; empty: not wanted.
+/// As given on the command line; empty: not requested.
 struct ResultOptions {
   std::string csv, coco, yolo, crops;
 };
 void add_result_options(Command& command, ResultOptions& options);
 void declare_results(const ResultOptions& options, Files& files);
 
-/// Throws Error{invalid_argument} where files cannot hold what a second network of this task finds, and tells
-/// which leave it out.
+/// Throws Error{invalid_argument} for files that cannot hold the results of a second network of this task,
+/// and notes which files leave them out.
 void check_crop_results(const ResultOptions& options, TaskKind kind);
 
-/// Where the results of one run go.
+/// Result files of one run.
 class ResultOutputs {
 public:
-  /// Throws Error{invalid_argument} for what the task does not have.
+  /// Throws Error{invalid_argument} for results that the task does not have.
   ResultOutputs(const ResultOptions& options, lanner::Task task);
 
   bool empty() const { return writers_.empty() && crops_.empty(); }
   void write(const ImageSource& picture, const TaskResult& result, const Image& image);
-  /// Gives the files their names.
+  /// Assigns file names.
   void finish();
 
 private:
@@ -42,7 +42,7 @@ private:
   std::string crops_;
   std::vector<ResultWriter> writers_;
   std::map<std::string, std::string>
-      sources_; ///< Of the pictures that have crops, by the beginning of names.
+      sources_; ///< Inputs that have crops, by the beginning of the crops' names.
 };
 
 } // namespace lanner::tool

@@ -7,7 +7,7 @@
 
 namespace lanner::tool {
 
-/// The value below which `share` (0..1) of the values, which rise, lie, interpolated between neighbours; 0 of
+/// Quantile `share` (0..1) of ascending values, interpolated between neighbours; 0 of
 /// none.
 inline double sorted_quantile(const std::vector<double>& values, double share) {
   if (values.empty()) return 0;
@@ -17,7 +17,7 @@ inline double sorted_quantile(const std::vector<double>& values, double share) {
   return values[low] + (values[high] - values[low]) * (place - static_cast<double>(low));
 }
 
-/// The same of values in any order.
+/// The same for values in any order.
 inline double quantile(std::vector<double> values, double share) {
   std::ranges::sort(values);
   return sorted_quantile(values, share);

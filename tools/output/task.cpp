@@ -15,7 +15,7 @@
 namespace lanner::tool {
 namespace {
 
-/// Numbers between commas, spaces and lines; brackets, as JSON has them, are passed over.
+/// Numbers separated by commas, blanks and line feeds; JSON's brackets are skipped.
 std::vector<float> numbers_of(std::string_view text, const std::string& what) {
   std::vector<float> numbers;
   while (true) {
@@ -57,14 +57,14 @@ T named(const std::string& option, const std::string& text, T (*parse)(std::stri
   return with_context([&] { return option; }, [&] { return parse(text); });
 }
 
-/// `17` or `17x2`: how many, and how many numbers each has.
+/// `17` or `17x2`: count, and numbers of each.
 void set_keypoints(const std::string& option, const std::string& text, Task& task) {
   const std::size_t cross = text.find('x');
   const auto whole = [&](std::string_view part) {
     int value = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
     check(error == std::errc{} && end == part.data() + part.size() && value > 0, ErrorCode::invalid_argument,
-          "{} '{}': expected their number, like 17, or 17x2 where they have no visibility", option, text);
+          "{} '{}': expected their count, like 17, or 17x2 for points without visibility", option, text);
     return value;
   };
   task.keypoints = whole(std::string_view(text).substr(0, cross));
@@ -88,27 +88,29 @@ void add_task_options(Command& command, TaskOptions& options) {
   add("task", options.task,
       "classify, detect, segment, semantic, depth, image, pose, obb, embed or none (default: what the "
       "model's metadata "
-      "says, or its outputs where they have one meaning)");
+      "says, or what its outputs imply)");
   add("head", options.head,
-      "How a detector writes its boxes: yolo_v8, yolo_v5, yolo_v10, detr, ssd... (docs/tasks.md)");
+      "A detector's output format: yolo_v8, yolo_v5, yolo_v10, detr, ssd... (docs/tasks.md)");
   add("labels", options.labels, "File with one class name a line, or JSON (config.json with id2label)");
-  command.add_option(options.flag("top"), options.top, "Classes shown (default: 5)")
+  command.add_option(options.flag("top"), options.top, "How many classes are shown (default: 5)")
       .group(group)
       .range(1, 1000);
   const auto add_share = [&](const char* name, double& into, const char* help) {
     command.add_option(options.flag(name), into, help).group(group).range(0.0, 1.0);
   };
-  add_share("score-threshold", options.score_threshold, "Detections below are dropped");
+  add_share("score-threshold", options.score_threshold, "Drop detections with a lower score");
   add_share("iou-threshold", options.iou_threshold,
-            "Of two detections that overlap more, the better is kept");
-  add("box-form", options.box_form, "What a box's numbers are: xyxy, yxyx, xywh or cxcywh");
-  add("boxes", options.boxes, "What they count: pixels of the network's input, or normalised to 0..1");
-  add("activation", options.activation, "What makes probabilities of scores: none, sigmoid or softmax");
-  add("anchors", options.anchors, "Numbers, or a file of them: width and height, or edges, of each anchor");
-  add("strides", options.strides, "Pixels of the input for a cell of each output, like 8,16,32");
+            "Overlap (IoU) above which the lower of two detections is dropped");
+  add("box-form", options.box_form, "A box's numbers: xyxy, yxyx, xywh or cxcywh");
+  add("boxes", options.boxes, "Unit of boxes: pixels of the network's input, or normalised to 0..1");
+  add("activation", options.activation,
+      "Function that turns scores into probabilities: none, sigmoid or softmax");
+  add("anchors", options.anchors,
+      "Anchors, as numbers or a file of them: width and height, or edges, of each");
+  add("strides", options.strides, "Input pixels per cell of each output, like 8,16,32");
   add("keypoints", options.keypoints, "Key points of a box: 17, or 17x2 without visibility");
-  add("output-range", options.range, "Values of black and white in an output that is a picture, like 0,1");
-  add("task-json", options.task_json, "All of a task as JSON, or a file of it; other flags win");
+  add("output-range", options.range, "Values of black and white in an output that is an image, like 0,1");
+  add("task-json", options.task_json, "The whole task as JSON, or a file of it; other flags override it");
 }
 
 void declare_task_files(const TaskOptions& options, Files& files) {
@@ -171,7 +173,7 @@ std::vector<Answer> answers_of(const TaskReader& reader, const TaskResult& resul
 
 std::vector<float> to_floats(const Tensor& tensor) {
   check(tensor.dtype() != DType::string && !is_complex(tensor.dtype()), ErrorCode::unsupported,
-        "an output of {} has no numbers to show", to_string(tensor.dtype()));
+        "an output of {} cannot be shown as numbers", to_string(tensor.dtype()));
   Tensor floats = Tensor::allocate(DType::f32, tensor.shape());
   copy_tensor(tensor, floats);
   const auto values = floats.as<float>();

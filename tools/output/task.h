@@ -1,5 +1,5 @@
 #pragma once
-// What a network's outputs mean, as the command line says it and as lines and drawings want it.
+// What a network's outputs mean, from the command line, for lines and drawings.
 
 #include <array>
 #include <cstdint>
@@ -27,22 +27,22 @@ void add_task_options(Command& command, TaskOptions& options);
 
 /// Declares the files that the options name.
 void declare_task_files(const TaskOptions& options, Files& files);
-/// What the flags say, over what --task-json says. Throws Error.
+/// The task of the flags, which override --task-json. Throws Error.
 Task given_task(const TaskOptions& options);
 
-/// One thing that the network said: of a class, or of a box in it.
+/// One answer of the network: a class, or a box with its class.
 struct Answer {
   std::string label;
-  std::int64_t number = 0;     ///< Of the class.
+  std::int64_t number = 0;     ///< The class's number.
   double score = 0;            ///< Probability, or a detector's score.
-  std::array<double, 4> box{}; ///< x0, y0, x1, y1 in pixels of the picture, as edges. Detections only.
+  std::array<double, 4> box{}; ///< x0, y0, x1, y1 in pixels of the image, as edges. Detections only.
 };
 
 using Outputs = std::map<std::string, Tensor>;
 
 /// Class or box `i`, without its label.
 Answer answer_of(const TaskResult& result, std::size_t i);
-/// Classes and boxes one by one, best first; none for other kinds.
+/// Classes and boxes one by one, best first; empty for other kinds.
 std::vector<Answer> answers_of(const TaskReader& reader, const TaskResult& result);
 
 /// The elements as floats, row by row. Throws Error{unsupported} for strings and complex numbers.

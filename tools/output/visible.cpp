@@ -10,7 +10,7 @@ namespace {
 
 struct Character {
   std::uint32_t code = 0;
-  std::size_t bytes = 0; ///< 0: the text does not begin with one.
+  std::size_t bytes = 0; ///< 0: the text does not begin with a valid one.
 };
 
 /// The UTF-8 character (RFC 3629) that `text`, which is not empty, begins with.
@@ -30,7 +30,7 @@ Character first_character(std::string_view text) {
   return valid ? Character{code, bytes} : Character{};
 }
 
-/// Unicode's Cc, and of Cf and Zl, Zp what turns or breaks a line (UAX 9, UAX 14).
+/// Unicode's Cc, and those of Cf, Zl and Zp that change direction or break a line (UAX 9, UAX 14).
 bool is_control(std::uint32_t code) {
   constexpr std::pair<std::uint32_t, std::uint32_t> ranges[] = {
       {0, 0x1f}, {0x7f, 0x9f}, {0x61c, 0x61c}, {0x200e, 0x200f}, {0x2028, 0x202e}, {0x2066, 0x2069}};
@@ -39,7 +39,7 @@ bool is_control(std::uint32_t code) {
   return false;
 }
 
-/// Calls `escape(character, its bytes)` for what is to be made visible; the rest is copied.
+/// Calls `escape(character, its bytes)` for characters to escape; copies the rest.
 template<typename Escape>
 std::string escaped(std::string_view text, Escape&& escape) {
   std::string result;
@@ -78,7 +78,7 @@ std::string one_line(std::string_view text) {
 
 std::string visible_json(std::string_view json) {
   return escaped(json, [](const Character& character, std::string_view bytes) {
-    // Below a space stands only what JSON itself is laid out by.
+    // Of those below a space, JSON's own layout uses only line feeds.
     return character.bytes == 0 || character.code < 0x20 ? std::string(bytes)
                                                          : fmt::format("\\u{:04x}", character.code);
   });

@@ -16,7 +16,7 @@ namespace {
 
 constexpr const char* levels[] = {"debug", "info", "warning"};
 
-/// Whether LANNER_LOG asks for it. What else it may be set to is told by lanner doctor.
+/// Whether LANNER_LOG asks for this level. Invalid values are reported by lanner doctor.
 bool is_asked_for(LogLevel level) {
   const char* const text = std::getenv("LANNER_LOG");
   const auto from = std::ranges::find(levels, std::string_view(text ? text : ""));
@@ -31,7 +31,7 @@ void show(LogLevel level, std::string_view message) {
 } // namespace
 
 void show_log() {
-  if (!is_asked_for(LogLevel::warning)) return; // And so for no other.
+  if (!is_asked_for(LogLevel::warning)) return; // Then no other level is printed either.
   set_log_callback([](LogLevel level, std::string_view message) {
     if (is_asked_for(level)) show(level, message);
   });

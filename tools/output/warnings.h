@@ -1,5 +1,5 @@
 #pragma once
-// What the library says beside results and errors.
+// Log messages of the library.
 
 #include <mutex>
 #include <string>
@@ -7,10 +7,10 @@
 
 namespace lanner::tool {
 
-/// From here on stderr gets what the library says from the level of LANNER_LOG on: debug, info or warning.
+/// From now on prints the library's messages from the level of LANNER_LOG on stderr: debug, info or warning.
 void show_log();
 
-/// Gathers the library's warnings while it lives, and puts them on stderr, a line each, when it dies.
+/// Collects the library's warnings while it lives, and prints them on stderr, a line each, when destroyed.
 class ShownWarnings {
 public:
   ShownWarnings();

@@ -1,5 +1,5 @@
 #pragma once
-// Uncompressed video with a header, which most programs read from a pipe.
+// Uncompressed video with a header, which most programs can read from a pipe.
 
 #include <lanner/image.h>
 #include <lanner/packet.h>
@@ -12,7 +12,7 @@ namespace lanner::tool {
 class Y4mWriter {
 public:
   Y4mWriter(ByteOutput& output, Rational rate, Rational sample_aspect);
-  /// All of one size and of any format.
+  /// Images must have one size; any format.
   void write(const Image& image);
 
 private:

@@ -8,7 +8,7 @@
     nav.append(link);
   }
 
-  // A click on a heading sorts the table by it: first the greatest on top, words from A.
+  // A click on a heading sorts the table by it: first descending for numbers, ascending for words.
   const number = (text) => (text === "-" ? -1 : Number(text));
   function sort(head) {
     const place = head.cellIndex, body = head.closest("table").tBodies[0];

@@ -26,7 +26,7 @@ std::string safe(const std::string& text) {
   return html_safe(visible(text));
 }
 
-/// Numbers that a reader looks for first; those of sizes and of recalls stand with all others.
+/// The most important numbers; those by size and recalls are listed with all others.
 bool is_main(const Metric& metric) {
   for (const char* part : {"ar_", "_small", "_medium", "_large", "threshold"})
     if (metric.name.find(part) != std::string::npos) return false;
@@ -79,7 +79,7 @@ std::string classes_html(const Evaluation& evaluation) {
   return html + "</tbody></table></div></section>\n";
 }
 
-/// A whole picture's class is told by the caption: words would hide a small picture.
+/// A class of a whole picture goes into the caption, as drawn words would hide a small picture.
 std::string plain_html(const Image& image) {
   return fmt::format("<img alt=\"\" src=\"{}\">", data_uri(to_jpeg(image)));
 }
@@ -89,7 +89,7 @@ std::string figure_html(const Image& image, const TaskResult& result, const Task
                      data_uri(to_jpeg(draw_result(image, result, task))), what);
 }
 
-/// A picture that was there a moment ago and is not is left out.
+/// An image that has disappeared since is left out.
 std::string worst_html(const WorstImage& one, const Task& task) {
   Image image;
   try {

@@ -1,5 +1,5 @@
 #pragma once
-// The report of lanner eval: one HTML page that holds everything it shows.
+// The report of lanner eval: one self-contained HTML page.
 
 #include <string>
 
@@ -11,7 +11,7 @@
 
 namespace lanner::tool {
 
-/// What the page is made of; everything outlives the call.
+/// Input of the page; everything outlives the call.
 struct EvalReportParts {
   const std::string& model;
   const std::string& data;
@@ -22,7 +22,7 @@ struct EvalReportParts {
   const Evaluation& evaluation;
 };
 
-/// Writes and commits the page. The worst pictures are read once more.
+/// Writes and commits the page. Reads the worst images again.
 void write_eval_report(OutputFile& file, const EvalReportParts& parts);
 
 } // namespace lanner::tool

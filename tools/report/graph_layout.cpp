@@ -16,7 +16,7 @@ constexpr double dot_seconds = 10;
 constexpr double layer_height = 66, column_width = 172;
 constexpr double points_per_inch = 72;
 
-// The page draws arrowheads itself; dot would end the curves where its own begin.
+// The page draws arrowheads itself; dot would end the curves at its own arrowheads.
 std::string dot_text(const Drawing& drawing) {
   std::string text = fmt::format(
       "digraph g {{ nodesep=0.22; ranksep=0.34; edge [dir=none]; node [shape=box, fixedsize=true, "
@@ -28,7 +28,7 @@ std::string dot_text(const Drawing& drawing) {
   return text + "}\n";
 }
 
-/// Reads dot's `plain` form: inches, y upwards.
+/// Parses dot's `plain` format: inches, y upwards.
 bool read_plain(const std::string& plain, Drawing& drawing) {
   std::istringstream lines(plain);
   std::string line;
@@ -67,7 +67,7 @@ bool read_plain(const std::string& plain, Drawing& drawing) {
   return placed == drawing.nodes.size() && height > 0;
 }
 
-/// Length of the longest way to each node.
+/// Length of the longest path to each node.
 std::vector<std::size_t> layers_of(const Drawing& drawing) {
   std::vector<std::size_t> layer(drawing.nodes.size(), 0);
   for (std::size_t i = 0; i < drawing.nodes.size(); ++i)
@@ -90,7 +90,7 @@ void place_by_layers(Drawing& drawing) {
   drawing.height = static_cast<double>(std::max<std::size_t>(rows.size(), 1)) * layer_height;
   for (std::size_t r = 0; r < rows.size(); ++r) {
     auto& row = rows[r];
-    // Below the mean of what a node reads: few curves cross then.
+    // Below the mean position of the nodes it reads, so that few curves cross.
     std::vector<double> wish(drawing.nodes.size(), drawing.width / 2);
     for (const std::size_t i : row) {
       double sum = 0;

@@ -1,4 +1,4 @@
-// From an engine's JSON to the nodes of a picture.
+// Makes drawn nodes from an engine's JSON.
 
 #include <algorithm>
 #include <map>
@@ -12,7 +12,7 @@
 namespace lanner::tool {
 namespace {
 
-constexpr std::size_t max_drawn = 180; ///< A picture of more nodes tells nobody anything.
+constexpr std::size_t max_drawn = 180; ///< A drawing with more nodes is unreadable.
 
 std::string text_of(const Json& node, const char* key) {
   return node.contains(key) ? node[key].get<std::string>() : std::string();
@@ -55,7 +55,7 @@ std::string input_name(const Json& input) {
   return input[input.contains("from") ? "from" : "name"].get<std::string>();
 }
 
-/// Shows each run of nodes, in execution order, as one; arrows then still go forward.
+/// Combines consecutive nodes in execution order into one; arrows then still go forward.
 void group_runs(Drawing& drawing) {
   const std::size_t count = drawing.nodes.size();
   const std::size_t size = (count + max_drawn - 1) / max_drawn;

@@ -1,5 +1,5 @@
 #pragma once
-// What pages of reports are made of.
+// Parts of report pages.
 
 #include <cstddef>
 #include <string>
@@ -11,25 +11,25 @@
 
 namespace lanner::tool {
 
-/// A picture as a page shows it: a JPEG of 560 pixels a side at most.
+/// An image for a page: a JPEG of at most 560 pixels a side.
 std::vector<std::byte> to_jpeg(const Image& image);
 /// `data:image/jpeg;base64,...`
 std::string data_uri(const std::vector<std::byte>& jpeg);
-/// Text between tags and in attributes with double quotes.
+/// Escapes text for use between tags and in double-quoted attributes.
 std::string html_safe(const std::string& plain);
 
-/// What one page puts into page.html. All but `styles` and `scripts`, which are files of this folder, is
-/// markup that is safe already.
+/// The values of page.html. All except `styles` and `scripts`, which are files of this folder, is markup that
+/// is already escaped.
 struct PageParts {
-  std::string title;     ///< Of the window.
-  std::string_view kind; ///< Beside the program's name.
+  std::string title;     ///< Title of the window.
+  std::string_view kind; ///< Text next to the program's name.
   std::vector<std::string_view> styles;
-  std::string_view main;        ///< Inside <main>.
+  std::string_view main;        ///< Content of <main>.
   std::string_view data = "{}"; ///< JSON without `<`, for the scripts.
   std::vector<std::string_view> scripts;
 };
 
-/// Writes the page; what is put into it is not looked at again.
+/// Writes the page; the values are inserted as they are.
 void write_page(OutputFile& file, const PageParts& parts);
 
 } // namespace lanner::tool

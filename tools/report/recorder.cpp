@@ -29,7 +29,7 @@ void Recorder::keep(const PictureAnswers& picture, TaskKind kind, const Image& i
                      to_jpeg(input), to_jpeg(result)});
 }
 
-// Longer runs have longer stretches.
+// Longer runs have longer intervals.
 void Recorder::count_done(double now) {
   std::vector<std::int64_t>& done = throughput_.done;
   while (now >= throughput_.stretch * max_stretches) {

@@ -1,5 +1,5 @@
 #pragma once
-// What a run leaves behind for its report.
+// Collects the data of a run for its report.
 
 #include <cstdint>
 #include <string>
@@ -13,31 +13,31 @@
 
 namespace lanner::tool {
 
-/// A picture shown in the report: as JPEG, small enough for a page.
+/// A picture shown in the report: a JPEG small enough for a page.
 struct ShownFrame {
   std::string source, caption;
   std::int64_t frame = 0;
-  std::int64_t number = 0; ///< Of all pictures of the run.
+  std::int64_t number = 0; ///< Index among all pictures of the run.
   std::vector<std::byte> input, result;
 };
 
-/// Collects pictures, times and profiles while a run goes on, in bounded memory.
+/// Collects pictures, times and profiles during a run, in bounded memory.
 class Recorder {
 public:
   Recorder() : trace_(Trace::create(1 << 18)) {}
 
   const Trace& trace() const { return trace_; }
-  /// Whether the next picture is one of those to show. They are evenly spread, however long the run is: when
-  /// there are too many, every second one is let go and the step doubled.
+  /// Whether the next picture is one to show. They are evenly spaced, however long the run is: when there are
+  /// too many, every second one is dropped and the step doubled.
   bool wants_next() const { return next_ % step_ == 0; }
-  /// Keeps the picture that is next; count() follows.
+  /// Stores the next picture; count() follows.
   void keep(const PictureAnswers& picture, TaskKind kind, const Image& input, const Image& result);
   void count(const FrameTimes& times);
-  /// How many pictures were done in each stretch of so many seconds, from the beginning.
+  /// How many pictures finished in each interval, from the beginning.
   struct Throughput {
     double stretch = 0.05;
     std::vector<std::int64_t> done;
-    double end = 0; ///< When the last one was done.
+    double end = 0; ///< When the last picture finished.
   };
   const Throughput& throughput() const { return throughput_; }
   void take_profile(const Context& context);

@@ -27,7 +27,7 @@ std::string inputs_text(const std::vector<RunInput>& inputs) {
                             : fmt::format("{} and {} more", file_name(inputs[0].path), inputs.size() - 1);
 }
 
-/// To a microsecond: what the clock is good for, and half the bytes.
+/// Rounded to a microsecond, the clock's resolution, which halves the bytes.
 double rounded(double seconds) {
   return std::round(seconds * 1e6) / 1e6;
 }
@@ -38,7 +38,7 @@ std::vector<double> times_of(const Recorder& recorder, double FrameTimes::*kind)
   return values;
 }
 
-/// Of each picture, or evenly of each batch of a clip's frames, where a thread other than the caller's does
+/// For each picture, or as even shares for each batch of a clip's frames, where another thread does
 /// it.
 std::vector<double> preprocess_times(const Recorder& recorder, int batch) {
   std::vector<double> values = times_of(recorder, &FrameTimes::preprocess);
@@ -57,12 +57,12 @@ Json tile(const char* what, const std::string& value, const char* unit, const st
   return {{"what", what}, {"value", value}, {"unit", unit}, {"more", more}};
 }
 
-/// Whether the network itself takes pictures, so that preprocessing is one of its steps.
+/// Whether the network itself takes images, so that preprocessing is one of its steps.
 bool is_picture_step(const StepProfile& step) {
   return step.op.starts_with("picture");
 }
 
-/// Of preprocessing, a frame or picture; nothing where it was not measured apart.
+/// Seconds of preprocessing for a frame or picture; none where not measured separately.
 std::optional<double> preprocess_seconds(const ReportParts& parts) {
   const auto count = static_cast<double>(std::max<std::int64_t>(1, pictures(parts.totals)));
   double own = 0, all = 0;
@@ -77,7 +77,7 @@ std::optional<double> preprocess_seconds(const ReportParts& parts) {
   return seconds > 0 ? std::optional(seconds / count) : std::nullopt;
 }
 
-/// The run's stages, with preprocessing apart where it is known.
+/// The run's stages, with preprocessing on its own where it is known.
 StageTimes stages_of(const ReportParts& parts) {
   RunTotals totals = parts.totals;
   if (const auto each = preprocess_seconds(parts))
@@ -243,8 +243,8 @@ std::string lead_text(const ReportParts& parts) {
 
 std::string speed_note(const ReportParts& parts) {
   if (parts.totals.clips == 0)
-    return "Every image's own times; decoding, the network and drawing take turns.";
-  return "Every frame's own times. Three threads are at work side by side: one decodes ahead, one "
+    return "Every image's own times; decoding, the network and drawing run one after the other.";
+  return "Every frame's own times. Three threads work in parallel: one decodes ahead, one "
          "preprocesses "
          "and runs the network, one " +
          std::string(parts.then ? "runs the second network, " : "") + "draws and encodes.";
@@ -278,20 +278,20 @@ Json report_json(const ReportParts& parts, const CancelToken& cancel) {
             {"memory", memory_json(parts, plan)},
             {"graphs", Json::array()}};
   json["graphs"].push_back(drawing_json(parts.facts.plan ? "Portable graph" : "Before",
-                                        parts.facts.plan ? "As the plan keeps it." : "As imported.",
+                                        parts.facts.plan ? "As stored in the plan." : "As imported.",
                                         parse_json(parts.facts.graph), cancel));
   json["graphs"].push_back(drawing_json("After", "As it runs.", plan, cancel));
   return json;
 }
 
-/// Names may hold what would turn or hide other text.
+/// Escapes characters in names that would turn or hide other text.
 void make_visible(Json& json) {
   if (json.is_string()) json = visible(json.get_ref<const std::string&>());
   if (!json.is_structured()) return;
   for (Json& child : json) make_visible(child);
 }
 
-/// For text inside a <script> of data: `<` could end it.
+/// Escapes data inside a <script>, which `<` could end.
 std::string script_safe(const std::string& json) {
   std::string text;
   text.reserve(json.size());

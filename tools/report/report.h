@@ -1,5 +1,5 @@
 #pragma once
-// The report of a run: one HTML page that holds everything it shows.
+// The report of a run: one self-contained HTML page.
 
 #include <optional>
 #include <string>
@@ -18,12 +18,12 @@
 
 namespace lanner::tool {
 
-/// What a report is made of; everything outlives the call.
+/// Input of a report; everything outlives the call.
 struct ReportParts {
   const std::string& model;
   const std::vector<RunInput>& inputs;
   const Engine& engine;
-  const ModelFacts& facts; ///< The model before it was optimised.
+  const ModelFacts& facts; ///< The model before optimisation.
   const PictureInput& picture;
   const std::string& task; ///< What the outputs mean, and how that was found.
   int batch;
@@ -31,10 +31,10 @@ struct ReportParts {
   const EngineSummary& summary;
   const Recorder& recorder;
   const std::optional<Accuracy>& accuracy;
-  const SecondNetwork* then; ///< Null where there is none.
+  const SecondNetwork* then; ///< Null where there is no second network.
 };
 
-/// Writes and commits the page. Graph pictures take at most ten seconds each.
+/// Writes and commits the page. Drawing graphs takes at most ten seconds each.
 void write_report(OutputFile& file, const ReportParts& parts, const CancelToken& cancel);
 
 } // namespace lanner::tool

@@ -4,7 +4,7 @@
   const main = document.getElementById("main");
   const redraws = [];
 
-  // Elements. Text always goes in as text: nothing that a file says becomes markup.
+  // Elements. Text is always inserted as text: nothing from a file becomes markup.
   const SVG = "http://www.w3.org/2000/svg";
   function fill(node, attributes, children) {
     for (const [name, value] of Object.entries(attributes || {})) {
@@ -63,7 +63,7 @@
     return node;
   }
   const card = (title, note, ...children) => el("div", { class: "card" }, el("div", { class: "head" }, el("div", null, el("h3", null, title), note ? el("div", { class: "muted", style: "font-size:13px" }, note) : null)), ...children);
-  // A chart knows its width only when it is on the page, and again when the page changes.
+  // A chart's width is known only on the page, and changes with it.
   function chart(draw) {
     const holder = el("div", { class: "plot" });
     let drawn = 0;
@@ -170,7 +170,7 @@
       card("Confusion", "Rows: what it is. Columns: what was answered", el("div", { class: "scroll" }, table))));
   }
 
-  // Labels stand beside their lines; one that would cover another goes a row down.
+  // Labels are next to their lines; one that would overlap another moves down a row.
   function labelRows(labels, width) {
     const ends = [];
     for (const label of labels) {
@@ -223,7 +223,7 @@
     const { stretch, end, done } = data.throughput;
     if (end <= 0 || done.length < 3) return;
     const plot = chart((width) => {
-      // Stretches that hold too few frames say nothing on their own.
+      // Intervals with too few frames mean nothing on their own.
       const total = done.reduce((sum, value) => sum + value, 0);
       const join = Math.max(1, Math.ceil(done.length / Math.max(4, Math.min(60, Math.floor(total / 4), Math.floor(width / 9)))));
       const bars = [];
@@ -231,7 +231,7 @@
         const from = i * stretch, to = Math.min((i + join) * stretch, end);
         if (to > from) bars.push({ from, to, rate: done.slice(i, i + join).reduce((sum, value) => sum + value, 0) / (to - from) });
       }
-      if (bars.length > 1 && bars[bars.length - 1].to - bars[bars.length - 1].from < 0.5 * join * stretch) bars.pop(); // The rest of a stretch.
+      if (bars.length > 1 && bars[bars.length - 1].to - bars[bars.length - 1].from < 0.5 * join * stretch) bars.pop(); // The incomplete last interval.
       const height = 190, left = 44, right = 8, top = 12, bottom = 34, most = Math.max(...bars.map((bar) => bar.rate), 1e-9), last = bars[bars.length - 1].to;
       const x = (time) => left + (time / last) * (width - left - right), y = (rate) => height - bottom - (rate / most) * (height - top - bottom);
       const picture = svg("svg", { class: "chart", height, viewBox: `0 0 ${width} ${height}`, role: "img", "aria-label": "Throughput over time" });
@@ -263,7 +263,7 @@
     const tracks = ["decode", "infer", "encode"].filter((track) => spans.some((span) => span[0] === track));
     const trackNames = { decode: "decode", infer: "network", encode: "output" };
     const end = Math.max(...spans.map((span) => span[3]));
-    // About two dozen frames of the middle: the start is not like the rest.
+    // About two dozen frames from the middle, as the start is not typical.
     const middle = spans[Math.floor(spans.length / 2)][2];
     const perFrame = end / Math.max(1, data.times.infer.length);
     let from = Math.max(0, middle - 12 * perFrame), to = Math.min(end, from + 24 * perFrame);
@@ -319,7 +319,7 @@
     const button = (label, name, act) => el("button", { type: "button", "aria-label": name, onclick: act }, label);
     const legend = el("div", { class: "legend", style: "margin-top:6px" }, [["decode", "decode"], ["preprocess", "preprocess"], ["infer", "network"], ["then", "second network"], ["draw", "draw"], ["encode", "encode"], ["report", "pictures of this page"]].filter(([key]) => spans.some((span) => span[1] === key)).map(([key, name]) => el("span", null, el("i", { style: `background:var(--${key === "report" ? "k7" : key})` }), name)));
     const left = data.timeline.left_out ? ` The first ${spans.length} spans; ${data.timeline.left_out} more were left out.` : "";
-    return el("div", { class: "card", style: "margin-top:18px" }, el("div", { class: "head" }, el("div", null, el("h3", null, "Timeline"), el("div", { class: "muted", style: "font-size:13px" }, "What ran when, on one clock; bars of different rows that stand above each other ran at the same time. Drag to move." + left)),
+    return el("div", { class: "card", style: "margin-top:18px" }, el("div", { class: "head" }, el("div", null, el("h3", null, "Timeline"), el("div", { class: "muted", style: "font-size:13px" }, "What ran when, on one clock; bars above each other ran at the same time. Drag to move." + left)),
       el("div", { class: "tools" }, button("−", "Zoom out", () => zoom(2)), button("+", "Zoom in", () => zoom(0.5)), button("all", "Show all", () => { from = 0; to = end; redraw(); }))), plot, legend);
   }
 
@@ -424,7 +424,7 @@
 
   function graphs() {
     if (!data.graphs.length) return;
-    const node = section("graph", "Graph", "The model as it was given, and what runs: nodes fused, storage and kernels chosen. Drag to move, Ctrl and wheel to zoom; point at a node for its name, kernel and sources.");
+    const node = section("graph", "Graph", "The model as given, and as it runs: nodes fused, storages and kernels chosen. Drag to move, Ctrl and wheel to zoom; point at a node for its name, kernel and sources.");
     node.append(el("div", { class: "row" }, data.graphs.map((graph) => graphBox(graph.title, graph))));
   }
 

@@ -21,9 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr std::size_t max_described = 200; ///< Clips that are opened again for what they say of themselves.
+constexpr std::size_t max_described = 200; ///< Most clips that are opened again for their properties.
 
-/// As a shell takes it.
+/// Quoted for a shell.
 std::string quoted(const std::string& word) {
   constexpr std::string_view plain =
       "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_./:=,+@%";
@@ -33,7 +33,7 @@ std::string quoted(const std::string& word) {
   return text + "'";
 }
 
-/// Of the stream that a player shows; empty for what cannot be opened once more.
+/// The stream that a player shows; empty for what cannot be opened again.
 std::string clip_text(const RunInput& input) {
   if (input.still || input.source) return {};
   try {
@@ -46,13 +46,13 @@ std::string clip_text(const RunInput& input) {
     std::string text = fmt::format("{}{}{}, {}x{}, {}", stream.codec, stream.profile.empty() ? "" : " ",
                                    stream.profile, stream.width, stream.height, stream.native_format);
     if (stream.mirror) text += ", shown mirrored";
-    if (stream.rotation != 0) text += fmt::format(", shown turned by {:g} degrees", stream.rotation);
+    if (stream.rotation != 0) text += fmt::format(", shown rotated by {:g} degrees", stream.rotation);
     if (stream.average_rate.den > 0) text += fmt::format(", {:.5g} fps", stream.average_rate.to_double());
     if (demuxer->duration() > 0) text += fmt::format(", {:.2f} s", demuxer->duration());
     if (stream.frames > 0) text += fmt::format(", {} frames by its container", stream.frames);
     if (stream.bit_rate > 0) text += fmt::format(", {:.0f} kb/s", static_cast<double>(stream.bit_rate) / 1e3);
     return text;
-  } catch (const Error&) { // It was read once; a file that has gone since is told by its name.
+  } catch (const Error&) { // An input that has gone since is listed by its name.
     return {};
   }
 }
@@ -73,7 +73,7 @@ void add_inputs(const std::vector<RunInput>& inputs, Json& facts) {
   }
 }
 
-/// The backend with its version; Lanner's own with the instructions that they use.
+/// The backend with its version; for Lanner's own kernels the instruction sets that they use.
 std::string kernels_text(const PartStatus& backend, const MachineFacts& machine) {
   if (backend.name == "cpu") return "Lanner's own, with " + machine.kernels;
   return backend.detail.substr(0, backend.detail.find(" by "));

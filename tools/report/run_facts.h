@@ -1,5 +1,5 @@
 #pragma once
-// What a report says of the run itself: when, how, on what.
+// Facts about the run itself in a report: when, how, on what.
 
 #include <string>
 
@@ -13,9 +13,9 @@ std::string file_name(const std::string& path);
 /// The same with the file's size.
 std::string named_size(const std::string& path);
 std::string date(); ///< Now, with the time zone.
-/// How this process was called; empty where the system does not tell.
+/// The command line of this process; empty where the system does not provide it.
 std::string command_line();
-/// Pairs of a name and a text, or of a name and the texts of many inputs.
+/// Pairs of a name and a text, or of a name and the texts of several inputs.
 Json facts_json(const ReportParts& parts);
 
 } // namespace lanner::tool

@@ -1,5 +1,5 @@
 "use strict";
-// Light or dark: as the system has it, until the button says otherwise.
+// Light or dark: as the system's setting, until the button changes it.
 (() => {
   const root = document.documentElement;
   const dark = matchMedia("(prefers-color-scheme: dark)");

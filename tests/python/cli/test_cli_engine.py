@@ -42,7 +42,7 @@ def test_a_plan_is_not_built_again(tmp_path, model, options):
     succeed("build", model, "-o", plan, "--shape", "input:1x3x8x8", *QUICK)
     for command in ("explain", "bench"):
         line = refuse(command, plan, *options, cwd=tmp_path)
-        assert f"is a plan, for which {options[0]} was decided" in line and "build it again" in line
+        assert f"is a plan, for which {options[0]} was fixed" in line and "build it again" in line
     assert "'fp8'" in refuse("explain", plan, "--precision", "fp8")
 
 
@@ -244,7 +244,7 @@ def test_bench_says_how_many_a_shape_holds_and_how_to_give_one(tmp_path):
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), path)
     found = json.loads(succeed("bench", path, "--shape", "ids:2x16", "--duration", "10ms", "--json", *QUICK))
     assert [result["batch"] for result in found["results"]] == [2]
-    assert "--shape says that there are 2" in refuse("bench", path, "--shape", "ids:2x16", "--batch", "8", *QUICK)
+    assert "--shape sets a batch of 2" in refuse("bench", path, "--shape", "ids:2x16", "--batch", "8", *QUICK)
 
     reshape = [helper.make_node("Reshape", ["x", "to"], ["y"])]
     save_model(tmp_path / "fits.onnx", reshape, {"x": ["n", "length"]}, {"y": [7, "m"]}, {"to": np.array([7, 50], np.int64)}, {})

@@ -75,7 +75,7 @@ def test_what_is_read_is_not_written(folder, arguments, victim, role, spelling):
     if (victim, spelling) == ("good.bin", "hardlink"):  # Such a model is refused whatever is written.
         assert "further hard links" in said
     else:
-        assert f"{output}: would overwrite " in said and f"{victim}, which is read too ({role})" in said
+        assert f"{output}: would overwrite " in said and f"{victim}, which is also read ({role})" in said
     assert contents(folder) == before
 
 

@@ -151,7 +151,7 @@ def test_what_is_read_twice_may_not_be_a_pipe(tmp_path):
         ["run", pipe, "-i", picture],
         ["run", model, "-i", picture, "--json", tmp_path / "x.jsonl", "--truth", pipe],
     ):
-        assert "is a pipe, which can be read but once" in refuse(*arguments), arguments
+        assert "is a pipe, which can be read only once" in refuse(*arguments), arguments
 
 
 def test_input_and_output_may_not_be_one_file(tmp_path):

@@ -122,7 +122,7 @@ class TestRefused:
     @pytest.mark.parametrize(
         "options, said",
         [
-            (["--csv", "-"], "--json - goes to standard output"),
+            (["--csv", "-"], "only --json can write to standard output"),
             (["--csv", "x", "--coco", "x"], "would both be written"),
             (["--coco", "missing/x.json"], "--coco: missing/x.json: its folder does not exist"),
             (["--task", "none", "--csv", "x"], "csv does not hold what the task none finds"),

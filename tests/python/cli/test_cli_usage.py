@@ -150,14 +150,14 @@ def test_wrong_values_are_told_with_what_was_meant(tmp_path, arguments, said):
 
 
 def test_a_file_in_place_of_a_command_is_told_what_to_do():
-    assert refuse(SHAPES) == f"no command '{SHAPES}'; a command stands in front of a file: lanner probe {SHAPES} tells what it is"
+    assert refuse(SHAPES) == f"no command '{SHAPES}'; expected a command before the file: lanner probe {SHAPES} shows what it is"
 
 
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (["transcode", "a.mp4", "-o", "b.mp4"], "transcode: no option '-o'; the new clip stands without an option: lanner transcode INPUT OUTPUT"),
-        (["decode", "-i", "a.mp4"], "decode: no option '-i'; the clip stands without an option: lanner decode CLIP"),
+        (["transcode", "a.mp4", "-o", "b.mp4"], "transcode: no option '-o'; the output needs no option: lanner transcode INPUT OUTPUT"),
+        (["decode", "-i", "a.mp4"], "decode: no option '-i'; the clip needs no option: lanner decode CLIP"),
         (["transcode", "a.mp4"], "transcode: OUTPUT is required; see lanner transcode --help"),
         (["run", "-i", "a.png"], "run: MODEL is required; see lanner run --help"),
     ],

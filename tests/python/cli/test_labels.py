@@ -80,7 +80,7 @@ def test_a_note_tells_of_a_file_beside_the_model(model, name):
     path.write_text('{"id2label": {"0": "rot"}}' if name == "config.json" else "rot\ngrün\nblau\n")
     result = run(model)
     assert "rot" not in result.stdout and "class 0" in result.stdout
-    assert f"lanner: note: classes have no names; {name} lies beside the model: --labels {path}\n" in result.stderr
+    assert f"lanner: note: classes have no names; {name} is in the model's folder: --labels {path}\n" in result.stderr
     assert "beside" not in run(model, "-q").stderr
 
 

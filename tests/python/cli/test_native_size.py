@@ -53,7 +53,7 @@ def test_one_picture_runs_at_its_size(folder, tmp_path):
 def test_pictures_of_several_sizes(folder, tmp_path, batch):
     names = ["a.png", "b.png", "c.png", "d.png"]
     said = marked(folder, "blur.onnx", "-i", *names, "--batch", batch, "-o", f"{tmp_path}/", "--json", tmp_path / "answers")
-    assert "note: each picture at its own size" in said
+    assert "note: each image at its native size" in said
     assert [json.loads(line)["source"] for line in (tmp_path / "answers").read_text().splitlines()] == names
     for name in names:
         height, width = pixels(folder / name).shape[:2]
@@ -101,7 +101,7 @@ def test_a_pipe_among_files_and_alone(folder, tmp_path):
 
 def test_a_report_says_so(folder, tmp_path):
     marked(folder, "blur.onnx", "-i", "a.png", "b.png", "--report", tmp_path / "page.html")
-    assert "RGB 0..1, its own size" in (tmp_path / "page.html").read_text(encoding="utf-8")
+    assert "RGB 0..1, its native size" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
 def test_what_cannot_be_read_alone_is_told(folder, tmp_path):
@@ -122,7 +122,7 @@ def test_maps_run_at_the_picture_size(folder, tmp_path, kind):
     shapes = {"input": ["N", 3, "H", "W"]}, {"map": ["N", channels, "h", "w"]}
     model = save_model(tmp_path / "map.onnx", [conv], *shapes, {"weight": weight}, {"lanner.task": kind})
     said = marked(folder, model, "-i", "a.png", "b.png", "-o", f"{tmp_path}/")
-    assert "note: each picture at its own size" in said
+    assert "note: each image at its native size" in said
     assert pixels(tmp_path / "a.png").shape == (30, 40, 3) and pixels(tmp_path / "b.png").shape == (33, 21, 3)
 
 
@@ -146,4 +146,4 @@ def test_other_tasks_ask(folder, tmp_path):
     pool = helper.make_node("ReduceMean", ["input"], ["scores"], "mean", axes=[2, 3], keepdims=0)
     shapes = {"input": ["N", 3, "H", "W"]}, {"scores": ["N", 3]}
     model = save_model(tmp_path / "classes.onnx", [pool], *shapes, {}, {"lanner.task": "classify"})
-    assert "leaves its height open; say --size" in refuse("run", model, "-i", "a.png", *QUICK, cwd=folder)
+    assert "leaves its height open; give --size" in refuse("run", model, "-i", "a.png", *QUICK, cwd=folder)

@@ -156,8 +156,8 @@ def test_models_that_are_read_are_not_taken_for_others(tmp_path):
     [
         ("empty.onnx", b"", "the file is empty"),
         ("empty.mp4", b"", "the file is empty"),
-        ("notes.txt", b"hello\n", "neither a model (ONNX, TensorFlow, Caffe) nor a plan, a clip or a picture of a known format"),
-        ("random.bin", bytes(range(256)), "neither a model (ONNX, TensorFlow, Caffe) nor a plan, a clip or a picture of a known format"),
+        ("notes.txt", b"hello\n", "neither a model (ONNX, TensorFlow, Caffe) nor a plan, a clip or an image of a known format"),
+        ("random.bin", bytes(range(256)), "neither a model (ONNX, TensorFlow, Caffe) nor a plan, a clip or an image of a known format"),
         ("cut.onnx", SHAPES.read_bytes()[:3000], "the file is cut off or damaged"),
     ],
 )

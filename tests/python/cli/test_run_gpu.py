@@ -75,4 +75,4 @@ def test_bench_tells_enqueueing_copies_and_computing_apart(fakes, options):
 
 def test_device_inputs_are_of_a_gpu(fakes):
     told = refuse("bench", fakes["model"], "--device-inputs", "--device", "cpu")
-    assert "--device-inputs: the network runs on the CPU, where all inputs lie; give --device cuda:0, or leave it out" in told
+    assert "--device-inputs: the network runs on the CPU, where all inputs already are; give --device cuda:0, or leave it out" in told

@@ -93,15 +93,15 @@ class TestOtherInputs:
         assert number(line, "-i", picture, "--inputs", "gain=1,2,4") == pytest.approx(0.2 * 7)
 
     @pytest.mark.parametrize(("given", "said"), [
-        ([], "gain: i64[3] takes no picture; give it by --inputs"),
+        ([], "gain: i64[3] takes no image; give it by --inputs"),
         (["gain=1,2"], "it is i64[2], the model takes gain: i64[3]"),
         (["gain=1.5"], "1.5 is no i64"),
-        (["gain=[[1],[2,3]]"], "rows of a list differ"),
+        (["gain=[[1],[2,3]]"], "rows of a list have different lengths"),
         (["gain=abc"], "'abc' is no number"),
         (["gain=[]"], "empty"),
         (["other=1"], "the model's inputs are image, gain"),
         (["gain=1", "gain=2"], "given twice"),
-        (["image=1", "gain=1"], "no input of the model takes pictures"),
+        (["image=1", "gain=1"], "no input of the model takes images"),
         (["nowhere.safetensors"], "that is there"),
     ])
     def test_what_does_not_fit_is_told_before_the_work(self, tmp_path, given, said):
@@ -131,7 +131,7 @@ class TestWords:
         model = write(tmp_path / "m.onnx", [helper.make_node("Cast", ["ids"], ["out"], to=F)],
                       [value("ids", I, ["b", "s"])], [value("out", F, ["b", "s"])])
         said = refuse("run", model, "-i", make_ppm(tmp_path / "x.ppm"), "--range", "0,1", *QUICK)
-        assert "no input of the model takes pictures" in said and "ids: i64[b, s]" in said
+        assert "no input of the model takes images" in said and "ids: i64[b, s]" in said
 
     def test_an_ambiguity_names_the_flag(self, tmp_path):
         model = write(tmp_path / "m.onnx", [helper.make_node("Identity", ["x"], ["y"])],

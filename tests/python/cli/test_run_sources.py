@@ -31,7 +31,7 @@ class TestNames:
         empty.mkdir()
         other.mkdir()
         (other / "notes").write_text("none")
-        assert "no file in the folder" in refuse(*run, "-i", empty)
+        assert "the folder has no files" in refuse(*run, "-i", empty)
         assert "no image and no clip among 1 file" in refuse(*run, "-i", other)
 
     @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ class TestNames:
         assert said in refuse(*run, "-i", "list.txt", cwd=pictures)
 
     def test_a_list_that_is_not_there(self, run):
-        assert "there is no such list" in refuse(*run, "-i", "@nowhere")
+        assert "-i @nowhere: no such list" in refuse(*run, "-i", "@nowhere")
 
     @pytest.mark.parametrize(
         ("address", "said"),
@@ -85,7 +85,7 @@ class TestNames:
             ("rtsp://camera/1", "ffmpeg -loglevel error -rtsp_transport tcp -i 'rtsp://camera/1' -c copy -an -f matroska - | lanner run "),
             ("https://host/a?b='c'", "-i 'https://host/a?b='\\''c'\\''' -c copy"),
             ("0", "-f v4l2 -i /dev/video0"),
-            ("file:///tmp/a.mp4", "give the path alone: /tmp/a.mp4"),
+            ("file:///tmp/a.mp4", "give only the path: /tmp/a.mp4"),
         ],
     )
     def test_live_sources_say_what_to_do(self, run, tmp_path, address, said):
@@ -176,8 +176,8 @@ class TestRanges:
     @pytest.mark.parametrize(
         ("options", "said"),
         [
-            (["--start", 9], "no frame lies between --start and --end"),
-            (["--start", 2, "--end", 1], "--end 1: is not behind the start (2)"),
+            (["--start", 9], "no frame is between --start and --end"),
+            (["--start", 2, "--end", 1], "--end 1: is not after the start (2)"),
             (["--start", "1:75"], "--start '1:75': expected a time"),
             (["--end", "soon"], "--end 'soon': expected a time"),
             (["--fps", "fast"], "--fps 'fast'"),
@@ -254,7 +254,7 @@ class TestPipes:
         process = subprocess.Popen([COMMAND, *map(str, [*run, "-i", pipe])], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         timer = threading.Timer(SECONDS, process.kill)
         timer.start()
-        assert "nothing has come through the pipe yet" in process.stderr.readline()
+        assert "waiting for the first bytes of the pipe" in process.stderr.readline()
         process.send_signal(signal.SIGINT)
         assert process.communicate() == ("", "lanner: interrupted\n")
         assert process.returncode == 130

@@ -104,7 +104,7 @@ def test_files_have_both(scene, tmp_path):
     outputs = ["--csv", tmp_path / "out.csv", "--coco", tmp_path / "coco.json", "--yolo", tmp_path / "labels", "--crops", tmp_path / "crops"]
     run = lanner("run", DETECTOR, "-i", *scene["pictures"], *scene["then"], "--json", tmp_path / "out.jsonl", "-o", str(tmp_path / "marked") + "/", *outputs, *QUICK)
     assert (run.returncode, without_notes(run.stderr)) == (0, "")
-    assert f"note: --yolo {tmp_path}/labels: has the boxes of the first network alone" in run.stderr
+    assert f"note: --yolo {tmp_path}/labels: has only the boxes of the first network" in run.stderr
     boxes = [box for row in rows((tmp_path / "out.jsonl").read_text()) for box in row["detections"]]
     best = [box["then"]["top"][0] for box in boxes]
     with open(tmp_path / "out.csv", newline="") as file:
@@ -163,7 +163,7 @@ def test_a_second_detector(scene, tmp_path):
     text = succeed("run", DETECTOR, "-i", scene["pictures"][0], *then, "--then-score-threshold", "0.95", *QUICK)
     assert "(nothing found)" in text
     error = refuse("run", DETECTOR, "-i", scene["pictures"][0], *then, "--csv", tmp_path / "a.csv", *QUICK)
-    assert error == f"--csv {tmp_path}/a.csv: does not hold what a second network of the task detect finds; --json does"
+    assert error == f"--csv {tmp_path}/a.csv: cannot hold results of a second network of the task detect; --json can"
     assert not leftovers(tmp_path, "parts.onnx", "marked.png")
 
 
@@ -181,15 +181,15 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(scene, tmp_path):
     colors, picture, then = scene["then"][1], scene["pictures"][0], scene["then"]
     own = ["--range", "0,1", "--size", "8x8"]
     error = refuse("run", colors, "-i", picture, *then, *own, "--task", "classify", *QUICK)
-    assert error == f"--then {colors}: the first network's task classify finds no boxes, which the second would look at; expected detect, segment, pose or obb"
+    assert error == f"--then {colors}: the first network's task classify finds no boxes for the second to run on; expected detect, segment, pose or obb"
     error = refuse("run", DETECTOR, "-i", picture, "--then-labels", scene["folder"] / "labels.txt", *QUICK)
-    assert error == "options that begin with --then- are of a second network; name it by --then MODEL"
+    assert error == "options that begin with --then- are for a second network; name it by --then MODEL"
     error = refuse("run", DETECTOR, "-i", picture, *then, "--then", colors, *QUICK)
     assert error == "--then: names one second network, 2 were given"
     error = refuse("run", DETECTOR, "-i", picture, *then, "--then-classes", "circl", *QUICK)
     assert error.startswith("--then-classes: class 'circl': is none of the network's ") and "did you mean circle?" in error
     error = refuse("run", DETECTOR, "-i", picture, "--then", colors, *QUICK)
-    assert error.startswith(f"--then {colors}: neither the command line nor the model says what input") and "--then-preset" in error
+    assert error.startswith(f"--then {colors}: neither the command line nor the model declares the preprocessing of input") and "--then-preset" in error
     error = refuse("run", DETECTOR, "-i", picture, "--then", colors, "--then-range", "0,1", "--then-size", "7x7", *QUICK)
     assert error.startswith(f"--then {colors}: input input") and error.endswith("has height 8, 7 was declared")
     error = refuse("run", DETECTOR, "-i", picture, *then, "--then-pad", "300", *QUICK)

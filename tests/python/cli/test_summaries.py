@@ -41,7 +41,7 @@ class TestBuild:
         assert found and int(found[1]) > int(found[2]) > int(found[3]) > 5
         assert "no kernel was timed" in text and f"plan     {plan}, " in text
         assert "inputs   input: f32[N, 3, 192, 320]" in text
-        assert re.search(r"(\d+) of \1 kernels were chosen by estimates, without timing: a larger --budget times them \(a run over pictures alone has none\)", text)
+        assert re.search(r"(\d+) of \1 kernels were chosen by estimates, without timing: a larger --budget times them \(a run over images alone has none\)", text)
         assert "where the time goes" not in text  # Nobody knows.
 
     def test_the_same_as_json(self, tmp_path):
@@ -57,7 +57,7 @@ class TestBuild:
     @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core")
     def test_cores_that_stay_idle_are_told(self, tmp_path, model):
         cores = len(os.sched_getaffinity(0))
-        said = f"it runs on 1 of {cores} cores that may be used: --threads {cores}"
+        said = f"it runs on 1 of {cores} available cores: --threads {cores}"
         assert said in succeed("build", model, "-o", tmp_path / "a.plan", *QUICK)
         assert "cores that may be used" not in succeed("build", model, "-o", tmp_path / "b.plan", "--budget", "0", "--device", "cpu")
 
@@ -151,7 +151,7 @@ class TestRun:
 
     def test_images_take_turns(self, tmp_path, model):
         picture = make_ppm(tmp_path / "a.ppm")
-        assert "Stages take turns; most of the time goes into " in succeed("run", model, "-i", picture, picture, "--range", "0,1", "-q", *QUICK)
+        assert "Stages run one after the other; most of the time goes into " in succeed("run", model, "-i", picture, picture, "--range", "0,1", "-q", *QUICK)
 
     def test_at_a_terminal_it_comes_beside_the_answers(self, tmp_path, model):
         picture = make_ppm(tmp_path / "a.ppm")

@@ -105,7 +105,8 @@ def test_what_the_command_refuses_of_pictures(model, inputs, tmp_path):
     assert "region" in refuse("run", plan, "-i", still, "--task", "none", "--region", "400x400+0+0")
     assert "the picture is yuv420p, expected rgb24" in refuse("run", plan, "-i", inputs[1], "--task", "none")
     assert "--image-input: pixel format 'rgb'" in refuse("build", model, "-o", plan, "--image-input=rgb", *FLAGS)
-    assert "expects of a picture; give --preset" in refuse("build", model, "-o", plan, "--image-input")
+    undeclared = refuse("build", model, "-o", plan, "--image-input")
+    assert "neither the command line nor the model declares the preprocessing of input x" in undeclared and "; give --preset" in undeclared
     several = refuse("build", model, "-o", plan, "--image-input", *FLAGS, *QUICK, "--profile", "x=1x3x16x20:2x3x16x20:4x3x16x20")
     assert "profile 1: input x: it takes any image[N]; expected the number of pictures as its shape, like [4]" in several
 

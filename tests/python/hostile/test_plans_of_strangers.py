@@ -40,7 +40,7 @@ def test_the_command_verifies_plans_alone(plan, tmp_path):
     succeed("explain", plan, "--verify")
     model = tmp_path / "model.onnx"
     model.write_bytes(summing_model())
-    assert "is no plan, which --verify is for" in refuse("explain", model, "--verify")
+    assert "is not a plan, and --verify is only for plans" in refuse("explain", model, "--verify")
 
 
 def test_a_portable_graph_says_no_storages():

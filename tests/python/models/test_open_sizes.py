@@ -174,7 +174,7 @@ def test_commands_choose_sizes_that_fit_and_say_which(known, tmp_path):
             assert done.returncode == 0, done.stderr
             assert json.loads(done.stdout)
             if command[0] != "explain" or file == model:
-                assert "sizes that the model leaves open: " in done.stderr, (command, done.stderr)
+                assert "open sizes of the model were set to " in done.stderr, (command, done.stderr)
     given = [f"{name}:{'x'.join(map(str, shape))}" for name, shape in MODELS[model.stem][1][1].items()]
     flags = [word for shape in given for word in ("--shape", shape)]
     for command in (["bench", "--duration", "50ms"], ["verify", "--runs", 1]):

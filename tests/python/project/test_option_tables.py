@@ -146,7 +146,7 @@ def test_pins_keep_the_order_in_which_they_are_given():
         (["--trace-passes", ""], "--trace-passes: expected a path"),
         (["--budget", "1s", "--budget", "2s"], "--budget: "),
         (["--budget"], "--budget"),
-        (["--pad", "300", "--preset", "none"], "expected a value of a picture, 0 to 255"),
+        (["--pad", "300", "--preset", "none"], "expected a pixel value, 0 to 255"),
     ],
 )
 def test_wrong_values_are_told_by_their_flag(tmp_path, options, said):
@@ -167,11 +167,11 @@ def test_what_a_plan_was_built_with_is_not_said_again(tmp_path):
             continue
         value = [row["example"]] if row["example"] else []
         line = refuse("explain", plan, row["flag"], *value)
-        assert f"is a plan, for which {row['flag']} was decided when it was built" in line
+        assert f"is a plan, for which {row['flag']} was fixed when it was built" in line
         tried += 1
     assert tried >= 10
     for flag in ("--verify",):
-        assert f"is no plan, which {flag} is for" in refuse("explain", model, flag)
+        assert f"is not a plan, and {flag} is only for plans" in refuse("explain", model, flag)
 
 
 def test_a_clip_takes_no_more_threads_than_a_decoder_has(tmp_path):
