@@ -269,17 +269,17 @@ TEST(CropRunner, RefusesWhatMakesNoSense) {
   LANNER_EXPECT_ERROR(CropRunner(engine, embed, {.input = "z"}), ErrorCode::invalid_argument,
                       "has no input 'z'; its input is 'x'");
   LANNER_EXPECT_ERROR(CropRunner(engine, task_of(TaskKind::none)), ErrorCode::invalid_argument,
-                      "expected one that says something of a crop");
+                      "expected one with answers for a crop");
   LANNER_EXPECT_ERROR(CropRunner(engine, task_of(TaskKind::detect)), ErrorCode::invalid_argument,
                       "task detect");
   CropOptions part;
   part.preprocess = spec_of();
   part.preprocess->region = {0, 0, 5, 5};
   LANNER_EXPECT_ERROR(CropRunner(engine, embed, part), ErrorCode::invalid_argument,
-                      "leave it out: each box is one");
+                      "leave it out, as each box is the region");
   BuildOptions plain = plain_options();
   LANNER_EXPECT_ERROR(CropRunner(built(means_model("1"), plain), embed), ErrorCode::invalid_argument,
-                      "says nothing of preprocessing for input x");
+                      "has no preprocessing for input x");
 
   CropRunner runner(engine, embed);
   const Image picture = random_image(PixelFormat::rgb24, 40, 30, 1);
@@ -289,7 +289,7 @@ TEST(CropRunner, RefusesWhatMakesNoSense) {
   found = boxes_result(TaskKind::detect, 41, 30, odd_boxes);
   LANNER_EXPECT_ERROR(runner.run(picture, found), ErrorCode::invalid_argument,
                       "of a picture of 41x30 pixels, got 40x30");
-  LANNER_EXPECT_ERROR(runner.run({}, found), ErrorCode::invalid_argument, "no picture was given");
+  LANNER_EXPECT_ERROR(runner.run({}, found), ErrorCode::invalid_argument, "no image was given");
   EXPECT_TRUE(found.crops.empty());
 }
 
@@ -300,7 +300,7 @@ TEST(CropRunner, ClassesHaveLabelsOrNumbers) {
   EXPECT_EQ(class_number(task, "7"), 2);
   EXPECT_EQ(class_number(task, "0"), 0);
   LANNER_EXPECT_ERROR(class_number(task, "3"), ErrorCode::invalid_argument,
-                      "is none of the network's 3 classes");
+                      "not among the network's 3 classes");
   LANNER_EXPECT_ERROR(class_number(task, "persn"), ErrorCode::invalid_argument, "did you mean person?");
   EXPECT_EQ(class_number({}, "12"), 12);
   LANNER_EXPECT_ERROR(class_number({}, "-1"), ErrorCode::invalid_argument, "it has no labels");

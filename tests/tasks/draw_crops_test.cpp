@@ -84,12 +84,12 @@ TEST(DrawnCrops, PartsThatDoNotFitAreRefused) {
   result.crop_task = nullptr;
   LANNER_EXPECT_ERROR(draw(result), ErrorCode::invalid_argument, "crops without crop_task");
   LANNER_EXPECT_ERROR(draw(with_crop(crop, {50, 10, 30, 20})), ErrorCode::invalid_argument,
-                      "a crop lies at (50, 10) with 30x20 pixels, the picture has 60x40");
+                      "a crop is at (50, 10) with 30x20 pixels, the picture has 60x40");
   LANNER_EXPECT_ERROR(draw(with_crop(boxes_result(TaskKind::detect, 30, 20, {{0, 0, 5, 5}}))),
-                      ErrorCode::invalid_argument, "boxes of a crop lie in a picture of 30x20");
+                      ErrorCode::invalid_argument, "boxes of a crop are for a picture of 30x20");
   result = with_crop(crop);
   result.crops[0].crops.push_back(crop);
-  LANNER_EXPECT_ERROR(draw(result), ErrorCode::invalid_argument, "crops of a crop");
+  LANNER_EXPECT_ERROR(draw(result), ErrorCode::invalid_argument, "a crop has crops");
 }
 
 } // namespace

@@ -160,7 +160,7 @@ TEST(EvaluationData, YoloIsRead) {
     EXPECT_EQ(truth.objects[1].label, 1);
     EXPECT_NEAR(truth.objects[1].box[2], 20, 1e-9);
     EXPECT_TRUE(data.truth(1, 100, 50).objects.empty());
-    EXPECT_NE(data.notes().back().find("1 picture without a file of labels"), std::string::npos);
+    EXPECT_NE(data.notes().back().find("1 picture without a label file"), std::string::npos);
   }
   const auto refused = [&](const char* line, const char* words) {
     write(folder.path() / "labels/val/a.txt", line);
@@ -173,7 +173,7 @@ TEST(EvaluationData, YoloIsRead) {
     }
   };
   refused("0 1 2", "four numbers");
-  refused("0 320 240 20 20", "no share of the picture");
+  refused("0 320 240 20 20", "expected a coordinate relative to the image");
   refused("2 0.5 0.5 0.1 0.1", "class 2");
   refused("-1 0.5 0.5 0.1 0.1", "class -1");
   refused("0 a b c d", "expected numbers");

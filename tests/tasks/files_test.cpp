@@ -157,7 +157,7 @@ TEST(ResultWriter, CsvHasARowForEachAnswer) {
 TEST(ResultWriter, CsvRowsHaveOneLength) {
   LANNER_EXPECT_ERROR(written(ResultFormat::csv, task_of(TaskKind::embed),
                               {{{"a"}, embedding({1})}, {{"b"}, embedding({1, 2})}}),
-                      ErrorCode::invalid_argument, "5 columns behind others with 4");
+                      ErrorCode::invalid_argument, "5 columns after others with 4");
 }
 
 TEST(ResultWriter, CocoTiesAnnotationsToImagesAndCategories) {
@@ -264,7 +264,7 @@ TEST(ResultWriter, WhatAFormatDoesNotHoldIsSaidAtOnce) {
   const TemporaryFolder folder;
   const auto open = [&](ResultFormat format, const Task& task) { ResultWriter(folder / "x", format, task); };
   LANNER_EXPECT_ERROR(open(ResultFormat::coco, task_of(TaskKind::classify)), ErrorCode::invalid_argument,
-                      "coco does not hold what the task classify finds; json does");
+                      "coco cannot hold results of the task classify; json can");
   LANNER_EXPECT_ERROR(open(ResultFormat::yolo, task_of(TaskKind::depth)), ErrorCode::invalid_argument,
                       "yolo");
   LANNER_EXPECT_ERROR(open(ResultFormat::csv, task_of(TaskKind::image)), ErrorCode::invalid_argument, "csv");

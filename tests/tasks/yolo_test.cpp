@@ -339,7 +339,7 @@ TEST(Yolo, ShapesThatTheHeadDoesNotHaveAreRefused) {
   LANNER_EXPECT_ERROR(read_as({0, 9, places}), ErrorCode::invalid_argument, "no element 0");
   EXPECT_EQ(read_as({1, 9, 0}).count(), 0);
   LANNER_EXPECT_ERROR(tasks::read_result(task, spec, {}, width, height, 0, {}), ErrorCode::invalid_argument,
-                      "not among those given");
+                      "was not given");
   LANNER_EXPECT_ERROR(tasks::read_result(task, spec, {{"o", good}}, 0, 4, 0, {}), ErrorCode::invalid_argument,
                       "0 x 4");
 }

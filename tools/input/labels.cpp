@@ -134,7 +134,7 @@ std::vector<std::string> labels_of_text(const std::string& path, const std::stri
   std::vector<std::string> labels =
       fs::path(path).extension() == ".json" ? names_of_json(path, text) : lines_of(path, text);
   for (std::string& label : labels) label = without_synset(std::move(label));
-  check(!labels.empty(), ErrorCode::bad_data, "{}: expected one label a line, the file is empty", path);
+  check(!labels.empty(), ErrorCode::bad_data, "{}: expected one label a line, got none", path);
   return labels;
 }
 

@@ -19,7 +19,7 @@ std::vector<PixelRect> crop_regions(const TaskResult& found, std::span<const std
     if (!classes.empty() && std::ranges::find(classes, parts.labels[at]) == classes.end()) continue;
     std::array<float, 4> box = parts.box(i);
     const float across = (box[2] - box[0]) * options.margin, down = (box[3] - box[1]) * options.margin;
-    if (!(across >= 0 && down >= 0)) continue; // No box, or no numbers.
+    if (!(across >= 0 && down >= 0)) continue; // Not a box: empty, or not finite.
     box = {box[0] - across, box[1] - down, box[2] + across, box[3] + down};
     if (!std::ranges::all_of(box, [](float edge) { return std::isfinite(edge); })) continue;
     const PixelRect region = covered(box, found.width, found.height);

@@ -21,7 +21,7 @@
 namespace lanner {
 namespace {
 
-constexpr std::int64_t most_in_one_run = 8; ///< Where nobody says another number.
+constexpr std::int64_t most_in_one_run = 8; ///< Used unless another number is given.
 
 void check_options(const CropOptions& options) {
   check(options.margin >= 0 && options.margin <= 10, ErrorCode::invalid_argument,
@@ -32,12 +32,12 @@ void check_options(const CropOptions& options) {
         options.batch);
 }
 
-/// The place of the only input that a run must be given.
+/// Index of the only input that a run requires.
 std::size_t input_number(const Engine& engine, const CropOptions& options) {
   const std::vector<Binding>& inputs = engine.inputs();
   const auto needed = std::ranges::count_if(inputs, [](const Binding& input) { return !input.defaulted; });
   check(needed == 1, ErrorCode::invalid_argument,
-        "crops: the network has {} inputs; expected one, which takes pictures", needed);
+        "crops: the network has {} inputs; expected one, which takes images", needed);
   const auto input = std::ranges::find_if(inputs, [](const Binding& one) { return !one.defaulted; });
   check(options.input.empty() || options.input == input->name, ErrorCode::invalid_argument,
         "crops: the network has no input '{}'; its input is '{}'", one_line(options.input, tasks::shown_text),
@@ -48,17 +48,17 @@ std::size_t input_number(const Engine& engine, const CropOptions& options) {
 Preprocess spec_of(const Engine& engine, const std::string& input, const CropOptions& options) {
   const auto spec = options.preprocess ? options.preprocess : engine.preprocess(input);
   check(spec.has_value(), ErrorCode::invalid_argument,
-        "crops: the engine says nothing of preprocessing for input {}; give one, or build with it", input);
+        "crops: the engine has no preprocessing for input {}; give one, or build with it", input);
   check(spec->region.whole(), ErrorCode::invalid_argument,
-        "crops: the preprocessing has a region; leave it out: each box is one");
+        "crops: the preprocessing has a region; leave it out, as each box is the region");
   return *spec;
 }
 
-/// How many crops a run may take.
+/// Most crops in a run.
 struct BatchSizes {
   std::int64_t least = 1, most = 1;
 
-  /// Halves of the most, so that few sizes come and kernels are chosen for few: from the smallest on.
+  /// The maximum and its halves, ascending, so that kernels are chosen for few batch sizes.
   std::vector<std::int64_t> all() const {
     std::vector<std::int64_t> sizes{least};
     for (std::int64_t half = 1; half < most; half *= 2)
@@ -68,7 +68,7 @@ struct BatchSizes {
   }
 };
 
-/// Sizes that the input was built for, or may have.
+/// Batch sizes that the input was built for, or allows.
 BatchSizes sizes_of(const Engine& engine, std::size_t number, const Task& task, int wanted) {
   const EngineState& state = state_of(engine);
   const Binding& input = state.inputs[number];
@@ -78,7 +78,7 @@ BatchSizes sizes_of(const Engine& engine, std::size_t number, const Task& task, 
   if (fixed >= 0) return {std::max<std::int64_t>(1, fixed), std::max<std::int64_t>(1, fixed)};
   // Lists of boxes have no batch.
   if (task.head == Head::torchvision) {
-    check(wanted <= 1, ErrorCode::invalid_argument, "crops: batch {}: the head torchvision is of one picture",
+    check(wanted <= 1, ErrorCode::invalid_argument, "crops: batch {}: the head torchvision takes one image",
           wanted);
     return {};
   }
@@ -95,7 +95,7 @@ BatchSizes sizes_of(const Engine& engine, std::size_t number, const Task& task, 
   return {std::clamp<std::int64_t>(range.min, 1, most), most};
 }
 
-/// Results are read where they lie.
+/// Results are read in place.
 ContextOptions kept(ContextOptions context) {
   context.keep_results = true;
   return context;
@@ -116,11 +116,11 @@ struct CropRunner::State {
   SoleUse use{"CropRunner"};
   Engine engine;
   CropOptions options;
-  std::size_t number; ///< Of the input that takes pictures.
+  std::size_t number; ///< The input that takes images.
   std::shared_ptr<const Task> task;
   std::string reason;
-  Preprocess spec;                 ///< With all sizes, for reading.
-  std::vector<std::int64_t> sizes; ///< Of runs, rising: kernels for them are there.
+  Preprocess spec;                 ///< With all sizes fixed, for reading outputs.
+  std::vector<std::int64_t> sizes; ///< Batch sizes of runs, ascending, with kernels ready.
   RegionInput input;
   Context context;
 };
@@ -133,14 +133,14 @@ CropRunner::State::State(const Engine& shared, Task given, const CropOptions& wa
   check_options(options);
   ResolvedTask found = resolve_task(engine, given, spec);
   check(found.task.kind != TaskKind::none, ErrorCode::invalid_argument,
-        "crops: task {}; expected one that says something of a crop", found.reason);
+        "crops: task {}; expected one with answers for a crop", found.reason);
   tasks::complete_reading(engine, found.task, spec);
   make_ahead(sizes_of(engine, number, found.task, options.batch));
   task = std::make_shared<const Task>(std::move(found.task));
   reason = std::move(found.reason);
 }
 
-/// Of the input at a run of so many crops; nothing where height or width are not known before.
+/// Shape of the input for this many crops; none where height or width are not known in advance.
 std::optional<Shape> CropRunner::State::shape_of(std::int64_t size) const {
   const Binding& binding = engine.inputs()[number];
   if (!binding.image.empty()) return Shape{size, static_cast<std::int64_t>(picture_record_bytes)};
@@ -153,10 +153,10 @@ std::optional<Shape> CropRunner::State::shape_of(std::int64_t size) const {
   return Shape(dims);
 }
 
-/// Kernels for each number of crops are made now: how many boxes a picture has is no reason to wait in the
-/// middle of a run. To a GPU a few crops take as long as a full batch, and kernels take long to make: there
-/// is one size. A model may leave its batch open and take but some sizes: others are left out, unless they
-/// were asked for.
+/// Makes kernels for each batch size now, as a run should not stop for them in the middle of a clip only
+/// because a picture has another number of boxes. On a GPU a few crops take as long as a full batch, and
+/// kernels take long to make, so there is one size. A model with an open batch may accept only some sizes:
+/// others are left out, unless they were requested.
 void CropRunner::State::make_ahead(const BatchSizes& wanted) {
   const EngineState& shared = state_of(engine);
   std::vector<std::int64_t> all = wanted.all();
@@ -182,7 +182,7 @@ std::int64_t CropRunner::State::size_for(std::int64_t left) const {
   return larger == sizes.begin() ? *larger : *std::prev(larger);
 }
 
-/// What a crop's result counts in: pixels of the whole picture, or, of maps and pictures, its own.
+/// A crop's result in pixels of the whole picture; maps and images in the crop's own.
 TaskResult CropRunner::State::read(const tasks::Outputs& outputs, const Image& picture,
                                    const PixelRect& region, std::int64_t element) const {
   const TaskKind kind = *task->kind;
@@ -196,7 +196,7 @@ TaskResult CropRunner::State::read(const tasks::Outputs& outputs, const Image& p
   return result;
 }
 
-/// One batch; behind the last region it is repeated, for a network that insists on a size.
+/// Runs one batch; repeats the last region for a network with fixed batch sizes.
 void CropRunner::State::run(std::span<const PixelRect> regions, const Image& picture,
                             std::span<TaskResult* const> results, const Control& control) {
   input.bind(context, picture, regions);
@@ -221,11 +221,11 @@ void CropRunner::run(const Image& picture, TaskResult& found, const Control& con
 void CropRunner::run(const Image& picture, TaskResult& found, std::span<const std::int64_t> classes,
                      const Control& control) {
   const SoleUse::Call call(state_->use);
-  check(picture.defined(), ErrorCode::invalid_argument, "crops: no picture was given");
+  check(picture.defined(), ErrorCode::invalid_argument, "crops: no image was given");
   check(has_boxes(found.kind), ErrorCode::invalid_argument, "crops: a result of the task {} has no boxes",
         to_string(found.kind));
   check(found.width == picture.width && found.height == picture.height, ErrorCode::invalid_argument,
-        "crops: the result is of a picture of {}x{} pixels, got {}x{}", found.width, found.height,
+        "crops: expected the image of the result, {}x{} pixels, got {}x{}", found.width, found.height,
         picture.width, picture.height);
   const std::vector<PixelRect> all = tasks::crop_regions(found, classes, state_->options);
   std::vector<TaskResult> crops(all.size(), tasks::empty_result(*state_->task));

@@ -1,6 +1,6 @@
 #pragma once
-// Maps of a picture as the kernels of task_maps.cu read them: masks of objects, classes and numbers of
-// pixels, pictures. Plain C++ too, so that it is tested without a GPU.
+// Maps as the kernels of task_maps.cu read them: masks of objects, class and depth maps, images. Also plain
+// C++, so that it is tested without a GPU.
 
 #include <cmath>
 #include <cstdint>
@@ -10,8 +10,8 @@
 
 namespace lanner::tasks::cuda {
 
-/// Where each column and each row of a picture lies in a map; after an odd number of quarter turns a column
-/// says the place down the map.
+/// Taps in the map for each column and row of a picture; after an odd number of quarter turns a column is a
+/// position down the map.
 struct TapTable {
   const Tap* columns = nullptr;
   const Tap* rows = nullptr;
@@ -23,7 +23,7 @@ struct TapTable {
   LANNER_HOST_DEVICE Tap down(std::int64_t x, std::int64_t y) const { return turned ? columns[x] : rows[y]; }
 };
 
-/// Between four places; `at(x, y)` gives a number of the map.
+/// Bilinear interpolation; `at(x, y)` is an element of the map.
 template<typename At>
 LANNER_HOST_DEVICE float blend_four(const Tap& across, const Tap& down, const At& at) {
   const float top = between(at(across.low, down.low), at(across.high, down.low), across.share);
@@ -31,26 +31,26 @@ LANNER_HOST_DEVICE float blend_four(const Tap& across, const Tap& down, const At
   return between(top, bottom, down.share);
 }
 
-/// Numbers of a map: of channel c at (x, y) number c * channel + y * row + x * column.
+/// Elements of a map: channel c at (x, y) is element c * channel + y * row + x * column.
 struct MapParameters {
   const void* values = nullptr;
-  std::int64_t size = 0; ///< Numbers in all.
+  std::int64_t size = 0; ///< Elements in total.
   std::int64_t channel = 0, row = 0, column = 0;
   std::int32_t channels = 0, map_width = 0, map_height = 0;
   std::int32_t width = 0, height = 0; ///< Of the picture.
   TapTable taps;
-  std::int32_t* best = nullptr;       ///< Receives the class of each place of the map.
-  std::int32_t* not_finite = nullptr; ///< Becomes 1.
+  std::int32_t* best = nullptr;       ///< Written: the class of each map position.
+  std::int32_t* not_finite = nullptr; ///< Set to 1.
   void* to = nullptr;                 ///< i32 or f32 [height, width].
-  float even = 0;                     ///< Of one channel: above it is class 1.
-  float unseen = 0;                   ///< Of pixels that the network did not see.
+  float even = 0;                     ///< For one channel: class 1 above this.
+  float unseen = 0;                   ///< For pixels that the network did not see.
 };
 
 LANNER_HOST_DEVICE inline bool finite_number(float value) {
   return value - value == 0;
 }
 
-/// The class of a place of the map.
+/// The class at a map position.
 template<typename Load>
 LANNER_HOST_DEVICE void find_best(const MapParameters& p, std::int64_t place, const Load& load) {
   const std::int64_t y = place / p.map_width, x = place - y * p.map_width;
@@ -70,7 +70,7 @@ LANNER_HOST_DEVICE void find_best(const MapParameters& p, std::int64_t place, co
   if (!finite) *p.not_finite = 1;
 }
 
-/// A number of channel `c` between places of the map.
+/// Channel `c` interpolated between map positions.
 template<typename Load>
 LANNER_HOST_DEVICE float channel_between(const MapParameters& p, std::int32_t c, const Tap& across,
                                          const Tap& down, const Load& load) {
@@ -79,8 +79,8 @@ LANNER_HOST_DEVICE float channel_between(const MapParameters& p, std::int32_t c,
   });
 }
 
-/// The class of pixel `i`: scores are blended, then the best is taken; where all four places have one best
-/// class it is that.
+/// The class of pixel `i`: scores are interpolated, then the best class is taken; where all four positions
+/// have the same best class, it is that.
 template<typename Load>
 LANNER_HOST_DEVICE void find_class(const MapParameters& p, std::int64_t i, const Load& load) {
   const std::int64_t y = i / p.width, x = i - y * p.width;
@@ -111,7 +111,7 @@ LANNER_HOST_DEVICE void find_class(const MapParameters& p, std::int64_t i, const
   *to = chosen;
 }
 
-/// The number of pixel `i`.
+/// The value of pixel `i`.
 template<typename Load>
 LANNER_HOST_DEVICE void find_number(const MapParameters& p, std::int64_t i, const Load& load) {
   const std::int64_t y = i / p.width, x = i - y * p.width;
@@ -120,7 +120,7 @@ LANNER_HOST_DEVICE void find_number(const MapParameters& p, std::int64_t i, cons
       across.inside && down.inside ? channel_between(p, 0, across, down, load) : p.unseen;
 }
 
-/// A picture rgb24 of a part of a map with one or three channels.
+/// An rgb24 image of a part of a map with one or three channels.
 struct PictureParameters {
   const void* values = nullptr;
   std::int64_t size = 0;
@@ -132,7 +132,7 @@ struct PictureParameters {
   std::uint8_t* to = nullptr;
 };
 
-/// Byte `i` of the picture.
+/// Byte `i` of the image.
 template<typename Load>
 LANNER_HOST_DEVICE void find_byte(const PictureParameters& p, std::int64_t i, const Load& load) {
   const std::int64_t pixel = i / 3, c = i - pixel * 3, y = pixel / p.width, x = pixel - y * p.width;
@@ -142,19 +142,20 @@ LANNER_HOST_DEVICE void find_byte(const PictureParameters& p, std::int64_t i, co
   p.to[i] = static_cast<std::uint8_t>(lroundf(value < 0 ? 0.f : value > 255 ? 255.f : value));
 }
 
-/// One object whose mask is made.
+/// One object's mask.
 struct MaskObject {
   std::int64_t plane = 0;                                        ///< Its first plane.
-  std::int64_t coefficients = 0;                                 ///< Place of its first coefficient.
-  std::int64_t map = 0;                                          ///< Place of its map's first number.
-  std::int64_t pixels = 0;                                       ///< Place of its mask's first byte.
-  std::int64_t columns = 0, rows = 0;                            ///< Places of its mask's first taps.
+  std::int64_t coefficients = 0;                                 ///< Index of its first coefficient.
+  std::int64_t map = 0;                                          ///< Index of its map's first element.
+  std::int64_t pixels = 0;                                       ///< Index of its mask's first byte.
+  std::int64_t columns = 0, rows = 0;                            ///< Indices of its mask's first taps.
   std::int32_t left = 0, top = 0, map_width = 0, map_height = 0; ///< Part of the planes that it reads.
   std::int32_t x = 0, y = 0, width = 0, height = 0;              ///< Of the picture.
   float edges[4] = {};
 };
 
-/// Planes [.., plane_height, plane_width], `each` of which an object's map is the sum of, by coefficients.
+/// Planes [.., plane_height, plane_width]; an object's map is the sum of `each` of them, weighted by
+/// coefficients.
 struct MaskParameters {
   const void* values = nullptr;
   std::int64_t plane_width = 0, plane_height = 0, each = 0;
@@ -168,7 +169,7 @@ struct MaskParameters {
   std::uint8_t* pixels = nullptr;
 };
 
-/// Number `i` of an object's map.
+/// Element `i` of an object's map.
 template<typename Load>
 LANNER_HOST_DEVICE void find_map(const MaskParameters& p, const MaskObject& o, std::int64_t i,
                                  const Load& load) {

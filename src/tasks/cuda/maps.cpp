@@ -10,10 +10,10 @@ namespace lanner::tasks::cuda {
 namespace {
 
 constexpr const char* stem = "task_maps";
-/// In front of results: whether a number is not finite.
+/// Precedes results: whether an element is not finite.
 constexpr std::uint64_t header = 256;
 
-/// A kernel's names by type_number().
+/// A kernel's names, by type_number().
 struct Names {
   const char* of_type[3];
 };
@@ -23,12 +23,12 @@ constexpr Names best_names{{"task_find_best_f32", "task_find_best_f16", "task_fi
     byte_names{{"task_find_byte_f32", "task_find_byte_f16", "task_find_byte_bf16"}},
     check_names{{"task_check_f32", "task_check_f16", "task_check_bf16"}};
 
-/// One map, on a queue.
+/// One map, processed on a queue.
 class MapRun {
 public:
   MapRun(const MapValues& map, WorkQueue& queue) : map_(map), queue_(queue) {}
 
-  /// Memory of results behind the header, which is cleared.
+  /// Memory for results after the header, which is cleared.
   std::byte* results(std::uint64_t bytes) {
     base_ = queue_.memory(WorkQueue::results, header + bytes);
     clear_memory({base_, queue_.gpu().device()}, header, queue_.stream());
@@ -46,7 +46,7 @@ public:
     launch(check_names, map_.values.size(), values, map_.values.size(), not_finite());
   }
 
-  /// Waits for what is queued. Throws where a number is not finite.
+  /// Waits for queued work. Throws where an element is not finite.
   void finish() {
     std::byte* const here = queue_.pinned(WorkQueue::results, header);
     queue_.download(here, base_, header);
@@ -60,7 +60,7 @@ private:
   std::byte* base_ = nullptr;
 };
 
-/// Where a kernel's numbers lie.
+/// Address of a kernel's elements.
 template<typename Parameters>
 void set_values(Parameters& p, const MapValues& map) {
   p.values = map.values.tensor().data();

@@ -1,5 +1,5 @@
 #pragma once
-// Maps that lie on a GPU: pixels are found there, and come to the host.
+// Reads maps on a GPU: computes pixels there and copies them to the host.
 
 #include "tasks/read/grid.h"
 #include "tasks/read/planes.h"
@@ -7,7 +7,7 @@
 
 namespace lanner::tasks {
 
-/// A part of a map that becomes a picture, and how its numbers become bytes.
+/// A part of a map that becomes an image, and the conversion of its values to bytes.
 struct PicturePart {
   PixelRect part;
   bool bgr = false;
@@ -16,13 +16,13 @@ struct PicturePart {
 
 namespace cuda {
 
-// Of remote values. All throw Error{bad_data} where a number is not finite.
+// For remote values. All throw Error{bad_data} where a value is not finite.
 
-/// i32 [height, width]: -1 where the network did not see the picture; of one channel 1 above `even`.
+/// i32 [height, width]: -1 where the network did not see the picture; for one channel 1 above `even`.
 Tensor classes_there(const MapValues& map, const PixelGrid& grid, const PictureRun& run, float even);
-/// f32 [height, width]: of one channel; `unseen` where the network did not see the picture.
+/// f32 [height, width]: for one channel; `unseen` where the network did not see the picture.
 Tensor numbers_there(const MapValues& map, const PixelGrid& grid, const PictureRun& run, float unseen);
-/// Fills an image rgb24 of the part's size on the host.
+/// Fills an rgb24 image of the part's size on the host.
 void picture_there(const MapValues& map, const PicturePart& wanted, Image& image);
 
 } // namespace cuda

@@ -11,14 +11,14 @@ namespace lanner::tasks::cuda {
 namespace {
 
 constexpr const char* stem = "task_maps";
-/// Bytes of masks, or of their maps, that are made together.
+/// Bytes of masks, or of their maps, computed together.
 constexpr std::int64_t together = 32 << 20;
 
 std::int64_t pixels_of(const MaskPlace& object) {
   return std::int64_t{object.place.width} * object.place.height;
 }
 
-/// Objects whose masks are made and fetched together.
+/// Objects whose masks are computed and copied together.
 class MaskGroup {
 public:
   MaskGroup(const MaskPlanes& planes, WorkQueue& queue) : planes_(planes), queue_(queue) {
@@ -58,7 +58,7 @@ public:
     objects_.push_back(o);
   }
 
-  /// Bytes of the objects' masks, behind each other.
+  /// Bytes of the objects' masks, concatenated.
   Tensor made(const Limits& limits) {
     Tensor result = Tensor::allocate(DType::u8, {pixels_}, {}, {}, limits);
     const MaskParameters p = parameters();

@@ -12,7 +12,8 @@
 namespace lanner::tasks {
 namespace {
 
-// Of most pictures all rows come down with their count. More than that are fetched once it is known.
+// In most pictures no more rows than this are found; they are copied along with their count. Further ones are
+// fetched once the count is known.
 constexpr std::int64_t first_rows = 512;
 constexpr const char* stem = "task_rows";
 
@@ -25,7 +26,7 @@ std::int64_t bytes_of(const GatherTable& table) {
   return std::int64_t{table.channels} * table.bytes;
 }
 
-/// Where found rows lie: their numbers, then each table's.
+/// Layout of found rows: their indices, then each table's elements.
 struct RowsPlace {
   RowsPlace(const GatherParameters& p, std::int64_t room) {
     numbers = pieces.add(static_cast<std::uint64_t>(room) * sizeof(std::int32_t));
@@ -127,7 +128,7 @@ private:
 
   void fetch_more(std::int64_t count, std::int64_t first) {
     const RowsPlace place(gather_, count - first);
-    // The count lies in the memory that this would take.
+    // The count is in the memory that this reuses.
     cuda::Pieces work;
     const std::uint64_t found = work.add(sizeof(std::int64_t));
     const std::uint64_t rows = work.add(place.pieces.size());
@@ -151,7 +152,7 @@ private:
     }
   }
 
-  /// Of a part that is so small that it came to the host.
+  /// For a part that is small enough to have been copied to the host.
   static Tensor chosen_here(const Values& part, const RowTable& table,
                             const std::vector<std::int32_t>& numbers) {
     Tensor rows = Tensor::allocate(DType::f32, {static_cast<std::int64_t>(numbers.size()), table.channels});
@@ -195,12 +196,12 @@ void add_objectness(cuda::ScanParameters& scan, Activation activation, float thr
   scan.has_objectness = true;
   scan.objectness = objectness;
   scan.least_objectness = scan.least;
-  // What is no probability may be more than 1, so a class alone decides nothing.
+  // Values that are no probabilities may exceed 1, so a class score alone cannot exclude a row.
   if (plain) scan.least = -infinity;
   scan.least_product = plain ? threshold - std::abs(threshold) * 1e-3f : -infinity;
 }
 
-/// Whether all rows of the table lie in the part: its shape is a stranger's.
+/// Whether all rows of the table are within the part, whose shape comes from the model.
 static bool fits(const Values& part, const RowTable& table, std::int64_t rows) {
   const std::int64_t last = (table.modulo > 0 ? std::min(rows, table.modulo) : rows) - 1;
   return table.channels > 0 && table.channels <= INT32_MAX &&
@@ -217,7 +218,7 @@ void choose_rows(HeadRun& run, const RowScan& scan) {
     const bool there = !part.remote() || part.tensor().device() == scores.tensor().device();
     fit = fit && there && fits(part, table, p.rows);
   }
-  if (!fit) return; // The head says what is wrong with it.
+  if (!fit) return; // The head reports what is wrong with it.
   const cuda::QueueUse queue(scores.tensor().device());
   RowChoice(run, scan, *queue).choose();
   check_deadline();

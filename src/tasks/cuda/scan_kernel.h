@@ -1,6 +1,6 @@
 #pragma once
-// Which rows of a detector's output the host has to look at, as the kernels of task_rows.cu find them. Plain
-// C++ too, so that it is tested without a GPU.
+// Selects the rows of a detector's output that the host must look at, as the kernels of task_rows.cu do. Also
+// plain C++, so that it is tested without a GPU.
 
 #include <cmath>
 #include <cstdint>
@@ -9,28 +9,29 @@
 
 namespace lanner::tasks::cuda {
 
-/// Scores of rows: class c of row r is number `begin + r * pitch + c * step`. All rows that may pass are
-/// found, and those that hold a number that is not finite; others may be among them: the host decides.
+/// Scores of rows: class c of row r is element `begin + r * pitch + c * step`. Finds all rows that may pass,
+/// and those with an element that is not finite; it may find others too: the host decides.
 struct ScanParameters {
   const void* values = nullptr;
   std::int64_t rows = 0, begin = 0, pitch = 0, step = 0;
   std::int32_t classes = 0;
-  std::int32_t background = -1; ///< Class that does not count; -1: none.
+  std::int32_t background = -1; ///< Class that is ignored; -1: none.
   bool softmax = false;
-  bool by_warp = false;        ///< Numbers of a row lie side by side, so that a warp reads them together.
-  bool has_objectness = false; ///< It is number `objectness + r * pitch`, and decides before classes do.
+  bool by_warp = false;        ///< Elements of a row are adjacent, so that a warp reads them together.
+  bool has_objectness = false; ///< Objectness is element `objectness + r * pitch`, and is tested before
+                               ///< classes.
   std::int64_t objectness = 0;
-  float least = 0;            ///< Scores below do not pass.
-  float least_objectness = 0; ///< Nor what has less of it.
-  float least_log = 0;        ///< softmax: of what is less, as the logarithm of its share, none passes.
-  float least_product = 0;    ///< Of objectness and score; -infinity: that is not known.
-  /// Of heat maps [classes, height, width]: a row is a cell of one class, and passes where it is a peak.
+  float least = 0;            ///< Lower scores do not pass.
+  float least_objectness = 0; ///< Lower objectness does not pass.
+  float least_log = 0;        ///< softmax: a smaller share, as its logarithm, does not pass.
+  float least_product = 0;    ///< Largest product of objectness and score; -infinity: not known.
+  /// For heat maps [classes, height, width]: a row is a cell of one class, and passes where it is a peak.
   std::int32_t peak_width = 0, peak_height = 0;
 };
 
-/// Of the block that lists flagged rows.
+/// For the block that lists flagged rows.
 inline constexpr int listing_threads = 1024;
-/// Flags of rows are read so many at a time; behind the last row they are 0.
+/// Row flags are read in words of this many; flags beyond the last row are 0.
 inline constexpr int flags_each = 16;
 LANNER_HOST_DEVICE inline std::int64_t padded_flags(std::int64_t rows) {
   return (rows + flags_each - 1) / flags_each * flags_each;
@@ -42,10 +43,10 @@ LANNER_HOST_DEVICE inline bool is_finite(float value) {
   return value - value == 0;
 }
 
-/// What is seen of the numbers of a row.
+/// Summary of a row's elements.
 struct RowSummary {
-  float most = lowest; ///< Of all classes.
-  float rest = lowest; ///< Of those that count.
+  float most = lowest; ///< Over all classes.
+  float rest = lowest; ///< Over classes that are not ignored.
   bool finite = true;
 
   LANNER_HOST_DEVICE void add(float value, bool counts) {
@@ -64,12 +65,12 @@ LANNER_HOST_DEVICE inline std::int64_t place_of(const ScanParameters& p, std::in
   return p.begin + row * p.pitch + c * p.step;
 }
 
-/// Whether classes of the row need not be looked at; `objectness` may be anything where there is none.
+/// Whether the row fails before its classes are read; without objectness the argument is ignored.
 LANNER_HOST_DEVICE inline bool hopeless(const ScanParameters& p, float objectness) {
   return p.has_objectness && is_finite(objectness) && objectness < p.least_objectness;
 }
 
-/// What the summary alone tells: 0 the row does not count, 1 it does, 2 the softmax's sum decides.
+/// Decision from the summary: 0 the row does not count, 1 it does, 2 the softmax's sum decides.
 LANNER_HOST_DEVICE inline int verdict(const ScanParameters& p, const RowSummary& row, float objectness) {
   if (!row.finite || (p.has_objectness && !is_finite(objectness))) return 1;
   if (!p.softmax)
@@ -77,7 +78,7 @@ LANNER_HOST_DEVICE inline int verdict(const ScanParameters& p, const RowSummary&
   return row.rest - row.most < p.least_log ? 0 : 2;
 }
 
-/// Of a softmax's numbers, beside the row's most.
+/// exp(x - row max) for the softmax.
 LANNER_HOST_DEVICE inline float share_of(float value, float most) {
   return expf(value - most);
 }
@@ -85,7 +86,7 @@ LANNER_HOST_DEVICE inline bool enough_share(const ScanParameters& p, const RowSu
   return share_of(row.rest, row.most) >= expf(p.least_log) * sum;
 }
 
-/// A row by one thread. `load(i)` is number i.
+/// A row by one thread. `load(i)` is element i.
 template<typename Load>
 LANNER_HOST_DEVICE bool counts_alone(const ScanParameters& p, std::int64_t row, const Load& load) {
   const float objectness = p.has_objectness ? load(row * p.pitch + p.objectness) : 0;
@@ -99,7 +100,7 @@ LANNER_HOST_DEVICE bool counts_alone(const ScanParameters& p, std::int64_t row, 
   return enough_share(p, summary, sum);
 }
 
-/// A cell of a heat map: nothing around it is higher.
+/// A cell of a heat map is a peak: no neighbour is higher.
 template<typename Load>
 LANNER_HOST_DEVICE bool is_peak(const ScanParameters& p, std::int64_t cell, const Load& load) {
   const float value = load(p.begin + cell);
@@ -114,26 +115,26 @@ LANNER_HOST_DEVICE bool is_peak(const ScanParameters& p, std::int64_t cell, cons
   return true;
 }
 
-/// Numbers of each found row that come to the host, in the output's type, row by row.
+/// Elements of each found row to copy to the host, in the output's type, row by row.
 struct GatherTable {
   const void* values = nullptr;
   std::int64_t begin = 0, pitch = 0, step = 0;
-  std::int64_t modulo = 0;   ///< Rows are counted anew behind so many; 0: not.
-  std::int32_t channels = 0; ///< Of a row.
-  std::int32_t bytes = 0;    ///< Of a number: 2 or 4.
+  std::int64_t modulo = 0;   ///< Row numbering restarts after this many; 0: never.
+  std::int32_t channels = 0; ///< Elements of a row.
+  std::int32_t bytes = 0;    ///< Bytes of an element: 2 or 4.
   void* to = nullptr;
 };
 inline constexpr int most_tables = 4;
 struct GatherParameters {
   GatherTable tables[most_tables];
-  std::int32_t count = 0;              ///< Of tables.
+  std::int32_t count = 0;              ///< Number of tables.
   std::int64_t first = 0, room = 0;    ///< Found rows from `first` on, at most `room`.
   const std::int32_t* rows = nullptr;  ///< Found rows.
   const std::int64_t* found = nullptr; ///< How many.
-  std::int32_t* numbers = nullptr;     ///< Receives the rows' numbers; may be null.
+  std::int32_t* numbers = nullptr;     ///< Written: the rows' indices; may be null.
 };
 
-/// Number `i` of table `t`, `i` counting all numbers of the rows from the first on.
+/// Element `i` of table `t`, counted over all rows from the first on.
 LANNER_HOST_DEVICE inline void gather_number(const GatherParameters& p, const GatherTable& t,
                                              std::int64_t i) {
   const std::int64_t place = i / t.channels, channel = i - place * t.channels;

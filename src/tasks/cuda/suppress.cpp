@@ -13,7 +13,8 @@ namespace {
 
 constexpr const char* stem = "task_boxes";
 
-/// Memory for what the kernels find; the state comes first of what is read in the end, then the boxes kept.
+/// Memory for the kernels' results; at its start what is read at the end: the state, then the remaining
+/// boxes.
 void place(WorkQueue& queue, SuppressParameters& p) {
   const auto count = static_cast<std::uint64_t>(p.count);
   Pieces work;
@@ -56,7 +57,7 @@ void enqueue(WorkQueue& queue, const SuppressParameters& p) {
   queue.launch(queue.function(stem, "task_number_boxes"), lanner::cuda::grid_for(queue.gpu(), p.most), p);
 }
 
-/// Numbers of those that stay; `p` has what is given.
+/// Indices of the remaining boxes; `p` has the inputs set.
 std::vector<std::int64_t> run(WorkQueue& queue, SuppressParameters p, bool checked) {
   place(queue, p);
   enqueue(queue, p);

@@ -1,5 +1,6 @@
 #pragma once
-// Suppression of boxes as the kernels of task_boxes.cu do it. Plain C++ too, so that it is tested without a
+// Non-maximum suppression as the kernels of task_boxes.cu do it. Also plain C++, so that it is tested without
+// a
 // GPU.
 
 #include <cstdint>
@@ -12,27 +13,28 @@ namespace lanner::tasks::cuda {
 /// Boxes that one block resolves at a time.
 inline constexpr int suppressed_together = 1024;
 
-/// Boxes, sorted once they were ranked: best first, of equal ones the first.
+/// Boxes, sorted after ranking: best first, equal ones in the given order.
 struct SuppressParameters {
-  std::int64_t count = 0, most = 0; ///< Of boxes, and of those that may stay.
+  std::int64_t count = 0, most = 0; ///< Number of boxes, and the most that may remain.
   float threshold = 0;
-  std::int32_t numbers = 4;     ///< Of a box as given: 4 edges, any order of corners, or 5.
+  std::int32_t numbers = 4;     ///< Elements of a given box: 4 edges, any order of corners, or 5.
   const float* boxes = nullptr; ///< As given.
   const float* scores = nullptr;
   const std::int64_t* labels = nullptr; ///< Null: all are of one class.
-  const double* directions = nullptr;   ///< Cosine and sine of each turned box; null: found here.
+  const double* directions = nullptr;   ///< Cosine and sine of each rotated box; null: computed here.
   std::uint64_t* keys = nullptr;        ///< Of the boxes as given.
-  std::int32_t* order = nullptr;        ///< Of place in the order: number as given.
-  UprightBox* upright = nullptr;        ///< Sorted; null where boxes are turned.
+  std::int32_t* order = nullptr;        ///< Sorted position to given index.
+  UprightBox* upright = nullptr;        ///< Sorted; null for rotated boxes.
   RotatedBox* turned = nullptr;
   std::int64_t* classes = nullptr; ///< Sorted; null where there are no labels.
-  std::uint8_t* gone = nullptr;    ///< Sorted: 1 where another box covers it.
-  std::int32_t* kept = nullptr;    ///< Places in the order of those that stay; in the end their numbers.
-  std::int64_t* state = nullptr;   ///< How many stay, how many stayed before this block, and not finite ones.
+  std::uint8_t* gone = nullptr;    ///< Sorted: 1 where a better box suppresses it.
+  std::int32_t* kept = nullptr;    ///< Sorted positions of remaining boxes; finally their given indices.
+  std::int64_t* state = nullptr;   ///< Remaining boxes, those remaining before this block, and boxes that are
+                                   ///< not finite.
 };
 enum SuppressState : std::uint8_t { stayed, stayed_before, not_finite, suppress_states };
 
-/// What orders boxes: the higher comes first, of equal scores the box in front.
+/// Sort key: the higher score first, equal scores in the given order.
 LANNER_HOST_DEVICE inline std::uint64_t order_key(float score, std::int64_t box) {
   const float plain = score + 0.0F; // -0 is 0.
   std::uint32_t bits;
@@ -47,7 +49,7 @@ LANNER_HOST_DEVICE inline bool all_finite(const SuppressParameters& p, std::int6
   return poison == 0;
 }
 
-/// Puts box `i` at its place in the order.
+/// Writes box `i` at its sorted position.
 LANNER_HOST_DEVICE inline void place_box(const SuppressParameters& p, std::int64_t i, std::int64_t place) {
   const float* box = p.boxes + i * p.numbers;
   p.order[place] = static_cast<std::int32_t>(i);
@@ -62,7 +64,7 @@ LANNER_HOST_DEVICE inline void place_box(const SuppressParameters& p, std::int64
     p.turned[place] = rotated_box(box, cos(static_cast<double>(box[4])), sin(static_cast<double>(box[4])));
 }
 
-/// Whether the box at place `kept` of the order suppresses that at `other`.
+/// Whether the box at sorted position `kept` suppresses the one at `other`.
 LANNER_HOST_DEVICE inline bool suppresses(const SuppressParameters& p, std::int64_t kept,
                                           std::int64_t other) {
   if (p.classes && p.classes[kept] != p.classes[other]) return false;

@@ -1,4 +1,5 @@
-// Suppression: boxes are sorted, then resolved block by block, each of which first tells those behind it.
+// Non-maximum suppression: boxes are sorted, then resolved block by block; each block's remaining boxes then
+// suppress later ones.
 
 #include "tasks/cuda/suppress_kernel.h"
 
@@ -27,7 +28,7 @@ __global__ void task_key_boxes(SuppressParameters p) {
   if (thread_number() == 0) p.state[stayed] = 0;
 }
 
-/// Blocks of rank_tile threads: a box's place is how many are better.
+/// In blocks of rank_tile threads: a box's sorted position is the number of better boxes.
 __global__ void task_sort_boxes(SuppressParameters p) {
   __shared__ std::uint64_t tile[rank_tile];
   const std::int64_t i = thread_number();
@@ -43,18 +44,18 @@ __global__ void task_sort_boxes(SuppressParameters p) {
   if (i < p.count) place_box(p, i, better);
 }
 
-/// One block: which of the boxes from `first` on stay.
+/// One block: which of the boxes from `first` on remain.
 __global__ void __launch_bounds__(suppressed_together)
     task_resolve_boxes(SuppressParameters p, std::int64_t first) {
   __shared__ std::uint8_t gone[suppressed_together];
   std::int64_t count = p.state[stayed];
-  __syncthreads(); // All read it.
+  __syncthreads(); // Read by all threads.
   if (threadIdx.x == 0) p.state[stayed_before] = count;
   const std::int64_t own = first + threadIdx.x;
   gone[threadIdx.x] = own < p.count ? p.gone[own] : 1;
   __syncthreads();
   for (int i = 0; i < suppressed_together && count < p.most; ++i) {
-    if (gone[i]) continue; // The same for all threads.
+    if (gone[i]) continue; // The same value for all threads.
     if (threadIdx.x == 0) p.kept[count] = static_cast<std::int32_t>(first + i);
     ++count;
     if (static_cast<int>(threadIdx.x) > i && !gone[threadIdx.x] && suppresses(p, first + i, own))
@@ -64,7 +65,7 @@ __global__ void __launch_bounds__(suppressed_together)
   if (threadIdx.x == 0) p.state[stayed] = count;
 }
 
-/// What those that stayed of the last block suppress of the boxes from `first` on.
+/// Suppresses boxes from `first` on that overlap the remaining boxes of the last block.
 __global__ void task_tell_boxes(SuppressParameters p, std::int64_t first) {
   const std::int64_t from = p.state[stayed_before], to = p.state[stayed];
   if (to >= p.most) return;
@@ -75,7 +76,7 @@ __global__ void task_tell_boxes(SuppressParameters p, std::int64_t first) {
   }
 }
 
-/// Numbers as given in place of places in the order.
+/// Replaces sorted positions by given indices.
 __global__ void task_number_boxes(SuppressParameters p) {
   for (std::int64_t k = thread_number(); k < p.state[stayed]; k += threads_in_all())
     p.kept[k] = p.order[p.kept[k]];

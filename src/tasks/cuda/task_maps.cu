@@ -1,4 +1,4 @@
-// Masks, classes and numbers of pixels, and pictures, of maps that networks made.
+// Computes masks, class and depth maps, and images from the maps that networks give.
 
 #include "backends/cuda/elements.cuh"
 #include "tasks/cuda/map_kernel.h"
@@ -17,14 +17,14 @@ __device__ Loader<T> loader(const void* values) {
   return {static_cast<const T*>(values)};
 }
 
-/// Calls body(i) for i below `count`, by all threads of the grid together.
+/// Calls body(i) for i below `count`, distributed over all threads of the grid.
 template<typename Body>
 __device__ void for_each(std::int64_t count, const Body& body) {
   const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x;
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) body(i);
 }
 
-/// The same for each object, whose numbers several blocks share.
+/// The same for each object, whose elements several blocks share.
 template<typename Body>
 __device__ void for_each_of(const MaskObject& object, int objects, std::int64_t count, const Body& body) {
   const std::int64_t step = std::int64_t{gridDim.x / objects} * blockDim.x;

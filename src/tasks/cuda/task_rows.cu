@@ -1,4 +1,4 @@
-// Rows of detectors' outputs that may pass, in order, and their numbers.
+// Lists the rows of detectors' outputs that may pass, in order, and gathers their elements.
 
 #include "backends/cuda/elements.cuh"
 #include "tasks/cuda/scan_kernel.h"
@@ -26,7 +26,7 @@ __device__ RowSummary of_warp(RowSummary mine) {
   return mine;
 }
 
-/// counts_alone() by a warp, all of whose threads get the answer.
+/// counts_alone() by a warp; all its threads get the result.
 template<typename Load>
 __device__ bool counts_together(const ScanParameters& p, std::int64_t row, const Load& load) {
   const int lane = threadIdx.x % 32;
@@ -60,7 +60,7 @@ __device__ void scan_rows(std::uint8_t* flags, const ScanParameters& p) {
   if (thread < padded_flags(p.rows) - p.rows) flags[p.rows + thread] = 0;
 }
 
-/// Of all threads in front of this one; `total` of all.
+/// Sum over the threads before this one; `total` over all.
 __device__ int sum_in_front(int value, int& total) {
   __shared__ int sums[max_warps];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -69,7 +69,7 @@ __device__ int sum_in_front(int value, int& total) {
     const int other = __shfl_up_sync(~0U, sum, step);
     if (lane >= step) sum += other;
   }
-  __syncthreads(); // The last sums were read.
+  __syncthreads(); // Wait until the previous sums were read.
   if (lane == 31) sums[warp] = sum;
   __syncthreads();
   int front = sum - value;
@@ -95,7 +95,7 @@ __global__ void task_scan_bf16(std::uint8_t* flags, ScanParameters p) {
   scan_rows<__nv_bfloat16>(flags, p);
 }
 
-/// One block: numbers of flagged rows, in order.
+/// One block: indices of flagged rows, in order.
 __global__ void __launch_bounds__(listing_threads)
     task_list_rows(const std::uint8_t* flags, std::int64_t rows, std::int32_t* list, std::int64_t* found) {
   std::int64_t before = 0;

@@ -10,19 +10,19 @@
 namespace lanner::tasks::cuda {
 namespace {
 
-// What a copy brings down in less time than queueing kernels and waiting for a count takes.
+// A copy of fewer bytes takes less time than queueing kernels and waiting for a count.
 constexpr std::uint64_t least_remote = 64 << 10;
-// Of each kind of memory that a queue at rest keeps.
+// Largest memory of each kind that an idle queue keeps.
 constexpr std::uint64_t most_resting = 64 << 20;
 constexpr std::size_t most_lanes = 4;
 
-/// Lanes at rest, by GPU.
+/// Idle queues, by GPU.
 struct Lanes {
   std::mutex mutex;
   std::map<Device, std::vector<std::unique_ptr<WorkQueue>>> idle;
 };
 
-// Never destroyed: drivers are gone before static objects.
+// Never destroyed, as drivers are unloaded before static objects are.
 Lanes& lanes() {
   static auto* const all = new Lanes;
   return *all;
@@ -71,10 +71,10 @@ WorkQueue::WorkQueue(const Gpu& gpu) : gpu_(gpu), stream_(gpu) {}
 
 std::byte* WorkQueue::grown(Block& block, std::uint64_t bytes, bool pinned) {
   if (block.bytes < bytes) {
-    // It outlasts the call, so it is no call's memory.
+    // It outlives the call, so it is not charged to the call's account.
     const AccountScope lasting(no_account());
     const std::uint64_t larger = std::max<std::uint64_t>(bytes, 1 << 16);
-    block = {}; // Freed behind the work that is queued.
+    block = {}; // Freed in stream order, after queued work.
     block.memory = pinned ? allocate_pinned(gpu_.device(), larger) : allocate_memory(gpu_.device(), larger);
     block.bytes = larger;
   }
@@ -93,7 +93,7 @@ const std::byte* WorkQueue::upload(std::span<const std::byte> bytes) {
   if (memory_[uploads].bytes < bytes.size()) uploaded_.clear();
   std::byte* const there = memory(uploads, bytes.size());
   if (std::ranges::equal(bytes, uploaded_)) return there;
-  uploaded_.clear(); // Until the copy is queued.
+  uploaded_.clear(); // Empty until the copy was queued.
   std::byte* const through = pinned(uploads, bytes.size());
   if (!bytes.empty()) std::memcpy(through, bytes.data(), bytes.size());
   copy_memory({there, gpu_.device()}, {through, {}}, bytes.size(), stream());
@@ -129,7 +129,7 @@ QueueUse::~QueueUse() {
     const std::lock_guard lock(lanes().mutex);
     auto& idle = lanes().idle[device_];
     if (idle.size() < most_lanes) idle.push_back(std::move(queue_));
-  } catch (...) { // Then it is gone.
+  } catch (...) { // Then the queue is destroyed.
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What reading outputs on a GPU needs: a stream and memory, kept from picture to picture.
+// A stream and memory for reading outputs on a GPU, reused from picture to picture.
 
 #include <cstdint>
 #include <cstring>
@@ -20,18 +20,18 @@ using lanner::cuda::FunctionHandle;
 using lanner::cuda::Gpu;
 using lanner::cuda::Grid;
 
-/// Whether kernels read the tensor where it lies: row-major f32, f16 or bf16 on a GPU, large enough that a
-/// copy would take longer than queueing them, in a build that has them.
+/// Whether kernels read the tensor in place: row-major f32, f16 or bf16 on a GPU, large enough that a copy
+/// would take longer than queueing the kernels, in a build that has them.
 bool stays(const Tensor& tensor);
 /// Whether this build has the kernels of tasks.
 bool has_kernels();
-/// A copy on the host, complete at return. Work that makes the tensor has ended.
+/// A copy on the host, complete on return. Work that writes the tensor must have ended.
 Tensor fetched(const Tensor& tensor);
 
-/// Number of an element type as kernels know it.
+/// An element type's number in the kernels.
 int type_number(DType type);
 
-/// A queue of work with its memory. One call's at a time.
+/// A queue of work with its memory. Used by one call at a time.
 class WorkQueue {
 public:
   explicit WorkQueue(const Gpu& gpu);
@@ -40,16 +40,16 @@ public:
   Stream stream() const noexcept { return stream_.stream(); }
   void wait() const { stream_.synchronize(); }
 
-  /// Memory on the GPU of at least so many bytes; asked for again, the same or larger memory, whose content
-  /// is lost. What is queued may use it until wait(). `which` of several.
+  /// Memory on the GPU of at least this many bytes; a second request returns the same or larger memory, whose
+  /// content is lost. Queued work may use it until wait(). `which` of several.
   enum Use : std::uint8_t { work, results, uploads, uses };
   std::byte* memory(Use use, std::uint64_t bytes);
-  /// The same of the host, page-locked.
+  /// The same on the host, page-locked.
   std::byte* pinned(Use use, std::uint64_t bytes);
 
-  /// Queues a copy to the GPU of what may change once this returns, by way of pinned memory; waits for
-  /// nothing where the last upload of this queue was waited for. Bytes that are equal to those of the last
-  /// upload are there already.
+  /// Queues a copy to the GPU, through pinned memory, so the source may change after the return; does not
+  /// block where the last upload of this queue was waited for. Skips bytes that equal those of the last
+  /// upload.
   const std::byte* upload(std::span<const std::byte> bytes);
   /// Queues a copy from the GPU.
   void download(void* to, const void* from, std::uint64_t bytes);
@@ -60,7 +60,7 @@ public:
     lanner::cuda::launch(function, grid, stream(), arguments...);
   }
 
-  /// Gives up what is larger than a queue at rest may hold.
+  /// Frees memory beyond what an idle queue may keep.
   void rest();
 
 private:
@@ -73,11 +73,11 @@ private:
   const Gpu& gpu_;
   lanner::cuda::OwnedStream stream_;
   Block memory_[uses], pinned_[uses];
-  std::vector<std::byte> uploaded_; ///< What lies in memory_[uploads].
+  std::vector<std::byte> uploaded_; ///< Content of memory_[uploads].
   std::map<const char*, FunctionHandle> functions_;
 };
 
-/// A queue while a call uses it, with its GPU's context current. A call that fails gives up the queue.
+/// A queue during a call, with its GPU's context current. A failed call destroys the queue.
 class QueueUse {
 public:
   explicit QueueUse(Device device);
@@ -94,7 +94,7 @@ private:
   std::unique_ptr<WorkQueue> queue_;
 };
 
-/// What lies so many bytes behind.
+/// The address this many bytes further.
 template<typename T>
 T* placed(std::byte* base, std::uint64_t offset) {
   return reinterpret_cast<T*>(base + offset);
@@ -104,10 +104,10 @@ T* placed(const std::byte* base, std::uint64_t offset) {
   return reinterpret_cast<T*>(base + offset);
 }
 
-/// Several pieces of bytes behind each other, each aligned: for uploads, and to plan memory.
+/// Concatenates pieces of bytes, each aligned: for uploads, and to plan memory.
 class Pieces {
 public:
-  /// Where the piece lies behind the start.
+  /// Offset of the piece.
   std::uint64_t add(std::uint64_t bytes) {
     constexpr std::uint64_t alignment = 256;
     const std::uint64_t offset = size_;
@@ -120,7 +120,7 @@ private:
   std::uint64_t size_ = 0;
 };
 
-/// Bytes of the host that go up together.
+/// Bytes of the host that are uploaded together.
 class Upload {
 public:
   template<typename T>

@@ -23,7 +23,7 @@ std::int64_t class_number(const Task& task, std::string_view name) {
   const bool whole = error == std::errc() && end == name.data() + name.size() && number >= 0;
   const auto known = static_cast<std::int64_t>(task.labels.size());
   check(whole && (known == 0 || number < known), ErrorCode::invalid_argument,
-        "class '{}': is none of the network's {}{}", one_line(name, tasks::shown_text),
+        "class '{}': not among the network's {}{}", one_line(name, tasks::shown_text),
         known == 0 ? std::string("numbers, and it has no labels") : fmt::format("{} classes", known),
         did_you_mean(name, task.labels));
   return number;

@@ -14,8 +14,8 @@ namespace {
 using nlohmann::json;
 using Metadata = std::map<std::string, std::string>;
 
-constexpr float ultralytics_iou_threshold = 0.7f; // Of its `predict`, from YOLOv8 on.
-// Of `lanner.boxes` without `lanner.score_threshold` and `lanner.iou_threshold`.
+constexpr float ultralytics_iou_threshold = 0.7f; // Default of ultralytics' `predict`, from YOLOv8 on.
+// Used with `lanner.boxes` that lacks `lanner.score_threshold` and `lanner.iou_threshold`.
 constexpr float older_score_threshold = 0.4f, older_iou_threshold = 0.5f;
 
 const std::string* text_of(const Metadata& metadata, const char* key) {
@@ -46,7 +46,7 @@ std::vector<std::string> lines_of(std::string_view text) {
   }
   while (!lines.empty() && lines.back().empty()) lines.pop_back();
   check(static_cast<std::int64_t>(lines.size()) <= most_classes, ErrorCode::bad_data,
-        "there are {} lines, expected at most {}", lines.size(), most_classes);
+        "got {} lines, expected at most {}", lines.size(), most_classes);
   return lines;
 }
 
@@ -54,7 +54,7 @@ std::string shown(const json& value) {
   return one_line(json_text(value), shown_text);
 }
 
-/// Of `['a', 'b']` or `{0: 'a', 1: 'b'}`.
+/// Parses `['a', 'b']` or `{0: 'a', 1: 'b'}`.
 std::vector<std::string> names_of(const json& value) {
   check((value.is_object() || value.is_array()) && value.size() <= static_cast<std::size_t>(most_classes),
         ErrorCode::bad_data, "expected a dict or a list of names, got {}", shown(value));
@@ -94,7 +94,7 @@ void read_boxes(const std::string& text, Task& task) {
   task.iou_threshold = older_iou_threshold;
 }
 
-/// `lanner.task`, and what stood beside it before it was JSON.
+/// `lanner.task`, and the older keys from before it was JSON.
 void read_own(const Metadata& metadata, const Task& given, Declared& declared) {
   Task& task = declared.task;
   const auto read = [&](const char* key, auto&& take) {
@@ -114,7 +114,7 @@ void read_own(const Metadata& metadata, const Task& given, Declared& declared) {
   }
 }
 
-/// Ultralytics writes `names` and `stride` beside others; YOLOv5 no more than these.
+/// Ultralytics writes `names` and `stride` among others; YOLOv5 only these.
 void read_ultralytics(const Metadata& metadata, const Task& given, Declared& declared) {
   const std::string *names = text_of(metadata, "names"), *task = text_of(metadata, "task");
   if (!names || !text_of(metadata, "stride")) return;
@@ -145,7 +145,7 @@ void read_ultralytics(const Metadata& metadata, const Task& given, Declared& dec
   }
 }
 
-/// Keys that converters and people use for labels: lists, dicts or lines. `id2label` is that of Hugging Face.
+/// Keys that converters and people use for labels: lists, dicts or lines. `id2label` is from Hugging Face.
 void read_offered(const Metadata& metadata, Declared& declared) {
   for (const char* key : {"id2label", "labels", "classes", "class_names", "names"}) {
     const std::string* text = text_of(metadata, key);
@@ -155,7 +155,7 @@ void read_offered(const Metadata& metadata, Declared& declared) {
       declared.offered =
           first == '[' || first == '{' || first == '(' ? names_of(parse_literal(*text)) : lines_of(*text);
     } catch (const Error&) {
-      continue; // Anybody's key, which may mean something else.
+      continue; // A common key, which may mean something else.
     }
     declared.offered_key = key;
     return;

@@ -1,5 +1,5 @@
 #pragma once
-// Names of enumerations' values, in their order.
+// Names of enumerators, in their order.
 
 #include <algorithm>
 #include <cstddef>
@@ -13,7 +13,7 @@
 
 namespace lanner::tasks {
 
-inline constexpr std::size_t shown_text = 80; ///< Bytes of a text from outside that a message shows.
+inline constexpr std::size_t shown_text = 80; ///< Most bytes of external text that a message shows.
 
 template<std::size_t N>
 std::string joined_names(const std::string_view (&names)[N]) {

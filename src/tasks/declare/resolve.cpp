@@ -19,7 +19,7 @@ namespace {
 constexpr float default_score = 0.25f, default_iou = 0.45f;
 constexpr int default_detections = 300, default_top = 5;
 
-/// What metadata says, as far as it is of the kind and head that were given.
+/// The metadata's task, as far as it agrees with the given kind and head.
 Task fitting(Task declared, const Task& given) {
   Task labels;
   labels.labels = declared.labels;
@@ -37,7 +37,7 @@ Task fitting(Task declared, const Task& given) {
 std::vector<Reading> readings_of(const Facts& facts) {
   std::vector<Reading> readings;
   const auto& kind = facts.wanted.kind;
-  // Of other networks the shapes of pictures' answers say nothing.
+  // For other networks the shapes of image outputs mean nothing.
   const bool any = facts.pictures || kind || facts.wanted.head;
   if (any && (!kind || has_boxes(*kind)))
     for (const HeadRow* row : head_rows()) {
@@ -56,7 +56,7 @@ std::vector<Reading> readings_of(const Facts& facts) {
   return readings;
 }
 
-/// What a kind's outputs would have to be.
+/// The outputs that a kind requires.
 std::string expected(const Task& wanted) {
   if (wanted.head) return std::string(head_row(*wanted.head).expects);
   switch (wanted.kind.value_or(TaskKind::none)) {
@@ -83,7 +83,7 @@ std::string expected(const Task& wanted) {
 [[noreturn]] void fail_unread(const Facts& facts) {
   const Task& wanted = facts.wanted;
   fail(ErrorCode::invalid_argument,
-       "task {}{}: the model has {}{}; expected {}; say head or outputs, or task none for numbers",
+       "task {}{}: the model has {}{}; expected {}; give head or outputs, or task none for numbers",
        wanted.kind ? to_string(*wanted.kind) : "detect",
        wanted.head ? fmt::format(", head {}", to_string(*wanted.head)) : "", outputs_text(facts.outputs),
        wanted.labels.empty() ? "" : fmt::format(", there are {} labels", wanted.labels.size()),
@@ -101,7 +101,7 @@ std::string expected(const Task& wanted) {
     if (std::ranges::find(ways, way) == ways.end()) ways.push_back(std::move(way));
   }
   fail(ErrorCode::invalid_argument,
-       "task: outputs {} may be {}; say which by task and head (and labels), on the command line {}, or task "
+       "task: outputs {} may be {}; choose by task and head (and labels), on the command line {}, or task "
        "none for numbers",
        outputs_text(facts.outputs), joined(texts, ", or "), joined(ways, " or "));
 }
@@ -115,10 +115,10 @@ void complete_detector(Task& task) {
         "task {}: head {} has none", to_string(*task.kind), to_string(row.head));
   if (row.head == Head::boxes_scores)
     check(task.box_form.has_value() && task.box_normalised.has_value(), ErrorCode::invalid_argument,
-          "task detect, head boxes_scores: the model does not say what its boxes are; give box_form (xyxy, "
+          "task detect, head boxes_scores: the model does not declare its box format; give box_form (xyxy, "
           "yxyx, "
           "xywh or cxcywh) and box_normalised (true for shares of the input, false for its pixels)");
-  // The turned boxes of networks that suppress are centres and sizes too.
+  // Rotated boxes of networks that suppress are also centre and size.
   const bool turned = task.kind == TaskKind::obb;
   set(task.box_form, turned ? BoxForm::cxcywh : row.form);
   set(task.box_normalised, row.normalised);
@@ -138,15 +138,16 @@ void complete_detector(Task& task) {
         row.head == Head::yolo_v5_raw ? "anchors: width and height of each in pixels, by stride"
                                       : "anchors: left, top, right, bottom of each in pixels of the input");
   check(task.anchors.size() % (row.head == Head::yolo_v5_raw ? 2 : 4) == 0, ErrorCode::invalid_argument,
-        "task detect, head {}: {} numbers of anchors were given, expected {} for each", to_string(row.head),
+        "task detect, head {}: got {} numbers of anchors, expected {} for each", to_string(row.head),
         task.anchors.size(), row.head == Head::yolo_v5_raw ? 2 : 4);
   check(task.kind != TaskKind::pose || (task.keypoints && task.keypoint_values), ErrorCode::invalid_argument,
-        "task pose: how many key points a box has is not known; give keypoints and keypoint_values (2: x, y; "
+        "task pose: the number of key points of a box is not known; give keypoints and keypoint_values (2: "
+        "x, y; "
         "3: "
         "with visibility)");
 }
 
-/// Whether the first label is that of the class that is none: numbers count from it, then.
+/// Whether the first label is the background's, so that class numbers count from it.
 bool names_none(const std::vector<std::string>& labels) {
   Task named;
   named.labels = labels;
@@ -165,11 +166,11 @@ void complete(Task& task, const Facts& facts) {
   if (task.kind == TaskKind::depth && task.color_map.empty()) task.color_map = "magma";
   const Binding* boxes = facts.given("boxes");
   if (task.head == Head::torchvision && boxes && has_rank(*boxes, 3))
-    check(
-        facts.wanted.first_class || names_none(task.labels), ErrorCode::invalid_argument,
-        "task {}, head torchvision: lists with a batch number classes from 0 or from 1; give first_class, by "
-        "task JSON: {{\"first_class\": 1}}",
-        to_string(*task.kind));
+    check(facts.wanted.first_class || names_none(task.labels), ErrorCode::invalid_argument,
+          "task {}, head torchvision: lists with a batch may number classes from 0 or from 1; give "
+          "first_class, by "
+          "task JSON: {{\"first_class\": 1}}",
+          to_string(*task.kind));
 }
 
 /// `the model's metadata (task, names) and the outputs' shapes`.
@@ -202,7 +203,7 @@ std::string found_text(const Task& task, std::int64_t classes) {
   return text;
 }
 
-/// Labels that are as many as one reading's classes tell it from the others.
+/// Labels as many as one reading's classes distinguish it from other readings.
 void keep_labelled(std::vector<Reading>& readings, const std::vector<std::string>& labels) {
   const auto other = [&](const Reading& reading) {
     return reading.classes != static_cast<std::int64_t>(labels.size());
@@ -239,14 +240,14 @@ ResolvedTask resolve(Facts facts, const std::map<std::string, std::string>& meta
     ResolvedTask none;
     none.task.kind = TaskKind::none;
     none.task.labels = facts.wanted.labels;
-    none.reason = fmt::format("none, numbers: outputs {} have no meaning that is known; say task and head",
+    none.reason = fmt::format("none, numbers: the meaning of outputs {} is not known; give task and head",
                               outputs_text(facts.outputs));
     return none;
   }
   const Reading& reading = readings[0];
   ResolvedTask resolved;
   resolved.task = facts.wanted;
-  // What the reading says of outputs is whole, and agrees with what was given.
+  // The reading names all outputs, and agrees with the given ones.
   resolved.task.outputs = reading.task.outputs;
   fill(resolved.task, reading.task);
   if (resolved.task.labels.empty() && reading.classes == static_cast<std::int64_t>(declared.offered.size())) {
@@ -265,9 +266,9 @@ ResolvedTask resolve(Facts facts, const std::map<std::string, std::string>& meta
   for (const auto& [part, output] : reading.task.outputs) read.push_back(part);
   for (const auto& [part, output] : given.outputs)
     check(reading.task.outputs.contains(part), ErrorCode::invalid_argument,
-          "task {}: outputs has the part '{}', which it does not read; it reads {}", reading.text,
-          one_line(part, shown_text), joined(read, ", "));
-  for_each_field([&](const char* key, auto field) { // Of metadata, which others may read.
+          "task {}: outputs has the unknown part '{}'; expected {}", reading.text, one_line(part, shown_text),
+          joined(read, ", "));
+  for_each_field([&](const char* key, auto field) { // From metadata, which other programs may use.
     if (!is_used(key, resolved.task)) resolved.task.*field = {};
   });
   resolved.reason = found_text(resolved.task, reading.classes) + ", by " + resolved.reason;
@@ -286,7 +287,7 @@ Facts facts_of(const Engine& engine, const Task& given) {
       facts.height = spec->height;
       return facts;
     }
-    const bool single = has_rank(input, 3); // One picture, without a batch.
+    const bool single = has_rank(input, 3); // One image, without a batch.
     if (input.sequence || (!has_rank(input, 4) && !single)) continue;
     const std::size_t first = single ? 0 : 1;
     const auto channels = [&](std::size_t i) {
@@ -312,7 +313,7 @@ ResolvedTask resolve_task(const Engine& engine, const Task& given) {
 
 ResolvedTask resolve_task(const Engine& engine, const Task& given, const Preprocess& spec) {
   tasks::Facts facts = tasks::facts_of(engine, given);
-  const bool one_size = spec.multiple == 1; // Else it follows the picture's.
+  const bool one_size = spec.multiple == 1; // Else it follows the image's.
   if (facts.pictures && facts.width == 0 && one_size) facts.width = spec.width;
   if (facts.pictures && facts.height == 0 && one_size) facts.height = spec.height;
   return tasks::resolve(std::move(facts), engine.metadata());

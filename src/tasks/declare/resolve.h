@@ -1,5 +1,5 @@
 #pragma once
-// From what was given, declared and seen to one task.
+// Resolves one task from given fields, metadata and outputs.
 
 #include <map>
 #include <string>
@@ -10,16 +10,16 @@
 
 namespace lanner::tasks {
 
-/// As resolve_task() of an engine with these outputs and metadata; `facts.wanted` is what was given.
+/// resolve_task() for an engine with these outputs and metadata; `facts.wanted` are the given fields.
 ResolvedTask resolve(Facts facts, const std::map<std::string, std::string>& metadata);
 
 /// Outputs and the input's size.
 Facts facts_of(const Engine& engine, const Task& given);
 
-/// Whether the field of this name says something about such a task.
+/// Whether the field of this name applies to such a task.
 bool is_used(std::string_view key, const Task& task);
 
-/// Throws Error{invalid_argument} for a field of `given` that says nothing about the task that was found.
+/// Throws Error{invalid_argument} for a field of `given` that does not apply to the resolved task.
 void check_used(const Task& given, const Task& found);
 
 } // namespace lanner::tasks

@@ -25,14 +25,14 @@ public:
   template<typename Values>
   void finite(const char* key, const Values& values) const {
     check(std::ranges::all_of(values, [](float v) { return std::isfinite(v); }), code_,
-          "task: {} holds a number that is not finite", key);
+          "task: {} has a number that is not finite", key);
   }
 
   template<typename Values>
   void positive(const char* key, const Values& values) const {
     finite(key, values);
     check(std::ranges::all_of(values, [](float v) { return v > 0; }), code_,
-          "task: {} holds a number that is not above 0", key);
+          "task: {} has a number that is not above 0", key);
   }
 
 private:
@@ -60,7 +60,7 @@ void check_task(const Task& task, ErrorCode code) {
         "task: labels has {} names, expected at most {}", task.labels.size(), most_classes);
   for (const auto& [from, to] : task.skeleton)
     check(from >= 0 && to >= 0 && from < most_keypoints && to < most_keypoints, code,
-          "task: skeleton has a line from {} to {}, expected numbers of key points from 0 up", from, to);
+          "task: skeleton has a line from {} to {}, expected indices of key points, from 0", from, to);
   if (task.range) {
     checker.finite("range", *task.range);
     check((*task.range)[0] != (*task.range)[1], code, "task: range is {}, {}: expected two different values",

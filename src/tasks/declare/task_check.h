@@ -1,5 +1,5 @@
 #pragma once
-// What the values of a task may be.
+// Valid values of a task's fields.
 
 #include <lanner/task.h>
 
@@ -9,7 +9,7 @@ inline constexpr std::int64_t most_classes = 1 << 20;
 inline constexpr int most_detections = 1 << 20;
 inline constexpr int most_keypoints = 1 << 14;
 
-/// Throws Error{code} for a value that makes no sense wherever it stands: `task: iou_threshold is 7, expected
+/// Throws Error{code} for a value that is invalid in any task: `task: iou_threshold is 7, expected
 /// 0 to 1`.
 void check_task(const Task& task, ErrorCode code);
 

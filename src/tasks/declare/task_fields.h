@@ -1,5 +1,5 @@
 #pragma once
-// The fields of a task one by one.
+// Visits the fields of a task.
 
 #include <optional>
 
@@ -45,7 +45,7 @@ bool is_set(const T& value) {
   return !value.empty();
 }
 
-/// Fields that `into` leaves open become those of `from`.
+/// Sets fields that `into` leaves open to those of `from`.
 inline void fill(Task& into, const Task& from) {
   for_each_field([&](const char*, auto field) {
     if (!is_set(into.*field)) into.*field = from.*field;

@@ -1,4 +1,4 @@
-// Which fields say something about which tasks.
+// Which fields apply to which tasks.
 
 #include <algorithm>
 #include <span>
@@ -25,7 +25,7 @@ bool listed(const Task& task) {
 bool anchored(const Task& task) {
   return task.head == Head::ssd || task.head == Head::retinanet;
 }
-bool boxed(const Task& task) { // Boxes as numbers whose form is open.
+bool boxed(const Task& task) { // Boxes given as numbers in an undeclared format.
   return task.head && task.head != Head::centernet && task.head != Head::yolo_v5_raw;
 }
 
@@ -76,7 +76,7 @@ bool is_used(std::string_view key, const Task& task) {
 void check_used(const Task& given, const Task& found) {
   for_each_field([&](const char* key, auto field) {
     check(!is_set(given.*field) || is_used(key, found), ErrorCode::invalid_argument,
-          "task {}{}: {} has no meaning for it; leave it out", to_string(*found.kind),
+          "task {}{}: {} does not apply; leave it out", to_string(*found.kind),
           found.head ? ", head " + std::string(to_string(*found.head)) : std::string(), key);
   });
 }

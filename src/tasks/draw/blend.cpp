@@ -29,7 +29,7 @@ void blend_pixel(std::byte* rgb, PixelColor color, int share) {
     rgb[c] = static_cast<std::byte>((std::to_integer<int>(rgb[c]) * keep + parts[c] * share + 128) >> 8);
 }
 
-// Sixteen pixels at a time: their bytes repeat the colour as often as three vectors of sixteen do.
+// Sixteen pixels at a time: three vectors of sixteen bytes hold the repeated colour.
 void blend_span(std::byte* rgb, std::int64_t count, PixelColor color, int share) {
   if (share <= 0) return;
   const auto keep = static_cast<std::uint16_t>(whole_share - share);

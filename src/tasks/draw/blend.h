@@ -1,5 +1,5 @@
 #pragma once
-// Colours laid over pixels of rgb24.
+// Blends colours over pixels of rgb24.
 
 #include <cstddef>
 #include <cstdint>
@@ -8,9 +8,9 @@
 
 namespace lanner {
 
-/// Shares of a colour in a pixel: 0 leaves it, 256 replaces it.
+/// Opacity of a colour in a pixel: 0 leaves it, 256 replaces it.
 inline constexpr int whole_share = 256;
-/// 0..1 as such a share; what is not a number is 0.
+/// 0..1 as an opacity; NaN is 0.
 int share_of(float opacity);
 
 /// A colour as bytes.
@@ -22,13 +22,13 @@ struct PixelColor {
 
 /// One pixel.
 void blend_pixel(std::byte* rgb, PixelColor color, int share);
-/// The share of a coverage (0..255) in a share.
+/// A coverage (0..255) times an opacity.
 inline int covered_share(int coverage, int share) {
   return (coverage * share + 127) / 255;
 }
-/// `count` pixels from `rgb` on, all by one share.
+/// `count` pixels from `rgb` on, all with one opacity.
 void blend_span(std::byte* rgb, std::int64_t count, PixelColor color, int share);
-/// Each by its share, which is that of its coverage (0..255) in `share`.
+/// Each with its own opacity: its coverage (0..255) times `share`.
 void blend_row(std::byte* rgb, const std::uint8_t* coverage, std::int64_t count, PixelColor color, int share);
 
 } // namespace lanner

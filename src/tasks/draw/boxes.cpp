@@ -1,4 +1,4 @@
-// Boxes, masks, key points and turned boxes.
+// Draws boxes, masks, key points and rotated boxes.
 
 #include <algorithm>
 #include <array>
@@ -12,7 +12,7 @@
 namespace lanner {
 namespace {
 
-constexpr float shade = 0.35f; ///< Of the dark line beneath, which shows on bright pictures.
+constexpr float shade = 0.35f; ///< Width of the dark line below, which is visible on bright pictures.
 
 void draw_box(Canvas& canvas, const DrawStyle& style, const Rect& box, float line, Color color) {
   canvas.outline(box, style.letters / 2, line + 2, ink, shade);
@@ -29,7 +29,7 @@ void draw_rotated_box(Canvas& canvas, const DrawStyle& style, const std::array<C
     }
 }
 
-/// With what a second network says of the box: `car: red` and its probability.
+/// Includes the second network's answer for the box: `car: red` and its probability.
 Label label_of(const DrawStyle& style, const TaskResult& result, const ResultParts& parts, std::int64_t i,
                const Task& task) {
   const auto at = static_cast<std::size_t>(i);
@@ -62,13 +62,13 @@ void draw_shape(Canvas& canvas, const DrawStyle& style, const TaskResult& result
   if (result.kind == TaskKind::segment)
     draw_mask(canvas, style, result.masks[static_cast<std::size_t>(i)], color);
   const std::array<float, 4> box = parts.box(i);
-  // Beside a mask or a skeleton the box says little by itself.
+  // With a mask or a skeleton the box itself matters less.
   const float line = result.kind == TaskKind::detect ? style.line : std::max(1.f, style.line / 2);
   draw_box(canvas, style, {box[0], box[1], box[2], box[3]}, line, color);
   if (result.kind == TaskKind::pose) draw_pose(canvas, style, parts, i, task);
 }
 
-/// The best lie on top.
+/// The best are drawn last, on top.
 void draw_shapes(Canvas& canvas, const DrawStyle& style, const TaskResult& result, const Task& task) {
   const ResultParts parts = parts_of(result);
   for (std::int64_t i = parts.count; i-- > 0;) draw_shape(canvas, style, result, parts, i, task);

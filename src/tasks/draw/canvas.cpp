@@ -13,13 +13,13 @@ std::uint8_t covered(float distance) {
   return static_cast<std::uint8_t>(std::clamp(0.5f - distance, 0.f, 1.f) * 255 + 0.5f);
 }
 
-constexpr float far_away = 1e6f; ///< Beyond any picture, and near enough for floats to tell pixels.
+constexpr float far_away = 1e6f; ///< Outside of any picture, yet small enough for floats to resolve pixels.
 
 bool has_place(Point point) {
   return std::abs(point.x) <= far_away && std::abs(point.y) <= far_away;
 }
 
-/// Where a rectangle reaches beyond any picture its edges are not seen.
+/// Edges of a rectangle outside of any picture are not visible.
 Rect near(const Rect& rect) {
   const auto edge = [](float value) { return std::clamp(value, -far_away, far_away); };
   return {edge(rect.x0), edge(rect.y0), edge(rect.x1), edge(rect.y1)};
@@ -29,7 +29,7 @@ bool is_finite(const Rect& rect) {
   return std::isfinite(rect.x0) && std::isfinite(rect.y0) && std::isfinite(rect.x1) && std::isfinite(rect.y1);
 }
 
-/// The pixel row or column that a coordinate lies in, or the nearest one.
+/// The pixel row or column of a coordinate, or the nearest one.
 std::int32_t pixel_at(float value, std::int32_t size) {
   if (!(value > 0)) return 0;
   return value >= static_cast<float>(size) ? size : static_cast<std::int32_t>(value);
@@ -48,17 +48,17 @@ float squared_distance(Point from, Point to, Point point) {
 
 } // namespace
 
-/// A rectangle with round corners, and how far outside and inside of its edge something is painted.
+/// A rectangle with round corners, and how far outside and inside of its edge it is painted.
 struct Canvas::Rounded {
   Rounded(const Rect& rect, float wanted_radius, float reach)
       : centre_x((rect.x0 + rect.x1) / 2), centre_y((rect.y0 + rect.y1) / 2),
         half_width((rect.x1 - rect.x0) / 2), half_height((rect.y1 - rect.y0) / 2),
         radius(std::max(0.f, std::min({wanted_radius, half_width, half_height}))), reach(reach) {}
 
-  /// Of a pixel's centre from the straight edges' inner ends, along one axis.
+  /// Distance of a pixel's centre from the straight edges' inner ends, along one axis.
   float beyond_x(float x) const { return std::abs(x - centre_x) - half_width + radius; }
   float beyond_y(float y) const { return std::abs(y - centre_y) - half_height + radius; }
-  /// From the edge, negative inside.
+  /// Distance from the edge, negative inside.
   float distance(float dx, float dy) const {
     const float outside_x = std::max(dx, 0.f), outside_y = std::max(dy, 0.f);
     return std::sqrt(outside_x * outside_x + outside_y * outside_y) + std::min(std::max(dx, dy), 0.f) -
@@ -68,8 +68,8 @@ struct Canvas::Rounded {
   float centre_x, centre_y, half_width, half_height, radius, reach;
 };
 
-// Between the corners coverage depends on the row alone, and beside them on the column alone, so that most
-// pixels of a large box are spans of one coverage.
+// Between the corners coverage depends only on the row, and left and right of them only on the column, so
+// that most pixels of a large box are spans of one coverage.
 template<typename Coverage>
 void Canvas::paint(const Rounded& shape, Color color, float opacity, const Coverage& coverage) {
   const float middle_x = shape.half_width - shape.radius - shape.reach;
@@ -87,7 +87,7 @@ void Canvas::paint(const Rounded& shape, Color color, float opacity, const Cover
   const int share = share_of(opacity);
   std::vector<std::uint8_t> edges(static_cast<std::size_t>(right - left));
   std::uint8_t inner = 0;
-  bool straight = false; // `edges` are those of a row between the corners
+  bool straight = false; // `edges`: of a row between the corners
   const auto at = [&](std::int32_t x, float dy) {
     return covered(coverage(shape.distance(shape.beyond_x(static_cast<float>(x) + 0.5f), dy)));
   };
@@ -124,7 +124,7 @@ void Canvas::disc(Point centre, float radius, Color color, float opacity) {
   fill({centre.x - radius, centre.y - radius, centre.x + radius, centre.y + radius}, radius, color, opacity);
 }
 
-// Row by row, only the pixels that the line's two sides leave.
+// Row by row, only the pixels between the line's two sides.
 void Canvas::line(Point from, Point to, float thickness, Color color, float opacity) {
   if (!has_place(from) || !has_place(to)) return;
   const float half = thickness / 2, reach = half + 1;

@@ -1,5 +1,5 @@
 #pragma once
-// Smooth shapes and letters on an RGB picture.
+// Anti-aliased shapes and text on an RGB picture.
 
 #include <string_view>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace lanner {
 
-/// Edges in pixels, x1 and y1 outside.
+/// Edges in pixels; x1 and y1 are exclusive.
 struct Rect {
   float x0, y0, x1, y1;
 };
@@ -18,8 +18,8 @@ struct Point {
   float x, y;
 };
 
-/// Draws onto an rgb24 image that it shares. Everything is cut at the picture's edges; edges are anti-aliased
-/// by their distance from a pixel's centre. What has no finite place is left out.
+/// Draws onto an rgb24 image that it shares. Everything is clipped to the picture; edges are anti-aliased by
+/// their distance from a pixel's centre. Shapes with coordinates that are not finite are left out.
 class Canvas {
 public:
   explicit Canvas(Image& image) : image_(image) {}

@@ -1,4 +1,4 @@
-// Classes of a picture.
+// Draws the classes of a picture.
 
 #include <algorithm>
 #include <cmath>

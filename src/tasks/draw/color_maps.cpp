@@ -7,7 +7,7 @@
 namespace lanner {
 namespace {
 
-// Every fifth of the 256 colours of each map; straight lines between them are less than one level off. Magma
+// Every fifth of the 256 colours of each map; linear interpolation is less than one level off. Magma
 // and viridis are by Nathaniel Smith and Stefan van der Walt (2015, CC0), turbo by Anton Mikhailov (2019,
 // "Turbo, An Improved Rainbow Colormap for Visualization").
 constexpr std::size_t knots = 52, knot_step = 5;

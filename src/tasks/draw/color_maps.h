@@ -1,5 +1,5 @@
 #pragma once
-// Numbers as colours.
+// Colour maps.
 
 #include <array>
 #include <cstdint>
@@ -7,7 +7,7 @@
 
 namespace lanner {
 
-/// Colours of 0 to 1 in even steps.
+/// Colours for 0 to 1 in even steps.
 using ColorMap = std::array<std::array<std::uint8_t, 3>, 256>;
 /// `magma` (also of an empty name), `viridis`, `turbo` or `gray`. Throws Error{invalid_argument} with the
 /// known names.

@@ -10,7 +10,7 @@
 namespace lanner {
 namespace {
 
-/// The pixels that a box covers, as far as they are of the picture.
+/// The pixels of the picture that a box covers.
 PixelRect covered_pixels(const Image& picture, const std::array<float, 4>& box, std::int64_t i) {
   const auto edge = [](float value, std::int32_t size) {
     return static_cast<std::int32_t>(std::clamp(value, 0.f, static_cast<float>(size)));
@@ -49,18 +49,18 @@ Image part_of(const Image& picture, const PixelRect& part) {
 }
 
 Image crop_box(const Image& picture, const TaskResult& result, std::int64_t i) {
-  check(picture.defined(), ErrorCode::invalid_argument, "crop: no picture was given");
+  check(picture.defined(), ErrorCode::invalid_argument, "crop: no image was given");
   check(has_boxes(result.kind), ErrorCode::invalid_argument, "crop: the result has no boxes");
   check(result.width == picture.width && result.height == picture.height, ErrorCode::invalid_argument,
-        "crop: the result is of a picture of {}x{} pixels, got {}x{}", result.width, result.height,
+        "crop: expected the image of the result, {}x{} pixels, got {}x{}", result.width, result.height,
         picture.width, picture.height);
   const ResultParts parts = parts_of(result);
-  check(i >= 0 && i < parts.count, ErrorCode::invalid_argument, "crop: there is no box {}, the result has {}",
-        i, parts.count);
+  check(i >= 0 && i < parts.count, ErrorCode::invalid_argument, "crop: no box {}, the result has {} boxes", i,
+        parts.count);
   const PixelRect part = covered_pixels(picture, parts.box(i), i);
   if (picture.format == PixelFormat::rgb24 && picture.device.is_host()) return part_of(picture, part);
-  // With chroma samples around it, which those at the edges are interpolated from; rows of a picture of
-  // unspecified colour are counted before it is cut.
+  // Includes surrounding chroma samples, from which those at the edges are interpolated; the matrix of a
+  // picture of unspecified colour is chosen by its rows before it is cropped.
   constexpr std::int32_t around = 8;
   const std::int32_t left = std::max(0, (part.x - around) & ~1), top = std::max(0, (part.y - around) & ~1),
                      right = std::min(picture.width, (part.x + part.width + around + 1) & ~1),

@@ -1,4 +1,4 @@
-// What a second network made of boxes, where these lie.
+// Draws maps that a second network made of boxes, inside these boxes.
 
 #include <lanner/preprocess.h>
 
@@ -7,7 +7,7 @@
 namespace lanner {
 namespace {
 
-/// Stretched onto the part that the network saw.
+/// Stretched to the part that the network saw.
 void paste(const Image& made, Image& part) {
   Preprocess spec;
   spec.width = part.width;
@@ -23,10 +23,10 @@ void paste(const Image& made, Image& part) {
 } // namespace
 
 void draw_crop_maps(Image& drawn, const DrawStyle& style, const TaskResult& result) {
-  // Names of pixels' classes have no room in a box.
+  // Class names of pixels do not fit into a box.
   DrawStyle inside = style;
   inside.labels = false;
-  // The best lie on top.
+  // The best are drawn last, on top.
   for (std::size_t i = result.crops.size(); i-- > 0;) {
     const TaskResult& crop = result.crops[i];
     if (crop.region.whole()) continue;

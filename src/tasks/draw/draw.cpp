@@ -27,7 +27,7 @@ std::string percent_text(double share) {
 }
 
 Image to_rgb(const Image& picture) {
-  check(picture.defined(), ErrorCode::invalid_argument, "draw: no picture was given");
+  check(picture.defined(), ErrorCode::invalid_argument, "draw: no image was given");
   Image there = picture;
   if (!picture.device.is_host()) {
     there = Image::allocate(picture.format, picture.width, picture.height);
@@ -50,13 +50,13 @@ Image draw_result(const Image& picture, const TaskResult& result, const Task& ta
   check(can_draw(result.kind), ErrorCode::invalid_argument, "draw: a result of the task {} cannot be drawn",
         to_string(result.kind));
   if (result.kind == TaskKind::image) {
-    check(result.image.defined(), ErrorCode::invalid_argument, "draw: the result has no picture");
+    check(result.image.defined(), ErrorCode::invalid_argument, "draw: the result has no image");
     return to_rgb(result.image);
   }
   const DrawStyle style = style_of(options, picture, result.kind);
   Image drawn = to_rgb(picture);
   check(result.width == picture.width && result.height == picture.height, ErrorCode::invalid_argument,
-        "draw: the result is of a picture of {}x{} pixels, got {}x{}", result.width, result.height,
+        "draw: expected the image of the result, {}x{} pixels, got {}x{}", result.width, result.height,
         picture.width, picture.height);
   Canvas canvas(drawn);
   if (result.kind == TaskKind::classify)
@@ -66,7 +66,7 @@ Image draw_result(const Image& picture, const TaskResult& result, const Task& ta
   else if (result.kind == TaskKind::depth)
     draw_depth(canvas, style, result, task);
   else {
-    parts_of(result); // Crops are of it, and fit.
+    parts_of(result); // Crops belong to this image and have its size.
     draw_crop_maps(drawn, style, result);
     draw_boxes(canvas, style, result, task);
   }

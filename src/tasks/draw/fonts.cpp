@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// By what they hold and how alike they look to the strokes; sans serif, of regular weight.
+/// By character coverage and similarity to the strokes: sans serif, regular weight.
 constexpr std::string_view known_files[] = {
     "DejaVuSans.ttf",
     "NotoSans-Regular.ttf",
@@ -49,8 +49,8 @@ constexpr std::size_t most_drawn = 4096;
 constexpr char32_t cyrillic = U'Ж', greek = U'Ω', latin = U'é', chinese = U'中', japanese = U'あ',
                    korean = U'가';
 
-/// Hebrew to Arabic's extensions run from the right; scripts of India, Thai to Myanmar and Khmer join or
-/// stack their letters.
+/// Hebrew to Arabic's extensions run from the right; letters of Indian scripts, Thai to Myanmar and Khmer
+/// join or stack.
 bool needs_shaping(char32_t code) {
   return (code >= 0x0590 && code < 0x0e00) || (code >= 0x0e00 && code < 0x10a0) ||
          (code >= 0x1780 && code < 0x1c80) || (code >= 0xfb1d && code < 0xfe00) ||
@@ -90,12 +90,12 @@ void FontStack::open(Font& font) {
   font.tried = true;
   Limits limits;
   limits.file_bytes = most_font_bytes;
-  const AccountScope scope(no_account()); // Stays for all, whoever draws first.
+  const AccountScope scope(no_account()); // Kept for the process, not for the first caller.
   try {
     font.content = read_regular_file(font.path, limits);
     font.face = FontFace::open(font.content.bytes);
   } catch (const Error&) {
-    font.face = nullptr; // Another one may serve; support() tells which do.
+    font.face = nullptr; // Another font may work; support() says which do.
   }
   if (!font.face) font.content = {};
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Font files of the machine, for letters that have no strokes.
+// Font files of the machine, for characters without strokes.
 
 #include <cstdint>
 #include <filesystem>
@@ -17,18 +17,19 @@
 
 namespace lanner {
 
-/// Fonts that are known to have many letters, of those that lie in the folders or below: first those of
-/// Latin, Cyrillic and Greek, then those of Chinese, Japanese and Korean, each in the order of preference.
+/// Fonts known to have many characters, found in the folders or below: first those of Latin, Cyrillic and
+/// Greek, then those of Chinese, Japanese and Korean, each in the order of preference.
 std::vector<std::filesystem::path> find_font_files(std::span<const std::filesystem::path> folders);
 
-/// Fonts that are asked one after the other for a letter. Files are opened when one before lacks it. Any
+/// Fonts that are tried in order for a character. A file is opened when the fonts before it lack a character.
+/// Any
 /// thread.
 class FontStack {
 public:
   explicit FontStack(std::vector<std::filesystem::path> files);
 
   /// With capitals `cap_height` pixels high. Null where no font has it, and for scripts whose letters change
-  /// by their neighbours or run from the right, which one by one would be wrong.
+  /// with their neighbours or run from the right, which cannot be drawn letter by letter.
   std::shared_ptr<const FontGlyph> glyph(char32_t code, float cap_height);
   FontSupport support();
 
@@ -37,7 +38,7 @@ private:
     std::filesystem::path path;
     bool tried = false;
     Content content;
-    std::unique_ptr<FontFace> face; ///< Null where the file is no font.
+    std::unique_ptr<FontFace> face; ///< Null where the file is not a font.
   };
   /// Code, and height of a capital in 64ths of a pixel.
   using Key = std::tuple<char32_t, std::int32_t>;
@@ -49,7 +50,7 @@ private:
   std::map<Key, std::shared_ptr<const FontGlyph>> drawn_;
 };
 
-/// Those of the machine's folders, looked for at the first call.
+/// Fonts of the machine's folders, searched at the first call.
 FontStack& process_fonts();
 
 } // namespace lanner

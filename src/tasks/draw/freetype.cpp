@@ -13,7 +13,7 @@ namespace {
 
 // Types of FreeType 2 as its reference describes them (freetype.org, "FreeType API Reference": FT_FaceRec,
 // FT_GlyphSlotRec, FT_Bitmap). Faces and slots end with the last field that is read; FreeType makes them
-// itself and only ever adds fields behind.
+// itself and only ever appends fields.
 struct Vector {
   long x, y;
 };
@@ -163,7 +163,7 @@ std::optional<FontGlyph> FontFace::draw(char32_t code, float cap_height) const {
   if (!load(code, static_cast<int>(std::lround(size)))) return std::nullopt;
   const GlyphSlot& slot = *face_of(face_)->glyph;
   const Bitmap& bitmap = slot.bitmap;
-  // A font's own program decides how large its letters get.
+  // The font's own hinting determines the actual size of its letters.
   if (bitmap.rows > 8 * most_pixels || bitmap.width > 8 * most_pixels) return std::nullopt;
   FontGlyph glyph{slot.bitmap_left, slot.bitmap_top, 0, 0, static_cast<float>(slot.advance.x) / 64, {}};
   if (!(std::abs(glyph.advance) <= 8 * most_pixels)) return std::nullopt;

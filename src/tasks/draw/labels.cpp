@@ -10,8 +10,8 @@
 namespace lanner {
 namespace {
 
-constexpr float pad_share = 0.55f; ///< Around letters, by their height.
-constexpr float most_share = 0.4f; ///< Of the picture's width, for a label that is wider than its box.
+constexpr float pad_share = 0.55f; ///< Margin around letters, relative to their height.
+constexpr float most_share = 0.4f; ///< Share of the picture's width, for a label that is wider than its box.
 constexpr std::size_t most_compared = 400;
 
 float shared_area(const Rect& a, const Rect& b) {
@@ -36,7 +36,7 @@ void place_labels(std::vector<Label>& labels, float letters, std::int32_t width,
       const float top = std::round(std::clamp(y, 0.f, std::max(0.f, most_y - tall)));
       return Rect{left, top, left + wide, top + tall};
     };
-    // Above; where the picture ends, inside; then the other side, and the box's other end.
+    // Above the box; at the picture's edge, inside; then the other side, and the box's other end.
     const Rect& box = label.box;
     const float above = box.y0 - tall, below = box.y1, end = box.x1 - wide;
     const bool room_above = above >= 0, room_below = below + tall <= most_y;

@@ -1,5 +1,5 @@
 #pragma once
-// Where the labels of boxes stand.
+// Placement of box labels.
 
 #include <string>
 #include <vector>
@@ -8,18 +8,19 @@
 
 namespace lanner {
 
-/// A word beside a box.
+/// A label of a box.
 struct Label {
   std::string text;
-  std::string score; ///< Behind the text; stays where that is shortened.
+  std::string score; ///< After the text; kept where the text is shortened.
   Color color;
-  Rect box;     ///< That it belongs to, its line included.
-  float start;  ///< Where it begins at best, across.
-  Rect place{}; ///< Where it stands.
+  Rect box;     ///< Its box, outline included.
+  float start;  ///< Preferred left edge.
+  Rect place{}; ///< Its rectangle.
 };
 
-/// Gives each label a place at its box and in the picture, best where none before it stands: above the box,
-/// below, or inside. Shortens what is much wider than its box. Labels are in the order of their importance.
+/// Places each label at its box, inside the picture, and preferably where it overlaps no earlier label: above
+/// the box, below, or inside. Shortens labels that are much wider than their box. Labels are ordered by
+/// importance.
 void place_labels(std::vector<Label>& labels, float letters, std::int32_t width, std::int32_t height);
 
 void draw_label(Canvas& canvas, const Label& label, float letters);

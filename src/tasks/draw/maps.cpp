@@ -1,4 +1,4 @@
-// A class or a depth for each pixel.
+// Draws a class or a depth for each pixel.
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ namespace lanner {
 namespace {
 
 constexpr std::size_t most_named = 8;
-constexpr double least_share = 0.002; ///< Of the picture, for a class to be named.
+constexpr double least_share = 0.002; ///< Least share of the picture for a class to be named.
 
 /// A class of the picture.
 struct Found {
@@ -34,7 +34,7 @@ struct Shown {
   std::int64_t pixels;
 };
 
-/// Names and colours in the lower left corner.
+/// Legend of names and colours in the lower left corner.
 void draw_legend(Canvas& canvas, const DrawStyle& style, const std::vector<Shown>& classes,
                  const Task& task) {
   const float height = style.letters, pad = std::round(height * 0.8f), gap = std::round(height * 0.7f);
@@ -76,7 +76,8 @@ std::pair<float, float> finite_range(std::span<const float> values) {
   return {least, most};
 }
 
-/// 0 to 255 for values from `least` to `most`, -1 for what is not finite. Vectors are lost where it is
+/// 0 to 255 for values from `least` to `most`, -1 for values that are not finite. It does not vectorise where
+/// it is
 /// inlined.
 [[gnu::noinline]] void find_levels(const float* values, float least, float most, float scale,
                                    std::vector<std::int16_t>& levels) {
@@ -84,7 +85,7 @@ std::pair<float, float> finite_range(std::span<const float> values) {
   std::int16_t* to = levels.data();
 #pragma omp simd
   for (std::size_t i = 0; i < count; ++i) {
-    const float within = std::min(std::max(least, values[i]), most); // of what is no number: least
+    const float within = std::min(std::max(least, values[i]), most); // NaN: least
     const int known = -static_cast<int>(within == values[i]);
     to[i] = static_cast<std::int16_t>(
         (static_cast<int>((within * 0.5f - least * 0.5f) * scale + 0.5f) & known) | ~known);
@@ -130,8 +131,8 @@ void draw_depth(Canvas& canvas, const DrawStyle& style, const TaskResult& result
   const auto depth = elements_of<float>(result.depth, {canvas.height(), canvas.width()}, "depth");
   const ColorMap& colors = color_map(task.color_map);
   const auto [least, most] = finite_range(depth);
-  if (least > most) return;                      // nothing is finite
-  const float half = most * 0.5f - least * 0.5f; // the difference of two floats may be none
+  if (least > most) return;                      // no finite value
+  const float half = most * 0.5f - least * 0.5f; // the difference of two floats may overflow
   const float scale = half > 0 ? std::min(255 / half, std::numeric_limits<float>::max()) : 0;
   const int share = share_of(style.opacity);
   std::vector<std::int16_t> levels(static_cast<std::size_t>(canvas.width()));

@@ -1,4 +1,4 @@
-// Masks of objects.
+// Draws masks of objects.
 
 #include <algorithm>
 #include <cmath>
@@ -10,8 +10,8 @@
 namespace lanner {
 namespace {
 
-/// What a pixel is covered with, by how many of the pixels around it are inside. Across a straight edge that
-/// number grows evenly, so it tells how far away the edge is. A pixel of a part that is thinner than the
+/// A pixel's coverage, from the number of inside pixels in a window around it. Across a straight edge that
+/// number grows linearly, so it gives the distance from the edge. A pixel of a part that is thinner than the
 /// window lies at its edge.
 struct EdgeTable {
   EdgeTable(std::int32_t radius, float half_line) : whole((2 * radius + 1) * (2 * radius + 1)) {
@@ -32,8 +32,8 @@ struct EdgeTable {
   std::vector<std::uint8_t> fill[2], line[2];
 };
 
-/// How many pixels of a mask lie in the square around each pixel of a row, row after row downwards. At the
-/// picture's border the mask goes on as it ends, so that no edge is seen there.
+/// Counts the mask's pixels in the square around each pixel of a row, row by row downwards. Beyond the
+/// picture's border the mask's edge pixels repeat, so that no edge is drawn there.
 class WindowCounts {
 public:
   WindowCounts(const Mask& mask, std::int32_t radius, std::int32_t width, std::int32_t height)
@@ -43,7 +43,8 @@ public:
         columns_(static_cast<std::size_t>(place_.width) + 4 * static_cast<std::size_t>(radius)),
         counts_(static_cast<std::size_t>(place_.width) + 2 * static_cast<std::size_t>(radius)) {}
 
-  /// Counts of the pixels from `radius` left of the mask to `radius` right of it. Rows are asked for one by
+  /// Counts for the pixels from `radius` left of the mask to `radius` right of it. Rows must be requested one
+  /// by
   /// one.
   const std::vector<std::uint16_t>& row(std::int32_t y) {
     if (started_) {

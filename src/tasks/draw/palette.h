@@ -1,5 +1,5 @@
 #pragma once
-// Colours of what is drawn.
+// Colours of drawings.
 
 #include <cstdint>
 
@@ -12,11 +12,11 @@ struct Color {
 
 inline constexpr Color white{255, 255, 255}, ink{18, 22, 28};
 
-/// A colour for a class: far from its neighbours', also for the colour-blind.
+/// A class's colour: distinct from its neighbours', also for colour-blind readers.
 Color class_color(std::int64_t number);
-/// 0..1, by BT.709's weights.
+/// Luminance 0..1, by BT.709's weights.
 float luminance(Color color);
-/// What letters on that colour are legible in.
+/// A colour in which letters on that background are legible.
 Color letters_on(Color color);
 
 } // namespace lanner

@@ -1,4 +1,4 @@
-// Key points and the lines between them.
+// Draws key points and the lines between them.
 
 #include <array>
 #include <span>
@@ -18,7 +18,7 @@ constexpr Joint coco_skeleton[] = {{15, 13}, {13, 11}, {16, 14}, {14, 12}, {11, 
                                    {0, 2},   {1, 3},   {2, 4},   {3, 5},   {4, 6}};
 constexpr Color left_side{86, 180, 233}, right_side{230, 159, 0}, between{240, 228, 66};
 
-/// People's sides in colours of their own; points of other things by their number.
+/// People's left and right sides have their own colours; points of other objects are coloured by index.
 Color point_color(std::int64_t points, int point) {
   if (points != coco_points) return class_color(point);
   return point == 0 ? between : point % 2 == 1 ? left_side : right_side;

@@ -8,7 +8,7 @@ namespace {
 
 /// Strokes of one letter in a small language: `Mxy` moves the pen, `Lxy` draws a line, `Qabxy` a quadratic
 /// curve with control point (a, b). Coordinates are one character each, 0 to 9 and a to g for 10 to 16;
-/// capitals stand from 0 to c, small letters from 4 to c.
+/// capitals extend from 0 to c, small letters from 4 to c.
 struct Glyph {
   const char* pen;
   std::int8_t width;

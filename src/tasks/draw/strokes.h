@@ -1,11 +1,11 @@
 #pragma once
-// Letters as pen strokes, so that labels of ASCII need no font file and are sharp at every size.
+// Letters as pen strokes, so that ASCII labels need no font file and are sharp at every size.
 
 #include <vector>
 
 namespace lanner {
 
-/// A straight piece of a pen stroke, in units of which a capital letter is 12 high; y grows downwards from
+/// A straight segment of a pen stroke, in units of which a capital letter is 12 high; y grows downwards from
 /// its top.
 struct Stroke {
   float x0, y0, x1, y1;
@@ -17,8 +17,8 @@ bool has_strokes(char32_t code);
 /// width.
 float draw_strokes(char32_t code, float left, std::vector<Stroke>& strokes);
 
-inline constexpr float cap_height = 12;   ///< Of a capital letter.
-inline constexpr float descent = 4;       ///< Of `g` below the line.
-inline constexpr float letter_gap = 3.2f; ///< Between two letters.
+inline constexpr float cap_height = 12;   ///< Height of a capital letter.
+inline constexpr float descent = 4;       ///< Depth of `g` below the baseline.
+inline constexpr float letter_gap = 3.2f; ///< Space between letters.
 
 } // namespace lanner

@@ -8,11 +8,11 @@
 namespace lanner {
 namespace {
 
-constexpr float pen_share = 0.13f; ///< Thickness of a stroke by the height of a capital.
+constexpr float pen_share = 0.13f; ///< Stroke width relative to the height of a capital.
 constexpr std::size_t most_letters = 256;
 constexpr float far_off = 1e12f;
 
-/// Marks that show nothing by themselves: joiners, writing directions, variation selectors.
+/// Characters without a visible form: joiners, writing directions, variation selectors.
 bool is_unseen(char32_t code) {
   return (code >= 0x200b && code <= 0x200f) || (code >= 0x202a && code <= 0x202e) ||
          (code >= 0x2060 && code <= 0x206f) || (code >= 0xfe00 && code <= 0xfe0f) || code == 0xfeff;
@@ -57,7 +57,7 @@ TextLine lay_out(const std::u32string& characters, float height, FontStack& font
   return line;
 }
 
-/// Squared distances from the nearest stroke, wherever they matter.
+/// Squared distances from the nearest stroke, where they are small enough to matter.
 void nearest_strokes(const TextLine& line, float x, float y, float reach, const PixelRect& place,
                      std::vector<float>& distances) {
   for (const Stroke& stroke : line.strokes) {
@@ -104,7 +104,8 @@ void add_letters(const TextLine& line, float x, float y, TextPicture& picture) {
   }
 }
 
-/// What the letters of a line may reach, within `clip`; marks stand above capitals and below the line.
+/// The most that a line's letters may cover, within `clip`; accents rise above capitals, descenders below the
+/// line.
 PixelRect reach_of(const TextLine& line, float x, float y, float half, const PixelRect& clip) {
   const auto index = [](float value, std::int32_t from, std::int32_t size) {
     if (!(value > static_cast<float>(from))) return from;
@@ -141,7 +142,7 @@ std::string fitted_text(std::string_view text, float width, float height) {
   const auto fits = [&](std::size_t count) {
     return lay_out(shown(count), height, process_fonts()).width <= width;
   };
-  // The longest that fits lies between one letter and all.
+  // Binary search for the longest prefix that fits.
   std::size_t least = 1, most = characters.size() + 1;
   if (fits(characters.size())) least = characters.size();
   while (most - least > 1 && least < characters.size()) {

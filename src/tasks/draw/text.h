@@ -1,5 +1,5 @@
 #pragma once
-// Lines of text: strokes for ASCII, letters of font files for others.
+// Lines of text: strokes for ASCII, glyphs of font files for other characters.
 
 #include <cstdint>
 #include <memory>
@@ -26,21 +26,21 @@ struct TextLine {
   float height = 0; ///< Of a capital.
 };
 
-/// UTF-8 `text` with capitals `height` pixels high. ASCII by itself is strokes. A line with other letters
-/// takes all that it can from font files, so that it looks of one hand; what no font has is an empty box.
-/// What is behind the first 256 characters is left out.
+/// UTF-8 `text` with capitals `height` pixels high. Pure ASCII is drawn as strokes. A line with other
+/// characters uses font files for as many as possible, so that it looks uniform; a character that no font has
+/// is an empty box. Text after the first 256 characters is left out.
 TextLine lay_out_text(std::string_view text, float height);
 TextLine lay_out_text(std::string_view text, float height, FontStack& fonts);
 float text_width(std::string_view text, float height);
-/// As much of a text as fits into a width, with `..` where that is not all.
+/// The part of a text that fits into a width, followed by `..` where it is shortened.
 std::string fitted_text(std::string_view text, float width, float height);
 
-/// How much of each pixel letters cover: 0..255, row by row.
+/// Coverage of each pixel by letters: 0..255, row by row.
 struct TextPicture {
   PixelRect place;
   std::vector<std::uint8_t> coverage;
 };
-/// The line with its first capital's top left at (x, y), cut at `clip`.
+/// Draws the line with its first capital's top left at (x, y), clipped to `clip`.
 TextPicture draw_text(const TextLine& line, float x, float y, const PixelRect& clip);
 
 } // namespace lanner

@@ -19,7 +19,7 @@ struct AreaRange {
 constexpr AreaRange areas[area_ranges] = {{0, 1e10}, {0, 32. * 32}, {32. * 32, 96. * 96}, {96. * 96, 1e10}};
 constexpr std::size_t all = 0, small = 1;
 
-/// Evenly spaced as NumPy's linspace computes them, so that an overlap of exactly 0.75 counts alike.
+/// Evenly spaced, computed like NumPy's linspace, so that an overlap of exactly 0.75 is treated alike.
 double step_overlap(std::size_t step) {
   return step + 1 == iou_steps
              ? most_overlap
@@ -33,7 +33,7 @@ bool outside(double area, std::size_t range) {
   return area < areas[range].least || area > areas[range].most;
 }
 
-/// Mean of what was measured.
+/// Mean without NaN.
 class Mean {
 public:
   void add(double value) {
@@ -48,7 +48,7 @@ private:
 };
 
 double f1_of(double right, double wrong, double objects) {
-  const double whole = right + wrong + objects; // Twice the right ones, the wrong ones and the missed ones.
+  const double whole = right + wrong + objects; // 2 * right + wrong + missed.
   return whole > 0 ? 2 * right / whole : 1;
 }
 
@@ -60,14 +60,14 @@ double PictureCounts::f1() const {
 
 /// One class in one picture.
 struct AveragePrecision::Picture {
-  std::vector<std::size_t> found, objects; ///< Answers by falling score.
-  std::vector<double> overlaps;            ///< Of each answer with each object.
+  std::vector<std::size_t> found, objects; ///< Answers by descending score.
+  std::vector<double> overlaps;            ///< Overlap of each answer with each object.
   std::span<const FoundObject> all_found;
   std::span<const TrueObject> all_objects;
 };
 
-// An answer takes the object with the greatest overlap; one that counts before one that does not, and of
-// equal ones the last. That is COCO's order, on which ties depend.
+// An answer matches the object with the greatest overlap; counted objects before ignored ones, and of equal
+// overlaps the last. That is COCO's order, which decides ties.
 void AveragePrecision::match(const Picture& picture, std::size_t area, std::span<Found> into) const {
   const std::size_t count = picture.objects.size();
   std::vector<bool> ignored(count);
@@ -217,7 +217,7 @@ PrecisionSummary AveragePrecision::summary() const {
   return summary;
 }
 
-// Down through the scores of all classes: each changes the F1 of its own class alone.
+// Descending through the scores of all classes: each score changes only the F1 of its own class.
 void AveragePrecision::find_threshold(PrecisionSummary& summary) const {
   struct Step {
     double score;
@@ -246,7 +246,7 @@ void AveragePrecision::find_threshold(PrecisionSummary& summary) const {
     (steps[i].right ? one.right : one.wrong) += 1;
     sum += one.f1();
     const bool last = i + 1 == steps.size() || steps[i + 1].score != steps[i].score;
-    if (!last || sum <= best + 1e-12) continue; // Sums are rounded; of equal ones the highest score.
+    if (!last || sum <= best + 1e-12) continue; // Sums have rounding errors; of equal ones the highest score.
     best = sum;
     summary.threshold = steps[i].score;
   }
@@ -275,7 +275,7 @@ std::vector<PictureCounts> AveragePrecision::pictures(double threshold) const {
   std::vector<PictureCounts> counts(objects_.size());
   for (std::size_t i = 0; i < counts.size(); ++i) counts[i].objects = objects_[i];
   for (const auto& [label, one] : classes_) {
-    if (one.objects[all] == 0) continue; // Of a class that the truth does not know.
+    if (one.objects[all] == 0) continue; // For a class without ground truth.
     for (const Found& found : one.found) {
       if (found.score < threshold || (found.ignored[all] & 1) != 0) continue;
       PictureCounts& picture = counts[found.picture];

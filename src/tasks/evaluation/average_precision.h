@@ -19,8 +19,8 @@ inline constexpr double not_measured = std::numeric_limits<double>::quiet_NaN();
 struct TrueObject {
   std::int64_t label = 0;
   double area = 0;
-  bool crowd = false;   ///< Any number of answers may be of it.
-  bool ignored = false; ///< Neither found nor missed; crowds always.
+  bool crowd = false;   ///< May match any number of answers.
+  bool ignored = false; ///< Counts neither as found nor as missed; always set for crowds.
 };
 struct FoundObject {
   std::int64_t label = 0;
@@ -41,32 +41,33 @@ struct PictureCounts {
 /// NaN where there was nothing to measure.
 struct PrecisionSummary {
   double ap = not_measured, ap50 = not_measured, ap75 = not_measured;
-  std::array<double, area_ranges> ap_by_area, ar_by_area; ///< Of all again, of small, medium, large objects.
-  std::vector<double> ar_by_most;                         ///< For each of the numbers of answers.
-  /// Score with the best mean F1 over classes at an overlap of 0.5, and what is reached there.
+  std::array<double, area_ranges> ap_by_area, ar_by_area; ///< For all again, for small, medium and large
+                                                          ///< objects.
+  std::vector<double> ar_by_most;                         ///< For each limit on the number of answers.
+  /// The score with the best mean F1 over classes at an overlap of 0.5, and the figures there.
   double threshold = 0, f1 = not_measured, precision = not_measured, recall = not_measured;
   std::int64_t objects = 0;
-  std::vector<ClassPrecision> classes; ///< Those with objects.
+  std::vector<ClassPrecision> classes; ///< Classes with objects.
 };
 
 /// Matches answers with objects picture by picture and class by class: best score first, each with the
-/// object that it overlaps most among those that are left.
+/// remaining object that it overlaps most.
 class AveragePrecision {
 public:
-  /// `most`: answers of a class in a picture that count, rising; all but the last are for recall alone. With
-  /// small objects or without.
+  /// `most`: limits on answers per class and picture, ascending; all but the last are only for recall. With
+  /// or without figures for small objects.
   AveragePrecision(std::vector<std::size_t> most, bool small) : most_(std::move(most)), small_(small) {}
 
   void add(std::span<const FoundObject> found, std::span<const TrueObject> objects, const Overlap& overlap);
   PrecisionSummary summary() const;
-  /// At an overlap of 0.5, of answers whose score is `threshold` at least.
+  /// At an overlap of 0.5, for answers with a score of at least `threshold`.
   std::vector<PictureCounts> pictures(double threshold) const;
 
 private:
   struct Found {
     double score = 0;
     std::uint32_t picture = 0, rank = 0;
-    std::array<std::uint16_t, area_ranges> matched{}, ignored{}; ///< A bit for each step of the overlap.
+    std::array<std::uint16_t, area_ranges> matched{}, ignored{}; ///< One bit for each overlap threshold.
   };
   struct Class {
     std::vector<Found> found;
@@ -84,7 +85,7 @@ private:
   const std::vector<std::size_t> most_;
   const bool small_;
   std::map<std::int64_t, Class> classes_;
-  std::vector<std::uint32_t> objects_; ///< Of each picture, those that count.
+  std::vector<std::uint32_t> objects_; ///< Counted objects of each picture.
 };
 
 } // namespace lanner::tasks

@@ -1,4 +1,4 @@
-// Average precision of boxes, masks, key points and turned boxes.
+// Average precision of boxes, masks, key points and rotated boxes.
 
 #include <algorithm>
 #include <cmath>
@@ -19,7 +19,7 @@
 namespace lanner::tasks {
 namespace {
 
-/// What is written in front of names, and what of a detection is compared.
+/// The compared property of a detection, with the prefix of its metrics.
 struct Subject {
   const char *prefix, *title;
 };
@@ -28,7 +28,7 @@ constexpr Subject of_boxes{"", ""}, of_masks{"mask_", "mask "}, of_points{"keypo
 
 const std::vector<std::size_t> most_boxes{1, 10, 100}, most_points{20};
 
-/// How far apart two people put the same of COCO's 17 points, as a share of the person's size.
+/// Spread of COCO's 17 points between annotators, relative to the person's size.
 constexpr std::array<double, 17> point_spread{.026, .025, .025, .035, .035, .079, .079, .072, .072,
                                               .062, .062, .107, .107, .087, .087, .089, .089};
 
@@ -40,7 +40,7 @@ Place place_of(const std::array<float, 4>& edges) {
           static_cast<double>(edges[3]) - edges[1]};
 }
 
-/// Of a crowd the share of the answer that lies in it.
+/// For a crowd the share of the answer that is inside it.
 double overlap_of(const Place& found, const Place& truth, bool crowd) {
   const double width = std::min(found[0] + found[2], truth[0] + truth[2]) - std::max(found[0], truth[0]);
   const double height = std::min(found[1] + found[3], truth[1] + truth[3]) - std::max(found[1], truth[1]);
@@ -56,8 +56,8 @@ double overlap_of(const Runs& found, const Runs& truth, bool crowd) {
   return shared / (crowd ? own : own + static_cast<double>(area_of(truth)) - shared);
 }
 
-/// COCO's object keypoint similarity. Of an object without labelled points all points count, by how far they
-/// lie outside of its box widened by its size on every side.
+/// COCO's object keypoint similarity. For an object without labelled points all points count, by their
+/// distance from its box enlarged by its size on every side.
 double similarity(const ResultParts& found, std::int64_t d, const GroundTruthObject& truth) {
   double sum = 0, count = 0;
   const bool labelled = std::ranges::any_of(truth.keypoints, [](const auto& point) { return point[2] > 0; });
@@ -83,7 +83,7 @@ double similarity(const ResultParts& found, std::int64_t d, const GroundTruthObj
   return count > 0 ? sum / count : 0;
 }
 
-/// Of the smallest box around the points.
+/// Area of the smallest box around the points.
 double area_of_points(const ResultParts& parts, std::int64_t i) {
   if (parts.points == 0) return 0;
   double left = parts.point(i, 0)[0], right = left, top = parts.point(i, 0)[1], bottom = top;
@@ -179,7 +179,7 @@ private:
     }
     for (const GroundTruthObject& object : truth.objects)
       check(object.rotated.has_value(), ErrorCode::invalid_argument,
-            "evaluation: an object of the truth has no turned box");
+            "evaluation: an object of the ground truth has no rotated box");
     boxes_.add(found, objects_of(truth), [&](std::size_t d, std::size_t g) {
       return static_cast<double>(overlap(boxes[d], *truth.objects[g].rotated));
     });
@@ -209,8 +209,8 @@ private:
       objects[g].ignored |= std::ranges::none_of(points, [](const auto& point) { return point[2] > 0; });
       check(points.empty() || parts.count == 0 || static_cast<std::int64_t>(points.size()) == parts.points,
             ErrorCode::invalid_argument,
-            "evaluation: an object of the truth has {} key points, the network gives {}", points.size(),
-            parts.points);
+            "evaluation: an object of the ground truth has {} key points, the network gives {}",
+            points.size(), parts.points);
     }
     points_.add(found, objects, [&](std::size_t d, std::size_t g) {
       return similarity(parts, static_cast<std::int64_t>(d), truth.objects[g]);
@@ -226,7 +226,7 @@ private:
     add("ap", "mAP50-95", summary.ap);
     add("ap50", "mAP50", summary.ap50);
     add("ap75", "mAP75", summary.ap75);
-    const std::size_t first = most == most_points ? 2 : 1; // COCO tells key points of no small objects.
+    const std::size_t first = most == most_points ? 2 : 1; // COCO has no small objects with key points.
     for (std::size_t i = first; i < area_ranges; ++i)
       add(fmt::format("ap_{}", sizes[i]), fmt::format("mAP {}", sizes[i]), summary.ap_by_area[i]);
     for (std::size_t i = 0; i < most.size(); ++i)

@@ -20,7 +20,7 @@ struct ClassFolders : Dataset::Form {
     truth.label = classes[i];
     return truth;
   }
-  std::vector<std::int64_t> classes; ///< As `pictures`.
+  std::vector<std::int64_t> classes; ///< In the order of `pictures`.
 };
 
 std::vector<std::string> folders_in(const fs::path& folder) {
@@ -41,7 +41,7 @@ bool is_number(std::string_view name) {
          std::ranges::all_of(name, [](unsigned char c) { return std::isdigit(c) != 0; });
 }
 
-/// WordNet's numbers, by which ImageNet's folders are named: n01440764.
+/// WordNet numbers, the names of ImageNet's folders: n01440764.
 bool is_synset(std::string_view name) {
   return name.size() == 9 && name[0] == 'n' && is_number(name.substr(1));
 }
@@ -52,7 +52,7 @@ std::vector<std::int64_t> in_order(std::size_t count) {
   return numbers;
 }
 
-/// Folders that are named by numbers, where their order as names is another than as numbers.
+/// Whether folders are named by numbers that sort differently as text.
 bool is_numbered_apart(const std::vector<std::string>& names) {
   if (!std::ranges::all_of(names, is_number)) return false;
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -75,12 +75,12 @@ std::vector<std::int64_t> numbers_of(const std::string& folder, const std::vecto
     fail_unmatched(folder, "the folder", names[static_cast<std::size_t>(place)], labels);
   }
   check(labels.empty() ? !is_numbered_apart(names) : true, ErrorCode::invalid_argument,
-        "{}: the folders' names are numbers, but their order as names is another, and the model names no "
+        "{}: the folders' names are numbers that sort differently as text, and the model names no "
         "classes; "
         "give labels in the order of its outputs",
         folder);
   check(classes == 0 || classes == names.size(), ErrorCode::invalid_argument,
-        "{}: has {} of classes, the network {} without names; give labels in the order of its outputs",
+        "{}: got {} of classes, the network has {} without names; give labels in the order of its outputs",
         folder, counted(names.size(), "folder"), classes);
   how = synsets && !labels.empty() ? "in the order of their WordNet numbers, as ImageNet has them"
                                    : "in the order of their names, as the model names no classes";
@@ -92,7 +92,7 @@ std::vector<std::int64_t> numbers_of(const std::string& folder, const std::vecto
 FormPtr open_class_folders(const fs::path& folder, const Task& task, const DatasetOptions& options) {
   const std::vector<std::string> names = folders_in(folder);
   check(!names.empty(), ErrorCode::bad_data,
-        "{}: task classify is measured on a folder with a folder of pictures for each class; there is no "
+        "{}: task classify is measured on a folder with a folder of images for each class; there is no "
         "folder in it",
         folder.string());
   std::string how;

@@ -1,4 +1,4 @@
-// Right classes of pictures.
+// Accuracy of classification.
 
 #include <algorithm>
 #include <map>
@@ -27,8 +27,8 @@ public:
 
   void add(const TaskResult& result, const GroundTruth& truth) override {
     const ResultParts parts = parts_of(result);
-    check(parts.count > 0, ErrorCode::invalid_argument, "evaluation: the answer names no class");
-    check(truth.label >= 0, ErrorCode::invalid_argument, "evaluation: the truth names no class");
+    check(parts.count > 0, ErrorCode::invalid_argument, "evaluation: the answer has no class");
+    check(truth.label >= 0, ErrorCode::invalid_argument, "evaluation: the ground truth has no class");
     const std::span<const std::int64_t> top = parts.labels.first(std::min(few, parts.labels.size()));
     five_ = five_ && parts.labels.size() >= few;
     Class& one = classes_[truth.label];
@@ -86,7 +86,7 @@ public:
 private:
   struct Class {
     std::int64_t pictures = 0, first = 0, five = 0;
-    std::map<std::int64_t, std::int64_t> taken; ///< For other classes.
+    std::map<std::int64_t, std::int64_t> taken; ///< Wrong answers that were this class.
   };
   struct Wrong {
     std::int64_t truth = 0, said = 0;
@@ -106,7 +106,7 @@ private:
   std::vector<Badness> wrong_;
   std::map<std::size_t, Wrong> captions_;
   std::size_t pictures_ = 0;
-  bool five_ = true; ///< All answers name five classes.
+  bool five_ = true; ///< Every answer has five classes.
 };
 
 } // namespace

@@ -1,4 +1,4 @@
-// COCO's annotations ("COCO - Common Objects in Context: Data format"), but for panoptic ones.
+// COCO's annotations ("COCO - Common Objects in Context: Data format"), without panoptic ones.
 
 #include <algorithm>
 #include <cmath>
@@ -69,17 +69,17 @@ std::vector<double> numbers(const Json& values, const std::string& what) {
   return found;
 }
 
-/// An annotation as far as it is read before its picture's size is known.
+/// An annotation, as far as it can be read before its picture's size is known.
 struct Annotation {
   std::int64_t id = 0;
   GroundTruthObject object;
-  Json segmentation;  ///< Polygons or run lengths; of segment and obb.
-  bool sized = false; ///< The file says its area.
+  Json segmentation;  ///< Polygons or run lengths; for segment and obb.
+  bool sized = false; ///< Whether the file states its area.
 };
 
 struct Picture {
   std::int64_t id = 0;
-  std::int32_t width = 0, height = 0; ///< 0: not said.
+  std::int32_t width = 0, height = 0; ///< 0: not stated.
   std::vector<Annotation> annotations;
 };
 
@@ -87,7 +87,7 @@ struct CocoForm : Dataset::Form {
   GroundTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const override {
     const Picture& picture = all[i];
     check(picture.width == 0 || (picture.width == width && picture.height == height), ErrorCode::bad_data,
-          "{}: the picture has {}x{}, its annotations are for {}x{}", pictures[i], width, height,
+          "{}: the image has {}x{} pixels, its annotations are for {}x{}", pictures[i], width, height,
           picture.width, picture.height);
     GroundTruth truth;
     for (const Annotation& annotation : picture.annotations)
@@ -103,7 +103,7 @@ struct CocoForm : Dataset::Form {
   std::string path;
   TaskKind kind = TaskKind::detect;
   Limits limits;
-  std::vector<Picture> all; ///< As `pictures`.
+  std::vector<Picture> all; ///< In the order of `pictures`.
 };
 
 Runs CocoForm::mask_of(const Json& segmentation, std::int32_t width, std::int32_t height) const {
@@ -111,7 +111,7 @@ Runs CocoForm::mask_of(const Json& segmentation, std::int32_t width, std::int32_
     const std::vector<double> size =
         numbers(list(segmentation, "size", "segmentation"), "segmentation's size");
     check(size.size() == 2 && size[0] == height && size[1] == width, ErrorCode::bad_data,
-          "segmentation is of another size than the picture of {}x{}", width, height);
+          "segmentation has another size than the image of {}x{}", width, height);
     const Json& counts = field(segmentation, "counts", "segmentation");
     if (counts.is_string()) return unpacked_runs(counts.get_ref<const std::string&>(), width, height);
     check(counts.is_array(), ErrorCode::bad_data, "segmentation's counts are {}, expected a list or a text",
@@ -146,7 +146,7 @@ GroundTruthObject CocoForm::object_of(const Annotation& annotation, std::int32_t
   GroundTruthObject object = annotation.object;
   if (kind == TaskKind::obb) {
     check(annotation.segmentation.is_array() && annotation.segmentation.size() == 1, ErrorCode::bad_data,
-          "segmentation: expected one polygon of four corners, as turned boxes have it");
+          "segmentation: expected one polygon of four corners, for a rotated box");
     const std::vector<double> corners = numbers(annotation.segmentation[0], "segmentation");
     check(corners.size() == 8, ErrorCode::bad_data,
           "segmentation has {} numbers, expected the 8 of four corners", corners.size());
@@ -160,15 +160,15 @@ GroundTruthObject CocoForm::object_of(const Annotation& annotation, std::int32_t
   return object;
 }
 
-/// A name that stays in its folder.
+/// A name that stays within its folder.
 void check_name(const std::string& name, const std::string& what) {
   const fs::path path(name);
   check(!name.empty() && !path.is_absolute() && std::ranges::find(path, fs::path("..")) == path.end() &&
             name.find('\0') == std::string::npos,
-        ErrorCode::bad_data, "{}: file_name '{}' leaves the folder of the pictures", what, name);
+        ErrorCode::bad_data, "{}: file_name '{}' leaves the folder of the images", what, name);
 }
 
-/// Where the first picture lies.
+/// The folder of the first picture.
 fs::path folder_of(const fs::path& file, const std::string& first, const DatasetOptions& options) {
   if (!options.images.empty()) return options.images;
   const fs::path beside = file.parent_path();
@@ -185,12 +185,12 @@ fs::path folder_of(const fs::path& file, const std::string& first, const Dataset
     if (fs::exists(candidate / first, ignored))
       return candidate.empty() ? fs::path(".") : candidate.lexically_normal();
   fail(ErrorCode::not_found,
-       "{}: its first picture, {}, is neither beside it nor in images/, ../images/ or ../{}/; say "
-       "in which folder the pictures are",
+       "{}: its first image, {}, is not in the file's folder nor in images/, ../images/ or ../{}/; give "
+       "the folder of the images",
        file.string(), first, part);
 }
 
-/// Reads the file into a form.
+/// Parses the file.
 class Reader {
 public:
   Reader(const fs::path& file, const Task& task, const DatasetOptions& options)
@@ -221,7 +221,7 @@ private:
     for (const Json& category : categories) {
       const std::int64_t id = whole(category, "id", "a category");
       check(names.emplace(id, text(category, "name", fmt::format("category {}", id))).second,
-            ErrorCode::bad_data, "category {} comes twice", id);
+            ErrorCode::bad_data, "category {} occurs twice", id);
     }
     check(!names.empty(), ErrorCode::bad_data, "there are no categories");
     std::vector<std::string> ordered;
@@ -229,7 +229,7 @@ private:
     const ClassNumbers found = match_names(ordered, task_.labels);
     const bool by_name = found.matched > 0;
     check(by_name || task_.labels.empty() || task_.labels.size() == names.size(), ErrorCode::bad_data,
-          "none of {} is a label of the network, which has {}; name its classes as the file does, or the "
+          "none of {} is a label of the network, which has {}; give its classes the file's names, or the "
           "file's as "
           "the network",
           counted(names.size(), "category", "categories"), task_.labels.size());
@@ -269,7 +269,7 @@ private:
     }
     check(!found.empty(), ErrorCode::bad_data, "there are no images");
     const fs::path folder = folder_of(file_, found.begin()->second.first, options_);
-    for (auto& [id, entry] : found) { // By id: of equal scores the first picture counts first.
+    for (auto& [id, entry] : found) { // By id, as COCO counts equal scores in the order of ids.
       places_[id] = form_->all.size();
       form_->pictures.push_back((folder / entry.first).string());
       form_->all.push_back(std::move(entry.second));
@@ -292,9 +292,10 @@ private:
   void add(Annotation& annotation, Json& json) {
     const std::int64_t image = whole(json, "image_id", "it"), category = whole(json, "category_id", "it");
     const auto place = places_.find(image);
-    check(place != places_.end(), ErrorCode::bad_data, "image_id {} is none of the images", image);
+    check(place != places_.end(), ErrorCode::bad_data, "image_id {} is not among the images", image);
     const auto known = classes_.find(category);
-    check(known != classes_.end(), ErrorCode::bad_data, "category_id {} is none of the categories", category);
+    check(known != classes_.end(), ErrorCode::bad_data, "category_id {} is not among the categories",
+          category);
     if (known->second.first < 0) fail_unmatched("category", "the name", known->second.second, task_.labels);
     GroundTruthObject& object = annotation.object;
     object.label = known->second.first;
@@ -315,7 +316,7 @@ private:
     object.area = object.box[2] * object.box[3];
     if (json.contains("area")) {
       check(json["area"].is_number() && json["area"].get<double>() >= 0, ErrorCode::bad_data,
-            "area: expected a number from 0 on");
+            "area: expected a number of 0 or more");
       object.area = json["area"].get<double>();
       annotation.sized = true;
     }
@@ -344,9 +345,8 @@ private:
   const Task& task_;
   const DatasetOptions& options_;
   std::shared_ptr<CocoForm> form_;
-  std::map<std::int64_t, std::pair<std::int64_t, std::string>>
-      classes_;                                ///< Number and name by category's id.
-  std::map<std::int64_t, std::size_t> places_; ///< Of pictures, by id.
+  std::map<std::int64_t, std::pair<std::int64_t, std::string>> classes_; ///< Number and name, by category id.
+  std::map<std::int64_t, std::size_t> places_;                           ///< Indices of pictures, by id.
   std::size_t objects_ = 0;
   std::string how_;
 };

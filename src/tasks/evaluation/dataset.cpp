@@ -23,7 +23,7 @@ namespace fs = std::filesystem;
 
 constexpr std::uint64_t most_text = 16u << 20;
 
-/// What two spellings of one name have in common.
+/// A name's form for comparisons.
 std::string key_of(std::string_view name) {
   std::string key;
   for (const char c : name) {
@@ -50,10 +50,9 @@ bool is_folder(const fs::path& path) {
 [[noreturn]] void fail_form(const fs::path& data, TaskKind kind) {
   const char* expected =
       "a JSON file of COCO, or a folder with images/ and labels/ of YOLO, or its data.yaml";
-  if (kind == TaskKind::classify) expected = "a folder with a folder of pictures for each class";
-  if (kind == TaskKind::semantic)
-    expected = "a folder with images/ and masks/, whose pictures have the numbers of classes";
-  fail(ErrorCode::bad_data, "{}: task {} is measured on {}; this is none", data.string(), to_string(kind),
+  if (kind == TaskKind::classify) expected = "a folder with a folder of images for each class";
+  if (kind == TaskKind::semantic) expected = "a folder with images/ and masks/, with class numbers as pixels";
+  fail(ErrorCode::bad_data, "{}: is not a dataset for task {}; expected {}", data.string(), to_string(kind),
        expected);
 }
 
@@ -124,7 +123,7 @@ ClassNumbers match_names(const std::vector<std::string>& names, const std::vecto
 void fail_unmatched(const std::string& where, const char* what, const std::string& name,
                     const std::vector<std::string>& labels) {
   constexpr std::size_t shown = 80;
-  fail(ErrorCode::bad_data, "{}: {} '{}' is none of the network's {} labels{}", where, what,
+  fail(ErrorCode::bad_data, "{}: {} '{}' is not among the network's {} labels{}", where, what,
        lanner::one_line(name, shown), labels.size(), did_you_mean(name, labels));
 }
 
@@ -137,14 +136,14 @@ std::string counted(std::size_t count, const char* noun, const char* plural) {
 
 Dataset Dataset::open(const std::filesystem::path& data, const Task& task, const DatasetOptions& options) {
   check(task.kind && can_evaluate(*task.kind), ErrorCode::invalid_argument,
-        "{}: answers of task {} are not measured; expected classify, detect, segment, pose, obb or semantic",
+        "{}: task {} cannot be evaluated; expected classify, detect, segment, pose, obb or semantic",
         data.string(), task.kind ? to_string(*task.kind) : "unknown");
   check(!options.ignore || task.kind == TaskKind::semantic, ErrorCode::invalid_argument,
         "ignore is for task semantic, the task is {}; leave it out", to_string(*task.kind));
   check(options.images.empty() || task.kind != TaskKind::classify, ErrorCode::invalid_argument,
-        "images: the folders of classes hold the pictures themselves; leave it out");
+        "images: the folders of classes have the images themselves; leave it out");
   std::error_code ignored;
-  check(std::filesystem::exists(data, ignored), ErrorCode::not_found, "{}: there is no such file or folder",
+  check(std::filesystem::exists(data, ignored), ErrorCode::not_found, "{}: no such file or folder",
         data.string());
   const bool folder = tasks::is_folder(data), boxes = has_boxes(*task.kind);
   const std::string ending = tasks::ending_of(data);
@@ -157,7 +156,7 @@ Dataset Dataset::open(const std::filesystem::path& data, const Task& task, const
   if (*task.kind == TaskKind::classify && folder) form = tasks::open_class_folders(data, task, options);
   if (*task.kind == TaskKind::semantic && folder) form = tasks::open_masks(data, task, options);
   if (!form) tasks::fail_form(data, *task.kind);
-  check(!form->pictures.empty(), ErrorCode::bad_data, "{}: there is no picture in it", data.string());
+  check(!form->pictures.empty(), ErrorCode::bad_data, "{}: has no images", data.string());
   return Dataset(std::move(form));
 }
 
@@ -178,7 +177,7 @@ std::vector<std::string> Dataset::files() const {
 
 GroundTruth Dataset::truth(std::size_t i, std::int32_t width, std::int32_t height) const {
   check(i < size(), ErrorCode::invalid_argument, "data set: picture {} of {}", i, size());
-  check(width > 0 && height > 0, ErrorCode::invalid_argument, "data set: a picture of {}x{} has no pixels",
+  check(width > 0 && height > 0, ErrorCode::invalid_argument, "data set: an image of {}x{} has no pixels",
         width, height);
   return form_->truth(i, width, height);
 }

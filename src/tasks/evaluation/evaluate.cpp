@@ -1,4 +1,4 @@
-// A network over the pictures of a data set.
+// Runs a network over the images of a dataset.
 
 #include <algorithm>
 #include <chrono>
@@ -21,7 +21,7 @@ namespace {
 
 constexpr int most_batch = 65536;
 
-/// A picture as it was read, or why it was not.
+/// An image that was read, or the error.
 struct Loaded {
   std::size_t number = 0;
   Image image;
@@ -43,7 +43,7 @@ Loaded load(const Dataset& data, std::size_t i, const Limits& limits) {
   return loaded;
 }
 
-/// Of a picture, not of this program or the machine: others may be read.
+/// Whether an error concerns this image only, not the program or the machine: others may be read.
 bool is_of_picture(const Error& error) {
   switch (error.code()) {
   case ErrorCode::not_found:
@@ -52,13 +52,13 @@ bool is_of_picture(const Error& error) {
   case ErrorCode::limit_exceeded:
     return true;
   case ErrorCode::unsupported:
-    return error.message().find("FFmpeg") == std::string::npos; // Without FFmpeg nothing can be read.
+    return error.message().find("FFmpeg") == std::string::npos; // Without FFmpeg no image can be read.
   default:
     return false;
   }
 }
 
-/// Pictures in their order, read ahead by threads.
+/// Images in order, read ahead by threads.
 class Loader {
 public:
   Loader(const Dataset& data, std::vector<std::size_t> numbers, const EvaluateOptions& options)
@@ -89,7 +89,7 @@ private:
   const std::size_t ahead_;
   std::size_t asked_ = 0;
   std::deque<std::future<Loaded>> waiting_;
-  ThreadPool pool_; ///< Ends before what its tasks use.
+  ThreadPool pool_; ///< Must end before the members that its tasks use.
 };
 
 const Binding& image_input(const Engine& engine, const std::string& name) {
@@ -98,10 +98,10 @@ const Binding& image_input(const Engine& engine, const std::string& name) {
     if (!name.empty() && input.name != name) continue;
     if (name.empty() && !engine.preprocess(input.name) && engine.inputs().size() > 1) continue;
     check(found == nullptr, ErrorCode::invalid_argument,
-          "evaluate: several inputs of the engine are pictures; say which by input");
+          "evaluate: several inputs of the engine take images; choose one by input");
     found = &input;
   }
-  check(found != nullptr, ErrorCode::invalid_argument, "evaluate: the engine has no input '{}' for pictures",
+  check(found != nullptr, ErrorCode::invalid_argument, "evaluate: the engine has no input '{}' for images",
         name);
   return *found;
 }
@@ -118,7 +118,7 @@ public:
     if (fixed > 0) options_.batch = static_cast<int>(fixed);
   }
 
-  /// Calls `take(loaded, result)` for each picture that could be read.
+  /// Calls `take(loaded, result)` for each image that could be read.
   template<typename Take>
   void over(std::vector<std::size_t> numbers, Take&& take) {
     const std::size_t count = numbers.size();
@@ -140,7 +140,7 @@ public:
   }
 
   std::int64_t failed() const { return failed_; }
-  /// From now on nothing is counted or told: pictures come a second time.
+  /// From now on nothing is counted or reported: the images are read a second time.
   void begin_again() { again_ = true; }
 
 private:
@@ -156,7 +156,7 @@ private:
     if (options_.preprocess) return *options_.preprocess;
     const std::optional<Preprocess> spec = engine.preprocess(input_.name);
     check(spec.has_value(), ErrorCode::invalid_argument,
-          "evaluate: the engine says nothing of preprocessing for input {}; give preprocess", input_.name);
+          "evaluate: the engine has no preprocessing for input {}; give preprocess", input_.name);
     return *spec;
   }
 
@@ -173,7 +173,7 @@ private:
   void run(std::vector<Loaded>& batch, Take&& take) {
     std::vector<Image> images;
     for (const Loaded& one : batch) images.push_back(one.image);
-    // A network of fixed batch size gets its last picture again.
+    // A network of fixed batch size gets its last image again.
     images.resize(static_cast<std::size_t>(options_.batch), images.back());
     context_.bind(input_.name, images, &spec_);
     context_.run({}, {options_.control.cancel, {}});
@@ -202,7 +202,7 @@ private:
   bool again_ = false;
 };
 
-/// Detections from a score on.
+/// Detections with at least this score.
 TaskResult from_score(const TaskResult& result, double threshold) {
   const ResultParts parts = parts_of(result);
   const auto kept = static_cast<std::int64_t>(
@@ -232,7 +232,7 @@ TaskResult from_score(const TaskResult& result, double threshold) {
   return few;
 }
 
-/// What was said of the worst pictures, once they are known.
+/// Runs the worst images again for their sizes and answers.
 void run_worst_again(Run& run, Evaluation& evaluation) {
   std::vector<std::size_t> numbers;
   for (const WorstImage& one : evaluation.worst) numbers.push_back(one.picture);
@@ -259,7 +259,7 @@ Evaluation evaluate(const Engine& engine, const Task& task, const Dataset& data,
     evaluator.add(data.picture(loaded.number), result, loaded.truth);
     measured.push_back(loaded.number);
   });
-  check(!measured.empty(), ErrorCode::bad_data, "evaluate: none of {} pictures could be read", data.size());
+  check(!measured.empty(), ErrorCode::bad_data, "evaluate: none of {} images could be read", data.size());
   Evaluation evaluation = evaluator.finish();
   evaluation.failed = run.failed();
   evaluation.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

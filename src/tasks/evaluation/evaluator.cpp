@@ -32,7 +32,7 @@ using tasks::Measure;
 
 std::unique_ptr<Measure> measure_of(const Task& task) {
   check(task.kind && can_evaluate(*task.kind), ErrorCode::invalid_argument,
-        "evaluation: answers of task {} are not measured; expected classify, detect, segment, pose, obb or "
+        "evaluation: task {} cannot be evaluated; expected classify, detect, segment, pose, obb or "
         "semantic",
         task.kind ? to_string(*task.kind) : "unknown");
   if (*task.kind == TaskKind::classify) return tasks::measure_classes(task);
@@ -89,7 +89,8 @@ bool can_evaluate(TaskKind kind) noexcept {
 
 TaskResult result_of_ground_truth(const GroundTruth& truth, TaskKind kind, std::int32_t width,
                                   std::int32_t height) {
-  check(can_evaluate(kind), ErrorCode::invalid_argument, "evaluation: task {} has no truth", to_string(kind));
+  check(can_evaluate(kind), ErrorCode::invalid_argument, "evaluation: task {} has no ground truth",
+        to_string(kind));
   TaskResult result;
   result.kind = kind;
   result.width = width;
@@ -112,7 +113,7 @@ double Evaluation::metric(std::string_view name) const {
   if (found != metrics.end()) return found->value;
   std::vector<std::string> names;
   for (const Metric& one : metrics) names.push_back(one.name);
-  fail(ErrorCode::not_found, "evaluation: there is no metric '{}' of task {}; there is {}{}", name,
+  fail(ErrorCode::not_found, "evaluation: no metric '{}' for task {}; expected one of {}{}", name,
        to_string(kind), joined(names, ", "), did_you_mean(name, names));
 }
 
@@ -155,7 +156,7 @@ Evaluator::Evaluator(Evaluator&&) noexcept = default;
 
 void Evaluator::add(const std::string& source, const TaskResult& result, const GroundTruth& truth) {
   check(result.kind == *state_->task.kind, ErrorCode::invalid_argument,
-        "evaluation: a result of task {}, expected {}", to_string(result.kind),
+        "evaluation: got a result of task {}, expected {}", to_string(result.kind),
         to_string(*state_->task.kind));
   state_->measure->add(result, truth);
   state_->sources.push_back(source);

@@ -1,4 +1,4 @@
-// Pictures whose pixels are numbers of classes.
+// Datasets whose masks are images of class numbers.
 
 #include <algorithm>
 #include <array>
@@ -24,25 +24,25 @@ namespace fs = std::filesystem;
 struct MaskForm : Dataset::Form {
   GroundTruth truth(std::size_t i, std::int32_t width, std::int32_t height) const override {
     GroundTruth truth;
-    with_context(
-        [&] { return masks[i]; },
-        [&] {
-          const Content content = read_regular_file(masks[i], limits);
-          truth.classes = read_class_numbers(content.bytes, limits);
-          check(truth.classes.shape() == Shape{height, width}, ErrorCode::bad_data,
-                "has {}x{} pixels, its picture {}x{}", truth.classes.shape()[1], truth.classes.shape()[0],
-                width, height);
-          for (std::int32_t& value : truth.classes.as<std::int32_t>()) {
-            if (value == ignore) value = -1;
-            check(known == 0 || value < known, ErrorCode::bad_data,
-                  "a pixel is {}, the network has {} classes; expected less, or {} for what does not count",
-                  value, known, ignore);
-          }
-        });
+    with_context([&] { return masks[i]; },
+                 [&] {
+                   const Content content = read_regular_file(masks[i], limits);
+                   truth.classes = read_class_numbers(content.bytes, limits);
+                   check(truth.classes.shape() == Shape{height, width}, ErrorCode::bad_data,
+                         "has {}x{} pixels, its image {}x{}", truth.classes.shape()[1],
+                         truth.classes.shape()[0], width, height);
+                   for (std::int32_t& value : truth.classes.as<std::int32_t>()) {
+                     if (value == ignore) value = -1;
+                     check(
+                         known == 0 || value < known, ErrorCode::bad_data,
+                         "a pixel is {}, the network has {} classes; expected less, or {} for ignored pixels",
+                         value, known, ignore);
+                   }
+                 });
     return truth;
   }
 
-  std::vector<std::string> masks; ///< As `pictures`.
+  std::vector<std::string> masks; ///< In the order of `pictures`.
   int ignore = 255;
   std::int64_t known = 0;
   Limits limits;
@@ -78,7 +78,7 @@ FormPtr open_masks(const fs::path& folder, const Task& task, const DatasetOption
   form->ignore = options.ignore.value_or(form->ignore);
   form->known = task.labels.empty() ? options.classes : static_cast<std::int64_t>(task.labels.size());
   form->limits = options.limits;
-  std::map<fs::path, fs::path> masks; ///< By where they lie, without ending.
+  std::map<fs::path, fs::path> masks; ///< By path relative to the folder, without extension.
   for (const fs::path& mask : pictures_in(folders.masks, true)) {
     const fs::path key = mask.lexically_relative(folders.masks).replace_extension();
     check(masks.emplace(key, mask).second, ErrorCode::bad_data, "{}: there are two masks of {}",
@@ -93,12 +93,12 @@ FormPtr open_masks(const fs::path& folder, const Task& task, const DatasetOption
     form->masks.push_back(mask->second.string());
     masks.erase(mask);
   }
-  for (const auto& [key, mask] : masks) { // A picture that is missing is told like one that cannot be read.
+  for (const auto& [key, mask] : masks) { // A missing image is reported like one that cannot be read.
     form->pictures.push_back((folders.images / key).string());
     form->masks.push_back(mask.string());
   }
   form->others = form->masks;
-  form->notes.push_back(fmt::format("{}: {} with masks of {}, pixels of {} do not count",
+  form->notes.push_back(fmt::format("{}: {} with masks of {}, pixels of {} are ignored",
                                     folders.images.string(), counted(form->pictures.size(), "picture"),
                                     folders.masks.string(), form->ignore));
   if (unmasked > 0)

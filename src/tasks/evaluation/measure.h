@@ -1,5 +1,5 @@
 #pragma once
-// What each kind of task measures.
+// The measures of each kind of task.
 
 #include <memory>
 #include <string>
@@ -9,13 +9,13 @@
 
 namespace lanner::tasks {
 
-/// The measures of one kind of task, added up picture by picture.
+/// Accumulates the measures of one kind of task, image by image.
 class Measure {
 public:
   virtual ~Measure() = default;
-  /// The result is of the kind.
+  /// The result must be of this kind.
   virtual void add(const TaskResult& result, const GroundTruth& truth) = 0;
-  /// Fills in metrics and classes, and of the `worst` pictures number, score and caption.
+  /// Fills in metrics and classes, and number, score and caption of the `worst` images.
   virtual void finish(Evaluation& evaluation, std::size_t worst) const = 0;
 };
 
@@ -23,12 +23,12 @@ std::unique_ptr<Measure> measure_classes(const Task& task);
 std::unique_ptr<Measure> measure_boxes(const Task& task); ///< detect, segment, pose, obb.
 std::unique_ptr<Measure> measure_pixels(const Task& task);
 
-/// How bad an answer is.
+/// Badness of an answer.
 struct Badness {
   std::size_t picture = 0;
-  double first = 0, second = 0; ///< The greater the worse; the second decides where the first is equal.
+  double first = 0, second = 0; ///< Greater is worse; the second decides ties of the first.
 };
-/// Numbers of the worst, the worst first; of equal ones the first.
+/// Indices of the worst, the worst first; equal ones in order.
 std::vector<std::size_t> worst_of(std::vector<Badness> all, std::size_t count);
 
 } // namespace lanner::tasks

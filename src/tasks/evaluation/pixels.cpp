@@ -1,4 +1,4 @@
-// Right classes of pixels.
+// Accuracy of semantic segmentation.
 
 #include <algorithm>
 
@@ -25,7 +25,7 @@ struct Counts {
   }
 };
 
-/// Over classes that are in the truth or in the answer.
+/// Over classes in the ground truth or the answer.
 double mean_iou(const std::vector<Counts>& classes) {
   double sum = 0, count = 0;
   for (const Counts& one : classes)
@@ -51,7 +51,7 @@ public:
   void add(const TaskResult& result, const GroundTruth& truth) override {
     const auto said = elements_of<std::int32_t>(result.classes, {result.height, result.width}, "classes");
     const auto known =
-        elements_of<std::int32_t>(truth.classes, {result.height, result.width}, "the truth's classes");
+        elements_of<std::int32_t>(truth.classes, {result.height, result.width}, "the ground truth's classes");
     const auto [least, most] = std::ranges::minmax(known);
     const std::int64_t count =
         std::max<std::int64_t>(std::max(most, *std::ranges::max_element(said)) + std::int64_t{1}, 1);

@@ -14,9 +14,9 @@ namespace lanner::tasks {
 namespace {
 
 constexpr std::string_view signature = "\x89PNG\r\n\x1a\n";
-constexpr int gray_type = 0, palette_type = 3; ///< Of PNG's IHDR.
+constexpr int gray_type = 0, palette_type = 3; ///< From PNG's IHDR.
 
-/// What stands in front of a PNG's pixels ("Portable Network Graphics Specification", 11.2).
+/// The chunks before a PNG's pixels ("Portable Network Graphics Specification", 11.2).
 struct PngFacts {
   bool png = false;
   int bits = 8, type = gray_type;
@@ -88,12 +88,13 @@ Tensor read_gray(const Image& image, const PngFacts& facts, const Limits& limits
   if (image.format == PixelFormat::gray16)
     return read_samples<std::uint16_t>(image, 1, limits,
                                        [](const std::uint16_t* value) { return std::int32_t{*value}; });
-  if (image.format == PixelFormat::rgba32 && facts.bits == 8) // A gray value that is told to be transparent.
+  if (image.format == PixelFormat::rgba32 && facts.bits == 8) // A gray value declared transparent.
     return read_samples<std::uint8_t>(image, 4, limits,
                                       [](const std::uint8_t* value) { return std::int32_t{*value}; });
   check(image.format == PixelFormat::gray8, ErrorCode::bad_data, "is {}, expected gray",
         to_string(image.format));
-  const int least = facts.bits < 8 ? 255 / ((1 << facts.bits) - 1) : 1; // Few bits are spread over 0 to 255.
+  const int least = facts.bits < 8 ? 255 / ((1 << facts.bits) - 1) : 1; // Gray values of few bits are scaled
+                                                                        // to 0 to 255.
   return read_samples<std::uint8_t>(image, 1, limits,
                                     [&](const std::uint8_t* value) { return std::int32_t{*value} / least; });
 }
@@ -111,8 +112,8 @@ Tensor read_palette(const Image& image, const PngFacts& facts, const Limits& lim
     const auto found = numbers.find(color);
     const std::int32_t number = found == numbers.end() ? none : found->second;
     check(number >= 0, ErrorCode::bad_data,
-          "the colour {:06x} of a pixel stands {} in its palette; write the numbers of "
-          "classes as a gray picture",
+          "the colour {:06x} of a pixel occurs {} in its palette; write the numbers of "
+          "classes as a gray image",
           color, number == twice ? "twice" : "not");
     return number;
   });
@@ -127,7 +128,7 @@ Tensor read_class_numbers(std::span<const std::byte> file, const Limits& limits)
   const bool gray = facts.png ? facts.type == gray_type
                               : image.format == PixelFormat::gray8 || image.format == PixelFormat::gray16;
   check(gray, ErrorCode::bad_data,
-        "is a picture in colours; expected numbers of classes: a gray picture, or a PNG with a palette");
+        "is an image in colours; expected numbers of classes: a gray image, or a PNG with a palette");
   return read_gray(image, facts, limits);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Numbers of classes as pictures keep them.
+// Class numbers in image files.
 
 #include <cstddef>
 #include <span>
@@ -9,9 +9,9 @@
 
 namespace lanner::tasks {
 
-/// i32 [height, width] of a picture's file: a gray one's values, as they lie in the file (of PNG also those
-/// below 8 bits and of 16), or a PNG's palette numbers. Throws Error{bad_data} for a picture in colours
-/// without a palette, and for pixels whose colour stands in the palette twice.
+/// i32 [height, width] of an image file: values of a gray image as stored (for PNG also with fewer than 8
+/// bits and with 16), or a PNG's palette indices. Throws Error{bad_data} for a colour image without a
+/// palette, and for pixels whose colour occurs twice in the palette.
 Tensor read_class_numbers(std::span<const std::byte> file, const Limits& limits);
 
 } // namespace lanner::tasks

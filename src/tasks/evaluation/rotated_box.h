@@ -1,13 +1,13 @@
 #pragma once
-// Boxes that are given by their corners.
+// Rotated boxes from their corners.
 
 #include <array>
 #include <span>
 
 namespace lanner::tasks {
 
-/// The turned box (TaskResult::rotated) of four corners, x and y in turns around it: its centre is theirs,
-/// its sides are the means of opposite ones, along the first side and the third.
+/// The rotated box (TaskResult::rotated) of four corners, given as alternating x and y around it: its centre
+/// is the corners' mean, its sides are the means of opposite sides, along the first and the third.
 std::array<float, 5> rotated_box(std::span<const double> corners);
 
 } // namespace lanner::tasks

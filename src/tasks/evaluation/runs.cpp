@@ -11,7 +11,7 @@
 namespace lanner::tasks {
 namespace {
 
-/// Runs of two masks of one picture cut where either changes: `visit(pixels, inside_a, inside_b)`.
+/// Common subdivision of two masks' runs, for one picture size: `visit(pixels, inside_a, inside_b)`.
 template<typename Visit>
 void walk(const Runs& a, const Runs& b, Visit&& visit) {
   std::size_t i = 0, j = 0;
@@ -26,7 +26,7 @@ void walk(const Runs& a, const Runs& b, Visit&& visit) {
   }
 }
 
-/// Builds runs of pixels that come in order.
+/// Builds runs from pixels in order.
 class RunWriter {
 public:
   void add(std::uint32_t pixels, bool inside) {
@@ -49,7 +49,7 @@ private:
   bool inside_ = false;
 };
 
-/// Parts of a pixel that a polygon's corners are rounded to.
+/// A polygon's corners are rounded to a fifth of a pixel.
 constexpr double parts = 5;
 
 struct Corner {
@@ -60,13 +60,13 @@ std::int64_t rounded(double value) {
   return static_cast<std::int64_t>(parts * value + 0.5);
 }
 
-/// Points from one corner to the next, both included, one for each step along the longer side.
+/// Points along an edge, both corners included, one for each step along the longer side.
 template<typename Visit>
 void walk_edge(Corner from, Corner to, Visit&& visit) {
   const std::int64_t dx = std::abs(to.x - from.x), dy = std::abs(to.y - from.y);
   const bool across = dx >= dy;
   const bool back = across ? from.x > to.x : from.y > to.y;
-  if (back) std::swap(from, to); // So that both directions of an edge round alike.
+  if (back) std::swap(from, to); // So that both directions of an edge are rounded alike.
   const std::int64_t steps = across ? dx : dy;
   const double slope =
       steps == 0 ? 0
@@ -79,7 +79,7 @@ void walk_edge(Corner from, Corner to, Visit&& visit) {
   }
 }
 
-/// Where the edge crosses the middle of a pixel's column, the first pixel below: what is inside changes
+/// Where the edge crosses the middle of a pixel's column, the first pixel below: there the inside changes
 /// there.
 class Crossings {
 public:
@@ -184,7 +184,7 @@ Mask mask_of_runs(const Runs& runs, std::int32_t width, std::int32_t height) {
 void check_runs(const Runs& runs, std::int32_t width, std::int32_t height) {
   const auto whole = static_cast<std::uint64_t>(width) * static_cast<std::uint64_t>(height);
   const std::uint64_t sum = std::accumulate(runs.begin(), runs.end(), std::uint64_t{0});
-  check(sum == whole, ErrorCode::bad_data, "mask: run lengths are of {} pixels, the picture has {}x{}", sum,
+  check(sum == whole, ErrorCode::bad_data, "mask: run lengths cover {} pixels, the picture has {}x{}", sum,
         width, height);
 }
 
@@ -200,11 +200,11 @@ Runs unpacked_runs(std::string_view text, std::int32_t width, std::int32_t heigh
             "mask: packed run lengths are damaged at character {}", i);
       value |= std::int64_t{group & 31} << shift;
       more = (group & 32) != 0;
-      if (!more && (group & 16) != 0) value -= std::int64_t{32} << shift; // The sign.
+      if (!more && (group & 16) != 0) value -= std::int64_t{32} << shift; // The sign bit.
     }
     if (runs.size() > 2) value += runs[runs.size() - 2];
     check(value >= 0 && value <= whole, ErrorCode::bad_data,
-          "mask: packed run lengths hold {}, the picture has {} pixels", value, whole);
+          "mask: packed run lengths cover {}, the picture has {} pixels", value, whole);
     runs.push_back(static_cast<std::uint32_t>(value));
   }
   check_runs(runs, width, height);

@@ -1,4 +1,4 @@
-// YOLO's folders: a text file for each picture, a line for each object, in shares of the picture.
+// YOLO's folders: a text file for each image, a line for each object, in coordinates relative to the image.
 
 #include <algorithm>
 #include <charconv>
@@ -19,14 +19,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Of a person's box the part that is person, by which the area of objects with key points is told where
-/// only boxes are known; as ultralytics has it.
+/// Share of a person's box that the person covers, from which the area of objects with key points is
+/// estimated where only boxes are known; ultralytics' value.
 constexpr double filled_part = 0.53;
-constexpr double least_share = -1, most_share = 2; ///< Points may lie outside; pixels are far beyond.
+constexpr double least_share = -1, most_share = 2; ///< Points may be outside of the image; coordinates in
+                                                   ///< pixels are far outside.
 
 struct Line {
   std::int64_t number = 0;
-  std::vector<double> values; ///< In shares.
+  std::vector<double> values; ///< Relative to the image.
 };
 
 Line parse_line(std::string_view text) {
@@ -39,18 +40,18 @@ Line parse_line(std::string_view text) {
     const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
     check(error == std::errc() && std::isfinite(value), ErrorCode::bad_data, "expected numbers");
     check(values.empty() || (value >= least_share && value <= most_share), ErrorCode::bad_data,
-          "{} is no share of the picture, 0 to 1", value);
+          "{}: expected a coordinate relative to the image, 0 to 1", value);
     values.push_back(value);
     text.remove_prefix(static_cast<std::size_t>(end - text.data()));
   }
-  check(values.size() >= 5, ErrorCode::bad_data, "expected a class and four numbers or more, got {}",
+  check(values.size() >= 5, ErrorCode::bad_data, "expected a class and at least four numbers, got {}",
         values.size());
   check(values[0] >= 0 && values[0] < 1e6 && values[0] == std::floor(values[0]), ErrorCode::bad_data,
-        "class {} is no whole number from 0 on", values[0]);
+        "class {}: expected a whole number of 0 or more", values[0]);
   return {static_cast<std::int64_t>(values[0]), {values.begin() + 1, values.end()}};
 }
 
-/// Left, top, width, height around points.
+/// Left, top, width, height of the points' bounding box.
 std::array<double, 4> around(std::span<const double> points) {
   double left = points[0], right = left, top = points[1], bottom = top;
   for (std::size_t i = 2; i + 1 < points.size(); i += 2) {
@@ -82,11 +83,11 @@ struct YoloForm : Dataset::Form {
 
   std::int64_t class_of(std::int64_t number) const {
     if (classes.empty()) {
-      check(known == 0 || number < known, ErrorCode::bad_data, "class {}, the network has {}", number, known);
+      check(known == 0 || number < known, ErrorCode::bad_data, "class {}: the network has {}", number, known);
       return number;
     }
     check(number < static_cast<std::int64_t>(classes.size()), ErrorCode::bad_data,
-          "class {}, there are {} names", number, classes.size());
+          "class {}: there are {} names", number, classes.size());
     const std::int64_t found = classes[static_cast<std::size_t>(number)];
     if (found < 0) fail_unmatched("class", "the name", names[static_cast<std::size_t>(number)], network);
     return found;
@@ -100,7 +101,7 @@ struct YoloForm : Dataset::Form {
     for (std::size_t i = 0; i < values.size(); ++i) values[i] *= i % 2 == 0 ? width : height;
     if (kind == TaskKind::obb) {
       check(values.size() == 8, ErrorCode::bad_data,
-            "expected a class and four corners, got {} numbers behind the class", values.size());
+            "expected a class and four corners, got {} numbers after the class", values.size());
       object.rotated = rotated_box(values);
       object.box = around(values);
       object.area = static_cast<double>((*object.rotated)[2]) * (*object.rotated)[3];
@@ -110,10 +111,10 @@ struct YoloForm : Dataset::Form {
     check(!polygon || (values.size() >= 6 && values.size() % 2 == 0), ErrorCode::bad_data,
           "expected a class and centre, width and height, or a class and the corners of a polygon, got {} "
           "numbers "
-          "behind the class",
+          "after the class",
           values.size());
     check(polygon || kind != TaskKind::segment, ErrorCode::bad_data,
-          "is a box, task segment is measured on polygons");
+          "is a box; task segment is measured on polygons");
     object.box = polygon
                      ? around(values)
                      : std::array{values[0] - values[2] / 2, values[1] - values[3] / 2, values[2], values[3]};
@@ -129,7 +130,7 @@ struct YoloForm : Dataset::Form {
                                 std::int32_t width, std::int32_t height) const {
     const std::size_t each = values.size() > 4 && points > 0 ? (values.size() - 4) / points : 0;
     check(points > 0 && values.size() == 4 + points * each && (each == 2 || each == 3), ErrorCode::bad_data,
-          "expected a class, a box and {} key points of 2 or 3 numbers, got {} numbers behind the class",
+          "expected a class, a box and {} key points of 2 or 3 numbers, got {} numbers after the class",
           points, values.size());
     object.box = {(values[0] - values[2] / 2) * width, (values[1] - values[3] / 2) * height,
                   values[2] * width, values[3] * height};
@@ -147,10 +148,10 @@ struct YoloForm : Dataset::Form {
   TaskKind kind = TaskKind::detect;
   std::size_t points = 0;
   Limits limits;
-  std::vector<std::string> files;    ///< As `pictures`; empty: there is no file, and nothing in the picture.
-  std::vector<std::int64_t> classes; ///< By their number in the files; empty: they are the network's.
+  std::vector<std::string> files;    ///< In the order of `pictures`; empty: no label file, so no objects.
+  std::vector<std::int64_t> classes; ///< By their number in the files; empty: those of the network.
   std::vector<std::string> names, network;
-  std::int64_t known = 0; ///< Classes of the network, 0 where that is not known.
+  std::int64_t known = 0; ///< Number of the network's classes, 0 where not known.
 };
 
 std::shared_ptr<YoloForm> form_of(const Task& task, const Limits& limits) {
@@ -170,35 +171,34 @@ bool is_file(const fs::path& path) {
   return fs::is_regular_file(path, ignored);
 }
 
-/// The folder that the file calls `val`, by its own `path` or beside it.
+/// The folder that the file names as `val`, relative to its `path` or to the file.
 fs::path val_folder(const fs::path& yaml, const YoloFacts& facts) {
   const fs::path beside = yaml.parent_path();
   for (const fs::path& folder :
        {beside / facts.path / facts.val, beside / facts.val, fs::path(facts.path) / facts.val})
     if (is_folder(folder)) return folder.lexically_normal();
-  fail(ErrorCode::not_found, "{}: val is '{}', which is no folder beside it or in its path '{}'",
+  fail(ErrorCode::not_found, "{}: val is '{}': no such folder in the file's folder or in its path '{}'",
        yaml.string(), facts.val, facts.path);
 }
 
-/// The last `images` of a path becomes `labels`.
+/// Replaces the last `images` of a path by `labels`.
 fs::path labels_folder(const fs::path& images) {
   std::vector<fs::path> parts(images.begin(), images.end());
   const auto found = std::ranges::find(parts.rbegin(), parts.rend(), fs::path("images"));
   check(found != parts.rend(), ErrorCode::bad_data,
-        "{}: no part of its path is called images, so that the labels' folder is not known", images.string());
+        "{}: no part of its path is called images, so the labels' folder is not known", images.string());
   *found = "labels";
   fs::path result;
   for (const fs::path& part : parts) result /= part;
   return result;
 }
 
-/// Of a folder with images and labels: the pictures' folder.
+/// The images' folder of a folder with images and labels.
 fs::path images_folder(const fs::path& data, std::vector<std::string>& notes) {
   const fs::path images = data / "images";
-  check(is_folder(images), ErrorCode::not_found, "{}: there are labels, but no folder images beside them",
-        data.string());
+  check(is_folder(images), ErrorCode::not_found, "{}: has labels, but no folder images", data.string());
   if (!pictures_in(images, false).empty() || !is_folder(images / "val")) return images;
-  notes.push_back(fmt::format("{}: its part val is taken", images.string()));
+  notes.push_back(fmt::format("{}: its part val is used", images.string()));
   return images / "val";
 }
 
@@ -210,7 +210,7 @@ void match_classes(YoloForm& form, const Task& task, const DatasetOptions& optio
   if (form.names.empty()) return;
   const ClassNumbers found = match_names(form.names, task.labels);
   check(found.matched > 0, ErrorCode::bad_data,
-        "none of the {} names of classes is a label of the network, which has {}", form.names.size(),
+        "none of the {} class names is a label of the network, which has {}", form.names.size(),
         task.labels.size());
   form.classes = found.numbers;
   how = "by name";
@@ -236,7 +236,7 @@ FormPtr open_yolo(const fs::path& data, const Task& task, const DatasetOptions& 
                           : !facts.val.empty()    ? val_folder(yaml, facts)
                                                   : images_folder(yaml.parent_path(), form->notes);
   const fs::path labels = labels_folder(images);
-  check(is_folder(labels), ErrorCode::not_found, "{}: there is no folder of labels", labels.string());
+  check(is_folder(labels), ErrorCode::not_found, "{}: no such folder of labels", labels.string());
   std::string how;
   with_context([&] { return yaml.string(); }, [&] { match_classes(*form, task, options, how); });
   std::size_t unlabelled = 0;
@@ -249,12 +249,12 @@ FormPtr open_yolo(const fs::path& data, const Task& task, const DatasetOptions& 
     form->files.push_back(there ? file.string() : std::string());
   }
   check(unlabelled < form->pictures.size() || form->pictures.empty(), ErrorCode::bad_data,
-        "{}: none of {} has a file of labels in {}", images.string(),
-        counted(form->pictures.size(), "picture"), labels.string());
+        "{}: none of {} has a label file in {}", images.string(), counted(form->pictures.size(), "picture"),
+        labels.string());
   form->notes.push_back(fmt::format("{}: {} with labels of {}, classes matched {}", images.string(),
                                     counted(form->pictures.size(), "picture"), labels.string(), how));
   if (unlabelled > 0)
-    form->notes.push_back(fmt::format("{}: {} without a file of labels: nothing is in them", images.string(),
+    form->notes.push_back(fmt::format("{}: {} without a label file: counted as empty", images.string(),
                                       counted(unlabelled, "picture")));
   return form;
 }

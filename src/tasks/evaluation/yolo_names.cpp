@@ -19,7 +19,7 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(first, text.find_last_not_of(blanks) + 1 - first);
 }
 
-/// Without a comment: # at the beginning or behind a blank, outside of quotes.
+/// Without a comment: # at the beginning or after a blank, outside of quotes.
 std::string_view without_comment(std::string_view line) {
   char quote = 0;
   for (std::size_t i = 0; i < line.size(); ++i) {
@@ -51,7 +51,7 @@ std::string plain(std::string_view text) {
   return result;
 }
 
-/// Parts between commas that stand outside of quotes.
+/// Splits at commas outside of quotes.
 std::vector<std::string_view> parts_of(std::string_view text) {
   std::vector<std::string_view> parts;
   char quote = 0;
@@ -81,7 +81,7 @@ public:
       take(without_comment(yaml.substr(0, end)));
       yaml = end == std::string_view::npos ? std::string_view() : yaml.substr(end + 1);
     }
-    check(open_.empty(), ErrorCode::bad_data, "line {}: the names' bracket is not closed", line_);
+    check(open_.empty(), ErrorCode::bad_data, "line {}: the bracket of names is not closed", line_);
     for (std::size_t i = 0; i < facts_.names.size(); ++i)
       check(named_[i], ErrorCode::bad_data, "names: class {} has no name", i);
     return std::move(facts_);
@@ -105,7 +105,7 @@ private:
     if (key_ == "names" && !value.empty()) take_open(value);
   }
 
-  /// A list or map in brackets, which may go over several lines.
+  /// A list or map in brackets, which may span several lines.
   void take_open(std::string_view text) {
     open_ += std::string(text) + " ";
     const std::string_view all = trimmed(open_);

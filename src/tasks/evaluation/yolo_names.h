@@ -1,5 +1,5 @@
 #pragma once
-// What YOLO's data.yaml says.
+// YOLO's data.yaml.
 
 #include <map>
 #include <string>
@@ -8,12 +8,12 @@
 
 namespace lanner::tasks {
 
-/// The fields of the file that name folders and classes; others are passed over.
+/// The fields for folders and classes; others are ignored.
 struct YoloFacts {
   std::string path, val;
-  std::vector<std::string> names; ///< By number.
+  std::vector<std::string> names; ///< By class number.
 };
-/// Reads the part of YAML that such files have: `key: value`, lists and maps of names, in lines or in
+/// Parses the part of YAML that such files use: `key: value`, lists and maps of names, in lines or in
 /// brackets. Throws Error{bad_data} with the line for names that are neither.
 YoloFacts read_yolo_facts(std::string_view yaml);
 

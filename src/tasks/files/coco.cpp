@@ -1,4 +1,4 @@
-// COCO's file of images, categories and annotations ("COCO - Common Objects in Context: Data format").
+// Writes COCO's file of images, categories and annotations ("COCO - Common Objects in Context: Data format").
 
 #include <filesystem>
 #include <map>
@@ -12,14 +12,14 @@
 namespace lanner {
 namespace {
 
-constexpr int labelled = 1, visible = 2; ///< Of a key point.
+constexpr int labelled = 1, visible = 2; ///< Least confidence of a visible key point.
 
-/// COCO counts from 1.
+/// COCO counts classes from 1.
 std::int64_t category_id(std::int64_t number) {
   return number + 1;
 }
 
-/// Annotations go to the file as they come, what is told of images and categories behind them.
+/// Writes annotations to the file as they come, and images and categories at the end.
 class CocoFile : public ResultFile {
 public:
   explicit CocoFile(const std::filesystem::path& path) : file_(path) { file_.write("{\"annotations\": ["); }
@@ -95,7 +95,7 @@ private:
     return json;
   }
 
-  /// Names of points are not known: their numbers.
+  /// Points have no names, so their numbers are used.
   void describe_points(OrderedJson& category, const Task& task) const {
     category["keypoints"] = OrderedJson::array();
     for (std::int64_t p = 0; p < points_; ++p) category["keypoints"].push_back(std::to_string(p));
@@ -106,7 +106,7 @@ private:
 
   OutputFile file_;
   std::string images_;
-  std::map<std::int64_t, std::string> categories_; ///< Seen or named, by number.
+  std::map<std::int64_t, std::string> categories_; ///< By number: those with answers or with names.
   std::int64_t image_count_ = 0, annotation_count_ = 0, points_ = 0;
 };
 

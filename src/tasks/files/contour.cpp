@@ -8,15 +8,16 @@
 namespace lanner {
 namespace {
 
-constexpr float tolerance = 1; ///< Pixels that a corner which is left out may stand out.
+constexpr float tolerance = 1; ///< Corners are left out if they are no farther than this from the simplified
+                               ///< edge, in pixels.
 constexpr std::size_t most_together =
-    1024; ///< Corners that are looked at together: time grows with its square.
+    1024; ///< Corners simplified together: the time grows with the square of their number.
 
 struct Pixel {
   std::int32_t x, y;
 };
 
-/// A mask's largest part.
+/// The largest part of a mask.
 class LargestPart {
 public:
   explicit LargestPart(const Mask& mask)
@@ -40,7 +41,7 @@ public:
   bool has(std::int32_t x, std::int32_t y) const {
     return x >= 0 && y >= 0 && x < width_ && y < height_ && parts_[at(x, y)] == largest_;
   }
-  /// The leftmost of its highest pixels.
+  /// The leftmost of its topmost pixels.
   Pixel first() const { return first_; }
 
 private:
@@ -68,13 +69,13 @@ private:
 
   std::int32_t width_, height_, largest_ = 0;
   Pixel first_{};
-  std::vector<std::int32_t> parts_; ///< Number of the part that a pixel is of; 0: none.
+  std::vector<std::int32_t> parts_; ///< A pixel's part; 0: none.
 };
 
-/// Along the edges of pixels with the part at the right hand: the corners where the way turns.
+/// Follows the pixel edges with the part at the right hand: the corners where the direction changes.
 std::vector<Pixel> walk_around(const LargestPart& part) {
   constexpr std::array<Pixel, 4> steps{Pixel{1, 0}, {0, 1}, {-1, 0}, {0, -1}};
-  // Pixels that touch a corner, ahead to the left and to the right of each direction.
+  // For each direction, the pixels ahead of a corner, to the left and to the right.
   constexpr std::array<Pixel, 4> ahead_left{Pixel{0, -1}, {0, 0}, {-1, 0}, {-1, -1}};
   constexpr std::array<Pixel, 4> ahead_right{Pixel{0, 0}, {-1, 0}, {-1, -1}, {0, -1}};
   const Pixel start = part.first();
@@ -99,8 +100,8 @@ float distance_from_line(Pixel from, Pixel to, Pixel point) {
   return length > 0 ? std::abs(along_x * y - along_y * x) / length : std::hypot(x, y);
 }
 
-/// Keeps the corner that stands out most between two that are kept, where it stands out enough, and so on
-/// between it and each of them (Ramer 1972, Douglas and Peucker 1973).
+/// Keeps, between two kept corners, the one farthest from their line if it is far enough, and recurses on
+/// both sides (Ramer 1972, Douglas and Peucker 1973).
 void keep_between(const std::vector<Pixel>& corners, std::size_t from, std::size_t to,
                   std::vector<bool>& kept) {
   std::vector<std::array<std::size_t, 2>> open{{from, to}};
@@ -126,7 +127,7 @@ std::vector<Pixel> simplified(std::vector<Pixel> corners) {
   corners.push_back(corners.front());
   std::vector<bool> kept(corners.size(), false);
   const std::size_t last = corners.size() - 1;
-  // Of a ring the first corner and the one farthest from it stay.
+  // Of a ring, the first corner and the one farthest from it are always kept.
   std::size_t opposite = 0;
   std::int64_t most = 0;
   for (std::size_t i = 0; i < last; ++i) {

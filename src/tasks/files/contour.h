@@ -10,8 +10,8 @@
 namespace lanner {
 
 /// The outer edge of the mask's largest part (of pixels that share a side), clockwise, in pixels of the
-/// picture: straight along the pixels' edges, less corners that stand out by less than a pixel. Empty where
-/// nothing is inside.
+/// picture: along the pixels' edges, without corners that stand out by less than a pixel. Empty where the
+/// mask is.
 std::vector<Corner> outer_contour(const Mask& mask);
 
 } // namespace lanner

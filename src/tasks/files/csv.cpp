@@ -1,4 +1,4 @@
-// One row for each answer (RFC 4180, with line feeds).
+// Writes one row for each answer (RFC 4180, with line feeds).
 
 #include <algorithm>
 #include <array>
@@ -17,7 +17,7 @@ namespace {
 
 using Fields = std::vector<std::string>;
 
-/// A spreadsheet whose separator is a semicolon must not see two fields in one.
+/// A spreadsheet that separates by semicolons must not split a field.
 std::string quoted(const std::string& field) {
   if (field.find_first_of(",;\"\r\n") == std::string::npos) return field;
   std::string text = "\"";
@@ -28,15 +28,15 @@ std::string quoted(const std::string& field) {
   return text + '"';
 }
 
-/// Whether a spreadsheet would take it for a formula: by its first character, plain or of full width.
+/// Whether a spreadsheet would take it for a formula, from its first character, ASCII or full-width.
 bool looks_like_formula(std::string_view text) {
   constexpr std::array<std::string_view, 8> signs = {"=",      "+",      "-",      "@",
                                                      "\uff1d", "\uff0b", "\uff0d", "\uff20"};
   return std::ranges::any_of(signs, [&](std::string_view sign) { return text.starts_with(sign); });
 }
 
-/// Text from outside, which stays text: control characters (C0, DEL, C1) as `\xHH`, an apostrophe before what
-/// looks like a formula.
+/// Escapes external text: control characters (C0, DEL, C1) as `\xHH`, an apostrophe before what looks like a
+/// formula.
 std::string shown(std::string_view text) {
   std::string result = looks_like_formula(text) ? "'" : "";
   for (std::size_t i = 0; i < text.size(); ++i) {
@@ -82,20 +82,20 @@ public:
       return write_boxes(result, task);
     }
   }
-  /// Of no picture there is but a header without what pictures would have told.
+  /// Without pictures there is only a header, without the columns that depend on them.
   void finish(const Task&) override {
     head({});
     file_.commit();
   }
 
 private:
-  /// The first row says what columns there are; later pictures have as many.
+  /// The first result decides the columns; later ones must have as many.
   void head(Fields names) {
     if (columns_ > 0 && names.empty()) return;
     Fields fields{"source", "frame", "pts"};
     fields.insert(fields.end(), names.begin(), names.end());
     check(columns_ == 0 || columns_ == fields.size(), ErrorCode::invalid_argument,
-          "{}: a result with {} columns behind others with {}; expected pictures with answers of one length",
+          "{}: a result with {} columns after others with {}; expected answers of one length",
           file_.path().string(), fields.size(), columns_);
     if (columns_ == 0) line(fields);
     columns_ = fields.size();
@@ -120,7 +120,7 @@ private:
            fmt::format("{}", parts.scores[i])});
   }
 
-  /// The best class of a crop; nothing where the second network did not look at it.
+  /// The best class of a crop; empty where the second network did not run on it.
   static std::array<std::string, 3> best_of(const TaskResult& crop, const Task& task) {
     const ResultParts parts = parts_of(crop);
     if (parts.count == 0) return {};
@@ -131,8 +131,8 @@ private:
   void write_boxes(const TaskResult& result, const Task& task) {
     if (result.crop_task)
       check(result.crop_task->kind == TaskKind::classify, ErrorCode::invalid_argument,
-            "{}: csv does not hold what a second network of the task {} finds; json does",
-            file_.path().string(), to_string(*result.crop_task->kind));
+            "{}: csv cannot hold results of a second network of the task {}; json can", file_.path().string(),
+            to_string(*result.crop_task->kind));
     const ResultParts parts = parts_of(result);
     Fields names{"index", "class", "label", "score", "left", "top", "right", "bottom"};
     if (result.kind == TaskKind::segment) names.emplace_back("pixels");

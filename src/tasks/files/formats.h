@@ -1,5 +1,5 @@
 #pragma once
-// What the formats of results share, and each of them.
+// The result formats, and what they share.
 
 #include <filesystem>
 #include <memory>
@@ -14,27 +14,28 @@ namespace lanner {
 
 using OrderedJson = nlohmann::ordered_json;
 
-/// A float as the shortest number that is read back as it; null where it is not finite.
+/// A float as the shortest number that parses to it; null where it is not finite.
 OrderedJson json_number(float value);
 /// COCO's `segmentation` of a mask: `{"size": [height, width], "counts": "..."}`.
 OrderedJson json_mask(const Mask& mask, std::int32_t width, std::int32_t height);
-/// What a second network said of box `i`, as JSON lines have it: `{"top": [...]}`; null where it did not look
-/// at it. The result has crops.
+/// The second network's answer for box `i`, as JSON lines have it: `{"top": [...]}`; null where it did not
+/// run on it. The result has crops.
 OrderedJson json_crop_of(const TaskResult& result, std::int64_t i);
-std::int64_t mask_pixels(const Mask& mask); ///< That are inside.
+std::int64_t mask_pixels(const Mask& mask); ///< Inside pixels.
 
 /// Pixels of a class in a picture.
 struct ClassShare {
   std::int64_t number;
-  double share; ///< Of the picture's pixels.
+  double share; ///< Share of the picture's pixels.
 };
-/// Of a semantic result, the largest first.
+/// From a semantic result, the largest first.
 std::vector<ClassShare> class_shares(const TaskResult& result);
 
 struct DepthFacts {
   float least = 0, most = 0;
   double mean = 0;
-  std::int64_t finite = 0, not_finite = 0; ///< Pixels. Where none is finite the rest says nothing.
+  std::int64_t finite = 0, not_finite = 0; ///< Finite pixels. If there are none, the other members are
+                                           ///< meaningless.
 };
 DepthFacts depth_facts(const TaskResult& result);
 std::span<const float> embedding_of(const TaskResult& result);

@@ -1,4 +1,4 @@
-// One JSON object for each picture.
+// Writes one JSON object for each picture.
 
 #include <lanner/classes.h>
 #include <lanner/output.h>
@@ -28,7 +28,7 @@ OrderedJson json_classes(const TaskResult& result, const Task& task) {
   return list;
 }
 
-/// What a second network said of a box; null where it did not look at it.
+/// The second network's answer for a box; null where it did not run on it.
 OrderedJson json_crop(const TaskResult& crop, const Task& task) {
   if (crop.region.whole()) return {};
   OrderedJson json = OrderedJson::object();
@@ -76,7 +76,7 @@ OrderedJson json_depth(const TaskResult& result) {
           {"not_finite", facts.not_finite}};
 }
 
-/// The field that the result's kind has.
+/// The field of the result's kind.
 void add_findings(OrderedJson& json, const TaskResult& result, const Task& task) {
   switch (result.kind) {
   case TaskKind::classify:
@@ -101,8 +101,7 @@ void add_findings(OrderedJson& json, const TaskResult& result, const Task& task)
     json["embedding"] = json_numbers(embedding_of(result));
     break;
   case TaskKind::none:
-    fail(ErrorCode::invalid_argument,
-         "result: of the task none there is nothing to write; expected another task");
+    fail(ErrorCode::invalid_argument, "result: the task none has nothing to write; expected another task");
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Masks as run lengths, COCO's form of them.
+// Masks as run lengths, in COCO's format.
 
 #include <cstdint>
 #include <span>
@@ -10,8 +10,8 @@
 
 namespace lanner {
 
-/// How many pixels of a picture lie outside, then inside, then outside of the mask and so on, down its
-/// columns from the left to the right. The mask lies within the picture.
+/// Numbers of pixels outside, then inside, then outside of the mask and so on, down the picture's columns
+/// from left to right. The mask must be within the picture.
 std::vector<std::uint32_t> run_lengths(const Mask& mask, std::int32_t width, std::int32_t height);
 
 /// The counts as text: each, from the fourth on less the one two before, in groups of five bits, the lowest

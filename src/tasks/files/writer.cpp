@@ -81,10 +81,10 @@ struct ResultWriter::State {
 
 ResultWriter::ResultWriter(const std::filesystem::path& path, ResultFormat format, Task task) {
   check(task.kind.has_value(), ErrorCode::invalid_argument,
-        "{}: the task has no kind; expected one that resolve_task() completed", path.string());
+        "{}: the task has no kind; expected one from resolve_task()", path.string());
   check(can_write(format, *task.kind), ErrorCode::invalid_argument,
-        "{}: {} does not hold what the task {} finds; {}", path.string(), to_string(format),
-        to_string(*task.kind), *task.kind == TaskKind::none ? "expected another task" : "json does");
+        "{}: {} cannot hold results of the task {}; {}", path.string(), to_string(format),
+        to_string(*task.kind), *task.kind == TaskKind::none ? "expected another task" : "json can");
   std::unique_ptr<ResultFile> file = open_result_file(path, format);
   state_ = std::make_unique<State>(State{path, std::move(task), std::move(file), false});
 }

@@ -1,4 +1,4 @@
-// A text file for each picture, as YOLO's tools read and write them.
+// Writes a text file for each picture, in the format of YOLO's tools.
 
 #include <map>
 #include <system_error>
@@ -34,7 +34,7 @@ public:
     for (std::int64_t i = 0; i < parts.count; ++i) text += line(result, parts, i);
     const std::string name = picture.stem() + ".txt";
     check(name != names_file, ErrorCode::invalid_argument,
-          "{}: {} is the file of the classes' names; rename {}", folder_.string(), name, picture.source);
+          "{}: {} is reserved for the class names; rename {}", folder_.string(), name, picture.source);
     const auto [other, fresh] = sources_.emplace(name, picture.source);
     check(fresh, ErrorCode::invalid_argument,
           "{}: {} and {} would both be written to {}; give each a folder of its own", folder_.string(),
@@ -67,7 +67,7 @@ private:
       for (const Corner& corner : parts.corners(i)) add(corner[0], corner[1]);
     } else if (result.kind == TaskKind::segment) {
       std::vector<Corner> polygon = outer_contour(result.masks[at]);
-      // A line is a polygon: of a mask without a pixel, that of its box.
+      // A line is a polygon: for an empty mask that of its box.
       if (polygon.empty()) polygon = {{box[0], box[1]}, {box[2], box[1]}, {box[2], box[3]}, {box[0], box[3]}};
       for (const Corner& corner : polygon) add(corner[0], corner[1]);
     } else {
@@ -83,7 +83,7 @@ private:
   }
 
   fs::path folder_;
-  std::map<std::string, std::string> sources_; ///< Of each file.
+  std::map<std::string, std::string> sources_; ///< Open files.
 };
 
 } // namespace

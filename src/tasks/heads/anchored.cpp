@@ -1,4 +1,4 @@
-// SSD and RetinaNet: offsets from anchors, every class that passes.
+// SSD and RetinaNet: offsets from anchors, every class that passes the threshold.
 
 #include "tasks/cuda/rows.h"
 #include "tasks/heads/pairs.h"

@@ -7,7 +7,7 @@
 namespace lanner::tasks {
 namespace {
 
-// Of offsets of sizes: the bound that Detectron and torchvision clip them to, log(1000 / 16).
+// Bound of size offsets: Detectron and torchvision clip them to log(1000 / 16).
 const float most_log_size = std::log(1000.f / 16);
 
 std::array<float, 4> edges(const std::array<float, 4>& centred) {
@@ -20,7 +20,7 @@ std::array<float, 4> edges(const std::array<float, 4>& centred) {
 
 void check_box(const std::array<float, 4>& box, std::int64_t row) {
   check(std::ranges::all_of(box, [](float v) { return std::isfinite(v); }), ErrorCode::bad_data,
-        "task: box {} holds a number that is not finite", row);
+        "task: box {} has a number that is not finite", row);
 }
 
 BoxReader::BoxReader(const HeadRun& run, Values values, std::int64_t begin, std::int64_t pitch,
@@ -65,8 +65,8 @@ AnchorReader::AnchorReader(const HeadRun& run, std::int64_t count) : run_(run), 
   }
   if (!anchors_.chosen()) count = offsets_.whole()[0];
   check(anchors_.size() == count * 4, ErrorCode::invalid_argument,
-        "task: there are {} numbers of anchors, expected {}: four for each of {} boxes", anchors_.size(),
-        count * 4, count);
+        "task: got {} numbers of anchors, expected {}: four for each of {} boxes", anchors_.size(), count * 4,
+        count);
 }
 
 std::array<float, 4> AnchorReader::operator()(std::int64_t row) const {
@@ -82,7 +82,7 @@ std::array<float, 4> AnchorReader::operator()(std::int64_t row) const {
              std::exp(std::min(offset(2), most_log_size)) * width,
              std::exp(std::min(offset(3), most_log_size)) * height});
   check_box(box, offsets_.number(row));
-  // As torchvision does: what leaves the input does not count in overlaps.
+  // As in torchvision: the part outside of the input does not count in overlaps.
   for (std::size_t i = 0; i < 4; ++i)
     box[i] = std::clamp(box[i], 0.f, static_cast<float>(i % 2 == 0 ? run_.width : run_.height));
   return box;

@@ -1,17 +1,17 @@
 #pragma once
-// Boxes as heads write them.
+// Boxes in the formats of heads.
 
 #include "tasks/heads/head.h"
 
 namespace lanner::tasks {
 
-/// Reads boxes as the task's form says, into edges in pixels of the network's input.
+/// Converts boxes of the task's format to edges in pixels of the network's input.
 class BoxReader {
 public:
-  /// Number i of box r is `values[begin + r * pitch + i * step]`.
+  /// Element i of box r is `values[begin + r * pitch + i * step]`.
   BoxReader(const HeadRun& run, Values values, std::int64_t begin, std::int64_t pitch, std::int64_t step = 1);
   std::array<float, 4> operator()(std::int64_t row) const;
-  /// Centre, width and height in pixels, whatever the form.
+  /// Centre, width and height in pixels, for any format.
   std::array<float, 4> centred(std::int64_t row) const;
 
 private:
@@ -20,16 +20,16 @@ private:
   Values values_;
   std::int64_t begin_, pitch_, step_;
   BoxForm form_;
-  float width_ = 1, height_ = 1; ///< What numbers are multiplied by.
+  float width_ = 1, height_ = 1; ///< Factors to pixels.
 };
 
 /// Throws Error{bad_data} unless all are finite.
 void check_box(const std::array<float, 4>& box, std::int64_t row);
 
-/// What moves and sizes anchors: `box_scales` of the task, exp for sizes, at most a factor of 62.5.
+/// Applies offsets to anchors: `box_scales` of the task, exp for sizes, at most a factor of 62.5.
 class AnchorReader {
 public:
-  /// Anchors of the task, or the part `anchors`; `count` is how many boxes there are.
+  /// Anchors of the task, or of the part `anchors`; `count`: number of boxes.
   AnchorReader(const HeadRun& run, std::int64_t count);
   std::array<float, 4> operator()(std::int64_t row) const;
 

@@ -1,4 +1,4 @@
-// Boxes and their scores, decoded in the network; the best class of each.
+// Boxes and scores decoded by the network; the best class of each box.
 
 #include "tasks/cuda/rows.h"
 #include "tasks/heads/pairs.h"
@@ -21,7 +21,7 @@ Candidates decode(const HeadRun& run) {
 
 } // namespace
 
-// The form has no default: resolve_task asks for it.
+// The format has no default: resolve_task asks for it.
 const HeadRow boxes_scores_row{
     .head = Head::boxes_scores,
     .expects = "boxes [N, K, 4] and scores [N, K, C]",

@@ -24,7 +24,7 @@ void propose(const Facts& facts, std::vector<Reading>& readings) {
                  {{"heatmap", heat->name}, {"sizes", sizes->name}, {"offsets", offsets->name}}));
 }
 
-/// Nothing around it is higher.
+/// A cell is a peak: no neighbour is higher.
 bool is_peak(const float* map, std::int64_t width, std::int64_t height, std::int64_t x, std::int64_t y) {
   const float value = map[y * width + x];
   for (std::int64_t dy = -1; dy <= 1; ++dy)
@@ -36,7 +36,7 @@ bool is_peak(const float* map, std::int64_t width, std::int64_t height, std::int
   return true;
 }
 
-/// Calls emit(label, cell, place, value) for the peaks; `place` is the cell's among those that are there.
+/// Calls emit(label, cell, place, value) for the peaks; `place` is the cell's index among the stored cells.
 template<typename Emit>
 void for_each_peak(const Values& heat, float least, Emit&& emit) {
   const std::int64_t height = heat.whole()[1], width = heat.whole()[2], cells = width * height;

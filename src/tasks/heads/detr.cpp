@@ -1,4 +1,4 @@
-// DETR: softmax over classes and none, the best of each query.
+// DETR: softmax over the classes and a background class, the best class of each query.
 
 #include "tasks/cuda/rows.h"
 #include "tasks/heads/pairs.h"

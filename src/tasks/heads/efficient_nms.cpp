@@ -1,4 +1,4 @@
-// What TensorRT's node EfficientNMS gives, and exports that copy it.
+// Outputs of TensorRT's node EfficientNMS, and of exports that imitate it.
 
 #include "tasks/heads/lists.h"
 
@@ -18,7 +18,7 @@ void propose(const Facts& facts, std::vector<Reading>& readings) {
   const Binding* scores = of(facts, "scores", {"det_scores", "detection_scores"});
   const Binding* labels = of(facts, "labels", {"det_classes", "detection_classes"});
   if (!count || !boxes || !scores || !labels) return;
-  // TensorFlow's names are used by both; its counts are floats.
+  // Both use TensorFlow's names; TensorFlow's counts are floats.
   if (!facts.asked(Head::efficient_nms) && !is_integer(count->dtype)) return;
   readings.push_back(reading_of(
       efficient_nms_row, TaskKind::detect, -1, Ground::names,

@@ -1,5 +1,5 @@
 #pragma once
-// What the heads of detectors have in common.
+// What the heads of detectors share.
 
 #include <array>
 #include <cmath>
@@ -16,25 +16,26 @@
 
 namespace lanner::tasks {
 
-/// Something that a network found, before suppression.
+/// A detection before suppression.
 struct Candidate {
   std::array<float, 4> box{}; ///< Edges in pixels of the network's input; obb: centre, width and height.
   float angle = 0;            ///< obb: radians, clockwise.
   float score = 0;
-  std::int32_t label = 0; ///< Number among the labels.
-  std::int64_t row = 0;   ///< Of what is read later: mask, key points.
+  std::int32_t label = 0; ///< Index of its label.
+  std::int64_t row = 0;   ///< Row of its extra values: mask coefficients, key points.
 };
 
-/// What a head made of one picture's outputs: those of the threshold and more, of many the best.
+/// A head's result for one picture: candidates with at least the threshold's score, the best if there are
+/// many.
 class Candidates {
 public:
-  /// More than `most` are of no use.
+  /// More than `most` are not needed.
   explicit Candidates(std::size_t most) : most_(most) {}
   void add(const Candidate& candidate) {
     all_.push_back(candidate);
     if (all_.size() >= 4 * most_) drop();
   }
-  /// Best first; of equal ones the first.
+  /// Best first, equal ones in order.
   std::vector<Candidate> take();
 
   Rows extras; ///< Coefficients of masks, key points; by Candidate::row.
@@ -46,14 +47,14 @@ private:
   std::vector<Candidate> all_;
 };
 
-/// What a head reads.
+/// Input of a head.
 struct HeadRun {
   const Task& task;                                 ///< Resolved.
-  std::map<std::string, Values, std::less<>> parts; ///< By the head's names.
+  std::map<std::string, Values, std::less<>> parts; ///< By the head's part names.
   std::int64_t width = 0, height = 0;               ///< Of the network's input.
   float threshold = 0;
-  std::size_t most = 0; ///< Candidates that are of use.
-  Device device;        ///< Where large outputs lie.
+  std::size_t most = 0; ///< The most candidates that are needed.
+  Device device;        ///< Device of large outputs.
 
   bool has(std::string_view part) const { return parts.contains(part); }
   const Values& part(std::string_view name) const;
@@ -62,8 +63,8 @@ struct HeadRun {
 /// An output that a head reads.
 struct Part {
   std::string_view name;
-  std::size_t ranks;   ///< Dims behind the batch's.
-  bool shared = false; ///< One for all pictures of a batch, with or without its dim.
+  std::size_t ranks;   ///< Dims after the batch's.
+  bool shared = false; ///< One for all pictures of a batch, with or without a batch dim.
 };
 
 inline constexpr int last_class = -2;
@@ -74,20 +75,20 @@ struct RowScan; // tasks/cuda/rows.h
 struct HeadRow {
   Head head;
   std::string_view expects;    ///< `[N, 5 + C, A]`, for messages.
-  std::span<const Part> parts; ///< All that it may have.
+  std::span<const Part> parts; ///< All parts that it may have.
   std::span<const TaskKind> kinds;
   BoxForm form;
   bool normalised;
   Activation activation;
-  int background;  ///< Number of the class that is none: -1 where there is no such class, or last_class.
-  int first_class; ///< Number in the outputs of the first label.
-  bool suppresses; ///< The network does, or needs none.
-  /// Adds the reading that the outputs have by this head. A head that was asked for takes all that it can
-  /// read; else only what no other network would have.
+  int background;  ///< Number of the background class: -1 where there is none, or last_class.
+  int first_class; ///< Class number of the first label in the outputs.
+  bool suppresses; ///< The network suppresses, or needs no suppression.
+  /// Adds the reading of the outputs by this head. A requested head accepts all outputs that it can read;
+  /// otherwise it accepts only outputs that no other network would have.
   void (*propose)(const Facts& facts, std::vector<Reading>& readings);
-  /// Takes parts on the host, of which some may be chosen rows: [count, channels].
+  /// Takes parts on the host, some of which may be selected rows: [count, channels].
   Candidates (*decode)(const HeadRun& run);
-  /// How rows that may pass are chosen where an output lies on a GPU; null: all of it comes to the host.
+  /// How rows that may pass are selected where an output is on a GPU; null: all of it is copied to the host.
   std::vector<RowScan> (*scans)(const HeadRun& run) = nullptr;
 };
 
@@ -98,15 +99,16 @@ std::span<const HeadRow* const> head_rows();
 extern const HeadRow boxes_scores_row, yolo_v5_row, yolo_v5_raw_row, yolo_v8_row, yolo_v10_row, detr_row,
     rt_detr_row, ssd_row, retinanet_row, torchvision_row, tensorflow_row, efficient_nms_row, centernet_row;
 
-/// A reading by a head, with text and ground set.
+/// A reading by a head, with text and evidence set.
 Reading reading_of(const HeadRow& row, TaskKind kind, std::int64_t classes, Ground ground,
                    std::initializer_list<std::pair<const std::string, std::string>> outputs);
 
-/// Number in the outputs of the first label: the head's, or 0 where the labels begin with the background.
+/// Class number of the first label in the outputs: the head's, or 0 where the labels begin with the
+/// background.
 int first_class_of(const HeadRow& row, const Task& task);
-/// Classes of a head that scores `channels` of them, without the background at either end.
+/// Classes of a head with `channels` scores, without the background at either end.
 std::int64_t named_classes(std::int64_t channels, int background, int first_class);
-/// Throws Error{invalid_argument} unless labels, where there are some, are as many as the classes.
+/// Throws Error{invalid_argument} where labels are given but their number is not that of the classes.
 void check_class_count(const Task& task, std::int64_t classes);
 
 } // namespace lanner::tasks

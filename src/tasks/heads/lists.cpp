@@ -39,11 +39,11 @@ Candidates decode_lists(const HeadRun& run) {
     if (!scale.passes(score)) continue;
     const std::int32_t number = class_number(labels[row], row);
     if (number == *run.task.background) continue;
-    // torchvision itself never gives the background.
+    // torchvision itself never outputs the background.
     check(
         number >= *run.task.first_class || run.task.head != Head::torchvision, ErrorCode::bad_data,
-        "head torchvision: row {} is of the class {}, expected {} or more; say first_class {} where classes "
-        "count from there",
+        "head torchvision: row {} is of the class {}, expected {} or more; give first_class {} where classes "
+        "count from it",
         row, number, *run.task.first_class, number);
     if (number < *run.task.first_class) continue;
     found.add({box(row), 0, score, number - *run.task.first_class, row});
@@ -51,7 +51,7 @@ Candidates decode_lists(const HeadRun& run) {
   if (run.has("keypoints")) {
     const Values& points = run.part("keypoints");
     check(points.dim(0) == boxes.dim(0), ErrorCode::invalid_argument,
-          "head {}: key points are {}, of {} boxes", to_string(*run.task.head), points.shape().to_string(),
+          "head {}: key points are {}, for {} boxes", to_string(*run.task.head), points.shape().to_string(),
           boxes.dim(0));
     found.extras = {points, 0, points.dim(1) * points.dim(2), 1, points.dim(1) * points.dim(2)};
   }

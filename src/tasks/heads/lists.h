@@ -1,5 +1,5 @@
 #pragma once
-// Heads whose networks give lists: boxes, classes and scores of what they kept.
+// Heads whose networks output lists: boxes, classes and scores of the final detections.
 
 #include "tasks/heads/head.h"
 
@@ -10,7 +10,7 @@ inline constexpr TaskKind list_kinds[] = {TaskKind::detect, TaskKind::segment, T
 /// Parts `boxes` [K, 4], `labels` [K], `scores` [K], and `count` where there is one.
 Candidates decode_lists(const HeadRun& run);
 
-/// The kind wanted, else what the parts say; false where a part of it is missing.
+/// The requested kind, else the one that the parts imply; false where a part of it is missing.
 bool list_kind(const Facts& facts, bool masks, bool keypoints, TaskKind& kind);
 
 } // namespace lanner::tasks

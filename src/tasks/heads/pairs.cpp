@@ -10,7 +10,7 @@
 namespace lanner::tasks {
 namespace {
 
-/// Scores of as many rows as there are boxes.
+/// Scores with as many rows as boxes.
 ScoreRows score_rows(const HeadRun& run) {
   const Values &boxes = run.part("boxes"), &scores = run.part("scores");
   check(boxes.dim(1) == 4 && boxes.dim(0) == scores.dim(0), ErrorCode::invalid_argument,

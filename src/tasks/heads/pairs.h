@@ -1,5 +1,5 @@
 #pragma once
-// Heads whose boxes stand in one output and whose scores in another, row by row.
+// Heads with boxes in one output and scores in another, row by row.
 
 #include "tasks/heads/head.h"
 
@@ -7,23 +7,23 @@ namespace lanner::tasks {
 
 struct PairOutputs {
   const Binding *boxes = nullptr, *scores = nullptr, *anchors = nullptr;
-  bool boxes_named = false;  ///< `boxes` and `scores`: what suppression would take.
-  bool logits_named = false; ///< `logits` and `pred_boxes`: what a transformer's head gives.
+  bool boxes_named = false;  ///< `boxes` and `scores`: inputs of a suppression.
+  bool logits_named = false; ///< `logits` and `pred_boxes`: outputs of a transformer's head.
   explicit operator bool() const { return boxes && scores; }
   bool anchored(const Facts& facts) const { return anchors || !facts.wanted.anchors.empty(); }
 };
-/// Boxes [N, K, 4] and scores [N, K, C]: by the parts given, by name, or the only ones of their shapes.
+/// Boxes [N, K, 4] and scores [N, K, C]: the given parts, else by name, or the only ones with such shapes.
 PairOutputs pair_outputs(const Facts& facts);
 
-/// Adds the reading of a pair by this head, where labels are as many as its classes.
+/// Adds the reading of a pair by this head where labels agree with the number of classes.
 void add_pair(const Facts& facts, const PairOutputs& outputs, const HeadRow& row, Ground ground,
               std::vector<Reading>& readings);
 
-/// Boxes of the parts `boxes` and `scores` that pass; every class of a row, or its best.
+/// Candidates of the parts `boxes` and `scores` that pass; every class of a row, or its best.
 Candidates decode_pairs(const HeadRun& run, bool every);
-/// The same of offsets from anchors.
+/// The same for offsets from anchors.
 Candidates decode_anchored(const HeadRun& run);
-/// Rows of either that may pass.
+/// Selection of rows of either that may pass.
 std::vector<RowScan> scan_pairs(const HeadRun& run);
 
 inline constexpr Part pair_parts[] = {{"boxes", 2}, {"scores", 2}};

@@ -1,4 +1,4 @@
-// RT-DETR and others that score each class of a query on its own: two outputs, or both in one.
+// RT-DETR and others with an independent score for each class of a query: two outputs, or both in one.
 
 #include "tasks/cuda/rows.h"
 #include "tasks/heads/boxes.h"
@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::int64_t fixed = 4, most_queries = 1000;
 
-/// [N, Q, 4 + C], whose scores are probabilities.
+/// [N, Q, 4 + C] with probabilities as scores.
 void propose_joined(const Facts& facts, std::vector<Reading>& readings) {
   const Binding* joined = facts.find("boxes", {}, [](const Binding& output) { return has_rank(output, 3); });
   if (!joined || !has_rank(*joined, 3)) return;

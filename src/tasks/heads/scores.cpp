@@ -15,17 +15,17 @@ ScoreRule score_rule(const HeadRun& run, std::int64_t channels, bool every) {
 
 void fail_not_finite(std::int64_t row) {
   fail(ErrorCode::bad_data,
-       "task: row {} of the scores holds a number that is not finite; was preprocessing declared rightly?",
+       "task: row {} of the scores has a number that is not finite; is the declared preprocessing right?",
        row);
 }
 
 std::int32_t class_number(float value, std::int64_t row) {
   check(value >= 0 && value <= static_cast<float>(most_classes), ErrorCode::bad_data,
-        "task: row {} has the class {}, expected a number from 0 up", row, value);
+        "task: row {} has the class {}, expected a number of 0 or more", row, value);
   return static_cast<std::int32_t>(std::lround(value));
 }
 
-// Compilers make branches of a loop that looks for a maximum, so vectors are spelled out.
+// Compilers do not vectorise a loop that searches for a maximum, so vectors are written out.
 RowBest best_of_row(const float* values, std::int64_t count) {
   using Four = float __attribute__((vector_size(16)));
   constexpr std::int64_t together = 8;

@@ -1,5 +1,5 @@
 #pragma once
-// Scores of classes as heads have them: rows of one number a class.
+// Class scores in the formats of heads: rows with one number a class.
 
 #include <cmath>
 #include <cstdint>
@@ -15,18 +15,18 @@ inline float sigmoid(float value) {
   return 1 / (1 + std::exp(-value));
 }
 
-/// What raw numbers are as probabilities, by none or sigmoid.
+/// Raw numbers as probabilities, by none or sigmoid.
 class ScoreScale {
 public:
   ScoreScale(Activation activation, float threshold)
       : sigmoid_(activation == Activation::sigmoid), threshold_(threshold), least_(threshold) {
-    // A little lower than exact, and never beyond where the sigmoid is 1 in floats: passes() decides.
+    // Slightly below the exact bound, and never where the sigmoid is 1 in floats: passes() decides.
     if (sigmoid_)
       least_ = threshold <= 0   ? -std::numeric_limits<float>::infinity()
                : threshold >= 1 ? 16.f
                                 : std::min(16.f, std::log(threshold / (1 - threshold)) - 1e-2f);
   }
-  float least() const { return least_; } ///< Raw numbers below it do not pass.
+  float least() const { return least_; } ///< Lower raw numbers do not pass.
   float operator()(float raw) const { return sigmoid_ ? sigmoid(raw) : raw; }
   bool passes(float score) const { return score >= threshold_; }
 
@@ -41,34 +41,35 @@ struct ScoreRows {
   std::int64_t begin = 0, pitch = 0, rows = 0, classes = 0;
 };
 
-/// Which of them count.
+/// Which classes count.
 struct ScoreRule {
   Activation activation = Activation::none;
   int background = -1, first_class = 0;
-  bool every = false; ///< Each class that passes, in place of the best.
+  bool every = false; ///< Every class that passes instead of the best.
   float threshold = 0;
 };
-/// As the task has it; `channels` are the classes that are scored. Throws Error{invalid_argument} where
-/// labels are not as many.
+/// From the task; `channels`: number of scored classes. Throws Error{invalid_argument} where labels differ in
+/// number.
 ScoreRule score_rule(const HeadRun& run, std::int64_t channels, bool every);
 
-/// Calls `emit(row, label, score)` for the classes that pass. Throws Error{bad_data} for what is not finite.
+/// Calls `emit(row, label, score)` for the classes that pass. Throws Error{bad_data} for numbers that are not
+/// finite.
 template<typename Emit>
 void for_each_class(const ScoreRows& rows, const ScoreRule& rule, Emit&& emit);
 
 [[noreturn]] void fail_not_finite(std::int64_t row);
 
-/// A number of a class that stands among scores. Throws Error{bad_data} where it is none.
+/// A class number stored among scores. Throws Error{bad_data} for an invalid one.
 std::int32_t class_number(float value, std::int64_t row);
 
-/// Of numbers whose products with 0 are added up: NaN where one is not finite.
+/// The largest number; `poison` sums all products with 0, so it is NaN where one is not finite.
 struct RowBest {
   float most;
   float poison;
 };
 RowBest best_of_row(const float* values, std::int64_t count);
 
-/// Probabilities of a row, in `into`.
+/// Probabilities of a row, written to `into`.
 void softmax_row(const float* values, std::int64_t count, float most, float* into);
 
 template<typename Emit>
@@ -83,7 +84,7 @@ void for_each_class(const ScoreRows& rows, const ScoreRule& rule, Emit&& emit) {
     const RowBest best = best_of_row(raw, rows.classes);
     if (!(best.poison == 0)) fail_not_finite(rows.values.number(row));
     if (softmax) {
-      // Where one is the background's, the others are at most exp(their best - it).
+      // If the background is the best class, the others are at most exp(their best - it).
       const bool none = rule.background >= 0 && rule.background < rows.classes;
       if (none && raw[rule.background] == best.most) {
         float second = -std::numeric_limits<float>::infinity();

@@ -1,4 +1,4 @@
-// TensorFlow's detection API, and TFLite's node for suppression.
+// TensorFlow's detection API, and TFLite's suppression node.
 
 #include "tasks/heads/lists.h"
 
@@ -20,7 +20,7 @@ void propose(const Facts& facts, std::vector<Reading>& readings) {
   const Binding* count = of(facts, "count", {"num_detections"});
   const Binding* masks = of(facts, "masks", {"detection_masks"});
   const bool lite = !boxes && !labels && !scores;
-  if (lite) { // One node, whose outputs have a number.
+  if (lite) { // The outputs of one node, which are numbered.
     boxes = facts.named({"TFLite_Detection_PostProcess"});
     labels = facts.named({"TFLite_Detection_PostProcess:1"});
     scores = facts.named({"TFLite_Detection_PostProcess:2"});

@@ -1,4 +1,4 @@
-// torchvision's detectors: lists without a batch, of one picture.
+// torchvision's detectors: lists for one picture, without a batch.
 
 #include "tasks/heads/lists.h"
 
@@ -15,7 +15,7 @@ bool real(const Binding& output, std::size_t rank) {
 }
 
 void propose(const Facts& facts, std::vector<Reading>& readings) {
-  // Named ones may have a batch: [N, K, 4], [N, K], [N, K].
+  // Outputs with these names may have a batch: [N, K, 4], [N, K], [N, K].
   const auto of = [&](const char* part, auto&& fits) { return facts.find(part, {part}, fits); };
   const Binding* boxes =
       of("boxes", [](const Binding& output) { return real(output, 2) && may_be(output.dims[1], 4); });
@@ -44,7 +44,7 @@ void propose(const Facts& facts, std::vector<Reading>& readings) {
 
 } // namespace
 
-// What has no batch is four dims of masks: [K, 1, H, W].
+// Four dims without a batch are masks: [K, 1, H, W].
 const HeadRow torchvision_row{
     .head = Head::torchvision,
     .expects = "boxes [K, 4], labels [K], scores [K], and masks [K, 1, H, W] or keypoints [K, P, 3]",

@@ -12,7 +12,7 @@ constexpr std::int64_t least_labels = 1, most_prototypes = 1024;
 constexpr std::int64_t dota_classes = 15; ///< Of most turned boxes ("DOTA: A Large-Scale Dataset for Object
                                           ///< Detection in Aerial Images").
 
-/// Key points of published sets of one class: COCO's people, faces, hands, dogs, tigers.
+/// Key points of published datasets with one class: COCO's people, faces, hands, dogs, tigers.
 struct KnownPoints {
   int count, values;
 };
@@ -22,7 +22,7 @@ std::int64_t cells(std::int64_t width, std::int64_t height, std::int64_t stride)
   return ((width + stride - 1) / stride) * ((height + stride - 1) / stride);
 }
 
-/// A reading of this kind where the channels allow it.
+/// The reading as this kind, where the channels allow it.
 void add(const Facts& facts, const HeadRow& row, const YoloOutputs& outputs, TaskKind kind,
          std::int64_t classes, Ground ground, std::vector<Reading>& readings, int keypoints = 0,
          int values = 0) {
@@ -37,7 +37,8 @@ void add(const Facts& facts, const HeadRow& row, const YoloOutputs& outputs, Tas
   readings.push_back(std::move(reading));
 }
 
-/// Poses of so many channels behind the boxes where labels or the points of a known set say how many.
+/// Poses with this many channels after the boxes, where labels or a known dataset's points determine the
+/// number of points.
 void add_poses(const Facts& facts, const HeadRow& row, const YoloOutputs& outputs, std::int64_t rest,
                Ground ground, std::vector<Reading>& readings) {
   const Task& wanted = facts.wanted;
@@ -72,7 +73,7 @@ std::optional<std::int64_t> extra_channels(const Task& task, TaskKind kind, std:
 
 bool is_grid(std::int64_t places, std::int64_t width, std::int64_t height, int anchors) {
   if (places <= 0) return false;
-  // Of a size that is not known, but a multiple of 32: 1 + 4 + 16 cells for each of its squares of 32.
+  // The size is unknown but a multiple of 32: 1 + 4 + 16 cells for each square of 32 pixels.
   if (width <= 0 || height <= 0) return places % (21 * anchors) == 0;
   const std::int64_t three = cells(width, height, 8) + cells(width, height, 16) + cells(width, height, 32);
   const std::int64_t p2 = cells(width, height, 4), p6 = cells(width, height, 64);
@@ -90,7 +91,7 @@ std::optional<YoloShape> yolo_shape(std::int64_t first, std::int64_t second, std
     if (first == second) return std::nullopt;
     return first < 0 ? rows : columns;
   }
-  if ((first == 0) != (second == 0)) return first == 0 ? rows : columns; // No place at all.
+  if ((first == 0) != (second == 0)) return first == 0 ? rows : columns; // No cells.
   const auto grid = [&](std::int64_t places) {
     return is_grid(places, width, height, 1) || is_grid(places, width, height, 3);
   };
@@ -112,7 +113,7 @@ void propose_yolo(const Facts& facts, const HeadRow& row, const YoloOutputs& out
                   std::int64_t fixed, Ground ground, std::vector<Reading>& readings) {
   const auto& wanted = facts.wanted;
   const bool any = !wanted.kind;
-  if (shape.channels < 0) { // Classes are told when it runs.
+  if (shape.channels < 0) { // The number of classes is known at the run.
     const TaskKind kind = wanted.kind.value_or(TaskKind::detect);
     if (kind == TaskKind::segment && !outputs.prototypes) return;
     Reading reading = reading_of(row, kind, -1, ground, {{"boxes", outputs.boxes->name}});
@@ -124,7 +125,7 @@ void propose_yolo(const Facts& facts, const HeadRow& row, const YoloOutputs& out
   const bool masks = coefficients > 0 && rest > coefficients;
   if ((any || facts.asked(TaskKind::segment)) && masks)
     add(facts, row, outputs, TaskKind::segment, rest - coefficients, ground, readings);
-  if (any && masks) return; // Prototypes have no other use.
+  if (any && masks) return; // Prototypes are only used for masks.
   if (any || facts.asked(TaskKind::detect))
     add(facts, row, outputs, TaskKind::detect, rest, ground, readings);
   if (std::ranges::find(row.kinds, TaskKind::pose) != row.kinds.end() && (any || facts.asked(TaskKind::pose)))

@@ -1,4 +1,4 @@
-// YOLOv10 and v26, end to end: edges, score, class and extras of what the network keeps.
+// YOLOv10 and v26, end to end: edges, score, class and extras of the final detections.
 
 #include "tasks/heads/boxes.h"
 #include "tasks/heads/scores.h"

@@ -1,4 +1,4 @@
-// YOLOv5 and v7, decoded in the network: box, objectness, classes and extras of each place.
+// YOLOv5 and v7, decoded by the network: box, objectness, classes and extras of each cell.
 
 #include "tasks/cuda/rows.h"
 #include "tasks/heads/boxes.h"
@@ -21,7 +21,7 @@ void propose(const Facts& facts, std::vector<Reading>& readings) {
     propose_yolo(facts, yolo_v5_row, outputs, shape.value_or(YoloShape{}), fixed, Ground::shapes, readings);
     return;
   }
-  // Three anchors a cell; one a cell is what networks without anchors have that keep an objectness (YOLOX).
+  // Three anchors a cell; networks without anchors that have an objectness (YOLOX) have one a cell.
   const bool grid = first < 0 || is_grid(first, facts.width, facts.height, 3) ||
                     is_grid(first, facts.width, facts.height, 1);
   if (grid && second > fixed && (first < 0 || first > second))
@@ -38,7 +38,7 @@ Candidates decode(const HeadRun& run) {
   for (std::int64_t row = 0; row < layout.shape.places; ++row) {
     const float raw = values[row * pitch + 4 * step];
     if (!std::isfinite(raw)) fail_not_finite(values.number(row));
-    if (raw < scale.least()) continue; // Classes are at most 1.
+    if (raw < scale.least()) continue; // Class scores are at most 1.
     float most = 0;
     std::int32_t label = -1;
     for (std::int64_t c = 0; c < layout.classes; ++c) {

@@ -1,4 +1,4 @@
-// YOLOv8, v9, v11, v12: box, classes and extras of each place; no objectness.
+// YOLOv8, v9, v11, v12: box, classes and extras of each cell; no objectness.
 
 #include <algorithm>
 #include <limits>
@@ -34,7 +34,7 @@ void propose(const Facts& facts, std::vector<Reading>& readings) {
     propose_yolo(facts, yolo_v8_row, outputs, *shape, fixed, Ground::shapes, readings);
 }
 
-/// The best class of a block of places, whose scores lie channel by channel.
+/// The best class for a block of cells, whose scores are stored channel by channel.
 class ColumnBlock {
 public:
   void load(const Values& values, std::int64_t first, std::int64_t step, std::int64_t classes,

@@ -1,6 +1,6 @@
 #pragma once
-// Operations that are rounded one by one on a host and on a GPU, so that both give the same numbers bit by
-// bit: a compiler would make one of a product and a sum there.
+// Operations that are rounded one by one on a host and on a GPU, so that both give bit-identical results:
+// compilers would fuse a product and a sum on a GPU.
 
 #include "image/cuda/host_device.h"
 
@@ -20,7 +20,7 @@ LANNER_HOST_DEVICE inline double times(double a, double b) {
   return a * b;
 #endif
 }
-/// From `low` to `high`.
+/// Clamps to `low` and `high`.
 LANNER_HOST_DEVICE inline float between(float low, float high, float share) {
   return low + times(share, high - low);
 }

@@ -7,15 +7,15 @@
 namespace lanner::tasks {
 namespace {
 
-constexpr std::int64_t together = 64; ///< Places of a line that are blended together.
-constexpr std::int32_t mixed = -2;    ///< Between places of several classes.
+constexpr std::int64_t together = 64; ///< Pixels of a line that are interpolated together.
+constexpr std::int32_t mixed = -2;    ///< Interpolation between positions of several classes.
 
-// Compilers make branches of a loop that chooses, so vectors are spelled out.
+// Compilers do not vectorise a loop that selects, so vectors are written out.
 using Four = float __attribute__((vector_size(16), may_alias));
 using FourNumbers = std::int32_t __attribute__((vector_size(16), may_alias));
 constexpr std::int64_t fours = together / 4;
 
-/// The class of each place of the map.
+/// The class of each map position.
 std::vector<std::int32_t> best_classes(const MapValues& map) {
   std::vector<std::int32_t> best(static_cast<std::size_t>(map.height * map.width));
   std::vector<float> most(static_cast<std::size_t>(map.width)),
@@ -51,7 +51,7 @@ public:
   ClassLines(const MapValues& map, const LineGrid& grid, const Limits& limits)
       : map_(map), grid_(grid), best_(best_classes(map)), parts_((grid.count() + together - 1) / together),
         cells_(static_cast<std::size_t>(map.width)) {
-    // Of two rows that are neighbours each has a half.
+    // Two adjacent rows use one half each.
     blended_ = Tensor::allocate(DType::f32, {2, parts_, map.channels, together}, {}, {}, limits);
     for (auto& held : held_) held.assign(static_cast<std::size_t>(parts_), -1);
   }
@@ -68,7 +68,7 @@ public:
   }
 
 private:
-  /// Between two rows: the class of what lies between two columns.
+  /// Between two rows: the class of pixels between two columns.
   void find_cells(const Tap& down) {
     if (down.low == row_) return;
     row_ = down.low;
@@ -124,7 +124,7 @@ private:
     std::memcpy(chosen, labels, sizeof labels);
   }
 
-  /// Scores [channels, together] of a part of row `y`, blended across.
+  /// Scores [channels, together] of a part of row `y`, interpolated across.
   const float* blended(std::int64_t part, std::int32_t y) {
     const std::size_t slot = static_cast<std::size_t>(y % 2);
     float* const to = blended_.as<float>().data() +
@@ -141,7 +141,7 @@ private:
     std::int32_t low[together], high[together];
     float share[together];
     std::int32_t left = INT32_MAX, right = 0;
-    for (std::int64_t i = 0; i < together; ++i) { // Behind the line's end its last place is repeated.
+    for (std::int64_t i = 0; i < together; ++i) { // Beyond the line's end its last position repeats.
       const std::int64_t place = std::clamp(part * together + i, grid_.first, grid_.last - 1);
       const Tap& tap = grid_.places[static_cast<std::size_t>(place)];
       low[i] = tap.low, high[i] = tap.high, share[i] = tap.share;
@@ -166,7 +166,7 @@ private:
   const LineGrid& grid_;
   const std::vector<std::int32_t> best_;
   const std::int64_t parts_;
-  std::int32_t row_ = -1; ///< That cells_ begin with.
+  std::int32_t row_ = -1; ///< The beginning of cells_.
   std::vector<std::int32_t> cells_, held_[2];
   std::vector<float> buffer_;
   Tensor blended_;

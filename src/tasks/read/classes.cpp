@@ -1,4 +1,4 @@
-// Classes of a picture, and vectors of features.
+// Reads image classes and feature vectors.
 
 #include <algorithm>
 #include <cmath>
@@ -12,9 +12,9 @@
 namespace lanner::tasks {
 namespace {
 
-constexpr double distribution_tolerance = 2e-3; ///< Of sums of half floats.
+constexpr double distribution_tolerance = 2e-3; ///< Rounding of sums of half floats.
 
-/// All numbers of one picture. Without a batch the output is whole where it has one dim.
+/// All values for one picture. An output of one dim has no batch.
 Values numbers_of(const PictureRun& run, std::string_view part) {
   const std::string& name = run.task.outputs.at(std::string(part));
   const auto found = run.outputs.find(name);
@@ -29,7 +29,7 @@ std::vector<float> finite_numbers(const Values& values, std::string_view kind) {
   std::vector<float> numbers(from, from + values.size());
   check(!numbers.empty(), ErrorCode::invalid_argument, "task {}: the output is empty", kind);
   check(std::ranges::all_of(numbers, [](float value) { return std::isfinite(value); }), ErrorCode::bad_data,
-        "task {}: the output holds values that are not finite; was preprocessing declared rightly?", kind);
+        "task {}: the output has values that are not finite; is the declared preprocessing right?", kind);
   return numbers;
 }
 

@@ -1,4 +1,4 @@
-// What all heads share: suppression, the number kept, and back into the picture.
+// Steps that all heads share: suppression, the number limit, and coordinates in the picture.
 
 #include <algorithm>
 #include <cmath>
@@ -17,11 +17,11 @@
 namespace lanner::tasks {
 namespace {
 
-constexpr int most_candidates = 30'000; ///< That suppression compares: the best.
-// Candidates of a network on a GPU that are compared there: fewer take the host less time than their way.
+constexpr int most_candidates = 30'000; ///< The best candidates, which suppression compares.
+// For a network on a GPU: fewer candidates are compared on the host, as copying them takes longer.
 constexpr std::size_t least_there = 8192;
 
-/// The part's dims behind the batch's; sides of one element that exporters leave are dropped.
+/// The part's dims after the batch's; dims of one element that exporters leave are dropped.
 Values part_values(const PictureRun& run, const Part& part, const std::string& output) {
   const auto found = run.outputs.find(output);
   if (part.shared && found != run.outputs.end() &&
@@ -62,7 +62,8 @@ HeadRun head_run(const PictureRun& run, const HeadRow& row) {
   return head;
 }
 
-/// Of what lies on a GPU the rows that count come to the host, and what else the head reads; masks are made
+/// From outputs on a GPU, copies the rows that count and other parts that the head reads to the host; masks
+/// are computed
 /// there.
 void bring_down(HeadRun& head, const HeadRow& row) {
   if (head.device.is_host()) return;
@@ -72,7 +73,7 @@ void bring_down(HeadRun& head, const HeadRow& row) {
     if (name != "prototypes" && name != "masks") values = values.on_host();
 }
 
-/// Those that stay, best first, of candidates in that order.
+/// Remaining candidates, best first; the input is in that order.
 std::vector<Candidate> chosen(const Task& task, Device device, std::vector<Candidate> all) {
   const auto most = static_cast<std::size_t>(*task.max_detections);
   if (!task.iou_threshold) {
@@ -94,7 +95,7 @@ std::vector<Candidate> chosen(const Task& task, Device device, std::vector<Candi
     if (!*task.class_agnostic) labels.push_back(one.label);
   }
   std::vector<Candidate> kept;
-  const bool gaussian = *task.kind == TaskKind::obb; // As those do it whose networks turn boxes.
+  const bool gaussian = *task.kind == TaskKind::obb; // As in networks that rotate boxes.
   const Suppression given{upright, turned, scores, labels, *task.iou_threshold, *task.max_detections,
                           gaussian};
   const bool there = !device.is_host() && !gaussian && all.size() >= least_there;
@@ -110,8 +111,8 @@ Edges source_edges(const Placement& placement, const std::array<float, 4>& box) 
           static_cast<float>(std::max(from[0], to[0])), static_cast<float>(std::max(from[1], to[1]))};
 }
 
-/// The direction of the width and the area come back exactly; where the picture was stretched a rectangle
-/// became a parallelogram, which has the nearest such rectangle.
+/// The direction of the width and the area are restored exactly; where the picture was stretched a rectangle
+/// became a parallelogram, for which the nearest such rectangle is returned.
 Turned source_turned(const Placement& placement, const Candidate& one) {
   const double determinant = placement.xx * placement.yy - placement.xy * placement.yx;
   const auto direction = [&](double x, double y) {
@@ -149,7 +150,7 @@ void write_points(const PictureRun& run, const Rows& extras, const Candidate& on
   }
 }
 
-/// Boxes of the picture, and those left out that lie outside of it.
+/// Boxes in the picture, without those entirely outside of it.
 struct Placed {
   std::vector<Candidate> all;
   std::vector<Edges> whole, boxes;

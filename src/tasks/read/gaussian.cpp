@@ -7,7 +7,8 @@ namespace lanner::tasks {
 namespace {
 
 constexpr double epsilon = 1e-7;
-// How far below 0 the part of the distance that shapes have may lie: the logarithm of epsilon, halved.
+// Lower bound of the distance's shape term, which rounding may make negative: the logarithm of epsilon,
+// halved.
 constexpr double least_of_shapes = -8.06;
 
 double square(double value) {
@@ -32,7 +33,7 @@ double gaussian_overlap(const Gaussian& a, const Gaussian& b) {
   const double own = std::max(0.0, a.across * a.down - square(a.mixed)),
                other = std::max(0.0, b.across * b.down - square(b.mixed));
   const double shapes = std::log(determinant / (4 * std::sqrt(own * other) + epsilon) + epsilon) / 2;
-  // Bhattacharyya's distance, then Hellinger's.
+  // Bhattacharyya distance, then Hellinger distance.
   const double distance = std::clamp(apart + shapes, epsilon, 100.0);
   return 1 - std::sqrt(1 - std::exp(-distance) + epsilon);
 }
@@ -44,7 +45,7 @@ SeenGaussians::SeenGaussians(float threshold)
 bool SeenGaussians::covers(const Turned& box) {
   const Gaussian own = gaussian(box);
   const bool covered = std::ranges::any_of(boxes_, [&](const Gaussian& other) {
-    // No spread is greater than the sum of the variances, so that most boxes need no logarithm.
+    // The spread is at most the sum of the variances, so that most boxes need no logarithm.
     const double spread = own.across + own.down + other.across + other.down + epsilon;
     if (square(own.x - other.x) + square(own.y - other.y) > 4 * spread * furthest_) return false;
     return gaussian_overlap(other, own) > threshold_;

@@ -6,7 +6,7 @@
 namespace lanner::tasks {
 namespace {
 
-/// `position` in pixels of the input; the map covers `length` of them from `start` on by `places`.
+/// `position` in pixels of the input; the map has `places` elements for `length` pixels from `start` on.
 Tap tap_of(double position, double limit, double start, double length, std::int64_t places) {
   Tap tap;
   tap.inside = position >= 0 && position < limit && length > 0;

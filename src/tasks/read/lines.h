@@ -1,6 +1,6 @@
 #pragma once
-// Pixels of a picture, line by line as a map's rows follow each other: what lies between two of its rows is
-// blended across once and used by every line between them.
+// Interpolates pixels of a picture line by line, in the order of a map's rows: pixels between two map rows
+// are interpolated across once, and this is shared by every line between these rows.
 
 #include <span>
 #include <vector>
@@ -13,7 +13,7 @@ namespace lanner::tasks {
 
 /// Lines are rows of the picture or, after an odd number of quarter turns, columns.
 struct LineGrid {
-  /// Of a part of the grid's pixels.
+  /// For a part of the grid's pixels.
   LineGrid(const PixelGrid& grid, const PixelRect& part) {
     const auto across = grid.columns().subspan(static_cast<std::size_t>(part.x),
                                                static_cast<std::size_t>(part.width)),
@@ -32,27 +32,27 @@ struct LineGrid {
     return line * line_step + place * place_step;
   }
 
-  std::span<const Tap> lines, places;         ///< Down the map, and across it.
-  std::int64_t line_step = 0, place_step = 0; ///< In a row-major picture of the part.
-  std::int64_t first = 0, last = 0;           ///< Places that the network saw.
+  std::span<const Tap> lines, places;         ///< Taps down the map, and across it.
+  std::int64_t line_step = 0, place_step = 0; ///< In a row-major image of the part.
+  std::int64_t first = 0, last = 0;           ///< Range that the network saw.
 };
 
-/// Numbers between two rows of a map, `count` of them.
+/// Interpolates `count` numbers between two rows of a map.
 struct RowPair {
   const float* top;
   const float* bottom;
-  float share; ///< Of the lower one.
+  float share; ///< Weight of the lower one.
   float at(std::int64_t place) const { return between(top[place], bottom[place], share); }
 };
 
-/// Calls line(number, pair) for each line that the network saw. `row(y)` gives row y of the map, indexed by
-/// its columns, until the next call.
+/// Calls line(number, pair) for each line that the network saw. `row(y)` must return row y of the map,
+/// indexed by its columns, valid until the next call.
 template<typename Row, typename Line>
 void for_each_line(const LineGrid& grid, Row&& row, Line&& line) {
   std::vector<float> blended[2];
   std::int32_t held[2] = {-1, -1};
   const auto blend = [&](std::int32_t y) {
-    const std::size_t slot = static_cast<std::size_t>(y % 2); // Of two rows that are neighbours each has one.
+    const std::size_t slot = static_cast<std::size_t>(y % 2); // Two adjacent rows use one each.
     if (held[slot] != y) {
       blended[slot].resize(grid.places.size());
       const float* const from = row(y);

@@ -26,7 +26,7 @@ Reading reading_of(TaskKind kind, const Binding& output, Ground ground, std::int
   return reading;
 }
 
-/// Whether a side is the input's, a small multiple of it or, for `divided`, a part.
+/// Whether a side equals the input's, a small multiple of it or, for `divided`, a fraction.
 bool fits_side(std::int64_t side, std::int64_t input, bool divided) {
   if (side < 0 || input <= 0) return true;
   for (const std::int64_t by : {1, 2, 3, 4, 8})
@@ -37,7 +37,7 @@ bool fits_input(const Facts& facts, std::int64_t height, std::int64_t width, boo
   return fits_side(height, facts.height, divided) && fits_side(width, facts.width, divided);
 }
 
-/// The output of a kind: the one given, the one named, the only one.
+/// A kind's output: the given one, the one with its name, or the only one.
 const Binding* output_of(const Facts& facts, TaskKind kind, std::initializer_list<std::string_view> names) {
   if (const Binding* given = facts.given(std::string(map_part(kind)))) return given;
   if (const Binding* named = facts.named(names)) return named;
@@ -52,7 +52,7 @@ void propose_classes(const Facts& facts, std::vector<Reading>& readings) {
   if (!output) return;
   const auto classes = class_count(*output);
   if (!classes || *classes == 0) return;
-  // One number is no class, and a list of open length no list of classes.
+  // One number is not a class, and a list of open length is not a list of classes.
   if (!asked && (*classes == 1 || (*classes < 0 && output->dims.size() != 2))) return;
   readings.push_back(reading_of(TaskKind::classify, *output, Ground::shapes, *classes));
 }
@@ -65,7 +65,7 @@ void propose_embedding(const Facts& facts, std::vector<Reading>& readings) {
     readings.push_back(reading_of(TaskKind::embed, *output, Ground::shapes));
 }
 
-/// Maps of whole numbers: [N, H, W], [N, 1, H, W] or [N, H, W, 1].
+/// Integer maps: [N, H, W], [N, 1, H, W] or [N, H, W, 1].
 bool is_class_map(const Binding& output) {
   if (!is_integer(output.dtype)) return false;
   return has_rank(output, 3) || (has_rank(output, 4) && ((output.dims[1] == 1) != (output.dims[3] == 1)));
@@ -75,7 +75,7 @@ void propose_semantic(const Facts& facts, std::vector<Reading>& readings) {
   const bool asked = facts.asked(TaskKind::semantic);
   const Binding* output = output_of(facts, TaskKind::semantic, {"out", "logits", "semantic"});
   if (!output || !output->ranked) return;
-  if (!asked && class_count(*output)) return; // [N, C, 1, 1]: a map one pixel wide is none.
+  if (!asked && class_count(*output)) return; // [N, C, 1, 1]: a map one pixel wide is not accepted.
   const auto& dims = output->dims;
   if (is_class_map(*output)) {
     const bool bytes = output->dtype == DType::u8 && has_rank(*output, 4);
@@ -114,7 +114,7 @@ void propose_depth(const Facts& facts, std::vector<Reading>& readings) {
   if (!plane && !first && !last) return;
   const std::size_t at = first ? 2 : 1;
   const bool named = output == facts.named({"predicted_depth", "depth"});
-  // Rows of three dims are sequences of features too.
+  // Three dims may also be a sequence of features.
   if (!asked && (!fits_input(facts, dims[at], dims[at + 1], false) || dims[at] < 0 || facts.width <= 0) &&
       !named)
     return;
@@ -178,7 +178,7 @@ std::optional<bool> channels_last(std::span<const std::int64_t> dims, std::optio
   if (declared) return *declared;
   const auto counts = [&](std::int64_t dim) { return channels > 0 ? dim == channels : dim == 1 || dim == 3; };
   if (counts(dims[0]) != counts(dims[2])) return counts(dims[2]);
-  // Sides of the same scale as the input's.
+  // Sides in the input's proportion.
   const auto sides = [&](std::int64_t down, std::int64_t across) {
     return down > 0 && across > 0 && width > 0 && height > 0 && fits_side(down, height, true) &&
            fits_side(across, width, true);

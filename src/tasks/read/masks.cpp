@@ -35,8 +35,8 @@ MaskMaker::MaskMaker(const PictureRun& run, const HeadRun& head, const Rows& ext
     check(rank == 3 || planes_.dim(1) == 1, ErrorCode::invalid_argument,
           "task segment: masks are {}, expected {}", planes_.shape().to_string(), "[K, 1, H, W]");
     check(boxed_ || (columns_ == run.place.width && rows_ == run.place.height), ErrorCode::invalid_argument,
-          "task segment: masks are {}, expected them to be of the input's size, {} x {}",
-          planes_.shape().to_string(), run.place.width, run.place.height);
+          "task segment: masks are {}, expected the input's size, {} x {}", planes_.shape().to_string(),
+          run.place.width, run.place.height);
   }
   check(columns_ > 0 && rows_ > 0 && columns_ <= INT32_MAX && rows_ <= INT32_MAX, ErrorCode::invalid_argument,
         "task segment: masks of {} x {} are empty", columns_, rows_);
@@ -76,8 +76,7 @@ MaskPlace MaskMaker::place_of(const Candidate& object, const std::array<float, 4
   }
   const std::int64_t planes = planes_.size() / (columns_ * rows_);
   check(result.plane + static_cast<std::int64_t>(result.coefficients.size()) <= planes,
-        ErrorCode::invalid_argument, "task segment: there are {} masks, object {} has none", planes,
-        object.row);
+        ErrorCode::invalid_argument, "task segment: got {} masks, object {} has none", planes, object.row);
   return result;
 }
 
@@ -115,7 +114,7 @@ Mask MaskMaker::made(const Candidate& object, const std::array<float, 4>& edges)
   const std::int64_t width = bounds.right - bounds.left + 1;
   LineGrid grid =
       where.own ? LineGrid(*where.own, {0, 0, place.width, place.height}) : LineGrid(*whole_, place);
-  // Pixels whose centres lie in the box.
+  // Pixels whose centres are inside the box.
   const bool turned = grid.place_step != 1;
   const auto within = [&](std::int64_t i, bool columns) {
     const float centre = static_cast<float>((columns ? place.x : place.y) + i) + 0.5f;

@@ -10,7 +10,7 @@
 
 namespace lanner::tasks {
 
-/// The masks of objects: inside its box, where the network says more than even.
+/// Object masks: pixels inside the box with a value above even.
 class MaskMaker {
 public:
   MaskMaker(const PictureRun& run, const HeadRun& head, const Rows& extras);
@@ -22,7 +22,7 @@ private:
   Mask made(const Candidate& object, const std::array<float, 4>& edges) const;
   std::vector<float> map_of(const MaskPlace& place) const;
   MaskPlace place_of(const Candidate& object, const std::array<float, 4>& edges) const;
-  /// Where each pixel of the object's box lies in what the network says of it.
+  /// The position of each pixel of the object's box in the network's map.
   PixelGrid boxed_grid(const Candidate& object, const PixelRect& place) const;
 
   const PictureRun& run_;
@@ -30,12 +30,12 @@ private:
   Values planes_; ///< Prototypes, or masks.
   std::int64_t columns_ = 0, rows_ = 0;
   bool prototypes_ = false;
-  bool boxed_ = false;             ///< Masks cover their box, not the input.
-  float even_ = 0;                 ///< Above it lies the object.
-  std::optional<PixelGrid> whole_; ///< Of the picture; none where masks are boxed.
+  bool boxed_ = false;             ///< Masks cover their box, not the whole input.
+  float even_ = 0;                 ///< Values above it are inside the object.
+  std::optional<PixelGrid> whole_; ///< Grid of the picture; none where masks cover boxes.
 };
 
-/// Pixels that a box covers, rounded outwards.
+/// Pixels of a box, rounded outwards.
 PixelRect covered(const std::array<float, 4>& edges, std::int32_t width, std::int32_t height);
 
 } // namespace lanner::tasks

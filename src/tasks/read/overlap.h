@@ -1,5 +1,5 @@
 #pragma once
-// How much two boxes have in common.
+// Overlap of two boxes.
 
 #include <array>
 #include <cstdint>
@@ -21,7 +21,7 @@ float overlap(const Turned& a, const Turned& b);
 RotatedBox rotated_box(const Turned& box);
 /// The four corners, in order.
 std::array<std::array<double, 2>, 4> corners(const Turned& box);
-/// The upright box around it.
+/// The axis-aligned bounding box.
 Edges around(const Turned& box);
 
 } // namespace lanner::tasks

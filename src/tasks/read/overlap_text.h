@@ -1,5 +1,5 @@
 #pragma once
-// How much two boxes have in common: one text for the host and for GPUs, whose results are equal bit by bit.
+// Overlap of two boxes: shared by host and GPU code, with bit-identical results.
 
 #include <cmath>
 
@@ -15,7 +15,7 @@ struct UprightBox {
 LANNER_HOST_DEVICE inline float area_of(const UprightBox& box) {
   return times(greater(0.f, box.right - box.left), greater(0.f, box.bottom - box.top));
 }
-/// Whether they have more than that share of their union in common.
+/// Whether their intersection over union exceeds this value.
 LANNER_HOST_DEVICE inline bool covers(const UprightBox& a, float area_a, const UprightBox& b, float area_b,
                                       float threshold) {
   const float width = lesser(a.right, b.right) - greater(a.left, b.left);
@@ -27,7 +27,7 @@ LANNER_HOST_DEVICE inline bool covers(const UprightBox& a, float area_a, const U
 struct PlanePoint {
   double x, y;
 };
-/// What comparing a turned box takes.
+/// A rotated box prepared for comparisons.
 struct RotatedBox {
   PlanePoint corners[4]; ///< In order.
   double x, y;           ///< Centre.
@@ -64,7 +64,7 @@ LANNER_HOST_DEVICE inline double cross(const PlanePoint& a, const PlanePoint& b,
   return times(b.x - a.x, c.y - a.y) - times(b.y - a.y, c.x - a.x);
 }
 
-/// What lies on the inner side of the edge from `a` to `b` (Sutherland and Hodgman).
+/// Clips a polygon to the inner side of the edge from `a` to `b` (Sutherland and Hodgman).
 LANNER_HOST_DEVICE inline Polygon clipped(const Polygon& polygon, const PlanePoint& a, const PlanePoint& b) {
   Polygon result;
   for (int i = 0; i < polygon.count; ++i) {
@@ -83,7 +83,7 @@ LANNER_HOST_DEVICE inline Polygon clipped(const Polygon& polygon, const PlanePoi
 LANNER_HOST_DEVICE inline float overlap_of(const RotatedBox& a, const RotatedBox& b) {
   const double across = a.x - b.x, down = a.y - b.y;
   const double apart = sqrt(times(across, across) + times(down, down));
-  if (apart * 2 > a.diagonal + b.diagonal) return 0; // Of the circles around them.
+  if (apart * 2 > a.diagonal + b.diagonal) return 0; // Tests their bounding circles.
   Polygon shared;
   for (int i = 0; i < 4; ++i) shared.add(a.corners[i]);
   for (int i = 0; i < 4 && shared.count > 0; ++i)

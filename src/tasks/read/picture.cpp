@@ -1,4 +1,4 @@
-// Outputs that are pictures.
+// Reads outputs that are images.
 
 #include <algorithm>
 #include <cmath>
@@ -16,16 +16,16 @@ namespace {
 using Four = float __attribute__((vector_size(16)));
 using FourNumbers = std::int32_t __attribute__((vector_size(16)));
 
-/// std::lround() of numbers that are cut to 0 to 255: halves go up.
+/// std::lround() of numbers clamped to 0 to 255: halves are rounded up.
 FourNumbers nearest_bytes(Four values) {
   constexpr Four least{}, most{255, 255, 255, 255}, half{0.5f, 0.5f, 0.5f, 0.5f};
   values = values < least ? least : values;
   values = values > most ? most : values;
   const FourNumbers whole = __builtin_convertvector(values, FourNumbers);
-  return whole - (values - __builtin_convertvector(whole, Four) >= half); // True is -1.
+  return whole - (values - __builtin_convertvector(whole, Four) >= half); // True is -1 in a vector.
 }
 
-/// What of the output the picture became: letterbox's padding is left out.
+/// The part of the output that shows the picture, without letterbox padding.
 PixelRect picture_part(const PictureRun& run, const MapValues& map) {
   const Placement& place = run.place.placement;
   const PixelRect region = run.spec.region.whole() ? PixelRect{0, 0, run.width, run.height} : run.spec.region;
@@ -80,7 +80,7 @@ void read_image(const PictureRun& run, TaskResult& result) {
         "task image: range is not known; give the values of black and white");
   const MapValues map = map_values(run, "image", 0);
   check(map.channels == 1 || map.channels == 3, ErrorCode::invalid_argument,
-        "task image: a picture's output has {} channels, expected 1 or 3", map.channels);
+        "task image: the output has {} channels, expected 1 or 3", map.channels);
   limited_product("pixels", run.limits.pixels, static_cast<std::uint64_t>(map.width),
                   static_cast<std::uint64_t>(map.height), "task image: output");
   const PixelRect part = picture_part(run, map);

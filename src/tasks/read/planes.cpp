@@ -25,7 +25,7 @@ void check_finite(const Values& values, std::string_view part) {
 
 void fail_not_finite(std::string_view part) {
   fail(ErrorCode::bad_data,
-       "task: output {} holds values that are not finite; was preprocessing declared rightly?", part);
+       "task: output {} has values that are not finite; is the declared preprocessing right?", part);
 }
 
 MapValues map_values(const PictureRun& run, std::string_view part, std::int64_t counted) {
@@ -33,7 +33,7 @@ MapValues map_values(const PictureRun& run, std::string_view part, std::int64_t 
   map.values = batched_values(run.outputs, run.task.outputs.at(std::string(part)), part, run.element);
   const Shape& shape = map.values.shape();
   check(shape.rank() == 2 || shape.rank() == 3, ErrorCode::invalid_argument,
-        "task {}: a picture's output is {}, expected [C, h, w], [h, w, C] or [h, w]",
+        "task {}: the output of one picture is {}, expected [C, h, w], [h, w, C] or [h, w]",
         to_string(*run.task.kind), shape.to_string());
   if (shape.rank() == 2) {
     map.channels = 1;
@@ -45,8 +45,8 @@ MapValues map_values(const PictureRun& run, std::string_view part, std::int64_t 
     const auto last =
         channels_last(shape.dims(), run.task.channels_last, counted, run.place.width, run.place.height);
     check(last.has_value(), ErrorCode::invalid_argument,
-          "task {}: of {} either end may be the channels; give channels_last", to_string(*run.task.kind),
-          shape.to_string());
+          "task {}: the channels of {} may be the first or the last dim; give channels_last",
+          to_string(*run.task.kind), shape.to_string());
     map.channels = shape[*last ? 2 : 0];
     map.height = shape[*last ? 0 : 1];
     map.width = shape[*last ? 1 : 2];
@@ -56,7 +56,7 @@ MapValues map_values(const PictureRun& run, std::string_view part, std::int64_t 
   }
   check(map.channels > 0 && map.height > 0 && map.width > 0 && map.height <= INT32_MAX &&
             map.width <= INT32_MAX,
-        ErrorCode::invalid_argument, "task {}: a picture's output is {}, which is empty",
+        ErrorCode::invalid_argument, "task {}: the output of one picture is {}, which is empty",
         to_string(*run.task.kind), shape.to_string());
   map.part = part;
   if (!map.values.remote()) check_finite(map.values, part);

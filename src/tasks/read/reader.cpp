@@ -10,7 +10,7 @@
 namespace lanner {
 namespace {
 
-/// A size that the spec leaves open is the input's, where that is fixed.
+/// A size that the spec leaves open is the input's fixed size, if it has one.
 void take_size(const Engine& engine, Preprocess& spec) {
   const tasks::Facts facts = tasks::facts_of(engine, {});
   const bool row = facts.width > INT32_MAX || facts.height > INT32_MAX;
@@ -18,7 +18,7 @@ void take_size(const Engine& engine, Preprocess& spec) {
   if (spec.height == 0 && !row) spec.height = static_cast<std::int32_t>(facts.height);
 }
 
-/// An image's values without a range are those of the input's pixels.
+/// An image output without a range has the range of the input's pixels.
 std::array<float, 2> input_range(const Preprocess& spec) {
   const auto at = [&](float value, std::size_t channel) {
     return (value - spec.mean[channel]) / spec.std[channel];

@@ -1,5 +1,5 @@
 #pragma once
-// From outputs to one picture's result.
+// Reads one picture's result from the outputs.
 
 #include <lanner/task.h>
 
@@ -8,7 +8,7 @@
 
 namespace lanner::tasks {
 
-/// What reading one picture takes.
+/// Input of reading one picture.
 struct PictureRun {
   const Task& task; ///< Resolved.
   const Preprocess& spec;
@@ -26,10 +26,11 @@ void read_depth(const PictureRun& run, TaskResult& result);
 void read_image(const PictureRun& run, TaskResult& result);
 void read_embedding(const PictureRun& run, TaskResult& result);
 
-/// What a resolved task and its preprocessing leave open and the engine tells: sizes, the range of pictures.
+/// Completes from the engine what a resolved task and its preprocessing leave open: sizes, the range of
+/// images.
 void complete_reading(const Engine& engine, Task& task, Preprocess& spec);
 
-/// As TaskReader::read() of a resolved task.
+/// TaskReader::read() for a resolved task.
 TaskResult read_result(const Task& task, const Preprocess& spec, const Outputs& outputs, std::int32_t width,
                        std::int32_t height, std::int64_t element, const Limits& limits);
 

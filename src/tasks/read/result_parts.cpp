@@ -17,7 +17,7 @@ void check_mask(const TaskResult& result, std::size_t i) {
   check(place.x >= 0 && place.y >= 0 && place.width >= 0 && place.height >= 0 &&
             place.width <= result.width - place.x && place.height <= result.height - place.y,
         ErrorCode::invalid_argument,
-        "result: mask {} lies at ({}, {}) with {}x{} pixels, the picture has {}x{}", i, place.x, place.y,
+        "result: mask {} is at ({}, {}) with {}x{} pixels, the picture has {}x{}", i, place.x, place.y,
         place.width, place.height, result.width, result.height);
   if (place.width == 0 || place.height == 0) return;
   elements_of<std::uint8_t>(mask.inside, {place.height, place.width}, "masks");
@@ -27,16 +27,15 @@ void check_crop(const TaskResult& result, const TaskResult& crop) {
   check(crop.kind == *result.crop_task->kind, ErrorCode::invalid_argument,
         "result: a crop of the task {}, crop_task is {}", to_string(crop.kind),
         to_string(*result.crop_task->kind));
-  check(crop.crops.empty(), ErrorCode::invalid_argument, "result: crops of a crop; expected none");
+  check(crop.crops.empty(), ErrorCode::invalid_argument, "result: a crop has crops; expected none");
   const PixelRect& region = crop.region;
   check(region.x >= 0 && region.y >= 0 && region.width >= 0 && region.height >= 0 &&
             region.width <= result.width - region.x && region.height <= result.height - region.y,
-        ErrorCode::invalid_argument,
-        "result: a crop lies at ({}, {}) with {}x{} pixels, the picture has {}x{}", region.x, region.y,
-        region.width, region.height, result.width, result.height);
+        ErrorCode::invalid_argument, "result: a crop is at ({}, {}) with {}x{} pixels, the picture has {}x{}",
+        region.x, region.y, region.width, region.height, result.width, result.height);
   const bool placed = has_boxes(crop.kind) && !region.whole();
   check(!placed || (crop.width == result.width && crop.height == result.height), ErrorCode::invalid_argument,
-        "result: boxes of a crop lie in a picture of {}x{} pixels, expected {}x{}", crop.width, crop.height,
+        "result: boxes of a crop are for a picture of {}x{} pixels, expected {}x{}", crop.width, crop.height,
         result.width, result.height);
 }
 
@@ -58,7 +57,7 @@ void read_boxes(const TaskResult& result, ResultParts& parts) {
   check(static_cast<std::int64_t>(result.crops.size()) == parts.count, ErrorCode::invalid_argument,
         "result: {} crops for {} boxes", result.crops.size(), parts.count);
   check(result.crop_task && result.crop_task->kind, ErrorCode::invalid_argument,
-        "result: crops without crop_task, which says what they mean");
+        "result: crops without crop_task; expected the second network's task");
   for (const TaskResult& crop : result.crops) check_crop(result, crop);
 }
 

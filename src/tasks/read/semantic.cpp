@@ -1,4 +1,4 @@
-// A class for each pixel, and a distance.
+// Reads a class or a distance for each pixel.
 
 #include <algorithm>
 #include <cmath>
@@ -15,7 +15,7 @@
 namespace lanner::tasks {
 namespace {
 
-constexpr std::int32_t unseen = -1; ///< Of pixels that the network did not see.
+constexpr std::int32_t unseen = -1; ///< For pixels that the network did not see.
 
 PixelGrid grid_of(const PictureRun& run, const MapValues& map) {
   return {run.place.placement,
@@ -27,13 +27,13 @@ PixelGrid grid_of(const PictureRun& run, const MapValues& map) {
           map.height};
 }
 
-/// Whether the output is classes' numbers, not their scores.
+/// Whether the output has class numbers instead of scores.
 bool is_class_map(const PictureRun& run) {
   const auto found = run.outputs.find(run.task.outputs.at("classes"));
   return found != run.outputs.end() && is_integer(found->second.dtype());
 }
 
-/// Calls `value(across, down)` for each pixel that the network saw; the others are `otherwise`.
+/// Calls `value(across, down)` for each pixel that the network saw; sets the others to `otherwise`.
 template<typename T, typename Value>
 Tensor each_pixel(const PictureRun& run, const PixelGrid& grid, T otherwise, Value&& value) {
   Tensor result = Tensor::allocate(dtype_of<T>(), {run.height, run.width}, {}, {}, run.limits);
@@ -48,7 +48,7 @@ Tensor each_pixel(const PictureRun& run, const PixelGrid& grid, T otherwise, Val
   return result;
 }
 
-/// The nearer of a tap's places.
+/// The nearer element of a tap.
 std::int32_t nearest(const Tap& tap) {
   return tap.share >= 0.5f ? tap.high : tap.low;
 }
@@ -59,13 +59,13 @@ void read_class_map(const PictureRun& run, const MapValues& map, TaskResult& res
   result.classes = each_pixel(run, grid_of(run, map), unseen, [&](const Tap& across, const Tap& down) {
     const float number = map.values[nearest(down) * map.row + nearest(across) * map.column];
     check(number >= 0 && number <= static_cast<float>(most_classes), ErrorCode::bad_data,
-          "task semantic: a pixel has the class {}, expected a number from 0 up", number);
+          "task semantic: a pixel has the class {}, expected a number of 0 or more", number);
     return static_cast<std::int32_t>(number);
   });
 }
 
-/// Calls `write(number)` for each pixel that the network saw, with what lies between places of a map of one
-/// channel; the others are `otherwise`.
+/// Calls `write(number)` for each pixel that the network saw, with the interpolated value of a map of one
+/// channel; sets the others to `otherwise`.
 template<typename T, typename Write>
 Tensor each_number(const PictureRun& run, const MapValues& map, T otherwise, Write&& write) {
   Tensor result = Tensor::allocate(dtype_of<T>(), {run.height, run.width}, {}, {}, run.limits);
@@ -104,7 +104,7 @@ void read_semantic(const PictureRun& run, TaskResult& result) {
   check_class_count(run.task, map.channels == 1 ? 2 : map.channels);
   check(map.channels > 1 || (run.task.activation && run.task.activation != Activation::softmax),
         ErrorCode::invalid_argument,
-        "task semantic: of one channel it must be known what its numbers are; give activation: sigmoid for "
+        "task semantic: one channel needs an activation; give activation: sigmoid for "
         "logits, none for probabilities");
   const float even = run.task.activation == Activation::sigmoid ? 0.f : 0.5f;
   if (map.values.remote()) {
@@ -121,8 +121,8 @@ void read_semantic(const PictureRun& run, TaskResult& result) {
 
 void read_depth(const PictureRun& run, TaskResult& result) {
   const MapValues map = map_values(run, "depth", 1);
-  check(map.channels == 1, ErrorCode::invalid_argument,
-        "task depth: a picture's output has {} channels, expected 1", map.channels);
+  check(map.channels == 1, ErrorCode::invalid_argument, "task depth: the output has {} channels, expected 1",
+        map.channels);
   constexpr float nothing = std::numeric_limits<float>::quiet_NaN();
   result.depth = map.values.remote() ? cuda::numbers_there(map, grid_of(run, map), run, nothing)
                                      : each_number(run, map, nothing, [](float number) { return number; });

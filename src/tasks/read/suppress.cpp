@@ -16,11 +16,11 @@
 namespace lanner::tasks {
 namespace {
 
-/// Boxes kept of one class, side by side so that a loop compares several at once.
+/// Remaining boxes of one class, stored so that a loop compares several at once.
 class KeptUpright {
 public:
   explicit KeptUpright(float threshold) : threshold_(threshold) {}
-  /// Whether one of them overlaps more than the threshold; else it is one of them from then on.
+  /// Whether an earlier box overlaps it more than the threshold; otherwise adds it.
   bool covers(const Edges& box) {
     if (covers(box, threshold_)) return true;
     add(box);
@@ -28,7 +28,7 @@ public:
   }
 
 private:
-  /// A loop without early end, over blocks, is what vectorises.
+  /// A loop without early exit, over blocks, vectorises.
   bool covers(const Edges& box, float threshold) const {
     constexpr std::size_t block = 64;
     const float own = area(box);
@@ -122,7 +122,7 @@ Tensor on_host(const Tensor& tensor) {
   return tensor.device().is_host() ? tensor : tasks::cuda::fetched(tensor);
 }
 
-/// Whether a GPU compares the boxes: where all lies on it, and it takes longer than a copy.
+/// Whether a GPU compares the boxes: where all are on it, and comparing takes longer than a copy.
 bool compared_there(const Tensor& boxes, const Tensor& scores, const Tensor& labels) {
   constexpr std::int64_t least = 512;
   const auto lies = [&](const Tensor& tensor) {
@@ -143,7 +143,7 @@ std::vector<std::int64_t> suppress_boxes(const Tensor& boxes, const Tensor& scor
         boxes.shape().to_string());
   const std::int64_t count = boxes.shape()[0];
   check(scores.shape() == Shape{count} && (!labels.defined() || labels.shape() == Shape{count}),
-        ErrorCode::invalid_argument, "suppress_boxes: there are {} boxes, scores are {} and labels {}", count,
+        ErrorCode::invalid_argument, "suppress_boxes: got {} boxes, but scores are {} and labels {}", count,
         scores.shape().to_string(), labels.shape().to_string());
   check(iou_threshold >= 0 && iou_threshold <= 1 && max_kept >= 0, ErrorCode::invalid_argument,
         "suppress_boxes: iou_threshold is {} and max_kept {}, expected 0 to 1 and 0 or more", iou_threshold,

@@ -1,5 +1,5 @@
 #pragma once
-// Suppression of boxes.
+// Non-maximum suppression.
 
 #include <cstdint>
 #include <span>
@@ -9,21 +9,21 @@
 
 namespace lanner::tasks {
 
-/// What is compared: boxes of one form, by number.
+/// Boxes of one format, compared by index.
 struct Suppression {
   std::span<const Edges> upright;
   std::span<const Turned> turned; ///< Used where `upright` is empty.
   std::span<const float> scores;
-  std::span<const std::int64_t> labels; ///< Empty: all are compared.
+  std::span<const std::int64_t> labels; ///< Empty: classes are ignored.
   float iou_threshold = 0;
-  std::int64_t most = 0; ///< 0: all.
-  bool gaussian = false; ///< Turned boxes are compared as SeenGaussians are.
+  std::int64_t most = 0; ///< 0: no limit.
+  bool gaussian = false; ///< Compares rotated boxes like SeenGaussians.
 };
 
-/// Numbers by score, best first; of equal ones the first.
+/// Indices by score, best first; equal ones in order.
 std::vector<std::int64_t> by_score(std::span<const float> scores);
 
-/// Numbers of those that stay, best first.
+/// Indices of the remaining boxes, best first.
 std::vector<std::int64_t> suppressed(const Suppression& given);
 
 } // namespace lanner::tasks

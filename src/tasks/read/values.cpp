@@ -15,7 +15,7 @@ namespace {
 const Tensor& output_called(const Outputs& outputs, const std::string& name, std::string_view part) {
   const auto found = outputs.find(name);
   check(found != outputs.end() && found->second.defined(), ErrorCode::invalid_argument,
-        "task: output {} ({}) is not among those given", one_line(name, shown_text), part);
+        "task: output {} ({}) was not given", one_line(name, shown_text), part);
   const Tensor& tensor = found->second;
   check(tensor.dtype() != DType::string && !is_complex(tensor.dtype()) && bit_width(tensor.dtype()) >= 8,
         ErrorCode::unsupported, "task: output {} ({}) is {}, expected numbers", one_line(name, shown_text),
@@ -23,10 +23,10 @@ const Tensor& output_called(const Outputs& outputs, const std::string& name, std
   return tensor;
 }
 
-/// Of a tensor that has a batch: one element.
+/// One element of a tensor with a batch.
 Values element_of(const Tensor& tensor, const std::string& name, std::int64_t element) {
   check(tensor.rank() > 0 && element >= 0 && element < tensor.shape()[0], ErrorCode::invalid_argument,
-        "task: output {} is {}{}, there is no element {}", one_line(name, shown_text),
+        "task: output {} is {}{}, it has no element {}", one_line(name, shown_text),
         to_string(tensor.dtype()), tensor.shape().to_string(), element);
   const Tensor plain = tensor.layout().row_major() ? tensor : tensor.clone();
   Shape shape(std::span(plain.shape().dims()).subspan(1));
@@ -81,7 +81,7 @@ Values element_values(const Outputs& outputs, const std::string& name, std::stri
   check(tensor.rank() == ranks, ErrorCode::invalid_argument,
         "task: output {} ({}) is {}{}, expected {} dims, or {} without a batch", one_line(name, shown_text),
         part, to_string(tensor.dtype()), tensor.shape().to_string(), ranks + 1, ranks);
-  check(element == 0, ErrorCode::invalid_argument, "task: output {} ({}) is {}{}, there is no element {}",
+  check(element == 0, ErrorCode::invalid_argument, "task: output {} ({}) is {}{}, it has no element {}",
         one_line(name, shown_text), part, to_string(tensor.dtype()), tensor.shape().to_string(), element);
   return Values(tensor);
 }

@@ -31,7 +31,7 @@ def test_a_plan_is_known_by_its_content(tmp_path, model):
     succeed("build", model, "-o", plan, "--shape", "input:1x3x8x8", *QUICK)
     assert "whole" in succeed("verify", "--file-only", plan)
     assert json.loads(succeed("explain", plan, "--json"))["nodes"]
-    assert "is a plan already" in refuse("build", plan, "-o", tmp_path / "b.plan")
+    assert "is already a plan" in refuse("build", plan, "-o", tmp_path / "b.plan")
 
 
 @pytest.mark.parametrize(
@@ -111,7 +111,7 @@ def test_passes_can_be_watched(tmp_path):
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        ([], "-o FILE, or --print-ir"),
+        ([], "give -o FILE for the plan, or --print-ir"),
         (["-o", "x.plan", "--stop-after", "import"], "--stop-after"),
         (["--print-ir", "--shape", "input"], "NAME:SIZES"),
         (["--print-ir", "--shape", "inputs:1x3x8x8"], "inputs"),

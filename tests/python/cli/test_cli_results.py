@@ -125,7 +125,7 @@ class TestRefused:
             (["--csv", "-"], "only --json can write to standard output"),
             (["--csv", "x", "--coco", "x"], "would both be written"),
             (["--coco", "missing/x.json"], "--coco: missing/x.json: its folder does not exist"),
-            (["--task", "none", "--csv", "x"], "csv does not hold what the task none finds"),
+            (["--task", "none", "--csv", "x"], "csv cannot hold results of the task none"),
             (["--task", "none", "--crops", "x"], "finds no boxes"),
         ],
     )

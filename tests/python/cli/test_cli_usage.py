@@ -168,4 +168,4 @@ def test_what_stands_without_an_option_is_said(arguments, said):
 
 def test_daily_help_says_what_each_option_is():
     """A text that begins with an example and a colon would be cut there."""
-    assert "Pictures with their truth" in succeed("eval", "--help")
+    assert "Images with ground truth" in succeed("eval", "--help")

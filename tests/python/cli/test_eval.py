@@ -301,7 +301,7 @@ def test_names_that_do_not_match(tmp_path, colors):
     model = color_classifier(tmp_path / "m.onnx")
     (tmp_path / "labels.txt").write_text("red\ngreeen\nblue\n")
     said = refuse("eval", model, "--data", colors, "--preset", "none", "--labels", tmp_path / "labels.txt", *QUICK)
-    assert "'green' is none of the network's 3 labels; did you mean greeen?" in said
+    assert "'green' is not among the network's 3 labels; did you mean greeen?" in said
     make_ppm((colors / "alpha").mkdir() or colors / "alpha/x.ppm")
     assert "has 4 folders of classes, the network 3 without names" in refuse("eval", model, "--data", colors, "--preset", "none", *QUICK)
 
@@ -357,13 +357,13 @@ def test_masks_as_pictures(tmp_path):
     make_png(tmp_path / "data/masks/a.png", np.zeros((4, 6, 3), np.uint8))
     options = ["--data", tmp_path / "data", "--preset", "none", *QUICK]
     told = command("eval", model, *options)
-    assert told.returncode == 2 and "is a picture in colours" in told.stderr
+    assert told.returncode == 2 and "is an image in colours" in told.stderr
     make_png(tmp_path / "data/masks/a.png", numbers[:3])
-    assert "has 6x3 pixels, its picture 6x4" in command("eval", model, *options).stderr
+    assert "has 6x3 pixels, its image 6x4" in command("eval", model, *options).stderr
     make_png(tmp_path / "data/masks/a.png", numbers + np.uint8(3) * (numbers == 0))
     assert "a pixel is 3, the network has 3 classes" in command("eval", model, *options).stderr
     make_png(tmp_path / "data/masks/a.png", numbers, np.zeros((256, 3)))
-    assert "stands twice in its palette" in command("eval", model, *options).stderr
+    assert "occurs twice in its palette" in command("eval", model, *options).stderr
 
 
 def test_thresholds_are_low_unless_given(tmp_path):
@@ -388,7 +388,7 @@ def test_yolo_folders(tmp_path):
     found = evaluate(model, tmp_path / "set")
     assert found["metrics"]["ap50"] == pytest.approx(1) and found["images"] == 2  # A false one in two comes later: equal scores count in order.
     assert found["worst"][0]["caption"] == "F1 0.00: 0 of 0 found, 1 false"
-    assert any("1 picture without a file of labels" in note for note in found["notes"])
+    assert any("1 picture without a label file" in note for note in found["notes"])
 
 
 def test_no_output_takes_the_place_of_the_data(tmp_path, colors):
@@ -406,14 +406,14 @@ def test_kinds_without_a_measure(tmp_path):
 
     model = constant_network(tmp_path / "m.onnx", {"depth": np.zeros((1, 1, 4, 4), np.float32)}, size=(4, 4))
     said = refuse("eval", model, "--data", tmp_path, "--preset", "none", "--task", "depth", *QUICK)
-    assert "answers of task depth are not measured; expected classify" in said
+    assert "task depth cannot be evaluated; expected classify" in said
 
 
 def test_wrong_data_is_told(tmp_path, colors):
     model = written_network(tmp_path / "m.onnx", "detect")
     options = ["--preset", "none", *QUICK]
-    assert "task detect is measured on a JSON file of COCO" in refuse("eval", model, "--data", colors, *options)
-    assert "there is no such file" in refuse("eval", model, "--data", tmp_path / "no.json", *options)
+    assert "is not a dataset for task detect; expected a JSON file of COCO" in refuse("eval", model, "--data", colors, *options)
+    assert "no such file or folder" in refuse("eval", model, "--data", tmp_path / "no.json", *options)
     (tmp_path / "bad.json").write_text("{")
     assert "bad.json" in refuse("eval", model, "--data", tmp_path / "bad.json", *options)
     truth, _ = draw_scene(tmp_path, "detect", pictures=2)
@@ -422,7 +422,7 @@ def test_wrong_data_is_told(tmp_path, colors):
     assert truth.read_bytes() == before
     (tmp_path / "images/001.png").unlink()
     (tmp_path / "images/002.png").unlink()
-    assert "say in which folder the pictures are" in refuse("eval", model, "--data", truth, *options)
+    assert "give the folder of the images" in refuse("eval", model, "--data", truth, *options)
     assert leftovers(tmp_path / "images") == []
 
 

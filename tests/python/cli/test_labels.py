@@ -41,12 +41,12 @@ def test_files_of_names(model, name, text):
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("{", "is no JSON"),
+        ("{", "expected JSON because of its extension .json"),
         ('"rot"', "got string"),
         ('{"0": "a", "2": "b"}', "1 is missing"),
         ("[1, 2, 3]", "class 0: expected its name"),
         ('{"id2label": 3}', "got number"),
-        ("[]", "no line"),
+        ("[]", "got none"),
         ("[" * 100000, "at most 64 levels"),
         ("[" + "[]," * 3_000_000 + "0]", "at most 1048576 names"),
     ],

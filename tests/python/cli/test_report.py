@@ -150,7 +150,7 @@ def test_many_inputs_fold_up(tmp_path):
         height = shown.evaluate("document.documentElement.scrollHeight")
     assert "images (200)" in dom and "and 197 more</summary>" in dom
     page = re.sub(r"<script.*?</script>", "", dom, flags=re.S)
-    assert page.count("a.ppm, ") == 200 and "Stages take turns" in page
+    assert page.count("a.ppm, ") == 200 and "Stages run one after the other" in page
     assert 1000 < height < 5000  # Each input with a line of its own, or the whole command, would make it twice as high.
 
 

@@ -187,7 +187,7 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(scene, tmp_path):
     error = refuse("run", DETECTOR, "-i", picture, *then, "--then", colors, *QUICK)
     assert error == "--then: names one second network, 2 were given"
     error = refuse("run", DETECTOR, "-i", picture, *then, "--then-classes", "circl", *QUICK)
-    assert error.startswith("--then-classes: class 'circl': is none of the network's ") and "did you mean circle?" in error
+    assert error.startswith("--then-classes: class 'circl': not among the network's ") and "did you mean circle?" in error
     error = refuse("run", DETECTOR, "-i", picture, "--then", colors, *QUICK)
     assert error.startswith(f"--then {colors}: neither the command line nor the model declares the preprocessing of input") and "--then-preset" in error
     error = refuse("run", DETECTOR, "-i", picture, "--then", colors, "--then-range", "0,1", "--then-size", "7x7", *QUICK)

@@ -77,7 +77,7 @@ def test_classes_margin_and_number(found, colors):
 
 def test_what_makes_no_sense(found, colors):
     picture, detections = found
-    with pytest.raises(ValueError, match="class 'cta': is none of the network's 2 classes; did you mean cat?"):
+    with pytest.raises(ValueError, match="class 'cta': not among the network's 2 classes; did you mean cat?"):
         lanner.tasks.CropRunner(colors, classes=["cta"])(picture, detections)
     with pytest.raises(ValueError, match="expected a list of labels and numbers, got one word"):
         lanner.tasks.CropRunner(colors, classes="cat")
