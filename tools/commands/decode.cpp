@@ -31,7 +31,7 @@ struct DecodeOptions {
 };
 
 /// The summary, printed where standard output is free.
-struct Told {
+struct Summary {
   std::string decoder, reason;
   std::int64_t frames = 0;
   std::optional<Image> first;
@@ -68,16 +68,16 @@ VideoReaderOptions options_for(const DecodeOptions& options, const SourcePtr& so
   return reader;
 }
 
-void decode_all(const DecodeOptions& options, FrameSink& sink, Told& told) {
+void decode_all(const DecodeOptions& options, FrameSink& sink, Summary& summary) {
   ProgressBar bar("decode");
   const SourcePtr source = open_path(options.input, given_limits());
   ParallelDecoder decoder(source, options_for(options, source), {interrupt_token(), bar.callback()});
-  told.decoder = decoder.description();
-  told.reason = decoder.decoder_reason();
+  summary.decoder = decoder.description();
+  summary.reason = decoder.decoder_reason();
   while (const auto frame = or_conceal(options.reader.conceal(), [&] { return decoder.next(); })) {
     interrupt_token().check();
-    told.add(sink.write(*frame));
-    bar.update(static_cast<double>(told.frames),
+    summary.add(sink.write(*frame));
+    bar.update(static_cast<double>(summary.frames),
                static_cast<double>(std::max<std::int64_t>(0, decoder.size())), "frames");
   }
 }
@@ -102,11 +102,11 @@ std::vector<std::int64_t> frames_at(const std::string& text, VideoReader& reader
   return frames;
 }
 
-void decode_some(const DecodeOptions& options, FrameSink& sink, Told& told) {
+void decode_some(const DecodeOptions& options, FrameSink& sink, Summary& summary) {
   const SourcePtr source = open_path(options.input, given_limits());
   VideoReader reader(source, options_for(options, source));
-  told.decoder = reader.decoder_description();
-  told.reason = reader.decoder_reason();
+  summary.decoder = reader.decoder_description();
+  summary.reason = reader.decoder_reason();
   const std::vector<std::int64_t> wanted =
       options.frames ? parse_frames(*options.frames, reader.size()) : frames_at(*options.at, reader);
   sink.expect(static_cast<std::int64_t>(wanted.size()));
@@ -116,22 +116,23 @@ void decode_some(const DecodeOptions& options, FrameSink& sink, Told& told) {
     interrupt_token().check();
     const std::span some(wanted.data() + begin, std::min(at_once, wanted.size() - begin));
     for (const Frame& frame : or_conceal(options.reader.conceal(), [&] { return reader.at(some); })) {
-      told.add(sink.write(frame));
+      summary.add(sink.write(frame));
     }
-    bar.update(static_cast<double>(told.frames), static_cast<double>(wanted.size()), "frames");
+    bar.update(static_cast<double>(summary.frames), static_cast<double>(wanted.size()), "frames");
   }
 }
 
-void tell(const DecodeOptions& options, const Told& told) {
+void print_summary(const DecodeOptions& options, const Summary& summary) {
   if (options.md5 || options.output == "-") return;
   // A missing GPU is reported by lanner doctor and lanner explain, not by each decode.
-  const std::string why = told.reason.starts_with("auto: no GPU") ? "" : " (" + told.reason + ")";
-  std::string text =
-      fmt::format("{} {} by {}{}\n", told.frames, told.frames == 1 ? "frame" : "frames", told.decoder, why);
-  if (told.first)
-    text = fmt::format("{}x{} {}, ", told.first->width, told.first->height, to_string(told.first->format)) +
+  const std::string why = summary.reason.starts_with("auto: no GPU") ? "" : " (" + summary.reason + ")";
+  std::string text = fmt::format("{} {} by {}{}\n", summary.frames, summary.frames == 1 ? "frame" : "frames",
+                                 summary.decoder, why);
+  if (summary.first)
+    text = fmt::format("{}x{} {}, ", summary.first->width, summary.first->height,
+                       to_string(summary.first->format)) +
            text;
-  if (told.sizes_differ) text += "frames differ in size or format: each is written as it is\n";
+  if (summary.sizes_differ) text += "frames differ in size or format: each is written as it is\n";
   print_text(text);
 }
 
@@ -142,15 +143,15 @@ int run_decode(DecodeOptions options) {
   about("decode", options.input, [&] {
     const auto size = options.size ? std::optional(parse_frame_size(*options.size)) : std::nullopt;
     FrameSink sink(options.output, options.md5, files, size);
-    Told told;
+    Summary summary;
     if (!options.frames && !options.at)
-      decode_all(options, sink, told);
+      decode_all(options, sink, summary);
     else
-      decode_some(options, sink, told);
-    check(told.frames > 0, ErrorCode::bad_data, "no frame was decoded");
+      decode_some(options, sink, summary);
+    check(summary.frames > 0, ErrorCode::bad_data, "no frame was decoded");
     interrupt_token().check();
     sink.finish();
-    tell(options, told);
+    print_summary(options, summary);
   });
   return 0;
 }

@@ -159,10 +159,10 @@ struct Networks {
   PictureInput picture;
   ResolvedTask task;
   std::optional<SecondNetwork> then;
-  int batch = 1;                        ///< Images, or frames of clips, in one run.
-  bool fixed_batch = false;             ///< The network has a fixed batch.
-  std::optional<OwnSize> native_size;   ///< Where the network's size is open, or follows the image's.
-  std::map<std::string, Tensor> inputs; ///< Values given for the other inputs.
+  int batch = 1;                         ///< Images, or frames of clips, in one run.
+  bool fixed_batch = false;              ///< The network has a fixed batch.
+  std::optional<NativeSize> native_size; ///< Where the network's size is open, or follows the image's.
+  std::map<std::string, Tensor> inputs;  ///< Values given for the other inputs.
   std::optional<Engine> engine;
   std::optional<BuildTimes> times;
   std::optional<CropRunner> crops;
@@ -196,7 +196,7 @@ Networks read_networks(const RunOptions& options, Files& files) {
 
 /// The size becomes part of the network only if all images have it.
 void settle_size(const RunOptions& options, const std::vector<RunInput>& inputs, Networks& nets) {
-  OwnSize& own = *nets.native_size;
+  NativeSize& own = *nets.native_size;
   own = find_native_size(inputs, nets.picture.spec);
   if (own.width == 0 && nets.picture.spec.width > 0) { // From a pipe: the whole target fits any.
     as_one_size(nets.picture);
@@ -221,7 +221,7 @@ void leave_size_open(const Networks& nets, int batch, BuildOptions& build) {
   const Binding& input = picture_input(nets.facts.inputs, nets.picture.input);
   build.preprocess[input.name] = nets.picture.spec;
   if (build.shapes.contains(input.name)) return;
-  const OwnSize& own = *nets.native_size;
+  const NativeSize& own = *nets.native_size;
   const std::int64_t channels = nets.picture.spec.gray ? 1 : 3;
   const bool single = input.dims.size() == 3; // Three dimensions take one image, without a batch.
   std::vector<std::int64_t> sizes = nets.picture.spec.channels_last

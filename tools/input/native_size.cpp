@@ -77,8 +77,8 @@ Preprocess with_native_size(const Preprocess& spec, std::int32_t width, std::int
   return own;
 }
 
-OwnSize find_native_size(const std::vector<RunInput>& inputs, const Preprocess& spec) {
-  OwnSize own;
+NativeSize find_native_size(const std::vector<RunInput>& inputs, const Preprocess& spec) {
+  NativeSize own;
   std::optional<Size> first;
   const auto stills = std::ranges::count_if(inputs, [](const RunInput& input) { return input.still; });
   own.several = stills > 1; // To know, all of them would have to be read.

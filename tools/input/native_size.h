@@ -17,7 +17,7 @@ namespace lanner::tool {
 bool has_native_size(TaskKind kind);
 
 /// Input size of the first image or clip whose size is known before the run.
-struct OwnSize {
+struct NativeSize {
   std::int32_t width = 0, height = 0; ///< 0 where no size is known.
   std::string name;                   ///< Its source.
   Preprocess spec;                    ///< The declared preprocessing with that size.
@@ -25,7 +25,7 @@ struct OwnSize {
 };
 /// `spec`: the declared preprocessing, with sizes that follow the image. Opens clips and reads the first
 /// image; skips pipes and files that cannot be read.
-OwnSize find_native_size(const std::vector<RunInput>& inputs, const Preprocess& spec);
+NativeSize find_native_size(const std::vector<RunInput>& inputs, const Preprocess& spec);
 
 /// The declared preprocessing with the size that it gives such a picture.
 Preprocess with_native_size(const Preprocess& spec, std::int32_t width, std::int32_t height);

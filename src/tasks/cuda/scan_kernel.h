@@ -18,8 +18,7 @@ struct ScanParameters {
   std::int32_t background = -1; ///< Class that is ignored; -1: none.
   bool softmax = false;
   bool by_warp = false;        ///< Elements of a row are adjacent, so that a warp reads them together.
-  bool has_objectness = false; ///< Objectness is element `objectness + r * pitch`, and is tested before
-                               ///< classes.
+  bool has_objectness = false; ///< Element `objectness + r * pitch`, tested before classes.
   std::int64_t objectness = 0;
   float least = 0;            ///< Lower scores do not pass.
   float least_objectness = 0; ///< Lower objectness does not pass.

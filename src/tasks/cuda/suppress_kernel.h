@@ -29,8 +29,7 @@ struct SuppressParameters {
   std::int64_t* classes = nullptr; ///< Sorted; null where there are no labels.
   std::uint8_t* gone = nullptr;    ///< Sorted: 1 where a better box suppresses it.
   std::int32_t* kept = nullptr;    ///< Sorted positions of remaining boxes; finally their given indices.
-  std::int64_t* state = nullptr;   ///< Remaining boxes, those remaining before this block, and boxes that are
-                                   ///< not finite.
+  std::int64_t* state = nullptr;   ///< Remaining boxes, the same before this block, boxes not finite.
 };
 enum SuppressState : std::uint8_t { stayed, stayed_before, not_finite, suppress_states };
 

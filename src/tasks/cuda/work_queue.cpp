@@ -14,24 +14,24 @@ namespace {
 constexpr std::uint64_t least_remote = 64 << 10;
 // Largest memory of each kind that an idle queue keeps.
 constexpr std::uint64_t most_resting = 64 << 20;
-constexpr std::size_t most_lanes = 4;
+constexpr std::size_t most_idle = 4;
 
 /// Idle queues, by GPU.
-struct Lanes {
+struct IdleQueues {
   std::mutex mutex;
   std::map<Device, std::vector<std::unique_ptr<WorkQueue>>> idle;
 };
 
 // Never destroyed, as drivers are unloaded before static objects are.
-Lanes& lanes() {
-  static auto* const all = new Lanes;
+IdleQueues& idle_queues() {
+  static auto* const all = new IdleQueues;
   return *all;
 }
 
 std::unique_ptr<WorkQueue> taken(Device device) {
   {
-    const std::lock_guard lock(lanes().mutex);
-    auto& idle = lanes().idle[device];
+    const std::lock_guard lock(idle_queues().mutex);
+    auto& idle = idle_queues().idle[device];
     if (!idle.empty()) {
       std::unique_ptr<WorkQueue> queue = std::move(idle.back());
       idle.pop_back();
@@ -126,9 +126,9 @@ QueueUse::~QueueUse() {
   if (std::uncaught_exceptions() > exceptions_) return;
   try {
     queue_->rest();
-    const std::lock_guard lock(lanes().mutex);
-    auto& idle = lanes().idle[device_];
-    if (idle.size() < most_lanes) idle.push_back(std::move(queue_));
+    const std::lock_guard lock(idle_queues().mutex);
+    auto& idle = idle_queues().idle[device_];
+    if (idle.size() < most_idle) idle.push_back(std::move(queue_));
   } catch (...) { // Then the queue is destroyed.
   }
 }

@@ -41,8 +41,7 @@ struct PictureCounts {
 /// NaN where there was nothing to measure.
 struct PrecisionSummary {
   double ap = not_measured, ap50 = not_measured, ap75 = not_measured;
-  std::array<double, area_ranges> ap_by_area, ar_by_area; ///< For all again, for small, medium and large
-                                                          ///< objects.
+  std::array<double, area_ranges> ap_by_area, ar_by_area; ///< All again, small, medium, large objects.
   std::vector<double> ar_by_most;                         ///< For each limit on the number of answers.
   /// The score with the best mean F1 over classes at an overlap of 0.5, and the figures there.
   double threshold = 0, f1 = not_measured, precision = not_measured, recall = not_measured;

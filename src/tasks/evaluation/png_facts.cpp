@@ -93,8 +93,7 @@ Tensor read_gray(const Image& image, const PngFacts& facts, const Limits& limits
                                       [](const std::uint8_t* value) { return std::int32_t{*value}; });
   check(image.format == PixelFormat::gray8, ErrorCode::bad_data, "is {}, expected gray",
         to_string(image.format));
-  const int least = facts.bits < 8 ? 255 / ((1 << facts.bits) - 1) : 1; // Gray values of few bits are scaled
-                                                                        // to 0 to 255.
+  const int least = facts.bits < 8 ? 255 / ((1 << facts.bits) - 1) : 1; // Few bits are scaled to 0..255.
   return read_samples<std::uint8_t>(image, 1, limits,
                                     [&](const std::uint8_t* value) { return std::int32_t{*value} / least; });
 }

@@ -22,8 +22,7 @@ namespace fs = std::filesystem;
 /// Share of a person's box that the person covers, from which the area of objects with key points is
 /// estimated where only boxes are known; ultralytics' value.
 constexpr double filled_part = 0.53;
-constexpr double least_share = -1, most_share = 2; ///< Points may be outside of the image; coordinates in
-                                                   ///< pixels are far outside.
+constexpr double least_share = -1, most_share = 2; ///< Points may be outside; pixels would be far outside.
 
 struct Line {
   std::int64_t number = 0;

@@ -8,8 +8,7 @@
 namespace lanner {
 namespace {
 
-constexpr float tolerance = 1; ///< Corners are left out if they are no farther than this from the simplified
-                               ///< edge, in pixels.
+constexpr float tolerance = 1; ///< Largest distance of a dropped corner from the edge, in pixels.
 constexpr std::size_t most_together =
     1024; ///< Corners simplified together: the time grows with the square of their number.
 

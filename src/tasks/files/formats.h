@@ -34,8 +34,7 @@ std::vector<ClassShare> class_shares(const TaskResult& result);
 struct DepthFacts {
   float least = 0, most = 0;
   double mean = 0;
-  std::int64_t finite = 0, not_finite = 0; ///< Finite pixels. If there are none, the other members are
-                                           ///< meaningless.
+  std::int64_t finite = 0, not_finite = 0; ///< Pixels. Without finite ones the rest is unset.
 };
 DepthFacts depth_facts(const TaskResult& result);
 std::span<const float> embedding_of(const TaskResult& result);
