@@ -288,7 +288,7 @@ TEST(CropRunner, RefusesWhatMakesNoSense) {
                       "a result of the task classify has no boxes");
   found = boxes_result(TaskKind::detect, 41, 30, odd_boxes);
   LANNER_EXPECT_ERROR(runner.run(picture, found), ErrorCode::invalid_argument,
-                      "of a picture of 41x30 pixels, got 40x30");
+                      "expected the image of the result, 41x30 pixels, got 40x30");
   LANNER_EXPECT_ERROR(runner.run({}, found), ErrorCode::invalid_argument, "no image was given");
   EXPECT_TRUE(found.crops.empty());
 }

@@ -310,7 +310,7 @@ TEST(Draw, AnImageIsItsOwn) {
   EXPECT_EQ(pixel(drawn, 49, 29), (Rgb{77, 77, 77}));
   EXPECT_NE(drawn.planes[0].data, result.image.planes[0].data);
   result.image = {};
-  LANNER_EXPECT_ERROR(draw_result(plain(20, 20), result, {}), ErrorCode::invalid_argument, "no picture");
+  LANNER_EXPECT_ERROR(draw_result(plain(20, 20), result, {}), ErrorCode::invalid_argument, "no image");
 }
 
 TaskResult pose_of(float confidence) {
@@ -397,13 +397,13 @@ TEST(Draw, WhatCannotBeDrawnIsSaid) {
   LANNER_EXPECT_ERROR(draw_result(picture, boxes_result(TaskKind::detect, 31, 20, {}), {}),
                       ErrorCode::invalid_argument, "31x20");
   LANNER_EXPECT_ERROR(draw_result({}, boxes_result(TaskKind::detect, 31, 20, {}), {}),
-                      ErrorCode::invalid_argument, "no picture");
+                      ErrorCode::invalid_argument, "no image was given");
   auto short_boxes = boxes_result(TaskKind::detect, 30, 20, {{1, 2, 3, 4}});
   short_boxes.boxes = Tensor::zeros(DType::f32, {1, 3});
   LANNER_EXPECT_ERROR(draw_result(picture, short_boxes, {}), ErrorCode::invalid_argument,
                       "expected f32[1, 4]");
   LANNER_EXPECT_ERROR(draw_result(picture, masks_result(30, 20, {mask_of(29, 0, {"##"})}), {}),
-                      ErrorCode::invalid_argument, "mask 0 lies at (29, 0)");
+                      ErrorCode::invalid_argument, "mask 0 is at (29, 0)");
   DrawOptions options;
   options.opacity = 1.5f;
   LANNER_EXPECT_ERROR(draw_result(picture, boxes_result(TaskKind::detect, 30, 20, {}), {}, options),

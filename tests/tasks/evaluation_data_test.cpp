@@ -73,9 +73,9 @@ TEST(EvaluationData, FoldersAreClasses) {
   EXPECT_EQ(Dataset::open(folder.path(), task_of(TaskKind::classify), options).truth(0, 1, 1).label, 0);
   options.classes = 3;
   EXPECT_NE(message_of(folder.path(), task_of(TaskKind::classify), options)
-                .find("has 2 folders of classes, the network 3"),
+                .find("got 2 folders of classes, the network has 3"),
             std::string::npos);
-  EXPECT_NE(message_of(folder.path() / "none", task).find("there is no such"), std::string::npos);
+  EXPECT_NE(message_of(folder.path() / "none", task).find("no such file or folder"), std::string::npos);
 }
 
 nlohmann::json small_coco() {

@@ -225,7 +225,7 @@ TEST(Heads, TorchvisionsLists) {
                       "no element 1");
   outputs["d"] = Tensor::zeros(DType::f32, {3, 1, 28, 28});
   LANNER_EXPECT_ERROR(read({}, outputs, input_of(80, 60), width, height), ErrorCode::invalid_argument,
-                      "of the input's size");
+                      "expected the input's size");
   outputs.at("b") = Tensor::from<std::int64_t>(std::vector<std::int64_t>{3, 0, 2}, {3});
   LANNER_EXPECT_ERROR(read({}, outputs, input_of(80, 60), width, height), ErrorCode::bad_data,
                       "row 1 is of the class 0, expected 1 or more; give first_class 0");

@@ -304,7 +304,7 @@ TEST(ResolveTask, OutputsMayBeGiven) {
   LANNER_EXPECT_ERROR(found(network, {}, given), ErrorCode::invalid_argument,
                       "outputs.boxes is 'z', the model has x:");
   given.outputs = {{"boxes", "y"}, {"bxes", "x"}};
-  LANNER_EXPECT_ERROR(found(network, {}, given), ErrorCode::invalid_argument, "the part 'bxes'");
+  LANNER_EXPECT_ERROR(found(network, {}, given), ErrorCode::invalid_argument, "the unknown part 'bxes'");
 }
 
 TEST(ResolveTask, WhatSaysNothingOfTheTaskIsRefused) {
@@ -312,11 +312,11 @@ TEST(ResolveTask, WhatSaysNothingOfTheTaskIsRefused) {
   Task given;
   given.score_threshold = 0.5f;
   LANNER_EXPECT_ERROR(found(network, {}, given), ErrorCode::invalid_argument,
-                      "task classify: score_threshold has no meaning");
+                      "task classify: score_threshold does not apply");
   given = {};
   given.anchors = {1, 2, 3, 4};
   LANNER_EXPECT_ERROR(found({{output("o", {1, 84, 8400})}}, {}, given), ErrorCode::invalid_argument,
-                      "anchors has no meaning");
+                      "anchors does not apply");
   given = {};
   given.iou_threshold = 7;
   LANNER_EXPECT_ERROR(found(network, {}, given), ErrorCode::invalid_argument, "expected 0 to 1");

@@ -320,7 +320,7 @@ TEST(Yolo, WhatIsNotFiniteIsRefused) {
   boxes.as<float>()[4] = 0.9f;
   LANNER_EXPECT_ERROR(
       read(task_of(TaskKind::detect, Head::yolo_v8), {{"o", boxes}}, input_of(side, side), width, height),
-      ErrorCode::bad_data, "box 0 holds");
+      ErrorCode::bad_data, "box 0 has a number");
 }
 
 TEST(Yolo, ShapesThatTheHeadDoesNotHaveAreRefused) {

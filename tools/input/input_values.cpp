@@ -107,7 +107,7 @@ Tensor wide_tensor(const Binding& input, const std::vector<Json>& numbers, Shape
     }
     const auto [least, most] = bounds_of(input.dtype);
     check(value == std::floor(value) && value >= least && value <= most, ErrorCode::invalid_argument,
-          "--inputs {}: {} is not a {}", input.name, numbers[i].dump(), to_string(input.dtype));
+          "--inputs {}: {} is not a valid {}", input.name, numbers[i].dump(), to_string(input.dtype));
     wide.as<std::int64_t>()[i] =
         numbers[i].is_number_integer() ? numbers[i].get<std::int64_t>() : static_cast<std::int64_t>(value);
   }

@@ -221,7 +221,7 @@ private:
     for (const Json& category : categories) {
       const std::int64_t id = whole(category, "id", "a category");
       check(names.emplace(id, text(category, "name", fmt::format("category {}", id))).second,
-            ErrorCode::bad_data, "category {} occurs twice", id);
+            ErrorCode::bad_data, "category {} comes twice", id);
     }
     check(!names.empty(), ErrorCode::bad_data, "there are no categories");
     std::vector<std::string> ordered;

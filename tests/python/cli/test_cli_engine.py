@@ -230,7 +230,7 @@ def test_a_changed_plan_is_refused(tmp_path, model):
         assert str(plan) in refuse("verify", "--file-only", plan)
     plan.write_bytes(good[:-7])
     assert str(plan) in refuse("verify", "--file-only", plan)
-    assert "no plan" in refuse("verify", "--file-only", model)
+    assert "is not a plan" in refuse("verify", "--file-only", model)
 
 
 def test_bench_says_how_many_a_shape_holds_and_how_to_give_one(tmp_path):

@@ -303,7 +303,7 @@ def test_names_that_do_not_match(tmp_path, colors):
     said = refuse("eval", model, "--data", colors, "--preset", "none", "--labels", tmp_path / "labels.txt", *QUICK)
     assert "'green' is not among the network's 3 labels; did you mean greeen?" in said
     make_ppm((colors / "alpha").mkdir() or colors / "alpha/x.ppm")
-    assert "has 4 folders of classes, the network 3 without names" in refuse("eval", model, "--data", colors, "--preset", "none", *QUICK)
+    assert "got 4 folders of classes, the network has 3 without names" in refuse("eval", model, "--data", colors, "--preset", "none", *QUICK)
 
 
 def test_what_cannot_be_read_is_told_and_counted(tmp_path, colors):
@@ -445,7 +445,7 @@ def test_python_gives_the_same(tmp_path, colors):
     assert steps[-1] == ("eval", 6, 6)
     with pytest.raises(lanner.InvalidArgument, match="no picture 1 of 1"):
         found.draw_worst(1)
-    with pytest.raises(lanner.Error, match="none of the network's"):
+    with pytest.raises(lanner.Error, match="not among the network's"):
         lanner.tasks.evaluate(engine, colors, task={"labels": ["a", "b", "c"]})
     with pytest.raises(TypeError):
         lanner.tasks.evaluate(engine, colors, batches=2)

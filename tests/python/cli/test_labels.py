@@ -35,7 +35,7 @@ def test_files_of_names(model, name, text):
     path.write_text(text)
     result = run(model, "--labels", path)
     assert "rot" in result.stdout and "blau" in result.stdout and "class 0" not in result.stdout
-    assert "beside the model" not in result.stderr
+    assert "in the model's folder" not in result.stderr
 
 
 @pytest.mark.parametrize(

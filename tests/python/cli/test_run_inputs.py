@@ -95,14 +95,14 @@ class TestOtherInputs:
     @pytest.mark.parametrize(("given", "said"), [
         ([], "gain: i64[3] takes no image; give it by --inputs"),
         (["gain=1,2"], "it is i64[2], the model takes gain: i64[3]"),
-        (["gain=1.5"], "1.5 is no i64"),
+        (["gain=1.5"], "1.5 is not a valid i64"),
         (["gain=[[1],[2,3]]"], "rows of a list have different lengths"),
-        (["gain=abc"], "'abc' is no number"),
+        (["gain=abc"], "or an existing .safetensors file, got 'abc'"),
         (["gain=[]"], "empty"),
         (["other=1"], "the model's inputs are image, gain"),
         (["gain=1", "gain=2"], "given twice"),
         (["image=1", "gain=1"], "no input of the model takes images"),
-        (["nowhere.safetensors"], "that is there"),
+        (["nowhere.safetensors"], "an existing .safetensors file"),
     ])
     def test_what_does_not_fit_is_told_before_the_work(self, tmp_path, given, said):
         picture, model = make_ppm(tmp_path / "x.ppm", 8, 8), conditioned(tmp_path / "m.onnx", I, (3,))

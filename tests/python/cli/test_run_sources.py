@@ -69,7 +69,7 @@ class TestNames:
 
     @pytest.mark.parametrize(
         ("content", "said"),
-        [(b"", "the list is empty"), (b"a\0b\n", "binary data"), (b"p1.ppm\nnone*.ppm\n", "list.txt:2:"), (b"-\n", "standard input"), (b"other.txt\n", "a list in a list")],
+        [(b"", "the list is empty"), (b"a\0b\n", "binary data"), (b"p1.ppm\nnone*.ppm\n", "list.txt:2:"), (b"-\n", "standard input"), (b"other.txt\n", "a list inside a list")],
     )
     def test_lists_that_are_none(self, run, pictures, content, said):
         (pictures / "list.txt").write_bytes(content)

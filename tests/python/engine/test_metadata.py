@@ -59,7 +59,7 @@ def test_the_command_writes_it(model, tmp_path):
         (["--metadata", "=x"], "expected KEY=VALUE"),
         (["--metadata", "a=1", "--metadata", "a=2"], "'a' comes twice"),
         (["--metadata", "lanner.task=wash"], "--metadata lanner.task"),
-        (["--metadata", "lanner.task=classify", "--task", "classify"], "given twice"),
+        (["--metadata", "lanner.task=classify", "--task", "classify"], "given by --metadata and by --task"),
         (["--metadata", "lanner.preprocess={}"], "by its own option"),
     ],
 )

@@ -86,7 +86,7 @@ def test_what_makes_no_sense(found, colors):
     with pytest.raises(ValueError, match="max_boxes 0: expected 1 or more"):
         lanner.tasks.CropRunner(colors, max_boxes=0)
     runner = lanner.tasks.CropRunner(colors)
-    with pytest.raises(ValueError, match="of a picture of 32x16 pixels, got 8x8"):
+    with pytest.raises(ValueError, match="expected the image of the result, 32x16 pixels, got 8x8"):
         runner(lanner.Image.from_array(np.zeros((8, 8, 3), np.uint8)), detections)
     with pytest.raises((TypeError, ValueError), match="Detections"):
         runner(picture, runner(picture, detections).crops[0])
