@@ -1,4 +1,4 @@
-// A second network on what boxes cover: the same answers as running it on each part by hand.
+// A second network on boxes: the same answers as running it on each crop by hand.
 
 #include <lanner/crop_runner.h>
 
@@ -49,7 +49,7 @@ Preprocess spec_of(Fit fit = Fit::stretch) {
   return spec;
 }
 
-/// `pictures`: preprocessing is a part of the network.
+/// `pictures`: preprocessing is part of the network.
 Engine engine_of(const std::string& model, bool pictures, const Preprocess& spec = spec_of(),
                  std::int64_t most = 0) {
   BuildOptions options = plain_options();
@@ -67,7 +67,7 @@ Task task_of(TaskKind kind) {
   return task;
 }
 
-/// What the network gives for one region.
+/// The network's answers for one region.
 std::vector<float> by_hand(const Engine& engine, const Image& picture, Preprocess spec,
                            const PixelRect& region) {
   Context context = engine.create_context();
@@ -86,7 +86,7 @@ const std::vector<Box4> odd_boxes{
 const std::vector<PixelRect> odd_regions{
     {3, 2, 18, 16}, {0, 0, 40, 30}, {11, 7, 1, 1}, {30, 21, 10, 9}, {1, 1, 6, 2}};
 
-TEST(CropRunner, GivesWhatEachPartByHandGives) {
+TEST(CropRunner, GivesTheAnswersOfRunningEachCropByHand) {
   for (const bool pictures : {false, true})
     for (const Fit fit : {Fit::stretch, Fit::letterbox})
       for (const std::string batch : {"N", "1", "3"})
@@ -109,7 +109,7 @@ TEST(CropRunner, GivesWhatEachPartByHandGives) {
         }
 }
 
-TEST(CropRunner, RunsInBatchesThatTheEngineTakes) {
+TEST(CropRunner, RunsInBatchSizesThatTheEngineAccepts) {
   const Image picture = random_image(PixelFormat::rgb24, 40, 30, 1);
   const std::vector<Box4> boxes(11, {2, 3, 20, 15});
   const auto batches_of = [&](const Engine& engine, int batch) {
@@ -144,7 +144,7 @@ TEST(CropRunner, RunsInBatchesThatTheEngineTakes) {
                       "crops: batch 2: input x: any picture[4] has a fixed first dimension");
 }
 
-TEST(CropRunner, LooksAtTheBoxesThatAreAskedFor) {
+TEST(CropRunner, RunsOnlyOnRequestedBoxes) {
   const Engine engine = engine_of(means_model("N"), true);
   const Image picture = random_image(PixelFormat::rgb24, 40, 30, 1);
   const auto regions_of = [&](const CropOptions& options, const std::vector<Box4>& boxes) {
@@ -173,7 +173,7 @@ TEST(CropRunner, LooksAtTheBoxesThatAreAskedFor) {
             (Regions{none, none, none, none}));
 }
 
-TEST(CropRunner, OfATurnedBoxTheUprightOneAroundItCounts) {
+TEST(CropRunner, CropsARotatedBoxByItsBoundingBox) {
   CropRunner runner(engine_of(means_model("1"), true), task_of(TaskKind::embed));
   TaskResult found = rotated_result(40, 30, {{20, 15, 10, 4, 0.6f}});
   runner.run(random_image(PixelFormat::rgb24, 40, 30, 1), found);
@@ -182,7 +182,7 @@ TEST(CropRunner, OfATurnedBoxTheUprightOneAroundItCounts) {
   EXPECT_EQ(found.crops[0].region, (PixelRect{14, 10, 12, 10}));
 }
 
-/// Boxes in pixels of the input, with the scores of one class each, whatever the picture is.
+/// Boxes in pixels of the input, with the scores of one class each, the same for every picture.
 std::string boxes_model() {
   const auto zero = [](const std::string& name) { return node({"Mul", {"least", "nothing"}, {name}}); };
   return model(graph(
@@ -195,7 +195,7 @@ std::string boxes_model() {
                      floats("fixed_scores", {1, 2, 2}, {0.9f, 0, 0, 0.6f})}}));
 }
 
-TEST(CropRunner, BoxesOfPartsLieInThePicture) {
+TEST(CropRunner, BoxesOfCropsAreInPictureCoordinates) {
   Task task = task_of(TaskKind::detect);
   task.head = Head::boxes_scores;
   task.box_form = BoxForm::xyxy;
@@ -212,7 +212,7 @@ TEST(CropRunner, BoxesOfPartsLieInThePicture) {
   EXPECT_EQ(found.crops[1].count(), 0);
 }
 
-TEST(CropRunner, MapsAndPicturesAreOfTheirPart) {
+TEST(CropRunner, MapsAndImagesKeepTheCropsCoordinates) {
   const Image picture = random_image(PixelFormat::rgb24, 40, 30, 1);
   TaskResult found = boxes_result(TaskKind::detect, 40, 30, {{10, 6, 26, 10}, {5, 5, 5, 9}});
   CropRunner semantic(engine_of(pixels_model("N"), true), task_of(TaskKind::semantic));
@@ -234,7 +234,7 @@ TEST(CropRunner, MapsAndPicturesAreOfTheirPart) {
   }
 }
 
-TEST(CropRunner, ThreadsHaveOneEachOfOneEngine) {
+TEST(CropRunner, ThreadsShareAnEngineWithARunnerEach) {
   const Engine engine = engine_of(means_model("N"), true);
   const Image picture = random_image(PixelFormat::nv12, 40, 30, 3);
   std::vector<TaskResult> found(4, boxes_result(TaskKind::detect, 40, 30, odd_boxes));
@@ -250,7 +250,7 @@ TEST(CropRunner, ThreadsHaveOneEachOfOneEngine) {
       EXPECT_EQ(numbers(result.crops[i].embedding), by_hand(engine, picture, spec_of(), odd_regions[i]));
 }
 
-TEST(CropRunner, OfNoBoxesThereIsNothingButTheTask) {
+TEST(CropRunner, WithoutBoxesSetsOnlyTheTask) {
   CropRunner runner(engine_of(means_model("N"), true), task_of(TaskKind::classify));
   TaskResult found = boxes_result(TaskKind::detect, 40, 30, {});
   runner.run(random_image(PixelFormat::rgb24, 40, 30, 1), found);
@@ -259,7 +259,7 @@ TEST(CropRunner, OfNoBoxesThereIsNothingButTheTask) {
   EXPECT_EQ(found.crop_task->top, 5);
 }
 
-TEST(CropRunner, RefusesWhatMakesNoSense) {
+TEST(CropRunner, RefusesInvalidOptionsAndResults) {
   const Engine engine = engine_of(means_model("N"), true);
   const Task embed = task_of(TaskKind::embed);
   LANNER_EXPECT_ERROR(CropRunner(engine, embed, {.margin = -1}), ErrorCode::invalid_argument,

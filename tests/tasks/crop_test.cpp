@@ -43,7 +43,7 @@ TEST(Crop, IsRoundedOutwards) {
       << "shares its memory";
 }
 
-TEST(Crop, EveryFormatGivesThePixelsOfTheWholePicture) {
+TEST(Crop, EveryFormatKeepsThePixelsOfTheWholePicture) {
   // 730 rows are BT.709, the part alone would be BT.601.
   for (const std::int32_t height : {90, 730})
     for (const PixelFormat format :
@@ -67,14 +67,14 @@ TEST(Crop, EveryFormatGivesThePixelsOfTheWholePicture) {
     }
 }
 
-TEST(Crop, ATurnedBoxIsCutByItsCorners) {
+TEST(Crop, RotatedBoxIsCroppedByItsCorners) {
   const Image crop = crop_box(slope(PixelFormat::rgb24, 100, 100),
                               rotated_result(100, 100, {{50, 50, 28.2843f, 28.2843f, 0.785398f}}), 0);
   EXPECT_NEAR(crop.width, 40, 2);
   EXPECT_NEAR(crop.height, 40, 2);
 }
 
-TEST(Crop, WhatHasNoPixelIsSaid) {
+TEST(Crop, BoxWithoutPixelsIsAnError) {
   const Image picture = slope(PixelFormat::rgb24, 60, 40);
   const auto result = boxes_result(TaskKind::detect, 60, 40,
                                    {{10, 10, 10, 20}, {70, 10, 90, 20}, {NAN, 0, 9, 9}, {20, 20, 10, 10}});

@@ -1,4 +1,4 @@
-// What a second network found in boxes, drawn and written.
+// Results of a second network on boxes, drawn and written.
 
 #include <algorithm>
 #include <memory>
@@ -46,7 +46,7 @@ DrawOptions without_labels() {
   return options;
 }
 
-TEST(DrawnCrops, PicturesLieWhereTheirBoxIs) {
+TEST(DrawnCrops, ImagesAreDrawnInsideTheirBox) {
   TaskResult crop = result_of(TaskKind::image, 30, 20);
   crop.image = plain(7, 5, 200);
   const Image drawn = draw_result(plain(width, height, 40), with_crop(std::move(crop)), {}, without_labels());
@@ -55,7 +55,7 @@ TEST(DrawnCrops, PicturesLieWhereTheirBoxIs) {
   EXPECT_EQ(level(drawn, 50, 35), 40);
 }
 
-TEST(DrawnCrops, BoxesLieInThePicture) {
+TEST(DrawnCrops, BoxesAreInPictureCoordinates) {
   const TaskResult crop = boxes_result(TaskKind::detect, width, height, {{20, 15, 30, 25}}, {1});
   const Image gray = plain(width, height, 40);
   const Image with = draw_result(gray, with_crop(crop), {}, without_labels());
@@ -74,7 +74,7 @@ TEST(DrawnCrops, AreWrittenWithTheirLabels) {
   EXPECT_NE(result_json({"a.png"}, unseen, {}).find(R"("then":null)"), std::string::npos);
 }
 
-TEST(DrawnCrops, PartsThatDoNotFitAreRefused) {
+TEST(DrawnCrops, MismatchedPartsAreRefused) {
   const auto draw = [](const TaskResult& result) { draw_result(plain(width, height, 40), result, {}); };
   const TaskResult crop = classes_result(width, height, {1}, {0.5f});
   TaskResult result = with_crop(crop);

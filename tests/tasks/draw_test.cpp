@@ -32,7 +32,7 @@ Rgb bytes_of(Color color) {
   return {static_cast<int>(color.red), static_cast<int>(color.green), static_cast<int>(color.blue)};
 }
 
-/// The color laid over gray by a share.
+/// The colour blended over gray with an opacity.
 Rgb mixed(Color color, int gray, double share) {
   Rgb result = bytes_of(color);
   for (int& part : result) part = static_cast<int>(std::lround(gray + (part - gray) * share));
@@ -68,10 +68,10 @@ TEST(Draw, BoxesAreOutlinedInTheirClassColor) {
   EXPECT_EQ(pixel(drawn, 119, 80), bytes_of(class_color(0)));
   EXPECT_EQ(pixel(drawn, 70, 80), (Rgb{40, 40, 40}));
   EXPECT_EQ(pixel(drawn, 10, 80), (Rgb{40, 40, 40}));
-  EXPECT_EQ(changed(picture, plain(200, 160)), 0) << "the picture itself stays";
+  EXPECT_EQ(changed(picture, plain(200, 160)), 0) << "the original picture is unchanged";
 }
 
-TEST(Draw, LineWidthIsThatOfTheOption) {
+TEST(Draw, LineWidthFollowsTheOption) {
   DrawOptions options = without_labels();
   options.line_width = 9;
   const Image drawn = draw_result(
@@ -80,14 +80,14 @@ TEST(Draw, LineWidthIsThatOfTheOption) {
   EXPECT_EQ(pixel(drawn, 27, 80), (Rgb{40, 40, 40}));
 }
 
-TEST(Draw, TheBetterBoxLiesOnTop) {
+TEST(Draw, BetterBoxIsDrawnOnTop) {
   const Image drawn = draw_result(
       plain(100, 100), boxes_result(TaskKind::detect, 100, 100, {{20, 20, 80, 80}, {20, 20, 80, 80}}), {},
       without_labels());
   EXPECT_EQ(pixel(drawn, 20, 50), bytes_of(class_color(0)));
 }
 
-TEST(Draw, LabelsStandAboveTheBoxAndInThePicture) {
+TEST(Draw, LabelsAreAboveTheBoxAndInsideThePicture) {
   Task task;
   task.labels = {"I"};
   const auto result = boxes_result(TaskKind::detect, 200, 160, {{50, 60, 150, 120}});
@@ -99,13 +99,13 @@ TEST(Draw, LabelsStandAboveTheBoxAndInThePicture) {
         ASSERT_TRUE(y >= 40 && y < 61 && x >= 45 && x < 100) << x << ", " << y;
       }
   EXPECT_GT(changed(with, without), 300);
-  // Where nothing is above, it stands below.
+  // Without space above, it is below.
   const auto high = boxes_result(TaskKind::detect, 200, 160, {{50, 2, 150, 120}});
   const Image drawn = draw_result(plain(200, 160), high, task, with_labels());
   EXPECT_GT(changed(drawn, draw_result(plain(200, 160), high, task, without_labels())), 300);
 }
 
-TEST(Draw, LabelsOfBoxesInOnePlaceDoNotHideEachOther) {
+TEST(Draw, LabelsOfCoincidingBoxesDoNotOverlap) {
   Task task;
   task.labels = {"one", "two"};
   const Image drawn = draw_result(
@@ -121,7 +121,7 @@ TEST(Draw, LabelsOfBoxesInOnePlaceDoNotHideEachOther) {
   EXPECT_GT(second, 100);
 }
 
-TEST(Draw, BoxesBeyondThePictureAreCut) {
+TEST(Draw, BoxesOutsideThePictureAreClipped) {
   const float far = 1e30f, nan = std::numeric_limits<float>::quiet_NaN();
   const Image picture = plain(64, 48);
   for (const Box4& box : std::vector<Box4>{{-far, -far, far, far},
@@ -138,7 +138,7 @@ TEST(Draw, BoxesBeyondThePictureAreCut) {
     }
 }
 
-TEST(Draw, AnyNumbersAreDrawn) {
+TEST(Draw, ExtremeCoordinatesDoNotCrash) {
   std::mt19937 random(11);
   const auto number = [&] {
     const auto bits = static_cast<std::uint32_t>(random());
@@ -174,7 +174,7 @@ TEST(Draw, AnyNumbersAreDrawn) {
   }
 }
 
-TEST(Draw, PicturesOfOnePixel) {
+TEST(Draw, OnePixelPicturesAreDrawn) {
   const Image picture = plain(1, 1);
   EXPECT_EQ(draw_result(picture, boxes_result(TaskKind::detect, 1, 1, {{0, 0, 1, 1}}), {}).width, 1);
   EXPECT_EQ(draw_result(picture, classes_result(1, 1, {3}, {0.5f}), {}).width, 1);
@@ -185,7 +185,7 @@ TEST(Draw, PicturesOfOnePixel) {
   EXPECT_EQ(pixel(draw_result(picture, depth, {}), 0, 0), (Rgb{0, 0, 4}));
 }
 
-TEST(Draw, NothingFoundIsThePictureItself) {
+TEST(Draw, EmptyResultLeavesThePictureUnchanged) {
   const Image picture = plain(30, 20);
   for (const TaskKind kind : {TaskKind::detect, TaskKind::segment}) {
     EXPECT_EQ(changed(picture, draw_result(picture, boxes_result(kind, 30, 20, {}), {})), 0);
@@ -208,7 +208,7 @@ TEST(Draw, EveryFormatBecomesRgb) {
   }
 }
 
-TEST(Draw, MasksAreLaidOverTheirObjects) {
+TEST(Draw, MasksAreBlendedOverTheirObjects) {
   Mask mask{{20, 10, 60, 60}, Tensor::zeros(DType::u8, {60, 60})};
   for (int y = 10; y < 50; ++y)
     for (int x = 10; x < 50; ++x) mask.inside.as<std::uint8_t>()[static_cast<std::size_t>(y * 60 + x)] = 1;
@@ -222,7 +222,7 @@ TEST(Draw, MasksAreLaidOverTheirObjects) {
   EXPECT_EQ(pixel(draw_result(plain(100, 80), result, {}, opaque), 50, 40), bytes_of(class_color(0)));
 }
 
-TEST(Draw, MasksAtThePictureEdgeGoOnBeyondIt) {
+TEST(Draw, MasksHaveNoOutlineAtThePictureEdge) {
   Mask mask{{0, 0, 40, 30}, Tensor::zeros(DType::u8, {30, 40})};
   for (std::uint8_t& inside : mask.inside.as<std::uint8_t>()) inside = 1;
   TaskResult result = masks_result(40, 30, {mask});
@@ -232,7 +232,7 @@ TEST(Draw, MasksAtThePictureEdgeGoOnBeyondIt) {
   EXPECT_EQ(pixel(drawn, 39, 29), mixed(class_color(0), 40, 0.5));
 }
 
-TEST(Draw, ThinMasksAreSeen) {
+TEST(Draw, ThinMasksAreVisible) {
   const Image drawn = draw_result(
       plain(40, 30), masks_result(40, 30, {mask_of(5, 5, {"....................", "####################"})}),
       {}, without_labels());
@@ -240,7 +240,7 @@ TEST(Draw, ThinMasksAreSeen) {
   for (std::size_t c = 0; c < 3; ++c) EXPECT_NEAR(pixel(drawn, 15, 6)[c], color[c], 25);
 }
 
-TEST(Draw, ClassesOfPixelsHaveTheirColors) {
+TEST(Draw, SemanticClassesHaveTheirColors) {
   auto result = result_of(TaskKind::semantic, 40, 20);
   result.classes = Tensor::zeros(DType::i32, {20, 40});
   const auto classes = result.classes.as<std::int32_t>();
@@ -261,7 +261,7 @@ TEST(Draw, ClassesOfPixelsHaveTheirColors) {
       << "a panel names the classes";
 }
 
-TEST(Draw, DepthIsColoredBetweenItsFiniteEnds) {
+TEST(Draw, DepthIsColoredOverItsFiniteRange) {
   auto result = result_of(TaskKind::depth, 4, 2);
   result.depth = Tensor::from<float>(std::vector<float>{2, 4, 3, NAN, INFINITY, -INFINITY, 2, 4}, {2, 4});
   Task task;
@@ -285,7 +285,7 @@ TEST(Draw, DepthIsColoredBetweenItsFiniteEnds) {
   LANNER_EXPECT_ERROR(draw_result(plain(4, 2), result, task), ErrorCode::invalid_argument, "magma, viridis");
 }
 
-TEST(Draw, DepthOfOneValueOrNoneOrTheWholeRange) {
+TEST(Draw, DepthOfOneValueNoValueOrTheWholeFloatRange) {
   auto result = result_of(TaskKind::depth, 3, 1);
   Task task;
   task.color_map = "gray";
@@ -302,7 +302,7 @@ TEST(Draw, DepthOfOneValueOrNoneOrTheWholeRange) {
   EXPECT_EQ(drawn({0, 0, least})[0], 0);
 }
 
-TEST(Draw, AnImageIsItsOwn) {
+TEST(Draw, ImageResultIsItsOwnDrawing) {
   auto result = result_of(TaskKind::image, 20, 20);
   result.image = plain(50, 30, 77);
   const Image drawn = draw_result(plain(20, 20), result, {});
@@ -325,7 +325,7 @@ TaskResult pose_of(float confidence) {
   return result;
 }
 
-TEST(Draw, KeyPointsAreJoinedWhereTheyAreSeen) {
+TEST(Draw, VisibleKeyPointsAreJoined) {
   const Image drawn = draw_result(plain(200, 200), pose_of(0.1f), {}, without_labels());
   EXPECT_EQ(pixel(drawn, 70, 60), bytes_of(class_color(0))) << "the left shoulder";
   EXPECT_EQ(pixel(drawn, 78, 60), bytes_of(class_color(1))) << "the right shoulder";
@@ -335,7 +335,7 @@ TEST(Draw, KeyPointsAreJoinedWhereTheyAreSeen) {
             (Rgb{40, 40, 40}));
 }
 
-TEST(Draw, ASkeletonOfItsOwn) {
+TEST(Draw, TaskSkeletonIsUsed) {
   auto result = boxes_result(TaskKind::pose, 100, 100, {{5, 5, 95, 95}});
   result.keypoints = Tensor::from<float>(std::vector<float>{20, 50, 1, 80, 50, 1}, {1, 2, 3});
   Task task;
@@ -344,7 +344,7 @@ TEST(Draw, ASkeletonOfItsOwn) {
   EXPECT_NE(pixel(draw_result(plain(100, 100), result, task, without_labels()), 50, 50), (Rgb{40, 40, 40}));
 }
 
-TEST(Draw, TurnedBoxesAreDrawnByTheirCorners) {
+TEST(Draw, RotatedBoxesAreDrawnByTheirCorners) {
   // A square on its tip.
   const Image drawn =
       draw_result(plain(100, 100), rotated_result(100, 100, {{50, 50, 42.4264f, 42.4264f, 0.785398f}}), {},
@@ -355,14 +355,14 @@ TEST(Draw, TurnedBoxesAreDrawnByTheirCorners) {
   EXPECT_EQ(pixel(drawn, 30, 30), (Rgb{40, 40, 40}));
 }
 
-TEST(Draw, AnAngleTurnsClockwise) {
+TEST(Draw, PositiveAngleIsClockwise) {
   const Image drawn = draw_result(plain(100, 100), rotated_result(100, 100, {{50, 50, 60, 0, 0.5236f}}), {},
                                   without_labels());
   EXPECT_NE(pixel(drawn, 70, 61), (Rgb{40, 40, 40})) << "the right end goes down";
   EXPECT_EQ(pixel(drawn, 70, 38), (Rgb{40, 40, 40}));
 }
 
-TEST(Draw, ClassesAreAPanel) {
+TEST(Draw, ClassesAreDrawnAsAPanel) {
   Task task;
   task.labels = {"cat", "dog"};
   const Image drawn =
@@ -371,7 +371,7 @@ TEST(Draw, ClassesAreAPanel) {
   EXPECT_EQ(pixel(drawn, 295, 195), (Rgb{40, 40, 40}));
 }
 
-TEST(Draw, LabelsOfAnyBytes) {
+TEST(Draw, LabelsOfAnyBytesAreDrawn) {
   Task task;
   for (const std::string& label :
        std::vector<std::string>{"", "\xff\xfe\xc3", "a\nb\tc", std::string(100'000, 'w'),
@@ -385,7 +385,7 @@ TEST(Draw, LabelsOfAnyBytes) {
   }
 }
 
-TEST(Draw, WhatCannotBeDrawnIsSaid) {
+TEST(Draw, ResultsThatCannotBeDrawnAreErrors) {
   EXPECT_FALSE(can_draw(TaskKind::none));
   EXPECT_FALSE(can_draw(TaskKind::embed));
   EXPECT_TRUE(can_draw(TaskKind::semantic));

@@ -1,4 +1,4 @@
-// Data sets as they lie on the disk, right and damaged.
+// Datasets on the disk, valid and damaged.
 
 #include <filesystem>
 #include <fstream>
@@ -23,7 +23,7 @@ Task task_of(TaskKind kind, std::vector<std::string> labels = {}) {
   return task;
 }
 
-TEST(EvaluationData, YamlNames) {
+TEST(EvaluationData, YamlNamesAreParsed) {
   const auto facts =
       tasks::read_yolo_facts("# comment\npath: ../set # where\ntrain: images/train\nval: 'images/val'\n"
                              "names:\n  0: person\n  1: \"traffic light\"\n  2: it's # here\nnc: 3\n");
@@ -103,7 +103,7 @@ TEST(EvaluationData, CocoIsRead) {
   EXPECT_EQ(truth.objects[0].mask, (tasks::Runs{0, 10, 190}));
   EXPECT_THROW(data.truth(1, 21, 10), Error);
   EXPECT_EQ(Dataset::open(file, task_of(TaskKind::detect)).truth(1, 20, 10).objects[0].label,
-            1); // By order of ids.
+            1); // In the order of ids.
   Task pose = task_of(TaskKind::pose, {"cat", "dog"});
   EXPECT_EQ(Dataset::open(file, pose).truth(1, 20, 10).objects[0].keypoints.at(1)[1], 4);
 }
@@ -207,7 +207,7 @@ TEST(EvaluationData, YoloLinesOfEachKind) {
   EXPECT_THROW(truth_of(TaskKind::obb, "0 0.5 0.5 0.2 0.4"), Error);
 }
 
-TEST(EvaluationData, OptionsWithoutMeaningAreRefused) {
+TEST(EvaluationData, OptionsThatDoNotApplyAreRefused) {
   const TemporaryFolder folder;
   write(folder.path() / "a/x.png", "x");
   DatasetOptions options;

@@ -1,4 +1,4 @@
-// Measures of answers against numbers that were worked out by hand, and against a plain reading of COCO's
+// Measures of answers against numbers computed by hand, and against a plain implementation of COCO's
 // protocol.
 
 #include <algorithm>
@@ -52,7 +52,7 @@ GroundTruthObject object(std::int64_t label, double left, double top, double wid
   return object;
 }
 
-TEST(Evaluation, PrecisionIsThatOfEachRecall) {
+TEST(Evaluation, PrecisionIsInterpolatedAtEachRecall) {
   Evaluator evaluator(task_of(TaskKind::detect, {"cat"}));
   GroundTruth truth;
   truth.objects = {object(0, 10, 10, 40, 40), object(0, 100, 100, 40, 40)};
@@ -61,7 +61,7 @@ TEST(Evaluation, PrecisionIsThatOfEachRecall) {
                       {.9f, .8f, .7f}, {0, 0, 0}),
                 truth);
   const Evaluation evaluation = evaluator.finish();
-  // To a recall of 0.5 all answers are right, behind it two of three.
+  // Up to a recall of 0.5 all answers are right, beyond it two of three.
   EXPECT_NEAR(evaluation.metric("ap50"), (51 + 50 * 2 / 3.) / 101, 1e-9);
   EXPECT_NEAR(evaluation.metric("ap"), (51 + 50 * 2 / 3.) / 101, 1e-9);
   EXPECT_NEAR(evaluation.metric("ar_1"), 0.5, near);
@@ -80,7 +80,7 @@ TEST(Evaluation, PrecisionIsThatOfEachRecall) {
   EXPECT_EQ(evaluation.classes[0].count, 2);
 }
 
-TEST(Evaluation, WhatLiesInACrowdIsNeitherRightNorWrong) {
+TEST(Evaluation, AnswersInACrowdAreIgnored) {
   Evaluator evaluator(task_of(TaskKind::detect));
   GroundTruth truth;
   truth.objects = {object(0, 0, 0, 40, 40), object(0, 100, 0, 80, 80, true)};
@@ -91,7 +91,7 @@ TEST(Evaluation, WhatLiesInACrowdIsNeitherRightNorWrong) {
   EXPECT_NEAR(evaluator.finish().metric("ap"), 1, 1e-9);
 }
 
-/// COCO's protocol read plainly: one step of the overlap, one range of areas.
+/// A plain implementation of COCO's protocol: one overlap threshold, one range of areas.
 struct PlainPicture {
   std::vector<FoundObject> found;
   std::vector<TrueObject> objects;
@@ -120,7 +120,7 @@ double plain_precision(const std::vector<PlainPicture>& pictures, std::int64_t l
     std::vector<bool> taken(picture.objects.size());
     for (const TrueObject& one : picture.objects) objects += one.label == label && counts(one);
     for (const std::size_t d : order) {
-      // First among those that count; only where there is none among the others.
+      // Counted objects first; ignored ones only where there is no other.
       std::size_t best = taken.size();
       for (const bool counting : {true, false}) {
         double reached = step;
@@ -157,7 +157,7 @@ double plain_precision(const std::vector<PlainPicture>& pictures, std::int64_t l
   return sum / 101;
 }
 
-TEST(Evaluation, AgreesWithAPlainReadingOfTheProtocol) {
+TEST(Evaluation, AgreesWithAPlainCocoImplementation) {
   std::mt19937 random(7);
   const auto draw = [&](int most) { return static_cast<int>(random() % static_cast<unsigned>(most)); };
   std::vector<PlainPicture> pictures(40);
@@ -190,7 +190,7 @@ TEST(Evaluation, AgreesWithAPlainReadingOfTheProtocol) {
   EXPECT_GT(summary.ap50, 0.01);
 }
 
-TEST(Evaluation, TheTruthIsRight) {
+TEST(Evaluation, GroundTruthAsAnswerScoresOne) {
   std::mt19937 random(3);
   const auto draw = [&](int most) { return static_cast<double>(random() % static_cast<unsigned>(most)); };
   for (const TaskKind kind : {TaskKind::detect, TaskKind::segment, TaskKind::pose, TaskKind::obb}) {
@@ -220,12 +220,12 @@ TEST(Evaluation, TheTruthIsRight) {
   }
 }
 
-TEST(Evaluation, TurnedBoxesCountByTheirOverlap) {
+TEST(Evaluation, RotatedBoxesAreMatchedByOverlap) {
   Evaluator evaluator(task_of(TaskKind::obb));
   GroundTruth truth;
   truth.objects = {object(0, 50, 50, 100, 20)};
   truth.objects[0].rotated = {100, 60, 100, 20, 0};
-  // A quarter turn leaves a fifth in common, of 9/5: IoU 1/9.
+  // A quarter turn leaves an intersection of a fifth and a union of 9/5: IoU 1/9.
   TaskResult across = rotated_result(200, 200, {{100, 60, 100, 20, std::numbers::pi_v<float> / 2}});
   evaluator.add("a.png", across, truth);
   EXPECT_NEAR(evaluator.finish().metric("ap50"), 0, near);
@@ -234,7 +234,7 @@ TEST(Evaluation, TurnedBoxesCountByTheirOverlap) {
   EXPECT_NEAR(same.finish().metric("ap50"), 1, 1e-9);
 }
 
-TEST(Evaluation, CornersBecomeATurnedBox) {
+TEST(Evaluation, CornersBecomeARotatedBox) {
   const double c = std::cos(0.5), s = std::sin(0.5);
   std::vector<double> corners;
   for (const auto& [x, y] :
@@ -247,7 +247,7 @@ TEST(Evaluation, CornersBecomeATurnedBox) {
   for (std::size_t i = 0; i < 5; ++i) EXPECT_NEAR(box[i], expected[i], 1e-5);
 }
 
-TEST(Evaluation, ClassesOfPictures) {
+TEST(Evaluation, ClassificationMetrics) {
   Evaluator evaluator(task_of(TaskKind::classify, {"cat", "dog", "emu", "fox", "gnu", "hen"}));
   const auto add = [&](const char* name, std::vector<std::int64_t> labels, std::vector<float> scores,
                        std::int64_t label) {
@@ -281,7 +281,7 @@ Tensor map_of(const std::vector<std::int32_t>& values, std::int64_t height, std:
   return tensor;
 }
 
-TEST(Evaluation, ClassesOfPixels) {
+TEST(Evaluation, SemanticMetrics) {
   Evaluator evaluator(task_of(TaskKind::semantic, {"sky", "sea", "sun"}));
   TaskResult result = result_of(TaskKind::semantic, 4, 2);
   result.classes = map_of({0, 0, 1, 1, 0, 2, 1, -1}, 2, 4);
@@ -297,14 +297,14 @@ TEST(Evaluation, ClassesOfPixels) {
   EXPECT_EQ(evaluation.worst.at(0).caption, "mIoU 0.356, 57.1 % of its pixels are right");
 }
 
-TEST(Evaluation, RefusesWhatIsNotMeasured) {
+TEST(Evaluation, UnsupportedTasksAreRefused) {
   EXPECT_THROW(Evaluator(task_of(TaskKind::depth)), Error);
   Evaluator evaluator(task_of(TaskKind::detect));
   EXPECT_THROW(evaluator.add("x", classes_result(8, 8, {0}, {1}), {}), Error);
   EXPECT_THROW(evaluator.finish().metric("ap51"), Error);
 }
 
-TEST(EvaluationRuns, ArePackedAndUnpackedAlike) {
+TEST(EvaluationRuns, PackingRoundTrips) {
   std::mt19937 random(5);
   for (int n = 0; n < 200; ++n) {
     const std::int32_t width = 1 + static_cast<std::int32_t>(random() % 60),
@@ -325,7 +325,7 @@ TEST(EvaluationRuns, ArePackedAndUnpackedAlike) {
   EXPECT_THROW(tasks::unpacked_runs("\x01", 3, 3), Error);
 }
 
-TEST(EvaluationRuns, HaveAreasInCommon) {
+TEST(EvaluationRuns, SharedAreaIsExact) {
   const tasks::Runs a{2, 4, 3, 3}, b{0, 3, 1, 4, 4};
   // a: 2-5, 9-11; b: 0-2, 4-7.
   EXPECT_EQ(tasks::area_of(a), 7u);

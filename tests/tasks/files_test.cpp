@@ -29,7 +29,7 @@ Json json_of(const TaskResult& result, const Task& task, const ImageSource& pict
   return Json::parse(text);
 }
 
-/// Writes results of pictures and returns the file.
+/// Writes results of pictures and returns the file's text.
 std::string written(ResultFormat format, const Task& task,
                     const std::vector<std::pair<ImageSource, TaskResult>>& results) {
   const TemporaryFolder folder;
@@ -64,7 +64,7 @@ TaskResult embedding(std::vector<float> values) {
   return result;
 }
 
-TEST(ResultJson, ClassesAreAsTheyWere) {
+TEST(ResultJson, ClassesKeepTheirFormat) {
   EXPECT_EQ(
       result_json({"dir/a.png"}, classes_result(20, 10, {2, 0}, {0.75f, 0.1f}),
                   task_of(TaskKind::classify, {"red"})),
@@ -72,7 +72,7 @@ TEST(ResultJson, ClassesAreAsTheyWere) {
       R"({"label":"class 2","class":2,"probability":0.75},{"label":"red","class":0,"probability":0.1}]})");
 }
 
-TEST(ResultJson, DetectionsAreAsTheyWere) {
+TEST(ResultJson, DetectionsKeepTheirFormat) {
   EXPECT_EQ(result_json({"c.mp4", false, 12, 0.5}, boxes_result(TaskKind::detect, 20, 10, {{1, 2.5f, 3, 4}}),
                         task_of(TaskKind::detect, {"cat"})),
             R"({"source":"c.mp4","frame":12,"pts":0.5,"width":20,"height":10,"detections":[)"
@@ -81,7 +81,7 @@ TEST(ResultJson, DetectionsAreAsTheyWere) {
             Json::array());
 }
 
-TEST(ResultJson, EachKindTellsItsParts) {
+TEST(ResultJson, EachKindWritesItsParts) {
   const Json segment = json_of(masks_result(4, 3, {mask_of(1, 1, {"##", "#."})}), task_of(TaskKind::segment));
   EXPECT_EQ(segment["detections"][0]["mask"], (Json{{"size", {3, 4}}, {"counts", "421O3"}}));
   const Json turned = json_of(rotated_result(100, 100, {{50, 40, 20, 10, 0}}), task_of(TaskKind::obb));
@@ -101,13 +101,13 @@ TEST(ResultJson, EachKindTellsItsParts) {
   EXPECT_EQ(json_of(image, task_of(TaskKind::image))["image"], (Json{{"width", 8}, {"height", 6}}));
 }
 
-TEST(ResultJson, LabelsOfAnyBytesAreJson) {
+TEST(ResultJson, LabelsOfAnyBytesGiveValidJson) {
   const Json json =
       json_of(classes_result(2, 2, {0}, {1}), task_of(TaskKind::classify, {"\"\xff\n\xd0\x96"}));
   EXPECT_EQ(json["top"][0]["label"], "\"\xef\xbf\xbd\n\xd0\x96");
 }
 
-TEST(ResultJson, WhatIsNotThereIsSaid) {
+TEST(ResultJson, MissingPartIsAnError) {
   LANNER_EXPECT_ERROR(result_json({"a"}, result_of(TaskKind::none, 1, 1), {}), ErrorCode::invalid_argument,
                       "none");
   LANNER_EXPECT_ERROR(result_json({"a"}, result_of(TaskKind::depth, 1, 1), {}), ErrorCode::invalid_argument,
@@ -154,13 +154,13 @@ TEST(ResultWriter, CsvHasARowForEachAnswer) {
   EXPECT_EQ(written(ResultFormat::csv, task_of(TaskKind::detect), {}), "source,frame,pts\n");
 }
 
-TEST(ResultWriter, CsvRowsHaveOneLength) {
+TEST(ResultWriter, CsvRefusesRowsOfOtherLengths) {
   LANNER_EXPECT_ERROR(written(ResultFormat::csv, task_of(TaskKind::embed),
                               {{{"a"}, embedding({1})}, {{"b"}, embedding({1, 2})}}),
                       ErrorCode::invalid_argument, "5 columns after others with 4");
 }
 
-TEST(ResultWriter, CocoTiesAnnotationsToImagesAndCategories) {
+TEST(ResultWriter, CocoAnnotationsReferToImagesAndCategories) {
   const Json json = Json::parse(
       written(ResultFormat::coco, task_of(TaskKind::detect, {"cat", "dog"}),
               {{{"in/a.jpg"}, boxes_result(TaskKind::detect, 20, 10, {{1, 2, 4, 6}, {0, 0, 5, 5}}, {1, 7})},
@@ -190,7 +190,7 @@ TEST(ResultWriter, CocoTiesAnnotationsToImagesAndCategories) {
       (Json{{{"id", 1}, {"name", "cat"}}, {{"id", 2}, {"name", "dog"}}, {{"id", 8}, {"name", "class 7"}}}));
 }
 
-TEST(ResultWriter, CocoHoldsMasksKeyPointsAndTurnedBoxes) {
+TEST(ResultWriter, CocoHoldsMasksKeyPointsAndRotatedBoxes) {
   const Json masks = Json::parse(written(ResultFormat::coco, task_of(TaskKind::segment),
                                          {{{"a.png"}, masks_result(4, 3, {mask_of(1, 1, {"##", "#."})})}}));
   EXPECT_EQ(masks["annotations"][0]["segmentation"], (Json{{"size", {3, 4}}, {"counts", "421O3"}}));
@@ -208,7 +208,7 @@ TEST(ResultWriter, CocoHoldsMasksKeyPointsAndTurnedBoxes) {
   EXPECT_EQ(turned["annotations"][0]["area"], 200);
 }
 
-TEST(ResultWriter, CocoOfNothing) {
+TEST(ResultWriter, CocoWithoutPicturesIsValid) {
   const Json json = Json::parse(written(ResultFormat::coco, task_of(TaskKind::detect), {}));
   EXPECT_EQ(json,
             (Json{{"images", Json::array()}, {"annotations", Json::array()}, {"categories", Json::array()}}));
@@ -234,7 +234,7 @@ TEST_F(YoloFolder, HasAFileForEachPicture) {
   EXPECT_EQ(content("classes.txt"), "cat\nd og\n");
 }
 
-TEST_F(YoloFolder, HoldsMasksKeyPointsAndTurnedBoxes) {
+TEST_F(YoloFolder, HoldsMasksKeyPointsAndRotatedBoxes) {
   write(task_of(TaskKind::segment),
         {{{"m.png"}, masks_result(10, 10, {mask_of(1, 2, {"###", "###"}), mask_of(5, 5, {"..", ".."})})}});
   EXPECT_EQ(content("m.txt"),
@@ -245,7 +245,7 @@ TEST_F(YoloFolder, HoldsMasksKeyPointsAndTurnedBoxes) {
   EXPECT_EQ(content("o.txt"), "0 0.4 0.35 0.6 0.35 0.6 0.45 0.4 0.45 0.9\n");
 }
 
-TEST_F(YoloFolder, TwoPicturesHaveTwoFiles) {
+TEST_F(YoloFolder, EqualFileNamesAreRefused) {
   const TaskResult result = boxes_result(TaskKind::detect, 20, 10, {});
   LANNER_EXPECT_ERROR(write(task_of(TaskKind::detect), {{{"a/x.png"}, result}, {{"b/x.png"}, result}}),
                       ErrorCode::invalid_argument, "a/x.png and b/x.png");
@@ -253,14 +253,14 @@ TEST_F(YoloFolder, TwoPicturesHaveTwoFiles) {
                       ErrorCode::invalid_argument, "rename classes.png");
 }
 
-TEST(ResultWriter, FormatsAreNamed) {
+TEST(ResultWriter, FormatNamesRoundTrip) {
   for (const ResultFormat format :
        {ResultFormat::json, ResultFormat::csv, ResultFormat::coco, ResultFormat::yolo})
     EXPECT_EQ(parse_result_format(to_string(format)), format);
   LANNER_EXPECT_ERROR(parse_result_format("xml"), ErrorCode::invalid_argument, "json, csv, coco or yolo");
 }
 
-TEST(ResultWriter, WhatAFormatDoesNotHoldIsSaidAtOnce) {
+TEST(ResultWriter, UnsupportedTaskIsRefusedAtOpening) {
   const TemporaryFolder folder;
   const auto open = [&](ResultFormat format, const Task& task) { ResultWriter(folder / "x", format, task); };
   LANNER_EXPECT_ERROR(open(ResultFormat::coco, task_of(TaskKind::classify)), ErrorCode::invalid_argument,
@@ -274,7 +274,7 @@ TEST(ResultWriter, WhatAFormatDoesNotHoldIsSaidAtOnce) {
   EXPECT_EQ(folder.entries(), 0u);
 }
 
-TEST(ResultWriter, AnotherKindAndLateWritesAreRefused) {
+TEST(ResultWriter, OtherKindsAndWritesAfterFinishAreRefused) {
   const TemporaryFolder folder;
   ResultWriter writer(folder / "x", ResultFormat::json, task_of(TaskKind::detect));
   LANNER_EXPECT_ERROR(writer.write({"a"}, classes_result(1, 1, {0}, {1})), ErrorCode::invalid_argument,
@@ -285,7 +285,7 @@ TEST(ResultWriter, AnotherKindAndLateWritesAreRefused) {
   LANNER_EXPECT_ERROR(writer.finish(), ErrorCode::invalid_argument, "finished before");
 }
 
-TEST(ResultWriter, WithoutFinishNothingStays) {
+TEST(ResultWriter, WithoutFinishNoFileRemains) {
   const TemporaryFolder folder;
   for (const ResultFormat format : {ResultFormat::json, ResultFormat::csv, ResultFormat::coco}) {
     ResultWriter writer(folder / "x", format, task_of(TaskKind::detect));
@@ -294,7 +294,7 @@ TEST(ResultWriter, WithoutFinishNothingStays) {
   EXPECT_EQ(folder.entries(), 0u);
 }
 
-TEST(ImageSource, Stems) {
+TEST(ImageSource, StemsOfSources) {
   EXPECT_EQ((ImageSource{"a/b.c.png"}).stem(), "b.c");
   EXPECT_EQ((ImageSource{"clip.mp4", false, 7}).stem(), "clip_000007");
   EXPECT_EQ((ImageSource{"clip.mp4", false, 12345678}).stem(), "clip_12345678");

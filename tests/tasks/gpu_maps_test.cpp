@@ -1,4 +1,4 @@
-// Maps of pixels, pictures and boxes alone on a GPU against the same on the host.
+// Semantic maps, images and suppression on a GPU, against the same on the host.
 
 #include "expect_error.h"
 #include "tasks/gpu_tasks.h"
@@ -6,7 +6,7 @@
 namespace lanner::test {
 namespace {
 
-TEST_F(CudaTasks, ClassesOfPixels) {
+TEST_F(CudaTasks, SemanticMapsMatchTheHost) {
   Draw draw(14);
   for (const DType type : reals)
     for (const bool last : {false, true})
@@ -27,7 +27,7 @@ TEST_F(CudaTasks, ClassesOfPixels) {
       }
 }
 
-TEST_F(CudaTasks, MapsOfLikePlaces) {
+TEST_F(CudaTasks, SemanticMapsWithTiesMatchTheHost) {
   Draw draw(15);
   Tensor scores = draw.tensor({1, 21, 48, 64}, 0, 1);
   for (std::size_t i = 0; i < scores.as<float>().size(); ++i) {
@@ -42,7 +42,7 @@ TEST_F(CudaTasks, MapsOfLikePlaces) {
   EXPECT_EQ(expect_same_reading(task, {{"o", scores}}, input_of(128, 96), {533, 271}), -1);
 }
 
-TEST_F(CudaTasks, Pictures) {
+TEST_F(CudaTasks, ImagesMatchTheHost) {
   Draw draw(16);
   for (const DType type : reals)
     for (const bool last : {false, true})
@@ -61,7 +61,7 @@ TEST_F(CudaTasks, Pictures) {
         }
 }
 
-TEST_F(CudaTasks, Suppression) {
+TEST_F(CudaTasks, SuppressionMatchesTheHost) {
   Draw draw(17);
   for (const std::int64_t count : {1, 700, 1024, 3000})
     for (const std::int64_t numbers : {4, 5}) {

@@ -1,5 +1,5 @@
 #pragma once
-// Outputs read where they lie on a GPU beside the same on the host.
+// Reads outputs on a GPU and on the host, and compares.
 
 #include <cstring>
 
@@ -12,7 +12,7 @@ namespace lanner::test {
 inline constexpr Device gpu{DeviceKind::cuda, 0};
 inline constexpr DType reals[] = {DType::f32, DType::f16, DType::bf16};
 
-/// Skipped, with the reason, where there is no GPU; on the fake driver the kernels' text runs on the host.
+/// Skipped with the reason where there is no GPU; on the fake driver the kernels' source runs on the host.
 class CudaTasks : public testing::Test {
 protected:
   void SetUp() override {
@@ -75,7 +75,7 @@ inline TaskResult result_of(const Task& task, const tasks::Outputs& outputs, con
   return tasks::read_result(task, spec, outputs, picture.width, picture.height, picture.element, {});
 }
 
-/// Reads outputs on both sides; gives how many detections there are.
+/// Reads outputs on both sides; returns the number of detections.
 inline std::int64_t expect_same_reading(const Task& given, const tasks::Outputs& outputs,
                                         const Preprocess& spec, const Picture& picture = {}) {
   const Task task = resolved(given, outputs, spec).task;

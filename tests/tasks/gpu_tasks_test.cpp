@@ -1,4 +1,4 @@
-// Detectors' outputs read where they lie on a GPU against the same on the host: equal bit by bit, errors too.
+// Detectors' outputs read on a GPU against the same on the host: bit-identical, errors too.
 
 #include <future>
 
@@ -13,7 +13,7 @@ struct YoloSize {
   std::int64_t fixed = 4;
 };
 
-/// Boxes all over an input of 320 x 320, [batch, channels, places], of which about `share` pass.
+/// Boxes all over an input of 320 x 320, [batch, channels, cells], of which a share of about `share` passes.
 Tensor yolo(Draw& draw, const YoloSize& size, float share) {
   const std::int64_t channels = size.fixed + size.classes + size.extra;
   Tensor tensor = draw.tensor({size.batch, channels, size.places}, 0, 0.2f);
@@ -32,7 +32,7 @@ Tensor yolo(Draw& draw, const YoloSize& size, float share) {
   return tensor;
 }
 
-/// The last two dims change places.
+/// Transposes the last two dims.
 Tensor transposed(const Tensor& tensor) {
   const Shape& s = tensor.shape();
   Tensor result = Tensor::allocate(DType::f32, {s[0], s[2], s[1]});
@@ -56,7 +56,7 @@ Task yolo_task(TaskKind kind, Head head, const YoloSize& size) {
   return task;
 }
 
-TEST_F(CudaTasks, YoloOfEveryTypeAndOrder) {
+TEST_F(CudaTasks, YoloOfEveryTypeAndLayout) {
   Draw draw(1);
   const YoloSize size;
   const Tensor floats = yolo(draw, size, 0.1f);
@@ -76,7 +76,7 @@ TEST_F(CudaTasks, YoloOfEveryTypeAndOrder) {
     }
 }
 
-TEST_F(CudaTasks, EveryWayThatAPictureFits) {
+TEST_F(CudaTasks, YoloWithEveryFit) {
   Draw draw(2);
   const YoloSize size;
   const tasks::Outputs outputs{{"o", yolo(draw, size, 0.1f)}};
@@ -91,7 +91,7 @@ TEST_F(CudaTasks, EveryWayThatAPictureFits) {
     }
 }
 
-TEST_F(CudaTasks, NoneOneAndAllPass) {
+TEST_F(CudaTasks, YoloWhereNoneOneAndAllPass) {
   Draw draw(3);
   YoloSize size;
   const Task task = yolo_task(TaskKind::detect, Head::yolo_v8, size);
@@ -107,7 +107,7 @@ TEST_F(CudaTasks, NoneOneAndAllPass) {
   EXPECT_GT(expect_same_reading(all, {{"o", output}}, input_of(320, 320)), size.places / 2);
 }
 
-TEST_F(CudaTasks, OfManyCandidatesTheBest) {
+TEST_F(CudaTasks, BestOfManyCandidatesAreKept) {
   Draw draw(4);
   YoloSize size;
   size.batch = 1;
@@ -115,7 +115,7 @@ TEST_F(CudaTasks, OfManyCandidatesTheBest) {
   size.classes = 3;
   Task task = yolo_task(TaskKind::detect, Head::yolo_v8, size);
   Tensor output = yolo(draw, size, 3);
-  // Scores of 64 sizes: many are equal.
+  // Scores with 64 values, so that many are equal.
   for (std::size_t i = static_cast<std::size_t>(4 * size.places); i < output.as<float>().size(); ++i)
     output.as<float>()[i] = std::floor(output.as<float>()[i] * 64) / 64;
   task.score_threshold = 0.01f;
@@ -125,7 +125,7 @@ TEST_F(CudaTasks, OfManyCandidatesTheBest) {
   EXPECT_GT(expect_same_reading(task, {{"o", output}}, input_of(320, 320), {300, 300}), 2000);
 }
 
-TEST_F(CudaTasks, WhatIsNotFiniteIsTheSameError) {
+TEST_F(CudaTasks, NonFiniteValuesGiveTheSameError) {
   Draw draw(5);
   const YoloSize size;
   const Task task = yolo_task(TaskKind::detect, Head::yolo_v8, size);
@@ -135,7 +135,7 @@ TEST_F(CudaTasks, WhatIsNotFiniteIsTheSameError) {
     for (const std::int64_t channel : {0, 5, 23})
       for (const bool rows : {false, true}) {
         Tensor output = good.clone();
-        // Of a place that passes, so that a box counts.
+        // In a cell that passes, so that its box counts.
         float* const values = output.as<float>().data();
         values[4 * size.places + 1234] = 0.99f;
         values[channel * size.places + 1234] = bad;
@@ -159,7 +159,7 @@ TEST_F(CudaTasks, YoloWithObjectness) {
     logits.score_threshold = 0.4f;
     EXPECT_GT(expect_same_reading(logits, outputs, input_of(320, 320), {300, 300}), 20);
   }
-  // What is no probability: more than 1.
+  // Above 1, which is no probability.
   output.as<float>()[4] = 3;
   task.score_threshold = 0.5f;
   expect_same_reading(task, {{"o", output}}, input_of(320, 320));
@@ -191,7 +191,7 @@ struct PairCase {
   float threshold, low, high;
 };
 
-TEST_F(CudaTasks, BoxesBesideScores) {
+TEST_F(CudaTasks, HeadsWithBoxesAndScores) {
   Draw draw(8);
   const PairCase cases[] = {
       {Head::boxes_scores, 3000, 20, 0.9f, 0, 1}, {Head::boxes_scores, 400, 1000, 0.999f, 0, 1},
@@ -213,7 +213,7 @@ TEST_F(CudaTasks, BoxesBesideScores) {
         for (std::int64_t i = 0; i < one.rows * 4; ++i) task.anchors.push_back(draw(0, 320));
       EXPECT_GT(expect_same_reading(task, outputs, input_of(320, 320), {300, 300, 1}), 0)
           << to_string(one.head);
-      // Anchors that a kernel chooses rows of.
+      // Anchors whose rows a kernel selects.
       if (one.head != Head::ssd || type != DType::f32) continue;
       outputs["boxes"] = draw.tensor({2, 5000, 4}, -1, 1);
       outputs["scores"] = draw.tensor({2, 5000, 21}, -2, 6);
@@ -260,7 +260,7 @@ TEST_F(CudaTasks, MasksOfPrototypes) {
       spec.quarter_turns = turns;
       EXPECT_GT(expect_same_reading(task, outputs, spec, {157, 211, 1}), 5);
     }
-  // None, and more than one group of them.
+  // No object, and more objects than one group.
   task.score_threshold = 1.f;
   EXPECT_EQ(expect_same_reading(task, {{"o", floats}, {"p", planes}}, input_of(320, 320)), 0);
   task.score_threshold = 0.3f;
@@ -300,7 +300,7 @@ TEST_F(CudaTasks, MasksOfListedBoxes) {
       count);
 }
 
-TEST_F(CudaTasks, PosesAndTurnedBoxes) {
+TEST_F(CudaTasks, PosesAndRotatedBoxes) {
   Draw draw(13);
   YoloSize size;
   size.classes = 1;
@@ -325,7 +325,7 @@ TEST_F(CudaTasks, PosesAndTurnedBoxes) {
                 20);
 }
 
-TEST_F(CudaTasks, ManyThreadsRead) {
+TEST_F(CudaTasks, ManyThreadsReadAtOnce) {
   Draw draw(18);
   YoloSize size;
   size.extra = 32;
@@ -343,7 +343,7 @@ TEST_F(CudaTasks, ManyThreadsRead) {
   for (auto& one : all) one.get();
 }
 
-TEST_F(CudaTasks, ShapesOfStrangersAreRefusedAlike) {
+TEST_F(CudaTasks, MismatchedShapesGiveTheSameError) {
   Draw draw(19);
   Task task = task_of(TaskKind::detect, Head::boxes_scores);
   task.box_form = BoxForm::xyxy;

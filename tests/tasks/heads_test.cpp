@@ -1,4 +1,4 @@
-// Heads beside YOLO's, beside a plain reading of what their authors publish.
+// Heads other than YOLO's, against plain implementations of what their authors publish.
 
 #include "expect_error.h"
 #include "tasks/task_run.h"
@@ -10,7 +10,7 @@ constexpr std::int32_t input_width = 80, input_height = 60, width = 40, height =
 constexpr std::int64_t rows = 30, classes = 4, batch = 2;
 const Letterbox place(width, height, input_width, input_height);
 
-/// Edges in shares of the input, [batch, rows, 4].
+/// Edges relative to the input, [batch, rows, 4].
 Tensor shares(Draw& draw, bool centred) {
   Tensor boxes = Tensor::allocate(DType::f32, {batch, rows, 4});
   float* box = boxes.as<float>().data();
@@ -39,7 +39,7 @@ std::array<double, 4> from_centre_shares(const float* v) {
   return edges_of(v[0] * 80., v[1] * 60., v[2] * 80., v[3] * 60.);
 }
 
-TEST(Heads, BoxesAndScores) {
+TEST(Heads, BoxesAndScoresInEveryForm) {
   Draw draw(1);
   const Tensor boxes = shares(draw, false);
   Tensor scores = draw.tensor({batch, rows, classes});
@@ -75,7 +75,7 @@ TEST(Heads, BoxesAndScores) {
   }
 }
 
-TEST(Heads, DetrTakesTheBestClassThatIsNotNone) {
+TEST(Heads, DetrTakesTheBestClassExceptBackground) {
   Draw draw(2);
   const Tensor boxes = shares(draw, true), logits = draw.tensor({batch, rows, classes + 1}, -3, 3);
   std::vector<Plain> all;
@@ -91,7 +91,7 @@ TEST(Heads, DetrTakesTheBestClassThatIsNotNone) {
                     all, place, width, height);
 }
 
-TEST(Heads, RtDetrTakesEachClassOnItsOwn) {
+TEST(Heads, RtDetrScoresEachClassIndependently) {
   Draw draw(3);
   const Tensor boxes = shares(draw, true), logits = draw.tensor({batch, rows, classes}, -4, 2);
   std::vector<Plain> all;
@@ -127,7 +127,7 @@ std::vector<float> some_anchors(Draw& draw) {
   return anchors;
 }
 
-/// Cut at the edges of an input of 80 x 60.
+/// Clipped to an input of 80 x 60.
 std::array<double, 4> from_anchor(const float* a, const float* d, const std::array<double, 4>& scales) {
   const double w = a[2] - a[0], h = a[3] - a[1];
   auto box = edges_of(a[0] + w / 2 + d[0] / scales[0] * w, a[1] + h / 2 + d[1] / scales[1] * h,
@@ -136,7 +136,7 @@ std::array<double, 4> from_anchor(const float* a, const float* d, const std::arr
   return box;
 }
 
-TEST(Heads, SsdMovesAnchorsAndDropsTheBackground) {
+TEST(Heads, SsdAppliesOffsetsAndDropsTheBackground) {
   Draw draw(4);
   const Tensor offsets = draw.tensor({batch, rows, 4}, -2, 2),
                logits = draw.tensor({batch, rows, classes + 1}, -3, 3);
@@ -155,7 +155,7 @@ TEST(Heads, SsdMovesAnchorsAndDropsTheBackground) {
   }
   const auto expected = plain_suppression(all, 0.45);
   expect_detections(read(task, outputs, input_of(80, 60), width, height, 1), expected, place, width, height);
-  // Rows first, and labels that count from the background on.
+  // Rows first, and labels that begin with the background.
   Tensor swapped = offsets.clone();
   for (std::int64_t i = 0; i < batch * rows; ++i) {
     float* v = swapped.as<float>().data() + i * 4;
@@ -174,7 +174,7 @@ TEST(Heads, SsdMovesAnchorsAndDropsTheBackground) {
                       "8 numbers of anchors, expected 120");
 }
 
-TEST(Heads, RetinaNetsAnchorsMayBeAnOutput) {
+TEST(Heads, RetinaNetAnchorsMayBeAnOutput) {
   Draw draw(5);
   const Tensor offsets = draw.tensor({batch, rows, 4}, -1, 1),
                logits = draw.tensor({batch, rows, classes}, -4, 2);
@@ -190,12 +190,12 @@ TEST(Heads, RetinaNetsAnchorsMayBeAnOutput) {
   expect_detections(
       read(task_of(TaskKind::detect, Head::retinanet), outputs, input_of(80, 60), width, height, 1),
       plain_suppression(all, 0.45), place, width, height);
-  // SSD would read it as well: which is asked for.
+  // SSD could read it as well, so a choice is required.
   LANNER_EXPECT_ERROR(read({}, outputs, input_of(80, 60), width, height, 1), ErrorCode::invalid_argument,
                       "detect by head ssd (3 classes), or detect by head retinanet (4 classes)");
 }
 
-TEST(Heads, TorchvisionsLists) {
+TEST(Heads, TorchvisionListsAreRead) {
   const std::vector<float> boxes{10, 10, 40, 30, 0, 0, 80, 60, 20, 20, 30, 50}, scores{0.5f, 0.9f, 0.1f};
   const std::vector<std::int64_t> labels{3, 1, 2};
   tasks::Outputs outputs{{"a", Tensor::from<float>(boxes, {3, 4})},
@@ -231,7 +231,7 @@ TEST(Heads, TorchvisionsLists) {
                       "row 1 is of the class 0, expected 1 or more; give first_class 0");
 }
 
-TEST(Heads, TorchvisionsKeyPoints) {
+TEST(Heads, TorchvisionKeyPointsAreRead) {
   tasks::Outputs outputs{
       {"boxes", Tensor::from<float>(std::vector<float>{10, 10, 40, 30}, {1, 4})},
       {"labels", Tensor::from<std::int64_t>(std::vector<std::int64_t>{1}, {1})},
@@ -243,7 +243,7 @@ TEST(Heads, TorchvisionsKeyPoints) {
   for (std::size_t i = 0; i < 6; ++i) EXPECT_FLOAT_EQ(result.keypoints.as<float>()[i], expected[i]);
 }
 
-TEST(Heads, TensorflowsLists) {
+TEST(Heads, TensorflowListsAreRead) {
   Draw draw(6);
   Tensor boxes = shares(draw, false);
   Tensor scores = draw.tensor({batch, rows}), labels = Tensor::allocate(DType::f32, {batch, rows});
@@ -277,7 +277,7 @@ TEST(Heads, TensorflowsLists) {
                       "expected 0 to 30");
 }
 
-TEST(Heads, TensorflowsMasksCoverTheirBox) {
+TEST(Heads, TensorflowMasksCoverTheirBox) {
   Tensor masks = Tensor::zeros(DType::f32, {1, 1, 4, 4}); // The left half.
   for (std::size_t i = 0; i < 16; ++i) masks.as<float>()[i] = i % 4 < 2 ? 0.9f : 0.f;
   const tasks::Outputs outputs{
@@ -293,7 +293,7 @@ TEST(Heads, TensorflowsMasksCoverTheirBox) {
       }
 }
 
-TEST(Heads, EfficientNms) {
+TEST(Heads, EfficientNmsIsRead) {
   const tasks::Outputs outputs{
       {"num_dets", Tensor::from<std::int32_t>(std::vector<std::int32_t>{2}, {1, 1})},
       {"det_boxes",
@@ -304,7 +304,7 @@ TEST(Heads, EfficientNms) {
   expect_detections(read({}, outputs, input_of(80, 60), width, height), expected, place, width, height);
 }
 
-TEST(Heads, CenterNetsPeaks) {
+TEST(Heads, CenterNetPeaksAreRead) {
   Draw draw(7);
   constexpr std::int64_t h = 15, w = 20;
   const Tensor heat = draw.tensor({batch, classes, h, w}, -6, 1.5),

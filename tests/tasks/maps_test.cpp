@@ -1,4 +1,4 @@
-// Classes of pictures and of pixels, depths, pictures and features, beside a plain reading.
+// Classes of pictures and of pixels, depths, images and features, against plain implementations.
 
 #include "expect_error.h"
 #include "tasks/task_run.h"
@@ -12,7 +12,7 @@ Task kind_of(TaskKind kind) {
   return task;
 }
 
-/// The value between four, by half-pixel centres; `at(column, row)` repeats the border.
+/// Bilinear interpolation with half-pixel centres; `at(column, row)` repeats the border.
 template<typename At>
 double plain_blend(double u, double v, std::int64_t columns, std::int64_t rows, At at) {
   u = std::clamp(u, 0., static_cast<double>(columns - 1));
@@ -33,14 +33,14 @@ TEST(Classes, TheBestComeFirst) {
     EXPECT_EQ(result.kind, TaskKind::classify);
     const auto labels = result.labels.as<std::int64_t>();
     EXPECT_EQ(std::vector(labels.begin(), labels.end()),
-              (std::vector<std::int64_t>{1, 3, 2})); // Of equal ones the first.
+              (std::vector<std::int64_t>{1, 3, 2})); // The first of equal ones.
     const double sum = std::exp(1.) + 2 * std::exp(3.) + std::exp(2.);
     EXPECT_NEAR(result.scores.as<float>()[0], std::exp(3.) / sum, 1e-5);
     EXPECT_NEAR(result.scores.as<float>()[2], std::exp(2.) / sum, 1e-5);
   }
 }
 
-TEST(Classes, ADistributionIsTakenAsItIs) {
+TEST(Classes, ProbabilitiesAreKeptUnchanged) {
   const Tensor shares = Tensor::from<float>(std::vector<float>{0.2f, 0.7f, 0.1f}, {1, 3});
   EXPECT_EQ(read({}, {{"o", shares}}, input_of(8, 8), 5, 7).scores.as<float>()[0], 0.7f);
   Task task;
@@ -51,14 +51,14 @@ TEST(Classes, ADistributionIsTakenAsItIs) {
               1e-6);
 }
 
-TEST(Classes, WhatIsNotFiniteIsRefused) {
+TEST(Classes, NonFiniteValuesAreRefused) {
   const Tensor bad = Tensor::from<float>(std::vector<float>{1, NAN, 2}, {1, 3});
   LANNER_EXPECT_ERROR(read({}, {{"o", bad}}, input_of(8, 8), 5, 7), ErrorCode::bad_data, "not finite");
   LANNER_EXPECT_ERROR(read(kind_of(TaskKind::embed), {{"o", bad}}, input_of(8, 8), 5, 7), ErrorCode::bad_data,
                       "not finite");
 }
 
-TEST(Features, AreTheNumbersOfTheElement) {
+TEST(Features, EmbeddingIsTheBatchElement) {
   const Tensor features = Tensor::from<float>(std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8}, {2, 2, 2});
   const TaskResult result = read(kind_of(TaskKind::embed), {{"o", features}}, input_of(8, 8), 5, 7, 1);
   ASSERT_EQ(result.embedding.shape(), Shape{4});
@@ -68,8 +68,8 @@ TEST(Features, AreTheNumbersOfTheElement) {
 
 class Semantic : public testing::TestWithParam<bool> {};
 
-TEST_P(Semantic, ScoresAreBlendedThenTheBestIsTaken) {
-  // Some neighbours agree, as in real maps, so that both ways through are walked.
+TEST_P(Semantic, ScoresAreInterpolatedBeforeTheBestIsTaken) {
+  // Some neighbours agree, as in real maps, so that both code paths run.
   constexpr std::int64_t classes = 6, h = 12, w = 16;
   constexpr std::int32_t width = 48, height = 27; // Letterboxed to whole pixels.
   Draw draw(1);
@@ -113,7 +113,7 @@ TEST_P(Semantic, ScoresAreBlendedThenTheBestIsTaken) {
 INSTANTIATE_TEST_SUITE_P(Layouts, Semantic, testing::Bool(),
                          [](const auto& tested) { return tested.param ? "ChannelsLast" : "ChannelsFirst"; });
 
-TEST(SemanticMaps, WholeNumbersAreClasses) {
+TEST(SemanticMaps, IntegersAreClassNumbers) {
   Tensor map = Tensor::zeros(DType::i64, {1, 4, 4});
   map.as<std::int64_t>()[5] = 7;
   const TaskResult result =
@@ -140,14 +140,14 @@ TEST(SemanticMaps, OneChannelIsTwoClasses) {
   EXPECT_EQ(classes(Activation::sigmoid), (std::vector{0, 1, 1, 1}));
 }
 
-TEST(SemanticMaps, WhatTheNetworkDidNotSeeHasNoClass) {
+TEST(SemanticMaps, PixelsOutsideTheInputHaveNoClass) {
   const TaskResult result = read(kind_of(TaskKind::semantic), {{"o", Tensor::zeros(DType::i32, {1, 4, 4})}},
                                  input_of(4, 4, Fit::crop), 8, 4);
   for (std::size_t x = 0; x < 8; ++x)
     EXPECT_EQ(result.classes.as<std::int32_t>()[x], x >= 2 && x < 6 ? 0 : -1) << x;
 }
 
-TEST(Depth, ComesBackIntoThePicture) {
+TEST(Depth, IsResizedToThePicture) {
   constexpr std::int64_t h = 6, w = 8;
   Draw draw(2);
   const Tensor map = draw.tensor({1, h, w}, 1, 9);
@@ -168,7 +168,7 @@ TEST(Depth, ComesBackIntoThePicture) {
   }
 }
 
-TEST(Depth, IsUndoneOfQuarterTurnsAndRegions) {
+TEST(Depth, UndoesRotationAndRegion) {
   // The input is the right half of the picture, turned clockwise: 4 x 4 of 8 x 4.
   Preprocess spec = input_of(4, 4, Fit::stretch);
   spec.region = {4, 0, 4, 4};
@@ -180,7 +180,7 @@ TEST(Depth, IsUndoneOfQuarterTurnsAndRegions) {
       const float said = result.depth.as<float>()[y * 8 + x];
       if (x < 4)
         EXPECT_TRUE(std::isnan(said));
-      else // What was its top row is its right column.
+      else // Its top row became its right column.
         EXPECT_NEAR(said, map.as<float>()[(x - 4) * 4 + (3 - y)], 1e-5);
     }
 }
@@ -193,7 +193,7 @@ std::vector<int> pixels_of(const Image& image) {
   return pixels;
 }
 
-TEST(Pictures, HaveADeclaredRangeAndLayout) {
+TEST(Pictures, UseDeclaredRangeAndLayout) {
   const Tensor planes = Tensor::from<float>(std::vector<float>{-1, 1, 0, 2, -1, -5}, {1, 3, 1, 2});
   const Tensor pixels = Tensor::from<float>(std::vector<float>{-1, 0, -1, 1, 2, -5}, {1, 1, 2, 3});
   Task task = kind_of(TaskKind::image);
@@ -214,7 +214,7 @@ TEST(Pictures, HaveADeclaredRangeAndLayout) {
             (std::vector{255, 255, 255, 191, 191, 191, 0, 0, 0, 128, 128, 128}));
 }
 
-TEST(Pictures, LetterboxIsCutOffAndTurnsAreUndone) {
+TEST(Pictures, LetterboxIsCroppedAndRotationUndone) {
   // 8 x 4 in 8 x 8, twice as large: rows 4 to 11 of 16 are the picture.
   Tensor planes = Tensor::zeros(DType::f32, {1, 3, 16, 16});
   for (std::size_t c = 0; c < 3; ++c)
@@ -234,7 +234,7 @@ TEST(Pictures, LetterboxIsCutOffAndTurnsAreUndone) {
   EXPECT_EQ(pixels_of(upright), (std::vector{0, 0, 0, 255, 255, 255}));
 }
 
-TEST(Pictures, WhatDoesNotFitIsRefused) {
+TEST(Pictures, InvalidOutputsAreRefused) {
   Task task = kind_of(TaskKind::image);
   task.range = {0.f, 1.f};
   const Tensor four = Tensor::zeros(DType::f32, {1, 4, 8, 8});

@@ -14,7 +14,7 @@
 namespace lanner {
 namespace {
 
-/// The counts that a text stands for, by COCO's description of it.
+/// The counts that a packed text encodes, by COCO's description.
 std::vector<std::uint32_t> unpacked(const std::string& text) {
   std::vector<std::uint32_t> counts;
   for (std::size_t at = 0; at < text.size();) {
@@ -66,7 +66,7 @@ TEST(RunLengths, GoDownTheColumns) {
   EXPECT_EQ(run_lengths(Mask{}, 5, 2), (std::vector<std::uint32_t>{10}));
 }
 
-TEST(RunLengths, PackedAreReadBack) {
+TEST(RunLengths, PackingRoundTrips) {
   EXPECT_EQ(packed_run_lengths(std::vector<std::uint32_t>{4, 2, 1, 1, 4}), "421O3");
   std::mt19937 random(7);
   for (int round = 0; round < 200; ++round) {
@@ -98,7 +98,7 @@ float area(const std::vector<Corner>& polygon) {
   return twice / 2;
 }
 
-TEST(Contour, IsTheEdgeOfPixels) {
+TEST(Contour, FollowsPixelEdges) {
   EXPECT_EQ(outer_contour(mask_of(3, 4, {"#"})), (std::vector<Corner>{{3, 4}, {4, 4}, {4, 5}, {3, 5}}));
   EXPECT_EQ(outer_contour(mask_of(0, 0, {"....", ".##.", "...."})),
             (std::vector<Corner>{{1, 1}, {3, 1}, {3, 2}, {1, 2}}));
@@ -106,7 +106,7 @@ TEST(Contour, IsTheEdgeOfPixels) {
   EXPECT_TRUE(outer_contour(Mask{}).empty());
 }
 
-TEST(Contour, IsOfTheLargestPartAndIgnoresHoles) {
+TEST(Contour, UsesTheLargestPartAndIgnoresHoles) {
   const auto polygon =
       outer_contour(mask_of(0, 0, {"##.......", "....#####", "....#...#", "....#...#", "....#####"}));
   EXPECT_EQ(polygon, (std::vector<Corner>{{4, 1}, {9, 1}, {9, 5}, {4, 5}}));
@@ -115,7 +115,7 @@ TEST(Contour, IsOfTheLargestPartAndIgnoresHoles) {
             (std::vector<Corner>{{0, 0}, {2, 0}, {2, 2}, {0, 2}}));
 }
 
-TEST(Contour, OfADiscIsShortAndHasItsArea) {
+TEST(Contour, OfADiscHasFewCornersAndItsArea) {
   constexpr int size = 101;
   Mask mask{{0, 0, size, size}, Tensor::zeros(DType::u8, {size, size})};
   for (int y = 0; y < size; ++y)
@@ -128,7 +128,7 @@ TEST(Contour, OfADiscIsShortAndHasItsArea) {
   EXPECT_NEAR(area(polygon), pixels, 0.03f * pixels);
 }
 
-TEST(Contour, OfAnyMaskEnds) {
+TEST(Contour, OfRandomMasksIsInsideThem) {
   std::mt19937 random(3);
   for (int round = 0; round < 300; ++round) {
     const Mask mask = random_mask(random, 40, 40);
@@ -146,7 +146,7 @@ TEST(Contour, OfAnyMaskEnds) {
   }
 }
 
-TEST(Contour, OfACombIsFoundInTime) {
+TEST(Contour, OfACombWithManyCornersEnds) {
   constexpr int size = 700; // two hundred thousand corners
   Mask mask{{0, 0, size, size}, Tensor::zeros(DType::u8, {size, size})};
   const auto inside = mask.inside.as<std::uint8_t>();

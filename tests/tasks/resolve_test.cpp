@@ -1,4 +1,4 @@
-// What a task is by what was given, metadata, and the outputs' names and shapes.
+// Tasks resolved from given fields, metadata, and the outputs' names and shapes.
 
 #include "base/text/literal.h"
 #include "engine/small_models.h"
@@ -36,7 +36,7 @@ ResolvedTask found(const Network& network, const Metadata& metadata = {}, const 
   return tasks::resolve(facts, metadata);
 }
 
-/// So many labels, one a line.
+/// This many labels, one a line.
 std::string lines_of(int count) {
   std::string lines;
   for (int i = 0; i < count; ++i) lines += "class" + std::to_string(i) + "\n";
@@ -60,14 +60,14 @@ TEST(ResolveTask, UltralyticsMetadataIsRead) {
   EXPECT_EQ(*resolved.task.iou_threshold, 0.7f);
   EXPECT_EQ(resolved.reason,
             "detect, head yolo_v8, 3 classes, by the model's metadata (names, task) and the outputs' shapes");
-  // YOLOv5 has names and stride alone.
+  // YOLOv5 has only names and stride.
   const Metadata less{{"names", "['a', 'b', 'c']"}, {"stride", "32"}};
   EXPECT_EQ(summary(found({{output("output0", {1, 25200, 8})}}, less)), "detect yolo_v5");
   EXPECT_EQ(summary(found({{output("output0", {1, 25200, 40}), output("output1", {1, 32, 160, 160})}}, less)),
             "segment yolo_v5");
 }
 
-TEST(ResolveTask, UltralyticsOtherKinds) {
+TEST(ResolveTask, UltralyticsMetadataOfOtherKindsIsRead) {
   const auto with = [](const char* task, const char* points = nullptr) {
     Metadata metadata{{"task", task}, {"names", coco_names}, {"stride", "32"}};
     if (points) metadata["kpt_shape"] = points;
@@ -90,7 +90,7 @@ TEST(ResolveTask, UltralyticsOtherKinds) {
   EXPECT_EQ(*rt.task.activation, Activation::none);
 }
 
-TEST(ResolveTask, TwoClassesAndSixNumbersAreAsked) {
+TEST(ResolveTask, AmbiguousSixNumbersAreAnError) {
   const Metadata metadata{{"task", "detect"}, {"names", "{0: 'a', 1: 'b'}"}, {"stride", "32"}};
   LANNER_EXPECT_ERROR(found({{output("o", {1, 300, 6})}}, metadata), ErrorCode::invalid_argument,
                       "detect by head yolo_v10, or detect by head rt_detr (2 classes)");
@@ -99,7 +99,7 @@ TEST(ResolveTask, TwoClassesAndSixNumbersAreAsked) {
   EXPECT_EQ(summary(found({{output("o", {1, 300, 6})}}, ends)), "detect yolo_v10");
 }
 
-TEST(ResolveTask, ShapesThatHaveOneReading) {
+TEST(ResolveTask, ShapesWithOneReadingAreResolved) {
   struct Case {
     Network network;
     const char* summary;
@@ -131,7 +131,7 @@ TEST(ResolveTask, ShapesThatHaveOneReading) {
       {{{output("o", {1, 512, 512}, DType::i64)}, 512, 512}, "semantic"},
       {{{output("predicted_depth", {1, 384, 384})}, 384, 384}, "depth"},
       {{{output("o", {1, 224, 224, 3}, DType::u8)}, 224, 224}, "image"},
-      // Features, sequences and single numbers mean nothing that is known.
+      // Features, sequences and single numbers have no known meaning.
       {{{output("o", {1, 1})}}, "none"},
       {{{output("o", {1, 197, 768})}, 224, 224}, "none"},
       {{{output("o", {1, 2048, 7, 7})}, 224, 224}, "none"},
@@ -148,7 +148,7 @@ TEST(ResolveTask, ShapesThatHaveOneReading) {
   }
 }
 
-TEST(ResolveTask, ShapesThatHaveSeveralAreAsked) {
+TEST(ResolveTask, ShapesWithSeveralReadingsAreErrors) {
   struct Case {
     Network network;
     std::vector<const char*> said;
@@ -185,7 +185,7 @@ TEST(ResolveTask, ShapesThatHaveSeveralAreAsked) {
   }
 }
 
-TEST(ResolveTask, LabelsDecide) {
+TEST(ResolveTask, LabelCountDecidesBetweenReadings) {
   Task given;
   given.labels.assign(80, "x");
   EXPECT_EQ(summary(found({{output("o", {1, 8400, 85})}}, {}, given)), "detect yolo_v5");
@@ -204,7 +204,7 @@ TEST(ResolveTask, LabelsDecide) {
   EXPECT_EQ(summary(detr), "detect detr");
   EXPECT_EQ(*detr.task.background, 79);
   EXPECT_FALSE(detr.task.iou_threshold.has_value());
-  // Those that metadata offer tell as much.
+  // Labels from metadata decide as well.
   EXPECT_EQ(summary(found({pair}, {{"labels", lines_of(80)}})), "detect rt_detr");
   EXPECT_EQ(summary(found({pair}, {{"labels", lines_of(79)}})), "detect detr");
   LANNER_EXPECT_ERROR(found({pair}, {{"labels", lines_of(3)}}), ErrorCode::invalid_argument, "rt_detr");
@@ -217,7 +217,7 @@ TEST(ResolveTask, LabelsDecide) {
                       "labels: 3 were given, the model has 80");
 }
 
-TEST(ResolveTask, ListsWithABatchSayWhereClassesBegin) {
+TEST(ResolveTask, ListsWithABatchNeedFirstClass) {
   const Network network{
       {output("boxes", {1, 100, 4}), output("labels", {1, 100}, DType::i64), output("scores", {1, 100})}};
   LANNER_EXPECT_ERROR(found(network), ErrorCode::invalid_argument,
@@ -232,7 +232,7 @@ TEST(ResolveTask, ListsWithABatchSayWhereClassesBegin) {
   EXPECT_EQ(task.background, 0);
 }
 
-TEST(ResolveTask, WhatIsGivenWins) {
+TEST(ResolveTask, GivenFieldsOverrideMetadata) {
   const Metadata own{
       {"lanner.task", R"({"task": "detect", "head": "yolo_v8", "score_threshold": 0.5, "labels": ["a"]})"}};
   const Network network{{output("o", {1, 5, 8400})}};
@@ -245,15 +245,15 @@ TEST(ResolveTask, WhatIsGivenWins) {
   EXPECT_EQ(resolved.reason,
             "detect, head yolo_v8, 1 class, by what was given, the model's metadata (lanner.task) and "
             "the outputs' shapes");
-  // Another kind takes nothing but labels.
+  // For another kind only the labels are used.
   given = {};
   given.kind = TaskKind::none;
   EXPECT_EQ(summary(found(network, own, given)), "none");
-  // A task that was resolved stays what it is.
+  // Resolving a resolved task does not change it.
   EXPECT_EQ(found(network, own, resolved.task).task, resolved.task);
 }
 
-TEST(ResolveTask, OlderKeysGoOn) {
+TEST(ResolveTask, OlderMetadataKeysStillWork) {
   const Metadata older{{"lanner.task", "detect"},
                        {"lanner.labels", "a\nb\n"},
                        {"lanner.boxes", "cxcywh-normalised"},
@@ -278,7 +278,7 @@ TEST(ResolveTask, OlderKeysGoOn) {
   }
 }
 
-TEST(ResolveTask, LabelsOfAnybodysKeyAreTakenWhereTheyFit) {
+TEST(ResolveTask, LabelsOfCommonKeysAreUsedIfTheirCountFits) {
   const Network network{{output("o", {1, 3})}};
   for (const char* text : {"a\nb\nc\n", "['a', 'b', 'c']", "{0: 'a', 1: 'b', 2: 'c'}", R"(["a", "b", "c"])"})
     EXPECT_EQ(found(network, {{"labels", text}}).task.labels, (std::vector<std::string>{"a", "b", "c"}))
@@ -292,7 +292,7 @@ TEST(ResolveTask, LabelsOfAnybodysKeyAreTakenWhereTheyFit) {
   EXPECT_TRUE(found(network, {{"labels", "{broken"}}).task.labels.empty());
 }
 
-TEST(ResolveTask, OutputsMayBeGiven) {
+TEST(ResolveTask, OutputsMayBeNamed) {
   const Network network{{output("x", {1, 84, 8400}), output("y", {1, 84, 8400})}};
   EXPECT_EQ(summary(found(network)), "none");
   Task given = task_of(TaskKind::detect, Head::yolo_v8);
@@ -307,7 +307,7 @@ TEST(ResolveTask, OutputsMayBeGiven) {
   LANNER_EXPECT_ERROR(found(network, {}, given), ErrorCode::invalid_argument, "the unknown part 'bxes'");
 }
 
-TEST(ResolveTask, WhatSaysNothingOfTheTaskIsRefused) {
+TEST(ResolveTask, FieldsThatDoNotApplyAreRefused) {
   const Network network{{output("o", {1, 1000})}};
   Task given;
   given.score_threshold = 0.5f;
@@ -322,7 +322,7 @@ TEST(ResolveTask, WhatSaysNothingOfTheTaskIsRefused) {
   LANNER_EXPECT_ERROR(found(network, {}, given), ErrorCode::invalid_argument, "expected 0 to 1");
 }
 
-TEST(ResolveTask, HostileMetadataIsNamed) {
+TEST(ResolveTask, MalformedMetadataIsAnErrorWithTheKey) {
   const Network network{{output("o", {1, 7, 8400})}};
   for (const char* names : {"{0: 'a'", "{0: 'a', 2: 'b'}", "{0: 1}", "5", "'a'", "{0: 'a', 0: 'b'}", "[[1]]",
                             "", "{99999999999999999999: 'a'}", "{-1: 'a'}", "{0: 'a'} x"}) {
@@ -342,7 +342,7 @@ TEST(ResolveTask, HostileMetadataIsNamed) {
                       "depth");
 }
 
-TEST(PythonLiterals, AreReadAsPythonDoes) {
+TEST(PythonLiterals, AreParsedAsPythonDoes) {
   EXPECT_EQ(parse_literal(" {0: 'a', 'k' : [1, -2.5, (), (3,)], } ").dump(),
             R"({"0":"a","k":[1,-2.5,[],[3]]})");
   EXPECT_EQ(parse_literal(R"(['it\'s', "a\"b", '\x41\u00e9\U0001F600\n', True, False, None])"),
@@ -366,7 +366,7 @@ Engine mean_network(const Metadata& metadata = {}) {
   return built(model, plain_options());
 }
 
-TEST(TaskReader, PlansKeepWhatAnEngineSaysOfItself) {
+TEST(TaskReader, PlansKeepTheEnginesTask) {
   namespace of = onnx_file;
   const std::string model =
       of::model(of::graph({.nodes = {of::node({"GlobalAveragePool", {"x"}, {"y"}})},
@@ -384,7 +384,7 @@ TEST(TaskReader, PlansKeepWhatAnEngineSaysOfItself) {
   LANNER_EXPECT_ERROR(built(model, options), ErrorCode::invalid_argument, "by its own option");
 }
 
-TEST(TaskReader, ReadsWhatAnEngineGives) {
+TEST(TaskReader, ReadsAnEnginesOutputs) {
   const Engine engine =
       mean_network({{"lanner.task", R"({"task": "classify", "labels": ["r", "g", "b"], "top": 2})"}});
   const TaskReader reader(Task(), engine, Preprocess::preset("none"));

@@ -1,5 +1,5 @@
 #pragma once
-// Results as a network would give them, from plain numbers.
+// Results of networks, made from plain numbers.
 
 #include <array>
 #include <cstdint>
@@ -13,7 +13,7 @@ namespace lanner {
 using Box4 = std::array<float, 4>;
 using Box5 = std::array<float, 5>;
 
-/// Without parts.
+/// A result without parts.
 TaskResult result_of(TaskKind kind, std::int32_t width, std::int32_t height);
 /// Labels 0, 1, 2... unless given, scores 0.9, 0.8...
 TaskResult boxes_result(TaskKind kind, std::int32_t width, std::int32_t height,

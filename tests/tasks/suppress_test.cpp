@@ -23,7 +23,7 @@ Tensor many_boxes(Draw& draw) {
   return boxes;
 }
 
-TEST(Suppression, IsThatOfAPlainLoop) {
+TEST(Suppression, MatchesAPlainLoop) {
   Draw draw(1);
   const Tensor boxes = many_boxes(draw), scores = draw.tensor({count});
   Tensor labels = Tensor::allocate(DType::i64, {count});
@@ -47,14 +47,14 @@ TEST(Suppression, IsThatOfAPlainLoop) {
     }
 }
 
-TEST(Suppression, OfEqualScoresTheFirstStays) {
+TEST(Suppression, FirstOfEqualScoresIsKept) {
   const Tensor boxes = Tensor::from<float>(std::vector<float>{0, 0, 2, 2, 0, 0, 2, 2, 5, 5, 6, 6}, {3, 4});
   const Tensor scores = Tensor::from<float>(std::vector<float>{0.5f, 0.5f, 0.5f}, {3});
   EXPECT_EQ(suppress_boxes(boxes, scores, {}, 0.5f), (std::vector<std::int64_t>{0, 2}));
 }
 
-TEST(Suppression, TurnedBoxesOverlapAsPolygonsDo) {
-  // A square within its own copy turned by an eighth: an octagon is common to both.
+TEST(Suppression, RotatedOverlapMatchesKnownPolygons) {
+  // The intersection of a square and its copy rotated by an eighth is an octagon.
   const float eighth = std::numbers::pi_v<float> / 4;
   const double octagon = 2 * (std::sqrt(2.) - 1) * 4, union_area = 4 + 4 - octagon;
   EXPECT_NEAR(tasks::overlap(tasks::Turned{5, 5, 2, 2, 0}, tasks::Turned{5, 5, 2, 2, eighth}),
@@ -65,7 +65,7 @@ TEST(Suppression, TurnedBoxesOverlapAsPolygonsDo) {
   EXPECT_EQ(tasks::overlap(tasks::Turned{0, 0, 0, 0, 0}, tasks::Turned{0, 0, 0, 0, 0}), 0);
 }
 
-/// The share of points of a fine grid that lie in both, of those in either.
+/// IoU estimated from the points of a fine grid.
 double counted_overlap(const float* a, const float* b) {
   const auto in = [](const float* box, double x, double y) {
     const double dx = x - box[0], dy = y - box[1], c = std::cos(box[4]), s = std::sin(box[4]);
@@ -80,7 +80,7 @@ double counted_overlap(const float* a, const float* b) {
   return both / either;
 }
 
-TEST(Suppression, TurnedBoxesOverlapAsTheirPointsDo) {
+TEST(Suppression, RotatedOverlapMatchesSampledPoints) {
   Draw draw(3);
   for (int i = 0; i < 12; ++i) {
     float a[5], b[5];
@@ -94,18 +94,18 @@ TEST(Suppression, TurnedBoxesOverlapAsTheirPointsDo) {
   }
 }
 
-TEST(Suppression, KeepsTheBestOfTurnedBoxes) {
+TEST(Suppression, KeepsTheBestRotatedBoxes) {
   const Tensor boxes = Tensor::from<float>(
       std::vector<float>{5, 5, 8, 2, 0, 5, 5, 8, 2, 0.05f, 5, 5, 8, 2, 1.57f, 5, 5, 2, 8, 1.57f}, {4, 5});
   const Tensor scores = Tensor::from<float>(std::vector<float>{0.7f, 0.9f, 0.5f, 0.6f}, {4});
   EXPECT_EQ(suppress_boxes(boxes, scores, {}, 0.5f), (std::vector<std::int64_t>{1, 2}));
 }
 
-TEST(Suppression, RefusesWhatIsNoBoxes) {
+TEST(Suppression, RefusesInvalidTensors) {
   const Tensor boxes = Tensor::zeros(DType::f32, {2, 4}), scores = Tensor::zeros(DType::f32, {2});
   EXPECT_EQ(
       suppress_boxes(Tensor::zeros(DType::f32, {0, 4}), Tensor::zeros(DType::f32, {0}), {}, 0.5f).size(), 0U);
-  EXPECT_EQ(suppress_boxes(boxes, scores, {}, 0.5f).size(), 2U); // Nothing is common to empty boxes.
+  EXPECT_EQ(suppress_boxes(boxes, scores, {}, 0.5f).size(), 2U); // Empty boxes do not overlap.
   LANNER_EXPECT_ERROR(suppress_boxes(Tensor::zeros(DType::f32, {2, 3}), scores, {}, 0.5f),
                       ErrorCode::invalid_argument, "f32[2, 3]");
   LANNER_EXPECT_ERROR(suppress_boxes(Tensor::zeros(DType::f16, {2, 4}), scores, {}, 0.5f),
@@ -120,8 +120,8 @@ TEST(Suppression, RefusesWhatIsNoBoxes) {
                       ErrorCode::bad_data, "not finite");
 }
 
-// By the formula of arXiv 2106.06072, worked out in float64.
-TEST(Gaussian, OverlapOfTurnedBoxes) {
+// By the formula of arXiv 2106.06072, computed in float64.
+TEST(Gaussian, OverlapMatchesTheFormula) {
   const tasks::Turned box{50, 50, 40, 10, 0.5f};
   const auto of = [&](const tasks::Turned& other) {
     return tasks::gaussian_overlap(tasks::gaussian(box), tasks::gaussian(other));
@@ -132,8 +132,8 @@ TEST(Gaussian, OverlapOfTurnedBoxes) {
   EXPECT_NEAR(of({500, 50, 40, 10, 0.5f}), 0, 1e-3);
 }
 
-TEST(Gaussian, WhatWasSuppressedSuppressesToo) {
-  // Each overlaps the next one alone by more than the threshold.
+TEST(Gaussian, SuppressedBoxesSuppressOthers) {
+  // Each overlaps only the next one by more than the threshold.
   tasks::SeenGaussians seen(0.5f);
   EXPECT_FALSE(seen.covers({50, 50, 40, 10, 0}));
   EXPECT_TRUE(seen.covers({60, 50, 40, 10, 0}));

@@ -36,13 +36,13 @@ Task full_task() {
   return task;
 }
 
-TEST(TaskJson, EveryFieldComesBack) {
+TEST(TaskJson, EveryFieldRoundTrips) {
   const Task task = full_task();
   EXPECT_EQ(Task::from_json(task.to_json()), task);
   EXPECT_EQ(task.to_json().find('\n'), std::string::npos);
 }
 
-TEST(TaskJson, WhatIsUnsetIsNotWritten) {
+TEST(TaskJson, UnsetFieldsAreNotWritten) {
   EXPECT_EQ(Task().to_json(), "{}");
   EXPECT_EQ(Task::from_json("{}"), Task());
   Task task;
@@ -51,7 +51,7 @@ TEST(TaskJson, WhatIsUnsetIsNotWritten) {
   EXPECT_EQ(task.to_json(), R"({"task":"detect","score_threshold":0.1})");
 }
 
-TEST(TaskJson, AWordIsTheKind) {
+TEST(TaskJson, SingleWordIsTheKind) {
   for (const char* word :
        {"classify", "detect", "segment", "semantic", "depth", "image", "pose", "obb", "embed", "none"}) {
     const Task task = Task::from_json(word);
@@ -73,7 +73,7 @@ struct Refused {
   const char *json, *said;
 };
 
-TEST(TaskJson, WhatIsWrongIsRefused) {
+TEST(TaskJson, InvalidValuesAreRefused) {
   const Refused cases[] = {
       {"", "json"},
       {"[1]", "expected a JSON object or a word"},

@@ -1,5 +1,5 @@
 #pragma once
-// Tasks read from tensors that a test makes, and a plain reading of the same beside it.
+// Runs task readers on given tensors, and a plain implementation of the same.
 
 #include <algorithm>
 #include <array>
@@ -18,7 +18,7 @@
 
 namespace lanner::test {
 
-/// Numbers in [low, high), the same everywhere.
+/// Numbers in [low, high), the same on every machine.
 class Draw {
 public:
   explicit Draw(std::uint32_t seed) : engine_(seed) {}
@@ -62,7 +62,7 @@ inline Preprocess input_of(std::int32_t width, std::int32_t height, Fit fit = Fi
   return spec;
 }
 
-/// What outputs of these shapes mean to a network of this input.
+/// The task of outputs with these shapes, for a network with this input.
 inline ResolvedTask resolved(const Task& given, const tasks::Outputs& outputs, const Preprocess& spec,
                              const std::map<std::string, std::string>& metadata = {}) {
   tasks::Facts facts;
@@ -85,7 +85,7 @@ inline Task task_of(TaskKind kind, Head head) {
   return task;
 }
 
-/// One detection, as a plain reading has it: edges in pixels of the input.
+/// A detection of the plain implementation: edges in pixels of the input.
 struct Plain {
   std::array<double, 4> box{};
   double score = 0;
@@ -120,7 +120,7 @@ inline std::vector<Plain> plain_suppression(std::vector<Plain> all, double thres
   return kept;
 }
 
-/// How a letterboxed picture lies in the input.
+/// Scale and position of a letterboxed picture in the input.
 struct Letterbox {
   double scale, left, top;
   Letterbox(double width, double height, double input_width, double input_height)
@@ -128,7 +128,7 @@ struct Letterbox {
         top((input_height - height * scale) / 2) {}
 };
 
-/// Those of which something lies in the picture.
+/// Boxes that are at least partly in the picture.
 inline std::vector<Plain> seen(const std::vector<Plain>& all, const Letterbox& place, double width,
                                double height) {
   std::vector<Plain> inside;
@@ -139,7 +139,7 @@ inline std::vector<Plain> seen(const std::vector<Plain>& all, const Letterbox& p
   return inside;
 }
 
-/// Expects the detections, undone and cut; those outside of the picture are left out.
+/// Expects these detections in picture coordinates, clipped; those outside of the picture are left out.
 inline void expect_detections(const TaskResult& result, const std::vector<Plain>& expected,
                               const Letterbox& place, double width, double height, double tolerance = 1e-2) {
   std::vector<Plain> inside;

@@ -10,7 +10,7 @@
 namespace lanner {
 namespace {
 
-TEST(DrawnText, AsciiIsStrokesWithoutFonts) {
+TEST(DrawnText, AsciiIsDrawnAsStrokesWithoutFonts) {
   const TextLine line = lay_out_text("Cat 9", 12);
   EXPECT_TRUE(line.letters.empty());
   EXPECT_FALSE(line.strokes.empty());
@@ -32,10 +32,10 @@ TEST(DrawnText, LettersWithoutAFontAreBoxes) {
   EXPECT_EQ(lay_out_text("\xff\xff", 12, none).strokes.size(), two.strokes.size());
   EXPECT_EQ(lay_out_text("a\xe2\x80\x8f", 12, none).strokes.size(),
             lay_out_text("a", 12, none).strokes.size())
-      << "a mark that shows nothing";
+      << "a mark without a visible form";
 }
 
-TEST(DrawnText, FittedTextIsNoWiderAndSaysThatItIsCut) {
+TEST(DrawnText, FittedTextIsNoWiderAndEndsInDots) {
   const std::string text = "a label of many words";
   EXPECT_EQ(fitted_text(text, 1000, 10), text);
   const std::string cut = fitted_text(text, 80, 10);
@@ -48,7 +48,7 @@ TEST(DrawnText, FittedTextIsNoWiderAndSaysThatItIsCut) {
             "\xc3\xa9\xe4\xb8\xad\xf0\x9f\x98\x80");
 }
 
-TEST(DrawnText, IsCutAtThePicture) {
+TEST(DrawnText, IsClippedToThePicture) {
   const TextPicture picture = draw_text(lay_out_text("MMMM", 20), -30, -5, {0, 0, 40, 12});
   EXPECT_EQ(picture.place, (PixelRect{0, 0, 40, 12}));
   EXPECT_EQ(picture.coverage.size(), 480u);
@@ -67,7 +67,7 @@ TEST(Fonts, AreFoundByNameInFoldersAndBelow) {
   EXPECT_EQ(files[1].filename(), "NotoSansCJK-Regular.ttc");
 }
 
-TEST(Fonts, AFileThatIsNoneIsPassedOver) {
+TEST(Fonts, InvalidFontFileIsSkipped) {
   if (!freetype_reason().empty()) GTEST_SKIP() << freetype_reason();
   const TemporaryFolder folder;
   FontStack fonts({folder.write("DejaVuSans.ttf", "no font"), folder / "missing.ttf"});
@@ -88,7 +88,7 @@ protected:
   std::vector<std::filesystem::path> files;
 };
 
-TEST_F(MachineFonts, LettersStandOnTheLineAndAreAsHighAsAsked) {
+TEST_F(MachineFonts, LettersHaveTheRequestedHeightOnTheBaseline) {
   FontStack fonts(files);
   for (const float height : {8.f, 12.f, 30.f}) {
     const auto glyph = fonts.glyph(U'Ж', height);
@@ -104,10 +104,10 @@ TEST_F(MachineFonts, LettersStandOnTheLineAndAreAsHighAsAsked) {
   EXPECT_EQ(fonts.glyph(U'Ж', 0), nullptr);
 }
 
-TEST_F(MachineFonts, ALineWithOtherLettersIsOfOneHand) {
+TEST_F(MachineFonts, LineWithNonAsciiUsesOneFont) {
   FontStack fonts(files);
   const TextLine line = lay_out_text("\xd0\x9a\xd0\xbe\xd1\x82 97%", 20, fonts);
-  EXPECT_EQ(line.letters.size(), 6u) << "the space has no picture";
+  EXPECT_EQ(line.letters.size(), 6u) << "the space has no bitmap";
   EXPECT_TRUE(line.strokes.empty());
   const TextPicture picture = draw_text(line, 10, 10, {0, 0, 300, 60});
   int covered = 0;
@@ -115,7 +115,7 @@ TEST_F(MachineFonts, ALineWithOtherLettersIsOfOneHand) {
   EXPECT_GT(covered, 200);
 }
 
-TEST_F(MachineFonts, AnAccentStandsAboveACapital) {
+TEST_F(MachineFonts, AccentIsAboveItsCapital) {
   FontStack fonts(files);
   const TextPicture picture = draw_text(lay_out_text("\xd0\x99", 20, fonts), 10, 20, {0, 0, 100, 60});
   bool above = false;
@@ -126,7 +126,7 @@ TEST_F(MachineFonts, AnAccentStandsAboveACapital) {
   EXPECT_TRUE(above);
 }
 
-TEST_F(MachineFonts, ChineseJapaneseAndKorean) {
+TEST_F(MachineFonts, DrawsChineseJapaneseAndKorean) {
   FontStack fonts(files);
   if (fonts.support().cjk_path.empty()) GTEST_SKIP() << fonts.support().reason;
   const TextLine line = lay_out_text("\xe4\xb8\xad\xe3\x81\x82\xea\xb0\x80", 20, fonts);

@@ -1,4 +1,4 @@
-// YOLO's heads beside a plain reading of what their authors publish.
+// YOLO's heads against a plain implementation of what their authors publish.
 
 #include "expect_error.h"
 #include "tasks/task_run.h"
@@ -10,7 +10,7 @@ constexpr std::int32_t side = 96;                            // 12 x 12 + 6 x 6 
 constexpr std::int64_t places = 189, classes = 5, batch = 2; // Of them.
 constexpr std::int32_t width = 48, height = 36;
 
-/// Boxes all over the input, few scores above the threshold: [N, places, channels].
+/// Boxes all over the input, few scores above the threshold: [N, cells, channels].
 Tensor predictions(std::uint32_t seed, std::int64_t rows, std::int64_t channels, std::int64_t fixed) {
   Draw draw(seed);
   Tensor tensor = draw.tensor({batch, rows, channels});
@@ -54,7 +54,7 @@ std::vector<Plain> plain_v8(const Tensor& rows, double threshold) {
 
 class YoloV8 : public testing::TestWithParam<DType> {};
 
-TEST_P(YoloV8, FindsWhatAPlainReadingFinds) {
+TEST_P(YoloV8, MatchesAPlainImplementation) {
   const Tensor rows = rounded(predictions(1, places, 4 + classes, 4), GetParam());
   const auto expected = plain_suppression(plain_v8(rows, 0.25), 0.45);
   const Letterbox place(width, height, side, side);
@@ -69,7 +69,7 @@ TEST_P(YoloV8, FindsWhatAPlainReadingFinds) {
 INSTANTIATE_TEST_SUITE_P(Types, YoloV8, testing::Values(DType::f32, DType::f16, DType::bf16, DType::f64),
                          [](const auto& tested) { return std::string(to_string(tested.param)); });
 
-TEST(Yolo, ThresholdsAndTheNumberKeptAreTheTasks) {
+TEST(Yolo, ThresholdsAndLimitComeFromTheTask) {
   const Tensor rows = predictions(2, places, 4 + classes, 4);
   Task task = task_of(TaskKind::detect, Head::yolo_v8);
   task.score_threshold = 0.7f;
@@ -83,7 +83,7 @@ TEST(Yolo, ThresholdsAndTheNumberKeptAreTheTasks) {
                     Letterbox(width, height, side, side), width, height);
 }
 
-TEST(Yolo, ActivationAndNormalisedBoxesAreRead) {
+TEST(Yolo, ActivationAndNormalisedBoxesAreApplied) {
   const Tensor rows = predictions(3, places, 4 + classes, 4);
   auto expected = plain_suppression(plain_v8(rows, 0.25), 0.45);
   Tensor other = rows.clone();
@@ -113,7 +113,7 @@ TEST(Yolo, V5MultipliesObjectness) {
       read(task_of(TaskKind::detect, Head::yolo_v5), {{"o", rows}}, input_of(side, side), width, height, 1);
   expect_detections(result, plain_suppression(all, 0.45), Letterbox(width, height, side, side), width,
                     height);
-  // The same without being told the head.
+  // The same without naming the head.
   EXPECT_EQ(read({}, {{"o", rows}}, input_of(side, side), width, height, 1).count(), result.count());
 }
 
@@ -155,7 +155,7 @@ TEST(Yolo, V5RawIsDecodedByAnchorsAndGrid) {
                       ErrorCode::invalid_argument, "level 1 needs more");
 }
 
-TEST(Yolo, V10IsTakenAsItComes) {
+TEST(Yolo, V10IsNotSuppressedAgain) {
   Draw draw(6);
   Tensor rows = draw.tensor({batch, 40, 6});
   std::vector<Plain> all;
@@ -176,7 +176,7 @@ TEST(Yolo, V10IsTakenAsItComes) {
                       "class -3");
 }
 
-TEST(Yolo, KeyPointsComeBackIntoThePicture) {
+TEST(Yolo, KeyPointsAreInPictureCoordinates) {
   constexpr std::int64_t points = 3;
   for (const int values : {2, 3}) {
     SCOPED_TRACE(values);
@@ -251,11 +251,11 @@ TEST(Yolo, MasksArePrototypesTimesCoefficients) {
   EXPECT_GT(set, 100);
 }
 
-TEST(Yolo, TurnedBoxesComeBackTurned) {
+TEST(Yolo, RotatedBoxesKeepTheirAngleInThePicture) {
   const std::int64_t channels = 4 + classes + 1;
   const Tensor rows = predictions(9, places, channels, 4);
   Task task = task_of(TaskKind::obb, Head::yolo_v8);
-  task.iou_threshold = 1; // Suppression of turned boxes is tested beside its own reference.
+  task.iou_threshold = 1; // Suppression of rotated boxes is tested in suppress_test.cpp.
   const TaskResult result = read(task, {{"o", turned(rows)}}, input_of(side, side), width, height, 1);
   auto expected = plain_v8(rows, 0.25);
   sort_by_score(expected);
@@ -284,7 +284,7 @@ TEST(Yolo, TurnedBoxesComeBackTurned) {
   EXPECT_EQ(static_cast<std::int64_t>(at), result.count());
 }
 
-TEST(Yolo, EndToEndFormsHaveExtrasToo) {
+TEST(Yolo, EndToEndHeadsHaveExtras) {
   Draw draw(10);
   Tensor rows = draw.tensor({1, 3, 7}); // Centre, size, score, class, angle.
   const float values[] = {48, 48, 20, 10, 0.9f, 2, 0.5f, 20, 60, 8, 8, 0.8f, 1, 0, 1, 1, 1, 1, 0.1f, 0, 0};
@@ -304,7 +304,7 @@ TEST(Yolo, EndToEndFormsHaveExtrasToo) {
   EXPECT_EQ(posed.keypoints.as<float>()[4], 31);
 }
 
-TEST(Yolo, WhatIsNotFiniteIsRefused) {
+TEST(Yolo, NonFiniteValuesAreRefused) {
   const float bad[] = {NAN, INFINITY, -INFINITY};
   for (const float value : bad) {
     Tensor rows = predictions(11, places, 4 + classes, 4);
@@ -323,7 +323,7 @@ TEST(Yolo, WhatIsNotFiniteIsRefused) {
       ErrorCode::bad_data, "box 0 has a number");
 }
 
-TEST(Yolo, ShapesThatTheHeadDoesNotHaveAreRefused) {
+TEST(Yolo, ShapesThatDoNotFitTheHeadAreRefused) {
   const Preprocess spec = input_of(side, side);
   const Tensor good = Tensor::zeros(DType::f32, {1, 9, places});
   const Task task = resolved(task_of(TaskKind::detect, Head::yolo_v8), {{"o", good}}, spec).task;
