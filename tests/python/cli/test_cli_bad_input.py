@@ -59,7 +59,7 @@ def commands(path, good, out):
     yield ["bench", path, "--duration", "10ms"]
 
 
-def test_bad_files(tmp_path, good):
+def test_bad_file_ends_in_one_line_and_leaves_no_output(tmp_path, good):
     bad, out = tmp_path / "bad", tmp_path / "out"
     bad.mkdir()
     out.mkdir()
@@ -70,7 +70,7 @@ def test_bad_files(tmp_path, good):
             assert leftovers(out) == [], arguments
 
 
-def test_bad_files_among_good_ones(tmp_path, good):
+def test_bad_files_among_good_ones_are_reported_and_skipped(tmp_path, good):
     bad, out = tmp_path / "bad", tmp_path / "out"
     bad.mkdir()
     out.mkdir()
@@ -83,7 +83,7 @@ def test_bad_files_among_good_ones(tmp_path, good):
     assert len((out / "out.jsonl").read_text().splitlines()) == 6
 
 
-def test_names_of_files_cannot_write_on_the_terminal(tmp_path):
+def test_control_characters_in_file_names_are_escaped(tmp_path):
     path = tmp_path / "a\x1b[31m\nb.mp4"
     assert "\\x1b[31m\\nb.mp4" in refuse("probe", path)
 
@@ -110,14 +110,14 @@ def test_a_truncated_clip_is_an_error(tmp_path, good, cut):
     assert "mpeg4" in result.stdout and "ends early" in result.stderr
 
 
-def test_damage_is_concealed_when_asked(tmp_path, cut):
+def test_conceal_goes_on_after_damage(tmp_path, cut):
     succeed("transcode", cut, tmp_path / "out.mp4", "--conceal")
     frames = json.loads(succeed("probe", tmp_path / "out.mp4", "--json"))["streams"][0]["frames"]["count"]
     assert 10 < frames < 40
 
 
 @pytest.mark.parametrize("option", ["-o", "--json", "--report"])
-def test_an_output_that_cannot_be_made_is_named_before_the_work(tmp_path, good, option):
+def test_output_that_cannot_be_created_is_reported_before_the_work(tmp_path, good, option):
     name = {"-o": "x.png", "--json": "x.jsonl", "--report": "x.html"}[option]
     assert name in refuse("run", good["model"], *QUICK, "-i", good["picture"], option, tmp_path / "no" / "folder" / name)
 
@@ -142,7 +142,7 @@ def test_outputs_must_fit_their_inputs(tmp_path, good):
         b'{"frame": 7, "objects": []}\n',
     ],
 )
-def test_truth_that_is_none(tmp_path, good, truth):
+def test_malformed_truth_is_refused(tmp_path, good, truth):
     from test_cli_run import DETECTOR
 
     path = tmp_path / "truth.jsonl"
@@ -151,7 +151,7 @@ def test_truth_that_is_none(tmp_path, good, truth):
     assert "truth.jsonl" in said
 
 
-def test_labels_that_are_no_text(tmp_path, good):
+def test_binary_labels_are_refused(tmp_path, good):
     path = tmp_path / "labels.txt"
     path.write_bytes(b"\0\1\2")
     assert "labels.txt" in refuse("run", good["model"], *QUICK, "-i", good["picture"], "--labels", path)

@@ -30,7 +30,7 @@ def pixels(clip):
     return path.read_bytes()
 
 
-def test_pixels_are_those_that_went_in(tmp_path):
+def test_pixels_equal_the_encoded_ones(tmp_path):
     source = make_y4m(tmp_path / "source.y4m", frames=5)
     told = succeed("decode", source, "-o", tmp_path / "out.yuv", "--device", "cpu")
     raw = b"".join(frame[6:] for frame in split(source.read_bytes().partition(b"\n")[2], SIZE + 6))
@@ -42,18 +42,18 @@ def split(data, size):
     return [data[i : i + size] for i in range(0, len(data), size)]
 
 
-def test_the_digest_is_that_of_the_pixels(clip, pixels):
+def test_md5_is_of_the_pixels(clip, pixels):
     assert len(pixels) == FRAMES * SIZE
     assert succeed("decode", clip, "--md5") == hashlib.md5(pixels).hexdigest() + "\n"
 
 
-def test_a_pipe_gets_the_same(clip, pixels):
+def test_pipe_output_equals_file_output(clip, pixels):
     piped = subprocess.run([COMMAND, "decode", clip, "-o", "-"], capture_output=True, check=True)
     assert (piped.stdout, piped.stderr) == (pixels, b"")
 
 
 @pytest.mark.parametrize("asked", ["3", "0:30:7", "-1,0,5:2:-1,5", "::-10", "25:"])
-def test_frames_are_chosen_as_from_a_list(clip, pixels, tmp_path, asked):
+def test_frames_option_selects_like_python_slices(clip, pixels, tmp_path, asked):
     frames = split(pixels, SIZE)
     wanted = []
     for part in asked.split(","):
@@ -63,7 +63,7 @@ def test_frames_are_chosen_as_from_a_list(clip, pixels, tmp_path, asked):
     assert (tmp_path / "some.yuv").read_bytes() == b"".join(wanted)
 
 
-def test_frames_are_chosen_by_what_is_on_the_screen(clip, pixels, tmp_path):
+def test_at_option_selects_frames_on_screen(clip, pixels, tmp_path):
     reader = lanner.VideoReader(clip)
     begins = reader.times()
     late = begins[7] + 0.9 * (begins[8] - begins[7])
@@ -78,13 +78,13 @@ def test_frames_are_chosen_by_what_is_on_the_screen(clip, pixels, tmp_path):
     assert "excludes" in refuse("decode", clip, "--at", "1", "--frames", "1").lower()
 
 
-def test_decoders_side_by_side_give_the_same(clip, pixels):
+def test_parallel_decoding_gives_the_same_pixels(clip, pixels):
     digest = hashlib.md5(pixels).hexdigest() + "\n"
     for decoders in (1, 2, 5):
         assert succeed("decode", clip, "--md5", "--decoders", decoders) == digest
 
 
-def test_formats(clip, pixels, tmp_path):
+def test_format_option_converts_pixels(clip, pixels, tmp_path):
     succeed("decode", clip, "--format", "nv12", "--frames", "4", "-o", tmp_path / "nv12")
     luma, u, v = np.split(np.frombuffer(split(pixels, SIZE)[4], np.uint8), [WIDTH * HEIGHT, WIDTH * HEIGHT * 5 // 4])
     assert (tmp_path / "nv12").read_bytes() == luma.tobytes() + np.stack([u, v], 1).tobytes()
@@ -92,7 +92,7 @@ def test_formats(clip, pixels, tmp_path):
     assert (tmp_path / "rgb").stat().st_size == FRAMES * WIDTH * HEIGHT * 3
 
 
-def test_bad_input_is_refused(clip, tmp_path):
+def test_bad_options_and_input_are_refused(clip, tmp_path):
     assert "frame 30 is out of range: the clip has 30 frames" in refuse("decode", clip, "--frames", "30")
     for wrong in ("a", "1:2:0", "", "1:2:3:4"):
         assert "expected numbers and slices" in refuse("decode", clip, "--frames", wrong)
@@ -105,7 +105,7 @@ def test_bad_input_is_refused(clip, tmp_path):
     assert leftovers(tmp_path, "clip") == []
 
 
-def test_a_picture_is_a_picture(clip, tmp_path):
+def test_png_and_jpg_outputs_are_images(clip, tmp_path):
     lanner = pytest.importorskip("lanner")
     rgb = np.asarray(lanner.VideoReader(clip, format="rgb24")[7])
     succeed("decode", clip, "--frames", "7", "-o", tmp_path / "x.png")
@@ -119,7 +119,7 @@ def test_a_picture_is_a_picture(clip, tmp_path):
     assert leftovers(tmp_path, "x.png", "x.JPG", "y.png") == []
 
 
-def test_pictures_are_numbered_by_their_frames(clip, tmp_path):
+def test_numbered_images_have_their_frame_numbers(clip, tmp_path):
     lanner = pytest.importorskip("lanner")
     succeed("decode", clip, "--frames", "9,2,-1,9", "-o", tmp_path / "a%03d.png")
     assert leftovers(tmp_path, "a002.png", "a009.png", "a029.png") == []
@@ -143,12 +143,12 @@ def test_pictures_are_numbered_by_their_frames(clip, tmp_path):
         ("no/x%d.png", "3", "its folder does not exist"),
     ],
 )
-def test_what_cannot_be_a_picture_is_refused(clip, tmp_path, name, frames, said):
+def test_unsupported_image_outputs_are_refused(clip, tmp_path, name, frames, said):
     assert said in refuse("decode", clip, "-o", tmp_path / name, *(["--frames", frames] if frames else []))
     assert leftovers(tmp_path) == []
 
 
-def test_a_numbered_picture_is_not_written_over_the_clip(clip, tmp_path):
+def test_numbered_image_does_not_overwrite_the_clip(clip, tmp_path):
     source = shutil.copy(clip, tmp_path / "a3.png")
     before = source.read_bytes()
     assert "would overwrite" in refuse("decode", source, "--frames", "3", "-o", tmp_path / "a%d.png")
@@ -163,7 +163,7 @@ def test_damage_is_an_error_unless_concealed(clip, tmp_path):
     assert message.startswith("decode ") and leftovers(tmp_path, "cut.mp4") == []
 
 
-def test_explain_tells_decoder_and_reason(clip):
+def test_explain_shows_decoder_and_reason(clip):
     found = json.loads(succeed("explain", clip, "--json", "--device", "cpu"))
     assert (found["codec"], found["frames"], found["reason"]) == ("h264", FRAMES, "asked for")
     assert found["decoder"].startswith("ffmpeg h264")
@@ -211,13 +211,13 @@ def test_scaled_pixels_keep_their_format(clip, tmp_path):
 
 
 @pytest.mark.parametrize("wrong", ["", "x", "32", "0x24", "-3x", "65536x1", "1x65536", "32x24x1", "a", "32xb"])
-def test_sizes_that_are_none_are_refused(clip, tmp_path, wrong):
+def test_invalid_sizes_are_refused(clip, tmp_path, wrong):
     said = refuse("decode", clip, "--size", wrong, "-o", tmp_path / "x%d.png")
     assert "like 320x180" in said and leftovers(tmp_path) == []
     assert "the other one" in refuse("decode", clip, "--size", "x65535", "-o", tmp_path / "x%d.png")
 
 
-def test_a_machine_without_a_gpu_is_not_told_of_it_each_time(tmp_path):
+def test_missing_gpu_is_not_reported_by_decode(tmp_path):
     clip = make_clip(tmp_path, frames=3)
     environment = {**os.environ, "LD_LIBRARY_PATH": "", "CUDA_VISIBLE_DEVICES": ""}
     told = succeed("decode", clip, "-o", tmp_path / "f.yuv", "--format", "yuv420p", env=environment)

@@ -20,13 +20,13 @@ def model(tmp_path):
     return color_classifier(tmp_path / "model.onnx")
 
 
-def test_a_plan_says_what_its_model_says(tmp_path, model):
+def test_plan_gives_the_answers_of_its_model(tmp_path, model):
     plan, picture = tmp_path / "model.plan", make_ppm(tmp_path / "picture.ppm")
     assert succeed("build", model, "-o", plan, "--preset", "none", "--size", "8x8", "-q", *QUICK) == ""
     assert succeed("run", plan, "-i", picture) == succeed("run", model, "--preset", "none", "--size", "8x8", "-i", picture, *QUICK)
 
 
-def test_a_plan_is_known_by_its_content(tmp_path, model):
+def test_plan_is_recognised_by_content(tmp_path, model):
     plan = tmp_path / "misnamed.onnx"
     succeed("build", model, "-o", plan, "--shape", "input:1x3x8x8", *QUICK)
     assert "whole" in succeed("verify", "--file-only", plan)
@@ -37,7 +37,7 @@ def test_a_plan_is_known_by_its_content(tmp_path, model):
 @pytest.mark.parametrize(
     "options", [["--precision", "fp16"], ["--pin", "a=fp32"], ["--place", "a=cpu"], ["--strict"], ["--exact"], ["--budget", "1s"], ["--deterministic"], ["--shape", "input:1x3x8x8"]]
 )
-def test_a_plan_is_not_built_again(tmp_path, model, options):
+def test_build_options_are_refused_for_a_plan(tmp_path, model, options):
     plan = tmp_path / "model.plan"
     succeed("build", model, "-o", plan, "--shape", "input:1x3x8x8", *QUICK)
     for command in ("explain", "bench"):
@@ -67,7 +67,7 @@ def warned(*arguments):
     return result.stderr
 
 
-def test_a_precision_without_effect_is_said(tmp_path, model):
+def test_precision_without_effect_is_a_warning(tmp_path, model):
     plan = tmp_path / "model.plan"
     said = warned("build", model, "-o", plan, "--shape", "input:1x3x8x8", "--precision", "fp16", "--device", "cpu", *QUICK)
     assert "model.onnx: precision fp16 has no effect" in said
@@ -101,7 +101,7 @@ def test_the_graph_is_printed_at_every_stage(tmp_path, model):
     assert leftovers(tmp_path, "model.onnx") == []
 
 
-def test_passes_can_be_watched(tmp_path):
+def test_trace_passes_writes_each_graph(tmp_path):
     folder = tmp_path / "passes"
     succeed("build", DETECTOR, "--trace-passes", folder, *QUICK)
     texts = [path.read_text() for path in sorted(folder.glob("*.ir"))]
@@ -158,7 +158,7 @@ def test_profiles_become_variants_of_a_plan(tmp_path, model):
     assert "--profile was decided" in refuse("explain", plan, *profiles)
 
 
-def test_shapes_bound_what_a_plan_takes(tmp_path, model):
+def test_shape_range_bounds_a_plans_inputs(tmp_path, model):
     plan = tmp_path / "model.plan"
     succeed("build", model, "-o", plan, "--shape", "input:1x3x8x8:2x3x8x8:4x3x8x8", *QUICK)
     succeed("bench", plan, "--batch", "4", "--duration", "10ms")
@@ -173,7 +173,7 @@ def plan(tmp_path_factory):
 
 
 class TestExplain:
-    def test_every_source_node_is_somewhere(self, plan):
+    def test_explain_lists_every_source_node(self, plan):
         nodes = json.loads(succeed("explain", plan, "--json"))["nodes"]
         sources = {source for node in nodes for source in node["sources"]}
         assert {"distances", "boxes", "scores"} <= sources
@@ -181,7 +181,7 @@ class TestExplain:
         assert all(node["name"] in text for node in nodes)
         assert "threads" in text and "weights" in text
 
-    def test_one_node_shows_what_was_tried(self, plan):
+    def test_explain_of_a_node_lists_alternatives(self, plan):
         nodes = json.loads(succeed("explain", plan, "--json"))["nodes"]
         tried = next(node for node in nodes if len(node.get("considered", [])) > 1)
         text = succeed("explain", plan, "--node", tried["name"])
@@ -189,13 +189,13 @@ class TestExplain:
         assert text.count("rejected ") == len(tried["considered"]) - 1
         assert text in succeed("explain", plan, "--all")
 
-    def test_a_wrong_node_is_answered_with_the_nearest(self, plan):
+    def test_unknown_node_suggests_the_nearest_name(self, plan):
         name = json.loads(succeed("explain", plan, "--json"))["nodes"][0]["name"]
         assert f"did you mean {name}" in refuse("explain", plan, "--node", name + "x")
 
 
 class TestBench:
-    def test_a_model_by_batch(self, model):
+    def test_bench_measures_each_batch(self, model):
         found = json.loads(succeed("bench", model, "--shape", "input:1x3x8x8:2x3x8x8:2x3x8x8", "--batch", "1,2", "--duration", "20ms", "--json", *QUICK))
         assert [result["batch"] for result in found["results"]] == [1, 2]
         for result in found["results"]:
@@ -205,12 +205,12 @@ class TestBench:
             assert result["items_per_second"] > 0
         assert found["threads"] == 1
 
-    def test_every_node_by_its_time(self, model):
+    def test_bench_profile_lists_every_node(self, model):
         text = succeed("bench", model, "--duration", "20ms", "--profile", *QUICK)
         assert text.splitlines()[0].split()[:2] == ["batch", "per"]
         assert "matmul" in text
 
-    def test_a_clip(self, tmp_path):
+    def test_bench_of_a_clip_decodes_it(self, tmp_path):
         clip = make_clip(tmp_path, frames=9)
         found = json.loads(succeed("bench", clip, "--duration", "60s", "--json"))
         assert (found["frames"], found["width"], found["height"]) == (9, 64, 48)
@@ -233,7 +233,7 @@ def test_a_changed_plan_is_refused(tmp_path, model):
     assert "is not a plan" in refuse("verify", "--file-only", model)
 
 
-def test_bench_says_how_many_a_shape_holds_and_how_to_give_one(tmp_path):
+def test_bench_takes_the_batch_from_shape_and_says_how_to_give_one(tmp_path):
     nodes = [helper.make_node("Gather", ["table", "ids"], ["y"])]
     value = helper.make_tensor_value_info
     graph = helper.make_graph(

@@ -15,7 +15,7 @@ def within(limit, amount):
     return lambda: resource.setrlimit(limit, (amount, amount))
 
 
-def test_a_file_beyond_the_systems_limit_is_an_error(tmp_path):
+def test_file_beyond_the_ulimit_is_an_error(tmp_path):
     clip = make_clip(tmp_path)
     made = tmp_path / "made"
     made.mkdir()
@@ -24,7 +24,7 @@ def test_a_file_beyond_the_systems_limit_is_an_error(tmp_path):
     assert leftovers(made) == []
 
 
-def test_builds_within_little_memory_end_in_a_line(tmp_path):
+def test_build_out_of_memory_ends_in_one_line(tmp_path):
     model = color_classifier(tmp_path / "model.onnx")
     for megabytes in range(50, 140, 15):
         arguments = [COMMAND, "build", model, "-o", tmp_path / "m.plan", "--budget", "0", "--threads", "1"]
@@ -34,7 +34,7 @@ def test_builds_within_little_memory_end_in_a_line(tmp_path):
 
 
 @pytest.mark.parametrize("megabytes", [400, 1000])
-def test_kernels_for_which_the_address_space_is_too_small_end_in_a_line(tmp_path, megabytes):
+def test_kernels_out_of_address_space_end_in_one_line(tmp_path, megabytes):
     """oneDNN's code takes 256 KiB of addresses a kernel; where they were refused it wrote to address 0."""
     model = tmp_path / "model.onnx"
     model.write_bytes(large_models.CASES["chain_of_convolutions"](5000))
@@ -42,7 +42,7 @@ def test_kernels_for_which_the_address_space_is_too_small_end_in_a_line(tmp_path
     assert "memory was refused by the system" in line
 
 
-def test_code_of_kernels_counts(tmp_path):
+def test_memory_of_kernel_code_counts_for_the_limit(tmp_path):
     model = tmp_path / "model.onnx"
     model.write_bytes(large_models.CASES["chain_of_convolutions"](5000))
     line = refuse("build", model, "-o", tmp_path / "m.plan", "--budget", "0", "--threads", "1", "--limit", "total_bytes=64MiB")
@@ -55,7 +55,7 @@ def catches(process, number):
     return int(caught, 16) >> (number - 1) & 1
 
 
-def test_a_fault_is_told():
+def test_processor_fault_is_reported():
     with subprocess.Popen([COMMAND, "decode", "-", "--md5"], stdin=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
         while process.poll() is None and not catches(process, signal.SIGFPE):
             pass
@@ -65,7 +65,7 @@ def test_a_fault_is_told():
     assert said.startswith("lanner: the processor reported a fault (SIGFPE)") and said.count("\n") == 1
 
 
-def test_what_a_killed_command_left_is_removed_by_the_next(tmp_path):
+def test_files_of_a_killed_command_are_removed_by_the_next(tmp_path):
     clip = make_clip(tmp_path)
     made = tmp_path / "made"
     made.mkdir()

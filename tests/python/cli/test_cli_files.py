@@ -57,7 +57,7 @@ OVERWRITTEN = [
 
 @pytest.mark.parametrize("spelling", ["plain", "dots", "absolute", "symlink", "hardlink"])
 @pytest.mark.parametrize(("arguments", "victim", "role"), OVERWRITTEN)
-def test_what_is_read_is_not_written(folder, arguments, victim, role, spelling):
+def test_inputs_are_not_overwritten(folder, arguments, victim, role, spelling):
     suffix = "" if "." not in victim else victim[victim.index(".") :]
     output = {
         "plain": victim,
@@ -88,14 +88,14 @@ def test_what_is_read_is_not_written(folder, arguments, victim, role, spelling):
         (["-i", "p.png", "below/p.png", "-o", "below/"], "would overwrite below/p.png"),
     ],
 )
-def test_outputs_are_files_of_their_own(folder, arguments, said):
+def test_two_outputs_in_one_file_are_refused(folder, arguments, said):
     make_ppm(folder / "below" / "p.png")
     before = contents(folder)
     assert said in refuse(*RUN, *arguments, cwd=folder)
     assert contents(folder) == before
 
 
-def test_passes_are_not_traced_over_the_model(folder):
+def test_trace_passes_does_not_overwrite_the_model(folder):
     (folder / "c.onnx").rename(folder / "01_a.ir")
     before = contents(folder)
     said = refuse("build", "01_a.ir", "--budget", "0", "--trace-passes", folder, "--print-ir", cwd=folder)
@@ -103,7 +103,7 @@ def test_passes_are_not_traced_over_the_model(folder):
     assert contents(folder) == before
 
 
-def test_standard_output_may_be_a_file_too(folder):
+def test_standard_output_redirected_to_an_input_is_refused(folder):
     before = contents(folder)
     with open(folder / "clip.mp4", "ab") as output:
         result = lanner_to(output, folder, "decode", "clip.mp4", "-o", "-")
@@ -111,7 +111,7 @@ def test_standard_output_may_be_a_file_too(folder):
     assert contents(folder) == before
 
 
-def test_other_files_are_written(folder):
+def test_unrelated_outputs_are_written(folder):
     out = folder / "out"
     out.mkdir()
     succeed(*RUN, "-i", "p.png", "--labels", "labels.txt", "--json", out / "labels.txt", "--report", out / "c.onnx", "-o", out / "p.png", cwd=folder)

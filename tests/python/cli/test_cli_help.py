@@ -40,7 +40,7 @@ def test_help_of_run_is_short_and_grouped():
     assert "--help-all" in text and "--clips-at-once" not in text
 
 
-def test_help_all_has_what_help_has_not():
+def test_help_all_lists_the_remaining_options():
     short, whole = succeed("run", "--help"), succeed("run", "--help-all")
     count = int(re.search(r"^(\d+) more options", short, re.MULTILINE)[1])
     entries = [set(re.findall(r"^  (-\S+?)[, ]", text, re.MULTILINE)) for text in (short, whole)]
@@ -76,7 +76,7 @@ def test_bash_completes_commands_options_and_values():
 
 
 @pytest.mark.parametrize("shell, check", [("bash", ["-n"]), ("zsh", ["-n"]), ("fish", ["--no-execute"])])
-def test_its_shell_parses_the_completion(shell, check, tmp_path):
+def test_shell_parses_its_completion_script(shell, check, tmp_path):
     program = shutil.which(shell)
     if not program:
         pytest.skip(f"{shell} is not installed")
@@ -101,7 +101,7 @@ def test_completion_knows_every_option(shell, tmp_path):
     subprocess.run([shell, "-n", tmp_path / "script"], check=True)
 
 
-def test_a_shell_that_is_none_is_refused():
+def test_unknown_shell_is_refused():
     assert "expected bash, zsh or fish" in refuse("completion", "tcsh")
 
 
@@ -119,11 +119,11 @@ def test_manual_pages_have_every_option(command):
         assert done.stderr == "" and "SYNOPSIS" in re.sub(".\x08", "", done.stdout)
 
 
-def test_a_page_of_no_command_is_refused():
+def test_manual_page_of_an_unknown_command_is_refused():
     assert "did you mean run?" in refuse("manual", "runn")
 
 
-def test_choices_are_words_that_the_command_takes(tmp_path):
+def test_completed_choices_are_accepted_by_the_command(tmp_path):
     """Each word that completion offers is none that the option refuses by name."""
     text = succeed("completion", "bash")
     offered = dict(re.findall(r"^    (run:--\w[\w-]*)\S*\) COMPREPLY=\(\$\(compgen -W \"([^\"]*)\"", text, re.MULTILINE))

@@ -26,14 +26,14 @@ def interrupt(folder, expected, *arguments, number=signal.SIGINT):
 
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_clip_that_is_being_encoded(tmp_path, number):
+def test_transcode_ends_cleanly(tmp_path, number):
     source = make_y4m(tmp_path / "in.y4m", frames=1500, width=640, height=480)
     code, errors = interrupt(tmp_path, ["in.y4m"], "transcode", source, tmp_path / "out.mp4", "--preset", "veryslow", number=number)
     assert (code, errors) == (130, "lanner: interrupted\n")
     assert leftovers(tmp_path, "in.y4m") == []
 
 
-def test_a_run_with_every_output(tmp_path):
+def test_run_with_every_output_ends_cleanly(tmp_path):
     source = make_y4m(tmp_path / "in.y4m", frames=1500, width=320, height=240)
     outputs = ["-o", tmp_path / "out.mp4", "--json", tmp_path / "out.jsonl", "--report", tmp_path / "out.html"]
     code, errors = interrupt(tmp_path, ["in.y4m"], "run", DETECTOR, "-i", source, *outputs, "--budget", "0", "--threads", "1")
@@ -41,7 +41,7 @@ def test_a_run_with_every_output(tmp_path):
     assert leftovers(tmp_path, "in.y4m") == []
 
 
-def test_a_model_whose_loop_never_ends(tmp_path):
+def test_endless_loop_of_a_model_ends(tmp_path):
     flag = helper.make_tensor_value_info("go", TensorProto.BOOL, [])
     on = helper.make_tensor_value_info("on", TensorProto.BOOL, [])
     turn = helper.make_tensor_value_info("turn", TensorProto.INT64, [])

@@ -18,7 +18,7 @@ def probe(path, *options):
     return found, next(stream for stream in found["streams"] if stream["kind"] == "video")
 
 
-def test_probe_tells_what_was_written(tmp_path):
+def test_probe_shows_the_encoded_properties(tmp_path):
     clip = make_clip(tmp_path, frames=30, rate=25)
     found, video = probe(clip)
     assert (found["path"], found["bytes"]) == (str(clip), clip.stat().st_size)
@@ -56,7 +56,7 @@ def test_probe_of_a_picture(tmp_path):
 
 
 @needs_clips
-def test_rotation_is_told_and_transcoded_away(tmp_path):
+def test_probe_shows_rotation_and_transcode_makes_it_upright(tmp_path):
     source = TORCHCODEC / "nasa_13013_rotated.mp4"
     _, before = probe(source)
     assert before["rotation"] % 180 == 90
@@ -69,7 +69,7 @@ def test_rotation_is_told_and_transcoded_away(tmp_path):
 
 
 @needs_clips
-def test_presentation_times_are_kept(tmp_path):
+def test_transcode_keeps_presentation_times(tmp_path):
     source = TORCHCODEC / "test_non_zero_start.mp4"
     _, before = probe(source, "--exact")
     succeed("transcode", source, tmp_path / "again.mkv", "--preset", "ultrafast")
@@ -88,7 +88,7 @@ def test_presentation_times_are_kept(tmp_path):
         (["--crf", "40", "--gop", "5"], "out.mp4", "h264"),
     ],
 )
-def test_codecs_and_their_options(tmp_path, options, name, codec):
+def test_transcode_with_codecs_and_their_options(tmp_path, options, name, codec):
     source = make_y4m(tmp_path / "in.y4m", frames=11, width=96, height=80)
     assert succeed("transcode", source, tmp_path / name, *options) == ""
     _, video = probe(tmp_path / name)
@@ -98,14 +98,14 @@ def test_codecs_and_their_options(tmp_path, options, name, codec):
 
 
 @pytest.mark.parametrize("codec", ["h264", "hevc", "mpeg4"])
-def test_odd_sizes(tmp_path, codec):
+def test_transcode_of_odd_sizes(tmp_path, codec):
     source = make_y4m(tmp_path / "in.y4m", frames=3, width=61, height=45)
     succeed("transcode", source, tmp_path / "out.mp4", "-c:v", codec)
     _, video = probe(tmp_path / "out.mp4")
     assert (video["width"], video["height"], video["frames"]["count"]) == (61, 45, 3)
 
 
-def test_the_output_takes_the_place_of_a_file_only_when_whole(tmp_path):
+def test_output_replaces_a_file_only_when_complete(tmp_path):
     source, out = make_y4m(tmp_path / "in.y4m"), tmp_path / "out.mp4"
     out.write_bytes(b"was here")
     broken = tmp_path / "broken.mp4"
@@ -137,7 +137,7 @@ def test_a_clip_may_come_through_a_pipe(tmp_path):
     assert succeed(*run, pipe_of(picture, tmp_path / "d")).splitlines()[1:] == succeed(*run, picture).splitlines()[1:]
 
 
-def test_what_is_read_twice_may_not_be_a_pipe(tmp_path):
+def test_pipe_is_refused_where_a_file_is_read_twice(tmp_path):
     pipe, picture = tmp_path / "pipe", make_ppm(tmp_path / "p.ppm")
     model = color_classifier(tmp_path / "c.onnx")
     os.mkfifo(pipe)  # Nobody writes into it: whoever opened it would wait.
@@ -154,7 +154,7 @@ def test_what_is_read_twice_may_not_be_a_pipe(tmp_path):
         assert "is a pipe, which can be read only once" in refuse(*arguments), arguments
 
 
-def test_input_and_output_may_not_be_one_file(tmp_path):
+def test_same_input_and_output_is_refused(tmp_path):
     source = make_y4m(tmp_path / "in.y4m")
     before = source.read_bytes()
     assert "would overwrite" in refuse("transcode", source, tmp_path / "." / "in.y4m")

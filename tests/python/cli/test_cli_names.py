@@ -84,7 +84,7 @@ def test_errors_show_them_escaped(tmp_path, model):
         assert controls(said) == [] and "\\x1b" in said, arguments
 
 
-def test_names_that_are_no_text_are_escaped(tmp_path):
+def test_names_of_invalid_utf8_are_escaped(tmp_path):
     result = lanner("probe", os.fsdecode(bytes(tmp_path / "x") + b"\x9b31m\xff.mp4"))
     assert "x\\x9b31m\\xff.mp4" in result.stderr and result.returncode == 2
 

@@ -41,7 +41,7 @@ def boxes_of(answers):
     return [(n, entry) for n, row in enumerate(answers) for entry in row["detections"]]
 
 
-def test_csv_says_what_json_says(written, pictures):
+def test_csv_has_the_answers_of_json(written, pictures):
     folder, answers = written
     with open(folder / "out.csv", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -53,7 +53,7 @@ def test_csv_says_what_json_says(written, pictures):
         assert float(row["score"]) == pytest.approx(entry["score"], abs=1e-6)
 
 
-def test_coco_says_what_json_says(written, pictures):
+def test_coco_has_the_answers_of_json(written, pictures):
     folder, answers = written
     coco = json.loads((folder / "coco.json").read_text())
     names = {entry["id"]: entry["name"] for entry in coco["categories"]}
@@ -68,12 +68,12 @@ def test_coco_says_what_json_says(written, pictures):
         assert annotation["area"] == pytest.approx(width * height, rel=1e-5)
 
 
-def test_pycocotools_reads_it(written):
+def test_pycocotools_reads_the_coco_file(written):
     coco = pytest.importorskip("pycocotools.coco", reason="pycocotools is not installed").COCO(written[0] / "coco.json")
     assert len(coco.imgs) == 3 and len(coco.anns) == len(boxes_of(written[1]))
 
 
-def test_yolo_says_what_json_says(written):
+def test_yolo_has_the_answers_of_json(written):
     folder, answers = written
     for n, row in enumerate(answers):
         lines = (folder / "labels" / f"{n}.txt").read_text().splitlines()
@@ -86,7 +86,7 @@ def test_yolo_says_what_json_says(written):
     assert (folder / "labels" / "classes.txt").read_text().splitlines()[3] == "star"
 
 
-def test_crops_are_what_boxes_cover(written):
+def test_crops_are_the_pixels_of_boxes(written):
     folder, answers = written
     names = {f"{n}_{i}_{entry['label']}.jpg" for n, row in enumerate(answers) for i, entry in enumerate(row["detections"])}
     assert {path.name for path in (folder / "crops").iterdir()} == names
@@ -96,7 +96,7 @@ def test_crops_are_what_boxes_cover(written):
     assert abs(crop["width"] - (right - left)) < 2 and abs(crop["height"] - (bottom - top)) < 2
 
 
-def test_classes_are_a_table(tmp_path):
+def test_csv_of_classes_has_a_row_each(tmp_path):
     labels = tmp_path / "labels.txt"
     labels.write_text(LABELS)
     picture = make_ppm(tmp_path / "a, b.ppm", color=(0, 40, 200))
@@ -107,7 +107,7 @@ def test_classes_are_a_table(tmp_path):
     assert {row["source"] for row in rows} == {str(picture)}
 
 
-def test_a_spreadsheet_runs_nothing_of_a_label(tmp_path):
+def test_csv_labels_are_never_formulas(tmp_path):
     labels = tmp_path / "labels.txt"
     labels.write_bytes(b'=HYPERLINK("x")\n@su\x07m\n-2\n')
     picture = make_ppm(tmp_path / "=1.ppm", color=(0, 40, 200))
@@ -129,7 +129,7 @@ class TestRefused:
             (["--task", "none", "--crops", "x"], "finds no boxes"),
         ],
     )
-    def test_what_makes_no_sense(self, pictures, tmp_path, monkeypatch, options, said):
+    def test_invalid_combinations_are_refused(self, pictures, tmp_path, monkeypatch, options, said):
         monkeypatch.chdir(tmp_path)
         assert said in refuse("run", DETECTOR, "-i", pictures[0], *options, *QUICK)
         assert not list(tmp_path.iterdir())
@@ -138,13 +138,13 @@ class TestRefused:
     def test_inputs_are_not_overwritten(self, pictures, option):
         assert "would overwrite" in refuse("run", DETECTOR, "-i", pictures[0], option, pictures[0], *QUICK)
 
-    def test_labels_beside_a_text_file_that_is_read(self, pictures, tmp_path):
+    def test_yolo_labels_do_not_overwrite_a_text_input(self, pictures, tmp_path):
         labels = tmp_path / "labels.txt"
         labels.write_text("a\nb\n")
         assert "might be overwritten" in refuse("run", DETECTOR, "-i", pictures[0], "--labels", labels, "--yolo", tmp_path, *QUICK)
 
     @pytest.mark.parametrize("option", ["--yolo", "--crops"])
-    def test_two_pictures_of_one_name(self, pictures, tmp_path, option):
+    def test_equal_names_of_pictures_are_refused(self, pictures, tmp_path, option):
         other = tmp_path / pictures[0].name
         other.write_bytes(pictures[1].read_bytes())
         said = refuse("run", DETECTOR, "-i", pictures[0], other, option, tmp_path / "out", "--quiet", *QUICK)

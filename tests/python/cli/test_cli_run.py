@@ -49,14 +49,14 @@ def test_json_says_the_same_in_full(tmp_path, classifier):
 
 
 @pytest.mark.parametrize("batch", [1, 5])
-def test_a_clip_gives_a_line_a_frame(tmp_path, classifier, batch):
+def test_clip_prints_a_line_a_frame(tmp_path, classifier, batch):
     clip = make_clip(tmp_path, frames=12, rate=10)
     lines = succeed("run", *classifier, "-i", clip, "--batch", batch).splitlines()
     assert [line.split()[:4] for line in lines] == [["frame", str(n), "pts", f"{n / 10:.3f}"] for n in range(12)]
     assert all(label in line for line in lines for label in ("red", "green", "blue"))
 
 
-def test_batches_change_no_answer(tmp_path, classifier):
+def test_batch_size_does_not_change_answers(tmp_path, classifier):
     clip = make_clip(tmp_path, frames=7)
     single, batched = (rows(succeed("run", *classifier, "-i", clip, "--json", "-", "--batch", n)) for n in (1, 3))
     assert len(single) == len(batched) == 7
@@ -91,7 +91,7 @@ def test_the_model_may_come_after_the_inputs(tmp_path, classifier):
     assert succeed("run", "-i", picture, model, *options) == succeed("run", model, "-i", picture, *options)
 
 
-def test_what_was_marked_differs_only_where_it_was(tmp_path, classifier):
+def test_annotated_image_differs_only_under_the_annotation(tmp_path, classifier):
     picture = make_ppm(tmp_path / "picture.ppm", 320, 200, (90, 90, 90))
     succeed("run", *classifier, "-i", picture, "-o", tmp_path / "marked.png", "-q")
     assert json.loads(succeed("probe", tmp_path / "marked.png", "--json"))["width"] == 320
@@ -100,12 +100,12 @@ def test_what_was_marked_differs_only_where_it_was(tmp_path, classifier):
 
 
 class TestPreprocessing:
-    def test_it_is_never_guessed(self, tmp_path):
+    def test_missing_preprocessing_is_an_error(self, tmp_path):
         model, picture = color_classifier(tmp_path / "model.onnx"), make_ppm(tmp_path / "picture.ppm")
         said = refuse("run", model, "-i", picture, *QUICK)
         assert all(word in said for word in ("imagenet", "caffe", "imagenet-tf", "yolo", "--mean", "input"))
 
-    def test_an_open_size_must_be_said(self, tmp_path):
+    def test_open_size_without_size_option_is_an_error(self, tmp_path):
         model, picture = color_classifier(tmp_path / "model.onnx", size="S"), make_ppm(tmp_path / "picture.ppm")
         assert "--size" in refuse("run", model, "-i", picture, "--preset", "none", *QUICK)
 
@@ -121,7 +121,7 @@ class TestPreprocessing:
         assert succeed("run", model, "-i", picture, "--preset", "none", "--layout", "nhwc", *QUICK).splitlines()[1].endswith("class 0")
 
     @pytest.mark.parametrize(("options", "first"), [([], "class 0"), (["--channels", "bgr"], "class 2"), (["--mean", "250,0,0"], "class 1")])
-    def test_flags_reach_the_network(self, tmp_path, options, first):
+    def test_preprocessing_flags_reach_the_network(self, tmp_path, options, first):
         model, picture = color_classifier(tmp_path / "model.onnx"), make_ppm(tmp_path / "picture.ppm")
         assert succeed("run", model, "-i", picture, "--preset", "none", *options, *QUICK).splitlines()[1].endswith(first)
 
@@ -140,7 +140,7 @@ class TestPreprocessing:
         assert first(plan) == "green"
         assert first(plan, "--preset", "none") == "red"
 
-    def test_damaged_metadata_is_named(self, tmp_path):
+    def test_malformed_metadata_is_an_error_with_the_key(self, tmp_path):
         model = color_classifier(tmp_path / "model.onnx", metadata={"lanner.preprocess": '{"chanels": "bgr"}'})
         assert "chanels" in refuse("run", model, "-i", make_ppm(tmp_path / "picture.ppm"), *QUICK)
 
@@ -167,13 +167,13 @@ class TestDetection:
         assert measures["mean_iou"] > 0.9
         assert measures["class_accuracy"] == measures["recall"] == measures["precision"] == 1
 
-    def test_letterboxed_answers_come_back_in_pixels_of_the_picture(self, scene):
+    def test_letterboxed_boxes_are_in_picture_coordinates(self, scene):
         _, clip, paths = scene
         stretched, boxed = (rows(succeed("run", DETECTOR, "-i", paths[0], "--json", "-", "--fit", fit, *QUICK))[0] for fit in ("stretch", "letterbox"))
         boxes = [[entry["box"] for entry in row["detections"]] for row in (stretched, boxed)]
         assert len(evaluate.match(*boxes)) == len(boxes[0]) == len(boxes[1])
 
-    def test_answers_of_turned_pictures_and_of_parts_come_back_in_pixels_of_the_picture(self, scene, tmp_path):
+    def test_boxes_of_rotated_pictures_and_regions_are_in_picture_coordinates(self, scene, tmp_path):
         _, clip, paths = scene
         rgb = next(iter(clip)).rgb
         lying, wide = tmp_path / "lying.ppm", tmp_path / "wide.ppm"
@@ -191,12 +191,12 @@ class TestDetection:
         for region in ("4x4", "4+4+4x4", "4x4+1+", "1,2,3,4"):
             assert "WIDTHxHEIGHT+X+Y" in refuse("run", DETECTOR, "-i", lying, "--region", region, *QUICK)
 
-    def test_thresholds(self, scene):
+    def test_score_and_iou_thresholds_apply(self, scene):
         _, _, paths = scene
         assert "nothing found" in succeed("run", DETECTOR, "-i", paths[0], "--score-threshold", "1", *QUICK)
         assert "--score-threshold" in refuse("run", DETECTOR, "-i", paths[0], "--score-threshold", "1.5", *QUICK)
 
-    def test_accuracy_is_that_of_the_oracle(self, scene, tmp_path):
+    def test_accuracy_equals_the_python_reference(self, scene, tmp_path):
         folder, _, paths = scene
         answers = tmp_path / "answers.jsonl"
         text = succeed("run", DETECTOR, "-i", paths[0], "--json", answers, "--truth", folder / "truth.jsonl", *QUICK)
@@ -207,13 +207,13 @@ class TestDetection:
         assert 0.2 < float(text.split("mAP50 ")[1].split()[0]) < 0.4
         assert oracle["mean_iou"] < 0.4  # Two of three frames were not answered, and count as not found.
 
-    def test_truth_needs_a_file_of_answers(self, scene):
+    def test_truth_without_json_is_refused(self, scene):
         folder, _, paths = scene
         assert "--json FILE" in refuse("run", DETECTOR, "-i", paths[0], "--truth", folder / "truth.jsonl", *QUICK)
 
 
 class TestTasks:
-    def test_none_shows_numbers(self, tmp_path, classifier):
+    def test_task_none_prints_numbers(self, tmp_path, classifier):
         picture = make_ppm(tmp_path / "picture.ppm", color=(255, 51, 0))
         model, *options = classifier
         (row,) = rows(succeed("run", model, "-i", picture, "--task", "none", "--json", "-", "--range", "0,1", "--size", "8x8", *QUICK))
@@ -223,23 +223,23 @@ class TestTasks:
         assert "logits: f32[1, 3]" in succeed("run", *classifier, "-i", picture, "--task", "none")
 
     @pytest.mark.parametrize(("options", "said"), [(["--task", "segment"], "prototypes [N, P, h, w]"), (["--task", "segmnt"], "did you mean segment?"), (["--task", "detect"], "boxes [N, K, 4]"), (["--pad", "900"], "0 to 255")])
-    def test_what_does_not_fit_is_refused(self, tmp_path, classifier, options, said):
+    def test_options_that_do_not_fit_are_refused(self, tmp_path, classifier, options, said):
         assert said in refuse("run", *classifier, "-i", make_ppm(tmp_path / "picture.ppm"), *options)
 
-    def test_labels_must_be_as_many_as_classes(self, tmp_path, classifier):
+    def test_wrong_number_of_labels_is_refused(self, tmp_path, classifier):
         (tmp_path / "two.txt").write_text("a\nb\n")
         assert "2 were given" in refuse("run", *classifier[:1], "-i", make_ppm(tmp_path / "p.ppm"), "--labels", tmp_path / "two.txt", "--range", "0,1", *QUICK)
 
 
 @needs_models
-def test_an_orange_is_an_orange():
+def test_real_network_classifies_an_orange():
     text = succeed("run", MODELS / "squeezenet_fp16.onnx", "-i", MODELS / "orange.png", "--preset", "caffe", "--labels", MODELS / "imagenet_labels.txt")
     share, label = text.splitlines()[1].split(maxsplit=1)
     assert label == "orange"
     assert float(share) == pytest.approx(0.98, abs=0.01)
 
 
-def test_marked_pictures_take_the_place_of_answers(tmp_path):
+def test_output_option_replaces_printed_answers(tmp_path):
     """With -o the answers are in the pictures: stdout has the sum, and --json has them all the same."""
     model = color_classifier(tmp_path / "m.onnx")
     pictures = [make_ppm(tmp_path / f"{name}.ppm") for name in "abc"]

@@ -55,12 +55,12 @@ def test_wrong_usage_is_one_line_and_points_at_help(arguments):
 
 
 @pytest.mark.parametrize("size", ["x", "-1", "1.5GiB", "5GiBs"])
-def test_a_size_that_is_none_says_what_one_looks_like(size):
+def test_invalid_size_shows_the_expected_form(size):
     line = refuse("explain", "model.onnx", f"--weight-budget={size}")
     assert f"--weight-budget: '{size}' is no size; expected a whole number of bytes, or one with a unit, like 512MiB" in line
 
 
-def test_doctor_says_what_is_there():
+def test_doctor_lists_what_was_found():
     found = json.loads(lanner("doctor", "--json").stdout)
     rows = {row["name"]: row for section in ("machine", "networks", "video") for row in found[section]}
     assert rows["FFmpeg"]["state"] == rows["reference"]["state"] == "ok"
@@ -88,7 +88,7 @@ def test_doctor_names_reason_and_remedy_for_a_missing_module(tmp_path):
     assert refused.returncode == 2 and "backend onednn: module onednn was not opened" in refused.stderr
 
 
-def test_a_reader_that_goes_away_is_no_crash_and_no_news(tmp_path):
+def test_closed_reader_ends_the_command_silently(tmp_path):
     clip = make_y4m(tmp_path / "clip.y4m")
     read, write = os.pipe()
     os.close(read)
@@ -119,7 +119,7 @@ def on_terminal(*arguments):
     return text.decode()
 
 
-def test_progress_is_for_terminals_alone(tmp_path):
+def test_progress_is_shown_only_on_terminals(tmp_path):
     clip = make_y4m(tmp_path / "clip.y4m", frames=60)
     shown = on_terminal("transcode", clip, tmp_path / "a.mp4")
     assert "transcode" in shown and "frames" in shown
@@ -143,13 +143,13 @@ SHAPES = ROOT / "demo" / "shapes.onnx"
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
-def test_wrong_values_are_told_with_what_was_meant(tmp_path, arguments, said):
+def test_wrong_value_suggests_the_nearest(tmp_path, arguments, said):
     picture = tmp_path / "p.png"
     picture.write_bytes(b"")
     assert re.search(said.replace("?", r"\?"), refuse("run", SHAPES, "-i", picture, *arguments))
 
 
-def test_a_file_in_place_of_a_command_is_told_what_to_do():
+def test_file_in_place_of_a_command_suggests_probe():
     assert refuse(SHAPES) == f"no command '{SHAPES}'; expected a command before the file: lanner probe {SHAPES} shows what it is"
 
 
@@ -162,10 +162,10 @@ def test_a_file_in_place_of_a_command_is_told_what_to_do():
         (["run", "-i", "a.png"], "run: MODEL is required; see lanner run --help"),
     ],
 )
-def test_what_stands_without_an_option_is_said(arguments, said):
+def test_option_for_a_positional_argument_is_explained(arguments, said):
     assert refuse(*arguments) == said
 
 
-def test_daily_help_says_what_each_option_is():
+def test_daily_help_describes_each_option():
     """A text that begins with an example and a colon would be cut there."""
     assert "Images with ground truth" in succeed("eval", "--help")

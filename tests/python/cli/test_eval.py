@@ -280,7 +280,7 @@ def colors(tmp_path):
     return data
 
 
-def test_classes_of_folders(tmp_path, colors):
+def test_classification_from_folders(tmp_path, colors):
     model = color_classifier(tmp_path / "m.onnx")
     options = ["--labels", tmp_path / "labels.txt"]
     for batch in (1, 2, 8):
@@ -297,7 +297,7 @@ def test_classes_of_folders(tmp_path, colors):
     assert "wrong.ppm: is blue; said" not in result.stdout and "is red; said blue" in result.stdout  # Names of the folders.
 
 
-def test_names_that_do_not_match(tmp_path, colors):
+def test_unmatched_names_are_an_error(tmp_path, colors):
     model = color_classifier(tmp_path / "m.onnx")
     (tmp_path / "labels.txt").write_text("red\ngreeen\nblue\n")
     said = refuse("eval", model, "--data", colors, "--preset", "none", "--labels", tmp_path / "labels.txt", *QUICK)
@@ -306,7 +306,7 @@ def test_names_that_do_not_match(tmp_path, colors):
     assert "got 4 folders of classes, the network has 3 without names" in refuse("eval", model, "--data", colors, "--preset", "none", *QUICK)
 
 
-def test_what_cannot_be_read_is_told_and_counted(tmp_path, colors):
+def test_unreadable_pictures_are_reported_and_counted(tmp_path, colors):
     (colors / "red/broken.png").write_bytes(b"\x89PNG\r\n\x1a\nbroken")
     model = color_classifier(tmp_path / "m.onnx")
     result = command("eval", model, "--data", colors, "--preset", "none", "--labels", tmp_path / "labels.txt", "--json", tmp_path / "out.json", *QUICK)
@@ -317,7 +317,7 @@ def test_what_cannot_be_read_is_told_and_counted(tmp_path, colors):
     assert (found["images"], found["failed"], found["metrics"]["top1"]) == (5, 1, 0.8)
 
 
-def test_report_is_one_page(tmp_path, colors):
+def test_report_is_self_contained(tmp_path, colors):
     evil = colors / "red/<script>alert(1)<.ppm"
     make_ppm(evil, color=(9, 9, 250))
     model = color_classifier(tmp_path / "m.onnx")
@@ -329,7 +329,7 @@ def test_report_is_one_page(tmp_path, colors):
     assert "top-1" in page and "taken for red (1)" in page
 
 
-def test_masks_as_pictures(tmp_path):
+def test_semantic_masks_as_images(tmp_path):
     scores = np.zeros((1, 3, 4, 6), np.float32)
     scores[0, 0] = 1
     scores[0, 1, :, 3:] = 2
@@ -376,7 +376,7 @@ def test_thresholds_are_low_unless_given(tmp_path):
     assert low["metrics"]["ar_100"] > high["metrics"]["ar_100"]
 
 
-def test_yolo_folders(tmp_path):
+def test_boxes_from_yolo_folders(tmp_path):
     model = written_network(tmp_path / "m.onnx", "detect")
     for name in ("one", "two"):
         rgb = np.zeros((HEIGHT, WIDTH, 3), np.uint8)
@@ -391,7 +391,7 @@ def test_yolo_folders(tmp_path):
     assert any("1 picture without a label file" in note for note in found["notes"])
 
 
-def test_no_output_takes_the_place_of_the_data(tmp_path, colors):
+def test_outputs_do_not_overwrite_the_data(tmp_path, colors):
     model = color_classifier(tmp_path / "m.onnx")
     before = {path: path.read_bytes() for path in colors.rglob("*.ppm")}
     options = ["--labels", tmp_path / "labels.txt", "--preset", "none", *QUICK]
@@ -401,7 +401,7 @@ def test_no_output_takes_the_place_of_the_data(tmp_path, colors):
     assert {path: path.read_bytes() for path in colors.rglob("*.ppm")} == before
 
 
-def test_kinds_without_a_measure(tmp_path):
+def test_tasks_without_a_measure_are_refused(tmp_path):
     from test_tasks import constant_network
 
     model = constant_network(tmp_path / "m.onnx", {"depth": np.zeros((1, 1, 4, 4), np.float32)}, size=(4, 4))
@@ -409,7 +409,7 @@ def test_kinds_without_a_measure(tmp_path):
     assert "task depth cannot be evaluated; expected classify" in said
 
 
-def test_wrong_data_is_told(tmp_path, colors):
+def test_wrong_data_is_an_error(tmp_path, colors):
     model = written_network(tmp_path / "m.onnx", "detect")
     options = ["--preset", "none", *QUICK]
     assert "is not a dataset for task detect; expected a JSON file of COCO" in refuse("eval", model, "--data", colors, *options)
@@ -426,7 +426,7 @@ def test_wrong_data_is_told(tmp_path, colors):
     assert leftovers(tmp_path / "images") == []
 
 
-def test_python_gives_the_same(tmp_path, colors):
+def test_python_gives_the_same_metrics(tmp_path, colors):
     model = color_classifier(tmp_path / "m.onnx")
     engine = lanner.build(model, budget=0, threads=1, preprocess={"input": NONE})
     (colors / "red/broken.png").write_bytes(b"x")

@@ -30,7 +30,7 @@ def run(model, *arguments):
         ("names.json", '["rot", "gr\\u00fcn", "blau"]'),
     ],
 )
-def test_files_of_names(model, name, text):
+def test_label_files_are_parsed(model, name, text):
     path = model.parent / name
     path.write_text(text)
     result = run(model, "--labels", path)
@@ -51,14 +51,14 @@ def test_files_of_names(model, name, text):
         ("[" + "[]," * 3_000_000 + "0]", "at most 1048576 names"),
     ],
 )
-def test_wrong_json(model, text, said):
+def test_malformed_json_is_an_error(model, text, said):
     path = model.parent / "names.json"
     path.write_text(text)
     said_by_command = refuse("run", model, "-i", model.parent / "red.ppm", "--preset", "none", "--labels", path)
     assert said in said_by_command and "names.json" in said_by_command
 
 
-def test_a_list_of_very_many_names_is_read_in_time(model):
+def test_very_long_list_of_names_is_read_in_linear_time(model):
     """Each of Keras's pairs was a look at all others."""
     path = model.parent / "many.json"
     path.write_text(json.dumps({str(i): [f"n{i:08}", "name"] for i in range(250_000)}))
@@ -67,7 +67,7 @@ def test_a_list_of_very_many_names_is_read_in_time(model):
     assert result.returncode in (0, 2), (result.returncode, result.stderr)
 
 
-def test_more_lines_than_classes_can_be(model):
+def test_too_many_lines_are_an_error(model):
     path = model.parent / "labels.txt"
     path.write_text("\n" * 2_000_000 + "rot")
     line = refuse("run", model, "-i", model.parent / "red.ppm", "--preset", "none", "--labels", path)
@@ -75,7 +75,7 @@ def test_more_lines_than_classes_can_be(model):
 
 
 @pytest.mark.parametrize("name", ["labels.txt", "model.txt", "class_names.txt", "synset.txt", "config.json"])
-def test_a_note_tells_of_a_file_beside_the_model(model, name):
+def test_note_names_a_label_file_in_the_models_folder(model, name):
     path = model.parent / name
     path.write_text('{"id2label": {"0": "rot"}}' if name == "config.json" else "rot\ngrün\nblau\n")
     result = run(model)
@@ -84,7 +84,7 @@ def test_a_note_tells_of_a_file_beside_the_model(model, name):
     assert "beside" not in run(model, "-q").stderr
 
 
-def test_no_note_where_there_is_nothing_to_tell(model):
+def test_no_note_without_a_label_file(model):
     (model.parent / "config.json").write_text('{"learning_rate": 1}')
     (model.parent / "labels.txt").mkdir()
     assert "beside" not in run(model).stderr

@@ -40,7 +40,7 @@ def pixels(path):
     return np.asarray(lanner.load_image(path)).astype(int)
 
 
-def test_one_picture_runs_at_its_size(folder, tmp_path):
+def test_one_picture_runs_at_its_native_size(folder, tmp_path):
     said = marked(folder, "blur.onnx", "-i", "b.png", "-o", tmp_path / "own.png")
     assert "note: size 21x33, as b.png has it; --size sets another" in said
     assert "note: size" not in marked(folder, "blur.onnx", "-i", "b.png", "--size", "21x33", "-o", tmp_path / "said.png")
@@ -50,7 +50,7 @@ def test_one_picture_runs_at_its_size(folder, tmp_path):
 
 
 @pytest.mark.parametrize("batch", [1, 3])
-def test_pictures_of_several_sizes(folder, tmp_path, batch):
+def test_pictures_of_several_sizes_run_at_their_own(folder, tmp_path, batch):
     names = ["a.png", "b.png", "c.png", "d.png"]
     said = marked(folder, "blur.onnx", "-i", *names, "--batch", batch, "-o", f"{tmp_path}/", "--json", tmp_path / "answers")
     assert "note: each image at its native size" in said
@@ -62,7 +62,7 @@ def test_pictures_of_several_sizes(folder, tmp_path, batch):
         assert np.abs(pixels(tmp_path / name) - pixels(tmp_path / "alone.png")).max() <= 1
 
 
-def test_clips_of_several_sizes_and_a_picture(folder, tmp_path):
+def test_clips_and_a_picture_of_several_sizes(folder, tmp_path):
     inputs = ["large.mp4", "b.png", "small.mp4"]
     marked(folder, "blur.onnx", "-i", *inputs, "--batch", "2", "-o", f"{tmp_path}/")
     for name, count in (("large.mp4", 5), ("small.mp4", 4)):
@@ -83,7 +83,7 @@ def test_a_clip_among_unreadable_ones_runs(folder, tmp_path):
     assert len(lanner.VideoReader(tmp_path / "out" / "small.mp4")) == 4
 
 
-def test_a_pipe_among_files_and_alone(folder, tmp_path):
+def test_pipe_among_files_and_alone(folder, tmp_path):
     source = lanner.VideoReader(folder / "small.mp4")
     with lanner.VideoWriter(tmp_path / "clip.mkv", width=source.width, height=source.height, fps=25) as writer:
         for frame in source:
@@ -99,12 +99,12 @@ def test_a_pipe_among_files_and_alone(folder, tmp_path):
     assert alone.returncode == 2 and b"through a pipe" in alone.stderr and b"--size WIDTHxHEIGHT" in alone.stderr
 
 
-def test_a_report_says_so(folder, tmp_path):
+def test_report_shows_the_native_size(folder, tmp_path):
     marked(folder, "blur.onnx", "-i", "a.png", "b.png", "--report", tmp_path / "page.html")
     assert "RGB 0..1, its native size" in (tmp_path / "page.html").read_text(encoding="utf-8")
 
 
-def test_what_cannot_be_read_alone_is_told(folder, tmp_path):
+def test_only_input_unreadable_is_an_error(folder, tmp_path):
     (tmp_path / "cut.png").write_bytes((folder / "a.png").read_bytes()[:60])
     said = refuse("run", "blur.onnx", "-i", tmp_path / "cut.png", *QUICK, cwd=folder)
     assert said.startswith("run ") and "cut.png: " in said and "--size" not in said
@@ -126,7 +126,7 @@ def test_maps_run_at_the_picture_size(folder, tmp_path, kind):
     assert pixels(tmp_path / "a.png").shape == (30, 40, 3) and pixels(tmp_path / "b.png").shape == (33, 21, 3)
 
 
-def test_a_size_that_the_network_refuses_is_told(folder, tmp_path):
+def test_size_that_the_network_refuses_is_explained(folder, tmp_path):
     """Half the size and twice that again, added to the input: even sizes only."""
     nodes = [
         helper.make_node("MaxPool", ["input"], ["half"], "half", kernel_shape=[2, 2], strides=[2, 2]),
@@ -142,7 +142,7 @@ def test_a_size_that_the_network_refuses_is_told(folder, tmp_path):
     marked(folder, model, "-i", "a.png", "b.png", "--size", "20x20", "-o", f"{tmp_path}/out/")
 
 
-def test_other_tasks_ask(folder, tmp_path):
+def test_other_tasks_require_a_size(folder, tmp_path):
     pool = helper.make_node("ReduceMean", ["input"], ["scores"], "mean", axes=[2, 3], keepdims=0)
     shapes = {"input": ["N", 3, "H", "W"]}, {"scores": ["N", 3]}
     model = save_model(tmp_path / "classes.onnx", [pool], *shapes, {}, {"lanner.task": "classify"})

@@ -50,7 +50,7 @@ def eval_page(tmp_path_factory):
 @needs_browser
 @pytest.mark.parametrize("theme", ["light", "dark"])
 @pytest.mark.parametrize("width", [1400, 900, NARROW])
-def test_a_page_is_whole(page_file, width, theme):
+def test_page_has_no_errors_and_no_broken_links(page_file, width, theme):
     with opened(page_file, width, theme) as page:
         assert page.get_attribute("html", "data-theme") == theme
         assert page.evaluate("document.documentElement.scrollWidth") <= width, "the page can be pushed aside"
@@ -125,7 +125,7 @@ def test_headings_sort_classes(eval_page):
 
 
 @needs_browser
-def test_everything_folds_and_every_button_answers(page_file):
+def test_sections_fold_and_buttons_work(page_file):
     with opened(page_file) as page:
         folds = page.locator("summary")
         for i in range(folds.count()):
@@ -143,7 +143,7 @@ def test_everything_folds_and_every_button_answers(page_file):
 
 
 @needs_browser
-def test_every_rule_of_the_styles_is_understood(tmp_path):
+def test_browser_understands_every_style_rule(tmp_path):
     for path in sorted(PAGES.glob("*.css")):
         text = re.sub(r"/\*.*?\*/", "", path.read_text(), flags=re.S)
         depth, rules = 0, 0
@@ -159,7 +159,7 @@ def test_every_rule_of_the_styles_is_understood(tmp_path):
 
 @pytest.mark.skipif(not shutil.which("node"), reason="no node on PATH")
 @pytest.mark.parametrize("name", sorted(path.name for path in PAGES.glob("*.js")))
-def test_scripts_are_scripts(name):
+def test_scripts_parse(name):
     done = subprocess.run(["node", "--check", PAGES / name], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
 
@@ -172,7 +172,7 @@ def test_no_source_in_cpp_holds_a_script_or_a_style():
     assert [str(path) for path in sources if of_browsers.search(path.read_text())] == []
 
 
-def test_facts_are_told_once(tmp_path):
+def test_facts_are_shown_once(tmp_path):
     made_by_run(tmp_path)
     page = (tmp_path / "r.html").read_text()
     facts = page.split('"facts":', 1)[1].split('"frames":', 1)[0]

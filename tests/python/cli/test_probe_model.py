@@ -16,7 +16,7 @@ from command import ROOT, color_classifier, lanner, refuse, save_model, succeed
 SHAPES = ROOT / "demo" / "shapes.onnx"
 
 
-def test_a_model_is_told_without_a_build(tmp_path):
+def test_model_is_described_without_a_build(tmp_path):
     text = succeed("probe", SHAPES)
     lines = dict(line.split(None, 1) for line in text.splitlines()[1:] if not line.startswith(" "))
     assert text.startswith(f"{SHAPES}: ONNX, IR ") and ", opset " in text.splitlines()[0] and " KiB\n" in text
@@ -24,7 +24,7 @@ def test_a_model_is_told_without_a_build(tmp_path):
     assert lines["task"].startswith("detect") and "RGB" in lines["pictures"] and "metadata" in lines["pictures"]
 
 
-def test_open_sizes_operators_and_metadata_stand_in_json(tmp_path):
+def test_json_has_open_sizes_operators_and_metadata(tmp_path):
     nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Relu", ["a"], ["b"]), helper.make_node("Add", ["b", "x"], ["y"])]
     model = save_model(tmp_path / "m.onnx", nodes, {"x": ["batch", 3, "length"]}, {"y": ["batch", 3, "length"]}, {}, {"author": "me"})
     told = json.loads(succeed("probe", model, "--json"))
@@ -36,18 +36,18 @@ def test_open_sizes_operators_and_metadata_stand_in_json(tmp_path):
     assert "open     batch, length\n" in succeed("probe", model)
 
 
-def test_what_is_not_told_is_said(tmp_path):
+def test_missing_preprocessing_is_explained(tmp_path):
     text = succeed("probe", color_classifier(tmp_path / "m.onnx"))
     assert "pictures not told: " in text and "--preset" in text
 
 
-def test_a_plan_is_told_too(tmp_path):
+def test_plan_is_described(tmp_path):
     succeed("build", color_classifier(tmp_path / "m.onnx"), "-o", tmp_path / "m.plan", "--budget", "0", "-q", "--preset", "none")
     told = json.loads(succeed("probe", tmp_path / "m.plan", "--json"))
     assert (told["kind"], told["format"]) == ("plan", "a plan of Lanner") and told["preprocessing"]["source"] == "the plan"
 
 
-def test_exact_is_for_clips(tmp_path):
+def test_exact_is_refused_for_models(tmp_path):
     assert "--exact is for clips" in refuse("probe", color_classifier(tmp_path / "m.onnx"), "--exact")
 
 
@@ -95,7 +95,7 @@ FOREIGN = {
 
 
 @pytest.mark.parametrize("name", FOREIGN)
-def test_formats_of_others_are_named_with_what_to_do(tmp_path, name):
+def test_other_formats_are_named_with_a_remedy(tmp_path, name):
     content, what, remedy = FOREIGN[name]
     path = tmp_path / name
     path.write_bytes(content)
@@ -121,7 +121,7 @@ def test_formats_of_others_are_named_with_what_to_do(tmp_path, name):
         (["Manifest.json", "Data/x"], "Core ML package"),
     ],
 )
-def test_folders_are_named_in_the_command_and_in_python(tmp_path, files, what):
+def test_model_folders_are_named_with_a_remedy(tmp_path, files, what):
     for name in files:
         (tmp_path / "m" / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / "m" / name).write_bytes(b"x")
@@ -131,14 +131,14 @@ def test_folders_are_named_in_the_command_and_in_python(tmp_path, files, what):
         package.build(tmp_path / "m")
 
 
-def test_archives_that_end_early_are_no_crash(tmp_path):
+def test_truncated_archives_do_not_crash(tmp_path):
     whole = archive("m/data.pkl", "m/version")
     for end in (4, 30, len(whole) - 30, len(whole) - 21, len(whole) - 1):
         (tmp_path / "m.pt").write_bytes(whole[:end])
         assert "archive" in succeed("probe", tmp_path / "m.pt") or end == len(whole) - 1
 
 
-def test_models_that_are_read_are_not_taken_for_others(tmp_path):
+def test_supported_models_are_not_mistaken_for_other_formats(tmp_path):
     """A graph of TensorFlow, and ONNX files whose first fields a SavedModel has too."""
     (tmp_path / "m.pb").write_bytes(NODE + record(1, record(1, b"y") + record(2, b"Relu") + record(3, b"x")))
     assert json.loads(lanner("probe", tmp_path / "m.pb", "--json").stdout or '{"format": ""}')["format"] in ("TensorFlow GraphDef", "")
@@ -161,7 +161,7 @@ def test_models_that_are_read_are_not_taken_for_others(tmp_path):
         ("cut.onnx", SHAPES.read_bytes()[:3000], "the file is cut off or damaged"),
     ],
 )
-def test_files_that_are_nothing_are_said_to_be_nothing(tmp_path, name, content, said):
+def test_unknown_files_are_an_error(tmp_path, name, content, said):
     path = tmp_path / name
     path.write_bytes(content)
     text = refuse("probe", path)
@@ -169,7 +169,7 @@ def test_files_that_are_nothing_are_said_to_be_nothing(tmp_path, name, content, 
     assert "build" not in text.removeprefix(f"probe {path}")
 
 
-def test_a_model_that_is_empty_or_a_text_is_said_by_a_build(tmp_path):
+def test_build_explains_empty_and_text_files(tmp_path):
     path = tmp_path / "m.onnx"
     path.write_bytes(b"")
     assert refuse("build", path, "-o", tmp_path / "m.plan").endswith(": the file is empty; expected a model")

@@ -46,7 +46,7 @@ def report(tmp_path_factory):
     return folder / "report.html"
 
 
-def test_the_page_holds_what_was_measured(report):
+def test_page_has_the_measurements(report):
     data = data_of(report.read_text())
     assert 6 <= len(data["frames"]) <= 13
     assert all(frame[side].startswith("data:image/jpeg;base64,/9j/") for frame in data["frames"] for side in ("input", "result"))
@@ -65,7 +65,7 @@ def test_the_page_holds_what_was_measured(report):
         assert len(graph["curves"]) >= len(graph["nodes"]) - 2
 
 
-def test_the_page_says_when_how_and_on_what(report):
+def test_page_has_time_command_and_machine(report):
     data = data_of(report.read_text())
     facts = dict(data["facts"])
     assert re.fullmatch(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d [+-]\d{4}", facts["date"])
@@ -74,7 +74,7 @@ def test_the_page_says_when_how_and_on_what(report):
     assert facts["precision"] == "fp32"
 
 
-def test_stages_and_throughput_are_those_of_the_run(report):
+def test_page_has_stages_and_throughput_of_the_run(report):
     data = data_of(report.read_text())
     stages = data["stages"]
     assert [stage["name"] for stage in stages["stages"]] == ["decode", "preprocess", "network", "draw", "encode", "report"]
@@ -89,7 +89,7 @@ def test_stages_and_throughput_are_those_of_the_run(report):
     assert sum(through["done"]) == 25 and len(through["done"]) * through["stretch"] >= through["end"] > 0
 
 
-def test_arrows_go_from_node_to_node(report):
+def test_graph_arrows_connect_nodes(report):
     for graph in data_of(report.read_text())["graphs"]:
         wide, high = graph["node_width"] / 2, graph["node_height"] / 2
         places = np.array([[node["x"], node["y"]] for node in graph["nodes"]])
@@ -99,7 +99,7 @@ def test_arrows_go_from_node_to_node(report):
                 assert beyond.min() < 1.5
 
 
-def test_the_page_loads_nothing(report):
+def test_page_loads_nothing(report):
     page = report.read_text()
     markup = re.sub(r'<script type="application/json".*?</script>', "", page, flags=re.S)
     assert "default-src 'none'" in markup
@@ -109,7 +109,7 @@ def test_the_page_loads_nothing(report):
 
 @needs_browser
 @pytest.mark.parametrize("theme", ["light", "dark"])
-def test_a_browser_shows_every_section(report, theme):
+def test_browser_shows_every_section(report, theme):
     dom = dom_of(report, theme=theme)
     assert f'data-theme="{theme}"' in dom
     assert re.findall(r'<section id="(\w+)"', dom) == SECTIONS
@@ -131,7 +131,7 @@ def labels_of(dom):
 
 @needs_browser
 @pytest.mark.parametrize("width", [400, 760, 1320])
-def test_labels_of_percentiles_stand_apart(report, width):
+def test_percentile_labels_do_not_overlap(report, width):
     dom = dom_of(report, width=width)
     labels = labels_of(dom)
     assert len(labels) == 3
@@ -141,7 +141,7 @@ def test_labels_of_percentiles_stand_apart(report, width):
 
 
 @needs_browser
-def test_many_inputs_fold_up(tmp_path):
+def test_many_inputs_are_folded(tmp_path):
     model = color_classifier(tmp_path / "model.onnx")
     picture = make_ppm(tmp_path / "a.ppm", 16, 16)
     succeed("run", model, "-i", *[picture] * 200, "--range", "0,1", "--budget", "0", "--report", tmp_path / "r.html", "-q")
@@ -154,7 +154,7 @@ def test_many_inputs_fold_up(tmp_path):
     assert 1000 < height < 5000  # Each input with a line of its own, or the whole command, would make it twice as high.
 
 
-def test_preprocessing_in_front_of_a_network_is_measured_apart(tmp_path):
+def test_preprocessing_outside_of_the_network_is_timed_separately(tmp_path):
     plan = tmp_path / "shapes.plan"
     succeed("build", DETECTOR, "-o", plan, "-q", "--budget", "0", "--threads", "1")
     succeed("run", plan, "-i", make_clip(tmp_path, frames=9), "-q", "--report", tmp_path / "r.html")

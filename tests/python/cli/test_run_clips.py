@@ -14,7 +14,7 @@ def clips(tmp_path_factory):
 
 class TestSeveralClips:
     @pytest.mark.parametrize("options", [["--batch", 2], ["--batch", 4], ["--batch", 16], ["--batch", 3, "--clips-at-once", 1], ["--clips-at-once", 4]])
-    def test_answers_are_those_of_each_alone(self, run, clips, tmp_path, options):
+    def test_several_clips_have_the_answers_of_each_alone(self, run, clips, tmp_path, options):
         alone = {str(clip): rows(succeed(*run, "-i", clip, "--json", "-")) for clip in clips}
         out = tmp_path / "out"
         together = rows(succeed(*run, "-i", *clips, *options, "--json", "-", "-o", f"{out}/"))
@@ -27,7 +27,7 @@ class TestSeveralClips:
             marked = video(out / clip.name)
             assert (marked["width"], marked["frames"]["count"]) == (video(clip)["width"], len(own))
 
-    def test_they_take_turns(self, run, clips):
+    def test_clips_share_batches(self, run, clips):
         found = [(row["source"][-5], row["frame"]) for row in rows(succeed(*run, "-i", *clips[:2], "--batch", 4, "--json", "-"))]
         assert found == [*((str(c), n) for n in range(5) for c in (0, 1)), *(("1", n) for n in range(5, 9))]
         found = [row["source"][-5] for row in rows(succeed(*run, "-i", *clips, "--json", "-"))]
@@ -38,15 +38,15 @@ class TestSeveralClips:
         found = rows(succeed("run", model, "--range", "0,1", "--budget", "0", "-i", *clips, "--json", "-"))
         assert sorted((row["source"][-5], row["frame"]) for row in found) == [(str(c), n) for c, frames in enumerate((5, 9, 3, 7)) for n in range(frames)]
 
-    def test_pictures_between_clips_keep_their_place(self, run, clips, tmp_path):
+    def test_pictures_between_clips_keep_their_order(self, run, clips, tmp_path):
         picture = make_ppm(tmp_path / "p.ppm")
         assert named(run, "-i", clips[0], picture, clips[1], "--batch", 4) == ["0.mp4", "p.ppm", "1.mp4"]
 
-    def test_a_range_is_of_each(self, run, clips):
+    def test_range_applies_to_each_clip(self, run, clips):
         found = [(row["source"][-5], row["frame"]) for row in rows(succeed(*run, "-i", *clips, "--batch", 4, "--stride", 2, "--frames", 2, "--json", "-"))]
         assert sorted(found) == [(str(c), n) for c in range(4) for n in (0, 2)]
 
-    def test_one_that_ends_in_damage(self, run, clips, tmp_path):
+    def test_truncated_clip_does_not_affect_the_others(self, run, clips, tmp_path):
         whole = tmp_path / "whole.mkv"
         succeed("transcode", make_clip(tmp_path, frames=40, width=320, height=240), whole, "-c:v", "mpeg4", "--gop", "5")
         cut = tmp_path / "cut.mkv"

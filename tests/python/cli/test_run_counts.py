@@ -47,26 +47,26 @@ def run(folder, inputs, *options):
 
 
 @pytest.mark.parametrize("batch", [1, 2, 5, 8])
-def test_pictures_of_a_folder(folder, batch):
+def test_pictures_of_a_folder_make_no_late_kernels(folder, batch):
     told, answers = run(folder, [folder / "pictures"], "--batch", batch)
     assert len(told) == 1 and f"[{min(batch, 5)}]" in told[0], told
     assert len(answers) == 5
 
 
 @pytest.mark.parametrize("batch", [1, 3, 7, 16])
-def test_frames_of_a_clip(folder, batch):
+def test_frames_of_a_clip_make_no_late_kernels(folder, batch):
     told, answers = run(folder, [folder / "clip.y4m"], "--batch", batch)
     assert len(told) == 1 and f"[{batch}]" in told[0], told
     assert len(answers) == 7
 
 
-def test_clips_and_pictures_together(folder):
+def test_clips_and_pictures_make_no_late_kernels(folder):
     told, answers = run(folder, [folder / "clip.y4m", folder / "pictures", folder / "clip.y4m"], "--batch", 4)
     assert len(told) == 1, told
     assert len(answers) == 7 + 5 + 7
 
 
-def test_a_second_network(folder):
+def test_second_network_makes_no_late_kernels(folder):
     """One size, and halves of it, whatever number of boxes comes."""
     detector = ROOT / "demo" / "shapes.onnx"
     then = ["--then", folder / "model.onnx", "--then-labels", folder / "labels.txt", "--then-range", "0,1", "--then-size", "8x8"]

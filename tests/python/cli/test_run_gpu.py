@@ -49,7 +49,7 @@ def clip(fakes):
 
 
 
-def test_what_the_gpu_does_not_decode_comes_from_the_cpu_and_is_told(fakes, clip):
+def test_codec_unknown_to_the_gpu_is_decoded_on_the_cpu_with_a_note(fakes, clip):
     there = run(fakes, "run", fakes["model"], "-i", clip, "--device", "cuda:0", "--batch", "2", "--json", "-", *SPEC)
     here = run(fakes, "run", fakes["model"], "-i", clip, "--json", "-", "--device", "cpu", *SPEC)
     assert f"note: {clip} is decoded on the CPU (auto: " in there.stderr and "ffv1" in there.stderr
@@ -61,7 +61,7 @@ def test_what_the_gpu_does_not_decode_comes_from_the_cpu_and_is_told(fakes, clip
 
 
 @pytest.mark.parametrize("options", [(), ("--device-inputs",)])
-def test_bench_tells_enqueueing_copies_and_computing_apart(fakes, options):
+def test_bench_separates_enqueue_copies_and_compute(fakes, options):
     options = [*options, "--device", "cuda:0", "--budget", "0", "--iterations", "5", "--warmup", "1", "--shape", "input:2x3x12x16"]
     done = run(fakes, "bench", fakes["model"], "--json", *options)
     (result,) = json.loads(done.stdout)["results"]
@@ -73,6 +73,6 @@ def test_bench_tells_enqueueing_copies_and_computing_apart(fakes, options):
     assert "\nGPU      enqueue " in text and f"results on the {'GPU' if there else 'host'}" in text
 
 
-def test_device_inputs_are_of_a_gpu(fakes):
+def test_device_inputs_without_a_gpu_is_refused(fakes):
     told = refuse("bench", fakes["model"], "--device-inputs", "--device", "cpu")
     assert "--device-inputs: the network runs on the CPU, where all inputs already are; give --device cuda:0, or leave it out" in told

@@ -61,7 +61,7 @@ def number(*arguments):
 
 class TestOnePicture:
     @pytest.mark.parametrize("size", [("height", "width"), (10, 20)])
-    def test_torchvisions_detectors_run_without_a_flag(self, tmp_path, size):
+    def test_torchvision_detectors_run_without_flags(self, tmp_path, size):
         model, picture = torchvision_detector(tmp_path / "m.onnx", *size), make_ppm(tmp_path / "x.ppm", 20, 10, (51, 102, 153))
         done = command("run", model, "-i", picture, "-o", tmp_path / "x.png", "--json", "-", *QUICK)
         assert done.returncode == 0, done.stderr
@@ -75,13 +75,13 @@ class TestOnePicture:
         lines = succeed("run", model, "-i", *pictures, "--json", "-", *QUICK).splitlines()
         assert [json.loads(line)["detections"][0]["score"] for line in lines] == pytest.approx([1, 1, 1], abs=1e-3)
 
-    def test_it_takes_no_batch(self, tmp_path):
+    def test_batch_for_a_single_picture_input_is_refused(self, tmp_path):
         model, picture = torchvision_detector(tmp_path / "m.onnx"), make_ppm(tmp_path / "x.ppm")
         assert "--batch 2" in refuse("run", model, "-i", picture, "--batch", "2", *QUICK)
 
 
 class TestOtherInputs:
-    def test_a_number_a_list_and_a_file(self, tmp_path):
+    def test_inputs_from_a_number_a_list_and_a_file(self, tmp_path):
         picture = make_ppm(tmp_path / "x.ppm", 8, 8, (51, 51, 51))
         model = conditioned(tmp_path / "m.onnx", dims=("N", 2))
         assert number(model, "-i", picture, "--inputs", "gain=3") == pytest.approx(0.2 * 6)
@@ -104,18 +104,18 @@ class TestOtherInputs:
         (["image=1", "gain=1"], "no input of the model takes images"),
         (["nowhere.safetensors"], "an existing .safetensors file"),
     ])
-    def test_what_does_not_fit_is_told_before_the_work(self, tmp_path, given, said):
+    def test_invalid_inputs_are_reported_before_the_work(self, tmp_path, given, said):
         picture, model = make_ppm(tmp_path / "x.ppm", 8, 8), conditioned(tmp_path / "m.onnx", I, (3,))
         flags = [word for text in given for word in ("--inputs", text)]
         assert said in refuse("run", model, "-i", picture, "--task", "none", "--range", "0,1", *flags, *QUICK)
 
-    def test_a_tensor_of_another_type_in_a_file_is_told(self, tmp_path):
+    def test_tensor_of_another_type_is_refused(self, tmp_path):
         picture, model = make_ppm(tmp_path / "x.ppm", 8, 8), conditioned(tmp_path / "m.onnx", I, (3,))
         save_floats(tmp_path / "v.safetensors", np.zeros(3, np.float32))
         flags = ["--inputs", tmp_path / "v.safetensors", "--task", "none", "--range", "0,1"]
         assert "it is f32[3], the model takes gain: i64[3]" in refuse("run", model, "-i", picture, *flags, *QUICK)
 
-    def test_a_clip_has_them_at_each_frame(self, tmp_path):
+    def test_clip_gets_inputs_at_each_frame(self, tmp_path):
         from command import make_clip
 
         clip = make_clip(tmp_path, frames=4)
@@ -127,13 +127,13 @@ class TestOtherInputs:
 
 
 class TestWords:
-    def test_numbers_of_words_are_no_pictures(self, tmp_path):
+    def test_token_inputs_are_not_images(self, tmp_path):
         model = write(tmp_path / "m.onnx", [helper.make_node("Cast", ["ids"], ["out"], to=F)],
                       [value("ids", I, ["b", "s"])], [value("out", F, ["b", "s"])])
         said = refuse("run", model, "-i", make_ppm(tmp_path / "x.ppm"), "--range", "0,1", *QUICK)
         assert "no input of the model takes images" in said and "ids: i64[b, s]" in said
 
-    def test_an_ambiguity_names_the_flag(self, tmp_path):
+    def test_ambiguous_image_input_names_the_flag(self, tmp_path):
         model = write(tmp_path / "m.onnx", [helper.make_node("Identity", ["x"], ["y"])],
                       [value("x", F, [1, 3, 8, 8])], [value("y", F, [1, 3, 8, 8])])
         said = refuse("run", model, "-i", make_ppm(tmp_path / "x.ppm"), "--range", "0,1", *QUICK)

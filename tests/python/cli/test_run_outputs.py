@@ -17,7 +17,7 @@ class TestClipsOut:
         ("name", "codec"),
         [("a.mp4", "h264"), ("a.mkv", "h264"), ("a.mov", "h264"), ("a.webm", "vp9"), ("a.avi", "mpeg4"), ("a.ts", "h264"), ("a.flv", "h264"), ("a.y4m", "rawvideo")],
     )
-    def test_the_container_says_the_codec(self, run, tmp_path, name, codec):
+    def test_container_decides_the_codec(self, run, tmp_path, name, codec):
         clip = make_clip(tmp_path, "in.mkv", frames=6, rate=10)
         succeed(*run, "-i", clip, "-o", tmp_path / name, "-q")
         stream = video(tmp_path / name)
@@ -40,7 +40,7 @@ class TestClipsOut:
             pixels = np.fromfile(tmp_path / "a.rgb", np.uint8).reshape(46, 62, 3).astype(int)
             assert np.abs(pixels[-1] - pixels[-2]).max() < 24 and np.abs(pixels[:, -1] - pixels[:, -2]).max() < 24
 
-    def test_a_clip_whose_size_changes_goes_on_at_the_first(self, run, tmp_path):
+    def test_clip_with_changing_size_keeps_the_first(self, run, tmp_path):
         parts = [make_clip(tmp_path, f"{n}.ts", frames=4, width=64 * n, height=48 * n) for n in (1, 2)]
         joined = tmp_path / "joined.ts"
         joined.write_bytes(b"".join(part.read_bytes() for part in parts))
@@ -61,13 +61,13 @@ class TestClipsOut:
         assert format_name in found["format"]
         assert found["streams"][0]["frames"]["count"] == 5
 
-    def test_from_pipe_to_pipe(self, run, tmp_path):
+    def test_pipe_input_and_pipe_output(self, run, tmp_path):
         clip = make_clip(tmp_path, "clip.mkv", frames=5)
         out, _ = piped(run, clip.read_bytes(), "-i", "-", "-o", "-", "--json", tmp_path / "a.jsonl")
         again, _ = piped(run, out, "-i", "-", "--json", "-")
         assert len(rows(again)) == len(rows((tmp_path / "a.jsonl").read_text())) == 5
 
-    def test_a_named_pipe_and_a_device(self, run, tmp_path):
+    def test_named_pipe_and_device_outputs(self, run, tmp_path):
         clip, pipe = make_clip(tmp_path, frames=5), tmp_path / "pipe"
         os.mkfifo(pipe)
         read = []
@@ -78,7 +78,7 @@ class TestClipsOut:
         assert read[0][:1] == b"G" and len(read[0]) % 188 == 0
         succeed(*run, "-i", clip, "-o", "/dev/null", "-q")
 
-    def test_the_format_may_differ_from_the_name(self, run, tmp_path):
+    def test_format_option_overrides_the_extension(self, run, tmp_path):
         clip = make_clip(tmp_path, frames=5)
         succeed(*run, "-i", clip, "-o", tmp_path / "out.bin", "-f", "mkv", "-q")
         assert "matroska" in json.loads(succeed("probe", tmp_path / "out.bin", "--json"))["format"]
@@ -95,23 +95,23 @@ class TestClipsOut:
             (["-o", "x.unknown"], "no container for extension"),
         ],
     )
-    def test_what_makes_no_sense(self, run, tmp_path, options, said):
+    def test_invalid_outputs_are_refused(self, run, tmp_path, options, said):
         clip = make_clip(tmp_path, frames=2)
         assert said in refuse(*run, "-i", clip, *options, cwd=tmp_path)
         assert leftovers(tmp_path) == ["clip.mp4"]
 
 
 class TestPicturesOut:
-    def test_a_picture_of_each_frame_by_its_number(self, run, tmp_path):
+    def test_numbered_images_of_frames(self, run, tmp_path):
         clip = make_clip(tmp_path, frames=7)
         succeed(*run, "-i", clip, "--stride", 3, "-o", tmp_path / "f_%03d.png", "-q")
         assert leftovers(tmp_path, "clip.mp4") == ["f_000.png", "f_003.png", "f_006.png"]
 
-    def test_pictures_by_their_place(self, run, pictures, tmp_path):
+    def test_numbered_images_of_pictures(self, run, pictures, tmp_path):
         succeed(*run, "-i", pictures, "-o", tmp_path / "out_%02d.jpg", "-q")
         assert leftovers(tmp_path, "pictures") == ["out_00.jpg", "out_01.jpg", "out_02.jpg"]
 
-    def test_inputs_are_not_written_over(self, run, tmp_path):
+    def test_inputs_are_not_overwritten(self, run, tmp_path):
         for n in range(2):
             make_ppm(tmp_path / f"f_{n}.png")
         assert "would overwrite" in refuse(*run, "-i", "f_%d.png", "-o", "f_%d.png", cwd=tmp_path)
@@ -134,7 +134,7 @@ class TestPicturesOut:
 
 class TestStandardOutput:
     @pytest.mark.parametrize("options", [[], ["--json", "-"], ["-o", "-"]])
-    def test_a_reader_that_goes_away_ends_it_quietly(self, run, tmp_path, options):
+    def test_closed_reader_ends_the_run_silently(self, run, tmp_path, options):
         clip = make_clip(tmp_path, frames=200)
         process = subprocess.Popen([COMMAND, *map(str, [*run, "-i", clip, *options])], stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         timer = threading.Timer(SECONDS, process.kill)
@@ -146,7 +146,7 @@ class TestStandardOutput:
         assert without_notes(process.stderr.read().decode()) == ""
         assert leftovers(tmp_path) == ["clip.mp4"]
 
-    def test_head(self, run, tmp_path):
+    def test_head_of_the_output_ends_the_run(self, run, tmp_path):
         clip = make_clip(tmp_path, frames=200)
         line = " ".join(f"'{word}'" for word in [COMMAND, *run, "-i", clip])
         result = subprocess.run(["bash", "-c", f"{line} | head -n 2"], capture_output=True, text=True, timeout=SECONDS, check=False)
@@ -157,13 +157,13 @@ class TestStandardOutput:
         assert succeed(*run, "-i", picture, "--json", "/dev/null").startswith("1 image in ")
         assert rows(succeed(*run, "-i", picture, "--json", "/dev/stdout")) == rows(succeed(*run, "-i", picture, "--json", "-"))
 
-    def test_counts_in_words(self, run, tmp_path):
+    def test_summary_counts_in_words(self, run, tmp_path):
         picture, clip = make_ppm(tmp_path / "p.ppm"), make_clip(tmp_path, frames=1)
         assert succeed(*run, "-i", picture, "-q").startswith("1 image in ")
         assert succeed(*run, "-i", picture, picture, "-q").startswith("2 images in ")
         assert succeed(*run, "-i", clip, "-q").startswith("1 frame in ")
 
-    def test_answers_come_while_the_clip_does(self, run, tmp_path):
+    def test_answers_are_flushed_frame_by_frame(self, run, tmp_path):
         content = make_y4m(tmp_path / "clip.y4m", frames=60, width=320, height=240).read_bytes()
         process = subprocess.Popen([COMMAND, *map(str, [*run, "-i", "-"])], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         timer = threading.Timer(SECONDS, process.kill)
@@ -177,7 +177,7 @@ class TestStandardOutput:
         timer.cancel()
 
 
-def test_output_stays_where_an_encoder_would_print(tmp_path):
+def test_encoder_messages_do_not_mix_with_output(tmp_path):
     clip = make_clip(tmp_path, frames=2)
     assert "no preset 'nonsense'; expected one of ultrafast" in refuse("transcode", clip, tmp_path / "x.mp4", "--preset", "nonsense")
     small = make_clip(tmp_path, "small.mkv", frames=2, width=61, height=45)
@@ -187,7 +187,7 @@ def test_output_stays_where_an_encoder_would_print(tmp_path):
 
 class TestPicturesInBatches:
     @pytest.mark.parametrize("batch", [2, 3, 16])
-    def test_answers_and_files_are_those_of_one_by_one(self, run, tmp_path, batch):
+    def test_several_inputs_have_the_answers_and_files_of_each_alone(self, run, tmp_path, batch):
         rng = np.random.default_rng(3)
         for n in range(7):
             make_ppm(tmp_path / f"p{n}.ppm", 10 + 3 * n, 20 - n, tuple(int(v) for v in rng.integers(0, 256, 3)))
@@ -200,7 +200,7 @@ class TestPicturesInBatches:
         text = succeed(*run, "-i", tmp_path / "p*.ppm", "-q", "--batch", batch)
         assert text.startswith("7 images in ")
 
-    def test_one_that_cannot_be_read_leaves_the_others(self, run, tmp_path):
+    def test_unreadable_input_does_not_affect_the_others(self, run, tmp_path):
         for n in range(4):
             make_ppm(tmp_path / f"p{n}.png")
         (tmp_path / "p1.png").write_bytes((tmp_path / "p1.png").read_bytes()[:40])
@@ -219,7 +219,7 @@ class TestPicturesInBatches:
 
 class TestTimesOut:
     @pytest.mark.parametrize("name", ["out.avi", "out.mkv"])
-    def test_joined_files_go_on_behind_each_other(self, run, tmp_path, name):
+    def test_times_of_joined_files_go_on(self, run, tmp_path, name):
         parts = [make_clip(tmp_path, f"{n}.ts", frames=frames) for n, frames in enumerate((20, 10))]
         joined = tmp_path / "joined.ts"
         joined.write_bytes(b"".join(part.read_bytes() for part in parts))
@@ -227,7 +227,7 @@ class TestTimesOut:
         np.testing.assert_allclose(np.diff(times_of(tmp_path / name)), 1 / 25, atol=1.1e-3)
         assert len(times_of(tmp_path / name)) == 30
 
-    def test_a_thinned_clip_is_even_in_avi(self, run, tmp_path):
+    def test_clip_with_fewer_frames_is_evenly_spaced_in_avi(self, run, tmp_path):
         clip = make_clip(tmp_path, frames=30)
         succeed(*run, "-i", clip, "-o", tmp_path / "thin.avi", "--stride", 3, "--start", "0.4", "-q")
         times = times_of(tmp_path / "thin.avi")

@@ -14,10 +14,10 @@ from run_support import COLORS, fed, named, needs_ffmpeg, numbers, pictures, pip
 
 
 class TestNames:
-    def test_a_folder_in_natural_order(self, run, pictures):
+    def test_folder_is_read_in_natural_order(self, run, pictures):
         assert named(run, "-i", pictures) == ["p1.ppm", "p2.ppm", "p10.ppm"]
 
-    def test_what_is_no_picture_and_no_clip_is_counted(self, run, pictures):
+    def test_other_files_of_a_folder_are_counted(self, run, pictures):
         (pictures / "notes.txt").write_text("Good pictures")
         (pictures / "more.md").write_text("BMW")
         make_clip(pictures, "clip.mp4", frames=2)
@@ -26,7 +26,7 @@ class TestNames:
         assert without_notes(result.stderr) == f"lanner: {pictures}: 2 files were skipped, neither image nor clip\n"
         assert [(row["source"].rsplit("/", 1)[-1], row["frame"]) for row in rows(result.stdout)][:2] == [("clip.mp4", 0), ("clip.mp4", 1)]
 
-    def test_a_folder_without_any(self, run, tmp_path):
+    def test_folder_without_images_is_an_error(self, run, tmp_path):
         empty, other = tmp_path / "empty", tmp_path / "other"
         empty.mkdir()
         other.mkdir()
@@ -48,20 +48,20 @@ class TestNames:
             ("p%02d.ppm", ["p10.ppm"]),
         ],
     )
-    def test_patterns(self, run, pictures, pattern, expected):
+    def test_patterns_match_in_natural_order(self, run, pictures, pattern, expected):
         assert named(run, "-i", f"{pictures}/{pattern}") == expected
         assert named(run, "-i", pattern, cwd=pictures) == expected
 
-    def test_a_pattern_that_matches_nothing(self, run, pictures):
+    def test_pattern_without_matches_is_an_error(self, run, pictures):
         assert "no file has such a name" in refuse(*run, "-i", f"{pictures}/*.jpg")
         assert "no file has such a name" in refuse(*run, "-i", f"{pictures}/x_%03d.ppm")
 
-    def test_a_file_with_the_characters_of_a_pattern(self, run, pictures):
+    def test_file_named_like_a_pattern_is_read(self, run, pictures):
         make_ppm(pictures / "p[1].ppm")
         assert named(run, "-i", pictures / "p[1].ppm") == ["p[1].ppm"]
 
     @pytest.mark.parametrize("name", ["list.txt", "LIST.TXT", "@names"])
-    def test_lists(self, run, pictures, name):
+    def test_lists_of_paths_are_read(self, run, pictures, name):
         listed = pictures / name.removeprefix("@")
         listed.write_bytes(b"\xef\xbb\xbf# pictures\n\np2.ppm\r\n  deep/q.ppm  \n" + f"{pictures}/p1.ppm\ndeep/er/*.ppm".encode())
         argument = f"@{listed}" if name.startswith("@") else listed
@@ -71,12 +71,12 @@ class TestNames:
         ("content", "said"),
         [(b"", "the list is empty"), (b"a\0b\n", "binary data"), (b"p1.ppm\nnone*.ppm\n", "list.txt:2:"), (b"-\n", "standard input"), (b"other.txt\n", "a list inside a list")],
     )
-    def test_lists_that_are_none(self, run, pictures, content, said):
+    def test_malformed_lists_are_refused(self, run, pictures, content, said):
         (pictures / "list.txt").write_bytes(content)
         (pictures / "other.txt").write_text("p1.ppm\n")
         assert said in refuse(*run, "-i", "list.txt", cwd=pictures)
 
-    def test_a_list_that_is_not_there(self, run):
+    def test_missing_list_is_an_error(self, run):
         assert "-i @nowhere: no such list" in refuse(*run, "-i", "@nowhere")
 
     @pytest.mark.parametrize(
@@ -88,12 +88,12 @@ class TestNames:
             ("file:///tmp/a.mp4", "give only the path: /tmp/a.mp4"),
         ],
     )
-    def test_live_sources_say_what_to_do(self, run, tmp_path, address, said):
+    def test_network_sources_get_a_remedy(self, run, tmp_path, address, said):
         assert said in refuse(*run, "-i", address, cwd=tmp_path)
 
 
 class TestWhatCannotBeRead:
-    def test_others_are_run_and_the_code_tells(self, run, tmp_path):
+    def test_unreadable_inputs_set_the_exit_code(self, run, tmp_path):
         picture, noise = make_ppm(tmp_path / "p.ppm"), tmp_path / "noise.jpg"
         clip, cut = make_clip(tmp_path, frames=3), tmp_path / "cut.mp4"
         noise.write_bytes(b"noise")
@@ -109,17 +109,17 @@ class TestWhatCannotBeRead:
         assert [row["source"].rsplit("/", 1)[-1] for row in rows((tmp_path / "a.jsonl").read_text())] == ["p.ppm", *["clip.mp4"] * 3]
         assert leftovers(out) == ["clip.mp4", "p.png"]
 
-    def test_the_only_one_is_an_error_at_once(self, run, tmp_path):
+    def test_only_input_unreadable_is_an_error(self, run, tmp_path):
         assert "missing.png" in refuse(*run, "-i", tmp_path / "missing.png", "--json", tmp_path / "a.jsonl")
         assert leftovers(tmp_path) == []
 
-    def test_none_of_several(self, run, tmp_path):
+    def test_no_input_readable_is_an_error(self, run, tmp_path):
         result = lanner(*run, "-i", tmp_path / "a.png", tmp_path / "b.png", "--json", tmp_path / "a.jsonl")
         assert result.returncode == 2
         assert result.stderr.endswith("run: none of 2 inputs could be read\n")
         assert leftovers(tmp_path) == []
 
-    def test_an_output_that_cannot_be_written_ends_all(self, run, tmp_path):
+    def test_unwritable_output_ends_the_run(self, run, tmp_path):
         clips = [make_clip(tmp_path, f"{n}.mp4", frames=2) for n in range(2)]
         (tmp_path / "out" / "0.mp4").mkdir(parents=True)
         result = lanner(*run, "-i", *clips, "-o", tmp_path / "out", "-q")
@@ -152,7 +152,7 @@ class TestRanges:
         ],
     )
     @pytest.mark.parametrize("source", ["file", "pipe"])
-    def test_frames(self, run, long_clip, tmp_path, options, expected, source):
+    def test_start_end_fps_and_stride_select_frames(self, run, long_clip, tmp_path, options, expected, source):
         if source == "file":
             assert numbers(run, "-i", long_clip, *options) == expected
             return
@@ -161,13 +161,13 @@ class TestRanges:
         answers, _ = piped(run, container.read_bytes(), "-i", "-", "--json", "-", *options)
         assert [row["frame"] for row in rows(answers)] == expected
 
-    def test_long_skips_give_the_same_frames(self, run, tmp_path):
+    def test_long_skips_give_the_same_frames_as_decoding(self, run, tmp_path):
         clip = make_clip(tmp_path, frames=600, rate=25, width=32, height=32)
         whole = {row["frame"]: row for row in rows(succeed(*run, "-i", clip, "--json", "-"))}
         for options, expected in ((["--start", 20], range(500, 600)), (["--stride", 50], range(0, 600, 50)), (["--start", 12, "--fps", 1], range(300, 600, 25))):
             assert rows(succeed(*run, "-i", clip, "--json", "-", *options)) == [whole[n] for n in expected]
 
-    def test_a_part_begins_at_zero(self, run, long_clip, tmp_path):
+    def test_output_of_a_range_begins_at_zero(self, run, long_clip, tmp_path):
         succeed(*run, "-i", long_clip, "--start", 1, "--stride", 2, "-o", tmp_path / "part.mkv", "-q")
         succeed(*run, "-i", long_clip, "--stride", 2, "-o", tmp_path / "thin.mkv", "-q")
         assert [row["pts"] for row in rows(succeed(*run, "-i", tmp_path / "part.mkv", "--json", "-"))] == pytest.approx([n / 5 for n in range(10)])
@@ -187,16 +187,16 @@ class TestRanges:
             (["--frames", 0], "--frames"),
         ],
     )
-    def test_what_makes_no_sense(self, run, long_clip, options, said):
+    def test_invalid_ranges_are_refused(self, run, long_clip, options, said):
         assert said in refuse(*run, "-i", long_clip, *options)
 
-    def test_they_are_for_clips(self, run, tmp_path):
+    def test_ranges_are_refused_for_images(self, run, tmp_path):
         assert "are for clips" in refuse(*run, "-i", make_ppm(tmp_path / "p.ppm"), "--stride", 2)
 
 
 class TestPipes:
     @pytest.mark.parametrize("kind", ["mkv", "ts", "mp4", "y4m"])
-    def test_clips_through_standard_input(self, run, tmp_path, kind):
+    def test_clips_from_standard_input(self, run, tmp_path, kind):
         clip = make_y4m(tmp_path / "clip.y4m") if kind == "y4m" else make_clip(tmp_path, f"clip.{kind}", frames=12)
         answers, _ = piped(run, clip.read_bytes(), "-i", "-", "--json", "-")
         expected = rows(succeed(*run, "-i", clip, "--json", "-"))
@@ -208,7 +208,7 @@ class TestPipes:
             assert "frame 20  " in succeed(*run, "-i", "-", "--stride", "20", stdin=file)
 
     @needs_ffmpeg
-    def test_an_mp4_with_its_tables_at_the_end(self, run, tmp_path):
+    def test_mp4_with_tables_at_the_end_is_explained(self, run, tmp_path):
         source = tmp_path / "source.mkv"
         noise = np.random.default_rng(1)
         with open(tmp_path / "noise.y4m", "wb") as file:
@@ -220,7 +220,7 @@ class TestPipes:
         _, said = piped(run, (tmp_path / "late.mp4").read_bytes(), "-i", "-", code=2)
         assert "moov" in said and "-movflags +faststart" in said and "Matroska" in said
 
-    def test_a_picture(self, run, tmp_path):
+    def test_picture_from_standard_input(self, run, tmp_path):
         content = make_ppm(tmp_path / "p.ppm", color=COLORS["blue"]).read_bytes()
         answers, _ = piped(run, content, "-i", "-")
         assert answers.split()[:1] == [b"stdin"] and answers.split()[2] == b"blue"
@@ -241,14 +241,14 @@ class TestPipes:
         assert [row["top"][0]["label"] for row in rows(answers)] == list(COLORS)
 
     @pytest.mark.parametrize(("content", "said"), [(b"", "stdin"), (b"noise" * 100, "stdin"), (b"\x89PNG\r\n\x1a\n" + bytes(99), "stdin")])
-    def test_what_is_neither(self, run, content, said):
+    def test_unknown_content_of_a_pipe_is_an_error(self, run, content, said):
         assert said in piped(run, content, "-i", "-", code=2)[1]
 
-    def test_standard_input_that_is_none(self, run):
+    def test_unusable_standard_input_is_an_error(self, run):
         assert "neither a file nor a pipe" in refuse(*run, "-i", "-", stdin=subprocess.DEVNULL)
         assert "named twice" in piped(run, b"", "-i", "-", "/dev/stdin", code=2)[1]
 
-    def test_a_pipe_that_nobody_writes_into_is_told_and_ends_with_ctrl_c(self, run, tmp_path):
+    def test_idle_pipe_is_reported_and_ends_with_ctrl_c(self, run, tmp_path):
         pipe = tmp_path / "pipe"
         os.mkfifo(pipe)
         process = subprocess.Popen([COMMAND, *map(str, [*run, "-i", pipe])], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
@@ -260,7 +260,7 @@ class TestPipes:
         assert process.returncode == 130
         timer.cancel()
 
-    def test_ctrl_c_ends_a_read_from_a_writer_who_says_no_more(self, run, tmp_path):
+    def test_ctrl_c_ends_a_read_from_a_stalled_writer(self, run, tmp_path):
         content = make_y4m(tmp_path / "clip.y4m", frames=100).read_bytes()
         process = subprocess.Popen([COMMAND, *map(str, [*run, "-i", "-"])], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         timer = threading.Timer(SECONDS, process.kill)
@@ -273,7 +273,7 @@ class TestPipes:
         assert without_notes(process.stderr.read().decode()) == "lanner: interrupted\n"
         timer.cancel()
 
-    def test_a_range_that_ends_does_not_wait_for_the_writer(self, run, tmp_path):
+    def test_end_of_range_does_not_wait_for_the_writer(self, run, tmp_path):
         content = make_y4m(tmp_path / "clip.y4m", frames=100).read_bytes()
         process = subprocess.Popen([COMMAND, *map(str, [*run, "-i", "-", "--frames", 2])], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         timer = threading.Timer(SECONDS, process.kill)
@@ -286,7 +286,7 @@ class TestPipes:
         assert [line.split()[1] for line in process.stdout.read().splitlines()] == [b"0", b"1"]
 
 
-def test_a_folder_of_tensorflow_is_named_as_such(run, tmp_path):
+def test_saved_model_folder_is_named(run, tmp_path):
     (tmp_path / "saved" / "variables").mkdir(parents=True)
     (tmp_path / "saved" / "saved_model.pb").write_bytes(b"")
     for arguments in (["run", tmp_path / "saved", "-i", make_ppm(tmp_path / "p.ppm")], ["build", tmp_path / "saved", "-o", tmp_path / "a.plan"]):
@@ -312,6 +312,6 @@ def test_a_folder_of_tensorflow_is_named_as_such(run, tmp_path):
         (["-y"], "leave it out"),
     ],
 )
-def test_options_of_other_programs(run, tmp_path, arguments, meant):
+def test_options_of_other_programs_suggest_ours(run, tmp_path, arguments, meant):
     said = refuse(*run, "-i", tmp_path / "clip.mp4", *arguments)
     assert meant in said and arguments[0].split("=")[0].lstrip("-") in said

@@ -71,14 +71,14 @@ def test_each_box_is_classified(scene):
         assert found == pytest.approx(expected, abs=0.08)
 
 
-def test_batches_and_clips_change_no_answer(scene, tmp_path):
+def test_batches_and_clips_do_not_change_answers(scene, tmp_path):
     alone = rows(succeed("run", DETECTOR, "-i", scene["clip"], *scene["then"], "--then-batch", "1", "--json", "-", *QUICK))
     assert len(alone) == 6 and all("then" in box for row in alone for box in row["detections"])
     together = rows(succeed("run", DETECTOR, "-i", scene["clip"], scene["clip"], *scene["then"], "--json", "-", *QUICK))
     assert together == alone + alone
 
 
-def test_words_name_both(scene):
+def test_printed_lines_have_both_answers(scene):
     text = succeed("run", DETECTOR, "-i", scene["pictures"][0], *scene["then"], *QUICK)
     boxes = text.splitlines()[1:]
     assert boxes and all(line.endswith(")") and line.split("] (")[1].split()[0] in LABELS for line in boxes)
@@ -86,7 +86,7 @@ def test_words_name_both(scene):
     assert line.count("] (") == line.count("[") > 0
 
 
-def test_only_some_boxes(scene):
+def test_class_and_count_options_select_boxes(scene):
     def looked_at(*options):
         (row,) = rows(succeed("run", DETECTOR, "-i", scene["pictures"][0], *scene["then"], "--json", "-", *options, *QUICK))
         return [(box["label"], box["then"] is not None) for box in row["detections"]]
@@ -100,7 +100,7 @@ def test_only_some_boxes(scene):
     assert text.count("(") == 1
 
 
-def test_files_have_both(scene, tmp_path):
+def test_result_files_have_both_answers(scene, tmp_path):
     outputs = ["--csv", tmp_path / "out.csv", "--coco", tmp_path / "coco.json", "--yolo", tmp_path / "labels", "--crops", tmp_path / "crops"]
     run = lanner("run", DETECTOR, "-i", *scene["pictures"], *scene["then"], "--json", tmp_path / "out.jsonl", "-o", str(tmp_path / "marked") + "/", *outputs, *QUICK)
     assert (run.returncode, without_notes(run.stderr)) == (0, "")
@@ -124,7 +124,7 @@ def test_csv_without_boxes_has_the_columns(scene, tmp_path):
     assert (tmp_path / "out.csv").read_text().strip().endswith("bottom,then_class,then_label,then_probability")
 
 
-def test_a_second_plan_and_a_report(scene, tmp_path):
+def test_second_plan_and_report(scene, tmp_path):
     plan = tmp_path / "colors.plan"
     succeed("build", scene["then"][1], "-o", plan, "--range", "0,1", "--size", "8x8", "--labels", scene["folder"] / "labels.txt", "--task", "classify", *QUICK)
     report = tmp_path / "report.html"
@@ -149,7 +149,7 @@ def boxes_network(path):
     return save_model(path, nodes, {"input": [1, 3, 8, 8]}, {"output0": [1, 2, 6]}, constants, {"names": "{0: 'wheel', 1: 'door'}", "task": "detect", "stride": "4"})
 
 
-def test_a_second_detector(scene, tmp_path):
+def test_second_detector_boxes_are_in_picture_coordinates(scene, tmp_path):
     then = ["--then", boxes_network(tmp_path / "parts.onnx"), "--then-preset", "none", "--then-head", "yolo_v10"]
     marked = tmp_path / "marked.png"
     (row,) = rows(succeed("run", DETECTOR, "-i", scene["pictures"][0], *then, "--json", "-", "-o", marked, *QUICK))
@@ -167,7 +167,7 @@ def test_a_second_detector(scene, tmp_path):
     assert not leftovers(tmp_path, "parts.onnx", "marked.png")
 
 
-def test_a_second_network_that_paints(scene, tmp_path):
+def test_second_network_with_image_output(scene, tmp_path):
     """A network whose picture is the negative of what a box covers."""
     nodes = [helper.make_node("Sub", ["one", "input"], ["image"])]
     model = save_model(tmp_path / "negative.onnx", nodes, {"input": [1, 3, 8, 8]}, {"image": [1, 3, 8, 8]}, {"one": np.float32(1)}, {})
@@ -177,7 +177,7 @@ def test_a_second_network_that_paints(scene, tmp_path):
     assert all(box["then"] == {"image": {"width": 8, "height": 8}} for box in row["detections"])
 
 
-def test_what_makes_no_sense_is_refused_before_anything_runs(scene, tmp_path):
+def test_invalid_options_are_refused_before_anything_runs(scene, tmp_path):
     colors, picture, then = scene["then"][1], scene["pictures"][0], scene["then"]
     own = ["--range", "0,1", "--size", "8x8"]
     error = refuse("run", colors, "-i", picture, *then, *own, "--task", "classify", *QUICK)
@@ -202,7 +202,7 @@ def test_what_makes_no_sense_is_refused_before_anything_runs(scene, tmp_path):
     assert "--then-region" in error
 
 
-def test_an_output_takes_no_place_of_the_second_model(scene, tmp_path):
+def test_outputs_do_not_overwrite_the_second_model(scene, tmp_path):
     model = color_classifier(tmp_path / "colors.png")
     error = refuse("run", DETECTOR, "-i", scene["pictures"][0], "--then", model, "--then-range", "0,1", "--then-size", "8x8", "-o", model, *QUICK)
     assert "--then" in error and "-o" in error and model.stat().st_size < 1000

@@ -34,7 +34,7 @@ def determinant(tmp_path):
 
 
 class TestBuild:
-    def test_facts_of_the_plan(self, tmp_path):
+    def test_build_prints_facts_of_the_plan(self, tmp_path):
         plan = tmp_path / "shapes.plan"
         text = succeed("build", DETECTOR, "-o", plan, *QUICK)
         found = re.match(r"shapes: (\d+) nodes, (\d+) after simplification, run in (\d+) steps, fp32, on cpu \(.+\), 1 thread\n", text)
@@ -44,7 +44,7 @@ class TestBuild:
         assert re.search(r"(\d+) of \1 kernels were chosen by estimates, without timing: a larger --budget times them \(a run over images alone has none\)", text)
         assert "where the time goes" not in text  # Nobody knows.
 
-    def test_the_same_as_json(self, tmp_path):
+    def test_json_has_the_same_facts(self, tmp_path):
         plan = tmp_path / "shapes.plan"
         found = json.loads(succeed("build", DETECTOR, "-o", plan, "--budget", "2s", "--threads", "1", "--json"))
         assert found["plan"] == {"path": str(plan), "bytes": plan.stat().st_size}
@@ -55,13 +55,13 @@ class TestBuild:
         assert (found["threads"], found["precision"], found["device"]) == (1, "fp32", "cpu")
 
     @pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="one core")
-    def test_cores_that_stay_idle_are_told(self, tmp_path, model):
+    def test_idle_cores_are_reported(self, tmp_path, model):
         cores = len(os.sched_getaffinity(0))
         said = f"it runs on 1 of {cores} available cores: --threads {cores}"
         assert said in succeed("build", model, "-o", tmp_path / "a.plan", *QUICK)
         assert "available cores" not in succeed("build", model, "-o", tmp_path / "b.plan", "--budget", "0", "--device", "cpu")
 
-    def test_where_it_would_be_in_the_way(self, tmp_path, model):
+    def test_summary_is_left_out_where_stdout_is_data(self, tmp_path, model):
         plan = tmp_path / "model.plan"
         assert succeed("build", model, "-o", plan, "-q", *QUICK) == ""
         assert succeed("build", model, "-o", plan, "--print-ir", *QUICK).startswith("graph @")
@@ -69,7 +69,7 @@ class TestBuild:
 
 
 class TestBench:
-    def test_iterations_and_warm_up(self, model):
+    def test_iterations_and_warmup_options_apply(self, model):
         options = ["--iterations", "7", "--warmup", "3", "--json", *QUICK]
         found = json.loads(succeed("bench", model, *options))["results"][0]
         assert (found["runs"], found["warmup"]["runs"]) == (7, 3)
@@ -82,7 +82,7 @@ class TestBench:
         assert found["runs"] >= 2 and found["seconds"] >= 0.05 and found["warmup"]["runs"] == 0
         assert json.loads(succeed("bench", model, "--iterations", "1", "--warmup", "20ms", "--json", *QUICK))["results"][0]["warmup"]["seconds"] >= 0.02
 
-    def test_the_text_has_it_all(self, model):
+    def test_bench_text_has_all_parts(self, model):
         text = succeed("bench", model, "--batch", "1,8", "--iterations", "5", "--warmup", "2", *QUICK)
         lines = text.splitlines()
         assert lines[0].split() == ["batch", "per", "second", "mean", "min", "p50", "p90", "p99", "max", "runs"]
@@ -90,7 +90,7 @@ class TestBench:
         assert "warm-up  2 runs" in text and "where the time goes, batch 8" in text
         assert "small: 2 nodes" in text and "1 thread" in text
 
-    def test_nodes_without_a_kernel_are_named(self, determinant):
+    def test_nodes_without_a_kernel_are_reported(self, determinant):
         text = succeed("bench", determinant, "--iterations", "3", "--warmup", "1", *QUICK)
         assert "reference:reference (by definition, no kernel)" in text
         found = re.search(r"(\d+) % of the time is in nodes that run by their definition: det x1; `lanner explain FILE --node (\w+)`", text)
@@ -100,7 +100,7 @@ class TestBench:
         assert [group["by_definition"] for group in found["results"][0]["where"]] == [True, False]
         assert any("by their definition" in sentence for sentence in found["advice"])
 
-    def test_inputs_from_a_file(self, tmp_path):
+    def test_bench_inputs_from_a_file(self, tmp_path):
         """A network that looks values up: random ones would lie outside."""
         nodes = [helper.make_node("Gather", ["table", "ids"], ["rows"], "look_up")]
         table = np.arange(12, dtype=np.float32).reshape(6, 2)
@@ -131,14 +131,14 @@ class TestBench:
     def test_options_that_make_no_sense(self, model, options, said):
         assert said in refuse("bench", model, *options, *QUICK)
 
-    def test_options_of_models_are_none_of_clips(self, tmp_path):
+    def test_options_of_models_are_refused_for_clips(self, tmp_path):
         clip = make_clip(tmp_path, frames=3)
         for options in (["--iterations", "3"], ["--warmup", "1"], ["--inputs", "x"]):
             assert "are for models" in refuse("bench", clip, *options)
 
 
 class TestRun:
-    def test_what_was_run_and_what_limits_it(self, tmp_path, model):
+    def test_run_prints_what_ran_and_what_limits_it(self, tmp_path, model):
         clip = make_clip(tmp_path, frames=20)
         arguments = ["run", model, "-i", clip, "--range", "0,1", *QUICK]
         text = succeed(*arguments, "-q", "-o", tmp_path / "out.mp4")
@@ -149,11 +149,11 @@ class TestRun:
         assert "frames in" not in succeed(*arguments)  # Answers alone.
         assert "frames in" not in succeed(*arguments, "--json", "-")
 
-    def test_images_take_turns(self, tmp_path, model):
+    def test_image_stages_are_sequential(self, tmp_path, model):
         picture = make_ppm(tmp_path / "a.ppm")
         assert "Stages run one after the other; most of the time goes into " in succeed("run", model, "-i", picture, picture, "--range", "0,1", "-q", *QUICK)
 
-    def test_at_a_terminal_it_comes_beside_the_answers(self, tmp_path, model):
+    def test_summary_goes_to_stderr_at_a_terminal(self, tmp_path, model):
         picture = make_ppm(tmp_path / "a.ppm")
         master, terminal = pty.openpty()
         command = [COMMAND, "run", model, "-i", picture, "--range", "0,1", *QUICK]

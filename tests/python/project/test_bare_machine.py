@@ -49,7 +49,7 @@ def test_every_library_of_the_wheel_is_there_once(site):
     assert len(libraries) == 1 and not libraries[0].is_symlink()
 
 
-def test_import_and_networks_work_and_video_says_what_is_missing(site, tmp_path):
+def test_import_and_networks_work_and_video_names_what_is_missing(site, tmp_path):
     model = color_classifier(tmp_path / "model.onnx")
     program = f"""
 import numpy, lanner
@@ -82,7 +82,7 @@ def test_doctor_says_what_is_missing_and_what_to_do(site):
     assert all("remedy: apt-get install" in line for line in missing.values())
 
 
-def test_the_command_complains_in_one_line(site, tmp_path):
+def test_command_reports_missing_libraries_in_one_line(site, tmp_path):
     done = python(site, "-m", "lanner", "probe", make_clip(tmp_path))
     assert done.returncode == 2 and done.stdout == ""
     assert done.stderr.count("\n") == 1 and "FFmpeg" in done.stderr

@@ -66,7 +66,7 @@ def test_every_batch_of_a_network_has_a_row(tmp_path, monkeypatch):
     assert [(row["network"], row["batch"]) for row in rows] == [("resnet50", 1), ("resnet50", 8), ("resnet50", 32), ("resnet50", 128), ("mlp", 1)]
 
 
-def test_outputs_that_differ_are_no_measurement(tmp_path, monkeypatch):
+def test_differing_outputs_fail_the_row(tmp_path, monkeypatch):
     (row,) = measured(tmp_path, monkeypatch, lanner={"values": [1.0, 2.5]})
     assert "ratio" not in row and "the outputs differ: by 22" in row["failed"]
     (row,) = measured(tmp_path, monkeypatch, lanner={"values": [1.0]})
@@ -76,7 +76,7 @@ def test_outputs_that_differ_are_no_measurement(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("system", ["export", "inductor", "lanner"])
-def test_what_is_missing_or_broken_has_rows_that_say_so(tmp_path, monkeypatch, system):
+def test_missing_and_broken_systems_have_rows_with_the_reason(tmp_path, monkeypatch, system):
     rows = measured(tmp_path, monkeypatch, "bert_base", **{system: Missing("torch is not installed")})
     assert [row["skipped"] for row in rows] == ["torch is not installed"] * 2
     rows = measured(tmp_path, monkeypatch, "bert_base", **{system: Broken("no GPU")})

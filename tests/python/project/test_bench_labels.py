@@ -35,7 +35,7 @@ def make_small_clip(path):
 
 
 @needs_ffmpeg
-def test_the_command_stands_beside_the_loop_and_decoding_alone(rows):
+def test_rows_compare_the_command_with_the_loop_and_decoding(rows):
     for name in ("loop in Python", "decoding alone"):
         (row,) = [row for rival, row in rows.items() if rival.startswith(name)]
         assert row["ratio"] > 0 and len(row["own_times"]) == len(row["rival_times"]) == 2
@@ -43,12 +43,12 @@ def test_the_command_stands_beside_the_loop_and_decoding_alone(rows):
 
 
 @needs_ffmpeg
-def test_what_is_missing_is_skipped_with_its_reason(rows):
+def test_missing_rival_is_skipped_with_the_reason(rows):
     row = rows["PyNvVideoCodec and torch.compile"]
     assert "a GPU" in row["skipped"]
     assert f"skipped: {row['skipped']}" in table.video_table(list(rows.values()))
 
 
-def test_labels_that_differ_are_no_measurement():
+def test_differing_labels_fail_the_row():
     assert labels.same_labels([1, 2, 3, 4], [1, 2, 3, 5]) == 0.75
     assert labels.same_labels([1, 2], [1]) == 0

@@ -68,7 +68,7 @@ def test_busy_processes_are_gone_after_an_error(error):
     assert not any(map(is_running, numbers))
 
 
-def test_those_that_started_are_ended_where_one_cannot_start(monkeypatch):
+def test_started_busy_processes_end_where_another_cannot_start(monkeypatch):
     started, start = [], busy.start
 
     def only_one():
@@ -83,7 +83,7 @@ def test_those_that_started_are_ended_where_one_cannot_start(monkeypatch):
     assert not is_running(started[0].pid)
 
 
-def test_one_that_does_not_compute_is_an_error(monkeypatch):
+def test_idle_busy_process_is_an_error(monkeypatch):
     def ended():
         return subprocess.Popen([sys.executable, "-c", "raise SystemExit(3)"], stdout=subprocess.PIPE, text=True)
 
@@ -92,7 +92,7 @@ def test_one_that_does_not_compute_is_an_error(monkeypatch):
         pass
 
 
-def test_one_that_ends_early_is_an_error():
+def test_busy_process_that_ends_early_is_an_error():
     with busy.Busy(2) as others:
         others.processes[1].kill()
         others.processes[1].wait()
@@ -117,13 +117,13 @@ with busy.Busy(2) as others:
     wait_until(lambda: not any(map(is_running, numbers)), "a busy process outlives its parent")
 
 
-def test_a_busy_process_whose_parent_is_gone_already_ends():
+def test_busy_process_without_a_parent_ends():
     never = "0"  # The number of no parent.
     done = subprocess.run([sys.executable, BENCH / "busy.py", never], capture_output=True, text=True, timeout=SECONDS)
     assert (done.returncode, done.stdout) == (1, "")
 
 
-def test_what_other_programs_use_is_told_from_what_is_measured(monkeypatch):
+def test_cores_of_other_programs_are_separated_from_measured_ones(monkeypatch):
     used = iter([100.0, 110.0])
     own = {7: iter([1.0, 4.0]), 8: iter([2.0, 3.0]), os.getpid(): iter([5.0, 5.0])}
     clock = iter([50.0, 54.0])
@@ -167,7 +167,7 @@ def test_wrong_quotas_are_refused(text):
         states.quotas(text)
 
 
-def test_states_and_what_they_are_called():
+def test_states_have_names():
     options = argparse.Namespace(busy=[0, 1, 2], same_process=True, quota=[0.5, 1])
     assert [(state.text, state.busy) for state in states.chosen(options)] == [
         ("quiet", 0),
@@ -207,7 +207,7 @@ def test_version_1_limits_by_quota_and_period(tmp_path, forgiving):
     assert not group.folder.exists()
 
 
-def test_version_1_in_a_container_that_sees_its_hosts_path(tmp_path, forgiving):
+def test_version_1_in_a_container_with_the_hosts_path(tmp_path, forgiving):
     with machine(tmp_path, "cgroup", "rw,cpu", "1:cpu:/docker/abc\n").quota(1, "mine") as group:
         assert group.folder == tmp_path / "mine"
 
@@ -231,7 +231,7 @@ def test_version_2_lets_groups_limit_the_processor_while_it_needs_them(tmp_path,
     assert (tmp_path / "cgroup.subtree_control").read_text() == "-cpu"
 
 
-def test_groups_are_looked_for_outwards(tmp_path):
+def test_cgroup_is_searched_in_parent_folders(tmp_path):
     inner = tmp_path / "user" / "session"
     inner.mkdir(parents=True)
     for folder in (tmp_path, tmp_path / "user", inner):
@@ -240,12 +240,12 @@ def test_groups_are_looked_for_outwards(tmp_path):
     assert list(found) == [(tmp_path / "user", 2), (tmp_path, 2)]
 
 
-def test_a_path_out_of_its_namespace_stays_within_the_mount(tmp_path):
+def test_path_outside_of_the_namespace_stays_within_the_mount(tmp_path):
     second_version(tmp_path)
     assert list(machine(tmp_path, "cgroup2", "rw", "0::/../other\n").parents()) == [(tmp_path, 2)]
 
 
-def test_no_controller_says_so():
+def test_missing_controller_is_explained():
     with pytest.raises(cgroup.NoCgroup, match="none with the controller cpu is mounted"):
         cgroup.Machine("proc /proc proc rw 0 0\n", "0::/\n").made(1, "mine")
 
@@ -257,7 +257,7 @@ def test_no_controller_says_so():
         (OSError(30, "Read-only file system", "/g/mine"), "/g/mine: read-only file system"),
     ],
 )
-def test_a_group_that_cannot_be_made_says_why(tmp_path, monkeypatch, error, said):
+def test_cgroup_that_cannot_be_made_is_explained(tmp_path, monkeypatch, error, said):
     def refuse(folder):
         raise error
 

@@ -140,7 +140,7 @@ def test_busy_processes_are_there_while_a_system_is_measured_and_only_then(bench
 
 
 @pytest.mark.parametrize("burst", [1, 2])
-def test_in_one_process_systems_run_in_turn(bench, burst):
+def test_systems_in_one_process_alternate(bench, burst):
     rows = bench.measure(busy=[], same_process=True, burst=burst, rivals=["openvino"])
     assert said(rows, "state", "rival_name") == [("one process, in turn", "openvino")]
     runs = bench.runs()
@@ -222,7 +222,7 @@ def test_a_rival_that_is_not_installed_is_skipped(bench):
         ("nan", "Lanner's and openvino's answers differ: the sums of the first output are 6 and nan"),
     ],
 )
-def test_a_rival_that_fails_fails_its_rows_alone(bench, kind, why):
+def test_failing_rival_fails_only_its_rows(bench, kind, why):
     bench.replace({"openvino": kind})
     rows = bench.measure(busy=[0, 1], rivals=["openvino", "onnxruntime"])
     assert said(rows, "rival_name", "state", "failed") == [
@@ -234,7 +234,7 @@ def test_a_rival_that_fails_fails_its_rows_alone(bench, kind, why):
 
 
 @pytest.mark.parametrize("kind, why", [("refuses", "lanner: ValueError: operator Frobnicate: not known"), ("dies", "lanner ended with exit code 3")])
-def test_where_lanner_fails_every_row_fails(bench, kind, why):
+def test_failing_lanner_fails_every_row(bench, kind, why):
     bench.replace({"lanner": kind})
     rows = bench.measure(busy=[0, 1])
     assert len(rows) == 4
@@ -292,7 +292,7 @@ def test_percentiles_are_times_that_were_measured():
     assert pairs.spread([3.0]) == {"count": 1, "p50": 3.0, "p90": 3.0, "p99": 3.0, "max": 3.0}
 
 
-def test_a_row_tells_its_share_of_the_quiet_ratio():
+def test_row_has_its_share_of_the_quiet_ratio():
     rows = history.History(None, MACHINE)
     rows.add(row("1 busy process", 1.0))
     rows.add(row("quiet", 1.25))
@@ -319,7 +319,7 @@ def test_quiet_rows_of_the_log_count_where_machine_and_job_are_the_same(tmp_path
 
 
 @pytest.mark.parametrize("line", ["{", "[]", '{"job": "a"}'])
-def test_a_line_that_is_no_row_is_named(tmp_path, line):
+def test_invalid_log_line_is_named(tmp_path, line):
     path = tmp_path / "log.jsonl"
     history.History(path, MACHINE).add(row("quiet", 3.0))
     with open(path, "a") as file:
@@ -328,7 +328,7 @@ def test_a_line_that_is_no_row_is_named(tmp_path, line):
         history.History(path, MACHINE)
 
 
-def test_the_report_in_words():
+def test_report_text():
     rows = [
         row("quiet", 2.0),
         row("quiet", 1.5, rival_name="openvino"),
@@ -349,7 +349,7 @@ def test_the_report_in_words():
     assert lines[-1].endswith("over 1 networks and batches, quiet: 1.50")
 
 
-def test_the_report_tells_of_other_programs():
+def test_report_shows_disturbance_by_other_programs():
     text = table.report([row("quiet", 2.0), row("quiet", 2.0, others=1.25, rival_name="openvino")], [])
     assert "DISTURBED: other programs used up to 1.25 cores while it was measured (tiny, batch 1, openvino)" in text
 
@@ -439,7 +439,7 @@ def test_a_failed_row_fails_the_command(bench):
         pytest.param(lambda process: process.terminate(), id="SIGTERM"),
     ],
 )
-def test_a_stopped_command_leaves_no_process(bench, stop):
+def test_interrupted_command_leaves_no_process(bench, stop):
     arguments = command(bench, "--pairs", "1000000", "--busy", "1")
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
         end = time.monotonic() + SECONDS

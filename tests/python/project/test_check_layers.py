@@ -42,7 +42,7 @@ def test_this_tree_is_clean():
         ("src/image/scale.cu", "  # include   <lanner/graph.h>"),
     ],
 )
-def test_an_arrow_that_runs_back_fails(tmp_path, name, include):
+def test_include_against_an_arrow_fails(tmp_path, name, include):
     line = include if "#" in include else f"#include {include}"
     code, out = check(tmp_path, {name: f"#pragma once\n{line}\n"})
     assert code == 1
@@ -62,11 +62,11 @@ def test_an_arrow_that_runs_back_fails(tmp_path, name, include):
         ("python/bindings/engine/engine.cpp", "<lanner/engine.h>"),
     ],
 )
-def test_an_arrow_that_runs_down_passes(tmp_path, name, include):
+def test_include_along_an_arrow_passes(tmp_path, name, include):
     assert check(tmp_path, {name: f"#include {include}\n"}) == (0, "")
 
 
-def test_a_relative_include_does_not_hide_the_arrow(tmp_path):
+def test_relative_include_is_resolved(tmp_path):
     code, out = check(
         tmp_path,
         {"src/engine/planner.h": "#pragma once\n", "src/graph/node.cpp": '#include "../engine/planner.h"\n'},

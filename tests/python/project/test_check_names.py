@@ -52,7 +52,7 @@ def test_two_types_of_one_name_are_found(tmp_path, second):
         "namespace lanner {\n// struct Span {\n/* struct Span {\n */\n}\n",
     ],
 )
-def test_others_may_share_a_name(tmp_path, second):
+def test_types_that_may_share_a_name_pass(tmp_path, second):
     write(tmp_path, "include/lanner/trace.h", FIRST)
     write(tmp_path, "src/video/plan.cpp", second)
     assert check(tmp_path) == (0, "")

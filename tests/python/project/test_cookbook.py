@@ -69,14 +69,14 @@ def run(folder):
     return run
 
 
-def test_sixteen_recipes_have_a_command_and_its_twin():
+def test_sixteen_recipes_have_a_command_and_python():
     assert list(COOKBOOK) == list(range(1, RECIPES + 1))
     for number, (title, blocks) in COOKBOOK.items():
         assert sorted(kind for kind, _ in blocks) == ["python", "sh"], (number, title)
         assert f"test_recipe_{number:02}" in "\n".join(globals()), (number, title)
 
 
-def test_pictures_are_there():
+def test_pictures_of_recipes_exist():
     text = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
     shown = set(re.findall(r"!\[[^]]+\]\((cookbook/[^)]+)\)", text))
     there = {f"cookbook/{path.name}" for path in (ROOT / "docs" / "cookbook").iterdir()}

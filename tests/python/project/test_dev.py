@@ -35,7 +35,7 @@ def machine(tmp_path):
     return run
 
 
-def test_alone_it_lists_every_command():
+def test_without_arguments_dev_lists_every_command():
     listed = subprocess.run([str(ROOT / "dev")], capture_output=True, text=True, check=True).stdout
     assert re.findall(r"^  (\w+) ", listed, re.MULTILINE) == COMMANDS
 
@@ -58,19 +58,19 @@ def test_wrong_arguments_are_refused(machine, arguments, message):
     assert message in done.stderr
 
 
-def test_packages_of_a_group_are_asked_for(machine):
+def test_packages_of_a_group_are_installed(machine):
     done = machine("setup", "chroot")
     assert "installing 1 Debian packages: debootstrap" in done.stderr
 
 
-def test_no_network_says_so(machine):
+def test_missing_network_is_explained(machine):
     done = machine("build")
     assert done.returncode == 1
     assert "E: no such host" in done.stderr
     assert "check the network" in done.stderr
 
 
-def test_a_refused_sudo_says_so(machine):
+def test_refused_sudo_is_explained(machine):
     done = machine("build", id="echo 1000", sudo="exit 1")
     assert done.returncode == 1
     assert "sudo may be used" in done.stderr

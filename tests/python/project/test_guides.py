@@ -19,7 +19,7 @@ def folder(tmp_path_factory):
 @pytest.mark.parametrize(
     ("page", "code"), [pytest.param(page, code, id=f"{page}-{i}") for page in PAGES for i, code in enumerate(examples(page))]
 )
-def test_an_example_runs(folder, page, code):
+def test_example_runs(folder, page, code):
     for package in re.findall(r"^import (\w+)", code, re.MULTILINE):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"needs {package}, which is not installed")

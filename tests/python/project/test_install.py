@@ -68,7 +68,7 @@ def test_a_program_by_pkg_config(prefix, inputs, tmp_path):
     assert f"liblanner.so.{version.rpartition('.')[0]}]" in needed
 
 
-def test_a_program_with_the_runtime_alone(prefix, inputs, tmp_path):
+def test_program_with_only_the_runtime(prefix, inputs, tmp_path):
     plan = tmp_path / "model.plan"
     run(prefix / "bin" / "lanner", "build", inputs[0], "-o", plan, "--shape", "input:1x3x8x8", "--budget", 0, env=environment(prefix))
     (tmp_path / "CMakeLists.txt").write_text(
@@ -117,7 +117,7 @@ def test_plugins_from_c99(prefix, tmp_path):
         assert "lanner_plugin" in run("nm", "-D", "--defined-only", built)
 
 
-def test_every_header_stands_alone(prefix, tmp_path):
+def test_every_header_compiles_alone(prefix, tmp_path):
     compile_flags = run("pkg-config", "--cflags", "lanner", env=environment(prefix)).split()
     for header in sorted((prefix / "include" / "lanner").glob("*.h")):
         source = tmp_path / "one.cpp"

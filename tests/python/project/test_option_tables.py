@@ -77,7 +77,7 @@ def value_of(table, row):
 
 
 @pytest.mark.parametrize(("table", "row"), KEYWORDS, ids=[f"{table}-{row['name']}" for table, row in KEYWORDS])
-def test_a_keyword_sets_what_the_text_sets_and_nothing_else(table, row):
+def test_keyword_sets_what_the_text_sets_and_nothing_else(table, row):
     name = row["name"]
     if name in ("progress", "index", "preset"):
         pytest.skip("it takes part in the call itself, or sets other options")
@@ -100,7 +100,7 @@ def docs_of(table):
 
 
 @pytest.mark.parametrize("table", TABLES)
-def test_docstrings_tell_of_each_keyword(table):
+def test_docstrings_describe_each_keyword(table):
     for row in _lanner._option_rows(table):
         told = re.search(rf"^{row['name']}: (.*)$", docs_of(table), re.MULTILINE)
         assert bool(told) == row["keyword"], row["name"]
@@ -108,7 +108,7 @@ def test_docstrings_tell_of_each_keyword(table):
             assert told[1].startswith(row["help"]), row["name"]
 
 
-def test_help_tells_of_each_flag():
+def test_help_describes_each_flag():
     """By some command, in the words of the row."""
     texts = {command: " ".join(succeed(command, "--help-all").split()) for command in ("run", "decode", "transcode", "build", "bench", "verify")}
     for table, row in ROWS:
@@ -149,13 +149,13 @@ def test_pins_keep_the_order_in_which_they_are_given():
         (["--pad", "300", "--preset", "none"], "expected a pixel value, 0 to 255"),
     ],
 )
-def test_wrong_values_are_told_by_their_flag(tmp_path, options, said):
+def test_errors_of_wrong_values_name_the_flag(tmp_path, options, said):
     model = color_classifier(tmp_path / "model.onnx")
     line = refuse("build", model, "-o", tmp_path / "model.plan", *options)
     assert said in line and not (tmp_path / "model.plan").exists()
 
 
-def test_what_a_plan_was_built_with_is_not_said_again(tmp_path):
+def test_build_options_are_refused_for_a_plan(tmp_path):
     """Every option of builds that loads do not have."""
     model, plan = color_classifier(tmp_path / "model.onnx"), tmp_path / "model.plan"
     succeed("build", model, "-o", plan, "--shape", "input:1x3x8x8", "--budget", 0)
@@ -174,7 +174,7 @@ def test_what_a_plan_was_built_with_is_not_said_again(tmp_path):
         assert f"is not a plan, and {flag} is only for plans" in refuse("explain", model, flag)
 
 
-def test_a_clip_takes_no_more_threads_than_a_decoder_has(tmp_path):
+def test_threads_of_a_clip_are_limited_to_the_decoders(tmp_path):
     """The flag is that of builds, which take more."""
     line = refuse("bench", make_clip(tmp_path), "--threads", 300)
     assert line == "--threads: expected a whole number from 0 to 256, got '300'"

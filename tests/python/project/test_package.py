@@ -25,7 +25,7 @@ def commands(folder):
     return {re.search(r" -o (\S+)", entry["command"])[1]: entry["command"].replace(str(folder), "BUILD") for entry in entries}
 
 
-def test_it_compiles_as_dev_build_does(tmp_path):
+def test_pip_compiles_with_the_flags_of_dev_build(tmp_path):
     pytest.importorskip("scikit_build_core")
     compiler = re.search(r"^CMAKE_CXX_COMPILER:\w+=(.*)$", (BUILD / "CMakeCache.txt").read_text(), re.MULTILINE)[1]
     if compiler != shutil.which("c++"):

@@ -23,7 +23,7 @@ def needed(library: Path) -> list[str]:
     return re.findall(r"NEEDED.*\[(.+)\]", output("readelf", "-d", library))
 
 
-def test_the_library_shows_its_own_symbols_only():
+def test_library_exports_only_its_own_symbols():
     symbols = [line.split()[0] for line in output("nm", "-D", "--defined-only", "-P", LIBRARY).splitlines()]
     assert any(symbol.startswith("_ZN6lanner") for symbol in symbols)
     assert [symbol for symbol in symbols if not OURS.match(symbol)] == []
@@ -61,7 +61,7 @@ def test_import_opens_no_heavy_library():
     assert not re.search(r"libavcodec|libdnnl|libcuda", maps)
 
 
-def test_the_extension_keeps_to_the_stable_abi():
+def test_extension_uses_only_the_stable_abi():
     module = BUILD / "python" / "lanner" / "_lanner.abi3.so"
     audit = subprocess.run(
         [sys.executable, "-m", "abi3audit", "--strict", "--assume-minimum-abi3", "3.11", str(module)],
@@ -96,7 +96,7 @@ def stub_names(body: list[ast.stmt]) -> dict[str, ast.stmt]:
     return {name: node for name, node in names.items() if not name.startswith("_")}
 
 
-def test_stubs_name_what_the_module_has():
+def test_stubs_match_the_module():
     import lanner._lanner as module
 
     stub = stub_names(ast.parse((BUILD / "python" / "lanner" / "_lanner.pyi").read_text()).body)
@@ -110,7 +110,7 @@ def test_stubs_type_check():
     assert mypy("-p", "lanner") == ""
 
 
-def test_a_type_checker_sees_the_package(tmp_path):
+def test_type_checker_sees_the_package(tmp_path):
     program = tmp_path / "program.py"
     program.write_text("import lanner\nreveal_type(lanner.build)\nlanner.no_such_name\n")
     seen = mypy(program)

@@ -31,7 +31,7 @@ def public_names():
     ]
 
 
-def test_the_page_is_what_the_package_says():
+def test_page_is_up_to_date():
     done = subprocess.run([sys.executable, GENERATOR, "--check"], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
 
@@ -78,7 +78,7 @@ def test_every_parameter_has_a_meaning_and_no_other_name_has_one():
     assert not missing
 
 
-def test_links_lead_somewhere():
+def test_links_have_targets():
     text = PAGE.read_text()
     anchors = {
         re.sub(r"[^a-z0-9_ -]", "", heading.lower()).replace(" ", "-")
@@ -90,7 +90,7 @@ def test_links_lead_somewhere():
         assert file or anchor in anchors, target
 
 
-def test_a_name_in_no_part_is_an_error(monkeypatch):
+def test_name_without_a_part_is_an_error(monkeypatch):
     reference = generator()
     parts = reference.read_parts()
     parts[0].names.remove("lanner.Frame")
@@ -106,7 +106,7 @@ def test_a_star_stands_for_the_rest_of_a_module():
     assert names.count("lanner.tasks.draw") == 1 and "lanner.tasks.Result" not in names
 
 
-def test_lines_of_parameters_are_found():
+def test_parameter_lines_are_parsed():
     reference = generator()
     docs = reference.split_docs("Does it.\n\npath: where\nsize: how much: 3 or 4\n\nRaises: nothing", ["path", "size"])
     assert docs.parameters == {"path": "where", "size": "how much: 3 or 4"}

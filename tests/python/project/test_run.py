@@ -53,7 +53,7 @@ def test_a_crash_is_a_failure(tmp_path):
     assert outcome.failures == ["lanner_tests died with SIGSEGV in A.last"]
 
 
-def test_a_report_of_an_earlier_run_is_not_believed(tmp_path):
+def test_report_of_an_earlier_run_is_ignored(tmp_path):
     (tmp_path / "lanner_tests-0.json").write_text('{"testsuites": [{"name": "A", "testsuite": [{"name": "b", "result": "COMPLETED"}]}]}')
     fake_binary(tmp_path, "sys.exit(3)")
     assert run.run_gtest(tmp_path, "lanner_tests", "", processes=1).line() == "0 passed, 1 failed, 0 skipped"
@@ -77,7 +77,7 @@ def test_junit_report_is_counted(tmp_path):
 
 
 
-def test_the_sum_is_the_last_line(tmp_path):
+def test_summary_is_the_last_line(tmp_path):
     done = subprocess.run(
         [sys.executable, str(RUN), "--build", str(tmp_path), "--cpp", "--filter", "no_such_test"],
         capture_output=True, text=True, check=False,

@@ -45,7 +45,7 @@ def test_each_box_has_a_result(found, colors):
     assert marked.shape == (16, 32, 3) and (marked != np.asarray(picture)).any()
 
 
-def test_inputs_that_the_model_has_values_for_are_not_counted(found, tmp_path):
+def test_inputs_with_defaults_are_not_required(found, tmp_path):
     import onnx
     from onnx import helper
 
@@ -65,7 +65,7 @@ def test_inputs_that_the_model_has_values_for_are_not_counted(found, tmp_path):
     assert [crop.names[0] for crop in runner(picture, detections).crops] == ["red", "blue"]
 
 
-def test_classes_margin_and_number(found, colors):
+def test_classes_margin_and_max_boxes_apply(found, colors):
     picture, detections = found
     runner = lanner.tasks.CropRunner(colors, {"labels": LABELS}, classes=["cat"], margin=0.5)
     dog, cat = runner(picture, detections).crops
@@ -75,7 +75,7 @@ def test_classes_margin_and_number(found, colors):
     assert [len(crop) for crop in by_number(picture, detections).crops] == [3, 0]
 
 
-def test_what_makes_no_sense(found, colors):
+def test_invalid_options_are_refused(found, colors):
     picture, detections = found
     with pytest.raises(ValueError, match="class 'cta': not among the network's 2 classes; did you mean cat?"):
         lanner.tasks.CropRunner(colors, classes=["cta"])(picture, detections)
@@ -92,7 +92,7 @@ def test_what_makes_no_sense(found, colors):
         runner(picture, runner(picture, detections).crops[0])
 
 
-def test_threads_have_one_each(found, colors):
+def test_threads_use_a_runner_each(found, colors):
     picture, detections = found
     alone = [crop.scores.numpy().tolist() for crop in lanner.tasks.CropRunner(colors)(picture, detections).crops]
     seen = []

@@ -88,7 +88,7 @@ def test_missing_frames_count_as_not_found(truth):
     assert measures["recall"] == pytest.approx(seen / measures["objects"])
 
 
-def test_nothing_drawn_and_nothing_found_is_no_division_by_zero():
+def test_no_objects_and_no_answers_do_not_divide_by_zero():
     assert evaluate([], [{"frame": 0, "objects": []}])["mean_iou"] == 0
     assert np.array_equal(box_iou([[0, 0, 0, 0]], [[0, 0, 0, 0]]), [[0]])
 
@@ -105,7 +105,7 @@ def test_nothing_drawn_and_nothing_found_is_no_division_by_zero():
         ),
     ],
 )
-def test_answers_that_make_no_sense_are_refused(truth, line, said):
+def test_malformed_answers_are_refused(truth, line, said):
     with pytest.raises(ValueError, match=said):
         evaluate([line], truth)
 
@@ -128,7 +128,7 @@ def test_command_writes_the_measures(tmp_path, truth):
     assert json.loads((tmp_path / "accuracy.json").read_text())["mean_iou"] == pytest.approx(1)
 
 
-def test_command_says_where_a_file_is_broken(tmp_path, truth):
+def test_command_names_the_malformed_line(tmp_path, truth):
     result = run_command(tmp_path, '{"frame": 0, "detections": []}\n{"frame"', truth)
     assert result.returncode == 2
     assert "answers.jsonl:2: not JSON" in result.stderr

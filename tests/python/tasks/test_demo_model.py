@@ -25,7 +25,7 @@ def test_model_is_small_and_valid(record):
     onnx.checker.check_model(str(MODEL), full_check=True)
 
 
-def test_model_says_what_it_takes_and_gives():
+def test_model_has_named_inputs_and_outputs():
     model = onnx.load(MODEL)
     dims = {
         v.name: [d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim]
@@ -46,12 +46,12 @@ def test_model_says_what_it_takes_and_gives():
     assert json.loads(declared["lanner.preprocess"])["range"] == [0, 1]
 
 
-def test_model_keeps_what_an_engine_is_to_fuse():
+def test_model_has_unfused_nodes_for_the_engine_to_fuse():
     kinds = {node.op_type for node in onnx.load(MODEL).graph.node}
     assert {"Conv", "BatchNormalization", "Relu", "Add"} <= kinds
 
 
-def test_stated_accuracy_is_enough_and_of_other_seeds(record):
+def test_stated_accuracy_is_sufficient_and_of_other_seeds(record):
     trained, held_out = record["training"]["clip_seeds"], record["held_out"]["clip_seeds"]
     assert trained[0] >= TRAIN_SEEDS[0] and trained[1] <= TRAIN_SEEDS[-1]
     assert held_out == [HELD_OUT_SEEDS[0], HELD_OUT_SEEDS[-1]]
@@ -75,7 +75,7 @@ def test_resize_keeps_a_ramp():
     assert np.allclose(small[0, :, 0], np.arange(50) * 2 + 0.5)
 
 
-def test_one_answer_a_shape_and_none_below_the_threshold():
+def test_each_shape_has_one_answer_above_the_threshold():
     boxes = np.array(
         [[0.1, 0.1, 0.3, 0.3], [0.11, 0.1, 0.3, 0.3], [0.6, 0.6, 0.8, 0.9], [0.0, 0.6, 0.2, 0.9]]
     )

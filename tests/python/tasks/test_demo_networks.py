@@ -36,7 +36,7 @@ def record():
 
 
 @pytest.mark.parametrize("name", NETWORKS)
-def test_a_network_is_small_valid_and_says_what_it_is(name):
+def test_network_is_small_valid_and_has_metadata(name):
     path = DEMO / f"{name}.onnx"
     onnx.checker.check_model(str(path), full_check=True)
     assert path.stat().st_size < 300_000
@@ -44,11 +44,11 @@ def test_a_network_is_small_valid_and_says_what_it_is(name):
     assert "lanner.task" in said and json.loads(said["lanner.preprocess"])["range"] == [0, 1]
 
 
-def test_they_are_small_together():
+def test_networks_are_small_in_total():
     assert sum((DEMO / f"{name}.onnx").stat().st_size for name in NETWORKS) < 1_500_000
 
 
-def test_stated_accuracy_is_enough_and_of_other_seeds(record):
+def test_stated_accuracy_is_sufficient_and_of_other_seeds(record):
     assert record["clip_seeds"][0] == HELD_OUT_SEEDS[0] and record["clip_seeds"][1] in HELD_OUT_SEEDS
     assert not {*SEEDS, DEMO_SEED} & {*TRAIN_SEEDS, *HELD_OUT_SEEDS}
     assert set(record["networks"]) == set(MEASURES) == set(LEAST)
@@ -70,7 +70,7 @@ def test_stated_accuracy_is_reached(name, record):
         assert reached["psnr"] > reached["bicubic_psnr"] + 0.3
 
 
-def test_halves_are_folded_into_weights():
+def test_fp16_weights_are_folded():
     """A Cast of each weight is stored; none is left in an engine."""
     stored = [node.op_type for node in onnx.load(DEMO / "masks.onnx").graph.node]
     engine = lanner.build(DEMO / "masks.onnx", budget=0, threads=1)
@@ -78,7 +78,7 @@ def test_halves_are_folded_into_weights():
     assert "cast" not in {node["op"] for node in engine.explain()["nodes"]}
 
 
-def test_masks_share_no_pixel_and_lie_in_their_boxes():
+def test_masks_are_disjoint_and_inside_their_boxes():
     clip = Clip(SEEDS[1])
     for number in (0, 50, 120):
         masks = clip.masks(number)
@@ -109,7 +109,7 @@ def test_the_same_seed_draws_the_same_clip_in_any_order(kind):
     assert not np.array_equal(early, late) and not np.array_equal(early, kind(6)[3])
 
 
-def test_key_points_lie_on_the_figure_and_in_its_box():
+def test_key_points_are_on_the_figure_and_inside_its_box():
     clip = FigureClip(SEEDS[0])
     for number in (0, 60, 149):
         rgb = clip[number].astype(int)

@@ -37,7 +37,7 @@ def test_seeds_by_purpose_are_disjoint():
 
 
 @pytest.mark.parametrize("seed", [DEMO_SEED, *HELD_OUT_SEEDS[:4]])
-def test_boxes_lie_in_the_frame_and_name_known_classes(seed):
+def test_boxes_are_inside_the_frame_with_known_classes(seed):
     clip = Clip(seed)
     for n in range(len(clip)):
         objects = clip.objects(n)

@@ -144,13 +144,13 @@ def seen_by(model, path):
 class TestUltralytics:
     @pytest.mark.parametrize(("width", "height"), [(90, 60), (60, 90), (50, 33), (64, 64), (129, 101)])
     @pytest.mark.parametrize("task", ["detect", "segment", "pose", "obb"])
-    def test_a_fixed_size_is_letterboxed_as_the_author_does(self, tmp_path, task, width, height):
+    def test_fixed_size_is_letterboxed_like_ultralytics(self, tmp_path, task, width, height):
         pixels = picture(tmp_path / "x.ppm", width, height)
         model = seeing(tmp_path / "m.onnx", [1, 3, 64, 64], ultralytics(task))
         assert np.abs(seen_by(model, tmp_path / "x.ppm") - letterbox(pixels, (64, 64))).max() < CLOSE
 
     @pytest.mark.parametrize(("width", "height"), [(90, 60), (60, 95), (200, 33), (64, 64), (129, 101)])
-    def test_an_open_size_is_padded_to_the_stride(self, tmp_path, width, height):
+    def test_open_size_is_padded_to_the_stride(self, tmp_path, width, height):
         pixels = picture(tmp_path / "x.ppm", width, height)
         model = seeing(tmp_path / "m.onnx", [1, 3, "height", "width"], ultralytics(imgsz="[128, 128]"))
         expected = letterbox(pixels, (128, 128), auto=True)
@@ -165,13 +165,13 @@ class TestUltralytics:
         expected = resized_crop(pixels, 48, 48) / 255
         assert np.abs(seen_by(model, tmp_path / "x.ppm") - expected).max() < CLOSE
 
-    def test_version_5_writes_names_and_stride_alone(self, tmp_path):
+    def test_metadata_of_version_5_is_recognised(self, tmp_path):
         pixels = picture(tmp_path / "x.ppm", 90, 60)
         names = {"stride": "32", "names": "['person', 'bicycle']"}
         model = seeing(tmp_path / "m.onnx", [1, 3, 64, 64], names, {"output0": np.zeros((1, 4, 7), np.float32)})
         assert np.abs(seen_by(model, tmp_path / "x.ppm") - letterbox(pixels, (64, 64))).max() < CLOSE
 
-    def test_the_command_needs_no_flag_and_says_what_it_took(self, tmp_path):
+    def test_command_needs_no_flag_and_prints_the_preprocessing(self, tmp_path):
         pixels = picture(tmp_path / "bus.ppm", 90, 60)
         model = detector(tmp_path / "yolo.onnx", ultralytics())
         done = command("run", model, "-i", tmp_path / "bus.ppm", "-o", tmp_path / "x.png", "--json", tmp_path / "a", *QUICK)
@@ -182,7 +182,7 @@ class TestUltralytics:
         (found,) = json.loads((tmp_path / "a").read_text())["detections"]
         assert found["score"] == pytest.approx(letterbox(pixels, (64, 64)).mean(), abs=1e-3)
 
-    def test_the_command_pads_an_open_size_no_further_than_it_has_to(self, tmp_path):
+    def test_command_pads_an_open_size_minimally(self, tmp_path):
         model = detector(tmp_path / "yolo.onnx", ultralytics(imgsz="[128, 128]"), "height", "width")
         scores = []
         for number, (width, height) in enumerate([(90, 60), (60, 90)]):
@@ -193,31 +193,31 @@ class TestUltralytics:
         found = [json.loads(line)["detections"][0]["score"] for line in (one + both).splitlines()]
         assert found == pytest.approx([scores[0], *scores], abs=1e-3)
 
-    def test_a_size_that_the_stride_does_not_divide_says_so(self, tmp_path):
+    def test_size_not_divisible_by_the_stride_is_an_error(self, tmp_path):
         picture(tmp_path / "x.ppm", 90, 60)
         model = detector(tmp_path / "yolo.onnx", ultralytics(), "height", "width")
         said = refuse("run", model, "-i", tmp_path / "x.ppm", "--size", "300", *QUICK)
         assert "multiples of 32" in said and "--size 320x320" in said
 
-    def test_flags_come_first(self, tmp_path):
+    def test_flags_override_the_family(self, tmp_path):
         picture(tmp_path / "x.ppm", 90, 60)
         model = detector(tmp_path / "yolo.onnx", ultralytics())
         done = command("run", model, "-i", tmp_path / "x.ppm", "--fit", "stretch", *QUICK)
         assert done.returncode == 0 and "changed by the command line" in done.stderr and "stretched" in done.stderr
 
-    def test_halves_are_letterboxed_too(self, tmp_path):
+    def test_fp16_inputs_are_letterboxed(self, tmp_path):
         pixels = picture(tmp_path / "x.ppm", 90, 60)
         model = detector(tmp_path / "yolo.onnx", ultralytics(), dtype=TensorProto.FLOAT16)
         (found,) = json.loads(succeed("run", model, "-i", tmp_path / "x.ppm", "--json", "-", *QUICK))["detections"]
         assert found["score"] == pytest.approx(letterbox(pixels, (64, 64)).mean(), abs=2e-3)
 
     @pytest.mark.parametrize("key", ["imgsz", "stride"])
-    def test_metadata_that_is_damaged_is_told(self, tmp_path, key):
+    def test_malformed_metadata_is_reported(self, tmp_path, key):
         picture(tmp_path / "x.ppm", 90, 60)
         model = detector(tmp_path / "yolo.onnx", {**ultralytics(), key: "[['"})
         assert f"metadata {key}" in refuse("run", model, "-i", tmp_path / "x.ppm", *QUICK)
 
-    def test_boxes_suppress_each_other_as_its_predict_has_them(self, tmp_path):
+    def test_suppression_matches_ultralytics_predict(self, tmp_path):
         model = detector(tmp_path / "yolo.onnx", ultralytics())
         reader = lanner.tasks.TaskReader(lanner.build(model, budget=0, threads=1))
         assert reader.task["iou_threshold"] == pytest.approx(0.7)
@@ -269,7 +269,7 @@ class TestBesideTheModel:
         self.check(tmp_path, "processor_config.json", config, ["N", 3, 48, 48],
                    lambda pixels: resized_crop(pixels, 54, 48, pillow_bicubic) / 255)
 
-    def test_transformers_detr_keeps_the_picture_whole(self, tmp_path):
+    def test_transformers_detr_is_resized_without_cropping(self, tmp_path):
         config = {"image_processor_type": "DetrImageProcessor", "size": {"shortest_edge": 48, "longest_edge": 70},
                   "do_normalize": False, "do_rescale": True, "do_pad": True}
         (tmp_path / "preprocessor_config.json").write_text(json.dumps(config))
@@ -279,7 +279,7 @@ class TestBesideTheModel:
             found = seen_by(model, tmp_path / "x.ppm").shape[2:]
             assert max(abs(a - b) for a, b in zip(found, shape)) <= 2 and max(found) <= 70
 
-    def test_paddleocr_finds_text_in_pictures_of_their_own_size(self, tmp_path):
+    def test_paddleocr_detection_uses_the_native_size(self, tmp_path):
         (tmp_path / "inference.yml").write_text(
             "Global:\n  model_name: PP-OCRv5_mobile_det\nPreProcess:\n  transform_ops:\n"
             "  - DecodeImage:\n      channel_first: false\n      img_mode: BGR\n  - DetLabelEncode: null\n"
@@ -294,7 +294,7 @@ class TestBesideTheModel:
         assert found.shape == (1, 3, 32, 96)
         assert np.abs(found[0].transpose(1, 2, 0) - expected).max() < 10 * CLOSE
 
-    def test_paddleocr_reads_lines_from_the_left(self, tmp_path):
+    def test_paddleocr_recognition_aligns_lines_left(self, tmp_path):
         (tmp_path / "inference.yml").write_text(
             "PreProcess:\n  transform_ops:\n  - DecodeImage: {img_mode: BGR}\n  - MultiLabelEncode: {gtc_encode: NRTRLabelEncode}\n"
             "  - RecResizeImg:\n      image_shape: [3, 48, 320]\n  - KeepKeys: {keep_keys: [image]}\n")
@@ -309,7 +309,7 @@ class TestBesideTheModel:
         "PreProcess: {transform_ops: [&a {NormalizeImage: {mean: [1, 2, 3]}}, *a]}", "PreProcess: {transform_ops: [Foo: 1]}",
         "[" * 5000, "PreProcess: {transform_ops: " + "[" * 100 + "]" * 100 + "}", "a: 'b", "\x00", "PreProcess:\n\ttransform_ops: 1",
     ])
-    def test_yaml_of_strangers_does_no_harm(self, tmp_path, text):
+    def test_hostile_yaml_is_refused(self, tmp_path, text):
         (tmp_path / "inference.yml").write_text(text)
         picture(tmp_path / "x.ppm", 90, 60)
         model = seeing(tmp_path / "m.onnx", [1, 3, 48, 48])
@@ -321,14 +321,14 @@ class TestBesideTheModel:
         {"image_processor_type": "ViTImageProcessor", "do_resize": True, "image_mean": "abc", "image_std": [1, 1, 1]},
         {"image_processor_type": "ViTImageProcessor", "do_resize": True, "size": {"height": -3, "width": 1e300}},
     ])
-    def test_what_cannot_be_said_is_not_guessed(self, tmp_path, config):
+    def test_unsupported_settings_are_not_guessed(self, tmp_path, config):
         (tmp_path / "preprocessor_config.json").write_text(json.dumps(config))
         picture(tmp_path / "x.ppm", 90, 60)
         model = seeing(tmp_path / "m.onnx", [1, 3, 48, 48])
         said = refuse("run", model, "-i", tmp_path / "x.ppm", "--task", "none", *QUICK)
         assert "preprocessor_config.json" in said and "--preset" in said
 
-    def test_the_command_says_who_told(self, tmp_path):
+    def test_command_names_the_source_of_preprocessing(self, tmp_path):
         config = {"image_processor_type": "ViTImageProcessor", "do_resize": True, "size": 48, "do_normalize": False}
         (tmp_path / "preprocessor_config.json").write_text(json.dumps(config))
         picture(tmp_path / "x.ppm", 90, 60)
@@ -341,7 +341,7 @@ class TestBesideTheModel:
 
 
 class TestAsked:
-    def test_the_error_offers_no_values_that_fit_anything(self, tmp_path):
+    def test_error_suggests_no_default_values(self, tmp_path):
         model = seeing(tmp_path / "m.onnx", [1, 3, 48, 48])
         said = refuse("run", model, "-i", make_ppm(tmp_path / "x.ppm"), "--task", "none", *QUICK)
         assert "none" not in said and all(name in said for name in ("yolo", "imagenet", "imagenet-tf", "caffe", "clip"))
@@ -351,7 +351,7 @@ class TestAsked:
         x = lanner.load_image(tmp_path / "x.ppm").to_tensor(preset="yolo", size=(64, 64)).numpy()
         assert np.abs(x - letterbox(pixels, (64, 64))).max() < CLOSE
 
-    def test_channels_tell_the_layout(self, tmp_path):
+    def test_channels_determine_the_layout(self, tmp_path):
         pixels = picture(tmp_path / "x.ppm", 48, 32)
         model = seeing(tmp_path / "m.onnx", ["N", 32, 48, 3])
         engine = lanner.build(model, budget=0, threads=1, preprocess={"images": lanner.Preprocess(range=(0, 1))})

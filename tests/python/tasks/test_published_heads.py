@@ -143,7 +143,7 @@ def test_offsets_from_anchors(tmp_path, detection, name):
 
 
 @pytest.mark.parametrize("name", ANCHORED)
-def test_offsets_from_anchors_that_leave_the_input(tmp_path, detection, name):
+def test_offsets_from_anchors_beyond_the_input(tmp_path, detection, name):
     Anchored(name, detection, inside=False).compare(tmp_path)
 
 
@@ -207,7 +207,7 @@ def test_lists_of_boxes(tmp_path, detection, name, picture):
 
 
 @pytest.mark.parametrize("name", ["FCOS", "RetinaNet"])
-def test_lists_that_number_from_0(tmp_path, detection, name):
+def test_lists_with_classes_from_0(tmp_path, detection, name):
     """Of a network that was trained so: which number the first class has must be said."""
     size, lists, expected = lists_of(one_stage(name, detection, -5.0))
     assert (expected["labels"] == 0).any()
@@ -215,7 +215,7 @@ def test_lists_that_number_from_0(tmp_path, detection, name):
     same_detections(found, expected["boxes"], expected["scores"], expected["labels"])
 
 
-def test_lists_that_number_from_0_are_not_cut_short(tmp_path, detection):
+def test_lists_with_classes_from_0_keep_all_boxes(tmp_path, detection):
     size, lists, _ = lists_of(one_stage("RetinaNet", detection, -5.0))
     with pytest.raises(lanner.Error, match="first_class"):
         read(tmp_path, lists, size, size, {"score_threshold": SCORE})
@@ -297,7 +297,7 @@ WEIGHTS = {"ResNet18_Weights.IMAGENET1K_V1": 256, "EfficientNet_V2_S_Weights.IMA
 
 
 @pytest.mark.parametrize("name, resized", WEIGHTS.items())
-def test_transforms_of_weights(name, resized):
+def test_presets_match_the_transforms_of_weights(name, resized):
     """Lanner's preset is what weights of torchvision say, to a level of 255."""
     models = pytest.importorskip("torchvision.models", reason="torchvision is not installed")
     transforms = models.get_weight(name).transforms()
@@ -394,7 +394,7 @@ def test_queries(tmp_path, transformers, name, picture):
 
 
 @pytest.mark.parametrize("channels", [5, 6])
-def test_labels_of_the_metadata_tell_heads_apart(tmp_path, channels):
+def test_labels_of_the_metadata_distinguish_heads(tmp_path, channels):
     outputs = {"logits": torch.zeros(1, 40, channels), "pred_boxes": torch.full((1, 40, 4), 0.5)}
     reader, _ = read(tmp_path, outputs, (96, 128), (96, 128), None, {"id2label": repr(dict(enumerate(NAMES)))})
     assert reader.task["head"] == ("rt_detr" if channels == 5 else "detr")
@@ -430,7 +430,7 @@ def test_depth(tmp_path, transformers):
     np.testing.assert_allclose(depth, expected, rtol=1e-6)
 
 
-def test_depth_of_another_size_is_blended_where_transformers_has_cubes(tmp_path, transformers):
+def test_depth_is_interpolated_linearly_where_transformers_uses_cubic(tmp_path, transformers):
     """docs/tasks.md says so: a cubic kernel gives depths that the network never gave."""
     own, depth, expected = depth_of(tmp_path, transformers, (96, 160))
     np.testing.assert_allclose(depth, nn.functional.interpolate(own[None], (96, 160), mode="bilinear")[0, 0], rtol=1e-5)

@@ -33,7 +33,7 @@ def kept(boxes, scores, labels, threshold):
 
 @pytest.mark.parametrize("seed", range(4))
 @pytest.mark.parametrize("threshold", [0.3, 0.7])
-def test_as_a_statement_in_numpy(tmp_path, seed, threshold):
+def test_suppression_matches_numpy(tmp_path, seed, threshold):
     rng = np.random.default_rng(seed)
     count, classes = 336, 3  # Cells of 128 x 128 by strides of 8, 16 and 32.
     boxes = np.stack([rng.uniform(20, 108, count), rng.uniform(20, 108, count), rng.uniform(4, 40, count),

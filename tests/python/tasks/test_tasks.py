@@ -69,7 +69,7 @@ def yolo(classes=2, extra=()):
 ULTRALYTICS = {"names": "{0: 'cat', 1: 'dog'}", "stride": "32", "task": "detect", "imgsz": "[64, 64]"}
 
 
-def test_a_yolo_with_its_metadata_needs_no_word(tmp_path, picture):
+def test_yolo_with_metadata_needs_no_flags(tmp_path, picture):
     model = constant_network(tmp_path / "yolo.onnx", {"output0": yolo()}, metadata=ULTRALYTICS)
     assert reason(model, picture) == "detect, head yolo_v8, 2 classes, by the model's metadata (names, task) and the outputs' shapes"
     found = run(model, picture, "--fit", "letterbox")["detections"]
@@ -85,18 +85,18 @@ def test_a_yolo_with_its_metadata_needs_no_word(tmp_path, picture):
     assert words.splitlines()[1:] == ["  dog 0.88 [20 8 24 12]", "  cat 0.75 [6 6 14 10]"]
 
 
-def test_quiet_says_nothing(tmp_path, picture):
+def test_quiet_prints_no_notes(tmp_path, picture):
     model = constant_network(tmp_path / "yolo.onnx", {"output0": yolo()}, metadata=ULTRALYTICS)
     assert lanner("run", model, "-i", picture, "--preset", "none", "-q", *QUICK).stderr == ""
 
 
-def test_marked_pictures_and_clips(tmp_path, picture):
+def test_annotated_pictures_and_clips(tmp_path, picture):
     model = constant_network(tmp_path / "yolo.onnx", {"output0": yolo()}, metadata=ULTRALYTICS)
     succeed("run", model, "-i", picture, make_clip(tmp_path, frames=3), "-o", f"{tmp_path}/marked/", "--preset", "none", *QUICK)
     assert leftovers(tmp_path / "marked") == ["clip.mp4", "picture.png"]
 
 
-def test_pose_says_its_points(tmp_path, picture):
+def test_pose_prints_key_points(tmp_path, picture):
     metadata = ULTRALYTICS | {"task": "pose", "kpt_shape": "[2, 3]"}
     model = constant_network(tmp_path / "pose.onnx", {"o": yolo(extra=[20, 32, 0.5, 24, 36, 0.25])}, metadata=metadata)
     best = run(model, picture, "--fit", "letterbox")["detections"][0]
@@ -119,7 +119,7 @@ def area(mask):
     return sum(runs[1::2])
 
 
-def test_segments_and_turned_boxes(tmp_path, picture):
+def test_segments_and_rotated_boxes(tmp_path, picture):
     prototypes = np.ones((1, 1, 16, 16), np.float32)
     model = constant_network(tmp_path / "segment.onnx", {"o": yolo(extra=[1]), "p": prototypes}, metadata=ULTRALYTICS | {"task": "segment"})
     assert [area(one["mask"]) for one in run(model, picture, "--fit", "letterbox")["detections"]] == [4 * 4, 8 * 4]
@@ -127,7 +127,7 @@ def test_segments_and_turned_boxes(tmp_path, picture):
     assert run(model, picture, "--fit", "letterbox")["detections"][0]["rotated"] == [22, 10, 4, 4, 0.5]
 
 
-def test_flags_say_what_boxes_are(tmp_path, picture):
+def test_box_flags_decide_between_readings(tmp_path, picture):
     boxes = np.array([[[0.25, 0.5, 0.5, 0.25]]], np.float32)
     model = constant_network(tmp_path / "m.onnx", {"a": boxes, "b": np.array([[[0.1, 0.9]]], np.float32)})
     said = refuse("run", model, "-i", picture, "--preset", "none", *QUICK)
@@ -153,7 +153,7 @@ def test_anchors_come_from_a_file(tmp_path, picture):
     assert "is no number" in refuse("run", model, "-i", picture, "--preset", "none", *options, "--anchors", "1,x", *QUICK)
 
 
-def test_torchvisions_lists(tmp_path, picture):
+def test_torchvision_lists(tmp_path, picture):
     outputs = {
         "boxes": np.array([[0, 0, 32, 32], [16, 16, 48, 48]], np.float32),
         "labels": np.array([2, 1], np.int64),
@@ -178,7 +178,7 @@ def test_classes_of_pixels_depths_and_features(tmp_path, picture):
     assert run(features, picture, "--task", "embed")["embedding"] == [0, 1, 2, 3]
 
 
-def test_a_picture_or_classes_is_asked(tmp_path, picture):
+def test_image_or_semantic_output_is_ambiguous(tmp_path, picture):
     model = constant_network(tmp_path / "m.onnx", {"o": np.zeros((1, 3, 64, 64), np.float32)})
     said = refuse("run", model, "-i", picture, "--preset", "none", *QUICK)
     assert "image" in said and "semantic (3 classes)" in said and "task none" in said
@@ -221,19 +221,19 @@ def test_a_plan_keeps_its_task(tmp_path, picture):
         (["--task", "pose", "--head", "yolo_v8", "--keypoints", "9"], "expected"),
     ],
 )
-def test_what_is_wrong_is_said(tmp_path, picture, options, said):
+def test_invalid_task_options_are_refused(tmp_path, picture, options, said):
     model = constant_network(tmp_path / "m.onnx", {"o": yolo()}, metadata=ULTRALYTICS)
     assert said in refuse("run", model, "-i", picture, "--preset", "none", *options, *QUICK)
 
 
-def test_hostile_metadata_is_named(tmp_path, picture):
+def test_malformed_metadata_is_an_error_with_the_key(tmp_path, picture):
     for names in ("{0: 'a'", "{0: 'a', 5: 'b'}", "[" * 1000):
         model = constant_network(tmp_path / "m.onnx", {"o": yolo()}, metadata=ULTRALYTICS | {"names": names})
         result = lanner("run", model, "-i", picture, "--preset", "none", *QUICK)
         assert result.returncode != 0 and "metadata names" in result.stderr, result.stderr
 
 
-def test_scores_that_are_no_numbers_are_an_error(tmp_path, picture):
+def test_nan_scores_are_an_error(tmp_path, picture):
     output = yolo()
     output[0, 4, 9] = np.nan
     model = constant_network(tmp_path / "m.onnx", {"o": output}, metadata=ULTRALYTICS)
@@ -241,7 +241,7 @@ def test_scores_that_are_no_numbers_are_an_error(tmp_path, picture):
     assert result.returncode != 0 and "not finite" in result.stderr
 
 
-def test_a_declared_size_counts_where_the_model_leaves_it_open(tmp_path, picture):
+def test_declared_size_decides_where_the_models_is_open(tmp_path, picture):
     """64 x 64 pixels have 84 cells, so that the 105 are box and classes; either may be a network's cells."""
     model = constant_network(tmp_path / "open.onnx", {"output0": np.zeros((1, 84, 105), np.float32)}, size=("W", "H"))
     assert reason(model, picture, "--size", "64x64").startswith("detect, head yolo_v8, 101 classes")

@@ -22,7 +22,7 @@ def picture():
     return lanner.Image.from_array(np.full((16, 32, 3), 90, np.uint8))
 
 
-def test_detections_have_arrays_and_names(tmp_path, picture):
+def test_detections_have_arrays_and_labels(tmp_path, picture):
     engine = engine_of(tmp_path, {"output0": yolo()}, ULTRALYTICS)
     reader = lanner.tasks.TaskReader(engine)
     assert reader.reason.startswith("detect, head yolo_v8, 2 classes, by the model's metadata")
@@ -41,13 +41,13 @@ def test_detections_have_arrays_and_names(tmp_path, picture):
     np.testing.assert_array_equal(again.boxes.numpy(), found.boxes.numpy())
 
 
-def test_what_is_said_wins(tmp_path, picture):
+def test_given_fields_override_metadata(tmp_path, picture):
     engine = engine_of(tmp_path, {"output0": yolo()}, ULTRALYTICS)
     reader = lanner.tasks.TaskReader(engine, {"score_threshold": 0.8, "labels": ["a", "b"]}, NONE)
     assert reader(engine({"input": picture}), picture).names == ["b"]
 
 
-def test_masks_are_of_the_picture(tmp_path, picture):
+def test_masks_are_in_picture_coordinates(tmp_path, picture):
     outputs = {"o": yolo(extra=[1]), "p": np.ones((1, 1, 16, 16), np.float32)}
     engine = engine_of(tmp_path, outputs, ULTRALYTICS | {"task": "segment"})
     found = lanner.tasks.TaskReader(engine)(engine({"input": picture}), picture)
@@ -56,7 +56,7 @@ def test_masks_are_of_the_picture(tmp_path, picture):
     assert masks[0, 8:12, 20:24].all()
 
 
-def test_drawn_cut_out_and_written(tmp_path, picture):
+def test_results_are_drawn_cropped_and_written(tmp_path, picture):
     engine = engine_of(tmp_path, {"output0": yolo()}, ULTRALYTICS)
     reader = lanner.tasks.TaskReader(engine)
     found = reader(engine({"input": picture}), picture)
@@ -75,7 +75,7 @@ def test_drawn_cut_out_and_written(tmp_path, picture):
         lanner.tasks.ResultWriter(tmp_path / "x", "xml", reader)
 
 
-def test_other_kinds_have_types_of_their_own(tmp_path, picture):
+def test_other_kinds_have_their_result_types(tmp_path, picture):
     def answer(outputs, task=None):
         engine = engine_of(tmp_path, outputs)
         return lanner.tasks.TaskReader(engine, task)(engine({"input": picture}), picture)
@@ -96,7 +96,7 @@ def test_other_kinds_have_types_of_their_own(tmp_path, picture):
         lanner.tasks.draw(picture, features)
 
 
-def test_what_cannot_be_read_says_so(tmp_path, picture):
+def test_unreadable_outputs_are_errors(tmp_path, picture):
     engine = engine_of(tmp_path, {"o": np.zeros((1, 3, 64, 64), np.float32)})
     with pytest.raises(lanner.InvalidArgument, match="semantic"):
         lanner.tasks.TaskReader(engine)
@@ -113,7 +113,7 @@ def test_what_cannot_be_read_says_so(tmp_path, picture):
     assert lanner.tasks.TaskReader(known).task["task"] == "detect"
 
 
-def test_suppression():
+def test_suppress_boxes_keeps_the_best():
     boxes = np.float32([[0, 0, 10, 10], [0, 0, 10, 9], [0, 0, 10, 10], [20, 0, 30, 10]])
     scores = np.float32([0.5, 0.75, 0.25, 0.1])
     assert lanner.tasks.suppress(boxes, scores, iou_threshold=0.5) == [1, 3]
