@@ -1,7 +1,7 @@
-"""Processes that use a core each, as other programs on the machine do; run alone, it is one of them.
+"""Processes that load one core each, like other programs on the machine; as a script it is one of them.
 
-They compute at the priority of whoever starts them and in the same session: some kernels share time by session first, and a
-process of another session would take more or less than its part.
+They run at the parent's priority and in the same session: some kernels divide time between sessions first, and a
+process of another session would get more or less than its share.
 """
 
 import ctypes
@@ -16,14 +16,14 @@ READY = "busy"
 
 
 def end_with_parent(parent):
-    """The kernel ends this process when `parent` (its number), which started it, ends, however that comes about."""
+    """The kernel ends this process when `parent` (its pid), which started it, ends for whatever reason."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # It ended before the call.
+    if os.getppid() != parent:  # The parent ended before the call.
         os._exit(1)
 
 
 class Busy:
-    """`with Busy(2):` two cores are in use from the first line of the block to its end, whatever ends it."""
+    """`with Busy(2):` two cores are loaded from the first line of the block to its end, however it ends."""
 
     def __init__(self, count):
         self.count, self.processes = count, []
@@ -34,14 +34,14 @@ class Busy:
                 self.processes.append(start())
             for process in self.processes:
                 if process.stdout.readline().strip() != READY:
-                    raise RuntimeError(f"a busy process did not start: exit code {process.wait()}, expected that it computes")
+                    raise RuntimeError(f"a busy process did not start: exit code {process.wait()}, expected a running process")
         except BaseException:
             self.stop()
             raise
         return self
 
     def check(self):
-        """Raises where one is gone, and what was measured beside it is worth nothing."""
+        """Raises if one has ended, as measurements in the meantime are invalid."""
         for process in self.processes:
             if process.poll() is not None:
                 raise RuntimeError(f"a busy process ended while it was needed, by exit code {process.returncode}: measure again")
@@ -64,7 +64,7 @@ def start():
 
 def main():
     end_with_parent(int(sys.argv[1]))
-    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches every process of the terminal: this one ends without a word.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)  # Ctrl-C reaches every process of the terminal: this one ends silently.
     print(READY, flush=True)
     number = 1
     while True:

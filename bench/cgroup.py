@@ -1,12 +1,12 @@
-"""Control groups with a share of the processor, as containers have them: version 2, and version 1 where the machine has that."""
+"""Control groups with a CPU quota, as containers have them: version 2, and version 1 where the machine has it."""
 
 import contextlib
 import os
 import pathlib
 import time
 
-PERIOD_US = 100_000  # What container engines use.
-LEAST_CORES = 0.01  # The kernel gives no group less than a millisecond a period.
+PERIOD_US = 100_000  # The period of container engines.
+LEAST_CORES = 0.01  # The kernel's smallest quota is a millisecond a period.
 
 
 class NoCgroup(Exception):
@@ -14,10 +14,10 @@ class NoCgroup(Exception):
 
 
 def reason(error):
-    """Of an OSError, in the words of somebody who wonders why."""
+    """Readable reason of an OSError."""
     why = {
         "PermissionError": "no permission: run as root",
-        "FileNotFoundError": "it is not there",
+        "FileNotFoundError": "not found",
     }.get(type(error).__name__, (error.strerror or str(error)).lower())
     return f"{error.filename}: {why}" if error.filename else why
 
@@ -37,7 +37,7 @@ class Group:
         (self.folder / name).write_text(text, encoding="ascii")
 
     def limit(self, cores):
-        """To so many seconds of processor time a second."""
+        """Limits the group to this many seconds of processor time a second."""
         quota = round(cores * PERIOD_US)
         if self.version == 2:
             self.write("cpu.max", f"{quota} {PERIOD_US}")
@@ -46,7 +46,7 @@ class Group:
             self.write("cpu.cfs_quota_us", str(quota))
 
     def remove(self):
-        """Once its processes have ended; the kernel may take a moment to notice."""
+        """Removes it after its processes have ended, which the kernel may notice with a delay."""
         for _ in range(100):
             with contextlib.suppress(OSError):
                 self.folder.rmdir()
@@ -55,7 +55,7 @@ class Group:
 
 
 class Machine:
-    """Where groups can be made, by the tables that the kernel shows this process."""
+    """Where groups can be made, from the tables that the kernel shows this process."""
 
     def __init__(self, mounts=None, own=None):
         """`mounts` and `own`: texts like /proc/self/mounts and /proc/self/cgroup."""
@@ -63,7 +63,7 @@ class Machine:
         self.own = read("/proc/self/cgroup") if own is None else own
 
     def parents(self):
-        """Groups that a new one may be made in, each with its version: this process's own first, then those around it."""
+        """Groups in which a new one may be made, each with its version: this process's own first, then its parents."""
         for place, kind, options in mounted(self.mounts):
             if kind == "cgroup" and "cpu" in options.split(","):
                 path = next((path for names, path in owned(self.own) if "cpu" in names.split(",")), "/")
@@ -74,7 +74,7 @@ class Machine:
 
     @contextlib.contextmanager
     def quota(self, cores, name):
-        """A group of that quota, removed at the end. NoCgroup where none can be made."""
+        """A group with that quota, removed at the end. NoCgroup where none can be made."""
         group, undo = self.made(cores, name)
         try:
             yield group
@@ -83,7 +83,7 @@ class Machine:
             undo()
 
     def made(self, cores, name):
-        """The group, and what puts back what was changed around it."""
+        """The group, and functions that undo the changes around it."""
         refusals = []
         for parent, version in self.parents():
             undo = lambda: None  # noqa: E731
@@ -129,8 +129,8 @@ def owned(own):
 
 
 def upwards(place, path):
-    """The folder of the group `path` of the hierarchy at `place`, then of each around it. A container may see a path
-    of its host that is not there."""
+    """The folder of the group `path` of the hierarchy at `place`, then of each parent. A container may see a path
+    of its host that does not exist inside."""
     parts = [] if ".." in path.split("/") else path.strip("/").split("/")
     for count in range(len(parts), -1, -1):
         folder = place.joinpath(*parts[:count])
@@ -143,14 +143,14 @@ def has_cpu(folder):
 
 
 def with_cpu(parent):
-    """Groups in `parent` may limit the processor. Gives what takes that back where it was not so before."""
+    """Enables limiting the processor for groups in `parent`. Returns a function that undoes it if it was not enabled before."""
     control = parent / "cgroup.subtree_control"
     if "cpu" in read(control).split():
         return lambda: None
     control.write_text("+cpu", encoding="ascii")
 
     def undo():
-        with contextlib.suppress(OSError):  # Somebody else uses it by now.
+        with contextlib.suppress(OSError):  # Another process uses it by now.
             control.write_text("-cpu", encoding="ascii")
 
     return undo

@@ -1,4 +1,4 @@
-"""Networks in FP16 on a GPU against torch.compile (Inductor), inputs and results in its memory, CUDA graphs on both sides."""
+"""Networks in FP16 on a GPU against torch.compile (Inductor), inputs and results in GPU memory, CUDA graphs on both sides."""
 
 import math
 import pathlib
@@ -9,7 +9,7 @@ from systems import HERE, Broken, Missing, Worker
 
 SCRIPT = HERE / "cuda_worker.py"
 LEAST_RUNS = 10
-# Network to the batches that are measured; shapes are of one input.
+# Network to the batches measured; shapes are of one input.
 NETWORKS = {
     "resnet50": (1, 8, 32, 128),
     "mobilenet_v2": (1, 128),
@@ -24,12 +24,12 @@ NETWORKS = {
 }
 SHAPES = {"bert_base": (128, 768), "mlp": (256,)}
 IMAGE = (3, 224, 224)
-# Of halves: sums in another order, and activations near the next rounding.
+# Tolerance for FP16: another order of sums, and rounding of activations.
 LARGEST_ERROR = 0.05
 
 
 def clocks(device):
-    """Clocks of the GPU's processors and memory in MHz and its power in W, as the driver tells them now."""
+    """Clocks of the GPU's processors and memory in MHz and its power in W, as reported by the driver now."""
     query = ["nvidia-smi", "-i", device.partition(":")[2] or "0", "--query-gpu=clocks.sm,clocks.mem,power.draw", "--format=csv,noheader,nounits"]
     try:
         done = subprocess.run(query, capture_output=True, text=True, check=True)
@@ -39,11 +39,11 @@ def clocks(device):
 
 
 def error_of(ours, theirs):
-    """Root mean square of the differences, over that of the rival's values."""
+    """Root mean square of the differences, relative to that of the rival's values."""
     if len(ours) != len(theirs) or not ours:
         raise Broken(f"the outputs differ in size: {len(ours)} and {len(theirs)} values were compared")
     if not any(theirs):
-        raise Broken("the rival's output has only zeros, which tell nothing of errors")
+        raise Broken("the rival's output has only zeros, so errors cannot be measured")
     difference = math.sqrt(sum((a - b) ** 2 for a, b in zip(ours, theirs, strict=True)))
     return difference / math.sqrt(sum(b * b for b in theirs))
 
@@ -53,7 +53,7 @@ def rate(seconds, batch):
 
 
 def job_of(network, folder, options):
-    """What all processes of a network are told."""
+    """Settings of all processes of a network."""
     job = {"network": network, "shape": SHAPES.get(network, IMAGE), "model": str(folder / f"{network}.onnx"), "device": options.device}
     job |= {"weights": str(folder / f"{network}.pt"), "budget": options.budget}
     return job | {"max_autotune": options.max_autotune, "both_formats": options.both_formats}
@@ -85,16 +85,16 @@ def measured(job, batch, options):
 
 
 def chosen(options):
-    """Pairs of a network and the batches that are measured."""
+    """Pairs of a network and the batches measured."""
     names = [name for name in options.cuda_nets.split(",") if name]
     unknown = sorted(set(names) - set(NETWORKS))
     if unknown:
-        raise RuntimeError(f"no network '{', '.join(unknown)}': there are {', '.join(NETWORKS)}")
+        raise RuntimeError(f"no network '{', '.join(unknown)}': expected {', '.join(NETWORKS)}")
     return [(name, NETWORKS[name]) for name in names or NETWORKS]
 
 
 def measure(folder, options, add):
-    """Rows go to `add` as they are measured."""
+    """Passes rows to `add` as they are measured."""
     for network, batches in chosen(options):
         job = job_of(network, folder, options)
         try:

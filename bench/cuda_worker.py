@@ -1,7 +1,7 @@
-"""A network on a GPU, in a process of its own: commands and answers as worker.py has them.
+"""A network on a GPU, in a process of its own: with the commands and answers of worker.py.
 
-Inputs lie on the GPU as halves and results stay there; runs are queued one behind the other, and what is measured is the time from
-the first to the end of the last. Both systems replay CUDA graphs: Lanner's contexts record theirs, Inductor's are recorded here.
+Inputs are on the GPU in FP16 and results stay there; runs are queued one after the other, and the measured time is from
+the start of the first to the end of the last. Both systems replay CUDA graphs: Lanner's contexts record theirs, Inductor's are recorded here.
 """
 
 import time
@@ -13,7 +13,7 @@ CHOICES = ("default", "max-autotune-no-cudagraphs")  # Of torch.compile; graphs 
 
 
 def mlp():
-    """24 layers of 256: nothing but the cost of a launch."""
+    """24 layers of 256: measures only the cost of launches."""
     from torch import nn
 
     return nn.Sequential(*(layer for _ in range(24) for layer in (nn.Linear(256, 256), nn.ReLU())))
@@ -24,7 +24,7 @@ def bert():
     from transformers import BertConfig, BertModel
 
     class Encoder(torch.nn.Module):
-        """BERT-base behind its embedding of words, as make_nets.py has it."""
+        """BERT-base after its word embedding, as in make_nets.py."""
 
         def __init__(self):
             super().__init__()
@@ -51,7 +51,7 @@ def module_of(name):
 
 
 def fill_zeros(module):
-    """Some heads begin as zeros, and their outputs would be zeros whatever a network computes."""
+    """Some heads are initialised with zeros, so their outputs would be zeros for any computation."""
     import torch
 
     for parameter in module.parameters():
@@ -61,7 +61,7 @@ def fill_zeros(module):
 
 
 def settle(module):
-    """With random weights activations grow or vanish from layer to layer; what batch normalizations have seen keeps them in range."""
+    """With random weights activations grow or vanish from layer to layer; running statistics of batch normalizations keep them in range."""
     import torch
 
     layers = [layer for layer in module.modules() if isinstance(layer, torch.nn.BatchNorm2d)]
@@ -99,7 +99,7 @@ class Export:
 
 
 class Queued:
-    """Runs behind one another on a stream of torch."""
+    """Queues runs one after the other on a stream of torch."""
 
     def __init__(self, job):
         import torch
@@ -108,7 +108,7 @@ class Queued:
         self.torch, self.stream = torch, torch.cuda.Stream()
 
     def seconds(self, seconds, least):
-        """Of one run in the mean, over as many as fill `seconds`, and at least `least`."""
+        """Mean seconds of a run, over as many as fill `seconds`, at least `least`."""
         torch = self.torch
         with torch.cuda.stream(self.stream):
             one = self.timed(max(3, least // 4))
@@ -154,7 +154,7 @@ class Lanner(Queued):
 
 
 class Inductor(Queued):
-    """torch.compile with frozen weights in halves; of its modes and of both memory formats the faster one."""
+    """torch.compile with frozen FP16 weights; the fastest of its modes and memory formats."""
 
     def __init__(self, job):
         super().__init__(job)
@@ -172,7 +172,7 @@ class Inductor(Queued):
         _, self.given, self.graph, self.result, self.how = min(tried, key=lambda one: one[0])
 
     def tried(self, job, mode, memory_format):
-        """Seconds of a run, what it reads, its graph, where it writes, and how it was made."""
+        """Seconds of a run, its inputs, its graph, its outputs, and how it was made."""
         torch = self.torch
         given, self.graph, result = self.record(job, mode, memory_format)
         how = f"{mode}, {'channels last' if memory_format == torch.channels_last else 'row-major'}"
@@ -205,7 +205,7 @@ SYSTEMS = {"export": Export, "lanner": Lanner, "inductor": Inductor}
 
 
 class Systems:
-    """The one of this process."""
+    """The system of this process."""
 
     def load(self, command):
         start = time.perf_counter()

@@ -1,4 +1,4 @@
-"""Rows of this run and of earlier ones: a log of JSON lines, and each ratio as a share of the quiet machine's."""
+"""Rows of this run and of earlier ones: a log of JSON lines, and each ratio relative to the quiet machine's."""
 
 import json
 
@@ -9,7 +9,7 @@ MACHINE = ("cpu", "cores")
 
 
 class History:
-    """Rows are added as they are measured, and written at once where there is a log."""
+    """Collects rows, and writes each to the log at once."""
 
     def __init__(self, path, machine):
         self.path, self.machine, self.rows, self.quiet = path, machine, [], {}

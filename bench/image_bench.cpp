@@ -1,5 +1,5 @@
-// Pictures of 1920x1080: colour conversion, and the way to a network's input, on one thread; the same on a
-// GPU, `us` being microseconds a frame.
+// Images of 1920x1080: colour conversion, and conversion to a network's input, on one thread; the same on a
+// GPU, where `us` is microseconds a frame.
 
 #include <random>
 
@@ -82,7 +82,7 @@ LANNER_IMAGE_BENCH(yuv420p, antialias, false);
 LANNER_IMAGE_BENCH(rgb24, antialias, false);
 #undef LANNER_IMAGE_BENCH
 
-// Queued a hundred at a time on one stream, pictures and tensor lying on the GPU.
+// Queued a hundred at a time on one stream, with images and tensor on the GPU.
 template<typename Queue>
 void on_gpu(benchmark::State& state, Queue&& queue) {
   if (cuda::driver_status().devices == 0)

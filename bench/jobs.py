@@ -1,4 +1,4 @@
-"""The networks that are measured: the standard ones, and those of the zoo that PyTorch users export."""
+"""The measured networks: the standard ones, and those of the zoo that PyTorch users export."""
 
 import dataclasses
 import pathlib
@@ -12,7 +12,7 @@ SHARED = ROOT.parent / "shared"
 MAKER = SHARED / "tools" / "make_nets.py"
 INPUTS = {"mlp": (256,), "bert_base": (128, 768)}
 IMAGE = (3, 224, 224)
-# Where a run takes milliseconds, what a thread waits for counts most.
+# Where runs take milliseconds, how threads wait matters most.
 SMALL = (
     "hf_bert",
     "timm_levit_128s",
@@ -40,7 +40,7 @@ class Job:
 
 @dataclasses.dataclass(frozen=True)
 class Skipped:
-    """What is not measured, and why."""
+    """A job that is not measured, and why."""
 
     label: str
     reason: str
@@ -51,7 +51,7 @@ def names(text):
 
 
 def made(folder, *chosen):
-    """Has make_nets.py write these networks; the path of the first."""
+    """Lets make_nets.py write these networks; returns the path of the first."""
     if not MAKER.exists():
         raise RuntimeError(
             f"{MAKER}: not found, it makes the standard networks; put shared/ beside the checkout, or give --nets '' or --run-model FILE"
@@ -74,7 +74,7 @@ def standard(folder, options):
 
 
 def zoo(folder, options):
-    """Networks of the zoo at the sizes they were exported at. A model is there while its jobs are measured."""
+    """Networks of the zoo at their exported sizes. A model exists while its jobs are measured."""
     chosen = [one for name in names(options.zoo) for one in (SMALL if name == "small" else (name,))]
     if not chosen:
         return
@@ -112,6 +112,6 @@ def written(folder, name, batch, model, feed):
 
 
 def chosen(folder, options):
-    """Each job when it is its turn."""
+    """Each job in order."""
     yield from standard(folder, options)
     yield from zoo(folder, options)

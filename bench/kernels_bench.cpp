@@ -1,4 +1,5 @@
-// The kernels that matter, each by its fastest tactic, with the share of what the machine can do at most.
+// The most important kernels, each with its fastest tactic, with the share of the machine's peak that it
+// reaches.
 // Set LANNER_THREADS to choose the thread count.
 
 #include <chrono>
@@ -188,8 +189,7 @@ void gemm(benchmark::State& state, std::int64_t rows, std::int64_t depth, std::i
       4.0 * static_cast<double>(depth * columns));
 }
 
-/// Layers one after the other, each with weights of its own, so that these come from the cache that holds all
-/// of them.
+/// Consecutive layers, each with its own weights, so that these come from the cache that holds all of them.
 void layers(benchmark::State& state, std::int64_t rows, const std::string& kernel) {
   constexpr std::int64_t count = 24, width = 256;
   Target target;

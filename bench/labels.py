@@ -1,5 +1,5 @@
-"""A clip to labels: `lanner run` beside a loop in Python over the same parts, beside PyNvVideoCodec with torch, and beside decoding
-alone, which is what the whole can reach at most."""
+"""A clip to labels: `lanner run` against a loop in Python over the same parts, against PyNvVideoCodec with torch, and against decoding
+alone, which is an upper bound."""
 
 import json
 import os
@@ -12,12 +12,12 @@ from pairs import alternate, summary
 from systems import HERE, Broken, Missing, Worker
 
 SCRIPT = HERE / "labels_worker.py"
-SAME = 0.99  # Of the labels: sums in another order decide where two classes are as likely.
+SAME = 0.99  # Share of equal labels: another order of sums decides between two equally likely classes.
 RIVALS = {"loop": "loop in Python", "torch": "PyNvVideoCodec and torch.compile", "decode": "decoding alone"}
 
 
 class Command:
-    """`lanner run` in a process of its own each time."""
+    """`lanner run` in a new process each time."""
 
     def __init__(self, plan, clip, options):
         self.answers, self.whole, self.labels = plan.with_suffix(".jsonl"), [], None
@@ -25,7 +25,7 @@ class Command:
         self.command += ["--task", "classify", "--json", self.answers]
 
     def __call__(self):
-        """Seconds of the clip alone, as it tells them: models that stay are loaded before they are asked, too."""
+        """Seconds of the clip alone, as printed by the command: the other systems' models are loaded beforehand too."""
         start = time.perf_counter()
         done = subprocess.run([str(part) for part in self.command], capture_output=True, text=True, check=False)
         self.whole.append(time.perf_counter() - start)
@@ -38,7 +38,7 @@ class Command:
 
 
 def make_plan(folder, model, options):
-    """Built once for all: what is measured is the clip."""
+    """Built once: only the clip is measured."""
     plan, size = folder / "labels.plan", "3x224x224"
     shape = f"{options.run_input}:1x{size}:{options.run_batch}x{size}:{options.run_batch}x{size}"
     command = [video.COMMAND, "build", model, "-o", plan, "--device", options.device, "--shape", shape]
@@ -56,7 +56,7 @@ def same_labels(ours, theirs):
 
 
 def against(command, name, loading, options, label):
-    """A row of the command beside one rival; why there is none."""
+    """A row of the command against one rival, or why there is none."""
     row = {"job": label, "rival_name": RIVALS[name]}
     try:
         with Worker(SCRIPT) as worker:
@@ -67,7 +67,7 @@ def against(command, name, loading, options, label):
                 answer.update(worker.ask({"do": "run", "system": name}))
                 return answer["seconds"]
 
-            run(), command()  # Files in memory, kernels made.
+            run(), command()  # Files are in memory and kernels made.
             own, other = alternate(command, run, options.pairs, f"{label}, {RIVALS[name]}")
     except Missing as missing:
         return row | {"skipped": str(missing)}

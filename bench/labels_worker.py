@@ -1,4 +1,4 @@
-"""One way from a clip to labels, in a process of its own: commands and answers as worker.py has them."""
+"""One way from a clip to labels, in a process of its own: with the commands and answers of worker.py."""
 
 import time
 
@@ -6,7 +6,7 @@ from worker import serve
 
 
 class Loop:
-    """What a user writes over the library's parts."""
+    """The loop that a user writes with the library's parts."""
 
     def __init__(self, job):
         import lanner
@@ -36,7 +36,7 @@ class Loop:
 
 
 class Decode:
-    """The clip's frames where they are decoded, and nothing else."""
+    """Decodes the clip's frames on the device, and nothing else."""
 
     def __init__(self, job):
         import lanner
@@ -98,7 +98,7 @@ WAYS = {"loop": Loop, "decode": Decode, "torch": Torch}
 
 
 class Ways:
-    """Those of this process."""
+    """The systems of this process."""
 
     def __init__(self):
         self.ways = {}

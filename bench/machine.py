@@ -1,4 +1,4 @@
-"""The machine that is measured on, and what else it does meanwhile."""
+"""The machine that is measured on, and other programs' use of it."""
 
 import datetime
 import os
@@ -10,7 +10,7 @@ import time
 
 
 def facts():
-    """What the figures were taken on, without its name."""
+    """The hardware of the measurements, without the machine's name."""
     model = next(
         (line.split(":", 1)[1].strip() for line in open("/proc/cpuinfo", encoding="utf-8") if line.startswith("model name")),
         platform.machine(),
@@ -23,14 +23,14 @@ def facts():
 
 
 def seconds_in_use():
-    """Of all cores since the machine started; what waits and what a hypervisor takes is left out."""
+    """Processor time of all cores since the machine started, without waiting and a hypervisor's share."""
     with open("/proc/stat", encoding="ascii") as file:
         user, nice, system, _idle, _wait, irq, soft = map(int, file.readline().split()[1:8])
     return (user + nice + system + irq + soft) / os.sysconf("SC_CLK_TCK")
 
 
 def seconds_of(process):
-    """Of processor time that it used; none of one that is gone."""
+    """Processor time that it used; none for one that has ended."""
     try:
         fields = pathlib.Path(f"/proc/{process}/stat").read_text(encoding="utf-8").rpartition(")")[2].split()
     except OSError:
@@ -39,8 +39,8 @@ def seconds_of(process):
 
 
 class Others:
-    """`with Others(processes) as others:` then `others.cores`: how many cores, in the mean over the block, were used by what is
-    neither this process nor one of those, by their numbers. A machine is quiet where that is next to nothing."""
+    """`with Others(processes) as others:` then `others.cores`: mean number of cores used during the block by programs that are
+    neither this process nor one of those pids. The machine is quiet if that is near 0."""
 
     def __init__(self, processes):
         self.processes, self.cores = [os.getpid(), *processes], 0.0
@@ -54,5 +54,5 @@ class Others:
 
     def __exit__(self, *exception):
         (start, before), (end, after) = self.begun, self.now()
-        # The counters move by hundredths of a second, and not all at once.
+        # The counters have steps of hundredths of a second, and do not change together.
         self.cores = max(0.0, after - before) / max(end - start, 0.01)

@@ -1,4 +1,4 @@
-"""Networks in FP32 against ONNX Runtime, OpenVINO and PyTorch, on a quiet machine and on one that others use."""
+"""Networks in FP32 against ONNX Runtime, OpenVINO and PyTorch, on a quiet and on a loaded machine."""
 
 import contextlib
 import os
@@ -13,7 +13,7 @@ from systems import Broken, Missing, Worker
 
 LANNER = "lanner"
 RIVALS = ("onnxruntime", "openvino", "torch")
-LEAST_RUNS = 5  # So that 20 measurements of a slow network hold 100 runs, of which p99 is one.
+LEAST_RUNS = 5  # So that 20 measurements of a slow network have 100 runs, of which p99 is one.
 
 
 def rate(seconds, batch):
@@ -21,13 +21,13 @@ def rate(seconds, batch):
 
 
 def check_answers(ours, name, rival):
-    """A rival that computes something else is no rival. Both are what loading answered."""
+    """Fails for a rival with different answers. Both arguments are answers to `load`."""
     if not abs(ours["sum"] - rival["sum"]) <= 1e-3 * abs(rival["sum"]):
         raise Broken(f"Lanner's and {name}'s answers differ: the sums of the first output are {ours['sum']:g} and {rival['sum']:g}")
 
 
 class Measured:
-    """A system's measurements: each call is one, and the single runs are kept."""
+    """A system's measurements: each call is one, and single runs are stored."""
 
     def __init__(self, runs):
         self.ask, self.runs = runs, []
@@ -42,7 +42,7 @@ class Measured:
 
 
 class Comparison:
-    """One network at one batch size in the states that are asked for. Rows go to `add` as they are measured."""
+    """One network at one batch size in the requested states. Passes rows to `add` as they are measured."""
 
     def __init__(self, job, options, add):
         self.job, self.options, self.add = job, options, add
@@ -79,8 +79,8 @@ class Comparison:
 
     @contextlib.contextmanager
     def reported(self, which, names):
-        """What goes wrong inside becomes rows in place of those that the block has not added yet: `which` is a list that the
-        block takes states out of."""
+        """An error inside becomes rows for the states that the block has not measured yet: `which` is a list that the
+        block removes states from."""
         try:
             yield
         except (Missing, cgroup.NoCgroup) as error:
@@ -89,8 +89,8 @@ class Comparison:
             self.left_out(which, names, failed=str(error))
 
     def apart(self, which, place=contextlib.nullcontext):
-        """Each system in a process of its own, in each state in turn; engines are made before others use the machine. `place()`
-        gives the cgroup for a process, where it has one."""
+        """Each system in a process of its own, in one state after the other; engines are made before the load starts. `place()`
+        returns the cgroup for a process, if any."""
         with contextlib.ExitStack() as stack:
             with self.reported(which, self.options.rivals):
                 ours, own = self.ready(stack, LANNER, place)
@@ -104,7 +104,7 @@ class Comparison:
                             del left[0]
 
     def ready(self, stack, name, place):
-        """A process with the system in it, and what its loading answered."""
+        """A process with the system in it, and its answer to `load`."""
         group = stack.enter_context(place())
         worker = stack.enter_context(Worker())
         if group:
@@ -123,7 +123,7 @@ class Comparison:
         self.measured(state, name, loaded, ours, rival, found | {"others": others.cores})
 
     def together(self, state):
-        """Lanner and one rival in one process. The rival is loaded first: Lanner is what comes new to a script."""
+        """Lanner and one rival in one process. The rival is loaded first, as Lanner is the newcomer in a script."""
         for name in self.options.rivals:
             with self.reported([state], [name]), Worker() as both:
                 theirs = both.load(name, self.loading)
@@ -144,7 +144,7 @@ class Comparison:
 
 
 class Groups:
-    """Makes a cgroup of that many cores for each process that asks: one that left threads spinning spends its own share."""
+    """Makes a cgroup of that many cores for each process, so that spinning threads spend their own share."""
 
     def __init__(self, cores):
         self.cores, self.count, self.machine = cores, 0, cgroup.Machine()

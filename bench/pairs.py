@@ -1,4 +1,4 @@
-"""Alternating measurement and what it says."""
+"""Alternating measurements and their statistics."""
 
 import math
 import random
@@ -19,7 +19,7 @@ def tell(label, pair, pairs):
 
 
 def alternate(ours, rival, pairs, label):
-    """Calls `ours()` and `rival()` in turn; each gives seconds. Which goes first changes from pair to pair."""
+    """Calls `ours()` and `rival()` alternately; each returns seconds. The order changes from pair to pair."""
     own, other = [], []
     for pair in range(pairs):
         tell(label, pair, pairs)
@@ -29,7 +29,7 @@ def alternate(ours, rival, pairs, label):
 
 
 def percentile(times, share):
-    """By nearest rank: a time that was measured, and no larger one than the largest."""
+    """By nearest rank: one of the measured times, at most the largest."""
     return sorted(times)[max(0, math.ceil(share * len(times)) - 1)]
 
 

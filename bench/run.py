@@ -1,8 +1,8 @@
 """Speed against other products: `./dev bench` runs this after the build.
 
-Every system runs in a process of its own and waits while another is measured, unless --same-process puts two into one. One pair
-is a measurement of Lanner and of a rival, one right after the other; the ratio is taken pair by pair, so that a machine that
-changes its speed changes both.
+Every system runs in a process of its own and is idle while another is measured, unless --same-process puts two into one. A pair
+is a measurement of Lanner and of a rival, one right after the other; the ratio is taken pair by pair, so that changes
+of the machine's speed affect both.
 """
 
 import argparse
@@ -39,7 +39,7 @@ def rivals(text):
     chosen = text.split(",")
     unknown = sorted(set(chosen) - set(nets.RIVALS))
     if unknown:
-        raise argparse.ArgumentTypeError(f"no rival '{', '.join(unknown)}': there are {', '.join(nets.RIVALS)}")
+        raise argparse.ArgumentTypeError(f"no rival '{', '.join(unknown)}': expected {', '.join(nets.RIVALS)}")
     return chosen
 
 
@@ -53,22 +53,22 @@ def parse_options():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.splitlines()[0])
     parser.add_argument("suites", nargs="*", default=["nets", "video"], help="nets, video, run: a clip to labels, cuda: networks on a GPU (default: nets, video)")
     parser.add_argument("--pairs", type=at_least_one, default=20, help="measurements of each rival against Lanner (default: 20)")
-    parser.add_argument("--json", type=pathlib.Path, help="file that gets every measurement at the end")
+    parser.add_argument("--json", type=pathlib.Path, help="JSON file for all measurements, written at the end")
     add_nets_options(parser.add_argument_group("networks"))
-    add_states(parser.add_argument_group("networks on a machine that others use", "each makes rows of its own"))
+    add_states(parser.add_argument_group("networks on a loaded machine", "each adds rows"))
     group = parser.add_argument_group("video")
     threads = "of every system that decodes (default: twice the cores, as frame threads wait for each other)"
     group.add_argument("--codec-threads", type=int, default=2 * os.cpu_count(), help=threads)
-    group.add_argument("--device", default="cpu", help="where video is decoded: cpu, or cuda:0 beside PyNvVideoCodec (default: cpu)")
-    group.add_argument("--clips", type=pathlib.Path, help="folder in which the clips are kept and looked for")
+    group.add_argument("--device", default="cpu", help="device that decodes video: cpu, or cuda:0 against PyNvVideoCodec (default: cpu)")
+    group.add_argument("--clips", type=pathlib.Path, help="folder of the clips, which are made if missing")
     group = parser.add_argument_group("a clip to labels", "on --device, with --pairs and --clips")
     group.add_argument("--run-model", type=pathlib.Path, help="classifier of [N, 3, 224, 224] as ONNX (default: ResNet-50 of make_nets.py)")
     group.add_argument("--run-input", default="input", help="name of its input (default: input)")
     group.add_argument("--run-batch", type=at_least_one, default=32, help="frames in one run (default: 32)")
     group = parser.add_argument_group("networks on a GPU", "on --device, with --pairs, --budget and --seconds")
     group.add_argument("--cuda-nets", default="", help=f"of {', '.join(cuda.NETWORKS)}, comma separated (default: all)")
-    group.add_argument("--max-autotune", action="store_true", help="Inductor in that mode too; the faster one counts. Takes minutes a network")
-    group.add_argument("--both-formats", action="store_true", help="Inductor row-major too, beside channels last; the faster one counts")
+    group.add_argument("--max-autotune", action="store_true", help="try Inductor in that mode too and take the faster one; takes minutes a network")
+    group.add_argument("--both-formats", action="store_true", help="try Inductor row-major and channels last and take the faster one")
     options = parser.parse_args()
     unknown = sorted(set(options.suites) - SUITES)
     if unknown:
@@ -84,31 +84,31 @@ def add_nets_options(group):
     group.add_argument("--rivals", type=rivals, default=["onnxruntime", "openvino"], help="of onnxruntime, openvino, torch (default: the first two)")
     group.add_argument("--batch", type=batches, default=[1, 8], help="batch sizes, comma separated (default: 1,8)")
     group.add_argument("--threads", type=at_least_one, default=2, help="of every system (default: 2)")
-    group.add_argument("--budget", type=float, help="seconds that tuning may take (default: Lanner's own, as users get it)")
-    group.add_argument("--seconds", type=float, default=0.15, help="that a measurement runs a network for (default: 0.15), five times at the least")
-    group.add_argument("--log", type=pathlib.Path, help="file of JSON lines that gets each row when it is measured; its quiet rows count for shares")
+    group.add_argument("--budget", type=float, help="tuning budget in seconds (default: Lanner's default)")
+    group.add_argument("--seconds", type=float, default=0.15, help="duration of a measurement (default: 0.15), at least five runs")
+    group.add_argument("--log", type=pathlib.Path, help="file of JSON lines, to which each row is appended; its quiet rows are used for ratios to the quiet machine")
 
 
 def add_states(group):
     group.add_argument(
         "--busy", type=states.busy_counts, default=[0], metavar="N,...",
-        help="beside N processes that use a core each; 0: a quiet machine (default: 0)",
+        help="with N processes that load a core each; 0: a quiet machine (default: 0)",
     )
-    group.add_argument("--same-process", action="store_true", help="Lanner and a rival in one process, a run of one, a run of the other")
-    group.add_argument("--burst", type=at_least_one, default=1, help="with --same-process: so many runs of one, then of the other (default: 1)")
+    group.add_argument("--same-process", action="store_true", help="Lanner and a rival in one process, alternating runs")
+    group.add_argument("--burst", type=at_least_one, default=1, help="with --same-process: this many runs of one, then of the other (default: 1)")
     group.add_argument(
         "--quota", type=states.quotas, default=[], metavar="CORES,...",
-        help="each system in a cgroup with so many cores, 0.5 for example; skipped where no cgroup can be made",
+        help="each system in a cgroup with this many cores, such as 0.5; skipped where no cgroup can be made",
     )
 
 
 def stopped(number, frame):
-    """As Ctrl-C does: what was started is ended, and the table tells what was measured."""
+    """Like Ctrl-C: ends what was started; the table shows what was measured."""
     raise KeyboardInterrupt
 
 
 def measure(options, history, clips, networks):
-    """Exit code. Rows are in `history`, `clips` and `networks` as far as it got."""
+    """Exit code. Rows are in `history`; `clips` and `networks` as far as they were made."""
     try:
         with tempfile.TemporaryDirectory(prefix="lanner-bench-") as folder:
             folder = pathlib.Path(folder)

@@ -1,4 +1,4 @@
-"""What else goes on while networks are measured."""
+"""The load of the machine while networks are measured."""
 
 import argparse
 import dataclasses
@@ -17,7 +17,7 @@ class State:
 
     @property
     def text(self):
-        """As tables and logs show it."""
+        """Its name in tables and logs."""
         if self.kind == BUSY:
             return f"{self.amount:g} busy process{'es' if self.amount > 1 else ''}"
         if self.kind == QUOTA:
@@ -26,7 +26,7 @@ class State:
 
     @property
     def busy(self):
-        """How many processes compute beside."""
+        """Number of busy processes."""
         return int(self.amount) if self.kind == BUSY else 0
 
 
@@ -50,7 +50,7 @@ def quotas(text):
 
 
 def chosen(options):
-    """In the order of measurement: the quiet one is first, as the others are told by it."""
+    """In the order of measurement: the quiet state first, as the others are compared with it."""
     apart = [State(BUSY, count) if count else State(QUIET) for count in options.busy]
     together = [State(TOGETHER)] if options.same_process else []
     return apart + together + [State(QUOTA, cores) for cores in options.quota]

@@ -26,7 +26,7 @@ class Worker:
     """A process with one system in it, or several."""
 
     def __init__(self, script=None):
-        # Nothing that earlier builds timed: what a first build gives is what users get.
+        # An empty timing cache, so that builds are first builds, as for a new user.
         self.cache = tempfile.TemporaryDirectory(prefix="lanner-bench-cache-")
         self.process = subprocess.Popen(
             [sys.executable, script or SCRIPT, str(os.getpid())],
@@ -60,19 +60,19 @@ class Worker:
         return answer
 
     def enter(self, group):
-        """Before anything is loaded: that, too, is done with the group's share."""
+        """Called before loading, so that loading is within the quota too."""
         try:
             self.ask({"do": "enter", "folder": str(group.folder)})
         except Broken as broken:
             raise cgroup.NoCgroup(f"a process cannot enter a cgroup: {broken}") from broken
 
     def load(self, system, job):
-        """Gives what the system says of itself: of a network the sum of the first output, the seconds it took and the version."""
+        """The system's description of itself: for a network the sum of the first output, the seconds to load and the version."""
         self.systems.append(system)
         return self.ask({"do": "load", "system": system, **job})
 
     def run(self, system, seconds, least):
-        """Seconds of each of its runs, which take about `seconds` and are not fewer than `least`."""
+        """Seconds of each run; runs take about `seconds` in total and are at least `least`."""
         return self.ask({"do": "run", "system": system, "seconds": seconds, "least": least})["times"]
 
     def turns(self, systems, seconds, least, burst):
@@ -80,7 +80,7 @@ class Worker:
         return self.ask({"do": "turns", "systems": systems, "seconds": seconds, "least": least, "burst": burst})["times"]
 
     def close(self, at_once=False):
-        if at_once:  # Whatever it does is not wanted any more.
+        if at_once:  # Its remaining answers are not needed.
             self.process.kill()
         try:
             self.process.stdin.close()

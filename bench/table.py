@@ -1,8 +1,8 @@
-"""Measurements as tables in Markdown and in words."""
+"""Measurements as Markdown tables and as text."""
 
 import statistics
 
-MUCH = 0.1  # Of a core, for programs that are no part of the measurement.
+MUCH = 0.1  # Share of a core used by other programs.
 
 
 def ratio(row):
@@ -27,7 +27,7 @@ def milliseconds(seconds):
 
 
 def single(runs):
-    """Of single runs: the median and the slowest but for one in a hundred."""
+    """Of single runs: the median and the 99th percentile."""
     return f"{milliseconds(runs['p50'])}, {milliseconds(runs['p99'])} ms"
 
 
@@ -37,7 +37,7 @@ NETS_HEADING = (
 
 
 def nets_table(rows):
-    """A line for each network, state and rival; what was not measured says why."""
+    """A line for each network, state and rival; rows that were not measured have the reason."""
     lines = [NETS_HEADING, "|---" * (NETS_HEADING.count("|") - 1) + "|"]
     for row in rows:
         if "ratio" not in row:
@@ -52,7 +52,7 @@ def nets_table(rows):
 
 
 def why(row):
-    """Nothing was measured."""
+    """Why nothing was measured."""
     return f"skipped: {row['skipped']}" if "skipped" in row else f"FAILED: {row['failed']}"
 
 
@@ -85,7 +85,7 @@ def tail(runs):
 
 
 def others_in_words(rows):
-    """Empty on a machine that nothing else used."""
+    """Empty if no other program used the machine."""
     worst = max(rows, key=lambda row: row["others"])
     if worst["others"] < MUCH:
         return ""

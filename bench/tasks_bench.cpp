@@ -1,5 +1,5 @@
-// What reading a network's outputs takes beside running it, on one thread. LANNER_BENCH_DEVICE=cuda:0 puts
-// the outputs on a GPU.
+// Cost of reading a network's outputs, compared with running it, on one thread. LANNER_BENCH_DEVICE=cuda:0
+// puts the outputs on a GPU.
 
 #include <cstdlib>
 #include <random>
@@ -36,7 +36,7 @@ Tensor yolo(std::int64_t extra, int found) {
   return tensor;
 }
 
-/// What `LANNER_BENCH_DEVICE` names: outputs lie there; the host where it is not set.
+/// The device of `LANNER_BENCH_DEVICE`, where outputs are; the host where it is not set.
 Device bench_device() {
   const char* const text = std::getenv("LANNER_BENCH_DEVICE");
   return text ? Device::parse(text) : Device{};
@@ -90,7 +90,7 @@ void read_turned(benchmark::State& state) {
 }
 BENCHMARK(read_turned)->Arg(2000)->Unit(benchmark::kMicrosecond);
 
-/// Noise, which is the worst case: no two neighbours agree; `blocks` of 16 that do are more like maps.
+/// Noise is the worst case, as no two neighbours agree; `blocks` of 16 equal values are more like maps.
 void read_semantic(benchmark::State& state, bool blocks) {
   Tensor scores = random_tensor({1, 21, 128, 128}, 0, 1);
   if (blocks)
@@ -105,7 +105,7 @@ void read_semantic(benchmark::State& state, bool blocks) {
 BENCHMARK_CAPTURE(read_semantic, noise, false)->Unit(benchmark::kMicrosecond);
 BENCHMARK_CAPTURE(read_semantic, blocks, true)->Unit(benchmark::kMicrosecond);
 
-/// 21 classes of 520 x 520 places, as torchvision's networks give them.
+/// 21 classes of 520 x 520 pixels, as in torchvision's networks.
 void read_large_semantic(benchmark::State& state) {
   Task task;
   task.kind = TaskKind::semantic;

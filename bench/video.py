@@ -1,4 +1,4 @@
-"""Reading of 1080p clips against the programs and packages that others use."""
+"""Reading 1080p clips against other programs and packages."""
 
 import json
 import pathlib
@@ -15,11 +15,11 @@ FRAMES, GOP = 600, 60
 
 
 CODECS = {"H.264": "libx264", "HEVC": "libx265"}
-LONG = 10  # Times 600 frames make the long clip.
+LONG = 10  # 600 frames this many times make the long clip.
 
 
 def clip_of(folder, codec, long=False):
-    """A clip in `folder`, made where it is not there yet."""
+    """A clip in `folder`, made if missing."""
     short = folder / f"{CODECS[codec]}-{FRAMES}.mp4"
     if not short.exists():
         make_clip(short, CODECS[codec])
@@ -86,7 +86,7 @@ def timed(command):
 
 
 def row(job, ours, rival_name, rival, found, frames):
-    """`ours` and `rival` describe the decoders; `frames`: how many each gave in the seconds found."""
+    """`ours` and `rival` describe the decoders; `frames`: how many each decoded in the measured seconds."""
 
     def rate(seconds, count):
         return f"{seconds * 1e3:.0f} ms, {count / seconds:.0f} fps"
@@ -101,8 +101,8 @@ def row(job, ours, rival_name, rival, found, frames):
 
 
 def against(workers, job, label, pairs, rivals, own=None):
-    """Lanner against each rival at one job. `own` is what Lanner does where that is another job than the rival's; the
-    ratio is then that of the frames a second."""
+    """Lanner against each rival at one job. `own` is Lanner's job if it differs from the rival's; the
+    ratio is then between frames a second."""
     lanner, own, rows = workers["lanner"], own or job, []
     for name in rivals:
         rival = workers[name]
@@ -157,7 +157,7 @@ def measure_cpu(clip, options):
 
 
 def cold(system, clip, options):
-    """Seconds of a whole process that decodes the clip to the device."""
+    """Seconds of a whole process that decodes the clip on the device."""
     job = {"clip": str(clip), "threads": 0, "device": options.device, "frames": FRAMES, "gop": GOP, "do": "native"}
     command = [sys.executable, HERE / "video_worker.py", system]
     start = time.perf_counter()

@@ -1,6 +1,6 @@
 """One system that reads video, in a process of its own: takes jobs as lines of JSON, answers with seconds and a digest.
 
-A job gives its frames to `look`, which keeps a check sum of a few of their pixels, so that no system wins by giving
+A job passes its frames to `look`, which sums a few of their pixels, so that no system wins by returning
 other frames.
 """
 
@@ -11,7 +11,7 @@ import time
 
 import numpy as np
 
-LOOKS = 500  # Samples that are summed up, of a frame in whatever format.
+LOOKS = 500  # Pixels that are summed of a frame of any format.
 
 
 class Look:
@@ -26,7 +26,7 @@ class Look:
 
 
 def chosen(job):
-    """The numbers of frames that a job asks for: sorted, random, the same for every system."""
+    """Numbers of the frames of a job: sorted, random, the same for every system."""
     return sorted(random.Random(job["seed"]).sample(range(job["frames"]), job["count"]))
 
 
@@ -109,7 +109,7 @@ class PyAV:
         return "libavcodec"
 
     def loader(self, job, look):
-        """Decodes from the keyframe before each wanted frame, or on where the last one ended."""
+        """Decodes from the keyframe before each wanted frame, or continues after the last one."""
         count, total = job["count"], job["frames"]
         wanted = [(2 * i + 1) * total // (2 * count) for i in range(count)]
         batch = np.empty((count, 3, 224, 224), np.float32)

@@ -1,9 +1,9 @@
-"""Networks whose weights get a part of the GPU's memory: right, and how much slower than with all of them there.
+"""Networks with a part of their weights in the GPU's memory: correctness, and slowdown compared with all of them there.
 
     python bench/weight_budgets.py resnet50.onnx bert_base.onnx --parts 1,0.5,0.1
 
-The budget is a part of what weights take in all, or the least that runs where that is more. The engine with all weights
-on the GPU and the one with a budget run in turn; medians, and the median of the ratios with its 95 % interval.
+The budget is a share of all weights' bytes, but at least the smallest that works. The engine with all weights
+on the GPU and the one with a budget run alternately; medians, and the median of the ratios with its 95 % interval.
 """
 
 import argparse
@@ -74,7 +74,7 @@ def row(path, part, plan, pairs, precision):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="+", help="ONNX files; open sizes become 1, or what --shape says")
+    parser.add_argument("models", nargs="+", help="ONNX files; open sizes are 1 or set by --shape")
     parser.add_argument("--parts", default="1,0.5,0.1", help="of all weights")
     parser.add_argument("--shape", action="append", default=[], help="INPUT=1x128")
     parser.add_argument("--precision", default="fp32")

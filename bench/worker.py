@@ -5,7 +5,7 @@
 | `{"do": "enter", ...}` | moves the process into a cgroup |
 | `{"do": "load", "system": ...}` | makes a network ready in a system |
 | `{"do": "run", "system": ...}` | answers with the seconds of each run of it |
-| `{"do": "turns", "systems": ...}` | answers with those of several systems that run in turn |
+| `{"do": "turns", "systems": ...}` | answers with those of several systems that alternate |
 """
 
 import json
@@ -58,7 +58,7 @@ def openvino_runner(job, feed):
 
 
 def torch_runner(job, feed):
-    """Operator by operator, as scripts that do not compile run it."""
+    """In eager mode, as scripts that do not compile run it."""
     import torch
 
     sys.path.append(str(TESTS))
@@ -72,7 +72,7 @@ RUNNERS = {"lanner": lanner_runner, "onnxruntime": onnxruntime_runner, "openvino
 
 
 class Systems:
-    """Those of this process, each ready with a network."""
+    """The systems of this process, each with a network loaded."""
 
     def __init__(self):
         self.runs = {}
@@ -125,11 +125,11 @@ class Systems:
 
 
 def serve(systems):
-    """Answers commands by the methods of `systems` that they name, until there are none."""
+    """Answers commands by the methods of `systems` that they name, until the input ends."""
     if len(sys.argv) > 1:
         busy.end_with_parent(int(sys.argv[1]))
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of the terminal; who started this one ends it.
-    # What libraries print must not get between the answers.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C reaches every process of the terminal; the parent ends this one.
+    # Output of libraries must not mix with answers.
     answers = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     for line in sys.stdin:

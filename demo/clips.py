@@ -1,9 +1,9 @@
-"""What the drawn clips share."""
+"""Shared code of the drawn clips."""
 
 import numpy as np
 
 GRAIN_MARGIN = 64
-# After so many frames, the grain of a clip of figures or of a hall comes again.
+# After this many frames, the grain of a clip of figures or of a hall repeats.
 GRAINS = 150
 
 
@@ -28,7 +28,7 @@ class Clip:
 
 
 class Grain:
-    """A sensor's noise, up to `most` levels deep: one picture of it, moved about; after `count` frames it comes again."""
+    """Sensor noise, up to `most` levels: one image of it, shifted; it repeats after `count` frames."""
 
     def __init__(self, rng, width, height, most, count):
         self._width, self._height = width, height
@@ -37,6 +37,6 @@ class Grain:
         self._offsets = rng.integers(0, GRAIN_MARGIN, (count, 2))
 
     def on(self, canvas, number):
-        """The picture under it: uint8 of float32 [height, width, 3]."""
+        """The image with noise: uint8 from float32 [height, width, 3]."""
         y, x = self._offsets[number % len(self._offsets)]
         return np.clip(canvas + self._noise[y : y + self._height, x : x + self._width], 0, 255).astype(np.uint8)

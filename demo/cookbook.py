@@ -1,4 +1,4 @@
-"""Makes the pictures of docs/cookbook.md of what its recipes wrote.
+"""Makes the images of docs/cookbook.md from the outputs of its recipes.
 
     python demo/make.py demo/out/cookbook     # then run the recipes in that folder, or: pytest tests/python/project/test_cookbook.py
     python demo/cookbook.py demo/out/cookbook

@@ -1,6 +1,6 @@
-"""From frames to the network's input and from its outputs to answers, in NumPy.
+"""Preprocessing and decoding of outputs in NumPy.
 
-It follows what the model's metadata declares, and serves training and tests, where no engine of
+It follows the model's metadata, and is used by training and tests, where no engine of
 this project takes part; in the demo `lanner run` does this work.
 """
 
@@ -15,7 +15,7 @@ IOU_THRESHOLD = 0.5
 
 
 def resize(rgb, width=WIDTH, height=HEIGHT):
-    """Bilinear, pixel centres at half, both sides stretched; uint8 [h, w, 3] to float32 0..255."""
+    """Bilinear with half-pixel centres, both sides stretched; uint8 [h, w, 3] to float32 0..255."""
     picture = rgb.astype(np.float32)
     for axis, size in ((0, height), (1, width)):
         length = picture.shape[axis]
@@ -29,7 +29,7 @@ def resize(rgb, width=WIDTH, height=HEIGHT):
 
 
 def to_input(rgb):
-    """One frame as the network takes it: float32 [1, 3, HEIGHT, WIDTH], 0..1."""
+    """One frame as the network's input: float32 [1, 3, HEIGHT, WIDTH], 0..1."""
     return np.ascontiguousarray((resize(rgb) / np.float32(255)).transpose(2, 0, 1)[None])
 
 

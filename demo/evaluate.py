@@ -1,10 +1,10 @@
-"""How good a detector's answers are against the log of what was drawn.
+"""Measures a detector's answers against the log of what was drawn.
 
     python demo/evaluate.py answers.jsonl truth.jsonl -o accuracy.json
 
 Answers hold one JSON object a line: {"frame": n, "pts": seconds, "detections": [{"label": ..., "class": int,
 "score": ..., "box": [x0, y0, x1, y1]}]}, boxes in pixels of the source; other keys are ignored. The truth is
-what shapes.Clip.write_truth writes. A frame without answers counts as one in which nothing was found.
+written by shapes.Clip.write_truth. A frame without answers counts as one without detections.
 """
 
 import argparse

@@ -1,4 +1,4 @@
-"""Writes a trained network as ONNX, with what a user of it must know declared in its metadata."""
+"""Writes a trained network as ONNX, with what its users must know in its metadata."""
 
 import json
 
@@ -13,12 +13,12 @@ IR_VERSION = 8
 
 
 def preprocess(**others):
-    """Of pictures as these networks take them: RGB, 0..1."""
+    """Preprocessing of these networks: RGB, 0..1."""
     return json.dumps({"layout": "nchw", "channels": "rgb", "fit": "stretch", "range": [0, 1], **others})
 
 
 def read_weights(path):
-    """Of a file that OnnxLayers wrote: float32 arrays by layer, in the order that it takes them."""
+    """From a file of OnnxLayers: float32 arrays by layer, in its order."""
     found = {}
     for constant in onnx.load(path).graph.initializer:
         name, _, part = constant.name.rpartition("_")

@@ -1,6 +1,6 @@
-"""Clips of stick figures that wave and step, drawn from a seed, with the place of each of their key points.
+"""Clips of stick figures that wave and step, drawn from a seed, with the positions of their key points.
 
-Seeds are kept apart by purpose as in shapes.py. Left and right are those of the picture.
+Seeds are separate by purpose as in shapes.py. Left and right are as seen in the image.
 """
 
 import math
@@ -26,19 +26,19 @@ POINTS = (
     "right foot",
 )
 SKELETON = ((0, 1), (1, 2), (1, 3), (3, 4), (1, 5), (5, 6), (2, 7), (7, 8), (2, 9), (9, 10))
-# What a mirrored picture makes of each point.
+# The index of each point in a mirrored image.
 MIRRORED = (0, 1, 2, 5, 6, 3, 4, 9, 10, 7, 8)
 
 # In units of the figure's height.
 HEAD, NECK, TORSO, UPPER_ARM, LOWER_ARM, THIGH, SHIN = 0.085, 0.14, 0.30, 0.17, 0.17, 0.23, 0.23
-# How far each joint swings around its middle, both in radians from straight down, outwards.
+# How far each joint swings around its mean, both in radians from straight down, outwards.
 ARM, ARM_SWING, ELBOW, ELBOW_SWING = (0.5, 2.1), (0.1, 0.6), (-0.3, 0.5), (0.1, 0.5)
 LEG, LEG_SWING, KNEE, KNEE_SWING = (0.12, 0.35), (0.02, 0.2), (-0.25, 0.0), (0.0, 0.15)
 
 
 @dataclass
 class Joint:
-    """An angle that swings: middle, reach, rate in radians a second and phase."""
+    """A swinging angle: mean, amplitude, rate in radians a second and phase."""
 
     middle: float
     reach: float
@@ -95,7 +95,7 @@ class FigureClip(clips.Clip):
         return self._grain.on(canvas, number)
 
     def objects(self, number):
-        """The truth of one frame: label, class, box and keypoints of each figure."""
+        """Ground truth of one frame: label, class, box and key points of each figure."""
         found = []
         for figure in self.figures:
             points = figure.points(number / self.fps)
@@ -138,7 +138,7 @@ def _joint(rng, middle, reach):
 
 
 def _draw(canvas, figure, points):
-    """Limbs with round ends, a round head, all a little lighter at the top."""
+    """Limbs with round ends, a round head, all slightly lighter at the top."""
     thick, head = _thickness(figure), HEAD * figure.height
     height, width = canvas.shape[:2]
     low, high = points.min(axis=0) - head - 2, points.max(axis=0) + head + 2

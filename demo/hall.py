@@ -1,6 +1,6 @@
 """Clips of balls that roll through a hall, drawn from a seed, with the distance of each pixel in metres.
 
-Seeds are kept apart by purpose as in shapes.py. The camera stands upright, 1.4 m above the floor; its focal length is
+Seeds are separate by purpose as in shapes.py. The camera stands upright, 1.4 m above the floor; its focal length is
 0.8 of the picture's width.
 """
 
@@ -18,7 +18,7 @@ NEAREST, FARTHEST = 1.0, 14.0
 
 @dataclass
 class Ball:
-    """Rolls to and fro around a place on the floor; metres and seconds."""
+    """Rolls to and fro around a point on the floor; metres and seconds."""
 
     x: float
     z: float
@@ -64,7 +64,7 @@ class HallClip(clips.Clip):
 
 
 class _Hall:
-    """Five walls, their picture and their depth."""
+    """Five walls with their texture and depth."""
 
     def __init__(self, rng, width, height):
         self.focal = FOCAL * width
@@ -126,7 +126,7 @@ def _balls(rng, hall):
 
 
 def _draw_ball(rgb, depth, hall, ball, x, z):
-    """A shaded ball that hides what lies behind it; drawn as if it were looked at head-on."""
+    """A shaded ball that hides what is behind it; drawn as seen head-on."""
     height, width = depth.shape
     radius = hall.focal * ball.radius / z
     cx, cy = hall.centre[0] + hall.focal * x / z, hall.centre[1] + hall.focal * (EYE - ball.radius) / z

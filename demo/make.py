@@ -1,10 +1,10 @@
-"""Draws what the recipes of docs/cookbook.md use, into a folder, with the demo's networks beside it.
+"""Draws the inputs of the recipes of docs/cookbook.md into a folder, and copies the demo's networks there.
 
     python demo/make.py demo/out/cookbook
 
 clip.mp4 and clip.mkv (moving shapes), figures.mp4 (stick figures), hall.mp4 (balls in a hall), small.mp4 (the shapes, a
-quarter of the pixels), a.mp4, b.mp4, c.mp4; shapes/: a picture of each of some shapes, circle_0.png and so on;
-photos/ with photos.json, its truth in COCO's form.
+quarter of the pixels), a.mp4, b.mp4, c.mp4; shapes/: images of single shapes, circle_0.png and so on;
+photos/ with photos.json, its ground truth in COCO's format.
 """
 
 import argparse
@@ -24,14 +24,14 @@ from shapes import DEMO_SEED, LABELS, Clip
 FOLDER = pathlib.Path(__file__).resolve().parent
 NETWORKS = ("shapes", "kinds", "colours", "masks", "pose", "poster", "upscale", "depth")
 FRAMES, MOVING, FEW = 60, 45, 30
-# Of what is looked at: neither trained nor measured on.
+# Seeds for viewing: neither for training nor for measuring.
 SEEDS = range(3_000_000, 3_000_100)
 FIGURES, HALL = SEEDS[8], SEEDS[1]
 EACH, PHOTOS, MARGIN = 4, 24, 6
 
 
 def tell(text):
-    """Drawing takes minutes: each file is told before it."""
+    """Drawing takes minutes, so each file is printed before it."""
     print(f"make: {text}", file=sys.stderr, flush=True)
 
 
@@ -59,7 +59,7 @@ def write_clips(folder):
 
 
 def write_shapes(folder):
-    """EACH pictures of every kind, cut out of frames."""
+    """EACH images of every kind, cropped from frames."""
     folder.mkdir(exist_ok=True)
     tell(f"{folder.name}/, {EACH} pictures of each of {len(LABELS)} shapes")
     missing = dict.fromkeys(LABELS, EACH)
@@ -76,7 +76,7 @@ def write_shapes(folder):
 
 
 def write_photos(folder, truth):
-    """Pictures of several shapes, and where they are in COCO's form."""
+    """Images of several shapes, and their boxes in COCO's format."""
     folder.mkdir(exist_ok=True)
     tell(f"{folder.name}/, {PHOTOS} pictures, and {truth.name}")
     images, annotations = [], []
@@ -105,7 +105,7 @@ def write_photos(folder, truth):
 
 
 def by_night(rgb, seed):
-    """Dark and full of noise: what a detector gets wrong now and then."""
+    """Dark and noisy: a detector is sometimes wrong on these."""
     noise = np.random.default_rng(seed).normal(0, 22, rgb.shape)
     return np.clip(rgb * 0.35 + noise, 0, 255).astype(np.uint8)
 

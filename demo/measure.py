@@ -1,7 +1,7 @@
-"""What the demo's networks reach on pictures they were not trained on, by lanner itself.
+"""Accuracy of the demo's networks on images they were not trained on, with lanner.
 
     .venv/bin/python demo/measure.py             # all of them, into networks.json
-    .venv/bin/python demo/measure.py pose        # one, to be looked at
+    .venv/bin/python demo/measure.py pose        # one, printed only
 """
 
 import argparse
@@ -24,7 +24,7 @@ MOMENTS = (0, 40, 80)
 CUT = 4
 # A colour nearer than this to the border of another, in degrees, may be called by either name.
 BORDER = 6
-# A key point nearer than this to its place, as a share of the figure's height, is right.
+# A key point nearer than this to its true position, relative to the figure's height, is right.
 NEAR = 0.05
 
 
@@ -56,7 +56,7 @@ def measure_kinds(clips):
 
 
 def measure_colours(clips):
-    """`clear`: of colours that are not near the border of another."""
+    """`clear`: colours that are not near the border of another."""
     answers, right, clear = Answers("colours"), [], []
     for clip, number in shape_frames(clips):
         rgb = clip[number].rgb
@@ -68,7 +68,7 @@ def measure_colours(clips):
 
 
 def measure_masks(clips):
-    """Beside the measures of boxes, the mean IoU of masks; one of a shape that was not found counts 0."""
+    """The measures of boxes and the mean IoU of masks; a missed shape counts 0."""
     answers, overlaps = Answers("masks"), []
     found_lines, truth_lines = [], []
     for clip, number in shape_frames(clips):
@@ -84,7 +84,7 @@ def measure_masks(clips):
 
 
 def measure_pose(clips):
-    """Beside the measures of boxes, the share of key points that are right, and how far off one is in the mean."""
+    """The measures of boxes, the share of right key points, and their mean distance."""
     answers, off = Answers("pose"), []
     found_lines, truth_lines = [], []
     for seed in HELD_OUT_SEEDS[:clips]:
@@ -105,7 +105,7 @@ def measure_pose(clips):
 
 
 def measure_depth(clips):
-    """The mean error as a share of the distance, and the share of pixels within a quarter of it."""
+    """The mean relative error of the distance, and the share of pixels within a quarter of it."""
     answers, errors, within = Answers("depth"), [], []
     for seed in HELD_OUT_SEEDS[:clips]:
         clip = HallClip(seed)
@@ -117,11 +117,11 @@ def measure_depth(clips):
 
 
 def measure_upscale(clips):
-    """PSNR in decibels beside bicubic enlargement, of pictures of all three kinds that were halved."""
+    """PSNR in decibels compared with bicubic enlargement, on halved images of all three kinds."""
     answers, network, bicubic = None, [], []
     for k, seed in enumerate(HELD_OUT_SEEDS[:clips]):
         rgb = (Clip(seed)[0].rgb, FigureClip(seed)[0], HallClip(seed)[0])[k % 3]
-        # What grain there is would be lost by either.
+        # Both lose the grain.
         large = np.round(np.clip(shrink(rgb, 480, 272), 0, 255)).astype(np.uint8)
         small = np.round(shrink(large, 240, 136)).astype(np.uint8)
         answers = answers or Answers("upscale", shapes={"input": (1, 3, 136, 240)})
@@ -152,7 +152,7 @@ def boxes_of(found):
 
 
 def add_lines(found_lines, truth_lines, found, objects):
-    """As evaluate() takes them."""
+    """As input of evaluate()."""
     number = len(truth_lines)
     found_lines.append({"frame": number, "detections": json.loads(found.to_json())["detections"]})
     truth_lines.append({"frame": number, "objects": objects})

@@ -1,6 +1,6 @@
-"""The networks, each written once: torch_layers.TorchLayers trains them, export.OnnxLayers writes them down.
+"""The networks, each defined once: torch_layers.TorchLayers trains them, export.OnnxLayers exports them.
 
-A network is a function of `layers`, which makes its layers and gives back what they give, by name.
+A network is a function of `layers`, which makes its layers and returns their outputs by name.
 """
 
 import numpy as np
@@ -14,7 +14,7 @@ CROP = 48
 
 
 def pyramid(layers):
-    """Features of cells of 2, 4 and 8 pixels, the last with what cells of 16 know."""
+    """Features of cells of 2, 4 and 8 pixels, the last with context from cells of 16."""
     stem = layers.conv(layers.input(), "stem", 16, stride=2)
     fine = layers.conv(stem, "down_4", 24, stride=2)
     x = layers.conv(fine, "down_8", 32, stride=2)
@@ -30,7 +30,7 @@ def pyramid(layers):
 
 
 def grid(layers, bias, prototypes=0):
-    """Says of each cell what it holds; `bias` is what each channel starts from. `prototypes`: parts of masks besides."""
+    """Predicts each cell's content; `bias` is each channel's initial value. `prototypes`: also parts of masks."""
     _, fine, x = pyramid(layers)
     outputs = {"answers": layers.plain(separable(layers, x, "head_b", 48), "answers", len(bias), bias=bias)}
     if prototypes:
@@ -49,7 +49,7 @@ def depth(layers):
 
 
 def classifier(layers, classes):
-    """One of `classes` for a picture of CROP x CROP pixels."""
+    """One of `classes` for an image of CROP x CROP pixels."""
     x = layers.conv(layers.input(), "stem", 12, stride=2)
     x = layers.conv(x, "down_4", 24, stride=2)
     x = residual(layers, x, "fine", 24)
@@ -80,20 +80,20 @@ def separable(layers, x, name, channels, stride=1, relu=True):
 
 
 def finer(layers, x, side, name, channels):
-    """Twice as fine, with the features of that size beside."""
+    """Twice the resolution, combined with the features of that size."""
     x = layers.upsample(layers.conv(x, f"{name}_in", channels, kernel=1, relu=False), f"{name}_up")
     side = layers.conv(side, f"{name}_side", channels, kernel=1, relu=False)
     return layers.conv(layers.add_relu(x, side, f"{name}_sum"), f"{name}_out", channels)
 
 
 def cell_centres():
-    """The middle of each cell, as the box without extent that it is: float32 [4, rows, columns], 0..1."""
+    """The centre of each cell, as a box of size 0: float32 [4, rows, columns], 0..1."""
     rows, columns = GRID
     y, x = np.meshgrid((np.arange(rows) + 0.5) / rows, (np.arange(columns) + 0.5) / columns, indexing="ij")
     return np.stack([x, y, x, y]).astype(np.float32)
 
 
 def side_scales():
-    """How far each side lies from the middle at a distance of one (two cells), and in which direction."""
+    """The offset of each side from the centre for a distance of one (two cells), with its sign."""
     reach = np.array([-1 / WIDTH, -1 / HEIGHT, 1 / WIDTH, 1 / HEIGHT]) * 2 * CELL
     return reach.astype(np.float32).reshape(4, 1, 1)

@@ -1,10 +1,10 @@
-"""Pictures for training: shrunk as Pillow does, with what cameras and video encoders do to them."""
+"""Images for training: shrunk as Pillow does, with the effects of cameras and video encoders."""
 
 import functools
 
 import numpy as np
 
-# Of the pictures for training, those that look as a video encoder leaves them.
+# Share of training images that look like a video encoder's output.
 DEGRADED = 0.4
 YCC = np.array([[0.299, 0.587, 0.114], [-0.1687, -0.3313, 0.5], [0.5, -0.4187, -0.0813]], np.float32)
 
@@ -18,7 +18,7 @@ def shrink(picture, width, height):
 
 @functools.cache
 def _triangles(length, size):
-    """A triangle as wide as two target pixels around the middle of each."""
+    """A triangle filter two target pixels wide around the centre of each."""
     scale = max(length / size, 1.0)
     centre = (np.arange(size) + 0.5) * length / size
     near = 1 - np.abs(np.arange(length)[None, :] + 0.5 - centre[:, None]) / scale
@@ -27,7 +27,7 @@ def _triangles(length, size):
 
 
 def degrade(rgb, rng):
-    """What a video encoder does to a frame, roughly: thin chroma, quantised 8x8 blocks."""
+    """Rough effects of a video encoder: subsampled chroma, quantised 8x8 blocks."""
     ycc = rgb.astype(np.float32) @ YCC.T
     height, width = rgb.shape[:2]
     chroma = ycc[..., 1:].reshape(height // 2, 2, width // 2, 2, 2).mean(axis=(1, 3))
@@ -55,7 +55,7 @@ def quantise(plane, step):
 
 
 def shade(image, rng, swap=True):
-    """uint8 [h, w, 3] to float32 0..1 with other colours (`swap`), light, sharpness and noise."""
+    """uint8 [h, w, 3] to float32 0..1 with changed colours (`swap`), light, sharpness and noise."""
     image = (image[..., rng.permutation(3)] if swap else image).astype(np.float32) / 255
     image = (image - 0.5) * rng.uniform(0.8, 1.2) + 0.5 + rng.uniform(-0.08, 0.08)
     if rng.random() < 0.25:
@@ -72,7 +72,7 @@ def planes(image):
 
 
 def mirrored_boxes(boxes, across, down):
-    """Boxes, as shares of a picture, in the picture mirrored left to right, top to bottom."""
+    """Boxes, relative to an image, in the image mirrored left to right, top to bottom."""
     boxes = np.asarray(boxes, np.float64).reshape(-1, 4)
     if across:
         boxes = np.stack([1 - boxes[:, 2], boxes[:, 1], 1 - boxes[:, 0], boxes[:, 3]], axis=1)
@@ -82,7 +82,7 @@ def mirrored_boxes(boxes, across, down):
 
 
 def moments(clip, count, rng):
-    """So many frames of a clip: (number, frame, its picture as uint8 [height, width, 3], of some degraded)."""
+    """This many frames of a clip: (number, frame, its image as uint8 [height, width, 3], some degraded)."""
     for number in rng.choice(len(clip), count, replace=False):
         frame = clip[int(number)]
         rgb = getattr(frame, "rgb", frame)

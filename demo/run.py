@@ -1,7 +1,7 @@
 """The main job from end to end: `./dev demo` runs this after the build.
 
 Draws a clip of moving shapes that the network has not seen and encodes it; has `lanner run` find the shapes,
-mark them and write the report; measures the answers, read back, against the log of what was drawn.
+draw boxes on them and write the report; compares the answers in the file with the log of what was drawn.
 """
 
 import argparse
@@ -20,7 +20,7 @@ LEAST_IOU, LEAST_ACCURACY = 0.85, 0.97
 
 
 def make_clip(clip, path):
-    """Encodes every frame; the truth goes beside it."""
+    """Encodes every frame, and writes the ground truth to the same folder."""
     import lanner
 
     with lanner.VideoWriter(
@@ -32,14 +32,14 @@ def make_clip(clip, path):
 
 
 def make_photos(folder):
-    """Pictures, and their truth in COCO's form, for the lines of README."""
+    """Images with ground truth in COCO's format, for README.md and docs/first-steps.md."""
     import make
 
     make.write_photos(folder / "photos", folder / "photos.json")
 
 
 def find_shapes(folder, device):
-    """Runs the command on the clip; seconds it took from start to end."""
+    """Runs the command on the clip; returns its seconds."""
     started = time.monotonic()
     files = {
         "-i": "clip.mp4",
@@ -54,7 +54,7 @@ def find_shapes(folder, device):
 
 
 def measure(folder):
-    """The accuracy of the answers as they lie in the file."""
+    """The accuracy of the answers in the file."""
     measures = evaluate(read_lines(folder / "answers.jsonl"), read_lines(folder / "truth.jsonl"))
     (folder / "accuracy.json").write_text(json.dumps(measures, indent=1) + "\n", encoding="utf-8")
     return measures

@@ -1,7 +1,7 @@
 """A clip of moving shapes, drawn from a seed, with a log of what is where.
 
-The same seed gives the same clip. Seeds are kept apart by purpose, so that what a detector is
-measured on was never trained on:
+The same seed gives the same clip. Seeds are separate by purpose, so that a detector is never
+measured on what it was trained on:
 
     DEMO_SEED        the clip of `./dev demo`
     TRAIN_SEEDS      train.py draws its frames from these, and from no others
@@ -25,10 +25,10 @@ TRAIN_SEEDS = range(1_000_000, 1_010_000)
 HELD_OUT_SEEDS = range(2_000_000, 2_001_000)
 
 SCENE_FRAMES = 100
-# Circles of this share of the circumscribed ones bounce off each other: shapes overlap a little at most.
+# Circles of this share of the circumscribed ones bounce off each other, so shapes overlap only a little.
 CONTACT = 0.9
 SHADOW_REACH = 1.35
-# Names of colours, each with the hue in degrees up to which it goes.
+# Names of colours, each with its upper limit of the hue in degrees.
 COLOURS = ("red", "orange", "yellow", "green", "cyan", "blue", "purple", "pink")
 HUES = (14, 42, 68, 162, 198, 258, 302, 346)
 SQUARE_SIDE = math.sqrt(0.5)
@@ -39,7 +39,7 @@ STAR_APOTHEM = math.cos(math.radians(72))
 
 @dataclass
 class Shape:
-    """One shape as it is at one moment; `radius` is that of the circumscribed circle, in pixels."""
+    """One shape at one moment; `radius` is that of the circumscribed circle, in pixels."""
 
     label: str
     radius: float
@@ -52,7 +52,7 @@ class Shape:
     spin: float
 
     def box(self):
-        """The tight box around the turned shape."""
+        """The tight box around the rotated shape."""
         if self.label == "circle":
             return [self.x - self.radius, self.y - self.radius, self.x + self.radius, self.y + self.radius]
         corners = _corners(self.label) * self.radius
@@ -62,7 +62,7 @@ class Shape:
         return [float(xs.min()), float(ys.min()), float(xs.max()), float(ys.max())]
 
     def hue(self):
-        """Of its colour, in degrees."""
+        """Hue of its colour, in degrees."""
         red, green, blue = map(float, self.colour)
         return math.degrees(math.atan2(math.sqrt(3) * (green - blue), 2 * red - green - blue)) % 360
 
@@ -70,7 +70,7 @@ class Shape:
         return COLOURS[np.searchsorted(HUES, self.hue(), side="right") % len(COLOURS)]
 
     def inside(self, width, height):
-        """Which pixels have their middle in the shape: bool [height, width]."""
+        """Pixels whose centre is inside the shape: bool [height, width]."""
         cos, sin, scale = math.cos(self.angle), math.sin(self.angle), 1 / self.radius
         dx = ((np.arange(width) + 0.5 - self.x) * scale).astype(np.float32)[None, :]
         dy = ((np.arange(height) + 0.5 - self.y) * scale).astype(np.float32)[:, None]
@@ -104,16 +104,16 @@ class Clip(clips.Clip):
         return Frame(number, number / self.fps, rgb, self.objects(number))
 
     def objects(self, number):
-        """The truth of one frame, without drawing it."""
+        """Ground truth of one frame, without drawing it."""
         shapes = self.shapes(number)
         return [{"label": s.label, "class": LABELS.index(s.label), "box": s.box()} for s in shapes]
 
     def shapes(self, number):
-        """What is drawn in one frame, the last one in front."""
+        """The shapes of one frame, the last one in front."""
         return self._scene(number).shapes_at(number % SCENE_FRAMES)
 
     def masks(self, number):
-        """What is to be seen of each shape of one frame: bool [shapes, height, width], in the order of objects()."""
+        """Visible pixels of each shape of one frame: bool [shapes, height, width], in the order of objects()."""
         masks = np.stack([shape.inside(self.width, self.height) for shape in self.shapes(number)])
         for n in range(len(masks)):
             masks[n] &= ~masks[n + 1 :].any(axis=0)
@@ -135,7 +135,7 @@ class Clip(clips.Clip):
 
 
 class Scene:
-    """Up to SCENE_FRAMES frames of the same shapes before the same background."""
+    """Up to SCENE_FRAMES frames of the same shapes on the same background."""
 
     def __init__(self, seed, width, height, fps):
         rng = np.random.default_rng(seed)
@@ -188,7 +188,7 @@ def _distance(label, x, y):
         return np.maximum(math.sqrt(0.75) * x_abs - 0.5 * y, y) - 0.5
     if label == "hexagon":
         return np.maximum(0.5 * y_abs + math.sqrt(0.75) * x_abs, y_abs) - math.sqrt(0.75)
-    # A pentagram is what lies within at least four of its five lines: the second largest distance decides.
+    # A pentagram is the set of points inside at least four of its five lines: the second largest distance decides.
     largest = second = None
     for k in range(5):
         turn = -math.pi / 2 + k * 2 * math.pi / 5
@@ -216,7 +216,7 @@ def _draw_shape(canvas, shape):
     dy = ((np.arange(y0, y1) + 0.5 - shape.y) * scale).astype(np.float32)[:, None]
     distance = _distance(shape.label, dx * cos + dy * sin, dy * cos - dx * sin)
 
-    # The shadow is the same field a few pixels on, cut off softly.
+    # The shadow is the same field shifted by a few pixels, with a soft edge.
     shift = max(1, round(shape.radius * 0.1))
     shade = np.clip(0.55 - distance[:-shift, :-shift] * 3.2, 0, 1)
     area[shift:, shift:] *= 1 - 0.36 * shade[..., None]
@@ -325,7 +325,7 @@ def _free_place(rng, width, height, radius, others):
 
 
 def _move(shapes, width, height, fps):
-    """The shapes at each moment of a scene: straight ways, bounces off the walls and off each other."""
+    """The shapes at each moment of a scene: straight paths, bounces off the walls and off each other."""
     moments = [shapes]
     for _ in range(SCENE_FRAMES - 1):
         shapes = [

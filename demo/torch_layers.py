@@ -9,7 +9,7 @@ from network import EPSILON
 
 
 class TorchLayers(nn.Module):
-    """A network whose layers are made when it first runs; gives a dict of its outputs."""
+    """A network whose layers are created at its first run; returns a dict of its outputs."""
 
     def __init__(self, network):
         super().__init__()
@@ -60,7 +60,7 @@ class TorchLayers(nn.Module):
         return functional.pixel_shuffle(x, 2)
 
     def weights(self):
-        """By layer, as export.OnnxLayers takes them: weight and bias, or scale, bias, mean and variance."""
+        """By layer, for export.OnnxLayers: weight and bias, or scale, bias, mean and variance."""
         found = {}
         for name, part in self.parts.items():
             values = [part.weight, part.bias]
@@ -70,7 +70,7 @@ class TorchLayers(nn.Module):
         return found
 
     def start_from(self, weights):
-        """Takes the layers that are there in the same shapes from another network; how many."""
+        """Copies layers of equal shapes from another network; returns how many."""
         taken = 0
         with torch.no_grad():
             for name, part in self.parts.items():

@@ -3,7 +3,7 @@
     python -m venv /tmp/train && /tmp/train/bin/pip install -r requirements/demo-train.txt
     /tmp/train/bin/python demo/train.py masks
 
-Two to twenty minutes on one core. Pictures come from TRAIN_SEEDS; measure.py tells what a network reaches on
+Two to twenty minutes on one core. Images come from TRAIN_SEEDS; measure.py measures a network's accuracy on
 HELD_OUT_SEEDS.
 """
 

@@ -1,6 +1,6 @@
-// What the decoding engines give to a loop over libnvcuvid and nothing else, beside Lanner's Decoder over the
-// same packets: `lanner_nvdec_bench CLIP [THREADS...]`. CLIP is an Annex-B stream of H.264 or HEVC. Each
-// thread decodes GOPs of its own; pictures are copied once on the GPU, as whoever keeps them has to.
+// Decoding rate of a bare loop over libnvcuvid, against Lanner's Decoder over the same packets:
+// `lanner_nvdec_bench CLIP [THREADS...]`. CLIP is an Annex-B stream of H.264 or HEVC. Each thread decodes
+// GOPs of its own; pictures are copied once on the GPU, as a program that keeps them must do.
 
 #include <atomic>
 #include <barrier>
@@ -32,7 +32,7 @@ using errors::check;
 struct Clip {
   StreamInfo stream;
   std::vector<Packet> packets;
-  std::vector<std::size_t> spans; ///< First packet of each; the last entry is the end.
+  std::vector<std::size_t> spans; ///< First packet of each GOP; the last entry is the end.
 };
 
 Clip read_clip(const char* path) {
@@ -173,9 +173,9 @@ private:
   std::size_t height_ = 0;
 };
 
-constexpr std::size_t repeats = 10; ///< Of the whole clip, so that sessions have time to settle.
+constexpr std::size_t repeats = 10; ///< The whole clip, so that sessions reach a steady state.
 
-/// Hands out spans to threads that were all made ready first.
+/// Distributes spans to threads after all are ready.
 class Spans {
 public:
   Spans(const Clip& clip, int threads) : clip_(clip), ready_(threads) {}
@@ -194,8 +194,8 @@ private:
   std::barrier<> ready_;
 };
 
-/// `decode(spans)` runs in every thread, makes itself ready, waits for all, and gives the frames that it
-/// decoded. Prints their rate, sessions being made before the clock starts.
+/// `decode(spans)` runs in every thread, prepares, waits for all, and returns the number of frames it
+/// decoded. Prints their rate; sessions are made before the clock starts.
 template<typename Decode>
 void measure(const char* name, const Clip& clip, int threads, Decode decode) {
   Spans spans(clip, threads + 1);

@@ -1,4 +1,4 @@
-"""What each network of the demo learns: by name, as train.py takes it."""
+"""The training task of each network of the demo, by the name that train.py takes."""
 
 from lessons.classify import Colours, Kinds
 from lessons.depth import Depth

@@ -1,4 +1,4 @@
-"""What shape a picture shows (kinds.onnx), and of what colour it is (colours.onnx)."""
+"""The shape that an image shows (kinds.onnx), and its colour (colours.onnx)."""
 
 import json
 
@@ -12,7 +12,7 @@ from pictures import moments, planes, shade, shrink
 from shapes import COLOURS, LABELS, SCENE_FRAMES, Clip
 
 MOMENTS = 3
-# Pictures are cut out by boxes that are off by up to this share of their size, and as much wider.
+# Images are cropped by boxes that are off by up to this share of their size, and enlarged by as much.
 SLACK = 0.15
 
 
@@ -25,7 +25,7 @@ class Kinds:
         return network.classifier(layers, len(self.labels))
 
     def draw(self, seeds, rng):
-        """A crop of each shape at 4/3 of the network's size, so that a part can be taken: (uint8, class)."""
+        """A crop of each shape at 4/3 of the network's size, so that random parts can be taken: (uint8, class)."""
         for seed in seeds:
             clip = Clip(seed, frames=SCENE_FRAMES)
             for number, _, rgb in moments(clip, MOMENTS, rng):

@@ -1,4 +1,4 @@
-"""The distance of what is seen, for each second pixel, in metres."""
+"""The distance of each second pixel, in metres."""
 
 import json
 
@@ -36,7 +36,7 @@ class Depth:
         return planes(shade(image, rng)), far[None].astype(np.float32)
 
     def loss(self, outputs, wanted):
-        """The distance between logarithms, and between their slopes, so that edges are sharp."""
+        """The difference of logarithms, and of their slopes, so that edges are sharp."""
         found = outputs["log_depth"]
         total = (found - wanted).abs().mean()
         for axis in (2, 3):

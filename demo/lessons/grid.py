@@ -1,7 +1,7 @@
-"""The detector, and what networks share that look at cells of 8 pixels.
+"""The detector, and shared code of networks with cells of 8 pixels.
 
-Each cell says how near the centre of an object of each class is (scores) and how far that object's four sides are from
-the middle of the cell (boxes).
+Each cell predicts how near the centre of an object of each class is (scores) and how far that object's four sides are from
+the cell's centre (boxes).
 """
 
 import json
@@ -30,7 +30,7 @@ class Detect:
     labels, extras = LABELS, 0
 
     def network(self, layers):
-        # Scores start near 0.02: most cells hold nothing.
+        # Scores start near 0.02, as most cells are empty.
         return network.grid(layers, [0.0] * 4 + [-4.0] * len(self.labels) + [0.0] * self.extras)
 
     def draw(self, seeds, rng):
@@ -41,7 +41,7 @@ class Detect:
                 yield resize(rgb).astype(np.uint8), *drawn(frame.objects, clip)
 
     def sample(self, item, rng):
-        """Every class looks the same mirrored."""
+        """Every class looks the same when mirrored."""
         image, classes, boxes = item
         across, down = rng.random(2) < 0.5
         image = image[:: -1 if down else 1, :: -1 if across else 1]
@@ -70,13 +70,13 @@ class Detect:
 
 
 def drawn(objects, clip):
-    """Classes, and boxes as shares of the picture."""
+    """Classes, and boxes relative to the image."""
     scale = np.array([clip.width, clip.height] * 2)
     return [o["class"] for o in objects], np.array([o["box"] for o in objects]) / scale
 
 
 def targets(classes, boxes, count):
-    """Wanted scores [count, rows, columns] and boxes [4, rows, columns], the boxes' weights and whose each cell is."""
+    """Target scores [count, rows, columns] and boxes [4, rows, columns], the boxes' weights and the object of each cell."""
     rows, columns = GRID
     scores = np.zeros((count, rows, columns), np.float32)
     wanted = np.zeros((4, rows, columns), np.float32)
@@ -117,7 +117,7 @@ def area(box):
 
 
 def sides(layers, answers, sizes):
-    """Splits raw answers; edges as shares of the picture, probabilities of classes, and the rest as it is."""
+    """Splits raw outputs; edges relative to the image, probabilities of classes, and the rest unchanged."""
     names = ["distances_raw", "scores_raw", "extras_raw"][: len(sizes)]
     layers.split(answers, sizes, names)
     reach = layers.scaled(layers.node("Exp", "distances", ["distances_raw"]), "sides", side_scales())
@@ -126,7 +126,7 @@ def sides(layers, answers, sizes):
 
 
 def save_yolo(layers, answers, sizes, extras=None):
-    """The output `output0` [N, 4 + C + E, cells]: cxcywh in pixels of the input, scores, and what `extras` makes."""
+    """The output `output0` [N, 4 + C + E, cells]: cxcywh in pixels of the input, scores, and the result of `extras`."""
     boxes, scores, *rest = sides(layers, answers, sizes)
     low, high = layers.split(boxes, [2, 2], ["low", "high"])
     size = np.array([WIDTH, HEIGHT], np.float32).reshape(2, 1, 1)

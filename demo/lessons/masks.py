@@ -59,7 +59,7 @@ class Masks(Detect):
         logits = torch.einsum("npk,nphw->nkhw", picked, prototypes).unflatten(1, cells.shape[1:])
         wanted = masks[:, :, None].expand_as(logits)
         entropy = functional.binary_cross_entropy_with_logits(logits, wanted, reduction="none")
-        # What lies outside of a box is cut off when masks are made, so it need not be right.
+        # Masks are cut at their boxes, so pixels outside need not be right.
         inside = inside_boxes(edges)[:, :, None]
         each = (entropy * inside).sum((3, 4)) / (inside.sum((3, 4)) + 1)
         return total + 6 * (each * valid).sum() / (valid.sum() + 1)
@@ -74,7 +74,7 @@ class Masks(Detect):
 
 
 def inside_boxes(edges):
-    """Which fine cells lie in boxes [N, K, 4] that are two cells wider: float [N, K, h, w]."""
+    """Fine cells inside boxes [N, K, 4] that are enlarged by two cells: float [N, K, h, w]."""
     margin = 2 / torch.tensor([FINE[1], FINE[0]])
     low, high = edges[..., :2] - margin, edges[..., 2:] + margin
     x = (torch.arange(FINE[1]) + 0.5) / FINE[1]

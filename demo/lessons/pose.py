@@ -1,4 +1,4 @@
-"""Key points of stick figures, in the form of YOLOv8-pose: of each cell how far the points lie from its middle."""
+"""Key points of stick figures, in the form of YOLOv8-pose: for each cell the points' offsets from its centre."""
 
 import numpy as np
 import torch
@@ -11,7 +11,7 @@ from network import CELL, cell_centres
 from pictures import mirrored_boxes, moments, planes, shade, shrink
 
 MOMENTS = 3
-# Pixels of the input by which one unit moves a point.
+# Pixels of the input for an offset of one unit.
 REACH = 2 * CELL
 
 
@@ -58,6 +58,6 @@ class Pose(Detect):
 
 
 def middles():
-    """Of each cell, once for each point, in pixels of the input: float32 [22, rows, columns]."""
+    """For each cell, once for each point, in pixels of the input: float32 [22, rows, columns]."""
     scale = np.array([WIDTH, HEIGHT], np.float32).reshape(2, 1, 1)
     return np.tile(cell_centres()[:2] * scale, (len(POINTS), 1, 1))

@@ -1,4 +1,4 @@
-"""A picture as a printed poster: few tones, dark outlines. Drawn, not trained: its weights are filters."""
+"""An image as a printed poster: few tones, dark outlines. Designed, not trained: its weights are filters."""
 
 import json
 
@@ -35,7 +35,7 @@ class Poster:
 
 
 def _tones(layers, luma):
-    """Light in TONES steps. From one to the next it goes steeply, not at once: no flicker in clips."""
+    """Brightness in TONES steps, with steep but continuous transitions, so that clips do not flicker."""
     steps = layers.scaled(luma, "tones", TONES)
     low = layers.node("Floor", "low", [steps])
     part = layers.node("Sub", "part", [steps, low])
@@ -51,13 +51,13 @@ def _outlines(layers, luma):
 
 
 def _saturation(amount):
-    """A matrix of 1x1 that moves colours away from gray."""
+    """A 1x1 matrix that moves colours away from gray."""
     gray = np.tile(np.array(LUMA), (3, 1))
     return (gray + amount * (np.eye(3) - gray)).reshape(3, 3, 1, 1)
 
 
 def _filter(layers, x, name, weight, group=1):
-    """A convolution of a picture whose border is repeated."""
+    """A convolution with repeated borders."""
     margin = weight.shape[2] // 2
     if margin:
         sides = layers.constant(f"{name}_sides", [0, 0, margin, margin] * 2, np.int64)

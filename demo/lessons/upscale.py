@@ -1,4 +1,4 @@
-"""Pictures of twice the width and height: what was lost when generated pictures were shrunk."""
+"""Images of twice the width and height, trained to restore drawn images that were shrunk."""
 
 import json
 
@@ -22,11 +22,11 @@ class Upscale:
         return network.upscaler(layers)
 
     def draw(self, seeds, rng):
-        """Parts of pictures, SIDE pixels wide, where there is something to see."""
+        """Crops of images, SIDE pixels wide, with enough detail."""
         for k, seed in enumerate(seeds):
             clip = (Clip, FigureClip, HallClip)[k % 3](seed, frames=1)
             rgb = clip[0] if k % 3 else clip[0].rgb
-            # Without grain, which nothing can bring back.
+            # Without grain, which cannot be restored.
             rgb = np.clip(shrink(rgb, clip.width * 3 // 4, clip.height * 3 // 4), 0, 255)
             places = rng.integers(0, np.array(rgb.shape[:2]) - SIDE, (4 * EACH, 2))
             parts = [rgb[y : y + SIDE, x : x + SIDE] for y, x in places]
@@ -43,7 +43,7 @@ class Upscale:
         ) / np.float32(255)
 
     def loss(self, outputs, wanted):
-        # Edges of a part lack their neighbours.
+        # Edges of a crop lack their neighbours.
         return 100 * (outputs["correction"] - wanted)[..., 4:-4, 4:-4].abs().mean()
 
     def save(self, weights, path):

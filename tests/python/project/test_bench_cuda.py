@@ -85,5 +85,5 @@ def test_missing_and_broken_systems_have_rows_with_the_reason(tmp_path, monkeypa
 
 
 def test_unknown_networks_are_named(tmp_path, monkeypatch):
-    with pytest.raises(RuntimeError, match="no network 'resnet': there are resnet50"):
+    with pytest.raises(RuntimeError, match="no network 'resnet': expected resnet50"):
         measured(tmp_path, monkeypatch, "resnet")

@@ -362,7 +362,7 @@ def test_report_shows_disturbance_by_other_programs():
     [
         (["nets", "--busy", "some"], "argument --busy: expected numbers of processes such as 0,1,2, got 'some'"),
         (["nets", "--quota", "0"], "argument --quota: expected cores such as 0.5 or 0.5,1"),
-        (["nets", "--rivals", "nobody"], "no rival 'nobody': there are onnxruntime, openvino, torch"),
+        (["nets", "--rivals", "nobody"], "no rival 'nobody': expected onnxruntime, openvino, torch"),
         (["nets", "--batch", "0"], "argument --batch: expected sizes such as 1,8, got '0'"),
         (["nets", "--pairs", "0"], "argument --pairs: expected a whole number from 1 on, got '0'"),
         (["video", "--busy", "1"], "got the suite video alone; add nets"),
