@@ -1,10 +1,10 @@
-"""What builds and runs take at worst under their limits, each in a process of its own:
+"""Worst-case time and memory of builds and runs under their limits, each in a child process:
 
 builds: `lanner build` of tests/python/support/large_models.py with some thousand parts
 runs:   one run of each of tests/python/support/large_runs.py
-growth: builds of some thousand parts and of four times as many: processor time and memory of both, and how they grow
+growth: builds of some thousand parts and of four times as many: processor time and memory of both, and their growth
 
-With --write the table of docs/limits.md is made of it (builds and runs)."""
+With --write the tables of docs/limits.md are updated (builds and runs)."""
 
 import argparse
 import re

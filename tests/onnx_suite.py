@@ -1,8 +1,8 @@
 """Runs ONNX's own test suite (PyPI onnx) through build, save, load and run, and keeps docs/onnx-suite.md.
 
     python tests/onnx_suite.py -k lstm          # a few cases, with the reasons of those that fail
-    python tests/onnx_suite.py --write          # all, and writes what came out
-    python tests/onnx_suite.py --check          # all, and fails where the written result is not reached, or surpassed
+    python tests/onnx_suite.py --write          # all, and writes the results
+    python tests/onnx_suite.py --check          # all, and fails if results are worse or better than the written ones
 """
 
 import argparse
@@ -32,7 +32,7 @@ GROUPS = ("node", "simple", "pytorch-converted", "pytorch-operator", "real")
 PASSED = "passed"
 RANDOM = re.compile(r"test_bernoulli")
 SECONDS_A_CASE = 120
-# Where ONNX's reference evaluator, which the suite's numbers are made by, stands alone against runtimes and exporters.
+# Where ONNX's reference evaluator, the source of the suite's numbers, differs from runtimes and exporters.
 PURPOSE = "differs on purpose: "
 CORNERS = "align_corners takes 2.4 for the length of 3 elements, so that no element lies in the last corner; onnxruntime, PyTorch and its exporters take 3"
 DELIBERATE = {
@@ -94,13 +94,13 @@ class Case:
         except AssertionError as error:
             known = DELIBERATE.get(f"{self.group}/{self.name}")
             return PURPOSE + known if known else "wrong result: " + one_line(error)
-        except Exception as error:  # whatever a case raises is its result
+        except Exception as error:  # any exception of a case is its result
             return f"{type(error).__name__}: {one_line(error)}"
         return PASSED
 
 
 def assert_similar(expected: Any, outputs: Any, rtol: float, atol: float) -> None:
-    """The suite's own comparison, tensor by tensor: its walk through sequences stumbles over scalars."""
+    """The suite's own comparison, tensor by tensor, as its walk through sequences fails on scalars."""
     from onnx.backend.test.runner import Runner
 
     if isinstance(expected, (list, tuple)):
@@ -114,7 +114,7 @@ def assert_similar(expected: Any, outputs: Any, rtol: float, atol: float) -> Non
 
 
 def compare_random(expected: list[Any], outputs: list[Any]) -> str:
-    """Cases that hold the random numbers of another implementation: never passed, by chance neither."""
+    """Cases that hold the random numbers of another implementation: never counted as passed, even by chance."""
     for one, output in zip(expected, outputs, strict=True):
         assert (output.shape, output.dtype) == (one.shape, one.dtype), f"{output.dtype}{output.shape}, expected {one.dtype}{one.shape}"
         assert numpy.isin(output, (0, 1)).all(), "values other than 0 and 1"
@@ -140,7 +140,7 @@ def load_value(path: str, info: onnx.ValueInfoProto) -> Any:
 
 
 def one_line(error: BaseException) -> str:
-    """What does not change from run to run: no folder of this run, no table of values."""
+    """The message without parts that change from run to run: folders, tables of values."""
     text = re.sub(r"\S*/lanner-[^/\s]*/", "", str(error))
     lines = [line.strip() for line in text.splitlines() if line.strip()]
     if isinstance(error, AssertionError):
@@ -158,7 +158,7 @@ def load_cases(pattern: str = "") -> list[Case]:
 
 
 def serve(cases: list[Case], pipe: multiprocessing.connection.Connection) -> None:
-    """A worker: runs the cases whose numbers come in. It was forked, so it has every case loaded."""
+    """A worker: runs the cases whose indices it receives. It was forked, so it has every case loaded."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_AS, (BYTES_A_WORKER, BYTES_A_WORKER))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -170,7 +170,7 @@ def serve(cases: list[Case], pipe: multiprocessing.connection.Connection) -> Non
 
 
 class Worker:
-    """A process that runs one case after the other, started again after a case that ends it."""
+    """A process that runs one case after the other, restarted after a case that ends it."""
 
     def __init__(self, cases: list[Case]):
         self.cases, self.number = cases, -1
@@ -188,7 +188,7 @@ class Worker:
         self.pipe.send(number)
 
     def result(self) -> str | None:
-        """Of the case that was given; None while it runs."""
+        """The result of the current case; None while it runs."""
         if self.pipe.poll():
             try:
                 return self.pipe.recv()
@@ -218,7 +218,7 @@ def death_of(status: int | None) -> str:
 def run_cases(cases: list[Case], workers: int, progress: Any = None) -> dict[str, str]:
     """Result by `group/name`."""
     results: dict[str, str] = {}
-    # The slow ones first, so that no worker is left alone with one at the end.
+    # The slow ones first, so that no worker runs alone with one at the end.
     waiting = sorted(range(len(cases)), key=lambda number: GROUPS.index(cases[number].group))
     pool = [Worker(cases) for _ in range(min(workers, len(cases)))]
     busy: list[Worker] = []
@@ -247,7 +247,7 @@ def run_cases(cases: list[Case], workers: int, progress: Any = None) -> dict[str
 
 
 def operator_of(case: Case, by_name: dict[str, Case]) -> str:
-    """The operator that a node case is about; an expanded case is about that of the case it expands."""
+    """The operator of a node case; an expanded case belongs to the operator of the case it expands."""
     if case.group != "node":
         return "(models)"
     plain = by_name.get(re.sub(r"_expanded.*$", "", case.name), case)
@@ -295,7 +295,7 @@ def read_report(path: Path = REPORT) -> dict[str, str]:
 
 
 def differences(recorded: dict[str, str], results: dict[str, str]) -> list[str]:
-    """Why the written result is not what came out; empty where nothing was lost or gained."""
+    """Why the written result differs from the new one; empty if nothing changed."""
     lost = [f"no longer passes: {name}: {results[name]}" for name in sorted(results) if recorded.get(name) == PASSED != results[name]]
     lost += [f"no longer differs as it is meant to: {name}: {results[name]}" for name in sorted(results) if name in DELIBERATE and not results[name].startswith((PURPOSE, PASSED))]
     gained = [name for name in results if name in recorded and results[name] == PASSED != recorded[name]]
@@ -308,7 +308,7 @@ def differences(recorded: dict[str, str], results: dict[str, str]) -> list[str]:
 
 
 class Progress:
-    """Failures as they come, and how far the run is."""
+    """Prints failures as they come, and the progress."""
 
     def __init__(self, count: int, verbose: bool):
         self.count, self.verbose, self.done, self.passed = count, verbose, 0, 0

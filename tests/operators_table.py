@@ -1,4 +1,4 @@
-"""Which backend offers kernels for which operator and type, as ONNX's own test suite meets them: docs/operators.md.
+"""Which backend offers kernels for which operator and type, in the cases of ONNX's own test suite: docs/operators.md.
 
     python tests/operators_table.py --write                   # the CPU's columns; that of a GPU stays as it is
     python tests/operators_table.py --write --device cuda:0   # the GPU's column; the others stay
@@ -25,7 +25,7 @@ device = "cpu"
 
 
 def offers_of(number: int) -> list[tuple[str, str, str]]:
-    """(operator, backend, type) of what was offered for the nodes of one case."""
+    """(operator, backend, type) of kernels offered for the nodes of one case."""
     import lanner
 
     try:

@@ -1,10 +1,10 @@
-"""How much of what reads plans the plan mutations reach: lines of the loader, the parser of the text IR and the verifier.
+"""Coverage of the plan reader by plan mutations: lines of the loader, the text IR's parser and the verifier.
 
     cmake -B build -DLANNER_COVERAGE="$(python tests/plan_coverage.py --files)" && cmake --build build -t lanner_tests
     LANNER_PLAN_MUTATIONS=100000 build/bin/lanner_tests --gtest_filter='PlanMutations.*'
     python tests/plan_coverage.py build
 
-`--missed` prints the lines that were not reached; `-DLANNER_COVERAGE=` makes the build an ordinary one again."""
+`--missed` prints the lines that were not covered; `-DLANNER_COVERAGE=` turns coverage off again."""
 
 import argparse
 import json
@@ -19,7 +19,7 @@ FILES = (
 
 
 def lines_of(build):
-    """By file, a list of (number, times that it ran); of a template or lambda that is there several times all together."""
+    """By file, a list of (line, times it ran), summed over all instances of a template or lambda."""
     files = {}
     for data in sorted(build.resolve().rglob("*.gcda")):
         told = subprocess.run(["gcov", "--json-format", "--stdout", data], capture_output=True, text=True, check=True, cwd=build)

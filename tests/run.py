@@ -1,4 +1,4 @@
-"""Runs the tests that ./dev test asks for and prints their sum as the last line."""
+"""Runs the tests of ./dev test and prints their total as the last line."""
 
 import argparse
 import json
@@ -43,7 +43,7 @@ class Outcome:
         return f"{self.passed} passed, {self.failed} failed, {self.skipped} skipped"
 
     def exit_code(self) -> int:
-        """1 if a test failed, 2 if none ran (a filter that matches nothing, a broken build)."""
+        """1 if a test failed, 2 if none ran (a filter without matches, a broken build)."""
         if self.failed:
             return 1
         return 0 if self.passed else 2
@@ -66,7 +66,7 @@ def run_checks() -> Outcome:
 
 
 def read_gtest(report: dict) -> Outcome:
-    """From GoogleTest's own JSON report."""
+    """From GoogleTest's JSON report."""
     outcome = Outcome()
     for suite in report["testsuites"]:
         for test in suite["testsuite"]:
@@ -80,7 +80,7 @@ def read_gtest(report: dict) -> Outcome:
 
 
 class GtestOutput:
-    """Follows what the binary prints: shows what matters, keeps reasons of skips and which test is running."""
+    """Follows the binary's output: shows important lines, keeps reasons of skips and the running test."""
 
     QUIET = (
         "Running main()", "Note: Google Test filter", "[ RUN      ]", "[       OK ]", "[  SKIPPED ]", "[----------]",
@@ -128,7 +128,7 @@ class Shard:
 
 
 def read_shard(shard: Shard, status: int) -> Outcome:
-    """When the process died, the test that was running is the one that failed."""
+    """If the process died, the running test has failed."""
     outcome = Outcome()
     if shard.report.exists():
         outcome.add(read_gtest(json.loads(shard.report.read_text())))

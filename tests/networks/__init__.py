@@ -1,1 +1,1 @@
-"""Every network of the zoo through Lanner, beside onnxruntime and a float64 run: docs/networks.md."""
+"""Runs every network of the zoo with Lanner, onnxruntime and in float64: docs/networks.md."""

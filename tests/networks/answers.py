@@ -1,4 +1,4 @@
-"""Answers of float64 runs, kept on disk a sample each, and the models that they are of."""
+"""Answers of float64 runs, stored on disk one sample each, and their models."""
 
 import json
 import os
@@ -22,7 +22,7 @@ class Store:
     folder: Path
 
     def model(self, network: Network, part: str = "") -> Path:
-        """File of the network, or of a part of it (BEFORE, HALVES or both), written where it is missing."""
+        """File of the network, or of a part of it (BEFORE, HALVES or both), created if missing."""
         path = self.folder / "models" / f"{network.name}{'.' + part.replace(' ', '-') if part else ''}.onnx"
         if not path.exists():
             if part:
@@ -32,7 +32,7 @@ class Store:
         return path
 
     def plan(self, name: str) -> Path:
-        """Of a network that was built; the folder is there."""
+        """Plan of a built network; the folder exists."""
         path = self.folder / "plans" / f"{name.replace(' ', '-').replace(':', '')}.plan"
         path.parent.mkdir(parents=True, exist_ok=True)
         return path
@@ -54,7 +54,7 @@ class Store:
         return [i for i in range(min(case.batch + case.further, DISTINCT)) if not self.sample_path(network, case, i).exists()]
 
     def compute(self, network: Network, case: Case, stage: Callable[[str], None]) -> None:
-        """Writes the answers that are missing."""
+        """Writes missing answers."""
         from networks import float64
 
         model = onnx.load(self.model(network))
@@ -71,7 +71,7 @@ class Store:
         return joined(samples)
 
     def answers(self, network: Network, case: Case, part: str = "", first: int = 0) -> dict[str, np.ndarray]:
-        """What a float64 run gives for `feed`."""
+        """The float64 run's answers for `feed`."""
         whole = joined([load(self.sample_path(network, case, (i + first) % DISTINCT)) for i in range(case.batch)])
         results = {value.name for value in network.header.graph.output}
         return {name: array for name, array in whole.items() if (name in results) == (part != BEFORE)}
@@ -84,7 +84,7 @@ def joined(samples: list[dict[str, np.ndarray]]) -> dict[str, np.ndarray]:
 
 
 def save(path: Path, arrays: dict[str, np.ndarray]) -> None:
-    """Names of values may hold anything, so that they are kept beside the arrays."""
+    """Names of values may have any characters, so they are stored next to the arrays."""
     path.parent.mkdir(parents=True, exist_ok=True)
     partial = path.with_suffix(f".{os.getpid()}.partial")
     names = np.frombuffer(json.dumps(list(arrays)).encode(), np.uint8)

@@ -1,4 +1,4 @@
-"""A job in a process of its own, which may crash, hang or take too much memory without ending the run."""
+"""Runs a job in a child process, which may crash, hang or take too much memory without ending the run."""
 
 import multiprocessing.connection
 import os
@@ -21,7 +21,7 @@ def failure(kind: str, stage: str, text: str) -> dict:
 
 
 def reported(run: Callable[[Stage], dict], stage: Stage) -> dict:
-    """What the program under test raises is a finding, and the stage tells where; its caches are empty and its own."""
+    """Exceptions of the program under test are findings, with the stage where they occurred; its caches are empty and private."""
     at = ""
 
     def noted(name: str) -> None:
@@ -44,7 +44,7 @@ def one_job(job: Job, stage: Stage) -> dict:
 
 
 def run_apart(job: Job, seconds: float, memory: int) -> dict:
-    """The job's row; each stage may take so many seconds, the process so many bytes."""
+    """The job's row; each stage has this many seconds, the process this many bytes."""
     started = time.perf_counter()
     worker = Worker(one_job, seconds)
     try:
@@ -62,6 +62,6 @@ def wait(worker: Worker, memory: int):
         multiprocessing.connection.wait([worker.pipe], timeout=SECONDS_BETWEEN_LOOKS)
         taken = resident_bytes(worker.process.pid)
         if taken > memory:
-            worker.result()  # Takes in what stage it said meanwhile.
+            worker.result()  # Receives messages about its stage meanwhile.
             return Death("memory", f"stopped at {taken / 2**30:.1f} GiB, allowed are {memory / 2**30:.1f}", worker.stage)
     return found

@@ -31,7 +31,7 @@ ZOO = SHARED / "data" / "zoo"
 DETECTORS = {"tv_fasterrcnn_mobilenet_320", "tv_fcos_resnet50", "tv_keypointrcnn_resnet50", "tv_retinanet_resnet50", "tv_ssd300_vgg16", "tv_ssdlite320"}
 
 BATCH = ("batch", "s62")
-# Open sizes besides the batch: as exported, and the other shape's.
+# Open sizes other than the batch: as exported, and for the second shape.
 SIZES = {
     "seq": (32, 20),
     "dseq": (8, 5),
@@ -68,11 +68,11 @@ class Case:
     batch: int
     sizes: tuple[tuple[str, int], ...]
     further: int = 0
-    """Runs on other samples, as one sample's error may be luck."""
+    """The number of runs on other samples, as one sample's error may be luck."""
 
     @property
     def key(self) -> str:
-        """Of the sizes of one sample."""
+        """Sizes of one sample."""
         return ",".join(f"{name}={size}" for name, size in self.sizes) or "fixed"
 
 
@@ -101,12 +101,12 @@ class Network:
 
     @cached_property
     def batch_dim(self) -> str:
-        """Name of the open first dim of every input; empty where the batch is fixed."""
+        """Name of every input's open first dim; empty where the batch is fixed."""
         firsts = {value.dims[0] for value in self.inputs}
         return next((name for name in BATCH if firsts == {name}), "")
 
     def sizes(self, which: int) -> tuple[tuple[str, int], ...]:
-        """Of open dims besides the batch: 0 as exported, 1 the other ones."""
+        """Sizes of open dims other than the batch: 0 as exported, 1 the second shape."""
         table = SIZES_WITH_PAST if self.has_past else SIZES
         names = sorted({dim for value in self.inputs for dim in value.dims if isinstance(dim, str)} - {self.batch_dim, "total"})
         unknown = [name for name in names if name not in table]
@@ -115,7 +115,7 @@ class Network:
         return tuple((name, table[name][which]) for name in names)
 
     def cases(self, batches: tuple[int, ...] = ()) -> list[Case]:
-        """The exported shape, another one where any size is open, and further batches at the exported sizes."""
+        """The exported shape, a second one where any size is open, and further batches at the exported sizes."""
         cases = [Case("exported", 1, self.sizes(0), FURTHER)]
         if self.batch_dim or self.sizes(0):
             cases.append(Case("other", OTHER_BATCH if self.batch_dim else 1, self.sizes(1)))
@@ -128,7 +128,7 @@ class Network:
         return {value.name: value.shape(sizes) for value in self.inputs}
 
     def sample(self, case: Case, number: int) -> Feed:
-        """Inputs of one sample, the same ones whatever the batch that it is part of."""
+        """Inputs of one sample, the same in any batch."""
         shapes = self.shapes(Case(case.label, 1, case.sizes))
         random = np.random.default_rng([zlib.crc32(self.name.encode()), number])
         feed: Feed = {}
@@ -137,7 +137,7 @@ class Network:
         return feed
 
     def rows_of_table(self, name: str) -> int:
-        """Of the constant that this input indexes."""
+        """Rows of the constant that this input indexes."""
         dims = {tensor.name: tensor.dims for tensor in self.header.graph.initializer}
         same = {name}
         for node in self.header.graph.node:
@@ -154,7 +154,7 @@ def input_of(value: onnx.ValueInfoProto) -> Input:
 
 
 def numbers(network: Network, value: Input, shape: tuple[int, ...], sample: int, random: np.random.Generator, before: Feed) -> np.ndarray:
-    """What the table above says; `before` holds the inputs that come before this one."""
+    """Values by the table above; `before` has the preceding inputs."""
     if value.name in ("ids", "input_ids", "src"):
         return random.integers(0, network.rows_of_table(value.name), shape, value.dtype)
     if value.name == "token_type_ids":
@@ -178,7 +178,7 @@ def names() -> list[str]:
 
 
 def write_model(name: str, path: Path) -> None:
-    """The whole network, weights drawn from statistics, beside `path` first."""
+    """The whole network with weights drawn from statistics, written next to `path` first."""
     sys.path.insert(0, str(SHARED / "tools"))
     import zoo
 

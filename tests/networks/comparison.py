@@ -1,4 +1,4 @@
-"""How far results are from those of a float64 run."""
+"""Distances of results from those of a float64 run."""
 
 from dataclasses import asdict, dataclass
 
@@ -15,10 +15,10 @@ Arrays = dict[str, np.ndarray]
 
 @dataclass(frozen=True)
 class Distance:
-    """Of one output. `unlike` says what cannot be measured: type, shape, numbers that are none."""
+    """For one output. `unlike` says what cannot be measured: type, shape, non-numbers."""
 
     error: float = 0.0
-    """The largest difference, as a part of the largest expected number."""
+    """The largest difference, relative to the largest expected number."""
     snr: float = 0.0
     """Signal to noise in dB; at most 320, which is more than float64 tells apart."""
     unlike: str = ""
@@ -72,7 +72,7 @@ def pooled(samples: list[dict[str, dict]]) -> dict[str, dict]:
 
 
 def spread(runs: list[Arrays]) -> float:
-    """The largest difference between the first run and another, as `Distance.error`; infinite where one is unlike it."""
+    """The largest difference between the first run and another, as `Distance.error`; infinite if types or shapes differ."""
     first, largest = runs[0], 0.0
     for run in runs[1:]:
         for name, array in run.items():
@@ -84,7 +84,7 @@ def spread(runs: list[Arrays]) -> float:
 
 
 def detections(got: Arrays, expected: Arrays) -> dict[str, dict]:
-    """Which of the expected boxes were found, in whatever order: each may stand for one."""
+    """Which of the expected boxes were found, in any order; each found box matches at most one."""
     boxes, scores, labels = (got[name] for name in ("boxes", "scores", "labels"))
     free, matched = np.ones(len(scores), bool), 0
     boxes, near = boxes.astype(np.float64), NEAR_CORNER * float(np.abs(expected["boxes"]).max(initial=0))

@@ -1,4 +1,4 @@
-"""Runs ONNX graphs node by node with a table of functions, letting go of each value after its last use."""
+"""Runs ONNX graphs node by node with a table of functions, freeing each value after its last use."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
@@ -13,19 +13,19 @@ Function = Callable[..., Value | tuple[Value, ...]]
 
 
 class NotHandled(Exception):
-    """A function does not know this form of its operator."""
+    """A function does not support this form of its operator."""
 
 
 @dataclass(frozen=True)
 class Library:
-    """What the executor computes with."""
+    """The arithmetic of the executor."""
 
     constant: Callable[[onnx.TensorProto], Value]
     functions: dict[str, Function]
     other: Callable[[onnx.NodeProto, int, Sequence[Value]], Sequence[Value]]
-    """Runs a node (of an operator set) that no function stands for, or that its function does not handle."""
+    """Runs a node (of an operator set) without a function, or that its function does not support."""
     stacked: Callable[[Sequence[Value]], Value]
-    """What a loop gathers, along a new first axis."""
+    """Stacks a loop's outputs along a new first axis."""
 
 
 def attributes_of(node: onnx.NodeProto) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def subgraphs_of(node: onnx.NodeProto) -> Iterator[onnx.GraphProto]:
 
 
 def reads_of(node: onnx.NodeProto) -> set[str]:
-    """Names that a node reads, those that its subgraphs take from outside included."""
+    """Names that a node reads, including those that its subgraphs capture."""
     names = set(node.input) - {""}
     for graph in subgraphs_of(node):
         own = {value.name for value in graph.input} | {tensor.name for tensor in graph.initializer}
@@ -60,7 +60,7 @@ class Executor:
         self.last_use = {name: i for i, node in enumerate(model.graph.node) for name in reads_of(node)}
 
     def run(self, feed: dict[str, Value], names: Sequence[str]) -> list[Value]:
-        """The values of these names, of results or of whatever a node of the graph makes."""
+        """The values of these names, among all results of the graph's nodes."""
         graph, kept = self.model.graph, set(names)
         values = dict(feed)
         self.add_constants(graph, values)

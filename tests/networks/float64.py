@@ -1,6 +1,6 @@
-"""The definitions of ONNX's operators in float64: by NumPy where onnx.reference is slow, else by that.
+"""ONNX's operators in float64: in NumPy where onnx.reference is slow, else by onnx.reference.
 
-Written from the ONNX specification alone, so that it shares nothing with what it judges."""
+Written from the ONNX specification only, so that it shares no code with what it judges."""
 
 import itertools
 import math
@@ -27,7 +27,7 @@ def constant(tensor: onnx.TensorProto) -> Array:
 
 
 def by_reference(node: onnx.NodeProto, opset: int, inputs: Sequence[Array | None]) -> list[Array]:
-    """One node by onnx.reference, with what it says of types widened."""
+    """One node by onnx.reference, with the types widened."""
     node = onnx.NodeProto.FromString(node.SerializeToString())
     for attribute in node.attribute:
         if attribute.HasField("t"):
@@ -42,11 +42,11 @@ def by_reference(node: onnx.NodeProto, opset: int, inputs: Sequence[Array | None
     return [widened(np.asarray(next(found))) if name else None for name in node.output]
 
 
-# --- Windows that slide: convolutions and pools, one tap of the kernel after the other ---
+# --- Sliding windows: convolutions and pools, one tap of the kernel after the other ---
 
 
 def windows(attributes: dict, size: Sequence[int], kernel: Sequence[int]) -> tuple[list[int], list[int], list[int], list[int], list[int]]:
-    """Strides, dilations, pads before and after (those that ceil_mode adds too), and sizes of the result."""
+    """Strides, dilations, pads before and after (including those of ceil_mode), and sizes of the result."""
     rank = len(kernel)
     strides, dilations = (list(attributes.get(name, [1] * rank)) for name in ("strides", "dilations"))
     spans = [dilation * (taps - 1) + 1 for dilation, taps in zip(dilations, kernel, strict=True)]
@@ -61,7 +61,7 @@ def windows(attributes: dict, size: Sequence[int], kernel: Sequence[int]) -> tup
     for i, (n, span, stride) in enumerate(zip(size, spans, strides, strict=True)):
         room = n + before[i] + after[i] - span
         result = room // stride + 1
-        # With ceil_mode a last window may reach over the end, but not begin behind it.
+        # With ceil_mode a last window may extend beyond the end, but not begin after it.
         if attributes.get("ceil_mode", 0) and room % stride and result * stride < n + before[i]:
             result += 1
         results.append(result)
@@ -74,7 +74,7 @@ def padded(x: Array, before: Sequence[int], after: Sequence[int], value: float =
 
 
 def tap(x: Array, place: Sequence[int], strides: Sequence[int], dilations: Sequence[int], result: Sequence[int]) -> Array:
-    """What one tap of the kernel sees, over all windows."""
+    """The elements under one tap of the kernel, for all windows."""
     starts = [p * d for p, d in zip(place, dilations, strict=True)]
     return x[(..., *(slice(b, b + (r - 1) * s + 1, s) for b, s, r in zip(starts, strides, result, strict=True)))]
 
@@ -139,7 +139,7 @@ def average_pool(attributes: dict, x: Array) -> Array:
     return sums / counts
 
 
-# --- Places between elements ---
+# --- Interpolation ---
 
 
 def coordinates(mode: bytes, size: int, result: int, scale: float) -> Array:
@@ -156,14 +156,14 @@ def coordinates(mode: bytes, size: int, result: int, scale: float) -> Array:
 
 
 def cubic_weights(part: Array, a: float) -> list[Array]:
-    """Of the four elements around a place that lies `part` behind the second of them (Keys, 1981)."""
+    """Weights of the four elements around a position at the fraction `part` after the second (Keys, 1981)."""
     near = [((a + 2) * d - (a + 3)) * d * d + 1 for d in (part, 1 - part)]
     far = [((a * d - 5 * a) * d + 8 * a) * d - 4 * a for d in (part + 1, 2 - part)]
     return [far[0], near[0], near[1], far[1]]
 
 
 def resize_matrix(attributes: dict, size: int, result: int, scale: float) -> Array:
-    """What each element of the result takes of those along one axis."""
+    """Weights of the elements along one axis for each element of the result."""
     places = coordinates(attributes.get("coordinate_transformation_mode", b"half_pixel"), size, result, scale)
     mode, matrix, rows = attributes.get("mode", b"nearest"), np.zeros((result, size)), np.arange(result)
     if mode == b"nearest":
@@ -216,7 +216,7 @@ def grid_sample(attributes: dict, x: Array, grid: Array) -> Array:
     return y.transpose(0, 3, 1, 2)
 
 
-# --- The rest that onnx.reference does in loops of Python ---
+# --- Other operators that onnx.reference computes in Python loops ---
 
 
 def erf(_: dict, x: Array) -> Array:
@@ -238,7 +238,7 @@ def scatter_nd(attributes: dict, x: Array, indices: Array, updates: Array) -> Ar
 
 
 def places_along(axis: int, x: Array, indices: Array) -> tuple[Array, ...]:
-    """Of each element of `indices`, which holds the place along one axis."""
+    """The full index of each element of `indices`, which holds the position along one axis."""
     places = list(np.indices(indices.shape))
     places[axis] = np.where(indices < 0, indices + x.shape[axis], indices)
     return tuple(places)

@@ -1,4 +1,4 @@
-"""What is run in processes of their own: float64 runs, onnxruntime's, Lanner's. Each gives a row of the log."""
+"""Jobs in child processes: float64 runs, onnxruntime's, Lanner's. Each returns a row of the log."""
 
 import hashlib
 import importlib.util
@@ -16,10 +16,10 @@ from networks.answers import BEFORE, HALVES, Store
 from networks.catalogue import Case, Feed, Network
 
 RUNS, RUNS_AT_ONCE, PROFILED = 10, 5, 5
-# Where runs are slow, fewer, but at least so many.
+# Fewer runs where they are slow, but at least this many.
 LEAST_RUNS = 2
 RANGE, PIECES = "several shapes", "in pieces"
-# Backends that run operators by their definitions.
+# Backends that run operators by definition.
 SLOW = ("reference", "interpreter")
 NAMED_FROM = 0.01
 
@@ -41,7 +41,7 @@ class Job:
     threads: int = 1
     batches: tuple[int, ...] = ()
     seconds: float = 60.0
-    """For each kind of repeated runs."""
+    """Number of repeated runs of each kind."""
 
     @property
     def store(self) -> Store:
@@ -61,7 +61,7 @@ class Job:
         return next(case for case in Network(self.network).cases(self.batches) if case.label == wanted)
 
     def facts(self) -> Row:
-        """What the row of a job begins with."""
+        """The first fields of a job's row."""
         return {name: value for name, value in asdict(self).items() if name not in ("folder", "batches", "seconds")}
 
 
@@ -75,7 +75,7 @@ def oracle(job: Job, stage: Stage) -> Row:
 
 
 def judge(job: Job, case: Case, first: int = 0) -> Callable[[comparison.Arrays], dict[str, dict]]:
-    """Tells distances from the float64 run; of a detector's boxes those that were found."""
+    """Reports distances from the float64 run; for a detector also the boxes found."""
     network = Network(job.network)
     expected = job.store.answers(network, case, job.part, first)
     measure = comparison.detections if network.is_detector and not job.part else comparison.distances
@@ -96,7 +96,7 @@ def onnxruntime_session(model: Path | bytes, threads: int, device: str = "cpu"):
 
 
 def has_torch(device: str) -> bool:
-    """Whether PyTorch runs there."""
+    """Whether PyTorch runs on this device."""
     if importlib.util.find_spec("torch") is None:
         return False
     import torch
@@ -105,7 +105,7 @@ def has_torch(device: str) -> bool:
 
 
 def halves_by_torch(job: Job) -> bool:
-    """Whether PyTorch alone tells what FP16 costs: on a GPU, where onnxruntime would run on the CPU and widen much."""
+    """Whether PyTorch is the only rival for FP16: on a GPU, as onnxruntime would run on the CPU and widen much."""
     return job.precision == HALVES and job.device != "cpu" and has_torch(job.device)
 
 
@@ -113,7 +113,7 @@ Runner = Callable[[Feed], comparison.Arrays]
 
 
 def torch_network(job: Job, model: onnx.ModelProto, feed: Feed):
-    """The model, which may be changed, by PyTorch on the job's device."""
+    """Runs the model, which it may change, by PyTorch on the job's device."""
     import torch
 
     from networks.torch_run import TorchNetwork
@@ -136,7 +136,7 @@ def torch_runner(job: Job, stage: Stage) -> tuple[str, Runner]:
 
 
 def split_runner(job: Job, stage: Stage) -> tuple[str, Runner]:
-    """Of a detector, whose choices PyTorch does not run: what lies before them by PyTorch, the rest by onnxruntime in FP32 on the CPU."""
+    """For a detector, whose choices PyTorch does not run: the part before them by PyTorch, the rest by onnxruntime in FP32 on the CPU."""
     stage("load by PyTorch and onnxruntime")
     network = Network(job.network)
     first = torch_network(job, onnx.load(job.store.model(network, BEFORE)), job.store.feed(network, job.case()))
@@ -151,7 +151,7 @@ def split_runner(job: Job, stage: Stage) -> tuple[str, Runner]:
 
 
 def onnxruntime_runner(job: Job, stage: Stage) -> tuple[str, Runner]:
-    """On the CPU."""
+    """Runs on the CPU."""
     import onnxruntime
 
     stage("load by onnxruntime")
@@ -171,8 +171,8 @@ def errors_of(job: Job, stage: Stage, load: Callable[[Job, Stage], tuple[str, Ru
 
 
 def rival(job: Job, stage: Stage) -> Row:
-    """Of onnxruntime on the CPU, and of PyTorch on the device itself where there is one, which counts alone in FP16 on a GPU. What PyTorch
-    cannot run is told."""
+    """Rows of onnxruntime on the CPU, and of PyTorch on the device, which is the only rival in FP16 on a GPU. What PyTorch
+    cannot run is reported."""
     whole = bool(job.part) or not Network(job.network).is_detector
     if halves_by_torch(job):
         return errors_of(job, stage, torch_runner if whole else split_runner)
@@ -180,7 +180,7 @@ def rival(job: Job, stage: Stage) -> Row:
     if whole and has_torch(job.device) and job.precision != HALVES:
         try:
             row["same_device"] = errors_of(job, stage, torch_runner)
-        except Exception as error:  # of whatever PyTorch lacks
+        except Exception as error:  # whatever PyTorch raises
             row["same_device_failure"] = f"{type(error).__name__}: {error}"[:300]
     return row
 
@@ -189,7 +189,7 @@ def rival(job: Job, stage: Stage) -> Row:
 
 
 def library_digest(package: Path) -> str:
-    """Tells one build of the library from another."""
+    """Identifies a build of the library."""
     found = sorted((package.parents[2] / "lib").glob("liblanner.so.*")) or sorted(package.parent.glob("*.so*"))
     return hashlib.sha256(found[0].read_bytes()).hexdigest()[:12]
 
@@ -209,7 +209,7 @@ class Subject:
         self.path = job.store.model(self.network, job.part)
 
     def build(self, shapes: dict):
-        """The engine, and the seconds that it took."""
+        """The engine, and its build time in seconds."""
         self.stage("build")
         start = time.perf_counter()
         engine = self.build_model(self.path, shapes)
@@ -220,12 +220,12 @@ class Subject:
         return self.lanner.build(model, shapes=shapes, precision=job.precision, threads=job.threads, budget=job.budget, device=job.device)
 
     def placed(self, feed: Feed) -> dict:
-        """Where the engine runs."""
+        """The engine's device."""
         return feed if self.job.device == "cpu" else {name: self.lanner.Tensor(array).to(self.job.device) for name, array in feed.items()}
 
 
 def repeated(run: Callable[[], object], most: int, seconds: float) -> list:
-    """Results of so many runs, or of fewer slow ones."""
+    """Results of this many runs, or of fewer slow ones."""
     results, start = [], time.perf_counter()
     while len(results) < most and (len(results) < LEAST_RUNS or time.perf_counter() - start < seconds):
         results.append(run())
@@ -257,7 +257,7 @@ def check_case(subject: Subject) -> Row:
 
 
 def check_range(subject: Subject) -> Row:
-    """One engine for both shapes: there, elsewhere and back."""
+    """One engine for both shapes: to the second shape and back."""
     job, network = subject.job, subject.network
     cases = [job.case("exported"), job.case("other"), job.case("exported")]
     typical, other = cases[:2]
@@ -283,7 +283,7 @@ def shown(label: str, output: str) -> str:
 
 
 def beside(subject: Subject, engine, case: Case, expected: comparison.Arrays) -> float:
-    """How far runs of two contexts at once, on inputs of their own, are from what each gives alone."""
+    """The distance of two contexts' concurrent runs on different inputs from their separate runs."""
     feeds = [subject.placed(subject.job.store.feed(subject.network, case, first)) for first in (0, 1)]
     contexts = [engine.create_context() for _ in feeds]
     subject.stage("run alone")
@@ -294,7 +294,7 @@ def beside(subject: Subject, engine, case: Case, expected: comparison.Arrays) ->
     def turn(number: int) -> None:
         try:
             found[number] += repeated(lambda: arrays_of(contexts[number](feeds[number])), RUNS_AT_ONCE, subject.job.seconds)
-        except Exception as error:  # said by the thread that waits
+        except Exception as error:  # reported by the waiting thread
             errors.append(error)
 
     subject.stage("run two contexts at once")
@@ -309,7 +309,7 @@ def beside(subject: Subject, engine, case: Case, expected: comparison.Arrays) ->
 
 
 def steps_by_time(subject: Subject, engine, feed: dict) -> Row:
-    """Shares of a run's time in reference kernels, in the interpreter and on the host of a GPU; the steps there that count."""
+    """Shares of a run's time in reference kernels, in the interpreter and on the host of a GPU; the steps with a relevant share."""
     subject.stage("profile")
     context = engine.create_context(profile=True)
     repeated(lambda: context(feed), PROFILED, subject.job.seconds)

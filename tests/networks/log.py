@@ -1,4 +1,4 @@
-"""The log of measurements: JSON lines, of which the last one with the same key counts."""
+"""The log of measurements: JSON lines; the last line with a key wins."""
 
 import json
 from collections.abc import Iterator
@@ -7,7 +7,7 @@ from pathlib import Path
 NAME = "log.jsonl"
 Row = dict
 KEY = ("what", "network", "label", "machine", "device", "precision", "budget", "threads")
-# Float64 runs are the same everywhere, the rival's errors however Lanner runs.
+# Float64 runs are machine-independent; the rival's errors do not depend on Lanner's settings.
 EVERYWHERE = {"oracle": ("what", "network", "label"), "rival": ("what", "network", "label", "device", "precision"), "torchvision": ("what", "network", "exporter")}
 
 
@@ -30,7 +30,7 @@ def read(paths: list[Path]) -> dict[tuple, Row]:
 
 
 class Log:
-    """A file that rows are appended to, and what it holds."""
+    """A file to which rows are appended, and its content."""
 
     def __init__(self, path: Path):
         self.path = path
@@ -44,7 +44,7 @@ class Log:
         return self.rows.get(key_of(row))
 
     def add(self, row: Row) -> None:
-        """In one piece, as several runs may write to one log."""
+        """Written with one call, as several runs may write to one log."""
         self.rows[key_of(row)] = row
         with open(self.path, "ab", buffering=0) as file:
             file.write((json.dumps(row) + "\n").encode())

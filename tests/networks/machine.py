@@ -1,4 +1,4 @@
-"""What measurements are taken on, without its name."""
+"""The hardware of the measurements, without the machine's name."""
 
 import os
 import shutil

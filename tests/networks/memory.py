@@ -1,4 +1,4 @@
-"""What another process has in memory, and its end where that is too much."""
+"""Memory of another process, which is ended if it is too much."""
 
 import subprocess
 import time
@@ -10,12 +10,12 @@ def resident_bytes(process: int) -> int:
     try:
         with open(f"/proc/{process}/statm", encoding="ascii") as file:
             return int(file.read().split()[1]) * 4096
-    except (OSError, IndexError):  # it ended meanwhile
+    except (OSError, IndexError):  # it has ended meanwhile
         return 0
 
 
 def watched(process: subprocess.Popen[bytes], seconds: float, memory: int) -> str:
-    """Waits for its end; why it was not waited for, else nothing."""
+    """Waits for its end; returns why the wait was given up, or nothing."""
     deadline = time.monotonic() + seconds
     while process.poll() is None:
         if time.monotonic() > deadline:

@@ -1,4 +1,4 @@
-"""A page of tables, a section for each machine, device and precision, a row for each network: what is measured anew takes its row's place, the rest stays."""
+"""A page of tables, a section for each machine, device and precision, a row for each network: new measurements replace rows, the rest stays."""
 
 import re
 from collections.abc import Iterable, Iterator
@@ -18,13 +18,13 @@ class Section:
     machine: str
     threads: set[int]
     cells: dict[str, list[str]] = field(default_factory=dict)
-    """Of a network: what stands behind its name, first whether it is right."""
+    """Cells of a network's row, the verdict first."""
     lists: dict[str, dict[str, str]] = field(default_factory=dict)
-    """By title, a line for each network that there is something to say of."""
+    """By title, a line for each network with a remark."""
 
     @property
     def key(self) -> tuple:
-        """Of a GPU's kernels threads of the host are no part."""
+        """Threads of the host do not matter for a GPU's kernels."""
         return self.heading, self.machine, tuple(sorted(self.threads)) if self.heading.startswith("cpu") else ()
 
     def update(self, newer: "Section") -> None:
@@ -35,7 +35,7 @@ class Section:
             self.lists[title] = kept | newer.lists.get(title, {})
 
     def names(self) -> list[str]:
-        """What is wrong first."""
+        """Wrong networks first."""
         return sorted(self.cells, key=lambda name: (self.cells[name][0] != WRONG, name))
 
     def lines(self) -> Iterator[str]:
@@ -53,7 +53,7 @@ class Section:
 
 
 def read(path: Path) -> list[Section]:
-    """What the page has; nothing where there is none."""
+    """The page's sections; empty if there is no page."""
     if not path.exists():
         return []
     own, _ = torchvision_models.parts_of(path.read_text(encoding="utf-8"))

@@ -1,4 +1,4 @@
-"""Parts of a model: what lies before a detector chooses boxes, halves by type, pieces between two cuts."""
+"""Parts of a model: the part before a detector chooses boxes, FP16 conversion by type, pieces between two cuts."""
 
 from collections.abc import Collection, Sequence
 
@@ -12,14 +12,14 @@ MOST_VALUES = 64
 
 
 def element_types(model: onnx.ModelProto) -> dict[str, onnx.ValueInfoProto]:
-    """What shape inference says of every value of the main graph, by name."""
+    """Shape inference's result for every value of the main graph, by name."""
     bare = onnx.ModelProto.FromString(model.SerializeToString())
     graph = onnx.shape_inference.infer_shapes(bare).graph
     return {value.name: value for value in (*graph.value_info, *graph.input, *graph.output)}
 
 
 def nodes_behind_choices(graph: onnx.GraphProto) -> set[int]:
-    """Numbers of the nodes that choose, or read what comes of a choice."""
+    """Indices of nodes that choose, or that depend on a choice."""
     chosen, found = set(), set()
     for i, node in enumerate(graph.node):
         if node.op_type in CHOOSING or reads_of(node) & chosen:
@@ -29,7 +29,7 @@ def nodes_behind_choices(graph: onnx.GraphProto) -> set[int]:
 
 
 def before_choices(model: onnx.ModelProto) -> list[str]:
-    """Float values that depend on the inputs and that a choice, or anything behind one, reads."""
+    """Float values that depend on the inputs and are read by a choice or after one."""
     graph, types = model.graph, element_types(model)
     behind = nodes_behind_choices(graph)
     depends = {value.name for value in graph.input} - {tensor.name for tensor in graph.initializer}
@@ -48,7 +48,7 @@ def before_choices(model: onnx.ModelProto) -> list[str]:
 
 
 def floats_before_masks(graph: onnx.GraphProto, read: Collection[str], types: dict[str, onnx.ValueInfoProto]) -> set[str]:
-    """What the comparisons read whose truth values are chosen by."""
+    """Inputs of comparisons whose results decide choices."""
     return {
         name
         for node in graph.node
@@ -58,7 +58,7 @@ def floats_before_masks(graph: onnx.GraphProto, read: Collection[str], types: di
 
 
 def with_outputs(model: onnx.ModelProto, outputs: Sequence[str]) -> onnx.ModelProto:
-    """The part of the model that makes these values, and nothing else."""
+    """The part of the model that computes these values."""
     types = element_types(model)
     part = onnx.ModelProto.FromString(model.SerializeToString())
     graph, wanted = part.graph, set(outputs)
@@ -80,7 +80,7 @@ def with_outputs(model: onnx.ModelProto, outputs: Sequence[str]) -> onnx.ModelPr
 
 
 def behind(model: onnx.ModelProto, values: Collection[str]) -> onnx.ModelProto:
-    """What makes the model's outputs of these float values, which become inputs, and of its own inputs."""
+    """The part that computes the model's outputs from these float values, which become inputs, and from its own inputs."""
     part = onnx.ModelProto.FromString(model.SerializeToString())
     graph, wanted = part.graph, {value.name for value in part.graph.output}
     kept = []
@@ -96,7 +96,7 @@ def behind(model: onnx.ModelProto, values: Collection[str]) -> onnx.ModelProto:
 
 
 def output_of(types: dict[str, onnx.ValueInfoProto], name: str) -> onnx.ValueInfoProto:
-    """With its type alone: inferred shapes of values within a network may be wrong for another batch."""
+    """Declared with its type only: inferred shapes of inner values may be wrong for another batch."""
     element = types[name].type.tensor_type.elem_type if name in types else TensorProto.FLOAT
     value = onnx.ValueInfoProto(name=name)
     value.type.tensor_type.elem_type = element
@@ -104,7 +104,7 @@ def output_of(types: dict[str, onnx.ValueInfoProto], name: str) -> onnx.ValueInf
 
 
 def in_halves(model: onnx.ModelProto) -> onnx.ModelProto:
-    """Computes in FP16, with the inputs and outputs as they were: what users of onnxruntime run."""
+    """Converts to FP16 with unchanged inputs and outputs, as users of onnxruntime do."""
     from onnxruntime.transformers.float16 import convert_float_to_float16
 
     return convert_float_to_float16(model, keep_io_types=True, disable_shape_infer=False)

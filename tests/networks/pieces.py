@@ -1,5 +1,5 @@
-"""A network cut into pieces that each run on the values that a float64 run has there: what is wrong within a piece
-shows, and what the network as a whole makes of rounding does not."""
+"""A network cut into pieces that each run on the float64 run's values: an error within a piece
+shows, and the network's amplification of rounding does not."""
 
 from dataclasses import dataclass
 
@@ -19,7 +19,7 @@ LEAST_MASK = 1e8
 
 @dataclass(frozen=True)
 class Found:
-    """Of one piece, by output."""
+    """Distances of one piece, by output."""
 
     ours: dict[str, dict]
     rival: dict[str, dict]
@@ -30,7 +30,7 @@ class Found:
 
 
 class Cutter:
-    """One network at one shape, every value of its float64 run at hand."""
+    """One network at one shape, with every value of its float64 run."""
 
     def __init__(self, job: Job, stage: Stage):
         self.job, self.stage, self.subject = job, stage, Subject(job, stage)
@@ -49,12 +49,12 @@ class Cutter:
         self.values = feed | float64.run(self.model, feed, names)
 
     def value(self, name: str) -> np.ndarray:
-        """As the network has it: in FP32 what float64 runs widen."""
+        """In the network's types: FP32 where float64 runs widen."""
         array = self.values[name]
         return array.astype(np.float32) if array.dtype == np.float64 else array
 
     def piece(self, first: int, end: int) -> tuple[onnx.ModelProto, dict[str, np.ndarray]]:
-        """The nodes from `first` up to `end` as a model, and what it is fed. What depends on shapes alone is constant."""
+        """The nodes from `first` up to `end` as a model, and its inputs. Values that depend only on shapes are constants."""
         nodes = self.nodes[first:end]
         made = {name for node in nodes for name in node.output if name}
         read = set().union(*map(reads_of, nodes)) - made
@@ -68,7 +68,7 @@ class Cutter:
         return onnx.helper.make_model(graph, opset_imports=self.model.opset_import, ir_version=self.model.ir_version), feed
 
     def leaves_halves(self, first: int, end: int) -> bool:
-        """Whether a value of the piece is beyond what FP16 can hold; masks are so on purpose, and far beyond."""
+        """Whether a value of the piece exceeds FP16's range; masks do so on purpose, by far."""
         arrays = (np.abs(self.values[name]) for node in self.nodes[first:end] for name in node.output if name)
         return any(((array > np.finfo(np.float16).max) & (array < LEAST_MASK)).any() for array in arrays if array.dtype == np.float64)
 
@@ -86,7 +86,7 @@ class Cutter:
         return Found(ours, self.rival(model, feed, expected))
 
     def rival(self, model: onnx.ModelProto, feed: Feed, expected: comparison.Arrays) -> dict[str, dict]:
-        """Distances of those that `jobs.rival` asks."""
+        """Distances of the runtimes of `jobs.rival`."""
         there = self.distances_by_torch(model, feed, expected) if has_torch(self.job.device) else {}
         if there and halves_by_torch(self.job):
             return there
@@ -96,19 +96,19 @@ class Cutter:
         return {name: verdict.laxer(one, there[name]) for name, one in found.items()}
 
     def distances_by_torch(self, model: onnx.ModelProto, feed: Feed, expected: comparison.Arrays) -> dict[str, dict]:
-        """Nothing for what PyTorch lacks."""
+        """None for operators that PyTorch lacks."""
         try:
             return comparison.distances(self.by_torch(model, feed), expected)
         except RuntimeError:
             return {}
 
     def distances_by_onnxruntime(self, model: onnx.ModelProto, feed: Feed, expected: comparison.Arrays) -> dict[str, dict]:
-        """In FP32, which is the stricter, where its conversion to FP16 breaks the piece: it puts casts of an inner graph's values
+        """In FP32, which is stricter, if the conversion to FP16 breaks the piece by putting casts of an inner graph's values
         outside of that graph."""
         halved = parts.in_halves(model) if self.job.precision == HALVES else model
         try:
             session = onnxruntime_session(halved.SerializeToString(), self.job.threads)
-        except Exception:  # each code of its errors has a class of its own
+        except Exception:  # each of its error codes has a class of its own
             if halved is model:
                 raise
             session = onnxruntime_session(model.SerializeToString(), self.job.threads)
@@ -120,7 +120,7 @@ class Cutter:
 
 
 def check_pieces(job: Job, stage: Stage) -> Row:
-    """A few pieces of like size, each by itself."""
+    """Some pieces of similar size, each on its own."""
     cutter = Cutter(job, stage)
     found = [cutter.found(*piece) for piece in ends_of(PIECES, len(cutter.nodes))]
     ours, rival = ({name: one for piece in found for name, one in getattr(piece, side).items()} for side in ("ours", "rival"))
@@ -128,7 +128,7 @@ def check_pieces(job: Job, stage: Stage) -> Row:
 
 
 def locate(job: Job, stage: Stage) -> Row:
-    """The smallest piece, by halving, that is wrong by itself."""
+    """The smallest piece that is wrong on its own, by bisection."""
     cutter = Cutter(job, stage)
     (first, end), text = wrong_piece(cutter)
     while text and end - first > 1:
@@ -150,7 +150,7 @@ def ends_of(count: int, nodes: int) -> list[tuple[int, int]]:
 
 
 def wrong_piece(cutter: Cutter) -> tuple[tuple[int, int], str]:
-    """A piece that is wrong, and how: a large one if there is, as smaller ones amplify less."""
+    """A wrong piece, and how it is wrong; preferably a large one, as smaller ones amplify less."""
     count = 2
     while count <= PIECES:
         for piece in ends_of(count, len(cutter.nodes)):

@@ -1,13 +1,13 @@
-"""Every network of the zoo through Lanner, beside onnxruntime and a float64 run: `./dev networks`.
+"""Every network of the zoo with Lanner, against onnxruntime and a float64 run: `./dev networks`.
 
-    ./dev networks --nets tv_resnet50,hf_bert        # errors, run to run and beside another context, steps by time
+    ./dev networks --nets tv_resnet50,hf_bert        # errors, repeated and concurrent runs, steps by time
     ./dev networks --device cuda:0 --precision fp32,fp16
-    ./dev networks --time                            # seconds of a run beside the rival's, on a quiet machine
+    ./dev networks --time                            # seconds of a run against the rival's, on a quiet machine
     ./dev networks --torchvision --torch ~/torch/bin/python
                                                      # every model of torchvision, random weights, by both exporters
     ./dev networks --write                           # docs/networks.md from the log; --log may be given often
 
-What the log folder holds is not measured again, unless --again is given. Exit code 1 where a check failed."""
+Measurements in the log folder are not repeated, unless --again is given. Exit code 1 where a check failed."""
 
 import argparse
 import os
@@ -27,19 +27,19 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--device", default="cpu", help="cpu or cuda:0")
     parser.add_argument("--precision", default="fp32", help="fp32, fp16, comma separated")
     parser.add_argument("--batches", default="", help="further batch sizes where a network's is open, comma separated")
-    parser.add_argument("--budget", type=float, default=10, help="seconds that tuning may take (default: 10, as for users)")
+    parser.add_argument("--budget", type=float, default=10, help="tuning budget in seconds (default: 10, as for users)")
     parser.add_argument("--threads", type=int, default=cores, help=f"of Lanner and of its rival (default: {cores})")
-    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no measurement after so long")
-    parser.add_argument("--share", default="0/1", metavar="I/N", help="every Nth network from the Ith (0 is the first) on: several runs may share a log")
+    parser.add_argument("--seconds", type=float, default=float("inf"), help="begin no measurement after this many seconds")
+    parser.add_argument("--share", default="0/1", metavar="I/N", help="every Nth network, beginning with the Ith (from 0): several runs may share a log")
     parser.add_argument("--timeout", type=float, default=600, help="seconds for each stage of a measurement (default: 600)")
-    parser.add_argument("--run-seconds", type=float, default=60, help="for ten runs of a slow network, which are cut short then (default: 60)")
+    parser.add_argument("--run-seconds", type=float, default=60, help="seconds for ten runs of a slow network, after which they stop (default: 60)")
     parser.add_argument("--memory", type=float, help="GiB for each measurement (default: 8, with --torchvision 24)")
     parser.add_argument("--log", type=Path, action="append", help="folder of the log, answers and models (default: networks)")
-    parser.add_argument("--again", action="store_true", help="measure Lanner again, whatever the log holds")
-    parser.add_argument("--locate", action="store_true", help="where a network is wrong, look for the first node that is")
-    parser.add_argument("--time", action="store_true", help="time runs beside the rival's instead of checking them")
+    parser.add_argument("--again", action="store_true", help="measure Lanner again, even if the log has it")
+    parser.add_argument("--locate", action="store_true", help="for a wrong network, find the first wrong node")
+    parser.add_argument("--time", action="store_true", help="time runs against the rival's instead of checking them")
     parser.add_argument("--pairs", type=int, default=10, help="measurements of each with --time (default: 10)")
-    parser.add_argument("--torchvision", action="store_true", help="every model of torchvision by both of torch's exporters instead: --nets chooses some")
+    parser.add_argument("--torchvision", action="store_true", help="every model of torchvision by both of torch's exporters instead: --nets selects some")
     parser.add_argument("--torch", default=sys.executable, metavar="PYTHON", help="with --torchvision: a Python that has torch, torchvision and onnxscript (default: this one)")
     parser.add_argument("--write", action="store_true", help="write docs/networks.md from the logs and measure nothing")
     parser.add_argument("--list", action="store_true", help="print the networks' names and shapes")
@@ -102,12 +102,12 @@ def measure(options: argparse.Namespace, names: tuple[str, ...]) -> int:
 
 
 def torchvision(options: argparse.Namespace, without: dict[str, object]) -> int:
-    """`without`: options that say nothing about these models, with their defaults."""
+    """`without`: options that do not apply to these models, with their defaults."""
     from networks import torchvision_models
     from networks.log import NAME, Log
 
     if given := [f"--{name.replace('_', '-')}" for name, value in without.items() if getattr(options, name) != value]:
-        raise ValueError(f"{', '.join(given)}: of the zoo's networks; --torchvision has --nets, --share, --seconds, --timeout, --memory, --log and --again")
+        raise ValueError(f"{', '.join(given)}: only for the zoo's networks; --torchvision has --nets, --share, --seconds, --timeout, --memory, --log and --again")
     settings = torchvision_models.Settings(options.torch, options.timeout, int((options.memory or 24) * 2**30), time.monotonic() + options.seconds, options.again)
     names = shared(options.share, torchvision_models.chosen(options.torch, options.nets))
     failed = torchvision_models.run(Log(options.log[0] / NAME), names, settings)

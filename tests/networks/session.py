@@ -1,4 +1,4 @@
-"""Every network, one measurement after the other; what the log holds is not run again."""
+"""Every network, one measurement after the other; what the log has is not run again."""
 
 import sys
 import time
@@ -25,16 +25,16 @@ class Settings:
     threads: int = 1
     seconds: float = 600.0
     run_seconds: float = 60.0
-    """For each kind of repeated runs."""
+    """Number of repeated runs of each kind."""
     memory: int = 8 << 30
     machine: str = ""
     again: bool = False
     locate: bool = False
-    """Look for the node where a wrong network goes wrong."""
+    """Search for the node where a wrong network goes wrong."""
     pairs: int = 0
-    """Time Lanner beside its rival, so many measurements each, instead of checking."""
+    """Time Lanner against its rival, this many measurements each, instead of checking."""
     until: float = float("inf")
-    """Begin nothing afterwards (time.monotonic)."""
+    """Begin nothing after this time (time.monotonic)."""
 
 
 def say(text: str) -> None:
@@ -52,7 +52,7 @@ class Session:
         return Job(what, network, label, s.folder, s.device, precision, s.budget, s.threads, s.batches, s.run_seconds)
 
     def jobs(self, network: Network) -> Iterator[Job]:
-        """Of one network: answers first, then the rival's errors, then Lanner."""
+        """Jobs of one network: answers first, then the rival's errors, then Lanner."""
         cases = network.cases(self.settings.batches)
         labels = [case.label for case in cases]
         if self.settings.pairs:
@@ -73,7 +73,7 @@ class Session:
         return job.facts() | {"machine": self.settings.machine}
 
     def run(self) -> int:
-        """The number of failed checks."""
+        """Returns the number of failed checks."""
         settle = self.timed if self.settings.pairs else self.checked
         return sum(settle(job) for name in self.settings.networks for job in self.jobs(Network(name)) if time.monotonic() < self.settings.until)
 
@@ -84,7 +84,7 @@ class Session:
         return wrong
 
     def settle(self, job: Job) -> bool:
-        """Runs the job unless the log has it; whether it is a check that failed."""
+        """Runs the job unless the log has it; returns whether it is a failed check."""
         known = self.log.find(self.facts(job))
         fresh = known is None or job.what == "oracle" or (self.settings.again and job.what in ("check", "locate"))
         if fresh:
@@ -102,7 +102,7 @@ class Session:
         return "right" if row["what"] == "check" else "done"
 
     def timed(self, job: Job) -> bool:
-        """Whether timing failed."""
+        """Returns whether timing failed."""
         if self.log.has(self.facts(job)) and not self.settings.again:
             return False
         row = speed.race(job, self.settings.pairs, self.settings.seconds, self.settings.memory) | {"machine": self.settings.machine}

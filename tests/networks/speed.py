@@ -1,4 +1,4 @@
-"""Seconds of a run beside the rival's: both in processes of their own, in turn, as ./dev bench does it."""
+"""Seconds of a run against the rival's: both in child processes, alternating, as in ./dev bench."""
 
 import fcntl
 import sys
@@ -23,7 +23,7 @@ LANNER = "lanner"
 
 
 def lanner_runner(job: Job, stage: Stage) -> tuple[Callable[[], object], dict]:
-    """Of the plan that a check left, where there is one: builds side by side disturb what is timed."""
+    """From the plan that a check left, if there is one: concurrent builds disturb timing."""
     subject = Subject(job, stage)
     network, case = Network(job.network), job.case()
     facts = {}
@@ -37,7 +37,7 @@ def lanner_runner(job: Job, stage: Stage) -> tuple[Callable[[], object], dict]:
 
 
 def onnxruntime_runner(job: Job, stage: Stage) -> tuple[Callable[[], object], dict]:
-    """On a GPU with its inputs and outputs there."""
+    """On a GPU with inputs and outputs there."""
     import onnxruntime
 
     stage("load")
@@ -62,7 +62,7 @@ def torch_runner(job: Job, stage: Stage) -> tuple[Callable[[], object], dict]:
 
 
 def rival_runner(job: Job, stage: Stage) -> tuple[Callable[[], object], dict]:
-    """onnxruntime, or PyTorch on a GPU where onnxruntime has no kernels for one."""
+    """onnxruntime, or PyTorch on a GPU for which onnxruntime has no kernels."""
     import onnxruntime
 
     if job.device == "cpu" or "CUDAExecutionProvider" in onnxruntime.get_available_providers():
@@ -96,11 +96,11 @@ class System:
 
 
 class Broken(Exception):
-    """Holds the row of what went wrong."""
+    """Holds the row of the failure."""
 
 
 class Racer:
-    """A worker with a system that is ready to run."""
+    """A worker with a loaded system."""
 
     def __init__(self, name: str, job: Job, seconds: float, memory: int):
         self.memory, self.worker = memory, Worker(System(name, job), seconds)
@@ -120,7 +120,7 @@ class Racer:
 
 @contextmanager
 def one_at_a_time(job: Job) -> Iterator[None]:
-    """Where several runs share a GPU and a log: only one measures."""
+    """Lock for several runs that share a GPU and a log: only one measures."""
     if job.device == "cpu":
         yield
         return
@@ -130,7 +130,7 @@ def one_at_a_time(job: Job) -> Iterator[None]:
 
 
 def race(job: Job, pairs: int, seconds: float, memory: int) -> dict:
-    """The row of one network. Lanner's time stands alone where the rival cannot run."""
+    """The row of one network. Only Lanner's time if the rival cannot run it."""
     ours, theirs = (Racer(name, job, seconds, memory) for name in (LANNER, "rival"))
     row = job.facts()
     try:

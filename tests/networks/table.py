@@ -1,4 +1,4 @@
-"""docs/networks.md out of logs."""
+"""docs/networks.md from logs."""
 
 from collections.abc import Iterable
 from pathlib import Path
@@ -31,12 +31,12 @@ Section = tuple[str, str, str, float, int | None]
 
 
 def section_of(row: Row) -> Section:
-    """Of a GPU's kernels threads of the host are no part."""
+    """Threads of the host do not matter for a GPU's kernels."""
     return row["machine"], row["device"], row["precision"], row["budget"], row["threads"] if row["device"] == "cpu" else None
 
 
 class Line:
-    """Everything known of one network in one section."""
+    """All rows of one network in one section."""
 
     def __init__(self, network: str, checks: list[Row], race: Row | None, rivals: dict):
         self.network, self.checks, self.race = network, sorted(checks, key=lambda row: row["label"] == RANGE), race or {}
@@ -51,7 +51,7 @@ class Line:
         return [WRONG if self.wrong else "yes", *self.error(), self.build(), *self.speed(), *self.shares()]
 
     def error(self) -> list[str]:
-        """A detector's before its choices, and how many boxes were found."""
+        """For a detector the errors before its choices, and the boxes found."""
         measured = [row for row in self.checks if "outputs" in row]
         plain = [row for row in measured if not any("matched" in one for one in row["outputs"].values())]
         if not plain:
@@ -82,7 +82,7 @@ class Line:
         return [f"{shares[name]:.0%}" if shares.get(name, 0) >= NAMED_FROM else "" for name in ("reference", "interpreter", "host")]
 
     def named(self) -> str:
-        """Steps that count, of the exported shape."""
+        """Slow steps at the exported shape."""
         rows = next((row["steps"]["named"] for row in self.checks if row["label"] == "exported" and "steps" in row), [])
         return ", ".join(f"`{op}` {share:.0%} ({backend})" for op, backend, share in rows)
 
@@ -111,7 +111,7 @@ def section_made(section: Section, lines: list[Line]) -> page.Section:
 
 
 def text(rows: dict[tuple, Row], older: Iterable[page.Section] = ()) -> str:
-    """Of the rows, and of what an older page has besides."""
+    """From the rows and an older page's remaining ones."""
     newer = [section_made(section, lines_of(section, rows)) for section in sorted({section_of(row) for row in of_kind(rows, "check")})]
     head = INTRODUCTION.format(batch=OTHER_BATCH, noise=verdict.NOISE_FACTOR, far=verdict.ERROR_FACTOR, runs=RUNS, less=verdict.MATCHED_LESS)
     return "\n".join([head, *(line for section in page.merged(older, newer) for line in section.lines())])

@@ -1,6 +1,6 @@
-"""A network by PyTorch, operator by operator, as the rival on a GPU: in FP32 or FP16, timed as one CUDA graph.
+"""A network in PyTorch, operator by operator, as the rival on a GPU: in FP32 or FP16, timed as one CUDA graph.
 
-What depends on shapes alone is computed once ahead; results of a network whose sizes depend on data are not for this."""
+Values that depend only on shapes are computed once in advance; networks with data-dependent sizes are not supported."""
 
 import functools
 from collections.abc import Callable, Sequence
@@ -43,7 +43,7 @@ def on_tensors(function: Callable[..., Tensor]) -> Callable:
 
 
 def split_pads(attributes: dict, rank: int) -> tuple[list[int], list[int]]:
-    """Symmetric ones, which PyTorch takes, and the rest for F.pad (last dim first)."""
+    """Symmetric pads, which PyTorch accepts, and the rest for F.pad (last dim first)."""
     if attributes.get("auto_pad", b"NOTSET") not in (b"NOTSET", b"VALID"):
         raise NotHandled("auto_pad")
     pads = attributes.get("pads", [0] * 2 * rank)
@@ -102,7 +102,7 @@ def gemm(attributes: dict, a, b, c=None) -> Tensor:
 
 
 def lstm(attributes: dict, x, w, r, b=None, lengths=None, h=None, c=None, p=None) -> tuple[Tensor, ...]:
-    """PyTorch's gates stand in the order i, f, g, o; ONNX's i, o, f, c."""
+    """PyTorch orders gates i, f, g, o; ONNX i, o, f, c."""
     if lengths is not None or p is not None or attributes.get("direction") == b"reverse":
         raise NotHandled("this form of LSTM")
     size, directions = attributes["hidden_size"], t(w).shape[0]
@@ -190,7 +190,7 @@ def pad(attributes: dict, x, pads, value=None, axes=None) -> Tensor:
 
 
 def resize(attributes: dict, x, roi=None, scales=None, sizes=None) -> Tensor:
-    """Each axis by the matrix that the definition gives it."""
+    """Each axis by the matrix of the definition."""
     x = t(x)
     for axis in range(x.dim()):
         size = x.shape[axis]
@@ -301,7 +301,7 @@ FUNCTIONS = {
 
 
 class Cache:
-    """Matrices made on the first run, which a recorded graph must find where they were."""
+    """Matrices made at the first run, which a recorded graph must find at the same addresses."""
 
     def __init__(self):
         self.tensors, self.dtype = {}, torch.float32
@@ -334,7 +334,7 @@ class TorchNetwork:
         self.inputs = self.placed(feed)
 
     def computed_ahead(self, model: onnx.ModelProto, feed: Feed) -> dict[str, Fixed]:
-        """Leaves in `model` the nodes that depend on the inputs' numbers, and gives what the others made for them."""
+        """Leaves in `model` only the nodes that depend on the inputs' values, and returns the others' results."""
         from_data, kept = set(feed), []
         for node in model.graph.node:
             if node.op_type != "Shape" and reads_of(node) & from_data:
@@ -368,7 +368,7 @@ class TorchNetwork:
         return {name: result.cpu().numpy() for name, result in found}
 
     def recorded(self) -> Callable[[], None]:
-        """Runs the whole network as one CUDA graph, to its end."""
+        """Runs the whole network as one CUDA graph and waits for it."""
         for _ in range(3):
             self.results()
         torch.cuda.synchronize()

@@ -1,5 +1,5 @@
-"""Whether a model of torchvision answers as torch does. Numbers are held to one bound. A detector chooses: a rounding moves a score over a
-threshold, changes the order of equal scores, or makes the heat map of a box a pixel wider (its width is rounded up); so its answer is compared
+"""Whether a model of torchvision answers as in torch. Numbers have one bound. A detector chooses: rounding may move a score over a
+threshold, change the order of equal scores, or make the heat map of a box a pixel wider (its width is rounded up); so its answer is compared
 box by box, and the share of boxes that are torch's is what counts."""
 
 from dataclasses import dataclass
@@ -12,9 +12,9 @@ from networks.comparison import NEAR_CORNER, NEAR_SCORE, SAME_BOX
 Arrays = list[np.ndarray]
 Row = dict
 
-# The largest difference of numbers, as a part of the largest number of the output.
+# The largest difference of numbers, relative to the largest number of the output.
 CLOSE = 1e-3
-# The same of what else a box has, masks and key points, which are sampled at places that its corners say.
+# The same for a box's masks and key points, which are sampled at positions that depend on its corners.
 CLOSE_OF_A_BOX = 1e-2
 # Shares of torch's boxes: enough whoever finds more; where it is less, onnxruntime may miss as many but for one, and never below the other.
 ENOUGH, LEAST = 0.9, 0.5
@@ -22,7 +22,7 @@ ENOUGH, LEAST = 0.9, 0.5
 
 @dataclass(frozen=True)
 class Detections:
-    """Of one picture, in the order of the file's outputs. `further` are masks, key points and the like, a row a box."""
+    """Of one picture, in the order of the file's outputs. `further`: masks, key points and so on, one row for each box."""
 
     boxes: np.ndarray
     labels: np.ndarray
@@ -31,7 +31,7 @@ class Detections:
 
 
 def detections_of(arrays: Arrays) -> Detections | None:
-    """None where they are no detector's: [n, 4], whole numbers [n] and others [n] first, in whatever order the last two stand."""
+    """None if not a detector's: [n, 4], integers [n] and others [n] first, the last two in any order."""
     if len(arrays) < 3 or arrays[0].ndim != 2 or arrays[0].shape[1] != 4 or len({len(array) for array in arrays}) != 1:
         return None
     if any(array.ndim != 1 for array in arrays[1:3]) or {array.dtype.kind for array in arrays[1:3]} != {"i", "f"}:
@@ -45,7 +45,7 @@ def largest(arrays: Arrays) -> list[float]:
 
 
 def difference(got: Arrays, expected: Arrays) -> float:
-    """The largest one, as a part of the largest number of its output; infinite where shapes differ."""
+    """The largest difference, relative to the largest number of its output; infinite where shapes differ."""
     if [array.shape for array in got] != [array.shape for array in expected]:
         return float("inf")
     parts = zip(got, expected, largest(expected), strict=True)
@@ -53,7 +53,7 @@ def difference(got: Arrays, expected: Arrays) -> float:
 
 
 def found_boxes(got: Detections, expected: Detections) -> Row:
-    """How many of torch's boxes are there, each by a box of its own: `found`, of `boxes` (the more of both), and the largest `difference` of those."""
+    """How many of torch's boxes have a match of their own: `found`, of `boxes` (the larger count), and the largest `difference` of these."""
     free, found, apart = np.ones(len(got.scores), bool), 0, 0.0
     near, bounds = NEAR_CORNER * largest([expected.boxes])[0], largest(expected.further)
     for place in range(len(expected.scores)):
@@ -75,7 +75,7 @@ def found_boxes(got: Detections, expected: Detections) -> Row:
 
 
 def further_differences(got: Detections, expected: Detections, place: int, bounds: list[float]) -> np.ndarray:
-    """Of each of our boxes from torch's at `place`, in what else a box has."""
+    """The distance of each of our boxes from torch's at `place`, in its further values."""
     result = np.zeros(len(got.scores))
     for mine, theirs, most in zip(got.further, expected.further, bounds, strict=True):
         if mine.shape[1:] != theirs.shape[1:]:
@@ -85,7 +85,7 @@ def further_differences(got: Detections, expected: Detections, place: int, bound
 
 
 def judged(got: Arrays, expected: Arrays) -> Row:
-    """What a row of the log says of an answer."""
+    """The fields of a log row about an answer."""
     mine, theirs = detections_of(got), detections_of(expected)
     if mine and theirs and len(mine.further) == len(theirs.further):
         return found_boxes(mine, theirs)
@@ -105,7 +105,7 @@ def is_right(row: Row) -> bool:
 
 
 def told(row: Row) -> str:
-    """In the words of the table."""
+    """The text of the table's cell."""
     if "shapes" in row:
         return f"**no**: sizes {row['shapes']}"
     if "found" not in row or row["found"] == row["boxes"]:

@@ -28,7 +28,7 @@ def module_of(name: str):
 
 
 def pictures_of(name: str, module: torch.nn.Module) -> list[tuple[int, ...]]:
-    """Sizes as the weights of torchvision say; detectors and networks of each pixel take any, and get smaller ones."""
+    """Sizes of torchvision's weights; detectors and dense networks accept any, and get smaller ones."""
     folder = models.get_model_builder(name).__module__.split(".")[2]
     weights = models.get_model_weights(name).DEFAULT
     if folder == "optical_flow":
@@ -42,7 +42,7 @@ def pictures_of(name: str, module: torch.nn.Module) -> list[tuple[int, ...]]:
     if folder == "video":
         height, width = size if len(size) == 2 else size * 2
         return [(1, 3, weights.meta.get("min_temporal_size", 8) if name.startswith(("s3d", "mvit")) else 8, height, width)]
-    side = getattr(module, "image_size", size[0])  # of a transformer, which takes no other
+    side = getattr(module, "image_size", size[0])  # for a transformer, which accepts no other size
     return [(1, 3, side, side)]
 
 
@@ -55,7 +55,7 @@ def arguments_of(name: str, pictures: list[torch.Tensor]) -> tuple:
 
 
 def tells_something(name: str, module: torch.nn.Module, pictures: list[torch.Tensor]) -> bool:
-    """Whether the answer follows the picture: without training signals fade from layer to layer, all boxes get one score or none is left."""
+    """Whether the answer depends on the picture: without training signals fade from layer to layer, so all boxes have one score or none remains."""
     answer = flat(module(*arguments_of(name, pictures)))
     if detects(name):
         scores = next(tensor for tensor in answer if tensor.ndim == 1 and tensor.is_floating_point())
@@ -65,15 +65,15 @@ def tells_something(name: str, module: torch.nn.Module, pictures: list[torch.Ten
 
 
 def make_it_tell(name: str, module: torch.nn.Module, draw) -> None:
-    """Weights that begin as zeros are drawn; batch normalisation takes its statistics from a few pictures, as training does; a detector then gives its best boxes, whatever their scores."""
+    """Draws weights that are initialised with zeros, sets batch normalisation's statistics from a few pictures, as training does, and lets a detector return its best boxes with any scores."""
     for weight in module.parameters():
-        if weight.ndim > 1 and not weight.any():  # the last layer of a vision transformer, which begins at nothing
+        if weight.ndim > 1 and not weight.any():  # the last layer of a vision transformer, which is initialised with zeros
             torch.nn.init.normal_(weight, std=0.02)
     layers = [layer for layer in module.modules() if isinstance(layer, torch.nn.modules.batchnorm._BatchNorm)]
     if not layers and not detects(name):
         return
     for layer in layers:
-        layer.momentum = None  # the mean of all that it saw
+        layer.momentum = None  # the mean of all inputs seen
         layer.reset_running_stats()
         layer.train()
     if detects(name):
@@ -109,7 +109,7 @@ def export(name: str, exporter: str, folder: Path) -> None:
         if not tells_something(name, module, pictures):
             make_it_tell(name, module, draw)
             if not tells_something(name, module, pictures):
-                raise ValueError(f"{name}: what it answers does not follow the picture, so that nothing is shown by it")
+                raise ValueError(f"{name}: its answer does not depend on the picture, so a comparison shows nothing")
         arguments = arguments_of(name, pictures)
         answer = flat(module(*arguments))
         torch.onnx.export(module, arguments, str(folder / "model.onnx"), dynamo=exporter == "dynamo", **({} if exporter == "dynamo" else {"input_names": [f"x{i}" for i in range(len(pictures))]}))
@@ -119,7 +119,7 @@ def export(name: str, exporter: str, folder: Path) -> None:
 
 def main() -> None:
     warnings.simplefilter("ignore")
-    torch.backends.mha.set_fastpath_enabled(False)  # one operator that the older exporter has no word for
+    torch.backends.mha.set_fastpath_enabled(False)  # an operator that the older exporter lacks
     if sys.argv[1:] == ["--list"]:
         print("\n".join(names()))
     else:

@@ -1,5 +1,5 @@
-"""Every model of torchvision but the quantised ones, random weights, by both of torch's exporters: whether it builds
-without a flag, what it answers beside torch, and what memory that takes. `./dev networks --torchvision`."""
+"""Every model of torchvision except quantised ones, random weights, by both of torch's exporters: whether it builds
+without flags, its answers against torch's, and its memory. `./dev networks --torchvision`."""
 
 import json
 import re
@@ -26,7 +26,7 @@ LISTED_FROM = 16 * 1024
 
 
 def without_colours(text: str) -> str:
-    """What torch says, without a terminal's codes."""
+    """torch's message, without terminal codes."""
     return re.sub(r"\x1b\[[0-9;]*m", "", text)
 
 
@@ -40,7 +40,7 @@ def names(python: str) -> list[str]:
 
 
 def measure_one(folder: Path) -> Row:
-    """In a process of its own, whose peak memory is the model's."""
+    """In a child process, whose peak memory is the model's."""
     import numpy as np
 
     import lanner
@@ -55,7 +55,7 @@ def measure_one(folder: Path) -> Row:
     expected = [answer[name] for name in answer.files if name.startswith("y")]
     facts = {"build_seconds": built - begin, "run_seconds": ran - built, "peak_mib": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss >> 10}
     facts |= torchvision_answers.judged(got, expected)
-    if facts.get("found", 0) != facts.get("boxes", 0):  # roundings choose boxes: those of another runtime too?
+    if facts.get("found", 0) != facts.get("boxes", 0):  # whether rounding changes boxes in another runtime too
         rival = torchvision_answers.judged(by_onnxruntime(folder / "model.onnx", list(inputs.values())), expected)
         facts["rival_found"] = rival.get("found", 0)
     return facts
@@ -73,23 +73,23 @@ def by_onnxruntime(model: Path, inputs: list) -> list:
 @dataclass(frozen=True)
 class Settings:
     python: str
-    """One that has torch, torchvision and onnxscript."""
+    """A Python with torch, torchvision and onnxscript."""
     seconds: float
-    """For an export, and for a build with its run."""
+    """Seconds for an export, and for a build with its run."""
     memory: int
-    """Bytes that each of these may have in memory."""
+    """Bytes that each of these may use."""
     until: float = float("inf")
-    """Begin nothing afterwards (time.monotonic)."""
+    """Begin nothing after this time (time.monotonic)."""
     again: bool = False
 
 
 def stage(command: list, settings: Settings) -> tuple[str, str]:
-    """What it printed, and why it failed."""
+    """Its output, and why it failed."""
     with tempfile.TemporaryFile("w+") as out, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen([str(part) for part in command], stdout=out, stderr=errors)
         try:
             stopped = watched(process, settings.seconds, settings.memory)
-        finally:  # Ctrl-C too leaves nothing behind
+        finally:  # so that Ctrl-C leaves nothing behind
             if process.poll() is None:
                 process.kill()
             process.wait()
@@ -130,7 +130,7 @@ def chosen(python: str, wanted: str) -> list[str]:
 
 
 def run(log: Log, networks: list[str], settings: Settings) -> int:
-    """How many failed."""
+    """Returns how many failed."""
     failed = 0
     for name, exporter in product(networks, EXPORTERS):
         if not settings.again and log.has({"what": KIND, "network": name, "exporter": exporter}):
@@ -151,7 +151,7 @@ def cells(row: Row) -> str:
 
 
 def lines(rows: list[Row], older: dict[tuple[str, str], str]) -> list[str]:
-    """The part of the page; rows that nothing was measured of stay."""
+    """This part of the page; rows without new measurements stay."""
     table = older | {(row["network"], row["exporter"]): cells(row) for row in rows}
     if not table:
         return []

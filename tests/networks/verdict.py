@@ -1,4 +1,4 @@
-"""Whether a row of Lanner's is right, by the rule that the tables state."""
+"""Whether a row of Lanner's is right, by the rule stated in the tables."""
 
 import math
 from collections.abc import Iterable
@@ -6,16 +6,17 @@ from collections.abc import Iterable
 from networks.comparison import BROKEN
 from networks.jobs import RANGE, shown
 
-# Of the rival's noise (mean square), which rounding alone moves little, and of its largest difference, which is one number's luck.
+# Relative to the rival's noise (mean square), which rounding hardly changes, and to its largest difference, which is
+# one number's luck.
 NOISE_FACTOR, ERROR_FACTOR = 2.0, 4.0
 UNIT = {"fp32": 2.0**-23, "fp16": 2.0**-10}
-# Units in the last place that count for nothing.
+# Units in the last place that are ignored.
 NOISE_UNITS, ERROR_UNITS = 2, 4
 # For a shape that the rival does not run.
 WITHOUT_RIVAL = {"fp32": 1e-4, "fp16": 2e-2}
-# Of the boxes that the rival finds, or one box of each picture where those are few.
+# Share of the boxes that the rival finds; or one box a picture less, if those are few.
 MATCHED_LESS = 0.05
-# Beyond this error of the rival's a network amplifies rounding so much that it is compared in pieces too.
+# Above this error of the rival, a network amplifies rounding so much that it is compared in pieces too.
 AMPLIFIES = {"fp32": 1e-4, "fp16": 5e-2}
 
 Rivals = dict[tuple[str, str, str, str], dict]
@@ -27,7 +28,7 @@ def by_place(rows: Iterable[dict]) -> Rivals:
 
 
 def rival_outputs(row: dict, rivals: Rivals, same_device: bool = True) -> dict[str, dict]:
-    """Of the same network, device, precision and shape, or shapes; with `same_device` the larger errors where two rivals ran it, on
+    """The rival's row for the same network, device, precision and shape, or shapes; with `same_device` the larger errors of two rivals, on
     the CPU and on the device itself."""
     if "rival_outputs" in row:
         return row["rival_outputs"]
@@ -54,7 +55,7 @@ def amplifies(rival: dict) -> bool:
 
 
 def failures(row: dict, rivals: Rivals, same_device: bool = True) -> list[str]:
-    """What is wrong with a row, in words; nothing where it is right."""
+    """What is wrong with a row, as text; empty if nothing is."""
     if "failure" in row:
         fault = row["failure"]
         return [f"{fault['kind']} ({fault['stage'] or 'start'}): {fault['text']}"]
@@ -71,7 +72,7 @@ def failures(row: dict, rivals: Rivals, same_device: bool = True) -> list[str]:
 
 
 def noise(output: dict) -> float:
-    """Its root mean square as a part of the signal's."""
+    """Its root mean square relative to the signal's."""
     return 10 ** (-output["snr"] / 20)
 
 
@@ -94,12 +95,12 @@ def wrong_output(ours: dict, rival: dict | None, precision: str) -> str:
 
 
 def too_large_for_both(ours: dict, rival: dict | None) -> bool:
-    """Whether the network leaves the range of its type: the rival's numbers are none or infinite too."""
+    """Whether the network leaves the range of its type: the rival's numbers are NaN or infinite too."""
     return all(one is not None and one["unlike"].endswith(BROKEN) for one in (ours, rival))
 
 
 def beyond_the_type(row: dict, rivals: Rivals) -> list[str]:
-    """Outputs that neither Lanner nor its rival can give in this precision."""
+    """Outputs that neither Lanner nor its rival can compute in this precision."""
     rival = rival_outputs(row, rivals)
     return [name for name, ours in row.get("outputs", {}).items() if too_large_for_both(ours, rival.get(name))]
 

@@ -1,4 +1,4 @@
-"""A process for one step of one model, which may crash, hang or take too much memory without ending the run."""
+"""Runs one step of one model in a child process, which may crash, hang or take too much memory without ending the run."""
 
 import json
 import subprocess
@@ -15,13 +15,13 @@ SCRIPT = Path(__file__).resolve().parent / "one_model.py"
 
 
 def facts_of(step: str, model: Path, folder: Path, seconds: float, memory: int, environment: Mapping[str, str], script: Path = SCRIPT) -> dict[str, Any]:
-    """What the process said; `failure` where something went wrong."""
+    """The process's messages; `failure` if something went wrong."""
     command = [sys.executable, str(script), step, str(model), str(folder)]
     with tempfile.TemporaryFile("w+") as said, tempfile.TemporaryFile("w+") as errors:
         process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=said, stderr=errors, env=dict(environment))
         try:
             stopped = watched(process, seconds, memory)
-        finally:  # Ctrl-C too leaves nothing behind
+        finally:  # so that Ctrl-C leaves nothing behind
             if process.poll() is None:
                 process.kill()
             process.wait()
@@ -37,7 +37,7 @@ def facts_of(step: str, model: Path, folder: Path, seconds: float, memory: int, 
 
 
 def read(text: str) -> dict[str, Any]:
-    """The lines as one: a later one's words count. A last line may be cut."""
+    """Merges the lines; later ones override. The last line may be truncated."""
     facts: dict[str, Any] = {}
     for line in text.splitlines():
         try:

@@ -1,15 +1,15 @@
-"""How far answers are apart, whatever they are made of."""
+"""Differences of answers of any structure."""
 
 from typing import Any
 
 import numpy as np
 
 
-# Of outputs that are all smaller, such as scores of what is not there, onnxruntime's own sigmoid leaves a digit.
+# For smaller outputs, such as scores of absent objects, onnxruntime's own sigmoid has few exact digits.
 LEAST_SCALE = 1e-3
 
 
-# Boxes of a detector that suppresses by itself: those with a lower score are chosen by the last digit of noise.
+# Rows of a detector that suppresses by itself: boxes with lower scores are chosen by noise.
 LEAST_SCORE = 1e-4
 
 
@@ -51,7 +51,7 @@ def array_error(found: Any, expected: Any, name: str) -> float:
 
 
 def are_boxes(array: Any) -> bool:
-    """Whether rows are x1, y1, x2, y2, score, class, best first, as YOLOv10 and YOLO26 choose them of all places: [n, k, 6]."""
+    """Whether rows are x1, y1, x2, y2, score, class, best first, as YOLOv10 and YOLO26 output them: [n, k, 6]."""
     if array.ndim != 3 or array.shape[2] != 6 or array.shape[1] < 2:
         return False
     scores, labels = array[..., 4], array[..., 5]
@@ -60,7 +60,7 @@ def are_boxes(array: Any) -> bool:
 
 
 def error_of_boxes(found: Any, expected: Any) -> float:
-    """Of one picture, each row beside the nearest that no other stands for, as equal scores come in any order; where no score tells a box from noise, of the scores."""
+    """For one picture, each row against the nearest unmatched one, as equal scores come in any order; if all scores are noise, only the scores."""
     scale = np.array([max(np.abs(expected[:, :4]).max(), LEAST_SCALE)] * 4 + [max(expected[:, 4].max(), LEAST_SCALE), 1.0])
     worst = float(np.abs(found[:, 4] - expected[:, 4]).max() / scale[4])
     left = list(range(len(found)))

@@ -1,4 +1,4 @@
-"""Sizes and values that a model of which nothing is known but its file is likely to take, the likeliest first."""
+"""Sizes and values that an unknown model is likely to accept, the likeliest first."""
 
 import itertools
 import re
@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-# Of pictures, of sequences, of pieces of speech, and of what stands beside them: batches, states.
+# For images, sequences, pieces of speech, and the values with them: batches, states.
 PICTURES = (224, 320, 640, 48, 32, 96, 112)
 SEQUENCES = (64, 16, 128, 256, 512, 576, 1024, 1280, 32, 76, 8, 4, 2, 1, 100, 300, 480, 1536, 4096, 16000, 48000)
 SPEECH = (576, 512, 1280, 1536, 16000)
 PAIRED = (1, 2, 16, 64, 128, 224, 512, 16000)
 SPEECH_INPUTS = re.compile(r"sr|rate|sample_rate|state|h|.*audio.*|.*wave.*")
-# Names that converters write for sizes of which they know nothing: each is open for itself.
+# Names that converters write for unknown sizes: each is independent.
 NO_NAME = re.compile(r"|\?|-1|None|unk(nown)?_?_?\d*")
 
 
 @dataclass(frozen=True)
 class Input:
-    """`dims`: numbers, or names of what is open. `kind`: NumPy's name of its type, `object` for text."""
+    """`dims`: numbers, or names of open sizes. `kind`: NumPy's name of its type, `object` for text."""
 
     name: str
     kind: str
@@ -28,14 +28,14 @@ class Input:
 
     @property
     def picture(self) -> bool:
-        """Four dims of which one counts channels and two may be a height and a width."""
+        """Four dims, one of which counts channels and two of which may be height and width."""
         if len(self.dims) != 4 or not self.kind.startswith(("float", "uint8")):
             return False
         return self.dims[1] in (1, 3, 4) or self.dims[3] in (1, 3, 4)
 
 
 def inputs_of(model: Any) -> list[Input]:
-    """Of an onnx.ModelProto: those without a value of their own."""
+    """Inputs of an onnx.ModelProto without a default value."""
     import onnx
 
     constants = {one.name for one in model.graph.initializer}
@@ -51,7 +51,7 @@ def inputs_of(model: Any) -> list[Input]:
 
 
 def is_quantized(model: Any) -> bool:
-    """Whether it computes in whole numbers that it makes of reals: an answer may be a step off."""
+    """Whether it quantises reals: an answer may be a quantisation step off."""
     kinds = ("DynamicQuantize", "QLinear", "QuantizeLinear", "ConvInteger", "MatMulInteger", "QAttention", "QGemm")
     return any(node.op_type.startswith(kinds) for node in model.graph.node)
 
@@ -63,7 +63,7 @@ def dim_of(dim: Any, own_name: str) -> int | str:
 
 
 def shapes(inputs: list[Input]) -> Iterator[dict[str, tuple[int, ...]]]:
-    """By input name; a batch of 1 wherever a first dim is open beside others."""
+    """By input name; a batch of 1 for an open first dim with other open dims."""
     batches = {one.dims[0] for one in inputs if len(one.dims) > 1 and isinstance(one.dims[0], str)}
     opens = list(dict.fromkeys(dim for one in inputs for dim in one.dims if isinstance(dim, str) and dim not in batches))
     fixed = dict.fromkeys(batches, 1)
@@ -94,7 +94,7 @@ def assignments(opens: list[str], sizes: tuple[int, ...]) -> Iterator[dict[str, 
 
 
 def values(inputs: list[Input], sizes: dict[str, tuple[int, ...]]) -> Iterator[dict[str, Any]]:
-    """Whole numbers may be indices, whose bound nobody tells: further tries have smaller ones."""
+    """Integers may be indices with an unknown bound: further tries have smaller ones."""
     whole = any(one.kind.startswith(("int", "uint")) for one in inputs)
     longest = max((size for shape in sizes.values() for size in shape), default=1)
     for most in (9, 2, 1) if whole else (1,):

@@ -1,4 +1,4 @@
-"""What is measured of a model, and the log of it: JSON lines, of which the last one of a model counts."""
+"""Measurements of a model, and their log: JSON lines; the last line of a model wins."""
 
 import json
 import os
@@ -17,7 +17,7 @@ Row = dict[str, Any]
 
 @dataclass(frozen=True)
 class Bounds:
-    """Of each process: seconds, bytes of memory."""
+    """Limits of each process: seconds, bytes of memory."""
 
     seconds: float
     memory: int
@@ -28,7 +28,7 @@ def key_of(row: Row) -> tuple[str, str, str]:
 
 
 def measure(model: Model, cache: Path, bounds: Bounds) -> Row:
-    """`built`, `error` where they are known; `refused` says why Lanner's build or run failed, `skipped` why there is nothing to compare."""
+    """`built`, `error` where known; `refused`: why Lanner's build or run failed; `skipped`: why there is no comparison."""
     row: Row = {"package": model.package, "version": model.version, "model": model.name}
     folder = model.path.parent / "answers"
     folder.mkdir(exist_ok=True)
@@ -53,7 +53,7 @@ def measure(model: Model, cache: Path, bounds: Bounds) -> Row:
 
 
 def expectation(model: Model, folder: Path, bounds: Bounds, environment: dict[str, str]) -> Row:
-    """onnxruntime's part, which is kept."""
+    """onnxruntime's part, which is stored."""
     kept = folder / "expected.json"
     if kept.exists():
         return dict(json.loads(kept.read_text()))
@@ -68,7 +68,7 @@ def answers(path: Path) -> Any:
 
 
 def shown(failure: str, model: Model) -> str:
-    """Without the folders of this machine."""
+    """Without this machine's folders."""
     return re.sub(r"\S*/" + re.escape(model.path.name), model.path.name, failure)
 
 
@@ -91,7 +91,7 @@ class Log:
         self.rows[key_of(row)] = row
 
     def add(self, row: Row) -> None:
-        """In one piece: who is interrupted leaves whole lines."""
+        """Written with one call, so that an interrupt leaves whole lines."""
         self.keep(row)
         self.path.parent.mkdir(parents=True, exist_ok=True)
         with open(self.path, "ab", buffering=0) as file:

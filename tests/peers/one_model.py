@@ -1,7 +1,7 @@
-"""One model in a process of its own: `one_model.py expect|run MODEL FOLDER`. Prints a JSON object a line as far as it comes; what goes wrong is one too.
+"""One model in a process of its own: `one_model.py expect|run MODEL FOLDER`. Prints a JSON object a line; errors are objects too.
 
-expect: finds sizes and values that onnxruntime takes, and keeps them with its answers in FOLDER.
-run:    builds the model by Lanner without any option, runs it on the values in FOLDER, and keeps its answers there."""
+expect: finds sizes and values that onnxruntime accepts, and stores them with its answers in FOLDER.
+run:    builds the model by Lanner without any option, runs it on the values in FOLDER, and stores its answers there."""
 
 import json
 import pickle
@@ -49,7 +49,7 @@ def expect(model: Path, folder: Path) -> None:
         for values in friendly.values(inputs, sizes):
             try:
                 expected = session.run(None, values)
-            except Exception as error:  # onnxruntime's own errors have no common class
+            except Exception as error:  # onnxruntime's errors have no common class
                 first_error = first_error or str(error)
                 continue
             names = [one.name for one in session.get_outputs()]

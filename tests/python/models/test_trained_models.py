@@ -246,7 +246,7 @@ def test_models_are_built_and_compared_and_measured_once(tmp_path):
 
 @pytest.mark.parametrize(
     "arguments, message",
-    [(["--cache", "x", "--packages", "magik"], "no package is called magik; --list"), (["--cache", TESTS / "cache"], "lies in the project")],
+    [(["--cache", "x", "--packages", "magik"], "no package is called magik; --list"), (["--cache", TESTS / "cache"], "is inside the project")],
 )
 def test_wrong_options_are_refused_in_one_line(tmp_path, arguments, message):
     outcome = subprocess.run([sys.executable, SCRIPT, *map(str, arguments)], capture_output=True, text=True, check=False, cwd=tmp_path)
