@@ -23,7 +23,7 @@ def good(tmp_path):
 
 
 def bad_files(folder, good):
-    """Files that no command can take, by what is wrong with them."""
+    """Files that no command can read, by their defect."""
     noise = random.Random(7).randbytes(5000)
     clip = good["clip"].read_bytes()
     contents = {
@@ -90,7 +90,7 @@ def test_control_characters_in_file_names_are_escaped(tmp_path):
 
 @pytest.fixture
 def cut(tmp_path):
-    """A clip whose tables come first and whose pictures end in the middle."""
+    """A clip with its tables first that is truncated within its frames."""
     whole = make_clip(tmp_path, frames=40, width=320, height=240)
     container = tmp_path / "whole.mkv"
     succeed("transcode", whole, container, "-c:v", "mpeg4", "--gop", "5")

@@ -1,4 +1,4 @@
-"""What ends a process without a word ends the command with a line."""
+"""Faults that would end a process silently end the command with a message."""
 
 import os
 import resource

@@ -1,4 +1,4 @@
-"""No command writes over what it reads, or two things into one file, whatever the files are called."""
+"""No command overwrites its inputs, or writes two outputs to one file, under whatever names."""
 
 import os
 import shutil
@@ -14,14 +14,14 @@ RUN = ["run", "c.onnx", "--range", "0,1", "--budget", "0", "-q"]
 
 @pytest.fixture
 def folder(tmp_path):
-    """A model whose weights lie beside it, and all that can be given with one."""
+    """A model with external weights, and all files that a command can take."""
     model = onnx.load(color_classifier(tmp_path / "c.onnx"))
     onnx.save(model, tmp_path / "c.onnx", save_as_external_data=True, location="good.bin", size_threshold=0)
     (tmp_path / "labels.txt").write_text(LABELS)
     (tmp_path / "truth.jsonl").write_text("{}\n")
     (tmp_path / "net.caffemodel").write_bytes(b"weights")
     (tmp_path / "net.prototxt").write_text("layer {}\n")
-    make_ppm(tmp_path / "p.png")  # Told by its content.
+    make_ppm(tmp_path / "p.png")  # Recognised by content.
     make_clip(tmp_path, frames=3)
     shutil.copy(tmp_path / "clip.mp4", tmp_path / "plain")
     (tmp_path / "below").mkdir()
@@ -72,7 +72,7 @@ def test_inputs_are_not_overwritten(folder, arguments, victim, role, spelling):
         os.link(folder / victim, folder / output)
     before = contents(folder)
     said = refuse(*arguments, output, cwd=folder)
-    if (victim, spelling) == ("good.bin", "hardlink"):  # Such a model is refused whatever is written.
+    if (victim, spelling) == ("good.bin", "hardlink"):  # Such a model is refused for any output.
         assert "further hard links" in said
     else:
         assert f"{output}: would overwrite " in said and f"{victim}, which is also read ({role})" in said

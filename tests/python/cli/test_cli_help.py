@@ -1,4 +1,4 @@
-"""Help, completion and manual pages: all of one table."""
+"""Help, completion and manual pages, generated from one table."""
 
 import re
 import shutil
@@ -12,7 +12,7 @@ COMMANDS = ["run", "probe", "decode", "transcode", "build", "bench", "eval", "ex
 
 
 def options_of(command):
-    """Every option that help tells of."""
+    """Every option in the help."""
     return set(re.findall(r"(?<![\w-])--?[a-z][\w-]*", "\n".join(line for line in succeed(command, "--help-all").splitlines() if line.startswith("  -")))) - {"--then-"}
 
 
@@ -50,7 +50,7 @@ def test_help_all_lists_the_remaining_options():
 
 
 def test_no_option_is_lost_from_the_daily_help():
-    """Names that a layout lists and no option has would be silent."""
+    """A layout's name without an option would otherwise go unnoticed."""
     for command in COMMANDS:
         assert "VALUE..." not in succeed(command, "--help")
     short = succeed("build", "--help")
@@ -59,7 +59,7 @@ def test_no_option_is_lost_from_the_daily_help():
 
 
 def complete(*words):
-    """What bash completes the last of these words to."""
+    """bash's completions of the last of these words."""
     script = f'source <({BUILD}/bin/lanner completion bash); COMP_WORDS=("$@"); COMP_CWORD=$(($# - 1)); _lanner; printf "%s\\n" "${{COMPREPLY[@]}}"'
     done = subprocess.run(["bash", "-euc", script, "bash", "lanner", *words], capture_output=True, text=True, check=True)
     return done.stdout.split()
@@ -71,7 +71,7 @@ def test_bash_completes_commands_options_and_values():
     assert complete("run", "m.onnx", "--fit", "") == ["stretch", "letterbox", "crop", "corner"]
     assert complete("run", "m.onnx", "--then-fit", "le") == ["letterbox"]
     assert "semantic" in complete("run", "--task", "") and "imagenet" in complete("build", "--preset", "")
-    assert complete("transcode", "--preset", "") == []  # It is a word of the encoder's there.
+    assert complete("transcode", "--preset", "") == []  # There it is a value of the encoder's.
     assert complete("run", "--labels", "") == []  # Files, by the shell's default.
 
 
@@ -124,7 +124,7 @@ def test_manual_page_of_an_unknown_command_is_refused():
 
 
 def test_completed_choices_are_accepted_by_the_command(tmp_path):
-    """Each word that completion offers is none that the option refuses by name."""
+    """No completed word is refused by its option as an unknown name."""
     text = succeed("completion", "bash")
     offered = dict(re.findall(r"^    (run:--\w[\w-]*)\S*\) COMPREPLY=\(\$\(compgen -W \"([^\"]*)\"", text, re.MULTILINE))
     assert len(offered) >= 8

@@ -13,7 +13,7 @@ DETECTOR = ROOT / "demo" / "shapes.onnx"
 
 
 def interrupt(folder, expected, *arguments, number=signal.SIGINT):
-    """Sends the signal once the command has begun to write, and gives its exit code and stderr."""
+    """Sends the signal once the command has begun to write; returns its exit code and stderr."""
     process = subprocess.Popen([COMMAND, *map(str, arguments)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
     deadline = time.monotonic() + SECONDS
     while not leftovers(folder, *expected):

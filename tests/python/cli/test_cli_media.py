@@ -118,7 +118,7 @@ def test_output_replaces_a_file_only_when_complete(tmp_path):
 
 
 def pipe_of(path, name):
-    """A named pipe through which the file comes once."""
+    """A named pipe through which the file is sent once."""
     os.mkfifo(name)
     writer = threading.Thread(target=lambda: name.write_bytes(path.read_bytes()), daemon=True)
     writer.start()
@@ -140,7 +140,7 @@ def test_a_clip_may_come_through_a_pipe(tmp_path):
 def test_pipe_is_refused_where_a_file_is_read_twice(tmp_path):
     pipe, picture = tmp_path / "pipe", make_ppm(tmp_path / "p.ppm")
     model = color_classifier(tmp_path / "c.onnx")
-    os.mkfifo(pipe)  # Nobody writes into it: whoever opened it would wait.
+    os.mkfifo(pipe)  # Nobody writes into it, so opening it would block.
     for arguments in (
         ["probe", pipe],
         ["explain", pipe],

@@ -1,4 +1,4 @@
-"""Names out of files stay text: on the terminal, in JSON and in the report."""
+"""Names from files stay text: on the terminal, in JSON and in the report."""
 
 import json
 import os
@@ -11,19 +11,19 @@ from onnx import helper
 
 from command import color_classifier, lanner, make_clip, make_ppm, refuse, save_model, succeed
 
-# Colour by ESC, DEL, the one-byte CSI in UTF-8, the mark that turns writing round, a line break that is no line feed.
+# Colour by ESC, DEL, the one-byte CSI in UTF-8, the right-to-left mark, and a line break other than a line feed.
 HOSTILE = "a\x1b[31m\x7f\u009b31m\u202e\u2028<script>alert(1)</script>"
 ESCAPED = r"a\x1b[31m\x7f\xc2\x9b31m\xe2\x80\xae\xe2\x80\xa8<script>alert(1)</script>"
 
 
 def controls(text):
-    """What is neither shown nor a line feed."""
+    """Characters that are neither visible nor a line feed."""
     return [c for c in text if c != "\n" and unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp")]
 
 
 @pytest.fixture
 def model(tmp_path):
-    """Every name that a model has, hostile."""
+    """Every kind of name in a model, hostile."""
     name = HOSTILE.encode().decode()
     nodes = [
         helper.make_node("Exp", [name + "in"], [name + "mid"], name),
@@ -64,7 +64,7 @@ def test_every_command_shows_them_escaped(tmp_path, model, form):
 
 
 def test_printed_graphs_can_be_read_again(model):
-    """An escape in the text form stands for the byte that it names."""
+    """An escape in the text form represents the byte that it names."""
     ir = succeed("build", model, "--budget", "0", "--print-ir")
     name = re.search(r'%"((?:[^"\\]|\\.)*)in"', ir).group(1)
     assert re.sub(rb"\\x(..)", lambda m: bytes.fromhex(m.group(1).decode()), name.encode()).decode() == HOSTILE

@@ -1,4 +1,4 @@
-"""lanner run: answers as files that other programs read."""
+"""lanner run: result files for other programs."""
 
 import csv
 import json
@@ -29,7 +29,7 @@ def pictures(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def written(pictures, tmp_path_factory):
-    """The folder that one run with every output filled, and its answers as JSON."""
+    """The folder of one run with every output, and its answers as JSON."""
     folder = tmp_path_factory.mktemp("results")
     outputs = ["--csv", folder / "out.csv", "--coco", folder / "coco.json", "--yolo", folder / "labels", "--crops", folder / "crops"]
     text = succeed("run", DETECTOR, "-i", *pictures, "--json", "-", *outputs, *QUICK)

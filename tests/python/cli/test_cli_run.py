@@ -1,4 +1,4 @@
-"""lanner run: pictures and clips through a network."""
+"""lanner run: images and clips through a network."""
 
 import json
 import sys
@@ -96,7 +96,7 @@ def test_annotated_image_differs_only_under_the_annotation(tmp_path, classifier)
     succeed("run", *classifier, "-i", picture, "-o", tmp_path / "marked.png", "-q")
     assert json.loads(succeed("probe", tmp_path / "marked.png", "--json"))["width"] == 320
     again = [line.split()[0] for line in succeed("run", *classifier, "-i", tmp_path / "marked.png").splitlines()[1:]]
-    assert float(again[0]) < 0.9  # Still nearly grey: the panel covers a part alone.
+    assert float(again[0]) < 0.9  # Still nearly grey, as the panel covers only a part.
 
 
 class TestPreprocessing:
@@ -116,7 +116,7 @@ class TestPreprocessing:
     def test_the_layout_must_fit(self, tmp_path):
         model, picture = color_classifier(tmp_path / "model.onnx", channels_last=True), make_ppm(tmp_path / "picture.ppm")
         assert "--layout nhwc" in refuse("run", model, "-i", picture, "--preset", "none", "--layout", "nchw", *QUICK)
-        # Its channels tell which it is.
+        # The channels determine the layout.
         assert succeed("run", model, "-i", picture, "--preset", "none", *QUICK).splitlines()[1].endswith("class 0")
         assert succeed("run", model, "-i", picture, "--preset", "none", "--layout", "nhwc", *QUICK).splitlines()[1].endswith("class 0")
 
@@ -205,7 +205,7 @@ class TestDetection:
         for name, key in (("mean IoU", "mean_iou"), ("class accuracy", "class_accuracy"), ("recall", "recall"), ("precision", "precision")):
             assert said[name] == pytest.approx(oracle[key], abs=6e-4)
         assert 0.2 < float(text.split("mAP50 ")[1].split()[0]) < 0.4
-        assert oracle["mean_iou"] < 0.4  # Two of three frames were not answered, and count as not found.
+        assert oracle["mean_iou"] < 0.4  # Two of three frames have no answers and count as not found.
 
     def test_truth_without_json_is_refused(self, scene):
         folder, _, paths = scene
@@ -240,7 +240,7 @@ def test_real_network_classifies_an_orange():
 
 
 def test_output_option_replaces_printed_answers(tmp_path):
-    """With -o the answers are in the pictures: stdout has the sum, and --json has them all the same."""
+    """With -o the answers are drawn: stdout has the summary, and --json still has the answers."""
     model = color_classifier(tmp_path / "m.onnx")
     pictures = [make_ppm(tmp_path / f"{name}.ppm") for name in "abc"]
     options = ["--range", "0,1", "--budget", "0", "--threads", "1"]

@@ -1,4 +1,4 @@
-"""How the command answers what it does not understand, and asks for help."""
+"""How the command responds to wrong usage, and its help."""
 
 import json
 import os
@@ -98,7 +98,7 @@ def test_closed_reader_ends_the_command_silently(tmp_path):
 
 
 def on_terminal(*arguments):
-    """What the command writes to stderr when that is a terminal."""
+    """The command's stderr on a terminal."""
     try:
         ours, theirs = pty.openpty()
     except OSError as error:
@@ -123,8 +123,8 @@ def test_progress_is_shown_only_on_terminals(tmp_path):
     clip = make_y4m(tmp_path / "clip.y4m", frames=60)
     shown = on_terminal("transcode", clip, tmp_path / "a.mp4")
     assert "transcode" in shown and "frames" in shown
-    assert shown.endswith("\r\x1b[K")  # Wiped at the end.
-    assert succeed("transcode", clip, tmp_path / "b.mp4") == ""  # succeed() asks for an empty stderr.
+    assert shown.endswith("\r\x1b[K")  # Cleared at the end.
+    assert succeed("transcode", clip, tmp_path / "b.mp4") == ""  # succeed() expects an empty stderr.
 
 
 SHAPES = ROOT / "demo" / "shapes.onnx"

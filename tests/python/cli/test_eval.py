@@ -1,4 +1,4 @@
-"""lanner eval: numbers against COCO's own tools, against what was worked out by hand, and what users meet."""
+"""lanner eval: numbers against COCO's own tools and values computed by hand, and its errors."""
 
 import json
 import zlib
@@ -55,7 +55,7 @@ NAMES = ["ant", "bee", "cow"]
 
 
 def written_network(path, kind, extra=0):
-    """Answers stand in the picture itself: of row k the red of the first pixels is x0, y0, x1, y1, score, class, extra..."""
+    """Answers are encoded in the image: in row k the red values of the first pixels are x0, y0, x1, y1, score, class, extra..."""
     scale = np.ones((1, 1, 6 + extra), np.float32)
     scale[0, 0, 4] = np.float32(1 / 255)
     scale[0, 0, 8::3] = np.float32(1 / 255)
@@ -90,7 +90,7 @@ def near(box, random):
 
 
 def draw_scene(folder, kind, pictures=30, points=0, seed=1):
-    """Pictures, COCO's truth of them and what the network will say, in COCO's form."""
+    """Images, their ground truth in COCO's format and the network's future answers in COCO's format."""
     random = np.random.default_rng(seed)
     truth = {"images": [], "annotations": [], "categories": [{"id": 10 * (k + 1), "name": name} for k, name in enumerate(NAMES)]}
     said = []
@@ -182,7 +182,7 @@ def test_key_points_agree_with_coco(tmp_path):
 
 
 def mask_network(path):
-    """torchvision's lists: object k is where the picture's green is k + 1; its box, label and score stand in red."""
+    """torchvision's lists: object k is where green is k + 1; its box, label and score are encoded in red."""
     objects = 8
     nodes = [
         helper.make_node("Slice", ["input", "start", "end", "axes"], ["part"]),
@@ -245,7 +245,7 @@ def test_masks_agree_with_coco(tmp_path):
                 packed = tool.encode(np.asfortranarray(inside))
                 one = {"id": len(truth["annotations"]) + 1, "image_id": number, "category_id": int(labels[k]) + 1, "iscrowd": int(random.integers(8) == 0), "area": int(inside.sum())}
                 one["bbox"] = [float(v) for v in tool.toBbox(packed)]
-                if k % 3 == 0:  # A polygon, which may be of other pixels.
+                if k % 3 == 0:  # A polygon, which may cover slightly different pixels.
                     x, y, w, h = one["bbox"]
                     one["segmentation"] = [[x, y, x + w, y + h / 3, x + w * 0.7, y + h, x, y + h * 0.9], [x, y, x + 3.3, y, x, y + 7.7]]
                 elif k % 3 == 1:
@@ -271,7 +271,7 @@ def test_masks_agree_with_coco(tmp_path):
 
 @pytest.fixture
 def colors(tmp_path):
-    """Five pictures in folders of their class, one of them in the wrong one."""
+    """Five images in folders of their class, one of them in the wrong folder."""
     data = tmp_path / "data"
     for name, color in {"red/a": (250, 9, 9), "red/b": (200, 20, 20), "green/c": (9, 250, 9), "blue/d": (9, 9, 250), "blue/wrong": (250, 9, 9)}.items():
         (data / name).parent.mkdir(parents=True, exist_ok=True)
@@ -324,7 +324,7 @@ def test_report_is_self_contained(tmp_path, colors):
     succeed("eval", model, "--data", colors, "--preset", "none", "--labels", tmp_path / "labels.txt", "--report", tmp_path / "r.html", *QUICK)
     page = (tmp_path / "r.html").read_text()
     assert "<script>alert" not in page and "&lt;script&gt;alert(1)&lt;" in page
-    assert page.count("data:image/jpeg;base64,") == 2  # The two that are wrong.
+    assert page.count("data:image/jpeg;base64,") == 2  # The two wrong ones.
     assert "http://" not in page and "https://" not in page
     assert "top-1" in page and "taken for red (1)" in page
 
@@ -350,7 +350,7 @@ def test_semantic_masks_as_images(tmp_path):
     for form, write in forms.items():
         write(tmp_path / "data/masks/a.png")
         found = evaluate(model, tmp_path / "data")
-        # 9 of sky right, 3 pixels of sky said to be sea, 6 of sea right.
+        # 9 of sky right, 3 pixels of sky classified as sea, 6 of sea right.
         assert found["metrics"]["miou"] == pytest.approx((9 / 12 + 6 / 9) / 2), form
         assert found["metrics"]["pixel_accuracy"] == pytest.approx(15 / 18)
         assert any("1 picture without a mask left out" in note for note in found["notes"])
@@ -386,7 +386,7 @@ def test_boxes_from_yolo_folders(tmp_path):
     (tmp_path / "set/labels/one.txt").write_text("0 0.2 0.2 0.2 0.2\n")
     (tmp_path / "set/data.yaml").write_text("names: [bee, cow]\nval: images\n")
     found = evaluate(model, tmp_path / "set")
-    assert found["metrics"]["ap50"] == pytest.approx(1) and found["images"] == 2  # A false one in two comes later: equal scores count in order.
+    assert found["metrics"]["ap50"] == pytest.approx(1) and found["images"] == 2  # Each second false answer comes later: equal scores count in order.
     assert found["worst"][0]["caption"] == "F1 0.00: 0 of 0 found, 1 false"
     assert any("1 picture without a label file" in note for note in found["notes"])
 

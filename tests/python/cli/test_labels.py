@@ -1,4 +1,4 @@
-"""Names of classes from files beside a model: asked for by --labels, told of in a note, never taken by themselves."""
+"""Class names from files in the model's folder: read only with --labels, suggested in a note."""
 
 import json
 import resource
@@ -59,7 +59,7 @@ def test_malformed_json_is_an_error(model, text, said):
 
 
 def test_very_long_list_of_names_is_read_in_linear_time(model):
-    """Each of Keras's pairs was a look at all others."""
+    """Each of Keras's pairs used to search all others."""
     path = model.parent / "many.json"
     path.write_text(json.dumps({str(i): [f"n{i:08}", "name"] for i in range(250_000)}))
     result = lanner("run", model, "-i", model.parent / "red.ppm", "--preset", "none", "--labels", path,

@@ -1,4 +1,4 @@
-"""lanner run: networks that leave height and width open run each picture and clip at its own size."""
+"""lanner run: networks with open height and width run each image and clip at its native size."""
 
 import json
 import subprocess
@@ -15,7 +15,7 @@ QUICK = ["--range", "0,1", "--budget", "0", "--threads", "1"]
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory):
-    """Pictures of two sizes, clips of two sizes, a network that looks at the neighbours of each pixel."""
+    """Images of two sizes, clips of two sizes, a network that reads the neighbours of each pixel."""
     path = tmp_path_factory.mktemp("own")
     random = np.random.default_rng(3)
     for name, width, height in (("a", 40, 30), ("b", 21, 33), ("c", 21, 33), ("d", 40, 30)):
@@ -127,7 +127,7 @@ def test_maps_run_at_the_picture_size(folder, tmp_path, kind):
 
 
 def test_size_that_the_network_refuses_is_explained(folder, tmp_path):
-    """Half the size and twice that again, added to the input: even sizes only."""
+    """Half the size and back to double, added to the input: only even sizes work."""
     nodes = [
         helper.make_node("MaxPool", ["input"], ["half"], "half", kernel_shape=[2, 2], strides=[2, 2]),
         helper.make_node("Resize", ["half", "", "scales"], ["whole"], "whole", mode="nearest"),

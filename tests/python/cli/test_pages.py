@@ -64,7 +64,7 @@ def test_page_has_no_errors_and_no_broken_links(page_file, width, theme):
 
 
 def empty_cards(page):
-    """Cards with nothing under their heading."""
+    """Cards without content under their heading."""
     return page.eval_on_selector_all(
         "#main .card",
         """cards => cards.filter((card) => {
@@ -85,7 +85,7 @@ LONELY = """boxes => boxes.flatMap((box) => {
 
 
 def lonely(page, selector):
-    """Boxes with a part that stands alone in a row and leaves the rest of it empty."""
+    """Boxes with a single part in a row that does not fill it."""
     return page.eval_on_selector_all(selector, LONELY)
 
 
@@ -165,7 +165,7 @@ def test_scripts_parse(name):
 
 
 def test_no_source_in_cpp_holds_a_script_or_a_style():
-    """clang-format turns `=>` into `= >` wherever it takes a text for code."""
+    """clang-format turns `=>` into `= >` where it takes text for code."""
     of_browsers = re.compile(r"addEventListener|querySelector|document\.(?:body|get|create)|\bconst \w+ = \(|prefers-color-scheme|@media")
     sources = [path for folder in ("tools", "src", "python") for path in (ROOT / folder).rglob("*.cpp")]
     assert len(sources) > 100

@@ -1,4 +1,4 @@
-"""lanner probe of models: what a file is, what is open in it, what would be taken, and what to do with formats of others."""
+"""lanner probe of models: the format, open sizes, task and preprocessing, and remedies for unsupported formats."""
 
 import io
 import json
@@ -60,7 +60,7 @@ def archive(*names):
 
 
 def record(number, content):
-    """A field of protobuf with a length."""
+    """A length-delimited protobuf field."""
     size, text = len(content), b""
     while size >= 0x80:
         text += bytes([size & 0x7F | 0x80])
@@ -139,7 +139,7 @@ def test_truncated_archives_do_not_crash(tmp_path):
 
 
 def test_supported_models_are_not_mistaken_for_other_formats(tmp_path):
-    """A graph of TensorFlow, and ONNX files whose first fields a SavedModel has too."""
+    """A TensorFlow graph, and ONNX files whose first fields a SavedModel has too."""
     (tmp_path / "m.pb").write_bytes(NODE + record(1, record(1, b"y") + record(2, b"Relu") + record(3, b"x")))
     assert json.loads(lanner("probe", tmp_path / "m.pb", "--json").stdout or '{"format": ""}')["format"] in ("TensorFlow GraphDef", "")
     value = helper.make_tensor_value_info

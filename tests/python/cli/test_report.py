@@ -1,4 +1,4 @@
-"""The report, opened in a browser: every section, no error, nothing loaded, light and dark."""
+"""The report in a browser: every section, no error, nothing loaded, light and dark."""
 
 import json
 import re
@@ -23,7 +23,7 @@ def data_of(page):
 
 
 def y4m_of(clip, path):
-    """Full-range 4:4:4, so that colours survive."""
+    """Full-range 4:4:4, so that colours are preserved."""
     weights = np.array([[0.299, 0.587, 0.114], [-0.168736, -0.331264, 0.5], [0.5, -0.418688, -0.081312]])
     with open(path, "wb") as file:
         file.write(f"YUV4MPEG2 W{clip.width} H{clip.height} F{clip.fps}:1 Ip A1:1 C444 XCOLORRANGE=FULL\n".encode())
@@ -83,7 +83,7 @@ def test_page_has_stages_and_throughput_of_the_run(report):
     assert spent["preprocess"] + spent["network"] == pytest.approx(sum(data["times"]["infer"]), rel=1e-3)
     for name in ("decode", "draw"):
         assert spent[name] == pytest.approx(sum(data["times"][name]), rel=1e-3)
-    assert spent["encode"] > 0.999 * sum(data["times"]["encode"])  # With the end of the file.
+    assert spent["encode"] > 0.999 * sum(data["times"]["encode"])  # Includes the end of the file.
     assert any(tile["what"] == "Preprocessing" for tile in data["tiles"])
     through = data["throughput"]
     assert sum(through["done"]) == 25 and len(through["done"]) * through["stretch"] >= through["end"] > 0
@@ -120,7 +120,7 @@ def test_browser_shows_every_section(report, theme):
 
 
 def labels_of(dom):
-    """The percentiles' labels: where each begins and ends across, and its row."""
+    """The percentiles' labels: their horizontal extent and row."""
     found = []
     for attributes, text in re.findall(r"<text ([^>]*)>(p\d\d [^<]+)</text>", dom):
         at = dict(re.findall(r'([\w-]+)="([^"]*)"', attributes))
@@ -151,7 +151,7 @@ def test_many_inputs_are_folded(tmp_path):
     assert "images (200)" in dom and "and 197 more</summary>" in dom
     page = re.sub(r"<script.*?</script>", "", dom, flags=re.S)
     assert page.count("a.ppm, ") == 200 and "Stages run one after the other" in page
-    assert 1000 < height < 5000  # Each input with a line of its own, or the whole command, would make it twice as high.
+    assert 1000 < height < 5000  # A line for each input, or the whole command, would make it twice as high.
 
 
 def test_preprocessing_outside_of_the_network_is_timed_separately(tmp_path):

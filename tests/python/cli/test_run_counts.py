@@ -1,4 +1,4 @@
-"""Whatever number of frames, pictures or boxes comes, `lanner run` has its kernels before the first of them: none are made in the
+"""For any number of frames, pictures or boxes, `lanner run` makes all kernels before the first of them, none in the
 middle of a run."""
 
 import os
@@ -16,7 +16,7 @@ SPEC = ["--range", "0,1", "--size", "8x8"]
 
 
 def chosen(*arguments):
-    """What kernels were chosen for, and the answers."""
+    """Shapes that kernels were chosen for, and the answers."""
     done = subprocess.run(
         [COMMAND, *map(str, arguments)], env=os.environ | {"LANNER_LOG": "debug"}, capture_output=True, text=True,
         timeout=SECONDS, check=False,
@@ -67,7 +67,7 @@ def test_clips_and_pictures_make_no_late_kernels(folder):
 
 
 def test_second_network_makes_no_late_kernels(folder):
-    """One size, and halves of it, whatever number of boxes comes."""
+    """The batch size and its halves, for any number of boxes."""
     detector = ROOT / "demo" / "shapes.onnx"
     then = ["--then", folder / "model.onnx", "--then-labels", folder / "labels.txt", "--then-range", "0,1", "--then-size", "8x8"]
     told, answers = chosen("run", detector, "-i", folder / "clip.y4m", "--json", "-", *QUICK, "--batch", 4, *then)

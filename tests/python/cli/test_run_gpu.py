@@ -1,5 +1,5 @@
-"""`lanner run` and `bench` on the fake GPU, whose kernels only move numbers: where clips are decoded, what is told of it, what bench tells
-apart."""
+"""`lanner run` and `bench` on the fake GPU, whose kernels only copy numbers: where clips are decoded, the notes about it, and bench's
+separate times."""
 
 import json
 import os
@@ -37,7 +37,7 @@ def run(fakes, *arguments, code=0):
 
 @pytest.fixture(scope="module")
 def clip(fakes):
-    """Of a codec that the fake decoder does not know."""
+    """A codec that the fake decoder does not support."""
     path = fakes["folder"] / "clip.mkv"
     try:
         with lanner.VideoWriter(str(path), width=64, height=48, codec="ffv1", fps=25) as writer:

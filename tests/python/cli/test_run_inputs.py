@@ -1,4 +1,4 @@
-"""Inputs of `lanner run` that are no batch of pictures: one picture alone, values beside it, numbers of words."""
+"""Inputs of `lanner run` other than batches of images: a single image, further values, tokens."""
 
 import json
 
@@ -22,7 +22,7 @@ def write(path, nodes, inputs, outputs, constants=None):
 
 
 def torchvision_detector(path, height="height", width="width"):
-    """As torchvision exports one: a picture [3, H, W] of 0..1, lists of boxes; the score is the picture's mean."""
+    """As exported by torchvision: an image [3, H, W] of 0..1, lists of boxes; the score is the image's mean."""
     boxes = np.array([[2, 3, 12, 9]], np.float32)
     return write(
         path,
@@ -36,7 +36,7 @@ def torchvision_detector(path, height="height", width="width"):
 
 
 def conditioned(path, dtype=F, dims=(1,), name="gain"):
-    """The mean of the picture, times the sum of what comes beside it."""
+    """The mean of the image, times the sum of the other input."""
     return write(
         path,
         [helper.make_node("ReduceMean", ["image"], ["mean"], axes=[1, 2, 3], keepdims=0),
@@ -48,7 +48,7 @@ def conditioned(path, dtype=F, dims=(1,), name="gain"):
 
 
 def save_floats(path, array, name="gain"):
-    """A safetensors file of one tensor."""
+    """A safetensors file with one tensor."""
     header = json.dumps({name: {"dtype": "F32", "shape": array.shape, "data_offsets": [0, array.nbytes]}}).encode()
     path.write_bytes(len(header).to_bytes(8, "little") + header + array.tobytes())
 

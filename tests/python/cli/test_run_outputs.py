@@ -1,4 +1,4 @@
-"""lanner run: where marked pictures and clips go."""
+"""lanner run: outputs of annotated images and clips."""
 
 import json
 import os

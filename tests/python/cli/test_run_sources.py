@@ -1,4 +1,4 @@
-"""lanner run: where pictures and clips come from."""
+"""lanner run: sources of images and clips."""
 
 import contextlib
 import os
@@ -267,7 +267,7 @@ class TestPipes:
         timer.start()
         process.stdin.write(content)
         process.stdin.flush()
-        assert process.stdout.readline().startswith(b"frame 0 ")  # Told before the pipe ends.
+        assert process.stdout.readline().startswith(b"frame 0 ")  # Reported before the pipe ends.
         process.send_signal(signal.SIGINT)
         assert process.wait() == 130
         assert without_notes(process.stderr.read().decode()) == "lanner: interrupted\n"

@@ -1,4 +1,4 @@
-"""lanner run --then: a second network on what the boxes of the first cover."""
+"""lanner run --then: a second network on the boxes of the first."""
 
 import csv
 import json
@@ -19,7 +19,7 @@ QUICK = ["--budget", "0", "--threads", "1"]
 
 @pytest.fixture(scope="module")
 def scene(tmp_path_factory):
-    """Pictures of a few shapes, the same as a clip, and a classifier with the options that it needs."""
+    """Images of a few shapes, the same as a clip, and a classifier with its options."""
     folder = tmp_path_factory.mktemp("scene")
     clip = shapes.Clip(shapes.HELD_OUT_SEEDS[7], frames=6)
     pixels = [frame.rgb for frame in clip]
@@ -51,7 +51,7 @@ def rows(text):
 
 
 def color_of(rgb, box):
-    """Logits are ten times the mean of each channel, within what rounding outwards covers."""
+    """Logits are ten times the mean of each channel, within the error of rounding outwards."""
     left, top, right, bottom = int(np.floor(box[0])), int(np.floor(box[1])), int(np.ceil(box[2])), int(np.ceil(box[3]))
     logits = rgb[top:bottom, left:right].reshape(-1, 3).mean(axis=0) / 255 * 10
     shares = np.exp(logits - logits.max())
@@ -67,7 +67,7 @@ def test_each_box_is_classified(scene):
         assert list(box["then"]) == ["top"] and sorted(entry["label"] for entry in top) == ["blue", "green", "red"]
         expected = color_of(rgb, box["box"])
         found = [entry["probability"] for entry in sorted(top, key=lambda entry: entry["class"])]
-        # Resizing weighs the edges of a part a little less than its mean does.
+        # Resizing gives edges of a region slightly less weight than its mean does.
         assert found == pytest.approx(expected, abs=0.08)
 
 
@@ -137,7 +137,7 @@ def test_second_plan_and_report(scene, tmp_path):
 
 
 def boxes_network(path):
-    """Two boxes of the input's pixels, whatever the picture is."""
+    """Two boxes in pixels of the input, the same for every image."""
     nodes = [
         helper.make_node("ReduceMin", ["input"], ["least"], axes=[1, 2, 3], keepdims=0),
         helper.make_node("Mul", ["least", "nothing"], ["none"]),
@@ -168,7 +168,7 @@ def test_second_detector_boxes_are_in_picture_coordinates(scene, tmp_path):
 
 
 def test_second_network_with_image_output(scene, tmp_path):
-    """A network whose picture is the negative of what a box covers."""
+    """A network whose output image is the negative of the box's region."""
     nodes = [helper.make_node("Sub", ["one", "input"], ["image"])]
     model = save_model(tmp_path / "negative.onnx", nodes, {"input": [1, 3, 8, 8]}, {"image": [1, 3, 8, 8]}, {"one": np.float32(1)}, {})
     then = ["--then", model, "--then-range", "0,1", "--then-task", "image", "--then-output-range", "0,1"]

@@ -1,4 +1,4 @@
-"""What build, bench and run say at their end."""
+"""The summaries of build, bench and run."""
 
 import json
 import os
@@ -24,7 +24,7 @@ def model(tmp_path):
 
 @pytest.fixture
 def determinant(tmp_path):
-    """An operator that no kernel takes."""
+    """An operator without a kernel."""
     nodes = [helper.make_node("Det", ["x"], ["d"], "det_node"), helper.make_node("Relu", ["x"], ["r"], "relu")]
     value = helper.make_tensor_value_info
     outputs = [value("d", TensorProto.FLOAT, ["N"]), value("r", TensorProto.FLOAT, ["N", 64, 64])]
@@ -42,7 +42,7 @@ class TestBuild:
         assert "no kernel was timed" in text and f"plan     {plan}, " in text
         assert "inputs   input: f32[N, 3, 192, 320]" in text
         assert re.search(r"(\d+) of \1 kernels were chosen by estimates, without timing: a larger --budget times them \(a run over images alone has none\)", text)
-        assert "where the time goes" not in text  # Nobody knows.
+        assert "where the time goes" not in text  # Not known.
 
     def test_json_has_the_same_facts(self, tmp_path):
         plan = tmp_path / "shapes.plan"
@@ -101,7 +101,7 @@ class TestBench:
         assert any("by their definition" in sentence for sentence in found["advice"])
 
     def test_bench_inputs_from_a_file(self, tmp_path):
-        """A network that looks values up: random ones would lie outside."""
+        """A network with a table lookup: random indices would be out of range."""
         nodes = [helper.make_node("Gather", ["table", "ids"], ["rows"], "look_up")]
         table = np.arange(12, dtype=np.float32).reshape(6, 2)
         value = helper.make_tensor_value_info
@@ -146,7 +146,7 @@ class TestRun:
         assert re.search(r"^small: 2 nodes.* on cpu", text, re.M)
         assert re.search(r"^stages   decode \d+ %, .*encode \d+ %$", text, re.M)
         assert re.search(r"limits? the rate[:;].*at work \d+ %", text)
-        assert "frames in" not in succeed(*arguments)  # Answers alone.
+        assert "frames in" not in succeed(*arguments)  # Only answers.
         assert "frames in" not in succeed(*arguments, "--json", "-")
 
     def test_image_stages_are_sequential(self, tmp_path, model):
@@ -173,7 +173,7 @@ class TestRun:
 
 
 def test_names_of_models_stay_text(tmp_path):
-    """Control characters of names reach no terminal."""
+    """Control characters of names do not reach the terminal."""
     model = save_model(tmp_path / "m.onnx", [helper.make_node("Relu", ["in\x1b[31m"], ["out"], "n")], {"in\x1b[31m": [1, 4]}, {"out": [1, 4]}, {}, {})
     for arguments in (["build", model, "-o", tmp_path / "m.plan"], ["bench", model, "--iterations", "2"]):
         assert "\x1b" not in succeed(*arguments, *QUICK)

@@ -1,4 +1,4 @@
-"""The package as a wheel carries it, on a machine that has neither FFmpeg nor oneDNN."""
+"""The package as in a wheel, on a machine without FFmpeg and oneDNN."""
 
 import os
 import re
@@ -12,7 +12,7 @@ from command import BUILD, ROOT, SECONDS, color_classifier, make_clip
 
 
 def rename_needed(module: Path, names: tuple[str, ...]) -> None:
-    """Lets the module need libraries that no machine has: for the loader, the same as their being absent."""
+    """Makes the module require missing libraries: for the loader the same as if its own were absent."""
     content = module.read_bytes()
     for name in names:
         content, count = re.subn(rb"\0lib" + name.encode(), b"\0LIB" + name.encode(), content)

@@ -1,4 +1,4 @@
-"""`./dev bench cuda`: its rows and its table, and what they say of what is missing or wrong. What it measures needs a GPU."""
+"""`./dev bench cuda`: its rows and its table, also for missing or failing systems. The measurements need a GPU."""
 
 import argparse
 import sys
@@ -17,7 +17,7 @@ SHARED = {"device": "cuda:0", "budget": None, "max_autotune": False, "both_forma
 
 
 class Answers:
-    """A worker that answers from a table, in place of a process with a GPU."""
+    """A worker with fixed answers, instead of a process with a GPU."""
 
     outcome = {}
     asked = []

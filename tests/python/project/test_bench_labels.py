@@ -1,4 +1,4 @@
-"""`./dev bench run` on a clip that is there already and a network that computes next to nothing: its rows, and what they say of what is
+"""`./dev bench run` on an existing clip and a trivial network: its rows, also for systems that are
 missing or wrong."""
 
 import argparse

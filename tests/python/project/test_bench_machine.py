@@ -1,4 +1,4 @@
-"""What `./dev bench nets` does to the machine while it measures: processes that compute beside, cgroups with a quota."""
+"""The load that `./dev bench nets` puts on the machine: busy processes, cgroups with a quota."""
 
 import argparse
 import contextlib
@@ -20,11 +20,11 @@ import cgroup  # noqa: E402
 import machine as measured_on  # noqa: E402
 import states  # noqa: E402
 
-SECONDS = 60  # Until something that must happen counts as missing.
+SECONDS = 60  # Longest wait for an expected event.
 
 
 def is_running(process):
-    """Whether there is a process of that number which has not ended."""
+    """Whether a process of that pid exists and has not ended."""
     try:
         return Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0] not in "ZX"
     except FileNotFoundError:
@@ -32,7 +32,7 @@ def is_running(process):
 
 
 def ticks(process):
-    """Of processor time that it used."""
+    """Processor time that it used."""
     return int(Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[11])
 
 
@@ -118,7 +118,7 @@ with busy.Busy(2) as others:
 
 
 def test_busy_process_without_a_parent_ends():
-    never = "0"  # The number of no parent.
+    never = "0"  # Not the pid of any parent.
     done = subprocess.run([sys.executable, BENCH / "busy.py", never], capture_output=True, text=True, timeout=SECONDS)
     assert (done.returncode, done.stdout) == (1, "")
 
@@ -184,7 +184,7 @@ def test_states_have_names():
 
 @pytest.fixture
 def forgiving(monkeypatch):
-    """A folder in the place of a group holds files, which the kernel's do not."""
+    """A cgroup's stand-in: a folder with files, which the kernel's groups do not have."""
     monkeypatch.setattr(cgroup.pathlib.PosixPath, "rmdir", lambda folder: shutil.rmtree(folder))
 
 

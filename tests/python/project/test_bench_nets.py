@@ -1,4 +1,4 @@
-"""`./dev bench nets` with systems that compute next to nothing: what runs where and beside what, and what the rows say."""
+"""`./dev bench nets` with trivial systems: which process runs what under which load, and the rows."""
 
 import argparse
 import json
@@ -26,7 +26,7 @@ import table  # noqa: E402
 SECONDS = 60
 PAIRS, RUNS = 2, nets.LEAST_RUNS
 
-# Each run writes a line: its system, its process, how many processes are busy beside it, its cgroups.
+# Each run writes a line: its system, its pid, the number of busy processes, its cgroups.
 FAKES = f"""
 import os, pathlib, sys
 sys.path.insert(0, {str(BENCH)!r})
@@ -75,7 +75,7 @@ worker.serve(worker.Systems())
 
 
 class Bench:
-    """A run with such systems; rows are kept."""
+    """A run with such systems; returns the rows."""
 
     def __init__(self, folder, monkeypatch):
         self.folder, self.rows = folder, []
@@ -135,7 +135,7 @@ def test_busy_processes_are_there_while_a_system_is_measured_and_only_then(bench
     rows = bench.measure(busy=[0, 1, 2], rivals=["onnxruntime"])
     assert said(rows, "state") == [("quiet",), ("1 busy process",), ("2 busy processes",)]
     beside = [int(count) for name, _, count, _ in bench.runs() if name == "lanner"]
-    measured = PAIRS * (RUNS + 1)  # One run of each measurement is not counted.
+    measured = PAIRS * (RUNS + 1)  # The first run of each measurement is not counted.
     assert beside == [0] * (1 + measured) + [1] * measured + [2] * measured
 
 
@@ -376,7 +376,7 @@ def test_wrong_options_are_refused(arguments, message):
 
 
 def children(process):
-    """Numbers of the processes that it started."""
+    """Pids of the processes that it started."""
     found = []
     for stat in Path("/proc").glob("[0-9]*/stat"):
         try:
@@ -443,7 +443,7 @@ def test_interrupted_command_leaves_no_process(bench, stop):
     arguments = command(bench, "--pairs", "1000000", "--busy", "1")
     with subprocess.Popen(arguments, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True) as running:
         end = time.monotonic() + SECONDS
-        while not any(int(count) for _, _, count, _ in bench.runs()[:-1]):  # The last line may not be whole yet.
+        while not any(int(count) for _, _, count, _ in bench.runs()[:-1]):  # The last line may be incomplete.
             assert running.poll() is None, running.stderr.read()
             assert time.monotonic() < end, "nothing is measured beside a busy process"
             time.sleep(0.05)

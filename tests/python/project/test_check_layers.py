@@ -1,4 +1,4 @@
-"""tools/check_layers.py must find an arrow that runs back, wherever it is written."""
+"""tools/check_layers.py must find an include against the arrows in any form."""
 
 import subprocess
 import sys

@@ -1,4 +1,4 @@
-"""docs/cookbook.md: every recipe runs as it stands there; its command and its Python agree, and are right."""
+"""docs/cookbook.md: every recipe runs as it stands; its command and its Python agree, and are right."""
 
 import csv
 import json
@@ -26,7 +26,7 @@ TRUTH = Clip(DEMO_SEED, frames=make.FRAMES)
 
 
 def read_recipes():
-    """By number: the title and the blocks (`sh` or `python`, text) in their order."""
+    """By number: the title and the blocks (`sh` or `python`, text) in order."""
     text = (ROOT / "docs" / "cookbook.md").read_text(encoding="utf-8")
     recipes = {}
     for part in re.split(r"^## ", text, flags=re.MULTILINE)[1:]:
@@ -47,7 +47,7 @@ def folder(tmp_path_factory):
 
 @pytest.fixture
 def run(folder):
-    """Runs the blocks of a recipe in the folder of inputs; what each wrote to standard output, by kind."""
+    """Runs the blocks of a recipe in the folder of inputs; returns their standard output, by kind."""
 
     def run(number):
         folders = [str(BUILD / "bin"), os.path.dirname(sys.executable), os.environ["PATH"]]
@@ -106,7 +106,7 @@ def in_order(line):
 
 
 def assert_same_boxes(found, twin, frames):
-    """Two files of answers say the same but for the last digits."""
+    """Two files of answers agree except for the last digits."""
     found, twin = read_lines(found), read_lines(twin)
     assert len(found) == len(twin) == frames
     found.sort(key=lambda line: (line["source"], line["frame"]))
@@ -122,7 +122,7 @@ def assert_same_boxes(found, twin, frames):
 
 
 def assert_same_clips(folder, name, twin, frames):
-    """What was encoded twice may differ by little, and is not what went in."""
+    """Two encodings of a clip may differ slightly, and differ from the input."""
     a, b = lanner.VideoReader(folder / name), lanner.VideoReader(folder / twin)
     assert (len(a), a.width, a.height) == (len(b), b.width, b.height) == (frames, 640, 360)
     for n in (0, frames // 2, frames - 1):
@@ -288,7 +288,7 @@ def test_recipe_14(run, folder):
     said = run(14)
     found = json.loads((folder / "accuracy.json").read_text())
     assert (found["pictures"], found["failed"]) == (make.PHOTOS, 0)
-    assert 0.8 < found["metrics"]["ap50"] < 0.95  # Some pictures are too dark for it.
+    assert 0.8 < found["metrics"]["ap50"] < 0.95  # Some images are too dark for it.
     words = f"mAP {found['metrics']['ap']:.3f}, at an overlap of a half {found['metrics']['ap50']:.3f}"
     assert words in said["python"]
     assert "photo_" in (folder / "accuracy.html").read_text()

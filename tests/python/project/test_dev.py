@@ -1,4 +1,4 @@
-"""./dev must say what is wrong with a machine and what to do, before it changes anything."""
+"""./dev must report what is wrong with a machine, with a remedy, before it changes anything."""
 
 import os
 import re
@@ -13,7 +13,7 @@ COMMANDS = ["setup", "build", "test", "demo", "fuzz", "bench", "sweep", "network
 
 @pytest.fixture
 def machine(tmp_path):
-    """A copy of ./dev on a machine whose package tools are scripts; nothing is installed there."""
+    """A copy of ./dev with scripts in place of the package tools; nothing is installed."""
     for name in ["dev", "cmake/apt-packages.txt"]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text((ROOT / name).read_text())

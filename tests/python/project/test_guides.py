@@ -1,4 +1,4 @@
-"""The Python code of the guides does what they say: their examples hold their own assertions."""
+"""The Python code of the guides works: their examples contain their own assertions."""
 
 import importlib.util
 import re

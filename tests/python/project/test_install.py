@@ -1,4 +1,4 @@
-"""Strangers' code: programs in C++ and C built against an installed tree, which may be moved, by CMake and by pkg-config."""
+"""Third-party programs in C++ and C built against an installed tree, which may be moved, by CMake and by pkg-config."""
 
 import os
 import re
@@ -23,7 +23,7 @@ def run(*command, **options):
 
 @pytest.fixture(scope="module")
 def prefix(tmp_path_factory):
-    """Installed in one place, then moved to another."""
+    """Installed in one folder, then moved to another."""
     folder = tmp_path_factory.mktemp("prefix")
     run("cmake", "--install", BUILD, "--component", "sdk", "--prefix", folder / "first")
     shutil.move(folder / "first", folder / "moved")

@@ -1,4 +1,4 @@
-"""Keywords and flags of the library's tables of options: each sets what its row says."""
+"""Keywords and flags of the library's option tables: each sets the option of its row."""
 
 import re
 
@@ -12,7 +12,7 @@ TABLES = ["build", "load", "verify", "context", "reader", "writer", "preprocess"
 ROWS = [(table, row) for table in TABLES for row in _lanner._option_rows(table)]
 KEYWORDS = [(table, row) for table, row in ROWS if row["keyword"]]
 
-# What Python gives for the example of a row, where that is no text, number or list of names.
+# Python's value for the example of a row, if it is not a text, number or list of names.
 OBJECTS = {
     "pins": {"/head/*": "fp32"},
     "placement": {"layer4*": "cuda:1"},
@@ -38,7 +38,7 @@ OBJECTS = {
     "std": (0.229, 0.224, 0.225),
     "pad_value": 114,
 }  # fmt: skip
-# Those whose values no text says, with the line that is read back.
+# Options whose values have no text form, with the line that is read back.
 SPECIAL = {
     ("build", "preprocess"): ({"x": lanner.Preprocess(preset="imagenet")}, "0.485"),
     ("build", "pictures"): ({"x": ("nv12", lanner.Preprocess(preset="imagenet"))}, "x=nv12 {"),
@@ -58,12 +58,12 @@ def read_back(table, options):
 
 
 def on_the_cpu(table):
-    """So that nothing looks for a GPU."""
+    """So that nothing searches for a GPU."""
     return {"device": "cpu"} if table == "build" else {}
 
 
 def value_of(table, row):
-    """A value that is not the default, and what is read back."""
+    """A value other than the default, and the value that is read back."""
     name = row["name"]
     if (table, name) in SPECIAL:
         return SPECIAL[table, name]
@@ -109,12 +109,12 @@ def test_docstrings_describe_each_keyword(table):
 
 
 def test_help_describes_each_flag():
-    """By some command, in the words of the row."""
+    """In the help of some command, with the row's text."""
     texts = {command: " ".join(succeed(command, "--help-all").split()) for command in ("run", "decode", "transcode", "build", "bench", "verify")}
     for table, row in ROWS:
         if not row["flag"] or row["flag"] in ("--conceal",):
             continue
-        # Commands that take models and plans say what builds do.
+        # Commands for models and plans show the text of builds.
         known = table == "load" and any(other["name"] == row["name"] for other in _lanner._option_rows("build"))
         if known or (table, row["name"]) in {("verify", "shapes"), ("verify", "threads")}:
             continue
@@ -123,7 +123,7 @@ def test_help_describes_each_flag():
 
 
 def test_pins_keep_the_order_in_which_they_are_given():
-    """The first that matches a node counts for it."""
+    """The first pin that matches a node wins."""
     assert read_back("build", {"device": "cpu", "pins": {"z*": "fp16", "a*": "fp32"}})["pins"] == "z*=fp16 a*=fp32"
 
 
@@ -175,6 +175,6 @@ def test_build_options_are_refused_for_a_plan(tmp_path):
 
 
 def test_threads_of_a_clip_are_limited_to_the_decoders(tmp_path):
-    """The flag is that of builds, which take more."""
+    """The flag is that of builds, which accept more."""
     line = refuse("bench", make_clip(tmp_path), "--threads", 300)
     assert line == "--threads: expected a whole number from 0 to 256, got '300'"

@@ -1,4 +1,4 @@
-"""`pip install .`: what it compiles is in the compiler's cache after `./dev build`, as it is compiled alike."""
+"""`pip install .` compiles with the flags of `./dev build`, so that its objects are in the compiler's cache."""
 
 import json
 import os
@@ -11,7 +11,7 @@ import pytest
 from command import BUILD, ROOT
 
 SECONDS = 300
-# scikit-build-core's own call, which makes no object file: configures, builds and installs nothing.
+# scikit-build-core's own call, for a target that compiles nothing: configures, builds and installs nothing.
 CONFIGURE = """
 import sys
 from scikit_build_core import build
@@ -20,7 +20,7 @@ build.build_wheel(sys.argv[1], {"build-dir": sys.argv[2], "build.targets": "help
 
 
 def commands(folder):
-    """By object file; the build folder's own path is left out, which ccache makes relative."""
+    """Compile commands by object file, without the build folder's own path, which ccache makes relative."""
     entries = json.loads((folder / "compile_commands.json").read_text())
     return {re.search(r" -o (\S+)", entry["command"])[1]: entry["command"].replace(str(folder), "BUILD") for entry in entries}
 

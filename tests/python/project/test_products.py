@@ -1,4 +1,4 @@
-"""What the build leaves: symbols, dependencies, the stable ABI and the stubs of the package."""
+"""The products of the build: symbols, dependencies, the stable ABI and the stubs of the package."""
 
 import ast
 import os

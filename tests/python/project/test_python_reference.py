@@ -1,4 +1,4 @@
-"""docs/python.md is what the package says of itself, and the package says something of every name."""
+"""docs/python.md is up to date with the package, and every name of the package has a docstring."""
 
 import ast
 import importlib.util
@@ -52,7 +52,7 @@ def test_every_public_name_has_a_docstring():
 
 
 def functions():
-    """Name and definition of every public function and method that takes something."""
+    """Name and definition of every public function and method with parameters."""
     reference = generator()
     names = reference.Names()
     for module, name in public_names():
@@ -73,7 +73,7 @@ def test_every_parameter_has_a_meaning_and_no_other_name_has_one():
     for name, function in functions():
         names = [one.name for _, one in function.parameters]
         missing += [f"{name}({one})" for one in names if one not in function.docs.parameters]
-        # A line like `path: ...` left in the text would be a parameter that is not there.
+        # A line like `path: ...` left in the text would be a parameter that does not exist.
         assert not re.search(r"^\w+: ", function.docs.text, re.MULTILINE), name
     assert not missing
 

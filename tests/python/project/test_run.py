@@ -1,4 +1,4 @@
-"""tests/run.py must count what ran, and must not pass when something died."""
+"""tests/run.py must count the tests that ran, and must not pass when something died."""
 
 import importlib.util
 import subprocess

@@ -1,4 +1,4 @@
-"""lanner.tasks.CropRunner: a second network on what boxes cover."""
+"""lanner.tasks.CropRunner: a second network on boxes."""
 
 import threading
 
@@ -14,7 +14,7 @@ LABELS = ["red", "green", "blue"]
 
 @pytest.fixture
 def found(tmp_path):
-    """A picture of 32 x 16, and a dog and a cat in it."""
+    """An image of 32 x 16 with a dog and a cat."""
     pixels = np.full((16, 32, 3), 90, np.uint8)
     pixels[8:12, 20:24] = (250, 0, 0)
     pixels[6:10, 6:14] = (0, 0, 250)

@@ -1,4 +1,4 @@
-"""The demo's networks reach what is stated on pictures they were not trained on, which are drawn right."""
+"""The demo's networks reach their stated accuracy on images they were not trained on, and these are drawn correctly."""
 
 import json
 import sys
@@ -17,7 +17,7 @@ from make import NETWORKS, SEEDS
 from measure import MEASURES
 from shapes import COLOURS, DEMO_SEED, HELD_OUT_SEEDS, TRAIN_SEEDS, Clip
 
-# What each has to reach, whatever is stated: the others follow from these.
+# Required minimum for each, whatever is stated; the other figures follow from these.
 LEAST = {
     "kinds": {"accuracy": 0.97},
     "colours": {"accuracy": 0.85, "clear": 0.93},
@@ -26,7 +26,7 @@ LEAST = {
     "depth": {"within_quarter": 0.9},
     "upscale": {"psnr": 30},
 }
-# Of a sample smaller than the one that is stated.
+# On a smaller sample than the stated one.
 SLACK = 0.04
 
 
@@ -71,7 +71,7 @@ def test_stated_accuracy_is_reached(name, record):
 
 
 def test_fp16_weights_are_folded():
-    """A Cast of each weight is stored; none is left in an engine."""
+    """A Cast of each weight is stored in the model; engines have none."""
     stored = [node.op_type for node in onnx.load(DEMO / "masks.onnx").graph.node]
     engine = lanner.build(DEMO / "masks.onnx", budget=0, threads=1)
     assert stored.count("Cast") > 20

@@ -66,10 +66,10 @@ def test_box_is_tight_around_what_is_drawn(label, angle):
     shape = Shape(label, 40.0, np.full(3, 255, np.float32), 80.3, 70.8, 0.0, 0.0, angle, 0.0)
     canvas = np.full((150, 170, 3), 20, np.float32)
     _draw_shape(canvas, shape)
-    # The shadow only darkens, so what is brighter than the background is the shape.
+    # The shadow only darkens, so pixels brighter than the background are the shape.
     rows, columns = np.nonzero(canvas.max(axis=-1) > 60)
     drawn = [columns.min(), rows.min(), columns.max() + 1, rows.max() + 1]
-    # The soft edge of a star's point, 36 degrees wide, reaches half a pixel / sin(18 degrees) far.
+    # The soft edge of a star's point, 36 degrees wide, extends half a pixel / sin(18 degrees).
     assert np.abs(np.array(drawn) - shape.box()).max() < 2
 
 

@@ -1,4 +1,4 @@
-"""Families of networks whose preprocessing is known: pictures become what their authors' own code makes of them."""
+"""Families of networks with known preprocessing: results equal those of their authors' own code."""
 
 import json
 
@@ -11,7 +11,7 @@ from command import make_ppm, refuse, succeed
 from onnx import TensorProto, helper, numpy_helper
 
 QUICK = ["--budget", "0", "--threads", "1"]
-CLOSE = 1e-4  # Of 1: what float32 leaves.
+CLOSE = 1e-4  # Relative to 1: the precision of float32.
 
 
 def triangle(x):
@@ -25,7 +25,7 @@ def cubic(x):
 
 
 def weights(size, inputs, kernel, radius, widens):
-    """[size, inputs]: as OpenCV (pixels beyond the border are the border's), or as Pillow where it widens."""
+    """[size, inputs]: as in OpenCV (borders are repeated), or as in Pillow, which widens the kernel."""
     matrix, scale = np.zeros((size, inputs)), inputs / size
     wide = max(1.0, scale) if widens else 1.0
     for i in range(size):
@@ -58,7 +58,7 @@ def picture(path, width, height, seed=0):
 
 
 def detector(path, metadata, height=64, width=64, anchors=84, classes=2, extra=0, dtype=TensorProto.FLOAT):
-    """output0: boxes in a row, the first with the mean of the input as its score; `seen` is what it got."""
+    """output0: boxes in a row, the first with the mean of the input as its score; `seen` is the input."""
     rows = 4 + classes + extra
     boxes = np.zeros((1, rows, anchors), np.float32)
     boxes[0, :4, 0] = [32, 32, 16, 8]
@@ -90,7 +90,7 @@ def write(path, graph, metadata=()):
 
 
 def seeing(path, shape, metadata=(), outputs=None, name="images"):
-    """A network that gives back what it got; `outputs` are constants beside it, by name."""
+    """A network that returns its input; `outputs` are further constants, by name."""
     value = helper.make_tensor_value_info
     shown = [size if isinstance(size, int) else str(size) for size in shape]
     graph = helper.make_graph(
@@ -105,7 +105,7 @@ def seeing(path, shape, metadata=(), outputs=None, name="images"):
 
 
 def ultralytics(task="detect", imgsz="[64, 64]", **others):
-    """What version 8 and later write into an export."""
+    """Metadata that version 8 and later write into an export."""
     return {
         "description": "Ultralytics YOLO11n model", "author": "Ultralytics", "version": "8.3.40", "stride": "32",
         "task": task, "batch": "1", "imgsz": imgsz, "names": "{0: 'person', 1: 'bicycle'}", **others,
@@ -113,7 +113,7 @@ def ultralytics(task="detect", imgsz="[64, 64]", **others):
 
 
 def letterbox(pixels, size, auto=False, stride=32):
-    """Ultralytics' LetterBox as its documentation has it: centred, scaled up too, padded with gray 114."""
+    """Ultralytics' LetterBox by its documentation: centred, also enlarged, padded with gray 114."""
     height, width = pixels.shape[:2]
     ratio = min(size[0] / height, size[1] / width)
     columns, rows = round(width * ratio), round(height * ratio)

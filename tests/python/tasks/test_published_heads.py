@@ -1,5 +1,5 @@
-"""Heads beside the decoding that their authors publish, on the same tensors: outputs of networks of torchvision and transformers with
-random weights, read by both. A part is skipped where the package is not installed."""
+"""Heads against their authors' published decoding, on the same tensors: outputs of networks of torchvision and transformers with
+random weights, read by both. Parts are skipped where the package is not installed."""
 
 import numpy as np
 import pytest
@@ -33,15 +33,15 @@ def transformers():
 
 
 def spread(values, deviation, mean=0.0):
-    """Values whose channels, the last dim, have this mean and deviation, as larger weights of the last layer would make them: those of
-    random weights are all alike."""
+    """Scales values so that channels, the last dim, have this mean and deviation, as larger weights of the last layer would: with
+    random weights all values are alike."""
     flat = values.reshape(-1, values.shape[-1])
     assert (flat.std(0) > 0).all()
     return (values - flat.mean(0)) / flat.std(0) * deviation + torch.as_tensor(mean)
 
 
 def read(tmp_path, outputs, size, picture, task=None, metadata=None):
-    """What a reader says of these outputs of a network whose input is of `size` (height, width), for a picture of such a size."""
+    """A reader's result for these outputs of a network with an input of `size` (height, width), for an image of the same size."""
     arrays = {name: np.ascontiguousarray(value.numpy()) for name, value in outputs.items()}
     model = constant_network(tmp_path / "model.onnx", arrays, size[::-1], metadata)
     engine = lanner.build(model, budget=0, threads=1, preprocess={"input": lanner.Preprocess(preset="none")})
@@ -58,7 +58,7 @@ def clipped(boxes, picture):
 
 
 def same_detections(found, boxes, scores, labels, tolerance=1e-3):
-    """The same boxes, of equal scores in any order. Gives, for each that was found, its number among those expected."""
+    """The same boxes, equal scores in any order. Returns, for each found box, its index among the expected ones."""
     mine = [found.boxes.numpy(), found.scores.numpy(), found.labels.numpy()]
     boxes, scores, labels = boxes.numpy(), scores.numpy(), labels.numpy()
     assert len(found) == len(scores)
@@ -72,7 +72,7 @@ def same_detections(found, boxes, scores, labels, tolerance=1e-3):
     return numbers
 
 
-# SSD and RetinaNet: torchvision's offsets, logits and anchors, and what its postprocess_detections makes of them.
+# SSD and RetinaNet: torchvision's offsets, logits and anchors, and the result of its postprocess_detections.
 
 
 def ssd(name, detection):
@@ -90,7 +90,7 @@ ANCHORED = {"ssdlite320_mobilenet_v3_large": (ssd, "ssd"), "ssd300_vgg16": (ssd,
 
 
 def biased(logits, head):
-    """By a bias of the last layer with which some two hundred scores pass."""
+    """With a bias of the last layer for which some two hundred scores pass."""
     probabilities = {"ssd": lambda: logits.softmax(-1)[..., 1:], "retinanet": logits.sigmoid}[head]
     step = torch.tensor([0.25, 0, 0, 0, 0, 0]) if head == "ssd" else torch.tensor([-0.25] * 5)
     while (probabilities() > SCORE).sum() > 200:
@@ -99,13 +99,13 @@ def biased(logits, head):
 
 
 class Anchored:
-    """Outputs of one of these networks, and what its authors' decoding makes of them. `inside`: only of boxes that do not leave the input."""
+    """Outputs of one of these networks, and their authors' decoding. `inside`: only of boxes within the input."""
 
     def __init__(self, name, detection, inside):
         make, self.head = ANCHORED[name]
         model = make(name, detection).eval()
         model.score_thresh, model.nms_thresh, model.detections_per_img = SCORE, IOU, MOST
-        self.picture = (96, 144)  # Which RetinaNet resizes to multiples of 32, so that nothing is padded.
+        self.picture = (96, 144)  # RetinaNet resizes to multiples of 32, so that nothing is padded.
         images, _ = model.transform([torch.rand(3, *self.picture)])
         self.size = tuple(images.tensors.shape[2:])
         features = list(model.backbone(images.tensors).values())
@@ -119,7 +119,7 @@ class Anchored:
         logits = biased(logits, self.head)
         self.outputs = {"bbox_regression": offsets, "cls_logits": logits, "anchors": anchors[0]}
         heads, sizes = {"cls_logits": logits, "bbox_regression": offsets}, images.image_sizes
-        if self.head == "retinanet":  # It takes levels apart, as it numbers the best of each.
+        if self.head == "retinanet":  # It separates levels, as it takes the best of each.
             counts = [9 * feature.shape[2] * feature.shape[3] for feature in features]
             heads = {key: list(value.split(counts, 1)) for key, value in heads.items()}
             anchors = [list(anchors[0].split(counts))]
@@ -132,7 +132,7 @@ class Anchored:
         assert reader.task["head"] == self.head
         assert 20 < len(self.expected["scores"]) < self.candidates <= MOST
         boxes = clipped(self.expected["boxes"], self.picture)
-        there = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])  # Those outside of the picture are left out, docs/tasks.md says.
+        there = (boxes[:, 2] > boxes[:, 0]) & (boxes[:, 3] > boxes[:, 1])  # Those outside of the picture are left out, as docs/tasks.md says.
         labels = self.expected["labels"] - (1 if self.head == "ssd" else 0)
         same_detections(found, boxes[there], self.expected["scores"][there], labels[there])
 
@@ -147,11 +147,11 @@ def test_offsets_from_anchors_beyond_the_input(tmp_path, detection, name):
     Anchored(name, detection, inside=False).compare(tmp_path)
 
 
-# Lists: what torchvision's detectors give with their postprocessing inside, as their exports have it.
+# Lists: torchvision's detectors with their postprocessing, as their exports have it.
 
 
 class Spread:
-    """Behind a layer of a detector: its outputs with channels of this deviation."""
+    """After a layer of a detector: its outputs with channels of this deviation."""
 
     def __init__(self, *deviations):
         self.deviations = deviations
@@ -177,7 +177,7 @@ def rcnn(name, detection, **options):
 
 
 def lists_of(model):
-    """Its lists for a picture of its own size."""
+    """Its lists for an image in its own size."""
     size = (128, 192)
     (lists,) = model([torch.rand(3, *size)])
     good = lists["scores"] > SCORE
@@ -186,12 +186,12 @@ def lists_of(model):
 
 
 def one_stage(name, detection, none=-20.0):
-    """FCOS or RetinaNet: they number classes as the others do, so that training leaves no score for the first; `none` is its mean."""
+    """FCOS or RetinaNet: classes are numbered as in the other networks, so that training leaves no score for the first; `none` is its mean."""
     backbone = detection.backbone_utils.resnet_fpn_backbone(backbone_name="resnet18", weights=None, trainable_layers=5)
     model = getattr(detection, name)(backbone, 6, min_size=128, max_size=192, score_thresh=0.2, detections_per_img=MOST).eval()
     mean = torch.tensor([none] + [-6.0 if name == "FCOS" else -5.0] * 5)
     model.head.classification_head.register_forward_hook(lambda head, inputs, logits: Spread.of(logits, 1.5, mean))
-    if name == "FCOS":  # Whose distances from a point to the sides are not below 0.
+    if name == "FCOS":  # Its distances from a point to the sides are not below 0.
         model.head.regression_head.register_forward_hook(lambda head, inputs, outputs: (Spread.of(outputs[0], 0.5, 1.0).relu(), outputs[1]))
     return model
 
@@ -208,7 +208,7 @@ def test_lists_of_boxes(tmp_path, detection, name, picture):
 
 @pytest.mark.parametrize("name", ["FCOS", "RetinaNet"])
 def test_lists_with_classes_from_0(tmp_path, detection, name):
-    """Of a network that was trained so: which number the first class has must be said."""
+    """For a network trained in that way the number of the first class must be given."""
     size, lists, expected = lists_of(one_stage(name, detection, -5.0))
     assert (expected["labels"] == 0).any()
     _, found = read(tmp_path, lists, size, size, {"score_threshold": SCORE, "first_class": 0})
@@ -262,7 +262,7 @@ def test_lists_with_key_points(tmp_path, detection, picture):
     np.testing.assert_array_equal(found.keypoints.numpy()[..., 2], points[..., 2])
 
 
-# Suppression alone.
+# Suppression on its own.
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.3, 0.7, 1.0])
@@ -272,7 +272,7 @@ def test_suppression(count, threshold):
     corners = torch.rand(count, 2) * 200
     boxes = torch.cat([corners, corners + torch.rand(count, 2) * 60], 1)
     scores, labels = torch.rand(count).mul(500).round() / 500, torch.randint(0, 4, (count,))
-    assert count == 1 or len(scores.unique()) < count  # Of equal scores the first stays in both.
+    assert count == 1 or len(scores.unique()) < count  # The first of equal scores remains in both.
     kept = ops.nms(boxes, scores, threshold)
     assert lanner.tasks.suppress(boxes, scores, iou_threshold=threshold) == kept.tolist()
     kept = ops.batched_nms(boxes, scores, labels, threshold)
@@ -298,7 +298,7 @@ WEIGHTS = {"ResNet18_Weights.IMAGENET1K_V1": 256, "EfficientNet_V2_S_Weights.IMA
 
 @pytest.mark.parametrize("name, resized", WEIGHTS.items())
 def test_presets_match_the_transforms_of_weights(name, resized):
-    """Lanner's preset is what weights of torchvision say, to a level of 255."""
+    """Lanner's presets equal the transforms of torchvision's weights, within one of 255 levels."""
     models = pytest.importorskip("torchvision.models", reason="torchvision is not installed")
     transforms = models.get_weight(name).transforms()
     assert transforms.resize_size == [resized] and transforms.interpolation.value == "bilinear"
@@ -325,7 +325,7 @@ def test_semantic_maps(tmp_path, name):
     np.testing.assert_array_equal(found.classes.numpy(), logits[0].argmax(0))
 
 
-# transformers: models of small sizes, and what the image processors' post_process functions make of their outputs.
+# transformers: small models, and the results of the image processors' post_process functions.
 
 SMALL = {
     "d_model": 32,
@@ -378,7 +378,7 @@ def test_queries(tmp_path, transformers, name, picture):
     make, head = QUERIES[name]
     model = make(transformers).eval()
     for weights in model.parameters():
-        if weights.dim() > 1:  # Those that the class draws are so small that all queries are one.
+        if weights.dim() > 1:  # The class initialises them so small that all queries are alike.
             nn.init.xavier_normal_(weights, 2.0)
     outputs = model(torch.rand(1, 3, 96, 128))
     logits = spread(outputs.logits, 2.0, -2.0 if head == "rt_detr" else 0.0)
@@ -431,7 +431,7 @@ def test_depth(tmp_path, transformers):
 
 
 def test_depth_is_interpolated_linearly_where_transformers_uses_cubic(tmp_path, transformers):
-    """docs/tasks.md says so: a cubic kernel gives depths that the network never gave."""
+    """As docs/tasks.md says: a cubic kernel overshoots the network's depths."""
     own, depth, expected = depth_of(tmp_path, transformers, (96, 160))
     np.testing.assert_allclose(depth, nn.functional.interpolate(own[None], (96, 160), mode="bilinear")[0, 0], rtol=1e-5)
     assert 0 < np.abs(depth - expected).mean() < 0.1 * own.std()

@@ -1,4 +1,4 @@
-"""Turned boxes suppress each other as Ultralytics' do: as Gaussians, and what was suppressed suppresses too."""
+"""Rotated boxes are suppressed as in Ultralytics: as Gaussians, and suppressed boxes suppress others."""
 
 import lanner
 import numpy as np
@@ -13,7 +13,7 @@ def covariance(boxes):
 
 
 def prob_iou(one, other):
-    """[N, M] of boxes [N, 5] and [M, 5]: one less Hellinger's distance of the Gaussians (arXiv 2106.06072)."""
+    """[N, M] for boxes [N, 5] and [M, 5]: 1 minus the Hellinger distance of the Gaussians (arXiv 2106.06072)."""
     a, b, c = (p[:, None] + q[None] for p, q in zip(covariance(one), covariance(other)))
     x, y = one[:, 0, None] - other[None, :, 0], one[:, 1, None] - other[None, :, 1]
     determinant = a * b - c**2
@@ -26,7 +26,7 @@ def prob_iou(one, other):
 def kept(boxes, scores, labels, threshold):
     order = np.argsort(-scores, kind="stable")
     shifted = boxes[order].astype(np.float64)
-    shifted[:, :2] += 1e5 * labels[order, None]  # Boxes of other classes lie far apart.
+    shifted[:, :2] += 1e5 * labels[order, None]  # Boxes of other classes are far apart.
     ious = np.triu(prob_iou(shifted, shifted), 1)
     return order[(ious > threshold).sum(0) == 0]
 

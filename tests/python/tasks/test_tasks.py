@@ -1,4 +1,4 @@
-"""lanner run on networks of several families: what their outputs mean, and what it does with them."""
+"""lanner run on networks of several families: the meaning of their outputs, and the results."""
 
 import json
 
@@ -14,7 +14,7 @@ TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProt
 
 
 def constant_network(path, outputs, size=(64, 64), metadata=None):
-    """Gives these arrays whatever the picture is; it reads the picture so that nothing is folded away."""
+    """Returns these arrays for any image; it reads the image so that nothing is folded."""
     nodes = [
         helper.make_node("ReduceMean", ["input"], ["mean"], keepdims=0),
         helper.make_node("Mul", ["mean", "zero"], ["nothing"]),
@@ -55,7 +55,7 @@ def picture(tmp_path):
 
 
 def yolo(classes=2, extra=()):
-    """Two objects that a network of 64 x 64 (84 cells) finds at three cells."""
+    """Two objects that a network of 64 x 64 (84 cells) finds in three cells."""
     output = np.zeros((1, 4 + classes + len(extra), 84), np.float32)
     output[0, :4, 3] = [20, 32, 16, 8]
     output[0, :4, 4] = [21, 32, 16, 8]
@@ -73,7 +73,7 @@ def test_yolo_with_metadata_needs_no_flags(tmp_path, picture):
     model = constant_network(tmp_path / "yolo.onnx", {"output0": yolo()}, metadata=ULTRALYTICS)
     assert reason(model, picture) == "detect, head yolo_v8, 2 classes, by the model's metadata (names, task) and the outputs' shapes"
     found = run(model, picture, "--fit", "letterbox")["detections"]
-    # The picture of 32 x 16 lies at 0, 16 of the input, twice as large.
+    # The image of 32 x 16 is at 0, 16 of the input, twice as large.
     assert found == [
         {"label": "dog", "class": 1, "score": 0.875, "box": [20, 8, 24, 12]},
         {"label": "cat", "class": 0, "score": 0.75, "box": [6, 6, 14, 10]},
@@ -104,7 +104,7 @@ def test_pose_prints_key_points(tmp_path, picture):
 
 
 def area(mask):
-    """Pixels of a mask in COCO's packed run lengths: numbers of five bits a character, from the third on differences."""
+    """Pixels of a mask in COCO's packed run lengths: numbers of five bits a character, differences from the third on."""
     runs, at, text = [], 0, mask["counts"].encode()
     while at < len(text):
         value, shift, more = 0, 0, True
@@ -242,6 +242,6 @@ def test_nan_scores_are_an_error(tmp_path, picture):
 
 
 def test_declared_size_decides_where_the_models_is_open(tmp_path, picture):
-    """64 x 64 pixels have 84 cells, so that the 105 are box and classes; either may be a network's cells."""
+    """64 x 64 pixels have 84 cells, so the 105 are box and classes; without a size either could be cells."""
     model = constant_network(tmp_path / "open.onnx", {"output0": np.zeros((1, 84, 105), np.float32)}, size=("W", "H"))
     assert reason(model, picture, "--size", "64x64").startswith("detect, head yolo_v8, 101 classes")

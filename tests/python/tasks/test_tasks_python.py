@@ -1,4 +1,4 @@
-"""lanner.tasks: outputs of an engine as classes, boxes, masks, maps and pictures."""
+"""lanner.tasks: outputs of an engine as classes, boxes, masks, maps and images."""
 
 import json
 
@@ -36,7 +36,7 @@ def test_detections_have_arrays_and_labels(tmp_path, picture):
     assert found.masks is None and found.keypoints is None and found.rotated is None
     assert repr(found) == "lanner.tasks.Detections(2: dog 0.88, cat 0.75)"
     assert [one["label"] for one in json.loads(found.to_json())["detections"]] == ["dog", "cat"]
-    # What the picture is made of does not matter, its size does.
+    # Only the image's size matters, not its content.
     again = reader(engine({"input": picture}), (16, 32))
     np.testing.assert_array_equal(again.boxes.numpy(), found.boxes.numpy())
 
@@ -104,11 +104,11 @@ def test_unreadable_outputs_are_errors(tmp_path, picture):
         lanner.tasks.TaskReader(engine, "detct")
     with pytest.raises(lanner.InvalidArgument, match="the task none"):
         lanner.tasks.TaskReader(engine, "none")(engine({"input": picture}), picture)
-    # Nobody says what its pictures become.
+    # There is no declared preprocessing.
     bare = lanner.build(constant_network(tmp_path / "bare.onnx", {"output0": yolo()}, metadata={}), budget=0, threads=1)
     with pytest.raises(lanner.InvalidArgument, match="preprocess="):
         lanner.tasks.TaskReader(bare, {"task": "detect", "head": "yolo_v8"})
-    # What Ultralytics left word of is known.
+    # Ultralytics' metadata declares it.
     known = lanner.build(constant_network(tmp_path / "known.onnx", {"output0": yolo()}, metadata=ULTRALYTICS), budget=0, threads=1)
     assert lanner.tasks.TaskReader(known).task["task"] == "detect"
 
