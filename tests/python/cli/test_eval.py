@@ -386,7 +386,7 @@ def test_boxes_from_yolo_folders(tmp_path):
     (tmp_path / "set/labels/one.txt").write_text("0 0.2 0.2 0.2 0.2\n")
     (tmp_path / "set/data.yaml").write_text("names: [bee, cow]\nval: images\n")
     found = evaluate(model, tmp_path / "set")
-    assert found["metrics"]["ap50"] == pytest.approx(1) and found["images"] == 2  # Each second false answer comes later: equal scores count in order.
+    assert found["metrics"]["ap50"] == pytest.approx(1) and found["images"] == 2  # The false answer in picture two comes later: equal scores count in order.
     assert found["worst"][0]["caption"] == "F1 0.00: 0 of 0 found, 1 false"
     assert any("1 picture without a label file" in note for note in found["notes"])
 
