@@ -155,7 +155,7 @@ def test_profiles_become_variants_of_a_plan(tmp_path, model):
     said = succeed("explain", plan)
     assert "profile  2: input 3x3x8x8 to 9x3x8x8, opt 8x3x8x8" in said
     assert "variant  input 8x3x8x8, 1 threads: " in said
-    assert "--profile was decided" in refuse("explain", plan, *profiles)
+    assert "--profile was fixed" in refuse("explain", plan, *profiles)
 
 
 def test_shape_range_bounds_a_plans_inputs(tmp_path, model):

@@ -99,7 +99,7 @@ def test_trace_passes_does_not_overwrite_the_model(folder):
     (folder / "c.onnx").rename(folder / "01_a.ir")
     before = contents(folder)
     said = refuse("build", "01_a.ir", "--budget", "0", "--trace-passes", folder, "--print-ir", cwd=folder)
-    assert "01_a.ir (the model) lies there" in said
+    assert "01_a.ir (the model) is in this folder" in said
     assert contents(folder) == before
 
 
