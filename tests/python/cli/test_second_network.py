@@ -193,7 +193,7 @@ def test_invalid_options_are_refused_before_anything_runs(scene, tmp_path):
     error = refuse("run", DETECTOR, "-i", picture, "--then", colors, "--then-range", "0,1", "--then-size", "7x7", *QUICK)
     assert error.startswith(f"--then {colors}: input input") and error.endswith("has height 8, 7 was declared")
     error = refuse("run", DETECTOR, "-i", picture, *then, "--then-pad", "300", *QUICK)
-    assert "--then-pad '300': expected a value of a picture" in error
+    assert "--then-pad '300': expected a pixel value, 0 to 255" in error
     error = refuse("run", DETECTOR, "-i", picture, *then, "--then-max-boxes", "0", *QUICK)
     assert "--then-max-boxes" in error
     error = refuse("run", DETECTOR, "-i", picture, "--then", tmp_path / "absent.onnx", *QUICK)
