@@ -6,6 +6,7 @@
 #include "calls/warnings.h"
 #include "engine/environment.h"
 #include "engine/evaluation.h"
+#include "video/packets.h"
 
 NB_MODULE(_lanner, module) {
   // What a thread holds that the interpreter leaves behind is no leak: see Note [Threads at the interpreter's
@@ -20,6 +21,9 @@ NB_MODULE(_lanner, module) {
   lanner::python::register_tensor_file(module);
   lanner::python::register_image(module);
   lanner::python::register_frame(module);
+  lanner::python::register_packet(module);
+  lanner::python::register_demuxer(module);
+  lanner::python::register_decoder(module);
   lanner::python::register_video_reader(module);
   lanner::python::register_parallel_decoder(module);
   lanner::python::register_video(module);

@@ -11,6 +11,7 @@
 #include "calls/check.h"
 #include "calls/keywords.h"
 #include "values/view.h"
+#include "video/packets.h"
 #include "video/video_facts.h"
 
 namespace lanner::python {
@@ -182,6 +183,7 @@ void register_frame_class(nb::module_& module) {
       "without a copy; others give their planes.");
   register_times(frame);
   register_samples(frame);
+  register_contiguous(frame);
   frame.def_ro("image", &Frame::image, "The picture, without a copy.")
       .def_prop_ro("tensor", &tensor_of, nb::sig("def tensor(self) -> Tensor | None"),
                    "What the reader's preprocess made of the picture, [1, ...]; None without one.")
@@ -218,9 +220,10 @@ void register_frame_class(nb::module_& module) {
 }
 
 void register_stream(nb::module_& module) {
-  nb::class_<StreamInfo>(module, "StreamInfo",
-                         "What a container says about one stream, before anything is decoded.")
-      .def_ro("index", &StreamInfo::index, "Number in the container, from 0.")
+  nb::class_<StreamInfo> stream(module, "StreamInfo",
+                                "What a container says about one stream, before anything is decoded.");
+  register_description(stream);
+  stream.def_ro("index", &StreamInfo::index, "Number in the container, from 0.")
       .def_ro("kind", &StreamInfo::kind, "`video`, `audio` or another kind.")
       .def_ro("codec", &StreamInfo::codec, "FFmpeg's name, such as `h264`.")
       .def_ro("profile", &StreamInfo::profile, "Of the codec, such as `High`; empty where it is not known.")

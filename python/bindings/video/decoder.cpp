@@ -1,0 +1,198 @@
+// Packets in, frames out.
+
+#include <algorithm>
+#include <iterator>
+#include <memory>
+
+#include <lanner/decoder.h>
+#include <lanner/error.h>
+#include <lanner/option_table.h>
+
+#include "calls/check.h"
+#include "calls/keywords.h"
+#include "calls/option_rows.h"
+#include "video/packets.h"
+#include "video/sole_call.h"
+
+namespace lanner::python {
+namespace {
+
+/// A Decoder as Python has it, used by one thread at a time.
+class StreamDecoder {
+public:
+  StreamDecoder(const StreamInfo& stream, const DecoderOptions& options)
+      : decoder_(create_decoder(stream, options)) {}
+  StreamDecoder(const StreamDecoder&) = delete;
+  StreamDecoder& operator=(const StreamDecoder&) = delete;
+  ~StreamDecoder() {
+    const ReleasedGil released; // Its threads are joined.
+    decoder_.reset();
+  }
+
+  /// Calls `body(decoder)` without the GIL.
+  template<typename Body>
+  auto with(Body&& body) {
+    const ReleasedGil released;
+    const SoleCall::Call call(calls_);
+    return body(*decoder_);
+  }
+
+private:
+  SoleCall calls_{"Decoder"};
+  std::unique_ptr<Decoder> decoder_;
+};
+
+/// Those of a VideoReader that are about decoding.
+std::span<const Keyword> decoder_keywords() {
+  static const std::vector<Keyword> keywords =
+      keywords_of(reader_option_table(), false,
+                  {"stream", "decoders", "prefetch", "rotate", "format", "preprocess", "frame_bytes",
+                   "cache_index", "index"});
+  return keywords;
+}
+
+void make_decoder(StreamDecoder* self, const StreamInfo& stream, const nb::args& others,
+                  const nb::kwargs& keywords) {
+  check_named("Decoder", others, "device=\"cpu\"");
+  VideoReaderOptions options;
+  take_keywords("Decoder", keywords, decoder_keywords(), reader_option_table(), options);
+  const ReleasedGil released;
+  new (self) StreamDecoder(stream, options.decoder);
+}
+
+std::vector<Frame> received(Decoder& decoder) {
+  std::vector<Frame> frames;
+  while (std::optional<Frame> frame = decoder.receive()) frames.push_back(std::move(*frame));
+  return frames;
+}
+
+std::vector<Frame> decode(StreamDecoder& self, const Packet* packet) {
+  std::vector<Frame> frames = self.with([&](Decoder& decoder) {
+    std::vector<Frame> before;
+    while (!decoder.send(packet)) {
+      std::vector<Frame> more = received(decoder);
+      check(!more.empty(), ErrorCode::internal, "Decoder: it takes no packet and has no frame");
+      std::ranges::move(more, std::back_inserter(before));
+    }
+    std::ranges::move(received(decoder), std::back_inserter(before));
+    return before;
+  });
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  return frames;
+}
+
+void register_work(nb::class_<StreamDecoder>& decoder) {
+  decoder
+      .def("decode", &decode, nb::arg("packet").none(),
+           "Takes a packet and gives every frame that is ready, none or several.\n\npacket: of the stream; "
+           "None: the stream ends, give the frames that are left")
+      .def(
+          "send",
+          [](StreamDecoder& self, const Packet* packet) {
+            return self.with([&](Decoder& decoder) { return decoder.send(packet); });
+          },
+          nb::arg("packet").none(),
+          "Takes one packet; False where receive() has to be called first, and the packet given "
+          "again.\n\npacket: of the stream; None: the stream ends")
+      .def(
+          "receive",
+          [](StreamDecoder& self) { return self.with([](Decoder& decoder) { return decoder.receive(); }); },
+          nb::sig("def receive(self) -> Frame | None"),
+          "The next frame in presentation order; None where a packet is needed first, or where the end was "
+          "sent and no frame is left.")
+      .def(
+          "flush", [](StreamDecoder& self) { self.with([](Decoder& decoder) { decoder.flush(); }); },
+          "Forgets what was sent: after a seek, or to go on after the end.")
+      .def(
+          "reset",
+          [](StreamDecoder& self, const StreamInfo& stream) {
+            self.with([&](Decoder& decoder) { decoder.reset(stream); });
+          },
+          nb::arg("stream"),
+          "Goes on with another stream, which may differ in everything, on the same device. Raises as "
+          "the constructor does; it can be reset again then.\n\nstream: what its container says of it");
+}
+
+void register_state(nb::class_<StreamDecoder>& decoder) {
+  decoder
+      .def_prop_ro(
+          "finished",
+          [](StreamDecoder& self) { return self.with([](Decoder& decoder) { return decoder.finished(); }); },
+          "Whether the end was sent and the last frame given.")
+      .def_prop_ro(
+          "device",
+          [](StreamDecoder& self) {
+            return self.with([](Decoder& decoder) { return decoder.device().to_string(); });
+          },
+          "Where it decodes: `cpu`, `cuda:0`.")
+      .def_prop_ro(
+          "description",
+          [](StreamDecoder& self) {
+            return self.with([](Decoder& decoder) { return decoder.description(); });
+          },
+          "What is at work: `ffmpeg h264, 2 threads`, `nvdec h264 on cuda:0`.")
+      .def_prop_ro(
+          "reason",
+          [](StreamDecoder& self) {
+            return self.with([](Decoder& decoder) { return decoder.reason(); });
+          },
+          "Why this decoder was chosen.")
+      .def("__repr__", [](StreamDecoder& self) {
+        return fmt::format("lanner.Decoder({})",
+                           self.with([](Decoder& decoder) { return decoder.description(); }));
+      });
+}
+
+void register_capabilities(nb::module_& module) {
+  using Capability = DecoderCapability;
+  nb::class_<Capability>(module, "DecoderCapability", "One kind of stream that a GPU may decode.")
+      .def_ro("codec", &Capability::codec, "FFmpeg's name, such as `h264`.")
+      .def_ro("chroma", &Capability::chroma, "Chroma subsampling: `4:0:0`, `4:2:0`, `4:2:2`, `4:4:4`.")
+      .def_ro("bit_depth", &Capability::bit_depth, "Bits of a sample.")
+      .def_ro("supported", &Capability::supported, "Whether the GPU decodes it.")
+      .def_ro("engines", &Capability::engines, "Decoding engines that take it.")
+      .def_ro("min_width", &Capability::min_width, "Least coded width in pixels.")
+      .def_ro("min_height", &Capability::min_height, "Least coded height in pixels.")
+      .def_ro("max_width", &Capability::max_width, "Largest coded width in pixels.")
+      .def_ro("max_height", &Capability::max_height, "Largest coded height in pixels.")
+      .def_ro("max_macroblocks", &Capability::max_macroblocks, "Bound of width x height / 256.")
+      .def("__repr__", [](const Capability& self) {
+        return fmt::format("lanner.DecoderCapability({} {} {} bit, {})", self.codec, self.chroma,
+                           self.bit_depth,
+                           self.supported
+                               ? fmt::format("{} engines, up to {}x{}", self.engines, self.max_width,
+                                             self.max_height)
+                               : "not decoded");
+      });
+  module.def(
+      "decoder_capabilities",
+      [](const std::string& device) {
+        const Device gpu = Device::parse(device);
+        const ReleasedGil released;
+        return decoder_capabilities(gpu);
+      },
+      nb::arg("device") = "cuda:0",
+      "What a GPU's decoder takes: an entry for each codec, chroma subsampling and bit depth that Lanner "
+      "knows. Raises Unsupported, with the reason, where there is no GPU or no decoder.\n\ndevice: the GPU");
+}
+
+} // namespace
+
+void register_decoder(nb::module_& module) {
+  nb::class_<StreamDecoder> decoder(
+      module, "Decoder",
+      "Turns packets of one stream into frames in presentation order, on a CPU or a GPU. A change of size "
+      "inside the stream is followed: each frame says its own. After an error it goes on with the next "
+      "keyframe. It is used by one thread at a time: InvalidArgument where two calls meet.");
+  decoder.def("__init__", &make_decoder, nb::arg("stream"), nb::arg("others"), nb::arg("options"),
+              nb::sig(signature("def __init__(self, stream: StreamInfo", decoder_keywords(), "None").c_str()),
+              ("Raises Unsupported for a codec or a device that is not there.\n\nstream: what the container "
+               "says of the stream, as of Demuxer.streams\n" +
+               keyword_docs(decoder_keywords()))
+                  .c_str());
+  register_work(decoder);
+  register_state(decoder);
+  register_capabilities(module);
+}
+
+} // namespace lanner::python

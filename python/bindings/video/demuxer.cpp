@@ -1,0 +1,198 @@
+// Containers, taken apart into packets.
+
+#include <memory>
+
+#include <lanner/demuxer.h>
+#include <lanner/error.h>
+
+#include "calls/check.h"
+#include "video/packets.h"
+#include "video/sole_call.h"
+
+namespace lanner::python {
+namespace {
+
+/// A Demuxer as Python has it, used by one thread at a time.
+class Container {
+public:
+  Container(SourcePtr source, const DemuxerOptions& options)
+      : demuxer_(open_demuxer(std::move(source), options)) {}
+  Container(const Container&) = delete;
+  Container& operator=(const Container&) = delete;
+  ~Container() {
+    const ReleasedGil released; // Its source may be an object of Python's.
+    demuxer_.reset();
+  }
+
+  /// Calls `body(demuxer)` without the GIL.
+  template<typename Body>
+  auto with(Body&& body) {
+    const ReleasedGil released;
+    const SoleCall::Call call(calls_);
+    return body(open());
+  }
+  void close() {
+    const ReleasedGil released;
+    const SoleCall::Call call(calls_);
+    demuxer_.reset();
+  }
+  bool closed() {
+    const SoleCall::Call call(calls_);
+    return demuxer_ == nullptr;
+  }
+
+private:
+  Demuxer& open() const {
+    check(demuxer_ != nullptr, ErrorCode::invalid_argument, "Demuxer: it was closed; open the file again");
+    return *demuxer_;
+  }
+
+  SoleCall calls_{"Demuxer"};
+  std::unique_ptr<Demuxer> demuxer_; ///< Null once it was closed.
+};
+
+void open_container(Container* self, nb::handle source, const std::string& format, bool allow_nested_opens,
+                    nb::handle limits) {
+  DemuxerOptions options;
+  options.format = format;
+  options.allow_nested_opens = allow_nested_opens;
+  if (!limits.is_none())
+    options.limits =
+        with_option_named("limits", limits, [&] { return to_limits(limits); }, "a dict of limits");
+  SourcePtr bytes = to_source(source, options.limits);
+  Interruptible work;
+  options.cancel = work.control().cancel;
+  work.run([&] { new (self) Container(std::move(bytes), options); });
+}
+
+Packet next_packet(Container& self) {
+  std::optional<Packet> packet = self.with([](Demuxer& demuxer) { return demuxer.next(); });
+  if (PyErr_CheckSignals() != 0) throw nb::python_error();
+  if (!packet) throw nb::stop_iteration();
+  return std::move(*packet);
+}
+
+void seek(Container& self, std::int64_t pts, std::optional<int> stream) {
+  self.with([&](Demuxer& demuxer) {
+    const int number = stream.value_or(demuxer.best_video());
+    check(stream.has_value() || number >= 0, ErrorCode::invalid_argument,
+          "seek: there is no video stream; name the stream whose times are meant with stream=");
+    demuxer.seek(number, pts);
+  });
+}
+
+nb::dict texts_of(const std::map<std::string, std::string>& texts) {
+  nb::dict dict;
+  for (const auto& [key, value] : texts) dict[text_of(key)] = text_of(value);
+  return dict;
+}
+
+std::string describe(Container& self) {
+  if (self.closed()) return "lanner.Demuxer(closed)";
+  return self.with([](Demuxer& demuxer) {
+    std::string text = fmt::format("lanner.Demuxer({}", demuxer.format());
+    for (const StreamInfo& stream : demuxer.streams()) text += fmt::format(", {} {}", stream.kind, stream.codec);
+    return text + ")";
+  });
+}
+
+void register_facts_of_container(nb::class_<Container>& demuxer) {
+  demuxer
+      .def_prop_ro(
+          "streams",
+          [](Container& self) { return self.with([](Demuxer& demuxer) { return demuxer.streams(); }); },
+          "What the container says of each stream; of formats without a header, like MPEG-TS, a stream may "
+          "show only later.")
+      .def_prop_ro(
+          "metadata",
+          [](Container& self) {
+            return texts_of(self.with([](Demuxer& demuxer) { return demuxer.metadata(); }));
+          },
+          nb::sig("def metadata(self) -> dict[str, str]"), "Metadata of the whole, like its title.")
+      .def_prop_ro(
+          "duration",
+          [](Container& self) {
+            const double seconds = self.with([](Demuxer& demuxer) { return demuxer.duration(); });
+            return seconds > 0 ? nb::cast(seconds) : nb::none();
+          },
+          nb::sig("def duration(self) -> float | None"),
+          "Length in seconds, by the container; None where it says nothing.")
+      .def_prop_ro(
+          "format",
+          [](Container& self) { return self.with([](Demuxer& demuxer) { return demuxer.format(); }); },
+          "Container by FFmpeg's name, such as `mov,mp4,m4a,3gp,3g2,mj2`.")
+      .def_prop_ro(
+          "best_video",
+          [](Container& self) {
+            const int stream = self.with([](Demuxer& demuxer) { return demuxer.best_video(); });
+            return stream < 0 ? nb::none() : nb::cast(stream);
+          },
+          nb::sig("def best_video(self) -> int | None"),
+          "Number of the video stream that a player shows; None without one.")
+      .def_prop_ro(
+          "damage",
+          [](Container& self) { return self.with([](Demuxer& demuxer) { return demuxer.damage(); }); },
+          "What was found missing where the file ended early; empty while nothing is known to be.");
+}
+
+void register_calls_of_container(nb::class_<Container>& demuxer) {
+  demuxer
+      .def(
+          "select",
+          [](Container& self, const std::vector<int>& streams) {
+            self.with([&](Demuxer& demuxer) { demuxer.select(streams); });
+          },
+          nb::arg("streams"), nb::sig("def select(self, streams: collections.abc.Sequence[int]) -> None"),
+          "Gives packets of these streams only, from now on.\n\nstreams: numbers of streams")
+      .def("seek", &seek, nb::arg("pts"), nb::arg("stream") = nb::none(),
+           "Goes on with the last keyframe at or before a time. Raises Unsupported where the source cannot "
+           "go back.\n\npts: time in ticks of the stream's time_base\nstream: number of the stream; None: "
+           "best_video")
+      .def(
+          "seek_to_byte",
+          [](Container& self, std::int64_t pos) {
+            self.with([&](Demuxer& demuxer) { demuxer.seek_to_byte(pos); });
+          },
+          nb::arg("pos"),
+          "Goes on with what begins at a position: the way in streams without times. Raises Unsupported for "
+          "containers that are read by their tables.\n\npos: position in bytes, as of Packet.pos")
+      .def(
+          "__iter__", [](nb::handle self) { return nb::borrow(self); },
+          nb::sig("def __iter__(self) -> typing.Self"), "Packets in the order of the file.")
+      .def("__next__", &next_packet)
+      .def("close", &Container::close, "Closes the file; packets that were given out stay valid.")
+      .def_prop_ro("closed", &Container::closed, "Whether close() was called.")
+      .def(
+          "__enter__", [](nb::handle self) { return nb::borrow(self); },
+          nb::sig("def __enter__(self) -> typing.Self"))
+      .def(
+          "__exit__", [](Container& self, nb::handle, nb::handle, nb::handle) { self.close(); },
+          nb::arg("kind").none(), nb::arg("value").none(), nb::arg("trace").none(),
+          nb::sig("def __exit__(self, kind: object, value: object, trace: object) -> None"))
+      .def("__repr__", [](Container& self) { return text_of(describe(self)); });
+}
+
+} // namespace
+
+void register_demuxer(nb::module_& module) {
+  nb::class_<Container> demuxer(
+      module, "Demuxer",
+      "Splits a container into packets, which a Decoder takes. Iteration gives them in the order of the "
+      "file, of all streams or of those of select(). `with` closes it. It is used by one thread at a time: "
+      "InvalidArgument where two calls meet.");
+  demuxer.def(
+      "__init__", &open_container, nb::arg("source").none(), nb::kw_only(), nb::arg("format") = "",
+      nb::arg("allow_nested_opens") = false, nb::arg("limits") = nb::none(),
+      nb::sig("def __init__(self, source: str | os.PathLike[str] | bytes | io.BufferedIOBase, *, format: str "
+              "= '', allow_nested_opens: bool = False, limits: collections.abc.Mapping[str, float | str] | "
+              "None = None) -> None"),
+      "Opens a file. Raises NotFound, BadData, Unsupported.\n\nsource: path, bytes or a binary file object; "
+      "one that cannot seek, as a pipe, is read through once\nformat: FFmpeg's name of the container, such "
+      "as h264 for a stream without one; empty: found by its bytes\nallow_nested_opens: let playlists open "
+      "the files that they name\nlimits: bounds on what a file may make Lanner use, like {\"total_bytes\": "
+      "\"4GiB\"}; docs/limits.md names them");
+  register_facts_of_container(demuxer);
+  register_calls_of_container(demuxer);
+}
+
+} // namespace lanner::python

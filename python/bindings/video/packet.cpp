@@ -1,0 +1,219 @@
+// Packets, and what a container says of the stream that they belong to.
+
+#include <lanner/error.h>
+#include <lanner/packet.h>
+
+#include "calls/check.h"
+#include "video/packets.h"
+
+namespace lanner::python {
+namespace {
+
+/// What is said of a packet beside its bytes.
+struct PacketFacts {
+  int stream = 0;
+  std::optional<std::int64_t> pts, dts;
+  std::int64_t duration = 0, pos = -1;
+  bool key = false, discard = false, discontinuity = false, corrupt = false;
+};
+
+/// The bytes of an object of Python's, which the result keeps.
+void take_bytes(nb::handle object, Packet& packet) {
+  auto view = std::shared_ptr<Py_buffer>(new Py_buffer{}, [](Py_buffer* buffer) {
+    const HeldGil gil;
+    if (!gil) return;
+    PyBuffer_Release(buffer);
+    delete buffer;
+  });
+  if (PyObject_GetBuffer(object.ptr(), view.get(), PyBUF_SIMPLE) != 0) {
+    PyErr_Clear();
+    refuse("data", object, "is of the wrong type", "bytes, or what has contiguous memory");
+  }
+  packet.bytes = {static_cast<const std::byte*>(view->buf), static_cast<std::size_t>(view->len)};
+  packet.owner = std::move(view);
+}
+
+void make_packet(Packet* self, nb::handle data, const PacketFacts& facts) {
+  check(facts.stream >= 0, ErrorCode::invalid_argument, "stream: {}, expected the number of a stream from 0",
+        facts.stream);
+  check(facts.duration >= 0, ErrorCode::invalid_argument, "duration: {} ticks, expected 0 or more",
+        facts.duration);
+  Packet packet;
+  take_bytes(data, packet);
+  packet.stream = facts.stream;
+  packet.pts = ticks_of(facts.pts), packet.dts = ticks_of(facts.dts);
+  packet.duration = facts.duration, packet.pos = facts.pos;
+  packet.key = facts.key, packet.discard = facts.discard;
+  packet.discontinuity = facts.discontinuity, packet.corrupt = facts.corrupt;
+  new (self) Packet(std::move(packet));
+}
+
+const std::byte* data_of(const Packet& self) {
+  static const std::byte none{};
+  return self.bytes.empty() ? &none : self.bytes.data();
+}
+
+int get_buffer(PyObject* self, Py_buffer* view, int flags) {
+  const Packet& packet = *nb::inst_ptr<Packet>(self);
+  void* data = const_cast<std::byte*>(data_of(packet));
+  return PyBuffer_FillInfo(view, self, data, static_cast<Py_ssize_t>(packet.bytes.size()), 1, flags);
+}
+
+std::string describe(const Packet& self) {
+  const auto time = [](std::int64_t ticks) {
+    return ticks == no_pts ? std::string("none") : fmt::format("{}", ticks);
+  };
+  return fmt::format("lanner.Packet(stream {}, {} bytes, pts {}, dts {}{}{}{})", self.stream,
+                     self.bytes.size(), time(self.pts), time(self.dts), self.key ? ", key" : "",
+                     self.discard ? ", discard" : "", self.corrupt ? ", corrupt" : "");
+}
+
+void register_bytes(nb::class_<Packet>& packet) {
+  packet
+      .def_prop_ro(
+          "data", [](nb::handle self) { return nb::steal(PyMemoryView_FromObject(self.ptr())); },
+          nb::sig("def data(self) -> memoryview"),
+          "The compressed bytes, read-only and without a copy; `bytes(packet)` copies them.")
+      .def_prop_ro(
+          "ptr", [](const Packet& self) { return reinterpret_cast<std::uintptr_t>(data_of(self)); },
+          "Address of the first byte, valid for as long as the packet.")
+      .def("__len__", [](const Packet& self) { return self.bytes.size(); })
+      .def("__repr__", &describe);
+}
+
+void register_facts_of_packet(nb::class_<Packet>& packet) {
+  packet
+      .def_ro("stream", &Packet::stream, "Number of the stream in the container.")
+      .def_prop_ro(
+          "pts", [](const Packet& self) { return time_of(self.pts); }, nb::sig("def pts(self) -> int | None"),
+          "Presentation time in ticks of the stream's time_base; None where the stream gives none.")
+      .def_prop_ro(
+          "dts", [](const Packet& self) { return time_of(self.dts); }, nb::sig("def dts(self) -> int | None"),
+          "Decoding time in ticks of the stream's time_base; None where the stream gives none.")
+      .def_ro("duration", &Packet::duration, "In ticks of the stream's time_base; 0 where it is not known.")
+      .def_ro("pos", &Packet::pos, "Position in the file in bytes; -1 where it is not known.")
+      .def_ro("key", &Packet::key, "Whether the container calls it a keyframe.")
+      .def_ro("discard", &Packet::discard, "Whether it is decoded and not shown, by an edit list.")
+      .def_ro("discontinuity", &Packet::discontinuity, "Whether times or bytes jump before it.")
+      .def_ro("corrupt", &Packet::corrupt, "Whether the container knows that bytes are missing.");
+}
+
+ColorInfo color_of(const StreamInfo& self) {
+  return self.color;
+}
+
+void make_stream(StreamInfo* self, const std::string& codec, std::int32_t width, std::int32_t height,
+                 const std::string& format, nb::handle time_base, nb::handle extradata) {
+  check(!codec.empty(), ErrorCode::invalid_argument, "codec: '' is no name, expected one like h264");
+  check(width >= 0 && height >= 0, ErrorCode::invalid_argument,
+        "width, height: {}x{}, expected pixels, or 0 where they are not known", width, height);
+  StreamInfo info;
+  info.kind = "video";
+  info.codec = codec;
+  info.width = width, info.height = height;
+  info.format = parse_pixel_format(format);
+  info.native_format = format;
+  info.bit_depth = format_info(info.format).bits;
+  if (!time_base.is_none()) info.time_base = to_rational("time_base", time_base);
+  if (!extradata.is_none()) {
+    Packet bytes;
+    take_bytes(extradata, bytes);
+    info.extradata.assign(bytes.bytes.begin(), bytes.bytes.end());
+  }
+  new (self) StreamInfo(std::move(info));
+}
+
+} // namespace
+
+std::optional<std::int64_t> time_of(std::int64_t ticks) noexcept {
+  return ticks == no_pts ? std::nullopt : std::optional(ticks);
+}
+
+std::int64_t ticks_of(std::optional<std::int64_t> time) noexcept {
+  return time.value_or(no_pts);
+}
+
+Rational to_rational(std::string_view name, nb::handle value) {
+  return with_option_named(
+      name, value,
+      [&] {
+        const nb::object exact = nb::module_::import_("fractions").attr("Fraction")(value);
+        return Rational{nb::cast<std::int64_t>(exact.attr("numerator")),
+                        nb::cast<std::int64_t>(exact.attr("denominator"))};
+      },
+      "a Fraction");
+}
+
+void register_description(nb::class_<StreamInfo>& stream) {
+  stream
+      .def("__init__", &make_stream, nb::arg("codec"), nb::kw_only(), nb::arg("width") = 0,
+           nb::arg("height") = 0, nb::arg("format") = "yuv420p", nb::arg("time_base") = nb::none(),
+           nb::arg("extradata") = nb::none(),
+           nb::sig("def __init__(self, codec: str, *, width: int = 0, height: int = 0, format: str = "
+                   "'yuv420p', time_base: fractions.Fraction | None = None, extradata: "
+                   "collections.abc.Buffer | None = None) -> None"),
+           "Describes a video stream whose packets come from elsewhere.\n\ncodec: FFmpeg's name, such as "
+           "h264\nwidth: coded width in pixels; 0: the stream says it\nheight: coded height in pixels; 0: "
+           "the stream says it\nformat: pixel format, where the stream does not say it\ntime_base: seconds "
+           "of one tick of its packets' times\nextradata: parameter sets that the container keeps apart, "
+           "as FFmpeg has them; None: they are in the packets")
+      .def_prop_ro(
+          "start_pts", [](const StreamInfo& self) { return time_of(self.start_pts); },
+          nb::sig("def start_pts(self) -> int | None"),
+          "Time of the first packet in ticks of time_base, by the container; None where it says nothing.")
+      .def_ro("duration", &StreamInfo::duration,
+              "Length in ticks of time_base, by the container; 0 where it says nothing.")
+      .def_prop_ro(
+          "sample_aspect", [](const StreamInfo& self) { return fraction(self.sample_aspect); },
+          nb::sig("def sample_aspect(self) -> fractions.Fraction"),
+          "Width of a pixel divided by its height; 1 for square pixels.")
+      .def_prop_ro(
+          "color_space", [](const StreamInfo& self) { return std::string(to_string(color_of(self).matrix)); },
+          "Matrix between YUV and RGB, such as `bt709`.")
+      .def_prop_ro(
+          "color_range", [](const StreamInfo& self) { return std::string(to_string(color_of(self).range)); },
+          "`full`, `limited` or `unspecified`.")
+      .def_prop_ro(
+          "extradata",
+          [](const StreamInfo& self) { return nb::bytes(self.extradata.data(), self.extradata.size()); },
+          "What the codec needs before the first packet, as FFmpeg has it; empty where packets bring it.")
+      .def_prop_ro(
+          "metadata",
+          [](const StreamInfo& self) {
+            nb::dict metadata;
+            for (const auto& [key, value] : self.metadata) metadata[text_of(key)] = text_of(value);
+            return metadata;
+          },
+          nb::sig("def metadata(self) -> dict[str, str]"), "Metadata of the stream, like its language.");
+}
+
+void register_packet(nb::module_& module) {
+  static PyType_Slot slots[] = {{Py_bf_getbuffer, reinterpret_cast<void*>(&get_buffer)}, {0, nullptr}};
+  nb::class_<Packet> packet(module, "Packet", nb::type_slots(slots),
+                            "A piece of a compressed stream. It has the buffer protocol: `bytes(packet)`, "
+                            "`memoryview(packet)`. Threads may share one.");
+  packet.def(
+      "__init__",
+      [](Packet* self, nb::handle data, int stream, std::optional<std::int64_t> pts,
+         std::optional<std::int64_t> dts, std::int64_t duration, std::int64_t pos, bool key, bool discard,
+         bool discontinuity, bool corrupt) {
+        make_packet(self, data,
+                    {stream, pts, dts, duration, pos, key, discard, discontinuity, corrupt});
+      },
+      nb::arg("data").none(), nb::kw_only(), nb::arg("stream") = 0, nb::arg("pts") = nb::none(),
+      nb::arg("dts") = nb::none(), nb::arg("duration") = 0, nb::arg("pos") = -1, nb::arg("key") = false,
+      nb::arg("discard") = false, nb::arg("discontinuity") = false, nb::arg("corrupt") = false,
+      nb::sig("def __init__(self, data: collections.abc.Buffer, *, stream: int = 0, pts: int | None = None, "
+              "dts: int | None = None, duration: int = 0, pos: int = -1, key: bool = False, discard: bool = "
+              "False, discontinuity: bool = False, corrupt: bool = False) -> None"),
+      "Bytes from elsewhere, or those of another packet with other times.\n\ndata: compressed bytes, which "
+      "are shared: do not change them while the packet lives\nstream: number of the stream\npts: "
+      "presentation time in ticks of the stream's time_base\ndts: decoding time in the same ticks\nduration: "
+      "in the same ticks; 0: not known\npos: position in the file in bytes; -1: not known\nkey: whether it "
+      "is a keyframe\ndiscard: decode it and do not show it\ndiscontinuity: whether times jump before "
+      "it\ncorrupt: whether bytes of it are missing");
+  register_bytes(packet);
+  register_facts_of_packet(packet);
+}
+
+} // namespace lanner::python
