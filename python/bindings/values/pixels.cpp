@@ -11,6 +11,7 @@
 #include "calls/bindings.h"
 #include "calls/check.h"
 #include "calls/keywords.h"
+#include "video/packets.h"
 #include "values/view.h"
 
 namespace lanner::python {
@@ -208,9 +209,12 @@ nb::object png_of(const Image& image, std::int32_t widest) {
 }
 
 void register_pixels(nb::module_& module) {
-  nb::class_<Image>(module, "Image",
-                    "Pixels of one picture, with their pixel format and colour space. In memory of the host, "
-                    "or of a GPU where a decoder made it there.")
+  nb::class_<Image> image(
+      module, "Image",
+      "Pixels of one picture, with their pixel format and colour space. In memory of the host, "
+      "or of a GPU where a decoder made it there.");
+  register_contiguous(image);
+  image
       .def(
           "__init__",
           [](Image* self, nb::handle array, const std::string& format) {

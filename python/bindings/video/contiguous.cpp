@@ -2,6 +2,7 @@
 
 #include <lanner/decoder.h>
 #include <lanner/error.h>
+#include <lanner/image.h>
 
 #include "calls/check.h"
 #include "video/packets.h"
@@ -50,30 +51,90 @@ Shape shape_of(const PixelFormatInfo& facts, const Packing& packing) {
   return Shape{packing.bytes / facts.bytes_per_sample};
 }
 
-Tensor contiguous(const Frame& frame, PixelFormat format) {
-  const PixelFormatInfo& facts = format_info(format);
-  const Image& from = frame.image;
+/// An image whose planes lie in `tensor`.
+Image image_in(const Tensor& tensor, PixelFormat format, std::int32_t width, std::int32_t height,
+               const Packing& packing) {
+  Image image;
+  image.format = format;
+  image.width = width, image.height = height;
+  image.device = tensor.device();
+  // The image may outlive the tensor's own view, and must not drop the memory that it lies in.
+  image.owner = std::make_shared<const Tensor>(tensor);
+  auto* first = static_cast<std::byte*>(const_cast<void*>(tensor.data()));
+  for (std::size_t i = 0; i < format_info(format).planes; ++i)
+    image.planes[i] = {first + packing.offset[i], packing.pitch[i], packing.width[i], packing.height[i]};
+  return image;
+}
+
+DType type_of(const PixelFormatInfo& facts) {
+  return facts.bytes_per_sample == 2 ? DType::u16 : DType::u8;
+}
+
+Tensor contiguous(const Image& from, PixelFormat format) {
   check(from.defined(), ErrorCode::invalid_argument, "contiguous: there is no picture");
+  const PixelFormatInfo& facts = format_info(format);
   const Packing packing = packing_of(facts, from.width, from.height);
-  const DType type = facts.bytes_per_sample == 2 ? DType::u16 : DType::u8;
   const Shape shape = shape_of(facts, packing);
-  Tensor tensor = packing.padded ? Tensor::zeros(type, shape).to(from.device)
-                                 : Tensor::allocate(type, shape, {}, from.device);
-  Image to;
-  to.format = format;
-  to.width = from.width, to.height = from.height;
-  to.device = from.device;
+  Tensor tensor = packing.padded ? Tensor::zeros(type_of(facts), shape).to(from.device)
+                                 : Tensor::allocate(type_of(facts), shape, {}, from.device);
+  Image to = image_in(tensor, format, from.width, from.height, packing);
   if (facts.yuv) to.color = from.color;
-  to.owner = tensor.owner();
-  for (std::size_t i = 0; i < facts.planes; ++i)
-    to.planes[i] = {static_cast<std::byte*>(tensor.data()) + packing.offset[i], packing.pitch[i],
-                    packing.width[i], packing.height[i]};
-  if (frame.stream.handle) wait_for(from.device, frame.stream);
   if (format == from.format)
     copy_image(from, to);
   else
     convert_image(from, to);
   return tensor;
+}
+
+/// The member of `values` that has this name.
+template<typename Value>
+Value named(std::string_view option, const std::string& name, std::initializer_list<Value> values) {
+  std::string known;
+  for (const Value value : values) {
+    if (to_string(value) == name) return value;
+    known += fmt::format("{}{}", known.empty() ? "" : ", ", to_string(value));
+  }
+  fail(ErrorCode::invalid_argument, "{}: '{}' is not one of {}", option, name, known);
+}
+
+ColorMatrix matrix_of(const std::string& name) {
+  using enum ColorMatrix;
+  return named("color_space", name, {unspecified, bt601, bt709, bt2020, fcc, smpte240m, rgb});
+}
+
+ColorRange range_of(const std::string& name) {
+  using enum ColorRange;
+  return named("color_range", name, {unspecified, limited, full});
+}
+
+Image from_contiguous(nb::handle array, const std::string& format, std::int32_t width, std::int32_t height,
+                      const std::string& color_space, const std::string& color_range) {
+  const PixelFormat wanted = parse_pixel_format(format);
+  const PixelFormatInfo& facts = format_info(wanted);
+  constexpr std::int32_t most = 1 << 16; // Sizes of planes stay far below what 64 bits hold.
+  check(width > 0 && height > 0 && width <= most && height <= most, ErrorCode::invalid_argument,
+        "from_contiguous: a picture of {}x{}, expected sizes of 1 to {}", width, height, most);
+  const Tensor tensor = to_tensor(array);
+  const Packing packing = packing_of(facts, width, height);
+  const bool fits = tensor.dtype() == type_of(facts) || tensor.dtype() == DType::u8;
+  check(fits && tensor.layout().row_major() && static_cast<std::int64_t>(tensor.bytes()) == packing.bytes,
+        ErrorCode::invalid_argument, "from_contiguous: {} of {}x{} takes {} bytes, got {} bytes of type {}",
+        facts.name, width, height, packing.bytes, tensor.bytes(), to_string(tensor.dtype()));
+  Image image = image_in(tensor, wanted, width, height, packing);
+  image.color.matrix = matrix_of(color_space);
+  image.color.range = range_of(color_range);
+  return image;
+}
+
+constexpr const char* about_contiguous =
+    "A copy of the samples as one tensor without gaps between rows and planes, as files of raw video have "
+    "them, on the same device: uint8, or uint16 for more than 8 bits. Its shape is [height, width, samples] "
+    "of interleaved pixels, [planes, height, width] of planes of one size, [height + chroma height, row] of "
+    "nv12 and the like, whose luma rows have a sample more where the width is odd, else one "
+    "dimension.\n\nformat: pixel format to convert to; None: its own";
+
+PixelFormat wanted_of(const Image& image, const std::optional<std::string>& format) {
+  return format ? parse_pixel_format(*format) : image.format;
 }
 
 } // namespace
@@ -82,16 +143,33 @@ void register_contiguous(nb::class_<Frame>& frame) {
   frame.def(
       "contiguous",
       [](const Frame& self, const std::optional<std::string>& format) {
-        const PixelFormat wanted = format ? parse_pixel_format(*format) : self.image.format;
+        const PixelFormat wanted = wanted_of(self.image, format);
         const ReleasedGil released;
-        return contiguous(self, wanted);
+        if (self.stream.handle) wait_for(self.image.device, self.stream);
+        return contiguous(self.image, wanted);
       },
-      nb::arg("format") = nb::none(),
-      "A copy of the samples as one tensor without gaps between rows and planes, as files of raw video have "
-      "them, on the same device: uint8, or uint16 for more than 8 bits. Its shape is [height, width, samples] "
-      "of interleaved pixels, [planes, height, width] of planes of one size, [height + chroma height, row] of "
-      "nv12 and the like, whose luma rows have a sample more where the width is odd, else one "
-      "dimension.\n\nformat: pixel format to convert to; None: the frame's own");
+      nb::arg("format") = nb::none(), about_contiguous);
+}
+
+void register_contiguous(nb::class_<Image>& image) {
+  image
+      .def(
+          "contiguous",
+          [](const Image& self, const std::optional<std::string>& format) {
+            const PixelFormat wanted = wanted_of(self, format);
+            const ReleasedGil released;
+            return contiguous(self, wanted);
+          },
+          nb::arg("format") = nb::none(), about_contiguous)
+      .def_static(
+          "from_contiguous", &from_contiguous, nb::arg("array").none(), nb::arg("format"), nb::arg("width"),
+          nb::arg("height"), nb::kw_only(), nb::arg("color_space") = "unspecified",
+          nb::arg("color_range") = "unspecified",
+          "An image over samples that lie without gaps between rows and planes, as in files of raw video and "
+          "as contiguous() gives them; the memory is shared.\n\narray: uint8, or uint16 for more than 8 "
+          "bits, of any shape, or the same as uint8; on the host or a GPU\nformat: pixel format, such as "
+          "nv12\nwidth: in pixels\nheight: in pixels\ncolor_space: matrix between YUV and RGB; unspecified: "
+          "bt709 from 720 rows up, bt601 below\ncolor_range: full or limited; unspecified: limited");
 }
 
 } // namespace lanner::python

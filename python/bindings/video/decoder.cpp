@@ -133,9 +133,7 @@ void register_state(nb::class_<StreamDecoder>& decoder) {
           "What is at work: `ffmpeg h264, 2 threads`, `nvdec h264 on cuda:0`.")
       .def_prop_ro(
           "reason",
-          [](StreamDecoder& self) {
-            return self.with([](Decoder& decoder) { return decoder.reason(); });
-          },
+          [](StreamDecoder& self) { return self.with([](Decoder& decoder) { return decoder.reason(); }); },
           "Why this decoder was chosen.")
       .def("__repr__", [](StreamDecoder& self) {
         return fmt::format("lanner.Decoder({})",
@@ -159,10 +157,9 @@ void register_capabilities(nb::module_& module) {
       .def("__repr__", [](const Capability& self) {
         return fmt::format("lanner.DecoderCapability({} {} {} bit, {})", self.codec, self.chroma,
                            self.bit_depth,
-                           self.supported
-                               ? fmt::format("{} engines, up to {}x{}", self.engines, self.max_width,
-                                             self.max_height)
-                               : "not decoded");
+                           self.supported ? fmt::format("{} engines, up to {}x{}", self.engines,
+                                                        self.max_width, self.max_height)
+                                          : "not decoded");
       });
   module.def(
       "decoder_capabilities",

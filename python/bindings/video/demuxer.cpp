@@ -57,8 +57,8 @@ void open_container(Container* self, nb::handle source, const std::string& forma
   options.format = format;
   options.allow_nested_opens = allow_nested_opens;
   if (!limits.is_none())
-    options.limits =
-        with_option_named("limits", limits, [&] { return to_limits(limits); }, "a dict of limits");
+    options.limits = with_option_named(
+        "limits", limits, [&] { return to_limits(limits); }, "a dict of limits");
   SourcePtr bytes = to_source(source, options.limits);
   Interruptible work;
   options.cancel = work.control().cancel;
@@ -91,7 +91,8 @@ std::string describe(Container& self) {
   if (self.closed()) return "lanner.Demuxer(closed)";
   return self.with([](Demuxer& demuxer) {
     std::string text = fmt::format("lanner.Demuxer({}", demuxer.format());
-    for (const StreamInfo& stream : demuxer.streams()) text += fmt::format(", {} {}", stream.kind, stream.codec);
+    for (const StreamInfo& stream : demuxer.streams())
+      text += fmt::format(", {} {}", stream.kind, stream.codec);
     return text + ")";
   });
 }

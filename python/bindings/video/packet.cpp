@@ -82,8 +82,7 @@ void register_bytes(nb::class_<Packet>& packet) {
 }
 
 void register_facts_of_packet(nb::class_<Packet>& packet) {
-  packet
-      .def_ro("stream", &Packet::stream, "Number of the stream in the container.")
+  packet.def_ro("stream", &Packet::stream, "Number of the stream in the container.")
       .def_prop_ro(
           "pts", [](const Packet& self) { return time_of(self.pts); }, nb::sig("def pts(self) -> int | None"),
           "Presentation time in ticks of the stream's time_base; None where the stream gives none.")
@@ -197,8 +196,7 @@ void register_packet(nb::module_& module) {
       [](Packet* self, nb::handle data, int stream, std::optional<std::int64_t> pts,
          std::optional<std::int64_t> dts, std::int64_t duration, std::int64_t pos, bool key, bool discard,
          bool discontinuity, bool corrupt) {
-        make_packet(self, data,
-                    {stream, pts, dts, duration, pos, key, discard, discontinuity, corrupt});
+        make_packet(self, data, {stream, pts, dts, duration, pos, key, discard, discontinuity, corrupt});
       },
       nb::arg("data").none(), nb::kw_only(), nb::arg("stream") = 0, nb::arg("pts") = nb::none(),
       nb::arg("dts") = nb::none(), nb::arg("duration") = 0, nb::arg("pos") = -1, nb::arg("key") = false,

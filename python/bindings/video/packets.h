@@ -15,6 +15,8 @@ void register_decoder(nb::module_& module);
 void register_description(nb::class_<StreamInfo>& stream);
 /// Frame.contiguous().
 void register_contiguous(nb::class_<Frame>& frame);
+/// Image.contiguous() and Image.from_contiguous().
+void register_contiguous(nb::class_<Image>& image);
 
 /// A time as Python has it: None where there is none.
 std::optional<std::int64_t> time_of(std::int64_t ticks) noexcept;

@@ -1,0 +1,73 @@
+"""H.264 and HEVC behind start codes, as PyNvVideoCodec's packets have them (H.264 Annex B, H.265 Annex B).
+
+MP4 and Matroska keep lengths in front of the units, and parameter sets apart (ISO/IEC 14496-15, 5.3.3 and 8.3.3).
+"""
+
+from collections.abc import Iterator
+
+import lanner
+
+_START = b"\0\0\0\1"
+
+
+class AnnexB:
+    """Turns packets of one stream; those of other codecs, and of streams that have start codes, stay as they are."""
+
+    def __init__(self, stream: lanner.StreamInfo) -> None:
+        self._hevc = stream.codec == "hevc"
+        self._length_bytes, sets = 0, []
+        extradata = stream.extradata
+        if stream.codec == "h264" and len(extradata) >= 7 and extradata[0] == 1:
+            self._length_bytes, sets = (extradata[4] & 3) + 1, list(_h264_sets(extradata))
+        elif self._hevc and len(extradata) >= 23 and not extradata.startswith((b"\0\0\1", _START)):
+            self._length_bytes, sets = (extradata[21] & 3) + 1, list(_hevc_sets(extradata))
+        self._headers = b"".join(_START + unit for unit in sets)
+
+    def convert(self, packet: lanner.Packet) -> bytes | memoryview:
+        """The packet's bytes, with parameter sets in front of keyframes that bring none."""
+        if not self._length_bytes:
+            return packet.data
+        units = list(self._units(packet.data))
+        has_sets = any(self._is_parameter_set(unit) for unit in units)
+        headers = self._headers if packet.key and not has_sets else b""
+        return headers + b"".join(_START + bytes(unit) for unit in units)
+
+    def _units(self, data: memoryview) -> Iterator[memoryview]:
+        place = 0
+        while place + self._length_bytes <= len(data):
+            begin = place + self._length_bytes
+            place = begin + int.from_bytes(data[place:begin], "big")
+            if place > begin:
+                yield data[begin:place]  # What a wrong length lacks is not there.
+
+    def _is_parameter_set(self, unit: memoryview) -> bool:
+        return (unit[0] >> 1 & 63) in (32, 33, 34) if self._hevc else (unit[0] & 31) in (7, 8)
+
+
+def _pieces(data: bytes, place: int, count: int) -> Iterator[tuple[bytes, int]]:
+    """Units behind lengths of two bytes, and where the next one begins."""
+    for _ in range(count):
+        size = int.from_bytes(data[place : place + 2], "big")
+        unit = data[place + 2 : place + 2 + size]
+        place += 2 + size
+        if place > len(data):
+            return  # What a wrong length lacks is not there.
+        if size:
+            yield unit, place
+
+
+def _h264_sets(data: bytes) -> Iterator[bytes]:
+    place = 6
+    for unit, place in _pieces(data, 6, data[5] & 31):
+        yield unit
+    for unit, _ in _pieces(data, place + 1, data[place] if place < len(data) else 0):
+        yield unit
+
+
+def _hevc_sets(data: bytes) -> Iterator[bytes]:
+    place = 23
+    for _ in range(data[22]):
+        count = int.from_bytes(data[place + 1 : place + 3], "big")
+        place += 3
+        for unit, place in _pieces(data, place, min(count, len(data))):
+            yield unit

@@ -1,0 +1,33 @@
+"""Other products' Python interfaces over Lanner: `lanner.compat.PyNvVideoCodec`.
+
+    python -m lanner.compat script.py ...
+
+runs a script that imports PyNvVideoCodec, and pycuda where that is not installed. docs/pynvvideocodec.md.
+"""
+
+import importlib.util
+import os
+import sys
+from pathlib import Path
+
+__all__ = ["folders", "install"]
+
+_HERE = Path(__file__).parent
+
+
+def folders() -> list[str]:
+    """Folders whose modules scripts import by the names of those products; the one for pycuda only where it is missing."""
+    found = [str(_HERE / "modules")]
+    if importlib.util.find_spec("pycuda") is None:
+        found.append(str(_HERE / "stand_ins"))
+    return found
+
+
+def install() -> None:
+    """Makes `import PyNvVideoCodec` give this package's, here and in Python processes that this one starts."""
+    wanted = folders()
+    sys.path[:0] = [folder for folder in wanted if folder not in sys.path]
+    # Processes that are started find the package by its folder too, where it is not installed.
+    kept = [folder for folder in os.environ.get("PYTHONPATH", "").split(os.pathsep) if folder]
+    more = [folder for folder in [*wanted, str(_HERE.parents[1])] if folder not in kept]
+    os.environ["PYTHONPATH"] = os.pathsep.join(more + kept)

@@ -1,0 +1,34 @@
+"""Runs a script that imports PyNvVideoCodec on Lanner."""
+
+import argparse
+import os
+import runpy
+import sys
+
+from lanner import compat
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        prog="python -m lanner.compat",
+        description="Run a script, unmodified, that imports PyNvVideoCodec: the name is lanner.compat.PyNvVideoCodec there. "
+        "pycuda.driver and pycuda.autoinit are a small stand-in where pycuda is not installed.",
+    )
+    parser.add_argument("-m", "--module", action="store_true", help="the script is the name of a module, as for python -m")
+    parser.add_argument("script", help="Python file to run")
+    parser.add_argument("arguments", nargs=argparse.REMAINDER, help="what the script gets")
+    given = parser.parse_args()
+    if not given.module and not os.path.exists(given.script):
+        parser.error(f"{given.script}: there is no such file; expected a Python script")
+    compat.install()
+    sys.argv = [given.script, *given.arguments]
+    if given.module:
+        sys.path.insert(0, os.getcwd())
+        runpy.run_module(given.script, run_name="__main__", alter_sys=True)
+    else:
+        sys.path.insert(0, os.path.dirname(os.path.abspath(given.script)))
+        runpy.run_path(given.script, run_name="__main__")
+
+
+if __name__ == "__main__":
+    main()

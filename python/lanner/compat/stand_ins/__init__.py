@@ -1,0 +1,1 @@
+"""Modules that take the place of packages which are not installed."""
