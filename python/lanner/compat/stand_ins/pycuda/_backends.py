@@ -239,14 +239,16 @@ class CudaBackend:
         self._library.cuMemFree_v2(ctypes.c_uint64(address))
 
     def copy(self, kind: str, dest: int, src: int, size: int) -> None:
-        self._call(f"cuMemcpy{kind}_v2", ctypes.c_uint64(dest), ctypes.c_uint64(src), ctypes.c_size_t(size))
+        self.copy_async(kind, dest, src, size, 0)
+        self.synchronize_stream(0)
 
     def copy_async(self, kind: str, dest: int, src: int, size: int, stream: int) -> None:
-        pointers = ctypes.c_uint64(dest), ctypes.c_uint64(src)
-        self._call(f"cuMemcpy{kind}Async_v2", *pointers, ctypes.c_size_t(size), ctypes.c_void_p(stream))
+        name = {"DtoH": "cuMemcpyDtoHAsync_v2", "HtoD": "cuMemcpyHtoDAsync_v2", "DtoD": "cuMemcpyAsync"}[kind]
+        self._call(name, ctypes.c_uint64(dest), ctypes.c_uint64(src), ctypes.c_size_t(size), ctypes.c_void_p(stream))
 
     def fill(self, dest: int, value: int, count: int) -> None:
-        self._call("cuMemsetD8_v2", ctypes.c_uint64(dest), ctypes.c_ubyte(value), ctypes.c_size_t(count))
+        self._call("cuMemsetD8Async", ctypes.c_uint64(dest), ctypes.c_ubyte(value), ctypes.c_size_t(count), ctypes.c_void_p(0))
+        self.synchronize_stream(0)
 
     def page_locked(self, size: int, flags: int) -> Any:
         library, address = self._library, self._handle("cuMemHostAlloc", ctypes.c_size_t(size), ctypes.c_uint(flags))

@@ -1,0 +1,109 @@
+"""The drop-in through NVDEC, on the fake driver and its fake libnvcuvid, whose pictures are computed from the packet."""
+
+import pytest
+
+from command import BUILD
+from compat_support import run_script, write_clip
+
+lanner = pytest.importorskip("lanner")
+
+CODE = """
+import ctypes, sys
+import numpy as np
+import PyNvVideoCodec as nvc
+W, H = 64, 48
+kept = []
+def packet(number, chroma=1, depth=8):
+    data = bytes([ord("F"), int(number == 0), number, 0, number + 1, 0, chroma, depth, 0, W, 0, H, 2, 0, 0, 0])
+    kept.append(ctypes.create_string_buffer(data, len(data)))
+    made = nvc.PacketData()
+    made.bsl, made.bsl_data, made.pts, made.key = len(data), ctypes.addressof(kept[-1]), 100 + number, int(number == 0)
+    return made
+
+def sample(seed, plane, depth=8):
+    y, x = np.mgrid[: (H if plane == 0 else H // 2), :W]
+    return (seed * 37 + plane * 11 + x * 3 + y * 5 + (x * y >> 3)) % (1 << depth)
+
+def picture(seed):
+    return np.concatenate([sample(seed, 0), sample(seed, 1)]).astype(np.uint8)
+
+def decode(decoder, count=5):
+    return [frame for one in [*map(packet, range(count)), nvc.PacketData()] for frame in decoder.Decode(one)]
+"""
+
+
+@pytest.fixture(scope="module")
+def fakes(tmp_path_factory):
+    driver, libraries = BUILD / "lib" / "libfake_cuda.so", BUILD / "tests" / "fake_libraries"
+    if not driver.exists() or not libraries.exists():
+        pytest.skip("the fake driver and libraries are not built here")
+    found = {"LANNER_CUDA_DRIVER": str(driver), "LANNER_LIBRARY_PATH": str(libraries), "LD_LIBRARY_PATH": str(driver.parent)}
+    return tmp_path_factory.mktemp("gpu"), found
+
+
+def run(fakes, code, *arguments):
+    folder, found = fakes
+    return run_script(folder, CODE + code, *arguments, **found)
+
+
+def test_device_frames_are_on_the_gpu(fakes):
+    shown = run(fakes, """
+import pycuda.driver as cuda
+cuda.init()
+context = cuda.Device(0).retain_primary_context()
+context.push()
+stream = cuda.Stream()
+decoder = nvc.CreateDecoder(gpuid=0, codec=nvc.cudaVideoCodec.VP9, cudacontext=context.handle, cudastream=stream.handle, usedevicememory=True)
+frames = decode(decoder)
+print(decoder._decoder.device, len(frames), [frame.timestamp for frame in frames], frames[0].shape, frames[0].format, frames[0].__dlpack_device__())
+for number, frame in enumerate(frames):
+    host = np.empty(frame.framesize(), np.uint8)
+    cuda.memcpy_dtoh(host, frame.GetPtrToPlane(0))
+    assert (host == picture(number + 1).ravel()).all(), number
+    luma, chroma = frame.cuda()
+    assert luma.__cuda_array_interface__["data"][0] == frame.GetPtrToPlane(0) and not hasattr(luma, "__array_interface__")
+    assert chroma.__cuda_array_interface__["shape"] == (H // 2, W // 2, 2)
+decoder.WaitOnCUStream(stream.handle)
+print("same")
+""")  # fmt: skip
+    assert shown.splitlines() == ["cuda:0 5 [100, 101, 102, 103, 104] (72, 64) Pixel_Format.NV12 (2, 0)", "same"]
+
+
+def test_host_frames_of_a_gpu(fakes):
+    shown = run(fakes, """
+decoder = nvc.CreateDecoder(gpuid=0, codec=nvc.cudaVideoCodec.VP9, usedevicememory=False)
+frames = decode(decoder)
+for number, frame in enumerate(frames):
+    assert (np.from_dlpack(frame) == picture(number + 1)).all(), number
+print(decoder._decoder.device, len(frames), frames[0].__dlpack_device__(), hasattr(frames[0].cuda()[0], "__cuda_array_interface__"))
+""")  # fmt: skip
+    assert shown == "cuda:0 5 (1, 0) False\n"
+
+
+def test_capabilities_of_the_gpu(fakes):
+    shown = run(fakes, """
+print(nvc.GetDecoderCaps(0, nvc.cudaVideoCodec.VP9, nvc.cudaVideoChromaFormat(1), 8)["supported"])
+try:
+    nvc.GetDecoderCaps(gpuid=7)
+except nvc.PyNvVCExceptionUnsupported as error:
+    print(error)
+""")  # fmt: skip
+    first, second = shown.splitlines()
+    assert first == "1" and second.startswith("gpuid 7: there is no such GPU: ")
+
+
+def test_what_the_gpu_does_not_decode_comes_from_the_cpu(fakes):
+    folder, _ = fakes
+    clip = write_clip(folder / "clip.mkv", count=4, codec="ffv1")
+    shown = run(fakes, """
+import logging
+logging.getLogger("PyNvVideoCodec").addHandler(logging.StreamHandler(sys.stdout))
+decoder = nvc.SimpleDecoder(sys.argv[1], use_device_memory=True)
+frames = decoder[:]
+print(len(frames), frames[0].__dlpack_device__(), decoder._source.reader.decoder)
+host = nvc.SimpleDecoder(sys.argv[1], use_device_memory=False)
+print(host[0].__dlpack_device__())
+""", clip)  # fmt: skip
+    lines = shown.splitlines()
+    assert lines[0].startswith("decoding on the CPU: ") and "ffv1" in lines[0]
+    assert lines[1].startswith("4 (2, 0) ffmpeg ffv1") and lines[-1] == "(1, 0)"
