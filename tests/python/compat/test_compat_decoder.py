@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from compat_support import COUNT, GOP, HEIGHT, WIDTH, array_of, assert_same, wanted_frames, write_clip
+from compat_support import on_the_cpu as on_the_cpu
 
 lanner = pytest.importorskip("lanner")
 nvc = pytest.importorskip("lanner.compat.PyNvVideoCodec")

@@ -1,9 +1,12 @@
-"""The drop-in through NVDEC, on the fake driver and its fake libnvcuvid, whose pictures are computed from the packet."""
+"""The drop-in through NVDEC: on the fake driver and its fake libnvcuvid, whose pictures are computed from the packet, and on a GPU where there
+is one."""
+
+import hashlib
 
 import pytest
 
 from command import BUILD
-from compat_support import run_script, write_clip
+from compat_support import COUNT, run_script, wanted_frames, write_clip
 
 lanner = pytest.importorskip("lanner")
 
@@ -107,3 +110,38 @@ print(host[0].__dlpack_device__())
     lines = shown.splitlines()
     assert lines[0].startswith("decoding on the CPU: ") and "ffv1" in lines[0]
     assert lines[1].startswith("4 (2, 0) ffmpeg ffv1") and lines[-1] == "(1, 0)"
+
+
+REAL = """
+import hashlib
+import pycuda.driver as cuda
+cuda.init()
+context = cuda.Device(0).retain_primary_context()
+context.push()
+stream = cuda.Stream()
+demuxer = nvc.CreateDemuxer(sys.argv[1])
+decoder = nvc.CreateDecoder(0, demuxer.GetNvCodecId(), context.handle, stream.handle, usedevicememory=True)
+digest, count = hashlib.sha256(), 0
+for packet in demuxer:
+    for frame in decoder.Decode(packet):
+        raw = np.ndarray(frame.framesize(), np.uint8)
+        cuda.memcpy_dtoh(raw, frame.GetPtrToPlane(0))
+        digest.update(raw)
+        count += 1
+simple = nvc.SimpleDecoder(sys.argv[1], use_device_memory=False)
+same = all((np.from_dlpack(one) == np.from_dlpack(two)).all() for one, two in zip(simple[::7], list(simple)[::7]))
+print(decoder._decoder.device, count, digest.hexdigest(), same, simple._source.reader.decoder)
+"""
+
+
+def test_a_real_gpu_gives_the_frames_of_the_cpu(tmp_path):
+    clip = write_clip(tmp_path / "clip.mp4", width=192, height=160)
+    try:
+        lanner.VideoReader(clip, device="cuda:0")
+    except lanner.Error as error:
+        pytest.skip(f"no GPU that decodes: {error}")
+    found = hashlib.sha256()
+    for frame in wanted_frames(clip):
+        found.update(frame.tobytes())
+    shown = run_script(tmp_path, CODE + REAL, clip, LANNER_CUDA_DRIVER="")
+    assert shown == f"cuda:0 {COUNT} {found.hexdigest()} True nvdec h264 on cuda:0\n"

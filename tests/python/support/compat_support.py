@@ -5,10 +5,17 @@ import subprocess
 import sys
 
 import numpy as np
+import pytest
 
 from command import BUILD, SECONDS
 
 WIDTH, HEIGHT, COUNT, GOP = 64, 48, 30, 10
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu(monkeypatch):
+    """As on a machine without a GPU, for tests that import this fixture."""
+    monkeypatch.setattr("lanner.compat.PyNvVideoCodec.devices._missing", lambda gpu: "no GPU in this test")
 
 
 def write_clip(path, count=COUNT, width=WIDTH, height=HEIGHT, first=0, **options):
@@ -46,8 +53,9 @@ def assert_same(frames, wanted):
 
 
 def environment(folder, **more):
+    """Without a GPU, unless `more` names a driver."""
     kept = {key: value for key, value in os.environ.items() if not key.startswith(("LANNER_", "LOGGER_"))}
-    return {**kept, "PYTHONPATH": str(BUILD / "python"), "LANNER_CACHE_DIR": str(folder / "cache"), **more}
+    return {**kept, "PYTHONPATH": str(BUILD / "python"), "LANNER_CACHE_DIR": str(folder / "cache"), "LANNER_CUDA_DRIVER": "/nowhere/libcuda.so", **more}
 
 
 def run_script(folder, code, *arguments, name="script.py", code_of_exit=0, **more):
