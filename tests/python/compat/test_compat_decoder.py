@@ -276,7 +276,7 @@ def test_simple_decoder_batches_and_times(clip, wanted):
     decoder.seek_to_index(22)
     assert_same(decoder.get_batch_frames(3), wanted[22:25])
     assert [decoder.get_index_from_time_in_seconds(seconds) for seconds in (0, 0.039, 0.041, 1.0)] == [0, 0, 1, 25]
-    with pytest.raises(ValueError):
+    with pytest.raises(nvc.PyNvVCException, match="99 s"):
         decoder.get_index_from_time_in_seconds(99)
     for number in (-1, COUNT):
         with pytest.raises(IndexError):

@@ -31,7 +31,7 @@ def known(name):
     if not hasattr(nvc, owner):
         return False
     kind = getattr(nvc, owner)
-    return not member or hasattr(kind, member) or hasattr(make(owner), member)
+    return not member or hasattr(kind, member) or member in getattr(kind, "__annotations__", {}) or hasattr(make(owner), member)
 
 
 def make(name):

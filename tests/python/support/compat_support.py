@@ -19,12 +19,13 @@ def on_the_cpu(monkeypatch):
 
 
 def write_clip(path, count=COUNT, width=WIDTH, height=HEIGHT, first=0, **options):
-    """Each frame is brighter than the one before, with a square that moves."""
+    """Each frame is a little brighter than the one before, with a square that moves."""
     import lanner
 
     with lanner.VideoWriter(path, width=width, height=height, **{"codec": "h264", "gop": GOP, "fps": 25} | options) as out:
         for number in range(first, first + count):
-            pixels = np.full((height, width, 3), 10 + 7 * number % 230, np.uint8)
+            y, x = np.mgrid[:height, :width]
+            pixels = np.repeat((60 + 2 * number + (x + 2 * y) % 64).astype(np.uint8)[..., None], 3, axis=2)
             pixels[:8, number % (width - 8) :][:, :8] = (255, 0, 0)
             out.write(pixels)
     return str(path)

@@ -201,7 +201,7 @@ def test_what_is_no_clip_is_refused_in_one_line(wrong):
     assert len(str(caught.value).splitlines()) == 1 and str(caught.value)
 
 
-def test_a_call_out_of_the_source_is_refused(clip):
+def test_a_call_out_of_the_source_is_refused(tmp_path):
     class Curious(io.BytesIO):
         demuxer, seen = None, None
 
@@ -213,11 +213,10 @@ def test_a_call_out_of_the_source_is_refused(clip):
                     self.seen = str(error)
             return super().read(size)
 
-    source = Curious(open(clip, "rb").read())
+    large = write_clip(tmp_path / "large.mkv", width=320, height=240, codec="ffv1")  # More than a demuxer reads when it is opened.
+    source = Curious(open(large, "rb").read())
     source.demuxer = lanner.Demuxer(source)
     assert len(list(source.demuxer)) == COUNT
-    if source.seen is None:
-        pytest.skip("the demuxer had read everything when it was opened")
     assert "one at a time" in source.seen
 
 

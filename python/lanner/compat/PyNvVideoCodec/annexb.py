@@ -24,13 +24,18 @@ class AnnexB:
         self._headers = b"".join(_START + unit for unit in sets)
 
     def convert(self, packet: lanner.Packet) -> bytes | memoryview:
-        """The packet's bytes, with parameter sets in front of keyframes that bring none."""
+        """The packet's bytes, with parameter sets in front of the picture of keyframes that bring none."""
         if not self._length_bytes:
             return packet.data
-        units = list(self._units(packet.data))
-        has_sets = any(self._is_parameter_set(unit) for unit in units)
-        headers = self._headers if packet.key and not has_sets else b""
-        return headers + b"".join(_START + bytes(unit) for unit in units)
+        pieces, waiting = [], packet.key
+        for unit in self._units(packet.data):
+            kind = unit[0] >> 1 & 63 if self._hevc else unit[0] & 31
+            waiting = waiting and kind not in ((32, 33, 34) if self._hevc else (7, 8))
+            if waiting and (kind < 32 if self._hevc else 1 <= kind <= 5):
+                pieces.append(self._headers)
+                waiting = False
+            pieces += (_START, unit)
+        return b"".join(pieces)
 
     def _units(self, data: memoryview) -> Iterator[memoryview]:
         place = 0
@@ -39,9 +44,6 @@ class AnnexB:
             place = begin + int.from_bytes(data[place:begin], "big")
             if place > begin:
                 yield data[begin:place]  # What a wrong length lacks is not there.
-
-    def _is_parameter_set(self, unit: memoryview) -> bool:
-        return (unit[0] >> 1 & 63) in (32, 33, 34) if self._hevc else (unit[0] & 31) in (7, 8)
 
 
 def _pieces(data: bytes, place: int, count: int) -> Iterator[tuple[bytes, int]]:

@@ -81,6 +81,8 @@ class DecodedFrame:
     decoder_stream_event: 0: the frame is complete
     """
 
+    timestamp: int
+    format: Pixel_Format
     decoder_stream_event = 0
     decode_stats_size = 0
     decode_stats_ptr = 0

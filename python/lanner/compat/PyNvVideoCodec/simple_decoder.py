@@ -94,7 +94,7 @@ class SimpleDecoder:
         self._next = number
 
     def get_index_from_time_in_seconds(self, time_in_seconds: float) -> int:
-        """Number of the frame that is shown so many seconds after the first one. ValueError behind the last one's end."""
+        """Number of the frame that is shown so many seconds after the first one. PyNvVCException behind the last one's end."""
         with translated("get_index_from_time_in_seconds"):
             reader = self._source.reader
             first = reader.times([0])[0] or 0.0
