@@ -66,6 +66,17 @@ std::size_t fake_cuda_most_device_bytes() {
   const std::lock_guard lock(world().mutex);
   return std::exchange(world().most_on_devices, world().on_devices);
 }
+std::size_t fake_cuda_bytes_at(const void* pointer, void* context) {
+  World& w = world();
+  const std::lock_guard lock(w.mutex);
+  const auto behind = w.memory.upper_bound(pointer);
+  if (behind == w.memory.begin()) return 0;
+  const auto& [first, block] = *std::prev(behind);
+  const auto before =
+      static_cast<std::size_t>(static_cast<const char*>(pointer) - static_cast<const char*>(first));
+  if (before >= block.bytes || block.device != std::max(device_of(context), 0)) return 0;
+  return block.bytes - before;
+}
 int fake_cuda_contexts() {
   return static_cast<int>(contexts.size());
 }

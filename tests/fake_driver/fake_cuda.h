@@ -24,6 +24,9 @@ std::size_t fake_cuda_memory();
 std::size_t fake_cuda_objects();
 /// Peak bytes of device memory since the last call of this function, including memory allocated before.
 std::size_t fake_cuda_most_device_bytes();
+/// Bytes from `pointer` to the end of the memory that it leads into; 0 where that is none of the device of
+/// `context`.
+std::size_t fake_cuda_bytes_at(const void* pointer, void* context);
 /// Contexts that the calling thread has pushed and not popped.
 int fake_cuda_contexts();
 /// Total memory of the GPU; allocations beyond it are refused as by a real GPU.

@@ -1,4 +1,4 @@
-// HEVC without loss: every coding tree unit of 16x16 is one PCM coding unit (ITU-T H.265 7.3 and 9.3), in
+// HEVC without loss: every coding tree unit of 32x32 is one PCM coding unit (ITU-T H.265 7.3 and 9.3), in
 // slices of the picture's type.
 
 #include <algorithm>
@@ -14,7 +14,7 @@ using namespace nvenc;
 
 namespace {
 
-constexpr unsigned order_bits = 16, block_log2 = 4, qp_of_slices = 26;
+constexpr unsigned order_bits = 16, block_log2 = 5, block_size = 32, qp_of_slices = 26;
 
 enum UnitType : std::uint8_t {
   trail_n = 0,
@@ -26,6 +26,10 @@ enum UnitType : std::uint8_t {
   delimiter = 35,
   prefix_sei = 39
 };
+
+unsigned padded(std::uint32_t size) {
+  return (size + block_size - 1) / block_size * block_size;
+}
 
 Bytes header(UnitType type) {
   return {static_cast<std::uint8_t>(type << 1), 1};
@@ -140,7 +144,7 @@ Bytes sps_bytes(const Settings& s) {
   out.ue(s.hevc().spsId);
   out.ue(s.chroma());
   if (s.chroma() == 3) out.flag(false);
-  const unsigned width = (s.init.encodeWidth + 15) / 16 * 16, height = (s.init.encodeHeight + 15) / 16 * 16;
+  const unsigned width = padded(s.init.encodeWidth), height = padded(s.init.encodeHeight);
   out.ue(width);
   out.ue(height);
   write_window(out, s, width, height);
@@ -151,7 +155,7 @@ Bytes sps_bytes(const Settings& s) {
   out.ue(block_log2 - 3); // smallest coding block
   out.ue(0);              // and the largest
   out.ue(0);              // transform blocks of 4
-  out.ue(block_log2 - 2); // to 16
+  out.ue(block_log2 - 2); // to 32
   out.ue(0);
   out.ue(0);
   out.put(0, 3);  // no scaling lists, AMP, SAO
@@ -251,7 +255,7 @@ void write_slice_header(BitWriter& out, const Settings& s, const CodedPicture& p
 
 void write_samples(BitWriter& out, const Samples& samples, unsigned block, unsigned columns) {
   for (unsigned plane = 0; plane < 3; ++plane) {
-    const unsigned size = 16u >> samples.shift(plane);
+    const unsigned size = block_size >> samples.shift(plane);
     for (unsigned y = 0; y < size; ++y)
       for (unsigned x = 0; x < size; ++x)
         out.put(samples.at(plane, block % columns * size + x, block / columns * size + y), samples.depth);
@@ -275,7 +279,7 @@ void write_blocks(BitWriter& out, SliceType type, const Samples& samples, const 
     coder.encode(parts, true); // PART_2Nx2N
     coder.terminate(true);     // pcm_flag
     out.align();
-    write_samples(out, samples, block, samples.width / 16);
+    write_samples(out, samples, block, samples.width / block_size);
     coder.terminate(block + 1 == at.end);
   }
   out.align();
@@ -302,8 +306,8 @@ CodedBytes write_hevc_picture(const Settings& s, const CodedPicture& picture, co
   }
   for (const Message& message : picture.messages)
     append_unit(made.bytes, header(prefix_sei), sei_bytes(message));
-  const unsigned columns = samples.width / 16, rows = samples.height / 16;
-  const unsigned block_bytes = samples.chroma == 3 ? 1000 : 500;
+  const unsigned columns = samples.width / block_size, rows = samples.height / block_size;
+  const unsigned block_bytes = samples.chroma == 3 ? 4000 : 2000;
   const auto begins = slice_begins({s.hevc().sliceMode, s.hevc().sliceModeData, columns, rows, block_bytes});
   const UnitType unit = picture.type == NV_ENC_PIC_TYPE_IDR ? idr_w_radl
                         : picture.reference                 ? trail_r

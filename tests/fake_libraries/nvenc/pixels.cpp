@@ -10,8 +10,6 @@ using namespace nvenc;
 
 namespace {
 
-constexpr unsigned block = 16;
-
 struct PlaneView {
   std::size_t offset = 0, pitch = 0;
   unsigned step = 1, first = 0; ///< In samples: between two of a row, and the first one's place.
@@ -19,7 +17,7 @@ struct PlaneView {
 
 /// Where a planar format's plane lies.
 PlaneView plane_of(const PictureView& p, unsigned plane) {
-  const std::size_t luma = std::size_t{p.pitch} * p.height;
+  const std::size_t luma = std::size_t{p.pitch} * p.rows;
   if (plane == 0) return {0, p.pitch};
   switch (p.format) {
   case NV_ENC_BUFFER_FORMAT_NV12:
@@ -29,7 +27,7 @@ PlaneView plane_of(const PictureView& p, unsigned plane) {
     plane = 3 - plane;
     [[fallthrough]];
   case NV_ENC_BUFFER_FORMAT_IYUV:
-    return {luma + (plane - 1) * (std::size_t{p.pitch} / 2) * ((p.height + 1) / 2), p.pitch / 2};
+    return {luma + (plane - 1) * (std::size_t{p.pitch} / 2) * ((p.rows + 1) / 2), p.pitch / 2};
   default:
     return {luma * plane, p.pitch};
   }
@@ -118,8 +116,8 @@ std::size_t bytes_of(NV_ENC_BUFFER_FORMAT format, std::uint32_t pitch, std::uint
 
 Samples read_samples(const PictureView& p, const SampleForm& form) {
   Samples made;
-  made.width = (p.width + block - 1) / block * block;
-  made.height = (p.height + block - 1) / block * block;
+  made.width = (p.width + form.block - 1) / form.block * form.block;
+  made.height = (p.height + form.block - 1) / form.block * form.block;
   made.depth = form.depth;
   made.chroma = form.chroma;
   for (unsigned plane = 0; plane < 3; ++plane) {

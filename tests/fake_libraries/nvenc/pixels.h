@@ -27,11 +27,12 @@ struct PictureView {
   const std::uint8_t* data = nullptr;
   nvenc::NV_ENC_BUFFER_FORMAT format = nvenc::NV_ENC_BUFFER_FORMAT_UNDEFINED;
   std::uint32_t width = 0, height = 0, pitch = 0;
+  std::uint32_t rows = 0; ///< Of the first plane: the next begins behind them.
 };
 
-/// Planes of samples, Y, U, V, in whole blocks of 16; what lies outside of the picture repeats its edge.
+/// Planes of samples, Y, U, V, in whole blocks; what lies outside of the picture repeats its edge.
 struct Samples {
-  unsigned width = 0, height = 0; ///< Coded: multiples of 16.
+  unsigned width = 0, height = 0; ///< Coded: multiples of the block.
   unsigned depth = 8, chroma = 1;
   std::array<std::vector<std::uint16_t>, 3> planes;
   unsigned shift(unsigned plane) const { return plane > 0 && chroma == 1 ? 1 : 0; }
@@ -46,6 +47,7 @@ struct SampleForm {
   unsigned chroma = 1, depth = 8;
   nvenc::NV_ENC_VUI_MATRIX_COEFFS matrix = nvenc::NV_ENC_VUI_MATRIX_COEFFS_UNSPECIFIED;
   bool full = false;
+  unsigned block = 16;
 };
 Samples read_samples(const PictureView& picture, const SampleForm& form);
 

@@ -96,6 +96,7 @@ unsigned Settings::references() const {
 
 SampleForm Settings::form() const {
   SampleForm made{chroma(), depth()};
+  if (codec() == Codec::hevc) made.block = 32;
   if (codec() == Codec::av1) {
     made.matrix = av1().matrixCoefficients;
     made.full = av1().colorRange != 0;
