@@ -84,7 +84,8 @@ void compare_member(const char* name, Fill fill) {
       });
 #define BITS(structure, member)                                                                              \
   compare_member<::structure, structure>(                                                                    \
-      #structure "::" #member, [ones = ~0u](auto& s) requires requires { s.member; } { s.member = ones; });
+      #structure "::" #member,                                                                               \
+      [](auto& s) requires requires { s.member; } { --s.member; }); /* to all ones */
 #define SIZE(of, structure) compare_size<::structure, structure>(#structure);
 #define VALUE(of, name) EXPECT_EQ(static_cast<unsigned>(::name), static_cast<unsigned>(name)) << #name;
 #define IDENTIFIER(of, name) EXPECT_EQ(std::memcmp(&::name, &name, sizeof name), 0) << #name;
