@@ -1,34 +1,40 @@
 #pragma once
-// libnvidia-encode without a GPU, on the memory of the fake driver. It is written from the comments of
-// NVIDIA's nvEncodeAPI.h (12.1) and knows nothing of our encoder. Found by LANNER_LIBRARY_PATH under the name
-// libnvidia-encode.so.1. Every call is checked: versions and reserved members of structures, order of calls,
-// each member of a configuration against itself and against what the device can do, formats, sizes and
-// pitches of buffers, which buffer is whose and in use. What is wrong gives the status that the header has
-// for it, and is told in words by fake_nvenc_misuse() and nvEncGetLastErrorString.
+// A fake libnvidia-encode on the memory of the fake CUDA driver, written from the comments of NVIDIA's
+// nvEncodeAPI.h (12.1), independent of our encoder. Found through LANNER_LIBRARY_PATH as
+// libnvidia-encode.so.1. Every call is checked: structure versions and reserved members, call order, every
+// member of a configuration for consistency and against the capabilities, formats, sizes and pitches,
+// ownership and reuse of buffers. A misuse returns the status that the header documents for it;
+// fake_nvenc_misuse() and nvEncGetLastErrorString say in words what was wrong.
 //
-// Pictures are encoded without loss and without prediction, whatever rate and QP are asked for: H.264 as
-// I_PCM macroblocks (CAVLC or CABAC), HEVC as PCM coding units, both in slices of the types that the GOP
-// pattern gives, with the parameter sets, VUI, slices and SEI messages of the configuration. Any decoder
-// decodes them to the samples that were given. AV1 has real temporal delimiters and sequence headers; its
-// frames begin with what tells their type and are opaque behind it: nothing decodes them. A picture's samples
-// are read when its bitstream is locked, the latest that hardware could: an input that was changed before
-// gives other pictures, and is told as misuse.
+// Pictures are coded losslessly without prediction, whatever the rate and QP: H.264 as I_PCM macroblocks
+// (CAVLC or CABAC), HEVC as PCM coding units, in slices of the types that the GOP pattern gives, with the
+// parameter sets, VUI, slices and SEI messages of the configuration. Any decoder returns the input samples
+// exactly. AV1 has real temporal delimiters, sequence headers and metadata OBUs; a frame OBU starts with
+// show_existing_frame, frame_type and show_frame, the rest is opaque and no decoder can decode it. Input is
+// read when its bitstream is locked, when the input is locked again or unmapped, or at the end of the stream:
+// the latest time that real hardware could read it. Input that changed since nvEncEncodePicture is recorded
+// as misuse.
 //
-// What real hardware does that this does not:
-// - It compresses: rates, VBV, AQ, multi-pass, minQP and the like show in frameAvgQP at most, which is the
-//   constant QP, else the target quality or 28, within minQP and maxQP. The HRD is not written into the VUI;
-//   buffering period and picture timing messages, filler data, LTR, SVC, intra refresh, MVC, alpha layers,
-//   weighted prediction and tiles are checked where the header says how, and change no bit.
-// - It decides: lookahead delays here and changes no picture type; B pictures are never left out.
-// - It takes time. Here a call is done when it returns, and NV_ENC_ERR_LOCK_BUSY comes by
-//   fake_nvenc_fail_in() alone. nvEncLockBitstream of a picture that waits for more input would block for
-//   ever: here it is misuse.
-// - It forgives: many real drivers take a wrong pitch, a reserved member, a mapped input that is unmapped
-//   early. Where the header says "must", this fails.
-// - Its numbers are its own: presets and capabilities here are those of no GPU; only what the header says of
-//   them holds (which presets have B pictures, that lossless ones have QP 0).
-// - Output to video memory, reconstructed frames, statistics, saved states, external motion hints and
-//   motion estimation alone are refused as a device refuses what it does not have.
+// What real hardware does and this fake does not:
+// - Compression: bit rate, VBV, AQ, multi-pass and QP bounds only affect frameAvgQP, which is constQP, else
+// the
+//   target quality or 28, clamped to minQP and maxQP. No HRD in the VUI. Buffering period, picture timing and
+//   recovery point SEI, filler data, LTR, temporal SVC, intra refresh, film grain and tiles are checked as
+//   far as the header states rules, but do not change the stream.
+// - Decisions: lookahead delays output and never changes a picture type; B-frames are never dropped.
+// - Asynchronous work: a call has finished when it returns. NV_ENC_ERR_LOCK_BUSY only comes from doNotWait on
+// a
+//   picture that needs more input, or from fake_nvenc_fail_in(). A waiting lock of such a picture would block
+//   forever and is a misuse.
+// - Tolerance: real drivers accept some wrong pitches, non-zero reserved members or early unmapping. Where
+// the
+//   header says "must", the fake refuses. It does not check that 4 more buffers than B-frames were created.
+// - Real numbers: presets and capabilities are invented, except for what the header states (which presets use
+//   B-frames; lossless tuning means constant QP 0). Encoding after the end of the stream starts with an IDR
+//   picture; the header does not say what a driver does.
+// - Output to video memory, reconstructed frames, statistics, saved states, external hints, MVC, alpha layers
+// and
+//   motion estimation only mode are refused as unsupported.
 
 #include <cstddef>
 #include <cstdint>
@@ -48,8 +54,8 @@ void fake_nvenc_fail_in(const char* function, std::size_t number, int status);
 
 /// Names of the calls since the last fake_nvenc_forget(), one a line. Valid until the next call of this.
 const char* fake_nvenc_log();
-/// What was done wrong since then, one a line: function, status, words. Empty when nothing was. Statuses that
-/// a test asked for are not in it.
+/// Misuses since then, one a line: function, status, explanation. Empty when there were none. Injected
+/// failures are not listed.
 const char* fake_nvenc_misuse();
 /// Forgets the log, the misuse and the pictures, not what fails or what the device can do.
 void fake_nvenc_forget();

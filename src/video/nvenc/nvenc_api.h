@@ -1,11 +1,11 @@
 #pragma once
-// The NVENC API (libnvidia-encode.so.1, which comes with NVIDIA's driver), version 12.1: driver 530 and
-// newer. Declarations of our own of the library's ABI, with the names of NVIDIA's nvEncodeAPI.h, so that a
-// build needs no newer nv-codec-headers (Debian 12 has 11.1, without AV1). A driver takes a session of any
-// version up to its own, by the version in each structure. tests/fake_libraries/nvenc_api_test.cpp compares
-// sizes, offsets and values with NVIDIA's header where it is installed. Left out is what no session on a CUDA
-// context needs: motion estimation alone, DirectX, OpenGL, statistics by nvEncGetEncodeStats. Behind 12.1 lie
-// NV16, P210 and 10-bit H.264 (13.0), and the tuning for ultra high quality (12.2).
+// The NVENC API (libnvidia-encode.so.1, part of NVIDIA's driver), version 12.1: driver 530 and newer. Own
+// declarations of the library's ABI with the names of NVIDIA's nvEncodeAPI.h, so that a build does not depend
+// on the installed nv-codec-headers (Debian 12 has 11.1, which has no AV1). A driver accepts every API
+// version up to its own; each structure carries its version. tests/fake_libraries/nvenc_api_test.cpp compares
+// sizes, offsets and values with NVIDIA's header where it is installed. Not declared, because a session on a
+// CUDA context does not need it: motion estimation only mode, DirectX, OpenGL, nvEncGetEncodeStats. Not
+// in 12.1: the ultra high quality tuning (12.2), NV16, P210 and 10-bit H.264 (13.0).
 
 #include <cstring>
 #include <type_traits>
@@ -17,7 +17,7 @@ namespace lanner::nvenc {
 /// The version that the declarations are of, as nvEncOpenEncodeSessionEx takes it.
 inline constexpr uint32_t api_major = 12, api_minor = 1, api_version = api_major | api_minor << 24;
 
-/// The same as NvEncodeAPIGetMaxSupportedVersion tells it: a driver that tells less is too old.
+/// The same in the encoding of NvEncodeAPIGetMaxSupportedVersion: a driver that reports less is too old.
 inline constexpr uint32_t needed_version = api_major << 4 | api_minor;
 
 /// Of gopLength and idrPeriod: no key picture but the first and those asked for.

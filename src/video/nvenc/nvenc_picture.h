@@ -9,7 +9,7 @@ namespace lanner::nvenc {
 using NV_ENC_INPUT_PTR = void*;      ///< An input buffer, or a mapped resource.
 using NV_ENC_OUTPUT_PTR = void*;     ///< A bitstream buffer.
 using NV_ENC_REGISTERED_PTR = void*; ///< A registered resource.
-using NV_ENC_CUSTREAM_PTR = void*;   ///< A pointer to a CUstream: to the handle, not the handle.
+using NV_ENC_CUSTREAM_PTR = void*;   ///< Address of a CUstream variable, not the stream.
 
 /// An input picture in memory of the library.
 struct NV_ENC_CREATE_INPUT_BUFFER {
@@ -60,7 +60,7 @@ struct NV_ENC_REGISTER_RESOURCE {
   void* reserved2[61];
 };
 
-/// A registered resource for one picture: mapped before it is encoded, unmapped behind its locked bitstream.
+/// Maps a registered resource for one picture: before nvEncEncodePicture, until its bitstream was locked.
 struct NV_ENC_MAP_INPUT_RESOURCE {
   uint32_t version, subResourceIndex;
   void* inputResource;
@@ -176,7 +176,7 @@ struct NV_ENC_LOCK_BITSTREAM {
   uint32_t doNotWait : 1, ltrFrame : 1, getRCStats : 1, reservedBitFields : 29;
   void* outputBitstream;
   uint32_t* sliceOffsets;
-  uint32_t frameIdx; ///< The caller's, of the picture that lies here.
+  uint32_t frameIdx; ///< The caller's frameIdx of this picture.
   uint32_t hwEncodeStatus, numSlices, bitstreamSizeInBytes;
   uint64_t outputTimeStamp, outputDuration;
   void* bitstreamBufferPtr; ///< In memory of the host.
