@@ -5,8 +5,8 @@
 
 namespace lanner::tool {
 
-/// The token that SIGINT and SIGTERM set. The first call installs the handlers; a second signal ends the
-/// process at once.
+/// The token that SIGINT, SIGTERM and SIGHUP set. The first call installs the handlers; a second signal ends
+/// the process at once.
 const CancelToken& interrupt_token();
 /// Whether a signal was received.
 bool interrupted();

@@ -1,16 +1,14 @@
 #pragma once
-// Pictures in, packets and files out.
+// Pictures in, packets out.
 // Every noun of video is passive unless it says otherwise: it runs on the caller's thread, holds no thread of
 // its own (codecs may, see DecoderOptions::threads) and is used by one thread at a time. Objects keep their
 // source alive.
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
-#include <span>
 #include <string>
 
 #include <lanner/image.h>
@@ -55,50 +53,5 @@ public:
 /// Throws Error{invalid_argument} for options that exclude one another or that the encoder refuses, and
 /// Error{unsupported} where there is no such encoder.
 std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options);
-
-/// Writes a container beside `path` and renames it on finish(); an object that dies before leaves nothing
-/// behind.
-class Muxer {
-public:
-  virtual ~Muxer() = default;
-  /// Whether this container keeps codec headers apart: what EncoderOptions::global_header must be.
-  virtual bool wants_global_header() const noexcept = 0;
-  /// Declares a stream before the first write; returns its index. Throws Error{invalid_argument} for H.264
-  /// and HEVC without the headers that this container keeps apart.
-  virtual int add_stream(const StreamInfo& stream) = 0;
-  /// Takes a packet whose `stream` is the index given by add_stream and whose times are in that stream's time
-  /// base. A container without a place for codec headers has them in front of each keyframe: of H.264, HEVC
-  /// and MPEG-4 they are put there where the packet has none.
-  virtual void write(const Packet& packet) = 0;
-  virtual void finish() = 0;
-};
-std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format = {});
-
-/// Takes bytes in their order. What it throws ends the writing, and is thrown by the call that wrote.
-using WriteCallback = std::function<void(std::span<const std::byte>)>;
-/// Writes a container from its first byte to its last, as a pipe takes it: `format` is matroska, webm,
-/// mpegts, mp4 and mov (in fragments), flv, mjpeg, h264 or hevc, else
-/// Error{unsupported}. `name` is what errors call the output.
-std::unique_ptr<Muxer> create_muxer(WriteCallback write, const std::string& format,
-                                    const std::string& name = "output");
-
-/// Encoder and muxer in one: images in, a file out. Writes nothing under `path` before finish().
-class VideoWriter {
-public:
-  VideoWriter(const std::string& path, const EncoderOptions& options);
-  VideoWriter(std::unique_ptr<Muxer> muxer, const EncoderOptions& options);
-  ~VideoWriter();
-  VideoWriter(VideoWriter&&) noexcept;
-  VideoWriter& operator=(VideoWriter&&) noexcept;
-
-  /// pts in `time_base` ticks; no_pts continues by one frame. `duration`: for how many ticks it is shown,
-  /// which is seen of the last picture alone; 0 is one frame.
-  void write(const Image& image, std::int64_t pts = no_pts, std::int64_t duration = 0);
-  void finish();
-
-private:
-  struct State;
-  std::unique_ptr<State> state_;
-};
 
 } // namespace lanner

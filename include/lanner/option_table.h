@@ -20,6 +20,7 @@
 #include <lanner/c_options.h>
 #include <lanner/encoder.h>
 #include <lanner/engine.h>
+#include <lanner/transcode.h>
 #include <lanner/video_reader.h>
 
 namespace lanner {
@@ -172,6 +173,7 @@ const OptionTable<VerifyOptions>& verify_option_table(); ///< Without `inputs`, 
 const OptionTable<ContextOptions>& context_option_table();
 const OptionTable<VideoReaderOptions>& reader_option_table();
 const OptionTable<EncoderOptions>& writer_option_table();
+const OptionTable<TranscodeOptions>& transcode_option_table(); ///< Beside the writer's.
 const OptionTable<Preprocess>& preprocess_option_table();
 
 /// Parses an option's value in command line syntax; for a list one entry. Files are opened within `limits`.

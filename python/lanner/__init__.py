@@ -22,6 +22,7 @@ try:
         Engine,
         Environment,
         Frame,
+        FrameQuality,
         Image,
         NodeDifference,
         Packet,
@@ -31,6 +32,7 @@ try:
         StreamIndex,
         StreamInfo,
         Tensor,
+        TranscodeResult,
         Verification,
         VideoReader,
         VideoWriter,
@@ -43,6 +45,7 @@ try:
         load_tensors,
         save_image,
         set_threads,
+        transcode,
     )
 except ImportError as _error:
     if "nanobind_backend" not in str(_error):
@@ -80,6 +83,7 @@ __all__ = [
     "Environment",
     "Error",
     "Frame",
+    "FrameQuality",
     "Image",
     "InputOutput",
     "InvalidArgument",
@@ -94,6 +98,7 @@ __all__ = [
     "StreamIndex",
     "StreamInfo",
     "Tensor",
+    "TranscodeResult",
     "Unsupported",
     "Verification",
     "VideoReader",
@@ -109,6 +114,7 @@ __all__ = [
     "save_image",
     "set_threads",
     "tasks",
+    "transcode",
 ]
 
 

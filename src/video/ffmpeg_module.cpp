@@ -2,6 +2,7 @@
 
 #include "base/check.h"
 #include "base/file/module.h"
+#include "video/write/resized.h"
 
 namespace lanner {
 
@@ -30,8 +31,12 @@ std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options) {
   return ffmpeg_module().create_encoder(options);
 }
 
+std::unique_ptr<Muxer> create_muxer(const std::string& path, const MuxerOptions& options) {
+  return ffmpeg_module().create_muxer(path, options);
+}
+
 std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format) {
-  return ffmpeg_module().create_muxer(path, format);
+  return create_muxer(path, MuxerOptions{.format = format, .fragmented = false, .metadata = {}});
 }
 
 std::unique_ptr<Muxer> create_muxer(WriteCallback write, const std::string& format, const std::string& name) {
@@ -53,6 +58,22 @@ void save_image(const std::string& path, const Image& image) {
 
 std::vector<std::byte> encode_image(const Image& image, std::string_view kind) {
   return ffmpeg_module().encode_image(image, kind);
+}
+
+StreamFacts stream_facts(const Demuxer& demuxer, int stream) {
+  return ffmpeg_module().stream_facts(demuxer, stream);
+}
+
+HdrMetadata hdr_metadata(const Demuxer& demuxer, int stream) {
+  return stream_facts(demuxer, stream).hdr;
+}
+
+Image resized_image(const Image& image, std::int32_t width, std::int32_t height) {
+  return ffmpeg_module().resized_image(image, width, height);
+}
+
+std::unique_ptr<Deinterlacer> create_deinterlacer() {
+  return ffmpeg_module().create_deinterlacer();
 }
 
 VideoSupport video_support() {

@@ -9,12 +9,16 @@
 #include <lanner/demuxer.h>
 #include <lanner/encoder.h>
 #include <lanner/image.h>
+#include <lanner/muxer.h>
 #include <lanner/video_support.h>
+
+#include "video/write/deinterlacer.h"
+#include "video/write/stream_facts.h"
 
 namespace lanner {
 
 /// Raised whenever FfmpegModule or a type that crosses it changes.
-inline constexpr std::uint32_t ffmpeg_module_version = 5;
+inline constexpr std::uint32_t ffmpeg_module_version = 6;
 
 /// Entry points of the FFmpeg module. Each follows the rules of the public function of its name.
 struct FfmpegModule {
@@ -24,7 +28,7 @@ struct FfmpegModule {
   std::unique_ptr<Decoder> (*create_decoder)(const StreamInfo& stream, const DecoderOptions& options,
                                              const std::string& reason);
   std::unique_ptr<Encoder> (*create_encoder)(const EncoderOptions& options);
-  std::unique_ptr<Muxer> (*create_muxer)(const std::string& path, const std::string& format);
+  std::unique_ptr<Muxer> (*create_muxer)(const std::string& path, const MuxerOptions& options);
   /// Of containers that are written from the first byte to the last.
   std::unique_ptr<Muxer> (*create_stream_muxer)(WriteCallback write, const std::string& format,
                                                 const std::string& name);
@@ -33,6 +37,11 @@ struct FfmpegModule {
   void (*save_image)(const std::string& path, const Image& image);
   std::vector<std::byte> (*encode_image)(const Image& image, std::string_view kind);
   VideoSupport (*video_support)();
+  StreamFacts (*stream_facts)(const Demuxer& demuxer, int stream);
+  /// The picture in another size, in its own format; see video/write/resized.h.
+  Image (*resized_image)(const Image& image, std::int32_t width, std::int32_t height);
+  /// See video/write/deinterlacer.h.
+  std::unique_ptr<Deinterlacer> (*create_deinterlacer)();
 };
 
 /// The opened module; opens it at first use. Throws Error{unsupported} that says why it is missing and what

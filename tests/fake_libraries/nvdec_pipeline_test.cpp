@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <lanner/muxer.h>
 #include <lanner/pipeline.h>
 #include <lanner/source.h>
 

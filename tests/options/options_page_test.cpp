@@ -91,6 +91,9 @@ std::string page() {
              "C++ `VideoReaderOptions`.") +
          table_text(writer_option_table(), "Video writers",
                     "`lanner.VideoWriter`, `lanner transcode`; in C++ `EncoderOptions`.") +
+         table_text(transcode_option_table(), "Transcoding",
+                    "`lanner.transcode()`, `lanner transcode`, besides those of writers; in C++ "
+                    "`TranscodeOptions`.") +
          table_text(
              preprocess_option_table(), "Preprocessing",
              "`lanner.Preprocess` and functions that make tensors of pictures, commands that run networks on "

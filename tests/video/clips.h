@@ -13,6 +13,7 @@
 #include <lanner/image.h>
 #include <lanner/video_reader.h>
 #include <lanner/video_support.h>
+#include <lanner/video_writer.h>
 
 namespace lanner::test {
 

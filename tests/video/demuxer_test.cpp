@@ -2,6 +2,7 @@
 
 #include <lanner/decoder.h>
 #include <lanner/demuxer.h>
+#include <lanner/video_writer.h>
 
 #include <algorithm>
 #include <cstring>

@@ -1,6 +1,7 @@
 // MPEG-4 part 2 as DivX and Xvid wrote it: two pictures in one packet, and fillers that are none.
 
 #include <lanner/encoder.h>
+#include <lanner/muxer.h>
 #include <lanner/video_reader.h>
 
 #include <algorithm>

@@ -1,6 +1,7 @@
 // Decoders side by side and ahead: bounds, errors, cancelling, forks; batches and sampling.
 
 #include <lanner/video_reader.h>
+#include <lanner/video_writer.h>
 
 #include <sys/wait.h>
 #include <unistd.h>

@@ -2,6 +2,7 @@
 
 #include <lanner/encoder.h>
 #include <lanner/video_reader.h>
+#include <lanner/video_writer.h>
 
 #include <algorithm>
 #include <cstring>

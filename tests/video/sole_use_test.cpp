@@ -2,7 +2,9 @@
 
 #include <lanner/encoder.h>
 #include <lanner/log.h>
+#include <lanner/muxer.h>
 #include <lanner/video_reader.h>
+#include <lanner/video_writer.h>
 
 #include <atomic>
 #include <cstring>

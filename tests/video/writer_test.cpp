@@ -3,6 +3,7 @@
 #include <lanner/encoder.h>
 #include <lanner/video_reader.h>
 #include <lanner/video_support.h>
+#include <lanner/video_writer.h>
 
 #include <algorithm>
 #include <cmath>

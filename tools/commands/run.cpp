@@ -7,6 +7,7 @@
 
 #include <lanner/draw.h>
 #include <lanner/error.h>
+#include <lanner/option_table.h>
 
 #include "check.h"
 #include "command.h"
@@ -22,6 +23,7 @@
 #include "input/pipe_source.h"
 #include "interrupt.h"
 #include "options/engine_options.h"
+#include "options/option_rows.h"
 #include "options/range_options.h"
 #include "options/reader_options.h"
 #include "output/accuracy.h"
@@ -45,6 +47,7 @@ struct RunOptions {
   RangeOptions range;
   SecondNetworkOptions then;
   ReaderOptions reader; ///< --conceal alone.
+  GivenOptions clips;   ///< Of the table of transcoding.
   std::vector<std::string> inputs, values;
   std::string input, output, format, json, truth, report;
   int batch = 0, clips_at_once = 0;
@@ -304,6 +307,10 @@ int run_run(const RunOptions& given) {
   FoundInputs found = find_inputs(options.inputs, options.engine.model);
   std::vector<RunInput>& inputs = found.inputs;
   place_outputs(options.output, options.format, inputs);
+  TranscodeOptions clips;
+  options.clips.apply(clips, transcode_option_table());
+  for (RunInput& input : inputs)
+    input.on_size_change = clips.on_size_change, input.copies_audio = clips.audio;
   check_options(options, inputs, has_clips(inputs));
   Files files = declare_files(options, inputs);
   Networks nets = read_networks(options, files);
@@ -364,6 +371,7 @@ void add_run(Command& program, Action& action) {
                      "Container of the output, where its name has no known extension: mp4, mkv, webm, mov, "
                      "avi, ts, y4m ...; "
                      "for -o - mkv, or png for an image");
+  OptionRows(command, options->clips).add(transcode_option_table(), {"on_size_change", "audio"});
   command.add_option("--json", options->json,
                      "Answers as one JSON object a line, into a file, or - for stdout");
   add_result_options(command, options->results);

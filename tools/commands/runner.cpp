@@ -11,13 +11,13 @@
 #include <lanner/draw.h>
 #include <lanner/error.h>
 #include <lanner/threads.h>
+#include <lanner/upright.h>
 
 #include "check.h"
+#include "input/expected_frames.h"
 #include "input/native_size.h"
-#include "input/upright.h"
 #include "interrupt.h"
 #include "options/limit_option.h"
-#include "output/clip_output.h"
 #include "output/console.h"
 #include "output/damage.h"
 

@@ -1,114 +1,136 @@
 // lanner transcode: decode and encode again.
 
-#include <cmath>
+#include <limits>
+#include <memory>
+#include <optional>
 
 #include <fmt/format.h>
 
-#include <lanner/encoder.h>
 #include <lanner/error.h>
-#include <lanner/video_reader.h>
+#include <lanner/option_table.h>
+#include <lanner/output.h>
+#include <lanner/transcode.h>
 
 #include "check.h"
 #include "command.h"
-#include "input/clip_times.h"
 #include "input/containers.h"
 #include "input/files.h"
 #include "input/pipe_source.h"
-#include "input/upright.h"
 #include "interrupt.h"
 #include "options/limit_option.h"
 #include "options/option_rows.h"
+#include "options/range_options.h"
 #include "options/reader_options.h"
-#include "output/clip_output.h"
+#include "output/byte_output.h"
 #include "output/console.h"
 #include "output/damage.h"
+#include "output/encoding_progress.h"
 
 namespace lanner::tool {
 namespace {
 
-struct TranscodeOptions {
+struct TranscodeCommand {
   std::string input, output;
-  GivenOptions writer;  ///< Of the table of writers.
-  ReaderOptions reader; ///< --conceal alone.
+  GivenOptions writer, transcode; ///< Of the tables of writers and of transcoding.
+  ReaderOptions reader;           ///< --conceal alone.
+  std::string start, end, progress, quality;
 };
 
-/// What the container holds and players show, where no codec was named; what is said of quality wins.
-EncoderOptions encoder_options(const TranscodeOptions& options) {
-  EncoderOptions encoder;
-  const Container* container = container_of(options.output);
-  if (!options.writer.has("codec") && container && !container->codecs.empty())
-    encoder = encoder_for(*container);
-  if (options.writer.has("bit_rate") || options.writer.has("crf")) {
-    encoder.crf = EncoderOptions().crf;
-    encoder.codec_options.erase("flags"); // Of a fixed quality.
-    encoder.codec_options.erase("global_quality");
-  }
-  options.writer.apply(encoder, writer_option_table());
-  return encoder;
+TranscodeOptions to_options(TranscodeCommand& command) {
+  TranscodeOptions options;
+  command.reader.given.set("device", {"cpu"});
+  command.reader.follow(command.writer);
+  options.reader = to_reader_options(command.reader);
+  options.conceal = command.reader.conceal();
+  command.writer.apply(options.encoder, writer_option_table());
+  if (command.writer.has("pixel_format")) options.format = options.encoder.format;
+  command.transcode.apply(options, transcode_option_table());
+  if (!options.muxer.format.empty()) // The names that `run` takes, too.
+    options.muxer.format = container_named(options.muxer.format).format;
+  options.quality = !command.quality.empty();
+  options.cancel = interrupt_token();
+  options.note = [](const std::string& line) { print_note(line); };
+  return options;
 }
 
-/// A file has pictures of one size.
-class SizeCheck {
-public:
-  void check(const Image& image, const Frame& frame) {
-    if (width_ == 0) width_ = image.width, height_ = image.height;
-    tool::check(
-        image.width == width_ && image.height == height_, ErrorCode::unsupported,
-        "frame {} ({:.3f} s) is {}x{}, those before are {}x{}, and a file is written in one size; let ffmpeg "
-        "bring them to one first: ffmpeg -i CLIP -vf scale={}:{} -c:v ffv1 one_size.mkv",
-        frame.index, frame.seconds(), image.width, image.height, width_, height_, width_, height_);
-  }
-
-private:
-  std::int32_t width_ = 0, height_ = 0;
-};
-
-int run_transcode(TranscodeOptions options) {
-  options.input = clip_path(options.input);
-  check(!options.writer.has("bit_rate") || !options.writer.has("crf"), ErrorCode::invalid_argument,
-        "transcode: -b:v and --crf are two ways to say one thing; give one");
+void declare_files(const TranscodeCommand& command) {
   Files files;
-  files.reads("the clip", options.input);
-  files.writes("the new clip", options.output);
-  about("transcode", options.input, [&] {
-    options.reader.given.set("device", {"cpu"});
-    options.reader.follow(options.writer);
-    // Frames as they are stored: upright_image() keeps samples as they are.
-    VideoReader reader(open_path(options.input, given_limits()), to_reader_options(options.reader));
-    const EncoderOptions encoder = encoder_options(options);
-    ClipTimes times(reader.stream(), container_of(options.output), encoder.codec);
-    StreamInfo written = upright_stream(reader.stream());
-    written.time_base = times.time_base();
-    ClipOutput output(options.output, written, PixelChoice::source, encoder);
-    const double expected = expected_frames(reader);
+  files.reads("the clip", command.input);
+  files.writes("the new clip", command.output);
+  files.writes("--progress", command.progress);
+  files.writes("--quality", command.quality);
+}
+
+/// Into standard output, a pipe or a device, as it comes.
+TranscodeResult write_direct(Transcoder& transcoder, const TranscodeOptions& options,
+                             const std::string& output, double start, double end) {
+  ByteOutput bytes("transcode", output);
+  const auto take = [&](std::span<const std::byte> part) {
+    bytes.write({reinterpret_cast<const char*>(part.data()), part.size()});
+    bytes.commit();
+  };
+  const std::string format = options.muxer.format.empty() ? "matroska" : options.muxer.format;
+  return transcoder.write(create_muxer(take, format, output), start, end);
+}
+
+void write_quality(const std::string& path, const std::vector<FrameQuality>& quality) {
+  if (path.empty()) return;
+  ByteOutput output("--quality", path);
+  output.write(quality_table(quality));
+  output.commit();
+  print_note(quality_summary(quality));
+}
+
+int run_transcode(TranscodeCommand command) {
+  command.input = clip_path(command.input);
+  check(!command.writer.has("bit_rate") || !command.writer.has("crf"), ErrorCode::invalid_argument,
+        "transcode: -b:v and --crf are two ways to say one thing; give one");
+  declare_files(command);
+  TranscodeOptions options = to_options(command);
+  const double start = command.start.empty() ? 0 : parse_time(command.start, "--start");
+  const double end =
+      command.end.empty() ? std::numeric_limits<double>::infinity() : parse_time(command.end, "--end");
+  about("transcode", command.input, [&] {
+    std::optional<ProgressOutput> lines;
+    if (!command.progress.empty()) lines.emplace(command.progress);
     ProgressBar bar("transcode");
-    std::int64_t count = 0;
-    SizeCheck size;
-    while (auto frame = or_conceal(options.reader.conceal(), [&] { return reader.next(); })) {
-      interrupt_token().check();
-      const Image image = upright_image(*frame);
-      size.check(image, *frame);
-      const std::int64_t time = times.next(frame->pts, frame->duration);
-      output.write(image, time, times.length());
-      bar.update(static_cast<double>(++count), expected, "frames");
-    }
-    check(count > 0, ErrorCode::bad_data, "no frame could be decoded");
-    interrupt_token().check();
-    output.finish();
+    options.progress = [&](const TranscodeProgress& progress) {
+      bar.update(static_cast<double>(progress.frames), progress.total_frames, "frames");
+      if (lines) lines->write(progress);
+    };
+    or_conceal(options.conceal, [&] {
+      Transcoder transcoder(open_path(command.input, given_limits()), options);
+      const TranscodeResult result = is_direct(command.output)
+                                         ? write_direct(transcoder, options, command.output, start, end)
+                                         : transcoder.write(command.output, start, end);
+      write_quality(command.quality, result.quality);
+    });
   });
   return 0;
+}
+
+void add_own_options(Command& command, TranscodeCommand& options) {
+  command.add_option("--start", options.start,
+                     "From this time on: seconds from the first frame, or like 1:02:03.5");
+  command.add_option("--end", options.end, "Up to this time");
+  command.add_option("--progress", options.progress,
+                     "Write key=value lines as ffmpeg's -progress does to this file; - is standard output");
+  command.add_option("--quality", options.quality,
+                     "Decode what was encoded, and write PSNR and SSIM of each frame to this file (CSV)");
 }
 
 } // namespace
 
 void add_transcode(Command& program, Action& action) {
-  auto [command, options] = make_command<TranscodeOptions>(
+  auto [command, options] = make_command<TranscodeCommand>(
       program, action, "transcode", "Decode a clip and encode it again; presentation times are kept.",
       run_transcode);
   command.add_option("input", options->input, "A clip").required();
   command
-      .add_option("output", options->output,
-                  "The new clip; its extension chooses the container (.mp4, .mkv, .mov, .webm, .avi)")
+      .add_option(
+          "output", options->output,
+          "The new clip; its extension chooses the container (.mp4, .mkv, .mov, .webm, .avi); - is standard "
+          "output")
       .required();
   OptionRows(command, options->writer)
       .more([](const OptionInfo& info) {
@@ -117,11 +139,16 @@ void add_transcode(Command& program, Action& action) {
                    : "";
       })
       .add(writer_option_table());
+  add_own_options(command, *options);
+  OptionRows(command, options->transcode).add(transcode_option_table());
   OptionRows(command, options->reader.given).add(reader_option_table(), {"raise_on_error"});
   add_limit_option(command);
   command.footer(
-      "Rotated clips come out upright. Audio is left out.\n\n"
+      "Audio, subtitles, attached files, chapters and tags are copied as they are; what the new container "
+      "cannot hold "
+      "is told in a line. Rotated clips come out upright.\n\n"
       "Examples:\n  lanner transcode in.mov out.mp4\n  lanner transcode in.mp4 out.mp4 -c:v hevc --crf 28\n"
+      "  lanner transcode in.mp4 part.mp4 --start 1:30 --end 2:00\n"
       "  lanner transcode in.mp4 out.mkv -c:v av1 -b:v 2M --preset 8");
 }
 

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include <lanner/error.h>
-#include <lanner/video_support.h>
 
 #include "check.h"
 
@@ -44,22 +43,6 @@ bool has_word(std::string_view text, std::string_view word) {
   return std::ranges::find(parts, word) != parts.end();
 }
 
-/// FFmpeg's software encoders of a codec.
-std::string_view encoders_of(std::string_view codec) {
-  constexpr std::pair<std::string_view, std::string_view> known[] = {
-      {"h264", "libx264 libopenh264"},          {"hevc", "libx265"}, {"vp9", "libvpx-vp9"},
-      {"av1", "libsvtav1 libaom-av1 librav1e"}, {"mpeg4", "mpeg4"},  {"mjpeg", "mjpeg"},
-  };
-  const auto found = std::ranges::find(known, codec, &std::pair<std::string_view, std::string_view>::first);
-  return found == std::end(known) ? std::string_view() : found->second;
-}
-
-bool can_encode(std::string_view codec) {
-  static const VideoSupport support = video_support();
-  return std::ranges::any_of(
-      support.encoders, [&](const std::string& encoder) { return has_word(encoders_of(codec), encoder); });
-}
-
 } // namespace
 
 const Container& container_named(std::string_view name) {
@@ -87,21 +70,6 @@ std::string known_endings() {
     list += words(container.endings)[0];
   }
   return list;
-}
-
-EncoderOptions encoder_for(const Container& container) {
-  const auto codecs = words(container.codecs);
-  const auto found = std::ranges::find_if(codecs, can_encode);
-  EncoderOptions options;
-  options.codec = found == codecs.end() ? codecs[0] : *found; // If there is none, the encoder reports it.
-  if (options.codec == "vp9") {
-    options.crf = 31;
-    options.codec_options = {{"row-mt", "1"}};
-  }
-  // Quantisers 3 and 2 of 31: FFmpeg's default is 200 kbit a second.
-  if (options.codec == "mpeg4") options.codec_options = {{"flags", "+qscale"}, {"global_quality", "354"}};
-  if (options.codec == "mjpeg") options.codec_options = {{"flags", "+qscale"}, {"global_quality", "236"}};
-  return options;
 }
 
 } // namespace lanner::tool

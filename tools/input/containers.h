@@ -4,8 +4,6 @@
 #include <string>
 #include <string_view>
 
-#include <lanner/encoder.h>
-
 namespace lanner::tool {
 
 struct Container {
@@ -23,9 +21,5 @@ const Container& container_named(std::string_view name);
 const Container* container_of(const std::string& path);
 /// Extensions to list in a message: `.mp4, .mkv, ...`.
 std::string known_endings();
-
-/// The first codec of the container that this machine's FFmpeg can encode, set to good quality: by default
-/// some encoders aim at a very low bit rate.
-EncoderOptions encoder_for(const Container& container);
 
 } // namespace lanner::tool

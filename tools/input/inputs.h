@@ -8,6 +8,7 @@
 #include <lanner/cancel.h>
 #include <lanner/error.h>
 #include <lanner/source.h>
+#include <lanner/video_writer.h>
 
 namespace lanner::tool {
 
@@ -25,8 +26,10 @@ struct RunInput {
   bool still = false;
   std::string output; ///< A path, or - for standard output; empty where there is no output.
   OutputForm form = OutputForm::none;
-  std::string format; ///< The output's container; empty: from its extension.
-  SourcePtr source;   ///< An input that cannot be opened a second time; null for files.
+  std::string format;                            ///< The output's container; empty: from its extension.
+  SizeChange on_size_change = SizeChange::scale; ///< Of the output.
+  bool copies_audio = true;                      ///< Into a clip.
+  SourcePtr source; ///< An input that cannot be opened a second time; null for files.
   bool piped_mp4 = false;
   CancelToken stop; ///< Ends a read that is waiting for a pipe.
 };

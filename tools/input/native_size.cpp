@@ -8,8 +8,8 @@
 
 #include <lanner/demuxer.h>
 #include <lanner/error.h>
+#include <lanner/upright.h>
 
-#include "input/upright.h"
 #include "interrupt.h"
 #include "options/limit_option.h"
 #include "output/console.h"

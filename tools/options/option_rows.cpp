@@ -148,6 +148,7 @@ void for_each_flag(const std::function<void(const OptionInfo&)>& use) {
   walk(verify_option_table());
   walk(reader_option_table());
   walk(writer_option_table());
+  walk(transcode_option_table());
 }
 
 } // namespace lanner::tool

@@ -13,9 +13,9 @@
 
 #include <lanner/error.h>
 #include <lanner/image.h>
+#include <lanner/upright.h>
 
 #include "check.h"
-#include "input/upright.h"
 #include "output/console.h"
 #include "output/outputs.h"
 

@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -14,6 +15,8 @@
 
 #include "check.h"
 #include "input/padding.h"
+#include "interrupt.h"
+#include "options/limit_option.h"
 #include "output/console.h"
 #include "output/frame_sink.h"
 
@@ -187,8 +190,8 @@ void MarkedClip::open_clip() {
   if (direct || is_raw()) bytes_ = std::make_unique<ByteOutput>("-o", input_.output);
   if (is_raw()) return;
   const std::string format = container_ ? std::string(container_->format) : std::string();
-  if (!direct) {
-    muxer_ = create_muxer(input_.output, format);
+  if (!direct) { // What is wrong with the place is told now, though the file begins with the first picture.
+    create_muxer(input_.output, format);
     return;
   }
   const auto take = [this](std::span<const std::byte> bytes) {
@@ -198,43 +201,81 @@ void MarkedClip::open_clip() {
   muxer_ = create_muxer(take, format, "-o " + input_.output);
 }
 
-/// The written stream.
-void MarkedClip::begin(const Image& first) {
+EncoderOptions MarkedClip::encoder() const {
+  EncoderOptions options = encoder_for_format(container_ ? container_->format : "");
+  options.rate = rate_;
+  const bool turned = std::lround(stream_.rotation / 90) % 2 != 0;
+  const Rational& aspect = stream_.sample_aspect;
+  if (aspect.den > 0 && aspect.num > 0)
+    options.sample_aspect = turned ? Rational{aspect.den, aspect.num} : aspect;
+  if (turned || stream_.mirror || stream_.rotation != 0) options.color = stream_.color;
+  // Animations end in a long picture as a rule, and MP4 has the length of the one that is decoded last.
+  if (stream_.codec == "gif" || stream_.codec == "apng") options.b_frames = 0;
+  return options;
+}
+
+/// What lies beside the pictures comes along, of a clip that can be opened again.
+CopiedStreams MarkedClip::copied(const Frame& first) const {
+  CopiedStreams streams;
+  if (input_.source) return streams;
+  streams.source = open_path(input_.path, given_limits());
+  streams.audio = input_.copies_audio;
+  streams.demuxer.limits = given_limits();
+  streams.demuxer.cancel = interrupt_token();
+  if (range_.start > 0) streams.begin = first.seconds();
+  streams.end = range_.end < std::numeric_limits<double>::infinity()
+                    ? first.seconds() + range_.end - range_.start
+                    : range_.end;
+  return streams;
+}
+
+void MarkedClip::begin(const Image& first, const Frame& frame) {
+  begun_ = true;
   width_ = first.width;
   height_ = first.height;
   if (input_.form != OutputForm::clip) return;
-  EncoderOptions options = container_ && !is_raw() ? encoder_for(*container_) : EncoderOptions();
-  StreamInfo stream = stream_;
-  stream.width = width_ + width_ % 2;
-  stream.height = height_ + height_ % 2;
-  padded_ = !is_raw() && (stream.width != width_ || stream.height != height_);
-  if (padded_)
-    print_note(fmt::format("-o {}: {}x{} was padded to {}x{}: 4:2:0 needs even sizes", input_.output, width_,
-                           height_, stream.width, stream.height));
-  Rational& rate = stream.average_rate;
-  if (rate.num <= 0 || rate.den <= 0) rate = {25, 1};
-  if (range_.rate > 0 && range_.rate < rate.to_double())
-    rate = {std::max<std::int64_t>(1, std::llround(range_.rate * 1000)), 1000};
-  rate.den *= range_.stride;
-  times_.emplace(stream, container_, options.codec);
-  stream.time_base = times_->time_base();
-  stream_ = stream;
-  if (is_raw())
-    raw_.emplace(*bytes_, rate, stream.sample_aspect);
-  else
-    clip_.emplace(std::move(muxer_), stream, PixelChoice::playable, options);
+  rate_ = stream_.average_rate;
+  if (rate_.num <= 0 || rate_.den <= 0) rate_ = {25, 1};
+  if (range_.rate > 0 && range_.rate < rate_.to_double())
+    rate_ = {std::max<std::int64_t>(1, std::llround(range_.rate * 1000)), 1000};
+  rate_.den *= range_.stride;
+  if (is_raw()) {
+    raw_.emplace(*bytes_, rate_, stream_.sample_aspect);
+    return;
+  }
+  VideoWriterOptions options;
+  options.encoder = encoder();
+  options.on_size_change = input_.on_size_change;
+  options.copied = copied(frame);
+  if (range_.start > 0) options.begin = frame.seconds(); // A part that begins late in its clip begins at 0.
+  options.note = [this](const std::string& line) {
+    print_note(fmt::format("-o {}: {}", input_.output, line));
+  };
+  if (bytes_) {
+    writer_.emplace(std::move(muxer_), options);
+  } else {
+    options.muxer.format = container_ ? std::string(container_->format) : std::string();
+    writer_.emplace(input_.output, options);
+  }
 }
 
+/// Even sizes, and of what is no container one size.
 Image MarkedClip::fitted(const Image& marked, std::int64_t frame) {
   Image image = marked;
-  if (image.width != width_ || image.height != height_) {
+  if (is_raw()) {
+    if (image.width == width_ && image.height == height_) return image;
     if (!std::exchange(scaled_, true))
       print_note(
           fmt::format("{}: its size changes from {}x{} to {}x{} at frame {}; the output keeps the first",
                       input_.path, width_, height_, image.width, image.height, frame));
-    image = scaled(image, width_, height_);
+    return scaled(image, width_, height_);
   }
-  return padded_ ? padded_even(image) : image;
+  const std::int32_t width = image.width + image.width % 2, height = image.height + image.height % 2;
+  if (width == image.width && height == image.height) return image;
+  if (!std::exchange(padded_, true))
+    print_note(fmt::format("-o {}: {}x{} was padded to {}x{}: 4:2:0 needs even sizes", input_.output,
+                           image.width, image.height, width, height));
+  return padded_even(image);
 }
 
 /// How long this output shows the frame, in ticks of its clip: until the next selected frame.
@@ -247,30 +288,22 @@ std::int64_t MarkedClip::length_of(const Frame& frame) const {
   return length < 9e18 ? std::llround(length) : 0;
 }
 
-/// Ticks of the output. A part that begins late in its clip begins at 0.
-std::int64_t MarkedClip::time_of(const Frame& frame) {
-  std::int64_t pts = frame.pts;
-  if (range_.start > 0 && pts != no_pts) {
-    if (first_pts_ == no_pts) first_pts_ = pts;
-    pts -= first_pts_;
-  }
-  return times_->next(pts, length_of(frame));
-}
-
 void MarkedClip::write(const Image& marked, const Frame& frame) {
-  if (width_ == 0) begin(marked);
+  if (!begun_) begin(marked, frame);
   if (input_.form == OutputForm::numbered)
     save_picture(PictureName(input_.output).of(frame.index), marked);
   else if (raw_)
     raw_->write(fitted(marked, frame.index));
   else {
-    const std::int64_t time = time_of(frame);
-    clip_->write(fitted(marked, frame.index), time, times_->length());
+    Frame written = frame;
+    written.image = fitted(marked, frame.index);
+    written.duration = length_of(frame);
+    writer_->write(written);
   }
 }
 
 void MarkedClip::finish() {
-  if (clip_) clip_->finish();
+  if (writer_) writer_->finish();
   if (bytes_) bytes_->commit();
 }
 

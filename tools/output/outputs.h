@@ -6,13 +6,12 @@
 #include <vector>
 
 #include <lanner/pipeline.h>
+#include <lanner/video_writer.h>
 
-#include "input/clip_times.h"
 #include "input/containers.h"
 #include "input/files.h"
 #include "input/inputs.h"
 #include "output/byte_output.h"
-#include "output/clip_output.h"
 #include "output/y4m_writer.h"
 
 namespace lanner::tool {
@@ -30,8 +29,9 @@ void write_picture(const RunInput& input, const Image& marked, bool to_disk);
 /// save_image() without that wait.
 void save_picture(const std::string& path, const Image& image);
 
-/// Annotated output of a clip: a clip, or a numbered image of each frame. Frames of another size than the
-/// first are scaled to it, and odd sizes padded where chroma is halved; both are reported once.
+/// Annotated output of a clip: a clip, with the other streams of its input, or a numbered image of each
+/// frame. Frames of another size than the first are treated as RunInput::on_size_change says, and odd sizes
+/// padded where chroma is halved; both are reported once.
 class MarkedClip {
 public:
   /// Reports whatever is wrong with the output before the work. `stream`: of the input clip.
@@ -43,23 +43,23 @@ public:
 private:
   void open_clip();
   bool is_raw() const; ///< Raw pixels.
-  void begin(const Image& first);
+  void begin(const Image& first, const Frame& frame);
+  EncoderOptions encoder() const;
+  CopiedStreams copied(const Frame& first) const;
   Image fitted(const Image& marked, std::int64_t frame);
   std::int64_t length_of(const Frame& frame) const;
-  std::int64_t time_of(const Frame& frame);
 
   const RunInput& input_;
   StreamInfo stream_;
   FrameRange range_;
+  Rational rate_;
   const Container* container_ = nullptr;
   std::unique_ptr<ByteOutput> bytes_; ///< For streams, and containers that are not FFmpeg's.
-  std::unique_ptr<Muxer> muxer_;      ///< Unset until the first frame.
-  std::optional<ClipOutput> clip_;
-  std::optional<ClipTimes> times_;
+  std::unique_ptr<Muxer> muxer_;      ///< For streams; unset until the first frame.
+  std::optional<VideoWriter> writer_;
   std::optional<Y4mWriter> raw_;
   std::int32_t width_ = 0, height_ = 0; ///< Of the first frame.
-  bool padded_ = false, scaled_ = false;
-  std::int64_t first_pts_ = no_pts;
+  bool begun_ = false, padded_ = false, scaled_ = false;
 };
 
 } // namespace lanner::tool

@@ -1,15 +1,18 @@
 // Video files from pictures.
 
+#include <cmath>
 #include <memory>
 #include <mutex>
 
 #include <lanner/decoder.h>
-#include <lanner/encoder.h>
 #include <lanner/error.h>
+#include <lanner/transcode.h>
+#include <lanner/video_writer.h>
 
 #include "calls/bindings.h"
 #include "calls/check.h"
 #include "calls/option_rows.h"
+#include "video/video_output.h"
 
 namespace lanner::python {
 namespace {
@@ -17,15 +20,19 @@ namespace {
 /// A VideoWriter as Python has it, which may be closed while another thread writes.
 class Writer {
 public:
-  Writer(const std::string& path, const EncoderOptions& options)
-      : writer_(std::make_shared<VideoWriter>(path, options)) {}
+  Writer(VideoOutput output, VideoWriterOptions options) {
+    rate_ = options.encoder.rate;
+    options.note = [notes = notes_](const std::string& line) { notes->add(line); };
+    writer_ = output.muxer ? std::make_shared<VideoWriter>(std::move(output.muxer), options)
+                           : std::make_shared<VideoWriter>(output.path, options);
+  }
 
-  void write(nb::handle picture) {
-    const Image image = to_picture(picture);
+  void write(nb::handle picture, nb::handle pts, nb::handle time_base, nb::handle seconds) {
+    const Frame frame = timed(picture, pts, time_base, seconds);
     const ReleasedGil release;
     const std::shared_ptr<VideoWriter> writer = current();
     check(writer != nullptr, ErrorCode::invalid_argument, "VideoWriter: it is closed; open another file");
-    writer->write(image);
+    writer->write(frame);
   }
   void close() {
     const ReleasedGil release;
@@ -40,15 +47,74 @@ public:
     drop();
   }
   bool closed() const { return !current(); }
+  std::vector<std::string> notes() const { return notes_->all(); }
 
 private:
-  static Image to_picture(nb::handle object) {
-    if (nb::isinstance<Image>(object)) return nb::cast<Image>(object);
-    if (nb::isinstance<Frame>(object)) return nb::cast<const Frame&>(object).image;
+  /// Lines that come from the thread that writes.
+  class Notes {
+  public:
+    void add(const std::string& line) {
+      const std::lock_guard lock(mutex_);
+      lines_.push_back(line);
+    }
+    std::vector<std::string> all() const {
+      const std::lock_guard lock(mutex_);
+      return lines_;
+    }
+
+  private:
+    mutable std::mutex mutex_;
+    std::vector<std::string> lines_;
+  };
+
+  static Frame to_frame(nb::handle object) {
+    Frame frame;
+    if (nb::isinstance<Frame>(object)) return nb::cast<const Frame&>(object);
     if (object.is_none())
       refuse("image", object, "is of the wrong type", "an Image, a Frame or uint8 [height, width, 3]");
-    return Image::from_tensor(to_tensor(object), PixelFormat::rgb24);
+    frame.image = nb::isinstance<Image>(object) ? nb::cast<Image>(object)
+                                                : Image::from_tensor(to_tensor(object), PixelFormat::rgb24);
+    return frame;
   }
+
+  /// The picture with its time, if it has one.
+  Frame timed(nb::handle picture, nb::handle pts, nb::handle time_base, nb::handle seconds) const {
+    Frame frame = to_frame(picture);
+    check(pts.is_none() || seconds.is_none(), ErrorCode::invalid_argument,
+          "write: pts and seconds are two ways to say one thing; give one");
+    check(time_base.is_none() || !pts.is_none(), ErrorCode::invalid_argument,
+          "write: time_base is of pts, which is not given");
+    const bool own = frame.pts != no_pts && frame.time_base.den > 0;
+    if (!own) frame.time_base = {rate_.den, rate_.num};
+    if (!time_base.is_none()) frame.time_base = to_fraction(time_base);
+    if (!pts.is_none()) frame.pts = to_value<std::int64_t>("pts", pts, "int");
+    if (seconds.is_none()) return frame;
+    constexpr Rational fine{1, 90000};
+    const double ticks = to_value<double>("seconds", seconds, "float") * static_cast<double>(fine.den);
+    check(std::abs(ticks) < 9e15, ErrorCode::invalid_argument,
+          "write: seconds: a time that no file can hold");
+    if (own)
+      frame.duration =
+          std::llround(seconds_of(frame.duration, frame.time_base) * static_cast<double>(fine.den));
+    frame.pts = std::llround(ticks);
+    frame.time_base = fine;
+    return frame;
+  }
+
+  static Rational to_fraction(nb::handle value) {
+    return with_option_named(
+        "time_base", value,
+        [&] {
+          const nb::object exact = nb::module_::import_("fractions").attr("Fraction")(value);
+          const Rational base{nb::cast<std::int64_t>(exact.attr("numerator")),
+                              nb::cast<std::int64_t>(exact.attr("denominator"))};
+          check(base.num > 0 && base.num <= INT32_MAX && base.den <= INT32_MAX, ErrorCode::invalid_argument,
+                "time_base: {}/{}, expected seconds of a tick, like Fraction(1, 90000)", base.num, base.den);
+          return base;
+        },
+        "a Fraction");
+  }
+
   std::shared_ptr<VideoWriter> current() const {
     const std::lock_guard lock(mutex_);
     return writer_;
@@ -61,11 +127,60 @@ private:
 
   mutable std::mutex mutex_;
   std::shared_ptr<VideoWriter> writer_; ///< Null once closed.
+  std::shared_ptr<Notes> notes_ = std::make_shared<Notes>();
+  Rational rate_;
 };
 
 std::span<const Keyword> writer_keywords() {
-  static const std::vector<Keyword> keywords = keywords_of(writer_option_table(), true);
+  static const std::vector<Keyword> keywords = [] {
+    std::vector<Keyword> all = keywords_of(writer_option_table(), true);
+    for (Keyword& keyword : keywords_of(transcode_option_table(), true,
+                                        {"on_size_change", "keep_rotation", "deinterlace", "audio",
+                                         "subtitles", "attachments", "chapters", "tags"}))
+      all.push_back(std::move(keyword));
+    all.push_back(Keyword{"on_size_change", "str", "'error'"}.of(
+        "what becomes of a picture of another size: scale stretches it, pad keeps its shape between black "
+        "bars, "
+        "segment begins another file (clip_2.mp4), error refuses it"));
+    all.push_back(Keyword{"copy_from", "str | os.PathLike[str] | bytes | typing.BinaryIO | VideoReader"}.of(
+        "a clip whose other streams are copied as they are, at their own times"));
+    all.push_back(Keyword{"copy", "str | collections.abc.Sequence[str]"}.of(
+        "which of them: audio, subtitles, attachments, chapters, tags; None is all"));
+    return all;
+  }();
   return keywords;
+}
+
+/// Called with keywords that the table of writers does not have.
+void take_other(const std::string& name, nb::handle value, VideoWriterOptions& options, nb::object& source,
+                nb::object& kinds) {
+  TranscodeOptions scratch;
+  if (name == "on_size_change")
+    options.on_size_change = parse_size_change(nb::cast<std::string>(value));
+  else if (name == "copy_from")
+    source = nb::borrow(value);
+  else if (name == "copy")
+    kinds = nb::borrow(value);
+  else if (const OptionRow<TranscodeOptions>* row = find_option(transcode_option_table(), name)) {
+    scratch.muxer = options.muxer;
+    row->set(scratch, to_option_value(row->info, value, {}));
+    options.muxer = scratch.muxer;
+  }
+}
+
+void construct(Writer* self, nb::handle path, const nb::args& others, const nb::kwargs& keywords) {
+  check_named("VideoWriter", others, "width=640");
+  VideoWriterOptions options;
+  nb::object source = nb::none(), kinds = nb::none();
+  take_keywords(
+      "VideoWriter", keywords, writer_keywords(), writer_option_table(), options.encoder,
+      [&](const std::string& name, nb::handle value) { take_other(name, value, options, source, kinds); });
+  check(kinds.is_none() || !source.is_none(), ErrorCode::invalid_argument,
+        "VideoWriter: copy says what is copied; copy_from, which says from where, is not given");
+  options.copied = to_copied(source, kinds, limits_among(keywords));
+  VideoOutput output = to_video_output(path, options.muxer);
+  const ReleasedGil release;
+  new (self) Writer(std::move(output), std::move(options));
 }
 
 void register_writer(nb::module_& module) {
@@ -74,30 +189,34 @@ void register_writer(nb::module_& module) {
       "Encodes images into a video file; docs/writing-video.md. The file appears under its path with "
       "close(), or at the end of `with`; after an error there is none. One thread at a time.")
       .def(
-          "__init__",
-          [](Writer* self, nb::handle path, const nb::args& others, const nb::kwargs& keywords) {
-            check_named("VideoWriter", others, "width=640");
-            EncoderOptions options;
-            take_keywords("VideoWriter", keywords, writer_keywords(), writer_option_table(), options);
-            const std::string name = path_of(path);
-            ReleasedGil release;
-            new (self) Writer(name, options);
-          },
-          nb::arg("path"), nb::arg("others"), nb::arg("options"),
-          nb::sig(signature("def __init__(self, path: str | os.PathLike[str]", writer_keywords(), "None")
+          "__init__", &construct, nb::arg("path"), nb::arg("others"), nb::arg("options"),
+          nb::sig(signature("def __init__(self, path: str | os.PathLike[str] | typing.BinaryIO",
+                            writer_keywords(), "None")
                       .c_str()),
           ("Names the file and what is to be in it. The encoder opens with the first picture: what it "
-           "refuses, "
-           "and what this machine's FFmpeg lacks, are errors of the first write().\n\npath: file to write; "
-           "its "
-           "extension chooses the container: .mp4, .mkv, .webm, .mov, .avi and others\n" +
+           "refuses, and what this machine's FFmpeg lacks, are errors of the first write().\n\npath: file to "
+           "write; its extension chooses the container: .mp4, .mkv, .webm, .mov, .avi and others. Or an "
+           "object "
+           "with `write`, like io.BytesIO, which gets the bytes as they come: MP4 in fragments unless "
+           "container "
+           "or its name say another\n" +
            keyword_docs(writer_keywords()))
               .c_str())
-      .def("write", &Writer::write, nb::arg("image").none(),
-           nb::sig("def write(self, image: Image | Frame | object) -> None"),
-           "Appends a picture of the video's size.\n\nimage: an Image of any pixel format, a Frame, whose "
-           "time is not "
-           "used, or uint8 RGB pixels [height, width, 3]")
+      .def(
+          "write", &Writer::write, nb::arg("image").none(), nb::arg("pts") = nb::none(), nb::kw_only(),
+          nb::arg("time_base") = nb::none(), nb::arg("seconds") = nb::none(),
+          nb::sig("def write(self, image: Image | Frame | object, pts: int | None = None, *, time_base: "
+                  "fractions.Fraction | None = None, seconds: float | None = None) -> None"),
+          "Appends a picture. A Frame is shown at its own time, a picture without one behind the one before, "
+          "for 1 / fps; a time that does not grow is moved, which `notes` tell. A file that begins with a "
+          "picture without a time counts in whole 1 / fps.\n\nimage: an Image of any pixel format, a Frame, "
+          "or "
+          "uint8 RGB pixels [height, width, 3]\npts: when it is shown, in ticks of time_base, in place of a "
+          "Frame's own\ntime_base: seconds of a tick; the Frame's where it is not given, else 1 / "
+          "fps\nseconds: "
+          "the time in seconds, in place of pts")
+      .def_prop_ro("notes", &Writer::notes, nb::sig("def notes(self) -> list[str]"),
+                   "What was changed or left out so far, a line for each.")
       .def("close", &Writer::close,
            "Encodes what is left, finishes the file and gives it its name. Nothing happens the second time. "
            "Raises "
@@ -124,6 +243,7 @@ void register_writer(nb::module_& module) {
 
 void register_video(nb::module_& module) {
   register_writer(module);
+  register_transcode(module);
 }
 
 } // namespace lanner::python

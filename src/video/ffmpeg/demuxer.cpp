@@ -8,6 +8,7 @@
 #include "base/threads/sole_use.h"
 #include "video/bitstream/layers.h"
 #include "video/ffmpeg/av.h"
+#include "video/ffmpeg/av_demuxer.h"
 #include "video/ffmpeg/container.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/packet.h"
@@ -38,7 +39,7 @@ constexpr int packets_to_settle = 2;
 // such a stream carries the palette that was told last. A palette that changes on the way stands before the
 // packet that a seek finds: PacketList takes no such stream to begin exactly but at its beginning.
 
-class FfmpegDemuxer final : public Demuxer {
+class FfmpegDemuxer final : public Demuxer, public AvDemuxer {
 public:
   FfmpegDemuxer(SourcePtr source, const DemuxerOptions& options)
       : limits_(options.limits), container_(std::move(source), options) {
@@ -53,6 +54,7 @@ public:
         peek(static_cast<int>(i), [](const Packet&) {});
   }
 
+  const AVFormatContext& av_context() const noexcept override { return container_.context(); }
   const std::string& format() const noexcept override { return format_name_; }
   const std::vector<StreamInfo>& streams() const noexcept override { return streams_; }
   double duration() const noexcept override {

@@ -10,7 +10,11 @@
 #include <lanner/demuxer.h>
 #include <lanner/encoder.h>
 #include <lanner/image.h>
+#include <lanner/muxer.h>
 #include <lanner/video_support.h>
+
+#include "video/write/deinterlacer.h"
+#include "video/write/stream_facts.h"
 
 namespace lanner::ffmpeg {
 
@@ -18,7 +22,7 @@ std::unique_ptr<Demuxer> open_demuxer(SourcePtr source, const DemuxerOptions& op
 std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options,
                                         const std::string& reason);
 std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options);
-std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format);
+std::unique_ptr<Muxer> create_muxer(const std::string& path, const MuxerOptions& options);
 std::unique_ptr<Muxer> create_stream_muxer(WriteCallback write, const std::string& format,
                                            const std::string& name);
 Image load_image(const std::string& path, const Limits& limits);
@@ -26,5 +30,8 @@ Image decode_image(std::span<const std::byte> bytes, const Limits& limits, const
 void save_image(const std::string& path, const Image& image);
 std::vector<std::byte> encode_image(const Image& image, std::string_view kind);
 VideoSupport video_support();
+StreamFacts stream_facts(const Demuxer& demuxer, int stream);
+Image resized_image(const Image& image, std::int32_t width, std::int32_t height);
+std::unique_ptr<Deinterlacer> create_deinterlacer();
 
 } // namespace lanner::ffmpeg

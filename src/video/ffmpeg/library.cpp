@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdio>
 #include <cstring>
+#include <new>
 #include <string_view>
 
 namespace lanner::ffmpeg {
@@ -18,6 +19,11 @@ bool is_interlaced(const AVFrame& frame) {
 bool is_top_field_first(const AVFrame& frame) {
   return (frame.flags & AV_FRAME_FLAG_TOP_FIELD_FIRST) != 0;
 }
+void mark_fields(AVFrame& frame, bool interlaced, bool top_field_first) {
+  frame.flags &= ~(AV_FRAME_FLAG_INTERLACED | AV_FRAME_FLAG_TOP_FIELD_FIRST);
+  if (interlaced) frame.flags |= AV_FRAME_FLAG_INTERLACED;
+  if (top_field_first) frame.flags |= AV_FRAME_FLAG_TOP_FIELD_FIRST;
+}
 #else
 bool is_key(const AVFrame& frame) {
   return frame.key_frame != 0;
@@ -27,6 +33,10 @@ bool is_interlaced(const AVFrame& frame) {
 }
 bool is_top_field_first(const AVFrame& frame) {
   return frame.top_field_first != 0;
+}
+void mark_fields(AVFrame& frame, bool interlaced, bool top_field_first) {
+  frame.interlaced_frame = interlaced;
+  frame.top_field_first = top_field_first;
 }
 #endif
 
@@ -78,16 +88,40 @@ void call_from_any_thread(AVCodecContext& context) {
 void call_from_any_thread(AVCodecContext&) {}
 #endif
 
-const std::int32_t* display_matrix(const AVStream& stream) {
-  const std::uint8_t* data = nullptr;
-  std::size_t size = 0;
+// Side data of streams became part of their codec parameters.
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(60, 30, 100)
-  const AVPacketSideData* side = av_packet_side_data_get(
-      stream.codecpar->coded_side_data, stream.codecpar->nb_coded_side_data, AV_PKT_DATA_DISPLAYMATRIX);
-  if (side) data = side->data, size = side->size;
+const std::uint8_t* stream_side_data(const AVStream& stream, AVPacketSideDataType type, std::size_t& size) {
+  const AVPacketSideData* side =
+      av_packet_side_data_get(stream.codecpar->coded_side_data, stream.codecpar->nb_coded_side_data, type);
+  size = side ? side->size : 0;
+  return side ? side->data : nullptr;
+}
+void add_stream_side_data(AVStream& stream, AVPacketSideDataType type, const void* data, std::size_t size) {
+  AVPacketSideData* side = av_packet_side_data_new(&stream.codecpar->coded_side_data,
+                                                   &stream.codecpar->nb_coded_side_data, type, size, 0);
+  if (!side) throw std::bad_alloc();
+  std::memcpy(side->data, data, size);
+}
+void copy_stream_side_data(const AVStream&, AVStream&) {}
 #else
-  data = av_stream_get_side_data(&stream, AV_PKT_DATA_DISPLAYMATRIX, &size);
+const std::uint8_t* stream_side_data(const AVStream& stream, AVPacketSideDataType type, std::size_t& size) {
+  size = 0;
+  return av_stream_get_side_data(&stream, type, &size);
+}
+void add_stream_side_data(AVStream& stream, AVPacketSideDataType type, const void* data, std::size_t size) {
+  std::uint8_t* memory = av_stream_new_side_data(&stream, type, size);
+  if (!memory) throw std::bad_alloc();
+  std::memcpy(memory, data, size);
+}
+void copy_stream_side_data(const AVStream& from, AVStream& to) {
+  for (int i = 0; i < from.nb_side_data; ++i)
+    add_stream_side_data(to, from.side_data[i].type, from.side_data[i].data, from.side_data[i].size);
+}
 #endif
+
+const std::int32_t* display_matrix(const AVStream& stream) {
+  std::size_t size = 0;
+  const std::uint8_t* data = stream_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, size);
   return data && size >= 36 ? reinterpret_cast<const std::int32_t*>(data) : nullptr;
 }
 

@@ -2,6 +2,7 @@
 // What differs between FFmpeg 5.1 (Debian 12) and 7.1 (Debian 13) is here and in library.cpp, and nowhere
 // else.
 
+#include <cstddef>
 #include <cstdint>
 
 extern "C" {
@@ -14,6 +15,8 @@ namespace lanner::ffmpeg {
 bool is_key(const AVFrame& frame);
 bool is_interlaced(const AVFrame& frame);
 bool is_top_field_first(const AVFrame& frame);
+/// Says whether a frame holds two fields, and which comes first.
+void mark_fields(AVFrame& frame, bool interlaced, bool top_field_first);
 /// In the stream's time base, 0 when it is not known.
 std::int64_t duration_of(const AVFrame& frame);
 
@@ -27,6 +30,13 @@ std::int64_t mark_of(const AVFrame& frame);
 
 /// The matrix of libavutil/display.h that the stream carries, else null. It lives as long as the stream.
 const std::int32_t* display_matrix(const AVStream& stream);
+
+/// Side data of a stream, null where there is none of the type. It lives as long as the stream.
+const std::uint8_t* stream_side_data(const AVStream& stream, AVPacketSideDataType type, std::size_t& size);
+/// Adds a copy of `size` bytes. Throws std::bad_alloc.
+void add_stream_side_data(AVStream& stream, AVPacketSideDataType type, const void* data, std::size_t size);
+/// All side data of a stream whose codec parameters were copied already. Throws std::bad_alloc.
+void copy_stream_side_data(const AVStream& from, AVStream& to);
 
 /// av_probe_input_buffer2 by the content alone, whatever the source is called.
 int probe_format(AVIOContext* io, const AVInputFormat** format);

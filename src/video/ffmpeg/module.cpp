@@ -18,6 +18,9 @@ extern "C" const void* lanner_ffmpeg_module() {
       .save_image = ffmpeg::save_image,
       .encode_image = ffmpeg::encode_image,
       .video_support = ffmpeg::video_support,
+      .stream_facts = ffmpeg::stream_facts,
+      .resized_image = ffmpeg::resized_image,
+      .create_deinterlacer = ffmpeg::create_deinterlacer,
   };
   return &table;
 }

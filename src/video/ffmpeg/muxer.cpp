@@ -13,11 +13,14 @@
 #include "base/text/joined.h"
 #include "base/threads/sole_use.h"
 #include "video/ffmpeg/av.h"
+#include "video/ffmpeg/av_demuxer.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/output_io.h"
 #include "video/ffmpeg/packet.h"
+#include "video/ffmpeg/stream_copy.h"
 #include "video/ffmpeg/stream_info.h"
+#include "video/ffmpeg/stream_side_data.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
@@ -94,25 +97,30 @@ bool lacks_headers(AVCodecID codec, std::span<const std::byte> bytes) {
 
 class FfmpegMuxer final : public Muxer {
 public:
-  FfmpegMuxer(const std::string& path, const std::string& format) : path_(path), file_(path) {
+  FfmpegMuxer(const std::string& path, const MuxerOptions& options)
+      : path_(path), file_(path), fragmented_(options.fragmented) {
     io_ = std::make_unique<FileIo>(*file_, true);
-    create(output_format(path, format));
+    create(output_format(path, options.format));
+    check(!fragmented_ || is_mp4(), ErrorCode::invalid_argument,
+          "{}: fragmented: is of MP4 and MOV, the container is {}", path_, format_);
+    set_metadata(options.metadata);
   }
   FfmpegMuxer(WriteCallback write, const std::string& format, const std::string& name) : path_(name) {
     const AVOutputFormat* container = stream_format(format, name);
     io_ = std::make_unique<StreamIo>(std::move(write));
     create(container);
+    fragmented_ = is_mp4();
     context_->flush_packets = 1; // Whoever reads sees each picture when it is written.
   }
 
+  const std::string& format() const noexcept override { return format_; }
   bool wants_global_header() const noexcept override { return context_->oformat->flags & AVFMT_GLOBALHEADER; }
 
   int add_stream(const StreamInfo& info) override {
     const SoleUse::Call call(use_);
-    check(!begun_, ErrorCode::invalid_argument, "{}: stream added after the first packet", path_);
+    require_no_packet();
     check_headers(info);
-    AVStream* stream = avformat_new_stream(context_.get(), nullptr);
-    if (!stream) throw std::bad_alloc();
+    AVStream* stream = new_stream();
     const ParametersPtr parameters = to_parameters(info);
     check(avcodec_parameters_copy(stream->codecpar, parameters.get()) >= 0, ErrorCode::out_of_memory,
           "{}: memory was refused by the system", path_);
@@ -120,17 +128,67 @@ public:
     stream->time_base = from_rational(info.time_base);
     stream->avg_frame_rate = from_rational(info.average_rate);
     stream->sample_aspect_ratio = from_rational(info.sample_aspect);
+    set_entries(&stream->metadata, info.metadata);
+    if (info.mirror || info.rotation != 0) set_display(*stream, info.mirror, info.rotation);
     time_bases_.push_back(stream->time_base);
     return stream->index;
+  }
+
+  std::string refusal(const Demuxer& from, int stream) const override {
+    return copy_refusal(*context_->oformat, av_stream_of(from, stream));
+  }
+
+  int copy_stream(const Demuxer& from, int number) override {
+    const SoleUse::Call call(use_);
+    require_no_packet();
+    const AVStream& source = av_stream_of(from, number);
+    const std::string why_not = copy_refusal(*context_->oformat, source);
+    check(why_not.empty(), ErrorCode::unsupported, "{}: stream {} cannot be copied: {}", path_, number,
+          why_not);
+    AVStream* stream = new_stream();
+    describe_copy(*context_->oformat, source, *stream);
+    const AVCodecTag* const* tables = context_->oformat->codec_tag;
+    if (!tables || av_codec_get_id(tables, stream->codecpar->codec_tag) != stream->codecpar->codec_id)
+      stream->codecpar->codec_tag = 0;
+    time_bases_.push_back(stream->time_base);
+    return stream->index;
+  }
+
+  int copy_chapters(const Demuxer& from, double begin, double end) override {
+    const SoleUse::Call call(use_);
+    require_no_packet();
+    if (!is_mp4() && format_ != "matroska" && format_ != "webm") return 0;
+    return ffmpeg::copy_chapters(av_context_of(from), begin, end, *context_);
+  }
+
+  void set_metadata(const std::map<std::string, std::string>& metadata) override {
+    require_no_packet();
+    set_entries(&context_->metadata, metadata);
+  }
+
+  bool set_hdr(int stream, const HdrMetadata& hdr) override {
+    require_no_packet();
+    require_stream(stream);
+    if (!is_mp4() && format_ != "matroska" && format_ != "webm") return false;
+    ffmpeg::set_hdr(*context_->streams[stream], hdr);
+    return true;
+  }
+
+  bool set_interlaced(int stream, bool top_field_first) override {
+    require_no_packet();
+    require_stream(stream);
+    if (format_ != "mov" && format_ != "matroska") return false;
+    context_->streams[stream]->codecpar->field_order = top_field_first ? AV_FIELD_TT : AV_FIELD_BB;
+    return true;
   }
 
   void write(const Packet& packet) override {
     const SoleUse::Call call(use_);
     check(!finished_, ErrorCode::invalid_argument, "{}: packet after finish()", path_);
-    check(packet.stream >= 0 && static_cast<std::size_t>(packet.stream) < time_bases_.size(),
-          ErrorCode::invalid_argument, "{}: no stream {}; {} were added", path_, packet.stream,
-          time_bases_.size());
+    require_stream(packet.stream);
     begin();
+    if (context_->streams[packet.stream]->codecpar->codec_type == AVMEDIA_TYPE_ATTACHMENT)
+      return; // Is in the header.
     const auto stream = static_cast<std::size_t>(packet.stream);
     const std::vector<std::byte> whole = with_headers(packet);
     Packet given = packet;
@@ -140,6 +198,11 @@ public:
     input->pos = -1;
     clear_logged_error();
     require(av_interleaved_write_frame(context_.get(), input.get()), "write a packet");
+  }
+
+  std::int64_t bytes() const noexcept override {
+    const std::int64_t position = avio_tell(io_->context());
+    return position > 0 ? position : 0;
   }
 
   void finish() override {
@@ -155,11 +218,28 @@ public:
   }
 
 private:
+  bool is_mp4() const { return format_ == "mp4" || format_ == "mov" || format_ == "ipod"; }
+
+  void require_no_packet() const {
+    check(!begun_, ErrorCode::invalid_argument, "{}: described after the first packet", path_);
+  }
+  void require_stream(int stream) const {
+    check(stream >= 0 && static_cast<std::size_t>(stream) < time_bases_.size(), ErrorCode::invalid_argument,
+          "{}: no stream {}; {} were added", path_, stream, time_bases_.size());
+  }
+
+  AVStream* new_stream() {
+    AVStream* stream = avformat_new_stream(context_.get(), nullptr);
+    if (!stream) throw std::bad_alloc();
+    return stream;
+  }
+
   void create(const AVOutputFormat* format) {
     AVFormatContext* context = nullptr;
     const int status = avformat_alloc_output_context2(&context, format, nullptr, nullptr);
     context_.reset(context);
     check(status >= 0, ErrorCode::out_of_memory, "{}: memory was refused by the system", path_);
+    format_ = format->name;
     context->pb = io_->context();
     context->flags |= AVFMT_FLAG_CUSTOM_IO;
     context->opaque = this;
@@ -211,9 +291,8 @@ private:
     if (begun_) return;
     check(!time_bases_.empty(), ErrorCode::invalid_argument, "{}: no stream was added", path_);
     Dictionary settings;
-    // Players may start before the whole file has arrived; of a stream each keyframe begins a piece of its
-    // own.
-    settings.set("movflags", file_ ? "+faststart" : "+frag_keyframe+empty_moov+default_base_moof");
+    // Players may start before the whole file has arrived.
+    settings.set("movflags", fragmented_ ? "+frag_keyframe+empty_moov+default_base_moof" : "+faststart");
     clear_logged_error();
     const int status = avformat_write_header(context_.get(), settings.out());
     io_->rethrow();
@@ -245,7 +324,9 @@ private:
 
   SoleUse use_{"Muxer"};
   std::string path_;
+  std::string format_;
   std::optional<AtomicFile> file_; ///< None of a stream.
+  bool fragmented_ = false;
   std::unique_ptr<OutputIo> io_;
   std::unique_ptr<FileIo> reread_;
   std::unique_ptr<AVFormatContext, OutputFree> context_;
@@ -255,8 +336,8 @@ private:
 
 } // namespace
 
-std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format) {
-  return std::make_unique<FfmpegMuxer>(path, format);
+std::unique_ptr<Muxer> create_muxer(const std::string& path, const MuxerOptions& options) {
+  return std::make_unique<FfmpegMuxer>(path, options);
 }
 
 std::unique_ptr<Muxer> create_stream_muxer(WriteCallback write, const std::string& format,

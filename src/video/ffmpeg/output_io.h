@@ -5,7 +5,7 @@
 #include <exception>
 #include <utility>
 
-#include <lanner/encoder.h>
+#include <lanner/muxer.h>
 
 #include "base/file/file.h"
 #include "video/ffmpeg/byte_io.h"

@@ -1,37 +1,186 @@
-#include <lanner/encoder.h>
+#include <lanner/video_writer.h>
 
 #include <algorithm>
+#include <array>
+#include <cctype>
+#include <cmath>
+#include <filesystem>
 #include <utility>
+
+#include <fmt/format.h>
 
 #include "base/check.h"
 #include "base/threads/sole_use.h"
+#include "video/write/clip_times.h"
 #include "video/write/encoder_options.h"
+#include "video/write/resized.h"
+#include "video/write/stream_copier.h"
 
 namespace lanner {
 
+namespace {
+
+/// Of codecs whose scale is known before the encoder opens.
+void check_quality_scale(const EncoderOptions& options) {
+  constexpr std::array<std::pair<std::string_view, double>, 8> worst{{{"h264", 51},
+                                                                      {"hevc", 51},
+                                                                      {"h265", 51},
+                                                                      {"libx264", 51},
+                                                                      {"libx265", 51},
+                                                                      {"av1", 63},
+                                                                      {"vp9", 63},
+                                                                      {"vp8", 63}}};
+  for (const auto& [codec, most] : worst)
+    check(options.codec != codec || options.crf <= most, ErrorCode::invalid_argument,
+          "crf {:g}: expected 0 (best) to {:g} for {}", options.crf, most, codec);
+}
+
+bool keeps_display(std::string_view format) {
+  return format == "mp4" || format == "mov" || format == "ipod";
+}
+
+/// `clip.mp4`, `clip_2.mp4`, `clip_3.mp4`.
+std::string segment_path(const std::string& path, std::size_t number) {
+  if (number == 0) return path;
+  const std::filesystem::path whole(path);
+  const std::string name =
+      fmt::format("{}_{}{}", whole.stem().string(), number + 1, whole.extension().string());
+  return (whole.parent_path() / name).string();
+}
+
+} // namespace
+
 struct VideoWriter::State {
-  State(std::unique_ptr<Muxer> made, const EncoderOptions& encoder_options)
-      : options(encoder_options), muxer(std::move(made)) {
+  State(std::unique_ptr<Muxer> made, const std::string& file, const VideoWriterOptions& given)
+      : options(given), encoding(given.encoder), path(file), muxer(std::move(made)) {
     check(muxer != nullptr, ErrorCode::invalid_argument, "VideoWriter: no muxer was given");
-    check_encoder_options(options, false);
-    options.global_header = muxer->wants_global_header();
-    if (options.time_base.den <= 0) options.time_base = {options.rate.den, options.rate.num};
-    if (options.width > 0 && options.height > 0 && options.color.matrix != ColorMatrix::unspecified) open();
+    check_encoder_options(encoding, false);
+    check_quality_scale(encoding);
+    check(options.on_size_change != SizeChange::segment || !path.empty(), ErrorCode::invalid_argument,
+          "VideoWriter: size changes cannot begin segments of an output that is no file; expected scale or "
+          "pad");
+    if (!path.empty()) paths.push_back(path);
+    encoding.global_header = muxer->wants_global_header();
+    if (options.copied.source) copier.emplace(options.copied, options.note);
+    const bool told =
+        encoding.width > 0 && encoding.height > 0 && encoding.color.matrix != ColorMatrix::unspecified;
+    if (told && encoding.time_base.den > 0) open();
+  }
+
+  void tell(const std::string& line) const {
+    if (options.note) options.note(line);
   }
 
   // Without a size or colours of its own the file takes those of its first picture.
   void open_for(const Image& first) {
     if (encoder) return;
-    if (options.width <= 0) options.width = first.width;
-    if (options.height <= 0) options.height = first.height;
-    if (options.color.matrix == ColorMatrix::unspecified && format_info(first.format).yuv)
-      options.color = first.color;
+    if (encoding.time_base.den <= 0) encoding.time_base = {encoding.rate.den, encoding.rate.num};
+    if (encoding.width <= 0) encoding.width = first.width;
+    if (encoding.height <= 0) encoding.height = first.height;
+    if (encoding.color.matrix == ColorMatrix::unspecified && format_info(first.format).yuv)
+      encoding.color = first.color;
     open();
   }
 
   void open() {
-    encoder = create_encoder(options);
-    stream = muxer->add_stream(encoder->stream());
+    encoder = create_encoder(encoding);
+    StreamInfo info = encoder->stream();
+    info.metadata = options.stream_metadata;
+    if (copier)
+      for (const auto& [key, value] : copier->stream_tags()) info.metadata.emplace(key, value);
+    const bool turned = options.mirror || options.rotation != 0;
+    if (turned && keeps_display(muxer->format()))
+      info.mirror = options.mirror, info.rotation = options.rotation;
+    else if (turned && paths.size() <= 1)
+      tell(fmt::format("rotation by {:g} degrees is left out: {} cannot hold it", options.rotation,
+                       muxer->format()));
+    stream = muxer->add_stream(info);
+    if (!options.hdr.empty() && !muxer->set_hdr(stream, options.hdr) && paths.size() <= 1)
+      tell(fmt::format(
+          "mastering display and content light stand in the video stream alone: {} cannot hold them",
+          muxer->format()));
+    if (options.fields != VideoFields::progressive)
+      muxer->set_interlaced(stream, options.fields == VideoFields::top_first);
+    if (copier) copier->declare(*muxer, origin() + segment_begin);
+    muxer->set_metadata(options.muxer.metadata); // Wins against what is copied.
+  }
+
+  /// Seconds of the copied container's clock at 0 of the file.
+  double origin() const {
+    return options.copied.begin.value_or(times && !options.begin ? times->origin() : 0.0);
+  }
+
+  void write(const Image& image, std::int64_t pts, std::int64_t duration) {
+    open_for(image);
+    if (pts == no_pts) pts = next_pts;
+    check(last_pts == no_pts || pts > last_pts, ErrorCode::invalid_argument,
+          "VideoWriter: pts {} after pts {}; expected presentation order", pts, last_pts);
+    encode(image, pts, duration);
+  }
+
+  void encode(const Image& image, std::int64_t pts, std::int64_t duration) {
+    if (image.width != encoding.width || image.height != encoding.height)
+      return encode_other_size(image, pts, duration);
+    changed_width = changed_height = 0;
+    encode_fitting(image, pts, duration);
+  }
+
+  void encode_fitting(const Image& image, std::int64_t pts, std::int64_t duration) {
+    last_pts = pts;
+    last_duration = duration;
+    const std::int64_t begin = segment_ticks;
+    if (options.picture) options.picture(image, seconds_of(pts, encoding.time_base));
+    send(&image, pts - begin);
+    ++frames;
+    next_pts = pts + (duration > 0 ? duration : step());
+    if (copier) copier->write_until(*muxer, seconds_of(pts - begin, encoding.time_base));
+  }
+
+  void encode_other_size(const Image& image, std::int64_t pts, std::int64_t duration) {
+    const std::string which = fmt::format("frame {} ({:.3f} s)", frames, seconds_of(pts, encoding.time_base));
+    const SizeChange how = options.on_size_change;
+    check(how != SizeChange::error || frames == 0, ErrorCode::invalid_argument,
+          "{} is {}x{}, those before are {}x{}, and a file has one size; scale or pad it, or begin a segment "
+          "(on_size_change)",
+          which, image.width, image.height, encoding.width, encoding.height);
+    check(how != SizeChange::error, ErrorCode::invalid_argument,
+          "picture of {}x{}, the file has {}x{}; scale or pad it (on_size_change)", image.width, image.height,
+          encoding.width, encoding.height);
+    const bool anew = image.width != changed_width || image.height != changed_height;
+    changed_width = image.width, changed_height = image.height;
+    if (how == SizeChange::segment) {
+      begin_segment(image, pts, which);
+      return encode_fitting(image, pts, duration);
+    }
+    if (anew)
+      tell(fmt::format("{}: the size changes to {}x{}; it is {} {}x{}", which, image.width, image.height,
+                       how == SizeChange::scale ? "scaled to" : "put between bars of", encoding.width,
+                       encoding.height));
+    encode_fitting(fitted_image(image, encoding.width, encoding.height, how), pts, duration);
+  }
+
+  /// The files get their names together, in finish().
+  void begin_segment(const Image& image, std::int64_t pts, const std::string& which) {
+    end_encoder();
+    const double seconds = seconds_of(pts, encoding.time_base);
+    if (copier) copier->write_until(*muxer, seconds - segment_begin);
+    bytes_before += muxer->bytes();
+    done.push_back(std::move(muxer));
+    paths.push_back(segment_path(path, done.size()));
+    tell(fmt::format("{}: the size changes to {}x{}; {} begins", which, image.width, image.height,
+                     paths.back()));
+    muxer = create_muxer(paths.back(), options.muxer);
+    segment_ticks = pts;
+    segment_begin = seconds;
+    encoding.width = image.width, encoding.height = image.height;
+    changed_width = changed_height = 0;
+    open();
+  }
+
+  void end_encoder() {
+    send(nullptr, no_pts);
+    if (options.packet) options.packet(nullptr, encoder->stream());
+    encoder.reset();
   }
 
   void send(const Image* image, std::int64_t pts) {
@@ -42,60 +191,161 @@ struct VideoWriter::State {
   void drain() {
     while (std::optional<Packet> packet = encoder->receive()) {
       packet->stream = stream;
-      if (packet->pts == last_pts && last_duration > 0)
+      if (packet->pts == last_pts - segment_ticks && last_duration > 0)
         packet->duration = last_duration;
       else if (packet->duration <= 0)
         packet->duration = step();
+      if (options.packet) options.packet(&*packet, encoder->stream());
       muxer->write(*packet);
     }
   }
 
   // Ticks of one frame at the nominal rate.
   std::int64_t step() const {
-    const double seconds = static_cast<double>(options.rate.den) / static_cast<double>(options.rate.num);
+    const double seconds = static_cast<double>(encoding.rate.den) / static_cast<double>(encoding.rate.num);
     return std::max<std::int64_t>(1,
-                                  static_cast<std::int64_t>(seconds / options.time_base.to_double() + 0.5));
+                                  static_cast<std::int64_t>(seconds / encoding.time_base.to_double() + 0.5));
+  }
+
+  // Frames with times of their own.
+
+  void write_frame(const Frame& frame) {
+    if (!times) {
+      const Rational base = encoding.time_base.den > 0 ? encoding.time_base : frame.time_base;
+      times.emplace(base, ClipTimes::Target{muxer->format(), encoding.codec, encoding.rate, options.begin},
+                    options.note);
+    }
+    if (held) write_held(in_source(frame, frame.pts));
+    if (!times->fits(in_source(frame, frame.pts))) {
+      held = frame; // The one behind tells whether the clock began anew.
+      return;
+    }
+    place(frame, no_pts);
+  }
+
+  std::int64_t in_source(const Frame& frame, std::int64_t ticks) const {
+    return ticks == no_pts || frame.time_base.den <= 0 ? ticks
+                                                       : rescaled(ticks, frame.time_base, times->source());
+  }
+
+  void write_held(std::int64_t following) {
+    const Frame frame = std::move(*held);
+    held.reset();
+    place(frame, following);
+  }
+
+  void place(const Frame& frame, std::int64_t following) {
+    const std::int64_t pts =
+        times->next(in_source(frame, frame.pts), in_source(frame, frame.duration), following);
+    if (!encoder) {
+      encoding.time_base = times->time_base();
+      open_for(frame.image);
+    }
+    encode(frame.image, pts, times->length());
+  }
+
+  void finish() {
+    if (held) write_held(no_pts);
+    check(encoder != nullptr && frames > 0, ErrorCode::invalid_argument,
+          "VideoWriter: no picture was written");
+    end_encoder();
+    if (times) times->finish();
+    if (copier) copier->write_rest(*muxer);
+    for (const std::unique_ptr<Muxer>& before : done) before->finish();
+    muxer->finish();
+    finished = true;
+  }
+
+  double seconds() const {
+    if (last_pts == no_pts) return 0;
+    return seconds_of(last_pts + (last_duration > 0 ? last_duration : step()), encoding.time_base);
   }
 
   SoleUse use{"VideoWriter"};
-  EncoderOptions options;
+  VideoWriterOptions options;
+  EncoderOptions encoding;
+  std::string path;
+  std::vector<std::string> paths;
   std::unique_ptr<Muxer> muxer;
+  std::vector<std::unique_ptr<Muxer>> done; ///< Segments that are whole but for their names.
+  std::optional<StreamCopier> copier;
+  std::optional<ClipTimes> times; ///< Of frames with times of their own.
+  std::optional<Frame> held;      ///< Its time does not follow the one before.
   std::unique_ptr<Encoder> encoder;
   int stream = 0;
-  std::int64_t last_pts = no_pts, last_duration = 0, next_pts = 0;
+  std::int64_t last_pts = no_pts, last_duration = 0, next_pts = 0, frames = 0;
+  std::int64_t segment_ticks = 0;
+  double segment_begin = 0; ///< Seconds.
+  std::int64_t bytes_before = 0;
+  std::int32_t changed_width = 0, changed_height = 0; ///< Of the pictures that are being fitted.
   bool finished = false;
 };
 
+namespace {
+
+VideoWriterOptions with_encoder(const EncoderOptions& encoder) {
+  VideoWriterOptions options;
+  options.encoder = encoder;
+  return options;
+}
+
+} // namespace
+
 VideoWriter::VideoWriter(const std::string& path, const EncoderOptions& options)
-    : VideoWriter(create_muxer(path), options) {}
+    : VideoWriter(path, with_encoder(options)) {}
 VideoWriter::VideoWriter(std::unique_ptr<Muxer> muxer, const EncoderOptions& options)
-    : state_(std::make_unique<State>(std::move(muxer), options)) {}
+    : VideoWriter(std::move(muxer), with_encoder(options)) {}
+VideoWriter::VideoWriter(const std::string& path, const VideoWriterOptions& options)
+    : state_(std::make_unique<State>(create_muxer(path, options.muxer), path, options)) {}
+VideoWriter::VideoWriter(std::unique_ptr<Muxer> muxer, const VideoWriterOptions& options)
+    : state_(std::make_unique<State>(std::move(muxer), "", options)) {}
 VideoWriter::~VideoWriter() = default;
 VideoWriter::VideoWriter(VideoWriter&&) noexcept = default;
 VideoWriter& VideoWriter::operator=(VideoWriter&&) noexcept = default;
 
 void VideoWriter::write(const Image& image, std::int64_t pts, std::int64_t duration) {
-  State& state = *state_;
-  const SoleUse::Call call(state.use);
-  check(!state.finished, ErrorCode::invalid_argument, "VideoWriter: write() after finish()");
-  state.open_for(image);
-  if (pts == no_pts) pts = state.next_pts;
-  check(state.last_pts == no_pts || pts > state.last_pts, ErrorCode::invalid_argument,
-        "VideoWriter: pts {} after pts {}; expected presentation order", pts, state.last_pts);
-  state.last_pts = pts;
-  state.last_duration = duration;
-  state.send(&image, pts);
-  state.next_pts = pts + state.step();
+  const SoleUse::Call call(state_->use);
+  check(!state_->finished, ErrorCode::invalid_argument, "VideoWriter: write() after finish()");
+  check(!state_->times, ErrorCode::invalid_argument,
+        "VideoWriter: a picture after frames with times of their own; expected a Frame");
+  state_->write(image, pts, duration);
+}
+
+void VideoWriter::write(const Frame& frame) {
+  const SoleUse::Call call(state_->use);
+  check(!state_->finished, ErrorCode::invalid_argument, "VideoWriter: write() after finish()");
+  check(state_->times || state_->frames == 0, ErrorCode::invalid_argument,
+        "VideoWriter: a Frame after pictures with ticks; expected a picture");
+  state_->write_frame(frame);
 }
 
 void VideoWriter::finish() {
-  State& state = *state_;
-  const SoleUse::Call call(state.use);
-  check(!state.finished, ErrorCode::invalid_argument, "VideoWriter: finish() was called before");
-  check(state.encoder != nullptr, ErrorCode::invalid_argument, "VideoWriter: no picture was written");
-  state.send(nullptr, no_pts);
-  state.muxer->finish();
-  state.finished = true;
+  const SoleUse::Call call(state_->use);
+  check(!state_->finished, ErrorCode::invalid_argument, "VideoWriter: finish() was called before");
+  state_->finish();
+}
+
+std::int64_t VideoWriter::bytes() const noexcept {
+  return state_->bytes_before + state_->muxer->bytes();
+}
+
+double VideoWriter::seconds() const noexcept {
+  return state_->seconds();
+}
+
+const std::vector<std::string>& VideoWriter::paths() const noexcept {
+  return state_->paths;
+}
+
+std::string_view to_string(SizeChange change) noexcept {
+  constexpr std::string_view names[] = {"error", "scale", "pad", "segment"};
+  return names[static_cast<std::size_t>(change)];
+}
+
+SizeChange parse_size_change(std::string_view name) {
+  for (const SizeChange change : {SizeChange::error, SizeChange::scale, SizeChange::pad, SizeChange::segment})
+    if (to_string(change) == name) return change;
+  fail(ErrorCode::invalid_argument, "on_size_change: '{}' is not one of scale, pad, segment, error", name);
 }
 
 } // namespace lanner

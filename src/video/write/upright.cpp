@@ -1,15 +1,12 @@
-#include "input/upright.h"
+#include <lanner/upright.h>
 
-#include <cmath>
 #include <optional>
 #include <utility>
 
-namespace lanner::tool {
-namespace {
+#include "video/read/frame_conversion.h"
 
-int quarter_turns(double rotation) {
-  return (static_cast<int>(std::lround(rotation / 90)) % 4 + 4) % 4;
-}
+namespace lanner {
+namespace {
 
 /// Position of a chroma sample in its two by two pixels: 0 the first, 1 between, 2 the last.
 struct Place {
@@ -114,4 +111,4 @@ Image upright_image(const Frame& frame) {
   return turned_samples(image, turn);
 }
 
-} // namespace lanner::tool
+} // namespace lanner

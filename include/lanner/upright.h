@@ -3,7 +3,7 @@
 
 #include <lanner/video_reader.h>
 
-namespace lanner::tool {
+namespace lanner {
 
 /// The stream that upright_image() makes of `stream`: its size, pixel aspect, format and chroma siting
 /// samples.
@@ -12,4 +12,4 @@ StreamInfo upright_stream(const StreamInfo& stream);
 /// is lost, where a stream can express the resulting siting; else rotated_image() converts to full chroma.
 Image upright_image(const Frame& frame);
 
-} // namespace lanner::tool
+} // namespace lanner

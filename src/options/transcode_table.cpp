@@ -1,0 +1,101 @@
+// Options of transcoding: what is written beside the encoder's own.
+
+#include <lanner/transcode.h>
+
+#include "options/rows.h"
+
+namespace lanner {
+namespace {
+
+constexpr std::string_view no_transcoder = "the C interface has no transcoder";
+
+template<typename Member>
+OptionRow<TranscodeOptions> copied(std::string_view name, std::string_view flag, std::string_view help,
+                                   std::string_view flag_help, Member member) {
+  return row({.name = name,
+              .help = help,
+              .flag = flag,
+              .flag_value = false,
+              .flag_help = flag_help,
+              .no_field = no_transcoder},
+             member);
+}
+
+OptionTable<TranscodeOptions> make_table() {
+  return {
+      row<std::string, TranscodeOptions>(
+          {.name = "container",
+           .help = "container by FFmpeg's name: mp4, matroska, mov, webm, avi, mpegts and others",
+           .example = "mp4",
+           .unset = "by the file's extension",
+           .flag = "--format",
+           .metavar = "NAME",
+           .no_field = no_transcoder},
+          [](const TranscodeOptions& options) { return options.muxer.format; },
+          [](TranscodeOptions& options, const std::string& name) { options.muxer.format = name; }),
+      row<std::string, TranscodeOptions>(
+          {.name = "on_size_change",
+           .help =
+               "what becomes of pictures of another size than the first: scale stretches them, pad keeps "
+               "their shape between black bars, segment begins another file (out_2.mp4), error ends the work",
+           .example = "pad",
+           .flag = "--on-size-change",
+           .metavar = "WORD",
+           .choices = {"scale", "pad", "segment", "error"},
+           .no_field = no_transcoder},
+          [](const TranscodeOptions& options) { return std::string(to_string(options.on_size_change)); },
+          [](TranscodeOptions& options, const std::string& name) {
+            options.on_size_change = parse_size_change(name);
+          }),
+      row({.name = "keep_rotation",
+           .help = "leave a rotated clip as it is stored, and tell players to rotate it; else it comes out "
+                   "upright",
+           .flag = "--keep-rotation",
+           .no_field = no_transcoder},
+          &TranscodeOptions::keep_rotation),
+      row({.name = "deinterlace",
+           .help = "make whole pictures of interlaced frames, one of each",
+           .flag = "--deinterlace",
+           .no_field = no_transcoder},
+          &TranscodeOptions::deinterlace),
+      copied("audio", "--no-audio", "copy audio streams as they are", "leave out audio",
+             &TranscodeOptions::audio),
+      copied("subtitles", "--no-subtitles", "copy subtitles as they are", "leave out subtitles",
+             &TranscodeOptions::subtitles),
+      copied("attachments", "--no-attachments", "copy attached files, like fonts, and cover pictures",
+             "leave out attached files and cover pictures", &TranscodeOptions::attachments),
+      copied("chapters", "--no-chapters", "copy chapters", "leave out chapters", &TranscodeOptions::chapters),
+      copied("tags", "--no-tags", "copy tags, like title and language", "leave out the clip's tags",
+             &TranscodeOptions::tags),
+      row<NamedTexts, TranscodeOptions>(
+          {.name = "metadata",
+           .help = "tags of the file, like title; an empty text removes one",
+           .example = "title=Harbour",
+           .flag = "--metadata",
+           .metavar = "KEY=TEXT",
+           .empty_texts = true,
+           .no_field = no_transcoder},
+          [](const TranscodeOptions& options) {
+            return NamedTexts(options.muxer.metadata.begin(), options.muxer.metadata.end());
+          },
+          [](TranscodeOptions& options, const NamedTexts& tags) {
+            for (const auto& [key, text] : tags) options.muxer.metadata[key] = text;
+          }),
+      row<bool, TranscodeOptions>(
+          {.name = "fragmented",
+           .help = "write MP4 and MOV in fragments, which play while the file grows",
+           .flag = "--fragmented",
+           .no_field = no_transcoder},
+          [](const TranscodeOptions& options) { return options.muxer.fragmented; },
+          [](TranscodeOptions& options, bool fragmented) { options.muxer.fragmented = fragmented; }),
+  };
+}
+
+} // namespace
+
+const OptionTable<TranscodeOptions>& transcode_option_table() {
+  static const OptionTable<TranscodeOptions> table = make_table();
+  return table;
+}
+
+} // namespace lanner

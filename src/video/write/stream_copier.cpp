@@ -1,0 +1,189 @@
+#include "video/write/stream_copier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+
+#include <fmt/format.h>
+
+#include "base/check.h"
+#include "video/write/stream_facts.h"
+
+namespace lanner {
+
+namespace {
+
+using Tags = std::map<std::string, std::string>;
+
+/// What tells of how the old file was made, and not of its content.
+bool is_of_the_file(const std::string& key) {
+  constexpr std::string_view keys[] = {"major_brand", "minor_version", "compatible_brands", "encoder",
+                                       "vendor_id",   "duration",      "handler_name"};
+  const auto begins = [&](std::string_view word) { return std::string_view(key).starts_with(word); };
+  std::string lower = key;
+  std::ranges::transform(lower, lower.begin(), [](unsigned char c) { return std::tolower(c); });
+  return std::ranges::find(keys, lower) != std::end(keys) || begins("BPS") || begins("DURATION") ||
+         begins("NUMBER_OF_") || begins("_STATISTICS");
+}
+
+Tags of_content(const Tags& all) {
+  Tags kept;
+  for (const auto& [key, value] : all)
+    if (!is_of_the_file(key)) kept.emplace(key, value);
+  return kept;
+}
+
+} // namespace
+
+StreamCopier::StreamCopier(const CopiedStreams& copied, NoteCallback note)
+    : copied_(copied), note_(std::move(note)), demuxer_(open_demuxer(copied.source, copied.demuxer)) {}
+
+Tags StreamCopier::tags() const {
+  return copied_.tags ? of_content(demuxer_->metadata()) : Tags();
+}
+
+Tags StreamCopier::stream_tags() const {
+  const int video = demuxer_->best_video();
+  if (!copied_.tags || video < 0) return {};
+  return of_content(demuxer_->streams()[static_cast<std::size_t>(video)].metadata);
+}
+
+bool StreamCopier::wanted(const StreamInfo& stream, bool attached_picture) const {
+  if (stream.kind == "audio") return copied_.audio;
+  if (stream.kind == "subtitle") return copied_.subtitles;
+  if (stream.kind == "attachment" || attached_picture) return copied_.attachments;
+  return stream.index != demuxer_->best_video();
+}
+
+void StreamCopier::choose(const Muxer& muxer) {
+  chosen_ = true;
+  for (const StreamInfo& stream : demuxer_->streams()) {
+    const StreamFacts facts = stream_facts(*demuxer_, stream.index);
+    if (!wanted(stream, facts.attached_picture)) continue;
+    const std::string why_not = muxer.refusal(*demuxer_, stream.index);
+    if (why_not.empty()) {
+      streams_.push_back(
+          {.index = stream.index, .cover = facts.attached_picture, .subtitle = stream.kind == "subtitle"});
+      continue;
+    }
+    // Chapters of MP4 are a stream of data besides, which the muxer makes anew.
+    const bool of_chapters = stream.kind == "data" && stream.codec == "bin_data" && facts.chapters > 0;
+    if (note_ && !of_chapters)
+      note_(fmt::format("stream {} ({} {}) is left out: {}", stream.index,
+                        facts.attached_picture ? "cover picture" : stream.kind, stream.codec, why_not));
+  }
+  select_and_seek();
+}
+
+void StreamCopier::select_and_seek() {
+  std::vector<int> indices;
+  for (const Stream& stream : streams_) indices.push_back(stream.index);
+  ended_ = indices.empty();
+  if (ended_) return;
+  demuxer_->select(indices);
+  if (!copied_.begin || !(*copied_.begin > 0) || !copied_.source->seekable()) return;
+  const auto timed = std::ranges::find_if(indices, [&](int index) {
+    const StreamInfo& stream = demuxer_->streams()[static_cast<std::size_t>(index)];
+    return stream.kind == "audio" && stream.time_base.den > 0;
+  });
+  if (timed == indices.end()) return;
+  const Rational base = demuxer_->streams()[static_cast<std::size_t>(*timed)].time_base;
+  const double ticks = *copied_.begin / base.to_double();
+  if (std::abs(ticks) < 9e18) demuxer_->seek(*timed, std::llround(ticks));
+}
+
+void StreamCopier::declare(Muxer& muxer, double origin) {
+  const bool first = !chosen_;
+  origin_ = origin;
+  if (first) choose(muxer);
+  for (Stream& stream : streams_) stream.target = muxer.copy_stream(*demuxer_, stream.index);
+  muxer.set_metadata(tags());
+  const int chapters = stream_facts(*demuxer_, 0).chapters;
+  if (!copied_.chapters || chapters == 0) return;
+  const int kept = muxer.copy_chapters(*demuxer_, origin, copied_.end);
+  if (first && kept == 0 && note_ && !copied_.begin)
+    note_(fmt::format("{} chapters are left out: {} cannot hold them", chapters, muxer.format()));
+}
+
+StreamCopier::Stream* StreamCopier::stream_of(const Packet& packet) {
+  const auto found = std::ranges::find(streams_, packet.stream, &Stream::index);
+  return found == streams_.end() ? nullptr : &*found;
+}
+
+/// Decoding times grow in a file; where those of a stream begin anew, they go on behind the packet before.
+void StreamCopier::keep_growing(Stream& stream, Packet& packet) {
+  const auto moved = [&](std::int64_t ticks) { return ticks == no_pts ? no_pts : ticks + stream.shift; };
+  if (packet.dts == no_pts) packet.dts = packet.pts;
+  if (packet.dts == no_pts)
+    packet.dts = stream.last == no_pts ? 0 : stream.last + stream.duration - stream.shift;
+  if (packet.pts == no_pts) packet.pts = packet.dts;
+  std::int64_t dts = moved(packet.dts);
+  if (stream.last != no_pts && dts <= stream.last) {
+    const std::int64_t behind = stream.last + std::max<std::int64_t>(1, stream.duration);
+    stream.shift += behind - dts;
+    dts = behind;
+    if (!std::exchange(stream.told, true) && note_)
+      note_(
+          fmt::format("stream {}: its times begin anew; they go on behind the packet before", stream.index));
+  }
+  packet.pts = moved(packet.pts);
+  packet.dts = dts;
+  stream.last = dts;
+  stream.duration = packet.duration;
+}
+
+/// Whether the packet is in the part that is copied. What begins before it would be shown too early, but a
+/// subtitle that is still on the screen is cut.
+bool StreamCopier::belongs(const Stream& stream, Packet& packet) const {
+  if (stream.cover) return true;
+  const Rational& base = demuxer_->streams()[static_cast<std::size_t>(packet.stream)].time_base;
+  const double time = seconds_of(packet.pts, base);
+  if (time >= copied_.end) return false;
+  if (!copied_.begin || time >= *copied_.begin - 1e-9) return true;
+  const std::int64_t early = std::llround((*copied_.begin - time) / base.to_double());
+  if (!stream.subtitle || packet.duration <= early) return false;
+  packet.pts += early;
+  packet.dts += early;
+  packet.duration -= early;
+  return true;
+}
+
+/// Reads on to a packet that is to be written; false at the end.
+bool StreamCopier::take_next() {
+  while (!waiting_ && !ended_) {
+    std::optional<Packet> packet = demuxer_->next();
+    ended_ = !packet;
+    if (ended_) break;
+    Stream* stream = stream_of(*packet);
+    if (!stream) continue;
+    keep_growing(*stream, *packet);
+    if (!belongs(*stream, *packet)) continue;
+    const Rational& base = demuxer_->streams()[static_cast<std::size_t>(packet->stream)].time_base;
+    waiting_time_ = stream->cover ? -std::numeric_limits<double>::infinity() : seconds_of(packet->pts, base);
+    waiting_ = std::move(packet);
+  }
+  return waiting_.has_value();
+}
+
+void StreamCopier::write(Muxer& muxer) {
+  Packet packet = std::move(*waiting_);
+  waiting_.reset();
+  const Stream* stream = stream_of(packet);
+  const Rational& base = demuxer_->streams()[static_cast<std::size_t>(packet.stream)].time_base;
+  const std::int64_t begin = std::llround(origin_ / base.to_double());
+  packet.pts = stream->cover ? 0 : packet.pts - begin;
+  packet.dts = stream->cover ? 0 : packet.dts - begin;
+  packet.stream = stream->target;
+  muxer.write(packet);
+}
+
+void StreamCopier::write_until(Muxer& muxer, double seconds) {
+  while (take_next() && waiting_time_ - origin_ < seconds) write(muxer);
+}
+
+void StreamCopier::write_rest(Muxer& muxer) {
+  while (take_next()) write(muxer);
+}
+
+} // namespace lanner

@@ -1,0 +1,23 @@
+#pragma once
+// What a container says of a stream beside StreamInfo.
+
+#include <cstdint>
+
+#include <lanner/demuxer.h>
+#include <lanner/hdr.h>
+
+namespace lanner {
+
+enum class FieldOrder : std::uint8_t { progressive, top_first, bottom_first };
+
+struct StreamFacts {
+  bool attached_picture = false;               ///< A cover: one picture that is no video.
+  int chapters = 0;                            ///< Of the whole container.
+  FieldOrder fields = FieldOrder::progressive; ///< Progressive also where nothing is said.
+  HdrMetadata hdr;
+};
+
+/// Throws Error{invalid_argument} for a demuxer of another module.
+StreamFacts stream_facts(const Demuxer& demuxer, int stream);
+
+} // namespace lanner

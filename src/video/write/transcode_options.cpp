@@ -1,0 +1,125 @@
+#include "video/write/transcode_options.h"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include <lanner/video_support.h>
+
+namespace lanner {
+
+namespace {
+
+/// The encoder that a codec's name stands for, as far as it matters here.
+std::string encoder_name(const std::string& codec) {
+  static const VideoSupport support = video_support();
+  const auto has = [&](const char* name) {
+    return std::ranges::find(support.encoders, name) != support.encoders.end();
+  };
+  if (codec == "h264") return has("libx264") ? "libx264" : "libopenh264";
+  if (codec == "hevc" || codec == "h265") return "libx265";
+  if (codec == "av1") return has("libsvtav1") ? "libsvtav1" : "libaom-av1";
+  return codec;
+}
+
+/// H.264 and H.265 encoders take halved chroma of even sizes alone: pictures of odd size keep whole chroma.
+PixelFormat encodable(PixelFormat format, const std::string& codec, const StreamInfo& stream) {
+  const PixelFormatInfo& facts = format_info(format);
+  const bool even = stream.width % (1 << facts.chroma_x) == 0 && stream.height % (1 << facts.chroma_y) == 0;
+  const std::string name = encoder_name(codec);
+  const bool strict = name == "libx264" || name == "libx265" || name == "libopenh264";
+  if (even || !strict || !facts.yuv) return format;
+  return facts.bits > 8 ? PixelFormat::yuv444p10 : PixelFormat::yuv444p;
+}
+
+/// Adds `key=value` pairs, between colons, to what is given already.
+void add_params(EncoderOptions& encoder, const std::string& option, const std::string& params) {
+  if (params.empty()) return;
+  std::string& all = encoder.codec_options[option];
+  all += all.empty() ? params : ":" + params;
+}
+
+std::string point(const std::array<std::uint16_t, 2>& at, double unit) {
+  return unit == 1 ? fmt::format("({},{})", at[0], at[1])
+                   : fmt::format("({:.5f},{:.5f})", at[0] * unit, at[1] * unit);
+}
+
+/// As x264, x265 (in units of H.265 D.3.28) and SVT-AV1 (in whole ones) read it.
+std::string mastering_text(const MasteringDisplay& display, bool whole) {
+  const double unit = whole ? 1 / 50000.0 : 1;
+  const auto& [red, green, blue] = display.primaries;
+  const std::string light =
+      whole ? fmt::format("({:.4f},{:.4f})", display.max_luminance / 10000.0, display.min_luminance / 10000.0)
+            : fmt::format("({},{})", display.max_luminance, display.min_luminance);
+  return fmt::format("G{}B{}R{}WP{}L{}", point(green, unit), point(blue, unit), point(red, unit),
+                     point(display.white_point, unit), light);
+}
+
+void add_hdr(EncoderOptions& encoder, const HdrMetadata& hdr) {
+  const std::string name = encoder_name(encoder.codec);
+  struct Words {
+    std::string_view encoder, option, mastering, light;
+  };
+  constexpr Words known[] = {{"libx264", "x264-params", "mastering-display", "cll"},
+                             {"libx265", "x265-params", "master-display", "max-cll"},
+                             {"libsvtav1", "svtav1-params", "mastering-display", "content-light"}};
+  for (const Words& words : known) {
+    if (words.encoder != name) continue;
+    const std::string option(words.option);
+    if (name == "libx265") add_params(encoder, option, "log-level=none");
+    if (hdr.mastering)
+      add_params(encoder, option,
+                 fmt::format("{}={}", words.mastering, mastering_text(*hdr.mastering, name == "libsvtav1")));
+    if (hdr.light)
+      add_params(encoder, option,
+                 fmt::format("{}={},{}", words.light, hdr.light->max_content, hdr.light->max_average));
+  }
+}
+
+/// The encoder would write its guess.
+void keep_unspecified(EncoderOptions& encoder, const ColorInfo& color) {
+  if (encoder.codec == "mjpeg") return; // Has one matrix.
+  if (color.matrix == ColorMatrix::unspecified) encoder.codec_options.emplace("colorspace", "2");
+  if (color.range == ColorRange::unspecified) encoder.codec_options.emplace("color_range", "0");
+}
+
+} // namespace
+
+bool marks_fields(const EncoderOptions& encoder) {
+  return encoder_name(encoder.codec) == "libx264";
+}
+
+EncoderOptions encoder_for_clip(const TranscodeOptions& options, std::string_view format,
+                                const ClipFacts& clip) {
+  EncoderOptions encoder = options.encoder;
+  if (encoder.codec.empty()) {
+    const EncoderOptions suited = encoder_for_format(format);
+    encoder.codec = suited.codec;
+    // What is said of quality wins.
+    if (encoder.bit_rate == 0 && encoder.crf < 0) {
+      encoder.crf = suited.crf;
+      for (const auto& [key, value] : suited.codec_options) encoder.codec_options.emplace(key, value);
+    }
+  }
+  const StreamInfo& stream = clip.stream;
+  if (stream.average_rate.den > 0 && stream.average_rate.num > 0) encoder.rate = stream.average_rate;
+  if (stream.sample_aspect.den > 0 && stream.sample_aspect.num > 0)
+    encoder.sample_aspect = stream.sample_aspect;
+  if (options.format)
+    encoder.format = *options.format;
+  else if (clip.yuv)
+    encoder.format = encodable(stream.format, encoder.codec, stream);
+  else
+    encoder.format = encodable(encoder.format, encoder.codec, stream);
+  // Turned pictures are RGB in part: the file keeps what the stream was.
+  if (clip.turned) encoder.color = stream.color;
+  if (!clip.turned && clip.yuv && format_info(encoder.format).yuv) keep_unspecified(encoder, clip.color);
+  // Animations end in a long picture as a rule, and MP4 has the length of the one that is decoded last.
+  if ((stream.codec == "gif" || stream.codec == "apng") && encoder.b_frames < 0) encoder.b_frames = 0;
+  if (!clip.hdr.empty()) add_hdr(encoder, clip.hdr);
+  if (clip.fields != VideoFields::progressive && marks_fields(encoder))
+    add_params(encoder, "x264-params", clip.fields == VideoFields::top_first ? "tff=1" : "bff=1");
+  return encoder;
+}
+
+} // namespace lanner

@@ -1,0 +1,25 @@
+#pragma once
+// How a clip is encoded again, by what it is.
+
+#include <lanner/transcode.h>
+
+namespace lanner {
+
+/// What is known of the clip before the first picture is encoded.
+struct ClipFacts {
+  StreamInfo stream; ///< As its pictures are written.
+  bool turned = false;
+  VideoFields fields = VideoFields::progressive;
+  HdrMetadata hdr;
+  ColorInfo color; ///< Of the first frame.
+  bool yuv = true;
+};
+
+/// `options.encoder` with all that the clip says: codec (by the container), rate, format, shape of pixels,
+/// colours that are not told stay so, brightness, fields.
+EncoderOptions encoder_for_clip(const TranscodeOptions& options, std::string_view format,
+                                const ClipFacts& clip);
+/// Whether pictures of two fields are marked as such in the video stream itself.
+bool marks_fields(const EncoderOptions& encoder);
+
+} // namespace lanner
