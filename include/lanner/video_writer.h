@@ -12,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include <lanner/decoder.h>
@@ -54,7 +55,7 @@ struct CopiedStreams {
 };
 
 struct VideoWriterOptions {
-  explicit VideoWriterOptions() = default; ///< `{}` is EncoderOptions.
+  explicit VideoWriterOptions(EncoderOptions options) : encoder(std::move(options)) {}
 
   EncoderOptions encoder;
   MuxerOptions muxer;

@@ -243,8 +243,7 @@ void MarkedClip::begin(const Image& first, const Frame& frame) {
     raw_.emplace(*bytes_, rate_, stream_.sample_aspect);
     return;
   }
-  VideoWriterOptions options;
-  options.encoder = encoder();
+  VideoWriterOptions options(encoder());
   options.on_size_change = input_.on_size_change;
   options.copied = copied(frame);
   if (range_.start > 0) options.begin = frame.seconds(); // A part that begins late in its clip begins at 0.

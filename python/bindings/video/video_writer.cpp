@@ -170,7 +170,7 @@ void take_other(const std::string& name, nb::handle value, VideoWriterOptions& o
 
 void construct(Writer* self, nb::handle path, const nb::args& others, const nb::kwargs& keywords) {
   check_named("VideoWriter", others, "width=640");
-  VideoWriterOptions options;
+  VideoWriterOptions options{EncoderOptions()};
   nb::object source = nb::none(), kinds = nb::none();
   take_keywords(
       "VideoWriter", keywords, writer_keywords(), writer_option_table(), options.encoder,

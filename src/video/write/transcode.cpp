@@ -135,8 +135,7 @@ struct Transcoder::State {
 
   VideoWriterOptions writer_options(std::string_view format, const ClipFacts& clip, const Part& part,
                                     double start, double end) const {
-    VideoWriterOptions writer;
-    writer.encoder = encoder_for_clip(options, format, clip);
+    VideoWriterOptions writer(encoder_for_clip(options, format, clip));
     writer.muxer = options.muxer;
     writer.on_size_change = options.on_size_change;
     const double origin = part.origin(reader.stream().time_base);

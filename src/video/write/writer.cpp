@@ -281,20 +281,10 @@ struct VideoWriter::State {
   bool finished = false;
 };
 
-namespace {
-
-VideoWriterOptions with_encoder(const EncoderOptions& encoder) {
-  VideoWriterOptions options;
-  options.encoder = encoder;
-  return options;
-}
-
-} // namespace
-
 VideoWriter::VideoWriter(const std::string& path, const EncoderOptions& options)
-    : VideoWriter(path, with_encoder(options)) {}
+    : VideoWriter(path, VideoWriterOptions(options)) {}
 VideoWriter::VideoWriter(std::unique_ptr<Muxer> muxer, const EncoderOptions& options)
-    : VideoWriter(std::move(muxer), with_encoder(options)) {}
+    : VideoWriter(std::move(muxer), VideoWriterOptions(options)) {}
 VideoWriter::VideoWriter(const std::string& path, const VideoWriterOptions& options)
     : state_(std::make_unique<State>(create_muxer(path, options.muxer), path, options)) {}
 VideoWriter::VideoWriter(std::unique_ptr<Muxer> muxer, const VideoWriterOptions& options)
