@@ -201,8 +201,9 @@ public:
   }
 
   std::int64_t bytes() const noexcept override {
-    const std::int64_t position = avio_tell(io_->context());
-    return position > 0 ? position : 0;
+    // A muxer that goes back to fill in its header leaves the position there.
+    const std::int64_t position = std::max<std::int64_t>(0, avio_tell(io_->context()));
+    return file_ ? std::max(position, static_cast<std::int64_t>(file_->size())) : position;
   }
 
   void finish() override {

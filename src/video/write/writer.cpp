@@ -5,6 +5,7 @@
 #include <cctype>
 #include <cmath>
 #include <filesystem>
+#include <map>
 #include <utility>
 
 #include <fmt/format.h>
@@ -129,6 +130,7 @@ struct VideoWriter::State {
     last_pts = pts;
     last_duration = duration;
     const std::int64_t begin = segment_ticks;
+    if (duration > 0) durations[pts - begin] = duration;
     if (options.picture) options.picture(image, seconds_of(pts, encoding.time_base));
     send(&image, pts - begin);
     ++frames;
@@ -181,6 +183,7 @@ struct VideoWriter::State {
     send(nullptr, no_pts);
     if (options.packet) options.packet(nullptr, encoder->stream());
     encoder.reset();
+    durations.clear();
   }
 
   void send(const Image* image, std::int64_t pts) {
@@ -191,10 +194,12 @@ struct VideoWriter::State {
   void drain() {
     while (std::optional<Packet> packet = encoder->receive()) {
       packet->stream = stream;
-      if (packet->pts == last_pts - segment_ticks && last_duration > 0)
-        packet->duration = last_duration;
+      const auto known = durations.find(packet->pts);
+      if (known != durations.end())
+        packet->duration = known->second;
       else if (packet->duration <= 0)
         packet->duration = step();
+      if (known != durations.end()) durations.erase(known);
       if (options.packet) options.packet(&*packet, encoder->stream());
       muxer->write(*packet);
     }
@@ -274,6 +279,7 @@ struct VideoWriter::State {
   std::unique_ptr<Encoder> encoder;
   int stream = 0;
   std::int64_t last_pts = no_pts, last_duration = 0, next_pts = 0, frames = 0;
+  std::map<std::int64_t, std::int64_t> durations; ///< By pts, of the images that are being encoded.
   std::int64_t segment_ticks = 0;
   double segment_begin = 0; ///< Seconds.
   std::int64_t bytes_before = 0;
