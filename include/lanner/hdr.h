@@ -12,19 +12,17 @@
 
 namespace lanner {
 
-/// Colours and brightness of the display that a clip was graded on (SMPTE ST 2086), in the units of H.265
-/// D.3.28.
+/// Colours and luminance of the display that a clip was graded on (SMPTE ST 2086): CIE 1931 coordinates,
+/// candela per square metre.
 struct MasteringDisplay {
-  std::array<std::array<std::uint16_t, 2>, 3> primaries{}; ///< x and y of red, green, blue, in 1/50000.
-  std::array<std::uint16_t, 2> white_point{};              ///< x and y, in 1/50000.
-  std::uint32_t max_luminance = 0, min_luminance = 0;      ///< In 1/10000 cd/m2.
+  std::array<double, 2> red{}, green{}, blue{}, white{};
+  double max_luminance = 0, min_luminance = 0;
   friend bool operator==(const MasteringDisplay&, const MasteringDisplay&) = default;
 };
 
-/// Brightness of the content (CTA-861.3), in cd/m2; 0 where it is not known.
+/// MaxCLL and MaxFALL (CTA-861.3), candela per square metre; 0 where it is not known.
 struct ContentLight {
-  std::uint16_t max_content = 0; ///< MaxCLL: of the brightest pixel.
-  std::uint16_t max_average = 0; ///< MaxFALL: of the brightest frame on average.
+  std::uint16_t max = 0, average = 0;
   friend bool operator==(const ContentLight&, const ContentLight&) = default;
 };
 

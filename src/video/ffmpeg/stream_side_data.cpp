@@ -1,6 +1,7 @@
 #include "video/ffmpeg/stream_side_data.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
@@ -20,17 +21,17 @@ namespace lanner::ffmpeg {
 
 namespace {
 
-constexpr int chromaticity_units = 50000, luminance_units = 10000;
+constexpr int chromaticity_units = 50000, luminance_units = 10000; // Of H.265 D.3.28.
 
 struct Free {
   void operator()(void* memory) const { av_free(memory); }
 };
 
-template<typename Number>
-Number in_units(AVRational value, int units) {
-  if (value.den == 0) return 0;
-  const double exact = std::round(av_q2d(value) * units);
-  return static_cast<Number>(std::clamp(exact, 0.0, static_cast<double>(std::numeric_limits<Number>::max())));
+constexpr std::array<double, 2> MasteringDisplay::*primaries[] = {
+    &MasteringDisplay::red, &MasteringDisplay::green, &MasteringDisplay::blue};
+
+double number_of(AVRational value) {
+  return value.den == 0 ? 0 : av_q2d(value);
 }
 
 MasteringDisplay mastering_of(const AVMasteringDisplayMetadata& from) {
@@ -38,31 +39,29 @@ MasteringDisplay mastering_of(const AVMasteringDisplayMetadata& from) {
   if (from.has_primaries) {
     for (std::size_t color = 0; color < 3; ++color)
       for (std::size_t axis = 0; axis < 2; ++axis)
-        display.primaries[color][axis] =
-            in_units<std::uint16_t>(from.display_primaries[color][axis], chromaticity_units);
-    for (std::size_t axis = 0; axis < 2; ++axis)
-      display.white_point[axis] = in_units<std::uint16_t>(from.white_point[axis], chromaticity_units);
+        (display.*primaries[color])[axis] = number_of(from.display_primaries[color][axis]);
+    for (std::size_t axis = 0; axis < 2; ++axis) display.white[axis] = number_of(from.white_point[axis]);
   }
   if (from.has_luminance) {
-    display.max_luminance = in_units<std::uint32_t>(from.max_luminance, luminance_units);
-    display.min_luminance = in_units<std::uint32_t>(from.min_luminance, luminance_units);
+    display.max_luminance = number_of(from.max_luminance);
+    display.min_luminance = number_of(from.min_luminance);
   }
   return display;
 }
 
-AVRational rational(std::uint32_t value, int units) {
-  return {static_cast<int>(std::min<std::uint32_t>(value, INT_MAX)), units};
+AVRational rational(double value, int units) {
+  return {static_cast<int>(std::lround(std::clamp(value, 0.0, 200000.0) * units)), units};
 }
 
 void fill(AVMasteringDisplayMetadata& to, const MasteringDisplay& display) {
   for (std::size_t color = 0; color < 3; ++color)
     for (std::size_t axis = 0; axis < 2; ++axis)
-      to.display_primaries[color][axis] = rational(display.primaries[color][axis], chromaticity_units);
+      to.display_primaries[color][axis] = rational((display.*primaries[color])[axis], chromaticity_units);
   for (std::size_t axis = 0; axis < 2; ++axis)
-    to.white_point[axis] = rational(display.white_point[axis], chromaticity_units);
+    to.white_point[axis] = rational(display.white[axis], chromaticity_units);
   to.max_luminance = rational(display.max_luminance, luminance_units);
   to.min_luminance = rational(display.min_luminance, luminance_units);
-  to.has_primaries = display.white_point[0] > 0;
+  to.has_primaries = display.white[0] > 0;
   to.has_luminance = display.max_luminance > 0;
 }
 
@@ -100,8 +99,8 @@ void set_hdr(AVStream& stream, const HdrMetadata& hdr) {
   std::size_t size = 0;
   const std::unique_ptr<AVContentLightMetadata, Free> light(av_content_light_metadata_alloc(&size));
   if (!light) throw std::bad_alloc();
-  light->MaxCLL = hdr.light->max_content;
-  light->MaxFALL = hdr.light->max_average;
+  light->MaxCLL = hdr.light->max;
+  light->MaxFALL = hdr.light->average;
   add_stream_side_data(stream, AV_PKT_DATA_CONTENT_LIGHT_LEVEL, light.get(), size);
 }
 

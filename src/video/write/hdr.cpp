@@ -1,7 +1,6 @@
 #include <lanner/hdr.h>
 
-#include <algorithm>
-#include <cmath>
+#include <array>
 #include <cstddef>
 
 namespace lanner {
@@ -25,35 +24,32 @@ private:
 
 constexpr std::size_t mastering_bytes = 24, light_bytes = 4;
 
-std::uint32_t scaled(std::uint32_t value, double by, double most) {
-  return static_cast<std::uint32_t>(std::clamp(std::round(value * by), 0.0, most));
-}
-
-/// H.265 D.2.28, whose primaries come as green, blue, red.
-MasteringDisplay mastering_of_sei(std::span<const std::byte> bytes) {
+/// Four points of 16 bits and two luminances of 32, in these units.
+MasteringDisplay read_mastering(std::span<const std::byte> bytes,
+                                std::array<std::array<double, 2> MasteringDisplay::*, 3> order,
+                                double chromaticity, double max_luminance, double min_luminance) {
   BigEndian read(bytes);
   MasteringDisplay display;
-  for (const std::size_t color : {1, 2, 0})
-    for (std::uint16_t& axis : display.primaries[color]) axis = read.half();
-  for (std::uint16_t& axis : display.white_point) axis = read.half();
-  display.max_luminance = read.next(4);
-  display.min_luminance = read.next(4);
+  const auto point = [&](std::array<double, 2>& to) {
+    for (double& axis : to) axis = read.half() / chromaticity;
+  };
+  for (const auto member : order) point(display.*member);
+  point(display.white);
+  display.max_luminance = read.next(4) / max_luminance;
+  display.min_luminance = read.next(4) / min_luminance;
   return display;
+}
+
+/// H.265 D.3.28, whose primaries come as green, blue, red.
+MasteringDisplay mastering_of_sei(std::span<const std::byte> bytes) {
+  return read_mastering(bytes, {&MasteringDisplay::green, &MasteringDisplay::blue, &MasteringDisplay::red},
+                        50000, 10000, 10000);
 }
 
 /// AV1 6.7.4: 0.16, 24.8 and 18.14 bits.
 MasteringDisplay mastering_of_obu(std::span<const std::byte> bytes) {
-  BigEndian read(bytes);
-  MasteringDisplay display;
-  const auto chromaticity = [&] {
-    return static_cast<std::uint16_t>(scaled(read.next(2), 50000.0 / 65536, 65535));
-  };
-  for (auto& color : display.primaries)
-    for (std::uint16_t& axis : color) axis = chromaticity();
-  for (std::uint16_t& axis : display.white_point) axis = chromaticity();
-  display.max_luminance = scaled(read.next(4), 10000.0 / 256, 4294967295.0);
-  display.min_luminance = scaled(read.next(4), 10000.0 / 16384, 4294967295.0);
-  return display;
+  return read_mastering(bytes, {&MasteringDisplay::red, &MasteringDisplay::green, &MasteringDisplay::blue},
+                        65536, 256, 16384);
 }
 
 } // namespace
@@ -68,8 +64,8 @@ HdrMetadata hdr_metadata(std::span<const SeiMessage> messages, std::string_view 
     if (message.type == light && message.bytes.size() >= light_bytes) {
       BigEndian read(message.bytes);
       hdr.light.emplace();
-      hdr.light->max_content = read.half();
-      hdr.light->max_average = read.half();
+      hdr.light->max = read.half();
+      hdr.light->average = read.half();
     }
   }
   return hdr;

@@ -157,7 +157,7 @@ struct Transcoder::State {
     writer.hdr = clip.hdr;
     writer.fields = clip.fields;
     writer.note = options.note;
-    if (clip.fields != VideoFields::progressive && !marks_fields(writer.encoder))
+    if (!marks_fields(writer.encoder, clip.fields))
       tell(fmt::format(
           "frames hold two fields, which {} is not told; deinterlace makes whole pictures of them",
           writer.encoder.codec));

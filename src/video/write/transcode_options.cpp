@@ -1,6 +1,7 @@
 #include "video/write/transcode_options.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include <fmt/format.h>
 
@@ -39,20 +40,18 @@ void add_params(EncoderOptions& encoder, const std::string& option, const std::s
   all += all.empty() ? params : ":" + params;
 }
 
-std::string point(const std::array<std::uint16_t, 2>& at, double unit) {
-  return unit == 1 ? fmt::format("({},{})", at[0], at[1])
-                   : fmt::format("({:.5f},{:.5f})", at[0] * unit, at[1] * unit);
-}
-
-/// As x264, x265 (in units of H.265 D.3.28) and SVT-AV1 (in whole ones) read it.
-std::string mastering_text(const MasteringDisplay& display, bool whole) {
-  const double unit = whole ? 1 / 50000.0 : 1;
-  const auto& [red, green, blue] = display.primaries;
+/// As x264, x265 (in units of H.265 D.3.28) and SVT-AV1 (as it is) read it.
+std::string mastering_text(const MasteringDisplay& display, bool as_it_is) {
+  const auto point = [&](const std::array<double, 2>& at) {
+    return as_it_is ? fmt::format("({:.5f},{:.5f})", at[0], at[1])
+                    : fmt::format("({},{})", std::lround(at[0] * 50000), std::lround(at[1] * 50000));
+  };
+  const double max = display.max_luminance, min = display.min_luminance;
   const std::string light =
-      whole ? fmt::format("({:.4f},{:.4f})", display.max_luminance / 10000.0, display.min_luminance / 10000.0)
-            : fmt::format("({},{})", display.max_luminance, display.min_luminance);
-  return fmt::format("G{}B{}R{}WP{}L{}", point(green, unit), point(blue, unit), point(red, unit),
-                     point(display.white_point, unit), light);
+      as_it_is ? fmt::format("({:.4f},{:.4f})", max, min)
+               : fmt::format("({},{})", std::llround(max * 10000), std::llround(min * 10000));
+  return fmt::format("G{}B{}R{}WP{}L{}", point(display.green), point(display.blue), point(display.red),
+                     point(display.white), light);
 }
 
 void add_hdr(EncoderOptions& encoder, const HdrMetadata& hdr) {
@@ -71,8 +70,7 @@ void add_hdr(EncoderOptions& encoder, const HdrMetadata& hdr) {
       add_params(encoder, option,
                  fmt::format("{}={}", words.mastering, mastering_text(*hdr.mastering, name == "libsvtav1")));
     if (hdr.light)
-      add_params(encoder, option,
-                 fmt::format("{}={},{}", words.light, hdr.light->max_content, hdr.light->max_average));
+      add_params(encoder, option, fmt::format("{}={},{}", words.light, hdr.light->max, hdr.light->average));
   }
 }
 
@@ -85,8 +83,9 @@ void keep_unspecified(EncoderOptions& encoder, const ColorInfo& color) {
 
 } // namespace
 
-bool marks_fields(const EncoderOptions& encoder) {
-  return encoder_name(encoder.codec) == "libx264";
+bool marks_fields(const EncoderOptions& encoder, VideoFields fields) {
+  return fields == VideoFields::progressive ||
+         (fields == VideoFields::bottom_first && encoder_name(encoder.codec) == "libx264");
 }
 
 EncoderOptions encoder_for_clip(const TranscodeOptions& options, std::string_view format,
@@ -117,8 +116,8 @@ EncoderOptions encoder_for_clip(const TranscodeOptions& options, std::string_vie
   // Animations end in a long picture as a rule, and MP4 has the length of the one that is decoded last.
   if ((stream.codec == "gif" || stream.codec == "apng") && encoder.b_frames < 0) encoder.b_frames = 0;
   if (!clip.hdr.empty()) add_hdr(encoder, clip.hdr);
-  if (clip.fields != VideoFields::progressive && marks_fields(encoder))
-    add_params(encoder, "x264-params", clip.fields == VideoFields::top_first ? "tff=1" : "bff=1");
+  if (clip.fields != VideoFields::progressive && marks_fields(encoder, clip.fields))
+    add_params(encoder, "x264-params", "bff=1");
   return encoder;
 }
 

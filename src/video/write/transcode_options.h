@@ -19,7 +19,8 @@ struct ClipFacts {
 /// colours that are not told stay so, brightness, fields.
 EncoderOptions encoder_for_clip(const TranscodeOptions& options, std::string_view format,
                                 const ClipFacts& clip);
-/// Whether pictures of two fields are marked as such in the video stream itself.
-bool marks_fields(const EncoderOptions& encoder);
+/// Whether the encoder writes the order of fields into the video stream. FFmpeg's x264 takes it from each
+/// frame, and an Encoder is not told it, which makes the bottom field the first one.
+bool marks_fields(const EncoderOptions& encoder, VideoFields fields);
 
 } // namespace lanner
