@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -95,7 +96,35 @@ std::string_view to_string(ChromaSiting siting) noexcept {
   return siting_names[static_cast<std::size_t>(siting)];
 }
 
+namespace {
+
+/// FFmpeg's names where they differ: of formats that mean the range or the alpha plane, too, the samples.
+constexpr std::pair<std::string_view, PixelFormat> ffmpeg_names[] = {
+    {"gray", PixelFormat::gray8},           {"rgba", PixelFormat::rgba32},
+    {"bgra", PixelFormat::bgra32},          {"gbrp", PixelFormat::rgb_planar},
+    {"gbrap", PixelFormat::rgb_planar},     {"yuvj420p", PixelFormat::yuv420p},
+    {"yuvj422p", PixelFormat::yuv422p},     {"yuvj444p", PixelFormat::yuv444p},
+    {"yuva420p", PixelFormat::yuv420p},     {"yuva422p", PixelFormat::yuv422p},
+    {"yuva444p", PixelFormat::yuv444p},     {"yuva420p10", PixelFormat::yuv420p10},
+    {"yuva422p10", PixelFormat::yuv422p10}, {"yuva444p10", PixelFormat::yuv444p10},
+    {"yuva422p12", PixelFormat::yuv422p12}, {"yuva444p12", PixelFormat::yuv444p12},
+    {"yuva420p16", PixelFormat::yuv420p16}, {"yuva422p16", PixelFormat::yuv422p16},
+    {"yuva444p16", PixelFormat::yuv444p16}};
+
+std::optional<PixelFormat> format_by_ffmpeg(std::string_view name) {
+  const bool little_endian = name.ends_with("le");
+  if (little_endian) name.remove_suffix(2);
+  for (const auto& [other, format] : ffmpeg_names)
+    if (other == name) return format;
+  for (std::size_t i = 0; little_endian && i < std::size(formats); ++i)
+    if (formats[i].name == name && formats[i].bytes_per_sample == 2) return static_cast<PixelFormat>(i);
+  return std::nullopt;
+}
+
+} // namespace
+
 PixelFormat parse_pixel_format(std::string_view name) {
+  if (const auto format = format_by_ffmpeg(name)) return *format;
   std::vector<std::string> known;
   for (std::size_t i = 0; i < std::size(formats); ++i) {
     if (formats[i].name == name) return static_cast<PixelFormat>(i);

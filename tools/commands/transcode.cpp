@@ -49,7 +49,7 @@ TranscodeOptions to_options(TranscodeCommand& command) {
     options.muxer.format = container_named(options.muxer.format).format;
   options.quality = !command.quality.empty();
   options.cancel = interrupt_token();
-  options.note = [](const std::string& line) { print_note(line); };
+  options.note = [](const std::string& line) { print_note("note: " + line); };
   return options;
 }
 
@@ -78,7 +78,7 @@ void write_quality(const std::string& path, const std::vector<FrameQuality>& qua
   ByteOutput output("--quality", path);
   output.write(quality_table(quality));
   output.commit();
-  print_note(quality_summary(quality));
+  print_note("note: " + quality_summary(quality));
 }
 
 int run_transcode(TranscodeCommand command) {

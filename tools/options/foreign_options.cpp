@@ -82,6 +82,8 @@ constexpr Meaning meanings[] = {
     {"b:v", "--bit-rate", ""},
     {"bitrate", "--bit-rate", ""},
     {"vcodec", "--codec", ""},
+    {"an", "--no-audio", ""},
+    {"sn", "--no-subtitles", ""},
     {"quiet", "--quiet", ""},
 };
 
@@ -102,7 +104,6 @@ constexpr Advice advice[] = {
     {"hide_banner", "there is no banner; leave it out"},
     {"hide-banner", "there is no banner; leave it out"},
     {"y", "outputs always replace existing files; leave it out"},
-    {"an", "outputs never have sound; leave it out"},
     {"model", "the model needs no option: lanner run MODEL -i INPUT"},
     {"onnx", "the model needs no option: lanner bench MODEL"},
     {"loadEngine", "a plan needs no option: lanner bench PLAN"},

@@ -248,7 +248,7 @@ void MarkedClip::begin(const Image& first, const Frame& frame) {
   options.copied = copied(frame);
   if (range_.start > 0) options.begin = frame.seconds(); // A part that begins late in its clip begins at 0.
   options.note = [this](const std::string& line) {
-    print_note(fmt::format("-o {}: {}", input_.output, line));
+    print_note(fmt::format("note: -o {}: {}", input_.output, line));
   };
   if (bytes_) {
     writer_.emplace(std::move(muxer_), options);

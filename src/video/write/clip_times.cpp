@@ -77,14 +77,14 @@ bool ClipTimes::fits(std::int64_t pts) const noexcept {
 
 void ClipTimes::tell(std::int64_t pts, std::int64_t time, const char* why) {
   if (++moves_ > most_notes || !note_) return;
-  note_(fmt::format("frame {}: its time of {:.3f} s does not follow {:.3f} s; it is shown at {:.3f} s{}",
+  note_(fmt::format("frame {}: its timestamp {:.3f} s is not after {:.3f} s; it is shown at {:.3f} s{}",
                     frames_, seconds_of(pts, source_), seconds_of(last_, source_),
                     seconds_of(difference(time, begin_), source_), why));
 }
 
 void ClipTimes::finish() const {
   if (moves_ > most_notes && note_)
-    note_(fmt::format("{} times in all did not follow the ones before", moves_));
+    note_(fmt::format("{} timestamps in all were not after the previous one", moves_));
 }
 
 /// A time that does not follow: alone, it is laid between its neighbours; else a clock begins anew behind the
@@ -97,7 +97,7 @@ std::int64_t ClipTimes::moved(std::int64_t pts, std::int64_t following) {
     return time;
   }
   shift_ = difference(behind, pts);
-  tell(pts, behind, ", and those of its part behind it");
+  tell(pts, behind, "; the frames after it are shifted with it");
   return behind;
 }
 
@@ -123,7 +123,7 @@ void ClipTimes::set_begin(std::int64_t first) {
   begin_ = first;
   // What lies before 0, as in a transport stream whose clock wraps, no player of an MP4 shows.
   if (first < 0 && note_)
-    note_(fmt::format("times begin at {:.3f} s; they are moved to begin at 0", seconds_of(first, source_)));
+    note_(fmt::format("timestamps begin at {:.3f} s; they are shifted to begin at 0", seconds_of(first, source_)));
 }
 
 std::int64_t ClipTimes::next(std::int64_t pts, std::int64_t duration, std::int64_t following) {

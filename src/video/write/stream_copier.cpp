@@ -125,7 +125,7 @@ void StreamCopier::keep_growing(Stream& stream, Packet& packet) {
     dts = behind;
     if (!std::exchange(stream.told, true) && note_)
       note_(
-          fmt::format("stream {}: its times begin anew; they go on behind the packet before", stream.index));
+          fmt::format("stream {}: its timestamps start again; they continue after the previous packet", stream.index));
   }
   packet.pts = moved(packet.pts);
   packet.dts = dts;

@@ -68,7 +68,7 @@ public:
       if (first_ == no_pts) first_ = frame->pts;
       const double time = seconds_of(frame->pts - first_, frame->time_base);
       if (time >= end_) return std::nullopt;
-      if (time + seconds_of(frame->duration, frame->time_base) <= start_ && time < start_) continue;
+      if (start_ > 0 && time < start_ && time + seconds_of(frame->duration, frame->time_base) <= start_) continue;
       cut(*frame, time);
       return frame;
     }
@@ -151,7 +151,7 @@ struct Transcoder::State {
     if (source->seekable())
       writer.copied.source = source;
     else if (reader.demuxer().streams().size() > 1)
-      tell("the input cannot go back, so its pictures alone are written; give a file to keep the rest");
+      tell("the input is not seekable, so only its video is written; give a file to keep the other streams");
     if (options.keep_rotation)
       writer.mirror = reader.stream().mirror, writer.rotation = reader.stream().rotation;
     writer.hdr = clip.hdr;
@@ -159,7 +159,7 @@ struct Transcoder::State {
     writer.note = options.note;
     if (!marks_fields(writer.encoder, clip.fields))
       tell(fmt::format(
-          "frames hold two fields, which {} is not told; deinterlace makes whole pictures of them",
+          "frames are interlaced, which the {} stream does not say; deinterlace makes them progressive",
           writer.encoder.codec));
     return writer;
   }

@@ -98,7 +98,7 @@ struct VideoWriter::State {
     stream = muxer->add_stream(info);
     if (!options.hdr.empty() && !muxer->set_hdr(stream, options.hdr) && paths.size() <= 1)
       tell(fmt::format(
-          "mastering display and content light stand in the video stream alone: {} cannot hold them",
+          "mastering display and content light are kept in the video stream only: {} cannot hold them",
           muxer->format()));
     if (options.fields != VideoFields::progressive)
       muxer->set_interlaced(stream, options.fields == VideoFields::top_first);
@@ -156,7 +156,7 @@ struct VideoWriter::State {
     }
     if (anew)
       tell(fmt::format("{}: the size changes to {}x{}; it is {} {}x{}", which, image.width, image.height,
-                       how == SizeChange::scale ? "scaled to" : "put between bars of", encoding.width,
+                       how == SizeChange::scale ? "scaled to" : "padded to", encoding.width,
                        encoding.height));
     encode_fitting(fitted_image(image, encoding.width, encoding.height, how), pts, duration);
   }

@@ -5,10 +5,11 @@ import re
 
 import pytest
 
-from guides import examples, make_files, run_example
+from guides import commands, examples, make_files, run_command, run_example
 
 pytest.importorskip("lanner")
-PAGES = ["preprocess.md", "writing-video.md"]
+PAGES = ["preprocess.md", "transcode.md", "writing-video.md"]
+COMMANDS = commands("transcode.md")
 
 
 @pytest.fixture(scope="module")
@@ -24,6 +25,11 @@ def test_example_runs(folder, page, code):
         if importlib.util.find_spec(package) is None:
             pytest.skip(f"needs {package}, which is not installed")
     run_example(code, folder)
+
+
+@pytest.mark.parametrize("command", COMMANDS)
+def test_a_command_runs(folder, command):
+    run_command(command, folder)
 
 
 def test_each_guide_has_examples_that_check_something():

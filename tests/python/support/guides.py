@@ -18,6 +18,12 @@ def examples(page):
     return [code for code in BLOCK.findall(text) if re.match(r"(import|from) \w", code)]
 
 
+def commands(page):
+    """Lines of a page's blocks that call `lanner`."""
+    blocks = re.findall(r"^```\n(.*?)^```$", (ROOT / "docs" / page).read_text(), re.MULTILINE | re.DOTALL)
+    return [line for block in blocks for line in block.splitlines() if line.startswith("lanner ")]
+
+
 def pixels_of_a_photo(width, height):
     """Waves and noise: detail of every size."""
     y, x = np.mgrid[:height, :width]
@@ -49,3 +55,10 @@ def run_example(code, folder):
     )
     assert done.returncode == 0, code + done.stdout + done.stderr
     return done.stdout
+
+
+def run_command(command, folder):
+    """A shell's line in a folder of files."""
+    environment = {"PATH": f"{BUILD / 'bin'}:/usr/bin:/bin", "LANNER_CACHE_DIR": str(folder / "cache")}
+    done = subprocess.run(["bash", "-c", command], cwd=folder, env=environment, capture_output=True, text=True, timeout=300, check=False)
+    assert done.returncode == 0, command + done.stdout + done.stderr
