@@ -21,7 +21,22 @@ OptionRow<TranscodeOptions> copied(std::string_view name, std::string_view flag,
              member);
 }
 
-OptionTable<TranscodeOptions> make_table() {
+void add_copied(OptionTable<TranscodeOptions>& table) {
+  for (OptionRow<TranscodeOptions>& row : OptionTable<TranscodeOptions>{
+           copied("audio", "--no-audio", "copy audio streams as they are", "leave out audio",
+                  &TranscodeOptions::audio),
+           copied("subtitles", "--no-subtitles", "copy subtitles as they are", "leave out subtitles",
+                  &TranscodeOptions::subtitles),
+           copied("attachments", "--no-attachments", "copy attached files, like fonts, and cover pictures",
+                  "leave out attached files and cover pictures", &TranscodeOptions::attachments),
+           copied("chapters", "--no-chapters", "copy chapters", "leave out chapters",
+                  &TranscodeOptions::chapters),
+           copied("tags", "--no-tags", "copy tags, like title and language", "leave out the clip's tags",
+                  &TranscodeOptions::tags)})
+    table.push_back(std::move(row));
+}
+
+OptionTable<TranscodeOptions> own_rows() {
   return {
       row<std::string, TranscodeOptions>(
           {.name = "container",
@@ -58,15 +73,6 @@ OptionTable<TranscodeOptions> make_table() {
            .flag = "--deinterlace",
            .no_field = no_transcoder},
           &TranscodeOptions::deinterlace),
-      copied("audio", "--no-audio", "copy audio streams as they are", "leave out audio",
-             &TranscodeOptions::audio),
-      copied("subtitles", "--no-subtitles", "copy subtitles as they are", "leave out subtitles",
-             &TranscodeOptions::subtitles),
-      copied("attachments", "--no-attachments", "copy attached files, like fonts, and cover pictures",
-             "leave out attached files and cover pictures", &TranscodeOptions::attachments),
-      copied("chapters", "--no-chapters", "copy chapters", "leave out chapters", &TranscodeOptions::chapters),
-      copied("tags", "--no-tags", "copy tags, like title and language", "leave out the clip's tags",
-             &TranscodeOptions::tags),
       row<NamedTexts, TranscodeOptions>(
           {.name = "metadata",
            .help = "tags of the file, like title; an empty text removes one",
@@ -94,7 +100,11 @@ OptionTable<TranscodeOptions> make_table() {
 } // namespace
 
 const OptionTable<TranscodeOptions>& transcode_option_table() {
-  static const OptionTable<TranscodeOptions> table = make_table();
+  static const OptionTable<TranscodeOptions> table = [] {
+    OptionTable<TranscodeOptions> made = own_rows();
+    add_copied(made);
+    return made;
+  }();
   return table;
 }
 

@@ -8,11 +8,11 @@
 #include "base/threads/sole_use.h"
 #include "video/bitstream/layers.h"
 #include "video/ffmpeg/av.h"
-#include "video/ffmpeg/av_demuxer.h"
 #include "video/ffmpeg/container.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
+#include "video/ffmpeg/write/av_demuxer.h"
 
 namespace lanner::ffmpeg {
 

@@ -13,14 +13,14 @@
 #include "base/text/joined.h"
 #include "base/threads/sole_use.h"
 #include "video/ffmpeg/av.h"
-#include "video/ffmpeg/av_demuxer.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/output_io.h"
 #include "video/ffmpeg/packet.h"
-#include "video/ffmpeg/stream_copy.h"
 #include "video/ffmpeg/stream_info.h"
-#include "video/ffmpeg/stream_side_data.h"
+#include "video/ffmpeg/write/av_demuxer.h"
+#include "video/ffmpeg/write/stream_copy.h"
+#include "video/ffmpeg/write/stream_side_data.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>

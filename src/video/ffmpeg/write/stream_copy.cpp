@@ -1,4 +1,4 @@
-#include "video/ffmpeg/stream_copy.h"
+#include "video/ffmpeg/write/stream_copy.h"
 
 #include <algorithm>
 #include <cmath>

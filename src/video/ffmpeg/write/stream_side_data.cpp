@@ -1,4 +1,4 @@
-#include "video/ffmpeg/stream_side_data.h"
+#include "video/ffmpeg/write/stream_side_data.h"
 
 #include <algorithm>
 #include <array>
@@ -7,10 +7,10 @@
 #include <memory>
 #include <new>
 
-#include "video/ffmpeg/av_demuxer.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/pixel_format.h"
+#include "video/ffmpeg/write/av_demuxer.h"
 
 extern "C" {
 #include <libavutil/display.h>
