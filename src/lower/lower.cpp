@@ -30,7 +30,7 @@
 namespace lanner {
 namespace {
 
-/// A value as kernels were asked to read it.
+/// The type in which kernels were asked to read a value, and its constant, if it is one.
 struct Asked {
   Type type;
   const Tensor* constant = nullptr;
@@ -42,7 +42,7 @@ public:
       : graph_(graph), options_(options), conversion_costs_(graph, options) {}
 
   std::vector<NodeReport> run() {
-    // With several devices a node's own is told by its name, which merged nodes would share.
+    // With several devices a node's device is found by its name, which merged nodes would share.
     if (options_.target.devices().size() == 1)
       for (const Pass& pass : target_passes(options_.target.device.kind)) pass.run(graph_);
     const QuantizedWeights weights = QuantizedWeights::of(graph_, options_.constants);
@@ -67,11 +67,11 @@ public:
   }
 
 private:
-  /// The cheapest cover by tactics that are right. What it takes beyond the first cover is timed before it is
-  /// believed, and each tactic checked where it was not yet.
+  /// The cheapest cover by tactics that are right. Alternatives outside the first cover are timed before they
+  /// are trusted, and each tactic is checked once.
   std::vector<Taken> settled_cover() {
     for (;;) {
-      // What stands in was not measured, so it changes none of them.
+      // Provisional costs were not measured, so they do not change the estimates.
       const Estimates estimates(proposals_);
       set_provisional_costs(proposals_, estimates, options_);
       std::vector<Taken> cover = cheapest_cover(proposals_, estimates, options_, conversion_costs_);
@@ -79,8 +79,7 @@ private:
     }
   }
 
-  /// What only a check lets be taken comes first, the slowest before the rest, as there may not be time for
-  /// all.
+  /// Tactics that need a check come first, slowest first, as there may not be time for all.
   bool settle_all(std::vector<Taken> cover) {
     const auto chosen = [&](const Taken& taken) -> const Alternative& {
       return proposals_[taken.proposal].list[taken.alternative];
@@ -93,7 +92,7 @@ private:
     bool settled = true;
     for (const Taken& taken : cover) {
       settled = settle(taken) && settled;
-      if (std::exchange(left_out_, false)) return false; // the numbers of alternatives are others now
+      if (std::exchange(left_out_, false)) return false; // alternatives were renumbered
     }
     return settled;
   }
@@ -102,8 +101,8 @@ private:
     return one.backend->trusts(one.tactic.kernel, lies_within(one.tactic));
   }
 
-  /// Of what was asked for, where there is no time left for checks: so that the next cover is of what may be
-  /// taken.
+  /// Drops untrusted alternatives once there is no time left for checks, so that the next cover consists of
+  /// usable ones.
   void leave_out_unlisted(const std::string& why) {
     left_out_ = true;
     for (Proposal& proposal : proposals_)
@@ -144,21 +143,22 @@ private:
     return false;
   }
 
-  /// What a kernel writes over must not be read by another group, which runs at the place of its last node.
+  /// What a kernel overwrites must not be read later by another group, which runs in the position of its last
+  /// node.
   bool none_overwritten(const std::vector<Taken>& cover) {
     const std::map<const Node*, std::size_t> order = execution_order(graph_);
-    std::map<const Node*, std::size_t> places;
+    std::map<const Node*, std::size_t> positions;
     for (const Taken& taken : cover)
       for (const Node* member : proposals_[taken.proposal].members)
-        places[member] = order.at(proposals_[taken.proposal].members.back());
+        positions[member] = order.at(proposals_[taken.proposal].members.back());
     bool none = true;
     for (const Taken& taken : cover) {
       Proposal& proposal = proposals_[taken.proposal];
       const Tactic& tactic = proposal.list[taken.alternative].tactic;
       if (!tactic.required_in_place ||
-          may_overwrite(proposal, static_cast<std::size_t>(tactic.in_place), places, options_.callers))
+          may_overwrite(proposal, static_cast<std::size_t>(tactic.in_place), positions, options_.callers))
         continue;
-      reject(proposal, taken.alternative, "a group reads later what it writes over", options_);
+      reject(proposal, taken.alternative, "it overwrites a value that a later group reads", options_);
       none = false;
     }
     return none;
@@ -175,7 +175,7 @@ private:
       if (options_.observe) options_.observe(proposal, taken.alternative);
       const Alternative& chosen = proposal.list[taken.alternative];
       Node& node = *placed(proposal, readers);
-      // Scales first: the storages of others name them as the node reads them.
+      // Scales first: other storages refer to them as the node reads them.
       for (const bool named : {false, true})
         for (std::size_t k = 0; k < node.inputs().size(); ++k)
           if (Value* value = node.inputs()[k]; value && !values_of(chosen.tactic.inputs[k]).empty() == named)
@@ -191,7 +191,7 @@ private:
     }
   }
 
-  /// A storage for `node`, with the values that it names as the node reads them.
+  /// `storage` for `node`, its named values replaced by the node's own inputs.
   static Storage read_by(const Node& node, const Proposal& proposal, const Storage& storage) {
     const std::span<Value* const> asked = proposal.own ? proposal.node->inputs() : proposal.inputs;
     return with_values(storage, [&](Value* value) {
@@ -200,7 +200,8 @@ private:
     });
   }
 
-  /// What is taken that reads a value as one of its inputs or, where there is none, is stored by it.
+  /// A chosen alternative that reads a value as one of its inputs; without an input, the one whose storage
+  /// names the value.
   struct Reader {
     Taken taken;
     std::optional<std::size_t> input;
@@ -235,7 +236,7 @@ private:
     return made;
   }
 
-  /// Those that follow a group read what the node gives that stands for it: the old values are gone.
+  /// Redirects later readers to the outputs of the node that replaced a group.
   void read_new(const Reader& reader, const std::vector<Value*>& old, const Node& made) {
     const auto renewed = [&](Value* value) {
       const auto found = std::ranges::find(old, value);
@@ -254,20 +255,20 @@ private:
         if (storage.quantization) storage = with_values(std::move(storage), renewed);
   }
 
-  /// What the model says of a value that was promoted.
+  /// The model's type of a value that was promoted.
   const Type& type_of(const Value& value) const {
     const auto narrow = narrow_types_.find(&value);
     return narrow == narrow_types_.end() ? value.type : narrow->second;
   }
 
-  /// What kernels were asked to read as input `k`.
+  /// The form in which kernels were asked to read input `k`.
   Asked asked(const Proposal& proposal, std::size_t k, const Value& value) const {
     if (!proposal.own) return {type_of(value), value.constant()};
     const Value& input = *proposal.node->input(k);
     return {input.type, input.constant()};
   }
 
-  /// The graph's outputs have the types that they had, stored as their callers ask.
+  /// Restores the outputs' types, stored as callers ask.
   void narrow_outputs(const std::vector<Type>& types) {
     for (std::size_t i = 0; i < types.size(); ++i) {
       Value* output = graph_.body().outputs()[i];
@@ -278,7 +279,7 @@ private:
     }
   }
 
-  /// The same value in memory of its own.
+  /// A copy of the value in its own memory, made before `before`.
   Value* copied_in_front(Value& value, Node& before) {
     Storage storage = value.storage;
     storage.parent = nullptr;
@@ -299,7 +300,7 @@ private:
 
   void report(const Node& node, const Proposal& taken, std::size_t chosen) {
     NodeReport report{node.output()->name(), {}, taken.notes};
-    // A group that was found wrong is told of with the node that would have been its last.
+    // A rejected group is reported with the node that would have been its last.
     if (const auto rejected = rejected_.find(taken.members.back()); rejected != rejected_.end())
       for (const Proposal* group : rejected->second)
         for (const std::string& note : group->notes)
@@ -336,7 +337,7 @@ private:
     return converted(value, "reorder", type, storage, reader);
   }
 
-  /// Whether all is known by which constants are quantised.
+  /// Whether scales and zero points are all constants.
   static bool by_constants(const Storage& storage) {
     return std::ranges::all_of(values_of(storage), [](const Value* value) { return value->constant(); });
   }
@@ -414,11 +415,11 @@ private:
   ConversionCosts conversion_costs_;
   std::vector<Proposal> proposals_;
   std::vector<NodeReport> reports_;
-  std::map<const Node*, std::vector<const Proposal*>> rejected_; ///< Groups that none may run, by their last.
+  std::map<const Node*, std::vector<const Proposal*>> rejected_; ///< Groups without a kernel, by last node.
   std::map<const Value*, Type> narrow_types_;                    ///< Of promoted values.
   std::map<std::pair<const Value*, std::string>, Value*> stored_;
   InPlaceKernels in_place_;
-  bool left_out_ = false; ///< Alternatives of proposals that were not looked at yet.
+  bool left_out_ = false; ///< Whether alternatives were dropped from proposals not settled yet.
 };
 
 } // namespace

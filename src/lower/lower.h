@@ -1,5 +1,6 @@
 #pragma once
-// From a canonical graph of concrete shapes to one that says how each node runs and how each value is stored.
+// Lowers a canonical graph of concrete shapes to one with a kernel for each node and a storage for each
+// value.
 
 #include <memory>
 #include <vector>
@@ -15,12 +16,12 @@ struct Lowered {
   std::vector<NodeReport> reports;
 };
 
-/// `graph`: canonical; all shapes concrete but those that only running tells. In the result every node has a
-/// tactic or is left to the interpreter (`tactic.backend == "interpreter"`), every conversion is a `reorder`
-/// node and constants lie as kernels read them.
+/// `graph`: canonical; all shapes concrete except data-dependent ones. In the result every node has a tactic
+/// or is left to the interpreter (`tactic.backend == "interpreter"`), every conversion is a `reorder` node
+/// and constants are packed as kernels read them.
 Lowered lower(std::unique_ptr<Graph> graph, const LowerOptions& options);
 
-/// What lowering begins with: inputs stored as callers hold them, constants known.
+/// First step of lowering: sets the storages of inputs to the callers' and those of constants.
 void prepare_to_lower(Graph& graph, const LowerOptions& options);
 
 } // namespace lanner

@@ -1,5 +1,5 @@
 #pragma once
-// What lowering is given.
+// Options of lowering.
 
 #include <cstddef>
 #include <functional>
@@ -16,7 +16,7 @@
 namespace lanner {
 
 struct Proposal;
-/// Told of what is taken, with the number of its alternative, before it is.
+/// Called with each chosen proposal and the number of its alternative, before it is applied.
 using ChoiceObserver = std::function<void(const Proposal& taken, std::size_t chosen)>;
 
 struct LowerOptions {
@@ -26,7 +26,7 @@ struct LowerOptions {
   WeightStore& constants;
   const Control& control;
   const Graph* tactic_source =
-      nullptr; ///< A lowered graph of other shapes whose choices are taken over where they fit.
+      nullptr; ///< A lowered graph of other shapes whose tactics are reused where they fit.
   ChoiceObserver observe = {};
   CallerMemory callers = {}; ///< Of the graph's inputs and outputs; of a region's graph there is none.
 };

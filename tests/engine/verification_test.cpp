@@ -157,7 +157,7 @@ TEST(Verify, RunsContextsOfEachNodeOnThreadsOfTheirOwn) {
   VerifyOptions options;
   const Verification two = engine.verify(options);
   ASSERT_EQ(two.differences.size(), 1u);
-  EXPECT_EQ(two.differences[0].reason, "beside another context: output 0 differs from run to run");
+  EXPECT_EQ(two.differences[0].reason, "while another context runs: output 0 differs from run to run");
   options.contexts = 1;
   EXPECT_TRUE(engine.verify(options).differences.empty());
 }

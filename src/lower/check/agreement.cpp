@@ -37,7 +37,7 @@ double largest(DType type) {
   return std::numeric_limits<double>::max();
 }
 
-/// The coarsest of the types that `node`, its body and the tactic's storages use.
+/// The coarsest of the types that `node`, its region and the tactic's storages use.
 double coarsest(const Node& node, const Tactic& tactic) {
   double found = 0;
   const auto add = [&](const Type& type, const Storage* storage) {
@@ -66,7 +66,7 @@ bool is_contraction(const Node& node) {
   return pattern_of(node) == Pattern::contraction;
 }
 
-/// Whether a result jumps where an operand moves a little. A change of type between reals does not.
+/// Whether the function is discontinuous. A change of type between reals does not.
 bool has_steps(const Node& node) {
   const Traits& traits = node.op().traits;
   if (!traits.discontinuous || traits.pattern != Pattern::movement) return traits.discontinuous;
@@ -97,7 +97,7 @@ double root_mean_square(const Tensor& tensor) {
   return root_mean_square(wide.as<float>());
 }
 
-/// Elements that are summed for one of the result.
+/// Number of elements summed into one element of the result.
 double sum_length(const Node& node) {
   if (!any_op(node, accumulates)) return 1;
   double in = 1, out = 1;
@@ -112,8 +112,8 @@ double sum_length(const Node& node) {
 double longest_row(const Node& node) {
   double longest = 1;
   any_op(node, [&](const Node& inner) {
-    // All of a line's results have the error of the sum that they are divided by, and each step has that of
-    // the ones before it.
+    // All results of a line carry the error of the sum that divides them, and each step that of the steps
+    // before it.
     const auto& length = inner.op().traits.line_length;
     if (length) longest = std::max(longest, length(inner));
     return false;
@@ -121,8 +121,8 @@ double longest_row(const Node& node) {
   return longest;
 }
 
-/// The size of what a sum of products is before a function that ends it flattens it: near 0 the function
-/// hands on the sum's error, which goes with the sum's size and not with that of its own results.
+/// Magnitude of a sum of products before a saturating function (tanh and such) that follows it: near 0 the
+/// function passes on the sum's error, which grows with the sum's magnitude, not with its own result's.
 double scale_before(const Node& node, const Tensor& expected, double unit) {
   const Node* last = &node;
   if (is_group(node) && !node.regions().empty() && !node.regions()[0]->nodes().empty())

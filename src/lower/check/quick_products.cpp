@@ -16,9 +16,9 @@
 namespace lanner {
 namespace {
 
-/// Products below which the definition takes no time that shows.
+/// Number of multiplications below which the reference definition is fast enough.
 constexpr double few_products = 2e6;
-/// Rows of a product below which panels gain nothing over the definition.
+/// Rows below which panels are no faster than the definition.
 constexpr std::int64_t few_rows = 4;
 
 std::int64_t pieces_of(std::int64_t whole, std::int64_t piece) {
@@ -84,8 +84,8 @@ void for_each_panel(int threads, std::int64_t parts, std::int64_t rows, std::int
   });
 }
 
-/// Of `count` things: some at both ends, and some between them at an odd distance, so that of any tiles all
-/// places are met.
+/// Sampled indices of `count` elements: some at both ends and some in between at an odd distance, which meets
+/// every position within a tile of any size.
 std::vector<std::int64_t> sampled(std::int64_t count, std::int64_t at_ends, std::int64_t between) {
   std::vector<std::int64_t> list;
   for (std::int64_t i = 0; i < std::min(at_ends, count); ++i) list.push_back(i);
@@ -95,7 +95,7 @@ std::vector<std::int64_t> sampled(std::int64_t count, std::int64_t at_ends, std:
   return list;
 }
 
-/// A sum in double precision, and how far one in single precision may be from it.
+/// A sum in double precision, with the error bound of the same sum in single precision.
 class Sum {
 public:
   void add(double a, double b) {
@@ -137,12 +137,12 @@ public:
                                     depth_ * taps_,
                                     plane_,
                                     plane_};
-          const std::vector<std::int64_t> places = places_of(first, panels.width());
+          const std::vector<std::int64_t> offsets = offsets_of(first, panels.width());
           panels.run(product, first,
                      [&](std::int64_t, std::int64_t count, std::int64_t from, std::int64_t to, float* panel) {
                        for (std::int64_t d = from; d < to; ++d, panel += panels.width())
                          gather(in + d / taps_ * image_,
-                                &places[static_cast<std::size_t>(d % taps_ * panels.width())], count, panel);
+                                &offsets[static_cast<std::size_t>(d % taps_ * panels.width())], count, panel);
                      });
         });
   }
@@ -156,13 +156,13 @@ public:
   }
 
 private:
-  static void gather(const float* plane, const std::int64_t* places, std::int64_t count, float* panel) {
+  static void gather(const float* plane, const std::int64_t* offsets, std::int64_t count, float* panel) {
     for (std::int64_t j = 0; j < count; ++j)
-      if (places[j] >= 0) panel[j] = plane[places[j]];
+      if (offsets[j] >= 0) panel[j] = plane[offsets[j]];
   }
 
-  /// Where a tap lies in the image from this position; -1: outside of it.
-  std::int64_t place(std::int64_t position, std::int64_t tap) const {
+  /// Offset of a tap in the image for this output position; -1: outside of the image.
+  std::int64_t tap_offset(std::int64_t position, std::int64_t tap) const {
     std::int64_t offset = 0, size = 1;
     for (std::size_t d = window_.image.size(); d-- > 0;) {
       const std::int64_t at = position % window_.positions[d] * window_.strides[d] +
@@ -176,13 +176,13 @@ private:
     return offset;
   }
 
-  /// Of each tap for `width` positions from `first` on.
-  std::vector<std::int64_t> places_of(std::int64_t first, std::int64_t width) const {
-    std::vector<std::int64_t> places;
+  /// Offsets of each tap for `width` positions from `first` on.
+  std::vector<std::int64_t> offsets_of(std::int64_t first, std::int64_t width) const {
+    std::vector<std::int64_t> offsets;
     for (std::int64_t t = 0; t < taps_; ++t)
       for (std::int64_t j = 0; j < width; ++j)
-        places.push_back(first + j < plane_ ? place(first + j, t) : -1);
-    return places;
+        offsets.push_back(first + j < plane_ ? tap_offset(first + j, t) : -1);
+    return offsets;
   }
 
   Sum element(std::int64_t n, std::int64_t m, std::int64_t position) const {
@@ -190,7 +190,7 @@ private:
     const float* weights = w_ + m * depth_ * taps_;
     Sum sum;
     for (std::int64_t t = 0; t < taps_; ++t)
-      if (const std::int64_t at = place(position, t); at >= 0)
+      if (const std::int64_t at = tap_offset(position, t); at >= 0)
         for (std::int64_t c = 0; c < depth_; ++c) sum.add(in[c * image_ + at], weights[c * taps_ + t]);
     return sum;
   }

@@ -1,6 +1,6 @@
 #pragma once
-// Convolutions and products as their definitions say, many times as fast: what kernels are compared with
-// where the definition would take long.
+// Fast reference for convolutions and matrix products: what kernels are compared with where the definition
+// would be too slow.
 
 #include <optional>
 #include <span>
@@ -12,8 +12,8 @@
 
 namespace lanner {
 
-/// What `conv`, `matmul` and `gemm` of reals up to 32 bits give, by the project's own panels of products
-/// (backends/product/panel.h), which are no library's. Nothing for other nodes, for few operations, and
+/// Results of `conv`, `matmul` and `gemm` of reals up to 32 bits, by the project's own panel kernels
+/// (backends/product/panel.h), independent of any library. Nothing for other nodes, for few operations, and
 /// where sampled elements, of the first, the last and some other channels (rows), are not what the
 /// definition's sum gives in double precision. `inputs` are row-major on the host. Throws what
 /// check_deadline() throws.

@@ -84,7 +84,7 @@ private:
   std::optional<cuda::Current> current_;
 };
 
-/// Operands and memory; after the definition was asked, which may draw other operands.
+/// Collects operands and memory; after the definition ran, which may draw other operands.
 void Trial::gather() {
   if (!inputs_.empty() || !outputs_.empty()) return;
   const Node& node = subject_.node;
@@ -110,7 +110,7 @@ void Trial::gather() {
     output.storage = subject_.tactic.outputs.at(o);
     output.shape = value.type.shape();
     output.type = output.storage.dtype.value_or(value.type.dtype());
-    // All of what it lies within, if it does.
+    // All of the parent value where this is a part of one.
     const std::uint64_t bytes =
         output.storage.layout.bytes(memory_shape(output.storage, output.shape), output.type);
     output.block = std::make_unique<GuardedBlock>(bytes, output.storage.device, own);
@@ -143,7 +143,7 @@ Trial::Arguments Trial::arguments(bool in_place) const {
   return arguments;
 }
 
-/// Output 0's memory holds the operand that the kernel takes over.
+/// Copies the operand that the kernel overwrites in place to the memory of output 0.
 void Trial::copy_operand() const {
   const auto i = static_cast<std::size_t>(subject_.tactic.in_place);
   const Output& output = outputs_.at(0);
@@ -188,7 +188,7 @@ Verdict Trial::judge(std::size_t o) const {
     difference.compared = static_cast<std::uint64_t>(output.shape.elements());
     if (difference.within(tolerance)) return {};
   }
-  // Where the GPU found something, the host tells what.
+  // The GPU found a difference: compare on the host, which says where.
   Tensor got = fetched(output);
   if (output.storage.quantization)
     got = ops::reals_of(got, output.storage, output.expected.dtype(), data_.values(subject_.node));
@@ -232,14 +232,14 @@ bool Trial::same_as_first(const Output& output) const {
   return fetched(first) == fetched(now);
 }
 
-/// A copy of a large result would be one more activation.
+/// Hash instead of a copy: a copy of a large result would take one more activation's memory.
 std::string Trial::hash_of(const Output& output) const {
   if (!output.storage.within) return hash_hex({output.block->data(), output.block->bytes()});
   const Tensor part = fetched(output);
   return hash_hex({static_cast<const std::byte*>(part.data()), part.bytes()});
 }
 
-/// One kernel gives the same bits for the same operands, whatever lay in its memory.
+/// A kernel must give the same bits for the same operands, whatever its memory held before.
 Verdict Trial::compare_with_first() const {
   for (std::size_t o = 0; o < outputs_.size(); ++o)
     if (!same_as_first(outputs_[o])) return {fmt::format("output {} differs from run to run", o)};
@@ -248,12 +248,12 @@ Verdict Trial::compare_with_first() const {
 
 Verdict Trial::check_guards() const {
   for (const Output& output : outputs_)
-    if (!output.block->intact()) return {"it writes beside its output"};
+    if (!output.block->intact()) return {"it writes outside its output"};
   for (const Output& output : outputs_)
     if (output.storage.within &&
         !kept_between(result(output).to(Device{}), output.storage, output.shape, poison_))
       return {"it writes between the slices of its output"};
-  if (!workspace_->intact()) return {"it writes beside its workspace"};
+  if (!workspace_->intact()) return {"it writes outside its workspace"};
   return {};
 }
 
@@ -266,7 +266,7 @@ bool Trial::may_run_in_place() const {
          storage_bytes(*value, tactic.inputs.at(i)) == outputs_.at(0).block->bytes();
 }
 
-/// What the definition gives as it is stored, where a step up or down is no fault: it is compared as reals.
+/// A quantised result may be off by one step, so the reference is quantised and compared as reals.
 void Trial::expect_quantized(Output& output, const Tensor& sample) const {
   const ops::StoredValues values = data_.values(subject_.node);
   const Tensor whole = repeated(sample, output.shape, of_type(sample.dtype()));
@@ -300,8 +300,8 @@ void Trial::store_expected() {
   }
 }
 
-/// The first run and every third are launched as they are, the others are recorded where that can be, as a
-/// context's are.
+/// The first run and every third are launched directly, the others as a CUDA graph where possible, as a
+/// context does.
 void Trial::run(std::size_t number, bool in_place, std::unique_ptr<cuda::GraphExec>& graph) {
   const Arguments given = arguments(in_place);
   poison(poisons[number % poisons.size()]);
@@ -327,7 +327,7 @@ Verdict Trial::check(std::size_t runs) {
   store_expected();
   const bool must = subject_.tactic.required_in_place;
   lanner::check(!must || may_run_in_place(), ErrorCode::internal,
-                "tactic {} of {} takes over an input of another size", subject_.tactic.kernel,
+                "tactic {} of {} works in place on an input of another size", subject_.tactic.kernel,
                 subject_.node.label());
   const Within current(*this);
   std::unique_ptr<cuda::GraphExec> graph;
@@ -343,7 +343,7 @@ Verdict Trial::check(std::size_t runs) {
   return check_guards();
 }
 
-/// It may take another way there than beside its input, so that bits are not compared.
+/// In place it may take another code path than out of place, so bits are not compared.
 Verdict Trial::check_in_place(std::size_t runs) {
   std::unique_ptr<cuda::GraphExec> graph;
   for (std::size_t number = 0; number < runs; ++number) {
@@ -407,7 +407,7 @@ double Trial::timed(int times) {
   if (recorded) record(given, times);
   const auto run = [&] {
     if (recorded) return recorded_->launch(stream_->handle());
-    for (int i = 0; i < times; ++i) launch(given, !stream_ || i == 0); // before the first one nothing runs
+    for (int i = 0; i < times; ++i) launch(given, !stream_ || i == 0); // nothing runs before the first one
   };
   if (!stream_) {
     const auto start = Clock::now();
@@ -434,7 +434,7 @@ double Trial::launch() const {
 Verdict side_by_side(std::span<Trial* const> trials, std::size_t runs) {
   struct Finding {
     Verdict verdict;
-    std::exception_ptr missing; ///< What the run could not be made for.
+    std::exception_ptr missing; ///< Why the run could not be made.
   };
   std::vector<Finding> found(trials.size());
   std::latch start(static_cast<std::ptrdiff_t>(trials.size()));
@@ -460,7 +460,7 @@ Verdict side_by_side(std::span<Trial* const> trials, std::size_t runs) {
     for (std::size_t i = 0; i < trials.size(); ++i) threads.emplace_back(run, i);
   }
   for (const Finding& one : found)
-    if (!one.verdict.right()) return {fmt::format("beside another context: {}", one.verdict.wrong)};
+    if (!one.verdict.right()) return {fmt::format("while another context runs: {}", one.verdict.wrong)};
   for (const Finding& one : found)
     if (one.missing) std::rethrow_exception(one.missing);
   return {};

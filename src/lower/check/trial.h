@@ -1,5 +1,5 @@
 #pragma once
-// One tactic of a node, run on data whose results are known.
+// Runs one tactic of a node on data whose results are known.
 
 #include <memory>
 #include <span>
@@ -23,30 +23,30 @@ class OwnedStream;
 
 namespace lanner {
 
-/// What is tried, and where.
+/// The tactic under test and its target.
 struct TrialSubject {
   const Node& node;
   const Backend& backend;
   const Tactic& tactic;
-  const Target& target; ///< As the backend is given it.
+  const Target& target; ///< As passed to the backend.
 };
 
-/// Memory of a trial, with words around it that nobody may change.
+/// Memory of a trial between guard words, which detect writes out of bounds.
 class GuardedBlock {
 public:
   /// On the device, or on the host for a kernel that runs on `device`.
-  GuardedBlock(std::uint64_t bytes, Device place, Device device);
+  GuardedBlock(std::uint64_t bytes, Device memory_device, Device device);
   std::byte* data() const noexcept { return data_; }
   std::uint64_t bytes() const noexcept { return bytes_; }
   void fill(unsigned char value, Stream stream) const;
-  bool intact() const; ///< The words around it; waits for nothing.
+  bool intact() const; ///< Whether the guard words are unchanged; does not synchronise.
 
 private:
   void set(std::byte* at, unsigned char value, std::uint64_t bytes, Stream stream) const;
   std::shared_ptr<void> memory_;
   std::byte* data_ = nullptr;
   std::uint64_t bytes_ = 0;
-  Device place_;
+  Device memory_device_;
 };
 
 /// A kernel made ready with operands and poisoned memory for its results. The subject's parts and the data
@@ -64,24 +64,24 @@ public:
   /// in the padding, or that changes memory beside its own or between its slices. Throws what the
   /// definition or the kernel throws.
   Verdict check(std::size_t runs = 3);
-  /// A trial of the same prepared kernel with memory, a stream and operands of its own, as another context
-  /// has them. What it holds must outlive it, `data` too.
+  /// A trial of the same prepared kernel with its own memory, stream and operands, like a second context.
+  /// This trial and `data` must outlive it.
   std::unique_ptr<Trial> twin(TrialData& data) const;
-  /// Runs once and keeps what that gave, right or wrong, for repeat(): where check() was not asked for.
+  /// Runs once and keeps the result, right or wrong, for repeat(): used where check() was not called.
   void run_alone();
-  /// Runs the kernel again as check() does; wrong is what differs from the first run's result in one bit.
-  /// Twins may do so on threads of their own at the same time. After check() or run_alone().
+  /// Runs the kernel again as check() does; wrong is a result that differs from the first run's in any bit.
+  /// Twins may do so at the same time on their own threads. After check() or run_alone().
   Verdict repeat(std::size_t runs);
-  /// Gives back what only check() and repeat() compare with.
+  /// Frees what only check() and repeat() need.
   void forget_results();
-  /// Takes what memory it needs and tells how much that is, operands not counted, which trials share.
+  /// Allocates the memory that it needs and returns its size; operands, which trials share, do not count.
   std::uint64_t held_bytes();
-  /// Seconds of one run of `times` in a row, on average. Recorded together where that can be, so that a GPU
-  /// does not wait for their launches.
+  /// Seconds of one run of `times` in a row, on average. On a GPU as one CUDA graph where possible, so
+  /// launches do not delay it.
   double timed(int times);
-  /// Seconds below which timed() is not exact.
+  /// Resolution of timed() in seconds.
   double grain() const;
-  /// Seconds at most that starting the kernel adds to a timed(1).
+  /// Upper bound of the launch overhead in a timed(1), in seconds.
   double launch() const;
 
 private:
@@ -93,9 +93,9 @@ private:
     Tensor expected;             ///< See as_stored(), on the host.
     Tensor expected_on_device;   ///< The same on the GPU, where the comparison is made there.
     Tolerance tolerance;         ///< Of that comparison.
-    bool on_device = false;      ///< Large and on a GPU: runs are compared with each other there.
-    std::shared_ptr<void> first; ///< What the first run gave, on the GPU.
-    std::string first_hash;      ///< The same of one on the host, and of one within a larger value.
+    bool on_device = false;      ///< Large and on a GPU: runs are compared with each other on the GPU.
+    std::shared_ptr<void> first; ///< Result of the first run, on the GPU.
+    std::string first_hash;      ///< Hash of the first result on the host, or of one within a larger value.
   };
 
   struct Arguments {
@@ -136,7 +136,7 @@ private:
   std::vector<Tensor> held_; ///< Constants that the kernel reads.
   std::shared_ptr<const Kernel> kernel_;
   std::vector<const void*> inputs_;
-  /// Constants on the device, and values, for which `data_` may draw others in other trials.
+  /// Constants on the device, and values; `data_` may draw other values for other trials.
   std::vector<Tensor> operands_;
   std::vector<std::shared_ptr<void>> pinned_; ///< Operands on the host of a kernel that runs on a stream.
   std::vector<Output> outputs_;
@@ -148,8 +148,8 @@ private:
   int recorded_times_ = 0;
 };
 
-/// repeat() of twins at once, each on a thread of its own. Wrong is the first one that is, failures of the
-/// kernel included; throws where memory was missing, which says nothing of it, or who waits has cancelled.
+/// repeat() of all twins at once, each on its own thread. Returns the first verdict that is wrong, kernel
+/// failures included; throws where memory runs out, which does not make the kernel wrong, or on cancellation.
 Verdict side_by_side(std::span<Trial* const> trials, std::size_t runs);
 
 } // namespace lanner

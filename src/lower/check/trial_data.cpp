@@ -29,7 +29,7 @@
 namespace lanner {
 namespace {
 
-/// Work of the definition that one trial may cost, in operations: some tens of milliseconds.
+/// Operations that the definition may spend on one trial: some tens of milliseconds.
 constexpr double definition_work = 2e8;
 constexpr double work_of_an_element = 16;
 constexpr std::int64_t min_period = 3;
@@ -103,10 +103,10 @@ bool draws_integers(DType type) {
   return is_integer(type) || type == DType::boolean;
 }
 
-/// Whether so few of the elements are numbers that a comparison says little.
+/// Whether so many elements are not finite that a comparison says little.
 bool mostly_undefined(const std::vector<Tensor>& results) {
   for (const Tensor& result : results) {
-    if (!result.defined() || !is_float(result.dtype())) continue; // nothing reads it
+    if (!result.defined() || !is_float(result.dtype())) continue; // unused
     const Tensor wide = pack(result, of_type(DType::f32));
     const auto values = wide.as<float>();
     const auto numbers = std::ranges::count_if(values, [](float value) { return std::isfinite(value); });
@@ -115,7 +115,7 @@ bool mostly_undefined(const std::vector<Tensor>& results) {
   return false;
 }
 
-/// A type of whole bytes that holds all numbers of `type`.
+/// The smallest type of whole bytes that holds all values of `type`.
 DType whole_byte_type(DType type) {
   if (bit_width(type) % 8 == 0) return type;
   if (!is_integer(type)) return DType::f32;
@@ -126,15 +126,15 @@ std::int64_t first_size(const Value* value) {
   return value && value->type.rank() > 0 ? value->type.shape()[0] : 0;
 }
 
-/// Whether each row of its result is of one row of its first operand.
+/// Whether each row of its result depends on one row of its first operand.
 bool sums_rows(const GroupOp& op) {
   const Traits& traits = op.node->op().traits;
   return traits.pattern == Pattern::contraction && !traits.per_image && traits.summed &&
          !op.attributes().flag("transA");
 }
 
-/// Inputs of a group that hold one image (row) for each of the result's; nothing where images are not treated
-/// alike, or where a constant has one for each.
+/// Inputs of a group that have the result's batch axis; nothing where images are not treated alike, or where
+/// a constant has a batch axis.
 std::optional<std::set<std::size_t>> repeated_inputs(const Node& node) {
   const Group group = Group::of(node);
   if (group.empty() || node.outputs().size() != 1) return std::nullopt;
@@ -166,7 +166,7 @@ std::optional<std::set<std::size_t>> repeated_inputs(const Node& node) {
   return found;
 }
 
-/// Reals that are no constants of the node by half: what shapes and places depend on stays as it is.
+/// Non-constant reals multiplied by 0.5; operands that shapes and indices depend on are unchanged.
 std::vector<Tensor> halved(const Node& node, const std::vector<Tensor>& operands) {
   std::map<const Value*, Tensor> made; // an operand that is read twice is one value
   std::vector<Tensor> result = operands;
@@ -208,7 +208,7 @@ Tensor repeated(const Tensor& sample, const Shape& shape, const Storage& storage
   auto* const begin = static_cast<std::byte*>(all.data());
   const std::uint64_t bytes = all.bytes();
   copy_memory({begin, storage.device}, {const_cast<void*>(part.data()), storage.device}, part.bytes());
-  // Each copy doubles what is there; pieces stay whole periods long.
+  // Doubling copies, each a multiple of the period.
   for (std::uint64_t done = part.bytes(); done < bytes;) {
     const std::uint64_t more = std::min(done, bytes - done);
     copy_memory({begin + done, storage.device}, {begin, storage.device}, more);
@@ -251,7 +251,7 @@ bool TrialData::draws_indices() const {
   });
 }
 
-/// Where 0 and 1 are no places that the node has, 0 alone is one.
+/// Where 0 and 1 are not both valid indices, all indices are 0.
 void TrialData::settle_indices() {
   try {
     static_cast<void>(compute(samples_));
@@ -281,7 +281,7 @@ void TrialData::choose_period(const Node& node) {
   for (std::size_t i : *inputs) repeated_[i] = true;
 }
 
-/// The node may be gone before its data is.
+/// Copies the node, which may be destroyed before this data.
 void TrialData::copy_node(const Node& node) {
   graph_ = std::make_unique<Graph>(node.region()->graph().ops(), "trial");
   NodeCopier copier(graph_->body());
@@ -303,7 +303,7 @@ void TrialData::copy_node(const Node& node) {
   if (period_ > 0) infer_types(*graph_);
 }
 
-/// A lowered node's constants lie as its kernel reads them; the operands that are given for them do not.
+/// A lowered node's constants are packed for its kernel; operands passed for them are not.
 const Tensor& TrialData::constant(const Node& node, std::size_t i) const {
   return given_ ? samples_.at(i) : *node.input(i)->constant();
 }
@@ -315,7 +315,7 @@ Shape TrialData::sample_shape(std::size_t i) const {
   return Shape(std::move(sizes));
 }
 
-/// Throws where the node's values are more than may be held, before any of them is drawn.
+/// Throws before drawing any operand where the node's values exceed the memory limit.
 void TrialData::check_room() const {
   double bytes = 0;
   const auto add = [&](const Type& type) {
@@ -364,13 +364,13 @@ ops::StoredValues TrialData::values(const Node& node) const {
     if (value.constant()) return ops::stored_constant(value);
     const auto found = std::ranges::find(node.inputs(), &value);
     check(found != node.inputs().end(), ErrorCode::internal,
-          "tactic of {}: %{} tells how a value is stored, but is no input", node.label(), value.name());
+          "tactic of {}: storage names %{}, which is not an input of the node", node.label(), value.name());
     return samples_.at(static_cast<std::size_t>(found - node.inputs().begin()));
   };
 }
 
 Tensor TrialData::input(std::size_t i, const Storage& storage, const Node& node) {
-  constexpr std::uint64_t most_kept = 64 << 20; // of large operands each form is one more activation
+  constexpr std::uint64_t most_kept = 64 << 20; // each form of a large operand is one more activation
   const std::string key = fmt::format("{} {}", i, storage_key(storage, node));
   if (const auto known = stored_.find(key); known != stored_.end()) return known->second;
   if (stored_bytes_ > most_kept) {
@@ -383,13 +383,13 @@ Tensor TrialData::input(std::size_t i, const Storage& storage, const Node& node)
 }
 
 Tensor TrialData::made_input(std::size_t i, const Storage& storage, const Node& node) {
-  // Pictures on a GPU lie there, as records do.
+  // Pictures on a GPU: records on the host point to them.
   if (node_->kind() == ops::picture_kind && !given_ && !storage.device.is_host()) {
     far_pictures_ = drawn_pictures(*node_, shapes_.at(i)[0], seed_, storage.device);
     return far_pictures_.to(storage.device);
   }
   if (storage.within) {
-    // Between its slices there is no number.
+    // The gaps between its slices are filled with NaN.
     const DType type = storage.dtype.value_or(samples_.at(i).dtype());
     return spread_part(repeated(samples_.at(i), shapes_.at(i), of_type(type)), storage, 0xFF);
   }
@@ -416,7 +416,7 @@ std::vector<Tensor> TrialData::compute(const std::vector<Tensor>& operands) cons
     arguments[i] = &held[i];
   }
   NodeRunOptions options{.threads = threads_, .control = &control_};
-  // Operands that were given ask for the definition itself.
+  // With operands from the caller the definition itself is the reference.
   if (!given_)
     options.instead = [&](const Node& node, std::span<const Item* const> inputs) {
       return quick_product(node, inputs, threads_);

@@ -1,5 +1,5 @@
 #pragma once
-// What the tactics of one node are tried on: random operands, and what the definition makes of them.
+// Test data of one node's tactics: random operands and the reference results.
 
 #include <cstdint>
 #include <map>
@@ -33,20 +33,20 @@ public:
   /// With these operands, one for each input of the node, constants included: row-major on the host and of
   /// the inputs' types; undefined for an absent one.
   TrialData(const Node& node, std::vector<Tensor> operands, int threads, const Control& control);
-  /// Other operands of the same kinds for the same node, so that results differ where both are run at once:
-  /// drawn anew, or half of the reals that were given.
+  /// Other operands of the same kinds for the same node, so that two concurrent runs have different results:
+  /// drawn anew, or the given reals multiplied by 0.5.
   TrialData(const Node& node, const TrialData& other);
   ~TrialData();
   TrialData(const TrialData&) = delete;
   TrialData& operator=(const TrialData&) = delete;
 
   /// The outputs' samples, row-major on the host, where operands are rounded to the types that `tactic`
-  /// stores them in. Throws what the definition throws. May draw operands anew: asked for before input().
+  /// stores them in. Throws what the definition throws. May draw operands anew, so call it before input().
   /// `node`, here and below: the one of the tactic, equal to that which the data is for.
   const std::vector<Tensor>& expected(const Tactic& tactic, const Node& node);
   /// Input `i`, which is no constant, as a tactic wants it stored; of the node's shape.
   Tensor input(std::size_t i, const Storage& storage, const Node& node);
-  /// What values hold by which a tactic's storages are quantised.
+  /// The scales and zero points that a tactic's storages name.
   ops::StoredValues values(const Node& node) const;
 
 private:
@@ -66,16 +66,16 @@ private:
   const Control& control_;
   Integers integers_;
   bool positive_ = false;
-  bool given_ = false; ///< The operands were, and are not drawn.
+  bool given_ = false; ///< Operands came from the caller; none are drawn.
   std::uint64_t seed_ = 0;
   std::int64_t period_ = 0;    ///< Images that are drawn; 0: all of them.
   std::vector<bool> repeated_; ///< By input.
-  std::vector<Shape> shapes_;  ///< By input, of the node that tactics are for.
+  std::vector<Shape> shapes_;  ///< By input, of the node under test.
   std::unique_ptr<Graph> graph_;
   const Node* node_ = nullptr; ///< A copy of the node, for `period_` images.
   std::vector<Tensor> samples_;
-  Tensor far_pictures_;                  ///< Of the operator `picture` on a GPU: records of what lies there.
-  std::map<std::string, Tensor> stored_; ///< Operands as they were asked for.
+  Tensor far_pictures_; ///< Of the operator `picture` on a GPU: records of pictures in its memory.
+  std::map<std::string, Tensor> stored_; ///< Operands by the storage that tactics asked for.
   std::uint64_t stored_bytes_ = 0;
   std::map<std::string, std::vector<Tensor>> expected_;
 };
@@ -83,7 +83,7 @@ private:
 /// `sample` repeated along its first axis until it has `shape`, in `storage` on its device.
 Tensor repeated(const Tensor& sample, const Shape& shape, const Storage& storage,
                 const ops::StoredValues& values = ops::stored_constant);
-/// Whether values of `shape` in `layout` lie one after the other along the first axis.
+/// Whether `layout` stores the images of the first axis one after the other.
 bool is_batch_outermost(const Layout& layout);
 
 } // namespace lanner

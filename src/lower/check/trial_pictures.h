@@ -1,5 +1,5 @@
 #pragma once
-// Pictures that the operator `picture` is tried on.
+// Random pictures for trials of the operator `picture`.
 
 #include <cstdint>
 
@@ -10,8 +10,8 @@
 
 namespace lanner {
 
-/// Records for the node's input of `count` pictures of noise that lie on `device`, about twice as large as
-/// the node makes them. The tensor lies on the host and owns them; the same seed gives the same pixels.
+/// Records of `count` pictures of noise on `device` for the node's input, about twice as large as its output.
+/// The tensor is on the host and owns them; the same seed gives the same pixels.
 Tensor drawn_pictures(const Node& picture, std::int64_t count, std::uint64_t seed, Device device);
 
 } // namespace lanner

@@ -1,5 +1,5 @@
 #pragma once
-// Tactics that the project vouches for.
+// The project's list of trusted kernels, taken without a check.
 
 #include <span>
 
@@ -8,11 +8,11 @@
 
 namespace lanner {
 
-/// Whether `backend` computes by the operators' definitions: there is nothing to compare it with.
+/// Whether `backend` is the reference implementation itself, which there is nothing to compare with.
 bool is_definition(const Backend& backend);
 
-/// Whether a build that may try nothing out may take all kernels of a lowered graph (Backend::trusts()):
-/// those may run on another number of threads than they were checked for.
+/// Whether a build that may not measure can use all kernels of a lowered graph (Backend::trusts()), which may
+/// run on another number of threads than they were checked with.
 bool trusted(const Graph& lowered, std::span<const Backend* const> backends);
 
 } // namespace lanner

@@ -15,17 +15,16 @@ constexpr double infinite = std::numeric_limits<double>::infinity();
 
 using Matrix = std::vector<double>;
 
-/// Costs between two nodes as one of them sees them; both share the matrix.
+/// An edge's cost matrix as seen from one of its nodes; both nodes share the matrix.
 struct EdgeEnd {
   std::shared_ptr<const Matrix> costs;
   bool by_row = false; ///< The node's own alternatives are the rows.
 
-  /// Where the matrix holds (own, 0), and how far (own, 1) is from there.
+  /// Offset of (own, 0) in the matrix, and the distance from there to (own, 1).
   std::size_t start(std::size_t own, std::size_t others) const { return by_row ? own * others : own; }
   std::size_t step(std::size_t owns) const { return by_row ? 1 : owns; }
 };
 
-/// What is looked at.
 class Counter {
 public:
   explicit Counter(AssignmentEffort& effort) : effort_(effort) {}
@@ -43,9 +42,9 @@ private:
   std::uint64_t checked_ = 0;
 };
 
-/// Takes nodes off until none is left. Those of up to two neighbours are taken off exactly, which alternative
-/// they get is told by what their neighbours get; of the others the caller fixes one at a time. Alternatives
-/// that no alternative of some neighbour goes with cost infinitely much.
+/// Removes nodes until none is left. Nodes of degree up to 2 are removed exactly: their alternative follows
+/// from their neighbours'. Of the others the caller fixes one at a time. An alternative that is incompatible
+/// with all alternatives of some neighbour has infinite cost.
 class Reduction {
 public:
   /// `problem` must outlive it.
@@ -75,8 +74,7 @@ public:
     return std::nullopt;
   }
 
-  /// The node's alternatives whose costs are finite, the cheapest first when each neighbour answers at its
-  /// best.
+  /// The node's alternatives of finite cost, sorted by cost with each neighbour's best answer.
   std::vector<std::size_t> alternatives(std::size_t node) const {
     std::vector<std::pair<double, std::size_t>> expected;
     for (std::size_t a = 0; a < costs_[node].size(); ++a) {
@@ -105,10 +103,10 @@ public:
       if (a != alternative) costs_[node][a] = infinite;
   }
 
-  /// Of all nodes that are settled; of the whole choice once none is left.
+  /// Cost of the nodes settled so far; of the whole choice once none is left.
   double cost() const { return possible_ ? cost_ : infinite; }
   bool settled() const { return queue_.empty(); }
-  /// Costs that a copy copies; matrices are shared.
+  /// Number of costs that a copy duplicates; matrices are shared.
   std::uint64_t size() const {
     std::uint64_t size = 0;
     for (std::size_t i = 0; i < costs_.size(); ++i)
@@ -123,7 +121,7 @@ public:
   }
 
 private:
-  static constexpr std::uint64_t per_edge = 8; ///< What an edge's entry takes beside a cost.
+  static constexpr std::uint64_t per_edge = 8; ///< Size of an edge's entry, in costs.
 
   struct Removed {
     std::size_t node;
@@ -138,7 +136,7 @@ private:
     cost += by;
   }
 
-  /// Takes out what goes with nothing of a neighbour, until all that is left does.
+  /// Arc consistency: removes alternatives incompatible with a whole neighbour, until none is.
   void narrow() {
     while (possible_ && !narrowed_.empty()) {
       const std::size_t node = *narrowed_.begin();
@@ -148,7 +146,7 @@ private:
     }
   }
 
-  /// Takes out what `other` of the node's neighbours leaves nothing for.
+  /// Removes the node's alternatives that are incompatible with all of `other`'s, its neighbour.
   void support(std::size_t node, std::size_t other, const EdgeEnd& edge) {
     std::vector<double>& own = costs_[node];
     const std::vector<double>& others = costs_[other];
@@ -221,13 +219,13 @@ private:
     }
   }
 
-  /// A pair of alternatives that go together.
+  /// A pair of compatible alternatives.
   struct Pair {
     std::size_t own, other;
     double cost;
   };
 
-  /// In order of the node's own alternatives. Of groups most pairs are impossible.
+  /// Compatible pairs in order of the node's own alternatives; for groups most pairs are not.
   std::vector<Pair> finite(std::size_t node, const std::pair<std::size_t, EdgeEnd>& neighbour) const {
     const auto& [other, edge] = neighbour;
     const std::vector<double>&own = costs_[node], &others = costs_[other];
@@ -288,13 +286,13 @@ private:
   std::vector<std::vector<double>> costs_;
   std::vector<std::map<std::size_t, EdgeEnd>> neighbours_;
   std::set<std::pair<std::size_t, std::size_t>> queue_; ///< (degree, node) of nodes not yet removed.
-  std::set<std::size_t> narrowed_;                      ///< Whose neighbours were not looked at since.
+  std::set<std::size_t> narrowed_;                      ///< Nodes whose neighbours were not visited since.
   std::vector<std::shared_ptr<const Removed>> order_;   ///< Shared with the reductions that began alike.
   double cost_ = 0;
   bool possible_ = true;
 };
 
-/// Tries alternatives of the nodes that have to be fixed, the likeliest first, and keeps the best choice.
+/// Branch and bound over the nodes that have to be fixed, most promising alternative first.
 class Search {
 public:
   Search(std::size_t nodes, std::uint64_t size, Counter& counter)
@@ -306,7 +304,7 @@ public:
       const std::vector<std::size_t> alternatives = state.alternatives(*node);
       if (alternatives.empty()) break;
       if (is_enough() || state.cost() >= best_cost_) return;
-      // Where no more can be held there is no going back.
+      // No backtracking to states beyond the memory bound.
       for (std::size_t i = 0; i + 1 < alternatives.size() && held_ + size_ <= max_held; ++i) {
         Reduction next = state;
         counter_.count(size_);
@@ -326,7 +324,7 @@ public:
 
 private:
   static constexpr std::size_t max_tries = 4096;       ///< Of choices; far fewer for large problems.
-  static constexpr std::uint64_t max_held = 4'000'000; ///< Costs of states that are gone back to.
+  static constexpr std::uint64_t max_held = 4'000'000; ///< Costs held in states kept for backtracking.
 
   void keep(const Reduction& state) {
     if (state.cost() == infinite || (choice && state.cost() >= best_cost_)) return;

@@ -22,13 +22,14 @@ struct AssignmentProblem {
   std::vector<Edge> edges;
 };
 
-/// What one call may do, and has done. Counted, not timed, so that the choice is the same on every machine.
+/// Effort that one call may spend and has spent. Counted, not timed, so that results are the same on every
+/// machine.
 struct AssignmentEffort {
-  /// Costs that are looked at in search of a better choice; a first one may take four times as many.
+  /// Costs read while searching for a better choice; the first choice may take four times as many.
   std::uint64_t most = 100'000'000;
-  CancelToken cancel = {};     ///< Looked at, with the thread's deadline, every million costs.
+  CancelToken cancel = {};     ///< Polled, with the thread's deadline, every million costs.
   std::uint64_t looked_at = 0; ///< Costs of nodes and edges, those copied included.
-  std::uint64_t tries = 0;     ///< Choices that were followed to their end, those without one included.
+  std::uint64_t tries = 0;     ///< Complete choices tried, dead ends included.
 };
 
 /// Alternative of each node. Nodes of degree 0, 1 and 2 are reduced exactly (Scholz and Eckstein, "Register

@@ -15,7 +15,7 @@ namespace lanner {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
-/// Seconds that keep an alternative from being taken while there is another.
+/// Penalty in seconds: the alternative is taken only where there is no other.
 constexpr double avoided = 1.0;
 
 class Cover {
@@ -43,7 +43,7 @@ public:
   }
 
 private:
-  /// A cover that there always is.
+  /// The trivial cover, which always exists: every node on its own.
   std::vector<std::size_t> each_alone() const {
     std::vector<std::size_t> choice;
     for (const std::vector<Taken>& list : choices_)
@@ -52,8 +52,8 @@ private:
           list.begin()));
     return choice;
   }
-  /// What gives way to others: beside a choice taken over from another graph; and, once the budget is spent,
-  /// guesses beside the first cover.
+  /// Proposals to avoid: those that compete with reused tactics and, once the budget is spent, unmeasured
+  /// ones outside the first cover.
   static std::vector<bool> standing_back(std::span<const Proposal> proposals, const LowerOptions& options) {
     std::set<const Node*> kept;
     for (const Proposal& proposal : proposals)
@@ -85,8 +85,8 @@ private:
     problem_.nodes.resize(nodes_.size());
   }
 
-  /// Of alternatives that store alike the cheapest is enough, but that a value which lies within another may
-  /// be copied later on. The last member carries the cost.
+  /// Of alternatives with the same storages only the cheapest is kept, except that a value which is part of
+  /// another may be copied later. The last member carries the cost.
   void add_choices(std::size_t p) {
     const Proposal& proposal = proposals_[p];
     std::map<std::vector<std::size_t>, std::size_t> best;
@@ -100,8 +100,8 @@ private:
     for (std::size_t a = 0; a < proposal.list.size(); ++a) {
       costs.push_back(cost_of(p, a));
       storages_.back().push_back(storages_of(proposal, proposal.list[a].tactic));
-      const auto [place, fresh] = best.emplace(key(a), a);
-      if (!fresh && costs[a] < costs[place->second]) place->second = a;
+      const auto [entry, fresh] = best.emplace(key(a), a);
+      if (!fresh && costs[a] < costs[entry->second]) entry->second = a;
     }
     for (std::size_t a = 0; a < proposal.list.size(); ++a) {
       if (best.at(key(a)) != a) continue;
@@ -115,7 +115,7 @@ private:
 
   static bool is_alias(const Alternative& one) { return one.tactic.kernel == alias_backend; }
 
-  /// With what reading from the caller and writing to it takes.
+  /// Cost including conversions from the caller's inputs and to its outputs.
   double cost_of(std::size_t p, std::size_t a) {
     const Proposal& proposal = proposals_[p];
     const Alternative& alternative = proposal.list[a];
@@ -134,7 +134,7 @@ private:
 
   bool is_free(const Value& value) const { return is_free_input(value, options_.callers); }
 
-  /// Such an input is a variable too, whose choices are what its readers ask for.
+  /// A free input is a variable too: its choices are the storages that its readers ask for.
   void add_free_inputs() {
     std::vector<const Value*> inputs;
     for (const Node* node : nodes_)
@@ -169,12 +169,12 @@ private:
     }
   }
 
-  /// Of the graph, itself: its views are values that have costs of their own.
+  /// Whether the value itself is an output of the graph; its views are values with their own costs.
   static bool is_result(const Value& value) {
     return std::ranges::any_of(value.uses(), [](const Use& use) { return use.node == nullptr; });
   }
 
-  /// Storages by their numbers.
+  /// Storages of one alternative, by number.
   struct Storages {
     std::vector<std::size_t> inputs, outputs;
     std::vector<std::size_t> all() const {
@@ -198,12 +198,12 @@ private:
   }
 
   std::size_t number_of(const Storage& storage) {
-    const auto [place, fresh] = storage_numbers_.emplace(storage.to_string(), known_storages_.size());
+    const auto [entry, fresh] = storage_numbers_.emplace(storage.to_string(), known_storages_.size());
     if (fresh) known_storages_.push_back(storage);
-    return place->second;
+    return entry->second;
   }
 
-  /// An edge from the producer of each value that the node reads.
+  /// Adds an edge from the producer of each value that the node reads.
   void add_edges(std::size_t to) {
     options_.control.cancel.check();
     std::set<const Value*> seen;
@@ -224,8 +224,8 @@ private:
     problem_.edges.push_back(std::move(edge));
   }
 
-  /// Members that no data ties to those before them (siblings that read one value) take the same by an edge
-  /// of their own.
+  /// Members without a data dependence on the ones before (siblings that read one value) are tied by an extra
+  /// edge.
   void hold_together(const Proposal& proposal) {
     for (std::size_t m = 1; m < proposal.members.size(); ++m) {
       const std::span earlier(proposal.members.data(), m);
@@ -267,8 +267,8 @@ private:
     return cost == 0 && is_copied_part(value, reader, a, b) ? copied(value.type, from, table) : cost;
   }
 
-  /// Whether a part of one value is to be a part of another: it lies in one of them and is copied, also where
-  /// both store it alike.
+  /// Whether a part of one value must also be a part of another: it can be in one of them only, so it is
+  /// copied even where both store it the same way.
   bool is_copied_part(const Value& value, const Node& reader, const Taken& a, const Taken& b) const {
     const auto lies_within = [&](const Taken& taken) {
       return is_alias(proposals_[taken.proposal].list[taken.alternative]);
@@ -277,12 +277,12 @@ private:
   }
 
   double copied(const Type& type, std::size_t storage, ConversionTable& table) {
-    const auto [place, fresh] = table.emplace(std::pair(storage, SIZE_MAX), 0.0);
-    if (fresh) place->second = conversion_costs_.copied(type, known_storages_[storage]);
-    return place->second;
+    const auto [entry, fresh] = table.emplace(std::pair(storage, SIZE_MAX), 0.0);
+    if (fresh) entry->second = conversion_costs_.copied(type, known_storages_[storage]);
+    return entry->second;
   }
 
-  /// Of a value that lies in storage number `from`, to all places where a group reads it.
+  /// Cost of converting a value from storage number `from` for all of a group's reads.
   double moved(const Value& value, std::size_t from, const Taken& reader, ConversionTable& table) {
     const Proposal& reads = proposals_[reader.proposal];
     const std::vector<std::size_t>& inputs = storages_[reader.proposal][reader.alternative].inputs;
@@ -301,7 +301,7 @@ private:
     return cost;
   }
 
-  /// Which output of the proposal it is; a node may have very many.
+  /// Index of the value among the proposal's outputs; a node may have very many.
   static std::size_t output_of(const Proposal& proposal, const Value& value) {
     const std::vector<Value*>& outputs = proposal.outputs;
     if (value.index() < outputs.size() && outputs[value.index()] == &value) return value.index();
@@ -309,16 +309,16 @@ private:
   }
 
   double converted(const Type& type, std::size_t from, std::size_t to, ConversionTable& table) {
-    const auto [place, fresh] = table.emplace(std::pair(from, to), 0.0);
-    if (fresh) place->second = conversion_costs_(type, known_storages_[from], known_storages_[to]);
-    return place->second;
+    const auto [entry, fresh] = table.emplace(std::pair(from, to), 0.0);
+    if (fresh) entry->second = conversion_costs_(type, known_storages_[from], known_storages_[to]);
+    return entry->second;
   }
 
   static bool holds(const Proposal& proposal, const Node& node) {
     return std::ranges::find(proposal.members, &node) != proposal.members.end();
   }
 
-  /// Of the members that read it the one whose edge carries the cost of moving a value, which is moved once.
+  /// The reading member whose edge carries the cost of converting the value, which is converted once.
   static const Node* first_reader(const Proposal& proposal, const Value& value) {
     for (const Node* member : proposal.members)
       if (reads(*member, value)) return member;

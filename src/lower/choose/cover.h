@@ -1,5 +1,5 @@
 #pragma once
-// Which proposals run a graph, and by which of their alternatives: one choice for fusion, kernels and
+// Chooses the proposals that run a graph and their alternatives: one decision for fusion, kernels and
 // storages.
 
 #include <cstddef>
@@ -19,12 +19,12 @@ struct Taken {
   friend bool operator==(const Taken&, const Taken&) = default;
 };
 
-/// The cheapest way found of running every node exactly once: what the kernels take and what moving values
-/// from one's storage to the other's takes. In the execution order of the proposals' last nodes.
+/// The cheapest cover found that runs every node exactly once, by the time of kernels and of conversions
+/// between their storages. In the execution order of the proposals' last nodes.
 ///
 /// Each node of the graph is a variable of an assignment problem (lower/choose/assign.h) whose values are the
-/// alternatives of all proposals that hold it. Of a group's members all or none take an alternative: anything
-/// else costs infinitely much, by the edges of the values between them or by edges of their own.
+/// alternatives of all proposals that contain it. All members of a group take the same alternative or none
+/// does: anything else has infinite cost, on the edges of the values between them or on extra edges.
 std::vector<Taken> cheapest_cover(std::span<const Proposal> proposals, const Estimates& estimates,
                                   const LowerOptions& options, ConversionCosts& conversion_costs);
 

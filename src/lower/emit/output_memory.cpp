@@ -23,7 +23,7 @@ public:
   void settle() {
     for (std::size_t i = 0; i < body_.outputs().size(); ++i)
       if (is_planned(*body_.outputs()[i]) && !alias_of(i)) settle_own(i);
-    // What is written to inputs comes last, and none of it is read from another input then.
+    // Writes to inputs come last, when no other input is read any more.
     for (std::size_t i = 0; i < body_.outputs().size(); ++i)
       if (is_planned(*body_.outputs()[i]) && alias_of(i)) take_from_input(i);
     for (std::size_t i = 0; i < body_.outputs().size(); ++i)
@@ -46,13 +46,13 @@ private:
     body_.set_output(i, copy_(value, wanted(i), value->name() + suffix));
   }
 
-  /// Views are no memory of their own.
+  /// The value whose memory this is, views followed.
   static const Value* root_of(const Value* value) {
     while (value->producer() && is_alias_of_input(*value->producer())) value = value->producer()->input(0);
     return value;
   }
 
-  /// Whether it lies in the memory of a value that is more than it.
+  /// Whether it is a proper part of another value's memory.
   static bool is_part(const Value* value) {
     for (; value->producer() && is_alias_of_input(*value->producer()); value = value->producer()->input(0))
       if (is_part_view(*value->producer())) return true;
@@ -64,7 +64,7 @@ private:
     return kernel == in_place_.end() ? nullptr : &kernel->second;
   }
 
-  /// Whether a kernel that has to work in place may find itself in the memory of an input.
+  /// Whether an in-place kernel may end up in the memory of an input.
   bool lies_in_input(const Value* root) const {
     const InPlace* kernel = in_place(*root);
     if (!kernel || !kernel->required) return !root->producer();
@@ -72,7 +72,7 @@ private:
     return !root->producer();
   }
 
-  /// By a kernel, as it is wanted.
+  /// Whether a kernel writes it as output `i` needs it.
   bool is_written(const Value& root, std::size_t i) const {
     const Value& value = *body_.outputs()[i];
     // Parts are written before a concatenation is reached, when an input may still be read.
@@ -102,7 +102,7 @@ private:
     put_copy(i, ".out");
   }
 
-  /// Whether `root` may be written to `memory`, an input's: all that reads that has run by then, but for a
+  /// Whether `root` may be written to `memory`, an input's: all readers of it have run by then, except a
   /// kernel that works in place.
   bool comes_behind(const Value& root, const Value& memory) {
     const Node& writer = *root.producer();
@@ -115,7 +115,7 @@ private:
     return !(kernel && kernel->required) && all_read_before(memory, writer, order);
   }
 
-  /// Of all nodes; copies were appended since it was asked last.
+  /// Execution order of all nodes; recomputed, as copies were appended since the last call.
   const std::map<const Node*, std::size_t>& order() {
     const auto& nodes = body_.nodes();
     const Node* next = last_ ? body_.next(last_) : nodes.empty() ? nullptr : nodes.front().get();
@@ -142,8 +142,8 @@ private:
   const CallerMemory& callers_;
   const InPlaceKernels& in_place_;
   const CopyValue& copy_;
-  CallerMemory allowing_;        ///< The same, with all inputs to be written over.
-  std::set<const Value*> roots_; ///< Memory that is an output's.
+  CallerMemory allowing_;        ///< The same, with all inputs overwritable.
+  std::set<const Value*> roots_; ///< Values whose memory is an output's.
   std::map<const Node*, std::size_t> order_;
   const Node* last_ = nullptr; ///< Of these.
 };

@@ -1,5 +1,5 @@
 #pragma once
-// The end of lowering: what a graph's outputs lie in.
+// The end of lowering: the memory of a graph's outputs.
 
 #include <cstddef>
 #include <functional>
@@ -11,7 +11,7 @@
 
 namespace lanner {
 
-/// A kernel that output 0 of its node may, or has to, take over the memory of an input for.
+/// A kernel whose output 0 may, or must, use the memory of an input.
 struct InPlace {
   std::size_t input = 0;
   bool required = false;
@@ -21,9 +21,9 @@ using InPlaceKernels = std::map<const Node*, InPlace>;
 /// Appends a reorder of `value` to `storage` to the graph and returns its result.
 using CopyValue = std::function<Value*(Value* value, const Storage& storage, const std::string& name)>;
 
-/// Every output becomes a value that a kernel writes, as callers hold it, to memory of its own or to that of
-/// the input that it is an alias of: copies stand in for inputs, constants, second uses of one memory, and
-/// for what would be written where an input is still read.
+/// Makes every output a value that a kernel writes in the caller's storage, to its own memory or to that of
+/// the input that it aliases. Copies are added for inputs, constants, second uses of one memory, and for
+/// values that would overwrite an input that is still read.
 void settle_outputs(Graph& graph, const LowerOptions& options, const InPlaceKernels& in_place,
                     const CopyValue& copy);
 

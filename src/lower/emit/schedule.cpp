@@ -13,9 +13,9 @@
 namespace lanner {
 namespace {
 
-/// Seconds from the end of a kernel until one of another stream begins that waited for it.
+/// Seconds between the end of a kernel and the start of one that waits for it on another stream.
 constexpr double hop = 2e-6;
-/// What saves less is not worth a trial.
+/// Share of the time above which a schedule is not worth trying.
 constexpr double worthwhile = 0.98;
 
 bool on_host(const Value* value) {
@@ -46,20 +46,20 @@ public:
       }
     }
     plan_.streams = renumber();
-    for (std::size_t s = 0; s < streams_; ++s) // the caller's stream waits for all in the end
+    for (std::size_t s = 0; s < streams_; ++s) // the caller's stream finally waits for all
       plan_.at_best = std::max(plan_.at_best, free_[s] > 0 && s > 0 ? free_[s] + hop : free_[s]);
     plan_.at_worst = std::max(plan_.at_best, busy_);
     return std::move(plan_);
   }
 
 private:
-  /// A kernel that has its place.
+  /// A scheduled kernel.
   struct Placed {
     std::size_t stream = 0;
     double end = 0;
   };
 
-  /// What a value lies in is there when those have run that write it.
+  /// Records which kernels write the memory of the node's values.
   void pass_on(const Node& node) {
     std::vector<std::size_t> makers;
     for (const Value* input : node.inputs())
@@ -97,7 +97,7 @@ private:
     return begin;
   }
 
-  /// Where it can begin first; among equals where what it reads was made last, else the first.
+  /// The stream on which it can start first; of equal ones that of its latest operand, else the first.
   std::size_t first_free(const std::vector<std::size_t>& behind) const {
     std::size_t best = 0;
     double made = -1;
@@ -108,23 +108,22 @@ private:
     return best;
   }
 
-  /// As timed; else no less than it takes to start.
+  /// As timed; else at least the launch time.
   double seconds_of(const Node& node) const {
     return node.tactic.seconds > 0 ? node.tactic.seconds : limits_.start + limit_of(node);
   }
 
-  /// Seconds in which the device could do it at the very least.
+  /// Lower bound of its time on the device, in seconds.
   double limit_of(const Node& node) const {
     return std::max(static_cast<double>(bytes_of(node)) / limits_.bytes,
                     static_cast<double>(flops_of(node)) / limits_.operations);
   }
 
-  /// Streams in the order in which they are first used, without those that are not; the first node may have
-  /// gone to any.
+  /// Renumbers streams by first use and drops unused ones; the first node may be on any.
   int renumber() {
     std::array<int, max_streams> names;
     names.fill(-1);
-    names[0] = 0; // what ends all streams runs there
+    names[0] = 0; // nodes that end all streams run there
     int used = 1;
     for (int& stream : plan_.of_nodes) {
       int& name = names[static_cast<std::size_t>(stream)];
@@ -138,7 +137,7 @@ private:
   MachineLimits limits_;
   std::size_t streams_;
   StreamPlan plan_;
-  std::array<double, max_streams> free_{}; ///< When each stream has done what it was given.
+  std::array<double, max_streams> free_{}; ///< When each stream becomes free.
   double busy_ = 0;                        ///< Seconds of the whole device, at worst.
   std::vector<Placed> placed_;
   std::map<const Value*, std::vector<std::size_t>> makers_; ///< Of those placed.

@@ -1,5 +1,5 @@
 #pragma once
-// What an alternative is expected to take.
+// Expected cost of alternatives.
 
 #include <map>
 #include <span>
@@ -9,13 +9,13 @@
 
 namespace lanner {
 
-/// Measured seconds, or a tactic's own estimate corrected by what measuring has shown of estimates in this
-/// build: by the median of measured to estimated seconds of the same kernel, or of all kernels.
+/// Measured seconds, or a tactic's own estimate times a correction factor of this build: the median ratio of
+/// measured to estimated seconds of the same kernel, or of all kernels.
 class Estimates {
 public:
   explicit Estimates(std::span<const Proposal> proposals);
   double seconds(const Alternative& alternative) const;
-  /// By the estimate, whether it was measured or not.
+  /// The corrected estimate, whether the alternative was measured or not.
   double expected(const Alternative& alternative) const;
 
 private:

@@ -1,5 +1,5 @@
 #pragma once
-// Several ways of doing one thing, timed against each other.
+// Interleaved timing: several candidates timed in alternation.
 
 #include <cstddef>
 #include <functional>
@@ -11,41 +11,42 @@
 
 namespace lanner {
 
-/// What a set of times of one thing says. What else runs on a machine only adds time, so that the slower ones
-/// tell of that; the least may be luck. The lower quartile is neither: the median of the faster half.
-/// `samples`, of which there is at least one, are in seconds; they are sorted.
+/// Estimates the time of one run from samples by the lower quartile, the median of the faster half: other
+/// load on the machine only adds time, so the slower samples measure that, and the least may be an outlier.
+/// `samples`, at least one, are in seconds; they are sorted.
 Timing timing_of(std::vector<double>& samples);
 
-/// One that takes part.
+/// A candidate to be timed.
 struct Runner {
-  /// Does it `times` times and returns the seconds of one, on average; infinity where it fails, which ends
-  /// the runner's race with that time.
+  /// Runs it `times` times and returns the average seconds of one run; infinity where it fails, which ends
+  /// this runner's timing with that result.
   std::function<double(int times)> run;
-  /// Seconds below which a measurement is not to be trusted: quicker work is repeated within one.
+  /// Seconds below which a measurement is not reliable: faster work is repeated within one.
   double grain = 2e-5;
-  /// Runners of one kind can stand for each other; the others' advantage may lie elsewhere, so that they are
-  /// given up later only.
+  /// Runners of one kind are interchangeable; those of another kind may save time elsewhere, so they are
+  /// given up later.
   std::size_t kind = 0;
-  /// Runs on threads of this process. Those that another runner let sleep take longer to come than the
-  /// quickest work takes; in a network they come from the node before.
+  /// Runs on threads of this process. Waking threads that another runner let sleep takes longer than the
+  /// fastest work; in a network they are awake from the node before.
   bool by_threads = false;
-  /// Seconds that a single run may take beyond its part of a longer sample: a launch that nothing hides.
+  /// Seconds that a single run may take beyond its part of a longer sample: launch overhead that nothing
+  /// hides.
   double launch = 0;
 };
 
 struct InterleavedTimingOptions {
-  /// Seconds of the fastest known that does not take part.
+  /// Seconds of the fastest known alternative that is not timed here.
   double rival = std::numeric_limits<double>::infinity();
-  /// Seconds of one run that make no difference: nothing is told apart that is closer.
+  /// Seconds of one run that make no difference: closer candidates are not distinguished.
   double worth = 0;
-  /// Seconds that the race may take, as measured; each has a first impression all the same, and one turn
-  /// where that is of single runs that are not to be trusted.
+  /// Bound of the measured seconds of all runs; each runner still has its first samples, and one round more
+  /// where those are single runs below the resolution.
   double limit = std::numeric_limits<double>::infinity();
 };
 
-/// Times of all runners, taken in turns, so that what disturbs disturbs all of them. Who cannot win any more
-/// runs no further; the race ends when more of it would tell nothing that is worth it. Calls for the runners
-/// in order, who is likely to win should come first.
+/// Times of all runners, interleaved, so noise hits every one alike. A runner that cannot win any more is
+/// dropped; timing ends when more samples would not change the choice. Calls the runners in order: the likely
+/// winner should come first.
 std::vector<Timing> time_interleaved(std::span<const Runner> runners,
                                      const InterleavedTimingOptions& options);
 

@@ -1,4 +1,4 @@
-// What is expected of proposals before backends were asked for them.
+// Provisional costs of proposals that backends were not asked for yet.
 
 #include <algorithm>
 #include <map>
@@ -11,12 +11,12 @@
 
 namespace lanner {
 
-/// Stands in for what a proposal's own kernels take, from those of another with the same anchor: one pass
-/// over its operands more or less costs little beside a convolution or a product.
+/// Provisional costs from another proposal with the same anchor: one pass more or less over the operands
+/// costs little compared with a convolution or a product.
 static void set_provisional_costs(Proposal& proposal, const Proposal& like, const Estimates& estimates,
                                   const Target& target) {
-  // A larger group is worth a look where costs are equal; a smaller one where the larger is slower than
-  // kernels of its kind are by what was measured of them.
+  // A larger group is worth asking for where costs are equal; a smaller one where the larger is slower than
+  // measurements of its kernel's kind suggest.
   constexpr double larger = 0.98, smaller = 1.001, slow = 1.5;
   const bool grows = proposal.members.size() > like.members.size();
   for (const Alternative& one : like.list) {

@@ -8,7 +8,7 @@
 namespace lanner {
 namespace {
 
-/// Where the same node of another lowered graph has a tactic that is offered here too, it is taken over.
+/// Whether the alternative is the tactic that `model`, the same node of another lowered graph, uses.
 bool same_choice(const Alternative& alternative, const Node& model, bool exactly) {
   if (!alternative.backend || alternative.backend->name() != model.tactic.backend) return false;
   if (alternative.tactic.kernel != model.tactic.kernel ||
@@ -21,7 +21,7 @@ bool same_width(const Type& a, const Type& b) {
   return a.is_tensor() && b.is_tensor() ? a.dtype() == b.dtype() : a.is_tensor() == b.is_tensor();
 }
 
-/// The model's own way, for these sizes: found without a search.
+/// Asks the backend for the model's tactic at these sizes, without a search.
 void ask_named(Proposal& proposal, const Node& model, const LowerOptions& options) {
   Node& node = *proposal.node;
   Storage& storage = node.output()->storage;

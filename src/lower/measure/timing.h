@@ -1,9 +1,9 @@
 #pragma once
-// How long something takes, and how sure that is.
+// A measured time and its error.
 
 namespace lanner {
 
-/// Seconds of one run. The value meant lies within `error` of `seconds`, but for one case in ten.
+/// Seconds of one run. The true value is within `error` of `seconds` with 90 % confidence.
 struct Timing {
   double seconds = 0;
   double error = 0;

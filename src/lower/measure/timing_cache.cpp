@@ -28,9 +28,9 @@ namespace {
 
 constexpr std::size_t max_entries = 1 << 20, lines_between_looks = 4096;
 constexpr std::uint64_t max_bytes = 128 << 20; ///< Of the file.
-constexpr std::uint64_t entry_bytes = 256;     ///< Of memory, beside a verdict's text.
+constexpr std::uint64_t entry_bytes = 256;     ///< Of memory, without a verdict's text.
 constexpr std::size_t key_length = 32, longest_line = 1024;
-/// Lines that later ones replace are dropped when there are so many more of them than of the others.
+/// Superseded lines are dropped when there are this many more of them than of live ones.
 constexpr std::size_t max_replaced = 4096;
 constexpr const char* header = "lanner timings 4";
 constexpr std::string_view unknown = "-", right = "right", wrong = "wrong ";
@@ -101,7 +101,7 @@ void TimingCache::refresh() {
 }
 
 void TimingCache::read_lines(std::string_view text, bool same) {
-  // The last line of a file that was cut off, or that is being written, has no end.
+  // The last line of a truncated file, or of one being written, has no newline.
   for (std::size_t end = text.find('\n'); end != std::string_view::npos; end = text.find('\n')) {
     const std::string_view line = text.substr(0, end);
     if (read_.end == 0)
@@ -137,7 +137,7 @@ void TimingCache::read_line(const std::string& line, bool timings) {
     if (entries_.size() >= max_entries) return;
     held_.add(entry_bytes + verdict.size());
   }
-  // What this build found out itself is newer.
+  // This build's own results are newer.
   Entry& known = entries_[key];
   if (!known.own_timing && entry.timing) known.timing = entry.timing;
   if (!known.own_verdict && entry.verdict) known.verdict = entry.verdict;
@@ -183,17 +183,17 @@ void TimingCache::save() {
     for (auto& [key, entry] : entries_) entry.unsaved = false;
     changed_ = false;
   } catch (const std::exception&) {
-    // See the header: a cache that cannot be kept is no error.
+    // See the header: a cache that cannot be saved is no error.
   }
 }
 
-/// Under the lock, behind what refresh() has read.
+/// Appends after what refresh() has read; the lock is held.
 void TimingCache::append() {
   const Descriptor fd(::open(file_.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC | O_NONBLOCK));
   if (!fd) fail_system(errno, file_.string());
   struct stat now {};
   if (::fstat(fd.get(), &now) != 0) fail_system(errno, file_.string());
-  // A line that whoever wrote it did not end is no longer anybody's.
+  // Ends a line that a writer left incomplete.
   std::string text = static_cast<std::uint64_t>(now.st_size) == read_.end ? "" : "\n";
   for (const auto& [key, entry] : entries_) {
     if (!entry.unsaved) continue;
@@ -205,7 +205,7 @@ void TimingCache::append() {
   read_.end = static_cast<std::uint64_t>(now.st_size) + text.size();
 }
 
-/// Writes beside and renames: a file of another version, or one with many lines that others replace.
+/// Writes a temporary file and renames it: for a file of another version, or one with many superseded lines.
 void TimingCache::replace() {
   TimingCache whole;
   if (valid_) whole = TimingCache(file_); // timings that this build must not use stay for others

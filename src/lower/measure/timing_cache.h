@@ -1,5 +1,5 @@
 #pragma once
-// What tuning found out about tactics, kept between builds.
+// Persistent cache of tactics' timings and verdicts.
 
 #include <cstdint>
 #include <filesystem>
@@ -13,7 +13,7 @@
 
 namespace lanner {
 
-/// Whether a tactic gave what the operator's definition gives.
+/// Whether a tactic's results agree with the operator's definition.
 struct Verdict {
   std::string wrong; ///< What differed; empty: it is right.
   bool right() const noexcept { return wrong.empty(); }
@@ -21,16 +21,16 @@ struct Verdict {
   friend bool operator==(const Verdict&, const Verdict&) = default;
 };
 
-/// Timings and verdicts by the content of what was tried. A file in the user's cache folder keeps them
-/// between builds and tells them to builds that run at the same time; lines that are damaged, and files of
-/// another version, are ignored, and a file of which more than `total_bytes` would be held is used in part.
-/// One user at a time.
+/// Timings and verdicts by the content of what was measured. A file in the user's cache folder keeps them
+/// between builds and shares them with concurrent ones; damaged lines and files of another version are
+/// ignored, and of a file that needs more than `total_bytes` of memory only a part is used. One user at a
+/// time.
 class TimingCache {
 public:
-  /// `retune` leaves the file's timings out, so that everything is timed again; verdicts stay.
+  /// `retune` ignores the file's timings, so that everything is timed again; verdicts are used.
   explicit TimingCache(std::filesystem::path file = {}, bool retune = false);
 
-  /// Empty: nothing is kept.
+  /// Empty: nothing is saved.
   const std::filesystem::path& file() const noexcept { return file_; }
 
   std::optional<Timing> timing(const std::string& key) const;
@@ -38,12 +38,11 @@ public:
   void set_timing(const std::string& key, Timing timing);
   void set_verdict(const std::string& key, Verdict verdict);
 
-  /// Reads what others added since the file was read last: next to nothing where that is nothing. What was
-  /// set here stays.
+  /// Reads what other builds added since the last read; cheap where nothing was. Values set here stay.
   void refresh();
-  /// Adds what is new here to the file, under a lock between processes, and reads what others added. Costs
-  /// some system calls, so that others may be told often. Failing to write is not an error: it costs time at
-  /// the next build, no more.
+  /// Appends new entries to the file, under a lock between processes, and reads what others added. Costs a
+  /// few system calls, so it may be called often. Failing to write is not an error: the next build measures
+  /// again.
   void save();
 
 private:
@@ -53,7 +52,7 @@ private:
     bool own_timing = false, own_verdict = false; ///< Set here, not read.
     bool unsaved = false;
   };
-  /// Which file was read, and how far: lines are only added to a file, or it is replaced.
+  /// Which file was read up to where: a file is only appended to or replaced.
   struct Position {
     std::uint64_t device = 0, file = 0, end = 0;
   };
@@ -66,9 +65,9 @@ private:
   std::filesystem::path file_;
   bool retune_;
   std::map<std::string, Entry> entries_;
-  Charge held_{current_account()}; ///< What `entries_` take.
+  Charge held_{current_account()}; ///< Memory of `entries_`.
   Position read_;
-  std::size_t lines_ = 0; ///< Read from the file, those included that later ones replace.
+  std::size_t lines_ = 0; ///< Read from the file, superseded ones included.
   bool valid_ = false;    ///< The file is there and of this version.
   bool changed_ = false;
 };

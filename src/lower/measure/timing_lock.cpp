@@ -18,15 +18,16 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// How long somebody may sleep who could be cancelled or have the turn meanwhile.
+/// Polling interval of a waiter for cancellation and for the lock.
 constexpr std::chrono::milliseconds longest_nap(5);
 
 } // namespace
 
-/// Of the process's threads. Whoever stands first has the turn.
+/// Queue of this process's threads; the first one holds the lock.
 class TimingLock::Line {
 public:
-  /// A fork's child gets a line of its own: nobody who stood in its parent's is there to leave it.
+  /// A forked child gets a new queue: the threads in its parent's do not exist there, so they would never
+  /// leave it.
   static Line& own() {
     static std::atomic<Line*> current = nullptr;
     const unsigned forks = forks_seen();
@@ -40,7 +41,7 @@ public:
 
   explicit Line(unsigned forks) : forks_(forks) {}
 
-  /// False when it is not `who`'s turn by then.
+  /// False when `who` is not first by then.
   bool wait(const TimingLock* who, const CancelToken& cancel, Clock::time_point until) {
     std::unique_lock lock(mutex_);
     line_.push_back(who);

@@ -1,5 +1,5 @@
 #pragma once
-// Builds that run at the same time measure one after the other.
+// Cross-process lock around kernel timing: concurrent builds measure one after the other.
 
 #include <chrono>
 #include <filesystem>
@@ -11,24 +11,22 @@
 
 namespace lanner {
 
-/// While it lives, no other thread of this process has one, and no other process that waits at the same lock
-/// file. What it is held for should take a fraction of a second. A process that ends gives its turn back,
-/// however it ends.
+/// Exclusive among the threads of this process and among processes with the same lock file. Hold it for a
+/// fraction of a second only. The operating system releases it when a process ends, however it ends.
 class TimingLock {
 public:
-  /// Waits for its turn: within a process, who came first goes first. Without a lock file, and where the file
-  /// cannot be locked, turns are this process's alone. Who has waited for `timeout` goes on without a turn,
-  /// since a process that was stopped keeps its own: times are worse then, and nothing hangs. Throws
-  /// Error{cancelled}.
+  /// Waits for the lock, first come first served within a process. Without a lock file, and where the file
+  /// cannot be locked, it excludes this process's threads only. After `timeout` it goes on without the lock,
+  /// since a stopped process keeps it: timings are worse then, but nothing hangs. Throws Error{cancelled}.
   explicit TimingLock(const std::filesystem::path& lock, const CancelToken& cancel = {},
                       std::chrono::milliseconds timeout = std::chrono::seconds(30));
   ~TimingLock();
   TimingLock(const TimingLock&) = delete;
   TimingLock& operator=(const TimingLock&) = delete;
 
-  /// Seconds that it was waited for.
+  /// Seconds spent waiting for the lock.
   double waited() const noexcept { return waited_; }
-  /// Whether nobody else has one: false for one that lost its timeout.
+  /// Whether the lock is held: false after a timeout.
   bool alone() const noexcept { return first_ && !late_; }
 
 private:

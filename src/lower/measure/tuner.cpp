@@ -24,12 +24,12 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// What ends a build, whatever tactic was being tried.
+/// Whether an error ends the whole build, not only the tactic under test.
 bool ends_build(const Error& error) {
   return error.code() == ErrorCode::cancelled || error.code() == ErrorCode::limit_exceeded;
 }
 
-/// Equal GPUs share what is known: the one that the kernel runs on is the first, whatever its number.
+/// Device numbers relative to the kernel's own GPU, so that equal GPUs share results.
 std::string storages_text(const Tactic& tactic, const Node& node, Device own) {
   const auto key = [&](Storage storage) {
     if (!storage.device.is_host()) storage.device.index = storage.device == own ? 0 : 1;
@@ -43,17 +43,17 @@ std::string storages_text(const Tactic& tactic, const Node& node, Device own) {
 
 } // namespace
 
-/// One that is checked and timed now.
+/// A candidate that is checked and timed now.
 struct Tuner::Entrant {
   Candidate candidate;
   std::string name;
-  Target target; ///< As its backend is given it.
+  Target target; ///< As passed to its backend.
   std::shared_ptr<TrialData> data = {};
   std::unique_ptr<Trial> trial = {}; ///< Null where there is nothing to time.
-  std::uint64_t bytes = 0;           ///< That the trial holds.
+  std::uint64_t bytes = 0;           ///< Memory of the trial.
 };
 
-/// Adds the time until its end to what is spent, less what was waited for.
+/// Adds its lifetime, less the time waited for locks, to the time spent.
 class Tuner::Spending {
 public:
   explicit Spending(double& total) : total_(total), start_(Clock::now()) {}
@@ -77,7 +77,7 @@ Tuner::~Tuner() = default;
 std::string Tuner::key(const Node& node, const Backend& backend, const Tactic& tactic) const {
   const Device device = device_of(backend, tactic, target_);
   const Target target = target_.on(device);
-  // Of kernels on a GPU threads of the host are no part.
+  // Host threads do not matter to kernels on a GPU.
   const int threads = device.is_host() ? target.threads : 0;
   std::string text = fmt::format("{}|{}|{}|{}|{}|{}|{}|", version(), target.isa, threads, backend.name(),
                                  backend.version(), tactic.kernel, signature(node));
@@ -86,7 +86,7 @@ std::string Tuner::key(const Node& node, const Backend& backend, const Tactic& t
   return hash_hex(std::as_bytes(std::span(text)));
 }
 
-/// Without trying anything.
+/// Cost as known from the cache, without running anything.
 Cost Tuner::known(const std::string& name, const Backend& backend, const Tactic& tactic) const {
   Cost cost{tactic.estimate, false};
   if (believes_) {
@@ -149,47 +149,47 @@ std::vector<Cost> Tuner::costs(const Node& node, std::span<const Candidate> cand
   return costs;
 }
 
-/// In heats of as many as there is memory for.
+/// In batches of as many as fit in memory.
 void Tuner::find_out(const Node& node, std::span<Entrant> entrants, double rival, const Effort& effort,
                      bool checked) {
   constexpr std::uint64_t max_held = 64 << 20;
   Spending spending(spent_);
   const double until = std::min(budget_, effort.until) - spent_;
-  std::vector<Entrant*> heat;
+  std::vector<Entrant*> batch;
   std::uint64_t held = 0;
-  const auto run_heat = [&] {
-    time(heat, node, {rival, effort.worth, until - spending.so_far()}, spending);
-    for (Entrant* one : heat) {
+  const auto run_batch = [&] {
+    time(batch, node, {rival, effort.worth, until - spending.so_far()}, spending);
+    for (Entrant* one : batch) {
       if (const auto timing = cache_.timing(one->name)) rival = std::min(rival, timing->seconds);
       one->trial.reset();
     }
-    heat.clear();
+    batch.clear();
     held = 0;
   };
   for (Entrant& one : entrants) {
     if (&one != &entrants.front() && spending.so_far() >= until) break;
     try_out(one, node, checked, budget_ - spent_ - spending.so_far());
     if (!one.trial) continue;
-    heat.push_back(&one);
+    batch.push_back(&one);
     held += one.bytes;
-    if (held > max_held) run_heat();
+    if (held > max_held) run_batch();
   }
-  run_heat();
+  run_batch();
 }
 
-/// Times those against each other that no other build has timed meanwhile.
-void Tuner::time(std::span<Entrant* const> heat, const Node& node, InterleavedTimingOptions options,
+/// Interleaved timing of those that no other build has timed meanwhile.
+void Tuner::time(std::span<Entrant* const> batch, const Node& node, InterleavedTimingOptions options,
                  Spending& spending) {
-  if (heat.empty()) return;
+  if (batch.empty()) return;
   std::filesystem::path lock = cache_.file();
   if (!lock.empty()) lock += ".turn";
-  const TimingLock held(lock, control_.cancel);
-  spending.waited(held.waited());
+  const TimingLock timing_lock(lock, control_.cancel);
+  spending.waited(timing_lock.waited());
   cache_.refresh();
-  std::vector<Entrant*> racing;
+  std::vector<Entrant*> contenders;
   std::vector<Runner> runners;
   std::map<std::string, std::size_t> kinds;
-  for (Entrant* one : heat) {
+  for (Entrant* one : batch) {
     if (const auto timing = cache_.timing(one->name)) {
       options.rival = std::min(options.rival, timing->seconds);
       continue;
@@ -197,13 +197,13 @@ void Tuner::time(std::span<Entrant* const> heat, const Node& node, InterleavedTi
     const std::size_t kind =
         kinds.emplace(storages_text(*one->candidate.tactic, node, one->target.device), kinds.size())
             .first->second;
-    racing.push_back(one);
+    contenders.push_back(one);
     runners.push_back({[this, one](int times) { return timed(*one, times); }, one->trial->grain(), kind,
                        one->target.device.is_host(), one->trial->launch()});
   }
   const std::vector<Timing> timings = time_interleaved(runners, options);
-  for (std::size_t i = 0; i < racing.size(); ++i)
-    if (std::isfinite(timings[i].seconds)) cache_.set_timing(racing[i]->name, timings[i]);
+  for (std::size_t i = 0; i < contenders.size(); ++i)
+    if (std::isfinite(timings[i].seconds)) cache_.set_timing(contenders[i]->name, timings[i]);
   cache_.save();
 }
 
@@ -238,12 +238,12 @@ Cost Tuner::vet(const Node& node, const Backend& backend, const Tactic& tactic) 
   if (backend.trusts(tactic.kernel, lies_within(tactic)))
     cost.trust = Trust::trusted;
   else
-    cost.wrong = "there was no time to check it; a larger budget has more";
+    cost.wrong = "there was no time to check it; raise the tuning budget";
   return cost;
 }
 
-/// Checks, where that is asked for and there is no verdict yet. A tactic that fails is wrong; one that is not
-/// is ready to be timed; of one that is not checked within `left` seconds nothing is known.
+/// Checks the tactic where `checked` and there is no verdict yet. A tactic that fails is wrong; one that is
+/// right is ready to be timed; one not checked within `left` seconds stays unknown.
 void Tuner::try_out(Entrant& entrant, const Node& node, bool checked, double left) {
   const Clock::time_point start = Clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
@@ -259,7 +259,7 @@ void Tuner::try_out(Entrant& entrant, const Node& node, bool checked, double lef
   if (checks) checks_.seconds += seconds();
   if (const auto verdict = cache_.verdict(entrant.name); verdict && !verdict->right()) {
     entrant.trial.reset();
-    data_name_.clear(); // it may have written into its operands
+    data_name_.clear(); // the kernel may have overwritten its operands
   }
 }
 
@@ -283,20 +283,20 @@ void Tuner::make_trial(Entrant& entrant, const Node& node, bool checked, double 
 void Tuner::note_failure(const std::string& name, const Error& error) {
   if (ends_build(error)) throw;
   Verdict verdict{fmt::format("it fails: {}", error.message())};
-  // What there is no memory for now may run in another build.
+  // Out of memory now; another build may have enough.
   if (error.code() == ErrorCode::out_of_memory)
     failed_now_[name] = std::move(verdict);
   else
     cache_.set_verdict(name, std::move(verdict));
 }
 
-/// Equal nodes share their data, but for constants of other values.
+/// Equal nodes share their data unless their constants have other values.
 std::shared_ptr<TrialData> Tuner::data_of(const Node& node) {
   std::string name = signature(node);
   for (const Value* value : node.inputs())
     if (value && value->constant()) name += fmt::format("|{}", fmt::ptr(value->constant()->data()));
   if (data_name_ != name) {
-    data_name_.clear(); // making others may fail
+    data_name_.clear(); // creating new data may fail
     data_.reset();
     data_ = std::make_shared<TrialData>(node, target_.threads, control_);
     data_name_ = std::move(name);

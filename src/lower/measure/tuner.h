@@ -1,5 +1,5 @@
 #pragma once
-// Measures tactics, and checks that they give what the definition gives.
+// Times tactics and checks their results against the operator's definition.
 
 #include <functional>
 #include <map>
@@ -22,26 +22,26 @@ namespace lanner {
 class Trial;
 class TrialData;
 
-/// What a tactic costs, how that is known, and whether it may be taken.
+/// Cost of a tactic, how it is known, and whether the tactic may be used.
 struct Cost {
   double seconds = 0;
   bool measured = false;
-  double error = 0; ///< Of what was measured, see Timing.
+  double error = 0; ///< Of the measured seconds, see Timing.
   Trust trust = Trust::none;
-  std::string wrong = {}; ///< Why it must not be taken; empty where nothing is known against it.
+  std::string wrong = {}; ///< Why it must not be used; empty where no fault is known.
 };
 
-/// One way of running a node; both outlive the call that they are given to.
+/// One way of running a node; both outlive the call that they are passed to.
 struct Candidate {
   const Backend* backend = nullptr;
   const Tactic* tactic = nullptr;
 };
 
-/// How far the candidates of a node are worth timing.
+/// How much time the candidates of a node are worth.
 struct Effort {
-  /// Of a network's seconds, that make no difference to it.
+  /// Share of a network's time that makes no difference to it.
   static constexpr double unnoticed = 1e-3;
-  double until = 0; ///< Seconds spent at which nothing more is begun; the budget, where that comes first.
+  double until = 0; ///< Seconds spent after which nothing more starts; the budget, where that comes first.
   double worth = 0; ///< Seconds of one run that make no difference to the network.
 };
 
@@ -52,38 +52,36 @@ struct Checks {
   double seconds = 0;
 };
 
-/// Checks and times kernels within a budget of wall time; past it, answers with what is known and the
-/// tactics' own estimates. What it found out is kept in the cache, and told to other builds at once. Builds
-/// that run at the same time take turns at timing; waiting for a turn is not counted. One user at a time.
+/// Checks and times kernels within a budget of wall time; after it, answers with what is known and the
+/// tactics' own estimates. Results are stored in the cache and shared with other builds at once. Concurrent
+/// builds time one after the other; waiting for the timing lock does not count. One user at a time.
 class Tuner {
 public:
   Tuner(Target target, double budget, TimingCache& cache, WeightStore& constants, const Control& control);
   ~Tuner();
 
-  /// What each of the candidates for running `node` costs: those of which that is not known are checked and
-  /// timed against each other, and those go no further that cannot be the fastest. Who is likely to win
-  /// should come first.
+  /// The cost of each candidate for running `node`: unknown ones are checked and timed interleaved; one that
+  /// cannot be the fastest is dropped early. The likely winner should come first.
   std::vector<Cost> costs(const Node& node, std::span<const Candidate> candidates, const Effort& effort);
-  /// The same of one that many ask for and few take, a conversion: it is not checked before vet() asks for
-  /// that, and given up early where it is much slower than `best` seconds.
+  /// The same for a conversion, which many ask for and few use: it is not checked before vet(), and dropped
+  /// early where it is much slower than `best` seconds.
   Cost cost(const Node& node, const Backend& backend, const Tactic& tactic, double best, double until);
-  /// Makes sure of a tactic that is to be taken: checks it where that was not done. Where there is no time
-  /// left for that, see set_vetting(), and in a deterministic build, the list alone decides.
+  /// Checks a tactic that is to be used, if it was not checked yet. Where there is no time left for that, see
+  /// set_vetting(), and in a deterministic build, the list of trusted kernels decides.
   Cost vet(const Node& node, const Backend& backend, const Tactic& tactic);
-  /// Looks for more to measure where there is time for it: not past the budget, which the search is part of.
+  /// Calls `look`, which searches for more candidates, where the budget has time left; the search counts.
   void search(const std::function<void()>& look);
 
-  /// What a run of the whole network is expected to take, in seconds; 0 as long as nobody has said.
+  /// Expected seconds of a run of the whole network; 0 until set.
   double network() const noexcept { return network_; }
   void set_network(double seconds) noexcept { network_ = seconds; }
 
-  /// Seconds that all calls of vet() together may take where the budget has no more; 2 at first.
+  /// Seconds that all calls of vet() together may take after the budget; 2 by default.
   void set_vetting(double seconds) noexcept { vetting_ = seconds; }
 
-  /// From now on what is not known is believed: for programs that tell how much memory they need, and never
-  /// run.
+  /// From now on unchecked tactics are accepted: for programs that only report their memory and never run.
   void believe() noexcept { believes_ = true; }
-  /// From now on kernels of the project's list are taken without a check: for a first run, which waits.
+  /// From now on trusted kernels are used without a check: for a first run, which a caller waits for.
   void take_trusted() noexcept { takes_trusted_ = true; }
 
   double budget() const noexcept { return budget_; }
@@ -102,7 +100,7 @@ private:
                 bool checked);
   void try_out(Entrant& entrant, const Node& node, bool checked, double left);
   void make_trial(Entrant& entrant, const Node& node, bool checked, double left);
-  void time(std::span<Entrant* const> heat, const Node& node, InterleavedTimingOptions options,
+  void time(std::span<Entrant* const> batch, const Node& node, InterleavedTimingOptions options,
             Spending& spending);
   double timed(Entrant& entrant, int times);
   void note_failure(const std::string& name, const Error& error);

@@ -19,8 +19,8 @@ public:
   Tuning(std::span<Proposal> entries, const LowerOptions& options, const SearchMore& search)
       : entries_(entries), options_(options), search_(search) {}
 
-  /// What is offered at once comes first for all nodes, since a node of which nothing is measured is chosen
-  /// by guesses. What is left of the budget goes into finding more.
+  /// First all nodes' immediate offers, since a node without measurements is chosen by estimates. The rest of
+  /// the budget goes into searches for more.
   void run() {
     count();
     std::vector<Proposal*> entries = slowest_first();
@@ -58,7 +58,7 @@ private:
     }
   }
 
-  /// What a node is expected to take: the least that is known or guessed of it.
+  /// Expected time of a node: the least measured or estimated one.
   static double weight(const Proposal& entry) {
     double least = std::numeric_limits<double>::infinity();
     for (const Alternative& alternative : entry.list)
@@ -66,8 +66,8 @@ private:
     return std::isfinite(least) ? least : 0;
   }
 
-  /// Seconds spent at which a node must leave the rest of the budget to the nodes behind it. It may take more
-  /// than its part, since equal nodes are timed once.
+  /// Seconds spent after which a node must leave the rest of the budget to later nodes. It may take more than
+  /// its share, since equal nodes are timed once.
   double share(double weight, double weights) const {
     constexpr double generous = 4;
     const Tuner& tuner = options_.tuner;
@@ -75,7 +75,7 @@ private:
     return tuner.spent() + part * std::max(0.0, tuner.budget() - tuner.spent());
   }
 
-  /// A budget that ends early has then gone to the nodes that matter most.
+  /// A budget that runs out has then been spent on the nodes that matter most.
   std::vector<Proposal*> slowest_first() {
     std::vector<std::pair<double, Proposal*>> order;
     for (Proposal& entry : entries_) order.emplace_back(weight(entry), &entry);
@@ -85,8 +85,7 @@ private:
     return entries;
   }
 
-  /// Times the alternatives of a node from number `first` on, what is guessed to be fast before the rest, and
-  /// leaves out those that are wrong.
+  /// Times the alternatives of a node from number `first` on, in order of estimates, and removes wrong ones.
   void time(Proposal& entry, std::size_t first, double until) {
     std::stable_sort(
         entry.list.begin() + static_cast<std::ptrdiff_t>(first), entry.list.end(),
@@ -107,10 +106,10 @@ private:
     total_ += weight(entry) - guessed;
   }
 
-  /// Seconds of a node's run that the network's run does not notice.
+  /// Seconds of a node's run that make no difference to the network's.
   double worth(const Proposal& entry) const { return Effort::unnoticed * total_ / equal_.at(&entry); }
 
-  /// A search takes long: it is for what the network spends its time in.
+  /// Whether a search, which takes long, is worth it: for nodes with a large share of the network's time.
   bool pays_to_search(const Proposal& entry) const {
     constexpr double noticed = 5e-3;
     return weight(entry) * equal_.at(&entry) >= noticed * total_;
@@ -126,7 +125,7 @@ private:
     total_ = std::max(total_, options_.tuner.network());
   }
 
-  /// An estimate is no rival to a measurement: where some were measured, the rest are left out. An alias has
+  /// Where some alternatives were measured, removes those with estimates only, except aliases, which have
   /// nothing to measure.
   static void drop_guesses(Proposal& entry) {
     const auto measured = [](const Alternative& alternative) { return alternative.cost.measured; };
@@ -139,8 +138,8 @@ private:
   std::span<Proposal> entries_;
   const LowerOptions& options_;
   const SearchMore& search_;
-  std::map<const Proposal*, double> equal_; ///< How many nodes do the same work.
-  double total_ = 0;                        ///< What the whole network is expected to take.
+  std::map<const Proposal*, double> equal_; ///< Number of nodes that do the same work.
+  double total_ = 0;                        ///< Expected time of the whole network.
 };
 
 } // namespace

@@ -39,7 +39,7 @@ Target target_of(const Proposal& proposal, const LowerOptions& options) {
 
 namespace {
 
-/// By their estimates.
+/// Adds what is offered, with estimates as costs.
 void add(std::vector<Alternative>& list, const Backend& backend, TacticList offered) {
   for (Tactic& tactic : offered.tactics) {
     const double estimate = tactic.estimate;
@@ -47,7 +47,7 @@ void add(std::vector<Alternative>& list, const Backend& backend, TacticList offe
   }
 }
 
-/// A node that is left without a way of running it runs by its definition; a group is then no proposal.
+/// A node that is left without an alternative runs by its definition; a group is dropped.
 void fall_back(Proposal& proposal, const LowerOptions& options) {
   if (proposal.list.empty()) proposal.list = std::exchange(proposal.reserve, {});
   if (!proposal.list.empty() || !proposal.last_resort) return;
@@ -59,7 +59,7 @@ void fall_back(Proposal& proposal, const LowerOptions& options) {
   if (proposal.list.empty()) proposal.list.push_back(without_kernel(node, interpreter_backend));
 }
 
-/// Takes out what writes over values that others read later.
+/// Removes alternatives that overwrite values which others read later.
 void remove_overwriting(const Proposal& proposal, std::vector<Alternative>& list) {
   const Node& node = *proposal.node;
   std::erase_if(list, [&](const Alternative& alternative) {
@@ -84,8 +84,8 @@ void check_complete(const Node& node, const std::vector<Alternative>& list) {
           alternative.tactic.kernel, node.label());
 }
 
-/// Takes out what computes in other types than the policy says. A node alone that is left with nothing runs
-/// as it can; what is told of it stands in the report.
+/// Removes alternatives that compute in types which the precision policy forbids. A single node that would be
+/// left with nothing keeps them; the report notes that.
 void drop_breaking(Proposal& proposal, std::vector<Alternative>& list, const Target& own) {
   const auto breaks = [&](const Alternative& one) { return !keeps(one.tactic, *proposal.node, own); };
   if (list.empty() || std::ranges::none_of(list, breaks)) return;
@@ -95,7 +95,7 @@ void drop_breaking(Proposal& proposal, std::vector<Alternative>& list, const Tar
   if (!all || !proposal.last_resort) std::erase_if(list, breaks);
 }
 
-/// On as many threads as look for kernels.
+/// Runs `ask` on the threads that a build uses for finding kernels.
 template<typename Ask>
 void each(std::span<Proposal* const> proposals, const LowerOptions& options, Ask ask) {
   std::vector<const Node*> nodes;
@@ -106,7 +106,7 @@ void each(std::span<Proposal* const> proposals, const LowerOptions& options, Ask
   });
 }
 
-/// What backends find by a search.
+/// Adds what backends find by a search.
 void search(std::span<Proposal* const> proposals, const LowerOptions& options) {
   options.tuner.search([&] {
     each(proposals, options, [&](Proposal& proposal) {
@@ -119,15 +119,16 @@ void search(std::span<Proposal* const> proposals, const LowerOptions& options) {
 }
 
 std::uint64_t bytes_of(const Tactic& tactic) {
-  constexpr std::uint64_t axes = 64; // of sets of axes, their lists
+  constexpr std::uint64_t axes = 64; // of the lists of axis sets
   return (tactic.inputs.size() + tactic.outputs.size()) * (sizeof(Storage) + axes) + tactic.config.size() +
          tactic.kernel.size();
 }
 
-/// What keeps it until the graph is lowered: the lists above all, beside entries in those of whoever chooses.
+/// Charges the memory that it takes until the graph is lowered: mostly its lists, and entries in the
+/// solver's.
 void count(Proposal& proposal) {
-  constexpr std::uint64_t around = 512;
-  std::uint64_t bytes = sizeof(Proposal) + around;
+  constexpr std::uint64_t overhead = 512;
+  std::uint64_t bytes = sizeof(Proposal) + overhead;
   bytes +=
       (2 * (proposal.inputs.size() + proposal.outputs.size()) + proposal.members.size()) * sizeof(Value*);
   for (const Alternative& one : proposal.list) bytes += 2 * sizeof(Alternative) + bytes_of(one.tactic);
@@ -136,20 +137,20 @@ void count(Proposal& proposal) {
   proposal.charge->set(bytes);
 }
 
-/// Of all backends for a node alone, of those of the device where it is placed for a group.
+/// Asks all backends for a single node, those of the device where it is placed for a group.
 void ask(Proposal& proposal, const LowerOptions& options) {
   const Node& node = *proposal.node;
   const Target own = target_of(proposal, options);
   std::vector<Alternative> list;
   for (const Backend* backend : options.backends) {
-    // A definition is slow: it is for what nothing else runs.
+    // A definition is slow: it is for nodes that no other kernel runs.
     if (is_definition(*backend) && (!proposal.last_resort || !list.empty())) break;
     if (proposal.is_group() && backend->device() != own.device.kind) continue;
     TacticList offered = reachable_tactics(*backend, node, own);
     if (!offered.reason.empty())
       proposal.notes.push_back(fmt::format("{}: {}", backend->name(), offered.reason));
     add(list, *backend, std::move(offered));
-    // What a GPU can run stays there; the host's kernels are for the rest.
+    // Nodes that the GPU can run stay there; host kernels are for the rest.
     if (!list.empty() && backend->device() != DeviceKind::cpu) break;
   }
   add_strided(proposal, list);
@@ -181,7 +182,7 @@ public:
   }
 
 private:
-  /// Nobody but the model said that these belong together.
+  /// Unfuses `fused` nodes that came with the model.
   void take_fused_apart() {
     std::vector<Node*> all;
     for (const auto& node : graph_.body().nodes())
@@ -193,8 +194,8 @@ private:
     }
   }
 
-  /// Finding kernels for an anchor takes a library long: beside the first cover it is asked when that may
-  /// pay.
+  /// Whether to ask later: a library takes long to find kernels for an anchor, so outside the first cover it
+  /// is asked only when that may pay.
   bool later(const Proposal& proposal) const {
     if (proposal.in_first_cover || proposal.members.front()->op().elementwise) return false;
     const DeviceKind kind = target_of(proposal, options_).device.kind;
@@ -211,8 +212,8 @@ private:
     each(now, options_, [&](Proposal& proposal) { ask(proposal, options_); });
   }
 
-  /// Nodes without halves are the same in both graphs, and in groups of the promoted one. `now`: those of
-  /// which kernels are asked for.
+  /// Nodes without 16-bit reals are the same in both graphs, and in groups of the promoted one. `now`:
+  /// proposals for which kernels are asked for now.
   void gather_groups(std::vector<std::size_t>& now) {
     for (ProposedGroup& group : proposed_groups(graph_, options_.backends, options_.target))
       if (!promotion_)
@@ -224,12 +225,12 @@ private:
     for (ProposedGroup& group : proposed_groups(promotion_->graph(), options_.backends, options_.target)) {
       NodeGroup members;
       for (const Node* node : group.nodes) members.push_back(promotion_->original(*node));
-      // What reads halves as they are is in the network alone.
+      // Groups that read 16-bit reals as they are exist in the original graph only.
       if (may_run_as_one(members, order)) add(group, std::move(members), now);
     }
   }
 
-  /// `group` as kernels are asked for it, `members` in the graph.
+  /// `group` is what kernels are asked for, `members` are the graph's own nodes.
   void add(const ProposedGroup& group, NodeGroup members, std::vector<std::size_t>& now) {
     check_deadline();
     Proposal proposal;
@@ -246,7 +247,7 @@ private:
     found_.push_back(std::move(proposal));
   }
 
-  /// Nodes alone.
+  /// Single nodes.
   void add_nodes() {
     std::set<const Node*> grouped;
     for (const Proposal& group : found_)
@@ -265,7 +266,7 @@ private:
       if (!later(proposal)) now.push_back(&proposal);
     each(now, options_, [&](Proposal& proposal) { offer(proposal); });
     for (Proposal& proposal : alone) {
-      read_values(proposal); // What was expanded in front gives others.
+      read_values(proposal); // Expanded nodes before it have new values.
       settle(std::move(proposal));
     }
   }
@@ -278,7 +279,7 @@ private:
     return plain;
   }
 
-  /// A kernel takes over memory for its first output only: one that is to lie where an input was stays first.
+  /// A kernel can work in place for its first output only: an output that aliases an input must stay first.
   bool hides_alias(const std::vector<Value*>& outputs) const {
     return std::ranges::any_of(options_.callers.aliases, [&](const CallerMemory::Alias& alias) {
       return std::ranges::find(outputs.begin() + 1, outputs.end(), graph_.body().outputs()[alias.output]) !=
@@ -290,8 +291,8 @@ private:
     return std::ranges::any_of(members, [&](Node* node) { return promotion_->promoted(*node) != nullptr; });
   }
 
-  /// A node alone: as it is and, where it has halves, with these stored wider. One of the two is the last
-  /// resort, the wider one where both are left with nothing.
+  /// A single node: as it is and, where it has 16-bit reals, with these stored as f32. One of the two is the
+  /// last resort: the wider one where neither has a kernel.
   void add(Node& node, bool in_first_cover) {
     Node* wide = promotion_ ? promotion_->promoted(node) : nullptr;
     Proposal plain = as_it_is(node, in_first_cover && !wide);
@@ -355,7 +356,7 @@ private:
       if (!is_constant(*inner)) add(*inner, true);
   }
 
-  /// Runs `change`, which replaces `node` by new nodes in its place, and returns these.
+  /// Runs `change`, which replaces `node` by new nodes, and returns these.
   template<typename Change>
   std::vector<Node*> inserted_before(Node& node, Change change) {
     const Region& region = *node.region();
@@ -373,17 +374,17 @@ private:
     return std::ranges::any_of(proposal.members, [](const Node* node) { return !node->regions().empty(); });
   }
 
-  /// Sorts, and takes out what may not write where it wants to.
+  /// Sorts the proposals and removes alternatives that may not work in place.
   void settle_in_place() {
-    // A kernel for so many nodes is worth a measurement while there is budget: guesses lose against the rest.
+    // A kernel for so many nodes is worth a measurement while there is budget: by estimates it would lose.
     for (Proposal& proposal : found_)
       if (proposal.by_backend && !proposal.list.empty() && !has_region(proposal))
         proposal.in_first_cover = true;
     const std::map<const Node*, std::size_t> order = execution_order(graph_);
-    const auto place = [&](const Proposal& one) {
+    const auto position = [&](const Proposal& one) {
       return std::pair(!one.in_first_cover, order.at(one.members.back()));
     };
-    std::ranges::stable_sort(found_, {}, place);
+    std::ranges::stable_sort(found_, {}, position);
     for (Proposal& proposal : found_) {
       check_deadline();
       proposal.overwritable = overwritable_inputs(proposal, order, options_.callers);
@@ -426,8 +427,8 @@ std::vector<const Backend*> offering_backends(const Proposal& proposal) {
   return list;
 }
 
-/// Kernels of the host see values of the host only, and parts of larger values those that take them; a GPU
-/// has none for what is placed on the host.
+/// Host kernels access host values only, and parts of larger values only where a kernel supports them; a GPU
+/// has no kernels for nodes placed on the host.
 TacticList reachable_tactics(const Backend& backend, const Node& node, const Target& target, bool more) {
   if (backend.device() != DeviceKind::cpu && target.device.is_host()) return {};
   const Target own = target.for_device(backend.device());

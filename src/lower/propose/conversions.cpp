@@ -98,7 +98,7 @@ std::optional<Alternative> vetted_conversion(const Node& conversion, const Lower
   return std::nullopt;
 }
 
-/// What is smaller is what moves.
+/// Moves the form with fewer bytes.
 static Storage between_gpus(const Type& type, const Storage& from, const Storage& to) {
   const auto bytes = [&](const Storage& storage) {
     return storage.layout.bytes(type.shape(), storage.dtype.value_or(type.dtype()));
@@ -111,7 +111,7 @@ static Storage between_gpus(const Type& type, const Storage& from, const Storage
 
 Storage staging(const Type& type, const Storage& from, const Storage& to) {
   if (from.device == to.device) return from;
-  // What crosses is whole.
+  // Only whole values are copied between devices.
   if (from.within || to.within) {
     Storage whole = from.within ? from : to;
     whole.within = {};
@@ -120,7 +120,8 @@ Storage staging(const Type& type, const Storage& from, const Storage& to) {
   if (!from.device.is_host() && !to.device.is_host()) return between_gpus(type, from, to);
   const bool from_host = from.device.is_host();
   const Storage &host = from_host ? from : to, &other = from_host ? to : from;
-  // A GPU changes the form where it has kernels for it, as it is faster; blocks and scales are the host's.
+  // The GPU, which is faster, converts where it has kernels; blocked layouts and quantisation are converted
+  // on the host.
   const bool by_host = !host.layout.blocks.empty() || host.quantization;
   Storage middle = by_host ? other : host;
   middle.device = by_host ? host.device : other.device;
@@ -141,8 +142,7 @@ double ConversionCosts::to_caller(const Value& output, const Storage& from) {
 }
 
 double ConversionCosts::operator()(const Type& type, const Storage& from, const Storage& to) {
-  const bool moved =
-      type.is_static() && type.dtype() != DType::string; // else it has no memory that is planned
+  const bool moved = type.is_static() && type.dtype() != DType::string; // else it has no planned memory
   if (!moved || same_storage(type, from, to)) return 0;
   if (const Storage middle = staging(type, from, to);
       !same_storage(type, middle, from) && !same_storage(type, middle, to))
@@ -172,13 +172,13 @@ double ConversionCosts::cast_last(const Form& from, const Form& to) {
 double ConversionCosts::made(std::string_view kind, const Form& from, const Form& to) {
   const std::string key = fmt::format("{} {} {} {} {}", kind, from.type.to_string(), from.storage.to_string(),
                                       to.type.to_string(), to.storage.to_string());
-  const auto [place, fresh] = known_.emplace(key, 0.0);
-  if (!fresh) return place->second;
+  const auto [entry, fresh] = known_.emplace(key, 0.0);
+  if (!fresh) return entry->second;
   const std::unique_ptr<Graph> graph = conversion_graph(graph_.ops(), kind, from, to);
   const auto best = best_conversion(*graph->body().nodes().front(), options_);
-  // What nobody offers still works through the interpreter, at a price that avoids it.
-  place->second = best ? best->cost.seconds : 1.0;
-  return place->second;
+  // Without a kernel the interpreter does it, at a cost that avoids it.
+  entry->second = best ? best->cost.seconds : 1.0;
+  return entry->second;
 }
 
 } // namespace lanner

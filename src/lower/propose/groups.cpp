@@ -19,7 +19,7 @@ namespace lanner {
 namespace {
 
 using NodeSet = std::set<const Node*>;
-using Places = std::map<const Node*, std::size_t>;
+using Positions = std::map<const Node*, std::size_t>;
 
 bool is_static(const Node& node) {
   const auto fixed = [](const Value* value) { return !value || value->type.is_static(); };
@@ -27,14 +27,14 @@ bool is_static(const Node& node) {
          std::ranges::all_of(node.outputs(), [&](const auto& value) { return fixed(value.get()); });
 }
 
-/// What backends may say belongs together.
+/// Whether the node may be part of a group that a backend proposes.
 bool may_join(const Node& node) {
   return node.op().pure && !is_constant(node) && is_static(node);
 }
 
-/// What fuses() is asked about.
+/// Whether fuses() is asked about the node.
 bool fusible(const Node& node) {
-  constexpr std::size_t most_inputs = 64; // backends are asked about it beside each of its producers
+  constexpr std::size_t most_inputs = 64; // backends are asked about it with each of its producers
   return node.inputs().size() <= most_inputs && node.outputs().size() == 1 && node.regions().empty() &&
          may_join(node);
 }
@@ -54,21 +54,21 @@ NodeGroup in_order(const NodeGroup& members) {
   NodeGroup sorted;
   NodeSet placed;
   const NodeSet all(members.begin(), members.end());
-  const auto place = [&](auto&& self, Node* node) -> void {
+  const auto append = [&](auto&& self, Node* node) -> void {
     if (!placed.insert(node).second) return;
     for (Value* input : node->inputs())
       if (input && input->producer() && all.contains(input->producer())) self(self, input->producer());
     sorted.push_back(node);
   };
-  for (Node* node : members) place(place, node);
+  for (Node* node : members) append(append, node);
   return sorted;
 }
 
-/// Whether all but the members of a group read a value behind the group's last node.
-bool read_behind(const Value& value, const NodeSet& members, const Node& last, const Places& places) {
-  const std::size_t place = places.at(&last);
+/// Whether all readers outside of a group come after the group's last node.
+bool read_after(const Value& value, const NodeSet& members, const Node& last, const Positions& positions) {
+  const std::size_t position = positions.at(&last);
   return std::ranges::all_of(value.uses(), [&](const Use& use) {
-    return !use.node || members.contains(use.node) || places.at(use.node) > place;
+    return !use.node || members.contains(use.node) || positions.at(use.node) > position;
   });
 }
 
@@ -77,7 +77,7 @@ public:
   Proposer(Graph& graph, std::span<const Backend* const> backends, const Target& target)
       : backends_(backends), target_(target) {
     for (const auto& node : graph.body().nodes()) {
-      places_[node.get()] = all_.size();
+      positions_[node.get()] = all_.size();
       all_.push_back(node.get());
       if (fusible(*node)) nodes_.push_back(node.get());
     }
@@ -127,8 +127,8 @@ private:
       found_.push_back({std::move(group), in_first_cover, by_backend});
   }
 
-  /// Chains of steps (recurrent cells side by side) would have each node in as many groups as it has nodes
-  /// behind it, of which the solver would weigh each against each.
+  /// Bounds the groups per node: in chains of steps (parallel recurrent cells) each node would be in as many
+  /// groups as it has successors, and the solver would compare each with each.
   void add_shared(NodeGroup group) {
     constexpr int most = 2;
     if (std::ranges::any_of(group, [&](const Node* node) { return shared_[node] >= most; })) return;
@@ -136,8 +136,8 @@ private:
     add(std::move(group), false);
   }
 
-  /// `anchor` with the elementwise nodes that follow, one reader after the other. Those of an earlier anchor
-  /// are in the first cover already.
+  /// `anchor` with the chain of elementwise nodes that follow. Nodes of an earlier anchor are in the first
+  /// cover already.
   void chains(Node& anchor, NodeSet& taken) {
     constexpr std::size_t longest = 32; // each length is a group of its own
     NodeGroup chain{&anchor};
@@ -166,7 +166,7 @@ private:
     return groups;
   }
 
-  /// What is left of `whole` where `chain` takes some of it.
+  /// Groups of the nodes of `whole` that `chain` leaves over.
   void leftovers(const NodeGroup& whole, const NodeGroup& chain) {
     NodeSet taken(chain.begin(), chain.end());
     for (auto it = whole.rbegin(); it != whole.rend(); ++it) {
@@ -188,7 +188,7 @@ private:
         Node* producer = input ? input->producer() : nullptr;
         if (!producer || members.contains(producer) || taken.contains(producer)) continue;
         if (!can_absorb(*producer, *found[i], root)) continue;
-        if (shared ? !read_behind(*producer->output(), members, root, places_)
+        if (shared ? !read_after(*producer->output(), members, root, positions_)
                    : !read_within(*producer->output(), members))
           continue;
         members.insert(producer);
@@ -210,7 +210,7 @@ private:
                                [&](const Use& use) { return use.node && members.contains(use.node); });
   }
 
-  /// What backends have kernels for that no growing finds.
+  /// Adds groups that only the backends know (Backend::propose).
   void ask_backends(const Node& anchor) {
     const std::array one{&anchor};
     const std::optional<Target> own = target_for(one, target_);
@@ -222,20 +222,20 @@ private:
     }
   }
 
-  /// In execution order; empty where these cannot run as one at the place of the last.
+  /// The nodes in execution order; empty where they cannot run as one in the last one's position.
   NodeGroup as_group(const std::vector<const Node*>& nodes) const {
     NodeGroup group;
     for (const Node* node : nodes) {
-      if (!places_.contains(node) || !may_join(*node)) return {};
-      group.push_back(all_[places_.at(node)]);
+      if (!positions_.contains(node) || !may_join(*node)) return {};
+      group.push_back(all_[positions_.at(node)]);
     }
-    std::ranges::sort(group, {}, [&](const Node* node) { return places_.at(node); });
+    std::ranges::sort(group, {}, [&](const Node* node) { return positions_.at(node); });
     const NodeSet members(group.begin(), group.end());
     if (members.size() != group.size() || !target_for(nodes, target_)) return {};
-    return may_run_as_one(group, places_) && types_stay(group) ? group : NodeGroup{};
+    return may_run_as_one(group, positions_) && types_stay(group) ? group : NodeGroup{};
   }
 
-  /// Within a group constants are parameters: a size that one of them gives would be known no more.
+  /// Whether types can still be inferred within a group, where constants are parameters and so give no sizes.
   static bool types_stay(const NodeGroup& group) {
     const auto own = alone(group);
     const Region& body = *own->body().nodes().back()->regions().front();
@@ -246,14 +246,14 @@ private:
   const Target& target_;
   std::vector<Node*> all_;   ///< In execution order.
   std::vector<Node*> nodes_; ///< Of them those that fuses() may be asked about.
-  Places places_;
+  Positions positions_;
   std::map<const Node*, int> shared_; ///< Groups with several outputs that a node is in.
   std::vector<ProposedGroup> found_;
   std::set<NodeGroup> known_;
 };
 
-/// Whether a member reads `value` to know its result's size: a constant that stays within the group, as a
-/// parameter of its body would tell nobody.
+/// Whether a member takes its result's size from `value`: such a constant stays within the group, as a
+/// parameter would lose the value.
 bool gives_sizes(const Value& value, const Node& reader) {
   const Tensor* constant = value.constant();
   return constant && constant->dtype() == DType::i64 && constant->shape().elements() <= max_known_elements &&
@@ -269,8 +269,8 @@ std::vector<const Value*> sizes_within(const NodeGroup& group) {
   return sizes;
 }
 
-/// What a group computes, for people: `matmul+softmax+matmul`. What only moves elements is left out beside
-/// what computes.
+/// Name of a group for people: `matmul+softmax+matmul`. Nodes that only move elements are left out if others
+/// compute.
 std::string kind_of(const NodeGroup& group) {
   const auto moves = [](const Node* node) { return ops::moves_elements(*node) || ops::is_renamed(*node); };
   const bool all = std::ranges::all_of(group, moves);
@@ -312,7 +312,7 @@ bool may_run_as_one(const NodeGroup& group, const std::map<const Node*, std::siz
   const NodeSet members(group.begin(), group.end());
   return std::ranges::all_of(group, [&](const Node* node) {
     return std::ranges::all_of(node->outputs(), [&](const auto& output) {
-      return read_behind(*output, members, *group.back(), order);
+      return read_after(*output, members, *group.back(), order);
     });
   });
 }

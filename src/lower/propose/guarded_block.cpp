@@ -10,23 +10,24 @@ namespace lanner {
 static constexpr std::uint64_t guard_bytes = 4096;
 static constexpr unsigned char guard_value = 0xA5;
 
-GuardedBlock::GuardedBlock(std::uint64_t bytes, Device place, Device device) : bytes_(bytes), place_(place) {
+GuardedBlock::GuardedBlock(std::uint64_t bytes, Device memory_device, Device device)
+    : bytes_(bytes), memory_device_(memory_device) {
   const std::uint64_t whole = bytes + 2 * guard_bytes;
-  memory_ =
-      place.is_host() && !device.is_host() ? allocate_pinned(device, whole) : allocate_memory(place, whole);
+  memory_ = memory_device.is_host() && !device.is_host() ? allocate_pinned(device, whole)
+                                                         : allocate_memory(memory_device, whole);
   data_ = static_cast<std::byte*>(memory_.get()) + guard_bytes;
   set(data_ - guard_bytes, guard_value, guard_bytes, {});
   set(data_ + bytes_, guard_value, guard_bytes, {});
-  synchronize(place_);
+  synchronize(memory_device_);
 }
 
 void GuardedBlock::set(std::byte* at, unsigned char value, std::uint64_t bytes, Stream stream) const {
   if (bytes == 0) return;
-  if (place_.is_host()) {
+  if (memory_device_.is_host()) {
     std::memset(at, value, bytes);
     return;
   }
-  const cuda::Current current(cuda::Gpu::get(place_));
+  const cuda::Current current(cuda::Gpu::get(memory_device_));
   cuda::check(cuda::driver().set_bytes(reinterpret_cast<cuda::DevicePointer>(at), value, bytes,
                                        static_cast<cuda::StreamHandle>(stream.handle)),
               "cuMemsetD8Async");
@@ -38,9 +39,9 @@ void GuardedBlock::fill(unsigned char value, Stream stream) const {
 
 bool GuardedBlock::intact() const {
   std::vector<unsigned char> words(2 * guard_bytes);
-  copy_memory({words.data(), {}}, {data_ - guard_bytes, place_}, guard_bytes);
-  copy_memory({words.data() + guard_bytes, {}}, {data_ + bytes_, place_}, guard_bytes);
-  synchronize(place_);
+  copy_memory({words.data(), {}}, {data_ - guard_bytes, memory_device_}, guard_bytes);
+  copy_memory({words.data() + guard_bytes, {}}, {data_ + bytes_, memory_device_}, guard_bytes);
+  synchronize(memory_device_);
   return std::ranges::all_of(words, [](unsigned char word) { return word == guard_value; });
 }
 

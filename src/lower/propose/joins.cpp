@@ -18,13 +18,12 @@
 namespace lanner {
 namespace {
 
-/// Of the concatenations that read a value the largest, of equal ones the first.
-/// Values that are joined, or read, in more places are left as they are: what is found out for each place
-/// looks at all the others.
-constexpr std::size_t most_places = 256;
+/// Uses beyond which a value is no candidate: the search is quadratic in them.
+constexpr std::size_t max_uses = 256;
 
+/// Of the concatenations that read a value the largest, of equal ones the first.
 const Node* largest_reader(const Value& value) {
-  if (value.uses().size() > most_places) return nullptr;
+  if (value.uses().size() > max_uses) return nullptr;
   const Node* largest = nullptr;
   std::uint64_t bytes = 0;
   for (const Use& use : value.uses()) {
@@ -43,7 +42,7 @@ bool may_be_part(const Value* value, const Node& concat) {
          largest_reader(*value) == &concat;
 }
 
-/// Whether it, or a view of all of it, is a result of the graph: a part that is one will be copied.
+/// Whether it, or a view of all of it, is an output of the graph: a part that is one must be copied.
 bool leaves(const Value& value) {
   return std::ranges::any_of(value.uses(), [](const Use& use) {
     return !use.node ||
@@ -51,15 +50,15 @@ bool leaves(const Value& value) {
   });
 }
 
-/// Kernels write where they are told to, and a join's parts are told likewise.
+/// Whether the node writes to memory chosen for it: kernels do, and so do the parts of a join.
 bool writes_where_told(const Node& node) {
   return node.tactic.backend != interpreter_backend && node.tactic.backend != program_backend;
 }
 
-/// What kernels do that have to work in place.
+/// Values of kernels that have to work in place.
 struct Overwritten {
-  std::set<const Value*> inputs;  ///< Their memory is taken over.
-  std::set<const Value*> outputs; ///< That memory is theirs.
+  std::set<const Value*> inputs;  ///< Their memory is overwritten.
+  std::set<const Value*> outputs; ///< They are in that memory.
 };
 
 Overwritten overwritten_by(const InPlaceKernels& kernels) {
@@ -72,7 +71,7 @@ Overwritten overwritten_by(const InPlaceKernels& kernels) {
   return found;
 }
 
-/// Whether a part cannot be made in the memory of `whole`.
+/// Whether a part cannot be produced in the memory of `whole`.
 bool stays_apart(const Value& part, const Value& whole, const Overwritten& overwritten) {
   if (!may_lie_in(part) || !writes_where_told(*part.producer()) || part.storage.parent || leaves(part))
     return true;
@@ -85,13 +84,13 @@ bool stays_apart(const Value& part, const Value& whole, const Overwritten& overw
 const Node* joining_reader(const Value& value) {
   const Node* concat = largest_reader(value);
   const bool joins =
-      concat && concat->inputs().size() <= most_places &&
+      concat && concat->inputs().size() <= max_uses &&
       std::ranges::all_of(concat->inputs(), [&](const Value* part) { return may_be_part(part, *concat); });
   return joins ? concat : nullptr;
 }
 
-/// The storages of parts that make up a result that is stored so: of each what its kernel would give or,
-/// where these are no whole slices, what lies within the result.
+/// The storages of the parts of such a result: what each part's kernel writes or, where that is not a
+/// contiguous slice, a storage within the result.
 static std::optional<std::vector<Storage>> joined_storages(const Node& concat, const Tactic& tactic) {
   const Storage& result = tactic.outputs.at(0);
   const Type& type = concat.output()->type;
@@ -120,8 +119,8 @@ std::vector<Alternative> joins(const Node& concat, const std::vector<Alternative
   return list;
 }
 
-/// What a kernel could have written in a larger value, but no concatenation has: it writes as well without
-/// gaps, and its readers read it so.
+/// A value that a kernel could write within a larger one, but that is in no concatenation, is stored without
+/// gaps, for its readers too.
 static void make_others_whole(Graph& graph) {
   for (const auto& node : graph.body().nodes())
     for (const auto& output : node->outputs()) {
@@ -142,7 +141,7 @@ void place_parts(Graph& graph, const InPlaceKernels& in_place,
     std::vector<Storage> storages;
     for (const Value* part : node->inputs()) storages.push_back(part->storage);
     const auto offsets = joined_offsets(*node, storages, whole.storage);
-    check(offsets.has_value(), ErrorCode::internal, "node {}: its parts do not make up the result",
+    check(offsets.has_value(), ErrorCode::internal, "node {}: its parts do not fill the result",
           node->label());
     for (std::size_t i = 0; i < storages.size(); ++i) {
       Value* part = node->inputs()[i];

@@ -1,5 +1,5 @@
 #pragma once
-// Concatenation without a copy, as a way of running it.
+// Concatenation without a copy as an alternative.
 
 #include <functional>
 #include <vector>
@@ -10,15 +10,15 @@
 
 namespace lanner {
 
-/// The concatenation that a value may be made in, if there is one: all of whose parts are for it.
+/// The concatenation in whose result a value may be produced, if there is one: all its parts must be for it.
 const Node* joining_reader(const Value& value);
 
-/// For a concatenation that each of its parts is for, the storages of its kernels in which parts that are
-/// stored so make up the result.
+/// For a concatenation whose parts are all for it: alternatives with those storages of its kernels in which
+/// the parts are slices of the result.
 std::vector<Alternative> joins(const Node& concat, const std::vector<Alternative>& kernels);
 
-/// Says of the parts of each chosen join where they lie; parts that cannot be made there are copied by
-/// `copy`, which puts a copy in front of a node.
+/// Sets the location of the parts of each chosen join; parts that cannot be produced there are copied by
+/// `copy`, which inserts a copy before a node.
 void place_parts(Graph& graph, const InPlaceKernels& in_place,
                  const std::function<Value*(Value& part, Node& before)>& copy);
 

@@ -45,7 +45,8 @@ public:
   std::vector<Alternative> list;
 
 private:
-  /// What a kernel would give or, where these are no whole slices of the input, what lies within it.
+  /// A kernel's storages of the results or, where these are no contiguous slices of the input, storages
+  /// within it.
   std::optional<std::vector<Storage>> storages(const Tactic& tactic) const {
     const Storage& whole = tactic.inputs.at(0);
     if (part_offsets(node_, whole, tactic.outputs)) return tactic.outputs;

@@ -1,5 +1,5 @@
 #pragma once
-// Slices and splits without a copy, as a way of running them.
+// Slices and splits without a copy as an alternative.
 
 #include <vector>
 
@@ -8,9 +8,9 @@
 
 namespace lanner {
 
-/// For a slice or split the storages in which its results are slices of its input's memory: those of its
-/// kernels, those that lie within their input, and on a host the blocked ones beside them, which kernels that
-/// copy do not know.
+/// For a slice or split: alternatives in which results are slices of the input's memory: with its kernels'
+/// storages, with storages within the input, and on a host also blocked ones, which copying kernels do not
+/// support.
 std::vector<Alternative> part_views(const Node& node, const std::vector<Alternative>& kernels);
 
 } // namespace lanner

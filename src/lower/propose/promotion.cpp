@@ -29,8 +29,8 @@ bool has_halves(const Node& node) {
          std::ranges::any_of(node.outputs(), [](const auto& value) { return holds_halves(value->type); });
 }
 
-/// What names an element type or takes bits apart keeps its own; a cast to f32 takes the value from before
-/// the rounding.
+/// Whether the operator means the same in f32: not where it names an element type or reads bits. A cast to
+/// f32 takes the value from before rounding.
 bool means_the_same(const Node& node) {
   if (ops::is_cast(node)) return node.output()->type.dtype() == DType::f32;
   if (node.op().traits.type_bound) return false;
@@ -38,8 +38,8 @@ bool means_the_same(const Node& node) {
                               [](const auto& one) { return kind_of(one.second) == AttributeKind::dtype; });
 }
 
-/// Whether graphs of groups may be made of a node's counterpart: where only running tells sizes no cast is
-/// put between nodes.
+/// Whether the node gets a counterpart in f32 for groups: not where its sizes are data-dependent, as no cast
+/// is inserted there.
 bool has_counterpart(const Node& node) {
   if (!node.op().pure || !node.regions().empty() || !is_planned(node)) return false;
   return !has_halves(node) || means_the_same(node);
@@ -71,7 +71,7 @@ void Promotion::leave(const Value& value) {
   graph_->add_output(graph_->unique_name(value.name()), counterpart(value));
 }
 
-/// In f32 it is another form of the same constant, of which plans hold one.
+/// The constant as f32 is another form of the same constant; plans store it once.
 void Promotion::follow_constant(const Node& node) {
   Tensor tensor = *node.output()->constant();
   if (is_half(node.output()->type.dtype())) tensor = options_.constants.get(tensor, of_type(DType::f32));
@@ -83,7 +83,7 @@ void Promotion::follow(Node& node) {
   nodes_[&node] = nullptr;
   if (is_constant(node)) return follow_constant(node);
   if (!has_counterpart(node)) {
-    // Its results are inputs where they are read, what it reads has to be there after groups.
+    // Its results are inputs of its readers; its own inputs must exist after groups.
     for (const Value* input : node.inputs())
       if (input) leave(*input);
     return;

@@ -1,5 +1,5 @@
 #pragma once
-// Sixteen-bit reals on devices whose kernels compute in thirty-two.
+// 16-bit reals (f16, bf16) on devices whose kernels compute in f32.
 
 #include <map>
 #include <memory>
@@ -9,23 +9,23 @@
 
 namespace lanner {
 
-/// The same network with f16 and bf16 as f32, node by node: what kernels are asked about a node whose values
-/// are stored wider than the model says. Results are then rounded only where a reader, the model's interface
-/// or an explicit cast wants the narrow type. Never run or checked as a whole.
+/// The same network with f16 and bf16 as f32, node by node: the nodes that kernels are asked for where values
+/// are stored wider than in the model. Results are then rounded only where a reader, the model's interface or
+/// an explicit cast needs the narrow type. Never run or checked as a whole.
 class Promotion {
 public:
-  /// Null where the graph, of static types, has no such values, and for GPUs, which compute in them as they
-  /// are with sums in f32.
+  /// Null where the graph, of static types, has no such values, and for GPUs, which compute on 16-bit values
+  /// directly, with sums in f32.
   static std::unique_ptr<Promotion> of(const Graph& graph, const LowerOptions& options);
 
   Graph& graph() const noexcept { return *graph_; }
   std::shared_ptr<Graph> shared_graph() const noexcept { return graph_; }
-  /// The node that stands for `node` with its types changed; null where its operator does not mean the same
-  /// in f32, or where it has no such values. Nodes that came to the graph later are followed, inputs first.
+  /// The counterpart of `node` with promoted types; null where its operator does not mean the same in f32, or
+  /// where it has no such values. Nodes added to the graph later are followed, inputs first.
   Node* promoted(Node& node);
-  /// Before a node leaves the graph, since another may come to lie where it was.
+  /// Call before a node is erased, since another may be allocated at its address.
   void forget(const Node& node);
-  /// The graph's node that a node of graph() stands for.
+  /// The original node of a node of graph().
   Node* original(const Node& node) const { return originals_.at(&node); }
 
 private:

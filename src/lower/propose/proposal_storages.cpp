@@ -1,4 +1,4 @@
-// How the graph's values are stored where a proposal's kernel reads and writes them.
+// Storages of the graph's values that correspond to a proposal's tactic.
 
 #include <algorithm>
 #include <utility>
@@ -8,7 +8,7 @@
 
 namespace lanner {
 
-/// As the graph's value says it, whose type may be narrower.
+/// The storage for the graph's value, whose type may be narrower.
 static Storage of_graph(Storage storage, const Value* asked, const Value* own) {
   if (!asked || !own || !asked->type.is_tensor() || !own->type.is_tensor()) return storage;
   const DType dtype = storage.dtype.value_or(asked->type.dtype());
@@ -17,7 +17,7 @@ static Storage of_graph(Storage storage, const Value* asked, const Value* own) {
   return storage;
 }
 
-/// The values of the graph for those of the proposal's own that a storage names.
+/// Replaces the proposal's own values that a storage names by the graph's.
 static Storage named_in_graph(const Proposal& proposal, Storage storage) {
   if (!proposal.own) return storage;
   return with_values(std::move(storage), [&](Value* value) {

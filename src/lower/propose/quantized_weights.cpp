@@ -29,7 +29,7 @@ bool is_taken(const Node& dequantize, const Node& reader, std::span<const Backen
   });
 }
 
-/// Those of a region and of what is nested in it.
+/// Nodes of a region and of regions nested in it.
 void gather(const Region& region, std::vector<Node*>& found) {
   for (const auto& node : region.nodes()) {
     for (const auto& inner : node->regions()) gather(*inner, found);
@@ -37,7 +37,7 @@ void gather(const Region& region, std::vector<Node*>& found) {
   }
 }
 
-/// The constant in the node's place; null where it is too much to compute.
+/// The dequantised constant; null where it is too large to compute.
 Value* made_real(Node& node, const WeightStore& constants) {
   const auto recipes = recipes_of_results(node);
   if (!recipes) return nullptr;

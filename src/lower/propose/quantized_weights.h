@@ -1,6 +1,6 @@
 #pragma once
-// Weights that the model holds in few bits: kernels take them as they are, or they are made real while
-// lowering (docs/decisions/028-quantization.md).
+// Quantised weights: kernels read them as they are, or lowering dequantises them
+// (docs/decisions/028-quantization.md).
 
 #include <map>
 #include <optional>
@@ -15,26 +15,25 @@
 
 namespace lanner {
 
-/// Folds each dequantize_linear of constants, regions included, that is read by nothing of which a kernel of
-/// the target's device may take it quantised; what `constants` knows already is taken from there. Whether
-/// there was any: canonical passes may then do more.
+/// Folds each dequantize_linear of constants, regions included, that no reader's kernel on the target's
+/// device may take quantised; results known to `constants` are reused. Returns whether there was any:
+/// canonical passes may then do more.
 bool fold_weights(Graph& graph, std::span<const Backend* const> backends, const Target& target,
                   const WeightStore& constants);
 
-/// What real constants of a graph were dequantised from.
+/// The quantised sources of a graph's dequantised constants.
 class QuantizedWeights {
 public:
-  /// Puts a constant in the place of each dequantize_linear of constants in the graph's body that can be
-  /// folded.
+  /// Replaces each foldable dequantize_linear of constants in the graph's body by a constant.
   static QuantizedWeights of(Graph& graph, const WeightStore& constants);
 
-  /// Adds each proposal whose first node reads such a constant once more, with that quantised: what kernels
-  /// are asked for is then `fused` and begins with dequantize_linear. Where no backend of the target's device
-  /// may have a kernel for it nothing is added. The graph gets the constants that such a proposal reads.
+  /// Adds a variant with quantised weights of each proposal whose first node reads such a constant: kernels
+  /// are then asked for a `fused` that begins with dequantize_linear. Adds nothing where no backend of the
+  /// target's device may have a kernel for it. The graph gets the constants that such a proposal reads.
   void propose(std::vector<Proposal>& proposals, const Graph& graph, const LowerOptions& options) const;
 
 private:
-  /// An input of the dequantize_linear, which is gone.
+  /// An input of the former dequantize_linear.
   struct Part {
     Tensor value; ///< Undefined: absent.
     Recipe recipe;
@@ -45,11 +44,11 @@ private:
     AttributeMap attributes;
   };
   using Memory = const void*;
-  /// Constants of the graph for parts, by the memory of what was made of them.
+  /// Constants of the graph for parts, by the memory of the dequantised constant.
   using Parts = std::map<Memory, std::vector<Value*>>;
   std::optional<Proposal> quantized(const Proposal& like, const LowerOptions& options, Parts& made) const;
 
-  /// By the memory of the real constant, which its value shares as long as it is in the graph.
+  /// By the memory of the dequantised constant, which its value shares as long as it is in the graph.
   std::map<Memory, std::pair<Tensor, Source>> sources_;
 };
 

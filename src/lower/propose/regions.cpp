@@ -25,7 +25,7 @@ Value* add_constant(Region& region, const Tensor& tensor, const Type& type, std:
   return made->add_output(name, type);
 }
 
-/// So that kernels within have them packed as they read them.
+/// Copies captured constants into the region, so that they can be packed for its kernels.
 void take_constants_in(Node& node) {
   const std::size_t own = node.own_inputs().size();
   std::vector<bool> taken(node.captures(), false);
@@ -46,7 +46,7 @@ void take_constants_in(Node& node) {
   passes::remove_captures(node, taken);
 }
 
-/// Puts the nodes of a lowered body in the place of the region's.
+/// Replaces the region's nodes by those of a lowered graph.
 void replace_nodes(Region& region, const Graph& lowered, const std::vector<SubprogramResult>& results) {
   std::vector<std::pair<Tensor, Type>> constants;
   std::vector<std::string> names;
@@ -84,7 +84,8 @@ bool offered_on_device(const Node& node, const LowerOptions& options) {
 
 enum class Work : std::uint8_t { none, on_device, on_host };
 
-/// Of what is heavy in a region, at any depth: whether there is some, and all of it may run on the device.
+/// Products and convolutions in a region, at any depth: whether there are any, and whether all may run on the
+/// device.
 Work heavy_work(const Region& region, const LowerOptions& options) {
   Work found = Work::none;
   for (const auto& node : region.nodes()) {
@@ -107,8 +108,9 @@ bool is_placed_elsewhere(const Node& node, const Target& target) {
   });
 }
 
-/// A turn of small steps takes a GPU longer than the host: a node's regions run there where there is a
-/// product or a convolution in them, and kernels for all of these. What is placed elsewhere runs on the host.
+/// An iteration of small steps takes a GPU longer than the host: a node's regions run on the GPU only if they
+/// contain a product or a convolution and it has kernels for all of these. Nodes placed elsewhere run on the
+/// host.
 bool runs_on_device(const Node& node, const LowerOptions& options) {
   if (options.target.device.is_host() || is_placed_elsewhere(node, options.target)) return false;
   Work found = Work::none;
@@ -136,7 +138,7 @@ public:
   }
 
 private:
-  /// Largest block first. The others take over its tactics, so that they read its weights.
+  /// Largest block first. The others reuse its tactics, so that they share its packed weights.
   void lower_blocks(Node& node) {
     std::vector<std::unique_ptr<Graph>> subprograms;
     for (const auto& region : node.regions()) subprograms.push_back(body_graph(*region));
@@ -163,13 +165,13 @@ private:
     return names;
   }
 
-  /// Blocks differ in their count of rows alone, so values correspond one by one.
+  /// Blocks differ only in their number of rows, so values correspond one by one.
   static void rename(Graph& graph, const std::vector<std::string>& names) {
     const std::vector<Value*> values = values_of(graph);
     for (std::size_t i = 0; i < values.size(); ++i) graph.rename(values[i], names[i]);
   }
 
-  /// Lowers the graph of a region and puts its nodes there.
+  /// Lowers the graph of a region and replaces the region's nodes by the result.
   std::unique_ptr<Graph> put(Region& region, std::unique_ptr<Graph> body, const Graph* tactic_source) {
     const std::vector<SubprogramResult> results = subprogram_results(region);
     const LowerOptions inner{on_host_ ? std::span<const Backend* const>(host_) : options_.backends,

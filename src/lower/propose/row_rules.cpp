@@ -20,7 +20,7 @@ bool is_shared(const Value* value) {
   return value && is_planned(*value);
 }
 
-/// Of each input whether it has the rows, or is the same for all of them.
+/// For each input, whether it is split into the same rows or shared by all of them.
 Split split_of(const Node& node, const Dim& count) {
   Split split{node, {}, {}};
   for (const Value* input : node.inputs()) {
@@ -30,8 +30,8 @@ Split split_of(const Node& node, const Dim& count) {
   return split;
 }
 
-/// Whether its first operand is what each row takes samples of. The host's definition reads all of that anew
-/// for each block.
+/// Whether each row samples from its whole first operand, which the host's definition reads anew for each
+/// block.
 bool samples_shared(const Node& node) {
   return pattern_of(node) == Pattern::sampling && node.input(0) && is_shared(node.input(0));
 }
@@ -52,7 +52,8 @@ std::optional<Dim> works_by_rows(const Node& node, Device device) {
   if (!node.op().pure || !node.regions().empty() || node.outputs().size() != 1 || is_conversion(node))
     return std::nullopt;
   const std::optional<Dim> count = row_count(*node.output());
-  // A GPU's kernels compute reals: numbers of images and the like would be fetched and brought back a block.
+  // GPU kernels compute reals: integers such as image indices would be copied to the host and back for each
+  // block.
   if (count && !device.is_host() && !is_float(node.output()->type.dtype())) return std::nullopt;
   const auto& splits = node.op().traits.split;
   if (!count || !splits || (device.is_host() && samples_shared(node))) return std::nullopt;

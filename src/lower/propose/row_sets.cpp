@@ -17,8 +17,8 @@
 namespace lanner {
 namespace {
 
-/// Rows of blocks where there may be `most`, growing by one factor: what larger ones leave over goes to
-/// smaller ones. Each block reads all weights, so that large ones pay; past 128 rows they do not any more.
+/// Block sizes, in rows, for up to `most` rows, in geometric progression: the remainder of larger blocks goes
+/// to smaller ones. Each block reads all weights, so large ones pay, up to 128 rows.
 std::vector<std::int64_t> block_sizes(std::int64_t most) {
   constexpr int steps = 4;
   const std::int64_t largest = std::clamp<std::int64_t>(most, steps + 1, 128);
@@ -31,8 +31,8 @@ std::vector<std::int64_t> block_sizes(std::int64_t most) {
 
 using Set = std::vector<Node*>;
 
-/// Finds sets that no path leaves and comes back to. Every node has a phase, which grows where a path leaves
-/// a set: those of one count and one phase that are connected can be one node.
+/// Finds convex sets, which no path leaves and re-enters. Every node has a phase, which grows where a path
+/// leaves a set: connected nodes of the same row count and phase can be one node.
 class Finder {
 public:
   explicit Finder(Device device) : device_(device) {}
@@ -85,7 +85,7 @@ private:
   std::vector<Node*> members_;
 };
 
-/// Puts one node in the place of a set.
+/// Replaces a set by one node.
 class Wrapping {
 public:
   Wrapping(Graph& graph, const Set& set) : graph_(graph), set_(set), members_(set.begin(), set.end()) {}
@@ -115,7 +115,7 @@ public:
 private:
   bool inside(const Value* value) const { return value->producer() && members_.contains(value->producer()); }
 
-  /// Whether the node's own input `i` goes away: a change of shape says its sizes anew.
+  /// Whether input `i` is dropped: a view gets its new sizes as a constant.
   static bool is_dropped(const Node& node, std::size_t i) { return node.op().view && i > 0; }
 
   void collect_values() {
@@ -147,7 +147,7 @@ private:
     return made->add_output(graph_.unique_name(name), type);
   }
 
-  /// The set for so many rows.
+  /// Adds a region that computes the set for `rows` rows.
   void add_region(Node& wrapped, std::int64_t rows) {
     Region& region = wrapped.add_region();
     std::map<const Value*, Value*> inner;
@@ -177,7 +177,7 @@ private:
     return copy;
   }
 
-  /// Whatever said the new sizes, they are known now.
+  /// A reshape to sizes that are constant within the block.
   Node* changed_shape(Region& region, const Node& node, const std::map<const Value*, Value*>& inner,
                       const Type& type) {
     std::vector<std::int64_t> sizes;
@@ -187,7 +187,8 @@ private:
     return region.create(graph_.ops().get("reshape"), std::vector<Value*>{inner.at(node.input(0)), shape});
   }
 
-  /// The new node stands where the last one of the set did; who read the others before must come later.
+  /// The new node is in the position of the set's last one, so earlier readers of the others must move after
+  /// it.
   void move_readers_behind(Node& wrapped) {
     Region& region = *wrapped.region();
     std::set<const Node*> late(members_.begin(), members_.end());
@@ -208,7 +209,7 @@ private:
   Graph& graph_;
   const Set& set_;
   const std::set<const Node*> members_;
-  std::size_t counted_ = 0; ///< Of the inputs, the first ones.
+  std::size_t counted_ = 0; ///< Number of leading inputs that are split into rows.
   std::vector<Value*> inputs_, outputs_;
 };
 
@@ -217,7 +218,7 @@ private:
 void gather_row_sets(Graph& graph, Device device) {
   std::vector<Set> sets = Finder(device).find(graph);
   for (Set& set : sets) {
-    // Readers of the sets before were moved.
+    // Readers of the previous sets were moved.
     const auto order = execution_order(graph);
     std::ranges::sort(set, {}, [&](const Node* node) { return order.at(node); });
     Wrapping(graph, set).run();

@@ -1,5 +1,5 @@
 #pragma once
-// Nodes behind a count that only running tells, put together so that kernels can run them block by block.
+// Groups nodes with a data-dependent row count so that kernels can run them block by block.
 
 #include "graph/graph.h"
 

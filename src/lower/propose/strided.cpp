@@ -16,13 +16,13 @@
 namespace lanner {
 namespace {
 
-/// A value, and the dim along which another is a part of it.
+/// A value, and the axis along which another is a part of it.
 struct Whole {
   const Value* value = nullptr;
   std::size_t axis = 0;
 };
 
-/// The result of the concatenation that a value is for.
+/// The result of the concatenation that a value is a part of.
 Whole joined_in(const Value& value) {
   const Node* concat = joining_reader(value);
   if (!concat || concat->output()->type.rank() == 0) return {};
@@ -32,7 +32,7 @@ Whole joined_in(const Value& value) {
 
 /// What a slice or split takes a value from.
 Whole taken_from(const Value& value) {
-  constexpr std::size_t most_parts = 256; // each looks at all of them
+  constexpr std::size_t most_parts = 256; // quadratic
   const Node* node = value.producer();
   if (!node || !ops::takes_parts(*node) || node->outputs().size() > most_parts) return {};
   const auto parts = parts_of(*node);
@@ -42,10 +42,10 @@ Whole taken_from(const Value& value) {
   return {};
 }
 
-/// All that a value may lie within by steps of one kind along one axis, nearest first.
+/// All values that contain a value by steps of one kind along one axis, nearest first.
 template<typename Step>
 std::vector<Within> chain(const Value& value, const Step& step) {
-  constexpr std::size_t most = 256; // A graph has no circles; a long one is cut.
+  constexpr std::size_t most = 256; // A graph has no cycles; long chains are cut.
   std::vector<Within> found;
   Whole whole = step(value);
   const std::size_t axis = whole.axis;
@@ -60,14 +60,14 @@ void add_ends(std::vector<Within>& list, const std::vector<Within>& chain) {
     if (std::ranges::find(list, end) == list.end()) list.push_back(end);
 }
 
-/// Of one value of a tactic that may lie otherwise.
+/// The possible parents of one value of a tactic.
 struct Choice {
   bool output = false;
   std::size_t index = 0;
   std::vector<Within> withins;
 };
 
-/// The values that a kernel takes within others and that may lie so.
+/// The values that may be parts of others and that the kernel accepts so.
 std::vector<Choice> choices_of(const Proposal& proposal, const Tactic& tactic) {
   std::vector<Choice> choices;
   const auto add = [&](const std::vector<AxisSet>& strided, const std::vector<Storage>& storages,
@@ -88,7 +88,8 @@ std::vector<Choice> choices_of(const Proposal& proposal, const Tactic& tactic) {
   return choices;
 }
 
-/// One value's choice after the other; `all` of them at once, too, in their first. More would be many.
+/// Each value's choices one at a time; for more than two values also `all` at once with their first choice.
+/// All combinations would be too many.
 std::vector<std::vector<Within>> combinations(const std::vector<Choice>& choices) {
   constexpr std::size_t most = 4;
   std::vector<std::vector<Within>> list{std::vector<Within>(choices.size())};
@@ -113,50 +114,50 @@ std::vector<std::vector<Within>> combinations(const std::vector<Choice>& choices
   return list;
 }
 
-/// A value, and what it lies within.
-using Lying = std::tuple<const Value*, int, std::int64_t>;
+/// A value, and the axis and size of the parent value that it is a part of.
+using PartOf = std::tuple<const Value*, int, std::int64_t>;
 
-std::vector<Lying> lying(const std::vector<Value*>& values, const std::vector<Storage>& storages) {
-  std::vector<Lying> list;
+std::vector<PartOf> strided_parts(const std::vector<Value*>& values, const std::vector<Storage>& storages) {
+  std::vector<PartOf> list;
   for (std::size_t i = 0; i < std::min(values.size(), storages.size()); ++i)
     if (const Within& within = storages[i].within) list.emplace_back(values[i], within.axis, within.size);
   return list;
 }
 
-/// All that the alternatives of a graph say of values within others.
+/// Parts of larger values in all alternatives of a graph.
 class Uses {
 public:
   explicit Uses(std::span<const Proposal> proposals) {
     for (const Proposal& proposal : proposals)
       for (const Alternative& one : proposal.list) {
-        const auto inputs = lying(proposal.inputs, one.tactic.inputs),
-                   outputs = lying(proposal.outputs, one.tactic.outputs);
+        const auto inputs = strided_parts(proposal.inputs, one.tactic.inputs),
+                   outputs = strided_parts(proposal.outputs, one.tactic.outputs);
         const bool moves = one.backend != nullptr;
-        (moves || is_view(proposal) ? read_ : places_).insert(inputs.begin(), inputs.end());
-        (moves || is_join(proposal) ? written_ : places_).insert(outputs.begin(), outputs.end());
+        (moves || is_view(proposal) ? read_ : uses_).insert(inputs.begin(), inputs.end());
+        (moves || is_join(proposal) ? written_ : uses_).insert(outputs.begin(), outputs.end());
       }
   }
 
   bool is_useful(const Proposal& proposal, const Alternative& one) const {
-    const auto inputs = lying(proposal.inputs, one.tactic.inputs),
-               outputs = lying(proposal.outputs, one.tactic.outputs);
-    const auto in = [](const std::set<Lying>& set) {
-      return [&set](const Lying& value) { return set.contains(value); };
+    const auto inputs = strided_parts(proposal.inputs, one.tactic.inputs),
+               outputs = strided_parts(proposal.outputs, one.tactic.outputs);
+    const auto in = [](const std::set<PartOf>& set) {
+      return [&set](const PartOf& value) { return set.contains(value); };
     };
     if (!one.backend && is_join(proposal))
       return (inputs.empty() || std::ranges::any_of(inputs, in(written_))) &&
-             std::ranges::all_of(outputs, in(places_));
+             std::ranges::all_of(outputs, in(uses_));
     if (!one.backend && is_view(proposal))
       return (outputs.empty() || std::ranges::any_of(outputs, in(read_))) &&
-             std::ranges::all_of(inputs, in(places_));
-    return std::ranges::all_of(inputs, in(places_)) && std::ranges::all_of(outputs, in(places_));
+             std::ranges::all_of(inputs, in(uses_));
+    return std::ranges::all_of(inputs, in(uses_)) && std::ranges::all_of(outputs, in(uses_));
   }
 
 private:
   static bool is_join(const Proposal& proposal) { return ops::is_concat(*proposal.node); }
   static bool is_view(const Proposal& proposal) { return ops::takes_parts(*proposal.node); }
-  std::set<Lying> read_, written_;
-  std::set<Lying> places_; ///< What joins and views have.
+  std::set<PartOf> read_, written_;
+  std::set<PartOf> uses_; ///< Of joins and views.
 };
 
 } // namespace
@@ -166,17 +167,17 @@ std::vector<Within> possible_withins(const Value& value) {
   if (!is_planned(value) || value.type.rank() == 0) return list;
   add_ends(list, chain(value, joined_in));
   add_ends(list, chain(value, taken_from));
-  // What a part is taken from may itself be made in a concatenation.
+  // The parent of a part may itself be produced in a concatenation.
   if (const Whole whole = taken_from(value); whole.value) {
-    std::vector<Within> around = chain(*whole.value, joined_in);
-    std::erase_if(around, [&](const Within& one) { return one.axis != static_cast<int>(whole.axis); });
-    add_ends(list, around);
+    std::vector<Within> joined = chain(*whole.value, joined_in);
+    std::erase_if(joined, [&](const Within& one) { return one.axis != static_cast<int>(whole.axis); });
+    add_ends(list, joined);
   }
   return list;
 }
 
 void add_strided(const Proposal& proposal, std::vector<Alternative>& list) {
-  constexpr double dearer = 1.0001; // Where nothing is saved by it values are whole.
+  constexpr double dearer = 1.0001; // Values are whole unless a part saves something.
   const std::size_t offered = list.size();
   for (std::size_t a = 0; a < offered; ++a) {
     if (!list[a].backend || list[a].tactic.required_in_place) continue;

@@ -27,14 +27,14 @@ Alternative by_regions(const Node& node) {
   return alternative;
 }
 
-/// Whether a run need not bring it to the host.
+/// Whether input `i` may stay on the device.
 static bool may_stay(const Node& node, std::size_t i) {
   if (ops::hands_on(node, i)) return true;
   return ops::reads_elements_of(node, i) &&
          (storage_bytes(*node.input(i), {}) >= ops::min_bytes_there(node) || may_compute_late(node));
 }
 
-/// Whether results may come from where inputs lie.
+/// Whether results may be in the memory of inputs.
 static bool gives_on(const Node& node) {
   return ops::is_renamed(node) || ops::runs_late(node) || node.kind() == "sequence_at";
 }
@@ -69,7 +69,7 @@ std::vector<Alternative> aliases(const Node& node, const Target& target) {
       list.push_back(std::move(alternative));
     }
   };
-  // A value that kernels keep in a narrower type goes through a view as it is.
+  // A view keeps a value that kernels store in a narrower type as it is.
   const bool narrows = !ops::is_cast(node) && node.output()->type.dtype() == DType::f32;
   const auto add_types = [&](Storage plain, const Precision& precision) {
     add_on(plain);
