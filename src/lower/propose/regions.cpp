@@ -131,7 +131,7 @@ public:
       if (ops::is_row_blocks(*node))
         lower_blocks(*node);
       else
-        for (const auto& region : node->regions()) put(*region, body_graph(*region), options_.tactic_source);
+        for (const auto& region : node->regions()) put(*region, subprogram_graph(*region), options_.tactic_source);
       node->tactic.backend = node->tactic.kernel = program_backend;
     }
     return std::move(reports_);
@@ -141,7 +141,7 @@ private:
   /// Largest block first. The others reuse its tactics, so that they share its packed weights.
   void lower_blocks(Node& node) {
     std::vector<std::unique_ptr<Graph>> subprograms;
-    for (const auto& region : node.regions()) subprograms.push_back(body_graph(*region));
+    for (const auto& region : node.regions()) subprograms.push_back(subprogram_graph(*region));
     const std::vector<std::string> names = names_of(*subprograms.back());
     const std::unique_ptr<Graph> largest =
         put(*node.regions().back(), std::move(subprograms.back()), options_.tactic_source);
