@@ -19,7 +19,7 @@ bool is_near(const Storage& storage, Device device) {
   return storage.device == device && storage.layout.row_major() && !storage.dtype && !storage.quantization;
 }
 
-/// The node with these sizes, in a graph of its own.
+/// A copy of the node with these sizes, in its own graph.
 Node& add_sized(Graph& graph, const Node& node, std::span<const Tensor> inputs,
                 std::span<const Type> outputs) {
   std::vector<Value*> values;
@@ -28,7 +28,7 @@ Node& add_sized(Graph& graph, const Node& node, std::span<const Tensor> inputs,
       values.push_back(nullptr);
     else if (is_late_operand(node, i))
       values.push_back(graph.add_input(fmt::format("{}", i), Type(inputs[i].dtype(), inputs[i].shape())));
-    else // What the graph knows lies on the host, wherever a run reads it.
+    else // Constants of the graph are on the host, wherever a run reads them.
       values.push_back(graph.constant(node.input(i)->constant() ? *node.input(i)->constant() : inputs[i]));
   }
   Node* made = graph.body().create(node.op(), values);
@@ -37,7 +37,7 @@ Node& add_sized(Graph& graph, const Node& node, std::span<const Tensor> inputs,
   return *made;
 }
 
-/// Plain operands and results on the device.
+/// Whether operands and results are plain memory on the device.
 bool takes_plain(const Node& node, const Tactic& tactic, Device device) {
   bool plain = true;
   for (std::size_t i = 0; i < node.inputs().size(); ++i)
@@ -65,7 +65,7 @@ bool may_compute_late(const Node& node) {
 
 bool is_late_operand(const Node& node, std::size_t i) {
   if (!ops::reads_elements_of(node, i)) return false;
-  // A number is part of what an elementwise kernel computes.
+  // A scalar constant is compiled into an elementwise kernel.
   return !node.op().elementwise || !scalar_value(node.input(i)->constant());
 }
 
@@ -89,7 +89,7 @@ std::optional<LateKernel> make_late_kernel(const Node& node, std::span<const Ten
 
 void compile_late_kernel(const Node& node, std::span<const Backend* const> backends, const Target& target) {
   if (target.device.is_host() || !node.op().elementwise || !may_compute_late(node)) return;
-  // The kernel is of any size: one element stands for all.
+  // The kernel works for any size: compile it with one element.
   std::vector<Tensor> inputs;
   for (std::size_t i = 0; i < node.inputs().size(); ++i) {
     const Value* input = node.input(i);

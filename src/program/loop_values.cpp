@@ -9,7 +9,7 @@
 namespace lanner {
 namespace {
 
-/// Elements that begin at a byte of their own.
+/// Whether elements have whole bytes.
 bool whole_bytes(const Type& type) {
   return bit_width(type.dtype()) % 8 == 0;
 }
@@ -21,8 +21,8 @@ public:
   LoopValues loop() {
     values_.counted = true;
     if (!device_.is_host())
-      for (std::uint64_t* place : {&values_.iteration, &values_.condition, &values_.next})
-        *place = buffer(sizeof(std::int64_t));
+      for (std::uint64_t* offset : {&values_.iteration, &values_.condition, &values_.next})
+        *offset = buffer(sizeof(std::int64_t));
     const std::size_t inputs = node_.own_inputs().size(), count = inputs > 2 ? inputs - 2 : 0;
     for (std::size_t i = 0; i < count; ++i) carry({i + 2, i + 2, i + 1, i});
     for (std::size_t i = count; i < node_.outputs().size(); ++i) stack({i + 1, i});
@@ -55,7 +55,7 @@ private:
     values_.carried.push_back(carried);
   }
 
-  /// `slices` is a Scanned or a Stacked, `one` what a iteration takes or gives.
+  /// `slices` is a Scanned or a Stacked, `one` the slice of one iteration.
   template<typename Slices>
   void lay_out(Slices& slices, const Value& one) {
     slices.in_memory = is_planned(one) && whole_bytes(one.type);

@@ -1,6 +1,5 @@
 #pragma once
-// How the values of a `loop` or `scan` go from one iteration of its region to the next, and the memory that
-// takes.
+// The loop-carried, scanned and stacked values of a `loop` or `scan`, and their buffers.
 
 #include <cstddef>
 #include <cstdint>
@@ -10,18 +9,18 @@
 
 namespace lanner {
 
-/// Kernels of a GPU read and write values at multiples of so many bytes.
+/// Alignment in bytes at which GPU kernels read and write values.
 inline constexpr std::uint64_t gpu_alignment = 16;
 
-/// Numbers are those of the node's inputs and outputs and of its region's parameters and outputs. What is
-/// `in_memory` has a size that is known before running and lies in plain memory throughout; else it is an
-/// item. Buffers are offsets in the step's workspace.
+/// Indices of the node's inputs and outputs and of its region's parameters and outputs. A value `in_memory`
+/// has a static size and is in plain memory throughout; else it is an item. Buffers are offsets in the step's
+/// workspace.
 struct LoopValues {
-  /// What a iteration gives is what the next one takes.
+  /// A loop-carried value: result of one iteration, parameter of the next.
   struct Carried {
     std::size_t input = 0, parameter = 0, result = 0, output = 0;
     bool in_memory = false;
-    std::uint64_t bytes = 0, buffer = 0; ///< The buffer is the second place beside the output's memory.
+    std::uint64_t bytes = 0, buffer = 0; ///< The buffer alternates with the output's memory.
   };
   /// A slice of an input along `axis` for each iteration.
   struct Scanned {
@@ -29,16 +28,16 @@ struct LoopValues {
     std::int64_t axis = 0;
     bool backwards = false;
     bool in_memory = false, contiguous = false;
-    std::uint64_t bytes = 0, buffer = 0; ///< Of one slice; no buffer where slices are read where they lie.
+    std::uint64_t bytes = 0, buffer = 0; ///< Of one slice; no buffer where slices are read in place.
   };
-  /// What the iterations give, side by side along `axis`.
+  /// An output that stacks a result of all iterations along `axis`.
   struct Stacked {
     std::size_t result = 0, output = 0;
     std::int64_t axis = 0;
     bool backwards = false;
     bool in_memory = false, contiguous = false;
     std::uint64_t bytes = 0,
-                  buffer = 0; ///< Of one iteration; no buffer where it is written where it belongs.
+                  buffer = 0; ///< Of one iteration; no buffer where it is written in place.
   };
   bool counted =
       false; ///< A loop: parameters 0 and 1 are iteration and condition, output 0 is the condition.

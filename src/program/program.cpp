@@ -25,7 +25,7 @@
 
 namespace lanner {
 
-/// Builds a Program in one walk for steps and one for memory.
+/// Builds a Program in one pass for steps and one for memory.
 class Program::Builder {
 public:
   Builder(Program& program, std::span<const Backend* const> backends, const Target& target,
@@ -67,7 +67,7 @@ private:
       const Value* value = parameter.get();
       const bool planned = is_planned(*value);
       check(planned ? held_right(*value, callers_.input(index)) : value->storage.is_default(),
-            ErrorCode::bad_data, "input {} is not stored on {} as it is held", value->name(),
+            ErrorCode::bad_data, "input {} is not on {} in the storage that the caller gives", value->name(),
             target_.device.to_string());
       places_[value] =
           planned ? Place{Place::Kind::input, index, 0} : Place{Place::Kind::item, program_.items_++, 0};
@@ -132,7 +132,7 @@ private:
       check_plain(node, target_.device);
       check_reached(node, *made.subprograms);
       workspace = made.subprograms->workspace;
-      // What decides how others run is read on the host.
+      // Control values are read on the host.
       made.on_stream = !several_ && !made.subprograms->device.is_host() && made.subprograms->rows;
     } else {
       ReadyKernel& ready = ready_.at(&node);
@@ -181,15 +181,15 @@ private:
                         });
   }
 
-  /// What a step reads and, where that is settled, writes. Items and constants are nobody's to write over.
+  /// Memory that a step reads and, where `writes`, writes. Items and constants are never overwritten.
   std::vector<Access> accesses_of(const Node& node, bool writes) const {
     std::vector<Access> list;
     const auto add = [&](const Value* value, bool write) {
       if (!value || value->constant() || !is_planned(*value)) return;
       const Buffer where = buffers_.of(value);
-      const auto place = places_.find(where.root);
-      const bool callers = place != places_.end() && place->second.kind == Place::Kind::input;
-      const Value* memory = callers ? graph_.body().parameter(place->second.index) : where.root;
+      const auto found = places_.find(where.root);
+      const bool callers = found != places_.end() && found->second.kind == Place::Kind::input;
+      const Value* memory = callers ? graph_.body().parameter(found->second.index) : where.root;
       const DType type = value->storage.dtype.value_or(value->type.dtype());
       list.push_back({memory, where.offset, where.offset + storage_bytes(*value), write,
                       memory_slices_of(value->storage, value->type.shape(), type)});
@@ -200,8 +200,8 @@ private:
     return list;
   }
 
-  /// The next step behind those whose memory it needs; one of the host comes behind all, and on one device
-  /// one that is not recorded, too.
+  /// Adds the next step after those whose memory it needs; a host step comes after all, and on one device so
+  /// does a step that is not recorded.
   void add_in_order(StepOrder& order, const Accesses& before, const Step& step, bool writes) const {
     if (several_ ? !step.on_stream : !is_recorded(step)) return order.add_barrier();
     std::vector<std::size_t> behind;
@@ -215,7 +215,7 @@ private:
     for (const Access& access : accesses_of(*step.node, true)) accesses.note(access, number);
   }
 
-  /// Whether all that used a memory so far has ended when the step that is being made begins.
+  /// Whether all previous users of the memory have ended when the current step begins.
   bool ended(const Buffer& buffer, std::uint64_t bytes) const {
     std::vector<std::size_t> users;
     accesses_.conflicts({buffer.root, buffer.offset, buffer.offset + bytes, true}, users);
@@ -223,8 +223,8 @@ private:
                                [&](std::size_t step) { return order_.before(step, order_.steps() - 1); });
   }
 
-  /// What is written in place, and over inputs, comes behind all that reads there: with that the order is
-  /// settled, and so is how long each memory is needed.
+  /// In-place writes, and writes over inputs, come after all readers of that memory: this settles the order
+  /// of steps and the lifetime of each memory.
   void settle_order() {
     if (spread_) {
       StepOrder order;
@@ -244,13 +244,13 @@ private:
     }
   }
 
-  /// Output 0 takes over an input's memory where the tactic wants that and nothing else needs it.
+  /// Output 0 uses an input's memory where the tactic wants that and nothing else needs it.
   void share(const Node& node, const Tactic& tactic) {
     if (tactic.in_place < 0) return;
     const auto i = static_cast<std::size_t>(tactic.in_place);
     const bool fits = node.input(i) && storage_bytes(*node.input(i)) == storage_bytes(*node.output());
-    // Readers of other parts are not looked at: only what has to be done is done in joined memory. Nor does a
-    // stream wait for another for the sake of less memory.
+    // In joined memory, whose other parts' readers are not checked, only what must work in place does. Nor
+    // does a stream wait for another just to save memory.
     const bool apart = node.input(i) && !buffers_.holds_parts(buffers_.of(node.input(i)).root) &&
                        (!fits || ended(buffers_.of(node.input(i)), storage_bytes(*node.input(i))));
     const bool allowed = fits && may_hold(*buffers_.of(node.input(i)).root, *node.output()) &&
@@ -261,7 +261,7 @@ private:
     if (allowed) buffers_.share(node.output(), node.input(i));
   }
 
-  /// An output lies in memory of its own, or in that of the input that it is written to.
+  /// Whether the memory of `root`, its own or that of the input that it aliases, may hold the output.
   bool may_hold(const Value& root, const Value& value) const {
     const auto number = output_number(value);
     if (!number) return true;
@@ -270,7 +270,7 @@ private:
     return root.producer() && (!alias || !alias->required);
   }
 
-  /// Whose memory a kernel may write over: for one that writes an alias that of the input too.
+  /// The memory that a kernel may overwrite: for one that writes an alias, also the input's.
   const CallerMemory& allowing(const Node& node) const {
     const auto number = output_number(*node.output());
     return number && callers_.alias_of_output(*number) ? with_aliases_ : callers_;
@@ -318,7 +318,7 @@ private:
     std::map<const Value*, std::size_t> request_of;
   };
 
-  /// Of the program's devices; what lies elsewhere was refused.
+  /// Index of a device of the program; other devices were rejected.
   std::size_t number_of(Device device) const {
     const auto found = std::ranges::find(program_.devices_, device);
     check(found != program_.devices_.end(), ErrorCode::bad_data,
@@ -327,18 +327,18 @@ private:
   }
 
   void ask(Arena& arena, const Value* root, const Value* value) {
-    const auto [place, fresh] = arena.request_of.emplace(root, arena.requests.size());
+    const auto [entry, fresh] = arena.request_of.emplace(root, arena.requests.size());
     if (fresh) arena.requests.push_back({storage_bytes(*root), lives_[root]});
-    BufferRequest& request = arena.requests[place->second];
+    BufferRequest& request = arena.requests[entry->second];
     request.bytes = std::max(request.bytes, storage_bytes(*value));
   }
 
-  /// Where inputs may be written over, what lives later than their last reader lies in them.
+  /// Puts buffers that live after the last reader of an overwritable input into its memory.
   void lend_inputs(Arena& arena) {
     std::vector<const Value*> roots(arena.requests.size());
     for (const auto& [root, request] : arena.request_of) roots[request] = root;
     std::uint32_t index = 0;
-    std::uint64_t work = 0; // many inputs times many buffers are not worth it
+    std::uint64_t work = 0; // bounds inputs times buffers
     for (const auto& input : graph_.body().parameters()) {
       const std::uint32_t number = index++;
       if (!callers_.may_write(number) || callers_.alias_of_input(number) || !is_planned(*input)) continue;
@@ -401,22 +401,21 @@ private:
       const Buffer where = buffers_.of(output);
       check(where.offset == 0 && storage_bytes(*where.root) == storage_bytes(*output) &&
                 held_right(*output, callers_.output(number)),
-            ErrorCode::bad_data, "output {} is not stored as it is held", output->name());
+            ErrorCode::bad_data, "output {} is not in the storage that the caller asked for", output->name());
       const CallerMemory::Alias* alias = callers_.alias_of_output(number);
       if (alias && lies_in_input(*where.root, *output, alias->input)) {
         places_[where.root] = {Place::Kind::input, static_cast<std::uint32_t>(alias->input), 0};
         continue;
       }
       check(!alias || !alias->required, ErrorCode::unsupported,
-            "output {} would be written to an input's memory that is still read", output->name());
+            "output {} would overwrite an input that is still read", output->name());
       check(!places_.contains(where.root), ErrorCode::bad_data, "output {} has no memory of its own",
             output->name());
       places_[where.root] = {Place::Kind::output, number, 0};
     }
   }
 
-  /// Whether an output may be written to the memory of an input: it works in place there, or comes behind all
-  /// that uses it.
+  /// Whether an output may be written to the memory of an input: in place, or after all its users.
   bool lies_in_input(const Value& root, const Value& output, std::size_t number) const {
     const Value& input = *graph_.body().parameter(number);
     if (input.type != output.type || !is_planned(input)) return false;

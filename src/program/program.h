@@ -1,5 +1,5 @@
 #pragma once
-// A lowered graph made ready to run: kernels, places in memory, a list of steps.
+// A lowered graph made ready to run: kernels, memory locations, list of steps.
 
 #include <cstdint>
 #include <memory>
@@ -19,8 +19,8 @@
 
 namespace lanner {
 
-/// Where a value's first byte lies. Arena, input and output pointers are a Context's; constants are in
-/// Program::weights(). Inputs and outputs lie on the target's device.
+/// Location of a value's first byte. Arena, input and output pointers are a Context's; constants are in
+/// Program::weights(). Inputs and outputs are on the target's device.
 struct Place {
   enum class Kind : std::uint8_t {
     none,
@@ -32,55 +32,55 @@ struct Place {
     item,
   };
   Kind kind = Kind::none;
-  std::uint32_t index = 0;  ///< Of the constant, input, output or item; of the device of an arena.
+  std::uint32_t index = 0;  ///< Index of the constant, input, output or item, or of the arena's device.
   std::uint64_t offset = 0; ///< Bytes from there.
 };
 
-/// Immutable, but for the memory of its weights; shared by contexts.
+/// Immutable except for the memory of its weights; shared by contexts.
 class Program {
 public:
-  /// Makes every kernel and places every value; constants go to their device by `constants`. Throws
-  /// Error{unsupported} where the graph asks for a kernel that no backend offers here, and Error{bad_data}
-  /// where it contradicts itself. `bound`, where there is one, is of the same network and larger shapes: the
-  /// arena is no larger than its, where that can be, see plan_arena_within().
+  /// Creates every kernel and places every value; constants go to their device by `constants`. Throws
+  /// Error{unsupported} where the graph needs a kernel that no backend offers here, and Error{bad_data} where
+  /// it contradicts itself. `bound`, where there is one, is of the same network and larger shapes: the arena
+  /// is then no larger than that program's if possible, see plan_arena_within().
   Program(std::unique_ptr<Graph> lowered, std::span<const Backend* const> backends, const Target& target,
           WeightStore& constants, const CallerMemory& callers = {}, const Program* bound = nullptr);
 
   const Graph& graph() const noexcept { return *graph_; }
   Device device() const noexcept { return devices_.front(); }
-  /// The target's own; where steps run on GPUs beside it all of the target's set. A step's stream is then the
-  /// number of its device, and segments have a device each.
+  /// The target's own device; where steps run on further GPUs, all of the target's set. A step's stream is
+  /// then the number of its device, and segments have a device each.
   std::span<const Device> devices() const noexcept { return devices_; }
   const Target& target() const noexcept { return target_; }
   std::span<const Backend* const> backends() const noexcept { return backends_; }
   std::span<const Step> steps() const noexcept { return steps_; }
   std::span<const Segment> segments() const noexcept { return segments_; } ///< All steps, in order.
-  /// Streams that steps of recorded segments go to; others run in stream 0, when all before has ended. One
-  /// where there are several devices.
+  /// Number of streams that steps of recorded segments use; others run in stream 0, after all before have
+  /// ended. One where there are several devices.
   int streams() const noexcept { return streams_; }
   std::span<const std::uint32_t> waits() const noexcept { return waits_; } ///< Events.
   std::uint32_t events() const noexcept { return events_; } ///< That of a segment's beginning included.
   std::span<const Place> inputs() const noexcept { return inputs_; } ///< Of all steps, in order.
   std::span<const Place> outputs() const noexcept { return outputs_; }
   std::span<const Tensor> constants() const noexcept { return constants_; } ///< As read, but on the host.
-  /// Where they are read: the first call brings them there, and throws what DeviceWeights::add() does; other
-  /// places once the budget of the weights changes. Thread-safe.
+  /// The constants on the devices that read them: the first call copies them, and throws what
+  /// DeviceWeights::add() does; locations change with the weight budget. Thread-safe.
   std::shared_ptr<const PlacedWeights> weights() const;
   std::span<const Place> results() const noexcept {
     return results_;
   } ///< Of the graph's outputs: `output` or `item`, or the `input` in whose memory one lies.
   std::uint32_t items() const noexcept { return items_; }
   std::uint64_t arena_bytes(std::size_t device) const noexcept { return arenas_[device].plan.bytes; }
-  /// On all devices together, but for the host beside GPUs.
+  /// Sum over all devices, without the host where the target is a GPU.
   std::uint64_t arena_bytes() const noexcept {
     std::uint64_t bytes = 0;
     for (const ArenaLayout& arena : arenas_) bytes += arena.plan.bytes;
     return bytes;
   }
-  /// Whether a step runs on the host: else it is all the same how many threads the target has.
+  /// Whether a step runs on the host: otherwise the target's number of threads has no effect.
   bool on_host() const noexcept;
   std::uint64_t host_arena_bytes() const noexcept { return host_arena_bytes_; }
-  /// Items of graph inputs that are not plain memory; `none` where the input is.
+  /// Items of graph inputs that are not plain memory; `none` for those that are.
   std::span<const Place> input_items() const noexcept { return input_items_; }
 
 private:

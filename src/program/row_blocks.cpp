@@ -11,7 +11,7 @@
 
 namespace lanner {
 
-/// BlockChoice holds a place for each number of rows.
+/// BlockChoice has an entry for each number of rows.
 constexpr std::int64_t most_rows = 1 << 16;
 
 RowBlocks row_blocks_of(const Node& node) {
@@ -34,7 +34,7 @@ RowBlocks row_blocks_of(const Node& node) {
   return blocks;
 }
 
-/// The cheapest way to make so many rows, of blocks that may be larger than what is left.
+/// Finds the cheapest sequence of blocks for each number of rows; the last block may be larger than the rest.
 BlockChoice::BlockChoice(std::vector<std::int64_t> sizes, const std::vector<double>& seconds)
     : sizes_(std::move(sizes)) {
   std::vector<double> costs{0};

@@ -9,16 +9,16 @@ void raise(StreamCounts& counts, const StreamCounts& other) {
   for (std::size_t s = 0; s < counts.size(); ++s) counts[s] = std::max(counts[s], other[s]);
 }
 
-/// Where the slices of one begin in each of equal pitches, if none goes over the end of one.
-std::optional<std::uint64_t> place_in_pitch(const Access& access) {
-  const std::uint64_t place = access.first % access.slices.pitch;
-  return place + access.slices.bytes <= access.slices.pitch ? std::optional(place) : std::nullopt;
+/// Offset of an access's slices within each pitch, if no slice crosses a pitch boundary.
+std::optional<std::uint64_t> offset_in_pitch(const Access& access) {
+  const std::uint64_t offset = access.first % access.slices.pitch;
+  return offset + access.slices.bytes <= access.slices.pitch ? std::optional(offset) : std::nullopt;
 }
 
-/// Whether `b`'s slices are told apart from `a`'s by their places in each of equal pitches.
+/// Whether `a` and `b` have the same pitch and disjoint ranges within it.
 bool between(const Access& a, const Access& b) {
   if (a.slices.pitch == 0 || a.slices.pitch != b.slices.pitch) return false;
-  const auto first = place_in_pitch(a), second = place_in_pitch(b);
+  const auto first = offset_in_pitch(a), second = offset_in_pitch(b);
   return first && second && (*first + a.slices.bytes <= *second || *second + b.slices.bytes <= *first);
 }
 
@@ -26,10 +26,10 @@ bool overlap(const Access& a, const Access& b) {
   return a.first < b.end && b.first < a.end && !between(a, b);
 }
 
-/// Whether no byte of `b` is left out of `a`.
+/// Whether `a` contains all bytes of `b`.
 bool covers(const Access& a, const Access& b) {
-  const bool around = a.first <= b.first && b.end <= a.end;
-  if (a.slices.pitch == 0 || !around) return around;
+  const bool contains = a.first <= b.first && b.end <= a.end;
+  if (a.slices.pitch == 0 || !contains) return contains;
   return a.first == b.first && a.end == b.end && a.slices.pitch == b.slices.pitch &&
          a.slices.bytes == b.slices.bytes;
 }
@@ -46,7 +46,7 @@ void StepOrder::add(int stream, std::span<const std::size_t> behind_these) {
   const auto s = static_cast<std::size_t>(stream);
   Placed placed{stream, reached_[s][s] + 1, reached_[s], waits_.size(), 0};
   std::vector<std::size_t> latest(behind_these.begin(), behind_these.end());
-  // A later step may come behind an earlier one, which is then waited for with it; never the other way.
+  // Latest first: waiting for a step also waits for those before it, never the other way round.
   std::ranges::sort(latest, std::greater{});
   for (const std::size_t step : latest) {
     const Placed& before = steps_[step];

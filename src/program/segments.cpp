@@ -33,7 +33,7 @@ private:
         bind(s, step.first_wait, step.waits);
         segment.forks |= step.waits > 0 && made_.waits[step.first_wait] == 0;
       }
-      bind(segment.first + segment.steps, segment.first_wait, segment.waits); // of the barrier behind it
+      bind(segment.first + segment.steps, segment.first_wait, segment.waits); // of the barrier after it
     }
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The steps of a program, and which of them are queued together.
+// The steps of a program, and its segments: steps that are queued together.
 
 #include <cstddef>
 #include <cstdint>
@@ -14,12 +14,12 @@
 
 namespace lanner {
 
-/// One thing to run.
+/// One launch of a program.
 struct Step {
   const Node* node = nullptr;
-  const Kernel* kernel = nullptr;           ///< Null: subprograms, or else the interpreter runs the node.
-  const OfferedTactic* offered = nullptr;   ///< What the kernel was made of; null where there is none.
-  const Subprograms* subprograms = nullptr; ///< Of a node whose regions run as programs, which has no kernel.
+  const Kernel* kernel = nullptr;              ///< Null: subprograms, or else the interpreter runs the node.
+  const OfferedTactic* offered = nullptr;      ///< The tactic of the kernel; null where there is none.
+  const Subprograms* subprograms = nullptr;    ///< For a node without a kernel whose regions run as programs.
   std::uint32_t first_input = 0, inputs = 0;   ///< Range of Program::inputs.
   std::uint32_t first_output = 0, outputs = 0; ///< Range of Program::outputs.
   std::uint64_t workspace = 0;                 ///< Arena offset.
@@ -27,23 +27,23 @@ struct Step {
   bool on_stream = false;                      ///< Queues work only; see Kernel.
   int stream = 0; ///< See program/schedule.h; of a program of several devices the number of its device.
   std::uint32_t first_wait = 0, waits = 0; ///< Range of Program::waits: what its stream waits for first.
-  std::uint32_t event = 0;                 ///< That others wait for, reached when it has ended; 0: none.
+  std::uint32_t event = 0; ///< Event that others wait for, recorded when it has ended; 0: none.
   std::uint64_t bytes = 0, flops = 0;
 };
 
-/// Steps that one recorded graph can stand for, or one step that is queued by itself or runs on the host.
+/// Steps that can be recorded as one CUDA graph, or a single step that is queued alone or runs on the host.
 struct Segment {
   std::size_t first = 0, steps = 0;
   bool on_stream = false, recorded = false;
   bool forks = false; ///< Steps wait for event 0, which the first stream reaches when the segment begins.
   std::uint32_t first_wait = 0, waits = 0; ///< Of Program::waits: what the first stream waits for at the end.
-  /// Of programs of several devices: the stream that it is queued on, what that waits for before it begins,
-  /// and what is reached when it has ended; 0: nothing.
+  /// For programs of several devices: the stream that it is queued on, the events that it waits for first,
+  /// and the event recorded when it has ended; 0: none.
   int stream = 0;
   std::uint32_t first_before = 0, before = 0, event = 0;
 };
 
-/// Whether a step may be part of a recorded graph. Others run in stream 0 when all before them has ended.
+/// Whether a step may be part of a recorded graph. Others run in stream 0 after all before them have ended.
 bool is_recorded(const Step& step);
 
 struct Segments {
@@ -52,12 +52,12 @@ struct Segments {
   int streams = 1;
   std::uint32_t events = 0;
 };
-/// Cuts the list into segments and says what waits for what: where `order` is null there is one stream, else
-/// it has a barrier behind the last step. Sets the steps' events and waits.
+/// Splits the list into segments and determines waits: a null `order` means one stream, else it has a barrier
+/// after the last step. Sets the steps' events and waits.
 Segments make_segments(std::span<Step> steps, const StepOrder* order);
-/// The same of steps whose streams are of several devices: what waits for another device begins a segment,
-/// and what another waits for is a segment's end, as a graph is recorded on one device. The last segment is
-/// the end of the run and may have no steps.
+/// The same for steps on several devices: a step that waits for another device begins a segment, and one that
+/// another device waits for ends one, as a graph is recorded on one device. The last segment is the end of
+/// the run and may have no steps.
 Segments make_device_segments(std::span<const Step> steps, const StepOrder& order);
 
 } // namespace lanner

@@ -1,5 +1,5 @@
 #pragma once
-// Work on nodes by several threads.
+// Parallel work on nodes.
 
 #include <cstdint>
 #include <map>
@@ -13,13 +13,13 @@
 
 namespace lanner {
 
-/// Threads that look for and make kernels: a library of a GPU compiles some of them, each on one core.
+/// Number of threads that search for and create kernels: GPU libraries compile some, each on one core.
 inline int making_threads(const Target& target) {
   return target.device.is_host() ? 1 : target.threads;
 }
 
-/// Calls work(i) for the number of each node, on up to `threads` threads: of equal nodes one after the other,
-/// since what is found for the first serves the others. With one thread in their order.
+/// Calls work(i) for the index of each node, on up to `threads` threads: equal nodes one after the other,
+/// since the others reuse the first one's results. With one thread in order.
 template<typename Work>
 void side_by_side(std::span<const Node* const> nodes, int threads, Work work) {
   if (threads <= 1) {

@@ -7,7 +7,7 @@
 namespace lanner {
 namespace {
 
-/// A layout that names its order.
+/// The layout with an explicit order of axes.
 Layout spelled(const Layout& layout, std::size_t rank) {
   Layout result = layout;
   for (std::size_t d = 0; result.order.size() < rank; ++d)
@@ -22,7 +22,7 @@ std::int64_t block_of(const Layout& layout, std::size_t dim) {
   return product;
 }
 
-/// Whether the axis is the outermost one of those that have more than one element.
+/// Whether the axis is the outermost one with more than one element.
 bool outermost(const Layout& layout, const Shape& shape, std::size_t axis) {
   const Shape padded = layout.padded(shape);
   for (const std::uint8_t dim : layout.order) {
@@ -39,10 +39,10 @@ bool same_but_for_layout(const StoredAs& whole, const StoredAs& part) {
   return same_storage(part.type, part.storage, expected);
 }
 
-/// Kernels read vectors of so many bytes.
+/// Bytes of the vectors that kernels read.
 constexpr std::int64_t strided_alignment = 16;
 
-/// Of a part that is many slices: where the first one begins.
+/// Offset of the first slice of a part that has several.
 std::optional<std::int64_t> strided_offset(const StoredAs& whole, const StoredAs& part, std::size_t axis,
                                            std::int64_t start) {
   const Storage expected = strided_part(whole, axis);
@@ -68,7 +68,7 @@ Storage strided_part(const StoredAs& whole, std::size_t axis) {
   storage.parent = nullptr;
   storage.offset = 0;
   if (!storage.within) storage.within = {static_cast<int>(axis), whole.type.shape()[axis]};
-  // Parts of what is itself cut along another axis have two strides of their own.
+  // A part of a value that is itself a part along another axis would need two strides.
   if (storage.within.axis != static_cast<int>(axis)) storage.within = {};
   return storage;
 }

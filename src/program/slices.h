@@ -1,5 +1,5 @@
 #pragma once
-// Parts of a value that are slices of its memory.
+// Parts of a value as slices of its memory.
 
 #include <cstdint>
 #include <optional>
@@ -15,15 +15,14 @@ struct StoredAs {
   const Storage& storage;
 };
 
-/// Bytes from the first one of `whole` to the first one of `part`, which has its elements from `start` on
-/// along `axis`, where it lies there as its storage says: one slice of memory, as all dims that the layout
-/// puts outside of the axis have one element, or Storage::within. Nothing where it does not, where `part`
-/// lies on another device or in another type, is quantised, or would begin at an address that kernels are not
-/// made for. Both are planned.
+/// Byte offset in `whole` of `part`, its elements from `start` on along `axis`, where part's storage fits
+/// there: one contiguous slice, if all dims outside of the axis in the layout have one element, or several by
+/// Storage::within. Nothing where it does not fit, where `part` is on another device, in another type,
+/// quantised, or would begin at an address that kernels do not support. Both are planned.
 std::optional<std::int64_t> part_offset(const StoredAs& whole, const StoredAs& part, std::size_t axis,
                                         std::int64_t start);
 
-/// How a part of `whole` along `axis` is stored that is many slices of its memory.
+/// The storage of a part of `whole` along `axis` that consists of several slices of its memory.
 Storage strided_part(const StoredAs& whole, std::size_t axis);
 
 } // namespace lanner

@@ -27,17 +27,17 @@ Tensor plain_constant(const Value& value) {
   return *value.constant();
 }
 
-Body make_body(const Region& region, std::span<const Backend* const> backends, const Target& target,
-               WeightStore& constants) {
-  Body body;
-  body.results = subprogram_results(region);
-  for (std::size_t k = 0; k < body.results.size(); ++k) {
-    if (body.results[k].from != SubprogramResult::From::constant) continue;
-    body.results[k].index = static_cast<std::uint32_t>(body.constants.size());
-    body.constants.push_back(plain_constant(*region.outputs()[k]));
+Subprogram make_subprogram(const Region& region, std::span<const Backend* const> backends,
+                           const Target& target, WeightStore& constants) {
+  Subprogram subprogram;
+  subprogram.results = subprogram_results(region);
+  for (std::size_t k = 0; k < subprogram.results.size(); ++k) {
+    if (subprogram.results[k].from != SubprogramResult::From::constant) continue;
+    subprogram.results[k].index = static_cast<std::uint32_t>(subprogram.constants.size());
+    subprogram.constants.push_back(plain_constant(*region.outputs()[k]));
   }
-  body.program = std::make_unique<const Program>(body_graph(region), backends, target, constants);
-  return body;
+  subprogram.program = std::make_unique<const Program>(subprogram_graph(region), backends, target, constants);
+  return subprogram;
 }
 
 } // namespace
@@ -52,14 +52,14 @@ std::vector<SubprogramResult> subprogram_results(const Region& region) {
     } else if (is_constant(*output)) {
       results.push_back({SubprogramResult::From::constant, constants++});
     } else {
-      const auto place = computed.emplace(output, static_cast<std::uint32_t>(computed.size())).first;
-      results.push_back({SubprogramResult::From::computed, place->second});
+      const auto entry = computed.emplace(output, static_cast<std::uint32_t>(computed.size())).first;
+      results.push_back({SubprogramResult::From::computed, entry->second});
     }
   }
   return results;
 }
 
-std::unique_ptr<Graph> body_graph(const Region& region) {
+std::unique_ptr<Graph> subprogram_graph(const Region& region) {
   auto graph = std::make_unique<Graph>(region.graph().ops(), region.graph().name);
   graph->symbols = region.graph().symbols;
   NodeCopier copier(graph->body());
@@ -108,7 +108,7 @@ bool is_control(const Node& node, std::size_t i) {
 
 Subprograms make_subprograms(const Node& node, std::span<const Backend* const> backends, const Target& target,
                              WeightStore& constants) {
-  check(runs_by_subprograms(node), ErrorCode::bad_data, "node {}: regions of {} are no programs",
+  check(runs_by_subprograms(node), ErrorCode::bad_data, "node {}: regions of {} cannot run as programs",
         node.label(), node.kind());
   Subprograms subprograms;
   subprograms.device = device_of_subprograms(node);
@@ -129,7 +129,7 @@ Subprograms make_subprograms(const Node& node, std::span<const Backend* const> b
   subprograms.arena = add_aligned(0, buffers, arena_alignment);
   std::uint64_t arena = 0;
   for (const auto& region : node.regions()) {
-    subprograms.list.push_back(make_body(*region, taken, own, constants));
+    subprograms.list.push_back(make_subprogram(*region, taken, own, constants));
     const Program& made = *subprograms.list.back().program;
     arena = std::max(arena, made.arena_bytes());
     if (!on_host) subprograms.host_workspace = std::max(subprograms.host_workspace, made.host_arena_bytes());

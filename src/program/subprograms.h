@@ -1,5 +1,5 @@
 #pragma once
-// The regions of a lowered node as programs of their own.
+// Subprograms: the programs of a lowered node's regions.
 
 #include <cstdint>
 #include <memory>
@@ -17,30 +17,30 @@ namespace lanner {
 
 class Program;
 
-/// What an output of a region is. Only a computed value is written by a kernel or the interpreter.
+/// Source of an output of a region. Only a computed value is written by a kernel or the interpreter.
 struct SubprogramResult {
   enum class From : std::uint8_t { parameter, constant, computed };
   From from = From::computed;
-  /// Of the region's parameters, of Body::constants, or of the results of the body's program. Outputs that
-  /// are one value have one index.
+  /// Index of the region's parameter, of Subprogram::constants, or of the program's result. Outputs that are
+  /// the same value have the same index.
   std::uint32_t index = 0;
 };
 
-/// What the outputs of a region are, in order.
+/// Sources of the outputs of a region, in order.
 std::vector<SubprogramResult> subprogram_results(const Region& region);
-/// A region as a graph: its parameters are inputs, and what it computes for its outputs are outputs, each
-/// once.
-std::unique_ptr<Graph> body_graph(const Region& region);
+/// A region as a graph: its parameters are the inputs, and the values computed for its outputs are the
+/// outputs, each once.
+std::unique_ptr<Graph> subprogram_graph(const Region& region);
 
-struct Body {
+struct Subprogram {
   std::unique_ptr<const Program> program;
   std::vector<SubprogramResult> results; ///< One for each output of the region.
   std::vector<Tensor> constants;
 };
 
-/// What a step with regions runs by.
+/// Subprograms and memory of a step with regions.
 struct Subprograms {
-  std::vector<Body> list;                ///< One for each region of the node.
+  std::vector<Subprogram> list;          ///< One for each region of the node.
   std::optional<LoopValues> loop_values; ///< Of a loop or scan.
   std::optional<RowBlocks> rows;         ///< Of a `by_rows`.
   std::uint64_t arena = 0;     ///< Offset of the subprograms' arena in the workspace; one runs at a time.
@@ -56,12 +56,13 @@ struct Subprograms {
 /// Whether regions of such nodes can be programs.
 bool runs_by_subprograms(const Node& node);
 
-/// Where the regions of a lowered node run, which the storages of what is in them say.
+/// Device of the regions of a lowered node, by the storages in them.
 Device device_of_subprograms(const Node& node);
-/// Whether a node whose regions run on a GPU reads its input `i` on the host: what decides how they run.
+/// Whether a node whose regions run on a GPU reads its input `i` on the host to control them.
 bool is_control(const Node& node, std::size_t i);
 
-/// Throws as the constructor of Program does, and Error{bad_data} for a node that does not run so.
+/// Throws as the constructor of Program does, and Error{bad_data} for a node whose regions cannot run as
+/// programs.
 Subprograms make_subprograms(const Node& node, std::span<const Backend* const> backends, const Target& target,
                              WeightStore& constants);
 

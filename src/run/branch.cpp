@@ -17,26 +17,26 @@ Branch::Branch(const Step& step, const SubprogramMemory& memory) {
 void Branch::run(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
                  const RunRequest& request) {
   const std::unique_ptr<Branch, void (*)(Branch*)> held(this, [](Branch* step) {
-    for (SubprogramRun& body : step->subprograms_) body.clear();
+    for (SubprogramRun& subprogram : step->subprograms_) subprogram.clear();
   });
   const Transfers transfers(request);
   const bool holds = ops::read_condition(transfers.on(Device{}, view_of(inputs[0])), "if: condition");
-  SubprogramRun& body = subprograms_[holds ? 0 : 1];
-  for (std::size_t i = 1; i < inputs.size(); ++i) body.give(i - 1, inputs[i], transfers);
-  // A value that leaves twice is written once and copied.
+  SubprogramRun& subprogram = subprograms_[holds ? 0 : 1];
+  for (std::size_t i = 1; i < inputs.size(); ++i) subprogram.give(i - 1, inputs[i], transfers);
+  // A value that is two outputs is written once and copied.
   std::vector<bool> direct(outputs.size(), false), placed(outputs.size(), false);
   for (std::size_t k = 0; k < outputs.size(); ++k) {
-    if (!body.writes_memory(k)) continue;
-    const std::uint32_t index = body.result(k).index;
+    if (!subprogram.writes_memory(k)) continue;
+    const std::uint32_t index = subprogram.result(k).index;
     if (placed[index]) continue;
-    direct[k] = placed[index] =
-        outputs[k].memory && outputs[k].device == body.device() && *outputs[k].type == body.type(k);
-    body.write_to(k, direct[k] ? outputs[k].memory : nullptr);
+    direct[k] = placed[index] = outputs[k].memory && outputs[k].device == subprogram.device() &&
+                                *outputs[k].type == subprogram.type(k);
+    subprogram.write_to(k, direct[k] ? outputs[k].memory : nullptr);
   }
-  body.run(request);
+  subprogram.run(request);
   for (std::size_t k = 0; k < outputs.size(); ++k)
     if (!direct[k])
-      put(outputs[k], item_of(body.value(k), transfers), fmt::format("if: output {}", k), transfers);
+      put(outputs[k], item_of(subprogram.value(k), transfers), fmt::format("if: output {}", k), transfers);
 }
 
 } // namespace lanner

@@ -1,5 +1,5 @@
 #pragma once
-// A step that runs one of its regions.
+// Executes `if` nodes.
 
 #include "run/subprogram_run.h"
 

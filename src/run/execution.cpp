@@ -22,7 +22,7 @@ namespace lanner {
 namespace {
 using Clock = std::chrono::steady_clock;
 
-/// For messages, as models' readers know it.
+/// Name of a node for messages.
 std::string named(const Node& node) {
   return fmt::format("node {} ({})", node.label(), shown_kind(node));
 }
@@ -32,14 +32,14 @@ bool lies_in(const Tensor& tensor, const Tensor& memory) {
   return at >= first && at < first + memory.bytes();
 }
 
-/// Who says nothing of weights gets them as they are now, and a ring where some are streamed.
+/// Arenas without weights get the current ones, and a ring where some are streamed.
 Arenas completed(Arenas arenas, const Program& program) {
   if (arenas.weights) return arenas;
   arenas.weights = program.weights();
   if (arenas.weights->ring_bytes == 0) return arenas;
   struct Held {
     std::shared_ptr<const PlacedWeights> weights;
-    std::shared_ptr<void> ring; ///< Given back first, which waits for copies from the others.
+    std::shared_ptr<void> ring; ///< Freed first, which waits for copies from the weights.
   };
   auto held = std::make_shared<Held>(
       Held{arenas.weights, allocate_memory(program.device(), arenas.weights->ring_bytes)});
@@ -48,7 +48,8 @@ Arenas completed(Arenas arenas, const Program& program) {
   return arenas;
 }
 
-/// A sequence or a tensor of unknown size may hold an operand for longer than the arena does.
+/// Copies tensors that share borrowed memory: a sequence or a tensor of unknown size may outlive an operand
+/// in the arena.
 Item owned(Item item, std::span<const Tensor> borrowed, const Transfers& transfers) {
   if (item.tensor.defined() &&
       std::ranges::any_of(borrowed, [&](const Tensor& memory) { return lies_in(item.tensor, memory); }))
@@ -64,7 +65,7 @@ Item owned(Item item, std::span<const Tensor> borrowed, const Transfers& transfe
   return same ? item : ops::sequence_of(std::move(elements));
 }
 
-/// Elements of a GPU under the shape that the node gives them.
+/// A view of GPU memory with the node's output shape.
 Item renamed(const Node& node, std::span<const Item* const> arguments) {
   const std::vector<Type> types = infer_node(node, arguments);
   check(types[0].is_static(), ErrorCode::invalid_argument,
@@ -118,8 +119,8 @@ void Execution::make_region_steps() {
   }
 }
 
-/// Values whose size a run tells take no place in an arena, so nothing else says how long they are needed.
-/// Those of inputs and results are the caller's.
+/// Lifetimes of values of data-dependent size, which are not in an arena. Inputs and results belong to the
+/// caller.
 void Execution::find_last_uses() {
   const Program& run = program();
   std::vector<bool> kept(run.items(), false);
@@ -139,14 +140,14 @@ void Execution::find_last_uses() {
   }
 }
 
-/// Results of the last run are the caller's, or nobody's.
+/// Drops references to the last run's results, which belong to the caller.
 void Execution::let_go_of_results() {
   for (const Step& step : program().steps())
     for (const Place& place : program().outputs().subspan(step.first_output, step.outputs))
       if (place.kind == Place::Kind::item) items_[place.index] = {};
 }
 
-/// What steps behind this one do not need is let go, so that its memory is theirs.
+/// Releases items that later steps do not need, so that those can reuse their memory.
 void Execution::let_go(const Step& step) {
   for (const std::uint32_t item : last_uses_[static_cast<std::size_t>(&step - program().steps().data())])
     items_[item] = {};
@@ -159,7 +160,7 @@ void Execution::fix_pointers() {
   point_into_ring();
 }
 
-/// A step reads its streamed weights where they are copied to for it.
+/// Points a step's streamed weights to their slice of the ring.
 void Execution::point_into_ring() {
   const PlacedWeights& weights = *arenas_.weights;
   for (const WeightBlock& block : weights.blocks) {
@@ -189,14 +190,14 @@ void* Execution::resolve(const Place& place) const {
 
 void Execution::patch(const std::vector<Patch>& readers, const std::vector<Patch>& writers,
                       std::byte* memory) {
-  const auto give = [&](auto& pointers, const Patch& place) {
-    std::byte* pointer = memory + place.offset;
-    if (pointers[place.argument] == pointer) return;
-    pointers[place.argument] = pointer;
+  const auto give = [&](auto& pointers, const Patch& patch) {
+    std::byte* pointer = memory + patch.offset;
+    if (pointers[patch.argument] == pointer) return;
+    pointers[patch.argument] = pointer;
     recording_.forget();
   };
-  for (const Patch& place : readers) give(inputs_, place);
-  for (const Patch& place : writers) give(outputs_, place);
+  for (const Patch& patch : readers) give(inputs_, patch);
+  for (const Patch& patch : writers) give(outputs_, patch);
 }
 
 void Execution::set_input(std::size_t index, const void* memory) {
@@ -254,7 +255,7 @@ void Execution::run_on_gpu(const RunRequest& request) {
 }
 
 /// Whether a step of the host reads or writes memory that queued work may still write or read. Items are
-/// complete, or are brought by copies that are waited for.
+/// complete, or are copied with a wait.
 bool Execution::waits(const Step& step) const {
   if (step.kernel || step.subprograms) return true;
   const auto planned = [](const Value* value) {
@@ -275,8 +276,8 @@ void Execution::queue(const Segment& segment, Stream stream, bool ordered) {
     launch(step, stream, ordered);
 }
 
-/// Each step alone, whatever its stream, and one event a step: a step on the host shows as the time until the
-/// next one is queued.
+/// Runs each step alone, whatever its stream, with one event a step: the time of a host step is that until
+/// the next one is queued.
 void Execution::run_timed(const RunRequest& request) {
   const cuda::Gpu& gpu = cuda::Gpu::get(program().device());
   const auto queue = static_cast<cuda::StreamHandle>(request.stream.handle);
@@ -296,7 +297,7 @@ void Execution::run_timed(const RunRequest& request) {
     (*request.times)[i] += cuda::Event::seconds(*events[i], *events[i + 1]);
 }
 
-/// Each GPU has a stream; where one needs what another does, its stream waits for an event.
+/// Each GPU has a stream; dependences between GPUs are event waits.
 void Execution::run_on_gpus(const RunRequest& request) {
   const auto run = [&] {
     if (request.times) return run_timed_on_gpus(request);
@@ -323,7 +324,7 @@ void Execution::run_segment(std::size_t number, const RunRequest& request) {
   if (!segment.on_stream) {
     synchronize(device, stream);
     for (const Step& step : steps) run_step(step, request);
-    synchronize(device, stream); // what subprograms and moves of items queued, which no event tells of
+    synchronize(device, stream); // work of subprograms and item copies has no event
   } else if (!segment.recorded) {
     for (const Step& step : steps) launch(step, stream, false);
   } else {
@@ -334,7 +335,7 @@ void Execution::run_segment(std::size_t number, const RunRequest& request) {
   if (segment.event != 0) run_streams_->reach(segment.event, stream);
 }
 
-/// Each step alone, which begins when all before it has ended on every device.
+/// Each step alone: it begins when all before have ended on every device.
 void Execution::run_timed_on_gpus(const RunRequest& request) {
   const Program& run = program();
   synchronize(run.device(), request.stream);
@@ -413,7 +414,7 @@ void Execution::run_regions(const Step& step, const RunRequest& request) {
   region_steps_[static_cast<std::size_t>(&step - run.steps().data())]->run(operands_, outlets_, request);
 }
 
-/// Input `i` as the interpreter takes it, wherever it lies.
+/// Input `i` for the interpreter, on whatever device it is.
 Item Execution::argument(const Step& step, std::size_t i) const {
   const Value& value = *step.node->input(i);
   const Place& place = program().inputs()[step.first_input + i];
@@ -424,8 +425,8 @@ Item Execution::argument(const Step& step, std::size_t i) const {
       Tensor::wrap(memory, value.type.dtype(), value.type.shape(), nullptr, {}, value.storage.device));
 }
 
-/// Runs one node by its definition. Planned values go in as views and come out by copy; what the definition
-/// reads comes to the host first. What only moves may be moved where it lies.
+/// Runs one node by its definition. Planned values are passed as views and results copied; operands that the
+/// definition reads are copied to the host first. Pure data movement may stay on the device.
 void Execution::interpret(const Step& step, const RunRequest& request) {
   const Transfers transfers(request);
   std::vector<Tensor> borrowed;
@@ -437,7 +438,7 @@ void Execution::interpret(const Step& step, const RunRequest& request) {
   }
 }
 
-/// `borrowed` is given what results may share memory with that is not theirs.
+/// `borrowed` receives the tensors whose memory results may share without owning it.
 std::vector<Item> Execution::computed(const Step& step, const RunRequest& request, const Transfers& transfers,
                                       std::vector<Tensor>& borrowed) const {
   const Node& node = *step.node;
@@ -468,7 +469,7 @@ void Execution::give_result(const Step& step, std::size_t i, Item item, const Tr
   } else if (item.tensor.defined()) {
     check(item.tensor.shape() == value.type.shape(), ErrorCode::internal, "{}: inferred {}, computed {}",
           step.node->label(), value.type.to_string(), item.tensor.shape().to_string());
-    transfers.copy({outputs_[step.first_output + i], value.storage.device}, place_of(item.tensor),
+    transfers.copy({outputs_[step.first_output + i], value.storage.device}, location_of(item.tensor),
                    item.tensor.bytes());
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// One Program's pointers in one Context, and the loop over its steps.
+// Executes a Program in one Context: its pointers and the loop over its steps.
 
 #include <memory>
 #include <vector>
@@ -16,23 +16,24 @@
 
 namespace lanner {
 
-/// Where a Context keeps the values of its runs; all blocks at least as large as they are asked to be.
+/// Memory blocks of a Context for its runs, each at least as large as requested.
 struct Arenas {
   std::byte* device = nullptr;          ///< On the target's device.
   std::byte* host = nullptr;            ///< For a target that is not the host.
   std::vector<std::byte*> further = {}; ///< On the Program's other devices, in their order.
   /// On the target's device, for streamed weights; null where `weights` has none.
   std::byte* ring = nullptr;
-  std::shared_ptr<const PlacedWeights> weights = {}; ///< Of the Program; null: as now, ring included.
+  std::shared_ptr<const PlacedWeights> weights =
+      {}; ///< Of the Program; null: the current ones, ring included.
 };
 
 /// One run of the steps.
 struct RunRequest {
   Stream stream;
   int threads = 1;
-  const Control& control; ///< Looked at between steps and within those that the interpreter runs.
-  std::vector<double>* times = nullptr; ///< Seconds by step are added, which waits for each run's end.
-  RunMemory* memory = nullptr;          ///< Of the run that this one is part of; null: its own.
+  const Control& control;               ///< Polled between steps and within those that the interpreter runs.
+  std::vector<double>* times = nullptr; ///< Adds seconds by step, which synchronises at each run's end.
+  RunMemory* memory = nullptr;          ///< Of the enclosing run; null: its own.
 };
 
 /// Pointers are patched where the caller's memory changes, else fixed. Used by one thread at a time.
@@ -44,18 +45,18 @@ public:
 
   const Program& program() const { return *program_; }
   const std::shared_ptr<const Program>& shared_program() const { return program_; }
-  /// Memory on the target's device. That of an input which may be overwritten, or which an output lies in, is
-  /// written to.
+  /// Memory on the target's device. An input that may be overwritten, or that an output aliases, is written
+  /// to.
   void set_input(std::size_t index, const void* memory);
   void set_output(std::size_t index, void* memory);
-  /// For values of its runs, on the stream of the last one.
+  /// For values of its runs, on the last run's stream.
   Transfers transfers(Stream stream) { return {stream, memory_}; }
   std::vector<Item>& items() { return items_; }
   const std::vector<Item>& items() const { return items_; }
-  /// Memory that it keeps from run to run, for values whose size a run tells.
+  /// Memory kept between runs for values of data-dependent size.
   std::uint64_t kept_bytes() const noexcept { return memory_.bytes(); }
 
-  /// Runs or, on a GPU, queues all steps. Throws Error{cancelled}, after which the next run starts afresh.
+  /// Runs or, on a GPU, queues all steps. Throws Error{cancelled}; the next run then starts anew.
   void run(const RunRequest& request);
 
 private:
@@ -63,7 +64,7 @@ private:
     std::size_t argument; ///< In inputs_ or outputs_.
     std::uint64_t offset;
   };
-  /// Gives all these arguments, of either kind, their pointers.
+  /// Sets the pointers of all these arguments.
   void patch(const std::vector<Patch>& readers, const std::vector<Patch>& writers, std::byte* memory);
   void fix_pointers();
   void point_into_ring();
@@ -99,14 +100,14 @@ private:
   std::vector<void*> outputs_;
   std::vector<std::vector<Patch>> input_readers_, input_writers_, output_readers_, output_writers_;
   std::vector<Item> items_;
-  std::vector<std::vector<std::uint32_t>> last_uses_; ///< Items that nobody needs behind a step, by step.
+  std::vector<std::vector<std::uint32_t>> last_uses_; ///< By step: items that no later step needs.
   Recording recording_;
-  RunMemory memory_;                        ///< For a target that is not the host, of what a run alone sizes.
-  std::unique_ptr<RunStreams> run_streams_; ///< Null where there is one stream.
-  std::unique_ptr<WeightStream> weight_stream_;           ///< Null where all weights are on the device.
+  RunMemory memory_;                            ///< For a GPU target, of values of data-dependent size.
+  std::unique_ptr<RunStreams> run_streams_;     ///< Null where there is one stream.
+  std::unique_ptr<WeightStream> weight_stream_; ///< Null where all weights are on the device.
   std::vector<std::unique_ptr<RegionStep>> region_steps_; ///< By step; null where it has no subprograms.
-  std::vector<Item> constant_items_; ///< By constant that is no plain memory, for steps with regions.
-  std::vector<StepInput> operands_;  ///< Of the step with regions that runs.
+  std::vector<Item> constant_items_; ///< By constant that is not plain memory, for steps with regions.
+  std::vector<StepInput> operands_;  ///< Of the current step with regions.
   std::vector<StepOutput> outlets_;
 };
 

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::int64_t first_capacity = 16;
 
-/// One bool of a size known before running.
+/// Whether the type is a single bool of static size.
 bool is_flag(const Type& type) {
   return type.is_static() && type.dtype() == DType::boolean && type.shape().elements() == 1;
 }
@@ -55,8 +55,8 @@ void StackedOutput::begin(const StepOutput& outlet, std::optional<std::int64_t> 
   made_ = Tensor::wrap(outlet.memory, outlet.type->dtype(), declared, nullptr, {}, device_);
 }
 
-/// A number of iterations that no run could keep the results of: memory is then taken as iterations are made,
-/// so that they end by the limit of all memory.
+/// Whether the results of all iterations fit; otherwise memory grows with the iterations, until the memory
+/// limit ends the run.
 bool StackedOutput::fits(std::int64_t iterations) const {
   return plan_.bytes == 0 ||
          static_cast<std::uint64_t>(iterations) <= current_limits().tensor_bytes / plan_.bytes;
@@ -64,9 +64,10 @@ bool StackedOutput::fits(std::int64_t iterations) const {
 
 void StackedOutput::reserve(std::int64_t iterations, const Transfers& transfers) {
   Tensor larger = transfers.allocate(element_.dtype(), shape(iterations), device_);
-  // Only what is stacked along the first axis grows: a scan knows how many iterations it makes.
+  // Only outputs stacked along the first axis grow: a scan knows its number of iterations.
   if (capacity_ > 0)
-    transfers.copy(place_of(larger), place_of(made_), static_cast<std::uint64_t>(capacity_) * plan_.bytes);
+    transfers.copy(location_of(larger), location_of(made_),
+                   static_cast<std::uint64_t>(capacity_) * plan_.bytes);
   made_ = std::move(larger);
   capacity_ = iterations;
 }
@@ -95,13 +96,14 @@ void StackedOutput::finish(std::int64_t iterations, const Transfers& transfers) 
           iterations);
     return;
   }
-  // Without a iteration the declared type tells all.
+  // With no iteration the declared type gives the shape.
   Tensor result = made_;
   if (!plan_.in_memory || iterations == 0) {
     result = list_.joined(*outlet_.type);
   } else if (iterations < capacity_) {
     result = transfers.allocate(element_.dtype(), shape(iterations), device_);
-    transfers.copy(place_of(result), place_of(made_), static_cast<std::uint64_t>(iterations) * plan_.bytes);
+    transfers.copy(location_of(result), location_of(made_),
+                   static_cast<std::uint64_t>(iterations) * plan_.bytes);
   }
   put(outlet_, Item(std::move(result)), fmt::format("output {}", plan_.output), transfers);
 }
@@ -113,13 +115,13 @@ void StackedOutput::clear() {
 
 LoopStep::LoopStep(const Step& step, const SubprogramMemory& memory)
     : node_(*step.node), plan_(*step.subprograms->loop_values), device_(step.subprograms->device),
-      workspace_(memory.workspace), body_(step.subprograms->list.front(), *step.node->regions().front(),
-                                          subprogram_arenas(*step.subprograms, memory)),
+      workspace_(memory.workspace), subprogram_(step.subprograms->list.front(), *step.node->regions().front(),
+                                                subprogram_arenas(*step.subprograms, memory)),
       carried_(plan_.carried.size()), scanned_(plan_.scanned.size()),
       claimed_(step.subprograms->list.front().program->results().size()),
       direct_(step.node->regions().front()->outputs().size()) {
   for (const LoopValues::Stacked& stacked : plan_.stacked)
-    stacked_.emplace_back(stacked, body_.type(stacked.result), device_);
+    stacked_.emplace_back(stacked, subprogram_.type(stacked.result), device_);
 }
 
 void LoopStep::begin(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
@@ -128,7 +130,7 @@ void LoopStep::begin(std::span<const StepInput> inputs, std::span<const StepOutp
   const Region& region = *node_.regions().front();
   const std::size_t own = region.parameters().size() - node_.captures();
   for (std::size_t i = 0; i < node_.captures(); ++i)
-    body_.give(own + i, inputs[node_.own_inputs().size() + i], transfers);
+    subprogram_.give(own + i, inputs[node_.own_inputs().size() + i], transfers);
   for (std::size_t i = 0; i < carried_.size(); ++i) {
     const StepInput& first = inputs[plan_.carried[i].input];
     if (plan_.carried[i].in_memory)
@@ -144,7 +146,7 @@ void LoopStep::begin(std::span<const StepInput> inputs, std::span<const StepOutp
              : INT64_MAX;
   if (node_.own_inputs().size() > 1 && inputs[1].present())
     condition_ = ops::read_condition(read(1), "loop: condition");
-  const SubprogramResult& next = body_.result(0);
+  const SubprogramResult& next = subprogram_.result(0);
   always_ = next.from == SubprogramResult::From::parameter && next.index == 1;
   known_ = condition_ ? std::nullopt : std::optional<std::int64_t>(0);
   if (condition_ && always_ && max_ < INT64_MAX) known_ = max_;
@@ -169,7 +171,7 @@ void LoopStep::begin_scan(std::span<const StepInput> inputs, const Transfers& tr
 
 void LoopStep::run(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
                    const RunRequest& request) {
-  // Whatever ends the run, nothing is held until the next.
+  // Releases everything however the run ends.
   const std::unique_ptr<LoopStep, void (*)(LoopStep*)> held(this, [](LoopStep* step) { step->clear(); });
   const Transfers transfers(request);
   begin(inputs, outputs, transfers);
@@ -181,7 +183,7 @@ void LoopStep::run(std::span<const StepInput> inputs, std::span<const StepOutput
     request.control.cancel.check();
     give_iteration(iteration, transfers);
     place_results(iteration, transfers);
-    body_.run(request);
+    subprogram_.run(request);
     take_results(iteration, transfers);
   }
   finish(iteration, transfers);
@@ -196,51 +198,52 @@ void LoopStep::give_iteration(std::int64_t iteration, const Transfers& transfers
   for (std::size_t i = 0; i < carried_.size(); ++i) {
     const LoopValues::Carried& carried = plan_.carried[i];
     if (carried.in_memory)
-      body_.give_memory(carried.parameter, carried_[i].memory);
+      subprogram_.give_memory(carried.parameter, carried_[i].memory);
     else
-      body_.give(carried.parameter, {nullptr, &carried_[i].item, nullptr}, transfers);
+      subprogram_.give(carried.parameter, {nullptr, &carried_[i].item, nullptr}, transfers);
   }
   for (std::size_t i = 0; i < scanned_.size(); ++i) give_slice(i, iteration, transfers);
 }
 
-/// On a GPU what the region reads of them is written to a buffer.
+/// On a GPU the iteration number and condition are copied to a buffer if the region reads them.
 void LoopStep::give_control(std::size_t parameter, const void* value, std::uint64_t buffer,
                             const Transfers& transfers) {
   const Value& taken = *node_.regions().front()->parameter(parameter);
-  if (device_.is_host() || !body_.takes_memory(parameter))
-    return body_.give(parameter, {value, nullptr, &taken.type}, transfers);
-  const MemoryLocation place{workspace_ + buffer, device_};
+  if (device_.is_host() || !subprogram_.takes_memory(parameter))
+    return subprogram_.give(parameter, {value, nullptr, &taken.type}, transfers);
+  const MemoryLocation location{workspace_ + buffer, device_};
   check(storage_bytes(taken) <= sizeof(std::int64_t), ErrorCode::bad_data, "%{} of a loop is declared {}",
         taken.name(), taken.type.to_string());
-  if (!taken.unused()) transfers.copy(place, {const_cast<void*>(value), {}}, storage_bytes(taken));
-  body_.give_memory(parameter, place.data);
+  if (!taken.unused()) transfers.copy(location, {const_cast<void*>(value), {}}, storage_bytes(taken));
+  subprogram_.give_memory(parameter, location.data);
 }
 
 void LoopStep::give_slice(std::size_t i, std::int64_t iteration, const Transfers& transfers) {
   const LoopValues::Scanned& scanned = plan_.scanned[i];
   const Tensor& whole = scanned_[i];
-  const std::int64_t place = scanned.backwards ? max_ - 1 - iteration : iteration;
+  const std::int64_t position = scanned.backwards ? max_ - 1 - iteration : iteration;
   if (scanned.contiguous)
-    return body_.give_memory(scanned.parameter, static_cast<const std::byte*>(whole.data()) +
-                                                    static_cast<std::uint64_t>(place) * scanned.bytes);
+    return subprogram_.give_memory(scanned.parameter,
+                                   static_cast<const std::byte*>(whole.data()) +
+                                       static_cast<std::uint64_t>(position) * scanned.bytes);
   const std::size_t axis = ops::resolve_axis(scanned.axis, whole.rank());
   Shape shape = ops::without_axis(whole.shape(), axis);
   if (scanned.in_memory) {
     std::byte* const buffer = workspace_ + scanned.buffer;
-    transfers.take_slice(whole, axis, place,
+    transfers.take_slice(whole, axis, position,
                          Tensor::wrap(buffer, whole.dtype(), std::move(shape), nullptr, {}, device_));
-    return body_.give_memory(scanned.parameter, buffer);
+    return subprogram_.give_memory(scanned.parameter, buffer);
   }
   Tensor slice = transfers.allocate(whole.dtype(), shape, Device{});
-  ops::take_slice(whole, axis, place, slice);
+  ops::take_slice(whole, axis, position, slice);
   const Item item(std::move(slice));
-  body_.give(scanned.parameter, {nullptr, &item, nullptr}, transfers);
+  subprogram_.give(scanned.parameter, {nullptr, &item, nullptr}, transfers);
 }
 
 bool LoopStep::claim(std::size_t k, void* memory) {
-  if (!memory || !body_.writes_memory(k) || claimed_[body_.result(k).index]) return false;
-  claimed_[body_.result(k).index] = true;
-  body_.write_to(k, memory);
+  if (!memory || !subprogram_.writes_memory(k) || claimed_[subprogram_.result(k).index]) return false;
+  claimed_[subprogram_.result(k).index] = true;
+  subprogram_.write_to(k, memory);
   return true;
 }
 
@@ -249,7 +252,7 @@ void LoopStep::place_results(std::int64_t iteration, const Transfers& transfers)
   for (std::size_t i = 0; i < carried_.size(); ++i) {
     const LoopValues::Carried& carried = plan_.carried[i];
     if (!carried.in_memory) continue;
-    // So that the last iteration writes to the output.
+    // Chosen so that the last iteration writes to the output.
     const std::int64_t left = known_ ? *known_ - 1 - iteration : iteration;
     carried_[i].next = left % 2 == 0 ? outputs_[carried.output].memory : workspace_ + carried.buffer;
     direct_[carried.result] = claim(carried.result, carried_[i].next);
@@ -259,14 +262,14 @@ void LoopStep::place_results(std::int64_t iteration, const Transfers& transfers)
     direct_[stacked.result] =
         claim(stacked.result, stacked_[i].place(iteration, workspace_, transfers)) && stacked.contiguous;
   }
-  if (plan_.counted && is_flag(body_.type(0)))
+  if (plan_.counted && is_flag(subprogram_.type(0)))
     claim(0, device_.is_host() ? static_cast<void*>(&next_) : workspace_ + plan_.next);
 }
 
 void LoopStep::take_results(std::int64_t iteration, const Transfers& transfers) {
   for (std::size_t i = 0; i < stacked_.size(); ++i) {
     const LoopValues::Stacked& stacked = plan_.stacked[i];
-    if (!direct_[stacked.result]) stacked_[i].take(iteration, body_.value(stacked.result), transfers);
+    if (!direct_[stacked.result]) stacked_[i].take(iteration, subprogram_.value(stacked.result), transfers);
   }
   if (plan_.counted && !always_) condition_ = goes_on(transfers);
   for (std::size_t i = 0; i < carried_.size(); ++i) take_carried(i, transfers);
@@ -275,21 +278,21 @@ void LoopStep::take_results(std::int64_t iteration, const Transfers& transfers) 
 void LoopStep::take_carried(std::size_t i, const Transfers& transfers) {
   const LoopValues::Carried& carried = plan_.carried[i];
   State& state = carried_[i];
-  const SubprogramResult& from = body_.result(carried.result);
+  const SubprogramResult& from = subprogram_.result(carried.result);
   const bool unchanged = from.from == SubprogramResult::From::parameter && from.index == carried.parameter;
   if (unchanged) return;
-  const StepInput value = body_.value(carried.result);
+  const StepInput value = subprogram_.value(carried.result);
   if (!carried.in_memory) {
     state.item = item_of(value, transfers);
     return;
   }
   if (!direct_[carried.result])
-    transfers.copy({state.next, device_}, place_of(view_of(value)), carried.bytes);
+    transfers.copy({state.next, device_}, location_of(view_of(value)), carried.bytes);
   state.memory = state.next;
 }
 
 bool LoopStep::goes_on(const Transfers& transfers) const {
-  const StepInput value = body_.value(0);
+  const StepInput value = subprogram_.value(0);
   if (value.memory == &next_) return next_;
   return ops::read_condition(transfers.on(Device{}, view_of(value)), "loop: condition of the body");
 }
@@ -311,7 +314,7 @@ void LoopStep::clear() {
   std::ranges::fill(carried_, State{});
   std::ranges::fill(scanned_, Tensor{});
   for (StackedOutput& stacked : stacked_) stacked.clear();
-  body_.clear();
+  subprogram_.clear();
 }
 
 } // namespace lanner

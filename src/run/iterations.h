@@ -1,5 +1,5 @@
 #pragma once
-// A step that runs its region iteration by iteration.
+// Executes `loop` and `scan` nodes.
 
 #include <optional>
 
@@ -8,18 +8,18 @@
 
 namespace lanner {
 
-/// One output that iterations write side by side.
+/// One output that stacks the results of the iterations.
 class StackedOutput {
 public:
   StackedOutput(const LoopValues::Stacked& plan, const Type& element, Device device)
       : plan_(plan), element_(element), device_(device) {}
 
-  /// `iterations` where their number is known, else `most` bounds it.
+  /// `iterations` is their number where known, else `most` bounds it.
   void begin(const StepOutput& outlet, std::optional<std::int64_t> iterations, std::int64_t most,
              const Transfers& transfers);
-  /// Memory that iteration `iteration` may write to; null where there is none for it alone.
+  /// Memory that iteration `iteration` may write to; null where it has none of its own.
   void* place(std::int64_t iteration, std::byte* workspace, const Transfers& transfers);
-  /// Turn `iteration` has run.
+  /// Call when iteration `iteration` has run.
   void take(std::int64_t iteration, const StepInput& value, const Transfers& transfers);
   void finish(std::int64_t iterations, const Transfers& transfers);
   void clear();
@@ -31,13 +31,13 @@ private:
   std::int64_t index(std::int64_t iteration) const;
 
   const LoopValues::Stacked& plan_;
-  const Type& element_; ///< What a iteration gives.
-  Device device_;       ///< Where, if it is plain memory.
+  const Type& element_; ///< Result of one iteration.
+  Device device_;       ///< Device of the value if it is plain memory.
   StepOutput outlet_;
   Tensor made_; ///< Row-major; the outlet's memory or, for an item, its own.
   std::optional<std::int64_t> iterations_;
   std::int64_t max_ = 0, capacity_ = 0;
-  ops::Stack list_; ///< Of elements whose size is not known.
+  ops::Stack list_; ///< Elements of data-dependent size.
 };
 
 /// A `loop` or `scan`.
@@ -48,11 +48,11 @@ public:
            const RunRequest& request) override;
 
 private:
-  /// A carried value between two iterations: where it lies, or the item.
+  /// A carried value between two iterations: its memory, or the item.
   struct State {
     const void* memory = nullptr;
     Item item;
-    void* next = nullptr; ///< Where this iteration's result goes.
+    void* next = nullptr; ///< Memory of this iteration's result.
   };
   void begin(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
              const Transfers& transfers);
@@ -67,22 +67,22 @@ private:
   bool goes_on(const Transfers& transfers) const;
   void finish(std::int64_t iterations, const Transfers& transfers);
   void clear();
-  /// Says where result `k` goes unless an output that is the same value was asked first.
+  /// Sets the memory of result `k` unless another output with the same value has claimed it.
   bool claim(std::size_t k, void* memory);
 
   const Node& node_;
   const LoopValues& plan_;
-  const Device device_; ///< Of what lies in memory.
+  const Device device_; ///< Of values in memory.
   std::byte* workspace_;
-  SubprogramRun body_;
+  SubprogramRun subprogram_;
   std::span<const StepOutput> outputs_;
   std::vector<State> carried_;
   std::vector<StackedOutput> stacked_;
   std::vector<Tensor> scanned_;
   std::vector<bool> claimed_, direct_;   ///< By computed result; by result of the region.
-  std::int64_t iteration_ = 0, max_ = 0; ///< iteration_ is what the region reads.
+  std::int64_t iteration_ = 0, max_ = 0; ///< `iteration_` is read by the region.
   std::optional<std::int64_t> known_;    ///< Number of iterations.
-  bool always_ = true;                   ///< Nothing but the number of iterations ends it.
+  bool always_ = true;                   ///< The condition is constantly true.
   bool condition_ = true, next_ = true;
 };
 

@@ -55,12 +55,12 @@ private:
     return most;
   }
 
-  /// What is computed from elements of the host is computed there.
+  /// Whether elements are on the GPU; what is computed from host elements is computed on the host.
   bool lies_right() const {
     return ops::moves_elements(node_) || max_bytes_there() >= ops::min_bytes_there(node_);
   }
 
-  /// Of what is there already, and of what is made.
+  /// Whether operands on the device and results are large enough.
   bool worth_it() const {
     std::uint64_t most = max_bytes_there();
     for (const Type& type : types_)
@@ -75,7 +75,7 @@ private:
         std::all_of(bytes, bytes + value.bytes(), [](std::byte byte) { return byte == std::byte{0}; });
     if (!zero || value.dtype() == DType::string || bit_width(value.dtype()) < 8) return std::nullopt;
     Tensor made = transfers_.allocate(types_[0].dtype(), types_[0].shape(), device());
-    transfers_.clear(place_of(made), made.bytes());
+    transfers_.clear(location_of(made), made.bytes());
     return std::vector<Item>{Item(std::move(made))};
   }
 
@@ -92,8 +92,7 @@ private:
     return results;
   }
 
-  /// What the kernel says how much there is of. Memory for as much as there can be is kept where most of it
-  /// is used.
+  /// Runs a kernel that also counts its results. The worst-case allocation is kept if most of it is used.
   std::optional<std::vector<Item>> found() {
     const ops::Room room = ops::room_of(node_, tensors());
     const DType type = types_.at(0).dtype();

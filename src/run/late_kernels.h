@@ -1,5 +1,5 @@
 #pragma once
-// Nodes whose sizes only a run tells, run by kernels of a GPU.
+// Runs nodes of data-dependent size by late kernels on a GPU.
 
 #include <optional>
 #include <span>
@@ -12,10 +12,10 @@
 
 namespace lanner {
 
-/// Moves elements, or computes them where some lie on the program's device (ops/movement/movement_rules.h),
-/// by kernels that are made ready in microseconds once sizes are known: nothing is compiled, looked for or
-/// timed. Operands of any device are brought to the program's own, those that say what to do to the host.
-/// Nothing where no such kernel takes the node, or it is not worth one.
+/// Moves elements, or computes them where some are on the program's device (ops/movement/movement_rules.h),
+/// by kernels that are ready in microseconds once sizes are known: nothing is compiled, searched or timed.
+/// Operands are copied to the program's device, control operands to the host. Nothing where no such kernel
+/// supports the node, or where it does not pay.
 std::optional<std::vector<Item>> run_late(const Program& program, const Node& node,
                                           std::span<const Item* const> operands, const Transfers& transfers);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Segments of a run that were recorded as CUDA graphs.
+// Records segments of a run as CUDA graphs.
 
 #include <functional>
 #include <map>
@@ -15,17 +15,17 @@ class OwnedStream;
 
 namespace lanner {
 
-/// Graphs by segment. The first run with given pointers is launched as it is, since kernels may load code
-/// then; the second one is recorded, and those behind it replay the graph. New pointers begin anew.
+/// Graphs by segment. The first run with given pointers is launched directly, since kernels may load code
+/// then; the second one is recorded, and later ones replay the graph. New pointers start over.
 class Recording {
 public:
   Recording();
   Recording(Recording&&) noexcept;
   ~Recording();
 
-  /// The caller's memory has moved.
+  /// Call when the caller's memory has moved.
   void forget();
-  /// A run begins.
+  /// Call at the begin of a run.
   void begin_run() { ++runs_; }
   /// Queues segment `index` of those of `device` on `stream`: by its graph, or by `body(stream, ordered)`,
   /// see Launch::ordered.

@@ -15,7 +15,7 @@ Arenas subprogram_arenas(const Subprograms& subprograms, const SubprogramMemory&
 }
 
 void check_fits(const Item& item, const Type& type, std::string_view what) {
-  // A default type says nothing; sequences and optionals hold what they hold.
+  // A default type is unknown; elements of sequences and optionals are not checked.
   if (!type.is_tensor() || type == Type{} || !item.tensor.defined()) return;
   check(fits(item.tensor, type), ErrorCode::invalid_argument, "{} is declared {}, but is {}", what,
         type.to_string(), Type(item.tensor.dtype(), item.tensor.shape()).to_string());
@@ -42,7 +42,7 @@ void put(const StepOutput& outlet, Item item, std::string_view what, const Trans
         outlet.type->to_string());
   const Tensor tensor =
       item.tensor.layout().row_major() ? item.tensor : transfers.on(outlet.device, item.tensor);
-  transfers.copy({outlet.memory, outlet.device}, place_of(tensor), tensor.bytes());
+  transfers.copy({outlet.memory, outlet.device}, location_of(tensor), tensor.bytes());
 }
 
 std::unique_ptr<RegionStep> make_region_step(const Step& step, const SubprogramMemory& memory) {

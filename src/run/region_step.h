@@ -1,5 +1,5 @@
 #pragma once
-// A step whose regions run as programs of their own, in one Context.
+// Steps whose regions run as subprograms in one Context.
 
 #include <cstddef>
 #include <memory>
@@ -17,14 +17,14 @@ namespace lanner {
 struct Arenas;
 struct RunRequest;
 
-/// Where the subprograms of a step keep their values.
+/// Memory for the values of a step's subprograms.
 struct SubprogramMemory {
   std::byte* workspace = nullptr; ///< On the device that they run on.
   std::byte* host = nullptr;      ///< For a device that is not the host.
 };
 
-/// A value that a step reads: memory in row-major order where its size is known before running, else an item,
-/// whose tensors lie on the host or on the target's device; neither where it is absent.
+/// A value that a step reads: row-major memory where its size is static, else an item, whose tensors are on
+/// the host or on the target's device; neither where it is absent.
 struct StepInput {
   const void* memory = nullptr;
   const Item* item = nullptr;
@@ -33,7 +33,7 @@ struct StepInput {
   bool present() const noexcept { return memory || item; }
 };
 
-/// Where a step puts a value.
+/// Destination of a value that a step writes.
 struct StepOutput {
   void* memory = nullptr;
   Item* item = nullptr;
@@ -41,30 +41,33 @@ struct StepOutput {
   Device device = {}; ///< Of the memory.
 };
 
-/// Of the subprograms alone, one of which runs at a time.
+/// Arenas for the subprograms, one of which runs at a time.
 Arenas subprogram_arenas(const Subprograms& subprograms, const SubprogramMemory& memory);
 
 /// Used by one thread at a time.
 class RegionStep {
 public:
   virtual ~RegionStep() = default;
-  /// Operands and outlets are those of the node, captures included. Throws what a node within throws, with
-  /// its name, Error{invalid_argument} where a value is not of the type that was declared, and
-  /// Error{cancelled} between iterations.
+  /// Inputs and outputs are those of the node, captures included. Throws errors of inner nodes with their
+  /// names, Error{invalid_argument} where a value does not have its declared type, and Error{cancelled}
+  /// between iterations.
   virtual void run(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
                    const RunRequest& request) = 0;
 };
 
-/// For a step that has subprograms; the memory is as large as they ask and the step's alone while it runs.
+/// For a step with subprograms; `memory` has the sizes that they need and is exclusive to the step while it
+/// runs.
 std::unique_ptr<RegionStep> make_region_step(const Step& step, const SubprogramMemory& memory);
 
-/// Error{invalid_argument} naming `what` for a tensor that is not of the type, as far as that says.
+/// Throws Error{invalid_argument} naming `what` for a tensor that does not match the type, as far as that is
+/// known.
 void check_fits(const Item& item, const Type& type, std::string_view what);
-/// The operand as a tensor that shares its memory; it holds what an item holds.
+/// The operand as a tensor that shares its memory; shares ownership of an item's.
 Tensor view_of(const StepInput& operand);
 /// The operand as an item that may be kept for longer than the step runs.
 Item item_of(const StepInput& operand, const Transfers& transfers);
-/// Puts `item` where the outlet says. Error{invalid_argument} naming `what` where it is not of its type.
+/// Writes `item` to the outlet. Throws Error{invalid_argument} naming `what` where it does not match its
+/// type.
 void put(const StepOutput& outlet, Item item, std::string_view what, const Transfers& transfers);
 
 } // namespace lanner

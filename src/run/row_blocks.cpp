@@ -11,8 +11,8 @@
 namespace lanner {
 namespace {
 
-/// What a block takes on any machine of today, to tell blocks apart: timings would make a run's results
-/// depend on them.
+/// A fixed machine model that estimates the time of a block: with measured times a run's results would depend
+/// on them.
 struct Machine {
   double bytes_a_second, flops_a_second, step;
 };
@@ -29,7 +29,7 @@ double seconds_of(const Program& program) {
 
 std::vector<double> seconds_of(const Subprograms& subprograms) {
   std::vector<double> seconds;
-  for (const Body& body : subprograms.list) seconds.push_back(seconds_of(*body.program));
+  for (const Subprogram& subprogram : subprograms.list) seconds.push_back(seconds_of(*subprogram.program));
   return seconds;
 }
 
@@ -70,8 +70,8 @@ void RowBlocksStep::begin(std::span<const StepInput> inputs, std::span<const Ste
           rows_, type.to_string());
     inputs_[i] = transfers.on(device_, given);
   }
-  for (SubprogramRun& body : subprograms_)
-    for (std::size_t i = inputs_.size(); i < inputs.size(); ++i) body.give(i, inputs[i], transfers);
+  for (SubprogramRun& subprogram : subprograms_)
+    for (std::size_t i = inputs_.size(); i < inputs.size(); ++i) subprogram.give(i, inputs[i], transfers);
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     const Type& type = block.outputs()[k]->type;
     Shape shape = with_rows(type.shape(), rows_);
@@ -88,7 +88,7 @@ void RowBlocksStep::begin(std::span<const StepInput> inputs, std::span<const Ste
 
 void RowBlocksStep::run(std::span<const StepInput> inputs, std::span<const StepOutput> outputs,
                         const RunRequest& request) {
-  // Whatever ends the run, nothing is held until the next.
+  // Releases everything however the run ends.
   const std::unique_ptr<RowBlocksStep, void (*)(RowBlocksStep*)> held(
       this, [](RowBlocksStep* step) { step->clear(); });
   const Transfers transfers(request);
@@ -103,13 +103,15 @@ void RowBlocksStep::run(std::span<const StepInput> inputs, std::span<const StepO
     if (!outputs[k].memory) put(outputs[k], Item(outputs_[k]), fmt::format("output {}", k), transfers);
 }
 
-/// Rows from `first` on. Where fewer are left than the block has, it runs on a copy whose other rows are 0;
-/// and on a copy where kernels would find them at an address that they are not made for.
+/// Runs rows from `first` on. Where fewer are left than the block has, or where they are not aligned for
+/// kernels, it runs on a copy, whose other rows are 0.
 void RowBlocksStep::run_block(std::size_t block, std::int64_t first, const RunRequest& request) {
   const Transfers transfers(request);
-  SubprogramRun& body = subprograms_[block];
+  SubprogramRun& subprogram = subprograms_[block];
   const std::int64_t size = plan_.sizes[block], taken = std::min(size, rows_ - first);
-  const auto in_place = [&](const MemoryLocation& place) { return taken == size && fits_kernels(place); };
+  const auto in_place = [&](const MemoryLocation& location) {
+    return taken == size && fits_kernels(location);
+  };
   for (std::size_t i = 0; i < inputs_.size(); ++i) {
     const auto [row_bytes, offset] = plan_.inputs[i];
     MemoryLocation source = row(inputs_[i], first, row_bytes);
@@ -120,17 +122,17 @@ void RowBlocksStep::run_block(std::size_t block, std::int64_t first, const RunRe
       transfers.clear({copy + used, device_}, static_cast<std::uint64_t>(size) * row_bytes - used);
       source.data = copy;
     }
-    body.give_memory(i, source.data);
+    subprogram.give_memory(i, source.data);
   }
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
-    if (!body.writes_memory(k)) continue;
+    if (!subprogram.writes_memory(k)) continue;
     const MemoryLocation target = row(outputs_[k], first, plan_.outputs[k].row_bytes);
-    body.write_to(k, in_place(target) ? target.data : workspace_ + plan_.outputs[k].buffer);
+    subprogram.write_to(k, in_place(target) ? target.data : workspace_ + plan_.outputs[k].buffer);
   }
-  body.run(request);
+  subprogram.run(request);
   for (std::size_t k = 0; k < outputs_.size(); ++k) {
     const std::uint64_t row_bytes = plan_.outputs[k].row_bytes;
-    transfers.copy(row(outputs_[k], first, row_bytes), place_of(view_of(body.value(k))),
+    transfers.copy(row(outputs_[k], first, row_bytes), location_of(view_of(subprogram.value(k))),
                    static_cast<std::uint64_t>(taken) * row_bytes);
   }
 }
@@ -138,7 +140,7 @@ void RowBlocksStep::run_block(std::size_t block, std::int64_t first, const RunRe
 void RowBlocksStep::clear() {
   std::ranges::fill(inputs_, Tensor{});
   std::ranges::fill(outputs_, Tensor{});
-  for (SubprogramRun& body : subprograms_) body.clear();
+  for (SubprogramRun& subprogram : subprograms_) subprogram.clear();
 }
 
 } // namespace lanner

@@ -1,12 +1,12 @@
 #pragma once
-// A step that runs its rows block by block.
+// Executes `by_rows` nodes block by block.
 
 #include "program/row_blocks.h"
 #include "run/subprogram_run.h"
 
 namespace lanner {
 
-/// A `by_rows`: any number of rows by subprograms for some.
+/// A `by_rows`: any number of rows, by subprograms for fixed numbers of rows.
 class RowBlocksStep final : public RegionStep {
 public:
   RowBlocksStep(const Step& step, const SubprogramMemory& memory);
@@ -27,7 +27,7 @@ private:
   std::vector<SubprogramRun> subprograms_;
   BlockChoice choice_;
   std::int64_t rows_ = 0;
-  std::vector<Tensor> inputs_, outputs_; ///< Of those with rows, whole.
+  std::vector<Tensor> inputs_, outputs_; ///< Whole values that are split into rows.
 };
 
 } // namespace lanner

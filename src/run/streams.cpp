@@ -38,8 +38,8 @@ void RunStreams::reach(std::uint32_t event, Stream stream) {
   events_[event]->record(static_cast<cuda::StreamHandle>(stream.handle));
 }
 
-/// Who gives memory back once the first stream is done must not meet work of the others. While a graph is
-/// recorded, one that never began cannot be waited for; the recording is dropped then in any case.
+/// Memory freed after the first stream's work must not be in use by the others. While a graph is recorded, a
+/// stream that never began cannot be waited for; the recording is dropped then in any case.
 void RunStreams::abandon(Stream first) noexcept {
   for (std::size_t s = 0; s < streams_.size(); ++s) {
     try {
@@ -47,7 +47,7 @@ void RunStreams::abandon(Stream first) noexcept {
       end.record(static_cast<cuda::StreamHandle>(streams_[s].handle));
       end.wait(static_cast<cuda::StreamHandle>(first.handle));
     } catch (const Error&) {
-      continue; // the error that led here says more
+      continue; // the original error says more
     }
   }
 }

@@ -1,5 +1,5 @@
 #pragma once
-// The streams beside the caller's that the steps of one run go to, on one device or on several.
+// Additional streams for the steps of one run, on one device or several.
 
 #include <memory>
 #include <vector>
@@ -15,8 +15,8 @@ class OwnedStream;
 
 namespace lanner {
 
-/// Streams and events of one Program in one Context; made once, so that a run makes none. Used by one thread
-/// at a time.
+/// Streams and events of one Program in one Context; created once, so that a run creates none. Used by one
+/// thread at a time.
 class RunStreams {
 public:
   /// For a program of several streams, or of several devices, which have a stream each.
@@ -24,8 +24,8 @@ public:
   RunStreams(RunStreams&&) noexcept;
   ~RunStreams();
 
-  /// Queues the steps of a recorded segment by `launch(step, stream)`, stream 0 being `first`, which is
-  /// behind all of them in the end: also where `launch` throws.
+  /// Queues the steps of a recorded segment by `launch(step, stream)`, stream 0 being `first`, which finally
+  /// waits for all of them, also where `launch` throws.
   template<typename LaunchStep>
   void queue(const Segment& segment, Stream first, const LaunchStep& launch) {
     try {
@@ -49,7 +49,7 @@ public:
   }
   /// Later work of the stream, whose device is current, waits for these of Program::waits.
   void wait(Stream stream, std::uint32_t first_wait, std::uint32_t waits);
-  /// An event is what the stream, which is of its device, has done until here.
+  /// Records an event on the stream, which is on the event's device.
   void reach(std::uint32_t event, Stream stream);
   /// Makes `first` wait for all the others.
   void abandon(Stream first) noexcept;

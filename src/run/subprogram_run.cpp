@@ -8,19 +8,19 @@
 #include "program/lowered/lowered.h"
 
 namespace lanner {
-SubprogramRun::SubprogramRun(const Body& body, const Region& region, const Arenas& arenas)
-    : body_(body), region_(region),
-      execution_(std::shared_ptr<const Program>(std::shared_ptr<const void>{}, body.program.get()), arenas),
+SubprogramRun::SubprogramRun(const Subprogram& subprogram, const Region& region, const Arenas& arenas)
+    : subprogram_(subprogram), region_(region),
+      execution_(std::shared_ptr<const Program>(std::shared_ptr<const void>{}, subprogram.program.get()), arenas),
       given_(region.parameters().size()), held_(region.parameters().size()),
-      written_(body.program->results().size()), constants_(body.constants.begin(), body.constants.end()),
-      memory_(body.program->results().size(), nullptr), computed_(body.program->results().size(), nullptr) {
-  for (std::size_t k = 0; k < body.results.size(); ++k)
-    if (body.results[k].from == SubprogramResult::From::computed)
-      computed_[body.results[k].index] = region.outputs()[k];
+      written_(subprogram.program->results().size()), constants_(subprogram.constants.begin(), subprogram.constants.end()),
+      memory_(subprogram.program->results().size(), nullptr), computed_(subprogram.program->results().size(), nullptr) {
+  for (std::size_t k = 0; k < subprogram.results.size(); ++k)
+    if (subprogram.results[k].from == SubprogramResult::From::computed)
+      computed_[subprogram.results[k].index] = region.outputs()[k];
 }
 
 bool SubprogramRun::takes_memory(std::size_t parameter) const {
-  return body_.program->input_items()[parameter].kind != Place::Kind::item;
+  return subprogram_.program->input_items()[parameter].kind != Place::Kind::item;
 }
 
 void SubprogramRun::give_memory(std::size_t parameter, const void* memory) {
@@ -44,7 +44,7 @@ void SubprogramRun::give(std::size_t parameter, const StepInput& operand, const 
     held = item_of(operand, transfers);
     if (held.tensor.defined() && !held.tensor.layout().row_major())
       held.tensor = transfers.clone(held.tensor);
-    execution_.items()[body_.program->input_items()[parameter].index] = held;
+    execution_.items()[subprogram_.program->input_items()[parameter].index] = held;
     return;
   }
   check(given.tensor.defined(), ErrorCode::invalid_argument,
@@ -55,7 +55,7 @@ void SubprogramRun::give(std::size_t parameter, const StepInput& operand, const 
 
 bool SubprogramRun::writes_memory(std::size_t k) const {
   return result(k).from == SubprogramResult::From::computed &&
-         body_.program->results()[result(k).index].kind == Place::Kind::output;
+         subprogram_.program->results()[result(k).index].kind == Place::Kind::output;
 }
 
 void SubprogramRun::write_to(std::size_t k, void* memory) {
@@ -65,7 +65,7 @@ void SubprogramRun::write_to(std::size_t k, void* memory) {
 void SubprogramRun::run(const RunRequest& request) {
   const Transfers transfers(request);
   for (std::size_t j = 0; j < memory_.size(); ++j) {
-    if (body_.program->results()[j].kind != Place::Kind::output) continue;
+    if (subprogram_.program->results()[j].kind != Place::Kind::output) continue;
     if (!memory_[j]) {
       const Type& type = computed_[j]->type;
       written_[j] = Item(transfers.allocate(type.dtype(), type.shape(), device()));
@@ -81,7 +81,7 @@ StepInput SubprogramRun::value(std::size_t k) const {
   const SubprogramResult& from = result(k);
   if (from.from == SubprogramResult::From::parameter) return given_[from.index];
   if (from.from == SubprogramResult::From::constant) return {nullptr, &constants_[from.index], &type(k)};
-  const Place& place = body_.program->results()[from.index];
+  const Place& place = subprogram_.program->results()[from.index];
   if (place.kind == Place::Kind::item) return {nullptr, &execution_.items()[place.index], &type(k)};
   if (memory_[from.index]) return {memory_[from.index], nullptr, &type(k), device()};
   return {nullptr, &written_[from.index], &type(k)};

@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::uint64_t kept_runs = 16;
 
-/// Sizes of blocks: counts that differ a little are given the same ones.
+/// Rounds block sizes, so that slightly different sizes reuse blocks.
 std::uint64_t rounded(std::uint64_t bytes) {
   constexpr std::uint64_t least = 4096;
   if (bytes <= least) return least;
@@ -27,30 +27,30 @@ std::uint64_t rounded(std::uint64_t bytes) {
   return bytes > UINT64_MAX - step ? bytes : (bytes + step - 1) / step * step;
 }
 
-/// A call's memory is no other call's to write to.
+/// Whether memory comes from a call's own allocator, so that no other call may reuse it.
 bool belongs_to_call() {
   const CallResources* call = thread_bounds().call;
   return call && call->allocator;
 }
 
 struct Slices {
-  std::uint64_t outer = 1, bytes = 0; ///< So many slices of so many bytes make one slice.
+  std::uint64_t outer = 1, bytes = 0; ///< `outer` pieces of `bytes` bytes make one slice.
   std::uint64_t pitch = 0, offset = 0;
 };
 
-Slices slices_of(const Tensor& whole, std::size_t axis, std::int64_t place) {
+Slices slices_of(const Tensor& whole, std::size_t axis, std::int64_t position) {
   const Shape& shape = whole.shape();
   Slices slices;
   slices.bytes = bit_width(whole.dtype()) / 8;
   for (std::size_t d = 0; d < axis; ++d) slices.outer *= static_cast<std::uint64_t>(shape[d]);
   for (std::size_t d = axis + 1; d < shape.rank(); ++d) slices.bytes *= static_cast<std::uint64_t>(shape[d]);
   slices.pitch = slices.bytes * static_cast<std::uint64_t>(shape[axis]);
-  slices.offset = slices.bytes * static_cast<std::uint64_t>(place);
+  slices.offset = slices.bytes * static_cast<std::uint64_t>(position);
   return slices;
 }
 
 RowsPlace rows_at(const Tensor& tensor, std::uint64_t offset, std::uint64_t pitch) {
-  MemoryLocation first = place_of(tensor);
+  MemoryLocation first = location_of(tensor);
   first.data = static_cast<std::byte*>(first.data) + offset;
   return {first, static_cast<std::int64_t>(pitch)};
 }
@@ -61,12 +61,12 @@ bool is_plain(const Tensor& tensor, Device device) {
   return tensor.layout().row_major() && tensor.device() == device;
 }
 
-MemoryLocation place_of(const Tensor& tensor) {
+MemoryLocation location_of(const Tensor& tensor) {
   return {const_cast<void*>(tensor.data()), tensor.device()};
 }
 
-bool fits_kernels(const MemoryLocation& place) {
-  return place.device.is_host() || reinterpret_cast<std::uintptr_t>(place.data) % gpu_alignment == 0;
+bool fits_kernels(const MemoryLocation& location) {
+  return location.device.is_host() || reinterpret_cast<std::uintptr_t>(location.data) % gpu_alignment == 0;
 }
 
 Tensor RunMemory::allocate(DType type, const Shape& shape, Device device) {
@@ -92,7 +92,7 @@ Tensor RunMemory::allocate(DType type, const Shape& shape, Device device) {
   return Tensor::wrap(block->memory.get(), type, shape, block->memory, {}, device);
 }
 
-/// The smallest that nobody holds and that is not far too large.
+/// The smallest free block that is not far too large.
 RunMemory::Block* RunMemory::find(Device device, std::uint64_t bytes) {
   Block* best = nullptr;
   for (Block& block : blocks_) {
@@ -135,7 +135,7 @@ Tensor Transfers::on(Device device, const Tensor& tensor) const {
     return on(device, tensor.clone());
   }
   Tensor there = allocate(tensor.dtype(), tensor.shape(), device);
-  copy_memory(place_of(there), place_of(tensor), tensor.bytes(), stream_);
+  copy_memory(location_of(there), location_of(tensor), tensor.bytes(), stream_);
   if (device.is_host()) wait(tensor.device());
   return there;
 }
@@ -143,7 +143,7 @@ Tensor Transfers::on(Device device, const Tensor& tensor) const {
 Item Transfers::on(Device device, const Item& item) const {
   if (!item.is_sequence()) {
     Item moved = item;
-    // Strings lie on the host only.
+    // Strings are on the host only.
     if (item.tensor.defined() && item.tensor.dtype() != DType::string) moved.tensor = on(device, item.tensor);
     return moved;
   }
@@ -161,7 +161,7 @@ Tensor Transfers::clone(const Tensor& tensor) const {
   if (tensor.device().is_host()) return tensor.clone();
   if (!tensor.layout().row_major()) return on(tensor.device(), on(Device{}, tensor));
   Tensor copy = allocate(tensor.dtype(), tensor.shape(), tensor.device());
-  copy_memory(place_of(copy), place_of(tensor), tensor.bytes(), stream_);
+  copy_memory(location_of(copy), location_of(tensor), tensor.bytes(), stream_);
   return copy;
 }
 
@@ -170,21 +170,21 @@ void Transfers::copy(const MemoryLocation& to, const MemoryLocation& from, std::
 }
 
 void Transfers::copy_slice(const Tensor& slice, const Tensor& whole, std::size_t axis,
-                           std::int64_t place) const {
-  const Slices slices = slices_of(whole, axis, place);
+                           std::int64_t position) const {
+  const Slices slices = slices_of(whole, axis, position);
   copy_rows(rows_at(whole, slices.offset, slices.pitch), rows_at(slice, 0, slices.bytes), slices.bytes,
             slices.outer, stream_);
 }
 
-void Transfers::take_slice(const Tensor& whole, std::size_t axis, std::int64_t place,
+void Transfers::take_slice(const Tensor& whole, std::size_t axis, std::int64_t position,
                            const Tensor& slice) const {
-  const Slices slices = slices_of(whole, axis, place);
+  const Slices slices = slices_of(whole, axis, position);
   copy_rows(rows_at(slice, 0, slices.bytes), rows_at(whole, slices.offset, slices.pitch), slices.bytes,
             slices.outer, stream_);
 }
 
-void Transfers::clear(const MemoryLocation& place, std::uint64_t bytes) const {
-  clear_memory(place, bytes, stream_);
+void Transfers::clear(const MemoryLocation& location, std::uint64_t bytes) const {
+  clear_memory(location, bytes, stream_);
 }
 
 } // namespace lanner

@@ -1,5 +1,5 @@
 #pragma once
-// Memory that only a run sizes, and copies of values between its steps.
+// Memory sized during a run, and copies of values between its steps.
 
 #include <cstdint>
 #include <memory>
@@ -13,16 +13,16 @@ namespace lanner {
 
 struct RunRequest;
 
-/// Memory of a GPU for values whose size a run tells, kept from run to run so that one like the last takes no
-/// new memory. What nobody holds any more is given out again though work that reads it may still be queued:
-/// all that writes there is queued behind. Used by one thread at a time; tensors may be let go by any.
+/// GPU memory for values of data-dependent size, kept between runs so that a similar run allocates nothing.
+/// Released blocks are reused although work that reads them may still be queued: later writes are queued
+/// after it. Used by one thread at a time; tensors may be released by any.
 class RunMemory {
 public:
   /// Row-major. Throws Error{limit_exceeded, out_of_memory}.
   Tensor allocate(DType type, const Shape& shape, Device device);
-  /// Lets go of what no run has used for long.
+  /// Frees blocks that no run has used for long.
   void begin_run();
-  std::uint64_t bytes() const noexcept; ///< Of all that it holds.
+  std::uint64_t bytes() const noexcept; ///< Of all its blocks.
 
 private:
   struct Block {
@@ -37,30 +37,30 @@ private:
   std::uint64_t run_ = 0;
 };
 
-/// What the steps of one run allocate and copy with: on a GPU all of it is queued on the run's stream.
+/// Allocations and copies for the steps of one run: on a GPU all copies are queued on the run's stream.
 class Transfers {
 public:
-  /// `memory`, which has to outlive it: of what is allocated on a GPU.
+  /// `memory`, for GPU allocations, must outlive it.
   Transfers(Stream stream, RunMemory& memory) : stream_(stream), memory_(&memory) {}
   explicit Transfers(const RunRequest& request);
 
   /// Row-major, within the thread's limits.
   Tensor allocate(DType type, const Shape& shape, Device device) const;
-  /// The same row-major elements on `device`: itself where they are there. On the host they can be read at
-  /// return.
+  /// The elements on `device`, row-major: the tensor itself where it already is so. On the host they can be
+  /// read on return.
   Tensor on(Device device, const Tensor& tensor) const;
-  /// The same of all tensors in it.
+  /// The same for all tensors of the item.
   Item on(Device device, const Item& item) const;
-  /// Row-major in memory of its own, where it lies.
+  /// A row-major copy on the same device.
   Tensor clone(const Tensor& tensor) const;
-  /// Nothing where both are one place.
+  /// No-op where both are the same location.
   void copy(const MemoryLocation& to, const MemoryLocation& from, std::uint64_t bytes) const;
-  /// Between memory whose slices along `axis` are a part of `whole`'s, and that slice.
-  void copy_slice(const Tensor& slice, const Tensor& whole, std::size_t axis, std::int64_t place) const;
-  void take_slice(const Tensor& whole, std::size_t axis, std::int64_t place, const Tensor& slice) const;
-  void clear(const MemoryLocation& place, std::uint64_t bytes) const;
+  /// Copies between `slice` and the slice of `whole` at `position` along `axis`.
+  void copy_slice(const Tensor& slice, const Tensor& whole, std::size_t axis, std::int64_t position) const;
+  void take_slice(const Tensor& whole, std::size_t axis, std::int64_t position, const Tensor& slice) const;
+  void clear(const MemoryLocation& location, std::uint64_t bytes) const;
   Stream stream() const noexcept { return stream_; }
-  /// Until what was queued on a GPU is done.
+  /// Waits until the work queued on a GPU is done.
   void wait(Device device) const { synchronize(device, stream_); }
 
 private:
@@ -68,10 +68,10 @@ private:
   RunMemory* memory_;
 };
 
-bool is_plain(const Tensor& tensor, Device device = {}); ///< Row-major and there.
-/// Where a tensor's elements lie.
-MemoryLocation place_of(const Tensor& tensor);
-/// Whether any kernel may read and write values there.
-bool fits_kernels(const MemoryLocation& place);
+bool is_plain(const Tensor& tensor, Device device = {}); ///< Row-major and on `device`.
+/// Location of a tensor's elements.
+MemoryLocation location_of(const Tensor& tensor);
+/// Whether the location is aligned for all kernels.
+bool fits_kernels(const MemoryLocation& location);
 
 } // namespace lanner

@@ -55,7 +55,7 @@ void WeightStream::copy_for(std::size_t step, Stream stream) const {
     copy(weights_->blocks[block], stream);
 }
 
-/// The ring is free when all that was queued before has ended.
+/// The ring is free once all work queued before has ended.
 void WeightStream::begin(const Segment& segment, Stream stream) {
   const auto first = [](const WeightBlock& block) { return block.step; };
   const auto blocks = std::span(weights_->blocks);
@@ -67,7 +67,7 @@ void WeightStream::begin(const Segment& segment, Stream stream) {
   begun_->wait(copies_->handle());
 }
 
-/// Copies that wait for steps before this one at most are queued: that of this step is among them.
+/// Queues the copies that wait only for steps before this one, this step's own included.
 void WeightStream::before(std::size_t step, Stream stream) {
   for (; next_ < end_; ++next_) {
     const WeightBlock& block = weights_->blocks[next_];

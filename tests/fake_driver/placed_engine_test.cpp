@@ -191,7 +191,7 @@ TEST_F(PlacedEngine, PlacementWithoutAKernelIsReportedOrRefused) {
 TEST_F(PlacedEngine, InvalidPlacementsAreRefused) {
   LANNER_EXPECT_ERROR(built(model_bytes(), placed({second}, {{"nothing", second}})),
                       ErrorCode::invalid_argument,
-                      "placement 'nothing=cuda:1': no node of the model and no value of the IR is called so");
+                      "placement 'nothing=cuda:1': no node of the model and no value of the IR has this name");
   LANNER_EXPECT_ERROR(built(model_bytes(), placed({}, {{"a", second}})), ErrorCode::invalid_argument,
                       "placement 'a=cuda:1': the engine's devices are cuda:0 and the host");
   LANNER_EXPECT_ERROR(built(model_bytes(), placed({{DeviceKind::cuda, 7}}, {})), ErrorCode::invalid_argument,

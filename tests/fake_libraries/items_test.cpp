@@ -188,7 +188,7 @@ TEST_F(GpuItems, PlansWithOtherDevicesAreRefused) {
     parts.write(folder / "hostile.plan");
     LANNER_EXPECT_ERROR(Engine::load(folder / "hostile.plan"), ErrorCode::bad_data, message);
   };
-  expect_refused("by_rows(", " @ row cuda:0", "", "is not stored on cuda:0 as it is held");
+  expect_refused("by_rows(", " @ row cuda:0", "", "is not on cuda:0 in the storage that the caller gives");
   expect_refused("by_rows(", "@ row cuda:0", "@ row cuda:3", "");
 }
 

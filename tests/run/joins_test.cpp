@@ -38,16 +38,16 @@ TEST(Joins, RunNothing) {
 TEST(Joins, NeedPartsWhereTheResultHasThem) {
   for (const char* b : {"@ row in=%c", "@ row in=%c+255", "@ row in=%c+192", ""})
     LANNER_EXPECT_ERROR(steps(joined("@ row in=%c", b)), ErrorCode::bad_data,
-                        "input 1 does not lie where its part of the result is");
+                        "input 1 is not stored at its part of the result");
   LANNER_EXPECT_ERROR(steps(joined("", "")), ErrorCode::bad_data, "input 0 does not lie");
   LANNER_EXPECT_ERROR(steps(joined("@ acdb in=%c", "@ row in=%c+256")), ErrorCode::bad_data, "does not lie");
 }
 
 TEST(Joins, AreOfConcatenationsOnly) {
   LANNER_EXPECT_ERROR(steps(joined("@ row in=%c", "@ row in=%c+256", reference)), ErrorCode::bad_data,
-                      "value a lies in c, which is no concatenation of it");
+                      "value a is stored in c, which is not a concatenation of it");
   LANNER_EXPECT_ERROR(steps(joined("@ row in=%b", "@ row in=%c+256")), ErrorCode::bad_data,
-                      "value a lies in b, which is no concatenation of it");
+                      "value a is stored in b, which is not a concatenation of it");
 }
 
 /// What is no result of a kernel has no memory that could be elsewhere.
@@ -59,7 +59,7 @@ TEST(Joins, AreOfWhatKernelsMake) {
       "0.0)\n";
   const std::string whole = joined("@ row in=%c", "@ row in=%c+256");
   LANNER_EXPECT_ERROR(steps(view + whole.substr(whole.find('\n') + 1)), ErrorCode::bad_data,
-                      "value a lies in c, which is no concatenation of it");
+                      "value a is stored in c, which is not a concatenation of it");
 }
 
 /// A plan may say only of kernels that take it that they read and write parts of larger values.
@@ -83,8 +83,8 @@ TEST(Joins, NeedStridesOfTheResult) {
   const std::string a = "@ row within=1:12 in=%y", b = "@ row within=1:12 in=%y+256";
   EXPECT_EQ(moved(a, b), 2U);
   for (const char* other : {"@ row within=1:12 in=%y+128", "@ row within=1:12 in=%y"})
-    LANNER_EXPECT_ERROR(moved(a, other), ErrorCode::bad_data, "input 1 does not lie where its part");
-  LANNER_EXPECT_ERROR(moved(a, "@ row in=%y+256"), ErrorCode::bad_data, "does not lie where its part");
+    LANNER_EXPECT_ERROR(moved(a, other), ErrorCode::bad_data, "input 1 is not stored at its part");
+  LANNER_EXPECT_ERROR(moved(a, "@ row in=%y+256"), ErrorCode::bad_data, "is not stored at its part");
   LANNER_EXPECT_ERROR(moved("@ row within=1:8 in=%y", b), ErrorCode::bad_data, "input 0 does not lie");
   LANNER_EXPECT_ERROR(moved("@ row within=2:12 in=%y", b), ErrorCode::bad_data, "input 0 does not lie");
   LANNER_EXPECT_ERROR(moved("@ acdb within=1:12 in=%y", b), ErrorCode::bad_data, "input 0 does not lie");
@@ -97,14 +97,14 @@ TEST(Joins, AreNeitherInputsNorConstants) {
   LANNER_EXPECT_ERROR(
       program("(%x: f32[2, 4] @ row within=1:8) -> (%y: f32[2, 4] as \"y\") {\n  %y: f32[2, 4] = relu(%x) " +
               std::string(reference) + "\n}"),
-      ErrorCode::bad_data, "input x lies within a larger value");
+      ErrorCode::bad_data, "input x is part of a larger value");
   LANNER_EXPECT_ERROR(
       program(
           "(%x: f32[2, 4]) -> (%y: f32[2, 4] as \"y\") {\n"
           "  %c: f32[2, 4] @ row within=1:8 = constant() {value = random(f32[2, 4], seed = 1, std = 1.0)}\n"
           "  %y: f32[2, 4] = add(%x, %c) " +
           std::string(reference) + "\n}"),
-      ErrorCode::bad_data, "constant c lies within a larger value");
+      ErrorCode::bad_data, "constant c is part of a larger value");
 }
 
 /// The memory of a result is as large as its first part alone.
@@ -113,7 +113,7 @@ TEST(Joins, AreNoResultsThemselves) {
                       "\"a\", %y: f32[1, 12, 4, 4] as \"y\") {\n" +
                       joined("@ row in=%c", "@ row in=%c+256") + "}");
   LANNER_EXPECT_ERROR(step_count(std::move(graph)), ErrorCode::bad_data,
-                      "output a is not stored as it is held");
+                      "output a is not in the storage that the caller asked for");
 }
 
 } // namespace

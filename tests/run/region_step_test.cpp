@@ -222,7 +222,7 @@ graph @main(%x: f32[2]) -> (%y) {
     %b: f32[2] = neg(%a)
   }) tactic("program", "program", _, 0.0)
 })"),
-                      ErrorCode::bad_data, "regions of fused are no programs");
+                      ErrorCode::bad_data, "regions of fused cannot run as programs");
   LANNER_EXPECT_ERROR(program_of(R"(
 graph @main(%n: i64[], %x: f32[2]) -> (%y) {
   %y: f32[2] = loop(%n, _, %x) ((%i: i64[], %go: bool[], %a: f32[2]) -> (%go, %b) {

@@ -44,14 +44,14 @@ TEST(PartViews, RunNothing) {
 }
 
 TEST(PartViews, AreStretchesOfMemory) {
-  LANNER_EXPECT_ERROR(steps(sliced("", 7, 1, -1)), ErrorCode::bad_data, "no parts of its input's memory");
+  LANNER_EXPECT_ERROR(steps(sliced("", 7, 1, -1)), ErrorCode::bad_data, "not slices of its input's memory");
   const std::string columns =
       fmt::format("  %r: f32[1, 8, 4, 4] = relu(%x) {0}\n"
                   "  %a: f32[1, 8, 2, 4], %b: f32[1, 8, 2, 4] = split(%r) {{axis = 2}} {1}\n"
                   "  %y: f32[1, 8, 2, 4] = mul(%a, %b) {0}\n",
                   reference, view);
   LANNER_EXPECT_ERROR(steps(columns, "%y: f32[1, 8, 2, 4]"), ErrorCode::bad_data,
-                      "no parts of its input's memory");
+                      "not slices of its input's memory");
 }
 
 /// Columns are many slices, which kernels read where they lie that take it.
@@ -67,7 +67,7 @@ TEST(PartViews, MayBeManyStretches) {
   EXPECT_EQ(steps(columns("@ row within=1:8", "@ row within=1:8")), 3U);
   for (const char* other : {"@ row within=1:7", "@ row within=2:8", "@ acdb within=1:8"})
     LANNER_EXPECT_ERROR(steps(columns("@ row within=1:8", other)), ErrorCode::bad_data,
-                        "no parts of its input's memory");
+                        "not slices of its input's memory");
 }
 
 /// Their memory is larger than the result's.
@@ -76,7 +76,7 @@ TEST(PartViews, AreNoResultsThemselves) {
       fmt::format("  %r: f32[1, 8, 4, 4] = relu(%x) {0}\n"
                   "  %y: f32[1, 4, 4, 4], %b: f32[1, 4, 4, 4] = split(%r) {{axis = 1}} {1}\n",
                   reference, view);
-  LANNER_EXPECT_ERROR(steps(body), ErrorCode::bad_data, "output y is not stored as it is held");
+  LANNER_EXPECT_ERROR(steps(body), ErrorCode::bad_data, "output y is not in the storage that the caller asked for");
 }
 
 } // namespace

@@ -43,7 +43,7 @@ bool is_alias_of_input(const Node& node) {
   return node.tactic.backend == alias_backend && !is_join(node);
 }
 
-/// Values that concatenations joined in memory read once, with who reads them.
+/// Pairs of a concatenation joined in memory and a value that it reads once.
 static std::set<std::pair<const Node*, const Value*>> joined_parts(const Graph& lowered) {
   std::set<std::pair<const Node*, const Value*>> once, seen;
   for (const auto& node : lowered.body().nodes()) {
@@ -60,18 +60,18 @@ static std::set<std::pair<const Node*, const Value*>> joined_parts(const Graph& 
 void check_joins(const Graph& lowered) {
   const auto parts = joined_parts(lowered);
   for (const auto& parameter : lowered.body().parameters())
-    check(!parameter->storage.within, ErrorCode::bad_data, "input {} lies within a larger value",
+    check(!parameter->storage.within, ErrorCode::bad_data, "input {} is part of a larger value",
           parameter->name());
   for (const auto& node : lowered.body().nodes()) {
     check_deadline();
     for (const auto& output : node->outputs()) {
       const Value* parent = output->storage.parent;
       check(!output->storage.within || !is_constant(*node), ErrorCode::bad_data,
-            "constant {} lies within a larger value", output->name());
+            "constant {} is part of a larger value", output->name());
       if (!parent) continue;
       const bool part = parent->producer() && parts.contains({parent->producer(), output.get()});
       check(part && may_lie_in(*output), ErrorCode::bad_data,
-            "value {} lies in {}, which is no concatenation of it", output->name(), parent->name());
+            "value {} is stored in {}, which is not a concatenation of it", output->name(), parent->name());
     }
     if (!is_join(*node)) continue;
     std::vector<Storage> storages;
@@ -79,8 +79,8 @@ void check_joins(const Graph& lowered) {
     const auto offsets = joined_offsets(*node, storages, node->output()->storage);
     for (std::size_t i = 0; i < storages.size(); ++i)
       check(offsets && storages[i].parent == node->output() && storages[i].offset == (*offsets)[i],
-            ErrorCode::bad_data, "node {}: input {} does not lie where its part of the result is",
-            node->label(), i);
+            ErrorCode::bad_data, "node {}: input {} is not stored at its part of the result", node->label(),
+            i);
   }
 }
 

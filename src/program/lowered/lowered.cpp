@@ -42,7 +42,7 @@ std::map<const Node*, std::size_t> execution_order(const Graph& graph) {
   return order;
 }
 
-/// Whether its outputs lie in its input's memory, or may come to.
+/// Whether its outputs are, or may become, views of its input's memory.
 static bool may_be_alias(const Node& node) {
   if (!node.tactic.backend.empty()) return node.tactic.backend == alias_backend;
   return is_alias(node) || ops::takes_parts(node);
@@ -61,13 +61,13 @@ bool may_overwrite(const Value& value, std::span<const Node* const> readers,
   const bool ours = value.producer() ? !value.constant() && !may_be_alias(*value.producer())
                                      : callers.may_write(value.index());
   if (!ours) return false;
-  // The last one first: of the many readers that a value may have, each is asked about, and one may.
+  // Last reader first: each of a value's many readers is asked about, and only the last one may overwrite.
   const auto uses = value.uses();
   return std::all_of(uses.rbegin(), uses.rend(), [&](const Use& use) {
     if (!use.node) return false;
     if (std::ranges::find(readers, use.node) != readers.end()) return true;
-    const auto place = order.find(use.node);
-    return place != order.end() && place->second < order.at(readers.back()) && !may_be_alias(*use.node);
+    const auto found = order.find(use.node);
+    return found != order.end() && found->second < order.at(readers.back()) && !may_be_alias(*use.node);
   });
 }
 
@@ -114,7 +114,7 @@ Tactic lying_as(Tactic tactic, std::span<const Within> inputs, std::span<const W
   return tactic;
 }
 
-/// As the node's values lie, if the kernel takes them so.
+/// The tactic for the node's values as parts of larger ones, where the kernel supports that.
 static Tactic lying_as(Tactic tactic, const Node& node) {
   std::vector<Within> inputs, outputs;
   for (const Value* input : node.inputs()) inputs.push_back(input ? input->storage.within : Within{});

@@ -1,5 +1,5 @@
 #pragma once
-// What the nodes and values of a lowered graph say, for those who make such graphs and those who run them.
+// Helpers for nodes and values of a lowered graph, shared by lowering and execution.
 
 #include <cstdint>
 #include <map>
@@ -16,11 +16,11 @@
 namespace lanner {
 
 inline constexpr const char* interpreter_backend =
-    "interpreter"; ///< Runs a node by its definition, shapes found as it runs.
+    "interpreter"; ///< Runs a node by its definition; shapes are inferred during the run.
 inline constexpr const char* program_backend = "program"; ///< Runs a node's regions, which are lowered too.
-inline constexpr const char* alias_backend = "alias"; ///< Output lies in the input's memory: nothing runs.
+inline constexpr const char* alias_backend = "alias"; ///< The output is a view of the input: nothing runs.
 
-/// The tactic that a lowered node names, as its backend offers it today, or null when it offers it no more.
+/// The tactic that a lowered node names, as its backend offers it now; null when it does not any more.
 struct OfferedTactic {
   const Backend* backend = nullptr;
   Tactic tactic;
@@ -28,45 +28,45 @@ struct OfferedTactic {
 std::optional<OfferedTactic> find_offered(const Node& node, std::span<const Backend* const> backends,
                                           const Target& target);
 
-/// The same kernel where the node's values lie within larger ones as this says, one for each; the lists may
-/// be shorter. What may work in place does not then.
+/// The same kernel for values that are parts of larger ones, one `Within` for each value; the lists may be
+/// shorter. It does not work in place then.
 Tactic lying_as(Tactic tactic, std::span<const Within> inputs, std::span<const Within> outputs);
-/// Whether a tactic asks for a value within a larger one.
+/// Whether a tactic has a value that is part of a larger one.
 bool lies_within(const Tactic& tactic);
-/// Whether a tactic asks for no value within a larger one but those that its kernel takes so.
+/// Whether all parts of larger values in a tactic are supported by its kernel.
 bool strided_as_it_says(const Tactic& tactic);
 
-/// Whether a node's output may lie in its input's memory at no cost: a change of shape, a cast to the type
+/// Whether a node's output may be a view of its input's memory: a change of shape, a cast to the type
 /// that the input is stored in, or a transpose whose output is stored in the order that the input has.
 bool is_alias(const Node& node);
-/// Storages of input 0 and output 0 under which the output of `node` holds the very bytes of its input: equal
+/// Storages of input 0 and output 0 for which the output of `node` has exactly the bytes of its input: equal
 /// row-major ones for a change of shape or such a cast, a permuted layout on either side for a transpose.
 /// Empty for any other node.
 std::vector<std::pair<Storage, Storage>> alias_storages(const Node& node, const Storage& plain);
 
-/// Place of each node of a graph's body.
+/// Position of each node of a graph's body.
 std::map<const Node*, std::size_t> execution_order(const Graph& graph);
-/// Whether a kernel may overwrite input `i` of `node`: nothing reads it later and it is memory of our own, or
-/// an input that callers let be overwritten.
+/// Whether a kernel may overwrite input `i` of `node`: nothing reads it later and it is the program's own
+/// memory, or an input that callers allow to be overwritten.
 bool may_overwrite(const Node& node, std::size_t i, const std::map<const Node*, std::size_t>& order,
                    const CallerMemory& callers = {});
-/// The same of nodes that run as one at the place of the last.
+/// The same for nodes that run as one in the position of the last.
 bool may_overwrite(const Value& value, std::span<const Node* const> readers,
                    const std::map<const Node*, std::size_t>& order, const CallerMemory& callers = {});
-/// The output of a graph that a value is, itself or by views of it; null where it is none.
+/// The number of the graph output that a value is, directly or through views; nothing where it is none.
 std::optional<std::size_t> output_number(const Value& value);
 
 bool same_storage(const Type& type, const Storage& a, const Storage& b);
 
-/// What a node does as people are told it: of a fused one, what was fused.
+/// Operator of a node as shown to users; for a fused node its members.
 std::string shown_kind(const Node& node);
-/// Whether a value is plain memory of a size known before running.
+/// Whether a value is plain memory of static size.
 bool is_planned(const Value& value);
-/// Whether all that it reads and writes is.
+/// Whether all values that it reads and writes are planned.
 bool is_planned(const Node& node);
-/// Bytes of a planned value in its storage, with what lies between its slices.
+/// Bytes of a planned value in its storage, gaps between its slices included.
 std::uint64_t storage_bytes(const Value& value);
-/// Bytes that it would take in another.
+/// Bytes of the value in another storage.
 std::uint64_t storage_bytes(const Value& value, const Storage& storage);
 
 } // namespace lanner

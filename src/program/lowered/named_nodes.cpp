@@ -12,7 +12,7 @@
 namespace lanner {
 namespace {
 
-/// `*` any characters, `?` one.
+/// Glob match: `*` for any characters, `?` for one.
 bool matches(std::string_view pattern, std::string_view name) {
   std::size_t p = 0, n = 0, star = std::string_view::npos, tried = 0;
   while (n < name.size()) {
@@ -46,7 +46,7 @@ void check_answered(const Graph& graph, const std::string& pattern, const std::s
     found = found || answers(node, pattern);
     names.insert(names.end(), node.sources.begin(), node.sources.end());
   });
-  check(found, ErrorCode::invalid_argument, "{}: no node of the model and no value of the IR is called so{}",
+  check(found, ErrorCode::invalid_argument, "{}: no node of the model and no value of the IR has this name{}",
         option, did_you_mean(pattern, names));
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Nodes by the names that users know them by.
+// Finds nodes by their names in the user's model.
 
 #include <string>
 
@@ -8,16 +8,16 @@
 
 namespace lanner {
 
-/// Whether a node of the model that this stands for, or a value that it makes, is called so; `*` stands for
-/// any characters, `?` for one.
+/// Whether the pattern matches a node of the model that this one comes from, or a value that it produces; `*`
+/// matches any characters, `?` one.
 bool answers(const Node& node, const std::string& pattern);
-/// Throws Error{invalid_argument} that begins with `option` where no node of the graph, subprograms included,
-/// is called so.
+/// Throws Error{invalid_argument} that begins with `option` where no node of the graph, regions included,
+/// matches.
 void check_answered(const Graph& graph, const std::string& pattern, const std::string& option);
-/// The name that its first source has, else its value's.
+/// The name of its first source node, else of its value.
 std::string node_name(const Node& node);
 
-/// Visits nodes and those of their regions, but for what fused nodes are made of.
+/// Visits nodes and those of their regions, except the members of fused nodes.
 template<typename Visit>
 void each_node(const Region& region, const Visit& visit) {
   for (const auto& node : region.nodes()) {

@@ -13,7 +13,7 @@
 namespace lanner {
 namespace {
 
-/// Groups of nodes, conversions between storages and blocks of counted rows.
+/// Whether the operator is made by lowering: fused groups, conversions between storages, row blocks.
 bool is_lowered(const Node& node) {
   return is_group(node) || is_conversion(node) || ops::is_row_blocks(node);
 }
@@ -37,7 +37,7 @@ void check_region(const Region& region) {
     check(!is_lowered(*node), ErrorCode::bad_data,
           "node {} of the portable graph is a {}, which only lowering makes", node->label(), node->kind());
     check(!is_constant(*node) || recipe_of(*node).literal(), ErrorCode::bad_data,
-          "constant {} has a recipe in the graph; the table of weights tells them", node->label());
+          "constant {} has a recipe in the graph; expected it in the plan's table of weights", node->label());
     for (const auto& output : node->outputs()) check_value(*output);
     for (const auto& inner : node->regions()) check_region(*inner);
   }

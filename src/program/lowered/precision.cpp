@@ -24,7 +24,7 @@ bool says_f32(const Value* value) {
   return value && value->type.is_tensor() && value->type.dtype() == DType::f32;
 }
 
-/// Types other than its own that an f32 value is stored in.
+/// Adds the type that an f32 value is stored in, if that is another.
 void add_narrow(std::set<DType>& types, const Value* value, const Storage& storage) {
   if (says_f32(value) && storage.dtype.value_or(DType::f32) != DType::f32) types.insert(*storage.dtype);
 }
@@ -36,7 +36,7 @@ bool keeps(const Node& node, const std::set<DType>& narrow, const Precision& pre
   return std::ranges::none_of(node.outputs(), [](const auto& value) { return says_f32(value.get()); });
 }
 
-/// Of a node as it was lowered.
+/// Narrow types that a lowered node uses.
 std::set<DType> narrow_types(const Node& node) {
   std::set<DType> narrow;
   for (const Value* value : node.inputs())
@@ -51,7 +51,7 @@ bool has_kernel(const Node& node) {
          backend != program_backend;
 }
 
-/// Nodes that run in other types than `target` says for them.
+/// Nodes that run in types which `target` does not allow for them.
 template<typename Wanted>
 std::vector<const Node*> breaking(const Graph& lowered, const Target& target, const Wanted& wanted) {
   std::vector<const Node*> list;
@@ -69,7 +69,7 @@ bool computes_in(const Node& node, DType type) {
 }
 
 std::string no_effect(DType type, const Target& target) {
-  // Whatever is stored in halves on a CPU, its kernels compute in f32.
+  // CPU kernels compute in f32 even where values are stored in 16 bits.
   if (target.device.is_host())
     return fmt::format(
         "precision {} has no effect: no kernel computes in it on a CPU; all is computed in fp32",

@@ -1,5 +1,5 @@
 #pragma once
-// What lowering decided and why, for `explain`; plans keep it.
+// Report of lowering's decisions and reasons, for `explain`; plans store it.
 
 #include <cstdint>
 #include <string>
@@ -8,10 +8,10 @@
 
 namespace lanner {
 
-/// Why a tactic may be taken.
+/// Why a tactic may be used.
 enum class Trust : std::uint8_t {
-  none,    ///< Nothing is known of it yet.
-  checked, ///< It gave what the definition gives, on this machine or one like it.
+  none,    ///< Not checked and not on the list.
+  checked, ///< Its results agreed with the definition's, on this machine or an equal one.
   trusted, ///< It is on the project's list, see trusted().
 };
 std::string_view to_string(Trust trust);
@@ -25,11 +25,11 @@ struct Considered {
   Trust trust = Trust::none;
 };
 
-/// What lowering decided for one node of the lowered graph, or was decided for the whole.
+/// Decisions for one node of the lowered graph, or for the whole graph.
 struct NodeReport {
-  std::string node;                   ///< Name of its first output; empty: its notes tell of the whole.
+  std::string node;                   ///< Name of its first output; empty: notes on the whole graph.
   std::vector<Considered> considered; ///< Cheapest first.
-  std::vector<std::string> notes;     ///< Why a backend offered nothing or less, what was left out.
+  std::vector<std::string> notes;     ///< Why a backend offered nothing or less, and rejected tactics.
 };
 
 } // namespace lanner

@@ -35,7 +35,7 @@ std::string attribute_text(const Attribute& attribute) {
 void append(std::string& text, const Node& node, std::map<const Value*, std::size_t>& numbers) {
   text += node.kind() + "{";
   for (const auto& [name, value] : node.attributes)
-    if (!is_constant(node) || name == "value") // what it is, not what it is made of
+    if (!is_constant(node) || name == "value") // the recipe of a constant is not part of its work
       text += fmt::format("{}={};", name, attribute_text(value));
   text += "}(";
   for (const Value* input : node.inputs()) {
@@ -43,8 +43,8 @@ void append(std::string& text, const Node& node, std::map<const Value*, std::siz
       text += "_,";
       continue;
     }
-    const auto [place, fresh] = numbers.emplace(input, numbers.size());
-    text += fmt::format("{}", place->second);
+    const auto [entry, fresh] = numbers.emplace(input, numbers.size());
+    text += fmt::format("{}", entry->second);
     if (fresh)
       text += fmt::format(":{}{}@{}", input->type.to_string(), input->constant() ? "c" : "",
                           storage_key(input->storage, node));

@@ -1,5 +1,5 @@
 #pragma once
-// Text that tells nodes apart by the work they stand for.
+// Signature of the work that a node does.
 
 #include <string>
 
@@ -7,7 +7,8 @@
 
 namespace lanner {
 
-/// Equal for nodes that do the same work: operator, attributes, types, storages, body; no names, no weights.
+/// Equal for nodes that do the same work: operator, attributes, types, storages, regions; no names, no
+/// weights.
 std::string signature(const Node& node);
 
 } // namespace lanner

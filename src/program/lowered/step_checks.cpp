@@ -22,7 +22,7 @@ bool all_values(const Node& node, Fits fits) {
 void check_sizes_known(const Node& node) {
   const auto known = [](const Value& value) { return value.type.is_static(); };
   check(all_values(node, known), ErrorCode::bad_data,
-        "node {}: kernel {}:{} takes values of known sizes, but one is known only while running",
+        "node {}: kernel {}:{} needs static sizes, but the size of one of its values depends on data",
         node.label(), node.tactic.backend, node.tactic.kernel);
 }
 
@@ -47,7 +47,7 @@ void check_reached(const Node& node, const Subprograms& subprograms) {
   for (std::size_t i = 0; i < node.inputs().size(); ++i)
     right = right && reached(node.input(i), is_control(node, i) ? Device{} : subprograms.device);
   for (const auto& output : node.outputs()) right = right && reached(output.get(), subprograms.device);
-  check(right, ErrorCode::bad_data, "node {}: its regions run on {}, where a value of it does not lie",
+  check(right, ErrorCode::bad_data, "node {}: its regions run on {}, but a value of it is stored elsewhere",
         node.label(), subprograms.device.to_string());
 }
 
@@ -71,8 +71,8 @@ void check_devices(const Node& node, bool on_stream, const Target& target) {
   check(
       std::ranges::all_of(node.inputs(), [&](const Value* value) { return !value || fits(*value, true); }) &&
           std::ranges::all_of(node.outputs(), [&](const auto& value) { return fits(*value, false); }),
-      ErrorCode::bad_data, "node {}: kernel {} runs where a value of it does not lie", node.label(),
-      node.tactic.kernel);
+      ErrorCode::bad_data, "node {}: kernel {} cannot access a value that is stored on another device",
+      node.label(), node.tactic.kernel);
 }
 
 } // namespace lanner

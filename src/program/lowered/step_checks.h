@@ -1,5 +1,5 @@
 #pragma once
-// What a plan says of where values lie, checked against who reads and writes them.
+// Checks the storages in a plan against the kernels that read and write the values.
 
 #include "graph/graph.h"
 #include "graph/target.h"
@@ -9,18 +9,19 @@ namespace lanner {
 
 // All throw Error{bad_data} naming the node or the value.
 
-/// A kernel of a backend takes values whose sizes are known before running.
+/// A backend's kernel needs values of static size.
 void check_sizes_known(const Node& node);
-/// A value lies on a device of the target.
+/// The value must be on a device of the target.
 void check_stored(const Value& value, const Target& target);
 
-/// The interpreter and regions know row-major values of their own types only, on the host and, where they are
-/// plain memory, on `device`, the target's own.
+/// The interpreter and regions support only row-major values of their own types, on the host and, where they
+/// are plain memory, on `device`, the target's own.
 void check_plain(const Node& node, Device device);
-/// Regions find plain memory where they run, and what decides how they run on the host.
+/// Plain memory that regions use must be on their device, and control values on the host.
 void check_reached(const Node& node, const Subprograms& subprograms);
-/// A kernel of the host sees values of the host only; one of a GPU, which only queues, sees memory that the
-/// GPU can reach, which its copies from and to the host need, and copies to it from other GPUs.
+/// A host kernel may access values on the host only; a GPU kernel, which only queues work, may access memory
+/// that the GPU can reach: its own, pinned memory for copies to and from the host, and other GPUs' for copies
+/// to it.
 void check_devices(const Node& node, bool on_stream, const Target& target);
 
 } // namespace lanner

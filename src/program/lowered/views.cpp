@@ -10,7 +10,7 @@
 namespace lanner {
 namespace {
 
-/// Of row-major values the box that is copied tells all.
+/// The part as a range of one axis, where the copied box of the row-major input is one.
 std::optional<Part> part_of(const Box& box, const Shape& whole, const Shape& part) {
   if (whole.rank() != part.rank()) return std::nullopt;
   const Strides strides = dense_strides(whole);

@@ -13,7 +13,7 @@ bool has_static_operands(const Node& node) {
   return node.input(0) && node.input(1) && node.input(0)->type.is_static() && node.input(1)->type.is_static();
 }
 
-/// Without what lies between its slices.
+/// Bytes without the gaps between its slices.
 std::uint64_t own_bytes(const Value& value) {
   Storage storage = value.storage;
   storage.within = {};

@@ -1,5 +1,5 @@
 #pragma once
-// How much a node moves and computes.
+// Bytes and floating-point operations of a node.
 
 #include <cstdint>
 
@@ -7,7 +7,7 @@
 
 namespace lanner {
 
-/// Bytes of a node's inputs, constants and outputs in their storages; what has no fixed size is not counted.
+/// Bytes of a node's inputs, constants and outputs in their storages; values of dynamic size are not counted.
 std::uint64_t bytes_of(const Node& node);
 /// Floating-point operations of convolutions and matrix products (a multiply-add is two), subprograms
 /// included; one an output element for elementwise nodes; 0 where nothing is known.

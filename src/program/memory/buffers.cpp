@@ -29,7 +29,7 @@ void Buffers::add_parts(const Graph& lowered) {
 }
 
 void Buffers::add_view(const Node& node) {
-  if (is_join(node)) return; // its parts are there
+  if (is_join(node)) return; // its parts are already placed
   if (is_part_view(node)) return add_part_view(node);
   Storage plain;
   plain.device = node.input(0) ? node.input(0)->storage.device : Device{};
@@ -50,7 +50,7 @@ void Buffers::add_part_view(const Node& node) {
   std::vector<Storage> parts;
   for (const auto& output : node.outputs()) parts.push_back(output->storage);
   const auto offsets = part_offsets(node, node.input(0) ? node.input(0)->storage : Storage{}, parts);
-  check(offsets.has_value(), ErrorCode::bad_data, "node {}: its results are no parts of its input's memory",
+  check(offsets.has_value(), ErrorCode::bad_data, "node {}: its results are not slices of its input's memory",
         node.label());
   const Buffer whole = of(node.input(0));
   for (std::size_t i = 0; i < parts.size(); ++i)

@@ -1,5 +1,5 @@
 #pragma once
-// Which values of a lowered graph share memory.
+// Aliasing: which values of a lowered graph share memory.
 
 #include <cstdint>
 #include <map>
@@ -9,27 +9,27 @@
 
 namespace lanner {
 
-/// Where a value lies: `offset` bytes into the memory of `root`, a value that has its own.
+/// Memory of a value: `offset` bytes into that of `root`, a value with memory of its own.
 struct Buffer {
   const Value* root = nullptr;
   std::uint64_t offset = 0;
 };
 
-/// Filled in the order in which nodes run: a view lies where its input was found to lie.
+/// Filled in execution order: a view gets the buffer of its input.
 class Buffers {
 public:
-  /// Of a value that nothing was said of: memory of its own.
+  /// The value's buffer; its own memory where nothing was set.
   Buffer of(const Value* value) const;
-  /// Whether parts of other values lie in the memory of this root.
+  /// Whether other values are parts of this root's memory.
   bool holds_parts(const Value* root) const { return joined_.contains(root); }
 
-  /// Parts of concatenations lie in the memory of these, and so do parts of parts. `lowered` has passed
+  /// Puts parts of concatenations, and parts of parts, into the memory of their results. `lowered` has passed
   /// check_joins().
   void add_parts(const Graph& lowered);
   /// The outputs of a view are its input's memory, or parts of it. Throws Error{bad_data} where they cannot
   /// be.
   void add_view(const Node& node);
-  /// `output` takes over the memory of `input`.
+  /// `output` uses the memory of `input`.
   void share(const Value* output, const Value* input) { buffers_[output] = of(input); }
 
 private:

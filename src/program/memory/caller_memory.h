@@ -1,5 +1,5 @@
 #pragma once
-// How memory of callers takes part in a graph: what its inputs and outputs lie in.
+// Callers' memory of a graph's inputs and outputs.
 
 #include <cstddef>
 #include <optional>
@@ -19,22 +19,23 @@ namespace lanner {
 struct HeldStorage {
   std::optional<DType> dtype; ///< Unset: the value's own.
   Layout layout;              ///< Of any concrete shape of the value; empty is row-major.
-  bool any = false; ///< Lowering chooses the layout; `layout` counts only where the value is no plain memory.
+  bool any =
+      false; ///< Lowering chooses the layout; `layout` counts only for values that are not plain memory.
   friend bool operator==(const HeldStorage&, const HeldStorage&) = default;
 };
 
-/// By number of a graph's inputs and outputs. What lies behind the end of a list is as by default: row-major,
-/// and no run writes over it.
+/// By index of a graph's inputs and outputs. Entries beyond the end of a list have defaults: row-major, not
+/// overwritable.
 struct CallerMemory {
-  /// An output whose result is written to the memory of an input.
+  /// An output that is written to the memory of an input.
   struct Alias {
     std::size_t output = 0, input = 0;
-    bool required = true; ///< Else only where that takes no copy: the output has memory of its own otherwise.
+    bool required = true; ///< Else only where that needs no copy; otherwise the output has its own memory.
     friend bool operator==(const Alias&, const Alias&) = default;
   };
   std::vector<HeldStorage> inputs, outputs;
-  std::vector<bool> overwritable; ///< Inputs that a run may write over once nothing reads them any more.
-  std::vector<Alias> aliases;     ///< At most one of an input, and of an output.
+  std::vector<bool> overwritable; ///< Inputs that a run may overwrite after their last reader.
+  std::vector<Alias> aliases;     ///< At most one per input and per output.
 
   const HeldStorage& input(std::size_t number) const;
   const HeldStorage& output(std::size_t number) const;
@@ -44,15 +45,15 @@ struct CallerMemory {
   const Alias* alias_of_input(std::size_t input) const;
 };
 
-/// The storage on `device` of a value of concrete type that callers hold so, as kernels name it.
+/// The kernels' storage on `device` for a value of concrete type that callers hold in `held`.
 Storage storage_of(const HeldStorage& held, const Type& type, Device device);
 
-/// Whether the elements of `tensor` lie where kernels look for them.
+/// Whether the layout of `tensor` is that of `held`.
 bool lies_as(const Tensor& tensor, const HeldStorage& held);
 
-/// `held` with the layout of a value that is stored so, where any layout will do; else `held`.
+/// `held` with the layout of `storage` where any layout is allowed; else `held`.
 HeldStorage settled(const HeldStorage& held, const Storage& storage);
-/// How callers hold a value that is stored so, as kernels name it.
+/// The kernels' storage of a caller's value after lowering chose `storage`.
 Storage settled_storage(const HeldStorage& held, const Storage& storage, const Type& type, Device device);
 
 } // namespace lanner

@@ -19,7 +19,7 @@ bool overlaps(const BufferRequest& a, const BufferRequest& b) {
 
 constexpr std::uint64_t max_bytes = INT64_MAX;
 
-/// A graph may ask for more than there are addresses; what wraps around would be placed within other buffers.
+/// Checked: a graph may need more than the address space, and a wrapped offset would overlap other buffers.
 std::uint64_t end_of(std::uint64_t offset, std::uint64_t bytes) {
   check(bytes <= max_bytes && offset <= max_bytes - bytes, ErrorCode::limit_exceeded,
         "its values take more than {} bytes at once", max_bytes);
@@ -30,16 +30,16 @@ std::uint64_t rounded(std::uint64_t bytes, std::uint64_t alignment) {
   return end_of(bytes, alignment - 1) / alignment * alignment;
 }
 
-/// Places in a sorted list that are moved in the time of one look.
+/// Elements of a sorted list that are moved in the time of one look.
 constexpr std::uint64_t moves_of_a_look = 16;
 
-/// Requests that have their place, by offset.
+/// Placed requests, by offset.
 class Placed {
 public:
   Placed(std::span<const BufferRequest> requests, std::uint64_t alignment)
       : requests_(requests), alignment_(alignment), offsets_(requests.size()) {}
 
-  /// The lowest offset where no buffer that lives at the same time lies.
+  /// The lowest offset that is free of buffers with an overlapping lifetime.
   std::uint64_t free_offset(std::size_t index) {
     const std::uint64_t bytes = size(index);
     std::uint64_t offset = 0;
@@ -54,10 +54,10 @@ public:
 
   void put(std::size_t index, std::uint64_t offset) {
     offsets_[index] = offset;
-    const auto place =
+    const auto position =
         std::ranges::upper_bound(placed_, offset, {}, [&](std::size_t i) { return offsets_[i]; });
-    looks_ += static_cast<std::uint64_t>(placed_.end() - place) / moves_of_a_look;
-    placed_.insert(place, index);
+    looks_ += static_cast<std::uint64_t>(placed_.end() - position) / moves_of_a_look;
+    placed_.insert(position, index);
   }
 
   std::uint64_t size(std::size_t index) const { return rounded(requests_[index].bytes, alignment_); }
@@ -71,23 +71,23 @@ private:
   std::uint64_t looks_ = 0;
 };
 
-/// A place for buffers of about one size, one after the other.
+/// A slot for buffers of one size class, one after the other.
 struct Slot {
   std::uint64_t offset = 0;
-  Lifetime used; ///< By all that were there.
+  Lifetime used; ///< Lifetime of all its buffers so far.
 
-  bool operator<(const Slot& other) const { return used.until > other.used.until; } // first what ends first
+  bool operator<(const Slot& other) const { return used.until > other.used.until; } // earliest end first
 };
 
-/// Sizes that differ by less than a quarter are one, so that few kinds of places serve all.
+/// Sizes that differ by less than a quarter share a class, so that few kinds of slots are needed.
 std::uint64_t size_class(std::uint64_t bytes) {
-  constexpr int digits = 2; // behind the leading one
+  constexpr int digits = 2; // after the leading one
   const int shift = std::max(static_cast<int>(std::bit_width(bytes)) - 1 - digits, 0);
   const std::uint64_t unit = std::uint64_t{1} << shift;
   return end_of(bytes, unit - 1) / unit * unit;
 }
 
-/// The largest first; those that ask for nothing are left out.
+/// Largest first; empty requests are left out.
 std::vector<std::size_t> by_size(std::span<const BufferRequest> requests) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < requests.size(); ++i)
@@ -97,8 +97,8 @@ std::vector<std::size_t> by_size(std::span<const BufferRequest> requests) {
   return order;
 }
 
-/// Places `rest` above what `plan` has, in the order in which they begin: each where one of its size class
-/// has ended, which is asked of the one alone that ends first.
+/// Places `rest` above the buffers of `plan`, in order of their begin: each in a slot of its size class that
+/// is free again, of which only the one that ends first is tested.
 void place_by_size(std::span<const BufferRequest> requests, std::vector<std::size_t> rest,
                    const Placed& placed, ArenaPlan& plan) {
   std::ranges::stable_sort(
@@ -158,7 +158,7 @@ std::vector<std::optional<std::uint64_t>> fit_into(std::span<const BufferRequest
   std::vector<std::optional<std::uint64_t>> offsets(requests.size());
   Placed placed(requests, alignment);
   for (std::size_t index : by_size(requests)) {
-    if (placed.looks() >= most_arena_looks) break; // the rest lies elsewhere
+    if (placed.looks() >= most_arena_looks) break; // the rest is placed by size class
     check_deadline();
     const std::uint64_t offset = placed.free_offset(index);
     if (end_of(offset, requests[index].bytes) > capacity) continue;

@@ -1,5 +1,5 @@
 #pragma once
-// Which step writes a memory first, and which uses it last.
+// First write and last use of each memory.
 
 #include <cstddef>
 #include <map>
@@ -13,14 +13,14 @@ namespace lanner {
 class MemoryUses {
 public:
   MemoryUses() = default;
-  /// `buffers` as they are for all steps.
+  /// `buffers`: final, with all steps' values.
   MemoryUses(std::span<const Step> steps, const Buffers& buffers);
 
-  /// Whether a step writes `root`, and none that uses `other` is this one or comes later.
+  /// Whether a step writes `root`, and all uses of `other` are in earlier steps.
   bool written_behind(const Value& root, const Value& other) const;
 
 private:
-  std::map<const Value*, std::size_t> first_write_, last_use_; ///< By the value whose own the memory is.
+  std::map<const Value*, std::size_t> first_write_, last_use_; ///< By root value of the memory.
 };
 
 } // namespace lanner

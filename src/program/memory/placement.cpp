@@ -24,7 +24,7 @@ const PlacedNodes* placement_of(const Node& node, const DevicePlacement& placeme
   return found == placement.nodes.end() ? nullptr : &*found;
 }
 
-/// The first GPU that a kernel's values lie on, results first: of a copy that is where it ends.
+/// The first GPU among a kernel's values, results first: for a copy that is its destination.
 template<typename Inputs, typename Outputs, typename StorageOf>
 Device gpu_of(const Inputs& inputs, const Outputs& outputs, const StorageOf& storage_of) {
   for (const auto& value : outputs)
@@ -36,7 +36,7 @@ Device gpu_of(const Inputs& inputs, const Outputs& outputs, const StorageOf& sto
   return {};
 }
 
-/// What makes nothing runs nowhere; what lowering put in moves values between those that run.
+/// Whether placements apply to a node: not to constants and conversions inserted by lowering.
 bool runs_somewhere(const Node& node) {
   return !is_constant(node) && !is_conversion(node) && node.tactic.backend != alias_backend;
 }

@@ -9,7 +9,7 @@
 namespace lanner {
 namespace {
 
-/// A view of memory that somebody holds still; undefined where nobody does.
+/// A view of memory that is still referenced; undefined where it is not.
 Tensor held(const std::weak_ptr<const void>& memory, const Tensor& form, Device device) {
   const std::shared_ptr<const void> owner = memory.lock();
   if (!owner) return {};
@@ -17,7 +17,7 @@ Tensor held(const std::weak_ptr<const void>& memory, const Tensor& form, Device 
                       device);
 }
 
-/// By segments, whose rings begin anew.
+/// Places blocks segment by segment; each starts with an empty ring.
 std::uint64_t place_blocks(std::vector<WeightBlock>& blocks, const std::vector<std::size_t>& segments,
                            std::uint64_t capacity) {
   std::uint64_t used = 0;

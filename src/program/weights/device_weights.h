@@ -1,6 +1,6 @@
 #pragma once
-// The weights of programs on their device: which stay there, and which are streamed, within a budget. One
-// table serves all programs of an engine.
+// Device memory of programs' weights: which are resident and which are streamed within a budget. One table
+// for all programs of an engine.
 
 #include <atomic>
 #include <cstdint>
@@ -19,14 +19,14 @@
 
 namespace lanner {
 
-/// Where the constants of a program are. Holds their memory.
+/// Locations of a program's constants. Owns their memory.
 struct PlacedWeights {
-  /// Into the ring, before the block's step.
+  /// A copy into the ring before the block's step.
   struct Copy {
     std::uint32_t constant = 0;
     std::uint64_t offset = 0; ///< In the ring.
   };
-  /// By constant: where it is read; of a streamed one the pinned copy on the host.
+  /// By constant: the tensor that is read; of a streamed one the pinned copy on the host.
   std::vector<Tensor> constants;
   std::vector<bool> streamed;      ///< By constant.
   std::vector<WeightBlock> blocks; ///< In order of steps; none where all are on the device.
@@ -44,34 +44,34 @@ public:
 private:
   friend class DeviceWeights;
   WeightNeeds needs_;
-  mutable std::mutex mutex_; ///< Of what follows.
+  mutable std::mutex mutex_; ///< Of the members below.
   std::shared_ptr<const PlacedWeights> placed_;
 };
 
 /// Thread-safe.
 class DeviceWeights {
 public:
-  /// `form`, host memory that lives as long as this, on a device: one copy while anybody holds it.
+  /// `form`, host memory that lives as long as this, on a device: one copy, shared while referenced.
   Tensor on(const Tensor& form, Device device);
 
-  /// Finds places for a program's constants; those of others may change. Throws Error{invalid_argument} where
+  /// Places a program's constants; those of others may move. Throws Error{invalid_argument} where
   /// the budget is too small, and what allocations throw.
   std::shared_ptr<const ProgramWeights> add(WeightNeeds needs);
 
-  /// Of each device; unset: everything stays there. Programs get new places. Throws as add() does, and then
-  /// nothing has changed.
+  /// Budget of each device; unset: all weights are resident. Weights are placed anew. Throws as add() does,
+  /// and then nothing has changed.
   void set_budget(std::optional<std::uint64_t> bytes);
   std::optional<std::uint64_t> budget() const;
-  WeightBytes bytes() const; ///< Of the programs that there were when one was added last.
-  /// Changes when places do: who keeps some looks again.
+  WeightBytes bytes() const; ///< For the programs as of the last add().
+  /// Changes whenever weights are placed anew: users then call weights() again.
   std::uint64_t version() const noexcept { return version_.load(std::memory_order_acquire); }
 
-  /// A table with this budget, for no program yet, that knows the copies of forms for which `same` holds.
+  /// An empty table with this budget that shares the copies of forms for which `same` holds.
   std::shared_ptr<DeviceWeights> with_copies(const std::function<bool(const Tensor& form)>& same) const;
 
 private:
   struct Copied {
-    Tensor form; ///< Held, so that its address stays its own.
+    Tensor form; ///< Referenced, so that its address is not reused.
     std::weak_ptr<const void> on_device, pinned;
   };
   using ProgramPtr = std::shared_ptr<ProgramWeights>;
@@ -87,7 +87,7 @@ private:
   std::map<WeightForm, Copied> copies_;
   std::optional<std::uint64_t> budget_;
   std::vector<std::weak_ptr<ProgramWeights>> programs_;
-  WeightChoice choice_; ///< What holds for the programs that there are.
+  WeightChoice choice_; ///< For the current programs.
   std::atomic<std::uint64_t> version_{0};
 };
 

@@ -1,4 +1,4 @@
-// The weights of a program on its device.
+// Weights of a program on its device.
 
 #include <set>
 
@@ -8,8 +8,8 @@
 namespace lanner {
 namespace {
 
-/// Of constants on its device those may be streamed that steps of recorded segments alone read. Where a run
-/// goes over several devices all stay: its segments wait for each other, not for copies.
+/// A constant on the device may be streamed if only steps of recorded segments read it. With several devices
+/// all are resident: segments wait for each other, not for copies.
 WeightNeeds weight_needs(const Program& program) {
   WeightNeeds needs;
   needs.device = program.device();

@@ -9,15 +9,15 @@
 namespace lanner {
 namespace {
 
-/// A copy of less costs its start, not its bytes.
+/// For smaller copies the latency dominates, not the bytes.
 constexpr std::uint64_t min_streamed = 64 << 10;
 
-/// 0, 1/2, 1/4, 3/4, 1/8: the first so many of these numbers are spread evenly.
-double spread_place(std::uint64_t number) {
-  double place = 0, part = 0.5;
+/// 0, 1/2, 1/4, 3/4, 1/8 (van der Corput sequence): any first n of these numbers are evenly spread.
+double spread_position(std::uint64_t number) {
+  double position = 0, part = 0.5;
   for (; number > 0; number >>= 1, part /= 2)
-    if (number & 1) place += part;
-  return place;
+    if (number & 1) position += part;
+  return position;
 }
 
 class Chooser {
@@ -54,11 +54,11 @@ public:
 private:
   struct Form {
     WeightForm key;
-    std::uint64_t bytes = 0; ///< That it takes of the device.
+    std::uint64_t bytes = 0; ///< Of device memory.
     bool streamable = true;
     std::size_t first = SIZE_MAX; ///< Of the programs' readers.
   };
-  /// What a step reads of what may be streamed, in numbers of forms.
+  /// The streamable weights that a step reads, by index of form.
   struct Block {
     std::size_t segment = 0;
     std::vector<std::size_t> forms;
@@ -68,9 +68,9 @@ private:
     for (std::size_t c = 0; c < needs.forms.size(); ++c) {
       if (needs.devices[c] != needs.device) continue;
       const WeightForm key = form_of(needs.forms[c], needs.device);
-      const auto [place, fresh] = numbers_.emplace(key, forms_.size());
+      const auto [entry, fresh] = numbers_.emplace(key, forms_.size());
       if (fresh) forms_.push_back({key, aligned_weight(key.bytes)});
-      Form& form = forms_[place->second];
+      Form& form = forms_[entry->second];
       form.streamable = form.streamable && needs.recorded[c] && key.bytes >= min_streamed;
     }
   }
@@ -98,7 +98,7 @@ private:
     return bytes;
   }
 
-  /// Of a ring that holds each block, or each two that follow each other.
+  /// Size of a ring that holds each block, or each pair of consecutive ones.
   std::uint64_t ring(bool pairs) const {
     std::uint64_t most = 0;
     for (const std::vector<Block>& blocks : programs_) {
@@ -115,7 +115,7 @@ private:
     return most;
   }
 
-  /// More is of no use: all that a segment streams.
+  /// Upper bound of a useful ring: all weights that a segment streams.
   std::uint64_t largest_ring() const {
     std::uint64_t most = 0;
     for (const std::vector<Block>& blocks : programs_) {
@@ -143,7 +143,7 @@ private:
     bytes.ring = std::min(*budget_ - bytes.resident, largest_ring());
   }
 
-  /// The largest first; equal ones so that whatever number of them stays is spread over the run.
+  /// Largest first; equal ones in an order in which any prefix of them is spread over the run.
   std::vector<std::size_t> by_worth() const {
     std::vector<std::size_t> order;
     for (std::size_t f = 0; f < forms_.size(); ++f)
@@ -165,7 +165,7 @@ private:
     std::vector<bool> taken(given.size());
     std::size_t count = 0;
     for (std::uint64_t number = 0; count < given.size(); ++number) {
-      const auto at = static_cast<std::size_t>(spread_place(number) * static_cast<double>(given.size()));
+      const auto at = static_cast<std::size_t>(spread_position(number) * static_cast<double>(given.size()));
       if (taken[at]) continue;
       taken[at] = true;
       equal[count++] = given[at];

@@ -1,5 +1,5 @@
 #pragma once
-// Which weights stay on a device, where a budget leaves no room for all.
+// Chooses which weights are resident on a device within a budget.
 
 #include <compare>
 #include <cstddef>
@@ -14,9 +14,9 @@
 
 namespace lanner {
 
-/// What the steps of a program read of constants on its device, which is none of the host.
+/// The constants on a GPU that the steps of a program read.
 struct WeightNeeds {
-  /// A step that is recorded, and what it reads.
+  /// A recorded step and the constants that it reads.
   struct Reader {
     std::size_t segment = 0, step = 0;
     std::vector<std::uint32_t> constants; ///< Each once.
@@ -28,7 +28,7 @@ struct WeightNeeds {
   std::vector<Reader> readers; ///< In the order in which they run.
 };
 
-/// Memory of a constant as it is read on a device.
+/// The packed form of a constant on a device.
 struct WeightForm {
   Device device;
   const void* data = nullptr; ///< On the host.
@@ -37,7 +37,7 @@ struct WeightForm {
 };
 WeightForm form_of(const Tensor& form, Device device);
 
-/// What memory of a device that is shared by weights is aligned to, and counted in.
+/// `bytes` rounded up to the alignment of weights in shared device memory.
 std::uint64_t aligned_weight(std::uint64_t bytes);
 
 /// Bytes of weights on the device, each once for all programs.
@@ -45,21 +45,21 @@ struct WeightBytes {
   std::uint64_t all = 0;
   std::uint64_t streamable = 0;
   std::uint64_t least = 0;    ///< The least budget.
-  std::uint64_t resident = 0; ///< That stay there.
-  std::uint64_t ring = 0;     ///< Through which a context streams the others; 0 where there are none.
+  std::uint64_t resident = 0; ///< Of resident weights.
+  std::uint64_t ring = 0;     ///< Of each context's ring for the others; 0 where all are resident.
   friend bool operator==(const WeightBytes&, const WeightBytes&) = default;
 };
 
 struct WeightChoice {
-  std::set<WeightForm> streamed; ///< The others stay.
+  std::set<WeightForm> streamed; ///< The others are resident.
   WeightBytes bytes;
 };
 
-/// The bytes that a run copies are the same whichever weights stay, but the largest of those that do not
-/// decide the size of the ring: so the largest stay. Of equal ones those stay that leave the others spread
-/// over the run. The ring takes two blocks that follow each other, so that one is copied while the other is
-/// read, or, where the budget is less than that, the largest alone; and what is left of the budget. Throws
-/// Error{invalid_argument} for a budget that is less than the least. No budget: all stay.
+/// The bytes copied per run do not depend on which weights are resident, but the largest streamed one decides
+/// the size of the ring: so the largest are resident. Of equal ones those are chosen that leave the streamed
+/// ones spread over the run. The ring holds two consecutive blocks, so that one is copied while the other is
+/// read, or, where the budget is less than that, the largest alone; and gets the rest of the budget. Throws
+/// Error{invalid_argument} for a budget that is less than the least. No budget: all are resident.
 WeightChoice choose_weights(std::span<const WeightNeeds* const> programs,
                             std::optional<std::uint64_t> budget);
 

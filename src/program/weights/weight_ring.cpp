@@ -7,7 +7,7 @@ namespace lanner {
 
 std::uint64_t place_in_ring(std::span<WeightBlock> blocks, std::uint64_t capacity) {
   std::uint64_t next = 0, used = 0;
-  std::vector<const WeightBlock*> there; // whose bytes nothing has replaced
+  std::vector<const WeightBlock*> there; // not overwritten yet
   for (WeightBlock& block : blocks) {
     if (next + block.bytes > capacity) next = 0;
     block.offset = next;

@@ -17,7 +17,7 @@
 namespace lanner {
 namespace {
 
-/// Of a form in this storage, wherever it lies: scales that are constants are told by their content.
+/// Key of a form in this storage, on any device; constant scales are identified by content.
 std::string form_key(const Storage& storage, DType type) {
   Storage form = of_type(storage.dtype.value_or(type));
   form.layout = storage.layout;
@@ -47,7 +47,7 @@ Tensor checked_source(const std::string& name, const Type& type, const WeightFin
   return pack(found, of_type(found.dtype()));
 }
 
-/// What follows from constants alone becomes one, node by node as passes fold them.
+/// Folds nodes of constant inputs one by one, as passes do.
 void fold_all(Region& body) {
   std::vector<Node*> nodes;
   for (const auto& node : body.nodes())
@@ -61,12 +61,12 @@ void fold_all(Region& body) {
   }
 }
 
-/// Puts the sources in the place of a recipe's inputs and folds the rest.
+/// Substitutes the source weights for a recipe's inputs and folds the graph.
 Tensor folded(const Recipe& recipe, const OpTable& ops, const WeightFinder& find, const Limits& limits) {
   const std::unique_ptr<Graph> graph = parse_graph(recipe.expression, ops, {}, limits);
   Region& body = graph->body();
   check(body.outputs().size() == 1, ErrorCode::unsupported,
-        "weights {} were taken together in a way that the plan does not keep: build it again from its model",
+        "weights {} were combined in a way that the plan does not record: build it again from its model",
         [&] {
           std::string names;
           for (const auto& parameter : body.parameters())
@@ -119,7 +119,7 @@ void WeightStore::take(Entry& entry, const std::string& key, const Tensor& form,
 }
 
 WeightStore::EntryPtr WeightStore::insert(Recipe recipe, const Tensor& value) {
-  // Two weights of a file may be the same bytes of it: each may be given others.
+  // Two weights may share bytes of a file, but each may be refitted on its own.
   const Tensor own = by_memory_.contains(memory_of(value)) ? value.clone() : value;
   auto entry = std::make_shared<Entry>();
   entry->constant = std::make_shared<const StoredConstant>(StoredConstant{recipe, own});

@@ -1,6 +1,6 @@
 #pragma once
-// The constants of an engine: each is a recipe over source weights and lies once in memory for each storage
-// that kernels ask for and each device, whatever number of variants and contexts there is.
+// The constants of an engine: each is a recipe over source weights, in memory once per storage that kernels
+// need and per device, shared by all variants and contexts.
 
 #include <compare>
 #include <functional>
@@ -22,49 +22,50 @@ namespace lanner {
 /// Calls `visit` with every `constant` node, those of regions first.
 void for_each_constant(const Region& region, const std::function<void(Node&)>& visit);
 
-/// The values of source weights by name; undefined where there is none. Those of wrong type or shape are
-/// found out by who asks.
+/// Returns the value of a source weight by name; undefined where there is none. The caller checks type and
+/// shape.
 using WeightFinder = std::function<Tensor(const std::string& name)>;
-/// What a recipe gives for these source weights, row-major. Work and memory are bounded as those of folding.
-/// Throws Error{bad_data} where it gives nothing of this type, Error{invalid_argument} where a source has
+/// The value of a recipe for these source weights, row-major. Work and memory are bounded as for folding.
+/// Throws Error{bad_data} where the result has another type, Error{invalid_argument} where a source has
 /// another type or where numbers become infinite on the way.
 Tensor value_of(const Recipe& recipe, const Type& type, const OpTable& ops, const WeightFinder& find,
                 const Limits& limits);
 
-/// A constant of graphs, in the type that they say.
+/// A constant of graphs, in its type there.
 struct StoredConstant {
   Recipe recipe;
-  Tensor value; ///< Its elements, in one of the layouts that it is needed in.
+  Tensor value; ///< Its elements, in one of the layouts needed.
   Type type() const { return {value.dtype(), value.shape()}; }
 };
 
 /// Thread-safe.
 class WeightStore {
 public:
-  /// Takes note of what the constants of a graph are made of. Those of one recipe come to lie in one memory.
+  /// Registers the recipes of a graph's constants. Constants of one recipe then share memory.
   void learn(Graph& graph);
-  /// Holds a constant whether a graph has it or not, as a source weight that others are made of. Gives what
-  /// is held now.
+  /// Adds a constant that need not be in a graph, such as a source weight of other constants. Returns the
+  /// stored one.
   Tensor add(const Recipe& recipe, const Tensor& value);
 
-  /// A constant of a graph, or one that is of none, in this storage on the host: made once.
+  /// A constant, of a graph or not, in this storage on the host: packed once.
   Tensor get(const Tensor& constant, const Storage& storage);
-  /// The same of the constant with this recipe, which has to be known.
+  /// The same for the constant with this recipe, which must be known.
   Tensor get(const Recipe& recipe, const Storage& storage);
-  /// `form`, which get() gave or which lives as long as this, on a device: one copy while anybody holds it.
+  /// `form`, from get() or living as long as this, on a device: one copy, shared while referenced.
   Tensor on(const Tensor& form, Device device) { return devices_->on(form, device); }
-  /// Where the constants of programs are on their device.
+  /// The device memory of programs' constants.
   const std::shared_ptr<DeviceWeights>& devices() const { return devices_; }
 
-  /// What `form` is a form of; null where that is not known.
+  /// The constant that `form` is a form of; null where unknown.
   std::shared_ptr<const StoredConstant> find(const Tensor& form) const;
-  /// All that come of source weights, by recipe.
+  /// All constants made of source weights, by recipe.
   std::vector<std::shared_ptr<const StoredConstant>> of_weights() const;
-  /// The value of a source weight where it is held, row-major; else undefined.
+  /// The value of a stored source weight, row-major; else undefined.
   Tensor source(const std::string& name) const { return value({name, {}}); }
-  /// The same of any recipe that is not lost.
+  /// The same for any recipe that is not lost.
   Tensor value(const Recipe& recipe) const;
-  /// A store with the same constants, copies on devices and budget, but for constants that `changed` names.
+  /// A store with the same constants, device copies and budget, without the constants for which `changed`
+  /// holds.
   std::unique_ptr<WeightStore> without(const std::function<bool(const StoredConstant&)>& changed) const;
 
 private:
@@ -75,7 +76,7 @@ private:
   };
   struct Entry {
     std::shared_ptr<const StoredConstant> constant;
-    std::map<std::string, Tensor> forms; ///< By storage; each holds its memory, which is known by it.
+    std::map<std::string, Tensor> forms; ///< By storage; each owns its memory, whose address identifies it.
   };
   using EntryPtr = std::shared_ptr<Entry>;
   static Memory memory_of(const Tensor& tensor);
