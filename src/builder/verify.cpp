@@ -77,7 +77,7 @@ public:
 
   Verification run() {
     NodeFindings found = verified_nodes();
-    Verification result{.shapes = state_.told_shapes(shapes_),
+    Verification result{.shapes = state_.caller_shapes(shapes_),
                         .nodes = found.nodes,
                         .defined = found.defined,
                         .skipped = found.skipped,

@@ -1,4 +1,4 @@
-// How much memory a context needs at most for the shapes of a profile.
+// Upper bound of a context's arena for the shapes of a profile.
 
 #include <algorithm>
 
@@ -19,11 +19,11 @@ std::optional<std::uint64_t> EngineState::arena_bound(std::size_t profile, const
     if (const auto known = bounds_.find(profile); known != bounds_.end())
       return known->second ? std::optional(known->second->bytes) : std::nullopt;
   }
-  auto made = make_bound(profiles.at(profile), control); // takes long: nobody waits for it
+  auto made = make_bound(profiles.at(profile), control); // takes long, so not under the lock
   const std::lock_guard lock(bounds_mutex_);
-  const auto [place, fresh] = bounds_.emplace(profile, std::move(made));
-  if (!place->second) return std::nullopt;
-  std::uint64_t& bytes = place->second->bytes;
+  const auto [entry, fresh] = bounds_.emplace(profile, std::move(made));
+  if (!entry->second) return std::nullopt;
+  std::uint64_t& bytes = entry->second->bytes;
   for (const auto& [key, variant] : variants_.list())
     if (profile_of(key.shapes) == &profiles[profile])
       bytes = std::max(bytes, variant->program->arena_bytes());
@@ -49,7 +49,7 @@ std::optional<EngineState::ArenaBound> EngineState::make_bound(const ShapeProfil
   }
 }
 
-/// The program, or the same one placed as that of the profile's largest shapes, where it would need more.
+/// The program; where it would need more memory than the profile's largest shapes, with their placement.
 std::shared_ptr<const Program> EngineState::within_bound(const InputShapes& shapes,
                                                          std::shared_ptr<const Program> program,
                                                          const Target& target) const {
@@ -65,7 +65,7 @@ std::shared_ptr<const Program> EngineState::within_bound(const InputShapes& shap
   program = std::make_shared<const Program>(program->graph().clone(), backends(target), target, *constants_,
                                             callers, bound->program.get());
   if (program->arena_bytes() <= bound->bytes) return program;
-  // A kernel that needs more scratch memory for less work, or one that only smaller shapes have.
+  // A kernel may need more scratch memory for less work, or exist for smaller shapes only.
   const std::lock_guard lock(bounds_mutex_);
   std::uint64_t& bytes = bounds_.at(number)->bytes;
   bytes = std::max(bytes, program->arena_bytes());

@@ -14,8 +14,8 @@ Tensor batch_part(const Tensor& output, std::size_t n, std::size_t count) {
   Shape shape = output.shape();
   shape[0] = 1;
   const std::uint64_t bytes = output.bytes() / count;
-  void* place = const_cast<std::byte*>(static_cast<const std::byte*>(output.data())) + n * bytes;
-  return Tensor::wrap(place, output.dtype(), shape, output.owner(), {}, output.device());
+  void* data = const_cast<std::byte*>(static_cast<const std::byte*>(output.data())) + n * bytes;
+  return Tensor::wrap(data, output.dtype(), shape, output.owner(), {}, output.device());
 }
 
 bool has_batch_parts(const Engine& engine, const Context& context, std::size_t count) {

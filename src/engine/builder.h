@@ -1,6 +1,6 @@
 #pragma once
-// What a library that only runs plans lacks. Whoever loads and runs asks for it here, in few places, and
-// names no part of it: liblanner has a compiler, liblanner-runtime has none (docs/decisions/029-runtime.md).
+// Interface to the compiler, which liblanner contains and liblanner-runtime does not
+// (docs/decisions/029-runtime.md). Code that loads and runs plans reaches the compiler only through here.
 
 #include <cstddef>
 #include <filesystem>
@@ -21,41 +21,41 @@
 
 namespace lanner {
 
-/// How a variant is made.
+/// How to make a variant.
 struct VariantMaking {
-  const MadeVariant* model = nullptr; ///< Whose tactics it takes over; null: it is tuned.
+  const MadeVariant* model = nullptr; ///< Variant whose tactics it reuses; null: it is tuned.
   bool sizes_only = false;            ///< It will never run.
-  bool trusting = false; ///< For a first run: kernels on the project's list are taken without a check.
+  bool trusting = false;              ///< For a first run: trusted kernels are used without a check.
 };
 
-/// Without a state of its own; thread-safe.
+/// Stateless; thread-safe.
 class Compiler {
 public:
   virtual ~Compiler() = default;
 
-  /// As Engine::build, without the name of the model before a failure.
+  /// As Engine::build, but errors do not begin with the model's name.
   virtual std::shared_ptr<const EngineState> build(const SourcePtr& model, const BuildOptions& options,
                                                    const std::filesystem::path& folder) const = 0;
-  /// Lowered for its shapes and threads: tuned within `seconds`, which become what is left of them, by
-  /// estimates where these are 0, or with the tactics of the model where there is one.
+  /// A variant lowered for its shapes and threads: tuned within `seconds`, which is reduced by the time
+  /// spent, by estimates where that is 0, or with the tactics of `making.model` if set.
   virtual MadeVariant variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
                               double& seconds, const Control& control) const = 0;
   /// Whether the kernels of a lowered graph may run on another number of threads than they were checked for.
   virtual bool trusted(const Graph& lowered, std::span<const Backend* const> backends) const = 0;
-  /// As Engine::verify, likewise.
+  /// As Engine::verify.
   virtual Verification verify(const Engine& engine, const VerifyOptions& options) const = 0;
-  /// As measure_machine(), which keeps the result.
+  /// As measure_machine(), which caches the result.
   virtual MachineLimits measure(Device device, const Control& control) const = 0;
   /// The name of the model format that bytes look like.
   virtual std::optional<std::string_view> model_format(std::span<const std::byte> bytes) const = 0;
-  /// The source weights of a model, whose data files lie in `folder`.
+  /// The source weights of a model, whose data files are in `folder`.
   virtual WeightValues model_weights(const SourcePtr& model, const std::filesystem::path& folder,
                                      const Limits& limits, const OpTable& ops) const = 0;
 };
 
 /// Null in a library without one.
 const Compiler* find_compiler();
-/// Throws Error{unsupported} in a library without one: `asked` needs it, `remedy` does without.
+/// Throws Error{unsupported} in a library without one; the message says what `asked` for it and the `remedy`.
 const Compiler& compiler_for(std::string_view asked, std::string_view remedy);
 
 } // namespace lanner

@@ -35,7 +35,7 @@ bool is_real(DType type) {
   return type == DType::f32 || type == DType::f64 || type == DType::f16 || type == DType::bf16;
 }
 
-/// What the options make of an engine's bindings, found out before any of it is changed.
+/// The engine's bindings under the options, computed before the engine is changed.
 class Callers {
 public:
   Callers(const EngineState& state, const CallerOptions& options) : state_(state), options_(options) {}
@@ -61,10 +61,10 @@ private:
   static void check_numbers(const Binding& binding, std::string_view option) {
     check_no_picture(binding, option);
     check(!binding.sequence && binding.dtype != DType::string, ErrorCode::unsupported,
-          "{}: {} is no tensor of numbers", option, binding.to_string());
+          "{}: {} is not a numeric tensor", option, binding.to_string());
   }
 
-  /// A name may be an input's and an output's.
+  /// An input and an output may have the same name.
   void hold(const std::string& name, const BindingStorage& storage) {
     bool known = false;
     const auto apply = [&](const std::vector<Binding>& bindings, std::vector<HeldStorage>& held) {
@@ -92,7 +92,7 @@ private:
     HeldStorage held;
     if (asked.dtype && *asked.dtype != binding.dtype) {
       check(is_real(*asked.dtype) && is_real(binding.dtype), ErrorCode::unsupported,
-            "storage of {}: {} cannot be held as {}; expected its own type, or f32, f64, f16 or bf16 for "
+            "storage of {}: {} cannot be stored as {}; expected its own type, or f32, f64, f16 or bf16 for "
             "another of "
             "these",
             binding.name, to_string(binding.dtype), to_string(*asked.dtype));
@@ -123,7 +123,7 @@ private:
     states.push_back(pair);
     check_rank(pair, "state");
     hold_alike(pair, "state");
-    // Where it costs nothing the state is updated where it lies.
+    // The state is updated in place where that costs nothing.
     if (memory.overwritable[pair.input]) memory.aliases.push_back({pair.output, pair.input, false});
   }
 
@@ -134,7 +134,7 @@ private:
     memory.aliases.push_back({pair.output, pair.input, true});
   }
 
-  /// Each input and output takes part in one state or alias at most.
+  /// Each input and output may be in one state or alias at most.
   StatePair pair_of(const std::string& input, const std::string& output, std::string_view option) {
     const StatePair pair{number_of(state_.inputs, input, option, "input"),
                          number_of(state_.outputs, output, option, "output")};
@@ -162,7 +162,7 @@ private:
           input.to_string());
   }
 
-  /// What a storage says of one holds for both.
+  /// Input and output of a pair have the same storage.
   void hold_alike(const StatePair& pair, std::string_view option) {
     HeldStorage &input = memory.inputs[pair.input], &output = memory.outputs[pair.output];
     const std::string &in = state_.inputs[pair.input].name, &out = state_.outputs[pair.output].name;
@@ -170,7 +170,7 @@ private:
           "{}: the storage of {} and {} cannot be left to the build; name a layout", option, in, out);
     const bool both = options_.storages.contains(in) && options_.storages.contains(out);
     check(!both || input == output, ErrorCode::invalid_argument,
-          "{}: input {} and output {} are one memory; expected one storage for both", option, in, out);
+          "{}: input {} and output {} share memory; expected the same storage for both", option, in, out);
     (options_.storages.contains(in) ? output : input) = options_.storages.contains(in) ? input : output;
   }
 
@@ -230,10 +230,9 @@ void check_aliases(const EngineState& state, const Graph& specialised) {
     const Value* input = specialised.body().parameter(alias.input);
     const std::string &out = state.outputs[alias.output].name, &in = state.inputs[alias.input].name;
     check(is_planned(*output), ErrorCode::unsupported,
-          "alias: only running tells the size of output {}, which is to lie in the memory of input {}", out,
-          in);
+          "alias: the size of output {} depends on data, so it cannot use the memory of input {}", out, in);
     check(output->type == input->type, ErrorCode::invalid_argument,
-          "alias: output {} is {}, the memory of input {} holds {}; expected one type and shape", out,
+          "alias: output {} is {}, input {} is {}; expected the same type and shape", out,
           output->type.to_string(), in, input->type.to_string());
   }
 }
@@ -247,7 +246,7 @@ void write_callers(const EngineState& state, nlohmann::ordered_json& target) {
   for (std::size_t i = 0; i < state.inputs.size(); ++i)
     if (state.callers.may_write(i)) target["overwritable"].push_back(state.inputs[i].name);
   auto storages = nlohmann::ordered_json::object();
-  std::set<std::string_view> written; // an input may be an output too
+  std::set<std::string_view> written; // an input may also be an output
   const auto write = [&](const Binding& binding, const HeldStorage& held) {
     if (held == HeldStorage{} || !written.insert(binding.name).second) return;
     nlohmann::ordered_json json{{"layout", held.any ? "any" : held.layout.to_string()}};

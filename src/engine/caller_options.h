@@ -1,6 +1,5 @@
 #pragma once
-// What a build is asked of memory that callers give: states, aliases, storages. By names, as users say it and
-// plans keep it.
+// Build options on the memory of callers: states, aliases, storages. By name, as in the API and in plans.
 
 #include <map>
 #include <string>
@@ -22,17 +21,17 @@ struct CallerOptions {
   std::map<std::string, BindingStorage> storages;
 };
 
-/// Checks `options` against the engine's inputs and outputs, which they change the description of. Throws
+/// Checks `options` against the engine's inputs and outputs and updates their descriptions. Throws
 /// Error{invalid_argument, unsupported}.
 void set_callers(EngineState& state, const CallerOptions& options);
 
-/// Storages that lowering was free to choose are from now on as the first variant has them.
+/// Fixes storages that lowering was free to choose to those of the first variant.
 void settle_storages(EngineState& state, const Graph& lowered);
 
-/// Throws where the shapes of a variant contradict an alias.
+/// Throws where the shapes of a variant do not allow an alias.
 void check_aliases(const EngineState& state, const Graph& specialised);
 
-/// The part of a plan's target that says it, and back: hostile JSON is a JSON exception.
+/// Writes and reads the callers' part of a plan's target; malformed JSON throws a JSON exception.
 void write_callers(const EngineState& state, nlohmann::ordered_json& target);
 CallerOptions read_callers(const nlohmann::json& target);
 

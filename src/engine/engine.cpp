@@ -1,4 +1,4 @@
-// Engine: what users ask of it.
+// Engine: the public interface.
 
 #include <lanner/engine.h>
 
@@ -24,7 +24,7 @@
 namespace lanner {
 namespace {
 
-/// A file that an engine is made of; errors tell of the environment's limits.
+/// Opens the file of an engine; errors name the environment's limits.
 SourcePtr opened(const std::filesystem::path& path, const Limits& limits, const Environment& environment) {
   const EnvironmentState& state = environment.state();
   const auto account = std::make_shared<Account>(state.within(limits), state.thread_settings);
@@ -46,13 +46,13 @@ GivenShapes shapes_given(const EngineState& state, const std::map<std::string, S
   return given;
 }
 
-/// Of what a caller asks to have prepared.
+/// The key of a variant that a caller wants prepared.
 VariantKey key_of(const EngineState& state, const Variant& variant) {
   const GivenShapes given = shapes_given(state, variant.shapes, "prepare");
   check_threads(variant.threads);
   auto shapes = completed_shapes(*state.graph, given, state.opt);
   check(shapes.has_value(), ErrorCode::invalid_argument,
-        "prepare: sizes are open that the shapes given do not say; the engine takes {}: give a shape of each",
+        "prepare: the shapes given leave sizes open; the engine takes {}: give a shape of each",
         open_inputs_text(*state.graph));
   return {*std::move(shapes), variant.threads > 0 ? variant.threads : state.target.threads};
 }
@@ -101,7 +101,7 @@ Engine Engine::build(const std::filesystem::path& model, const BuildOptions& opt
 
 namespace {
 
-/// What is drawn at random may be nothing that the model takes.
+/// Random inputs may be invalid for the model.
 Verification verified(const Compiler& compiler, const Engine& engine, const VerifyOptions& options) {
   try {
     return compiler.verify(engine, options);
@@ -113,13 +113,13 @@ Verification verified(const Compiler& compiler, const Engine& engine, const Veri
   }
 }
 
-/// Each variant that the plan brought, in one run of one context.
+/// Verifies each variant of the plan in one run of one context.
 void require_right(const Engine& engine, const Control& control) {
   const Compiler& compiler = compiler_for("verifying a plan", "load it without verify");
   const EngineState& state = state_of(engine);
   for (const auto& [key, made] : state.variants().list()) {
     VerifyOptions options;
-    options.shapes = state.told_shapes(key.shapes);
+    options.shapes = state.caller_shapes(key.shapes);
     options.threads = key.threads;
     options.runs = options.contexts = 1;
     options.control.cancel = control.cancel;
@@ -233,7 +233,7 @@ std::map<std::string, Shape> Engine::sample_shapes(const std::map<std::string, S
   const AccountScope charged(state_->account);
   const DeadlineScope deadline(state_->limits);
   check(batch >= 0, ErrorCode::invalid_argument, "batch is {}: expected a number of items, or 0", batch);
-  return state_->told_shapes(state_->sample(shapes_given(*state_, given, "shapes"), batch));
+  return state_->caller_shapes(state_->sample(shapes_given(*state_, given, "shapes"), batch));
 }
 
 Verification Engine::verify(const VerifyOptions& options) const {

@@ -1,4 +1,4 @@
-// Environment: copied when it is changed.
+// Environment: copy on write.
 
 #include <lanner/environment.h>
 
@@ -25,7 +25,7 @@ std::shared_ptr<const EnvironmentState> default_state() {
   return state;
 }
 
-/// Those of the state with one thing changed.
+/// A copy of the thread settings with one change.
 template<typename Change>
 void change_thread_settings(EnvironmentState& state, Change change) {
   auto made =
@@ -52,7 +52,7 @@ Limits EnvironmentState::within(const Limits& limits) const {
 
 Environment::Environment() : state_(default_state()) {}
 
-/// A state of this environment's own.
+/// The state of this environment, copied first if shared.
 EnvironmentState& Environment::changed() {
   auto made = std::make_shared<EnvironmentState>(*state_);
   EnvironmentState& state = *made;

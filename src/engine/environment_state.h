@@ -1,5 +1,5 @@
 #pragma once
-// What copies of an Environment share.
+// State shared by copies of an Environment.
 
 #include <filesystem>
 #include <memory>
@@ -13,19 +13,19 @@
 
 namespace lanner {
 
-/// Immutable once an engine has it.
+/// Immutable once an engine uses it.
 struct EnvironmentState {
   OpTable ops;
-  std::vector<std::string> added;     ///< Names of operators that are not Lanner's own, in order.
-  std::vector<std::string> backends;  ///< Of which kernels are taken; empty: all.
+  std::vector<std::string> added;     ///< Names of added operators, in order.
+  std::vector<std::string> backends;  ///< Backends whose kernels are used; empty: all.
   std::filesystem::path cache_folder; ///< Empty: the process's.
-  int threads = 0;                    ///< Of engines that were given no number; 0: the process's.
-  std::shared_ptr<const ThreadSettings> thread_settings; ///< Null where they say nothing.
+  int threads = 0;                    ///< For engines without a given number; 0: the process's.
+  std::shared_ptr<const ThreadSettings> thread_settings; ///< Null where nothing is set.
 
-  std::filesystem::path timing_cache() const; ///< The file; empty: none is kept.
-  /// Threads of an engine that is made without a number.
+  std::filesystem::path timing_cache() const; ///< The file; empty: none.
+  /// Number of threads of an engine without a given number.
   int team() const;
-  /// What it and these limits allow.
+  /// The stricter of its limits and these.
   Limits within(const Limits& limits) const;
 };
 

@@ -41,8 +41,7 @@ Json value_json(const Value& value) {
   return json;
 }
 
-/// An input, and the value in whose memory it lies where a change of shape alone lies between: no step makes
-/// that.
+/// An input, and the value that it is a reshape of, if any: no step produces a reshape.
 Json input_json(const Value& input) {
   Json json = value_json(input);
   const Value* made = &input;
@@ -60,7 +59,7 @@ void add_sources(const Node& node, std::vector<std::string>& sources) {
     if (std::ranges::find(sources, source) == sources.end()) sources.push_back(source);
 }
 
-/// Views of a value are told with the step that makes it.
+/// Views of a value are listed with the step that produces it.
 void add_sources_of_views(const Value& value, std::vector<std::string>& sources) {
   for (const Use& use : value.uses()) {
     if (!is_view(use.node)) continue;
@@ -69,8 +68,8 @@ void add_sources_of_views(const Value& value, std::vector<std::string>& sources)
   }
 }
 
-/// What the step stands for: its own source nodes, those of views of its results, and of views of the graph's
-/// inputs, which no step makes.
+/// Source nodes of a step: its own, those of views of its results, and of views of the graph's inputs, which
+/// no step produces.
 std::vector<std::string> sources_of(const Node& node) {
   std::vector<std::string> sources = node.sources;
   for (const auto& output : node.outputs()) add_sources_of_views(*output, sources);
@@ -92,7 +91,7 @@ std::map<std::size_t, std::uint64_t> streamed_bytes(const PlacedWeights& weights
   return bytes;
 }
 
-/// Of an engine on a GPU; null on a CPU, where there is one place for all.
+/// Weights of an engine on a GPU; null on a CPU, where all are in host memory.
 Json weights_json(const EngineState& state) {
   if (state.target.device.is_host()) return {};
   const WeightBytes bytes = state.constants().devices()->bytes();
@@ -141,7 +140,7 @@ std::uint64_t constant_bytes(const Program& program) {
   return total;
 }
 
-/// What is agreed on the callers' memory, where something is.
+/// Adds options on the callers' memory, if there are any.
 void add_callers(Json& json, const EngineState& state) {
   Json callers = Json::object();
   write_callers(state, callers);
@@ -150,9 +149,9 @@ void add_callers(Json& json, const EngineState& state) {
   json["storages"] = callers.contains("storages") ? callers["storages"] : Json::object();
 }
 
-/// In a caller's words.
+/// Sizes of a shape as callers give them.
 Json sizes_json(const EngineState& state, std::size_t input, const Shape& shape) {
-  return told_shape(*state.graph->body().parameter(input), shape).dims();
+  return caller_shape(*state.graph->body().parameter(input), shape).dims();
 }
 
 /// Shapes by input, of those that have one.
@@ -261,8 +260,8 @@ std::string explain_json(const EngineState& state, const InputShapes& shapes, co
   json["notes"] = state.notes;
   if (!state.opt)
     json["notes"].push_back(
-        fmt::format("the build was not told the sizes of {}: kernels are chosen at the first run of each, by "
-                    "estimates, or ahead by prepare; told here are those for {}",
+        fmt::format("the build was given no sizes of {}: kernels are chosen at the first run of each, by "
+                    "estimates, or ahead by prepare; shown here are those for {}",
                     open_inputs_text(*state.graph, state.state_inputs()), state.shapes_text(shapes)));
   for (std::string& line : unused_precisions(program.graph(), state.target))
     json["notes"].push_back(std::move(line));

@@ -49,7 +49,7 @@ void set_defaults(EngineState& state, std::map<std::string, Tensor> values) {
           "overridden: input {} {}, and then it cannot keep a value of the model's; leave out one of the two",
           input.name,
           input.state         ? "is a state"
-          : input.overwritten ? "may be written over by a run"
+          : input.overwritten ? "may be overwritten by a run"
                               : "takes pictures");
     state.check_fits(i, value.shape());
     const Type& type = state.graph->body().parameter(i)->type;

@@ -1,5 +1,5 @@
 #pragma once
-// A model's initialisers as its users see them: which of them runs may give.
+// A model's initialisers, and which of them a run may override.
 
 #include <map>
 #include <set>
@@ -17,28 +17,30 @@ namespace lanner {
 
 struct EngineState;
 
-/// Those that an engine has as constants.
+/// Initialisers that are constants of an engine.
 struct Initialisers {
-  std::vector<Binding> overridable; ///< A run may give them: the model lists them among its inputs.
-  std::set<std::string, std::less<>> built_in; ///< So does the model, but the engine does not have it.
-  std::set<std::string, std::less<>> fixed;    ///< The model does not.
+  std::vector<Binding> overridable; ///< Listed among the model's inputs, so a run may override them.
+  std::set<std::string, std::less<>>
+      built_in; ///< Also listed, but the engine does not have the model to rebuild from.
+  std::set<std::string, std::less<>> fixed; ///< Not listed.
 
-  /// Throws Error{invalid_argument} where a caller names one as an input that is none; says why.
+  /// Throws Error{invalid_argument} with the reason where a caller uses an initialiser as an input that
+  /// cannot be one.
   void refuse(std::string_view name) const;
   const Binding* find(std::string_view name) const; ///< Of `overridable`; null: none.
 };
 
-/// Of an engine that nothing can be built of any more: what could be overridden is built in.
+/// For an engine without its model: overridable ones become `built_in`.
 Initialisers without_model(const Initialisers& initialisers);
 
-/// Gives inputs of the engine, by name, values for runs that bind none. Throws Error{invalid_argument,
-/// not_found} where a value does not fit its input, or the input is of a kind that has no such value.
+/// Sets default values of inputs, by name, for runs that bind none. Throws Error{invalid_argument, not_found}
+/// where a value does not fit its input, or the kind of input cannot have a default.
 void set_defaults(EngineState& state, std::map<std::string, Tensor> values);
 
 /// An input or output of this type.
 Binding binding(const std::string& name, const Type& type);
 
-/// The part of a plan's target that says it, without the model, and back: hostile JSON is a JSON exception.
+/// Writes and reads their part of a plan's target, without the model; malformed JSON throws a JSON exception.
 void write_initialisers(const Initialisers& initialisers, nlohmann::ordered_json& target);
 Initialisers read_initialisers(const nlohmann::json& target);
 

@@ -11,7 +11,7 @@
 namespace lanner {
 namespace {
 
-/// Features alone do not tell processors apart.
+/// Name of the processor: its features alone do not identify it.
 std::string processor(Device device) {
   return device.is_host() ? fmt::format("{} {}", cpu_name(), isa_of(device)) : isa_of(device);
 }

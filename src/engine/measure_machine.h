@@ -1,5 +1,5 @@
 #pragma once
-// What was measured of a machine, by whose caches.
+// Cached measurements of a machine.
 
 #include <filesystem>
 
@@ -7,7 +7,8 @@
 
 namespace lanner {
 
-/// What builds on this device use: as `folder` has it; where that is empty or has nothing, machine_limits().
+/// The limits that builds for this device use: those cached in `folder`; where that is empty or has none,
+/// machine_limits().
 MachineLimits machine_limits_in(const std::filesystem::path& folder, Device device);
 
 } // namespace lanner

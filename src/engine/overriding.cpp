@@ -14,7 +14,7 @@
 
 namespace lanner {
 
-/// Sets of names that engines are kept for.
+/// Number of engines kept.
 constexpr std::size_t most_engines = 4;
 
 namespace {
@@ -35,7 +35,7 @@ std::string digest_of(ByteSource& source) {
 
 Overriding::Overriding(SourcePtr model, const BuildOptions& options, std::filesystem::path folder)
     : model_(std::move(model)), options_(options), folder_(std::move(folder)), digest_(digest_of(*model_)) {
-  // What watches a build watches the one it was given for.
+  // Progress and cancellation of the first build do not apply to later ones.
   options_.control = {};
   options_.on_data_file = {};
   options_.trace_passes.clear();
@@ -45,7 +45,7 @@ Engine Overriding::with(const std::set<std::string>& names, const Control& contr
   const std::lock_guard lock(mutex_);
   if (const auto found = engines_.find(names); found != engines_.end()) return found->second;
   check(digest_of(*model_) == digest_, ErrorCode::invalid_argument,
-        "{}: the file is another one since the engine was built, and to override {} it has to be read again; "
+        "{}: the file has changed since the engine was built, and to override {} it has to be read again; "
         "build the engine anew, with overridden",
         model_->name(), fmt::join(names, ", "));
   log_message(

@@ -1,5 +1,5 @@
 #pragma once
-// Engines of a model in which initialisers are inputs, for runs that give them values.
+// Engines of a model with initialisers as inputs, for runs that override them.
 
 #include <filesystem>
 #include <map>
@@ -12,21 +12,21 @@
 
 namespace lanner {
 
-/// Keeps what an engine was built of. Thread-safe.
+/// Keeps the source and options of an engine's build. Thread-safe.
 class Overriding {
 public:
-  /// `model` can be read again, which is done when an engine is asked for.
+  /// `model` must be readable again, when an engine is requested.
   Overriding(SourcePtr model, const BuildOptions& options, std::filesystem::path folder);
 
-  /// The engine that has these initialisers as inputs, built by the first call that asks for them, which the
-  /// others wait for. The sets used last stay.
+  /// The engine with these initialisers as inputs, built by the first call, which concurrent ones wait for.
+  /// Recently used engines are kept.
   Engine with(const std::set<std::string>& names, const Control& control) const;
 
 private:
   SourcePtr model_;
   BuildOptions options_;
   std::filesystem::path folder_;
-  std::string digest_; ///< Of the model's content: it may be another one by then.
+  std::string digest_; ///< Of the model's content, to detect a change.
   mutable std::mutex mutex_;
   mutable std::map<std::set<std::string>, Engine> engines_;
 };

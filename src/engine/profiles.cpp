@@ -24,7 +24,7 @@ std::string where(std::size_t number) {
   return fmt::format("profile {}", number + 1);
 }
 
-/// One end of the ranges, or what lies between.
+/// The min, opt or max shapes of a profile.
 GivenShapes shapes_of(const ShapeProfile& profile, Shape ShapeRange::*end) {
   GivenShapes given;
   for (const auto& range : profile.ranges)
@@ -41,7 +41,7 @@ GivenShapes largest_of(const ShapeProfile& profile) {
   return given;
 }
 
-/// With the opt shapes of inputs that nobody named.
+/// Adds the opt shapes of inputs that the profile does not name.
 ShapeProfile completed(const Graph& graph, ShapeProfile profile, const std::optional<InputShapes>& opt) {
   profile.opt = completed_shapes(graph, shapes_of(profile, &ShapeRange::opt), opt);
   return profile;

@@ -1,5 +1,5 @@
 #pragma once
-// Ranges of shapes that an engine is made ready for.
+// Profiles: ranges of input shapes that an engine is prepared for.
 
 #include <map>
 #include <optional>
@@ -20,10 +20,10 @@ inline constexpr std::size_t max_profiles = 32;
 
 /// One of BuildOptions::profiles.
 struct ShapeProfile {
-  std::vector<std::optional<ShapeRange>> ranges; ///< By input; those that nobody named have any sizes.
-  /// Of all inputs: what is tuned. Unset where it leaves sizes of others open.
+  std::vector<std::optional<ShapeRange>> ranges; ///< By input; unset: any sizes.
+  /// Shapes of all inputs that are tuned. Unset where sizes stay open.
   std::optional<InputShapes> opt;
-  /// The largest of all inputs; nothing where an input may have any sizes.
+  /// The largest shapes of all inputs; nothing where an input may have any sizes.
   std::optional<InputShapes> max(const Graph& graph) const;
   bool holds(const InputShapes& shapes) const;
 };
@@ -32,19 +32,19 @@ struct ShapeProfile {
 /// each of one rank and no smaller than the one before.
 void check_range(const Value& input, const ShapeRange& range);
 
-/// Gives inputs of any rank the one that all profiles say, before passes look at the graph.
+/// Sets the rank of inputs of any rank to that of all profiles, before passes run.
 void apply_ranks(Graph& graph, std::span<const std::map<std::string, ShapeRange>> profiles);
 
-/// What was asked for, checked against the model; inputs that a profile does not name are as in `opt`. Throws
+/// The given profiles, checked against the model; inputs that a profile does not name are as in `opt`. Throws
 /// Error{invalid_argument} that begins with the profile's number, from 1.
 std::vector<ShapeProfile> checked_profiles(const Graph& graph,
                                            std::span<const std::map<std::string, ShapeRange>> profiles,
                                            const std::optional<InputShapes>& opt);
 
-/// Throws the same where the model cannot take a profile's smallest or largest shapes.
+/// Throws the same where the model does not accept a profile's smallest or largest shapes.
 void check_profile_ends(const Graph& graph, std::span<const ShapeProfile> profiles);
 
-/// As a plan keeps them, and back: hostile JSON is Error{bad_data} or a JSON exception.
+/// Writes and reads profiles as stored in a plan; malformed JSON throws Error{bad_data} or a JSON exception.
 nlohmann::ordered_json profiles_json(std::span<const ShapeProfile> profiles);
 std::vector<ShapeProfile> parse_profiles(const nlohmann::json& json, const Graph& graph,
                                          const std::optional<InputShapes>& opt);

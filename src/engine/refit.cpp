@@ -1,4 +1,4 @@
-// An engine with other weights: recipes are computed anew, kernels and shapes stay.
+// Refit: an engine with other weights; recipes are recomputed, kernels and shapes stay.
 
 #include <algorithm>
 #include <set>
@@ -36,7 +36,7 @@ public:
                                                               old_.graph->ops(), finder(), old_.limits));
     made->graph = with_values(*old_.graph, *made);
     made->expect(old_.profiles);
-    take_over_variants(*made);
+    adopt_variants(*made);
     return made;
   }
 
@@ -48,7 +48,7 @@ private:
     for (const auto& [name, type] : known) names.push_back(name);
     for (const auto& [name, tensor] : given_) {
       check(!fixed.contains(name), ErrorCode::invalid_argument,
-            "weight '{}' decided by its values how the network is computed: build it again from its model",
+            "weight '{}': its values decided how the network is computed: build it again from its model",
             name);
       const auto found = known.find(name);
       check(found != known.end(), ErrorCode::not_found, "the engine has no weight '{}'{}", name,
@@ -70,7 +70,7 @@ private:
     }
   }
 
-  /// Of what became one constant with a weight that is given, all has to be at hand.
+  /// All source weights of a constant that is recomputed must be available.
   void check_complete() const {
     for (const auto& [recipe, constant] : changed_) {
       std::string given;
@@ -118,14 +118,14 @@ private:
     return made;
   }
 
-  /// The same graph with what its constants are now, each in the storage that the graph says.
+  /// The same graph with the new constants, each in its storage there.
   std::unique_ptr<Graph> with_values(const Graph& graph, const EngineState& made) const {
     std::unique_ptr<Graph> result = graph.clone();
     std::set<const Value*> scales;
     for_each_constant(result->body(), [&](Node& node) {
       if (!node.output()->storage.quantization && renewed(node, made)) scales.insert(node.output());
     });
-    // What is stored by other scales than before is stored anew.
+    // Constants quantised with new scales are packed again.
     for_each_constant(result->body(), [&](Node& node) {
       const std::vector<Value*> by = values_of(node.output()->storage);
       const bool other = std::ranges::any_of(by, [&](const Value* scale) { return scales.contains(scale); });
@@ -134,7 +134,7 @@ private:
     return result;
   }
 
-  /// Whether it has another value now, or `anyway` is stored otherwise.
+  /// Updates a constant if its value changed, or if `anyway`; returns whether it did.
   bool renewed(Node& node, const EngineState& made, bool anyway = false) const {
     const auto constant = old_.constants().find(*node.output()->constant());
     if (!constant || (!anyway && !is_changed(*constant))) return false;
@@ -146,8 +146,9 @@ private:
     return true;
   }
 
-  /// Those that were made ahead. What kernels say no to now is made at first use, as other shapes are.
-  void take_over_variants(const EngineState& made) const {
+  /// Adopts variants made ahead. Those whose kernels reject the new weights are made at first use, like other
+  /// shapes.
+  void adopt_variants(const EngineState& made) const {
     for (const auto& [key, variant] : old_.variants().list()) {
       if (!variant->ahead) continue;
       Target target = made.target;

@@ -9,14 +9,13 @@
 namespace lanner {
 namespace {
 
-/// The number that a network insists on, 0 where it takes any. An input [3, H, W] takes one picture.
+/// The fixed batch size of a network, 0 where it is open. An input [3, H, W] takes one picture.
 std::size_t fixed_number(const Binding& input) {
   if (input.image.empty() && input.dims.size() == 3) return 1;
   return input.dims.empty() ? 0 : static_cast<std::size_t>(std::max<std::int64_t>(0, input.dims[0]));
 }
 
-/// Whether each output has its part of the pictures whatever their number is, as far as the names of sizes
-/// tell.
+/// Whether each output has a batch axis, judged by the names of sizes.
 bool is_batched_by_name(const Engine& engine, const Binding& input) {
   const bool open = !input.dims.empty() && input.dims[0] < 0;
   return open && std::ranges::all_of(engine.outputs(), [&](const Binding& output) {
@@ -31,7 +30,7 @@ RunSizes::RunSizes(const Engine& engine, const std::string& input, int full, boo
     : full_(static_cast<std::size_t>(std::max(1, full))) {
   check(full > 0, ErrorCode::invalid_argument, "batch: expected at least 1, got {}", full);
   const auto found = std::ranges::find(engine.inputs(), input, &Binding::name);
-  if (found == engine.inputs().end()) return; // Who binds it is told.
+  if (found == engine.inputs().end()) return; // Binding reports it.
   fixed_ = fixed_number(*found);
   check(fixed_ == 0 || fixed_ == full_, ErrorCode::invalid_argument,
         "batch: the network takes {} frames in one run, {} were asked for", fixed_, full);

@@ -19,12 +19,12 @@ namespace lanner {
 namespace {
 
 constexpr std::int64_t picture_size = 224;
-/// Sizes that networks are made for: of pictures, steps of strides, windows and frames of audio.
+/// Common sizes in networks: of pictures, strides, windows and audio frames.
 constexpr std::array<std::int64_t, 44> usual = {1,   2,   3,   4,   5,   6,   7,    8,    10,   12,   16,
                                                 20,  24,  28,  32,  40,  48,  64,   80,   96,   100,  112,
                                                 128, 160, 192, 224, 256, 299, 300,  320,  384,  400,  416,
                                                 448, 480, 512, 576, 640, 800, 1024, 1280, 1536, 4096, 16000};
-/// Inferences that a search may cost.
+/// Bound of the shape inferences in a search.
 constexpr std::size_t max_tries = 600;
 /// Larger sizes inside a model are tables, not lengths.
 constexpr std::int64_t largest_inside = 200'000;
@@ -32,11 +32,11 @@ constexpr std::size_t max_rank_tried = 4;
 
 enum class Role : std::uint8_t { batch, state, side, length };
 
-/// A size that nobody said.
+/// An open size without a known value.
 struct OpenSize {
   std::string name;
   Role role = Role::length;
-  std::size_t input = 0; ///< The first that has it.
+  std::size_t input = 0; ///< The first input with it.
   SymbolInfo range;
 };
 
@@ -45,7 +45,7 @@ bool is_channels(const Dim& dim) {
   return size && (*size == 1 || *size == 3 || *size == 4);
 }
 
-/// Which dims of an input are sides of a picture.
+/// Whether dim `d` of an input is a side of a picture.
 bool is_side(const Dims& dims, std::size_t d) {
   if (dims.size() != 4) return false;
   return is_channels(dims[1]) ? d >= 2 : is_channels(dims[3]) && (d == 1 || d == 2);
@@ -82,7 +82,7 @@ public:
   }
 
 private:
-  /// ` ids:NxL`: of each input with open sizes, its sizes as far as they are known.
+  /// ` ids:NxL`: the shape of each input with open sizes, as far as known.
   std::string asked_shapes() const {
     std::set<std::size_t> inputs;
     for (const OpenSize& size : open_) inputs.insert(size.input);
@@ -133,13 +133,13 @@ private:
                       : d == 0 && dims.size() >= 2 ? Role::batch
                       : is_side(dims, d)           ? Role::side
                                                    : Role::length;
-    const auto [place, fresh] = places_.emplace(name, open_.size());
-    const auto found = open_.begin() + static_cast<std::ptrdiff_t>(place->second);
+    const auto [entry, fresh] = index_of_.emplace(name, open_.size());
+    const auto found = open_.begin() + static_cast<std::ptrdiff_t>(entry->second);
     if (fresh) {
       const auto symbol = graph_.symbols.find(name);
       open_.push_back({name, role, input, symbol == graph_.symbols.end() ? SymbolInfo{} : symbol->second});
     } else if (found->role == Role::state || role == Role::batch) {
-      found->role = role; // what a run is given decides
+      found->role = role; // the given shapes decide
     }
   }
 
@@ -169,7 +169,7 @@ private:
     return shapes;
   }
 
-  /// With these sizes in place of the first ones, where the model takes that.
+  /// The shapes with these sizes instead of the first ones, if the model accepts them.
   std::optional<InputShapes> tried(const std::map<const OpenSize*, std::int64_t>& grown) {
     if (++tries_ > max_tries) return std::nullopt;
     check_deadline();
@@ -184,7 +184,7 @@ private:
     return shapes;
   }
 
-  /// The first of `sizes` that all of `which` can have together.
+  /// The shapes with the first of `sizes` that the model accepts for all of `which` at once.
   std::optional<InputShapes> together(const std::vector<const OpenSize*>& which,
                                       std::span<const std::int64_t> sizes) {
     if (which.empty()) return std::nullopt;
@@ -204,7 +204,7 @@ private:
     return list;
   }
 
-  /// From sizes that belong together to ever more combinations.
+  /// Tries sizes that belong together first, then more combinations.
   std::optional<InputShapes> grown() {
     const auto sides = those([](const OpenSize& size) { return size.role == Role::side; });
     const std::array picture{picture_size};
@@ -223,13 +223,13 @@ private:
                                 }),
                                 sizes_))
         return found;
-    // A model may be open outside and hold the batch of its export inside.
+    // A model may have an open batch but a fixed one from its export inside.
     if (auto found = together(those([](const OpenSize& size) { return size.role == Role::batch; }), sizes_))
       return found;
     return pairs();
   }
 
-  /// Two sizes that differ.
+  /// Tries pairs of different sizes.
   std::optional<InputShapes> pairs() {
     for (std::size_t sum = 1; sum < 2 * sizes_.size(); ++sum)
       for (std::size_t a = 0; a < growing_.size(); ++a)
@@ -247,8 +247,8 @@ private:
   const SampleWishes& wishes_;
   Bindings known_;
   std::vector<OpenSize> open_;
-  std::map<std::string, std::size_t> places_; ///< Of these, by name.
-  std::vector<const OpenSize*> growing_;      ///< What may have to be larger than at first.
+  std::map<std::string, std::size_t> index_of_; ///< Index in `open_` by name.
+  std::vector<const OpenSize*> growing_;        ///< Sizes that may have to be larger than at first.
   std::vector<std::int64_t> sizes_;
   bool any_rank_ = false;
   std::size_t rank_ = 0; ///< Of inputs of any rank.

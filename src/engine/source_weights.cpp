@@ -12,7 +12,7 @@
 namespace lanner {
 namespace {
 
-/// A model is none; who cannot read one says so.
+/// Opens a safetensors file; for a model the error says that this library cannot read it.
 Safetensors weights_file(const Content& content, const std::string& name, const Limits& limits) {
   try {
     return Safetensors::open(content, name, limits);

@@ -1,5 +1,5 @@
 #pragma once
-// The source weights that an engine's constants are made of.
+// Source weights of an engine's constants.
 
 #include <filesystem>
 #include <functional>
@@ -17,33 +17,32 @@ namespace lanner {
 
 using WeightValues = std::map<std::string, Tensor>;
 
-/// The values of an imported graph's source weights; `max_bytes`: of those that are this small.
+/// The values of an imported graph's source weights, of up to `max_bytes` each.
 WeightValues weights_of(const Graph& imported, std::uint64_t max_bytes = UINT64_MAX);
-/// What a plan keeps of a source weight that became a part of others: small ones, so that the others may be
-/// given alone.
+/// Plans store source weights up to this size that were folded into others, so that a refit may give the
+/// others alone.
 inline constexpr std::uint64_t max_kept_source = 64 << 10;
 
-/// Takes note of what the engine's constants are made of, before anything is lowered, and holds those of
-/// `sources` that take part and are small.
+/// Registers the recipes of the engine's constants before lowering, and keeps small `sources` used in them.
 void learn_weights(const EngineState& state, Graph& graph, const WeightValues& sources);
 
-/// All source weights that constants of the engine are made of, by name.
+/// All source weights of the engine's constants, by name.
 std::map<std::string, Type> source_weights(const EngineState& state);
-/// Of these, those that cannot be given other values: what is computed was decided by them, or a constant
-/// is made of them in a way that is not kept.
+/// Those of them that a refit cannot change: their values decided what is computed, or the recipe of a
+/// constant made of them was lost.
 std::set<std::string> fixed_weights(const EngineState& state);
 
-/// An engine whose named source weights have these values. Throws Error{not_found, invalid_argument} that
+/// An engine with these values of the named source weights. Throws Error{not_found, invalid_argument} that
 /// names the weight. Contexts of `state` may run meanwhile.
 std::shared_ptr<const EngineState> refit(const EngineState& state, const WeightValues& given);
 
-/// Weights from outside for a plan that was saved without.
+/// Weights from another file for a plan that was saved without them.
 class GivenWeights {
 public:
-  /// A model, a safetensors file or a plan. `folder`: where the model keeps data beside it.
+  /// `source`: a model, a safetensors file or a plan. `folder`: of the model's external data.
   GivenWeights(const SourcePtr& source, const std::filesystem::path& folder, const Limits& limits,
                const OpTable& ops);
-  /// The value of a constant: that of the same recipe in a plan, else what its recipe gives.
+  /// The value of a constant: that of the same recipe in a plan, else computed by its recipe.
   Tensor value(const Recipe& recipe, const Type& type) const;
   const WeightValues& sources() const { return sources_; }
 

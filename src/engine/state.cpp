@@ -26,7 +26,7 @@ namespace {
 
 constexpr std::size_t kept_fitting_shapes = 1024;
 
-/// With its weights where it runs, so that no run waits for them.
+/// Copies the weights to their device, so that no run waits for them.
 MadeVariant ready(MadeVariant made) {
   static_cast<void>(made.program->weights());
   return made;
@@ -101,30 +101,30 @@ void check_tune_at_run(const EngineState& state) {
   compiler_for("tune_at_run", "prepare the shapes where the plan is built");
 }
 
-/// What a variant takes its tactics from.
+/// The variant whose tactics are reused.
 struct EngineState::Model {
-  MadeVariantPtr variant;   ///< Null: there is nothing like it.
-  bool same_shapes = false; ///< Of another number of threads.
+  MadeVariantPtr variant;   ///< Null: there is none.
+  bool same_shapes = false; ///< Same shapes with another number of threads.
 };
 
 MadeVariantPtr EngineState::variant(const InputShapes& shapes, int threads, const Control& control,
                                     bool tune) const {
-  const AccountScope charged(account); // for the engine, whichever context asks
+  const AccountScope charged(account); // charged to the engine, not to the context
   const VariantKey key{shapes, threads};
   if (tune || tune_at_run) {
     double seconds = budget;
     MadeVariantPtr made = tuned(key, seconds, control);
-    tell_of_first(key, *made);
+    warn_about_first(key, *made);
     return made;
   }
   MadeVariantPtr made = variants_.get(key, false, control, [&] { return ready(make_like(key, control)); });
-  tell_of_first(key, *made);
+  warn_about_first(key, *made);
   return made;
 }
 
-/// Where the build was told no sizes, its first variant is the first to show what was asked for in vain; and
-/// who never prepares any gets kernels that nobody timed.
-void EngineState::tell_of_first(const VariantKey& key, const MadeVariant& made) const {
+/// Warnings at the first variant of a build without sizes: options without effect, and kernels that were not
+/// timed.
+void EngineState::warn_about_first(const VariantKey& key, const MadeVariant& made) const {
   if (opt || !profiles.empty() || told_of_first_.exchange(true)) return;
   const Graph& lowered = made.program->graph();
   for (const auto& lines : {unused_precisions(lowered, target), unkept_placements(lowered, target)})
@@ -132,7 +132,7 @@ void EngineState::tell_of_first(const VariantKey& key, const MadeVariant& made) 
       log_message(LogLevel::warning, fmt::format("{}: {}", graph->name, line));
   if (made.ahead || budget <= 0 || target.deterministic) return;
   log_message(LogLevel::warning,
-              fmt::format("{}: the build was not told the sizes of {}, so kernels for {} are chosen by "
+              fmt::format("{}: the build was given no sizes of {}, so kernels for {} are chosen by "
                           "estimates, not timed; to time them give shapes or profiles to the build, call "
                           "prepare, or set tune_at_run",
                           graph->name, open_inputs_text(*graph, state_inputs()), shapes_text(key.shapes)));
@@ -157,7 +157,7 @@ void EngineState::make_ahead(std::span<const VariantKey> variants, const Control
     double unspent = share;
     const MadeVariantPtr one = tuned(variants[i], unspent, control);
     if (made) made(*one);
-    tell_of_first(variants[i], *one);
+    warn_about_first(variants[i], *one);
     left -= share - unspent;
   }
 }
@@ -195,10 +195,10 @@ InputShapes EngineState::sample(GivenShapes given, std::int64_t batch) const {
   return sample_shapes(portable(), {std::move(given), opt, batch, begin_empty});
 }
 
-std::map<std::string, Shape> EngineState::told_shapes(const InputShapes& shapes) const {
+std::map<std::string, Shape> EngineState::caller_shapes(const InputShapes& shapes) const {
   std::map<std::string, Shape> told;
   for (std::size_t i = 0; i < shapes.size(); ++i)
-    if (!inputs[i].sequence) told[inputs[i].name] = told_shape(*graph->body().parameter(i), shapes[i]);
+    if (!inputs[i].sequence) told[inputs[i].name] = caller_shape(*graph->body().parameter(i), shapes[i]);
   return told;
 }
 
@@ -233,7 +233,7 @@ MadeVariant EngineState::make_like(const VariantKey& key, const Control& control
   if (model.same_shapes && !model.variant->program->on_host()) return *model.variant;
   const Graph& chosen = model.variant->program->graph();
   const Target own = target_of(key.threads);
-  // Without a compiler, as where a plan is loaded for another number of threads.
+  // Without a compiler, or where a plan is loaded for another number of threads.
   if (model.same_shapes && (!compiler || compiler->trusted(chosen, backends(own))))
     if (auto program = same_kernels(chosen, own))
       return {std::move(program), model.variant->reports, key.threads};
@@ -276,8 +276,7 @@ void EngineState::fail_without_compiler(const VariantKey& key) const {
        graph->name, shapes_text(key.shapes), joined(known, " and "));
 }
 
-/// A program of the kernels that another number of threads runs by; null where not all are offered for this
-/// one.
+/// A program with the kernels of another number of threads; null where not all are offered for this one.
 std::shared_ptr<const Program> EngineState::same_kernels(const Graph& lowered, const Target& target) const {
   try {
     return std::make_shared<const Program>(lowered.clone(), backends(target), target, *constants_, callers);
@@ -297,7 +296,7 @@ void EngineState::check_fits(std::size_t input, const Shape& shape) const {
   }
   GivenShapes given(inputs.size());
   given[input] = shape;
-  graph_at(portable(), given); // may take long: who binds shapes that are known waits for nobody
+  graph_at(portable(), given); // may take long, so without the lock: binding known shapes never waits
   const std::lock_guard lock(fitting_mutex_);
   if (fitting_.size() >= kept_fitting_shapes) fitting_.clear();
   fitting_.insert(key);
@@ -309,15 +308,15 @@ const Graph& EngineState::portable() const {
   return portable_ ? *portable_ : *graph;
 }
 
-/// One with the same shapes and other threads, else the one that was tuned for the profile that holds the
-/// shapes, else the first of all, else of those that were made ahead the one of nearest size.
+/// The variant with the same shapes and other threads, else the one tuned for the profile that contains the
+/// shapes, else the first of all, else the one made ahead with the nearest size.
 EngineState::Model EngineState::tactic_source(const InputShapes& shapes, int threads) const {
   if (auto same = variants_.of_shapes(shapes, threads)) return {std::move(same), true};
   const ShapeProfile* profile = profile_of(shapes);
   if (!profile && !profiles.empty() && opt)
     log_message(LogLevel::warning,
-                fmt::format("{}: no profile holds the shapes {}; kernels are chosen as for {}", graph->name,
-                            shapes_text(shapes), shapes_text(*opt)));
+                fmt::format("{}: no profile contains the shapes {}; kernels are chosen as for {}",
+                            graph->name, shapes_text(shapes), shapes_text(*opt)));
   const std::optional<InputShapes>& like = profile ? profile->opt : opt;
   return {like ? variants_.of_shapes(*like, threads) : nearest_ahead(shapes, threads), false};
 }
@@ -346,7 +345,7 @@ std::string EngineState::shapes_text(const InputShapes& shapes) const {
   for (std::size_t i = 0; i < shapes.size(); ++i)
     if (!inputs[i].sequence)
       parts.push_back(fmt::format("{}: {}", inputs[i].name,
-                                  told_shape(*graph->body().parameter(i), shapes[i]).to_string()));
+                                  caller_shape(*graph->body().parameter(i), shapes[i]).to_string()));
   return joined(parts, ", ");
 }
 

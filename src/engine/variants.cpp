@@ -11,7 +11,7 @@ namespace lanner {
 namespace {
 
 constexpr std::size_t kept_variants = 64;
-/// A token that is set wakes nobody, so who waits looks at it now and then.
+/// Setting a cancel token wakes nobody, so waiters poll it.
 constexpr std::chrono::milliseconds poll_interval{10};
 
 } // namespace
@@ -23,10 +23,10 @@ bool VariantKey::operator<(const VariantKey& other) const {
                                       less);
 }
 
-/// The calling thread makes `key` until this ends, well or not.
+/// Marks `key` as being made by the calling thread for its lifetime.
 class Variants::Making {
 public:
-  /// Under the table's lock.
+  /// The table's lock must be held.
   Making(Variants& table, const VariantKey& key) : table_(table), key_(key) {
     table_.making_.emplace(key_, std::this_thread::get_id());
   }
@@ -50,14 +50,13 @@ MadeVariantPtr Variants::get(const VariantKey& key, bool ahead, const Control& c
     if (MadeVariantPtr found = find(key, ahead)) return found;
     const auto maker = making_.find(key);
     if (maker == making_.end()) break;
-    check(
-        maker->second != std::this_thread::get_id(), ErrorCode::invalid_argument,
-        "shapes are asked for by the progress callback of the call that makes their kernels ready; expected "
-        "others, or another thread");
+    check(maker->second != std::this_thread::get_id(), ErrorCode::invalid_argument,
+          "the progress callback of a call that prepares shapes asks for the same shapes; expected "
+          "others, or another thread");
     changed_.wait_for(lock, poll_interval);
     control.cancel.check();
   }
-  const Making making(*this, key); // ends behind the guard below: it takes the lock itself
+  const Making making(*this, key); // destroyed after the guard below: it takes the lock itself
   lock.unlock();
   auto made = std::make_shared<const MadeVariant>(make());
   const std::lock_guard done(mutex_);
@@ -82,9 +81,9 @@ bool Variants::pinned(const InputShapes& shapes) const {
 }
 
 void Variants::keep(const VariantKey& key, MadeVariantPtr made) {
-  Kept& place = made_[key];
-  if (place.variant) replaced_.fetch_add(1, std::memory_order_release);
-  place = {std::move(made), ++requests_};
+  Kept& entry = made_[key];
+  if (entry.variant) replaced_.fetch_add(1, std::memory_order_release);
+  entry = {std::move(made), ++requests_};
   auto oldest = made_.end();
   std::size_t others = 0;
   for (auto it = made_.begin(); it != made_.end(); ++it) {

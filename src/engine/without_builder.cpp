@@ -1,4 +1,4 @@
-// Compiled into liblanner-runtime alone; liblanner has builder/builder.cpp in its place.
+// Compiled into liblanner-runtime only; liblanner has builder/builder.cpp instead.
 
 #include "engine/builder.h"
 

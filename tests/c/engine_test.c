@@ -278,7 +278,7 @@ void check_callers(const char* model) {
   SUCCEED(lanner_context_run(context, &error));
   REQUIRE(answer(context, 1) == 2);
   SUCCEED(lanner_context_reset_states(context, &error));
-  REFUSE(lanner_context_state(context, "input", &state, &error), LANNER_INVALID_ARGUMENT, "no state");
+  REFUSE(lanner_context_state(context, "input", &state, &error), LANNER_INVALID_ARGUMENT, "not a state");
   REFUSE(lanner_context_reset_states(NULL, &error), LANNER_INVALID_ARGUMENT, "context is null");
   lanner_context_destroy(context);
   lanner_engine_destroy(engine);

@@ -175,7 +175,7 @@ TEST(Profiles, ShapesOutsideRunTooAndThatIsSaid) {
   EXPECT_TRUE(heard.lines().empty());
   for (int run = 0; run < 2; ++run) EXPECT_EQ(difference(engine, context, 40), "");
   ASSERT_EQ(heard.lines().size(), 1u);
-  EXPECT_NE(heard.lines()[0].find("no profile holds the shapes x: [40, 16, 12, 12]"), std::string::npos)
+  EXPECT_NE(heard.lines()[0].find("no profile contains the shapes x: [40, 16, 12, 12]"), std::string::npos)
       << heard.lines()[0];
 }
 

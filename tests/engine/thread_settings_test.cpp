@@ -61,7 +61,7 @@ TEST(EnvironmentLog, EnginesOfOneProcessHaveTheirOwn) {
   EXPECT_EQ(answer(second, 100), expected(100)); // no profile holds these
   EXPECT_TRUE(lines[0].list.empty());
   ASSERT_EQ(lines[1].list.size(), 1U);
-  EXPECT_NE(lines[1].list[0].find("no profile holds the shapes x: [100, 128]"), std::string::npos);
+  EXPECT_NE(lines[1].list[0].find("no profile contains the shapes x: [100, 128]"), std::string::npos);
   Context first = engines[0].create_context();
   EXPECT_EQ(answer(first, 101), expected(101));
   EXPECT_EQ(lines[0].list.size(), 1U);

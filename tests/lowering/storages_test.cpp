@@ -168,7 +168,7 @@ TEST(Storages, RefuseWhatDoesNotFit) {
                       "no input or output 'q'; there is x, y");
   LANNER_EXPECT_ERROR(refused("x", "acb"), ErrorCode::invalid_argument, "does not fit");
   LANNER_EXPECT_ERROR(refused("x", "abcd9999b"), ErrorCode::bad_data, "storage of x");
-  LANNER_EXPECT_ERROR(refused("x", "row:u8"), ErrorCode::unsupported, "cannot be held as u8");
+  LANNER_EXPECT_ERROR(refused("x", "row:u8"), ErrorCode::unsupported, "cannot be stored as u8");
 }
 
 } // namespace

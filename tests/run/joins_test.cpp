@@ -39,8 +39,9 @@ TEST(Joins, NeedPartsWhereTheResultHasThem) {
   for (const char* b : {"@ row in=%c", "@ row in=%c+255", "@ row in=%c+192", ""})
     LANNER_EXPECT_ERROR(steps(joined("@ row in=%c", b)), ErrorCode::bad_data,
                         "input 1 is not stored at its part of the result");
-  LANNER_EXPECT_ERROR(steps(joined("", "")), ErrorCode::bad_data, "input 0 does not lie");
-  LANNER_EXPECT_ERROR(steps(joined("@ acdb in=%c", "@ row in=%c+256")), ErrorCode::bad_data, "does not lie");
+  LANNER_EXPECT_ERROR(steps(joined("", "")), ErrorCode::bad_data, "input 0 is not stored at its part");
+  LANNER_EXPECT_ERROR(steps(joined("@ acdb in=%c", "@ row in=%c+256")), ErrorCode::bad_data,
+                      "is not stored at its part");
 }
 
 TEST(Joins, AreOfConcatenationsOnly) {
@@ -85,10 +86,14 @@ TEST(Joins, NeedStridesOfTheResult) {
   for (const char* other : {"@ row within=1:12 in=%y+128", "@ row within=1:12 in=%y"})
     LANNER_EXPECT_ERROR(moved(a, other), ErrorCode::bad_data, "input 1 is not stored at its part");
   LANNER_EXPECT_ERROR(moved(a, "@ row in=%y+256"), ErrorCode::bad_data, "is not stored at its part");
-  LANNER_EXPECT_ERROR(moved("@ row within=1:8 in=%y", b), ErrorCode::bad_data, "input 0 does not lie");
-  LANNER_EXPECT_ERROR(moved("@ row within=2:12 in=%y", b), ErrorCode::bad_data, "input 0 does not lie");
-  LANNER_EXPECT_ERROR(moved("@ acdb within=1:12 in=%y", b), ErrorCode::bad_data, "input 0 does not lie");
-  LANNER_EXPECT_ERROR(moved("@ row within=1:12", b), ErrorCode::bad_data, "input 0 does not lie");
+  LANNER_EXPECT_ERROR(moved("@ row within=1:8 in=%y", b), ErrorCode::bad_data,
+                      "input 0 is not stored at its part");
+  LANNER_EXPECT_ERROR(moved("@ row within=2:12 in=%y", b), ErrorCode::bad_data,
+                      "input 0 is not stored at its part");
+  LANNER_EXPECT_ERROR(moved("@ acdb within=1:12 in=%y", b), ErrorCode::bad_data,
+                      "input 0 is not stored at its part");
+  LANNER_EXPECT_ERROR(moved("@ row within=1:12", b), ErrorCode::bad_data,
+                      "input 0 is not stored at its part");
 }
 
 /// What kernels do not make is whole.

@@ -25,7 +25,7 @@ std::int64_t parse_pitch(std::string_view text, std::string_view whole) {
 BindingStorage BindingStorage::parse(std::string_view text) {
   BindingStorage storage;
   std::string_view rest = text;
-  check(!text.ends_with(':'), ErrorCode::invalid_argument, "storage '{}': nothing behind its last colon",
+  check(!text.ends_with(':'), ErrorCode::invalid_argument, "storage '{}': nothing after its last colon",
         text);
   for (bool first = true; first || !rest.empty(); first = false) {
     const std::string_view part = rest.substr(0, rest.find(':'));

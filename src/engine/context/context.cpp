@@ -1,4 +1,4 @@
-// Context: bindings, memory and what a run does around the steps.
+// Context: bindings, memory and running.
 
 #include <algorithm>
 #include <map>
@@ -43,7 +43,7 @@ std::size_t Context::State::output(std::string_view name) const {
   return find_binding(engine->outputs, name, "output");
 }
 
-/// What shapes that are not the current ones may hold for their next run.
+/// Bytes that shapes other than the current ones may keep for their next run.
 std::uint64_t Context::State::idle_bytes() const {
   constexpr std::uint64_t most = 256u << 20, part = 8;
   return std::min(most, engine->limits.total_bytes / part);
@@ -55,7 +55,7 @@ void Context::State::choose_program(const Control& control) {
   if (!shapes_changed && ready.current() && latest == replaced) return;
   if (latest != replaced || !ready.take(shapes, lent())) {
     auto program = engine->variant(shapes, threads, control, false)->program;
-    if (latest != replaced) ready.drop_idle(); // they may be of those that were replaced
+    if (latest != replaced) ready.drop_idle(); // they may use replaced variants
     const bool same = ready.current() && &now().execution->program() == program.get();
     if (latest != replaced && !same) forget();
     replaced = latest;
@@ -74,7 +74,8 @@ void Context::State::make_ready(std::shared_ptr<const Program> program) {
   ready.add(std::make_unique<ReadyShapes>(shapes, std::move(program), memory), lent());
 }
 
-/// Lets go of what points to weights that are elsewhere now, as soon as the device has done with it.
+/// After a change of the weight budget drops everything that points to moved weights, once the device is
+/// done.
 void Context::State::take_budget() {
   const std::uint64_t latest = engine->constants().devices()->version();
   if (latest == placed) return;
@@ -88,7 +89,7 @@ void Context::State::forget() {
   runs = 0;
 }
 
-/// Memory for what is at work; false where there is none to be had this way.
+/// Frees memory of idle shapes; false where there is none.
 bool Context::State::drop_idle() {
   bool dropped = ready.drop_idle();
   for (SpareTensors& spares : filled) dropped = spares.drop_idle() || dropped;
@@ -98,8 +99,8 @@ bool Context::State::drop_idle() {
   return dropped;
 }
 
-/// Scratch memory that is large enough, which all shapes share: where it moves, nothing is ready any more
-/// that points into it.
+/// Scratch memory, shared by all shapes, grown as needed: if it moves, everything that points into it is
+/// dropped.
 Arenas Context::State::arenas(const Program& program) {
   const auto size = [](std::uint64_t bytes) {
     return static_cast<std::int64_t>(std::max<std::uint64_t>(bytes, 64));
@@ -179,10 +180,10 @@ void Context::bind_output(std::string_view output, Tensor memory) {
   const std::size_t i = state.output(output);
   const Binding& expected = state.engine->outputs[i];
   check(!memory.defined() || (!expected.sequence && expected.dtype != DType::string), ErrorCode::unsupported,
-        "output {}: memory can be bound for numbers only", expected.to_string());
+        "output {}: memory can be bound for numeric tensors only", expected.to_string());
   check(!memory.defined() || (!expected.state && !state.engine->callers.alias_of_output(i)),
-        ErrorCode::invalid_argument,
-        "output {}: it lies in the memory of an input, so none can be bound for it", output);
+        ErrorCode::invalid_argument, "output {}: it uses the memory of an input, so none can be bound for it",
+        output);
   const bool reached = memory.device().is_host() || memory.device() == state.device();
   check(!memory.defined() || (reached && state.lies_right(i, memory)), ErrorCode::invalid_argument,
         "output {}: the memory bound is in layout {} on {}; expected {} on the host{}", output,
@@ -200,7 +201,7 @@ void Context::unbind() noexcept {
     if (!state.engine->inputs[i].state) state.bound[i] = {};
   std::fill(state.pictures.begin(), state.pictures.end(), nullptr);
   std::fill(state.input_changed.begin(), state.input_changed.end(), true);
-  // Values of the last run may share memory with what was bound.
+  // Values of the last run may share memory with bound tensors.
   if (state.ready.current()) state.now().rest(state.lent());
   std::fill(state.given.begin(), state.given.end(), Tensor{});
   std::fill(state.apart.begin(), state.apart.end(), Tensor{});
@@ -228,7 +229,7 @@ void Context::enqueue(Stream stream, const Control& control, const RunResources&
   state.queue(stream, control, {resources.executor, resources.allocator});
 }
 
-/// A run that finds no memory is tried again without what is kept for other shapes.
+/// On out of memory the run is retried after freeing what is kept for other shapes.
 void Context::State::queue(Stream stream, const Control& control, const CallResources& call) {
   const AccountScope charged(account);
   const DeadlineScope deadline(engine->limits, control.cancel);
@@ -275,7 +276,7 @@ std::map<std::string, Item> Context::operator()(const std::map<std::string, Item
   std::vector<Item>& results = ran.now().results;
   for (std::size_t i = 0; i < results.size(); ++i) {
     outputs[ran.engine->outputs[i].name] = results[i];
-    results[i] = {}; // the caller's to keep: the next run takes new memory
+    results[i] = {}; // now the caller's: the next run uses new memory
   }
   return outputs;
 }

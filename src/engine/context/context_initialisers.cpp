@@ -1,4 +1,4 @@
-// Context: initialisers of the model that a run gives other values, and those that it leaves as they are.
+// Context: initialisers of the model, overridden by a run or with their default values.
 
 #include <lanner/error.h>
 
@@ -8,7 +8,7 @@
 
 namespace lanner {
 
-/// Inputs that nobody bound have the model's values.
+/// Unbound inputs get the model's default values.
 void Context::State::bind_defaults() {
   for (std::size_t i = 0; i < engine->defaults.size(); ++i)
     if (engine->defaults[i].defined()) bind_tensor(i, engine->defaults[i]);
@@ -21,13 +21,13 @@ void Context::State::override_initialiser(const Binding& expected, Item value) {
         "input {} expected, got {}{}; convert it first", expected.to_string(),
         to_string(value.tensor.dtype()), value.tensor.shape().to_string());
   check(engine->states.empty(), ErrorCode::unsupported,
-        "input {0}: it is an initialiser, and a context that keeps states cannot go over to another engine; "
+        "input {0}: it is an initialiser, and a context that keeps states cannot switch to another engine; "
         "build with overridden {0}",
         expected.name);
   overrides.insert_or_assign(expected.name, std::move(value));
 }
 
-/// A run by the engine that has what is overridden as inputs, on what is bound here.
+/// Runs the engine that has the overridden initialisers as inputs, with the bindings of this context.
 void Context::State::queue_other(Stream stream, const Control& control, const RunResources& resources) {
   std::set<std::string> names;
   for (const auto& [name, item] : overrides) names.insert(name);

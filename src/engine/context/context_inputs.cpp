@@ -1,4 +1,4 @@
-// Context: what a run reads.
+// Context: inputs.
 
 #include <lanner/error.h>
 
@@ -8,23 +8,22 @@
 #include "program/weights/packing.h"
 
 namespace lanner {
-/// A tensor that lies as it is held where kernels read, or on the host.
+/// A tensor in the input's layout, on the device that kernels read or on the host; copied where needed.
 Tensor Context::State::readable(std::size_t i, const Tensor& tensor) const {
   const HeldStorage& held = engine->callers.input(i);
   const Binding& binding = engine->inputs[i];
   const bool reached = tensor.device().is_host() || tensor.device() == device();
   if (reached && lies_as(tensor, held)) return tensor;
   check(tensor.device().is_host(), ErrorCode::unsupported,
-        "input {}: a tensor on {} in layout {} is bound to a context on {}; give one that is stored as {} "
+        "input {}: a tensor on {} in layout {} is bound to a context on {}; expected one stored as {} "
         "and on the "
         "context's device or the host",
         binding.name, tensor.device().to_string(), tensor.layout().to_string(), device().to_string(),
         binding.storage);
   const CallerMemory::Alias* alias = engine->callers.alias_of_input(i);
   check(!alias || !alias->required, ErrorCode::invalid_argument,
-        "input {}: output {} is to be written to the tensor, which lies in layout {}; expected {}",
-        binding.name, engine->outputs[alias ? alias->output : 0].name, tensor.layout().to_string(),
-        binding.storage);
+        "input {}: output {} is to be written to the tensor, whose layout is {}; expected {}", binding.name,
+        engine->outputs[alias ? alias->output : 0].name, tensor.layout().to_string(), binding.storage);
   Storage storage;
   storage.layout = held.layout;
   return pack(tensor, storage);
@@ -45,7 +44,7 @@ void Context::State::bind_tensor(std::size_t i, Tensor value) {
   take_tensor(i, readable(i, value));
 }
 
-/// From now on an input reads this.
+/// Binds a value to an input.
 void Context::State::take_input(std::size_t i, Item value) {
   bound[i] = std::move(value);
   input_changed[i] = true;
@@ -63,7 +62,7 @@ void Context::State::give_inputs(Stream stream) {
   Execution& execution = *now().execution;
   const Program& program = execution.program();
   for (std::size_t i = 0; i < bound.size(); ++i) {
-    // What lies on the host may have been written again, so it is copied to a GPU for each run.
+    // Host memory may have changed, so it is copied to a GPU for each run.
     const bool copied =
         !device().is_host() && bound[i].tensor.defined() && bound[i].tensor.device().is_host();
     if (!input_changed[i] && !copied) continue;
@@ -79,11 +78,11 @@ void Context::State::give_inputs(Stream stream) {
 const void* Context::State::on_device(std::size_t i, Stream stream) {
   const Tensor& tensor = bound[i].tensor;
   if (pictures[i]) pictures[i]->upload(stream);
-  Tensor& place = now().staged[i];
-  if (!place.defined() || place.shape() != tensor.shape())
-    place = Tensor::allocate(tensor.dtype(), tensor.shape(), tensor.layout(), device());
-  copy_memory({place.data(), device()}, {const_cast<void*>(tensor.data()), {}}, tensor.bytes(), stream);
-  return place.data();
+  Tensor& staged = now().staged[i];
+  if (!staged.defined() || staged.shape() != tensor.shape())
+    staged = Tensor::allocate(tensor.dtype(), tensor.shape(), tensor.layout(), device());
+  copy_memory({staged.data(), device()}, {const_cast<void*>(tensor.data()), {}}, tensor.bytes(), stream);
+  return staged.data();
 }
 
 } // namespace lanner

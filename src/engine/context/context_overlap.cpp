@@ -1,4 +1,4 @@
-// Context: memory of the caller's that lies in other memory of the caller's.
+// Context: overlapping memory of the caller.
 
 #include <cstdlib>
 #include <functional>
@@ -9,16 +9,16 @@
 #include "device/memory.h"
 #include "engine/context/context_state.h"
 
-// Note [Memory that overlaps]
-// A kernel may write an output while others are still to read the inputs, so an output that a caller wants in
-// the memory of an input is computed apart and copied there at the end of the run. That has no right answer
-// where two results are wanted in the same memory, or where a run writes over an input that lies in another
-// one: these are refused.
+// Note [Overlapping memory]
+// A kernel may write an output before others have read the inputs, so an output that a caller wants in the
+// memory of an input is computed in separate memory and copied there at the end of the run. No result is
+// right where two outputs are wanted in the same memory, or where a run overwrites an input that overlaps
+// another one: these are rejected.
 
 namespace lanner {
 namespace {
 
-/// Bytes of memory, of the host or of a GPU: no two devices have the same addresses.
+/// A range of bytes of the host or a GPU; devices have distinct addresses.
 struct Bytes {
   const std::byte* begin = nullptr;
   std::uint64_t count = 0;
@@ -60,7 +60,7 @@ bool any_overlaps(const BoundPictures& pictures, const Bytes& memory) {
   return false;
 }
 
-/// Stored as it was, and where it was.
+/// A copy in the same layout on the same device.
 Tensor copy_of(const Tensor& tensor) {
   Tensor copy = Tensor::allocate(tensor.dtype(), tensor.shape(), tensor.layout(), tensor.device());
   copy_memory({copy.data(), copy.device()}, {const_cast<void*>(tensor.data()), tensor.device()},
@@ -80,7 +80,7 @@ Item detached(const Item& item, const Bytes& memory) {
 
 } // namespace
 
-/// See Note [Memory that overlaps].
+/// See Note [Overlapping memory].
 void Context::State::check_written_memory() const {
   for (std::size_t i = 0; i < given.size(); ++i)
     for (std::size_t j = i + 1; j < given.size(); ++j)
@@ -94,19 +94,19 @@ void Context::State::check_written_memory() const {
     const Bytes written = bytes_of(bound[i].tensor);
     for (std::size_t j = 0; j < bound.size(); ++j)
       check(i == j || !any_overlaps(bound[j], written), ErrorCode::invalid_argument,
-            "inputs {} and {}: their memory overlaps, and a run writes over {}; give each memory of its own",
+            "inputs {} and {}: their memory overlaps, and a run overwrites {}; give each memory of its own",
             engine->inputs[i].name, engine->inputs[j].name, engine->inputs[i].name);
     for (std::size_t j = 0; j < given.size(); ++j)
       check(!bytes_of(given[j]).overlaps(written), ErrorCode::invalid_argument,
-            "output {}: the memory bound for it overlaps that of input {}, which a run writes over; give it "
+            "output {}: the memory bound for it overlaps that of input {}, which a run overwrites; give it "
             "memory of its own",
             engine->outputs[j].name, engine->inputs[i].name);
   }
 }
 
-/// Whether kernels that write an output to the caller's memory would write over an input.
+/// Whether kernels that write an output to the caller's memory would overwrite an input.
 bool Context::State::overlaps_input(std::size_t output) const {
-  if (given[output].device() != device()) return false; // It is copied there when all has been read.
+  if (given[output].device() != device()) return false; // It is copied there after all reads.
   const Bytes memory = bytes_of(given[output]);
   for (std::size_t i = 0; i < bound.size(); ++i)
     if (any_overlaps(bound[i], memory) || (pictures[i] && any_overlaps(*pictures[i], memory))) return true;
@@ -120,7 +120,7 @@ Tensor Context::State::memory_apart(std::size_t output, DType dtype, const Shape
   return memory;
 }
 
-/// Results that lie in an input stay right when what overlaps it is written to.
+/// Copies results that share memory with an input which is about to be overwritten.
 void Context::State::separate_items() {
   ReadyShapes& current = now();
   for (const Tensor& memory : given)

@@ -1,4 +1,4 @@
-// Context: pictures, for inputs that start with one and for those that take a tensor.
+// Context: pictures bound to inputs with built-in preprocessing and to tensor inputs.
 
 #include <fmt/format.h>
 #include <nlohmann/json.hpp>
@@ -15,7 +15,7 @@
 namespace lanner {
 namespace {
 
-/// `fit "crop", mean [0, 0, 0]`: of `spec` what is another in `other`.
+/// `fit "crop", mean [0, 0, 0]`: the fields of `spec` that differ in `other`.
 std::string differences(const Preprocess& spec, const Preprocess& other) {
   const auto own = parse_own_json(spec.to_json());
   const auto others = parse_own_json(other.to_json());
@@ -34,11 +34,10 @@ Preprocess picture_spec(const std::string& input, const Preprocess& built, const
   same.quarter_turns = built.quarter_turns;
   same.width = asked->width ? asked->width : built.width;
   same.height = asked->height ? asked->height : built.height;
-  check(
-      same == built, ErrorCode::invalid_argument,
-      "input {}: its preprocessing is part of the engine, where only region and quarter_turns may be others; "
-      "expected {}, got {}",
-      input, differences(built, same), differences(same, built));
+  check(same == built, ErrorCode::invalid_argument,
+        "input {}: its preprocessing is part of the engine, where only region and quarter_turns may differ; "
+        "expected {}, got {}",
+        input, differences(built, same), differences(same, built));
   same.region = asked->region;
   same.quarter_turns = asked->quarter_turns;
   return same;
@@ -55,7 +54,7 @@ Tensor picture_tensor(std::span<const Image> images, std::span<const Preprocess>
   const Layout& layout = engine.callers.input(input).layout;
   const auto spec_of = [&](std::size_t n) {
     Preprocess spec = specs[specs.size() == 1 ? 0 : n];
-    // What is held channels-last is made so at once.
+    // A channels-last input is written in that layout directly.
     spec.channels_last |= layout == Layout::channels_last(4);
     return spec;
   };
@@ -72,12 +71,12 @@ Tensor picture_tensor(std::span<const Image> images, std::span<const Preprocess>
   if (binding.dims.size() == 2) return held.reshaped({shape[0], held.elements() / shape[0]});
   if (binding.dims.size() != 3) return held;
   check(images.size() == 1, ErrorCode::invalid_argument,
-        "input {}: {} pictures were bound, it has no batch and takes one", binding.to_string(),
+        "input {}: {} pictures were bound, but it has no batch; expected one", binding.to_string(),
         images.size());
   return held.reshaped({shape[1], shape[2], shape[3]});
 }
 
-/// Of a verified network: records that this process made, of pictures that somebody keeps.
+/// Safety: records must have been made by this process, for pictures that are still alive.
 void Context::State::check_records(std::size_t i, const Tensor& records) const {
   const Binding& input = engine->inputs[i];
   const bool fits = records.defined() && records.dtype() == DType::u8 && records.device().is_host() &&
@@ -125,7 +124,7 @@ void Context::bind(std::string_view input, std::span<const Image> images, const 
         "input {}: an image is bound but the engine has no preprocessing for it; give one when building or "
         "binding",
         input);
-  state.bound[i] = {}; // what pictures of an earlier run became may be written over
+  state.bound[i] = {}; // tensors of an earlier run's pictures may be overwritten
   bind(input, Item(picture_tensor(images, std::span(chosen, 1), *state.engine, i,
                                   {state.filled[i], state.idle_bytes(), state.threads})));
   state.sources[i] = images[0].device;

@@ -1,4 +1,4 @@
-// Context: where a run writes.
+// Context: outputs.
 
 #include <algorithm>
 
@@ -12,23 +12,23 @@
 
 namespace lanner {
 
-/// Results go where the inputs came from.
+/// The device of the results: that of the inputs.
 Device Context::State::results_device() const {
   const auto on_device = [](Device source) { return !source.is_host(); };
   return keep_results || std::ranges::any_of(sources, on_device) ? device() : Device{};
 }
 
-/// Whether kernels write output `i` to memory that every run has, so that what was recorded with it stays
-/// valid, and the result is a copy on the device.
+/// Whether kernels write output `i` to the same memory in every run, so that recorded graphs stay valid, and
+/// the result is a copy on the device.
 bool Context::State::is_kept(std::size_t i) const {
   return keep_results && !given[i].defined() && !results_of_call &&
          now().place_of(i) == Place::Kind::output && !now().is_item(i) &&
          engine->callers.output(i).layout.row_major() && !state_with(&StatePair::output, i);
 }
 
-/// Memory for a kept result that nobody holds.
+/// Memory for a kept result that no caller holds.
 Tensor Context::State::kept_result(std::size_t i, DType dtype, const Shape& shape) {
-  constexpr std::size_t most = 8; // Of callers that hold more the oldest keep theirs alone.
+  constexpr std::size_t most = 8; // If callers hold more, the oldest are dropped from the pool.
   std::vector<Tensor>& all = keeps[i];
   const auto is_free = [](const Tensor& one) { return sole_owner(one.owner()); };
   const auto found = std::ranges::find_if(
@@ -49,8 +49,7 @@ std::vector<bool> Context::State::lent() const {
   return outputs;
 }
 
-/// What kernels write for output `i`: its result where that is on the device, else memory that is copied
-/// from.
+/// The memory that kernels write for output `i`: its result where that is on the device, else staging memory.
 void* Context::State::written_memory(std::size_t i) {
   Tensor& result = now().results[i].tensor;
   if (result.device() == device() && !is_kept(i)) return result.data();
@@ -60,7 +59,7 @@ void* Context::State::written_memory(std::size_t i) {
   return written.data();
 }
 
-/// Copies to the host what is wanted there, and on the device what is kept.
+/// Copies results to the host where wanted there, and kept results on the device.
 void Context::State::fetch_results(Stream stream) {
   ReadyShapes& current = now();
   for (std::size_t i = 0; i < current.results.size(); ++i) {
@@ -74,17 +73,17 @@ void Context::State::fetch_results(Stream stream) {
   }
 }
 
-/// Gives each output memory: the caller's, last run's where nobody holds it, else new.
+/// Chooses memory for each output: the caller's, else the last run's if no caller holds it, else new.
 void Context::State::place_results(const CallResources& call) {
-  // Memory of a call's allocator is no other call's to write to.
+  // Memory of a call's allocator must not be reused by other calls.
   if (results_of_call || call.allocator) std::ranges::fill(now().results, Item{});
   results_of_call = call.allocator != nullptr;
   const std::span<const Place> places = now().execution->program().results();
   for (std::size_t i = 0; i < places.size(); ++i) {
-    // One that lies in an input's memory is there already.
+    // An output in an input's memory is already there.
     if (places[i].kind == Place::Kind::input) now().results[i] = bound[places[i].index];
     if (places[i].kind == Place::Kind::output) place_result(i, call);
-    if (places[i].kind == Place::Kind::item) now().results[i] = {}; // takes new memory
+    if (places[i].kind == Place::Kind::item) now().results[i] = {}; // gets new memory
   }
 }
 
@@ -96,7 +95,7 @@ void Context::State::place_result(std::size_t i, const CallResources& call) {
   Tensor& result = current.results[i].tensor;
   const Device wanted = results_device();
   if (const auto number = state_with(&StatePair::output, i)) {
-    result = {}; // what a run that failed was to write to
+    result = {}; // memory of a failed run
     result = kept[*number].next(dtype, type.shape(), layout);
   } else if (given[i].defined()) {
     check_given(i, dtype, type.shape());
@@ -121,7 +120,7 @@ void Context::State::check_given(std::size_t i, DType dtype, const Shape& shape)
         to_string(given[i].dtype()), given[i].shape().to_string(), to_string(dtype), shape.to_string());
 }
 
-/// A result whose size a run told as it is held.
+/// A result of data-dependent size in the caller's storage.
 static Item held_item(Item item, const Binding& binding, const HeldStorage& held) {
   if (!item.tensor.defined() || binding.dtype == DType::string || held == HeldStorage{}) return item;
   Storage storage;
@@ -130,7 +129,7 @@ static Item held_item(Item item, const Binding& binding, const HeldStorage& held
   return Item(pack(item.tensor, storage));
 }
 
-/// Results whose size only the run told; to the caller's memory where there is some.
+/// Takes results of data-dependent size; copies to the caller's memory where bound.
 void Context::State::take_items(Stream stream) {
   ReadyShapes& current = now();
   for (std::size_t i = 0; i < current.results.size(); ++i) {

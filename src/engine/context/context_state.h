@@ -1,5 +1,5 @@
 #pragma once
-// What a Context holds.
+// State of a Context.
 
 #include <cstdint>
 #include <map>
@@ -22,51 +22,51 @@ namespace lanner {
 
 struct Context::State {
   std::shared_ptr<const EngineState> engine;
-  AccountPtr account; ///< Of what the context holds beside the engine.
+  AccountPtr account; ///< For the context's own memory, without the engine's.
   int threads = 1;
   bool profiled = false;
   bool keep_results = false;
 
   std::vector<Item> bound;     ///< By input.
-  std::vector<Device> sources; ///< By input: where the caller's data lay.
+  std::vector<Device> sources; ///< By input: device of the caller's data.
   std::vector<Tensor> given;   ///< By output: the caller's memory.
-  /// By output: memory that it is computed in where that of the caller overlaps an input; else undefined.
+  /// By output: separate memory where the caller's overlaps an input; else undefined.
   std::vector<Tensor> apart;
-  std::vector<KeptState> kept;      ///< By number of EngineState::states; their inputs are bound to views.
-  std::vector<SpareTensors> filled; ///< By input: what images bound to it became.
-  /// By output: memory on the device that results are kept in, some of which callers hold.
+  std::vector<KeptState> kept;      ///< By index of EngineState::states; their inputs are bound to views.
+  std::vector<SpareTensors> filled; ///< By input: tensors made of images bound to it.
+  /// By output: pool of device memory for results, some of which callers hold.
   std::vector<std::vector<Tensor>> keeps;
-  std::vector<std::shared_ptr<BoundPictures>> pictures; ///< By input: whose records are bound.
-  std::vector<PictureStaging> staging;                  ///< By input: where pictures of the host go up to.
-  InputShapes shapes;                                   ///< Of what is bound.
+  std::vector<std::shared_ptr<BoundPictures>> pictures; ///< By input: pictures whose records are bound.
+  std::vector<PictureStaging> staging; ///< By input: device memory that pictures of the host are uploaded to.
+  InputShapes shapes;                  ///< Of the bound inputs.
   bool shapes_changed = true;
   std::vector<bool> input_changed;
-  /// Whether results are not the context's own: of this or the last run's call, by an allocator of its own.
+  /// Whether results were allocated by the allocator of this or the last call, not by the context.
   bool results_of_call = false;
 
-  std::vector<Tensor> arena;        ///< By device of the engine's set; undefined where nothing ran there yet.
+  std::vector<Tensor> arena;        ///< By device of the engine; undefined where nothing ran yet.
   std::shared_ptr<void> host_arena; ///< Pinned, for a target that is not the host.
   std::uint64_t host_arena_bytes = 0;
-  ReadyList ready;            ///< The current one is what ran last, or runs.
+  ReadyList ready;            ///< The current one ran last, or runs.
   std::uint64_t replaced = 0; ///< Variants of the engine, when `ready` was looked up.
-  std::uint64_t placed = 0;   ///< Version of where the engine's weights are, likewise.
-  /// For streamed weights, on the device. Behind `ready`: giving it back waits for the device, which may
-  /// still read what `ready` holds of weights.
+  std::uint64_t placed = 0;   ///< Version of the engine's weight placement, likewise.
+  /// For streamed weights, on the device. Declared after `ready`, so freed before it: freeing waits for the
+  /// device, which may still read weights that `ready` holds.
   Tensor ring;
   /// Values for initialisers of the engine that are constants here; runs with any are those of `other`.
   std::map<std::string, Item, std::less<>> overrides;
   std::unique_ptr<Context> other; ///< Of an engine that has `other_names` as inputs.
   std::set<std::string> other_names;
-  bool other_ran = false; ///< Last.
+  bool other_ran = false; ///< Whether the last run was of `other`.
   std::vector<double> times;
-  std::uint64_t runs = 0; ///< Of the current ones, since they became so.
+  std::uint64_t runs = 0; ///< Runs since the current shapes became current.
 
   std::size_t input(std::string_view name) const;
   std::size_t output(std::string_view name) const;
   ReadyShapes& now() const { return *ready.current(); }
   Device device() const { return engine->target.device; }
   std::uint64_t idle_bytes() const;
-  /// Number of the state that takes an input or gives an output.
+  /// Index of the state with this input or output.
   std::optional<std::size_t> state_with(std::size_t StatePair::*member, std::size_t number) const;
   /// Outputs whose results are not the context's own.
   std::vector<bool> lent() const;

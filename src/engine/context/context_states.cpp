@@ -1,4 +1,4 @@
-// Context: what stays from run to run.
+// Context: states kept between runs.
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ std::optional<std::size_t> Context::State::state_with(std::size_t StatePair::*me
   return static_cast<std::size_t>(found - engine->states.begin());
 }
 
-/// States that nothing is known of are zeros, of shapes that fit those of what is bound.
+/// Initialises unset states with zeros, of shapes that fit the bound inputs.
 void Context::State::begin_states() {
   const auto is_new = [&](const StatePair& pair) { return !bound[pair.input].tensor.defined(); };
   if (std::ranges::none_of(engine->states, is_new)) return;
@@ -33,29 +33,29 @@ void Context::State::begin_states() {
   }
 }
 
-/// The value is copied: runs write to what they keep.
+/// The value is copied, since runs overwrite states.
 void Context::State::set_state(std::size_t number, const Tensor& value) {
   const std::size_t input = engine->states[number].input;
   const Tensor from = readable(input, value);
-  bound[input] = {}; // its memory may be written to again
+  bound[input] = {}; // its memory may be overwritten
   Tensor memory = kept[number].begin(from.dtype(), from.shape(), engine->callers.input(input).layout);
   copy_memory({memory.data(), device()}, {const_cast<void*>(from.data()), from.device()}, from.bytes());
   synchronize(device()); // a run may use any stream
   take_tensor(input, std::move(memory));
 }
 
-/// What a run gave is what the next one reads.
+/// The states' outputs of this run become inputs of the next.
 void Context::State::keep_states() {
   if (engine->states.empty()) return;
   ReadyShapes& current = now();
   for (std::size_t number = 0; number < engine->states.size(); ++number) {
     const StatePair& pair = engine->states[number];
     const Item& result = current.results[pair.output];
-    if (current.place_of(pair.output) == Place::Kind::output) kept[number].turn();
+    if (current.place_of(pair.output) == Place::Kind::output) kept[number].swap_buffers();
     take_tensor(pair.input, result.tensor);
   }
   if (device().is_host()) return;
-  current.turn();
+  current.swap_executions();
   std::fill(input_changed.begin(), input_changed.end(), true);
 }
 
@@ -66,7 +66,7 @@ void Context::reset_states() noexcept {
 Item Context::state(std::string_view input) const {
   const std::size_t i = state_->input(input);
   check(state_->state_with(&StatePair::input, i).has_value(), ErrorCode::invalid_argument,
-        "input {} is no state of this engine", input);
+        "input {} is not a state of this engine", input);
   const Tensor& value = state_->bound[i].tensor;
   return value.defined() ? Item(value.clone()) : Item();
 }

@@ -17,7 +17,7 @@
 namespace lanner {
 namespace {
 
-/// Inferences that a message about a shape may cost.
+/// Bound of the shape inferences made for an error message.
 constexpr std::size_t max_tries = 64;
 
 bool has_dims(const Value& input) {
@@ -28,10 +28,10 @@ void bind_dim(const Dim& dim, std::int64_t size, const Graph& graph, Bindings& b
               const std::string& where) {
   const auto name = dim.as_symbol();
   if (!name) return;
-  const auto [place, fresh] = bindings.emplace(*name, size);
-  check(fresh || place->second == size, ErrorCode::invalid_argument,
-        "{}: {} is {} here and {} in another place; sizes of one name are equal", where, *name, size,
-        place->second);
+  const auto [entry, fresh] = bindings.emplace(*name, size);
+  check(fresh || entry->second == size, ErrorCode::invalid_argument,
+        "{}: {} is {} here and {} elsewhere; sizes of one name must be equal", where, *name, size,
+        entry->second);
   const auto symbol = graph.symbols.find(*name);
   if (symbol == graph.symbols.end()) return;
   check(size >= symbol->second.min && size <= symbol->second.max, ErrorCode::invalid_argument,
@@ -39,7 +39,7 @@ void bind_dim(const Dim& dim, std::int64_t size, const Graph& graph, Bindings& b
         symbol->second.max);
 }
 
-/// Whether shapes that are not given yet have a say.
+/// Whether the dim depends on shapes that are not given yet.
 bool is_open(const Dim& dim, const Bindings& bindings) {
   std::set<std::string> names;
   dim.collect_symbols(names);
@@ -49,12 +49,12 @@ bool is_open(const Dim& dim, const Bindings& bindings) {
 void check_shape(const Value& input, const Shape& shape, const Bindings& bindings, bool all_given) {
   const Dims& dims = input.type.dims();
   check(dims.size() == shape.rank(), ErrorCode::invalid_argument, "input {}: expected {}, got rank {} ({})",
-        input.name(), told_type(input), shape.rank(), shape.to_string());
+        input.name(), caller_type(input), shape.rank(), shape.to_string());
   for (std::size_t d = 0; d < dims.size(); ++d) {
     if (!all_given && is_open(dims[d], bindings)) continue;
     check(dims[d].evaluate(bindings) == shape[d], ErrorCode::invalid_argument,
-          "input {}: expected {}, got {}; dim {} differs", input.name(), told_type(input),
-          told_shape(input, shape).to_string(), d);
+          "input {}: expected {}, got {}; dim {} differs", input.name(), caller_type(input),
+          caller_shape(input, shape).to_string(), d);
   }
 }
 
@@ -68,7 +68,7 @@ std::unique_ptr<Graph> inferred_at(const Graph& graph, const GivenShapes& shapes
   return concrete;
 }
 
-/// Of all symbols: 1 where nobody said more, as exporters do.
+/// Values of all symbols: 1 where nothing is known, as exporters do.
 Bindings usual_sizes(const Graph& graph) {
   Bindings sizes = known_sizes(graph);
   for (const auto& [name, symbol] : graph.symbols)
@@ -76,8 +76,8 @@ Bindings usual_sizes(const Graph& graph) {
   return sizes;
 }
 
-/// Shapes that the model takes, in place of `refused`, which it does not: the usual ones, or `refused` with
-/// one size changed to one that is found inside the model.
+/// Valid shapes to suggest instead of `refused`: the usual ones, or `refused` with one size replaced by one
+/// found inside the model.
 std::optional<InputShapes> shapes_taken(const Graph& graph, const GivenShapes& refused) {
   const Bindings usual = usual_sizes(graph);
   std::size_t tries = 0;
@@ -102,20 +102,20 @@ std::optional<InputShapes> shapes_taken(const Graph& graph, const GivenShapes& r
   return std::nullopt;
 }
 
-/// `x: [1, 6], mask: [1, 6]`, of the inputs that a caller may choose a shape of.
+/// `x: [1, 6], mask: [1, 6]`, of the inputs with open shapes.
 std::string shapes_text(const Graph& graph, const GivenShapes& shapes) {
   std::vector<std::string> parts;
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     const Value* input = graph.body().parameter(i);
     if (shapes[i] && input->type.is_tensor() && !input->type.is_static())
-      parts.push_back(fmt::format("{}: {}", input->name(), told_shape(*input, *shapes[i]).to_string()));
+      parts.push_back(fmt::format("{}: {}", input->name(), caller_shape(*input, *shapes[i]).to_string()));
   }
   return joined(parts, ", ");
 }
 
 [[noreturn]] void fail_to_fit(const Graph& graph, const GivenShapes& shapes, const Error& error) {
   const std::string given = shapes_text(graph, shapes);
-  if (given.empty()) throw error; // nothing that the caller gave has to do with it
+  if (given.empty()) throw error; // not caused by a given shape
   const bool ranked = std::ranges::all_of(graph.body().parameters(), [](const auto& input) {
     return !input->type.is_tensor() || input->type.ranked();
   });
@@ -125,12 +125,12 @@ std::string shapes_text(const Graph& graph, const GivenShapes& shapes) {
        taken ? fmt::format("; it was exported for {}", shapes_text(graph, given_shapes(graph, *taken))) : "");
 }
 
-/// Whether somebody said which sizes there may be.
+/// Whether a range of sizes was given.
 bool is_range(const SymbolInfo& symbol) {
   return symbol.opt >= 0 && (symbol.min > 0 || symbol.max < INT64_MAX);
 }
 
-/// Sizes that nobody said stay open.
+/// Checks one end of the ranges; sizes without a range stay open.
 void check_end(const Graph& graph, const Bindings& sizes) {
   std::set<std::string> open;
   for (const auto& input : graph.body().parameters())
@@ -255,7 +255,7 @@ std::string open_inputs_text(const Graph& graph, std::span<const std::size_t> st
     const bool open = !input.type.ranked() || std::ranges::any_of(input.type.dims(), [&](const Dim& dim) {
       return is_open(dim, known);
     });
-    if (open) parts.push_back(fmt::format("{}: {}", input.name(), told_type(input)));
+    if (open) parts.push_back(fmt::format("{}: {}", input.name(), caller_type(input)));
   }
   return joined(parts, ", ");
 }
@@ -275,7 +275,7 @@ InputShapes smallest_shapes(const Graph& graph) {
 }
 
 std::unique_ptr<Graph> graph_at(const Graph& graph, const GivenShapes& shapes) {
-  bind_shapes(graph, shapes); // what its message says needs no more words
+  bind_shapes(graph, shapes); // its own message is sufficient
   try {
     return inferred_at(graph, shapes);
   } catch (const Error& error) {
@@ -290,7 +290,7 @@ void check_range_ends(const Graph& graph) {
   for (const auto& [name, symbol] : graph.symbols) {
     if (!is_range(symbol)) continue;
     smallest[name] = symbol.min;
-    if (symbol.max < INT64_MAX) largest[name] = symbol.max; // there is no end to look at else
+    if (symbol.max < INT64_MAX) largest[name] = symbol.max; // else there is no end to check
   }
   for (const Bindings& end : {smallest, largest})
     if (end != opt) check_end(graph, end);

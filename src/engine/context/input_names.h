@@ -1,5 +1,5 @@
 #pragma once
-// Inputs by the names that users know them by.
+// Looks up inputs by name.
 
 #include <cstddef>
 #include <string_view>
@@ -8,7 +8,7 @@
 
 namespace lanner {
 
-/// Number of the input of this name. Throws Error{invalid_argument} that tells the names there are.
+/// Index of the input with this name. Throws Error{invalid_argument} that lists the known names.
 std::size_t input_number(const Graph& graph, std::string_view name);
 
 } // namespace lanner

@@ -8,7 +8,7 @@
 
 namespace lanner {
 
-/// A buffer that grows does so by half, so that a cache which grows by a step a run seldom asks for memory.
+/// Buffers grow by half, so that a cache which grows by one step per run seldom allocates.
 Tensor KeptState::view(Tensor& memory, DType dtype, const Shape& shape, const Layout& layout) const {
   const std::uint64_t needed = layout.bytes(shape, dtype);
   const bool held = memory.defined() && !sole_owner(memory.owner());

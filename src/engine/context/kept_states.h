@@ -1,5 +1,5 @@
 #pragma once
-// Values that a context keeps from run to run.
+// States: values that a context keeps between runs.
 
 #include <cstddef>
 #include <utility>
@@ -10,29 +10,29 @@
 
 namespace lanner {
 
-/// An output whose value is an input's at the next run, by their numbers.
+/// Indices of an output and the input that gets its value at the next run.
 struct StatePair {
   std::size_t input = 0, output = 0;
   friend bool operator==(const StatePair&, const StatePair&) = default;
 };
 
-/// Memory of one state: what a run reads, and what it writes. Tensors given out are views, so a buffer that
-/// somebody still holds one of is not written again.
+/// Double buffer of one state: a run reads one and writes the other. Returned tensors are views, so a buffer
+/// with a view that is still held is not overwritten.
 class KeptState {
 public:
   explicit KeptState(Device device) : device_(device) {}
 
-  /// What the next run is to read, for the caller to fill. What was there before is gone.
+  /// The memory that the next run reads, for the caller to fill. Old contents are lost.
   Tensor begin(DType dtype, const Shape& shape, const Layout& layout);
-  /// What a run may write while it reads the other.
+  /// The memory that a run writes while it reads the other.
   Tensor next(DType dtype, const Shape& shape, const Layout& layout);
-  /// A run has ended well: what it wrote is what the next one reads.
-  void turn() noexcept { std::swap(read_, written_); }
+  /// Call after a successful run: the next one reads what it wrote.
+  void swap_buffers() noexcept { std::swap(read_, written_); }
 
 private:
   Tensor view(Tensor& memory, DType dtype, const Shape& shape, const Layout& layout) const;
   Device device_;
-  Tensor read_, written_; ///< Bytes; undefined where there are none yet.
+  Tensor read_, written_; ///< Bytes; undefined before the first use.
 };
 
 } // namespace lanner

@@ -21,15 +21,15 @@ Value& input_called(const Graph& graph, const std::string& name) {
       with_context([] { return "pictures"; }, [&] { return input_number(graph, name); }));
 }
 
-/// A side of the target: the declared one, else the input's.
+/// Sets a side of the target: the declared one, else the input's.
 void settle(std::int32_t& side, const Dim* dim, const std::string& input, std::string_view which) {
   const auto size = dim ? dim->constant() : std::nullopt;
   if (side == 0 && size && *size > 0 && *size <= 65536) side = static_cast<std::int32_t>(*size);
   check(side > 0, ErrorCode::invalid_argument,
-        "pictures for {}: neither the preprocessing nor the model says the {}; give it", input, which);
+        "pictures for {}: neither the preprocessing nor the model has the {}; give it", input, which);
 }
 
-/// What the node makes of a picture, with size and type of the input.
+/// The preprocessing with size and type of the input filled in.
 Preprocess settled(const Value& input, Preprocess spec) {
   const Type& type = input.type;
   const bool takes = type.is_tensor() && type.ranked() && type.rank() >= 2 && type.rank() <= 4;
@@ -55,12 +55,12 @@ Dims made_dims(const Dim& batch, const Preprocess& spec) {
   return {batch, channels, spec.height, spec.width};
 }
 
-/// How many pictures the input takes at once: one where it has no batch.
+/// The batch dim of the input: 1 where it has none.
 Dim batch_of(const Dims& dims) {
   return dims.size() == 3 ? Dim(1) : dims[0];
 }
 
-/// Sizes that the picture settles.
+/// Fixes symbols to the size of the preprocessed picture.
 void fix_dims(const Value& input, const Preprocess& spec, Bindings& fixed) {
   const Dims& dims = input.type.dims();
   Dims made = made_dims(batch_of(dims), spec);
@@ -145,7 +145,7 @@ std::vector<std::optional<ImageInputOptions>> pictures_of(const Graph& graph) {
     const Node* reader = ops::picture_reader(*input);
     if (!reader) continue;
     check(input->uses().size() == 1, ErrorCode::bad_data,
-          "input {} is read as pictures and otherwise too; expected one reader", input->name());
+          "input {} is read as pictures and in another way; expected one reader", input->name());
     taken.emplace();
     taken->preprocess = ops::preprocess_of(*reader);
     if (const std::string format = ops::format_of(*reader); !format.empty())
@@ -159,15 +159,15 @@ Shape shape_of_records(const Value& input, const Shape& told) {
   if (told.rank() == 1) return {told[0], picture_record_bytes};
   check(told.rank() == 2 && told[1] == picture_record_bytes, ErrorCode::invalid_argument,
         "input {}: it takes {}; expected the number of pictures as its shape, like [4], got {}", input.name(),
-        told_type(input), told.to_string());
+        caller_type(input), told.to_string());
   return told;
 }
 
-Shape told_shape(const Value& input, const Shape& shape) {
+Shape caller_shape(const Value& input, const Shape& shape) {
   return ops::picture_reader(input) && shape.rank() == 2 ? Shape{shape[0]} : shape;
 }
 
-std::string told_type(const Value& input) {
+std::string caller_type(const Value& input) {
   const Node* reader = ops::picture_reader(input);
   if (!reader || !input.type.ranked() || input.type.rank() == 0) return input.type.to_string();
   const std::string format = ops::format_of(*reader);

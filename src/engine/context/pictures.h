@@ -1,5 +1,5 @@
 #pragma once
-// Inputs that start with a picture.
+// Inputs with built-in preprocessing of pictures.
 
 #include <map>
 #include <memory>
@@ -19,20 +19,20 @@ namespace lanner {
 std::unique_ptr<Graph> with_pictures(std::unique_ptr<Graph> graph,
                                      const std::map<std::string, ImageInputOptions>& pictures);
 
-/// By input, what it takes of pictures; unset where it takes none. Throws Error{bad_data} for a graph that
-/// reads an input as pictures and otherwise too.
+/// By input, its picture options; unset where it takes no pictures. Throws Error{bad_data} for a graph that
+/// reads an input as pictures and in another way.
 std::vector<std::optional<ImageInputOptions>> pictures_of(const Graph& graph);
 
-// The engine has a record of each picture, [4, 1024]; callers say how many there are, [4]. Of other inputs
-// both are the same.
+// The engine's shape of a picture input counts records, [4, 1024]; the caller's is the number of pictures,
+// [4]. For other inputs both are the same.
 
-/// What a caller says, as the engine has it. Throws Error{invalid_argument} for what is no number of
-/// pictures.
+/// Converts a caller's shape to the engine's. Throws Error{invalid_argument} for a shape that is not a number
+/// of pictures.
 Shape shape_of_records(const Value& input, const Shape& told);
-/// What the engine has, in a caller's words.
-Shape told_shape(const Value& input, const Shape& shape);
-/// `nv12 picture[N]`; of other inputs the type.
-std::string told_type(const Value& input);
+/// Converts the engine's shape to a caller's.
+Shape caller_shape(const Value& input, const Shape& shape);
+/// `nv12 picture[N]`; for other inputs the type.
+std::string caller_type(const Value& input);
 
 /// Throws Error{invalid_argument} where an input asked for by `option` takes pictures.
 void check_no_picture(const Binding& input, std::string_view option);

@@ -14,7 +14,7 @@ std::uint64_t bytes_of(const Tensor& tensor) {
   return tensor.defined() && tensor.dtype() != DType::string ? tensor.bytes() : 0;
 }
 
-/// Brings the element at `found` to the front; those before it move on by one.
+/// Moves the element at `found` to the front.
 template<typename List, typename Place>
 void bring_to_front(List& list, Place found) {
   std::rotate(list.begin(), found, std::next(found));
@@ -35,11 +35,11 @@ Place::Kind ReadyShapes::place_of(std::size_t output) const {
 }
 
 bool ReadyShapes::is_item(std::size_t output) const {
-  // A constant that is a result as it is, and no plain memory: strings.
+  // A constant that is itself a result and not plain memory: strings.
   return place_of(output) == Place::Kind::item || place_of(output) == Place::Kind::constant;
 }
 
-void ReadyShapes::turn() {
+void ReadyShapes::swap_executions() {
   if (!other) other = std::make_unique<Execution>(execution->shared_program(), arenas);
   std::swap(execution, other);
 }
@@ -97,7 +97,7 @@ Tensor& SpareTensors::get(DType dtype, const Shape& shape, Device device, std::u
     bring_to_front(list_, found);
     return list_.front();
   }
-  // What others hold stays theirs; here it is of no use.
+  // Tensors that callers still hold cannot be reused here.
   std::erase_if(list_, [](const Tensor& one) { return one.owner().use_count() > 1; });
   std::uint64_t held = 0;
   std::size_t kept = 0;

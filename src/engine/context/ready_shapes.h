@@ -1,5 +1,5 @@
 #pragma once
-// What a context keeps of the shapes that it ran lately, so that going back to them costs next to nothing.
+// LRU cache of a context's prepared shapes, so that switching back to one is cheap.
 
 #include <cstdint>
 #include <memory>
@@ -13,43 +13,42 @@
 
 namespace lanner {
 
-/// Pointers, recorded graphs and memory that runs of one set of shapes take.
+/// Pointers, recorded graphs and memory for runs of one set of shapes.
 struct ReadyShapes {
   InputShapes shapes;
   Arenas arenas;
   std::unique_ptr<Execution> execution;
-  /// For states on a GPU, whose two buffers change places: one for each way round, so that what was recorded
-  /// with their pointers stays valid. Null until it is needed.
+  /// For states on a GPU, whose two buffers are swapped: one execution per order, so that graphs recorded
+  /// with their pointers stay valid. Null until needed.
   std::unique_ptr<Execution> other;
   std::vector<Item> results;  ///< By output.
-  std::vector<Tensor> staged; ///< By input, for a GPU: where what lies on the host is copied to.
+  std::vector<Tensor> staged; ///< By input, for a GPU: device copy of host data.
   std::vector<Tensor>
-      written; ///< By output, for a GPU: what kernels write where the result goes to the host.
+      written; ///< By output, for a GPU: device memory of a result that is copied to the host.
 
   ReadyShapes(InputShapes of, std::shared_ptr<const Program> program, const Arenas& arenas);
-  /// Whether a run alone tells the size of an output, or it is no tensor of numbers.
+  /// Whether an output has a data-dependent size, or is not a numeric tensor.
   bool is_item(std::size_t output) const;
   Place::Kind place_of(std::size_t output) const;
-  /// The other execution is the one that runs from now on; inputs have to be given again.
-  void turn();
-  /// Lets go of values of the last run but the memory of results that is the context's own; `lent` says by
-  /// output which is not.
+  /// Makes the other execution the current one; inputs must be set again.
+  void swap_executions();
+  /// Releases values of the last run except the context's own memory of results; `lent` says which outputs'
+  /// memory is not its own.
   void rest(const std::vector<bool>& lent);
-  /// Of results and copies, and what its executions keep; the arena is shared.
+  /// Bytes of results, copies and its executions; the arena is shared.
   std::uint64_t bytes() const;
 };
 
-/// Of one context, the current ones first. Used by one thread at a time.
+/// The prepared shapes of one context, most recent first. Used by one thread at a time.
 class ReadyList {
 public:
   ReadyShapes* current() const noexcept { return list_.empty() ? nullptr : list_.front().get(); }
-  /// Makes these shapes the current ones; false where they are not here. The current ones until now rest.
+  /// Makes these shapes current; false where they are not in the list. The previous ones become idle.
   bool take(const InputShapes& shapes, const std::vector<bool>& lent);
   void add(std::unique_ptr<ReadyShapes> ready, const std::vector<bool>& lent);
-  /// Lets idle ones go, those first that did not run the longest, until their number and what they hold is
-  /// bounded.
+  /// Drops idle ones, least recently used first, until their number and bytes are within bounds.
   void trim(std::uint64_t max_bytes);
-  /// Lets all idle ones go; false where there are none.
+  /// Drops all idle ones; false where there are none.
   bool drop_idle();
   void clear() noexcept { list_.clear(); }
 
@@ -57,12 +56,12 @@ private:
   std::vector<std::unique_ptr<ReadyShapes>> list_;
 };
 
-/// Tensors of several shapes to write to, the last one used first. Used by one thread at a time.
+/// Reusable tensors of several shapes, most recently used first. Used by one thread at a time.
 class SpareTensors {
 public:
-  /// One of these that nobody else holds, else a new one.
+  /// A tensor that nobody else references, else a new one.
   Tensor& get(DType dtype, const Shape& shape, Device device, std::uint64_t max_bytes);
-  /// Lets all but the last one used go; false where there are none.
+  /// Drops all but the most recent one; false where there are none.
   bool drop_idle();
 
 private:

@@ -21,8 +21,8 @@ RegionInput::RegionInput(const Engine& engine, const std::string& input, const P
     : engine_(engine), spec_(spec) {
   const auto& inputs = engine.inputs();
   const auto found = std::ranges::find(inputs, input, &Binding::name);
-  check(found != inputs.end(), ErrorCode::invalid_argument, "input {}: the engine has none of this name",
-        input);
+  check(found != inputs.end(), ErrorCode::invalid_argument,
+        "input {}: the engine has no input with this name", input);
   input_ = static_cast<std::size_t>(found - inputs.begin());
   if (const auto& taken = state_of(engine).pictures[input_])
     spec_ = picture_spec(input, taken->preprocess, &spec);
@@ -36,7 +36,7 @@ void RegionInput::bind(Context& context, const Image& picture, std::span<const P
   std::vector<Preprocess> specs(regions.size(), spec_);
   for (std::size_t n = 0; n < regions.size(); ++n) specs[n].region = regions[n];
   if (!state.pictures[input_]) {
-    context.unbind(); // What parts of an earlier picture became may be written over.
+    context.unbind(); // Tensors of an earlier picture's parts may be overwritten.
     context.bind(input.name, Item(picture_tensor(images, specs, state, input_,
                                                  {filled_, idle_bytes, context.threads()})));
     return;
@@ -44,7 +44,7 @@ void RegionInput::bind(Context& context, const Image& picture, std::span<const P
   check_picture(input, *state.pictures[input_], picture);
   auto bound = std::make_unique<BoundPictures>(images, specs, state.target.device, staging_);
   context.bind(input.name, Item(bound->records()));
-  // Ahead of the run, which is on the same stream.
+  // Before the run, which is on the same stream.
   bound->upload({});
   bound_ = std::move(bound);
 }

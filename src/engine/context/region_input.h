@@ -1,5 +1,5 @@
 #pragma once
-// Parts of one picture as a batch.
+// Regions of one picture as a batch.
 
 #include <cstddef>
 #include <memory>
@@ -13,12 +13,13 @@
 
 namespace lanner {
 
-/// Binds parts of a picture to one input of a context, where Context::bind has one region for all pictures.
-/// Nothing is copied: they are read where they lie, turned and resized at once. Used by one thread at a time.
+/// Binds regions of a picture to one input of a context, where Context::bind has one region for all pictures.
+/// Nothing is copied: regions are read, rotated and resized directly from the picture. Used by one thread at
+/// a time.
 class RegionInput {
 public:
-  /// Throws Error{invalid_argument} where the engine has no such input, and where its preprocessing is a part
-  /// of it and another.
+  /// Throws Error{invalid_argument} where the engine has no such input, or where the input has other built-in
+  /// preprocessing.
   RegionInput(const Engine& engine, const std::string& input, const Preprocess& spec);
   /// `context` is of the engine. The picture is shared until the next call.
   void bind(Context& context, const Image& picture, std::span<const PixelRect> regions);

@@ -91,14 +91,14 @@ public:
     state->tune_at_run = options_.tune_at_run;
     check_tune_at_run(*state);
     state->timing_cache = options_.environment.state().timing_cache();
-    take_over(*state, read_variants(target, *state), why_not_here(target, state->target));
+    adopt_variants(*state, read_variants(target, *state), why_not_here(target, state->target));
     return state;
   }
 
 private:
   const OpTable& operators() const { return options_.environment.state().ops; }
 
-  /// The plan holds no code: what others brought when it was built has to be there.
+  /// The plan contains no code: custom operators of its build must be registered.
   void check_operators() const {
     const auto found = file_.metadata().find(operators_key);
     if (found == file_.metadata().end()) return;
@@ -106,7 +106,7 @@ private:
     for (const auto& [name, version] : needed.items())
       check(operators().find(name) != nullptr, ErrorCode::unsupported,
             "the plan needs the operator {} (version {}), which the environment lacks; load the plug-in that "
-            "has it: --plugin, or load_plugin of the environment",
+            "provides it: --plugin, or load_plugin of the environment",
             one_line(name, 200), plan_integer(version, 0, UINT32_MAX));
   }
 
@@ -115,10 +115,10 @@ private:
     for (const SafetensorsEntry& entry : file_.entries())
       items.push_back({entry.name, entry.dtype, entry.shape, file_.bytes(entry)});
     check(metadata_of(file_, digest_key) == plan_digest(file_.metadata(), items), ErrorCode::bad_data,
-          "the digest does not fit the content: the file was damaged or changed; build it again");
+          "the digest does not match the content: the file was damaged or changed; build it again");
   }
 
-  /// What fills gaps is in no digest.
+  /// Padding is not part of the digest, so it must be zero.
   void check_pads() const {
     for (const SafetensorsEntry& pad : file_.pads())
       for_each_part(file_.bytes(pad), {}, [&](std::span<const std::byte> part) {
@@ -140,7 +140,7 @@ private:
     return found->second.value;
   }
 
-  /// What each constant is, and of which source weights; those of a stripped plan are computed.
+  /// Reads each constant and its recipe; those of a stripped plan are computed.
   void take_weights(const EngineState& state) {
     weights_ = read_plan_weights(file_, options_.limits);
     const auto lacks = [](const auto& entry) {
@@ -167,15 +167,15 @@ private:
     }
   }
 
-  /// What its recipe makes of source weights that are here by now.
+  /// The value of its recipe, from source weights already read.
   Tensor computed(const PlanWeight& weight, const EngineState& state) const {
     return value_of(
         weight.recipe, weight.type(), operators(),
         [&](const std::string& name) { return state.constants().source(name); }, options_.limits);
   }
 
-  /// Weights stay as they are kept until a variant needs them otherwise, which takes time and memory.
-  /// Small constants are what shapes may be inferred from, which is done at once.
+  /// Weights stay in their stored layout until a variant needs another, as converting takes time and memory.
+  /// Small constants, which shapes may be inferred from, are converted at once.
   Tensor portable(const EngineState& state, std::string_view name) const {
     const Tensor& tensor = stored(name);
     const bool weight = tensor.dtype() != DType::string && tensor.bytes() >= min_weight_bytes;
@@ -193,7 +193,7 @@ private:
     return graph;
   }
 
-  /// Why none of its kernels can be used; empty: they can.
+  /// Why none of the plan's kernels can be used here; empty: they can.
   static std::string why_not_here(const nlohmann::json& json, const Target& target) {
     const auto other = [&](const std::string& built, const std::string& here) -> std::string {
       if (built == here) return {};
@@ -209,7 +209,7 @@ private:
     return reason;
   }
 
-  /// What is placed on devices that are not asked for runs on the engine's own.
+  /// Nodes placed on devices that are not requested run on the engine's own.
   void read_placement(const nlohmann::json& json, Target& target) const {
     const Device built_for = Device::parse(json.at("device").get<std::string>());
     DevicePlacement& placement = target.placement;
@@ -294,7 +294,7 @@ private:
     return shapes;
   }
 
-  /// Shapes and threads of each variant; those that were built for the plan's number of threads serve the
+  /// Shapes and threads of each variant; those built for the plan's number of threads are used for the
   /// engine's.
   std::vector<VariantKey> read_variants(const nlohmann::json& target, const EngineState& state) const {
     const auto built_for = plan_integer(target.at("threads"), 0, INT32_MAX);
@@ -312,9 +312,9 @@ private:
     return keys;
   }
 
-  /// The lowered graphs as they are. Those of which this machine lacks a kernel, which may also depend on the
-  /// number of threads, are chosen anew, and all for the `reason` why none can be used; empty: there is none.
-  void take_over(EngineState& state, const std::vector<VariantKey>& variants, std::string reason) const {
+  /// Adopts the lowered graphs. Kernels are chosen anew for variants of which this machine, or its number of
+  /// threads, lacks a kernel, and for all if there is a `reason` why none can be used.
+  void adopt_variants(EngineState& state, const std::vector<VariantKey>& variants, std::string reason) const {
     std::vector<VariantKey> missing;
     if (!reason.empty()) missing = variants;
     for (std::size_t i = 0; missing.size() < variants.size() && i < variants.size(); ++i) {
@@ -326,14 +326,14 @@ private:
     if (!missing.empty()) tune_again(state, missing, reason);
   }
 
-  /// Takes over one; else what this machine lacks.
+  /// Adopts one variant; otherwise returns what this machine lacks.
   std::string adopted(EngineState& state, const VariantKey& key, std::size_t number) const {
     std::unique_ptr<Graph> lowered = parse_graph(
         text(plan_part("lowered", number)), operators(), [this](auto, auto name) { return stored(name); },
         options_.limits);
     store_constants(state, *lowered);
     infer_types(*lowered);
-    verify(*lowered); // types that were left open are known now
+    verify(*lowered); // open types are inferred now
     check_interface(state, key.shapes, *lowered);
     try {
       Target target = state.target;
@@ -350,7 +350,7 @@ private:
     }
   }
 
-  /// Runs by the portable IR on whatever is here, which takes time: so it is said.
+  /// Tunes again from the portable IR, with a warning, as it takes time.
   void tune_again(EngineState& state, const std::vector<VariantKey>& variants,
                   const std::string& reason) const {
     check(find_compiler() != nullptr, ErrorCode::unsupported,
@@ -363,15 +363,15 @@ private:
     state.make_ahead(variants, options_.control);
   }
 
-  /// Halves are also read as f32.
+  /// 16-bit reals may also be stored as f32.
   static bool is_form_of(const Type& type, const Tensor& tensor) {
     return type.is_static() && type.shape() == tensor.shape() &&
            (type.dtype() == tensor.dtype() || (is_half(tensor.dtype()) && type.dtype() == DType::f32));
   }
 
-  /// Constants as kernels read them, of whatever form the file holds.
+  /// Registers constants in the form that kernels read, converted from that of the file.
   void store_constants(const EngineState& state, Graph& lowered) const {
-    // Scales first: by them others are stored.
+    // Scales first: other constants are quantised with them.
     for (const bool quantized : {false, true})
       for_each_constant(lowered.body(), [&](Node& node) {
         if ((node.output()->storage.quantization != nullptr) == quantized) store_constant(state, node);
@@ -390,14 +390,14 @@ private:
         (tensor.layout() == wanted.layout || (tensor.layout().row_major() && wanted.layout.row_major()));
     if (stored) return;
     check(is_form_of(value.type, tensor) && type != DType::string && tensor.dtype() != DType::string,
-          ErrorCode::bad_data, "constant {} is {}, which is no {} stored as {}", value.name(),
+          ErrorCode::bad_data, "constant {} is {}, which is not a form of {} stored as {}", value.name(),
           Type(tensor.dtype(), tensor.shape()).to_string(), value.type.to_string(), wanted.to_string());
     check_layout(wanted.layout, tensor.shape());
     wanted.dtype = type;
     node.attributes.set("value", state.constants().get(tensor, wanted));
   }
 
-  /// Whether two types differ in sizes alone.
+  /// Whether two types differ at most in sizes.
   static bool same_form(const Type& a, const Type& b) {
     if (a.kind() != b.kind()) return false;
     return a.is_tensor() ? a.dtype() == b.dtype() : same_form(a.element(), b.element());
@@ -410,8 +410,7 @@ private:
     for (std::size_t i = 0; i < parameters.size(); ++i) {
       const Type& portable = state.graph->body().parameter(i)->type;
       const Type expected = portable.is_tensor() ? Type(portable.dtype(), shapes[i]) : portable;
-      // Sizes within sequences and optionals are specialised too, by whatever symbols they share with
-      // tensors.
+      // Sizes within sequences and optionals are specialised too, through symbols shared with tensors.
       const Type& made = parameters[i]->type;
       check(portable.is_tensor() ? made == expected : same_form(made, expected), ErrorCode::bad_data,
             "lowered input {} is {}, expected {}", parameters[i]->name(), made.to_string(),
@@ -440,13 +439,13 @@ std::shared_ptr<EngineState> load_plan(const SourcePtr& source, const LoadOption
   const auto account = std::make_shared<Account>(options.limits, environment.thread_settings);
   const AccountScope charged(account);
   const DeadlineScope deadline(options.limits, options.control.cancel);
-  const Meter tables; // what is made of the file's JSON
+  const Meter tables; // memory of the parsed JSON
   try {
     return PlanReader(source, options).read();
   } catch (const nlohmann::json::exception& error) {
     fail(ErrorCode::bad_data, "a table of the plan is damaged: {}", error.what());
   } catch (const Error& error) {
-    // A rule of graphs that it breaks is the file's fault, not Lanner's.
+    // A violated graph invariant is the file's fault, not Lanner's.
     if (error.code() != ErrorCode::internal) throw;
     fail(ErrorCode::bad_data, "the plan contradicts itself: {}", error.message());
   }

@@ -1,5 +1,5 @@
 #pragma once
-// Whole numbers of a plan's tables. The library's own conversion cuts what does not fit.
+// Checked integers in a plan's tables: the JSON library's own conversion truncates silently.
 
 #include <cstdint>
 
@@ -9,9 +9,9 @@
 
 namespace lanner {
 
-/// Throws Error{bad_data} for what is no whole number from `least` to `most`.
+/// Throws Error{bad_data} unless it is an integer from `least` to `most`.
 std::int64_t plan_integer(const nlohmann::json& json, std::int64_t least, std::int64_t most);
-/// A list of sizes. Throws Error{bad_data} for what is none from 0 on, and beyond the rank that tensors have.
+/// A list of sizes. Throws Error{bad_data} for a negative or non-integer size and for too many dims.
 Shape plan_shape(const nlohmann::json& json, std::uint32_t most_dims);
 
 } // namespace lanner

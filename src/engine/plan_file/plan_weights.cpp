@@ -22,7 +22,8 @@ Layout parsed_layout(const std::string& text, const Shape& shape) {
   return layout;
 }
 
-/// Blocks are kept as bytes, which a file that was not written here may place anywhere.
+/// A copy at the alignment of `type` where needed: blocked layouts are stored as bytes, which a foreign file
+/// may place at any offset.
 Tensor aligned(const Tensor& raw, DType type) {
   const std::size_t alignment = std::clamp<std::size_t>(bit_width(type) / 8, 1, alignof(double));
   if (reinterpret_cast<std::uintptr_t>(raw.data()) % alignment == 0) return raw;
@@ -42,7 +43,7 @@ Tensor kept_value(const Safetensors& file, std::string_view name, const nlohmann
   check(entry != nullptr, ErrorCode::bad_data, "weight '{}' is missing", name);
   const auto bytes = file.bytes(*entry);
   if (weight.dtype == DType::string) {
-    check(entry->dtype == DType::u8, ErrorCode::bad_data, "weight '{}' is kept as {}, expected u8", name,
+    check(entry->dtype == DType::u8, ErrorCode::bad_data, "weight '{}' is stored as {}, expected u8", name,
           to_string(entry->dtype));
     return string_tensor(bytes, weight.shape, limits);
   }
@@ -51,7 +52,7 @@ Tensor kept_value(const Safetensors& file, std::string_view name, const nlohmann
         "weight '{}' has {} bytes, {}{} in layout {} takes {}", name, bytes.size(), to_string(weight.dtype),
         weight.shape.to_string(), layout.to_string(), layout.bytes(weight.shape, weight.dtype));
   const DType kept = layout.row_major() && safetensors_has(weight.dtype) ? weight.dtype : DType::u8;
-  check(entry->dtype == kept, ErrorCode::bad_data, "weight '{}' is kept as {}, expected {}", name,
+  check(entry->dtype == kept, ErrorCode::bad_data, "weight '{}' is stored as {}, expected {}", name,
         to_string(entry->dtype), to_string(kept));
   if (weight.dtype == DType::boolean)
     for_each_part(bytes, {}, [&](std::span<const std::byte> part) {
@@ -73,7 +74,7 @@ PlanWeight read_weight(const Safetensors& file, const std::string& name, const n
                               [&] { return plan_shape(facts.at("shape"), limits.rank); });
   const bool stripped = facts.value("stripped", false);
   check(!stripped || !weight.recipe.literal(), ErrorCode::bad_data,
-        "weight '{}' is left out, but comes of no source weight", name);
+        "weight '{}' is missing and cannot be rebuilt: it has no source weight", name);
   weight.computed = facts.value("computed", false);
   check(!weight.computed || (!stripped && !weight.recipe.expression.empty()), ErrorCode::bad_data,
         "weight '{}' is to be computed, but has no recipe", name);
@@ -95,7 +96,7 @@ std::map<std::string, PlanWeight, std::less<>> read_plan_weights(const Safetenso
   check(found != file.metadata().end(), ErrorCode::bad_data, "not a Lanner plan: metadata {} is missing",
         weights_key);
   const nlohmann::json table = parse_json(found->second, limits);
-  check(table.is_object(), ErrorCode::bad_data, "the table of weights is no object");
+  check(table.is_object(), ErrorCode::bad_data, "the table of weights is not an object");
   std::map<std::string, PlanWeight, std::less<>> weights;
   std::set<Recipe> known;
   for (const auto& [name, facts] : table.items()) {

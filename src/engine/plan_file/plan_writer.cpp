@@ -1,4 +1,4 @@
-// Plans as they are written; plan_file.cpp reads them.
+// Writes plans; plan_file.cpp reads them.
 
 #include <algorithm>
 #include <map>
@@ -28,10 +28,10 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 using SavedVariant = std::pair<VariantKey, MadeVariantPtr>;
-/// A tensor in its layout.
+/// Identity of a tensor's memory in its layout.
 using Memory = std::tuple<const void*, DType, std::string, std::string>;
 
-/// Literals so small stand in the text, as the printer has it.
+/// Literals up to this size are inline in the text, as in the printer.
 constexpr std::int64_t max_inline = 16;
 
 Memory memory_of(const Tensor& tensor) {
@@ -44,10 +44,10 @@ Json shapes_json(const InputShapes& shapes) {
   return json;
 }
 
-/// Gathers what goes into the file.
+/// Collects the contents of the file.
 class PlanWriter {
 public:
-  /// `variants`: that of the opt shapes first, where there are any.
+  /// `variants`: that of the opt shapes first, if there is one.
   PlanWriter(const EngineState& state, const SaveOptions& options, std::vector<SavedVariant> variants)
       : state_(state), variants_(std::move(variants)), options_(options) {}
 
@@ -73,7 +73,7 @@ public:
                                  {"lanner.version", std::string(version())},
                                  {target_key, target_json()},
                                  {weights_key, exact_json_text(weights_)}};
-    if (variants_.size() > told_by_target()) metadata[variants_key] = variants_json();
+    if (variants_.size() > variants_in_target()) metadata[variants_key] = variants_json();
     if (!operators_.empty()) metadata[operators_key] = exact_json_text(operators_);
     std::uint64_t all = 0, done = 0; // each is hashed and written
     for (const SafetensorsItem& item : items) all += 2 * item.bytes.size();
@@ -92,12 +92,12 @@ private:
     DType type;
     Shape shape;
   };
-  /// A constant that stands in the file once, whatever number of graphs reads it in whatever storages.
+  /// A constant that is in the file once, for all graphs and storages.
   struct Entry {
     std::string name;
     std::shared_ptr<const StoredConstant> constant;
-    Tensor form; ///< What is written: in the layout that the first kernel reads, where it reads this type.
-    bool portable = false; ///< The portable graph reads it.
+    Tensor form;           ///< The written form: in the layout of the first kernel that reads this type.
+    bool portable = false; ///< Whether the portable graph reads it.
   };
 
   void gather(const Graph& graph, bool portable) {
@@ -115,10 +115,10 @@ private:
   }
 
   void gather(const Tensor& tensor, bool portable) {
-    const auto known = places_.find(memory_of(tensor));
-    if (!portable && known != places_.end()) return;
+    const auto known = entry_of_.find(memory_of(tensor));
+    if (!portable && known != entry_of_.end()) return;
     auto constant = state_.constants().find(tensor);
-    if (!constant && known != places_.end()) {
+    if (!constant && known != entry_of_.end()) {
       entries_[known->second].portable = true;
       return;
     }
@@ -128,10 +128,10 @@ private:
     Entry& entry = entries_[number];
     entry.portable = entry.portable || portable;
     if (!entry.form.defined() && tensor.dtype() == constant->value.dtype()) entry.form = tensor;
-    places_[memory_of(tensor)] = number;
+    entry_of_[memory_of(tensor)] = number;
   }
 
-  /// Small source weights that others were folded with.
+  /// Adds small source weights that others were folded with.
   void gather_sources() {
     for (const auto& constant : state_.constants().of_weights())
       if (!constant->recipe.weight.empty()) {
@@ -140,11 +140,11 @@ private:
       }
   }
 
-  /// Of its entry.
+  /// Index of the constant's entry.
   std::size_t number_of(const std::shared_ptr<const StoredConstant>& constant) {
-    const auto [place, fresh] = numbers_.emplace(constant.get(), entries_.size());
+    const auto [entry, fresh] = numbers_.emplace(constant.get(), entries_.size());
     if (fresh) entries_.push_back({fmt::format("w{}", entries_.size()), constant, {}, false});
-    return place->second;
+    return entry->second;
   }
 
   void add_weight(const Entry& entry) {
@@ -165,7 +165,7 @@ private:
     if (!stripped && !computed) add_tensor(entry.name, tensor);
   }
 
-  /// The model's own values of inputs that need not be bound: in the table of weights, made of none.
+  /// Adds default values of inputs to the table of weights; they have no recipe.
   void add_defaults() {
     for (std::size_t i = 0; i < state_.defaults.size(); ++i) {
       const Tensor& tensor = state_.defaults[i];
@@ -178,8 +178,7 @@ private:
     }
   }
 
-  /// Whether loading makes it of source weights that are in the file anyway and take fewer bytes: weights
-  /// that the model holds in few bits.
+  /// Whether loading computes it from smaller source weights that are in the file anyway: quantised weights.
   bool is_computed(const Entry& entry) const {
     const Recipe& recipe = entry.constant->recipe;
     if (entry.portable || recipe.expression.empty() || recipe.lost()) return false;
@@ -208,15 +207,15 @@ private:
     blobs_.push_back({std::move(name), tensor, DType::u8, tensor.shape()});
   }
 
-  /// Without recipes, which the table of weights says once.
+  /// The graph's text without recipes, which are in the table of weights.
   std::string text_of(const Graph& graph) const {
     const std::unique_ptr<Graph> bare = graph.clone();
     for_each_constant(bare->body(), [](Node& node) { set_recipe(node, {}); });
     PrintOptions options;
     options.name_constant = [this](const Value&, const Tensor& tensor) {
-      const auto found = places_.find(memory_of(tensor));
-      return found == places_.end() ? ""
-                                    : fmt::format("file(\"plan\", \"{}\")", entries_[found->second].name);
+      const auto found = entry_of_.find(memory_of(tensor));
+      return found == entry_of_.end() ? ""
+                                      : fmt::format("file(\"plan\", \"{}\")", entries_[found->second].name);
     };
     return print(*bare, options);
   }
@@ -252,12 +251,12 @@ private:
     return exact_json_text(json);
   }
 
-  /// How many variants the target tells of: that of the opt shapes, where there are any.
-  std::size_t told_by_target() const { return state_.opt ? 1 : 0; }
+  /// Number of variants described in the target: that of the opt shapes, if there is one.
+  std::size_t variants_in_target() const { return state_.opt ? 1 : 0; }
 
   std::string variants_json() const {
     Json json = Json::array();
-    for (std::size_t i = told_by_target(); i < variants_.size(); ++i)
+    for (std::size_t i = variants_in_target(); i < variants_.size(); ++i)
       json.push_back(
           {{"shapes", shapes_json(variants_[i].first.shapes)}, {"threads", variants_[i].first.threads}});
     return exact_json_text(json);
@@ -269,17 +268,17 @@ private:
   const SaveOptions& options_;
   std::vector<Entry> entries_;
   std::map<const StoredConstant*, std::size_t> numbers_; ///< Of `entries_`.
-  std::set<std::string> held_;                           ///< Source weights of which the file has the values.
-  std::map<Memory, std::size_t> places_; ///< The entry of what a tensor of a graph is a form of.
+  std::set<std::string> held_;                           ///< Source weights whose values are in the file.
+  std::map<Memory, std::size_t> entry_of_; ///< By memory of a graph's tensor: the entry that it is a form of.
   Json weights_ = Json::object(), operators_ = Json::object(), defaults_ = Json::object();
 };
 
-/// What was made ahead, in an order that only depends on that: of the build first.
+/// The variants made ahead, in a deterministic order, the build's first.
 std::vector<SavedVariant> saved_variants(const EngineState& state) {
   std::vector<SavedVariant> saved;
   for (const VariantKey& key : state.opt_variants())
     saved.emplace_back(key, state.variant(key.shapes, key.threads));
-  // One program is saved once, whatever number of threads it serves.
+  // A program that serves several numbers of threads is saved once.
   const auto known = [&](const MadeVariant& made) {
     return std::ranges::any_of(saved,
                                [&](const SavedVariant& one) { return one.second->program == made.program; });

@@ -74,7 +74,7 @@ TEST(States, AreReadSetAndReset) {
   context.reset_states();
   EXPECT_FALSE(context.state("s").tensor.defined());
   EXPECT_EQ(run(context, ones), (std::vector<float>{2, 2, 2, 2}));
-  LANNER_EXPECT_ERROR(context.state("x"), ErrorCode::invalid_argument, "no state");
+  LANNER_EXPECT_ERROR(context.state("x"), ErrorCode::invalid_argument, "not a state");
   LANNER_EXPECT_ERROR(context.state("q"), ErrorCode::invalid_argument, "there is x, s");
 }
 

@@ -160,7 +160,7 @@ TEST_F(LyingPlan, NamesAKernelWhereSizesAreOpen) {
   test::built(file, test::plain_options()).save(folder / "whole.plan");
   LANNER_EXPECT_ERROR(Engine::load(changed("lowered", "(= neg\\([^\n]*)tactic\\([^\n]*",
                                            "$1tactic(\"reference\", \"reference\", _, 0.0)")),
-                      ErrorCode::bad_data, "takes values of known sizes");
+                      ErrorCode::bad_data, "needs static sizes");
 }
 
 } // namespace

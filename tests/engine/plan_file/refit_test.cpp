@@ -149,7 +149,7 @@ TEST(Refit, WeightsThatDecidedSomethingAreRefused) {
   const Engine engine = weighted_engine(text);
   EXPECT_TRUE(engine.weights().empty());
   LANNER_EXPECT_ERROR(engine.refit({{"one", Tensor::scalar(2.0F)}}), ErrorCode::invalid_argument,
-                      "weight 'one' decided by its values how the network is computed");
+                      "weight 'one': its values decided how the network is computed");
 }
 
 TEST(Refit, WeightsThatAreEqualNowStayTwo) {

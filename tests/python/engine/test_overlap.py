@@ -94,7 +94,7 @@ def test_outputs_beside_states(name, state):
     third = context({"x": X})
     for key, value in right[2].items():
         np.testing.assert_array_equal(third[key], value)
-    with pytest.raises(lanner.InvalidArgument, match="^output s_out: it lies in the memory of an input, so none can be bound for it$"):
+    with pytest.raises(lanner.InvalidArgument, match="^output s_out: it uses the memory of an input, so none can be bound for it$"):
         context({"x": X}, outputs={"s_out": np.zeros(SHAPE, np.float32)})
 
 

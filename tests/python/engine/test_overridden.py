@@ -142,7 +142,7 @@ def test_what_cannot_be_overridden_is_refused(name, message):
 
 @pytest.mark.parametrize(
     "options, message",
-    [({"states": {"w": "y"}}, "is a state"), ({"overwritable": ["w"]}, "may be written over by a run")],
+    [({"states": {"w": "y"}}, "is a state"), ({"overwritable": ["w"]}, "may be overwritten by a run")],
 )
 def test_what_a_run_writes_keeps_no_value_of_the_models(options, message):
     square = model()
@@ -182,7 +182,7 @@ def test_a_file_that_changed_meanwhile_is_not_mixed_in(tmp_path):
     other = model()
     other.graph.initializer[0].CopyFrom(numpy_helper.from_array(W + 1, "w"))
     onnx.save(other, path)
-    with pytest.raises(lanner.InvalidArgument, match="is another one since the engine was built"):
+    with pytest.raises(lanner.InvalidArgument, match="has changed since the engine was built"):
         engine({"x": X, "b": B})
 
 

@@ -41,7 +41,7 @@ def test_a_context_keeps_its_state(model):
     np.testing.assert_array_equal(context({"x": X})["s_out"], X)
     for _ in range(2):  # an engine's own contexts remember nothing
         np.testing.assert_array_equal(engine({"x": X})["s_out"], X)
-    with pytest.raises(lanner.InvalidArgument, match="no state"):
+    with pytest.raises(lanner.InvalidArgument, match="not a state"):
         context.state("x")
     with pytest.raises(lanner.InvalidArgument, match="no input is called 'q'"):
         context.state("q")
