@@ -57,7 +57,7 @@ Target target_for(const BuildOptions& options) {
   return target;
 }
 
-/// What was asked of a size that the model names, and where.
+/// The range given for a named size of the model, and the option that gave it.
 struct AskedSize {
   SymbolInfo range;
   std::string where;
@@ -69,16 +69,16 @@ std::string range_text(const SymbolInfo& range) {
                                 : fmt::format("{} to {}, opt {}", range.min, range.max, range.opt);
 }
 
-/// Sizes of one name are one size, in however many places the model has it.
+/// Sizes with the same name must be equal everywhere in the model.
 void ask_size(AskedSizes& asked, const std::string& name, AskedSize size) {
-  const auto [place, fresh] = asked.emplace(name, size);
-  const auto& [known, where] = place->second;
+  const auto [entry, fresh] = asked.emplace(name, size);
+  const auto& [known, where] = entry->second;
   check(fresh || known == size.range, ErrorCode::invalid_argument,
         "shape: {} is {} at {} and {} at {}; expected one size, as the model has one name for both", name,
         range_text(size.range), size.where, range_text(known), where);
 }
 
-/// Narrows one input to what the caller will give it.
+/// Narrows the type of one input to the caller's range.
 void apply_range(Graph& graph, Value& input, const ShapeRange& range, AskedSizes& asked) {
   check_range(input, range);
   const std::size_t rank = range.opt.rank();
@@ -91,7 +91,7 @@ void apply_range(Graph& graph, Value& input, const ShapeRange& range, AskedSizes
   for (std::size_t d = 0; d < rank; ++d) {
     if (const auto size = dims[d].constant()) {
       check(*size == range.min[d] && *size == range.max[d], ErrorCode::invalid_argument,
-            "input {}: dim {} is {} in the model, {} was asked for", input.name(), d, *size, range.opt[d]);
+            "input {}: dim {} is {} in the model, got {}", input.name(), d, *size, range.opt[d]);
       continue;
     }
     const auto name = dims[d].as_symbol();
@@ -138,10 +138,10 @@ PassOptions pass_options(const BuildOptions& options) {
   return passes;
 }
 
-/// What a model says of its initialisers, while it is read.
+/// A model's initialisers, collected while it is read.
 struct SeenInitialisers {
   Initialisers all;
-  std::map<std::string, Tensor> values; ///< Of those that become inputs.
+  std::map<std::string, Tensor> values; ///< Values of those that become inputs.
 };
 
 ImportOptions import_options(const BuildOptions& options, const OpTable& ops,
@@ -165,7 +165,7 @@ ImportOptions import_options(const BuildOptions& options, const OpTable& ops,
   return result;
 }
 
-/// Inputs that have values are tuned for their sizes, where nobody said others.
+/// Inputs with default values are tuned for the sizes of these, unless others are given.
 void expect_sizes(Graph& graph, const std::map<std::string, Tensor>& values) {
   for (const auto& [name, value] : values) {
     const Type& type = graph.body().parameter(input_number(graph, name))->type;
@@ -178,7 +178,7 @@ void expect_sizes(Graph& graph, const std::map<std::string, Tensor>& values) {
   }
 }
 
-/// What is needed to override them: nothing where the model cannot be read again.
+/// Sets up overriding of initialisers, unless the model cannot be read again.
 void learn_initialisers(EngineState& state, SeenInitialisers seen, const SourcePtr& model,
                         const BuildOptions& options, const std::filesystem::path& folder) {
   state.initialisers = model->seekable() ? std::move(seen.all) : without_model(seen.all);
@@ -187,21 +187,21 @@ void learn_initialisers(EngineState& state, SeenInitialisers seen, const SourceP
   set_defaults(state, std::move(seen.values));
 }
 
-/// Where timings are kept between builds; empty: nowhere.
+/// File of the timing cache; empty: none.
 std::filesystem::path timing_cache_path(const BuildOptions& build) {
   if (build.deterministic || !build.timing_cache.empty())
     return build.deterministic ? "" : build.timing_cache;
   return build.environment.state().timing_cache();
 }
 
-/// Of those whose sizes are known.
+/// Makes the opt variants whose sizes are known.
 void make_opt_variants(EngineState& state, const Control& control) {
   const std::vector<VariantKey> known = state.opt_variants();
   const auto is_free = [](const HeldStorage& held) { return held.any; };
   check(!known.empty() || (std::ranges::none_of(state.callers.inputs, is_free) &&
                            std::ranges::none_of(state.callers.outputs, is_free)),
         ErrorCode::invalid_argument,
-        "storage any: the layout is chosen for known sizes, and nobody said those of {}; give shapes or "
+        "storage any: the layout is chosen for known sizes, but those of {} are open; give shapes or "
         "profiles, or name a layout",
         open_inputs_text(*state.graph, state.state_inputs()));
   state.make_ahead(known, control,
@@ -213,8 +213,7 @@ std::string pins_text(const Precision& precision) {
   return pins == 0 ? "" : fmt::format(" with {} pin{}", pins, pins == 1 ? "" : "s");
 }
 
-/// Which kernels there are is known with the sizes: who asks for types or places learns here that the answer
-/// is still to come.
+/// Warns that options on types and placement can be checked only once sizes, and so kernels, are known.
 void warn_of_late_answers(const EngineState& state, const std::string& model) {
   const Precision& precision = state.target.precision;
   const bool placed = state.target.placement.strict && !state.target.placement.nodes.empty(),
@@ -225,14 +224,14 @@ void warn_of_late_answers(const EngineState& state, const std::string& model) {
                                   : "";
   log_message(
       LogLevel::warning,
-      fmt::format("{}: whether kernels keep to {} is known with the sizes, which are open: the first run "
-                  "tells, {}; give shapes or profiles to be told by the build",
+      fmt::format("{}: sizes are open, so only the first run can check whether kernels comply with {}; "
+                  "it {} where one does not; give shapes or profiles to check that in the build",
                   model,
-                  fmt::format("{}{}{}", types, typed && placed ? ", " : "", placed ? "strict places" : ""),
-                  precision.strict || placed ? "and fails where one does not" : "by a warning"));
+                  fmt::format("{}{}{}", types, typed && placed ? ", " : "", placed ? "strict placement" : ""),
+                  precision.strict || placed ? "fails" : "warns"));
 }
 
-/// What was asked for in vain is said.
+/// Warns about options without effect.
 void warn_of_unused(const EngineState& state, const std::string& model) {
   if (!state.opt) {
     for (const std::string& line : early_precision(*state.graph, state.target))

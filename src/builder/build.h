@@ -1,5 +1,5 @@
 #pragma once
-// From a model to the state of an engine, with the variants that a build makes ahead.
+// Builds the state of an engine from a model, with the variants that a build makes ahead.
 
 #include <filesystem>
 #include <memory>
@@ -11,7 +11,7 @@
 
 namespace lanner {
 
-/// As Engine::build. `folder`: where the model may keep data beside it.
+/// As Engine::build. `folder`: of the model's external data.
 std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOptions& options,
                                          const std::filesystem::path& folder);
 

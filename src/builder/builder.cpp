@@ -1,4 +1,4 @@
-// The parts of the compiler behind the interface that the engine knows it by.
+// Implements the engine's interface to the compiler (engine/builder.h).
 
 #include "engine/builder.h"
 

@@ -12,15 +12,15 @@
 namespace lanner {
 namespace {
 
-/// Known sizes may make others unnecessary: what is resized to its own size, or summed over one element.
+/// Whether the node computes for all sizes: a resize to the same size or a sum over one element does not.
 bool computes_at_any_size(const Node& node) {
   const Pattern pattern = pattern_of(node);
   return pattern == Pattern::contraction || pattern == Pattern::recurrent || pattern == Pattern::composite ||
          (node.op().elementwise && !only_moves(node));
 }
 
-/// The first node that computes f32 values of what a run is given. What comes of shapes alone is folded when
-/// sizes are known; a branch may not be entered, so subprograms say nothing.
+/// The first node that certainly computes f32 values from inputs of a run. Nodes of shapes only are folded
+/// once sizes are known; branches may not be entered, so regions do not count.
 const Node* surely_computes(const Graph& graph, const Target& target) {
   std::unordered_set<const Value*> given;
   for (const auto& input : graph.body().parameters()) given.insert(input.get());
@@ -40,7 +40,7 @@ const Node* surely_computes(const Graph& graph, const Target& target) {
   return nullptr;
 }
 
-/// Without pins, which are counted by the nodes that are left when sizes are known.
+/// The target without pins, which are checked on the nodes that remain once sizes are known.
 Target without_pins(Target target) {
   target.precision.pins.clear();
   return target;

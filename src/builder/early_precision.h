@@ -1,5 +1,5 @@
 #pragma once
-// What of a precision policy is decided before sizes are known.
+// Checks of the precision policy before sizes are known.
 
 #include <string>
 #include <vector>
@@ -9,11 +9,11 @@
 
 namespace lanner {
 
-/// Kernels of a CPU compute in f32, whatever the sizes: one line for each other type of the policy. Throws
-/// Error{unsupported} where the policy is strict, leaves f32 out, and a node surely computes. Nothing on
-/// other devices.
+/// CPU kernels compute in f32 for all sizes: one line for each other type of the policy. Throws
+/// Error{unsupported} where the policy is strict, excludes f32, and a node certainly computes. Empty on other
+/// devices.
 std::vector<std::string> early_precision(const Graph& graph, const Target& target);
-/// Whether kernels, once they are chosen, may still break the policy or a pin.
+/// Whether kernels chosen later may still violate the policy or a pin.
 bool decides_late(const Target& target);
 
 } // namespace lanner

@@ -21,7 +21,7 @@
 namespace lanner {
 namespace {
 
-/// Sizes that preprocessing gives, -1 where the picture or the batch tells.
+/// Sizes of preprocessing's result, -1 where they depend on the picture or the batch.
 std::array<std::int64_t, 4> preprocessed_sizes(const Preprocess& spec) {
   const std::int64_t channels = spec.gray ? 1 : 3;
   const bool follows = spec.multiple > 1;
@@ -31,8 +31,8 @@ std::array<std::int64_t, 4> preprocessed_sizes(const Preprocess& spec) {
   return {-1, channels, height, width};
 }
 
-/// Whether an input takes sizes of which some are not known; one of rank 2 takes a picture as a row, one of
-/// rank 3 a single picture.
+/// Whether an input accepts sizes, some of them unknown; rank 2 takes a picture as a row, rank 3 a single
+/// picture.
 bool takes(const Dims& dims, std::span<const std::int64_t, 4> sizes) {
   const auto equal = [](const Dim& dim, std::int64_t size) {
     return size < 0 || dim.constant().value_or(size) == size;
@@ -44,21 +44,21 @@ bool takes(const Dims& dims, std::span<const std::int64_t, 4> sizes) {
   return equal(dims[1], known ? Shape(element).elements() : -1);
 }
 
-/// Of the tensors that are bound.
+/// Element type of the tensors that are bound.
 DType type_of(const Value& input, const BuildOptions& options) {
   const auto held = options.storages.find(input.name());
   const BindingStorage storage = held == options.storages.end() ? BindingStorage{} : held->second;
   return storage.dtype.value_or(input.type.dtype());
 }
 
-/// Whether channels come last: of the two sides that they may be on only that one has as many.
+/// Whether channels come last: only the last dim has their number.
 bool tells_channels_last(const Dims& dims, const Preprocess& spec) {
   const std::int64_t channels = spec.gray ? 1 : 3;
   const auto first = dims[dims.size() - 3].constant(), last = dims[dims.size() - 1].constant();
   return first.value_or(-1) != channels && last == channels;
 }
 
-/// What nobody said of size and type is the input's, and its channels tell the layout.
+/// Fills in size, type and layout from the input where they are not given.
 Preprocess settled(const Value& input, Preprocess spec, const BuildOptions& options) {
   if (!input.type.is_tensor()) return spec;
   const DType type = type_of(input, options);
@@ -93,7 +93,7 @@ Preprocess fitted(const Value& input, const Preprocess& given, const BuildOption
   return spec;
 }
 
-/// Inputs of `rank` that may hold pixels, and are the caller's to bind.
+/// Inputs of `rank` that may hold pixels and that callers bind.
 std::vector<const Value*> inputs_of_rank(const Graph& graph, std::size_t rank, const BuildOptions& options) {
   std::vector<const Value*> inputs;
   for (const auto& input : graph.body().parameters()) {
@@ -110,21 +110,21 @@ bool is_settled(const std::string& input, const BuildOptions& options) {
 }
 
 void warn(const std::string& key, std::string_view reason) {
-  log_message(LogLevel::warning, one_line(fmt::format("metadata {}: {}; it is left out, so that pictures can "
-                                                      "be bound with a preprocessing of their own only",
+  log_message(LogLevel::warning, one_line(fmt::format("metadata {}: {}; it is ignored, so pictures must "
+                                                      "be bound with a preprocessing of their own",
                                                       key, reason),
                                           2000));
 }
 
-/// `lanner.preprocess`, which names no input: it is of the only one that it fits.
+/// `lanner.preprocess`, which names no input, applies to the only one that it fits.
 void take_for_all(const Graph& graph, const std::string& json, const BuildOptions& options,
                   std::map<std::string, Preprocess>& specs) {
   std::vector<const Value*> inputs = inputs_of_rank(graph, 4, options);
-  if (inputs.empty()) inputs = inputs_of_rank(graph, 2, options); // A picture as a row.
+  if (inputs.empty()) inputs = inputs_of_rank(graph, 2, options); // a picture as a row
   std::erase_if(inputs, [&](const Value* input) {
     return specs.contains(input->name()) || is_settled(input->name(), options);
   });
-  if (inputs.empty()) return; // Others have been said.
+  if (inputs.empty()) return; // all have their own
   const Preprocess spec = Preprocess::from_json(json);
   if (inputs.size() == 1) {
     specs[inputs[0]->name()] = fitted(*inputs[0], spec, options);
@@ -136,7 +136,7 @@ void take_for_all(const Graph& graph, const std::string& json, const BuildOption
       const Preprocess own = fitted(*input, spec, options);
       names.push_back(input->name());
       specs[names.back()] = own;
-    } catch (const Error&) { // Not a picture's.
+    } catch (const Error&) { // not a picture input
     }
   }
   if (names.size() <= 1) return;
@@ -145,7 +145,7 @@ void take_for_all(const Graph& graph, const std::string& json, const BuildOption
        preprocess_key, names[0]);
 }
 
-/// What the model says of its inputs; what cannot be used of it goes.
+/// Preprocessing declared in the model's metadata; unusable entries are erased.
 std::map<std::string, Preprocess> declared(Graph& graph, const BuildOptions& options) {
   std::map<std::string, Preprocess> specs;
   const auto take = [&](const std::string& key, const auto& read) {
@@ -163,7 +163,7 @@ std::map<std::string, Preprocess> declared(Graph& graph, const BuildOptions& opt
       take(key, [&](const std::string& json) {
         specs[input->name()] = fitted(*input, Preprocess::from_json(json), options);
       });
-    graph.metadata.erase(key); // What holds is written there in the end.
+    graph.metadata.erase(key); // the final one is written there at the end
   }
   take("lanner.preprocess", [&](const std::string& json) { take_for_all(graph, json, options, specs); });
   return specs;
@@ -176,14 +176,14 @@ std::vector<std::int64_t> sizes_of(const Type& type) {
   return sizes;
 }
 
-/// The only input that pictures could be meant for.
+/// The only input that can take pictures.
 const Value* picture_input(const Graph& graph, const BuildOptions& options) {
   std::vector<const Value*> inputs = inputs_of_rank(graph, 4, options);
   if (inputs.empty()) inputs = inputs_of_rank(graph, 3, options);
   return inputs.size() == 1 ? inputs[0] : nullptr;
 }
 
-/// What the network's family is known by, where neither the caller nor the model's metadata says more.
+/// Preprocessing of a known network family, where neither the caller nor the model's metadata has one.
 void take_known(const Graph& graph, const BuildOptions& options, const std::filesystem::path& folder,
                 std::map<std::string, Preprocess>& specs) {
   const Value* input = picture_input(graph, options);
@@ -199,7 +199,7 @@ void take_known(const Graph& graph, const BuildOptions& options, const std::file
     log_message(LogLevel::info, one_line(fmt::format("input {}: pictures are preprocessed by {}",
                                                      input->name(), found->reason),
                                          2000));
-  } catch (const Error&) { // No input of such pictures.
+  } catch (const Error&) { // no input for such pictures
   }
 }
 
@@ -210,8 +210,9 @@ std::map<std::string, Preprocess> settle_preprocess(Graph& graph, const BuildOpt
   std::map<std::string, Preprocess> specs = declared(graph, options);
   take_known(graph, options, folder, specs);
   for (const auto& [name, spec] : options.preprocess) {
-    check(!options.images.contains(name), ErrorCode::invalid_argument,
-          "preprocess for {}: the input takes pictures, whose preprocessing is theirs", name);
+    check(!options.pictures.contains(name), ErrorCode::invalid_argument,
+          "preprocess for {}: the input is built to take pictures; give their preprocessing in `pictures`",
+          name);
     const std::size_t number =
         with_context([] { return "preprocess"; }, [&, &input = name] { return input_number(graph, input); });
     specs[name] = fitted(*graph.body().parameter(number), spec, options);

@@ -1,5 +1,5 @@
 #pragma once
-// What pictures become that are bound to inputs which take tensors.
+// Preprocessing of pictures that are bound to tensor inputs.
 
 #include <filesystem>
 #include <map>
@@ -11,10 +11,10 @@
 
 namespace lanner {
 
-/// By input name: BuildOptions::preprocess, and for inputs that it does not name what the model's metadata
-/// declares, else what is known of its family by that and by files in `folder`; with sizes and types of the
-/// inputs. Throws Error{not_found, invalid_argument} for what was given
-/// and does not fit; of what was declared so a warning is logged, and it is taken out of the metadata.
+/// By input name: BuildOptions::preprocess; for other inputs that of the model's metadata, else that of its
+/// network family, found by metadata and files in `folder`; with sizes and types of the inputs. Throws
+/// Error{not_found, invalid_argument} for given preprocessing that does not fit; for a declared one a warning
+/// is logged, and it is removed from the metadata.
 std::map<std::string, Preprocess> settle_preprocess(Graph& graph, const BuildOptions& options,
                                                     const std::filesystem::path& folder);
 

@@ -23,7 +23,7 @@
 namespace lanner {
 namespace {
 
-/// Seconds of the one node of a graph by the fastest of its kernels, as a build finds it.
+/// Seconds of a single-node graph with its fastest kernel, as a build finds it.
 double seconds_of(const std::string& text, const Target& target, const Control& control) {
   constexpr double budget = 5;
   const auto backends = backends_for(target);
@@ -55,7 +55,7 @@ double relu_seconds(std::int64_t elements, const Target& target, const Control& 
   return seconds_of(text, target, control);
 }
 
-/// What threads that begin and end together take more than one that calls a function: the middle of many.
+/// Overhead of a parallel region over a plain function call: median of many.
 double team_start() {
   constexpr int tries = 201;
   std::vector<double> seconds;
@@ -69,7 +69,7 @@ double team_start() {
   return seconds[tries / 2];
 }
 
-/// Of a copy from a GPU to the host, waited for: the middle of some.
+/// Seconds of a synchronous copy from a GPU to the host: median of several.
 double fetch_seconds(Device device, std::uint64_t bytes, const Control& control) {
   constexpr int tries = 11;
   const auto from = allocate_memory(device, bytes), to = allocate_pinned(device, bytes);
@@ -121,7 +121,7 @@ MachineLimits measured_limits(Device device, const Control& control) {
     limits.half_operations = std::max(product_rate(product, target, control), limits.operations);
     measure_copies(device, control, limits);
   }
-  check(plausible(limits, device.kind), ErrorCode::internal, "{}: what was measured cannot be",
+  check(plausible(limits, device.kind), ErrorCode::internal, "{}: the measured limits are implausible",
         device.to_string());
   return limits;
 }

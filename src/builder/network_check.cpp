@@ -32,7 +32,7 @@ bool same_bits(const Item& a, const Item& b) {
   return a.tensor.bytes() == 0 || std::memcmp(a.tensor.data(), b.tensor.data(), a.tensor.bytes()) == 0;
 }
 
-/// What one context found in all its runs.
+/// Results of all runs of one context.
 struct ContextRuns {
   Outputs first;
   std::string wrong;
@@ -78,10 +78,10 @@ private:
     }
   }
 
-  /// What a run leaves behind is not what the next one is to begin with.
+  /// Whether a run changes the input, so that it must be bound again.
   static bool is_changed(const Binding& input) { return input.state || input.overwritten; }
 
-  /// As the input is held; in memory of its own where a run may write over it.
+  /// Binds the input in its storage; in separate memory where a run may overwrite it.
   void bind(Context& context, std::size_t i) const {
     const Binding& input = engine_.inputs()[i];
     Item item = inputs_[i];
@@ -103,7 +103,7 @@ private:
       if (Tensor& result = outputs.back().tensor; result.defined()) result = result.to(Device{});
     }
     if (number == 0) {
-      found.first = std::move(outputs); // held here, so that later runs write elsewhere
+      found.first = std::move(outputs); // kept, so that later runs write elsewhere
       return;
     }
     for (std::size_t o = 0; repeatable_ && o < outputs.size(); ++o)

@@ -1,5 +1,5 @@
 #pragma once
-// A network as a whole: several contexts at work at once, and what they give beside the portable graph.
+// Verifies a whole network: several concurrent contexts, and their results against the portable graph.
 
 #include <cstddef>
 #include <span>

@@ -20,8 +20,8 @@ using Generator = std::mt19937_64;
 
 constexpr std::int64_t unbounded = std::numeric_limits<std::int64_t>::max();
 
-/// How many places input 1 of a node has in input 0.
-std::int64_t places_along_axis(const Node& node) {
+/// Length of the axis of input 0 that input 1 of a node indexes.
+std::int64_t indexed_size(const Node& node) {
   const Type& data = node.input(0)->type;
   if (!data.is_static() || data.rank() == 0) return unbounded;
   const auto rank = static_cast<std::int64_t>(data.rank());
@@ -30,8 +30,8 @@ std::int64_t places_along_axis(const Node& node) {
   return axis >= 0 && axis < rank ? data.shape()[static_cast<std::size_t>(axis)] : unbounded;
 }
 
-/// How many places all those nodes have that read `value` as such, by way of changes of shape and type.
-std::int64_t places(const Value& value, int depth = 0) {
+/// The smallest such length among nodes that read `value` as indices, directly or through reshapes and casts.
+std::int64_t index_bound(const Value& value, int depth = 0) {
   constexpr int deepest = 16;
   std::int64_t found = unbounded;
   if (depth == deepest) return found;
@@ -40,9 +40,9 @@ std::int64_t places(const Value& value, int depth = 0) {
     const Node& node = *use.node;
     const int places_input = node.op().traits.places_input;
     if (places_input > 0 && use.index == static_cast<std::size_t>(places_input))
-      found = std::min(found, places_along_axis(node));
+      found = std::min(found, indexed_size(node));
     if (only_moves(node) && (use.index == 0 || ops::is_concat(node)))
-      for (const auto& output : node.outputs()) found = std::min(found, places(*output, depth + 1));
+      for (const auto& output : node.outputs()) found = std::min(found, index_bound(*output, depth + 1));
   }
   return found;
 }
@@ -86,14 +86,14 @@ Tensor drawn(const Value& input, const InputDraw& draw, Generator& generator) {
     const std::int64_t count = std::int64_t{1} << bit_width(type);
     return drawn_integers(type, shape, is_signed(type) ? -count / 2 : 0, count, generator);
   }
-  const std::int64_t known = places(input);
+  const std::int64_t known = index_bound(input);
   std::int64_t count = known == unbounded ? 2 : std::max<std::int64_t>(known, 1);
   if (bit_width(type) == 16) count = std::min<std::int64_t>(count, 1 << 15);
   if (draw.integers == DrawnIntegers::zero) count = 1;
   return drawn_integers(type, shape, 0, count, generator);
 }
 
-/// What is given for an input, on the host.
+/// Checks the value given for an input; on the host.
 Item fitting(const Value& input, const Item& item) {
   if (!input.type.is_tensor()) return item;
   check(item.tensor.defined(), ErrorCode::invalid_argument, "input {}: expected a tensor {}, got none",
@@ -110,7 +110,7 @@ Item fitting(const Value& input, const Item& item) {
 
 } // namespace
 
-bool draws_places(const Graph& graph, const std::map<std::string, Item>& given) {
+bool draws_index_inputs(const Graph& graph, const std::map<std::string, Item>& given) {
   return std::ranges::any_of(graph.body().parameters(), [&](const auto& input) {
     return input->type.is_tensor() && is_place(input->type.dtype()) && !given.contains(input->name());
   });
@@ -128,7 +128,7 @@ std::vector<Item> network_inputs(const Graph& graph, const std::map<std::string,
       continue;
     }
     check(input->type.is_tensor(), ErrorCode::invalid_argument,
-          "input {}: is no tensor and cannot be drawn at random; give it a value", input->name());
+          "input {}: it is not a tensor and cannot be drawn at random; give it a value", input->name());
     if (const Node* picture = ops::picture_reader(*input))
       items.emplace_back(drawn_pictures(*picture, input->type.shape()[0], generator(), draw.device));
     else

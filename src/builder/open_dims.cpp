@@ -17,7 +17,7 @@ struct Requirement {
   std::optional<std::int64_t> size;
 };
 
-/// The dim of a node's first input that its second one decides.
+/// The dim of a node's first input that its second input determines.
 std::optional<Requirement> requirement(const Node& node) {
   const auto& summed = node.op().traits.summed;
   if (!summed || node.own_inputs().size() < 2) return std::nullopt;
@@ -33,7 +33,7 @@ bool is_open(const Graph& graph, const Dim& dim) {
   return symbol == graph.symbols.end() || (symbol->second.opt < 0 && symbol->second.min < symbol->second.max);
 }
 
-/// Symbols of the inputs' own dims for which nobody said a size.
+/// Symbols of the inputs' dims without a size.
 std::set<std::string> open_symbols(const Graph& graph) {
   std::set<std::string> names;
   for (const auto& input : graph.body().parameters()) {
@@ -44,7 +44,7 @@ std::set<std::string> open_symbols(const Graph& graph) {
   return names;
 }
 
-/// Sizes of a picture's dims where a preprocessing says them.
+/// Sizes of a picture's dims that preprocessing fixes.
 Bindings picture_sizes(const Graph& graph, const Value& input, const Preprocess& spec) {
   Bindings sizes;
   if (!ops::has_rank(&input, 1)) return sizes;

@@ -1,5 +1,5 @@
 #pragma once
-// Sizes of inputs that a model leaves open.
+// Infers open sizes of a model's inputs.
 
 #include <map>
 #include <string>
@@ -10,12 +10,12 @@
 
 namespace lanner {
 
-/// Sizes of open dims that weights decide: channels of convolutions, depths of matrix products. A dim that
-/// two of them decide differently is left out.
+/// Sizes of open dims determined by weights: channels of convolutions, depths of matrix products. A dim with
+/// contradicting sizes is left out.
 Bindings sizes_from_weights(const Graph& graph);
 
-/// What is expected of inputs whose preprocessing is said: one picture, of the size that the preprocessing
-/// gives. Becomes the opt value of what is open, unless the model does not take it.
+/// Sets opt values of open sizes for inputs with preprocessing: one picture of the preprocessed size, unless
+/// the model rejects that.
 void expect_pictures(Graph& graph, const std::map<std::string, Preprocess>& preprocess);
 
 } // namespace lanner

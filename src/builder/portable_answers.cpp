@@ -20,13 +20,13 @@
 namespace lanner {
 namespace {
 
-/// The zoo's networks lie at most 1e-3 of their norm apart in single precision.
+/// In single precision results of the zoo's networks differ by at most 1e-3 of their norm.
 constexpr AnswerBounds single{0.01, 0.05, 0};
-/// Steps of quantisation and of halves add up over layers.
+/// Rounding of quantised and 16-bit values adds up over layers.
 constexpr AnswerBounds coarse{0.05, INFINITY, 0.05}, coarsest{0.5, INFINITY, 0.1};
-/// Below this share of numbers a norm says little.
+/// Below this norm a relative distance says little.
 constexpr double tiny = 1e-6;
-/// Runs on inputs that differ a little.
+/// Number of runs on slightly disturbed inputs.
 constexpr std::uint64_t disturbances = 3;
 
 template<typename Test>
@@ -74,14 +74,14 @@ std::string reals_difference(const Tensor& got, const Tensor& want, const Answer
   const double root = std::sqrt(static_cast<double>(std::max<std::size_t>(x.size(), 1)));
   const double norm = std::sqrt(squares), distance = std::sqrt(apart);
   if (distance > bounds.norm * norm + tiny * root)
-    return fmt::format("it lies {:.3g} of its norm from what the definitions give", distance / norm);
+    return fmt::format("it differs by {:.3g} of its norm from the definitions' result", distance / norm);
   for (std::size_t i = 0; i < x.size(); ++i)
     if (std::isfinite(y[i]) && std::abs(x[i] - y[i]) > bounds.element * (std::abs(y[i]) + norm / root) + tiny)
       return fmt::format("element {} is {}, expected {}", i, x[i], y[i]);
   return {};
 }
 
-/// Of whatever is no real.
+/// Difference of elements that are not reals.
 std::string elements_difference(const Tensor& got, const Tensor& want, const AnswerBounds& bounds) {
   const auto count = static_cast<std::size_t>(want.elements());
   std::size_t first = count, differ = 0;
@@ -100,11 +100,11 @@ std::string elements_difference(const Tensor& got, const Tensor& want, const Ans
       compare(x.as<std::int64_t>(), y.as<std::int64_t>());
   }
   if (static_cast<double>(differ) <= bounds.share * static_cast<double>(count)) return {};
-  return fmt::format("{} of {} elements differ from what the definitions give, the first at {}", differ,
-                     count, first);
+  return fmt::format("{} of {} elements differ from the definitions' result, the first at {}", differ, count,
+                     first);
 }
 
-/// The same numbers but for their last digits.
+/// The tensor with relative noise of size `step`.
 Tensor disturbed(const Tensor& tensor, double step, std::mt19937_64& generator) {
   if (!tensor.defined() || !is_float(tensor.dtype()) || bit_width(tensor.dtype()) < 16) return tensor;
   Tensor wide = pack(tensor, of_type(DType::f64)).clone();
@@ -116,7 +116,7 @@ bool sums_products(const Node& node) {
   return pattern_of(node) == Pattern::contraction;
 }
 
-/// The outputs that come of random numbers without a seed.
+/// The outputs that depend on random numbers without a seed.
 std::vector<bool> random_outputs(const Graph& graph) {
   std::set<const Value*> random;
   for (const auto& node : graph.body().nodes()) {
@@ -180,7 +180,7 @@ std::vector<Item> PortableAnswers::run(bool differs, std::uint64_t seed) const {
   return run_reference(*graph_, inputs, options);
 }
 
-/// Whether inputs that differ a little give the same, four times as near as is asked for.
+/// Whether disturbed inputs change the output by at most a quarter of the bounds.
 bool PortableAnswers::is_steady(std::size_t output) {
   if (!disturbed_) {
     disturbed_.emplace();

@@ -1,5 +1,6 @@
 #pragma once
-// What a network gives by the definitions of its portable graph, and how answers of its kernels differ.
+// Reference results of a network by its portable graph's definitions, and comparison with its kernels'
+// results.
 
 #include <cstddef>
 #include <cstdint>
@@ -17,17 +18,17 @@
 
 namespace lanner {
 
-/// How far an answer may lie from the portable graph's.
+/// How far an answer may differ from the portable graph's.
 struct AnswerBounds {
-  double norm = 0;    ///< Of reals: the distance, as a share of the norm.
-  double element = 0; ///< Of reals: of one element, as a share of it and of the root mean square.
-  double share = 0;   ///< Of numbers that are no reals, words and truths: of the elements may differ.
+  double norm = 0;    ///< For reals: distance relative to the norm.
+  double element = 0; ///< For reals: distance of one element relative to it and to the root mean square.
+  double share = 0;   ///< For integers, strings and bools: share of elements that may differ.
 };
-/// Far beyond what rounding makes of a network that is right. `graph` is portable.
+/// Bounds far beyond the rounding errors of a correct network. `graph` is portable.
 AnswerBounds answer_bounds(const Graph& graph, const Target& target);
 
-/// Empty, or how `got` differs from `want` by more than `bounds`, in one line. Elements that are expected to
-/// be no finite numbers are not compared.
+/// Empty, or how `got` differs from `want` by more than `bounds`, in one line. Elements whose expected value
+/// is not finite are not compared.
 std::string answer_difference(const Item& got, const Item& want, const AnswerBounds& bounds);
 
 /// Not thread-safe.
@@ -39,11 +40,10 @@ public:
                   const Control& control);
 
   std::size_t size() const noexcept { return answers_.size(); }
-  /// Empty, or how `got` differs from this output, where that says something: outputs of random numbers
-  /// without a seed are not compared, nor is what inputs that differ in their last digits make different by
-  /// as much.
+  /// Empty, or how `got` differs from this output. Not compared are outputs of random numbers without a seed,
+  /// and differences no larger than those caused by noise in the last digits of the inputs.
   std::string difference(std::size_t output, const Item& got);
-  /// Whether difference() found that it says nothing.
+  /// Whether difference() could not decide on this output.
   bool undecided(std::size_t output) const { return undecided_[output]; }
 
 private:
@@ -57,7 +57,7 @@ private:
   AnswerBounds bounds_;
   std::vector<Item> answers_;
   std::vector<bool> undecided_;
-  std::optional<std::vector<std::vector<Item>>> disturbed_; ///< Answers to inputs that differ a little.
+  std::optional<std::vector<std::vector<Item>>> disturbed_; ///< Answers to disturbed inputs.
 };
 
 } // namespace lanner

@@ -17,12 +17,12 @@
 namespace lanner {
 namespace {
 
-/// Whether an operand is an input of the reproducer: one that is kept in the file of operands.
+/// Whether an operand is an input of the reproducer, stored in the file of operands.
 bool is_input(const Value& value, const Tensor& operand) {
   return !value.constant() && safetensors_has(operand.dtype());
 }
 
-/// By name, each once.
+/// Operands by name, each once.
 std::map<std::string, Tensor> kept_operands(const DifferingNode& found) {
   std::map<std::string, Tensor> kept;
   for (std::size_t i = 0; i < found.operands.size(); ++i) {
@@ -36,8 +36,7 @@ std::map<std::string, Tensor> kept_operands(const DifferingNode& found) {
 
 std::unique_ptr<Graph> graph_of(const DifferingNode& found) {
   const Node& node = *found.node;
-  check(!is_conversion(node), ErrorCode::unsupported,
-        "ONNX has no form for a change of how values are stored");
+  check(!is_conversion(node), ErrorCode::unsupported, "ONNX has no form for a change of storage");
   auto graph = std::make_unique<Graph>(node.region()->graph().ops(), "reproducer");
   NodeCopier copier(graph->body());
   std::map<const Value*, Value*> mapped;

@@ -11,7 +11,7 @@ Tensor number(std::int64_t value) {
   return Tensor::from<std::int64_t>(std::span<const std::int64_t>(&value, 1), {1});
 }
 
-/// Elements from one row to the next.
+/// Row pitch in elements.
 std::int64_t pitch_of(const std::string& name, const Type& type, const BindingStorage& storage) {
   const auto size = type.is_tensor() && type.ranked() && type.rank() > 0 ? type.dims().back().constant()
                                                                          : std::optional<std::int64_t>();

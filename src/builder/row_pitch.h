@@ -1,5 +1,5 @@
 #pragma once
-// Rows of inputs and outputs that lie further apart than they are long.
+// Row pitches of inputs and outputs: rows with gaps.
 
 #include <map>
 #include <string>
@@ -10,7 +10,7 @@
 
 namespace lanner {
 
-/// Makes the last dim of each input and output that has a pitch as long as that: a slice follows such an
+/// Extends the last dim of each input and output that has a row pitch to the pitch: a slice follows such an
 /// input, a pad comes before such an output. Throws Error{invalid_argument, unsupported}.
 void apply_row_pitches(Graph& graph, const std::map<std::string, BindingStorage>& storages);
 

@@ -24,10 +24,10 @@ namespace {
 using Clock = std::chrono::steady_clock;
 using ProgramPtr = std::shared_ptr<const Program>;
 
-/// Of a network's seconds: more streams have to save so much, since each costs memory and launches.
+/// Share of a network's time that more streams have to save, since each costs memory and launches.
 constexpr double min_gain = 0.02;
 
-/// Programs of one network in the same memory, all values zero: what they hold matters to no clock.
+/// Runs programs of one network in the same memory on zeros: values do not affect timings.
 class NetworkTrial {
 public:
   NetworkTrial(std::span<const ProgramPtr> programs, const Control& control)
@@ -44,7 +44,7 @@ public:
     give_memory(programs.front()->graph());
   }
 
-  /// Seconds of one run, on average, once it is recorded.
+  /// Average seconds of one run, after recording.
   double timed(std::size_t number, int times) {
     const cuda::Current current(gpu_);
     const cuda::Queueing queueing(device_);
@@ -90,10 +90,10 @@ private:
   cuda::OwnedStream stream_;
   cuda::Event start_, stop_;
   std::vector<Execution> runs_;
-  std::vector<int> warm_; ///< Runs that recorded what the others replay.
+  std::vector<int> warm_; ///< Number of warm-up runs, in which graphs are recorded.
 };
 
-/// What has sizes that only running tells cannot be tried on zeros.
+/// Whether the graph can run on zeros: not with data-dependent sizes.
 bool may_be_tried(const Graph& graph) {
   return std::ranges::all_of(graph.body().nodes(), [](const auto& node) {
     return is_constant(*node) ||
@@ -121,7 +121,7 @@ public:
   }
 
 private:
-  /// Adds the program over at most so many streams, where that may be better than those that are there.
+  /// Adds a program over at most `streams` streams, where that may be faster than those so far.
   std::optional<StreamPlan> propose(int streams) {
     auto plan = spread(programs_.front()->graph(), choice_.target, streams);
     if (!plan || plan->at_best > (1 - min_gain) * at_best_) return std::nullopt;
@@ -130,7 +130,7 @@ private:
     set_streams(*graph, *plan);
     auto made = std::make_shared<const Program>(std::move(graph), choice_.backends, choice_.target,
                                                 choice_.constants, choice_.callers);
-    if (made->streams() < 2) return std::nullopt; // what it would spread cannot be recorded
+    if (made->streams() < 2) return std::nullopt; // steps that cannot be recorded stay on one stream
     programs_.push_back(std::move(made));
     return plan;
   }
@@ -142,7 +142,7 @@ private:
     std::vector<Runner> runners;
     for (std::size_t p = 0; p < programs_.size(); ++p)
       runners.push_back({[&trial, p](int times) { return trial.timed(p, times); }});
-    const TimingLock held(lock, choice_.control.cancel);
+    const TimingLock timing_lock(lock, choice_.control.cancel);
     const std::vector<Timing> timings = time_interleaved(runners, {.limit = choice_.seconds});
     std::size_t best = 0;
     for (std::size_t p = 1; p < timings.size(); ++p) {
@@ -176,7 +176,7 @@ ChosenStreams choose_streams(std::shared_ptr<const Program> one, const StreamCho
     chosen.note = choosing.note();
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled || error.code() == ErrorCode::limit_exceeded) throw;
-    chosen.note = fmt::format("several streams were not tried, one is taken: {}", error.message());
+    chosen.note = fmt::format("several streams were not tried, one is used: {}", error.message());
   }
   chosen.seconds = std::chrono::duration<double>(Clock::now() - start).count();
   return chosen;

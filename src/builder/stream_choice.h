@@ -1,5 +1,5 @@
 #pragma once
-// One stream or several for a network that was lowered for a GPU, see docs/decisions/025-schedule.md.
+// Chooses the number of streams of a network lowered for a GPU, see docs/decisions/025-schedule.md.
 
 #include <filesystem>
 #include <memory>
@@ -15,26 +15,26 @@
 
 namespace lanner {
 
-/// What a Program is made of, and how its streams may be found.
+/// Inputs of the choice: what a Program needs, and bounds of the trials.
 struct StreamChoice {
   std::span<const Backend* const> backends;
   const Target& target;
   WeightStore& constants;
   const CallerMemory& callers;
   const Control& control;
-  std::filesystem::path timing_cache; ///< Builds that share it take turns at timing.
-  double seconds = 0; ///< That trials may take: of each choice a first impression, then as far as it goes.
-  int source_streams = 0; ///< As many streams as a variant of other shapes uses; 0: there is none.
+  std::filesystem::path timing_cache; ///< Builds that share it time one after the other.
+  double seconds = 0;     ///< For trials: the first samples of each choice, then as long as time is left.
+  int source_streams = 0; ///< Number of streams of a variant of other shapes; 0: there is none.
 };
 
 struct ChosenStreams {
   std::shared_ptr<const Program> program;
-  std::string note;   ///< What was tried, for `explain`; empty where nothing was.
-  double seconds = 0; ///< That it took.
+  std::string note;   ///< Trials and their times, for `explain`; empty where there were none.
+  double seconds = 0; ///< Time spent.
 };
-/// `one`, or the same kernels over several streams: what ran faster as a whole where seconds are left, what
-/// is faster by all that is known where not, and what its model does where it has one. A deterministic build
-/// has one stream, and so has a host. Where a trial fails it is `one`; throws Error{cancelled,
+/// `one`, or the same kernels over several streams: the faster one by measurement where time is left, else by
+/// estimates that are certain, or as many streams as its source variant where there is one. Deterministic
+/// builds and hosts have one stream. Where a trial fails it is `one`; throws Error{cancelled,
 /// limit_exceeded}.
 ChosenStreams choose_streams(std::shared_ptr<const Program> one, const StreamChoice& choice);
 

@@ -23,15 +23,14 @@
 namespace lanner {
 namespace {
 
-/// What took time that shows, or was not done, is told.
+/// A note on the checks: their time if noticeable, and missed ones.
 std::string told(const Checks& checks) {
   constexpr double shows = 0.1;
   if (checks.missed == 0 && checks.seconds < shows) return {};
   std::string text = fmt::format("checked {} kernels, {:.1f} s", checks.kernels, checks.seconds);
   if (checks.missed > 0)
-    text += fmt::format(
-        "; for {} others there was no time: kernels of the project's list were taken (docs/tactics.md)",
-        checks.missed);
+    text += fmt::format("; no time to check {} others: trusted kernels were used (docs/tactics.md)",
+                        checks.missed);
   return text;
 }
 
@@ -45,7 +44,7 @@ void check_size(const Value& value, const Limits& limits, bool on_host) {
                 value.type.to_string(), bytes);
 }
 
-/// What no run could hold is refused before kernels are looked for, which takes long at such sizes.
+/// Rejects sizes over the memory limits before searching kernels, which takes long at such sizes.
 void check_sizes(const Graph& graph, const Limits& limits, bool on_host) {
   for (const auto& parameter : graph.body().parameters()) check_size(*parameter, limits, on_host);
   for (const auto& node : graph.body().nodes()) {
@@ -77,8 +76,8 @@ MadeVariant lowered_variant(const EngineState& state, const VariantKey& key, con
   const std::vector<const Backend*> backends = state.backends(own);
   TimingCache cache(state.timing_cache, state.retune);
   Target tried = own;
-  // Checking kernels at a first run takes longer than many runs. For sizes that were announced the list is
-  // enough, as it is in deterministic builds.
+  // Checking kernels at a first run takes longer than many runs. For sizes within a profile the list of
+  // trusted kernels is sufficient, as in deterministic builds.
   if (model && state.profile_of(key.shapes) && trusted(model->program->graph(), backends))
     tried.deterministic = true;
   Tuner tuner(tried, seconds, cache, state.constants(), control);

@@ -104,7 +104,7 @@ private:
     try {
       return nodes_on({options_.seed, DrawnIntegers::low, state_.target.device});
     } catch (const DefinitionFailed& error) {
-      if (!draws_places(graph, options_.inputs)) throw with_remedy(error);
+      if (!draws_index_inputs(graph, options_.inputs)) throw with_remedy(error);
     }
     try {
       return nodes_on({options_.seed, DrawnIntegers::zero, state_.target.device});

@@ -1,6 +1,6 @@
 #pragma once
-// What every function of <lanner/c.h> does at the border: exceptions become statuses, structures of other
-// versions are read and written, pointers are checked.
+// The boundary of every function of <lanner/c.h>: exceptions become statuses, structures of other versions
+// are read and written, pointers are checked.
 
 #include <algorithm>
 #include <cstring>
@@ -19,7 +19,7 @@ namespace lanner::c {
 /// block.
 lanner_status report_exception(lanner_error** error) noexcept;
 
-/// Calls `body`; what it throws stays here.
+/// Calls `body` and converts exceptions to a status.
 template<typename Body>
 lanner_status guarded(lanner_error** error, Body&& body) noexcept {
   if (error) *error = nullptr;
@@ -54,7 +54,7 @@ Options read_options(const Options* given) {
   return known;
 }
 
-/// Throws unless a structure to be filled says a size that makes sense.
+/// Throws unless the size of a structure to be filled is plausible.
 void check_struct_size(std::size_t size, std::size_t alignment);
 
 /// Fills the caller's structure as far as both sides know it and zeroes what only the caller knows. Null is

@@ -1,5 +1,5 @@
 #pragma once
-// The C interface's own code throws by these words.
+// Brings the helpers that throw errors into the namespace of the C interface.
 
 #include <lanner/error.h>
 

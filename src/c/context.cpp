@@ -12,11 +12,11 @@
 namespace lanner::c {
 namespace {
 
-/// Sequences would need a form of their own on this side of the border.
+/// Sequences have no representation in the C interface.
 void check_no_sequence(const std::vector<Binding>& bindings, std::string_view name) {
   for (const Binding& binding : bindings)
     check(binding.name != name || !binding.sequence, ErrorCode::unsupported,
-          "{} is a sequence or optional, for which the C interface has no form", binding.to_string());
+          "{} is a sequence or optional, which the C interface does not support", binding.to_string());
 }
 
 /// Memory to write results into: a tensor that had to be copied would lose them.

@@ -28,7 +28,7 @@ std::vector<std::string> names_in(const char* text) {
   }
 }
 
-/// dlopen's own words for what went wrong.
+/// dlopen's error message.
 std::string loader_says() {
   const char* said = dlerror();
   return said ? said : "it gives no reason";
@@ -36,7 +36,7 @@ std::string loader_says() {
 
 } // namespace
 
-// Here, as a plug-in speaks C.
+// Defined here, as plug-ins use the C interface.
 void Environment::load_plugin(const std::filesystem::path& library) {
   const std::string name = library.string();
   errors::check(std::filesystem::exists(library), ErrorCode::not_found, "plug-in {}: there is no such file",

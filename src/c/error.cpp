@@ -12,7 +12,7 @@
 
 struct lanner_error {
   lanner_status status;
-  const char* fixed; // In place of `message` where no memory may be asked for.
+  const char* fixed; // Instead of `message` where no memory may be allocated.
   std::optional<std::string> message;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What the opaque types of <lanner/c.h> hold.
+// Definitions of the opaque types of <lanner/c.h>.
 
 #include <lanner/c.h>
 #include <lanner/encoder.h>

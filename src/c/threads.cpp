@@ -17,7 +17,7 @@ lanner_status lanner_set_executor(const lanner_executor* executor, lanner_error*
   return lanner::c::guarded(error, [&] {
     if (!executor) return lanner::set_executor(nullptr);
     const lanner::Executor given{executor->user, executor->run};
-    lanner::set_executor(&given); // Refused before anything else changes.
+    lanner::set_executor(&given); // may throw, before anything else changes
     kept = given;
     lanner::set_executor(&kept);
   });

@@ -15,7 +15,7 @@ using Table = OptionTable<BuildOptions>;
 
 constexpr std::string_view for_developers = "for those who work on the passes";
 
-/// `auto`, or the engine's device and others beside it.
+/// `auto`, or the engine's device and further ones.
 void set_devices(BuildOptions& options, const std::string& text) {
   const std::vector<Device> set = text == "auto" ? std::vector{automatic_device()} : parse_devices(text);
   options.device = set.front();
@@ -65,7 +65,7 @@ void add_storages(BuildOptions& options, const NamedTexts& storages) {
     add_once(options.storages, name, BindingStorage::parse(text), "name");
 }
 
-/// As BindingStorage::parse reads it.
+/// Inverse of BindingStorage::parse.
 std::string storage_text(const BindingStorage& storage) {
   std::string text = storage.layout;
   if (storage.dtype) text += fmt::format(":{}", to_string(*storage.dtype));
@@ -119,7 +119,7 @@ OptionValue budget_in(const C& given) {
   return given.budget == 0 ? OptionValue() : OptionValue(std::max(given.budget, 0.0));
 }
 
-/// What kernels may be, and where they run.
+/// Precision, placement and choice of kernels.
 void add_kernel_rows(Table& table) {
   table.push_back(row<std::string, BuildOptions>(
       {.name = "precision",
@@ -160,14 +160,13 @@ void add_kernel_rows(Table& table) {
                       &BuildOptions::precision, &Precision::exact, flag_field("exact", &C::exact)));
 }
 
-/// What shapes there are.
+/// Shapes and profiles.
 void add_shape_rows(Table& table) {
   table.push_back(row<NamedShapes, BuildOptions>(
       {.name = "shapes",
        .help = "shape of an input, or the range of shapes that the engine accepts",
-       .details =
-           "kernels are tuned for the opt shape; sizes that the model leaves open and nothing here tells "
-           "stay open, and kernels for them are chosen by estimates at the first run of each",
+       .details = "kernels are tuned for the opt shape; sizes that neither the model nor this option fixes "
+                  "stay open, and kernels for them are chosen by estimates at the first run of each",
        .example = "x:1x3x224x224",
        .flag = "--shape",
        .metavar = "INPUT:SHAPE"},
@@ -176,8 +175,8 @@ void add_shape_rows(Table& table) {
       row({.name = "profiles",
            .help = "ranges of shapes to prepare for",
            .details = "the opt shapes of each are tuned, other shapes in a range use the same kernels, "
-                      "and shapes outside of all ranges run too; of an input that takes images the "
-                      "number of them",
+                      "and shapes outside of all ranges run too; for an input that takes images give "
+                      "their number",
            .example = "x=1x3x8x8:2x3x8x8:4x3x8x8",
            .flag = "--profile",
            .metavar = "INPUT=MIN:OPT:MAX",
@@ -185,7 +184,7 @@ void add_shape_rows(Table& table) {
           &BuildOptions::profiles, field<C>("profiles", profiles_in)));
 }
 
-/// How kernels are chosen, and where they run.
+/// Threads, tuning, devices.
 void add_choice_rows(Table& table) {
   table.push_back(
       row({.name = "threads",
@@ -259,7 +258,7 @@ void add_picture_rows(Table& table) {
           &BuildOptions::images, field<C>("images", images_in)));
 }
 
-/// What callers hold, and how.
+/// States and aliases.
 void add_caller_rows(Table& table) {
   table.push_back(row<NamedTexts, BuildOptions>(
       {.name = "states",
@@ -298,7 +297,7 @@ void add_caller_rows(Table& table) {
                   {"input", &lanner_pair::input})));
 }
 
-/// Which inputs and outputs there are, and how they lie in memory.
+/// Inputs, outputs and their storages.
 void add_binding_rows(Table& table) {
   table.push_back(
       row({.name = "outputs",
@@ -311,7 +310,7 @@ void add_binding_rows(Table& table) {
           &BuildOptions::outputs, texts_field("outputs", &C::outputs, &C::output_count)));
   table.push_back(
       row({.name = "overridden",
-           .help = "initialisers that the model lists among its inputs and that runs will give",
+           .help = "initialisers that the model lists among its inputs and that runs will override",
            .details = "they are inputs of the engine, with the model's value where a run gives none; "
                       "Engine.overridable lists them",
            .example = "scale",
@@ -357,7 +356,7 @@ void add_binding_rows(Table& table) {
                   {"value", &lanner_metadata::value})));
 }
 
-/// What the call itself needs.
+/// Options of the call itself.
 void add_call_rows(Table& table) {
   table.push_back(row<OptionSource, BuildOptions>(
       {.name = "weights",

@@ -1,5 +1,5 @@
 #pragma once
-// Members of the structures of <lanner/c.h> as values of options. A member of zero is none.
+// Options from members of the structures of <lanner/c.h>. A zero member is not set.
 
 #include <cstddef>
 #include <span>
@@ -10,7 +10,7 @@
 
 namespace lanner {
 
-/// A file that is a source, with its folder.
+/// Opens a file as a source, with its folder.
 OptionSource open_source(const std::filesystem::path& path, const Limits& limits);
 
 template<typename T>
@@ -19,7 +19,7 @@ T& not_null(T* pointer, std::string_view name) {
   return *pointer;
 }
 
-/// An array of the caller's, by its first element and their number.
+/// An array of the caller's, by first element and count.
 template<typename T>
 std::span<const T> array_of(const T* first, std::size_t count, std::string_view name) {
   if (count > 0) not_null(first, name);
@@ -43,7 +43,7 @@ OptionField<C> field(std::string_view name, T C::*member) {
           }};
 }
 
-/// What `read(given)` makes of it.
+/// A field converted by `read(given)`.
 template<typename C, typename Read>
 OptionField<C> field(std::string_view name, Read read) {
   return {name, [read](const C& given) -> OptionValue { return read(given); }};
@@ -84,14 +84,14 @@ OptionField<C> pairs_field(std::string_view name, const Element* C::*list, std::
           }};
 }
 
-/// Throws for a name that is there already: only one of the two could count.
+/// Throws for a duplicate name: only one of the two could have an effect.
 template<typename Map, typename Value>
 void add_once(Map& map, const std::string& name, Value value, std::string_view what) {
   check(map.emplace(name, std::move(value)).second, ErrorCode::invalid_argument, "{} '{}' comes twice", what,
         name);
 }
 
-/// The limits of a structure that has some.
+/// The limits of a structure with limits.
 template<typename C>
 Limits limits_in(const C& given) {
   if constexpr (requires { given.limits; })
@@ -110,7 +110,7 @@ OptionField<C> shapes_field() {
           }};
 }
 
-/// A file beside the model, by its path.
+/// An additional file, by path.
 template<typename C>
 OptionField<C> source_field(std::string_view name, const char* C::*member) {
   return {name, [=](const C& given) -> OptionValue {

@@ -24,7 +24,7 @@ OptionRow<Options> tune_at_run_row(bool second_network) {
       OptionInfo{.name = "tune_at_run",
                  .help = "time kernels for sizes that are new when they first run, up to the budget of "
                          "the build",
-                 .details = "not kept in plans; without it kernels for sizes that the build was not told "
+                 .details = "not stored in plans; without it kernels for sizes that the build was not given "
                             "are chosen by estimates",
                  .flag = "--tune-at-run",
                  .use = OptionUse::new_shapes,
@@ -34,7 +34,7 @@ OptionRow<Options> tune_at_run_row(bool second_network) {
 
 inline OptionInfo limits_info() {
   return {.name = "limits",
-          .help = "bounds on what a file may make Lanner use",
+          .help = "bounds on the resources that a file may use",
           .details = "docs/limits.md names them",
           .example = "total_bytes=4GiB",
           .flag = "--limit",

@@ -47,7 +47,7 @@ OptionRow<LoadOptions> weights_row() {
       source_field("weights", &C::weights));
 }
 
-/// Shapes that are run: of a range its opt.
+/// Shapes of the runs: the opt of a range.
 NamedShapes run_shapes(const VerifyOptions& options) {
   NamedShapes shapes;
   for (const auto& [input, shape] : options.shapes) shapes[input] = ShapeRange::fixed(shape);
@@ -70,8 +70,8 @@ const OptionTable<LoadOptions>& load_option_table() {
       weight_budget_row<LoadOptions>(),
       tune_at_run_row<LoadOptions>(false),
       row({.name = "verify",
-           .help = "refuse a plan that computes something other than its portable IR says",
-           .details = "each of its variants is tried on random inputs; a plan's digest is no signature",
+           .help = "reject a plan whose results differ from those of its portable IR",
+           .details = "each of its variants is run on random inputs; a plan's digest is not a signature",
            .flag = "--verify",
            .use = OptionUse::plans,
            .second_network = true},
@@ -88,7 +88,7 @@ const OptionTable<VerifyOptions>& verify_option_table() {
       row<NamedShapes, VerifyOptions>(
           {.name = "shapes",
            .help = "shapes of inputs to run at",
-           .details = "others have the tuned ones, else some that fit",
+           .details = "inputs not given run at their tuned shapes, else at shapes that fit",
            .example = "x:1x3x224x224",
            .flag = "--shape",
            .metavar = "INPUT:SHAPE"},
@@ -148,7 +148,7 @@ const OptionTable<ContextOptions>& context_option_table() {
            .no_field = "the C interface has no profiles"},
           &ContextOptions::profile),
       row({.name = "keep_results",
-           .help = "leave results of an engine on a GPU there, for those who read them there",
+           .help = "leave results of an engine on a GPU in GPU memory, for readers there",
            .details = "as lanner.tasks.TaskReader does",
            .no_flag = by_commands,
            .no_field = "lanner_context_bind_output() says where a result is to be"},

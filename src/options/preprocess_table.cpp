@@ -54,12 +54,12 @@ std::vector<std::string_view> names_of(const Words<Value>& words) {
   return names;
 }
 
-/// The first word for it.
+/// The first name of a value.
 template<typename Value>
 std::string word_of(const Words<Value>& words, Value value) {
   for (const auto& [name, meant] : words)
     if (meant == value) return std::string(name);
-  return {}; // Of a type that preprocessing refuses.
+  return {}; // A type that preprocessing rejects.
 }
 
 template<typename Value>
@@ -73,7 +73,7 @@ Value value_of(const Words<Value>& words, std::string_view option, const std::st
        did_you_mean(text, known));
 }
 
-/// As NumPy calls the types that a picture may become.
+/// NumPy's names of the types that a picture may be converted to.
 const Words<DType>& types() {
   static const Words<DType> words{
       {"uint8", DType::u8}, {"float16", DType::f16}, {"bfloat16", DType::bf16}, {"float32", DType::f32}};
@@ -84,7 +84,7 @@ Channels channels_of(const Preprocess& spec) {
   return spec.gray ? Channels::gray : spec.bgr ? Channels::bgr : Channels::rgb;
 }
 
-/// What the values are.
+/// Preset, size, layout, type and colour.
 void add_value_rows(Table& table) {
   table.push_back(row<std::string, Preprocess>(
       {.name = "preset",
@@ -154,7 +154,7 @@ void add_value_rows(Table& table) {
       }));
 }
 
-/// Which part of a picture, and how it becomes the size.
+/// Region, rotation, resizing and fit.
 void add_geometry_rows(Table& table) {
   table.push_back(row<PixelRect, Preprocess>(
       {.name = "region",
@@ -167,7 +167,7 @@ void add_geometry_rows(Table& table) {
       [](const Preprocess& spec) { return spec.region.whole() ? std::nullopt : std::optional(spec.region); },
       [](Preprocess& spec, const PixelRect& region) { spec.region = region; }));
   table.push_back(row({.name = "quarter_turns",
-                       .help = "rotation by so many times 90 degrees clockwise, after the region is taken",
+                       .help = "number of quarter turns (90 degrees) clockwise, after the region is cut out",
                        .flag = "--turn",
                        .least = std::numeric_limits<std::int32_t>::min(),
                        .no_field = in_text},
@@ -187,8 +187,9 @@ void add_geometry_rows(Table& table) {
       [](Preprocess& spec, const std::string& name) { spec.resize = value_of(resizes(), "resize", name); }));
   table.push_back(row<std::string, Preprocess>(
       {.name = "fit",
-       .help = "what happens to another aspect ratio: stretch, letterbox (pad), corner (pad right and below) "
-               "or crop",
+       .help =
+           "how an image with another aspect ratio is fitted: stretch, letterbox (pad), corner (pad right "
+           "and below) or crop",
        .example = "letterbox",
        .flag = "--fit",
        .choices = names_of(fits()),
@@ -197,7 +198,7 @@ void add_geometry_rows(Table& table) {
       [](Preprocess& spec, const std::string& name) { spec.fit = value_of(fits(), "fit", name); }));
 }
 
-/// What values become.
+/// Range, mean, standard deviation and padding.
 void add_number_rows(Table& table) {
   table.push_back(row({.name = "range",
                        .help = "values that black and white become, before mean and std",
@@ -232,14 +233,14 @@ void add_number_rows(Table& table) {
       [](Preprocess& spec, double value) { spec.pad_value = static_cast<float>(value); }));
 }
 
-/// Sizes that follow from the picture's.
+/// Sizes derived from the picture's.
 void add_side_rows(Table& table) {
   const auto add = [&](const OptionInfo& info, std::int32_t Preprocess::*member) {
     table.push_back(row(info, member));
   };
   add({.name = "shorter_side",
-       .help = "size of the shorter side before fit crop cuts the centre, or of a picture that keeps its "
-               "proportions",
+       .help = "size of the shorter side before fit crop cuts the centre, or of an image that keeps its "
+               "aspect ratio",
        .unset = "none",
        .flag = "--shorter-side",
        .least = 1,
@@ -247,7 +248,7 @@ void add_side_rows(Table& table) {
        .no_field = in_text},
       &Preprocess::shorter_side);
   add({.name = "longer_side",
-       .help = "the most that the longer side of a picture becomes that keeps its proportions",
+       .help = "maximum of the longer side of an image that keeps its aspect ratio",
        .unset = "any",
        .flag = "--longer-side",
        .least = 1,
@@ -255,7 +256,7 @@ void add_side_rows(Table& table) {
        .no_field = in_text},
       &Preprocess::longer_side);
   add({.name = "multiple",
-       .help = "pad no further than to multiples of this, or make a picture's own sides such",
+       .help = "pad only to multiples of this, or resize an image at its native size to such",
        .flag = "--multiple",
        .least = 1,
        .most = 65536,

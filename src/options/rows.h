@@ -1,5 +1,5 @@
 #pragma once
-// How the tables write their rows: a member, or a pair of functions that read and set.
+// Builds rows of option tables from a member, or from a getter and a setter.
 
 #include <optional>
 #include <type_traits>
@@ -42,7 +42,7 @@ using Field = OptionField<typename OptionsInC<Options>::type>;
 /// An option that `get` reads, as a T or an std::optional<T>, and `set` sets.
 template<typename T, typename Options, typename Get, typename Set>
 OptionRow<Options> row(OptionInfo info, Get get, Set set, Field<Options> field = {}) {
-  if (info.kind == OptionKind::flag) info.kind = kind_of<T>(); // No kind was named.
+  if (info.kind == OptionKind::flag) info.kind = kind_of<T>(); // no kind given
   return {std::move(info),
           [set](Options& options, const OptionValue& value) { set(options, std::get<T>(value)); },
           [get](const Options& options) -> OptionValue {

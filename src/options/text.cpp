@@ -1,4 +1,4 @@
-// Options as texts: what the command line reads.
+// Parses options from text, as on the command line.
 
 #include <algorithm>
 #include <array>

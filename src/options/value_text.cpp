@@ -1,4 +1,4 @@
-// Values of options as one line.
+// Formats option values as one line.
 
 #include <fmt/ranges.h>
 

@@ -115,7 +115,7 @@ void add_decoder_rows(Readers& table) {
                       &VideoReaderOptions::decoder, &DecoderOptions::sei));
   table.push_back(row<std::string, VideoReaderOptions>(
       {.name = "latency",
-       .help = "how soon frames come: normal, or low, which gives each as soon as it is decoded",
+       .help = "latency of frames: normal, or low, which returns each as soon as it is decoded",
        .details = "with low no threads work ahead, so prefetch and decoders are left out",
        .example = "low",
        .choices = {"normal", "low"},
@@ -149,7 +149,7 @@ void add_decoder_rows(Readers& table) {
 
 void add_memory_rows(Readers& table) {
   table.push_back(row({.name = "frame_bytes",
-                       .help = "memory that decoded frames which wait may take",
+                       .help = "memory bound of decoded frames that wait to be read",
                        .example = "512MiB",
                        .unset = "by the machine's memory",
                        .no_flag = "`--limit total_bytes=...` bounds it",

@@ -34,8 +34,7 @@ ClipReader::~ClipReader() {
 
 ClipItem ClipReader::next() {
   std::optional<ClipItem> item = items_.pop();
-  check(item.has_value(), ErrorCode::internal, "pipeline: clip {} was asked for frames behind its end",
-        clip_);
+  check(item.has_value(), ErrorCode::internal, "pipeline: clip {} was asked for frames after its end", clip_);
   return std::move(*item);
 }
 
@@ -50,35 +49,35 @@ void ClipReader::work() {
     end.clip = clip_;
     end.ended = true;
     items_.push(std::move(end));
-  } catch (...) { // Cancelled: nobody reads on.
+  } catch (...) { // Cancelled: there is no reader any more.
     items_.abort(std::current_exception());
   }
 }
 
-/// Gives the end.
+/// Decodes all frames; returns the end item.
 ClipItem ClipReader::decode_all() {
   check(static_cast<bool>(open_), ErrorCode::invalid_argument, "pipeline: clip {} has no function to open it",
         clip_);
   VideoReader reader = std::exchange(open_, nullptr)();
   decode_ahead(reader, clip_readers_);
   ChosenFrames frames(std::move(reader), options_.range);
-  items_.set_capacity(places(frames.stream()));
+  items_.set_capacity(queue_capacity(frames.stream()));
   for (std::int64_t number = 0; items_.wait_for_room(); ++number) {
     options_.cancel.check();
     const auto start = Clock::now();
     const TraceScope scope(options_.trace, "decode", "decode", number);
     std::optional<Frame> frame = frames.next();
     if (!frame) break;
-    rotate_upright(*frame); // What answers and drawings refer to.
+    rotate_upright(*frame); // Answers and drawings refer to the upright frame.
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
     items_.push({clip_, std::move(*frame), seconds, false, nullptr});
   }
   return {};
 }
 
-/// As many batches as were asked for, less what other clip_readers hold, where their pictures are not too
-/// large.
-std::size_t ClipReader::places(const StreamInfo& stream) const {
+/// Capacity of the queue: as many batches as requested, less what other readers hold, fewer for large
+/// pictures.
+std::size_t ClipReader::queue_capacity(const StreamInfo& stream) const {
   const std::size_t batches = std::clamp<std::size_t>(options_.queue, 1, 1024);
   const auto frames = batches * static_cast<std::size_t>(std::max(1, options_.batch));
   const auto most =

@@ -1,5 +1,5 @@
 #pragma once
-// One of the clips that a pipeline decodes side by side.
+// Reader of one of the clips that a pipeline decodes in parallel.
 
 #include <cstddef>
 #include <exception>
@@ -17,13 +17,13 @@ struct ClipItem {
   Frame frame; ///< Upright.
   double decode_seconds = 0;
   bool ended = false;
-  std::exception_ptr error; ///< Of an end: null where nothing is left.
+  std::exception_ptr error; ///< For an end: null at a normal end of the clip.
 };
 
-/// Opens a clip and decodes it ahead, on a thread of its own.
+/// Opens a clip and decodes it ahead on its own thread.
 class ClipReader {
 public:
-  /// `clip_readers` share the memory. Everything ends with `cancel`.
+  /// `clip_readers`: number of readers that share the memory. `cancel` ends everything.
   ClipReader(std::size_t clip, OpenClip open, const PipelineOptions& options, std::size_t clip_readers,
              const CancelToken& cancel);
   ~ClipReader(); ///< Waits for the thread: at most a frame's decoding.
@@ -36,7 +36,7 @@ public:
 private:
   void work();
   ClipItem decode_all();
-  std::size_t places(const StreamInfo& stream) const;
+  std::size_t queue_capacity(const StreamInfo& stream) const;
 
   const std::size_t clip_;
   OpenClip open_;

@@ -11,12 +11,12 @@
 namespace lanner {
 namespace {
 
-/// Skipping this many frames is worth a pass over the packets.
+/// Number of skipped frames from which a pass over the packets pays.
 constexpr double long_skip = 250;
-/// So many frames between wanted ones are worth it too: decoding may begin in between.
+/// Distance of wanted frames from which it pays as well: decoding may start in between.
 constexpr double wide_step = 16;
 
-/// Frames a second where the container says nothing: FFmpeg's assumption, too.
+/// Frames per second if the container has no rate, as FFmpeg assumes.
 constexpr double assumed_rate = 25;
 
 double rate_of(const StreamInfo& stream) {
@@ -28,7 +28,7 @@ void check_range(const FrameRange& range) {
   check(std::isfinite(range.start) && range.start >= 0, ErrorCode::invalid_argument,
         "range: start is {}, expected seconds from 0 on", range.start);
   check(range.end > range.start, ErrorCode::invalid_argument,
-        "range: the end at {} s is not behind the start at {} s", range.end, range.start);
+        "range: the end at {} s is not after the start at {} s", range.end, range.start);
   check(std::isfinite(range.rate) && range.rate >= 0, ErrorCode::invalid_argument,
         "range: rate is {}, expected frames a second, or 0 for all", range.rate);
   check(range.stride > 0, ErrorCode::invalid_argument, "range: stride is {}, expected 1 or more",
@@ -84,7 +84,7 @@ void ChosenFrames::list_wanted() {
     index = reader_.index();
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported) throw;
-    return; // It cannot go back: every frame is decoded.
+    return; // It cannot seek: every frame is decoded.
   }
   FrameChoice choice = choice_;
   wanted_.emplace();

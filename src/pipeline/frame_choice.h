@@ -1,5 +1,5 @@
 #pragma once
-// The frames of a clip that a FrameRange wants.
+// Selects the frames of a clip in a FrameRange.
 
 #include <cstdint>
 #include <memory>
@@ -10,15 +10,15 @@
 
 namespace lanner {
 
-/// Asked of each frame of a clip in order.
+/// Decides for each frame of a clip, in order.
 class FrameChoice {
 public:
   /// Throws Error{invalid_argument} for a range that makes no sense.
   FrameChoice(const FrameRange& range, const StreamInfo& stream);
 
-  /// Whether frame `index` of that pts is wanted.
+  /// Whether frame `index` with this pts is wanted.
   bool takes(std::int64_t index, std::int64_t pts);
-  /// Whether none of the frames behind can be wanted.
+  /// Whether no later frame can be wanted.
   bool over() const noexcept { return over_; }
 
 private:
@@ -27,15 +27,15 @@ private:
   FrameRange range_;
   Rational time_base_;
   double spacing_;   ///< Seconds between frames without times.
-  double tolerance_; ///< Half a tick: what times were rounded by.
+  double tolerance_; ///< Half a tick, the rounding of times.
   std::optional<std::int64_t> first_;
-  double due_;                       ///< Of the rate: the next frame is taken from here on.
-  std::int64_t met_ = 0, taken_ = 0; ///< Behind time and rate, and of all.
+  double due_;                       ///< For a rate: the next frame is taken from this time on.
+  std::int64_t met_ = 0, taken_ = 0; ///< Frames that passed time and rate, and frames taken.
   bool over_ = false;
 };
 
-/// The wanted frames of a reader. Long stretches that are not wanted are skipped where its source can go
-/// back, else decoded and dropped: the frames are the same.
+/// The wanted frames of a reader. Long gaps are skipped if its source can seek, else decoded and dropped: the
+/// frames are the same.
 class ChosenFrames {
 public:
   ChosenFrames(VideoReader reader, const FrameRange& range);
@@ -51,7 +51,7 @@ private:
   FrameRange range_;
   FrameChoice choice_;
   bool all_;
-  std::optional<std::vector<std::int64_t>> wanted_; ///< Numbers of the frames, where they were looked up.
+  std::optional<std::vector<std::int64_t>> wanted_; ///< Indices of the frames, if they were looked up.
   std::size_t given_ = 0;
 };
 

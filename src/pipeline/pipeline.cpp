@@ -23,26 +23,26 @@
 namespace lanner {
 namespace {
 
-/// Frames with their answers that the network runs ahead of the caller, in whole batches: while the caller is
-/// at one batch, the next has its answers or is being run, and one more is queued behind it.
+/// Batches that the network runs ahead of the caller: while the caller reads one batch, the next is finished
+/// or running, and one more is queued after it.
 constexpr std::size_t answers_ahead = 2;
 
-/// Frames that go through the network together, and the ends of clips between them.
+/// Frames that run as one batch, and the ends of clips between them.
 struct Batch {
   std::vector<ClipItem> items;
   std::size_t frames = 0;
 };
 
-/// A batch whose run was queued, and what it gives.
+/// A batch whose run was queued, and its results.
 struct Answered {
   Answered() = default;
   Answered(Answered&&) = default;
   Answered& operator=(Answered&&) = default;
-  /// Memory of a run that is going on is nobody else's.
+  /// Waits for the run, whose memory must not be reused before.
   ~Answered() {
     try {
       if (queued) queued->wait();
-    } catch (const Error&) { // The driver is gone, and what was queued.
+    } catch (const Error&) { // The driver failed, and the queued work with it.
     }
   }
 
@@ -50,20 +50,20 @@ struct Answered {
   std::optional<QueuedRun> queued;       ///< Nothing where the batch holds no frames.
   std::map<std::string, Tensor> outputs; ///< Of the whole run.
   std::size_t size = 0;                  ///< Frames of the run, repeated ones included.
-  std::size_t given = 0;                 ///< Items, and frames among them, that the caller has.
+  std::size_t given = 0;                 ///< Items, and frames among them, returned to the caller.
   std::size_t given_frames = 0;
   double seconds = 0; ///< Of each frame.
   double begun = 0;   ///< On the trace's clock.
 };
 
-/// What a thread hands on: the last one may be what it threw, which so comes behind all that it made.
+/// An item that a thread passes on: the last one may be its exception, which so comes after all its results.
 template<typename T>
 struct Handed {
   T made;
   std::exception_ptr error;
 };
 
-/// On a thread of its own; `make` hands on what it makes until there is no more.
+/// Runs `make` on its own thread, which passes on its results until the end.
 template<typename T, typename Make>
 void hand_on(BoundedQueue<Handed<T>>& queue, Make make) {
   try {
@@ -84,20 +84,20 @@ std::optional<T> taken(BoundedQueue<Handed<T>>& queue) {
   std::optional<Handed<T>> handed = queue.pop();
   if (!handed) return std::nullopt;
   if (handed->error) {
-    queue.abort(handed->error); // And so for every later call.
+    queue.abort(handed->error); // and for every later call
     std::rethrow_exception(handed->error);
   }
   return std::move(handed->made);
 }
 
-/// Whether preprocessing is a part of the network.
+/// Whether preprocessing is built into the network.
 bool takes_pictures_as(const Engine& engine, const std::string& input) {
   return std::ranges::any_of(engine.inputs(),
                              [&](const Binding& one) { return one.name == input && !one.image.empty(); });
 }
 
 std::string only_image_input(const Engine& engine) {
-  std::vector<std::string> names; // Those that have no value of their own.
+  std::vector<std::string> names; // inputs without a default value
   for (const Binding& input : engine.inputs())
     if (!input.defaulted) names.push_back(input.name);
   check(names.size() == 1, ErrorCode::invalid_argument,
@@ -105,7 +105,7 @@ std::string only_image_input(const Engine& engine) {
   return names[0];
 }
 
-/// The only clip, which is opened already.
+/// A single clip, already opened.
 std::vector<OpenClip> alone(VideoReader reader) {
   const auto held = std::make_shared<VideoReader>(std::move(reader));
   return {[held] { return std::move(*held); }};
@@ -123,8 +123,7 @@ struct Pipeline::State {
     if (options.input.empty()) options.input = only_image_input(engine);
     if (!options.preprocess) options.preprocess = engine.preprocess(options.input);
     check(options.preprocess.has_value(), ErrorCode::invalid_argument,
-          "the plan says nothing of preprocessing for input {}; give it when building or running",
-          options.input);
+          "the plan has no preprocessing for input {}; give it when building or running", options.input);
     check(options.side_by_side >= 0, ErrorCode::invalid_argument,
           "side_by_side: expected 0 or more clips, got {}", options.side_by_side);
     takes_pictures = takes_pictures_as(engine, options.input);
@@ -150,11 +149,11 @@ struct Pipeline::State {
   void stop() {
     cancel.cancel();
     results.close();
-    if (runner.joinable()) runner.join(); // Before the clip_readers, which it changes.
+    if (runner.joinable()) runner.join(); // before the clip readers, which it changes
     clip_readers.clear();
   }
 
-  /// A clip_reader goes on with the next clip; null where there is none.
+  /// Replaces a reader by one of the next clip; null where there is none.
   void open_next(std::unique_ptr<ClipReader>& clip_reader) {
     clip_reader.reset();
     if (opened == clips.size()) return;
@@ -172,22 +171,22 @@ struct Pipeline::State {
     }
   }
 
-  /// A frame of each clip_reader in turn, until the batch is full or nothing comes any more.
+  /// Takes a frame from each reader, round robin, until the batch is full or all have ended.
   std::optional<Batch> gather() {
     Batch batch;
     while (batch.frames < static_cast<std::size_t>(options.batch)) {
       std::erase(clip_readers, nullptr);
       if (clip_readers.empty()) break;
-      turn %= clip_readers.size();
-      std::unique_ptr<ClipReader>& clip_reader = clip_readers[turn];
+      next_reader %= clip_readers.size();
+      std::unique_ptr<ClipReader>& clip_reader = clip_readers[next_reader];
       ClipItem item = clip_reader->next();
       if (item.ended) {
         if (single && item.error) fail_behind(batch, item.error);
-        open_next(clip_reader); // It is its turn.
+        open_next(clip_reader);
         if (!single) batch.items.push_back(std::move(item));
       } else {
         ++batch.frames;
-        ++turn;
+        ++next_reader;
         batch.items.push_back(std::move(item));
       }
     }
@@ -195,7 +194,7 @@ struct Pipeline::State {
     return batch;
   }
 
-  /// What ended the only clip is thrown behind the answers to the frames before it.
+  /// The error of a single clip is thrown after the answers to the frames before it.
   void fail_behind(Batch& batch, const std::exception_ptr& error) {
     if (batch.frames > 0) infer(batch);
     std::rethrow_exception(error);
@@ -206,14 +205,14 @@ struct Pipeline::State {
     for (const ClipItem& item : batch.items)
       if (!item.ended) images.push_back(item.frame.image);
     images.resize(sizes->of(batch.frames), images.back());        // The last one is repeated.
-    const Trace trace = takes_pictures ? Trace() : options.trace; // The network itself preprocesses, then.
+    const Trace trace = takes_pictures ? Trace() : options.trace; // else the network preprocesses
     const TraceScope scope(trace, "preprocess", "infer", first_index(batch));
-    // Preprocessing here is queued elsewhere than runs are, and writes what the last one reads.
+    // Preprocessing is on another stream than runs, and overwrites what the last one reads.
     if (!takes_pictures && last) last->wait();
     context.bind(options.input, images, &*options.preprocess);
   }
 
-  /// Queues the batch's run and hands it on: whoever reads the answers waits for them, and meanwhile the next
+  /// Queues the batch's run and passes it on: the reader of the answers waits for it, and meanwhile the next
   /// batch is bound and queued.
   void infer(Batch& batch) {
     Answered answered;
@@ -241,7 +240,7 @@ struct Pipeline::State {
     return frame->frame.index;
   }
 
-  /// Waits for the batch's answers. What failed is thrown by every later call too.
+  /// Waits for the batch's answers. Every later call throws its error, too.
   void finish(Answered& answered) {
     if (!answered.queued) return;
     try {
@@ -251,7 +250,7 @@ struct Pipeline::State {
       throw;
     }
     if (!options.trace.on() || !queue.gpu()) return;
-    // Runs follow one another: one that waited for the one before it began when that had ended.
+    // Runs are sequential: one that waited for the previous one began when that had ended.
     const double now = options.trace.now();
     options.trace.add(
         {"infer", "infer", std::max(answered.begun, ran_until), now, first_index(answered.batch)});
@@ -260,7 +259,7 @@ struct Pipeline::State {
 
   std::optional<PipelineResult> next() {
     while (!current || current->given == current->batch.items.size()) {
-      current.reset(); // Its memory is for the batches that come.
+      current.reset(); // its memory is reused by later batches
       std::optional<Answered> answered = taken(results);
       if (!answered) return std::nullopt;
       finish(*answered);
@@ -293,10 +292,10 @@ struct Pipeline::State {
   CancelToken
       cancel; ///< Ends the decoding threads with this object; the caller's token is looked at for each frame.
   BoundedQueue<Handed<Answered>> results;
-  std::optional<Answered> current; ///< That the caller is at.
+  std::optional<Answered> current; ///< That the caller reads.
   double ran_until = 0;            ///< On the trace's clock.
   std::vector<std::unique_ptr<ClipReader>> clip_readers;
-  std::size_t opened = 0, turn = 0;
+  std::size_t opened = 0, next_reader = 0;
   std::optional<RunSizes> sizes;
   bool takes_pictures = false;
   std::thread runner;

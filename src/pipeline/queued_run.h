@@ -1,5 +1,5 @@
 #pragma once
-// Runs of a network that its caller does not wait for.
+// Asynchronous runs of a network.
 
 #include <chrono>
 #include <memory>
@@ -11,8 +11,8 @@
 
 namespace lanner {
 
-/// Where a pipeline's runs go: on a GPU a stream of its own, which no other work waits in; elsewhere a run
-/// ends in the call that queues it.
+/// Queue of a pipeline's runs: on a GPU its own stream, without other work; elsewhere a run ends in the call
+/// that queues it.
 class RunQueue {
 public:
   explicit RunQueue(Device device);
@@ -25,12 +25,12 @@ private:
   std::optional<cuda::OwnedStream> own_;
 };
 
-/// One run. Begun when it is made; memory that it reads or writes must live until wait() has returned. Copies
-/// are of the same run, and threads may have one each.
+/// One run, begun by construction; memory that it reads or writes must live until wait() has returned. Copies
+/// refer to the same run, and each thread may have one.
 class QueuedRun {
 public:
   explicit QueuedRun(const RunQueue& queue);
-  /// All of it is queued.
+  /// Call when all of it is queued.
   void end(const RunQueue& queue);
   /// Returns when it has ended; the seconds that it took. Throws Error{device} for what failed on the GPU.
   double wait();

@@ -315,7 +315,7 @@ constexpr AnswerBounds bounds{0.05, INFINITY, 0};
 TEST(AnswerDifference, LetsRoundingPassAndTellsOfTheRest) {
   EXPECT_EQ(answer_difference(row({1, 2.05F}), row({1, 2}), bounds), "");
   EXPECT_EQ(answer_difference(row({1, 5}), row({1, 2}), {0.5, INFINITY, 0}),
-            "it lies 1.34 of its norm from what the definitions give");
+            "it differs by 1.34 of its norm from the definitions' result");
   EXPECT_EQ(answer_difference(row({1, 5}), row({1, 2}), {INFINITY, INFINITY, 0}), "");
   EXPECT_EQ(answer_difference(row({1, NAN}), row({1, 2}), bounds), "element 1 is nan, expected 2");
   EXPECT_EQ(answer_difference(row({1, 2}), row({1, NAN}), bounds), "");

@@ -33,8 +33,8 @@ public:
     return true;
   }
 
-  /// Waits until push() would not wait: a producer that makes its item only then holds none in addition to
-  /// those in the queue. Returns false when the queue is closed; throws as push() does.
+  /// Waits until push() would not wait: a producer that creates items only then has none outside of the
+  /// queue. Returns false when the queue is closed; throws as push() does.
   bool wait_for_room() {
     std::unique_lock lock(mutex_);
     wait(lock, room_, [&] { return items_.size() < capacity_; });
@@ -82,7 +82,7 @@ public:
     std::lock_guard lock(mutex_);
     return capacity_;
   }
-  /// For when the size of items is known late; queued items stay.
+  /// For producers that learn the size of items late; queued items stay.
   void set_capacity(std::size_t capacity) {
     {
       std::lock_guard lock(mutex_);
@@ -92,7 +92,7 @@ public:
   }
 
 private:
-  // A token is set without notifying anybody (it may be set in a signal handler), so waits poll it.
+  // Setting a token notifies nobody (it may be set in a signal handler), so waits poll it.
   static constexpr std::chrono::milliseconds poll_interval{20};
 
   template<typename Ready>

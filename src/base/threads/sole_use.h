@@ -1,5 +1,5 @@
 #pragma once
-// Objects that only one thread at a time may use.
+// Detects concurrent use of single-threaded objects.
 
 #include <atomic>
 
@@ -9,8 +9,8 @@
 
 namespace lanner {
 
-/// Detects concurrent calls of one object: of two threads, or of one from inside a callback. The second call
-/// is refused before it can touch the state that the first works on.
+/// Detects overlapping calls of one object, from two threads or from a callback. The second call is rejected
+/// before it can touch the first one's data.
 class SoleUse {
 public:
   /// `what` is the noun in the message; a literal.
@@ -18,7 +18,7 @@ public:
   SoleUse(const SoleUse&) = delete;
   SoleUse& operator=(const SoleUse&) = delete;
 
-  /// The duration of a call. Throws Error{invalid_argument} while another call lives.
+  /// Marks a call for its lifetime. Throws Error{invalid_argument} while another one lives.
   class Call {
   public:
     explicit Call(SoleUse& use) : use_(use) {

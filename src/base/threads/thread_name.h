@@ -9,7 +9,7 @@
 
 namespace lanner {
 
-/// Cut to what Linux keeps, 15 characters.
+/// Truncated to Linux's limit of 15 characters.
 inline void name_thread(std::thread& thread, std::string_view name) {
   ::pthread_setname_np(thread.native_handle(), std::string(name.substr(0, 15)).c_str());
 }

@@ -14,18 +14,18 @@ namespace {
 const lanner_allocator* given_allocator() noexcept {
   const CallResources* call = thread_bounds().call;
   if (call && call->allocator) return call->allocator;
-  const ThreadSettings* around = current_thread_settings();
-  return around && around->allocator ? &*around->allocator : nullptr;
+  const ThreadSettings* settings = current_thread_settings();
+  return settings && settings->allocator ? &*settings->allocator : nullptr;
 }
 
-/// A bound of 0 means no bound for `seconds`, the only double.
+/// The stricter of two bounds; for `seconds`, the only double, 0 means no bound.
 template<typename T>
 T tighter(T a, T b) {
   if constexpr (std::is_same_v<T, double>) return a > 0 && b > 0 ? std::min(a, b) : std::max(a, b);
   return std::min(a, b);
 }
 
-/// The limit of this name where it is not at its default.
+/// The limit with this name, if it was set.
 std::optional<double> set_limit_called(const Limits& limits, std::string_view name) {
   const Limits defaults;
   std::optional<double> found;
@@ -50,8 +50,8 @@ const ThreadSettings* current_thread_settings() noexcept {
 const Executor* given_executor() noexcept {
   const CallResources* call = thread_bounds().call;
   if (call && call->executor) return call->executor;
-  const ThreadSettings* around = current_thread_settings();
-  return around ? around->executor.get() : nullptr;
+  const ThreadSettings* settings = current_thread_settings();
+  return settings ? settings->executor.get() : nullptr;
 }
 
 void check_allocator(const lanner_allocator& allocator) {
@@ -69,20 +69,20 @@ std::shared_ptr<void> allocated_outside(lanner_allocation wanted, Charge& charge
         "the program's allocator refused {} bytes of {} memory; let it have more, or free what is not used",
         wanted.bytes, device_name(wanted));
   const std::uint64_t charged = charge.bytes();
-  std::shared_ptr<void> held(memory,
-                             [wanted, allocator, charged, account = charge.leave()](void* block) noexcept {
-                               allocator.release(allocator.user, block, &wanted);
-                               if (account) account->release(charged);
-                             });
+  std::shared_ptr<void> block(memory,
+                              [wanted, allocator, charged, account = charge.leave()](void* given) noexcept {
+                                allocator.release(allocator.user, given, &wanted);
+                                if (account) account->release(charged);
+                              });
   check(reinterpret_cast<std::uintptr_t>(memory) % wanted.alignment == 0, ErrorCode::invalid_argument,
-        "the program's allocator returned address {}; expected a multiple of {}", memory, wanted.alignment);
-  return held;
+        "the program's allocator gave memory at {}; expected a multiple of {}", memory, wanted.alignment);
+  return block;
 }
 
 Charge charge_total(std::uint64_t bytes) {
-  const ThreadSettings* around = current_thread_settings();
+  const ThreadSettings* settings = current_thread_settings();
   return with_context([] { return all_engines; },
-                      [&] { return Charge(around ? around->total : no_account(), bytes); });
+                      [&] { return Charge(settings ? settings->total : no_account(), bytes); });
 }
 
 Limits within(const Limits& bounds, const Limits& limits) {
@@ -95,8 +95,8 @@ Limits within(const Limits& bounds, const Limits& limits) {
 }
 
 std::string limit_remedy(std::string_view name, double bound) {
-  const ThreadSettings* around = current_thread_settings();
-  if (around && around->limits && set_limit_called(*around->limits, name) == bound)
+  const ThreadSettings* settings = current_thread_settings();
+  if (settings && settings->limits && set_limit_called(*settings->limits, name) == bound)
     return "raise it in the limits of the environment";
   return fmt::format("raise it with --limit {}=N", name);
 }

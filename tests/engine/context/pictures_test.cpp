@@ -278,8 +278,8 @@ TEST(Pictures, RefuseOptionsThatContradict) {
     change(options);
     LANNER_EXPECT_ERROR(built(file, options), ErrorCode::invalid_argument, message);
   };
-  refused([](BuildOptions& o) { o.preprocess["x"] = o.images["x"].preprocess; },
-          "the input takes pictures");
+  refused([](BuildOptions& o) { o.preprocess["x"] = o.pictures["x"].preprocess; },
+          "the input is built to take pictures");
   refused([](BuildOptions& o) { o.storages["x"].layout = "acdb"; }, "takes pictures");
   refused([](BuildOptions& o) { o.overwritable = {"x"}; }, "takes pictures");
   refused([](BuildOptions& o) { o.states = {{"x", "y"}}; }, "takes pictures");

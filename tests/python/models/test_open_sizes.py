@@ -246,7 +246,7 @@ def test_the_first_run_times_nothing_unless_requested(read):
 def test_pins_not_kept_are_reported_when_kernels_are_chosen(tmp_path):
     model, shapes = two_rows(tmp_path / "rows.onnx"), {"a": (2, 3), "b": (4, 5)}
     for first in (lambda engine: engine(feeds(shapes)), lambda engine: engine.prepare(shapes)):
-        with pytest.warns(RuntimeWarning, match="whether kernels keep to precision fp32 with 1 pin is known with the sizes, which are open: the first run tells, by a warning"):
+        with pytest.warns(RuntimeWarning, match="sizes are open, so only the first run can check whether kernels comply with precision fp32 with 1 pin; it warns where one does not"):
             engine = build(model, pins={"*": "bf16"})
         with pytest.warns(RuntimeWarning, match=r"pin '\*=bf16' is not kept by"):
             first(engine)
@@ -302,7 +302,7 @@ def test_size_arithmetic_does_not_break_a_strict_precision(tmp_path):
     nodes = [helper.make_node("Shape", ["x"], ["s"]), helper.make_node("Cast", ["s"], ["r"], to=TensorProto.FLOAT), helper.make_node("Sqrt", ["r"], ["q"]),
              helper.make_node("Cast", ["q"], ["i"], to=TensorProto.INT64), helper.make_node("Mul", ["i", "i"], ["t"]), helper.make_node("Expand", ["x", "t"], ["y"])]  # fmt: skip
     model = with_open_rows(tmp_path / "sizes.onnx", nodes, TensorProto.INT32)
-    with pytest.warns(RuntimeWarning, match="known with the sizes, which are open: the first run tells, and fails"):
+    with pytest.warns(RuntimeWarning, match="so only the first run can check whether kernels comply with .*; it fails where one does not"):
         engine = build(model, precision="fp16", strict=True, device="cpu")
     x = np.arange(1 * 3 * 4 * 4, dtype=np.int32).reshape(1, 3, 4, 4)
     assert (engine({"x": x})["y"].numpy() == x).all()
@@ -311,7 +311,7 @@ def test_size_arithmetic_does_not_break_a_strict_precision(tmp_path):
 @pytest.mark.parametrize("dtype", [TensorProto.FLOAT16, TensorProto.UINT8])
 def test_strict_precision_that_depends_on_sizes_is_checked_by_the_first_run(tmp_path, dtype):
     model = with_open_rows(tmp_path / "other.onnx", [helper.make_node("MaxPool", ["x"], ["y"], kernel_shape=[2, 2])], dtype)
-    with pytest.warns(RuntimeWarning, match=r"precision fp16 \(strict\) is known with the sizes, which are open: the first run tells, and fails"):
+    with pytest.warns(RuntimeWarning, match=r"kernels comply with precision fp16 \(strict\); it fails where one does not"):
         build(model, precision="fp16", strict=True, device="cpu")
 
 
