@@ -1,6 +1,5 @@
 #pragma once
-// Shared by the files of the Python module: one function a noun registers it, and the conversions between
-// them.
+// Shared by the files of the Python module: one registration function per noun, and conversions.
 
 #include <string_view>
 #include <type_traits>
@@ -50,13 +49,12 @@ void register_tasks(nb::module_& module);
 void register_wrong_calls(nb::module_& module);
 
 /// A tensor that shares memory with `object` where it can: a Tensor, a NumPy array, anything with DLPack, a
-/// number or a nested list (copied). `stream`: where it will be read; who made it on a GPU is told, so that
-/// this stream waits for what is still to be written.
+/// number or a nested list (copied). `stream`: the stream that will read it; passed to the producer of a GPU
+/// tensor, so that the stream waits for pending writes.
 Tensor to_tensor(nb::handle object, std::uintptr_t stream = 0);
 /// The memory that results are written to: never a copy, never read-only.
 Tensor to_output(nb::handle object, std::uintptr_t stream = 0);
-/// The same as to_tensor for sequences (lists of tensors when `sequence` is wanted) and None (an empty
-/// optional).
+/// As to_tensor, also for sequences (lists of tensors if `sequence`) and None (an empty optional).
 Item to_item(nb::handle object, bool sequence, std::uintptr_t stream = 0);
 nb::object from_item(const Item& item);
 
@@ -66,27 +64,27 @@ SourcePtr to_source(nb::handle object, const Limits& limits = {});
 /// Limits by name: a dict of numbers or of texts like "4GiB"; None are the default ones.
 Limits to_limits(nb::handle limits);
 
-/// A fractions.Fraction; over 1 where the value is not known.
+/// A fractions.Fraction; with denominator 1 for an unknown value.
 nb::object fraction(const Rational& value);
 
 /// Preprocessing from the keywords that every Python entry shares; `none` values keep `base`'s.
 Preprocess to_preprocess(const nb::kwargs& keywords, Preprocess base = {});
-/// The same for functions that take a Preprocess in front; TypeError names `function`.
+/// The same for functions whose first argument may be a Preprocess; TypeError names `function`.
 Preprocess to_preprocess(std::string_view function, const nb::args& others, const nb::kwargs& keywords);
-/// A docstring of such a function, with every keyword.
+/// Docstring of such a function, with every keyword.
 std::string preprocess_docs(std::string_view begin);
 
-/// The image itself where it is in host memory.
+/// The image in host memory; itself if it already is.
 Image on_host(const Image& image);
 /// PNG for a notebook, made smaller where it is wider than `widest` pixels; None without a picture.
 nb::object png_of(const Image& image, std::int32_t widest = 1280);
 
 /// The bytes of a str or bytes; `errors` is Python's.
 std::string bytes_of(nb::handle text, const char* errors);
-/// The path of a str, bytes or PathLike, as the system has it.
+/// The path of a str, bytes or PathLike, in the file system's encoding.
 std::string path_of(nb::handle object);
 
-/// At most 80 characters of what Python prints, in one line.
+/// At most 80 characters of Python's repr, in one line.
 std::string shown(nb::handle value);
 
 /// Throws TypeError with this line; names in it may be any bytes.
@@ -95,8 +93,7 @@ std::string shown(nb::handle value);
 [[noreturn]] void refuse(std::string_view option, nb::handle value, std::string_view fault,
                          std::string_view expected);
 
-/// Calls `body`, which converts `value`; TypeError names the option where it does not fit, and what was
-/// `expected`.
+/// Calls `body`, which converts `value`; if that fails, TypeError names the option and what was `expected`.
 template<typename Body>
 auto with_option_named(std::string_view name, nb::handle value, Body&& body, std::string_view expected = {}) {
   try {
@@ -116,7 +113,7 @@ T to_value(std::string_view name, nb::handle value, std::string_view expected) {
       name, value, [&] { return nb::cast<T>(value); }, expected);
 }
 
-/// A Control that looks for Ctrl-C at each step of progress. finish() raises what came.
+/// A Control that checks for Ctrl-C at each progress step. finish() raises a pending interrupt.
 class Interruptible {
 public:
   explicit Interruptible(nb::object progress = nb::none());

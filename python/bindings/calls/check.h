@@ -1,5 +1,5 @@
 #pragma once
-// The module's own code throws by these words.
+// Brings the helpers that throw errors into the namespace of the module.
 
 #include <lanner/error.h>
 

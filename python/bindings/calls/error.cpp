@@ -18,7 +18,7 @@ void register_errors(nb::module_&) {
       const nb::object kind = kinds[nb::str(std::string(to_string(error.code())).c_str())];
       PyErr_SetObject(kind.ptr(), text_of(error.message(), "backslashreplace").ptr());
     } catch (const std::bad_cast&) {
-      PyErr_SetString(PyExc_TypeError, "a value that was given is of the wrong type or size");
+      PyErr_SetString(PyExc_TypeError, "a given value is of the wrong type or size");
     }
   });
 }
@@ -35,7 +35,7 @@ void refuse(std::string_view option, nb::handle value, std::string_view fault, s
 
 Interruptible::Interruptible(nb::object progress) : progress_(std::move(progress)) {
   control_.cancel = CancelToken::create();
-  // Another thread may keep the GIL for milliseconds: without a callback it is asked for now and then only.
+  // Another thread may keep the GIL for milliseconds, so without a callback it is acquired only periodically.
   static constexpr std::chrono::milliseconds timeout{50};
   control_.progress = [cancel = control_.cancel, callback = progress_.ptr(),
                        asked = std::chrono::steady_clock::now()](const ProgressUpdate& update) mutable {

@@ -15,7 +15,7 @@ namespace {
   for (;;) pause();
 }
 
-/// Threads that Python does not know and that have its lock or wait for it.
+/// Counts threads unknown to Python that hold the GIL or wait for it.
 class Outsiders {
 public:
   /// False once the interpreter is ending.
@@ -29,7 +29,7 @@ public:
     --inside_;
     left_.notify_all();
   }
-  /// Lets no more in. One that stays, in a read that does not end, is left to its fate.
+  /// Rejects further threads and waits for those inside; one in a read that does not end is left behind.
   void end() {
     static constexpr std::chrono::seconds timeout{5};
     std::unique_lock lock(mutex_);
@@ -44,7 +44,8 @@ private:
   bool ending_ = false;
 };
 
-// Never destroyed: threads may outlive what ends a process. A forked child has none of them, and a fresh one.
+// Never destroyed, since threads may outlive static destructors. A forked child gets a fresh one, as it has
+// none of the threads.
 Outsiders* outsiders = new Outsiders;
 
 } // namespace

@@ -1,20 +1,20 @@
 #pragma once
-// Python's lock let go of and taken, by threads that may outlive the interpreter too.
+// Releasing and acquiring the GIL, also on threads that may outlive the interpreter.
 
 #include <nanobind/nanobind.h>
 
 namespace lanner::python {
 
 // Note [Threads at the interpreter's end]
-// A daemon thread may be in a call of ours when the interpreter ends. Before 3.14 Python ends such a thread
-// by pthread_exit once it asks for the lock, and that unwinding terminates the process where it meets a
-// noexcept function or a catch that does not rethrow, as every destructor and nanobind's calls are. So it is
-// caught where it begins, in calls of Python code too, and the thread sleeps for what is left of the process,
-// as Python 3.14 itself does.
-// A thread of Lanner's own, one that decodes from a file object of Python's, may not sleep: destructors join
-// it. So once the interpreter is ending these get the lock no more, and those that are at it are waited for.
+// A daemon thread may be in one of our calls when the interpreter ends. Before 3.14 Python ends such a thread
+// by pthread_exit when it requests the GIL, and that unwinding terminates the process when it meets a
+// noexcept function or a catch that does not rethrow, as in every destructor and nanobind call. So it is
+// caught where it begins, also in calls of Python code, and the thread sleeps for the rest of the process, as
+// in Python 3.14. A thread of Lanner's own, which decodes from a Python file object, must not sleep:
+// destructors join it. So once the interpreter is ending such threads do not get the GIL any more, and those
+// that have it are waited for.
 
-/// What `nb::gil_scoped_release` is; see the note.
+/// Replaces `nb::gil_scoped_release`; see the note.
 class ReleasedGil {
 public:
   ReleasedGil() noexcept;
@@ -26,8 +26,8 @@ private:
   PyThreadState* state_;
 };
 
-/// What `nb::gil_scoped_acquire` is; see the note. False where the interpreter is ending or
-/// gone: nothing of Python may be touched then.
+/// Replaces `nb::gil_scoped_acquire`; see the note. False where the interpreter is ending or
+/// gone: Python must not be used then.
 class HeldGil {
 public:
   HeldGil() noexcept;
@@ -37,15 +37,15 @@ public:
   explicit operator bool() const noexcept { return held_; }
 
 private:
-  bool outsider_; ///< On a thread that Python does not know.
+  bool outsider_; ///< On a thread unknown to Python.
   bool held_;
   PyGILState_STATE state_{};
 };
 
-/// Calls Python code that may let go of the lock, as reading a file does; see the note.
+/// Calls Python code that may release the GIL, as reading a file does; see the note.
 nanobind::object call_python(nanobind::handle callable, const nanobind::tuple& arguments);
 
-/// Has threads that Python does not know kept away from it when it ends.
+/// Registers a hook that keeps threads unknown to Python out when the interpreter ends.
 void register_end(nanobind::module_& module);
 
 } // namespace lanner::python

@@ -1,6 +1,5 @@
 #pragma once
-// Keywords that functions take as a dict and hand on: one list of them tells stubs, and so editors, and
-// errors.
+// Keyword arguments that functions accept as a dict: one list for stubs, docstrings and errors.
 
 #include <functional>
 #include <span>
@@ -12,9 +11,9 @@
 namespace lanner::python {
 
 struct Keyword {
-  std::string name, type;    ///< The type as a stub says it; None is taken too, and changes nothing.
-  std::string standard = {}; ///< What it is where it is not given, as a stub says it; empty: None.
-  std::string expected = {}; ///< What a TypeError says of it; empty: the type.
+  std::string name, type;    ///< The type in stubs; None is accepted too and means unset.
+  std::string standard = {}; ///< The default value in stubs; empty: None.
+  std::string expected = {}; ///< What a TypeError says was expected; empty: the type.
   std::string meaning = {};  ///< For docstrings.
   bool required = false;     ///< Has no default.
 
@@ -25,28 +24,28 @@ struct Keyword {
   }
 };
 
-/// What Preprocess takes.
+/// Keywords of Preprocess.
 std::span<const Keyword> preprocess_keywords();
-/// What to_tensor() and the like take: a Preprocess, as `spec` or without its name, and those.
+/// Keywords of functions like to_tensor(): a Preprocess, as `spec` or positional, and those of Preprocess.
 std::span<const Keyword> picture_keywords();
 
-/// A signature for nb::sig, with the keywords behind `begin`, which ends with the other parameters:
+/// A signature for nb::sig, with the keywords after `begin`, which contains the other parameters:
 /// `def to_tensor(self` + `, *, size: tuple[int, int] | None = None, ...) -> ` + `result`.
-/// Keywords that may be given by their place have no `*` in front.
+/// `by_place`: keywords may be positional, so there is no `*` before them.
 std::string signature(std::string_view begin, std::span<const Keyword> keywords, std::string_view result,
                       bool by_place = false);
 
 /// A line for each keyword that has a meaning: `name: meaning`.
 std::string keyword_docs(std::span<const Keyword> keywords);
 
-/// Why `given` cannot be meant: a name that is none of the keywords, and those that are. Empty where all are.
+/// An error text if `given` has an unknown name, with the known ones. Empty if all are known.
 std::string unknown_option(const nb::kwargs& given, std::span<const Keyword> keywords);
 
-/// Calls `apply(name, value)` for each that is given and not None. TypeError says which are not known, or
-/// what one that does not fit was expected to be.
+/// Calls `apply(name, value)` for each that is given and not None. TypeError names unknown ones, or what was
+/// expected for one that does not fit.
 void apply_options(const nb::kwargs& given, std::span<const Keyword> keywords,
                    const std::function<void(const std::string& name, nb::handle value)>& apply);
-/// TypeError where options are given without their names; `like` is one with its name.
+/// TypeError where options are given without names; `like` is an example with its name.
 void check_named(std::string_view function, const nb::args& others, std::string_view like);
 
 } // namespace lanner::python

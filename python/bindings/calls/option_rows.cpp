@@ -16,7 +16,7 @@ namespace {
 #define LANNER_RANGE LANNER_SHAPE " | tuple[" LANNER_SHAPE ", " LANNER_SHAPE ", " LANNER_SHAPE "]"
 #define LANNER_SHAPES "collections.abc.Mapping[str, " LANNER_RANGE "]"
 
-/// As a stub says it.
+/// The type in stubs.
 std::string type_of(const OptionInfo& info) {
   switch (info.kind) {
   case OptionKind::flag:
@@ -88,7 +88,7 @@ std::string dict_text(const std::vector<std::string>& entries) {
   return fmt::format("{{{}}}", fmt::join(entries, ", "));
 }
 
-/// A value as Python's source has it; empty where there is none that is short.
+/// A value as a Python literal; empty where that would be long.
 struct Literals {
   std::string operator()(std::monostate) const { return {}; }
   std::string operator()(bool value) const { return value ? "True" : "False"; }
@@ -143,7 +143,7 @@ std::string literal(const OptionValue& value) {
   return std::visit(Literals{}, value);
 }
 
-/// Of a list or dict, one entry.
+/// An example; for a list or dict one entry.
 std::string example_of(const OptionInfo& info) {
   switch (info.kind) {
   case OptionKind::named_preprocess:
@@ -162,7 +162,7 @@ std::string example_of(const OptionInfo& info) {
   }
 }
 
-/// What a TypeError says that was expected.
+/// What a TypeError says was expected.
 std::string expected_of(const OptionInfo& info) {
   switch (info.kind) {
   case OptionKind::named_texts:
@@ -193,7 +193,7 @@ std::string pair_of(const OptionInfo& info) {
   return pair + "}";
 }
 
-/// How values are written, as a docstring tells behind what the option does.
+/// Form of the values, which a docstring appends to the option's help.
 std::string form_of(const OptionInfo& info) {
   switch (info.kind) {
   case OptionKind::bytes:
@@ -231,7 +231,7 @@ std::string form_of(const OptionInfo& info) {
   }
 }
 
-/// One number for all, or as many as there are.
+/// One number for all elements, or N numbers.
 template<std::size_t N>
 std::array<float, N> to_numbers(std::string_view name, nb::handle value) {
   std::array<float, N> result;
@@ -248,7 +248,7 @@ std::array<float, N> to_numbers(std::string_view name, nb::handle value) {
   return result;
 }
 
-/// A name, or what NumPy takes for a type.
+/// A type name, or anything that NumPy accepts as a type.
 std::string to_type_name(nb::handle value) {
   if (nb::isinstance<nb::str>(value)) return nb::cast<std::string>(value);
   return nb::cast<std::string>(nb::module_::import_("numpy").attr("dtype")(value).attr("name"));
@@ -288,7 +288,7 @@ std::vector<NamedShapes> to_profiles(const std::string& name, nb::handle value, 
   return profiles;
 }
 
-/// Values that are dicts, or lists of such.
+/// Values that are dicts, or lists of dicts.
 OptionValue to_named_values(const OptionInfo& info, nb::handle value) {
   const std::string name(info.name), expected = expected_of(info);
   if (info.kind == OptionKind::profiles) return to_profiles(name, value, expected);
@@ -374,7 +374,7 @@ Keyword keyword_of(const OptionInfo& info, const OptionValue& standard, bool in_
   Keyword keyword{std::string(info.name), type_of(info), {}, expected_of(info), {}};
   keyword.required = info.required;
   const OptionValue given =
-      info.standard.empty() ? standard : OptionValue(std::string(info.standard)); // Of texts alone.
+      info.standard.empty() ? standard : OptionValue(std::string(info.standard)); // only for texts
   const std::string value = info.kind == OptionKind::path ? std::string() : literal(given);
   if (in_signature && !info.required) keyword.standard = value;
   std::string text = std::string(info.help) + form_of(info);

@@ -1,5 +1,5 @@
 #pragma once
-// The library's tables of options (lanner/option_table.h) as keywords: signatures, docstrings and values.
+// Keywords from the library's tables of options (lanner/option_table.h): signatures, docstrings and values.
 
 #include <algorithm>
 #include <functional>
@@ -15,11 +15,11 @@
 
 namespace lanner::python {
 
-/// A keyword of an option. `standard` is the value where none is given, `in_signature`: shown as the default
-/// of the parameter, else told by the docstring.
+/// A keyword of an option. `standard`: the default value; `in_signature`: shown as the parameter's default,
+/// else in the docstring.
 Keyword keyword_of(const OptionInfo& info, const OptionValue& standard, bool in_signature);
 
-/// Those of a table that Python has, but for some.
+/// The keywords of a table that Python has, except some.
 template<typename Options>
 std::vector<Keyword> keywords_of(const OptionTable<Options>& table, bool defaults_in_signature,
                                  std::initializer_list<std::string_view> without = {}) {
@@ -32,19 +32,19 @@ std::vector<Keyword> keywords_of(const OptionTable<Options>& table, bool default
   return keywords;
 }
 
-/// A value of Python's; files are opened within `limits`. Throws what with_option_named() tells of.
+/// A value of Python's; files are opened within `limits`. Throws as with_option_named() does.
 OptionValue to_option_value(const OptionInfo& info, nb::handle value, const Limits& limits);
 
-/// What to do with keywords of the function's own, and with values that take part in the call itself.
+/// Handles keywords of the function itself, which are not options of the table.
 using OtherKeyword = std::function<void(const std::string& name, nb::handle value)>;
 
-/// The limits among the keywords: they count for whatever is opened.
+/// The limits among the keywords, which apply to all files that are opened.
 Limits limits_among(const nb::kwargs& given);
-/// TypeError where a keyword that has no default is not given.
+/// TypeError where a required keyword is missing.
 void check_required(std::string_view function, const nb::kwargs& given, std::span<const Keyword> keywords);
 
-/// Sets the options that are given, and those that have a default of the interfaces' own. `keywords` are all
-/// that the function takes; those of no table, and `progress`, go to `other`.
+/// Sets the given options, and those with a default specific to the interfaces. `keywords`: all of the
+/// function; those outside of the table, and `progress`, go to `other`.
 template<typename Options>
 void take_keywords(std::string_view function, const nb::kwargs& given, std::span<const Keyword> keywords,
                    const OptionTable<Options>& table, Options& options, const OtherKeyword& other = {}) {
@@ -65,11 +65,11 @@ void take_keywords(std::string_view function, const nb::kwargs& given, std::span
   }
 }
 
-/// Arguments that were given by their place, as if by name; TypeError where there are more, or both.
+/// Merges positional arguments into keywords; TypeError where there are too many, or one is given twice.
 nb::kwargs by_names(std::string_view function, const nb::args& by_place, const nb::kwargs& by_name,
                     std::span<const Keyword> keywords);
 
-/// The folder of a file that is given by its path; else empty.
+/// The folder of a file given by path; else empty.
 std::string folder_of(nb::handle file);
 
 } // namespace lanner::python

@@ -1,4 +1,4 @@
-// The tables of options as the package's own tests see them.
+// The tables of options for the package's own tests.
 
 #include <lanner/error.h>
 
@@ -8,7 +8,7 @@
 namespace lanner::python {
 namespace {
 
-/// Calls `use(table)` with the table of this name.
+/// Calls `use(table)` with the named table.
 template<typename Use>
 auto with_table(const std::string& name, Use use) {
   if (name == "build") return use(build_option_table());
@@ -27,7 +27,7 @@ std::string options_by_keywords(const OptionTable<Options>& table, const nb::dic
   Options options;
   const nb::kwargs keywords = nb::borrow<nb::kwargs>(given);
   std::vector<Keyword> known = keywords_of(table, true);
-  for (Keyword& keyword : known) keyword.required = false; // One option at a time.
+  for (Keyword& keyword : known) keyword.required = false; // options are tested one at a time
   take_keywords("options", keywords, known, table, options,
                 [](const std::string& name, nb::handle) { fail_type(name + " is for calls alone"); });
   return options_text(table, options);
@@ -38,20 +38,20 @@ nb::list rows_of(const OptionTable<Options>& table) {
   nb::list rows;
   for (const OptionRow<Options>& row : table) {
     const OptionInfo& info = row.info;
-    nb::dict told;
-    told["name"] = text_of(info.name);
-    told["help"] = text_of(info.help);
-    told["flag"] = text_of(info.flag);
-    told["field"] = text_of(row.field.name);
-    told["example"] = text_of(info.example);
-    told["keyword"] = info.no_keyword.empty();
-    told["text"] = nb::none();
+    nb::dict row_dict;
+    row_dict["name"] = text_of(info.name);
+    row_dict["help"] = text_of(info.help);
+    row_dict["flag"] = text_of(info.flag);
+    row_dict["field"] = text_of(row.field.name);
+    row_dict["example"] = text_of(info.example);
+    row_dict["keyword"] = info.no_keyword.empty();
+    row_dict["text"] = nb::none();
     if (!info.example.empty()) {
       Options options;
       row.set(options, parse_option(info, std::string(info.example)));
-      told["text"] = text_of(option_text(row.get(options)));
+      row_dict["text"] = text_of(option_text(row.get(options)));
     }
-    rows.append(told);
+    rows.append(row_dict);
   }
   return rows;
 }

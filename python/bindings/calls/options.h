@@ -1,5 +1,5 @@
 #pragma once
-// Options that are dicts, by names of inputs and the like: what does not fit is told of by the option's name.
+// Options that are dicts by input name and such; errors name the option.
 
 #include <map>
 #include <string>
@@ -17,12 +17,12 @@ namespace lanner::python {
 
 /// A mapping as a dict, itself where it is one. TypeError says what was `expected`: `a dict like {"x": 1}`.
 nb::dict to_dict(std::string_view option, nb::handle given, std::string_view expected);
-/// A list of such.
+/// A list of dicts.
 std::vector<nb::dict> to_dicts(std::string_view option, nb::handle given, std::string_view expected);
 
-/// What a str says, as bytes. Throws std::bad_cast for what is none.
+/// The bytes of a str. Throws std::bad_cast for anything else.
 std::string to_name(nb::handle given);
-/// Of a list, or whatever gives several. Throws std::bad_cast for what is none, a single str too.
+/// Names in a list or other iterable. Throws std::bad_cast for anything else, a single str included.
 std::vector<std::string> to_names(nb::handle given);
 Shape to_shape(nb::handle sizes);
 /// `(1, 3, 224, 224)`, or three of them: min, opt, max.
@@ -40,7 +40,7 @@ template<typename Convert>
 auto in_order(std::string_view option, const nb::dict& given, std::string_view expected, Convert&& convert) {
   std::vector<std::pair<std::string, decltype(convert(nb::handle()))>> values;
   for (const auto& [key, borrowed] : given) {
-    const nb::object value = nb::borrow(borrowed); // Converting calls code that may change the dict.
+    const nb::object value = nb::borrow(borrowed); // converting calls code that may change the dict
     const std::string name = with_option_named(option, key, [&] { return to_name(key); });
     values.emplace_back(
         name, with_option_named(

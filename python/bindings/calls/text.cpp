@@ -55,7 +55,7 @@ std::string shown(nb::handle value) {
   if (bytes_of(text, "backslashreplace").find('\n') != std::string::npos)
     text = nb::str(nb::str(" ").attr("join")(text.attr("split")()));
   if (nb::len(text) <= most) return bytes_of(text, "backslashreplace");
-  // Cut by Python: never inside a character.
+  // sliced by Python: never inside a character
   return bytes_of(text[nb::slice(most)], "backslashreplace") + "...";
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Text between Python and C++, which need not be UTF-8: names in files and paths are bytes.
+// Conversion of text that need not be UTF-8: names in files and paths are bytes.
 
 #include <string>
 #include <string_view>
@@ -8,16 +8,15 @@
 
 namespace lanner::python {
 
-/// What Python makes of bytes; `errors` is Python's: "surrogateescape" keeps what is not UTF-8.
+/// Decodes bytes to str; `errors` is Python's: "surrogateescape" keeps what is not UTF-8.
 nanobind::str text_of(std::string_view bytes, const char* errors = "surrogateescape");
-/// The bytes of a str. Every str has some: what stands for a byte becomes that, and a surrogate without its
-/// other half, which no encoding has, three bytes that are no UTF-8. False for what is no str, with no Python
-/// error.
+/// Encodes any str: escaped bytes are restored, and a lone surrogate, which no encoding has, becomes three
+/// bytes of invalid UTF-8. False if it is not a str, without a Python error.
 bool take_text(nanobind::handle given, std::string& bytes) noexcept;
 
 } // namespace lanner::python
 
-// nanobind's own takes no str with surrogates, and gives out no bytes that are not UTF-8.
+// nanobind's own caster accepts no str with surrogates and returns no bytes that are not UTF-8.
 template<>
 struct nanobind::detail::type_caster<std::string> {
   NB_TYPE_CASTER(std::string, const_name("str"))

@@ -1,5 +1,5 @@
 #pragma once
-// The library's warnings as Python's.
+// Forwards the library's warnings to Python's warnings.
 
 #include <string>
 #include <vector>
@@ -8,7 +8,8 @@
 
 namespace lanner::python {
 
-/// Gathers what the library warns of on this thread while it lives; give() hands it to Python's `warnings`.
+/// Collects the library's warnings on this thread during its lifetime; give() passes them to Python's
+/// `warnings`.
 class GatheredWarnings {
 public:
   GatheredWarnings();
@@ -16,7 +17,7 @@ public:
   GatheredWarnings(const GatheredWarnings&) = delete;
   GatheredWarnings& operator=(const GatheredWarnings&) = delete;
 
-  /// With the GIL. Raises where a filter makes warnings errors.
+  /// Needs the GIL. Raises where a filter turns warnings into errors.
   void give();
 
 private:
@@ -27,7 +28,7 @@ private:
   std::vector<std::string> messages_;
 };
 
-/// Other threads' messages are dropped: Python's lock is not theirs to take.
+/// Warnings of other threads are dropped, since those must not take the GIL.
 void register_warnings(nb::module_& module);
 
 } // namespace lanner::python

@@ -1,4 +1,4 @@
-// Calls that fit no function: nanobind's own TypeError is many lines of C++'s types.
+// Errors for wrong calls: nanobind's own TypeError has many lines of C++ types.
 
 #include <utility>
 
@@ -7,13 +7,13 @@
 #include "calls/bindings.h"
 
 // Note [Wrong calls]
-// Each function of the module has a last overload that takes anything. nanobind comes to it when nothing else
-// took the call, and it raises one line, which lanner/_calls.py makes of the function's signature and of what
-// was given. nanobind goes over the overloads twice, first without implicit conversions, so the last one must
-// let the first round pass: it has an argument that can be converted in the second round alone.
-// The package adds these overloads when it is imported, so that the stub, which is made of the bare module,
-// shows the functions as they are. A function that gets one more overload is another object, and the one from
-// before can be called no more: so this happens once, before anybody has taken a function.
+// Each function of the module has a last overload that accepts anything. nanobind reaches it when no other
+// overload accepts the call, and it raises one line, which lanner/_calls.py makes of the function's signature
+// and the arguments. nanobind tries the overloads twice, first without implicit conversions, so the last one
+// must fail in the first round: it has an argument that can be converted in the second round only. The
+// package adds these overloads on import, so that the stub, which is made from the bare module, shows the
+// functions without them. A function that gets another overload is a new object, and the old one cannot be
+// called any more, so this happens once, before anyone has a reference to a function.
 
 namespace {
 
@@ -60,7 +60,7 @@ void add_to_method(nb::handle scope, const std::string& name, const std::string&
       docs.c_str(), nb::is_method(), nb::arg("given"), nb::arg("") = true, nb::arg("options"));
 }
 
-/// The docstring without the signatures in front, as nanobind has it for an overload.
+/// The docstring without the leading signatures, as nanobind needs it for an overload.
 std::string docs_of(nb::handle function) {
   const nb::object signatures = function.attr("__nb_signature__");
   const nb::object docs = signatures[0][1];
@@ -68,14 +68,14 @@ std::string docs_of(nb::handle function) {
 }
 
 void add_to_all(nb::handle scope) {
-  const nb::dict members =
-      nb::cast<nb::dict>(nb::module_::import_("builtins")
-                             .attr("dict")(scope.attr("__dict__"))); // A copy: it changes on the way.
+  const nb::dict members = nb::cast<nb::dict>(
+      nb::module_::import_("builtins")
+          .attr("dict")(scope.attr("__dict__"))); // a copy: it changes during the iteration
   for (const auto& [key, member] : members) {
     const std::string kind = nb::cast<std::string>(member.type().attr("__name__"));
     const std::string name = nb::cast<std::string>(key);
-    if (name == "__eq__") continue;              // Of what it does not know Python asks the other operand.
-    if (name == "_refuse_wrong_calls") continue; // It is being called.
+    if (name == "__eq__") continue;              // for unknown types Python asks the other operand
+    if (name == "_refuse_wrong_calls") continue; // is being called
     if (kind == "nb_func")
       add_to_function(scope, name, docs_of(member));
     else if (kind == "nb_method")

@@ -1,4 +1,4 @@
-// What build and load take, and the engines that come of it.
+// lanner.build and lanner.load.
 
 #include <lanner/error.h>
 
@@ -9,7 +9,7 @@
 namespace lanner::python {
 namespace {
 
-/// Those of the table of builds, and what a call for a torch module takes besides.
+/// Keywords of the table of builds, and additional ones for torch modules.
 std::span<const Keyword> build_keywords() {
   static const std::vector<Keyword> keywords = [] {
     std::vector<Keyword> list = keywords_of(build_option_table(), true);

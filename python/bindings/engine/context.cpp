@@ -1,4 +1,4 @@
-// Contexts: what is bound for a run, and what comes of it.
+// Contexts: bindings, runs and results.
 
 #include "engine/context.h"
 
@@ -17,7 +17,8 @@
 namespace lanner::python {
 namespace {
 
-/// A context for one call: another thread, or the same one out of an object's own code, is refused.
+/// Exclusive use of a context for one call: a call from another thread, or from code of an object being
+/// converted, is rejected.
 class Alone {
 public:
   explicit Alone(std::atomic<bool>& busy) : busy_(busy) {
@@ -34,7 +35,7 @@ private:
   std::atomic<bool>& busy_;
 };
 
-/// The arrays of one call are bound for no longer than it lasts.
+/// Unbinds the arrays of a call at its end.
 class Bound {
 public:
   explicit Bound(Context& context) : context_(context) {}
@@ -58,8 +59,7 @@ const Binding& binding_of(const std::vector<Binding>& bindings, nb::handle name,
        fmt::join(known, ", "));
 }
 
-/// An input, or an initialiser that runs may give. What an initialiser that is neither lacks, the context
-/// says.
+/// An input, or an overridable initialiser. For any other initialiser the context throws the reason.
 const Binding& input_of(Context& context, const Engine& engine, nb::handle name) {
   if (nb::isinstance<nb::str>(name)) {
     const std::string wanted = bytes_of(name, "surrogateescape");
@@ -78,7 +78,7 @@ std::optional<Image> image_of(nb::handle object) {
   return std::nullopt;
 }
 
-/// An image, or several in a list or tuple; empty for what is none.
+/// An image, or several in a list or tuple; empty for anything else.
 std::vector<Image> images_of(nb::handle value) {
   if (const auto image = image_of(value)) return {*image};
   const bool several = nb::isinstance<nb::list>(value) || nb::isinstance<nb::tuple>(value);
@@ -92,7 +92,7 @@ std::vector<Image> images_of(nb::handle value) {
   return images;
 }
 
-/// Calls `convert`; its Error says which input or output it was about.
+/// Calls `convert`; its errors name the input or output.
 template<typename Convert>
 auto converted(std::string_view what, const Binding& binding, Convert&& convert) {
   return with_context([&] { return fmt::format("{} {}", what, binding.name); }, convert);
@@ -112,7 +112,7 @@ void bind_input(Context& context, const Binding& binding, nb::handle value, std:
   context.bind(binding.name, std::move(item));
 }
 
-/// What one call is given of the program around it, for as long as the call.
+/// Executor and allocator of one call.
 struct CallGiven {
   std::shared_ptr<const Executor> executor;
   std::optional<lanner_allocator> allocator;
@@ -126,7 +126,7 @@ Stream stream_of(std::uintptr_t handle) {
   return {reinterpret_cast<void*>(handle)};
 }
 
-/// `{"x": array}`, of the first names.
+/// An example like `{"x": array}`, with the first names.
 std::string dict_of(const std::vector<Binding>& bindings) {
   constexpr std::size_t most = 3;
   std::string text;
@@ -160,7 +160,7 @@ std::uintptr_t to_stream(nb::handle stream) {
 void bind_inputs(Context& context, const Engine& engine, const nb::dict& inputs, std::uintptr_t stream) {
   for (const auto& [name, borrowed] : inputs) {
     const Binding& binding = input_of(context, engine, name);
-    const nb::object value = nb::borrow(borrowed); // Taking it calls code that may change the dict.
+    const nb::object value = nb::borrow(borrowed); // converting it calls code that may change the dict
     bind_input(context, binding, value, stream);
   }
 }
@@ -211,7 +211,7 @@ nb::dict PyContext::enqueue(nb::handle inputs, nb::handle stream, nb::handle out
   const std::uintptr_t queue = to_stream(stream);
   const CallGiven given(executor, allocator);
   const Alone alone(busy_);
-  context_.unbind(); // Not after: a GPU may still have to read and write the arrays.
+  context_.unbind(); // not afterwards: a GPU may still read and write the arrays
   bind(values, memory, queue);
   Interruptible interruptible;
   GatheredWarnings warnings;
@@ -287,8 +287,8 @@ void register_context(nb::module_& module) {
       .def_ro("sequence", &Binding::sequence, "Whether it is a sequence or an optional: a list, or None.")
       .def_ro("storage", &Binding::storage,
               "Memory layout of its arrays: `row` (row-major), `acdb`, `f16 aBcd16b`; dtype is theirs.")
-      .def_ro("image", &Binding::image,
-              "Of an input that takes images: their pixel format, or `any`; else empty.")
+      .def_ro("picture", &Binding::picture,
+              "Pixel format of an input that takes images, or `any`; else empty.")
       .def_ro("state", &Binding::state, "Whether it is part of a state; as an input it need not be given.")
       .def_ro("overwritten", &Binding::overwritten, "Whether a run may overwrite this input's array.")
       .def_ro("defaulted", &Binding::defaulted,
@@ -341,7 +341,7 @@ void register_context(nb::module_& module) {
       .def_prop_ro("arena_bytes", &PyContext::arena_bytes,
                    "Bytes of working memory for the shapes of the last run.")
       .def("profile", &PyContext::profile, nb::sig("def profile(self) -> list[dict[str, typing.Any]]"),
-           "What each step took since the context was made, in order: dicts with name, op, kernel, backend, "
+           "Time of each step since the context was made, in order: dicts with name, op, kernel, backend, "
            "sources (nodes of the model), bytes and flops of a run, runs, and seconds of all runs. Empty "
            "unless it was made with profile=True.")
       .def(

@@ -1,5 +1,5 @@
 #pragma once
-// What engines and contexts share: a run on a dict of inputs.
+// Shared by engines and contexts: runs on a dict of inputs.
 
 #include <atomic>
 
@@ -9,7 +9,7 @@
 
 namespace lanner::python {
 
-/// A context as Python has it: it knows its engine, and refuses a second thread.
+/// A Python context: keeps its engine alive and rejects a second thread.
 class PyContext {
 public:
   PyContext(const Engine& engine, const ContextOptions& options);
@@ -34,9 +34,9 @@ private:
   mutable std::atomic<bool> busy_{false};
 };
 
-/// What a call was given: the dict of its inputs, and nothing by other keywords.
+/// The dict of a call's inputs; TypeError for other keywords.
 nb::dict to_inputs(const Engine& engine, nb::handle inputs, const nb::kwargs& others);
-/// A CUstream as Python's frameworks give it: a number, 0 for the default stream.
+/// A CUstream from an integer handle; 0 is the default stream.
 std::uintptr_t to_stream(nb::handle stream);
 /// Binds tensors, images, frames, and lists or tuples of the latter two, for a run on this stream.
 void bind_inputs(Context& context, const Engine& engine, const nb::dict& inputs, std::uintptr_t stream);

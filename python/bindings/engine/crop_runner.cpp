@@ -1,4 +1,4 @@
-// A second network on what boxes cover: lanner.tasks.CropRunner.
+// lanner.tasks.CropRunner: a second network on the crops of boxes.
 
 #include <optional>
 
@@ -35,7 +35,7 @@ public:
     const Image image = to_picture(picture);
     auto& found = nb::cast<PyDetections&>(detections);
     const std::vector<std::int64_t> classes = numbers_of(*found.task);
-    TaskResult result = found.result; // Other threads may look at it meanwhile.
+    TaskResult result = found.result; // a copy: other threads may read it
     {
       const ReleasedGil released;
       runner_.run(image, result, classes);
@@ -62,7 +62,7 @@ private:
     return options;
   }
 
-  /// Labels are those of the network whose boxes these are.
+  /// Class numbers by the labels of the first network.
   std::vector<std::int64_t> numbers_of(const Task& first) const {
     std::vector<std::int64_t> numbers;
     for (const nb::handle one : classes_)
@@ -91,7 +91,7 @@ void register_crop_runner(nb::module_& module) {
                "preprocess: "
                "Preprocess | None = None, margin: float = 0.0, classes: Sequence[str | int] | None = None, "
                "max_boxes: int | None = None, batch: int | None = None) -> None"),
-           "Raises InvalidArgument where the second network says nothing of a picture.\n\nengine: the second "
+           "Raises InvalidArgument where the second network has no task for pictures.\n\nengine: the second "
            "network\ntask: its task, as TaskReader takes it\npreprocess: its preprocessing, as TaskReader "
            "takes "
            "it\nmargin: what is looked at around a box, as a share of its sides\nclasses: labels or numbers "
@@ -109,7 +109,7 @@ void register_crop_runner(nb::module_& module) {
           nb::sig("def task(self) -> dict[str, Any]"), "The second network's task with all that was found.")
       .def_prop_ro(
           "reason", [](const PyCropRunner& self) { return self.get().reason(); },
-          "In a line, what the outputs mean and how that was found.");
+          "One line: what the outputs mean and how that was found.");
 }
 
 } // namespace lanner::python

@@ -1,4 +1,4 @@
-// Engines as Python has them.
+// lanner.Engine.
 
 #include "engine/engine.h"
 
@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::string_view expected_shapes = "a dict like {\"x\": (1, 3, 224, 224)}";
 
-/// A number, or several.
+/// One number of threads, or several.
 std::vector<int> to_threads(nb::handle given) {
   return with_option_named(
       "threads", given,
@@ -81,7 +81,7 @@ nb::list bindings(const std::vector<Binding>& list) {
   return result;
 }
 
-/// What is of all engines of the process.
+/// Registers process-wide settings of engines.
 void register_process(nb::module_& module) {
   module.def("default_threads", &default_threads, nb::sig("def default_threads() -> int"),
              "Threads of engines, decoders and readers made without a number: that of set_threads(), else of "
@@ -156,7 +156,8 @@ void register_runs(nb::class_<PyEngine>& engine) {
            "each\nprogress: called with (stage, done, total)")
       .def_prop_ro(
           "open_sizes", [](const PyEngine& self) { return self.get().open_sizes(); },
-          "Whether sizes are open that the build was not told, so that it chose no kernels: the first run of "
+          "Whether sizes are open that the build was not given, so that it chose no kernels: the first run "
+          "of "
           "each set of shapes chooses them by estimates, prepare by timing.")
       .def(
           "sample_shapes",
@@ -290,7 +291,7 @@ void register_facts(nb::class_<PyEngine>& engine) {
             return nb::module_::import_("json").attr("loads")(self.get().explain_json());
           },
           nb::sig("def explain(self) -> dict[str, typing.Any]"),
-          "What was decided for each node and why: kernels, alternatives and their times; docs/explain.md.")
+          "Decisions for each node and why: kernels, alternatives and their times; docs/explain.md.")
       .def("__repr__",
            [](const PyEngine& self) { return text_of(engine_text(self.get()), "backslashreplace"); })
       .def(
@@ -320,7 +321,7 @@ nb::dict PyEngine::call(nb::handle inputs, nb::handle stream, const nb::kwargs& 
   bind_inputs(context, engine_, given, queue);
   run(context, queue);
   nb::dict results = outputs_of(context, engine_);
-  context.unbind(); // Nothing of this caller's is left for the next one.
+  context.unbind(); // nothing of this caller stays bound for the next one
   context.reset_states();
   give(std::move(context));
   return results;

@@ -1,5 +1,5 @@
 #pragma once
-// What Python calls an engine.
+// The class behind lanner.Engine.
 
 #include <memory>
 #include <mutex>
@@ -11,7 +11,7 @@
 
 namespace lanner::python {
 
-/// With contexts of its own for `engine(...)`, so that threads may share it.
+/// With internal contexts for `engine(...)`, so that threads may share it.
 class PyEngine {
 public:
   explicit PyEngine(Engine engine) : engine_(std::move(engine)), pool_(std::make_shared<Pool>()) {}

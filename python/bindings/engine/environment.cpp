@@ -1,4 +1,4 @@
-// Environments: operators from outside, and what engines take of the program.
+// lanner.Environment: custom operators and resources of the program.
 
 #include "engine/environment.h"
 

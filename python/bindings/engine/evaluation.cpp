@@ -13,7 +13,7 @@
 namespace lanner::python {
 namespace {
 
-/// With what its worst pictures are drawn by.
+/// An evaluation, with the task that its worst pictures are drawn with.
 struct PyEvaluation {
   Evaluation evaluation;
   Task task;
@@ -29,7 +29,7 @@ struct Arguments {
   nb::object progress;
 };
 
-/// One warning for all pictures that could not be read.
+/// Issues one warning for all pictures that could not be read.
 void warn_of(const std::vector<std::string>& failures, std::int64_t measured) {
   if (failures.empty()) return;
   const std::string text =
@@ -76,7 +76,7 @@ nb::object field_of(const PyEvaluation& self, const char* name) {
   return nb::module_::import_("json").attr("loads")(self.evaluation.to_json())[name];
 }
 
-/// A measure as the classes' table shows it.
+/// A metric as shown in the table of classes.
 std::string number_text(double value) {
   return std::isnan(value) ? "-" : fmt::format("{:.4f}", value);
 }
@@ -128,7 +128,7 @@ nb::object repr_of(const PyEvaluation& self) {
                              self.evaluation.images, numbers));
 }
 
-/// The truth and the answer of one of the worst pictures, drawn.
+/// Draws ground truth and answer of one of the worst pictures.
 std::pair<Image, Image> draw_worst(const PyEvaluation& self, std::int64_t i) {
   const auto count = static_cast<std::int64_t>(self.evaluation.worst.size());
   check(i >= 0 && i < count, ErrorCode::invalid_argument, "draw_worst: there is no picture {} of {}", i,
@@ -136,12 +136,13 @@ std::pair<Image, Image> draw_worst(const PyEvaluation& self, std::int64_t i) {
   const WorstImage& one = self.evaluation.worst[static_cast<std::size_t>(i)];
   const ReleasedGil released;
   const Image image = load_image(one.source);
-  const TaskResult truth = result_of_ground_truth(one.truth, self.evaluation.kind, one.width, one.height);
-  return {draw_result(image, truth, self.task), draw_result(image, one.answer, self.task)};
+  const TaskResult ground_truth =
+      result_of_ground_truth(one.truth, self.evaluation.kind, one.width, one.height);
+  return {draw_result(image, ground_truth, self.task), draw_result(image, one.answer, self.task)};
 }
 
 void register_class(nb::module_& module) {
-  nb::class_<PyEvaluation>(module, "Evaluation", "How right a network is: docs/eval.md.")
+  nb::class_<PyEvaluation>(module, "Evaluation", "Accuracy of a network: docs/eval.md.")
       .def_prop_ro(
           "task", [](const PyEvaluation& self) { return std::string(to_string(self.evaluation.kind)); },
           "The kind of task: `detect`.")
@@ -150,12 +151,12 @@ void register_class(nb::module_& module) {
           "Number of images that were measured.")
       .def_prop_ro(
           "failures", [](const PyEvaluation& self) { return self.failures; },
-          "What was wrong with each picture that could not be measured.")
+          "Error of each picture that could not be measured.")
       .def_prop_ro(
           "seconds", [](const PyEvaluation& self) { return self.evaluation.seconds; }, "How long it took.")
       .def_prop_ro(
           "threshold", [](const PyEvaluation& self) { return self.evaluation.threshold; },
-          "Boxes: the score at which `precision` and `recall` are told, that of the best F1.")
+          "Boxes: the score at which `precision` and `recall` are given, that of the best F1.")
       .def_prop_ro(
           "metrics", [](const PyEvaluation& self) { return field_of(self, "metrics"); },
           nb::sig("def metrics(self) -> dict[str, float | None]"),
@@ -163,17 +164,18 @@ void register_class(nb::module_& module) {
       .def_prop_ro(
           "per_class", [](const PyEvaluation& self) { return field_of(self, "classes"); },
           nb::sig("def per_class(self) -> list[dict[str, Any]]"),
-          "For each class of the truth a dict: `class`, `label`, `count` and its numbers.")
+          "For each class of the ground truth a dict: `class`, `label`, `count` and its numbers.")
       .def_prop_ro(
           "worst", [](const PyEvaluation& self) { return field_of(self, "worst"); },
           nb::sig("def worst(self) -> list[dict[str, Any]]"),
           "The worst pictures, the worst first: `source`, `score`, `caption`.")
       .def_prop_ro(
           "notes", [](const PyEvaluation& self) { return self.evaluation.notes; },
-          "What was taken as what: the task, how classes were matched, what was left out.")
+          "Assumptions: the task, how classes were matched, what was left out.")
       .def("draw_worst", &draw_worst, nb::arg("i"),
            nb::sig("def draw_worst(self, i: int) -> tuple[Image, Image]"),
-           "Truth and answer of one of the worst pictures, drawn on it.\n\ni: its place in `worst`, from 0")
+           "Ground truth and answer of one of the worst pictures, drawn on it.\n\ni: its index in `worst`, "
+           "from 0")
       .def(
           "to_json", [](const PyEvaluation& self) { return self.evaluation.to_json(); },
           "All of it as one JSON object, as `lanner eval --json` writes it.")

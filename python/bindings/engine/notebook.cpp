@@ -10,7 +10,7 @@
 namespace lanner::python {
 namespace {
 
-/// In lines of their own where there are several.
+/// Bindings, one line each if there are several.
 std::string list_of(std::string_view what, const std::vector<Binding>& bindings) {
   constexpr std::size_t most = 16;
   std::string text = fmt::format(",\n  {}=[", what);
@@ -20,7 +20,7 @@ std::string list_of(std::string_view what, const std::vector<Binding>& bindings)
   return text + "]";
 }
 
-/// A row for each of the first ones.
+/// Adds a row for each of the first bindings.
 void add_bindings(Rows& rows, std::string_view what, const std::vector<Binding>& bindings) {
   constexpr std::size_t most = 16;
   for (std::size_t i = 0; i < std::min(most, bindings.size()); ++i)
@@ -39,7 +39,7 @@ nb::object numbers_of(nb::handle self, const char* prefix) {
                                     nb::arg("separator") = ", ", nb::arg("prefix") = prefix);
 }
 
-/// Of the elements in their order, in one line.
+/// The first elements, in one line.
 nb::object first_of(nb::handle self) {
   const nb::module_ numpy = nb::module_::import_("numpy");
   return numpy.attr("array2string")(numpy.attr("asarray")(self).attr("ravel")(), nb::arg("threshold") = 8,
@@ -47,7 +47,7 @@ nb::object first_of(nb::handle self) {
                                     nb::arg("separator") = ", ", nb::arg("max_line_width") = 1000);
 }
 
-/// Calls `body` unless NumPy lacks the type: those of ml_dtypes, where that package is not there.
+/// Calls `body` unless NumPy lacks the type: those of ml_dtypes if that package is missing.
 template<typename Body>
 void where_numpy_can(Body&& body) {
   try {
@@ -57,14 +57,14 @@ void where_numpy_can(Body&& body) {
   }
 }
 
-/// Least, greatest and mean of numbers that are finite, and how many are not.
+/// Minimum, maximum and mean of finite elements, and how many are not finite.
 void add_range(Rows& rows, nb::handle self) {
   const nb::module_ numpy = nb::module_::import_("numpy");
   const nb::object array = numpy.attr("asarray")(self);
   const auto kind = nb::cast<std::string>(array.attr("dtype").attr("kind"));
   const bool numbers = kind == "i" || kind == "u" || kind == "f" || kind == "V";
   const auto size = nb::cast<std::int64_t>(array.attr("size"));
-  constexpr std::int64_t most = 1 << 24; // They are copied as doubles.
+  constexpr std::int64_t most = 1 << 24; // they are copied as doubles
   if (!numbers || size == 0) return;
   if (size > most) {
     rows.emplace_back("values", fmt::format("more than {} are not looked at", most));

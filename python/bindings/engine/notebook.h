@@ -1,5 +1,5 @@
 #pragma once
-// What objects show of themselves at a prompt and in a notebook.
+// Representations of objects at a prompt and in a notebook.
 
 #include <string>
 #include <utility>
@@ -15,7 +15,7 @@ namespace lanner::python {
 /// Names and values of a table.
 using Rows = std::vector<std::pair<std::string, std::string>>;
 
-/// Text that is no markup, whatever is in it.
+/// HTML-escaped text.
 std::string html_escaped(std::string_view text);
 /// A table with a caption, `lanner.Engine` and what comes after it in bold; `below` is markup.
 nb::object html_table(std::string_view kind, std::string_view name, const Rows& rows,
@@ -31,13 +31,13 @@ std::string engine_text(const Engine& engine);
 nb::object engine_html(const Engine& engine);
 std::string context_text(const Engine& engine, int threads);
 nb::object context_html(const Engine& engine, int threads, std::uint64_t arena_bytes);
-/// Some of its numbers where they are in host memory, type, shape and device.
+/// Type, shape and device, and some elements if they are in host memory.
 nb::object tensor_text(nb::handle self);
 /// The same, with least, greatest and mean.
 nb::object tensor_html(nb::handle self);
 nb::object preprocess_html(const Preprocess& spec);
 nb::object verification_html(const Verification& found);
-/// What was found in a picture, by the labels of the task.
+/// A task's result, with the labels of the task.
 nb::object result_html(const TaskResult& result, const Task& task);
 
 } // namespace lanner::python

@@ -1,4 +1,4 @@
-// What the results of tasks show of themselves in a notebook.
+// Representations of tasks' results in a notebook.
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +41,7 @@ std::string classes_of(const TaskResult& result, const Task& task) {
   return table_of({"class", "name", "probability"}, cells, static_cast<std::size_t>(result.count()));
 }
 
-/// A box as its four edges, or centre, size and angle where it is turned.
+/// A box as its four edges, or centre, size and angle if rotated.
 std::string box_of(const TaskResult& result, std::size_t i) {
   if (result.rotated.defined()) {
     const float* box = result.rotated.as<float>().data() + 5 * i;
@@ -94,7 +94,7 @@ Rows depths_of(const TaskResult& result) {
   return {{"depth", fmt::format("{:.5g} to {:.5g}", least, most)}};
 }
 
-/// A map on its own: the picture under it is not known here.
+/// A map without its picture, which is not known here.
 std::string map_of(const TaskResult& result, const Task& task) {
   Image black = Image::allocate(PixelFormat::rgb24, result.width, result.height);
   for (std::int32_t y = 0; y < black.height; ++y)

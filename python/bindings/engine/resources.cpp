@@ -8,13 +8,13 @@
 namespace lanner::python {
 namespace {
 
-/// A callable that threads share which Python does not know; the last one lets go of it.
+/// A callable shared with threads unknown to Python; the last owner releases it.
 std::shared_ptr<nb::object> shared(nb::handle callable, std::string_view name) {
   if (!PyCallable_Check(callable.ptr()))
     throw nb::type_error(fmt::format("{}: {} cannot be called", name, shown(callable)).c_str());
   return {new nb::object(nb::borrow(callable)), [](nb::object* object) {
             const HeldGil held;
-            if (held) delete object; // Else the interpreter is gone, and the object with it.
+            if (held) delete object; // else the interpreter is gone, and the object with it
           }};
 }
 
@@ -23,18 +23,18 @@ std::string_view name_of(LogLevel level) {
   return level == LogLevel::info ? "info" : "warning";
 }
 
-/// What is to be done once for each number.
+/// A loop whose pieces must each run once.
 class Loop {
 public:
   Loop(int count, void (*piece)(void*, int), void* argument)
       : begun_(static_cast<std::size_t>(count)), left_(count), piece_(piece), argument_(argument) {}
 
-  /// False where there is no such piece, or somebody has it.
+  /// False where there is no such piece, or it was taken.
   bool take(int number) {
     return number >= 0 && number < static_cast<int>(begun_.size()) &&
            !begun_[static_cast<std::size_t>(number)].exchange(true);
   }
-  /// One that was taken.
+  /// Runs a taken piece.
   void run(int number) {
     piece_(argument_, number);
     if (left_.fetch_sub(1) == 1) left_.notify_all();
@@ -52,7 +52,7 @@ private:
   void* argument_;
 };
 
-/// With the GIL.
+/// Offers the loop to the executor. Needs the GIL.
 void offer(const nb::object& executor, int count, const std::shared_ptr<Loop>& loop) {
   const nb::object piece = nb::cpp_function([loop](int number) {
     if (!loop->take(number))

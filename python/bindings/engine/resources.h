@@ -1,5 +1,5 @@
 #pragma once
-// What Python gives of the program around a run: a log, threads, memory.
+// Python's log callback, executor and allocator.
 
 #include <memory>
 #include <optional>
@@ -16,10 +16,10 @@ namespace lanner::python {
 LogCallback to_log(nb::handle log);
 
 /// Calls `executor(count, piece)`, which calls `piece(i)` for each i below count; null for None. Pieces that
-/// it leaves out are run by the thread that asked, so that whatever it does or raises, results are right.
+/// it leaves out run on the calling thread, so results are right whatever it does or raises.
 std::shared_ptr<const Executor> to_executor(nb::handle executor);
 
-/// Addresses of the functions of a lanner_allocator, and of what they are given: (allocate, release, user).
+/// Addresses of the functions of a lanner_allocator and of its user pointer: (allocate, release, user).
 std::optional<lanner_allocator> to_allocator(nb::handle addresses);
 
 } // namespace lanner::python

@@ -1,4 +1,4 @@
-// What a network's outputs mean: lanner.tasks.
+// lanner.tasks: the meaning of a network's outputs.
 
 #include <memory>
 
@@ -39,7 +39,8 @@ nb::object typed(PyResult result) {
   case TaskKind::none:
     break;
   }
-  fail(ErrorCode::invalid_argument, "tasks: the task none says nothing of a picture; expected another task");
+  fail(ErrorCode::invalid_argument,
+       "tasks: the task none has no results for pictures; expected another task");
 }
 
 Task to_task(nb::handle given) {
@@ -72,17 +73,16 @@ Preprocess only_preprocess(const Engine& engine) {
   for (const Binding& input : engine.inputs())
     if (const auto spec = engine.preprocess(input.name)) {
       check(!only, ErrorCode::invalid_argument,
-            "tasks: several inputs of the engine are pictures; give preprocess=, that of the one meant");
+            "tasks: several inputs of the engine are pictures; give preprocess= of the one to use");
       only = spec;
     }
-  check(
-      only.has_value(), ErrorCode::invalid_argument,
-      "tasks: the engine says nothing of preprocessing; give preprocess=, with which its pictures are made");
+  check(only.has_value(), ErrorCode::invalid_argument,
+        "tasks: the engine has no preprocessing; give the preprocess= of its pictures");
   return *only;
 }
 
-/// Waits for what a framework still writes to a tensor of its own on a GPU: CUDA's default stream is behind
-/// it, and a copy there is waited for.
+/// Waits for pending writes of a framework to its tensor on a GPU: CUDA's default stream runs after them, and
+/// a copy on it is waited for.
 void settle(const Tensor& tensor) {
   if (tensor.device().is_host() || tensor.elements() == 0) return;
   const ReleasedGil released;
@@ -106,7 +106,7 @@ public:
   nb::object read(const nb::dict& outputs, nb::handle picture, std::int64_t element) const {
     std::map<std::string, Tensor> tensors;
     for (const auto& [name, value] : outputs) {
-      // Sequences and strings are no part of any head.
+      // no head has sequences or strings
       if (nb::isinstance<nb::list>(value)) continue;
       Tensor& tensor = tensors[nb::cast<std::string>(name)] = to_tensor(value);
       if (!nb::isinstance<Tensor>(value)) settle(tensor);
@@ -166,7 +166,7 @@ std::string describe(const char* name, const PyResult& self) {
                      names.empty() ? std::string() : fmt::format("{}: ", names.size()), found);
 }
 
-/// A file of results, by with: it has its name at the end of the block, and is none after an error.
+/// A results file for `with`: it appears at the end of the block, and not after an error.
 class PyWriter {
 public:
   PyWriter(nb::handle path, const std::string& format, const PyReader& reader)
@@ -174,13 +174,13 @@ public:
 
   void write(const PyResult& result, nb::handle source, std::optional<std::int64_t> frame,
              std::optional<double> pts) {
-    check(writer_.has_value(), ErrorCode::invalid_argument, "ResultWriter: is closed");
-    const ImageSource picture{path_of(source), !frame.has_value(), frame.value_or(0), pts};
+    check(writer_.has_value(), ErrorCode::invalid_argument, "ResultWriter: it is closed");
+    const PictureSource picture{path_of(source), !frame.has_value(), frame.value_or(0), pts};
     const ReleasedGil released;
     writer_->write(picture, result.result);
   }
   void finish() {
-    check(writer_.has_value(), ErrorCode::invalid_argument, "ResultWriter: is closed");
+    check(writer_.has_value(), ErrorCode::invalid_argument, "ResultWriter: it is closed");
     writer_->finish();
     writer_.reset();
   }
@@ -302,7 +302,7 @@ void register_results(nb::module_& module) {
           "image",
           [](const PyPicture& self) {
             check(self.result.image.defined(), ErrorCode::invalid_argument,
-                  "image: there is none, the network did not look at this box");
+                  "image: there is none, the network did not run on this box");
             return self.result.image;
           },
           "The picture, rgb24, in the network's own size.")

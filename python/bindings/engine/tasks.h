@@ -1,5 +1,5 @@
 #pragma once
-// What a network said of a picture, as Python has it.
+// Results of a network for a picture.
 
 #include <memory>
 
@@ -9,7 +9,7 @@
 
 namespace lanner::python {
 
-/// One picture's result; the task says what its numbers mean.
+/// One picture's result, with the task that defines its meaning.
 struct PyResult {
   TaskResult result;
   std::shared_ptr<const Task> task;
@@ -21,12 +21,12 @@ struct PyDepthMap : PyResult {};
 struct PyPicture : PyResult {};
 struct PyEmbedding : PyResult {};
 
-/// As the class of its kind.
+/// Converts the result to the class of its kind.
 nb::object typed(PyResult result);
-/// A task of None, a word, JSON or a dict.
+/// A task from None, a kind, JSON or a dict.
 Task to_task(nb::handle given);
 nb::object task_dict(const Task& task);
-/// Of a lanner.Image or a lanner.Frame.
+/// The image of a lanner.Image or a lanner.Frame.
 Image to_picture(nb::handle object);
 
 void register_crop_runner(nb::module_& module);

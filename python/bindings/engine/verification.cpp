@@ -1,4 +1,4 @@
-// What Engine.verify takes and finds.
+// Engine.verify: arguments and result.
 
 #include "engine/verification.h"
 
@@ -78,7 +78,7 @@ Verification verify(const Engine& engine, const nb::dict& shapes, const nb::dict
         fmt::format("shapes of {}", input.name), value, [&] { return to_shape(value); }, expected_sizes);
   }
   for (const auto& [name, borrowed] : inputs) {
-    const nb::object value = nb::borrow(borrowed); // Taking it calls code that may change the dict.
+    const nb::object value = nb::borrow(borrowed); // converting it calls code that may change the dict
     const Binding& input = input_called(engine, name);
     options.inputs[input.name] =
         with_context([&] { return "input " + input.name; }, [&] { return to_item(value, input.sequence); });

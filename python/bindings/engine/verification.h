@@ -10,9 +10,9 @@
 
 namespace lanner::python {
 
-/// What it takes by name alone.
+/// Its keyword-only arguments.
 std::span<const Keyword> verify_keywords();
-/// `shapes` and `inputs` by input name, and those keywords.
+/// Runs it with `shapes` and `inputs` by input name, and those keywords.
 Verification verify(const Engine& engine, const nb::dict& shapes, const nb::dict& inputs,
                     const nb::kwargs& others);
 

@@ -1,4 +1,4 @@
-// Images: pixels between Python's arrays and tensors.
+// lanner.Image: conversion from and to arrays and tensors.
 
 #include <algorithm>
 #include <cmath>
@@ -41,7 +41,7 @@ Tensor to_rgb(const Image& self) {
   return tensor;
 }
 
-/// An array of floats as a row-major tensor of f32 on the host; others as they are.
+/// An array of floats as a row-major tensor of f32 on the host; others unchanged.
 Tensor to_samples(nb::handle array) {
   const Tensor tensor = to_tensor(array).to(Device{});
   const bool real =
@@ -51,13 +51,13 @@ Tensor to_samples(nb::handle array) {
   return to_tensor(numbers.attr("astype")("float32"));
 }
 
-/// Where samples of an array of pixels lie.
+/// Strides of an array of pixels.
 struct Samples {
   std::int64_t height, width, channels;
-  std::int64_t row, column, channel; ///< In samples, from one to the next.
+  std::int64_t row, column, channel; ///< Strides in samples.
 };
 
-/// [height, width], and with channels of 1 or 3 in front or behind; a batch of one in front of all.
+/// Accepts [height, width], with 1 or 3 channels first or last, and a leading batch of one.
 Samples samples_of(const Tensor& tensor, const std::optional<std::string>& layout) {
   std::vector<std::int64_t> sizes(tensor.shape().begin(), tensor.shape().end());
   if (sizes.size() == 4 && sizes[0] == 1) sizes.erase(sizes.begin());
@@ -79,7 +79,7 @@ Samples samples_of(const Tensor& tensor, const std::optional<std::string>& layou
   return {sizes[0], sizes[1], sizes[2], sizes[1] * sizes[2], sizes[2], 1};
 }
 
-/// `convert` makes a sample of 8 bits.
+/// `convert` returns an 8-bit sample.
 template<typename T, typename Convert>
 void fill_pixels(const Samples& samples, const T* from, const Plane& to, Convert&& convert) {
   for (std::int64_t y = 0; y < samples.height; ++y) {
@@ -112,7 +112,7 @@ std::optional<std::array<float, 2>> to_range_of_levels(nb::handle range) {
   return to_value<std::array<float, 2>>("range", range, "two numbers, like (0, 1)");
 }
 
-/// One of these names.
+/// Checks that an option is one of the known names.
 std::string choice(std::string_view option, nb::handle value, const std::vector<std::string>& known) {
   const auto name = to_value<std::string>(option, value, fmt::format("one of {}", fmt::join(known, ", ")));
   check(std::ranges::find(known, name) != known.end(), ErrorCode::invalid_argument,
@@ -155,15 +155,14 @@ bool is_gray(const Image& image) {
   return image.format == PixelFormat::gray8 || image.format == PixelFormat::gray16;
 }
 
-/// The samples themselves where they are RGB or gray already and on the host, else a copy.
+/// A view of the samples if they are RGB or gray on the host, else a copy.
 nb::object array_of(const Image& self, nb::object dtype, nb::object copy) {
   const nb::module_ numpy = nb::module_::import_("numpy");
   const bool as_they_lie = self.device.is_host() && (is_gray(self) || self.format == PixelFormat::rgb24 ||
                                                      self.format == PixelFormat::rgb48);
   const bool forbidden = !copy.is_none() && !nb::cast<bool>(copy);
   if (forbidden && !as_they_lie) {
-    PyErr_Format(PyExc_ValueError,
-                 "an image of format %s becomes RGB by a copy, and copy=False was asked for",
+    PyErr_Format(PyExc_ValueError, "an image of format %s becomes RGB by a copy, but copy=False was given",
                  std::string(to_string(self.format)).c_str());
     throw nb::python_error();
   }

@@ -11,7 +11,7 @@
 namespace lanner::python {
 namespace {
 
-/// Holds a Python object from threads that may not hold the GIL.
+/// Shares a Python object with threads that may not hold the GIL.
 std::shared_ptr<nb::object> shared(nb::object object) {
   return {new nb::object(std::move(object)), [](nb::object* held) {
             if (const HeldGil gil{}) delete held;
@@ -35,25 +35,25 @@ SourcePtr from_file(nb::handle object) {
   const bool seekable = nb::hasattr(object, "seekable") && nb::cast<bool>(object.attr("seekable")());
   std::int64_t size = -1;
   if (seekable) {
-    const nb::object place = call_python(object.attr("tell"), nb::make_tuple());
+    const nb::object position = call_python(object.attr("tell"), nb::make_tuple());
     size = nb::cast<std::int64_t>(call_python(object.attr("seek"), nb::make_tuple(0, 2)));
-    call_python(object.attr("seek"), nb::make_tuple(place));
+    call_python(object.attr("seek"), nb::make_tuple(position));
   }
-  auto place = std::make_shared<std::uint64_t>(seekable ? UINT64_MAX : 0);
-  const auto read = [file, place, seekable](std::uint64_t offset, std::span<std::byte> into) -> std::size_t {
+  auto position = std::make_shared<std::uint64_t>(seekable ? UINT64_MAX : 0);
+  const auto read = [file, position, seekable](std::uint64_t offset,
+                                               std::span<std::byte> into) -> std::size_t {
     const HeldGil gil;
     check(static_cast<bool>(gil), ErrorCode::cancelled, "file object: Python is ending");
-    if (offset != *place) {
-      check(seekable, ErrorCode::io, "file object: it cannot seek, byte {} was asked for at {}", offset,
-            *place);
+    if (offset != *position) {
+      check(seekable, ErrorCode::io, "file object: it cannot seek to byte {} from {}", offset, *position);
       call_python(file->attr("seek"), nb::make_tuple(offset));
     }
     const nb::object data = call_python(file->attr("read"), nb::make_tuple(into.size()));
     const nb::bytes bytes = nb::bytes(data);
-    check(bytes.size() <= into.size(), ErrorCode::io, "file object: read({}) gave {} bytes", into.size(),
+    check(bytes.size() <= into.size(), ErrorCode::io, "file object: read({}) returned {} bytes", into.size(),
           bytes.size());
     std::memcpy(into.data(), bytes.c_str(), bytes.size());
-    *place = offset + bytes.size();
+    *position = offset + bytes.size();
     return bytes.size();
   };
   return open_callback(read, size, seekable, "file object");

@@ -1,4 +1,4 @@
-// Tensor, and what can become one.
+// lanner.Tensor, and conversions to it.
 
 #include <cstring>
 
@@ -15,7 +15,7 @@
 namespace lanner::python {
 namespace {
 
-/// NumPy's typestr where NumPy has the type itself.
+/// NumPy's typestr if NumPy has the type itself.
 const char* typestr(DType type) {
   switch (type) {
   case DType::f32:
@@ -116,7 +116,7 @@ DType from_numpy_name(const std::string& name) {
   fail(ErrorCode::unsupported, "an array of NumPy type {} cannot become a tensor", name);
 }
 
-/// Lets go, under the GIL, of an object whose memory a tensor views.
+/// Deleter: releases, under the GIL, an object whose memory a tensor views.
 struct LetGo {
   bool writable;
   void operator()(const nb::object* held) const {
@@ -129,7 +129,7 @@ std::shared_ptr<const void> keep(nb::object object, bool writable) {
   return std::shared_ptr<const nb::object>(new nb::object(std::move(object)), LetGo{writable});
 }
 
-/// Whether the object that a tensor views forbids to write.
+/// Whether the object that a tensor views is read-only.
 bool read_only(const Tensor& tensor) {
   const auto* let_go = std::get_deleter<LetGo>(tensor.owner());
   return let_go && !let_go->writable;
@@ -168,18 +168,19 @@ Tensor string_tensor(const nb::object& array, const Shape& shape) {
   return tensor;
 }
 
-/// A tensor of another library's, and how far it is that library's own.
+/// A tensor from another library, and whether it shares memory with it.
 struct Foreign {
   Tensor tensor;
-  bool shared;   ///< Views its memory; else it is a copy.
-  bool writable; ///< May be written there.
+  bool shared;   ///< Views the memory; else it is a copy.
+  bool writable; ///< The memory may be written.
 };
 
-/// Makes of `array` what can be viewed: in C's order and the machine's, aligned.
+/// Replaces `array` by one that can be viewed: C order, native byte order, aligned.
 Foreign viewable(nb::object& array) {
   const nb::object dtype = array.attr("dtype"), flags = array.attr("flags");
   const bool native = nb::cast<bool>(dtype.attr("isnative"));
-  if (native && nb::cast<bool>(flags.attr("carray"))) return {{}, true, true}; // All of it at once.
+  if (native && nb::cast<bool>(flags.attr("carray")))
+    return {{}, true, true}; // carray: C order, aligned and writable
   if (native && nb::cast<bool>(flags.attr("c_contiguous")) && nb::cast<bool>(flags.attr("aligned")))
     return {{}, true, false};
   array = native ? array.attr("copy")()
@@ -218,7 +219,7 @@ Foreign taken(Managed* managed) {
   return {std::move(tensor), shared, writable};
 }
 
-/// What `__dlpack__` is asked for: of memory on a GPU, that this stream may read it without waiting.
+/// Arguments for `__dlpack__`: for GPU memory the stream that will read it.
 nb::dict dlpack_request(nb::handle object, std::uintptr_t stream) {
   constexpr int legacy_default = 1; // DLPack's number for CUDA's stream 0
   nb::dict request;
@@ -241,10 +242,10 @@ Foreign take_capsule(nb::handle object, std::uintptr_t stream) {
     capsule = object.attr("__dlpack__")(**request);
   }
   const char* name = PyCapsule_GetName(capsule.ptr());
-  check(name != nullptr, ErrorCode::bad_data, "__dlpack__ gave a capsule without a name");
+  check(name != nullptr, ErrorCode::bad_data, "__dlpack__ returned a capsule without a name");
   const std::string_view kind = name;
   check(kind == "dltensor" || kind == "dltensor_versioned", ErrorCode::bad_data,
-        "__dlpack__ gave a capsule named '{}'", kind);
+        "__dlpack__ returned a capsule named '{}'", kind);
   void* pointer = PyCapsule_GetPointer(capsule.ptr(), name);
   const bool versioned = kind == "dltensor_versioned";
   PyCapsule_SetName(capsule.ptr(), versioned ? "used_dltensor_versioned" : "used_dltensor");
@@ -257,7 +258,7 @@ nb::object capsule_of(Managed* managed, const char* name) {
   return nb::steal(PyCapsule_New(managed, name, [](PyObject* capsule) {
     const char* current = PyCapsule_GetName(capsule);
     if (!current || std::string_view(current).starts_with("used")) return;
-    // A capsule that nobody consumed is turned into a tensor once more, which drops it.
+    // An unconsumed capsule is converted to a tensor again, which releases it.
     void* pointer = PyCapsule_GetPointer(capsule, current);
     from_dlpack(static_cast<Managed*>(pointer));
   }));
@@ -266,7 +267,7 @@ nb::object capsule_of(Managed* managed, const char* name) {
 nb::object dlpack(const Tensor& self, nb::handle, nb::handle max_version, nb::handle, nb::handle copy) {
   const bool copied = !copy.is_none() && nb::cast<bool>(copy);
   check(!copied || self.device().is_host(), ErrorCode::unsupported,
-        "dlpack: a copy of a tensor on {} was asked for; take it without copy=True and copy it there",
+        "dlpack: copy=True of a tensor on {} is not supported; take it without copy=True and copy it there",
         self.device().to_string());
   const Tensor tensor = copied ? self.clone() : self;
   const bool versioned = !max_version.is_none() && nb::cast<int>(max_version[0]) >= 1;
@@ -310,7 +311,7 @@ nb::dict cuda_array_interface(const Tensor& self) {
   return interface;
 }
 
-/// Types that NumPy lacks: strings as objects, the small floats by ml_dtypes.
+/// Types that NumPy lacks: strings as objects, small floats by ml_dtypes.
 nb::object to_numpy(const Tensor& self) {
   const nb::module_ numpy = nb::module_::import_("numpy");
   const Tensor tensor = self.layout().row_major() ? self : self.clone();
@@ -395,7 +396,7 @@ Tensor to_output(nb::handle object, std::uintptr_t stream) {
 
 namespace {
 
-/// A list may hold itself.
+/// Recursion guard: a list may contain itself.
 class Deeper {
 public:
   Deeper() {
@@ -417,7 +418,7 @@ Item to_item(nb::handle object, bool sequence, std::uintptr_t stream) {
     auto items = std::make_shared<std::vector<Item>>();
     for (nb::handle element : nb::tuple(nb::borrow(object))) {
       items->push_back(to_item(element, nb::isinstance<nb::list>(element), stream));
-      // Results share the elements' memory, and are the caller's to keep.
+      // Results would share the elements' memory, which belongs to the caller.
       if (Tensor& tensor = items->back().tensor; tensor.defined()) tensor = tensor.clone();
     }
     item.items = std::move(items);

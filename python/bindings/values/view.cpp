@@ -16,7 +16,7 @@ nb::tuple tuple_of(const std::vector<std::int64_t>& values) {
   return nb::tuple(list);
 }
 
-/// Where samples lie that every pitch between them is the same.
+/// Whether all planes have the same size, pitch and distance.
 bool stacked(const Image& image) {
   const PixelFormatInfo& facts = format_info(image.format);
   for (std::size_t i = 1; i < facts.planes; ++i) {
@@ -28,7 +28,7 @@ bool stacked(const Image& image) {
 
 struct Exported {
   View view;
-  std::vector<std::int64_t> strides; ///< In samples.
+  std::vector<std::int64_t> strides; ///< Strides in samples.
 };
 
 DLTensor tensor_of(Exported& exported) {
@@ -47,7 +47,7 @@ std::unique_ptr<Exported> exported_of(const View& view) {
   auto exported = std::make_unique<Exported>(Exported{view, view.strides});
   for (std::int64_t& stride : exported->strides) {
     check(!view.wide || stride % 2 == 0, ErrorCode::unsupported,
-          "dlpack: a pitch of {} bytes is no whole number of samples", stride);
+          "dlpack: a pitch of {} bytes is not a multiple of the sample size", stride);
     stride /= view.wide ? 2 : 1;
   }
   return exported;
@@ -147,12 +147,12 @@ View image_view(const Image& image, Stream stream) {
 }
 
 nb::dict array_interface(const View& view) {
-  if (!view.device.is_host()) throw nb::attribute_error("the samples lie on a GPU");
+  if (!view.device.is_host()) throw nb::attribute_error("the samples are on a GPU");
   return interface_of(view);
 }
 
 nb::dict cuda_array_interface(const View& view) {
-  if (view.device.is_host()) throw nb::attribute_error("the samples lie in host memory");
+  if (view.device.is_host()) throw nb::attribute_error("the samples are in host memory");
   nb::dict interface = interface_of(view);
   if (view.stream.handle)
     interface["stream"] = reinterpret_cast<std::uintptr_t>(view.stream.handle);
@@ -163,7 +163,7 @@ nb::dict cuda_array_interface(const View& view) {
 
 nb::object dlpack(const View& view, nb::handle stream, nb::handle max_version, nb::handle copy) {
   check(copy.is_none() || !nb::cast<bool>(copy), ErrorCode::unsupported,
-        "dlpack: a copy was asked for; take it without copy=True and copy it there");
+        "dlpack: copy=True is not supported; take it without copy=True and copy it there");
   const bool same =
       !stream.is_none() && nb::cast<std::int64_t>(stream) ==
                                static_cast<std::int64_t>(reinterpret_cast<std::intptr_t>(view.stream.handle));

@@ -1,5 +1,5 @@
 #pragma once
-// Strided, read-only arrays of Python over memory that a picture owns.
+// Strided, read-only array views over a picture's memory.
 
 #include <lanner/decoder.h>
 
@@ -7,26 +7,26 @@
 
 namespace lanner::python {
 
-/// One plane of samples, or several that lie one behind the other. Sizes in samples, strides in bytes.
+/// One plane of samples, or several consecutive ones. Sizes in samples, strides in bytes.
 struct View {
   std::shared_ptr<const void> owner;
   void* data = nullptr;
   bool wide = false; ///< u16 samples, else u8.
   std::vector<std::int64_t> shape, strides;
   Device device;
-  Stream stream; ///< The samples are complete in its order; null: they are complete.
+  Stream stream; ///< The samples are complete in this stream's order; null: they are complete.
 };
 
 /// Plane `plane` of an image: [height, width], or [height, width, 2 or 3] where samples are interleaved.
 View plane_view(const Image& image, std::size_t plane, Stream stream);
-/// The plane of opacity of an image that has one: [height, width].
+/// The alpha plane of an image that has one: [height, width].
 View alpha_view(const Image& image, Stream stream);
-/// The image as one array where it is one: interleaved [height, width, 3]; planes of one size and distance
-/// [planes, height, width]; semi-planar 4:2:0 or 4:2:2 with its chroma right behind, [height + chroma height,
+/// The image as one array where possible: interleaved [height, width, 3]; planes of equal size and distance
+/// [planes, height, width]; semi-planar 4:2:0 or 4:2:2 with contiguous chroma, [height + chroma height,
 /// width]. Throws nb::attribute_error (AttributeError) for others.
 View image_view(const Image& image, Stream stream);
 
-/// The three protocols, for classes that hold views.
+/// The three array protocols, for classes with views.
 nb::dict array_interface(const View& view);
 nb::dict cuda_array_interface(const View& view);
 nb::object dlpack(const View& view, nb::handle stream, nb::handle max_version, nb::handle copy);

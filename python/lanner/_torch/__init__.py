@@ -1,1 +1,1 @@
-"""Between PyTorch and Lanner. Imported with torch alone: `import lanner` does not come here."""
+"""Integration with PyTorch. Imported only together with torch: `import lanner` does not import it."""

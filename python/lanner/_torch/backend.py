@@ -1,4 +1,4 @@
-"""torch.compile's backend: graphs of torch's operators, as far as engines take them."""
+"""The torch.compile backend: runs graphs of torch operators in engines as far as they are supported."""
 
 import logging
 import warnings
@@ -16,9 +16,10 @@ from lanner._torch import decompositions, export, part
 
 log = logging.getLogger("lanner")
 
-# Forms of attention that torch may choose from: its exporter knows these.
+# Attention backends that torch may choose from: those that its exporter supports.
 ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
-# Options of lanner.build that name no input, output or node: a graph that torch cut has other names with each cut.
+# Options of lanner.build without names of inputs, outputs or nodes, which differ between the graphs that
+# torch splits off.
 OPTIONS = frozenset(
     ("precision", "strict", "exact", "threads", "budget", "deterministic", "retune", "weight_budget", "limits", "environment", "progress")
 )
@@ -67,21 +68,21 @@ def check_type(name: str, value: Any, kinds: Any, expected: str) -> None:
 
 
 def device_among(tensors: list[Any]) -> Any:
-    """Where a graph over these runs: on its first GPU, beside which the CPU may hold single numbers."""
+    """The device of a graph over these tensors: its first GPU, where scalars may be on the CPU."""
     kinds = {tensor.device.type for tensor in tensors} - {"cpu", "cuda"}
     if kinds:
-        raise errors.Unsupported(f"torch.compile: tensors lie on {', '.join(sorted(kinds))}; backend lanner is for cpu and cuda")
+        raise errors.Unsupported(f"torch.compile: tensors are on {', '.join(sorted(kinds))}; backend lanner is for cpu and cuda")
     gpus = sorted((tensor.device for tensor in tensors if tensor.device.type == "cuda"), key=str)
     return gpus[0] if gpus else torch.device("cpu")
 
 
 def check_options(options: dict[str, Any], device: Any) -> None:
-    """Names here; values by the build of something small, so that a wrong one is an error and never a reason to stay in torch."""
+    """Checks names here and values by building a tiny model, so that a wrong one is an error and not a silent fallback to torch."""
     unknown = sorted(set(options) - OPTIONS)
     if unknown:
         raise TypeError(f"torch.compile: unknown option {shown(unknown[0])}; known are {', '.join(sorted(OPTIONS | {'share_weights'}))}")
     export.check_exporter()
-    import onnx  # which the exporter needs too
+    import onnx  # also needed by the exporter
 
     kind = onnx.helper.make_tensor_type_proto(onnx.TensorProto.FLOAT, (1,))
     node = onnx.helper.make_node("Relu", ["x"], ["y"])
@@ -95,7 +96,7 @@ def warn(text: str) -> None:
 
 
 class Compiled:
-    """One graph: what it says of itself comes with its first run, which builds the engines."""
+    """One compiled graph: its first run builds the engines and reports what runs in them."""
 
     def __init__(self, graph: Any, setting: part.Setting):
         context = TracingContext.try_get()

@@ -1,4 +1,4 @@
-"""Whether an engine gives what torch gives: what an exporter writes for an operator may mean something else."""
+"""Compares an engine's results with torch's, since an exported operator may mean something else."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -7,28 +7,29 @@ import torch
 
 from lanner import errors
 
-# What FP32's rounding explains, as a share of the values around an element: kernels add up in another order, and by formulas (Winograd's)
-# whose steps are larger than the results. 2^-16 is 128 steps of FP32.
+# Rounding error of FP32 relative to the values around an element: kernels sum in another order, and by
+# formulas (Winograd's) whose steps are larger than the results. 2^-16 is 128 steps of FP32.
 STEPS = 128
-# Torch's own distance from float64 is what rounding does to these values in this network: so often it is allowed.
+# Torch's own distance from float64 measures the rounding of these values in this network: allowed this many
+# times.
 TIMES_TORCHS = 16
-# Values that are of one kind, as those of a channel, are at least so many: fewer may all be small by chance.
-LEAST_AROUND = 64
-# Without a float64 run there is no such measure.
+# Minimum number of values of one kind, like those of a channel: fewer may all be small by chance.
+MIN_GROUP = 64
+# Used instead without a float64 run.
 STEPS_ALONE = 1024
-# Of values in halves, as a share of the largest one: sums in halves end anywhere near.
+# For 16-bit values, relative to the largest one: errors of 16-bit sums vary widely.
 HALVES = 0.05
-# Of results that are no reals but come of some: how many may differ, as where two scores are equal.
+# For integer results computed from reals: share that may differ, as where two scores are equal.
 MOST_OTHERS = 0.05
 
 
 def check(found: Sequence[Any], expected: Sequence[Any], wide: Sequence[Any] | None, halves: bool, exact: bool) -> None:
-    """Throws Unsupported where results of an engine are not those of torch.
+    """Raises Unsupported where results of an engine differ from torch's.
 
     expected: torch's own
-    wide: the same in float64; None where they cannot be had
-    halves: whether kernels may compute in halves
-    exact: whether nothing that is computed is a real
+    wide: the same in float64; None where not available
+    halves: whether kernels may compute in 16 bits
+    exact: whether no computed value is a real
     """
     for i, (one, other) in enumerate(zip(found, expected, strict=True)):
         if not other.dtype.is_floating_point:
@@ -48,11 +49,11 @@ def check_others(found: Any, expected: Any, most: float) -> None:
 
 
 def check_special(found: Any, expected: Any) -> None:
-    """NaN and infinities stand where torch has them."""
+    """NaN and infinities must be at the same indices as torch's."""
     if not torch.equal(found.isnan(), expected.isnan()):
-        raise errors.Unsupported("an engine's result has NaN at other places than torch's")
+        raise errors.Unsupported("an engine's result has NaN at other indices than torch's")
     if not torch.equal(found.isposinf(), expected.isposinf()) or not torch.equal(found.isneginf(), expected.isneginf()):
-        raise errors.Unsupported("an engine's result is infinite at other places than torch's")
+        raise errors.Unsupported("an engine's result is infinite at other indices than torch's")
 
 
 def check_halves(found: Any, expected: Any) -> None:
@@ -63,12 +64,12 @@ def check_halves(found: Any, expected: Any) -> None:
 
 
 def check_reals(found: Any, expected: Any, wide: Any) -> None:
-    """Each element by itself: small values beside large ones, as scores beside the places of boxes, are held to their own rounding."""
-    truth = expected if wide is None else wide
+    """Compares element by element: small values among large ones, like scores among box coordinates, are held to their own rounding."""
+    reference = expected if wide is None else wide
     steps = (STEPS_ALONE if wide is None else STEPS) * torch.finfo(expected.dtype).eps
-    scale = around(magnitudes(truth))
-    allowed = steps * scale + TIMES_TORCHS * around(distances(expected, truth)) + torch.finfo(expected.dtype).tiny
-    apart = distances(found, truth)
+    scale = largest_neighbour(magnitudes(reference))
+    allowed = steps * scale + TIMES_TORCHS * largest_neighbour(distances(expected, reference)) + torch.finfo(expected.dtype).tiny
+    apart = distances(found, reference)
     over = apart / allowed
     worst = int(over.argmax())
     if float(over.flatten()[worst]) > 1:
@@ -78,7 +79,7 @@ def check_reals(found: Any, expected: Any, wide: Any) -> None:
 
 
 def magnitudes(values: Any) -> Any:
-    """What is not finite counts for nothing: where it stands is compared by itself."""
+    """Absolute values; non-finite ones count as 0, as they are compared separately."""
     return torch.nan_to_num(values.double(), nan=0.0, posinf=0.0, neginf=0.0).abs()
 
 
@@ -87,19 +88,19 @@ def distances(one: Any, other: Any) -> Any:
     return torch.where(finite, (one.double() - other.double()).abs(), 0.0)
 
 
-def around(values: Any) -> Any:
-    """Of each element the largest value that shares an index with it, along the dim where that is least; the largest of all where
-    no dim has enough of them."""
+def largest_neighbour(values: Any) -> Any:
+    """For each element the largest value with a common index, along the dim where that is least; the largest
+    of all where no dim has enough of them."""
     least = values.max().expand(values.shape)
     for dim, size in enumerate(values.shape):
-        if size > 1 and values.numel() // size >= LEAST_AROUND:
+        if size > 1 and values.numel() // size >= MIN_GROUP:
             others = [one for one in range(values.dim()) if one != dim]
             least = torch.minimum(least, values.amax(others, keepdim=True).expand(values.shape))
     return least
 
 
 class Wide(torch.fx.Interpreter):  # type: ignore[misc]
-    """A graph of torch's operators in float64, as far as these have it."""
+    """Runs a graph of torch operators in float64, as far as they support it."""
 
     def run_node(self, node: Any) -> Any:
         return widened(super().run_node(node))
@@ -121,10 +122,10 @@ def widened(value: Any) -> Any:
 
 
 def in_float64(module: Any, arguments: Sequence[Any]) -> list[Any] | None:
-    """The results of a graph on these arguments; None where an operator of it, or the memory, does not do."""
+    """The results of a graph on these arguments; None where an operator fails or memory runs out."""
     try:
         with torch.no_grad():
             results = Wide(module).run(*map(widened, arguments))
-    except Exception:  # Operators say no in many ways.
+    except Exception:  # Operators raise all kinds of errors.
         return None
     return list(results) if isinstance(results, (tuple, list)) else [results]

@@ -1,4 +1,4 @@
-"""Operators in parts, where torch's exporter does not know them, or not in every form."""
+"""Decompositions of operators that torch's exporter does not support, or not in every form."""
 
 import functools
 import math
@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-# Normalization by statistics of the input: the exporter knows the form without training alone.
+# Normalisation by statistics of the input: the exporter supports only the form for inference.
 BY_TORCH = ("_native_batch_norm_legit", "_native_batch_norm_legit_functional", "_batch_norm_with_update_functional", "native_batch_norm")
 
 
@@ -36,11 +36,11 @@ def attention(query: Any, key: Any, value: Any, bias: Any, is_causal: bool, scal
 
 
 def _unread(like: Any, count: int) -> tuple[Any, ...]:
-    """For results that training alone reads."""
+    """Placeholders for results that only training reads."""
     return tuple(like.new_zeros(0) for _ in range(count))
 
 
-# What torch's kernels for attention on a GPU are called; which one it takes depends on types and sizes.
+# Torch's attention operators on a GPU; which one it uses depends on types and sizes.
 def efficient_attention(query: Any, key: Any, value: Any, attn_bias: Any, _: bool, dropout_p: float = 0, is_causal: bool = False, *, scale: float | None = None) -> Any:
     return attention(query, key, value, attn_bias, is_causal, scale), *_unread(query, 3)
 
@@ -66,7 +66,7 @@ def _attentions() -> dict[Any, Any]:
 
 @functools.cache
 def table() -> Any:
-    """As torch's tracing takes it."""
+    """The table in the form that torch's tracing expects."""
     aten = torch.ops.aten
     made = torch._decomp.get_decompositions([getattr(aten, name) for name in BY_TORCH if hasattr(aten, name)])
     return {**made, **_attentions(), aten.var_mean.correction: var_mean, aten.var.correction: var}

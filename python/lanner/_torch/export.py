@@ -1,4 +1,4 @@
-"""From a torch.nn.Module to an engine, by torch's own exporter: torch.export, then torch.onnx."""
+"""Builds an engine from a torch.nn.Module by torch's own exporter: torch.export, then torch.onnx."""
 
 import importlib.util
 import os
@@ -11,19 +11,19 @@ from torch.utils import _pytree as pytree
 
 from lanner import _lanner, errors
 
-# What is larger goes through a file: a protobuf message ends at 2 GiB, and is in memory several times.
+# Larger models go through a file: a protobuf message is limited to 2 GiB, and is in memory several times.
 LARGE = 256 << 20
-# Of a size that nobody bounded, as the engine has it; torch's own largest ones are as good as none.
+# The engine's bound of an unbounded size; torch's own largest bounds mean the same.
 UNBOUNDED, LARGEST = 2**63 - 1, 2**31 - 2
 
 
 def build_module(
     model: Any, example_inputs: object = None, *others: object, dynamic_shapes: object = None, **options: Any
 ) -> _lanner.Engine:
-    """What lanner.build does with a module or an ExportedProgram."""
+    """Implements lanner.build for a module or an ExportedProgram."""
     if others:
         raise TypeError(f"build: {others[0]!r:.80} has no name; expected options by their names, like precision=\"fp16\"")
-    model = getattr(model, "_orig_mod", model)  # of what torch.compile gave
+    model = getattr(model, "_orig_mod", model)  # the module inside of a result of torch.compile
     options = {name: value for name, value in options.items() if value is not None}
     if isinstance(model, torch.export.ExportedProgram):
         if example_inputs is not None or dynamic_shapes is not None:
@@ -45,10 +45,10 @@ def build_module(
 
 
 def arguments_of(model: Any, example_inputs: Any) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """What forward is called with."""
+    """Arguments of forward."""
     if example_inputs is None:
         raise errors.InvalidArgument(
-            f"build {type(model).__name__}: a module does not say what it takes; give example_inputs: a tensor, a tuple, or a dict by "
+            f"build {type(model).__name__}: a module does not describe its inputs; give example_inputs: a tensor, a tuple, or a dict by "
             "the names of forward's arguments"
         )
     if isinstance(example_inputs, Mapping):
@@ -59,7 +59,7 @@ def arguments_of(model: Any, example_inputs: Any) -> tuple[tuple[Any, ...], dict
 
 
 def to_onnx(model: Any, arguments: tuple[Any, ...] = (), **options: Any) -> Any:
-    """torch's ONNXProgram. Weights keep their names in it, and are folded by the build, so that a refit finds them."""
+    """torch's ONNXProgram. Weights keep their names and are folded by the build, so that a refit finds them."""
     check_exporter()
     return torch.onnx.export(model, arguments, dynamo=True, optimize=False, verbose=False, **options)
 
@@ -80,10 +80,10 @@ def build_program(program: Any, options: dict[str, Any]) -> _lanner.Engine:
 
 
 def name_outputs(program: Any) -> None:
-    """Names them by their place in what forward returns: `output`, `output_1`, or the keys of a dict."""
+    """Names outputs by their position in forward's result: `output`, `output_1`, or the keys of a dict."""
     outputs, spec = program.model.graph.outputs, program.exported_program.call_spec.out_spec
     if spec is None or spec.num_leaves != len(outputs):
-        return  # Some are no tensors; torch's names stay.
+        return  # Some are not tensors: keep torch's names.
     paths, _ = pytree.tree_flatten_with_path(pytree.tree_unflatten(list(range(spec.num_leaves)), spec))
     names = set(program.model.graph.initializers)
     names.update(value.name for value in program.model.graph.inputs)
@@ -91,7 +91,7 @@ def name_outputs(program: Any) -> None:
     renamed: set[int] = set()
     for value, (path, _) in zip(outputs, paths, strict=True):
         if id(value) in renamed or value.producer() is None:
-            continue  # An input or a weight as it is, or given twice: it has its name.
+            continue  # An unchanged input or weight, or returned twice: it already has a name.
         name = name_of(path)
         while name in names and name != value.name:
             name += "_"
@@ -108,7 +108,7 @@ def name_of(path: tuple[Any, ...]) -> str:
 
 
 def values_of_inputs(exported: Any) -> Iterator[Any]:
-    """What stands for each argument of forward in the exported graph: a fake tensor, or a number."""
+    """The representative of each argument of forward in the exported graph: a fake tensor, or a number."""
     wanted = set(exported.graph_signature.user_inputs)
     for node in exported.graph.nodes:
         if node.op == "placeholder" and node.name in wanted:
@@ -116,41 +116,41 @@ def values_of_inputs(exported: Any) -> Iterator[Any]:
 
 
 def device_of(tensors: list[Any]) -> str:
-    """Where they lie, as Lanner calls it."""
+    """Lanner's name of their device."""
     devices = sorted({str(tensor.device) for tensor in tensors})
     if len(devices) > 1:
-        raise errors.InvalidArgument(f"build: the module's tensors lie on {', '.join(devices)}; say on which device the engine is to be: device=")
+        raise errors.InvalidArgument(f"build: the module's tensors are on {', '.join(devices)}; give the engine's device: device=")
     return name_of_device(torch.device(devices[0] if devices else "cpu"))
 
 
 def name_of_device(device: Any) -> str:
     if device.type not in ("cpu", "cuda"):
-        raise errors.Unsupported(f"build: the module lies on {device}; engines are for cpu and cuda: move it there, or give device=")
+        raise errors.Unsupported(f"build: the module is on {device}; engines are for cpu and cuda: move it there, or give device=")
     if device.type == "cpu":
         return "cpu"
     return f"cuda:{torch.cuda.current_device() if device.index is None else device.index}"
 
 
 def precision_of(tensors: list[Any]) -> str:
-    """Kernels may compute in the types that the module's own values have."""
+    """The precision option: kernels may compute in the types of the module's values."""
     types = {tensor.dtype for tensor in tensors}
     return ",".join(["fp32"] + ["fp16"] * (torch.float16 in types) + ["bf16"] * (torch.bfloat16 in types))
 
 
 def sizes_of(program: Any) -> dict[str, Any]:
-    """Options for open sizes: what the engine takes is one profile, tuned for the example, so that other sizes take over its kernels."""
+    """Options for open sizes: one profile, tuned for the example, so that other sizes reuse its kernels."""
     ranges = ranges_of(program)
     return {"shapes": ranges, "profiles": [ranges]} if ranges else {}
 
 
 def ranges_of(program: Any) -> dict[str, tuple[tuple[int, ...], ...]]:
-    """Of inputs with open sizes: what dynamic_shapes allows, and the example's shape in between."""
+    """Shape ranges of inputs with open sizes: the bounds of dynamic_shapes, with the example's shape as opt."""
     bounds = program.exported_program.range_constraints
     shapes: dict[str, tuple[tuple[int, ...], ...]] = {}
     values = [value for value in values_of_inputs(program.exported_program) if isinstance(value, torch.Tensor)]
     names = [value.name for value in program.model.graph.inputs]
     if len(names) != len(values):
-        return shapes  # Numbers among them; what is open stays open, as of any file.
+        return shapes  # Some inputs are numbers: open sizes stay open, as for any file.
     for name, value in zip(names, values, strict=True):
         ranges = [range_of(size, bounds) for size in value.shape]
         if any(least != most for least, _, most in ranges):
@@ -164,7 +164,8 @@ def range_of(size: Any, bounds: Any) -> tuple[int, int, int]:
     bound = bounds.get(size.node.expr)
     least = int(bound.lower) if bound is not None and bound.lower.is_Integer else 1
     most = int(bound.upper) if bound is not None and bound.upper.is_Integer else UNBOUNDED
-    # torch counts from 2 where nobody said a least size: 0 and 1 are cases of their own to its tracing, not to an engine.
+    # Without a given minimum torch counts from 2: its tracing treats 0 and 1 as special cases, an engine does
+    # not.
     least = least if least > 2 else 1
     typical = size.node.hint if size.node.has_hint() else least
     return min(least, typical), typical, UNBOUNDED if most > LARGEST else max(most, typical)

@@ -1,4 +1,4 @@
-"""How torch's tensors lie in memory, and how an engine is told."""
+"""Memory layouts of torch tensors, and their names in Lanner."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def order_of(tensor: Any) -> tuple[int, ...] | None:
 
 
 def storage_of(order: tuple[int, ...]) -> str:
-    """The order as lanner.build takes it: "acdb"."""
+    """The order in the form of lanner.build: "acdb"."""
     return "".join(chr(ord("a") + dim) for dim in order)
 
 
@@ -28,7 +28,7 @@ def inverse(order: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def laid(tensor: Any, order: tuple[int, ...]) -> Any:
-    """The tensor in this order: itself where it lies so."""
+    """The tensor in this order; itself if it already is."""
     if is_plain(order):
         return tensor.contiguous()
     return tensor.permute(order).contiguous().permute(inverse(order))
@@ -40,14 +40,14 @@ def empty(shape: tuple[int, ...], order: tuple[int, ...], dtype: Any, device: An
 
 
 def like(tensor: Any, wanted: Any) -> Any:
-    """The tensor with the strides of `wanted`, which torch's next operator may count on."""
+    """The tensor with the strides of `wanted`, which torch's next operator may rely on."""
     if tensor.stride() == wanted.stride() or any(size > 1 and stride == 0 for size, stride in zip(wanted.shape, wanted.stride(), strict=True)):
         return tensor
     return torch.empty_strided(wanted.shape, wanted.stride(), dtype=tensor.dtype, device=tensor.device).copy_(tensor)
 
 
 class Lent:
-    """A tensor as Lanner takes it for one run, on torch's own stream: nothing waits for anything."""
+    """Passes a tensor to Lanner for one run on torch's own stream, without synchronisation."""
 
     __slots__ = ("tensor",)
 

@@ -1,4 +1,4 @@
-"""Which nodes of a graph of torch's operators go to an engine, and how many."""
+"""Selects the nodes of a graph of torch operators that run in engines."""
 
 import functools
 import operator
@@ -17,7 +17,7 @@ TYPES = frozenset(
 
 @functools.cache
 def exporters() -> Any:
-    """Which operators torch's ONNX exporter knows, by itself or by a decomposition."""
+    """The operators that torch's ONNX exporter supports, directly or by decomposition."""
     from torch.onnx._internal.exporter import _registration
 
     registry = _registration.ONNXRegistry.from_torchlib()
@@ -26,37 +26,37 @@ def exporters() -> Any:
 
 
 def tensors_of(value: Any) -> list[Any]:
-    """The tensors that a node gives, or None among them for what is no tensor."""
+    """The outputs of a node, with None for those that are not tensors."""
     values = value if isinstance(value, (tuple, list)) else [value]
     return [one if isinstance(one, torch.Tensor) else None for one in values]
 
 
 def is_plain(tensor: Any, device: Any) -> bool:
-    """One that an engine on the device can give: of a known type, strided, of sizes that follow from the inputs'."""
+    """Whether an engine on the device can return it: supported type, strided, sizes determined by the inputs'."""
     if tensor is None or tensor.dtype not in TYPES or tensor.layout != torch.strided or tensor.device != device:
         return False
     symbols: set[Any] = set()
     for size in tensor.shape:
         if isinstance(size, torch.SymInt):
             symbols |= size.node.expr.free_symbols
-    return not any(str(symbol).startswith("u") for symbol in symbols)  # torch's name for sizes that depend on values
+    return not any(str(symbol).startswith("u") for symbol in symbols)  # torch's names of data-dependent sizes
 
 
 def kind_of(node: Any) -> tuple[Any, ...]:
-    """What nodes have in common that an engine takes or does not take: operator and types."""
+    """Key of nodes that an engine supports or not alike: operator and types."""
     given = tuple(value.dtype if isinstance(value, torch.Tensor) else None for value in (one.meta.get("val") for one in node.all_input_nodes))
     return node.target, given
 
 
 def is_random(node: Any) -> bool:
-    """Whether torch.manual_seed says what comes of it. Attention without dropout is not, though its operators are marked so."""
+    """Whether its results depend on torch.manual_seed. Attention without dropout does not, though its operators are marked so."""
     if torch.Tag.nondeterministic_seeded not in node.target.tags:
         return False
     return bool(argument(node, "dropout_p", None) != 0)
 
 
 def argument(node: Any, name: str, otherwise: Any) -> Any:
-    """What the operator is given by this name; `otherwise` where it has none such."""
+    """The operator's argument with this name; `otherwise` where it has none."""
     for place, one in enumerate(node.target._schema.arguments):
         if one.name == name:
             return node.args[place] if place < len(node.args) else node.kwargs.get(name, one.default_value)
@@ -64,7 +64,7 @@ def argument(node: Any, name: str, otherwise: Any) -> Any:
 
 
 def is_training(node: Any) -> bool:
-    """Whether it takes statistics of its input: torch's exporter writes the form that does not."""
+    """Whether it normalises by statistics of its input: torch's exporter writes only the form that does not."""
     return argument(node, "training", False) is not False
 
 
@@ -87,7 +87,7 @@ def is_supported(node: Any, device: Any, refused: frozenset[Any]) -> bool:
 
 
 def is_counted(node: Any) -> bool:
-    """A node that computes something of tensors: sizes, views and parts of a tuple are none."""
+    """Whether a node computes on tensors: sizes, views and parts of a tuple do not count."""
     if node.op != "call_function" or node.target is operator.getitem:
         return False
     if isinstance(node.target, torch._ops.OpOverload) and node.target.is_view:
@@ -96,7 +96,7 @@ def is_counted(node: Any) -> bool:
 
 
 def counted(graph: Any) -> Counter[str]:
-    """The nodes of a graph that torch runs, by the names of their operators."""
+    """Counts the nodes of a graph that torch runs, by operator name."""
     return Counter(str(node.target) for node in graph.nodes if is_counted(node) and not is_part(node))
 
 
@@ -104,40 +104,40 @@ def is_part(node: Any) -> bool:
     return isinstance(node.target, functools.partial)
 
 
-def turns(graph: Any, weights: set[Any], takes: Callable[[Any], bool]) -> dict[Any, int]:
-    """Nodes that an engine takes, by the engine: nodes of one turn depend on nodes of torch's that are done before it."""
+def stages(graph: Any, weights: set[Any], takes: Callable[[Any], bool]) -> dict[Any, int]:
+    """Nodes that run in engines, with the number of their engine: nodes of one stage depend only on torch nodes of earlier stages."""
 
     def is_torchs(node: Any) -> bool:
         return node.op == "call_function" and node not in taken
 
-    turn: dict[Any, int] = {}
+    stage: dict[Any, int] = {}
     taken: dict[Any, int] = {}
-    free = set(weights)  # Of what no input has a part in: made in the engine that reads it, which folds it.
+    free = set(weights)  # Independent of inputs: computed in the engine that reads it, which folds it.
     for node in graph.nodes:
         runs = takes(node)
-        turn[node] = max((turn[one] + (runs and is_torchs(one)) for one in node.all_input_nodes), default=0)
+        stage[node] = max((stage[one] + (runs and is_torchs(one)) for one in node.all_input_nodes), default=0)
         if runs:
-            taken[node] = turn[node]
+            taken[node] = stage[node]
         if node.op == "get_attr" or (node.op == "call_function" and free.issuperset(node.all_input_nodes)):
             free.add(node)
     for node in reversed(graph.nodes):
-        readers = [turn[user] for user in node.users if user.op != "output"]
+        readers = [stage[user] for user in node.users if user.op != "output"]
         if node in taken and node in free and len(readers) == len(node.users) > 0:
-            turn[node] = taken[node] = max(turn[node], min(readers))
+            stage[node] = taken[node] = max(stage[node], min(readers))
     return taken
 
 
 def divide(module: Any, weights: set[Any], device: Any, refused: frozenset[Any], prefix: str) -> tuple[Any, list[str]]:
-    """The module with what an engine can run in submodules, and their names. What only views is left to torch, where it costs nothing."""
+    """The module with nodes for engines moved to submodules, and their names. Views stay in torch, where they cost nothing."""
     parts: dict[int, dict[Any, None]] = {}
-    for node, turn in turns(module.graph, weights, functools.cache(lambda node: is_supported(node, device, refused))).items():
-        parts.setdefault(turn, {})[node] = None
+    for node, stage in stages(module.graph, weights, functools.cache(lambda node: is_supported(node, device, refused))).items():
+        parts.setdefault(stage, {})[node] = None
     fused = fuse_by_partitions(module, [part for _, part in sorted(parts.items()) if any(map(is_counted, part))], prefix=prefix)
     return fused, [node.target for node in fused.graph.nodes if node.op == "call_module" and node.target.startswith(prefix)]
 
 
 def put_in_place(module: Any, name: str, run: Callable[..., Any]) -> None:
-    """Calls `run` where the submodule was called."""
+    """Replaces the call of the submodule by `run`."""
     run.__name__ = name
     for node in module.graph.nodes:
         if node.op == "call_module" and node.target == name:

@@ -17,29 +17,30 @@ from lanner._torch import comparison, export, layouts, nodes, rewrite
 from lanner._torch.weights import Watch, is_watchable
 
 log = logging.getLogger("lanner")
-# What the caller has to know, and running in torch would hide. Limits are passed on where they are the caller's own.
+# Errors that the caller must see and a fallback to torch would hide. LimitExceeded is passed on if the caller
+# set the limits.
 PASSED_ON = (errors.Cancelled, errors.DeviceError, errors.OutOfMemory)
 HALVES = (torch.float16, torch.bfloat16)
-# Engines for fixed sizes that a part has at most, where one for open sizes cannot be had.
+# Maximum number of engines for fixed sizes of a part, where one for open sizes cannot be built.
 MOST_FIXED = 8
 
 
 @dataclasses.dataclass(frozen=True)
 class Setting:
-    """What all parts of one graph have in common. `refused`: kinds of nodes that are left to torch."""
+    """Settings shared by all parts of one graph. `refused`: kinds of nodes that are left to torch."""
 
     device: Any
     options: dict[str, Any]
     share_weights: bool = False
     refused: frozenset[Any] = frozenset()
-    news: list[Any] = dataclasses.field(default_factory=list)  # Parts that no longer run as was said.
+    news: list[Any] = dataclasses.field(default_factory=list)  # Parts that no longer run as reported.
 
     def passes_on(self, error: Exception) -> bool:
         return isinstance(error, PASSED_ON) or (isinstance(error, errors.LimitExceeded) and "limits" in self.options)
 
     @property
     def halves(self) -> bool:
-        """Whether kernels may compute in less than the values have."""
+        """Whether kernels may compute in lower precision than the values have."""
         return any(name in str(self.options.get("precision") or "") for name in ("16", "half"))
 
     def without(self, refused: frozenset[Any]) -> "Setting":
@@ -47,7 +48,7 @@ class Setting:
 
 
 class Runner:
-    """An engine, how its inputs and outputs lie, and contexts of it that nobody uses, by stream."""
+    """An engine, the layouts of its inputs and outputs, and idle contexts by stream."""
 
     def __init__(self, engine: _lanner.Engine, inputs: dict[int, tuple[int, ...]], outputs: list[tuple[int, ...]]):
         self.inputs = inputs
@@ -72,12 +73,12 @@ class Runner:
         idle = self.idle.setdefault(stream, [])
         context = idle.pop() if idle else self.engine.create_context()
         context.enqueue(inputs, stream, outputs=outputs)
-        context.unbind()  # torch gives memory again in the order of the stream.
+        context.unbind()  # torch reuses memory in stream order
         idle.append(context)
         return [layouts.like(tensor, one) for tensor, one in zip(results, wanted, strict=True)]
 
     def refit(self, weights: dict[str, Any], changed: list[str]) -> None:
-        """Takes over the values of those that changed, and of others where they became one constant with these."""
+        """Refits changed weights, and others that were merged into one constant with them."""
         known = self.engine.weights
         fixed = [name for name in changed if name not in known]
         if fixed:
@@ -89,20 +90,20 @@ class Runner:
 
 
 class Part:
-    """Callable as the submodule that it is made of. `weights`: which of its arguments are the model's."""
+    """Callable like the submodule that it was made from. `weights`: the arguments that are weights."""
 
     def __init__(self, module: Any, weights: set[int], setting: Setting):
         self.module, self.setting = module, setting
         self.values = [node.meta.get("val") for node in module.graph.nodes if node.op == "placeholder"]
         self.open = any(rewrite.is_open(value) for i, value in enumerate(self.values) if i not in weights)
         self.nodes = nodes.counted(module.graph)
-        self.divided: Divided | None = None  # Where no engine took all of it.
+        self.divided: Divided | None = None  # If no engine supports all of it.
         self.reason = ""
         self._weights = frozenset(weights)
         self._watch: Watch | None = None
-        self._fixed = False  # Whether each set of sizes has an engine of its own.
+        self._fixed = False  # Whether each set of sizes has its own engine.
         self._runners: list[Runner] = []
-        self._plans: dict[Any, tuple[Runner | None, list[Any]]] = {}  # By shapes: what runs, and results as torch has them.
+        self._plans: dict[Any, tuple[Runner | None, list[Any]]] = {}  # By shapes: the runner, and torch's results.
         self._lock = threading.RLock()
 
     def __call__(self, *arguments: Any) -> Any:
@@ -139,7 +140,7 @@ class Part:
             return None, wanted
         try:
             return self._runner(arguments, wanted), wanted
-        except Exception as error:  # torch's exporter lets through whatever goes wrong in it.
+        except Exception as error:  # torch's exporter raises all kinds of errors
             if self.setting.passes_on(error):
                 raise
             self._divide(error)
@@ -151,7 +152,7 @@ class Part:
         if self.open and not self._fixed:
             try:
                 return self._build(arguments, wanted, None)
-            except Exception as error:  # Where that is not for the open sizes, it fails again below, and says why.
+            except Exception as error:  # If open sizes are not the cause, it fails again below with the reason.
                 if self.setting.passes_on(error):
                     raise
                 self._fixed = True
@@ -187,7 +188,7 @@ class Part:
         comparison.check(runner.run(arguments, wanted, self.setting.device), expected, wide, halves, exact)
 
     def _divide(self, error: Exception) -> None:
-        """Finds the nodes that no engine takes, leaves them to torch, and makes parts of the others."""
+        """Leaves nodes that no engine supports to torch and makes parts of the others."""
         self.reason = first_line(error)
         self.setting.news.append(self)
         tried: dict[Any, bool] = {}
@@ -195,7 +196,7 @@ class Part:
             if nodes.is_counted(node) and nodes.kind_of(node) not in tried:
                 tried[nodes.kind_of(node)] = self._takes(node)
         refused = self.setting.refused | {kind for kind, taken in tried.items() if not taken}
-        if all(tried.values()):  # Each can be had, all of them together cannot.
+        if all(tried.values()):  # Each alone can be built, all together cannot.
             self.divided = Divided(self.module, [], self.nodes)
         else:
             self.divided = divided(self.module, self._weights, self.setting.without(refused))
@@ -210,14 +211,14 @@ class Part:
             plain = {i: tuple(range(one.dim())) for i, one in enumerate(inputs)}
             runner = Runner(engine, plain, [tuple(range(one.dim())) for one in results])
             self._check(runner, module, inputs, results)
-        except Exception as error:  # Why does not matter: it runs in torch.
+        except Exception as error:  # Whatever the reason: it runs in torch.
             if self.setting.passes_on(error):
                 raise
             return False
         return True
 
     def _take_weights(self, arguments: tuple[Any, ...]) -> None:
-        """The first time, and when weights have changed."""
+        """Called at the first run, and when weights have changed."""
         with self._lock:
             if self._watch is None:
                 self._weights = frozenset(i for i in self._weights if is_watchable(arguments[i]))
@@ -240,14 +241,14 @@ class Part:
 
 
 class Divided:
-    """A graph of which parts run in engines: the rest is torch's."""
+    """A graph with parts that run in engines; the rest runs in torch."""
 
     def __init__(self, module: Callable[..., Any], parts: list[Part], left: Counter[str]):
         self.module, self.parts, self._left = module, parts, left
 
     @property
     def left(self) -> Counter[str]:
-        """What torch runs, by operator."""
+        """Number of nodes that torch runs, by operator."""
         return sum((part.divided.left for part in self.parts if part.divided), self._left)
 
     @property
@@ -260,12 +261,12 @@ class Divided:
 
     @property
     def reasons(self) -> list[str]:
-        """Why parts that were to run in an engine do not, or not as one."""
+        """Why parts meant for an engine run in torch, or are split."""
         return [reason for part in self.parts if part.divided for reason in [part.reason, *part.divided.reasons]]
 
 
 def divided(module: Any, weights: frozenset[int], setting: Setting) -> Divided:
-    """`weights`: which of the module's arguments are the model's."""
+    """`weights`: the module's arguments that are weights."""
     places = [node for node in module.graph.nodes if node.op == "placeholder"]
     constant = {node for i, node in enumerate(places) if i in weights}
     known = {node.name for node in constant}
@@ -282,8 +283,8 @@ def divided(module: Any, weights: frozenset[int], setting: Setting) -> Divided:
 
 
 def exported(module: Any, inputs: tuple[Any, ...], shapes: Any) -> Any:
-    """In a thread of its own: a compiled graph runs with parts of torch's dispatcher switched off that its exporter needs, and
-    torch.compile's own trace may be under way."""
+    """Exports in a separate thread: a compiled graph runs with parts of torch's dispatcher disabled that its
+    exporter needs, and torch.compile's own trace may be running."""
 
     def export_it() -> Any:
         with torch.no_grad():
@@ -298,7 +299,7 @@ def on_the_host(weights: dict[str, Any], names: list[str]) -> dict[str, Any]:
 
 
 def tensors_in(module: Any) -> list[Any]:
-    """What stands for the tensors of a graph."""
+    """The fake tensors of a graph."""
     return [one for node in module.graph.nodes for one in nodes.tensors_of(node.meta.get("val")) if one is not None]
 
 

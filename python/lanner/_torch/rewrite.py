@@ -1,4 +1,4 @@
-"""A part of torch's graph as torch.export takes it: weights are buffers, sizes come of the inputs that have them."""
+"""Rewrites a part of torch's graph for torch.export: weights become buffers, sizes are taken from the inputs."""
 
 import operator
 from collections.abc import Mapping
@@ -20,14 +20,14 @@ def name_of_weight(position: int) -> str:
 
 
 def is_open(value: Any) -> bool:
-    """Whether it is a size that may change, or a tensor that has one."""
+    """Whether it is a dynamic size, or a tensor with one."""
     sizes = value.shape if isinstance(value, torch.Tensor) else [value]
     return any(isinstance(size, torch.SymInt) for size in sizes)
 
 
 def exportable(module: Any, weights: Mapping[int, Any], fixed: Mapping[int, Any] | None) -> Any:
-    """The part as a module over its inputs that are tensors and no weights. `fixed`: the numbers that others are; None: they follow
-    from the inputs' sizes."""
+    """The part as a module over its tensor inputs without weights. `fixed`: the values of inputs that are
+    numbers; None: they follow from the inputs' sizes."""
     places = [node for node in module.graph.nodes if node.op == "placeholder"]
     root, graph = torch.nn.Module(), torch.fx.Graph()
     made: dict[Any, Any] = {}
@@ -50,7 +50,7 @@ def exportable(module: Any, weights: Mapping[int, Any], fixed: Mapping[int, Any]
 
 
 def whole(root: Any, graph: Any) -> Any:
-    """Without what torch.compile knows of the nodes: torch.export finds out for itself."""
+    """Drops torch.compile's metadata of the nodes: torch.export infers its own."""
     for node in graph.nodes:
         node.meta = {}
     return torch.fx.GraphModule(root, graph).eval()
@@ -69,7 +69,7 @@ def size_among(graph: Any, made: Mapping[Any, Any], wanted: Any) -> Any:
 
 
 def dynamic_shapes(module: Any, weights: Mapping[int, Any]) -> tuple[Any, ...]:
-    """Which sizes of the exportable part's inputs are open, as torch.export takes it."""
+    """The open sizes of the exportable part's inputs, in the form of torch.export."""
     dynamic = torch.export.Dim.DYNAMIC
     shapes: list[Any] = []
     for i, node in enumerate(node for node in module.graph.nodes if node.op == "placeholder"):
@@ -82,7 +82,7 @@ def dynamic_shapes(module: Any, weights: Mapping[int, Any]) -> tuple[Any, ...]:
 
 
 def alone(node: Any) -> tuple[Any, tuple[Any, ...]]:
-    """A module of this one node, and inputs for it: to try whether an engine takes it."""
+    """A module of this one node, and inputs for it, to test whether an engine supports it."""
     graph, inputs = torch.fx.Graph(), []
 
     def argument(one: Any) -> Any:

@@ -1,4 +1,4 @@
-"""What a module's weights were when an engine was built of them."""
+"""Detects changes of a module's weights since an engine was built."""
 
 import weakref
 from typing import Any
@@ -7,12 +7,12 @@ import torch
 
 
 def is_watchable(tensor: Any) -> bool:
-    """Whether a change of it in place can be seen: tensors made in inference mode do not count their changes."""
+    """Whether in-place changes can be detected: tensors created in inference mode have no version counter."""
     return isinstance(tensor, torch.Tensor) and not tensor.is_inference()
 
 
 class Watch:
-    """Sees which weights are other tensors, or were written to, since they were taken note of."""
+    """Detects weights that were replaced or written to since note()."""
 
     def __init__(self, positions: frozenset[int]):
         self.positions = positions

@@ -64,7 +64,7 @@ def test_what_is_no_number_stands_where_torch_has_it(value, name):
     check(special, special.clone(), special.double())
     for found, expected in ((plain, special), (special, plain)):
         for halves in (False, True):
-            with pytest.raises(lanner.Unsupported, match=f"{name} at other places than torch's"):
+            with pytest.raises(lanner.Unsupported, match=f"{name} at other indices than torch's"):
                 check(found, expected, expected.double(), halves=halves)
 
 
@@ -115,7 +115,7 @@ def test_a_part_that_is_off_by_a_thousandth_stays_in_torch_and_is_told(small, mo
 def test_a_part_that_hides_a_nan_stays_in_torch_and_is_told(monkeypatch):
     altered(monkeypatch, lambda result: torch.nan_to_num(result))
     x = torch.tensor([[0.0, 1.0], [2.0, 3.0]])
-    with torch.no_grad(), pytest.warns(RuntimeWarning, match="has NaN at other places than torch's"):
+    with torch.no_grad(), pytest.warns(RuntimeWarning, match="has NaN at other indices than torch's"):
         found = compiled(lambda x: x / x + 1)(x)
     assert found.isnan().tolist() == [[True, False], [False, False]]
 
