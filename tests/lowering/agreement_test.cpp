@@ -1,4 +1,4 @@
-// How far a kernel's results may lie from the definition's.
+// Tolerances between a kernel's results and the definition's.
 
 #include "lower/check/agreement.h"
 
@@ -39,12 +39,12 @@ double relative_of_softmax(std::int64_t classes) {
   return Tolerances(last_node(*graph), of_types(last_node(*graph), DType::f32)).of(expected).relative;
 }
 
-// Every probability of a row is divided by the row's sum, so has its error, which grows with the row.
-TEST(Agreement, OfRowsThatAreDividedByTheirSumGrowsWithTheRow) {
+// Every probability is divided by the row's sum and so inherits its error, which grows with the row.
+TEST(Agreement, ToleranceOfSoftmaxGrowsWithTheRowLength) {
   const double unit = std::ldexp(1.0, -24);
   EXPECT_LT(relative_of_softmax(10), 80 * unit);
   EXPECT_GT(relative_of_softmax(18710), 500 * unit);
-  EXPECT_LT(relative_of_softmax(18710), 1000 * unit); // an error of one part in ten thousand is still seen
+  EXPECT_LT(relative_of_softmax(18710), 1000 * unit); // an error of 1e-4 is still found
 }
 
 Tolerance of_narrow_convolution(const char* activation, double spread) {
@@ -62,8 +62,8 @@ Tolerance of_narrow_convolution(const char* activation, double spread) {
   return Tolerances(last_node(*graph), of_types(last_node(*graph), DType::f16)).of(expected);
 }
 
-// tanh(x) is x near 0, with all of the error that x has, however large other sums are.
-TEST(Agreement, InFrontOfATanhGoesWithTheSizeOfTheSums) {
+// Near 0 tanh(x) is x with all of x's error, which depends on the magnitude of the sums.
+TEST(Agreement, ToleranceBeforeATanhGrowsWithTheSumsMagnitude) {
   const double plain = of_narrow_convolution("identity", 3).absolute;
   const double flattened = of_narrow_convolution("tanh", 3).absolute;
   EXPECT_GT(flattened, 0.6 * plain);

@@ -1,4 +1,4 @@
-// The cover that lowering chooses beside every cover there is.
+// Compares the cover that lowering chooses with all covers, by brute force.
 
 #include "lower/choose/cover.h"
 
@@ -27,7 +27,7 @@ std::size_t below(std::size_t end, Random& random) {
   return random() % end;
 }
 
-/// Nodes that read earlier ones; softmax is no elementwise operator, so it is an anchor.
+/// Nodes that read earlier ones; softmax is not elementwise, so it is an anchor.
 std::string random_graph(Random& random) {
   constexpr std::array<const char*, 4> kinds{"softmax", "relu", "exp", "add"};
   std::string body;
@@ -35,7 +35,7 @@ std::string random_graph(Random& random) {
   const std::size_t nodes = 4 + below(4, random);
   for (std::size_t n = 0; n < nodes; ++n) {
     const std::string name = fmt::format("%v{}", n), kind = kinds[below(kinds.size(), random)];
-    // The last ones are likelier, so that there are chains.
+    // Recent ones are likelier, which makes chains.
     const auto any = [&] {
       return values[values.size() - 1 - below(std::min<std::size_t>(3, values.size()), random)];
     };
@@ -47,7 +47,7 @@ std::string random_graph(Random& random) {
   return fmt::format("graph @g(%x: f32[2, 3]) -> ({}) {{\n{}}}\n", outputs, body);
 }
 
-/// Costs of one to nine for each kind in either order of the two axes, and groups that end in any of them.
+/// Costs of 1 to 9 for each kind in both axis orders, and groups that end in any of them.
 std::string random_table(Random& random) {
   std::string table;
   const auto rules = [&](const std::string& kind, std::size_t inputs) {
@@ -74,7 +74,7 @@ std::string random_table(Random& random) {
   return table + "// reorder: row -> ba = 2\n// reorder: ba -> row = 2\n";
 }
 
-/// Any two or three nodes, siblings and others that no value ties among them, at any cost.
+/// Any two or three nodes, unconnected ones and siblings included, at any cost.
 std::string random_proposals(const std::string& text, Random& random) {
   const auto graph = parse_graph(text, builtin_op_table());
   std::vector<const Node*> nodes;
@@ -135,7 +135,7 @@ public:
     return cost;
   }
 
-  /// Least cost of the covers that begin so, node by node in execution order.
+  /// Least cost of the covers with this prefix, node by node in execution order.
   double min_cost(std::vector<Taken> cover = {}, std::set<const Node*> covered = {}) {
     const auto& nodes = graph->body().nodes();
     const auto next =
@@ -179,7 +179,7 @@ public:
   std::vector<Proposal> proposals;
 };
 
-TEST(Cover, IsTheCheapestOfAllThereAre) {
+TEST(Cover, IsTheCheapestOfAllCovers) {
   Random random(7);
   int groups = 0, parts = 0;
   for (int round = 0; round < 300; ++round) {
@@ -196,12 +196,12 @@ TEST(Cover, IsTheCheapestOfAllThereAre) {
           std::ranges::none_of(one.members, [&](const Node* node) { return grouped.contains(node); }))
         ++parts;
   }
-  // Else one of the two would never have been weighed.
+  // both groups and single nodes must have been chosen
   EXPECT_GT(groups, 50);
   EXPECT_GT(parts, 10);
 }
 
-TEST(Cover, IsTheCheapestWithAnyGroupsThatBackendsPropose) {
+TEST(Cover, IsTheCheapestWithGroupsProposedByBackends) {
   Random random(11);
   int taken_groups = 0, with_outputs = 0, untied = 0;
   for (int round = 0; round < 300; ++round) {
@@ -221,7 +221,7 @@ TEST(Cover, IsTheCheapestWithAnyGroupsThatBackendsPropose) {
           one.members, [&](const Node* node) { return std::ranges::any_of(node->inputs(), inside); });
     }
   }
-  // Else groups of the kinds that only propose() says would never have been weighed.
+  // groups that only propose() finds must have been chosen
   EXPECT_GT(taken_groups, 50);
   EXPECT_GT(with_outputs, 20);
   EXPECT_GT(untied, 10);

@@ -50,14 +50,14 @@ DType stored_type(const Value& value, const Storage& storage) {
   return storage.dtype.value_or(value.type.dtype());
 }
 
-/// Row-major and dense elements to where the value's lie, nothing beside them.
+/// Copies dense row-major elements to the value's memory without touching gaps.
 void scatter(const Value& value, const Storage& storage, const Tensor& dense, void* memory) {
   const Shape shape = value.type.shape();
   copy_box(simplified({shape.dims(), dense_strides(shape), memory_strides(storage, shape)}), dense.data(),
            memory, bit_width(dense.dtype()) / 8, 1);
 }
 
-/// The elements of a value, as they are stored, where they lie or gathered.
+/// The elements of a value in its storage, in place or gathered.
 Tensor elements_at(const Value& value, const Storage& storage, void* data) {
   if (!storage.within) return view(value, storage, data);
   const Shape shape = value.type.shape();
@@ -78,7 +78,7 @@ float float_at(const void* memory) {
 Fault parse_fault(std::string_view words) {
   for (const auto& [name, fault] : faults)
     if (words == name) return fault;
-  fail(ErrorCode::bad_data, "'{}' is no fault of a kernel", words);
+  fail(ErrorCode::bad_data, "'{}' is not a kernel fault", words);
 }
 
 DefinedKernel::DefinedKernel(const Node& node, Tactic tactic, Options options)
@@ -108,7 +108,7 @@ void DefinedKernel::compute(const Arguments& arguments) const {
   const auto shared = static_cast<std::size_t>(tactic_.in_place);
   const bool overwrites = tactic_.in_place >= 0 && !has(Fault::reads_late);
   check(!tactic_.required_in_place || arguments.inputs[shared] == arguments.outputs[0], ErrorCode::internal,
-        "{}: output 0 does not lie in the memory of input {}", node_.label(), shared);
+        "{}: output 0 is not in the memory of input {}", node_.label(), shared);
   ++runs_;
   if (has(Fault::unwritten)) return;
   const float added = garbage(arguments);
@@ -123,7 +123,7 @@ void DefinedKernel::compute(const Arguments& arguments) const {
   spoil_memory(arguments);
 }
 
-/// All bytes of an output, padding too.
+/// Fills all bytes of an output, padding included.
 void DefinedKernel::fill(std::size_t i, unsigned char byte, const Arguments& arguments) const {
   const Value& value = *node_.output(i);
   const Storage& storage = tactic_.outputs[i];
@@ -140,7 +140,7 @@ std::size_t DefinedKernel::bytes_of_output(std::size_t i) const {
   return storage_bytes(*node_.output(i), tactic_.outputs[i]);
 }
 
-/// A copy, row-major and of the value's own type.
+/// A row-major copy in the value's own type.
 Item DefinedKernel::read(std::size_t i, const Arguments& arguments) const {
   const Value& value = *node_.input(i);
   const Tensor stored = elements_at(value, tactic_.inputs[i], const_cast<void*>(arguments.inputs[i]));
@@ -151,7 +151,7 @@ Item DefinedKernel::read(std::size_t i, const Arguments& arguments) const {
   return plain;
 }
 
-/// What the values hold that storages name: constants, or inputs.
+/// Contents of the values that storages name: constants or inputs.
 ops::StoredValues DefinedKernel::values(const Arguments& arguments) const {
   return [this, &arguments](const Value& value) {
     if (value.constant()) return ops::stored_constant(value);
@@ -167,7 +167,7 @@ std::vector<Item> DefinedKernel::run(const std::vector<Item>& inputs) const {
   return run_node(node_, arguments, {.threads = options_.threads});
 }
 
-/// What a kernel that reads memory it has not written finds there.
+/// The contents of memory that the kernel has not written.
 float DefinedKernel::garbage(const Arguments& arguments) const {
   if (has(Fault::reads_output)) return float_at(arguments.outputs[0]);
   if (has(Fault::reads_workspace)) return float_at(arguments.workspace);
@@ -182,7 +182,7 @@ void DefinedKernel::spoil_results(float& last, float garbage) const {
 
 void DefinedKernel::write(const std::vector<Item>& results, const Arguments& arguments) const {
   for (std::size_t i = 0; i < results.size(); ++i) {
-    if (!results[i].tensor.defined()) continue; // nothing reads it
+    if (!results[i].tensor.defined()) continue; // unused
     fill(i, 0, arguments);
     const Value& value = *node_.output(i);
     const Storage& storage = tactic_.outputs[i];

@@ -1,5 +1,5 @@
 #pragma once
-// A kernel that computes by the operators' definitions, in any storage, with a fault where a test wants one.
+// A kernel that computes by the operators' definitions in any storage, optionally with an injected fault.
 
 #include <atomic>
 #include <functional>
@@ -15,36 +15,36 @@
 
 namespace lanner::test {
 
-/// What a kernel does wrong. Numbers are those of output 0, which is of f32.
+/// Injected faults. They affect output 0, which is f32.
 enum class Fault : std::uint8_t {
   none,
-  wrong_value,      ///< The last element.
+  wrong_value,      ///< The last element is wrong.
   wrong_later,      ///< The same, from the second run on.
   unstable,         ///< The last element differs a little from run to run.
   unwritten,        ///< Nothing is written.
-  writes_behind,    ///< A byte behind output 0.
-  writes_before,    ///< A byte before it.
-  writes_between,   ///< A byte behind its first slice, where it lies within a larger value.
+  writes_behind,    ///< Writes a byte after output 0.
+  writes_before,    ///< Writes a byte before it.
+  writes_between,   ///< Writes a byte after its first slice, where it is part of a larger value.
   spoils_padding,   ///< The last element in memory, which has to be padding, is 1.
-  reads_output,     ///< What lay in output 0 is added to it.
-  reads_workspace,  ///< What lay in the workspace is added to it.
-  writes_workspace, ///< A byte behind the workspace.
-  reads_late,       ///< The input that may be overwritten is read after outputs were written.
-  runs_unrecorded,  ///< The work is done at once and not queued.
+  reads_output,     ///< Adds the old contents of output 0 to it.
+  reads_workspace,  ///< Adds the old contents of the workspace to it.
+  writes_workspace, ///< Writes a byte after the workspace.
+  reads_late,       ///< Reads the overwritable input after writing outputs.
+  runs_unrecorded,  ///< Runs at once instead of being queued.
   unrecordable,     ///< No fault: a recorded launch may not be replayed, and it says so.
   refuses,          ///< It cannot be prepared.
   fails,            ///< It cannot be launched.
-  lacks_memory,     ///< It cannot be launched for want of memory.
+  lacks_memory,     ///< The launch fails with out of memory.
 };
 /// `wrong value` for wrong_value. Throws Error{bad_data}.
 Fault parse_fault(std::string_view words);
 
-/// How kernels of a GPU queue their work on a stream, and which memory that reaches for.
+/// How GPU kernels queue their work on a stream, and which memory it accesses.
 using Queue = std::function<void(Stream stream, std::span<const void* const> pointers,
                                  const std::function<void()>& work)>;
 
-/// Reads what it may overwrite first, then spoils its outputs, then reads the rest: memory that is shared
-/// wrongly shows in the numbers.
+/// Reads overwritable inputs first, then fills its outputs with garbage, then reads the rest: wrongly shared
+/// memory shows in the results.
 class DefinedKernel final : public Kernel {
 public:
   struct Options {
@@ -52,7 +52,7 @@ public:
     Queue queue; ///< Null: it runs on the host.
     Fault fault = Fault::none;
     std::shared_ptr<std::atomic<int>> launches; ///< Counted here, where given.
-    bool between_gpus = false; ///< It copies from one to another, as the driver does: it cannot be recorded.
+    bool between_gpus = false; ///< Copies between GPUs, as the driver does, which cannot be recorded.
   };
   /// `node` must outlive it. Throws Error{unsupported} for Fault::refuses.
   DefinedKernel(const Node& node, Tactic tactic, Options options);

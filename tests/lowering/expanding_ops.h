@@ -4,8 +4,8 @@
 
 namespace lanner::test {
 
-/// The operators of models, with some that other operators define: test.doubled(x) is 2 * x by a constant of
-/// its own, test.shifted(x, y) is relu(test.doubled(x)) + y.
+/// The built-in operators and some that expand to others: test.doubled(x) is 2 * x with its own constant,
+/// test.shifted(x, y) is relu(test.doubled(x)) + y.
 const OpTable& expanding_op_table();
 
 } // namespace lanner::test

@@ -1,5 +1,5 @@
 #pragma once
-// What a tuner has to find wrong with kernels.
+// Kernel faults that a tuner must find.
 
 #include <ostream>
 #include <string>
@@ -15,24 +15,24 @@ namespace lanner::test {
 
 struct FaultCase {
   std::string fault;  ///< See parse_fault().
-  std::string graph;  ///< Whose last node is tried.
-  std::string rule;   ///< What the table offers for it, behind the kernel's name.
-  std::string reason; ///< Part of what the tuner has to say.
+  std::string graph;  ///< Its last node is the one under test.
+  std::string rule;   ///< Rule of the table after the kernel's name.
+  std::string reason; ///< Part of the expected reason.
   Device device;
 };
 void PrintTo(const FaultCase& one, std::ostream* out);
 
 /// Cases for kernels that run on `device`.
 std::vector<FaultCase> fault_cases(Device device);
-/// In letters that GoogleTest takes.
+/// Test name with characters that GoogleTest allows.
 std::string fault_name(const testing::TestParamInfo<FaultCase>& info);
 
 class FaultTest : public testing::TestWithParam<FaultCase> {
 protected:
-  /// How kernels of a GPU queue their work.
+  /// How GPU kernels queue their work.
   virtual Queue queue() const { return {}; }
-  /// The kernel is rejected with the reason, at once and when it is asked for again, and one without the
-  /// fault that is tried behind it is not.
+  /// Expects the kernel to be rejected with the reason, at once and when requested again, and a faultless one
+  /// tried after it to pass.
   void expect_found() const;
 };
 

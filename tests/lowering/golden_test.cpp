@@ -1,4 +1,4 @@
-// The cases of tests/lowering that need no GPU; tests/fake_driver/lowering_test.cpp runs the others.
+// The cases of tests/lowering for a CPU; tests/fake_driver/lowering_test.cpp runs the others.
 
 #include "lowering/lowering_case.h"
 
@@ -7,7 +7,7 @@ namespace {
 
 class HostLowering : public LoweringCase {};
 
-TEST_P(HostLowering, GivesTheTextAfterAndTheSameNumbers) {
+TEST_P(HostLowering, GivesTheExpectedTextAndTheSameResults) {
   expect_after();
 }
 

@@ -1,4 +1,4 @@
-// Which groups are proposed; what becomes of them is shown by fuse.ir and lower_groups.ir.
+// Proposed groups; fuse.ir and lower_groups.ir show which are chosen.
 
 #include "lower/propose/groups.h"
 
@@ -17,7 +17,7 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// Names of each group's values, `*` behind those of the first cover.
+/// Names of each group's values; groups of the first cover end in `*`.
 Texts proposed(const std::string& text, const std::string& rules) {
   const auto graph = test::parsed(text);
   const test::TableBackend backend("fast", rules);
@@ -31,21 +31,21 @@ Texts proposed(const std::string& text, const std::string& rules) {
   return texts;
 }
 
-TEST(Groups, AreAnAnchorWithAllThatFollowsAndWithLess) {
+TEST(Groups, AreAnAnchorWithEachPrefixOfItsEpilogue) {
   EXPECT_EQ(proposed("graph @g(%x: f32[2, 3], %o: f32[2, 3]) -> (%y) {\n"
                      "  %s = softmax(%x)\n  %r = relu(%s)\n  %a = add(%r, %o)\n  %y = exp(%a)\n}\n",
                      "// fuses softmax+relu\n// fuses softmax+relu+add\n"),
             (Texts{"s r a*", "s r"}));
 }
 
-TEST(Groups, OfTwoAnchorsBothAreProposedTheStepBetween) {
+TEST(Groups, TwoAnchorsAreBothProposedWithTheNodeBetween) {
   EXPECT_EQ(proposed("graph @g(%x: f32[2, 3]) -> (%y) {\n"
                      "  %s = softmax(%x)\n  %t = softmax(%x)\n  %a = add(%s, %t)\n  %y = exp(%a)\n}\n",
                      "// fuses softmax+add\n"),
             (Texts{"s a*", "t a"}));
 }
 
-TEST(Groups, AreWhatEachAnchorLeavesOfElementwiseNodes) {
+TEST(Groups, CoverElementwiseNodesLeftOverByAnchors) {
   EXPECT_EQ(
       proposed("graph @g(%x: f32[2, 3]) -> (%y) {\n"
                "  %s = softmax(%x)\n  %r = relu(%s)\n  %e = exp(%r)\n  %n = neg(%e)\n  %y = abs(%n)\n}\n",
@@ -54,14 +54,14 @@ TEST(Groups, AreWhatEachAnchorLeavesOfElementwiseNodes) {
       (Texts{"s r e*", "s r", "n y*", "e n y", "r e n y"}));
 }
 
-TEST(Groups, HaveWhatOthersReadLaterAsOutputs) {
+TEST(Groups, ValuesReadLaterByOthersAreOutputs) {
   EXPECT_EQ(proposed("graph @g(%x: f32[2, 3]) -> (%y, %z) {\n"
                      "  %a = relu(%x)\n  %b = exp(%a)\n  %y = neg(%b)\n  %z = softmax(%b)\n}\n",
                      "// fuses relu+exp\n// fuses exp+neg\n"),
             (Texts{"a b*", "a b y"}));
 }
 
-TEST(Groups, HoldANodeWithItsSharedValuesTwiceAtMost) {
+TEST(Groups, ANodeIsInAtMostTwoGroupsWithSharedValues) {
   std::string text = "graph @g(%x: f32[2, 3]) -> (%y) {\n  %v0 = relu(%x)\n", last = "%v0";
   for (int i = 1; i <= 40; ++i) text += fmt::format("  %v{} = relu(%v{})\n", i, i - 1);
   for (int i = 0; i <= 40; ++i) {
@@ -79,7 +79,7 @@ TEST(Groups, HoldANodeWithItsSharedValuesTwiceAtMost) {
   for (const auto& [name, groups] : shared) EXPECT_LE(groups, 2) << name;
 }
 
-TEST(Groups, EndWhereAnotherReadsAValueBeforeTheyAreDone) {
+TEST(Groups, EndBeforeANodeWhoseValueIsReadTooEarly) {
   const std::string before = "graph @g(%x: f32[2, 3]) -> (%y, %z) {\n"
                              "  %a = relu(%x)\n  %b = exp(%a)\n  %z = softmax(%b)\n  %y = neg(%b)\n}\n";
   const std::string rules = "// fuses relu+exp\n// fuses exp+neg\n";
@@ -87,14 +87,14 @@ TEST(Groups, EndWhereAnotherReadsAValueBeforeTheyAreDone) {
   EXPECT_EQ(proposed(before, rules + "// proposes y, b\n"), (Texts{"a b*"}));
 }
 
-TEST(Groups, OfBackendsAreOfOneRegionAndOfKnownSizes) {
+TEST(Groups, ProposedByBackendsNeedOneRegionAndStaticSizes) {
   const std::string text =
       "graph @g(%x: f32[2, 3], %v: f32[N]) -> (%y, %w) {\n  symbol N in [1, 4]\n"
       "  %a = softmax(%x)\n  %y = softmax(%a)\n  %u = softmax(%v)\n  %w = softmax(%u)\n}\n";
   EXPECT_EQ(proposed(text, "// proposes a, y\n// proposes u, w\n// proposes a\n"), (Texts{"a y"}));
 }
 
-TEST(Groups, StandAloneInAGraphOfTheirOwn) {
+TEST(Groups, AreExtractedToTheirOwnGraph) {
   const auto graph = test::parsed("graph @g(%x: f32[2, 3]) -> (%y) {\n"
                                   "  %c = constant() {value = f32[](2.0)}\n"
                                   "  %a = relu(%x) source(\"first\")\n  %y = mul(%a, %c)\n}\n");

@@ -1,4 +1,4 @@
-// What goldens of lowering cannot show: errors, progress, tactics that are looked for again.
+// Tests of lowering beyond the golden files: errors, progress, looking up tactics.
 
 #include "lower/lower.h"
 
@@ -74,7 +74,7 @@ TEST(Lower, ReportsEachNodeAndEachCheck) {
 }
 
 // No kernel of the table is on the project's list, so that only the definitions are left.
-TEST(Lower, TakesWhatNeedsNoCheckWhereThereIsNoTimeForChecks) {
+TEST(Lower, UsesKernelsThatNeedNoCheckWithoutTimeForChecks) {
   const Lowered result = lowered(chain, chain_backend(), {}, 0);
   for (const auto& node : result.graph->body().nodes()) EXPECT_EQ(node->tactic.backend, "interpreter");
   std::size_t told = 0;
@@ -84,7 +84,7 @@ TEST(Lower, TakesWhatNeedsNoCheckWhereThereIsNoTimeForChecks) {
   EXPECT_EQ(told, 3);
 }
 
-/// Offers a tactic that says nothing of storages.
+/// Offers a tactic without storages.
 class Forgetful final : public Backend {
 public:
   std::string_view name() const override { return "forgetful"; }
@@ -100,12 +100,12 @@ public:
   }
 };
 
-TEST(Lower, RefusesTacticsThatLeaveAStorageOut) {
+TEST(Lower, RejectsTacticsWithAMissingStorage) {
   LANNER_EXPECT_ERROR(lowered(chain, Forgetful(), {}), ErrorCode::internal,
                       "tactic vague of relu %a does not give a storage for each value");
 }
 
-/// Whether `backend` offers what the last node of `text` names.
+/// Whether `backend` offers the tactic that the last node of `text` names.
 bool offers(const TableBackend& backend, std::string_view text) {
   const auto graph = parse_graph(text, builtin_op_table());
   const std::array<const Backend*, 1> backends{&backend};
@@ -118,7 +118,7 @@ std::string named(const char* tactic, const char* storage = "row") {
                      storage, tactic);
 }
 
-TEST(FindOffered, TakesTheSameKernelConfigAndStoragesOnly) {
+TEST(FindOffered, RequiresTheSameKernelConfigAndStorages) {
   const TableBackend backend("fast", "// relu as r/a: row -> row = 1\n"
                                      "// relu as r/b: ba -> ba = 1\n"
                                      "// relu as s/c: row -> row = 1, later\n"
@@ -139,7 +139,7 @@ TEST(FindOffered, TakesTheSameKernelConfigAndStoragesOnly) {
   EXPECT_FALSE(offers(backend, named(R"("fast", "q", 64)", "i8")));
 }
 
-TEST(FindOffered, TakesRowMajorOrdersForEqual) {
+TEST(FindOffered, TreatsSpellingsOfRowMajorAsEqual) {
   const TableBackend backend("fast", "// relu: ab -> row = 1\n");
   EXPECT_TRUE(offers(backend, named(R"("fast", "relu", _)")));
   EXPECT_TRUE(offers(backend, named(R"("fast", "relu", _)", "f32 ab")));

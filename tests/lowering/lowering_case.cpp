@@ -62,8 +62,7 @@ std::unique_ptr<Graph> graph_of(const std::string& text) {
   return graph;
 }
 
-/// One line a node, its alternatives from the cheapest on, costs in milliseconds and whether each is known to
-/// be right, the one chosen in brackets.
+/// One line per node: alternatives by cost in milliseconds, with their trust, the chosen one in brackets.
 std::string report_text(const std::vector<NodeReport>& reports) {
   std::string text;
   for (const NodeReport& report : reports) {
@@ -171,7 +170,7 @@ std::vector<Item> LoweringCase::run_engine(std::unique_ptr<Graph> lowered) {
                                                  state->callers);
   state->adopt(shapes, target_.threads, {std::move(program), {}, target_.threads});
   Context context = engine_of(state).create_context();
-  // Memory is clean in the first run only; the second one is recorded on a GPU, the third replays that.
+  // Memory is clean in the first run only; on a GPU the second run is recorded and the third replays it.
   std::vector<Tensor> given;
   for (const Item& input : inputs_) {
     given.push_back(input.tensor.clone());
@@ -205,7 +204,7 @@ void LoweringCase::expect_after() {
   }
   const std::string typed = print(*after);
   infer_types(*after);
-  EXPECT_EQ(print(*after), typed) << "types are left that inference makes others";
+  EXPECT_EQ(print(*after), typed) << "inference would change types";
   expect_same(step() == "lower" ? run_engine(std::move(after)) : run_reference(*after, inputs_));
 }
 

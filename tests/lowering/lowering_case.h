@@ -1,27 +1,27 @@
 #pragma once
-// The cases of tests/lowering/*.ir: what becomes of a graph over backends whose kernels and costs a table
-// gives. A case is
+// The cases of tests/lowering/*.ir: lowering of a graph with backends whose kernels and costs are in a table.
+// A case is
 //
 //   // case TITLE
-//   // target cuda:0 f32 f16     (where it is not the CPU that computes in f32; `cuda:0,cuda:1` for several)
+//   // target cuda:0 f32 f16     (default: the CPU in f32; `cuda:0,cuda:1` for several)
 //   // backend NAME on cuda:0    (any number, in the order in which they are asked; see table_backend.h)
 //   //   conv: acdb, row -> acdb = 3
-// held x acdb               (any number: how callers hold an input or output, see BindingStorage)
-// place %conv* cuda:1      (any number: where nodes run, by their values' names)
-// alias y x                 (any number: an output that lies in the memory of an input)
-//   // streams 2                 (where wanted: spread over at most so many)
-//   // like                      (what was lowered for other shapes, whose choices are taken over)
+//   // held x acdb               (any number: storage of an input or output, see BindingStorage)
+//   // place %conv* cuda:1       (any number: placement of nodes, by their values' names)
+//   // alias y x                 (any number: an output in the memory of an input)
+//   // streams 2                 (optional: use at most this many streams)
+//   // like                      (optional: a graph of other shapes whose tactics are reused)
 //   graph ...
 //   // before
 //   graph ...
 //   // after
 //   graph ...
-//   // report                    (where wanted: what `explain` is told of each node)
+//   // report                    (optional: the report of each node for `explain`)
 //   ...
 //
-// and holds when the step that the file is named after up to the first `_` (fuse, lower) gives exactly
-// the text after, and both graphs compute the same: by their operators' definitions, or, what was lowered, as
-// an Engine runs it.
+// and passes when the step in the file's name before the first `_` (fuse, lower) gives exactly the text
+// after, and both graphs compute the same: by their operators' definitions, or, if lowered, as an Engine runs
+// it.
 
 #include <memory>
 #include <vector>
@@ -42,7 +42,7 @@ std::vector<IrCase> lowering_cases(DeviceKind kind);
 class LoweringCase : public testing::TestWithParam<IrCase> {
 protected:
   void SetUp() override;
-  /// How kernels of a GPU queue their work.
+  /// How GPU kernels queue their work.
   virtual Queue queue() const { return {}; }
   /// Runs the case.
   void expect_after();

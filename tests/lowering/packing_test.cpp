@@ -58,8 +58,8 @@ TEST(WeightStore, MakesEachFormOnce) {
   EXPECT_EQ(constants.get(tensor, Storage{}).data(), tensor.data());
 }
 
-// Both are ordered alike in memory, so that their first bytes alone would not tell them apart.
-TEST(WeightStore, TellsViewsOfOneMemoryApart) {
+// Both begin at the same address.
+TEST(WeightStore, DistinguishesViewsOfOneMemory) {
   WeightStore constants;
   const Tensor wide = counted({2, 6}), tall = wide.reshaped({6, 2});
   ASSERT_EQ(wide.data(), tall.data());
@@ -67,7 +67,7 @@ TEST(WeightStore, TellsViewsOfOneMemoryApart) {
   EXPECT_EQ(constants.get(tall, storage_of("ba")).as<float>()[1], 3);
 }
 
-TEST(WeightStore, HoldsTheMemoryThatItKnowsTensorsBy) {
+TEST(WeightStore, KeepsTheMemoryThatIdentifiesATensor) {
   WeightStore constants;
   const void* packed = nullptr;
   {
@@ -80,7 +80,7 @@ TEST(WeightStore, HoldsTheMemoryThatItKnowsTensorsBy) {
   }
 }
 
-TEST(WeightStore, KnowsWhatAFormIsAFormOf) {
+TEST(WeightStore, FindsTheConstantOfAForm) {
   WeightStore constants;
   const Tensor tensor = constants.add({"w", {}}, counted({2, 3}));
   const Tensor turned = constants.get(tensor, storage_of("ba")),
@@ -94,7 +94,7 @@ TEST(WeightStore, KnowsWhatAFormIsAFormOf) {
   EXPECT_EQ(constants.get(Recipe{"w", {}}, storage_of("ba")).data(), turned.data());
 }
 
-TEST(WeightStore, TellsWeightsOfOneMemoryApart) {
+TEST(WeightStore, DistinguishesWeightsThatShareMemory) {
   WeightStore constants;
   const Tensor tensor = counted({2, 3});
   const Tensor a = constants.add({"a", {}}, tensor), b = constants.add({"b", {}}, tensor);
@@ -103,7 +103,7 @@ TEST(WeightStore, TellsWeightsOfOneMemoryApart) {
   EXPECT_EQ(constants.find(b)->recipe.weight, "b");
 }
 
-TEST(WeightStore, SharesWhatIsNotChanged) {
+TEST(WeightStore, CopySharesUnchangedConstants) {
   WeightStore constants;
   const Tensor a = constants.add({"a", {}}, counted({2, 3})), b = constants.add({"b", {}}, counted({2, 3}));
   const Tensor turned = constants.get(a, storage_of("ba"));
@@ -114,7 +114,7 @@ TEST(WeightStore, SharesWhatIsNotChanged) {
   EXPECT_TRUE(constants.find(b));
 }
 
-TEST(WeightStore, IsOneForAllThreads) {
+TEST(WeightStore, ReturnsTheSameFormToAllThreads) {
   WeightStore constants;
   const Tensor tensor = counted({32, 32});
   std::vector<const void*> found(8, nullptr);

@@ -1,4 +1,4 @@
-// A precision that a device cannot use is said to be without effect, and costs nothing.
+// A precision that a device cannot use causes a warning and has no other effect.
 
 #include <algorithm>
 #include <memory>
@@ -21,7 +21,7 @@ using namespace test::onnx_file;
 
 constexpr std::int64_t f16 = 10;
 
-/// A product, a sum and a ReLU; in halves, it takes and gives those.
+/// A product, a sum and a ReLU; `halves`: with f16 inputs and outputs.
 std::string small_model(bool halves) {
   const std::vector<float> numbers(64 * 64, 0.01F);
   std::vector<Message> nodes{node({"MatMul", {"a", "w"}, {"p"}}), node({"Add", {"p", "a"}, {"s"}}),
@@ -57,7 +57,7 @@ std::vector<std::string> kernels(const Engine& engine) {
   return list;
 }
 
-TEST(Precision, WithoutEffectOnACpuIsSaidOnce) {
+TEST(Precision, WithoutEffectOnACpuWarnsOnce) {
   for (const auto& [asked, lines] : std::vector<std::pair<std::string, std::vector<std::string>>>{
            {"fp32", {}}, {"fp16", {"fp16"}}, {"fp32,bf16", {"bf16"}}, {"fp16,bf16", {"fp16", "bf16"}}}) {
     SCOPED_TRACE(asked);
@@ -74,7 +74,7 @@ TEST(Precision, WithoutEffectOnACpuIsSaidOnce) {
   }
 }
 
-TEST(Precision, ModelsInHalvesRunByTheSameKernelsWhateverIsAsked) {
+TEST(Precision, SixteenBitModelsUseTheSameKernelsForAnyPrecisionOnACpu) {
   const std::vector<std::string> usual = kernels(built(true, "fp32"));
   ASSERT_GE(usual.size(), 2U);
   EXPECT_EQ(std::ranges::count(usual, "cast by cpu:elementwise"), 2) << usual.front();

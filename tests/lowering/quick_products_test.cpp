@@ -35,7 +35,7 @@ std::optional<std::vector<Item>> quick(const Graph& graph, const std::vector<Ite
   return quick_product(*graph.body().nodes().back(), inputs, threads);
 }
 
-/// As far as the rounding of sums of `depth` products goes.
+/// Compares within the rounding of sums of `depth` products.
 void expect_as_defined(const std::string& text, double depth) {
   SCOPED_TRACE(text);
   const auto graph = parsed(text);
@@ -63,7 +63,7 @@ std::string conv(const std::string& x, const std::string& w, const std::string& 
                      attributes.empty() ? "" : fmt::format("{{{}}}", attributes));
 }
 
-TEST(QuickProducts, ConvolutionsAreAsDefined) {
+TEST(QuickProducts, ConvolutionsAgreeWithTheDefinition) {
   expect_as_defined(conv("1, 16, 40, 41", "24, 16, 3, 3", "pads = [1, 1, 1, 1]"), 144);
   expect_as_defined(conv("2, 8, 66, 100", "9, 8, 5, 4", "strides = [2, 3], pads = [0, 1, 0, 1]"), 160);
   expect_as_defined(conv("1, 16, 40, 30", "21, 16, 3, 3", "dilations = [2, 2], pads = [1, 0, 1, 0]"), 144);
@@ -77,7 +77,7 @@ TEST(QuickProducts, ConvolutionsAreAsDefined) {
   expect_as_defined(conv("1, 16, 40, 41", "24, 16, 3, 3", "", "bf16"), 144);
 }
 
-TEST(QuickProducts, ProductsAreAsDefined) {
+TEST(QuickProducts, ProductsAgreeWithTheDefinition) {
   const auto matmul = [](const char* a, const char* b) {
     return fmt::format("graph @g(%a: f32[{}], %b: f32[{}]) -> (%y) {{\n  %y = matmul(%a, %b)\n}}\n", a, b);
   };
@@ -94,8 +94,8 @@ TEST(QuickProducts, ProductsAreAsDefined) {
   expect_as_defined(gemm("37, 700", "91, 700", "37, 91", "transB = 1, beta = 0.0"), 700);
 }
 
-// There is nothing to gain.
-TEST(QuickProducts, SmallOnesAndOthersAreLeftToTheDefinition) {
+// too small to be worth it
+TEST(QuickProducts, SmallProductsAndOtherOperatorsUseTheDefinition) {
   for (const std::string& text :
        {conv("1, 2, 5, 5", "3, 2, 3, 3"), conv("1, 64, 99, 99", "64, 1, 3, 3", "group = 64"),
         conv("1, 16, 40, 41", "24, 16, 3, 3", "", "f64"),
@@ -105,8 +105,8 @@ TEST(QuickProducts, SmallOnesAndOthersAreLeftToTheDefinition) {
   }
 }
 
-// What is no number is compared with nothing, here and by those who ask.
-TEST(QuickProducts, InfiniteWeightsAreNoDifference) {
+// Non-finite elements are not compared, neither here nor by callers.
+TEST(QuickProducts, InfiniteWeightsAreNotADifference) {
   const auto graph = parsed("graph @g(%a: f32[64, 300], %b: f32[300, 128]) -> (%y) {\n"
                             "  %y = matmul(%a, %b)\n}\n");
   std::vector<Item> items = drawn(*graph);

@@ -1,4 +1,4 @@
-// How callers hold inputs and outputs.
+// Storages of inputs and outputs.
 
 #include <cmath>
 
@@ -56,7 +56,7 @@ BuildOptions held(const char* x, const char* y) {
   return options;
 }
 
-TEST(Storages, AreWrittenInShort) {
+TEST(Storages, AreParsedFromShortTexts) {
   const BindingStorage plain = BindingStorage::parse("acdb");
   EXPECT_EQ(plain.layout, "acdb");
   EXPECT_FALSE(plain.dtype);
@@ -69,7 +69,7 @@ TEST(Storages, AreWrittenInShort) {
   EXPECT_THROW(BindingStorage::parse("row:f17"), Error);
 }
 
-TEST(Storages, OfPicturesAreTheSameAsTransposingByHand) {
+TEST(Storages, ChannelsLastInputGivesTheSameAsTransposing) {
   const Engine engine = built(convolutions(), held("acdb", "aBcd8b"));
   EXPECT_EQ(engine.inputs()[0].storage, "acdb");
   EXPECT_EQ(engine.outputs()[0].storage, "aBcd8b");
@@ -89,7 +89,7 @@ TEST(Storages, OfPicturesAreTheSameAsTransposingByHand) {
                       ErrorCode::invalid_argument, "expected aBcd8b");
 }
 
-TEST(Storages, MayBeHalves) {
+TEST(Storages, MayBeSixteenBit) {
   const Engine engine = built(convolutions(), held("row:f16", "acdb:f16"));
   EXPECT_EQ(engine.inputs()[0].to_string(), "x: f16[1, 16, 6, 6]");
   Context context = engine.create_context();
@@ -104,7 +104,7 @@ TEST(Storages, MayBeHalves) {
   EXPECT_TRUE(engine.verify().right());
 }
 
-/// Whatever is chosen, plans keep it, and it holds for all shapes.
+/// The chosen storage is kept in plans and used for all shapes.
 TEST(Storages, MayBeLeftToTheBuild) {
   BuildOptions options = held("any", "any");
   const std::string file = convolutions("rows");
@@ -147,7 +147,7 @@ TEST(Storages, RowsMayHaveAPitch) {
                       "for 6 at least");
 }
 
-TEST(Storages, OfValuesThatOnlyRunningSizes) {
+TEST(Storages, ApplyToOutputsOfDataDependentSize) {
   const std::string file = model(
       graph({.nodes = {node({"NonZero", {"x"}, {"n"}}), node({"Cast", {"n"}, {"y"}, {attribute("to", 1)}})},
              .inputs = {value("x", f32, {"2", "3"})},
@@ -158,7 +158,7 @@ TEST(Storages, OfValuesThatOnlyRunningSizes) {
   EXPECT_EQ(numbers(y), (std::vector<float>{0, 0, 1, 1, 1, 1, 2, 0, 1, 2}));
 }
 
-TEST(Storages, RefuseWhatDoesNotFit) {
+TEST(Storages, RejectWhatDoesNotFit) {
   const auto refused = [](const char* name, const char* storage) {
     BuildOptions options = test::plain_options();
     options.storages[name] = BindingStorage::parse(storage);

@@ -24,7 +24,7 @@ std::string_view trimmed(std::string_view text) {
   return text;
 }
 
-/// What stands before and behind the first `mark`; nothing behind where there is none.
+/// The text before and after the first `mark`; nothing after where there is none.
 std::pair<std::string_view, std::optional<std::string_view>> cut(std::string_view text,
                                                                  std::string_view mark) {
   const std::size_t at = text.find(mark);
@@ -46,12 +46,12 @@ template<typename Number>
 Number number(std::string_view text) {
   Number value{};
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  check(error == std::errc() && end == text.data() + text.size(), ErrorCode::bad_data,
-        "'{}' is no number in a table", text);
+  check(error == std::errc() && end == text.data() + text.size(), ErrorCode::bad_data, "'{}' is not a number",
+        text);
   return value;
 }
 
-/// As IR spells it.
+/// Parses a storage in the spelling of the IR.
 SpelledStorage storage_of(std::string_view text) {
   Lexer lexer(text);
   SpelledStorage storage = parse_storage(lexer);
@@ -59,7 +59,7 @@ SpelledStorage storage_of(std::string_view text) {
   return storage;
 }
 
-/// For the values of a node, row-major in this storage where the list is shorter.
+/// Storages of a node's values, row-major where the list is shorter.
 std::vector<Storage> storages_for(const Node& node, const std::vector<SpelledStorage>& spelled,
                                   std::size_t count, const Storage& plain) {
   std::vector<Storage> storages;
@@ -87,7 +87,7 @@ TableBackend::TableBackend(std::string_view words, std::string_view table, Queue
   if (device_.is_host()) queue_ = nullptr;
   for (std::string_view line : split(table, "\n")) {
     if (line.empty()) continue;
-    check(line.starts_with("//"), ErrorCode::bad_data, "expected a rule behind //, got '{}'", line);
+    check(line.starts_with("//"), ErrorCode::bad_data, "expected a rule after //, got '{}'", line);
     add_rule(trimmed(line.substr(2)));
   }
 }
@@ -101,7 +101,7 @@ void TableBackend::add_rule(std::string_view line) {
     proposed_.push_back(std::move(names));
   } else if (line.starts_with("no ")) {
     const auto [kind, reason] = cut(line.substr(3), ":");
-    check(reason.has_value(), ErrorCode::bad_data, "expected a reason behind a colon, got '{}'", line);
+    check(reason.has_value(), ErrorCode::bad_data, "expected a reason after a colon, got '{}'", line);
     reasons_.emplace_back(kind, *reason);
   } else {
     rules_.push_back(parse_offer(line));
@@ -146,7 +146,7 @@ void TableBackend::parse_option(std::string_view option, Rule& rule) const {
   }
   rule.tactic.required_in_place = option.starts_with("overwrites ");
   check(rule.tactic.required_in_place || option.starts_with("in place "), ErrorCode::bad_data,
-        "'{}' is no option of a rule", option);
+        "'{}' is not an option of a rule", option);
   rule.tactic.in_place = number<int>(option.substr(option.rfind(' ') + 1));
 }
 

@@ -1,6 +1,5 @@
 #pragma once
-// A backend whose kernels and costs stand in a table, and whose kernels compute what the operators'
-// definitions say.
+// A backend with kernels and costs from a table; its kernels compute by the operators' definitions.
 
 #include <atomic>
 #include <memory>
@@ -16,53 +15,53 @@
 
 namespace lanner::test {
 
-/// A table is text of one rule a line, each behind `//`:
+/// A table is text of one rule per line, each after `//`:
 ///
 ///   conv: acdb, row -> acdb = 3
-/// what a node of this kind may be run by: storages of inputs, of outputs, as IR spells them behind `@`; the
-/// cost in milliseconds;
+/// an alternative for nodes of this kind: storages of inputs and outputs, as in IR after `@`, and the cost in
+/// milliseconds;
 ///   conv+add: acdb, row, acdb -> acdb = 3, overwrites 2
 ///   conv+relu: acdb, row -> acdb = 3, in place 0
-/// by a kernel that gets the memory of that input for its output, always or where it may;
+/// a kernel whose output uses the memory of that input, always or where allowed;
 ///   conv as direct/8: row, row -> row = 9
-/// under another kernel's name, with a config;
+/// with a kernel's name and a config;
 ///   conv: row, row -> row = 2, later
 /// offered by more_tactics() only;
 ///   relu: row -> row = 1, to f32
 /// for nodes whose first output has this type;
 ///   conv: acdb, row -> acdb = 3, strided
-/// which takes all values within larger ones too;
+/// which supports all values as parts of larger ones;
 ///   conv as bad: row, row -> row = 1, fault wrong value
-/// does one thing wrong, see parse_fault(): no other rule has its kind, kernel and config;
+/// with an injected fault, see parse_fault(); kind, kernel and config must be unique;
 ///   reorder: row -> acdb = 1
-/// as the others, for reorders of exactly these storages;
+/// the same for reorders, of exactly these storages;
 ///   fused: i8 row, row, row -> i8 row scale=%1 zero=%2 = 1
-/// quantised by inputs of the node, told by their numbers;
+/// quantised by inputs of the node, given by index;
 ///   fuses add+relu
-/// kinds of a group with the node that may join it, in order;
+/// kinds of a group's nodes in order, the joining one last;
 ///   proposes a, b
 /// the nodes whose first outputs have these names, the anchor first;
 ///   no softmax: its axis is not the last
-/// why nothing is offered.
+/// the reason why nothing is offered.
 ///
-/// A fused node's kind is its attribute. Values that a rule leaves out are stored row-major where the kernels
-/// run. A rule is for values whose rank is that of its layouts. Of several GPUs a rule says the one; it is
-/// offered there alone.
+/// A fused node's kind is its attribute. Values without a storage in a rule are row-major on the kernels'
+/// device. A rule applies to values with the rank of its layouts. With several GPUs a rule names one and is
+/// offered only there.
 class TableBackend final : public Backend {
 public:
-  /// `words`: the name, a version where there is one, and after `on` the device where its kernels run:
-  /// `fast 1.2 on cuda:0`. Throws Error{bad_data} for a rule that is none.
+  /// `words`: the name, optionally a version, and after `on` the device of its kernels: `fast 1.2 on cuda:0`.
+  /// Throws Error{bad_data} for a malformed rule.
   TableBackend(std::string_view words, std::string_view table, Queue queue = {});
 
-  /// A line of the table more, without `//`.
+  /// Adds a line to the table, without `//`.
   void add_rule(std::string_view line);
-  /// Of all its kernels, since it was made.
+  /// Launches of all its kernels since construction.
   int launches() const noexcept { return *launches_; }
 
   std::string_view name() const override { return name_; }
   std::string version() const override { return version_; }
   DeviceKind device() const override { return device_.kind; }
-  /// One that is named as the project's own is trusted as that is.
+  /// Trusted if it has the name of one of the project's own backends.
   bool trusts(std::string_view, bool) const override { return name_ == "cpu" || name_ == "reference"; }
   bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const override;
   std::vector<std::vector<const Node*>> propose(const Node& anchor, const Target& target) const override;
@@ -76,7 +75,7 @@ public:
 private:
   struct Rule {
     std::string kind;
-    Tactic tactic; ///< But for its storages.
+    Tactic tactic; ///< Without storages.
     std::vector<SpelledStorage> inputs, outputs;
     bool later = false, strided = false;
     std::optional<DType> type;

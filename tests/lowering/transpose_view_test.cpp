@@ -1,4 +1,4 @@
-// Transposes that lowering makes views: nothing runs for them, and nothing changes.
+// Transposes that lowering turns into views: they cost no step and do not change results.
 
 #include <gtest/gtest.h>
 
@@ -57,8 +57,8 @@ void expect_as_defined(const Engine& engine, const Shape& shape) {
   }
 }
 
-TEST(TransposeView, AroundAConvolutionNothingRuns) {
-  // Reference kernels know one layout only.
+TEST(TransposeView, AroundAConvolutionCostsNoStep) {
+  // Reference kernels support one layout only.
   if (const std::string missing = missing_backend("onednn"); !missing.empty()) GTEST_SKIP() << missing;
   std::vector<float> weights;
   for (int i = 0; i < 8 * 8 * 9; ++i) weights.push_back(static_cast<float>(i % 7) / 8.f);
@@ -71,7 +71,7 @@ TEST(TransposeView, AroundAConvolutionNothingRuns) {
   expect_as_defined(engine, {1, 6, 5, 8});
 }
 
-TEST(TransposeView, AroundAPadThatRepeatsNothingRuns) {
+TEST(TransposeView, AroundARepeatingPadCostsNoStep) {
   if (const std::string missing = missing_backend("onednn"); !missing.empty()) GTEST_SKIP() << missing;
   std::vector<float> weights;
   for (int i = 0; i < 8 * 8 * 9; ++i) weights.push_back(static_cast<float>(i % 7) / 8.f);
@@ -87,7 +87,7 @@ TEST(TransposeView, AroundAPadThatRepeatsNothingRuns) {
   }
 }
 
-TEST(TransposeView, BeforeAReshapeNothingRuns) {
+TEST(TransposeView, BeforeAReshapeCostsNoStep) {
   if (const std::string missing = missing_backend("onednn"); !missing.empty()) GTEST_SKIP() << missing;
   const Engine engine = built(
       {node({"MaxPool", {"x"}, {"p"}, {attribute("kernel_shape", std::vector<std::int64_t>{2, 2})}}),
@@ -97,15 +97,15 @@ TEST(TransposeView, BeforeAReshapeNothingRuns) {
   expect_as_defined(engine, {2, 8, 5, 4});
 }
 
-TEST(TransposeView, AnOutputIsACopyAndItsInputStays) {
+TEST(TransposeView, AsAnOutputIsACopyOfItsInput) {
   const Engine engine = built({turned("x", "y", {2, 0, 1}), node({"Relu", {"x"}, {"z"}}),
                                turned("z", "u", {1, 2, 0}), node({"Neg", {"z"}, {"v"}})},
                               {"2", "3", "4"}, {}, {"y", "u", "v"});
   expect_as_defined(engine, {2, 3, 4});
 }
 
-TEST(TransposeView, NobodyOverwritesWhatAnotherReads) {
-  // Each reader of `n` would gladly take over its memory, as would each reader of the view.
+TEST(TransposeView, IsNotOverwrittenWhileAnotherReadsIt) {
+  // Each reader of `n` and of the view could work in place in its memory.
   const Engine engine =
       built({node({"MaxPool", {"x"}, {"n"}, {attribute("kernel_shape", std::vector<std::int64_t>{1, 1})}}),
              turned("n", "t", {0, 3, 2, 1}), node({"Relu", {"t"}, {"a"}}),

@@ -11,7 +11,7 @@
 namespace lanner {
 namespace {
 
-TEST(TrialData, RepeatsValuesOfLessThanAByte) {
+TEST(TrialData, RepeatsSubByteValues) {
   for (const DType type : {DType::i4, DType::u4, DType::i2, DType::u2}) {
     const bool two_bits = bit_width(type) == 2;
     std::vector<std::int32_t> numbers(3 * 5);

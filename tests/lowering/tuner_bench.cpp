@@ -29,7 +29,7 @@ Cost TunerBench::cost(std::string_view kernel, double budget, double until) {
 
 Cost TunerBench::vet(std::string_view kernel, double budget) {
   Tuner tuner(target, budget, cache, constants, control);
-  tuner.set_vetting(600); // What it finds is asked for, however slow the machine.
+  tuner.set_vetting(600); // enough time to check on any machine
   return tuner.vet(node(), backend, tactic(kernel));
 }
 

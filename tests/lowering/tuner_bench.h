@@ -1,5 +1,5 @@
 #pragma once
-// A node, a backend with a table and a tuner that tries the one on the other.
+// A node, a backend with a table, and a tuner that tests the backend's kernels for the node.
 
 #include <memory>
 #include <string>
@@ -10,18 +10,18 @@
 
 namespace lanner::test {
 
-/// The last node of a graph is what kernels are tried on. What one tuner found out is kept in `cache`.
+/// Kernels are tested on the last node of a graph. Results are kept in `cache`.
 class TunerBench {
 public:
   TunerBench(std::string_view ir, std::string_view words, std::string_view table, Queue queue = {});
 
   Node& node() const;
-  /// The tactic of this kernel, which has to be offered.
+  /// The tactic of this kernel, which must be offered.
   Tactic tactic(std::string_view kernel) const;
-  /// A fresh tuner's answer.
+  /// The cost by a new tuner.
   Cost cost(std::string_view kernel, double budget, double until = 1e9);
   Cost vet(std::string_view kernel, double budget = 0);
-  /// How often kernels are launched meanwhile.
+  /// Number of kernel launches during `call`.
   template<typename Call>
   int launches(Call call) {
     const int before = backend.launches();

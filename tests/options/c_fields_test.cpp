@@ -1,4 +1,4 @@
-// Members of the structures of <lanner/c.h> set what the same texts set.
+// Members of the structures of <lanner/c.h> set the same as the options' texts.
 
 #include <array>
 #include <fstream>
@@ -49,7 +49,7 @@ void give_environment(Structure& given) {
   given.environment = &environment;
 }
 
-/// Sets a member to the example of its row, or what stands in the comment of sample_of().
+/// Sets a member to the example of its row, or to the value in the comment of sample_of().
 template<typename Structure>
 using Cases = std::map<std::string_view, std::function<void(Structure&)>>;
 
@@ -113,7 +113,7 @@ const Cases<lanner_video_options> video_cases{
     {"limits", [](auto& given) { given.limits = "total_bytes=4GiB"; }},
 };
 
-/// What kinds without a text become.
+/// Texts of values of kinds that have none.
 const std::map<OptionKind, std::string> texts_of_kinds{
     {OptionKind::named_preprocess, "x=" + Preprocess::preset("imagenet").to_json()},
     {OptionKind::named_images, "x=nv12 " + Preprocess::preset("imagenet").to_json()},
@@ -147,7 +147,7 @@ void expect_same(const OptionTable<Options>& table, const Cases<Structure>& case
   }
 }
 
-/// Members of a structure as <lanner/c_options.h> declares them, but for what belongs to another one.
+/// Members of a structure declared in <lanner/c_options.h>, without those of nested ones.
 std::set<std::string> members_of(const std::string& structure) {
   const std::string text = content_of(source_dir() / "include" / "lanner" / "c_options.h");
   const std::size_t begin = text.find("typedef struct " + structure + " {");
@@ -191,7 +191,7 @@ TEST(OptionsInC, EachMemberOfAStructureHasARow) {
   expect_all_members(reader_option_table(), "lanner_video_options");
 }
 
-TEST(OptionsInC, ABudgetBelow0TimesNothingAndOneThatIsNoNumberIsRefused) {
+TEST(OptionsInC, NegativeBudgetTimesNothingAndNanIsRejected) {
   lanner_build_options given{};
   BuildOptions options;
   given.budget = -1;
@@ -202,7 +202,7 @@ TEST(OptionsInC, ABudgetBelow0TimesNothingAndOneThatIsNoNumberIsRefused) {
                       "budget is nan");
 }
 
-TEST(OptionsInC, TextsThatAreMissingAreNamed) {
+TEST(OptionsInC, MissingTextsAreNamedInTheError) {
   lanner_build_options given{};
   BuildOptions options;
   const lanner_precision_pin half{"a", nullptr};
@@ -214,7 +214,7 @@ TEST(OptionsInC, TextsThatAreMissingAreNamed) {
                       "argument outputs is null");
 }
 
-TEST(OptionsInC, ANameThatComesTwiceIsRefused) {
+TEST(OptionsInC, DuplicateNameIsRejected) {
   const lanner_shape_range twice[] = {shape, shape};
   lanner_build_options given{};
   given.shapes = twice, given.shape_count = 2;
@@ -223,7 +223,7 @@ TEST(OptionsInC, ANameThatComesTwiceIsRefused) {
                       "input 'x' comes twice");
 }
 
-TEST(OptionsInC, ProgressThatAnswersOtherThan0EndsTheCall) {
+TEST(OptionsInC, NonzeroProgressResultEndsTheCall) {
   lanner_build_options given{};
   given.progress = stop;
   BuildOptions options;

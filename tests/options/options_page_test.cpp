@@ -1,4 +1,4 @@
-// docs/options.md is what the tables of options say. LANNER_WRITE_OPTIONS=1 writes it.
+// docs/options.md is generated from the tables of options. LANNER_WRITE_OPTIONS=1 writes it.
 
 #include <cstdlib>
 #include <fstream>
@@ -43,7 +43,7 @@ std::string unit_of(OptionKind kind) {
   }
 }
 
-/// What it does, and why an interface lacks it.
+/// Help of an option, and why an interface lacks it.
 std::string meaning(const OptionInfo& info) {
   std::string text = cell(info.help) + unit_of(info.kind);
   if (!info.details.empty()) text += "; " + cell(info.details);
@@ -102,7 +102,7 @@ std::string page() {
 
 } // namespace
 
-TEST(OptionsPage, IsWhatTheTablesSay) {
+TEST(OptionsPage, IsUpToDate) {
   const auto path = source_dir() / "docs" / "options.md";
   if (std::getenv("LANNER_WRITE_OPTIONS")) std::ofstream(path) << page();
   EXPECT_EQ(content_of(path), page()) << "LANNER_WRITE_OPTIONS=1 writes it";

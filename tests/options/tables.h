@@ -1,5 +1,5 @@
 #pragma once
-// What tests of the tables of options share.
+// Shared by tests of the tables of options.
 
 #include <string>
 
@@ -20,7 +20,7 @@ void for_each_table(Use use) {
   use("preprocess", preprocess_option_table());
 }
 
-/// Whether a text says such a value without a file.
+/// Whether values of this kind have a text and need no file.
 inline bool has_text(const OptionInfo& info) {
   switch (info.kind) {
   case OptionKind::preset: // It sets other options.
@@ -38,7 +38,7 @@ inline bool has_text(const OptionInfo& info) {
   }
 }
 
-/// The row's example, of flags and numbers without one what is not their default.
+/// The row's example; for flags and numbers without one a non-default value.
 inline std::string sample_of(const OptionInfo& info) {
   return info.example.empty() ? "3" : std::string(info.example);
 }

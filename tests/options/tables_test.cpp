@@ -1,4 +1,4 @@
-// Each row of each table says all that the interfaces need of it.
+// Each row of each table has all that the interfaces need.
 
 #include <cctype>
 #include <set>
@@ -27,7 +27,7 @@ Options options_of(const OptionRow<Options>&) {
 
 } // namespace
 
-TEST(OptionTables, EachRowSaysWhatItDoes) {
+TEST(OptionTables, EachRowHasAHelpText) {
   for_each_table([](const char* title, const auto& table) {
     ASSERT_FALSE(table.empty());
     for (const auto& row : table) {
@@ -39,7 +39,7 @@ TEST(OptionTables, EachRowSaysWhatItDoes) {
   });
 }
 
-TEST(OptionTables, EachInterfaceHasTheOptionOrTheRowSaysWhyNot) {
+TEST(OptionTables, EachInterfaceHasTheOptionOrAReasonWhyNot) {
   for_each_table([](const char* title, const auto& table) {
     for (const auto& row : table) {
       SCOPED_TRACE(std::string(title) + " " + std::string(row.info.name));
@@ -51,7 +51,7 @@ TEST(OptionTables, EachInterfaceHasTheOptionOrTheRowSaysWhyNot) {
   });
 }
 
-TEST(OptionTables, NamesFlagsAndFieldsAreOfOneRowEach) {
+TEST(OptionTables, NamesFlagsAndFieldsAreUnique) {
   for_each_table([](const char* title, const auto& table) {
     std::set<std::string_view> names, flags, fields;
     for (const auto& row : table) {
@@ -63,7 +63,7 @@ TEST(OptionTables, NamesFlagsAndFieldsAreOfOneRowEach) {
   });
 }
 
-TEST(OptionTables, AnOptionThatIsSetByTextReadsBackAsThatText) {
+TEST(OptionTables, OptionSetByTextReadsBackAsTheSameText) {
   for_each_table([](const char* title, const auto& table) {
     for (const auto& row : table) {
       if (!has_text(row.info)) continue;
@@ -76,14 +76,14 @@ TEST(OptionTables, AnOptionThatIsSetByTextReadsBackAsThatText) {
         row.set(again, parse_option(row.info, text));
         EXPECT_EQ(options_text(table, again), options_text(table, options));
       }
-      // These flags say what is the library's default, and not the command's.
+      // These flags restore the library's default, which the command changes.
       const std::set<std::string_view> defaults{"rotate", "cache_index", "raise_on_error"};
       EXPECT_EQ(text == option_text(row.get(standard)), defaults.contains(row.info.name)) << text;
     }
   });
 }
 
-TEST(OptionTables, SettingWhatWasReadChangesNothingElse) {
+TEST(OptionTables, SettingAReadValueChangesNothingElse) {
   for_each_table([](const char* title, const auto& table) {
     for (const auto& row : table) {
       if (!has_text(row.info)) continue;
@@ -96,7 +96,7 @@ TEST(OptionTables, SettingWhatWasReadChangesNothingElse) {
   });
 }
 
-TEST(OptionTables, ATextWithoutSenseIsRefusedAndNamesWhatWasExpected) {
+TEST(OptionTables, MalformedTextIsRejectedNamingWhatWasExpected) {
   const auto refused = [](std::string_view name, const std::string& text) {
     const auto& row = *find_option(build_option_table(), name);
     try {
@@ -122,7 +122,7 @@ TEST(OptionTables, ATextWithoutSenseIsRefusedAndNamesWhatWasExpected) {
   EXPECT_EQ(refused("metadata", "author="), "taken");
 }
 
-TEST(OptionTables, ANameThatComesTwiceIsRefused) {
+TEST(OptionTables, DuplicateNameIsRejected) {
   for (const std::string_view name : {"shapes", "storages", "metadata"}) {
     const auto& row = *find_option(build_option_table(), name);
     BuildOptions options;
@@ -132,7 +132,7 @@ TEST(OptionTables, ANameThatComesTwiceIsRefused) {
   }
 }
 
-TEST(OptionTables, TheFirstPinThatWasGivenStaysTheFirst) {
+TEST(OptionTables, PinsKeepTheirOrder) {
   const auto& row = *find_option(build_option_table(), "pins");
   BuildOptions options;
   row.set(options, NamedTexts{{"z*", "fp16"}, {"a*", "fp32"}});
@@ -140,7 +140,7 @@ TEST(OptionTables, TheFirstPinThatWasGivenStaysTheFirst) {
   EXPECT_EQ(options.precision.pins[0].pattern, "z*");
 }
 
-TEST(OptionTexts, SizesHaveUnitsOfThousandsAndOf1024) {
+TEST(OptionTexts, SizesAcceptDecimalAndBinaryUnits) {
   EXPECT_EQ(parse_bytes("0"), 0u);
   EXPECT_EQ(parse_bytes("12 kb"), 12'000u);
   EXPECT_EQ(parse_bytes("3KiB"), 3'072u);

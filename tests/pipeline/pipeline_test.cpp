@@ -1,4 +1,5 @@
-// Clips through a network: frames with their answers, in order, whatever becomes of the clip or the caller.
+// Clips through a network: frames with their answers in order, also for damaged clips and callers that stop
+// early.
 
 #include <filesystem>
 #include <fstream>
@@ -26,7 +27,7 @@ protected:
   void SetUp() override { LANNER_NEEDS_FFMPEG(); }
 
   std::filesystem::path clip() const { return test::make_clip(folder_ / "clip.mp4", frames_of_clip); }
-  /// Bytes of the last frames are others.
+  /// A clip with damaged bytes in its last frames.
   std::filesystem::path damaged_clip() const {
     const std::filesystem::path path = clip();
     std::string bytes = test::bytes_of(path);
@@ -73,7 +74,7 @@ protected:
     const Tensor y = context({{"x", input}}).at("y").tensor;
     return {y.as<float>().begin(), y.as<float>().end()};
   }
-  /// How many frames come before the end, or before an error.
+  /// Number of frames before the end or an error.
   template<typename Next>
   static int frames_before_end(Next next) {
     int count = 0;
@@ -86,7 +87,7 @@ protected:
   TemporaryFolder folder_;
 };
 
-TEST_F(ClipPipeline, GivesEveryFrameItsAnswersInOrder) {
+TEST_F(ClipPipeline, ReturnsEveryFrameWithItsAnswersInOrder) {
   const std::filesystem::path path = clip();
   const std::pair<int, bool> runs[] = {{1, false}, {3, false}, {frames_of_clip + 1, false}, {3, true}};
   for (const auto& [batch, of_pictures] : runs) {
@@ -105,14 +106,14 @@ TEST_F(ClipPipeline, GivesEveryFrameItsAnswersInOrder) {
   }
 }
 
-TEST_F(ClipPipeline, TheLastRunHasTheBatchOfThoseBefore) {
+TEST_F(ClipPipeline, LastRunHasTheFullBatchSize) {
   static_assert(frames_of_clip % 3 == 1);
   Pipeline results = pipeline(clip(), batches_of(3));
   int frames = 0;
   for (; const auto result = results.next(); ++frames) EXPECT_EQ(result->outputs.at("y").shape()[0], 1);
   EXPECT_EQ(frames, frames_of_clip);
   EXPECT_EQ(results.context().output("y").tensor.shape()[0], 3);
-  // A clip that is shorter than a batch, too.
+  // also a clip shorter than a batch
   Pipeline whole = pipeline(clip(), batches_of(frames_of_clip + 1));
   for (frames = 0; const auto result = whole.next(); ++frames)
     EXPECT_EQ(result->outputs.at("y").shape()[0], 1);
@@ -120,7 +121,7 @@ TEST_F(ClipPipeline, TheLastRunHasTheBatchOfThoseBefore) {
   EXPECT_EQ(whole.context().output("y").tensor.shape()[0], frames_of_clip + 1);
 }
 
-TEST_F(ClipPipeline, NothingIsMadeInTheMiddleOfARun) {
+TEST_F(ClipPipeline, NoVariantIsMadeDuringARun) {
   for (const bool of_pictures : {false, true})
     for (const int batch : {1, 3, 7, frames_of_clip, frames_of_clip + 5}) {
       const Engine engine = means(of_pictures, batch);
@@ -132,7 +133,7 @@ TEST_F(ClipPipeline, NothingIsMadeInTheMiddleOfARun) {
     }
 }
 
-TEST_F(ClipPipeline, OutputsWithoutAPartForEachFrameAreGivenWhole) {
+TEST_F(ClipPipeline, OutputsWithoutABatchAxisAreReturnedWhole) {
   using namespace test::onnx_file;
   const std::string bytes =
       model(graph({.nodes = {node({"ReduceMean", {"x"}, {"y"}, {attribute("keepdims", 0)}})},
@@ -150,7 +151,7 @@ TEST_F(ClipPipeline, OutputsWithoutAPartForEachFrameAreGivenWhole) {
     EXPECT_EQ(frames, frames_of_clip);
     return mean;
   };
-  // 40 = 13 x 3 + 1: the last frame is not counted three times, nor those of a clip that is no batch.
+  // 40 = 13 x 3 + 1: repeated frames that fill the last batch do not count.
   VideoReader alone = reader(clip());
   double sum = 0, last = 0;
   while (const auto frame = alone.next()) {
@@ -161,7 +162,7 @@ TEST_F(ClipPipeline, OutputsWithoutAPartForEachFrameAreGivenWhole) {
   EXPECT_NEAR(last_mean(frames_of_clip + 7), sum / frames_of_clip, 1e-2);
 }
 
-TEST_F(ClipPipeline, AnswersThatTheCallerKeepsStayAsTheyAre) {
+TEST_F(ClipPipeline, AnswersKeptByTheCallerAreNotOverwritten) {
   Pipeline results = pipeline(clip(), batches_of(2));
   std::vector<PipelineResult> kept;
   while (auto result = results.next()) kept.push_back(std::move(*result));
@@ -170,7 +171,7 @@ TEST_F(ClipPipeline, AnswersThatTheCallerKeepsStayAsTheyAre) {
     EXPECT_NEAR(result.outputs.at("y").as<float>()[0], mean_of(result.frame)[0], 1e-3) << result.frame.index;
 }
 
-TEST_F(ClipPipeline, DamageIsToldBehindTheFramesBeforeIt) {
+TEST_F(ClipPipeline, DamageIsReportedAfterTheFramesBeforeIt) {
   const std::filesystem::path path = damaged_clip();
   VideoReader alone = reader(path);
   const int expected = frames_before_end([&] { return alone.next().has_value(); });
@@ -181,7 +182,7 @@ TEST_F(ClipPipeline, DamageIsToldBehindTheFramesBeforeIt) {
   LANNER_EXPECT_ERROR(results.next(), ErrorCode::bad_data, "decode");
 }
 
-TEST_F(ClipPipeline, CanBeLeftOrCancelledAtAnyTime) {
+TEST_F(ClipPipeline, CanBeDestroyedOrCancelledAtAnyTime) {
   const std::filesystem::path path = clip();
   for (const int taken : {0, 1, 7}) {
     Pipeline results = pipeline(path, batches_of(1));

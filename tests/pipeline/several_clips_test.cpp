@@ -62,7 +62,7 @@ protected:
                                        : std::to_string(result->frame.index)));
     return texts;
   }
-  /// Numbers of the frames that a range takes of a clip of 30, 10 a second.
+  /// Indices of the frames in a range of a clip of 30 frames at 10 fps.
   std::vector<std::int64_t> taken(const FrameRange& range) const {
     PipelineOptions options = batches_of(4);
     options.range = range;
@@ -78,7 +78,7 @@ protected:
 using Texts = std::vector<std::string>;
 using Numbers = std::vector<std::int64_t>;
 
-TEST_F(SeveralClips, TakeTurnsAndTellTheirEnds) {
+TEST_F(SeveralClips, AlternateAndReportTheirEnds) {
   const std::vector<OpenClip> clips{opener(clip("a.mp4", 2)), opener(clip("b.mp4", 4)),
                                     opener(clip("c.mp4", 1))};
   const Texts in_turn{"0:0", "1:0", "0:1", "1:1", "0:end", "2:0", "1:2", "2:end", "1:3", "1:end"};
@@ -90,7 +90,7 @@ TEST_F(SeveralClips, TakeTurnsAndTellTheirEnds) {
   EXPECT_TRUE(told(pipeline({}, batches_of(2))).empty());
 }
 
-TEST_F(SeveralClips, HaveTheAnswersThatEachHasAlone) {
+TEST_F(SeveralClips, HaveTheSameAnswersAsEachAlone) {
   const std::vector<std::filesystem::path> paths{clip("a.mp4", 9), clip("b.mp4", 5), clip("c.mp4", 7)};
   std::map<std::pair<std::size_t, std::int64_t>, float> alone;
   std::vector<OpenClip> openers;
@@ -126,7 +126,7 @@ TEST_F(SeveralClips, OneThatFailsDoesNotEndTheOthers) {
   EXPECT_FALSE(results.next());
 }
 
-TEST_F(SeveralClips, CanBeLeftAtAnyTime) {
+TEST_F(SeveralClips, CanBeDestroyedAtAnyTime) {
   const std::vector<OpenClip> clips{opener(clip("a.mp4", 20)), opener(clip("b.mp4", 20))};
   for (const int count : {0, 1, 9}) {
     Pipeline results = pipeline(clips, batches_of(3));
@@ -134,7 +134,7 @@ TEST_F(SeveralClips, CanBeLeftAtAnyTime) {
   }
 }
 
-TEST_F(SeveralClips, OptionsThatMakeNoSense) {
+TEST_F(SeveralClips, InvalidOptionsAreRejected) {
   const std::vector<OpenClip> clips{opener(clip("a.mp4", 2))};
   LANNER_EXPECT_ERROR(pipeline(clips, batches_of(1, -1)), ErrorCode::invalid_argument, "side_by_side");
   LANNER_EXPECT_ERROR(taken({.start = -1}), ErrorCode::invalid_argument, "start");
@@ -143,13 +143,13 @@ TEST_F(SeveralClips, OptionsThatMakeNoSense) {
   LANNER_EXPECT_ERROR(taken({.stride = 0}), ErrorCode::invalid_argument, "stride");
 }
 
-TEST_F(SeveralClips, ARangeTakesPartOfAClip) {
+TEST_F(SeveralClips, RangeSelectsFramesOfAClip) {
   EXPECT_EQ(taken({.start = 2.75}), (Numbers{28, 29}));
   EXPECT_EQ(taken({.start = 0.3, .end = 0.6}), (Numbers{3, 4, 5}));
   EXPECT_EQ(taken({.rate = 2, .count = 4}), (Numbers{0, 5, 10, 15}));
   EXPECT_EQ(taken({.start = 0.25, .rate = 1}), (Numbers{3, 13, 23}));
   EXPECT_EQ(taken({.rate = 5, .stride = 6}), (Numbers{0, 12, 24}));
-  EXPECT_EQ(taken({.stride = 16}), (Numbers{0, 16})); // Looked up in the index.
+  EXPECT_EQ(taken({.stride = 16}), (Numbers{0, 16})); // looked up in the index
   EXPECT_EQ(taken({.count = 0}), Numbers{});
   EXPECT_EQ(taken({.start = 7}), Numbers{});
 }

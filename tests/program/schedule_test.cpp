@@ -1,4 +1,4 @@
-// The order of steps over several streams, against one that is worked out pair by pair.
+// The order of steps over several streams, compared with one computed pair by pair.
 
 #include "program/schedule.h"
 
@@ -50,7 +50,7 @@ StepOrder order_of(const std::vector<Drawn>& steps) {
 
 using Matrix = std::vector<std::vector<bool>>;
 
-/// By pairs: `before[a][b]` where a path of these edges leads from a to b.
+/// Transitive closure: `before[a][b]` if a path leads from a to b.
 Matrix closure(std::size_t count, const std::vector<std::pair<std::size_t, std::size_t>>& edges) {
   Matrix before(count, std::vector<bool>(count));
   for (const auto& [a, b] : edges) before[a][b] = true;
@@ -72,8 +72,8 @@ Matrix asked(const std::vector<Drawn>& steps) {
   return closure(steps.size(), edges);
 }
 
-/// What streams and waits do, but for one wait. A stream that begins behind a barrier is behind that only if
-/// it waits for it.
+/// The order enforced by streams and waits, without wait number `without`. A stream that begins after a
+/// barrier is ordered after it only if it waits for it.
 Matrix done(const std::vector<Drawn>& steps, const StepOrder& order, std::size_t without = SIZE_MAX) {
   std::vector<std::pair<std::size_t, std::size_t>> edges;
   std::vector<std::size_t> last(max_streams, SIZE_MAX);
@@ -94,7 +94,7 @@ Matrix done(const std::vector<Drawn>& steps, const StepOrder& order, std::size_t
   return closure(steps.size(), edges);
 }
 
-TEST(StepOrder, IsWhatWasAskedForByAsFewWaitsAsThatTakes) {
+TEST(StepOrder, EnforcesDependencesWithMinimalWaits) {
   std::mt19937 random(11);
   std::size_t all = 0;
   for (int round = 0; round < 300; ++round) {
@@ -109,7 +109,7 @@ TEST(StepOrder, IsWhatWasAskedForByAsFewWaitsAsThatTakes) {
       waits += static_cast<std::size_t>(
           std::ranges::count_if(order.waits(b), [](std::size_t a) { return a != StepOrder::beginning; }));
     }
-    // Each wait is needed, but for one at the beginning, where there is nothing to tell that by.
+    // Each wait is needed, except one at the beginning, where this cannot be tested.
     std::size_t number = 0;
     for (std::size_t b = 0; b < steps.size(); ++b)
       for (const std::size_t a : order.waits(b)) {
@@ -132,7 +132,7 @@ std::string waits_of(const StepOrder& order) {
   return text;
 }
 
-TEST(StepOrder, WaitsForTheLastOfWhatIsNeeded) {
+TEST(StepOrder, WaitsForTheLastDependencePerStream) {
   StepOrder order;
   order.add(0);
   order.add(1, Steps{0});
@@ -148,7 +148,7 @@ TEST(StepOrder, WaitsForTheLastOfWhatIsNeeded) {
 }
 
 /// Two buffers share bytes only where each use of the one comes before any use of the other.
-TEST(Memory, IsSharedOnlyByWhatIsOrdered) {
+TEST(Memory, IsSharedOnlyByOrderedBuffers) {
   std::mt19937 random(5);
   std::uint64_t shared = 0;
   for (int round = 0; round < 200; ++round) {
@@ -184,8 +184,8 @@ TEST(Memory, IsSharedOnlyByWhatIsOrdered) {
   EXPECT_GT(shared, 1000u) << "nothing was shared, so nothing was tried";
 }
 
-/// A greedy plan of smaller buffers may be the larger one.
-TEST(Memory, SmallerBuffersAreHeldWithinABound) {
+/// A greedy plan of smaller buffers may be larger.
+TEST(Memory, PlanOfSmallerBuffersStaysWithinTheBound) {
   std::mt19937 random(2);
   int larger = 0;
   for (int round = 0; round < 2000; ++round) {
@@ -208,14 +208,13 @@ TEST(Memory, SmallerBuffersAreHeldWithinABound) {
         EXPECT_TRUE(apart || small[a].life.ends_before(small[b].life) ||
                     small[b].life.ends_before(small[a].life));
       }
-    small.back().bytes = 1 << 20; // no counterpart of these: they are placed as they are
+    small.back().bytes = 1 << 20; // without a counterpart: placed greedily
     EXPECT_EQ(plan_arena_within(bound, small).bytes, plan_arena(small).bytes);
   }
   EXPECT_GT(larger, 0) << "nothing was larger, so nothing was tried";
 }
 
-/// Values of these sizes (in 64 bytes) that live from one of the steps to another: each is made by one of
-/// them and read by a later one.
+/// Values of these sizes (in units of 64 bytes), each written by one step and read by a later one.
 std::string steps_text(const std::vector<std::pair<std::size_t, bool>>& order,
                        const std::vector<std::uint64_t>& sizes) {
   std::string inputs, outputs, nodes;
@@ -230,7 +229,7 @@ std::string steps_text(const std::vector<std::pair<std::size_t, bool>>& order,
   return fmt::format("graph @g({}) -> ({}) {{\n{}}}\n", inputs, outputs, nodes);
 }
 
-TEST(Memory, AProgramOfSmallerShapesStaysWithinItsBound) {
+TEST(Memory, ProgramOfSmallerShapesStaysWithinTheBound) {
   std::mt19937 random(4);
   const auto program = [](const std::string& text, const Program* bound) {
     WeightStore constants;
@@ -258,7 +257,7 @@ TEST(Memory, AProgramOfSmallerShapesStaysWithinItsBound) {
   EXPECT_GT(larger, 0) << "nothing was larger, so nothing was tried";
 }
 
-TEST(Memory, OnOneStreamLifetimesAreStepsOfTheList) {
+TEST(Memory, OnOneStreamLifetimesAreListIndices) {
   StepOrder order;
   for (int s = 0; s < 5; ++s) order.add(0);
   Lifetime life;
@@ -272,7 +271,7 @@ TEST(Memory, OnOneStreamLifetimesAreStepsOfTheList) {
   EXPECT_TRUE(Lifetime(0, 0).ends_before(Lifetime()));
 }
 
-TEST(Accesses, ConflictWhereOneWrites) {
+TEST(Accesses, ConflictIfOneWrites) {
   const Value* const memory = reinterpret_cast<const Value*>(std::uintptr_t{64});
   const auto conflicts = [&](const Accesses& accesses, std::uint64_t first, std::uint64_t end, bool write) {
     Steps steps;
@@ -291,8 +290,8 @@ TEST(Accesses, ConflictWhereOneWrites) {
   EXPECT_EQ(conflicts(accesses, 0, 128, true), (Steps{3}));
 }
 
-/// Parts that lie between each other are different bytes.
-TEST(Accesses, AreOfStretches) {
+/// Interleaved slices are different bytes.
+TEST(Accesses, DistinguishInterleavedSlices) {
   const Value* const memory = reinterpret_cast<const Value*>(std::uintptr_t{64});
   const auto conflicts = [&](const Accesses& accesses, const Access& access) {
     Steps steps;
@@ -319,7 +318,7 @@ std::unique_ptr<Graph> graph_with(const std::string& behind) {
                      builtin_op_table());
 }
 
-TEST(Streams, AreKeptInText) {
+TEST(Streams, SurvivePrintingAndParsing) {
   const std::string tactic = " tactic(\"a\", \"b\", _, 0.0)";
   const auto graph = graph_with(tactic + " stream(3)");
   EXPECT_EQ(graph->body().nodes().front()->stream(), 3);
@@ -332,7 +331,7 @@ TEST(Streams, AreKeptInText) {
   LANNER_EXPECT_ERROR(graph_with(tactic + " stream()"), ErrorCode::bad_data, "a stream");
 }
 
-TEST(Streams, MeanNothingOnAHost) {
+TEST(Streams, HaveNoEffectOnTheHost) {
   WeightStore constants;
   const auto program = [&](const std::string& stream) {
     return Program(graph_with(" tactic(\"reference\", \"reference\", _, 0.0)" + stream), backends_for({}), {},
@@ -346,7 +345,7 @@ TEST(Streams, MeanNothingOnAHost) {
       << "it is kept";
 }
 
-TEST(Streams, AreOfTheBodyOnly) {
+TEST(Streams, AreRejectedWithinARegion) {
   LANNER_EXPECT_ERROR(parse_graph("graph @g(%c: bool[], %x: f32[4]) -> (%y: f32[4] as \"y\") {\n"
                                   "  %y: f32[4] = if(%c; %x) ((%a: f32[4]) -> (%b) {\n"
                                   "    %b: f32[4] = relu(%a) stream(1)\n"

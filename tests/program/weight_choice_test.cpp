@@ -1,4 +1,4 @@
-// Which weights stay on a device, and where the others pass through it.
+// Choice of resident weights, and placement of streamed ones in the ring.
 
 #include <algorithm>
 #include <optional>
@@ -37,7 +37,7 @@ public:
     const WeightNeeds* const list[] = {&needs_};
     return choose_weights(list, units ? std::optional(*units * unit) : std::nullopt);
   }
-  /// Numbers of those that are streamed.
+  /// Indices of the streamed ones.
   std::vector<std::size_t> streamed(std::uint64_t units) const {
     const WeightChoice choice = choose(units);
     std::vector<std::size_t> numbers;
@@ -52,7 +52,7 @@ private:
 
 using Numbers = std::vector<std::size_t>;
 
-TEST(WeightChoice, AllStayWithoutABudgetOrWithEnough) {
+TEST(WeightChoice, AllAreResidentWithoutABudgetOrWithEnough) {
   const Weights weights({3, 1, 2});
   for (const std::optional<std::uint64_t> budget :
        {std::optional<std::uint64_t>(), std::optional<std::uint64_t>(6)}) {
@@ -62,16 +62,16 @@ TEST(WeightChoice, AllStayWithoutABudgetOrWithEnough) {
   }
 }
 
-TEST(WeightChoice, TheLargestStay) {
+TEST(WeightChoice, TheLargestAreResident) {
   const Weights weights({1, 9, 1, 1, 5, 1});
   EXPECT_EQ(weights.streamed(17), (Numbers{2, 3, 5}));
   EXPECT_EQ(weights.streamed(16), (Numbers{0, 2, 3, 5}));
   EXPECT_EQ(weights.choose(16).bytes.resident, 14 * unit);
-  EXPECT_EQ(weights.choose(16).bytes.ring, 2 * unit); // of those that follow each other
+  EXPECT_EQ(weights.choose(16).bytes.ring, 2 * unit); // of consecutive ones
   EXPECT_EQ(weights.streamed(15), (Numbers{0, 2, 3, 4, 5}));
 }
 
-TEST(WeightChoice, TheLeastIsRoomForTheLargestStep) {
+TEST(WeightChoice, LeastBudgetHoldsTheLargestStep) {
   const Weights weights({1, 9, 1, 1, 5, 1});
   EXPECT_EQ(weights.streamed(9), (Numbers{0, 1, 2, 3, 4, 5}));
   EXPECT_EQ(weights.choose(9).bytes.ring, 9 * unit);
@@ -81,7 +81,7 @@ TEST(WeightChoice, TheLeastIsRoomForTheLargestStep) {
       "with 589824 at least");
 }
 
-TEST(WeightChoice, WhatIsSmallOrReadOtherwiseStays) {
+TEST(WeightChoice, SmallAndUnrecordedWeightsAreResident) {
   Weights weights({2, 2, 2});
   weights.add(Tensor::allocate(DType::u8, {std::int64_t{unit} - 256}));
   weights.add(Tensor::allocate(DType::u8, {4 * std::int64_t{unit}}), false);
@@ -92,13 +92,13 @@ TEST(WeightChoice, WhatIsSmallOrReadOtherwiseStays) {
   EXPECT_EQ(choice.bytes.resident, 5 * unit - 256);
 }
 
-TEST(WeightChoice, OfEqualOnesTheStreamedAreSpread) {
+TEST(WeightChoice, StreamedOfEqualWeightsAreSpreadOverTheRun) {
   const Weights weights({1, 1, 1, 1, 1, 1, 1, 1});
   EXPECT_EQ(weights.streamed(6), (Numbers{1, 3, 5, 7}));
   EXPECT_EQ(weights.streamed(7), (Numbers{3, 5, 7}));
 }
 
-TEST(WeightChoice, IsOneForAllPrograms) {
+TEST(WeightChoice, IsSharedByAllPrograms) {
   const Weights first({4, 2, 2});
   Weights second({1});
   for (const Tensor& form : first.needs().forms) second.add(form);
@@ -109,7 +109,7 @@ TEST(WeightChoice, IsOneForAllPrograms) {
   EXPECT_EQ(choice.bytes.resident + choice.bytes.ring, 8 * unit);
 }
 
-/// What a copy writes over was read by a step that it, or a copy before it, waits for.
+/// A copy, or one before it, waits for the last reader of the bytes that it overwrites.
 TEST(WeightRing, NoBlockIsOverwrittenBeforeItIsRead) {
   std::mt19937 random(3);
   int waits = 0, ahead = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Networks of which only the elements tell how much they find, for a GPU and for a fake of one.
+// Networks with data-dependent output sizes, for a GPU and for a fake one.
 
 #include <algorithm>
 #include <cstring>
@@ -14,7 +14,7 @@
 
 namespace lanner::test {
 
-/// Truth values, reals and integers, large enough that they are looked through where they lie.
+/// Bools, reals and integers, large enough to be searched on the GPU.
 inline constexpr std::string_view places_text = R"(
 graph @main(%flags: bool[2, 300, 500], %x: f32[300, 1000], %n: i64[40000]) -> (%below as "below", %set as "set", %whole as "whole") {
   %below: i64[*] = non_zero(%flags)
@@ -22,7 +22,7 @@ graph @main(%flags: bool[2, 300, 500], %x: f32[300, 1000], %n: i64[40000]) -> (%
   %whole: i64[*] = non_zero(%n)
 })";
 
-/// Every `step`th element counts, beginning where it should show: -0 does not count, NaN does.
+/// Every `step`th element is nonzero; -0 is zero, NaN is not.
 inline std::vector<Item> elements(std::int64_t step) {
   Tensor flags = Tensor::zeros(DType::boolean, {2, 300, 500});
   Tensor x = Tensor::allocate(DType::f32, {300, 1000}), n = Tensor::zeros(DType::i64, {40000});
@@ -35,7 +35,7 @@ inline std::vector<Item> elements(std::int64_t step) {
   return {flags, x, n};
 }
 
-/// Boxes and scores of three classes of two images, and a suppression of each form of boxes.
+/// Boxes and scores of three classes of two images, with non-maximum suppression of both box formats.
 inline constexpr std::string_view kept_text = R"(
 graph @main(%boxes: f32[2, 1500, 4], %scores: f32[2, 3, 1500], %most: i64[], %overlap: f32[], %score: f32[]) -> (%corners as "corners", %centres as "centres", %all as "all") {
   %corners: i64[*] = non_max_suppression(%boxes, %scores, %most, %overlap, %score)
@@ -43,7 +43,7 @@ graph @main(%boxes: f32[2, 1500, 4], %scores: f32[2, 3, 1500], %most: i64[], %ov
   %all: i64[*] = non_max_suppression(%boxes, %scores, %most)
 })";
 
-/// Many scores are equal, so that the order of boxes counts.
+/// Many scores are equal, so the order of boxes matters.
 inline std::vector<Item> boxes(std::int64_t most, float overlap, float score) {
   Tensor boxes = Tensor::allocate(DType::f32, {2, 1500, 4}),
          scores = Tensor::allocate(DType::f32, {2, 3, 1500});
@@ -58,7 +58,7 @@ inline std::vector<Item> boxes(std::int64_t most, float overlap, float score) {
   return {boxes, scores, Tensor::scalar(most), Tensor::scalar(overlap), Tensor::scalar(score)};
 }
 
-/// With inputs on the device, three times: the same bits as the definitions give, and results there.
+/// Three runs with inputs on the device: results are there and equal the definitions' bit for bit.
 inline void expect_found(const Engine& engine, const std::vector<Item>& inputs, Device device) {
   const auto want = run_reference(*state_of(engine).graph, inputs);
   Context context = engine.create_context();
@@ -75,8 +75,8 @@ inline void expect_found(const Engine& engine, const std::vector<Item>& inputs, 
   }
 }
 
-/// `emulated`: kernels are computed thread by thread, where thousands of boxes that are kept one after the
-/// other take seconds.
+/// `emulated`: kernels are computed thread by thread, so keeping thousands of boxes one after the other takes
+/// seconds.
 inline void expect_all_found(Device device, bool emulated = false) {
   const Engine places = engine_of(places_text, 1, device);
   for (const std::int64_t step : {1, 2, 3, 7, 1000, 299999}) {

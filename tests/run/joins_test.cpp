@@ -1,4 +1,4 @@
-// Plans that say of values that they lie in others. What lowering makes of concatenations stands in
+// Plans with values stored within others. For lowering of concatenations see
 // tests/lowering/cases/lower_joins.ir.
 
 #include <string>
@@ -21,7 +21,7 @@ std::size_t steps(const std::string& body) {
              body + "}"));
 }
 
-/// Two parts stored as said, joined by a node that says `tactic`, and read.
+/// Two parts with these storages, joined by a node with this tactic, and read.
 std::string joined(const std::string& a, const std::string& b,
                    const std::string& tactic = "tactic(\"alias\", \"alias\", _, 0.0)") {
   return fmt::format("  %a: f32[1, 4, 4, 4] {0} = relu(%x) {3}\n"
@@ -31,11 +31,11 @@ std::string joined(const std::string& a, const std::string& b,
                      a, b, tactic, reference);
 }
 
-TEST(Joins, RunNothing) {
+TEST(Joins, CostNoStep) {
   EXPECT_EQ(steps(joined("@ row in=%c", "@ row in=%c+256")), 3U);
 }
 
-TEST(Joins, NeedPartsWhereTheResultHasThem) {
+TEST(Joins, RequirePartsAtTheirOffsetInTheResult) {
   for (const char* b : {"@ row in=%c", "@ row in=%c+255", "@ row in=%c+192", ""})
     LANNER_EXPECT_ERROR(steps(joined("@ row in=%c", b)), ErrorCode::bad_data,
                         "input 1 is not stored at its part of the result");
@@ -44,15 +44,15 @@ TEST(Joins, NeedPartsWhereTheResultHasThem) {
                       "is not stored at its part");
 }
 
-TEST(Joins, AreOfConcatenationsOnly) {
+TEST(Joins, RequireAConcatenation) {
   LANNER_EXPECT_ERROR(steps(joined("@ row in=%c", "@ row in=%c+256", reference)), ErrorCode::bad_data,
                       "value a is stored in c, which is not a concatenation of it");
   LANNER_EXPECT_ERROR(steps(joined("@ row in=%b", "@ row in=%c+256")), ErrorCode::bad_data,
                       "value a is stored in b, which is not a concatenation of it");
 }
 
-/// What is no result of a kernel has no memory that could be elsewhere.
-TEST(Joins, AreOfWhatKernelsMake) {
+/// A value that no kernel writes cannot be placed elsewhere.
+TEST(Joins, RequirePartsWrittenByKernels) {
   const std::string view =
       "  %r: f32[1, 4, 4, 4] = relu(%x) " + std::string(reference) +
       "\n  %n: i64[4] = constant() {value = i64[4](1, 4, 4, 4)}\n"
@@ -63,14 +63,14 @@ TEST(Joins, AreOfWhatKernelsMake) {
                       "value a is stored in c, which is not a concatenation of it");
 }
 
-/// A plan may say only of kernels that take it that they read and write parts of larger values.
-TEST(Joins, AreOfKernelsThatTakeStrides) {
+/// Only kernels that support it may read and write parts of larger values.
+TEST(Joins, RequireKernelsThatSupportStrides) {
   LANNER_EXPECT_ERROR(steps(joined("@ row within=1:12 in=%c", "@ row in=%c+256")), ErrorCode::unsupported,
                       "node relu %a: no backend here offers kernel reference:reference");
 }
 
-/// Of two images each part is two slices.
-TEST(Joins, NeedStridesOfTheResult) {
+/// With two images each part has two slices.
+TEST(Joins, RequireTheStridesOfTheResult) {
   const auto moved = [](const std::string& a, const std::string& b) {
     const std::string movement = "tactic(\"cpu\", \"movement\", _, 0.0)";
     return step_count(parsed(fmt::format(
@@ -96,8 +96,8 @@ TEST(Joins, NeedStridesOfTheResult) {
                       "input 0 is not stored at its part");
 }
 
-/// What kernels do not make is whole.
-TEST(Joins, AreNeitherInputsNorConstants) {
+/// Values not written by kernels must be whole.
+TEST(Joins, RejectInputsAndConstantsAsParts) {
   const auto program = [](const std::string& body) { return step_count(parsed("graph @g" + body)); };
   LANNER_EXPECT_ERROR(
       program("(%x: f32[2, 4] @ row within=1:8) -> (%y: f32[2, 4] as \"y\") {\n  %y: f32[2, 4] = relu(%x) " +
@@ -112,8 +112,8 @@ TEST(Joins, AreNeitherInputsNorConstants) {
       ErrorCode::bad_data, "constant c is part of a larger value");
 }
 
-/// The memory of a result is as large as its first part alone.
-TEST(Joins, AreNoResultsThemselves) {
+/// An output's memory has the size of the part only.
+TEST(Joins, RejectOutputsOfTheGraphAsParts) {
   auto graph = parsed("graph @g(%x: f32[1, 4, 4, 4], %z: f32[1, 8, 4, 4]) -> (%a: f32[1, 4, 4, 4] as "
                       "\"a\", %y: f32[1, 12, 4, 4] as \"y\") {\n" +
                       joined("@ row in=%c", "@ row in=%c+256") + "}");

@@ -1,5 +1,5 @@
 #pragma once
-// Engines of networks that a test spells, lowered by kernels that nothing has timed, against the interpreter.
+// Engines of networks in text, lowered without timing, compared with the interpreter.
 
 #include <algorithm>
 #include <cmath>
@@ -21,7 +21,7 @@
 
 namespace lanner::test {
 
-/// Lowered at the first run, by kernels that nothing has timed.
+/// Lowered at the first run, without timing.
 inline Engine engine_of(std::string_view text, int threads, Device device, bool deterministic) {
   auto state = std::make_shared<EngineState>();
   state->graph = parsed(text);
@@ -33,7 +33,7 @@ inline Engine engine_of(std::string_view text, int threads, Device device, bool 
   describe(*state);
   return engine_of(std::move(state));
 }
-/// Deterministic on the host only: versions of fakes are vouched for by nobody.
+/// Deterministic on the host only: versions of fake libraries are not trusted.
 inline Engine engine_of(std::string_view text, int threads = 1, Device device = {}) {
   return engine_of(text, threads, device, device.is_host());
 }
@@ -61,7 +61,7 @@ inline void expect_same(const Item& got, const Item& want, const std::string& wh
     ASSERT_NEAR(a[i], b[i], 1e-5f + 1e-4f * std::abs(b[i])) << what << " at " << i;
 }
 
-/// Two runs in a row give what the definition gives.
+/// Expects two runs in a row to agree with the definition.
 inline void expect_as_defined(const Engine& engine, const std::vector<Item>& inputs) {
   const auto want = run_reference(*state_of(engine).graph, inputs);
   Context context = engine.create_context();

@@ -21,14 +21,14 @@ graph @main(%x: f32[8, 16]) -> (%y as "y") {
   })
 })";
 
-TEST(RegionStep, ProductsOfALoopAreKernels) {
+TEST(RegionStep, ProductsInALoopRunByKernels) {
   const Engine engine = engine_of(products_text);
   expect_as_defined(engine, {waves({8, 16})});
   const Graph& graph = lowered(engine);
   EXPECT_TRUE(any_node(graph.body(), "loop", "program"));
   EXPECT_TRUE(any_node(graph.body(), "matmul", "cpu") || any_node(graph.body(), "matmul", "onednn"))
       << engine.lowered_ir();
-  EXPECT_EQ(graph.find("y")->producer()->captures(), 0u) << "the weights are the region's own";
+  EXPECT_EQ(graph.find("y")->producer()->captures(), 0u) << "the weights are in the region";
 }
 
 // Stops when the sum passes the limit; keeps every sum.
@@ -45,7 +45,7 @@ graph @main(%n: i64[], %limit: f32[3], %step: f32[3]) -> (%sum as "sum", %all as
   })
 })";
 
-TEST(RegionStep, StacksUntilItsConditionEnds) {
+TEST(RegionStep, StacksUntilTheConditionIsFalse) {
   const Engine engine = engine_of(sums_text);
   const auto turns = [](std::int64_t n, float limit) {
     return std::vector<Item>{i64s({n}, {}), f32s({limit, limit, limit}), f32s({1, 1, 1})};
@@ -61,14 +61,14 @@ graph @main(%n: i64[], %go0: bool[], %x: f32[2, 3]) -> (%y as "y", %all as "all"
   })
 })";
 
-TEST(RegionStep, AKnownNumberOfTurnsIsStackedInPlace) {
+TEST(RegionStep, KnownNumberOfIterationsIsStackedInPlace) {
   const Engine engine = engine_of(stacked_text);
   for (const std::int64_t n : {0, 1, 2, 3, 21})
     for (const int goes : {0, 1})
       expect_as_defined(engine, {i64s({n}, {}), bools({goes}, {}), waves({2, 3})});
 }
 
-// What a turn gives is parameters in another order, a constant, and one value twice.
+// An iteration returns its parameters in another order, a constant, and one value twice.
 constexpr std::string_view passing_text = R"(
 graph @main(%n: i64[], %a0: f32[2], %b0: f32[2], %outer: f32[2]) -> (%a as "a", %b as "b", %c as "c", %d as "d", %e as "e", %f as "f", %g as "g") {
   %i0: i64[] = constant() {value = i64[](-5)}
@@ -78,7 +78,7 @@ graph @main(%n: i64[], %a0: f32[2], %b0: f32[2], %outer: f32[2]) -> (%a as "a", 
   })
 })";
 
-TEST(RegionStep, ValuesMayPassThroughATurn) {
+TEST(RegionStep, IterationMayReturnItsParameters) {
   const Engine engine = engine_of(passing_text);
   for (const std::int64_t n : {0, 1, 2, 3, 4})
     expect_as_defined(engine, {i64s({n}, {}), f32s({1, 2}), f32s({10, 20}), f32s({5, 6})});
@@ -92,7 +92,7 @@ graph @main(%n: i64[], %x: f32[1, 2]) -> (%y as "y", %z as "z") {
   })
 })";
 
-TEST(RegionStep, SizesThatChangeAreItemsBesideKernels) {
+TEST(RegionStep, ChangingSizesAreItemsAmongKernels) {
   const Engine engine = engine_of(growing_text);
   for (const std::int64_t n : {0, 1, 5}) expect_as_defined(engine, {i64s({n}, {}), waves({1, 2})});
   const Graph& graph = lowered(engine);
@@ -110,7 +110,7 @@ graph @main(%n: i64[], %x: f32[2]) -> (%y as "y") {
   %y: f32[*] = concat_from_sequence(%all) {axis = 0}
 })";
 
-TEST(RegionStep, ASequenceKeepsWhatATurnWroteOver) {
+TEST(RegionStep, SequenceKeepsValuesThatLaterIterationsOverwrite) {
   const Engine engine = engine_of(sequence_text);
   for (const std::int64_t n : {1, 2, 6}) expect_as_defined(engine, {i64s({n}, {}), f32s({1, 2})});
 }
@@ -137,7 +137,7 @@ graph @main(%c: bool[], %n: i64[], %x: f32[4, 4]) -> (%y as "y", %z as "z") {
   })
 })";
 
-TEST(RegionStep, RegionsNest) {
+TEST(RegionStep, RegionsMayBeNested) {
   std::string text(nested_text);
   // The axes come first.
   const std::string axes = "      %axes: i64[1] = constant() {value = i64[1](0)}\n";
@@ -160,11 +160,11 @@ graph @main(%x: f32[3, 2], %z: f32[2, 3]) -> (%last as "last", %sums as "sums", 
   })
 })";
 
-TEST(RegionStep, ScansAlongAnyAxisBothWays) {
+TEST(RegionStep, ScansAlongAnyAxisInBothDirections) {
   expect_as_defined(engine_of(scan_text), {waves({3, 2}), waves({2, 3}, 3)});
 }
 
-TEST(RegionStep, ContextsDoNotShareTheirTurns) {
+TEST(RegionStep, ContextsIterateIndependently) {
   const Engine engine = engine_of(products_text);
   const std::vector<Item> one{waves({8, 16})}, two{waves({8, 16}, 5)};
   const Item want_one = run_reference(*state_of(engine).graph, one)[0],
@@ -177,7 +177,7 @@ TEST(RegionStep, ContextsDoNotShareTheirTurns) {
   work(one[0], want_one);
 }
 
-TEST(RegionStep, PlansKeepBodies) {
+TEST(RegionStep, PlansKeepSubprograms) {
   const TemporaryFolder folder;
   for (const std::string_view text : {products_text, sums_text, passing_text, growing_text, scan_text}) {
     const Engine engine = engine_of(text);
@@ -198,7 +198,7 @@ graph @main(%n: i64[], %x: f32[4]) -> (%y as "y") {
   }) source("turning")
 })";
 
-TEST(RegionStep, SaysWhichNodeFailed) {
+TEST(RegionStep, ErrorNamesTheNodeThatFailed) {
   std::string text(failing_text);
   text.insert(text.find("  %y: f32[]"), "  %s0: f32[] = constant() {value = f32[](0.0)}\n");
   const Engine engine = engine_of(text);
@@ -206,12 +206,12 @@ TEST(RegionStep, SaysWhichNodeFailed) {
   Context context = engine.create_context();
   LANNER_EXPECT_ERROR(context({{"n", i64s({9}, {})}, {"x", waves({4})}}), ErrorCode::invalid_argument,
                       "node turning (loop): node lookup (gather)");
-  // What was left by the failure does not show.
+  // the failure has no effect on later runs
   const auto got = context({{"n", i64s({2}, {})}, {"x", f32s({1, 2, 3, 4})}});
   EXPECT_EQ(show(got.at("y")), "f32[](2)");
 }
 
-TEST(RegionStep, OnlyLoopsScansAndBranchesRunSo) {
+TEST(RegionStep, OnlyLoopsScansAndBranchesRunAsPrograms) {
   WeightStore constants;
   const auto program_of = [&](std::string_view text) {
     return Program(parsed(text), {}, {}, constants).steps().size();

@@ -1,4 +1,4 @@
-// Nodes behind a count that only running tells, run block by block, against their definitions.
+// Nodes with a data-dependent row count, run block by block, compared with their definitions.
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
@@ -48,7 +48,7 @@ std::vector<Item> inputs_of(std::int64_t count) {
   return {flags(count, 200), waves({200, 3, 4}), waves({1, 5}, 3)};
 }
 
-TEST(RowBlocks, AnyCountGivesWhatTheDefinitionGives) {
+TEST(RowBlocks, AgreeWithTheDefinitionForAnyCount) {
   const Engine engine = engine_of(network_text);
   const Graph& graph = lowered(engine);
   EXPECT_TRUE(any_node(graph.body(), "by_rows", "program")) << print(graph);
@@ -57,7 +57,7 @@ TEST(RowBlocks, AnyCountGivesWhatTheDefinitionGives) {
     expect_as_defined(engine, inputs_of(count));
 }
 
-TEST(RowBlocks, NoCountMakesAVariant) {
+TEST(RowBlocks, NoVariantIsMadePerCount) {
   const Engine engine = engine_of(network_text);
   expect_as_defined(engine, inputs_of(7));
   const std::size_t made = state_of(engine).variants().list().size();
@@ -65,7 +65,7 @@ TEST(RowBlocks, NoCountMakesAVariant) {
   EXPECT_EQ(state_of(engine).variants().list().size(), made);
 }
 
-TEST(RowBlocks, NoRowsAreNoBlocks) {
+TEST(RowBlocks, ZeroRowsRunNoBlock) {
   constexpr std::string_view text = R"(
 graph @main(%flags: f32[20], %x: f32[20, 4]) -> (%y as "y") {
   %hits: i64[*] = non_zero(%flags)
@@ -80,8 +80,8 @@ graph @main(%flags: f32[20], %x: f32[20, 4]) -> (%y as "y") {
   for (const std::int64_t count : {0, 1, 20}) expect_as_defined(engine, {flags(count, 20), waves({20, 4})});
 }
 
-// Nothing of its set stands before it, and what reads it has another count.
-TEST(RowBlocks, OneProductIsASet) {
+// The only member of its set: its reader has another count.
+TEST(RowBlocks, SingleProductIsASet) {
   constexpr std::string_view text = R"(
 graph @main(%flags: f32[20], %x: f32[20, 4]) -> (%y as "y", %z as "z") {
   %chosen: bool[20] = cast(%flags) {to = bool}
@@ -95,7 +95,7 @@ graph @main(%flags: f32[20], %x: f32[20, 4]) -> (%y as "y", %z as "z") {
   for (const std::int64_t count : {0, 1, 20}) expect_as_defined(engine, {flags(count, 20), waves({20, 4})});
 }
 
-TEST(RowBlocks, PlansKeepThem) {
+TEST(RowBlocks, AreKeptInPlans) {
   const TemporaryFolder folder;
   const Engine engine = engine_of(network_text);
   engine.save(folder / "rows.plan");
@@ -106,7 +106,7 @@ TEST(RowBlocks, PlansKeepThem) {
   EXPECT_TRUE(loaded.verify().right());
 }
 
-TEST(RowBlocks, ConvolutionsAreRunByBlocksToo) {
+TEST(RowBlocks, ConvolutionsRunByBlocks) {
   constexpr std::string_view text = R"(
 graph @main(%flags: f32[40], %x: f32[40, 3, 6, 6]) -> (%y as "y") {
   %hits: i64[*] = non_zero(%flags)
@@ -126,8 +126,8 @@ graph @main(%flags: f32[40], %x: f32[40, 3, 6, 6]) -> (%y as "y") {
     expect_as_defined(engine, {flags(count, 40), waves({40, 3, 6, 6})});
 }
 
-// What mixes rows stays outside.
-TEST(RowBlocks, SumsOverRowsAreNotCut) {
+// Operators across rows stay outside of the set.
+TEST(RowBlocks, SumsOverRowsStayOutside) {
   constexpr std::string_view text = R"(
 graph @main(%flags: f32[20], %x: f32[20, 4]) -> (%y as "y") {
   %hits: i64[*] = non_zero(%flags)
@@ -142,14 +142,14 @@ graph @main(%flags: f32[20], %x: f32[20, 4]) -> (%y as "y") {
   expect_as_defined(engine, {flags(6, 20), waves({20, 4})});
 }
 
-TEST(BlockChoice, TakesWhatIsCheapest) {
-  // A block costs the same whatever its size: one that is too large beats many.
+TEST(BlockChoice, ChoosesTheCheapestBlocks) {
+  // Blocks of equal cost: one that is too large beats several.
   const BlockChoice flat({1, 8, 64}, {1, 1, 1});
   EXPECT_EQ(flat.next(1), 0u);
   EXPECT_EQ(flat.next(8), 1u);
   EXPECT_EQ(flat.next(9), 2u);
   EXPECT_EQ(flat.next(200), 2u);
-  // It costs what its rows cost.
+  // Cost proportional to rows.
   const BlockChoice steep({1, 8, 64}, {1, 8, 64});
   EXPECT_EQ(steep.next(7), 0u);
   const BlockChoice between({1, 8, 64}, {1, 4, 16});

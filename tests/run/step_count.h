@@ -1,5 +1,5 @@
 #pragma once
-// How many steps plans have.
+// Number of steps of a program.
 
 #include <cstddef>
 #include <memory>
@@ -10,7 +10,7 @@
 
 namespace lanner::test {
 
-/// Of the program of a lowered graph with the host's kernels. Throws what Program does.
+/// Steps of a lowered graph's program with the host's kernels. Throws as Program does.
 inline std::size_t step_count(std::unique_ptr<Graph> lowered) {
   WeightStore constants;
   return Program(std::move(lowered), backends_for({}), {}, constants).steps().size();

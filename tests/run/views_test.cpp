@@ -1,5 +1,4 @@
-// Plans that say of slices and splits that they copy nothing. What lowering makes of them stands in
-// tests/lowering/cases/lower_parts.ir.
+// Plans with slices and splits as views. For lowering of them see tests/lowering/cases/lower_parts.ir.
 
 #include <string>
 
@@ -21,7 +20,7 @@ std::size_t steps(const std::string& body, const std::string& output = "%y: f32[
       parsed(fmt::format("graph @g(%x: f32[1, 8, 4, 4]) -> ({} as \"y\") {{\n{}}}", output, body)));
 }
 
-/// Half of %r from `from` on, stored as said, and read.
+/// Half of %r from `from` on, in this storage, and read.
 std::string sliced(const std::string& storage, int from, int axis, int step = 1) {
   return fmt::format("  %r: f32[1, 8, 4, 4] {0} = relu(%x) {1}\n"
                      "  %from: i64[1] = constant() {{value = i64[1]({2})}}\n"
@@ -33,7 +32,7 @@ std::string sliced(const std::string& storage, int from, int axis, int step = 1)
                      storage, reference, from, from + 4 * step, axis, step, view);
 }
 
-TEST(PartViews, RunNothing) {
+TEST(PartViews, CostNoStep) {
   EXPECT_EQ(steps(sliced("", 4, 1)), 2U);
   EXPECT_EQ(steps(sliced("", 1, 1)), 2U); // 64 bytes on
   EXPECT_EQ(steps(fmt::format("  %r: f32[1, 8, 4, 4] = relu(%x) {0}\n"
@@ -43,7 +42,7 @@ TEST(PartViews, RunNothing) {
             2U);
 }
 
-TEST(PartViews, AreStretchesOfMemory) {
+TEST(PartViews, AreContiguousSlicesOfMemory) {
   LANNER_EXPECT_ERROR(steps(sliced("", 7, 1, -1)), ErrorCode::bad_data, "not slices of its input's memory");
   const std::string columns =
       fmt::format("  %r: f32[1, 8, 4, 4] = relu(%x) {0}\n"
@@ -54,8 +53,8 @@ TEST(PartViews, AreStretchesOfMemory) {
                       "not slices of its input's memory");
 }
 
-/// Columns are many slices, which kernels read where they lie that take it.
-TEST(PartViews, MayBeManyStretches) {
+/// Columns have many slices, which kernels with stride support read in place.
+TEST(PartViews, MayHaveSeveralSlices) {
   const auto columns = [](const std::string& a, const std::string& b) {
     const std::string movement = "tactic(\"cpu\", \"movement\", _, 0.0)";
     return fmt::format("  %r: f32[1, 8, 4, 4] = relu(%x) {2}\n"
@@ -70,13 +69,14 @@ TEST(PartViews, MayBeManyStretches) {
                         "not slices of its input's memory");
 }
 
-/// Their memory is larger than the result's.
-TEST(PartViews, AreNoResultsThemselves) {
+/// The parent's memory is larger than the output's.
+TEST(PartViews, RejectOutputsOfTheGraph) {
   const std::string body =
       fmt::format("  %r: f32[1, 8, 4, 4] = relu(%x) {0}\n"
                   "  %y: f32[1, 4, 4, 4], %b: f32[1, 4, 4, 4] = split(%r) {{axis = 1}} {1}\n",
                   reference, view);
-  LANNER_EXPECT_ERROR(steps(body), ErrorCode::bad_data, "output y is not in the storage that the caller asked for");
+  LANNER_EXPECT_ERROR(steps(body), ErrorCode::bad_data,
+                      "output y is not in the storage that the caller asked for");
 }
 
 } // namespace

@@ -1,6 +1,5 @@
-// A program that is linked to liblanner-runtime alone: lanner_runtime_probe COMMAND VALUE ... prints a line
-// for each command, what it gave or `error: CODE: MESSAGE`. tests/python/engine/test_runtime.py tells it what
-// to do.
+// A program that links only liblanner-runtime: lanner_runtime_probe COMMAND VALUE ... prints a line for each
+// command, its result or `error: CODE: MESSAGE`. Driven by tests/python/engine/test_runtime.py.
 
 #include <algorithm>
 #include <cstdio>
@@ -33,7 +32,7 @@ Tensor ramp(const Shape& shape) {
   return tensor;
 }
 
-/// Numbers to the last bit.
+/// Numbers with full precision.
 std::string text_of(const Tensor& tensor) {
   std::string text;
   char number[64];
@@ -44,7 +43,7 @@ std::string text_of(const Tensor& tensor) {
   return text;
 }
 
-/// The libraries of Lanner in this process.
+/// Lanner's libraries loaded in this process.
 std::string loaded() {
   std::ifstream maps("/proc/self/maps");
   std::map<std::string, bool> files;
@@ -83,7 +82,7 @@ private:
     return text;
   }
 
-  /// The weight becomes a ramp.
+  /// Refits the weight with a ramp.
   std::string refit(const std::string& name) {
     const std::vector<SourceWeight> weights = engine_->weights();
     const auto found = std::ranges::find(weights, name, &SourceWeight::name);

@@ -9,7 +9,7 @@
 
 namespace lanner::sweep {
 
-/// Ended and waited for at the end of the scope.
+/// Killed and waited for at the end of the scope.
 class Child {
 public:
   /// Throws Error{io} where it cannot be started. `command` begins with the program's path.

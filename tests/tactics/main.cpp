@@ -1,4 +1,4 @@
-// lanner_sweep: every tactic that backends offer for the problems of networks, against the definition.
+// lanner_sweep: compares every tactic that backends offer for the problems of networks with the definition.
 
 #include <algorithm>
 #include <cstdio>

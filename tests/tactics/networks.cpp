@@ -28,7 +28,7 @@ std::set<std::string> batch_symbols(const Graph& network) {
   return names;
 }
 
-/// The chosen one and the cheapest of the others.
+/// The chosen alternative and the cheapest of the others.
 std::vector<Offer> chosen_offers(const Proposal& taken, std::size_t chosen) {
   const auto runs = [](const Alternative& one) { return one.backend && !is_definition(*one.backend); };
   const Alternative* next = nullptr;

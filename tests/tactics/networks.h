@@ -1,5 +1,5 @@
 #pragma once
-// Networks as builds see them, at the sizes of a sweep.
+// Networks as in builds, at the sizes of a sweep.
 
 #include <memory>
 
@@ -20,9 +20,9 @@ bool has_open_batch(const Graph& network);
 std::unique_ptr<Graph> network_at(const Graph& network, std::int64_t batch, const Settings& settings,
                                   const Control& control);
 
-/// Problems of a graph of concrete shapes and all that is offered for them.
+/// Adds the problems of a graph of concrete shapes with all offers for them.
 void add_all(Problems& problems, std::unique_ptr<Graph> graph, const Origin& origin, const Control& control);
-/// Builds within `budget` seconds; problems with what is chosen for them and the runner-up.
+/// Builds within `budget` seconds; adds problems with the chosen tactic and the runner-up.
 void add_chosen(Problems& problems, std::unique_ptr<Graph> graph, const Origin& origin, double budget,
                 const Control& control);
 

@@ -20,14 +20,14 @@
 namespace lanner::sweep {
 namespace {
 
-/// How it lies, not in which value's memory: that value is gone when the problem is tried.
+/// The storage without its parent value, which does not exist when the problem is tested.
 Storage by_itself(Storage storage) {
   storage.parent = nullptr;
   storage.offset = 0;
   return storage;
 }
 
-/// A graph of `node` alone. Reorders keep their storages, which are their problem; others have none yet.
+/// A graph of `node` alone. Reorders keep their storages, which define the problem; others have none yet.
 std::unique_ptr<Graph> alone(const Node& node) {
   auto graph = std::make_unique<Graph>(node.region()->graph().ops(), "problem");
   NodeCopier copier(graph->body());
@@ -56,7 +56,7 @@ std::string kinds(const Node& node) {
   return fmt::format("{}", fmt::join(inner, "+"));
 }
 
-/// Window, strides and the like of the node or of the first of its body.
+/// Window, strides and similar attributes of the node or of the first node in its region.
 std::string window_text(const Node& node) {
   const Node& anchor = node.regions().empty() || node.regions().front()->nodes().empty()
                            ? node
@@ -86,7 +86,8 @@ std::string hashed(const std::string& text) {
   return hash_hex(std::as_bytes(std::span(text)));
 }
 
-/// What lowering never does: taking over memory that is a constant's, of another size or read twice.
+/// Whether lowering could use it: never in place in a constant, in memory of another size, or in one read
+/// twice.
 bool possible(const Node& node, const Tactic& tactic) {
   if (!tactic.required_in_place) return true;
   const auto i = static_cast<std::size_t>(tactic.in_place);
@@ -95,7 +96,7 @@ bool possible(const Node& node, const Tactic& tactic) {
          storage_bytes(*value, tactic.inputs.at(i)) == storage_bytes(*node.output(), tactic.outputs.at(0));
 }
 
-/// Of a reorder's tactics those that do what it asks.
+/// Whether a reorder's tactic has its storages.
 bool fits(const Node& node, const Tactic& tactic) {
   return node.kind() != "reorder" ||
          (same_storage(node.input(0)->type, tactic.inputs.at(0), node.input(0)->storage) &&

@@ -1,5 +1,5 @@
 #pragma once
-// The different problems that networks give kernels.
+// The distinct problems of networks for kernels.
 
 #include <map>
 #include <memory>
@@ -15,39 +15,39 @@
 
 namespace lanner::sweep {
 
-/// A tactic and who offers it.
+/// A tactic and its backend.
 struct Offer {
   const Backend* backend = nullptr;
   Tactic tactic;
 };
 
-/// A node that is alone in a graph.
+/// A node alone in a graph.
 struct Problem {
   std::string key;       ///< Equal for problems of the same work at the same precisions.
-  std::string text;      ///< In short: operators and shapes.
+  std::string text;      ///< Short text: operators and shapes.
   std::string precision; ///< Name of the target's.
   std::unique_ptr<Graph> graph;
   const Node* node = nullptr;
-  std::vector<const Backend*> backends; ///< Those that offer something.
-  std::vector<Offer> offers;            ///< Those that are asked for; empty: all that are offered.
+  std::vector<const Backend*> backends; ///< Backends with offers.
+  std::vector<Offer> offers;            ///< The tactics to test; empty: all that are offered.
   std::set<std::string> networks;
   std::uint64_t uses = 0;
 };
 
-/// Where a problem comes from.
+/// Origin of a problem.
 struct Origin {
   std::string network, precision;
   const Target& target;
 };
 
-/// Problems of lowered-to-be graphs, each once.
+/// Problems of graphs before lowering, each once.
 class Problems {
 public:
-  /// Every node that a backend runs, and the reorders between storages that are offered side by side.
+  /// Adds every node that a backend runs, and the reorders between offered storages.
   void add(const Graph& graph, const std::vector<Proposal>& proposals, const Origin& origin);
-  /// One node with the tactics to try.
+  /// Adds one node with the tactics to test.
   void add(const Node& node, std::vector<Offer> offers, const Origin& origin);
-  /// Most used first, else in the order in which they came.
+  /// Most used first, then in order of insertion.
   std::vector<const Problem*> sorted() const;
 
 private:
@@ -60,7 +60,7 @@ private:
   std::map<std::string, Problem*> by_key_;
 };
 
-/// Every tactic that is to be tried, a search's included; those that lowering could never take are left out.
+/// Every tactic to test, those of a search included, without those that lowering could never use.
 std::vector<Offer> offers_of(const Problem& problem, const Target& target);
 
 } // namespace lanner::sweep

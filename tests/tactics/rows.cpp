@@ -25,7 +25,7 @@ std::string hashed(const std::string& text) {
   return hash_hex(std::as_bytes(std::span(text)));
 }
 
-/// As it is where people can read it.
+/// The config as text if it is printable.
 std::string config_text(const std::vector<std::byte>& config) {
   const bool readable = std::ranges::all_of(
       config, [](std::byte byte) { return byte >= std::byte{' '} && byte <= std::byte{'~'}; });

@@ -1,5 +1,5 @@
 #pragma once
-// The log of a sweep: JSON lines, one for each tactic, problem and build that was tried.
+// The log of a sweep: JSON lines, one for each tested tactic, problem and build.
 
 #include <filesystem>
 #include <set>
@@ -14,23 +14,23 @@ namespace lanner::sweep {
 
 using Row = nlohmann::json;
 
-/// What rows of one machine share: the device's name and the versions of what runs on it.
+/// Shared by rows of one machine: the device's name and the versions of libraries.
 struct Machine {
   std::string device, libraries;
 };
 Machine machine_of(const Target& target);
 
-/// Tells a tactic apart on every machine of the same libraries.
+/// Key of a tactic, equal on machines with the same libraries.
 std::string key_of(const Problem& problem, const Offer& offer, const Machine& machine, const Target& target);
-/// Tells a whole problem, with all its tactics, or a build apart likewise.
+/// The same for a whole problem, with all its tactics, or a build.
 std::string key_of(const std::string& problem, const Machine& machine, const Target& target);
 
-/// Rows without verdicts: what is about to be tried.
+/// A row without a verdict, for a tactic about to be tested.
 Row tactic_row(const Problem& problem, const Offer& offer, const Machine& machine, const std::string& key);
 Row problem_row(const Problem& problem, const Machine& machine, const std::string& key);
 Row build_row(const Origin& origin, std::int64_t batch, const Machine& machine, const std::string& key);
 
-/// Puts what was found into a row. `verdict` is `right`, `wrong` or `untried`, `reason` says why.
+/// Writes the finding into a row. `verdict` is `right`, `wrong` or `untried`, `reason` says why.
 void conclude(Row& row, const Finding& finding, double seconds);
 
 /// Keys of rows in a log, which need not exist. Throws Error{bad_data} that names the line.

@@ -1,5 +1,5 @@
-// The sample of the sweep over tactics that every test run takes: parts of usual networks, at an odd batch
-// and at one that several threads share.
+// The sample of the sweep over tactics in every test run: parts of common networks, at an odd batch and at
+// one that several threads share.
 
 #include <string>
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr int runs = 10;
 
-/// Convolutions of every family, a residual, pools and what follows them.
+/// Convolutions of every family, a residual, pools and their epilogues.
 std::string vision(int batch) {
   return fmt::format("graph @vision(%x: f32[{0}, 8, 15, 15]) -> (%y) {{\n"
                      "  %w0 = constant() {{value = random(f32[16, 8, 3, 3], seed = 1, std = 0.1)}}\n"
@@ -62,8 +62,7 @@ std::string language(int batch) {
                      batch);
 }
 
-/// As rotary positions turn halves: one is made as a part of the concatenation, the other copied to its
-/// place.
+/// As in rotary embeddings: one half is written as a part of the concatenation, the other copied into it.
 constexpr const char* joined = "graph @joined(%x: f32[1, 4, 64, 64]) -> (%y) {\n"
                                "  %p = relu(%x)\n"
                                "  %s, %t = split(%p) {axis = 3, num_outputs = 2}\n"
@@ -72,7 +71,7 @@ constexpr const char* joined = "graph @joined(%x: f32[1, 4, 64, 64]) -> (%y) {\n
                                "  %y = add(%c, %p)\n"
                                "}\n";
 
-/// Tries the problems; the number of tactics.
+/// Tests the problems; returns the number of tactics.
 std::size_t sweep(const Problems& problems, const Target& target, const Control& control) {
   std::size_t tried = 0;
   for (const Problem* problem : problems.sorted()) {
@@ -88,7 +87,7 @@ std::size_t sweep(const Problems& problems, const Target& target, const Control&
   return tried;
 }
 
-/// All that is offered for the nodes of a graph.
+/// Tests all offers for the nodes of a graph.
 std::size_t sweep(const std::string& text, const std::string& precision, Device device) {
   Settings settings;
   settings.device = device;
@@ -107,7 +106,7 @@ TEST_P(TacticSample, IsRight) {
   EXPECT_GT(sweep(language(GetParam()), "fp32", {}), 20u);
 }
 
-TEST(ChosenTactics, AreRightWhereABuildPutsPartsIntoAWhole) {
+TEST(ChosenTactics, AreRightForPartsOfALargerValue) {
   const Settings settings;
   const Target target = target_of(settings, "fp32");
   const Control control;

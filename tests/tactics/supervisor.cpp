@@ -23,7 +23,7 @@ namespace {
 
 using Clock = std::chrono::steady_clock;
 
-/// Lines are appended in one piece each, so that several sweeps may share a log.
+/// Lines are appended atomically, so that several sweeps may share a log.
 class LogFile {
 public:
   explicit LogFile(const std::filesystem::path& path)
@@ -60,7 +60,7 @@ private:
     return supervision_.seconds - std::chrono::duration<double>(Clock::now() - begin_).count();
   }
 
-  /// Whether another worker is to be started.
+  /// Runs a worker; returns whether to start another one.
   bool run_worker() {
     within_ = trying_ = nullptr;
     rows_ = 0;
@@ -121,7 +121,7 @@ private:
     return blame(fmt::format("it ends the process by {}", ending_text(status)));
   }
 
-  /// What was being tried when the worker ended is wrong, and the next one goes on behind it.
+  /// Marks the tactic under test when the worker ended as wrong; the next worker continues after it.
   bool blame(const std::string& reason) {
     Row row = trying_.is_null() ? within_ : trying_;
     if (row.is_null()) {

@@ -1,5 +1,5 @@
 #pragma once
-// Keeps the log of workers, which tactics may end, and starts the next worker behind those.
+// Writes the log of workers, which tactics may crash, and restarts them after the failed tactic.
 
 #include <filesystem>
 #include <functional>
@@ -16,14 +16,14 @@ struct Supervision {
   double timeout = 0; ///< Seconds that a worker may take for a row.
 };
 
-/// What was logged in this sitting.
+/// Results of one session.
 struct Sitting {
   std::size_t right = 0, wrong = 0, untried = 0;
-  bool complete = false; ///< Nothing is left to try.
-  std::string failure;   ///< Why it ended early, where that was not for want of time.
+  bool complete = false; ///< Nothing is left to test.
+  std::string failure;   ///< Why it ended early, if not out of time.
 };
 
-/// Runs workers until nothing is left or the time is up. Words for people go to standard error.
+/// Runs workers until nothing is left or the time is up. Progress goes to standard error.
 Sitting supervise(const Supervision& supervision);
 
 } // namespace lanner::sweep

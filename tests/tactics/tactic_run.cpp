@@ -25,7 +25,7 @@ void ProblemRun::try_offer(const Offer& offer, Finding& finding) {
   Trial trial({node, *offer.backend, offer.tactic, target}, *data_, constants_);
   finding.wrong = trial.check(runs).wrong;
   if (!finding.wrong.empty()) return;
-  // Other operands: two contexts that write the same into one memory by mistake would be right.
+  // Different operands: otherwise two contexts that wrongly share memory would still give right results.
   if (!other_) other_ = std::make_unique<TrialData>(node, *data_);
   const std::unique_ptr<Trial> twin = trial.twin(*other_);
   twin->run_alone();
@@ -47,7 +47,7 @@ Finding ProblemRun::run(const Offer& offer) {
   return finding;
 }
 
-/// A kernel that reads or writes where it must not ends the use of a GPU for the process.
+/// Whether the GPU is unusable: an illegal memory access poisons the context of the process.
 bool ProblemRun::lost_device() const {
   if (target_.device.is_host()) return false;
   try {

@@ -1,5 +1,5 @@
 #pragma once
-// One tactic of a problem, run as contexts run it.
+// Runs one tactic of a problem as contexts do.
 
 #include <memory>
 
@@ -11,13 +11,13 @@
 
 namespace lanner::sweep {
 
-/// What is found of a tactic. One that could not be tried is neither right nor wrong.
+/// Result of testing a tactic. One that could not be tested is neither right nor wrong.
 struct Finding {
   std::string wrong, untried;
-  bool lost_device = false; ///< Nothing runs on the device in this process any more.
+  bool lost_device = false; ///< The device is unusable in this process.
 };
 
-/// Tries tactics of one problem. One thread at a time.
+/// Tests tactics of one problem. One thread at a time.
 class ProblemRun {
 public:
   ProblemRun(const Problem& problem, const Target& target, int runs, const Control& control);

@@ -36,7 +36,7 @@ struct Leave {
   int code;
 };
 
-/// Why `work` could not be done; empty where it was.
+/// Runs `work`; returns why it failed, or empty.
 template<typename Work>
 std::string why_not(const Work& work) {
   try {
@@ -70,7 +70,7 @@ public:
   }
 
 private:
-  /// Calls `visit(network, batch, precision's number)` for each that the network can have.
+  /// Calls `visit(network, batch, index of precision)` for each supported combination.
   template<typename Visit>
   void each_build(const Visit& visit) {
     for (const std::string& path : settings_.networks) {
@@ -102,7 +102,7 @@ private:
     const Clock::time_point start = Clock::now();
     Finding finding;
     finding.untried = why_not(build);
-    // What is offered is asked for anew by every process.
+    // every process queries the offers anew
     if (finding.untried.empty() && !settings_.chosen) return;
     finish(row, finding, start);
   }
@@ -196,7 +196,7 @@ private:
 } // namespace
 
 int work(const Settings& settings) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL); // nobody would read what it finds
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL); // nobody would read its results
   return Worker(settings).run();
 }
 

@@ -1,5 +1,5 @@
-// Problems as covers of deep graphs make them: each node alone or in one of many groups that overlap, of
-// whose members all or none take an alternative.
+// Assignment problems of covers of deep graphs: each node is alone or in one of many overlapping groups,
+// whose members all take the same alternative or none does.
 
 #include <algorithm>
 #include <limits>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr double never = std::numeric_limits<double>::infinity();
 
-/// What each node reads, by numbers of nodes before it.
+/// By node: the indices of the earlier nodes that it reads.
 using Reads = std::vector<std::vector<std::size_t>>;
 
 void add(Reads& reads, const std::set<std::size_t>& from) {
@@ -32,7 +32,7 @@ Reads chain(std::size_t count) {
   return reads;
 }
 
-/// Two rails, of which each node reads both.
+/// A ladder: each node reads both nodes of the previous rung.
 Reads ladder(std::size_t count) {
   Reads reads{{}, {}};
   for (std::size_t n = 2; n + 2 <= count; n += 2) {
@@ -42,8 +42,8 @@ Reads ladder(std::size_t count) {
   return reads;
 }
 
-/// A graph network: in each round both ends of the edges are gathered by one index, what is made of them is
-/// scattered to the nodes by the same, and some earlier state is added.
+/// A message-passing network: in each round both ends of the edges are gathered by one index, combined,
+/// scattered back by the same index, and an earlier state is added.
 Reads messages(std::size_t count) {
   std::mt19937 random(1);
   Reads reads{{}, {}};
@@ -81,7 +81,7 @@ public:
     }
     return problem;
   }
-  /// The first alternatives of all.
+  /// The first alternative of each node.
   std::vector<std::size_t> each_alone() const { return std::vector<std::size_t>(reads_.size(), 0); }
 
 private:
@@ -106,7 +106,7 @@ private:
     groups_.push_back(std::move(group));
   }
 
-  /// `root` with what it reads, and what that reads: a group of each size.
+  /// Groups of `root` with its transitive inputs, one of each size.
   void grow(std::size_t root) {
     std::vector<std::size_t> found{root};
     for (std::size_t i = 0; i < found.size(); ++i)
@@ -150,9 +150,9 @@ std::uint64_t costs_in(const AssignmentProblem& problem) {
 
 class AssignCovers : public testing::TestWithParam<std::tuple<Reads (*)(std::size_t), std::size_t>> {};
 
-// Each cost is looked at a few times, however deep the graph is, and few tries are followed: none of them
-// ends with groups that contradict each other.
-TEST_P(AssignCovers, AreFoundAtOnce) {
+// Each cost is read a few times, however deep the graph, and few choices are tried: none of them ends in
+// contradicting groups.
+TEST_P(AssignCovers, AreFoundWithFewTries) {
   const auto [reads, count] = GetParam();
   const Covers covers(reads(count));
   const AssignmentProblem problem = covers.problem();
@@ -164,7 +164,7 @@ TEST_P(AssignCovers, AreFoundAtOnce) {
   EXPECT_LE(effort.tries, 1 + 4096 / count);
 }
 
-TEST_P(AssignCovers, TakeNoMoreThanTheEffort) {
+TEST_P(AssignCovers, StayWithinTheEffort) {
   const auto [reads, count] = GetParam();
   const Covers covers(reads(count));
   const AssignmentProblem problem = covers.problem();

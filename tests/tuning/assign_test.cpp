@@ -23,7 +23,7 @@ double brute_force(const AssignmentProblem& problem) {
   }
 }
 
-/// Draws problems of up to three alternatives a node, with costs to 10, some of them infinite.
+/// Draws problems of up to three alternatives per node, with costs up to 10, some infinite.
 class Problems {
 public:
   explicit Problems(std::uint32_t seed, double infinite = 0) : random_(seed), infinite_(infinite) {}
@@ -44,8 +44,8 @@ public:
     for (std::size_t i = 1; i < count; ++i) connect(problem, i, below(i));
     return problem;
   }
-  /// Of nodes that hang on both ends of an edge before them, or on one: taking off nodes of one or two
-  /// neighbours leaves nothing. With edges side by side and from a node to itself.
+  /// Series-parallel graphs, which removing nodes of degree 1 and 2 reduces to nothing. With parallel edges
+  /// and self-loops.
   AssignmentProblem series_parallel(std::size_t count) {
     AssignmentProblem problem = tree(2);
     for (std::size_t i = 2; i < count; ++i) {
@@ -116,12 +116,12 @@ TEST(Assign, DenseGraphsAreSolvedExactlyWhereSmall) {
   }
 }
 
-// Too many choices to try them all: a finite one is found, and soon.
+// Too many choices for brute force: a finite one is found quickly.
 TEST(Assign, LargeDenseGraphsAreCovered) {
   Problems problems(6, 0.1);
   for (int round = 0; round < 20; ++round) {
     AssignmentProblem problem = problems.dense(40);
-    for (auto& [from, to, costs] : problem.edges) costs[0] = 1; // the first alternatives fit together
+    for (auto& [from, to, costs] : problem.edges) costs[0] = 1; // the first alternatives are compatible
     for (auto& costs : problem.nodes) costs[0] = 1;
     EXPECT_LT(cost_of(problem, assign(problem)), never) << round;
   }
@@ -132,17 +132,17 @@ TEST(Assign, InfiniteAlternativesAreAvoided) {
   EXPECT_EQ(assign(problem), (std::vector<std::size_t>{1, 0}));
 }
 
-TEST(Assign, WhereNothingIsFoundTheGivenChoiceStays) {
+TEST(Assign, WithoutAFiniteChoiceTheGivenOneIsKept) {
   const AssignmentProblem problem{{{never, never, never}, {1, 1}}, {{0, 1, {0, 0, 0, 0, 0, 0}}}};
   EXPECT_EQ(assign(problem, std::vector<std::size_t>{2, 1}), (std::vector<std::size_t>{2, 1}));
 }
 
-TEST(Assign, EqualCostsTakeTheFirst) {
+TEST(Assign, EqualCostsChooseTheFirst) {
   const AssignmentProblem problem{{{2, 2}, {1, 1, 1}}, {{1, 0, {0, 0, 0, 0, 0, 0}}}};
   EXPECT_EQ(assign(problem), (std::vector<std::size_t>{0, 0}));
 }
 
-TEST(Assign, EdgesMayBeWrittenEitherWay) {
+TEST(Assign, EdgesMayHaveEitherDirection) {
   Problems problems(5);
   for (int round = 0; round < 50; ++round) {
     const AssignmentProblem problem = problems.dense(6);
@@ -158,7 +158,7 @@ TEST(Assign, EdgesMayBeWrittenEitherWay) {
   }
 }
 
-TEST(Assign, NothingToChoose) {
+TEST(Assign, EmptyProblemHasAnEmptyChoice) {
   EXPECT_TRUE(assign({}).empty());
 }
 

@@ -11,15 +11,14 @@ namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// Runs whose times are made up: `seconds`, and in turn what `disturbance` says of the whole race's n-th
-/// call.
+/// Simulated runs: `seconds` times the factor that `disturbance` returns for the n-th call of all runners.
 class Track {
 public:
   using Disturbance = std::function<double(int call)>;
   explicit Track(Disturbance disturbance = [](int) { return 1.0; }) : disturbance_(std::move(disturbance)) {}
 
   void add(double seconds, std::size_t kind = 0, double grain = 0) { add_launched(seconds, 0, grain, kind); }
-  /// Each sample takes `launch` seconds besides.
+  /// Each sample takes `launch` seconds in addition.
   void add_launched(double seconds, double launch, double grain, std::size_t kind = 0) {
     const std::size_t number = runs.size();
     runs.push_back(0);
@@ -46,21 +45,21 @@ private:
   int calls_ = 0;
 };
 
-/// Between 1 and 1.2, without order.
+/// Pseudo-random between 1 and 1.2.
 double jitter(int call) {
   return 1 + 0.2 * std::fmod(call * 0.618033988749895, 1.0);
 }
 
-TEST(Timing, IsTheLowerQuartileAndTellsHowSureItIs) {
+TEST(Timing, IsTheLowerQuartileWithAConfidenceInterval) {
   std::vector<double> samples;
   for (int i = 100; i > 0; --i) samples.push_back(i);
   const Timing timing = timing_of(samples);
   EXPECT_NEAR(timing.seconds, 25.5, 1);
-  // Of 100 samples the numbers 18 to 33 hold the quartile in nine cases of ten.
+  // Of 100 samples, ranks 18 to 33 contain the quartile with 90 % confidence.
   EXPECT_NEAR(timing.error, 8, 1.5);
 }
 
-TEST(Timing, IsSurerTheMoreThereIs) {
+TEST(Timing, ErrorShrinksWithMoreSamples) {
   double last = infinite;
   for (const int count : {4, 12, 40, 160}) {
     std::vector<double> samples;
@@ -72,13 +71,13 @@ TEST(Timing, IsSurerTheMoreThereIs) {
   }
 }
 
-TEST(Timing, OfOneTimeIsAGuess) {
+TEST(Timing, OfOneSampleHasALargeError) {
   std::vector<double> one{2};
   EXPECT_EQ(timing_of(one).seconds, 2);
   EXPECT_GT(timing_of(one).error, 0.2);
 }
 
-TEST(InterleavedTiming, TellsTheTimesOfAll) {
+TEST(InterleavedTiming, ReturnsTheTimesOfAllRunners) {
   Track track(jitter);
   track.add(1e-4);
   track.add(1.1e-4);
@@ -90,7 +89,7 @@ TEST(InterleavedTiming, TellsTheTimesOfAll) {
   EXPECT_NEAR(timings[2].seconds, 1.365e-4, 4e-6);
 }
 
-TEST(InterleavedTiming, WhoIsMuchSlowerRunsFewTimes) {
+TEST(InterleavedTiming, MuchSlowerRunnerIsDroppedEarly) {
   Track track;
   track.add(1e-4);
   track.add(9e-4);
@@ -99,14 +98,14 @@ TEST(InterleavedTiming, WhoIsMuchSlowerRunsFewTimes) {
   EXPECT_EQ(timings[1].seconds, 9e-4);
 }
 
-TEST(InterleavedTiming, WhoIsMuchSlowerThanARivalElsewhereRunsFewTimes) {
+TEST(InterleavedTiming, RunnerMuchSlowerThanARivalIsDroppedEarly) {
   Track track;
   track.add(1e-4);
   track.time_interleaved({.rival = 1e-5});
   EXPECT_LE(track.runs[0], 5);
 }
 
-TEST(InterleavedTiming, OfOneKindWhoIsSlowerForSureGivesUp) {
+TEST(InterleavedTiming, SignificantlySlowerRunnerOfTheSameKindIsDropped) {
   Track track(jitter);
   track.add(1e-4);
   track.add(1.35e-4);
@@ -116,7 +115,7 @@ TEST(InterleavedTiming, OfOneKindWhoIsSlowerForSureGivesUp) {
   EXPECT_EQ(track.samples[2], track.samples[0]) << "its storage may save more elsewhere";
 }
 
-TEST(InterleavedTiming, EndsWhereMoreTellsNothing) {
+TEST(InterleavedTiming, EndsWhenMoreSamplesDoNotHelp) {
   Track quiet, noisy(jitter);
   for (Track* track : {&quiet, &noisy})
     for (const double seconds : {1e-4, 1.01e-4}) track->add(seconds);
@@ -125,7 +124,7 @@ TEST(InterleavedTiming, EndsWhereMoreTellsNothing) {
   EXPECT_LT(quiet.samples[0], noisy.samples[0] / 2);
 }
 
-TEST(InterleavedTiming, EndsWhereTheNetworkDoesNotNotice) {
+TEST(InterleavedTiming, EndsWhenDifferencesDoNotMatterToTheNetwork) {
   Track track(jitter);
   track.add(1e-4);
   track.add(1.01e-4);
@@ -145,20 +144,20 @@ TEST(InterleavedTiming, EndsAtItsLimit) {
   EXPECT_GT(timings[1].seconds, 0);
 }
 
-TEST(InterleavedTiming, ALaunchMakesNobodyHopeless) {
+TEST(InterleavedTiming, LaunchOverheadDoesNotDropARunner) {
   Track track;
   track.add_launched(2e-6, 2e-5, 2e-4);
   EXPECT_LT(track.time_interleaved({.rival = 3e-6})[0].seconds, 4.5e-6);
 }
 
-TEST(InterleavedTiming, WhoIsMuchSlowerThanARivalAndALaunchRunsFewTimes) {
+TEST(InterleavedTiming, RunnerMuchSlowerThanARivalPlusLaunchIsDroppedEarly) {
   Track track;
   track.add_launched(1e-4, 2e-5, 2e-4);
   track.time_interleaved({.rival = 3e-6});
   EXPECT_LE(track.runs[0], 5);
 }
 
-TEST(InterleavedTiming, WhoTurnsOutToBeMuchSlowerIsGivenUp) {
+TEST(InterleavedTiming, RunnerThatProvesMuchSlowerIsDropped) {
   Track track(jitter);
   track.add_launched(2e-6, 2e-5, 2e-4);
   track.add_launched(1.2e-5, 2e-5, 2e-4);
@@ -168,7 +167,7 @@ TEST(InterleavedTiming, WhoTurnsOutToBeMuchSlowerIsGivenUp) {
   EXPECT_GT(timings[1].seconds, 1e-5);
 }
 
-TEST(InterleavedTiming, ItsLimitLeavesNoTimeThatIsALaunchs) {
+TEST(InterleavedTiming, AtItsLimitNoTimeIsLaunchOverheadOnly) {
   Track track;
   track.add_launched(2e-6, 2e-5, 2e-4);
   track.add_launched(4e-6, 1e-5, 2e-4);
@@ -177,7 +176,7 @@ TEST(InterleavedTiming, ItsLimitLeavesNoTimeThatIsALaunchs) {
   EXPECT_LT(timings[1].seconds, 6e-6);
 }
 
-TEST(InterleavedTiming, WhatDisturbsDisturbsAll) {
+TEST(InterleavedTiming, DisturbanceHitsAllRunnersAlike) {
   Track track([](int call) { return call / 16 % 2 == 1 ? 3 * jitter(call) : jitter(call); });
   track.add(1.1e-4);
   track.add(1e-4);
@@ -186,8 +185,8 @@ TEST(InterleavedTiming, WhatDisturbsDisturbsAll) {
   EXPECT_LT(timings[1].seconds, 1.3e-4) << "the slower half does not count";
 }
 
-TEST(InterleavedTiming, OneDisturbedRunDoesNotEndIt) {
-  // The second one's first run that counts.
+TEST(InterleavedTiming, OneDisturbedSampleDropsNoRunner) {
+  // the second runner's first counted run
   Track track([](int call) { return call == 4 ? 100.0 : 1.0; });
   track.add(1.1e-4);
   track.add(1e-4);
@@ -205,7 +204,7 @@ TEST(InterleavedTiming, QuickWorkIsRepeatedWithinASample) {
   EXPECT_EQ(track.runs[1], track.samples[1]);
 }
 
-TEST(InterleavedTiming, WhoFailsRunsNoFurther) {
+TEST(InterleavedTiming, FailedRunnerIsNotRunAgain) {
   for (const int good : {0, 1, 4}) {
     int calls = 0;
     const std::vector<Runner> runners{{[&](int) { return ++calls > good ? infinite : 1e-4; }},
@@ -217,7 +216,7 @@ TEST(InterleavedTiming, WhoFailsRunsNoFurther) {
   }
 }
 
-TEST(InterleavedTiming, OfNobodyIsNone) {
+TEST(InterleavedTiming, OfNoRunnersIsEmpty) {
   EXPECT_TRUE(time_interleaved({}, {}).empty());
 }
 

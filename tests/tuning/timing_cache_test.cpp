@@ -25,7 +25,7 @@ protected:
   std::filesystem::path file() const { return folder / "timing.txt"; }
   std::string content() const { return test::content_of(file()); }
   void write(const std::string& text) const { std::ofstream(file(), std::ios::binary) << text; }
-  /// A file with one entry, which tests damage.
+  /// Content of a file with one entry, which tests damage.
   std::string whole() const {
     TimingCache cache(file());
     cache.set_timing(one, {0.25, 0.125});
@@ -37,7 +37,7 @@ protected:
   TemporaryFolder folder;
 };
 
-TEST(TimingCache, KnowsNothingAtFirst) {
+TEST(TimingCache, IsEmptyAtFirst) {
   const TimingCache cache;
   EXPECT_FALSE(seconds_of(cache, one));
   EXPECT_FALSE(cache.verdict(one));
@@ -74,14 +74,14 @@ TEST_F(TimingCacheFile, IsReadAgain) {
   EXPECT_EQ(again.verdict(three)->wrong, "output 0: 3 of 9 elements differ, the first at 1: 2, expected 4");
 }
 
-TEST_F(TimingCacheFile, IsMadeInAFolderThatIsNotThere) {
+TEST_F(TimingCacheFile, IsCreatedInAMissingFolder) {
   TimingCache cache(folder / "a" / "b" / "timing.txt");
   cache.set_timing(one, {1, 0.125});
   cache.save();
   EXPECT_EQ(seconds_of(TimingCache(folder / "a" / "b" / "timing.txt"), one), 1);
 }
 
-TEST_F(TimingCacheFile, IsLeftAloneWhereNothingIsNew) {
+TEST_F(TimingCacheFile, IsNotWrittenWithoutNewEntries) {
   whole();
   std::filesystem::remove(file());
   TimingCache cache(file());
@@ -140,7 +140,7 @@ TEST_F(TimingCacheFile, DamagedLinesAreIgnoredAndTheRestIsRead) {
   }
 }
 
-TEST_F(TimingCacheFile, ATruncatedOneIsReadAsFarAsItIsWhole) {
+TEST_F(TimingCacheFile, ATruncatedFileIsReadUpToTheDamage) {
   const std::string text = whole();
   for (std::size_t size = 0; size < text.size(); ++size) {
     write(text.substr(0, size));
@@ -149,7 +149,7 @@ TEST_F(TimingCacheFile, ATruncatedOneIsReadAsFarAsItIsWhole) {
   }
 }
 
-TEST_F(TimingCacheFile, ADamagedVerdictIsNone) {
+TEST_F(TimingCacheFile, ADamagedVerdictIsIgnored) {
   const std::string text = whole();
   const std::size_t at = text.rfind("right");
   for (std::size_t i = at; i < at + 5; ++i)
@@ -161,7 +161,7 @@ TEST_F(TimingCacheFile, ADamagedVerdictIsNone) {
     }
 }
 
-TEST_F(TimingCacheFile, AReasonIsOneLineAndNeverRight) {
+TEST_F(TimingCacheFile, AReasonIsOneLineAndNeverParsedAsRight) {
   for (const std::string& reason :
        {std::string("first\nsecond\r\n\tthird"), std::string("right"), std::string("right\n"),
         std::string("-"), std::string(" "), std::string("\n"), std::string(100'000, 'r')}) {
@@ -192,7 +192,7 @@ TEST_F(TimingCacheFile, TwoWritersAddToEachOther) {
   EXPECT_TRUE(both.verdict(three)->right());
 }
 
-TEST_F(TimingCacheFile, WhatABuildFoundItselfIsNewer) {
+TEST_F(TimingCacheFile, OwnResultsReplaceThoseOfTheFile) {
   TimingCache a(file()), b(file());
   a.set_timing(one, {1, 0.125});
   a.set_verdict(one, {});
@@ -224,7 +224,7 @@ TEST_F(TimingCacheFile, ManyWritersAtOnceLoseNothing) {
       EXPECT_EQ(seconds_of(all, key(writer, round)), 1 + writer) << writer << " " << round;
 }
 
-TEST_F(TimingCacheFile, RetuningForgetsSecondsAndKeepsVerdicts) {
+TEST_F(TimingCacheFile, RetuneIgnoresTimingsAndKeepsVerdicts) {
   {
     TimingCache cache(file());
     cache.set_timing(one, {1, 0.125});
@@ -243,7 +243,7 @@ TEST_F(TimingCacheFile, RetuningForgetsSecondsAndKeepsVerdicts) {
   EXPECT_EQ(seconds_of(after, two), 2) << "what was not timed again is lost";
 }
 
-TEST_F(TimingCacheFile, TellsOthersAtOnce) {
+TEST_F(TimingCacheFile, SharesEntriesAtEachSave) {
   TimingCache a(file()), b(file());
   a.set_timing(one, {1, 0.125});
   a.save();
@@ -261,7 +261,7 @@ TEST_F(TimingCacheFile, TellsOthersAtOnce) {
   EXPECT_TRUE(late.verdict(two)->right());
 }
 
-TEST_F(TimingCacheFile, RetuningTakesWhatOthersTimeMeanwhile) {
+TEST_F(TimingCacheFile, RetuneUsesTimingsMadeMeanwhile) {
   TimingCache first(file());
   first.set_timing(one, {1, 0.125});
   first.save();
@@ -272,7 +272,7 @@ TEST_F(TimingCacheFile, RetuningTakesWhatOthersTimeMeanwhile) {
   EXPECT_EQ(seconds_of(retuned, one), 2);
 }
 
-TEST_F(TimingCacheFile, IsAddedToAndNotWrittenAnew) {
+TEST_F(TimingCacheFile, IsAppendedToAndNotRewritten) {
   TimingCache a(file());
   a.set_timing(one, {1, 0.125});
   a.save();
@@ -283,7 +283,7 @@ TEST_F(TimingCacheFile, IsAddedToAndNotWrittenAnew) {
   EXPECT_GT(content().size(), before.size());
 }
 
-TEST_F(TimingCacheFile, WhatAnotherBuildFoundOutTooIsNotWrittenAgain) {
+TEST_F(TimingCacheFile, EntriesSavedByAnotherBuildAreNotWrittenAgain) {
   TimingCache a(file()), b(file());
   for (TimingCache* cache : {&a, &b}) cache->set_verdict(one, {});
   a.set_timing(one, {1, 0.125});
@@ -293,7 +293,7 @@ TEST_F(TimingCacheFile, WhatAnotherBuildFoundOutTooIsNotWrittenAgain) {
   EXPECT_EQ(content(), before);
 }
 
-TEST_F(TimingCacheFile, ALineThatWasCutOffSpoilsNoOther) {
+TEST_F(TimingCacheFile, AnIncompleteLineDoesNotDamageOthers) {
   whole();
   write(content() + two.substr(0, 20));
   TimingCache cache(file());
@@ -304,7 +304,7 @@ TEST_F(TimingCacheFile, ALineThatWasCutOffSpoilsNoOther) {
   EXPECT_EQ(seconds_of(again, two), 2);
 }
 
-TEST_F(TimingCacheFile, IsWrittenAnewBeforeOldLinesOutnumberTheRest) {
+TEST_F(TimingCacheFile, IsRewrittenWhenSupersededLinesDominate) {
   constexpr int saves = 6000;
   whole();
   std::string lines;
@@ -320,7 +320,7 @@ TEST_F(TimingCacheFile, IsWrittenAnewBeforeOldLinesOutnumberTheRest) {
   EXPECT_EQ(seconds_of(again, three), 3);
 }
 
-TEST_F(TimingCacheFile, ThatCannotBeWrittenIsNoError) {
+TEST_F(TimingCacheFile, UnwritableFileIsNoError) {
   write("a file where a folder would have to be");
   TimingCache cache(file() / "timing.txt");
   cache.set_timing(one, {1, 0.125});

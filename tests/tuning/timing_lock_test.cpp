@@ -20,7 +20,7 @@ namespace {
 
 using std::chrono::milliseconds;
 
-/// A process that takes a turn, says so and keeps it until it is ended.
+/// A process that acquires the lock, reports that and holds it until it is killed.
 class Holder {
 public:
   explicit Holder(const std::filesystem::path& lock) {
@@ -28,12 +28,12 @@ public:
     if (::pipe(ends) != 0) ADD_FAILURE() << "no pipe";
     child_ = ::fork();
     if (child_ == 0) {
-      const TimingLock held(lock);
-      static_cast<void>(!::write(ends[1], held.alone() ? "y" : "n", 1));
+      const TimingLock timing_lock(lock);
+      static_cast<void>(!::write(ends[1], timing_lock.alone() ? "y" : "n", 1));
       for (;;) ::pause();
     }
     char said = 0;
-    if (::read(ends[0], &said, 1) != 1 || said != 'y') ADD_FAILURE() << "it has no turn";
+    if (::read(ends[0], &said, 1) != 1 || said != 'y') ADD_FAILURE() << "it did not get the lock";
     ::close(ends[0]);
     ::close(ends[1]);
   }
@@ -51,23 +51,23 @@ private:
 TEST(TimingLock, IsHeldByOneThreadAtATime) {
   const TemporaryFolder folder;
   for (const std::filesystem::path& lock :
-       {folder / "turn", folder / "new" / "turn", std::filesystem::path()}) {
-    std::atomic<int> holders = 0, most = 0, turns = 0;
+       {folder / "lock", folder / "new" / "lock", std::filesystem::path()}) {
+    std::atomic<int> holders = 0, most = 0, acquired = 0;
     std::vector<std::thread> threads;
     for (int i = 0; i < 4; ++i)
       threads.emplace_back([&] {
         for (int round = 0; round < 20; ++round) {
-          const TimingLock held(lock);
+          const TimingLock timing_lock(lock);
           const int now = ++holders;
           if (now > most) most = now;
           std::this_thread::yield();
-          turns += held.alone();
+          acquired += timing_lock.alone();
           --holders;
         }
       });
     for (std::thread& thread : threads) thread.join();
     EXPECT_EQ(most, 1) << lock;
-    EXPECT_EQ(turns, 80) << lock;
+    EXPECT_EQ(acquired, 80) << lock;
   }
 }
 
@@ -85,7 +85,7 @@ TEST(TimingLock, WaitingIsEndedByCancelling) {
   EXPECT_TRUE(cancelled);
 }
 
-TEST(TimingLock, WhoWasCancelledIsNotWaitedFor) {
+TEST(TimingLock, CancelledWaiterDoesNotBlockOthers) {
   const CancelToken cancel = CancelToken::create();
   cancel.cancel();
   {
@@ -95,7 +95,7 @@ TEST(TimingLock, WhoWasCancelledIsNotWaitedFor) {
   EXPECT_TRUE(TimingLock({}).alone());
 }
 
-TEST(TimingLock, WhoLosesPatienceGoesOnWithout) {
+TEST(TimingLock, WaiterGoesOnWithoutTheLockAfterItsTimeout) {
   const TimingLock held({});
   const TimingLock late({}, {}, milliseconds(1));
   EXPECT_FALSE(late.alone());
@@ -105,26 +105,26 @@ TEST(TimingLock, WhoLosesPatienceGoesOnWithout) {
 
 TEST(TimingLock, IsHeldByOneProcessAtATime) {
   const TemporaryFolder folder;
-  Holder other(folder / "turn");
-  EXPECT_FALSE(TimingLock(folder / "turn", {}, milliseconds(1)).alone());
+  Holder other(folder / "lock");
+  EXPECT_FALSE(TimingLock(folder / "lock", {}, milliseconds(1)).alone());
   EXPECT_TRUE(TimingLock(folder / "elsewhere", {}, milliseconds(1)).alone()) << "another machine's";
   const CancelToken cancel = CancelToken::create();
   cancel.cancel();
-  LANNER_EXPECT_ERROR(TimingLock(folder / "turn", cancel), ErrorCode::cancelled, "cancel");
-  EXPECT_TRUE(TimingLock({}).alone()) << "who was cancelled stands in the line";
+  LANNER_EXPECT_ERROR(TimingLock(folder / "lock", cancel), ErrorCode::cancelled, "cancel");
+  EXPECT_TRUE(TimingLock({}).alone()) << "a cancelled waiter is still queued";
 }
 
-TEST(TimingLock, AProcessThatDiesGivesItBack) {
+TEST(TimingLock, IsReleasedWhenAProcessDies) {
   const TemporaryFolder folder;
-  Holder other(folder / "turn");
-  std::unique_ptr<TimingLock> turn;
-  std::thread waiting([&] { turn = std::make_unique<TimingLock>(folder / "turn"); });
+  Holder other(folder / "lock");
+  std::unique_ptr<TimingLock> timing_lock;
+  std::thread waiting([&] { timing_lock = std::make_unique<TimingLock>(folder / "lock"); });
   other.end();
   waiting.join();
-  EXPECT_TRUE(turn->alone());
+  EXPECT_TRUE(timing_lock->alone());
 }
 
-TEST(TimingLock, AChildDoesNotStandInItsParentsLine) {
+TEST(TimingLock, ForkedChildHasItsOwnQueue) {
   const TimingLock held({});
   const pid_t child = ::fork();
   if (child == 0) ::_exit(TimingLock({}, {}, milliseconds(1)).alone() ? 0 : 1);
@@ -133,10 +133,10 @@ TEST(TimingLock, AChildDoesNotStandInItsParentsLine) {
   EXPECT_EQ(status, 0);
 }
 
-TEST(TimingLock, AFileThatCannotBeLockedIsDoneWithout) {
+TEST(TimingLock, WorksWithoutALockableFile) {
   const TemporaryFolder folder;
   folder.write("file", "");
-  EXPECT_TRUE(TimingLock(folder / "file" / "turn").alone());
+  EXPECT_TRUE(TimingLock(folder / "file" / "lock").alone());
 }
 
 } // namespace

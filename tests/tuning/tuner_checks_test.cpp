@@ -1,4 +1,4 @@
-// Checks that end in time, and what is taken where they do not.
+// Time bounds of checks, and what is used when they run out.
 
 #include <algorithm>
 
@@ -17,7 +17,7 @@ constexpr const char* chain = "graph @g(%x: f32[2, 3]) -> (%y) {\n"
 constexpr const char* table = "// relu as one: row -> row = 7\n"
                               "// relu as bad: row -> row = 9, fault wrong value\n";
 
-TEST(TunerChecks, TellsWhatItChecked) {
+TEST(TunerChecks, ReportsItsChecks) {
   TunerBench bench(chain, "fast", table);
   Tuner tuner(bench.target, 0, bench.cache, bench.constants, bench.control);
   EXPECT_EQ(tuner.checks().kernels, 0);
@@ -29,8 +29,8 @@ TEST(TunerChecks, TellsWhatItChecked) {
   EXPECT_GT(tuner.checks().seconds, 0);
 }
 
-// What could not be checked in time is never taken but by the list, on which no table stands.
-TEST(TunerChecks, LeavesOutWhatThereIsNoTimeToCheck) {
+// Unchecked kernels are used only if trusted, which those of a table are not.
+TEST(TunerChecks, RejectsUncheckedKernelsWithoutTime) {
   TunerBench bench(chain, "fast", table);
   Tuner tuner(bench.target, 0, bench.cache, bench.constants, bench.control);
   tuner.set_vetting(0);
@@ -41,10 +41,10 @@ TEST(TunerChecks, LeavesOutWhatThereIsNoTimeToCheck) {
   }),
             0);
   EXPECT_EQ(tuner.checks().missed, 1);
-  EXPECT_EQ(bench.vet("one").trust, Trust::checked); // nothing is remembered against it
+  EXPECT_EQ(bench.vet("one").trust, Trust::checked); // it is not remembered as wrong
 }
 
-TEST(TunerChecks, TakesTheProjectsOwnKernelsByTheListWhereThereIsNoTime) {
+TEST(TunerChecks, AcceptsTrustedKernelsWithoutTime) {
   TunerBench bench(chain, "fast", table);
   Tuner tuner(bench.target, 0, bench.cache, bench.constants, bench.control);
   tuner.set_vetting(0);
@@ -57,8 +57,8 @@ TEST(TunerChecks, TakesTheProjectsOwnKernelsByTheListWhereThereIsNoTime) {
   EXPECT_EQ(tuner.checks().missed, 1);
 }
 
-// Its definition is a sum of a hundred million products.
-TEST(TunerChecks, EndsACheckThatTakesTooLong) {
+// its definition sums 1e8 products
+TEST(TunerChecks, StopsACheckThatTakesTooLong) {
   TunerBench bench("graph @g(%x: f64[500, 500], %w: f64[500, 500]) -> (%y) {\n"
                    "  %y = matmul(%x, %w)\n"
                    "}\n",

@@ -34,18 +34,18 @@ constexpr const char* table = "// relu as one: row -> row = 7\n"
                               "// relu as poor: row -> row = 9, fault lacks memory\n"
                               "// relu as found: row -> row = 9, later\n";
 
-// --- What is checked ---
+// --- Checks ---
 
 class HostFaults : public FaultTest {};
 
-TEST_P(HostFaults, AreFoundAndToldAndSpoilNothing) {
+TEST_P(HostFaults, AreFoundReportedAndContained) {
   expect_found();
 }
 
 INSTANTIATE_TEST_SUITE_P(Tuner, HostFaults, testing::ValuesIn(fault_cases({})), fault_name);
 
-// Rows behind the first few repeat these; the definition computes no more.
-TEST(Tuner, FindsAWrongElementInAnyRowOfALargeBatch) {
+// The definition computes only the first few rows, which the others repeat.
+TEST(Tuner, FindsAWrongElementInTheLastRowOfALargeBatch) {
   TunerBench bench("graph @g(%x: f32[201, 512]) -> (%y) {\n"
                    "  %w = constant() {value = random(f32[512, 1024], seed = 1, std = 0.1)}\n"
                    "  %y = matmul(%x, %w)\n"
@@ -58,7 +58,7 @@ TEST(Tuner, FindsAWrongElementInAnyRowOfALargeBatch) {
   EXPECT_EQ(bench.vet("good").trust, Trust::checked);
 }
 
-// --- What is measured and remembered ---
+// --- Timing and cache ---
 
 TEST(Tuner, ChecksAndMeasuresWithinTheBudget) {
   TunerBench bench(chain, "fast", table);
@@ -107,7 +107,7 @@ TEST(Tuner, TimesCandidatesAgainstEachOther) {
             0);
 }
 
-TEST(Tuner, VetsWithoutABudgetAndMeasuresNothing) {
+TEST(Tuner, VetsWithoutABudgetWithoutMeasuring) {
   TunerBench bench(chain, "fast", table);
   EXPECT_EQ(bench.launches([&] {
     const Cost guess = bench.cost("one", 0);
@@ -123,13 +123,13 @@ TEST(Tuner, VetsWithoutABudgetAndMeasuresNothing) {
   EXPECT_EQ(bench.launches([&] { EXPECT_EQ(bench.vet("one").trust, Trust::checked); }), 0);
 }
 
-TEST(Tuner, MeasuresWhatWasOnlyChecked) {
+TEST(Tuner, MeasuresACheckedKernelLater) {
   TunerBench bench(chain, "fast", table);
   bench.vet("one");
   EXPECT_GT(bench.launches([&] { EXPECT_TRUE(bench.cost("one", plenty).measured); }), 0);
 }
 
-TEST(Tuner, WhatManyAskForIsCheckedWhenItIsTaken) {
+TEST(Tuner, ConversionIsCheckedWhenItIsVetted) {
   TunerBench bench(chain, "fast", table);
   Tuner tuner(bench.target, plenty, bench.cache, bench.constants, bench.control);
   const Tactic bad = bench.tactic("bad");
@@ -141,7 +141,7 @@ TEST(Tuner, WhatManyAskForIsCheckedWhenItIsTaken) {
   EXPECT_NE(tuner.cost(bench.node(), bench.backend, bad, 1e9, plenty).wrong, "");
 }
 
-TEST(Tuner, PastTheBudgetNothingIsRun) {
+TEST(Tuner, RunsNothingPastTheBudget) {
   TunerBench bench(chain, "fast", table);
   Tuner tuner(bench.target, 1e-9, bench.cache, bench.constants, bench.control);
   EXPECT_TRUE(tuner.cost(bench.node(), bench.backend, bench.tactic("one"), 1, plenty).measured);
@@ -154,15 +154,15 @@ TEST(Tuner, PastTheBudgetNothingIsRun) {
   }),
             0);
   EXPECT_EQ(tuner.vet(bench.node(), bench.backend, bench.tactic("two")).trust, Trust::checked)
-      << "what is to be taken is checked whatever is left";
+      << "a kernel to be used is checked whatever time is left";
 }
 
-TEST(Tuner, PastItsShareANodeIsNotRun) {
+TEST(Tuner, RunsNothingPastANodesShare) {
   TunerBench bench(chain, "fast", table);
   EXPECT_EQ(bench.launches([&] { EXPECT_FALSE(bench.cost("one", plenty, 0).measured); }), 0);
 }
 
-TEST(Tuner, LooksForMoreWhileThereIsTime) {
+TEST(Tuner, SearchesWhileTheBudgetLasts) {
   TunerBench bench(chain, "fast", table);
   const auto more = [&](double budget, bool deterministic) {
     Target target = bench.target;
@@ -177,9 +177,9 @@ TEST(Tuner, LooksForMoreWhileThereIsTime) {
   EXPECT_EQ(more(plenty, true), 0);
 }
 
-// --- Builds at the same time ---
+// --- Concurrent builds ---
 
-/// What a build of the chain tells other builds.
+/// The timings that a build of the chain shares.
 std::string timings_of_another_build(const TemporaryFolder& folder) {
   TunerBench bench(chain, "fast", table);
   bench.cache = TimingCache(folder / "other.txt");
@@ -192,26 +192,26 @@ int launches_of_a_check() {
   return bench.launches([&] { bench.vet("one"); });
 }
 
-TEST(TunersTogether, ThreadsDoNotTimeWhatAnotherHasTimed) {
+TEST(TunersTogether, ThreadsReuseEachOthersTimings) {
   const TemporaryFolder folder;
   const std::string timings = timings_of_another_build(folder);
   const int check = launches_of_a_check();
   TunerBench bench(chain, "fast", table);
   bench.cache = TimingCache(folder / "timing.txt");
-  auto turn = std::make_unique<TimingLock>(folder / "timing.txt.turn");
+  auto timing_lock = std::make_unique<TimingLock>(folder / "timing.txt.turn");
   std::thread building([&] { EXPECT_TRUE(bench.cost("one", plenty).measured); });
   while (bench.backend.launches() < check) std::this_thread::yield();
   folder.write("timing.txt", timings);
-  turn.reset();
+  timing_lock.reset();
   building.join();
   EXPECT_EQ(bench.backend.launches(), check) << "it was timed again";
 }
 
-TEST(TunersTogether, ProcessesDoNotTimeWhatAnotherHasTimed) {
+TEST(TunersTogether, ProcessesReuseEachOthersTimings) {
   const TemporaryFolder folder;
   const std::string timings = timings_of_another_build(folder);
   const int check = launches_of_a_check();
-  auto turn = std::make_unique<TimingLock>(folder / "timing.txt.turn");
+  auto timing_lock = std::make_unique<TimingLock>(folder / "timing.txt.turn");
   const pid_t child = ::fork();
   if (child == 0) {
     TunerBench bench(chain, "fast", table);
@@ -220,13 +220,13 @@ TEST(TunersTogether, ProcessesDoNotTimeWhatAnotherHasTimed) {
     ::_exit(!measured ? 1 : bench.backend.launches() > check ? 2 : 0);
   }
   folder.write("timing.txt", timings);
-  turn.reset();
+  timing_lock.reset();
   int status = 0;
   EXPECT_EQ(::waitpid(child, &status, 0), child);
   EXPECT_EQ(status, 0);
 }
 
-TEST(TunersTogether, AreToldAtOnce) {
+TEST(TunersTogether, ShareResultsAtOnce) {
   const TemporaryFolder folder;
   TunerBench bench(chain, "fast", table);
   bench.cache = TimingCache(folder / "timing.txt");
@@ -238,7 +238,7 @@ TEST(TunersTogether, AreToldAtOnce) {
       << "the cache was opened before anything was timed";
 }
 
-TEST(TunersTogether, ChecksWaitForNobody) {
+TEST(TunersTogether, ChecksDoNotWaitForTheTimingLock) {
   const TemporaryFolder folder;
   TunerBench bench(chain, "fast", table);
   bench.cache = TimingCache(folder / "timing.txt");
@@ -259,7 +259,7 @@ TEST(TunersTogether, WaitingIsEndedByCancelling) {
   building.join();
 }
 
-// --- What ends a build, and what does not ---
+// --- Errors ---
 
 TEST(Tuner, StopsWhenItIsCancelled) {
   TunerBench bench(chain, "fast", table);
@@ -269,7 +269,7 @@ TEST(Tuner, StopsWhenItIsCancelled) {
   LANNER_EXPECT_ERROR(bench.vet("one"), ErrorCode::cancelled, "cancel");
 }
 
-TEST(Tuner, RejectsWhatLacksMemory) {
+TEST(Tuner, RejectsAKernelWithoutMemory) {
   TunerBench bench(chain, "fast", table);
   const Cost poor = bench.vet("poor");
   EXPECT_NE(poor.wrong.find("this kernel lacks memory"), std::string::npos) << poor.wrong;
@@ -278,7 +278,7 @@ TEST(Tuner, RejectsWhatLacksMemory) {
 
 // --- Deterministic builds and definitions ---
 
-TEST(Tuner, ADeterministicBuildRunsNothingAndAsksNoCache) {
+TEST(Tuner, DeterministicBuildRunsNothingAndIgnoresTheCache) {
   for (const char* backend : {"cpu", "fast"}) {
     TunerBench bench(chain, backend, table);
     bench.cost("one", plenty);
@@ -305,8 +305,8 @@ TEST(Tuner, ADefinitionIsNotComparedWithItself) {
   EXPECT_TRUE(bench.cost("one", plenty).measured);
 }
 
-// What was checked for one number of threads is taken for another only where the list has it.
-TEST(Vouched, AGraphIsWhereAllItsKernelsAre) {
+// A kernel checked with one number of threads is used with another only if trusted.
+TEST(TrustedKernels, AGraphIsTrustedWhenAllItsKernelsAre) {
   for (const char* backend : {"cpu", "fast"}) {
     TunerBench bench(chain, backend, table);
     const std::array<const Backend*, 1> backends{&bench.backend};
@@ -317,9 +317,9 @@ TEST(Vouched, AGraphIsWhereAllItsKernelsAre) {
   }
 }
 
-// --- What tells problems apart ---
+// --- Keys of problems ---
 
-/// Whether a tuner that knows `one` of a bench has to try it on another bench.
+/// Whether a tuner that knows kernel `one` of a bench has to test it again on another bench.
 bool told_apart(TunerBench& known, TunerBench& other) {
   known.vet("one");
   std::swap(known.cache, other.cache);
@@ -333,7 +333,7 @@ bool told_apart(const char* graph, const char* words, const char* rules) {
   return told_apart(known, other);
 }
 
-TEST(TunerKeys, AreTheSameForTheSameWork) {
+TEST(TunerKeys, AreEqualForTheSameWork) {
   EXPECT_FALSE(told_apart(chain, "fast 1.2", "// relu as one: row -> row = 9\n"));
   EXPECT_FALSE(told_apart("graph @other(%in: f32[2, 3]) -> (%out) {\n"
                           "  %out = relu(%in) source(\"a\", \"b\")\n"
@@ -341,7 +341,7 @@ TEST(TunerKeys, AreTheSameForTheSameWork) {
                           "fast 1.2", "// relu as one: row -> row = 7\n"));
 }
 
-TEST(TunerKeys, DifferByWhatIsRun) {
+TEST(TunerKeys, DifferByKernelAndProblem) {
   const char* rule = "// relu as one: row -> row = 7\n";
   EXPECT_TRUE(told_apart(chain, "slow 1.2", rule));
   EXPECT_TRUE(told_apart(chain, "fast 1.3", rule));
@@ -377,7 +377,7 @@ std::string signature_of(std::string_view body, std::string_view inputs = "%x: f
   return signature(*graph->body().nodes().back());
 }
 
-TEST(Signature, IsTheSameWhateverNamesAndWeightsAre) {
+TEST(Signature, IgnoresNamesAndWeights) {
   const auto with_weights = [](const char* name, const char* values) {
     return signature_of(
         fmt::format("  %{0} = constant() {{value = f32[3]({1})}}\n  %y = add(%x, %{0})", name, values));
@@ -385,7 +385,7 @@ TEST(Signature, IsTheSameWhateverNamesAndWeightsAre) {
   EXPECT_EQ(with_weights("w", "1.0, 2.0, 3.0"), with_weights("v", "4.0, 5.0, 6.0"));
 }
 
-TEST(Signature, DiffersByWhatANodeIs) {
+TEST(Signature, DiffersByOperatorTypesAndAttributes) {
   const std::vector<std::string> all{
       signature_of("  %y = add(%x, %z)"),
       signature_of("  %y = add(%x, %x)"),
@@ -411,7 +411,7 @@ TEST(Signature, DiffersByWhatANodeIs) {
     for (std::size_t b = 0; b < a; ++b) EXPECT_NE(all[a], all[b]) << a << " " << b;
 }
 
-/// A fused node whose body is `body`, which makes %r of %a and %b.
+/// Signature of a fused node with this region, which computes %r from %a and %b.
 std::string body_signature(std::string_view body) {
   return signature_of(
       fmt::format("  %y = fused(%x, %z) {{kind = \"k\"}} ((%a: f32[2, 3], %b: f32[2, 3]) -> (%r) {{\n"
@@ -419,7 +419,7 @@ std::string body_signature(std::string_view body) {
                   body));
 }
 
-TEST(Signature, DiffersByTheBody) {
+TEST(Signature, DiffersByTheRegion) {
   const std::vector<std::string> all{
       body_signature("    %m = add(%a, %b)\n    %r = relu(%m)"),
       body_signature("    %m = add(%b, %a)\n    %r = relu(%m)"),
