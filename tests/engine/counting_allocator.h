@@ -1,5 +1,5 @@
 #pragma once
-// An allocator of a program's own, which knows what it gave out.
+// An allocator of the program that records its allocations.
 
 #include <cstdlib>
 #include <map>
@@ -13,15 +13,15 @@
 
 namespace lanner::test {
 
-/// Has to outlive all that it gives. Memory of GPUs is the host's, as the fake driver has it.
+/// Must outlive its allocations. GPU memory is host memory, as in the fake driver.
 class CountingAllocator {
 public:
-  /// The allocation of this number from now on is refused; 0: none. Begins to count anew.
+  /// Refuses the n-th allocation from now on; 0: none. Resets the count.
   void fail(std::size_t number) {
     const std::lock_guard lock(mutex_);
     fail_at_ = number;
   }
-  /// Blocks that were given and not taken back.
+  /// Blocks allocated and not released.
   std::size_t held() const {
     const std::lock_guard lock(mutex_);
     return blocks_.size();
@@ -30,7 +30,7 @@ public:
     const std::lock_guard lock(mutex_);
     return given_;
   }
-  /// Blocks of a GPU, and pinned ones of the host, that were given so far.
+  /// GPU and pinned host blocks allocated so far.
   std::size_t given_on_gpu() const {
     const std::lock_guard lock(mutex_);
     return on_gpu_;
@@ -47,7 +47,7 @@ public:
     const std::lock_guard lock(mutex_);
     return largest_;
   }
-  /// Whether these bytes lie in one of its blocks.
+  /// Whether these bytes are in one of its blocks.
   bool has(const void* first, std::uint64_t bytes) const {
     const std::lock_guard lock(mutex_);
     const auto* begin = static_cast<const std::byte*>(first);
@@ -56,7 +56,7 @@ public:
     const auto& [start, wanted] = *std::prev(behind);
     return begin + bytes <= start + wanted.bytes;
   }
-  /// What was wrong with what came back; empty: nothing.
+  /// Errors in releases; empty: none.
   std::string wrong() const {
     const std::lock_guard lock(mutex_);
     return wrong_;
@@ -83,13 +83,13 @@ private:
     const std::lock_guard lock(mutex_);
     const auto found = blocks_.find(static_cast<const std::byte*>(memory));
     if (found == blocks_.end()) {
-      wrong_ = "memory that it never gave, or that was back already";
+      wrong_ = "memory that was never allocated, or was already released";
       return;
     }
     const lanner_allocation& had = found->second;
     if (had.bytes != wanted.bytes || had.alignment != wanted.alignment || had.device != wanted.device ||
         had.device_index != wanted.device_index || had.pinned != wanted.pinned)
-      wrong_ = fmt::format("{} bytes came back as {}", had.bytes, wanted.bytes);
+      wrong_ = fmt::format("{} bytes were released as {}", had.bytes, wanted.bytes);
     blocks_.erase(found);
     std::free(memory);
   }

@@ -1,4 +1,4 @@
-// Operators from outside, from the model to answers, with the plug-in of tests/c/custom_operators.c.
+// Custom operators from the model to answers, with the plug-in of tests/c/custom_operators.c.
 
 #include <latch>
 #include <thread>
@@ -48,8 +48,8 @@ TEST(CustomOperator, RunsByItsKernel) {
   EXPECT_TRUE(verified(engine));
 }
 
-/// Both storages are offered, and the one that its neighbours have is taken.
-TEST(CustomOperator, TakesTheStorageOfItsNeighbours) {
+/// Both storages are offered, and that of its neighbours is chosen.
+TEST(CustomOperator, UsesTheStorageOfItsNeighbours) {
   const std::string turned = model(graph(
       {.nodes =
            {node({"Transpose", {"i"}, {"x"}, {attribute("perm", std::vector<std::int64_t>{0, 3, 1, 2})}}),
@@ -88,7 +88,7 @@ TEST(CustomOperator, KeepsOpenSizes) {
   }
 }
 
-TEST(CustomOperator, GivesWhatOnlyRunningTells) {
+TEST(CustomOperator, HasOutputsOfDataDependentSize) {
   const std::string counting =
       model(graph({.nodes = {node({.op = "Positives", .inputs = {"x"}, .outputs = {"p"}, .domain = "own"}),
                              node({"Neg", {"p"}, {"y"}})},
@@ -124,8 +124,8 @@ TEST(CustomOperator, ReadsSmallConstants) {
   EXPECT_EQ(numbers(other({{"x", Item(x)}, {"n", Item(n)}}).at("y").tensor), expected);
 }
 
-/// Until two instances were at work at once, which the operator tells; it fails where a run shares one.
-TEST(CustomOperator, HasAnInstanceForEachContextAtWork) {
+/// Runs until two instances were active at once, which the operator counts; it fails if runs share one.
+TEST(CustomOperator, HasAnInstancePerRunningContext) {
   const std::string large =
       model(graph({.nodes = {node({.op = "Scale", .inputs = {"x", "w"}, .outputs = {"y"}, .domain = "own"})},
                    .inputs = {value("x", f32, {"4", "3", "64", "64"})},
@@ -180,7 +180,7 @@ TEST_F(CustomPlan, NamesItsOperatorsAndRuns) {
   EXPECT_TRUE(verified(Engine::load(folder / "again.plan", load_options())));
 }
 
-TEST_F(CustomPlan, SaysWhichOperatorIsMissing) {
+TEST_F(CustomPlan, NamesTheMissingOperator) {
   LANNER_EXPECT_ERROR(
       Engine::load(saved()), ErrorCode::unsupported,
       "the plan needs the operator own.Scale (version 1), which the environment lacks; load the "
@@ -188,8 +188,8 @@ TEST_F(CustomPlan, SaysWhichOperatorIsMissing) {
   LANNER_EXPECT_ERROR(built(scaling_model(), {}), ErrorCode::unsupported, "own.Scale");
 }
 
-/// The operator's own state lies in the plan, as the config of its tactic.
-TEST_F(CustomPlan, GivesItsStateBack) {
+/// The operator's state is in the plan, as the config of its tactic.
+TEST_F(CustomPlan, RestoresTheOperatorsState) {
   const Engine engine = Engine::load(saved(), load_options());
   const EngineState& state = state_of(engine);
   const auto made = state.shown().variant;
@@ -203,7 +203,7 @@ TEST_F(CustomPlan, GivesItsStateBack) {
   EXPECT_EQ(found, 1U) << engine.lowered_ir();
 }
 
-TEST(CustomPlugin, SaysWhatItIsNot) {
+TEST(CustomPlugin, RejectsOtherFiles) {
   Environment environment;
   const TemporaryFolder folder;
   LANNER_EXPECT_ERROR(environment.load_plugin(folder / "absent.so"), ErrorCode::not_found, "absent.so");

@@ -14,13 +14,13 @@ namespace lanner::test {
 std::filesystem::path custom_operators_plugin();
 /// An environment with its operators.
 Environment with_custom_operators();
-/// Its functions of these names: instances that live now, and the most that were at work at once.
+/// Functions of the plug-in: number of live instances, and the maximum active at once.
 int custom_instances();
 int most_custom_instances_at_work();
 
 /// `y = relu(own.Scale(x, w))`, x of [N, 3, 4, 5] with N as given; `w` is 1, 2, 3, the factor 0.5.
 std::string scaling_model(const std::string& n = "2");
-/// What it gives for `x`.
+/// Its result for `x`.
 std::vector<float> scaled(const std::vector<float>& x);
 
 } // namespace lanner::test

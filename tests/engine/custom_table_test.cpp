@@ -1,5 +1,5 @@
-// Tables of operators that lack, contradict or say what cannot be: an Error in one line, at the call that
-// meets it.
+// Incomplete, contradictory or invalid tables of operators: an Error of one line, at the call that detects
+// it.
 
 #include <cstdio>
 #include <cstring>
@@ -18,7 +18,7 @@ namespace {
 using namespace test;
 using namespace test::onnx_file;
 
-/// What the functions of the table under test do, in place of doubling their input.
+/// Overrides of the functions of the table under test, which doubles its input.
 struct Acts {
   std::function<lanner_status(const lanner_node*, lanner_value*, char*)> infer;
   std::function<lanner_status(lanner_value*)> infer_at_run;
@@ -123,14 +123,14 @@ std::vector<float> doubled() {
   return expected;
 }
 
-TEST(CustomTable, RunsWithTheLeast) {
+TEST(CustomTable, RunsWithTheRequiredFunctionsOnly) {
   Acts acts;
   EXPECT_EQ(run(built(acts)), doubled());
   acts.has_reference = false;
   EXPECT_EQ(run(built(acts, 0.2)), doubled());
 }
 
-TEST(CustomTable, LacksWhatItNeeds) {
+TEST(CustomTable, MissingMembersAreRejected) {
   const auto refused = [](const char* said, const std::function<void(lanner_operator&)>& change) {
     Acts acts;
     acts.create = [](void**, char*) { return LANNER_OK; };
@@ -157,7 +157,7 @@ TEST(CustomTable, LacksWhatItNeeds) {
   refused("has serialise but no create", [](auto& op) { op.create = nullptr, op.destroy = nullptr; });
 }
 
-TEST(CustomTable, InfersNonsense) {
+TEST(CustomTable, InvalidInferredTypesAreRejected) {
   const auto refused = [](const char* said, const std::function<void(lanner_value&)>& change) {
     Acts acts;
     acts.infer = [&](const lanner_node* node, lanner_value* outputs, char*) {
@@ -179,7 +179,7 @@ TEST(CustomTable, InfersNonsense) {
           [](auto& value) { value.dims[0] = -1, value.max_dims[0] = -3; });
 }
 
-TEST(CustomTable, InfersMoreThanThereIsMemory) {
+TEST(CustomTable, InferredSizesOverTheMemoryAreRejected) {
   Acts acts;
   acts.infer = [](const lanner_node* node, lanner_value* outputs, char*) {
     outputs[0] = node->inputs[0];
@@ -189,7 +189,7 @@ TEST(CustomTable, InfersMoreThanThereIsMemory) {
   LANNER_EXPECT_ERROR(built(acts), ErrorCode::limit_exceeded, "");
 }
 
-TEST(CustomTable, ContradictsItselfAtRun) {
+TEST(CustomTable, ContradictionsAtRunAreRejected) {
   const auto refused = [](const char* said, const std::function<void(lanner_value&)>& change,
                           bool function = true) {
     Acts acts;
@@ -214,7 +214,7 @@ TEST(CustomTable, ContradictsItselfAtRun) {
       "there is no infer_at_run", [](auto&) {}, false);
 }
 
-TEST(CustomTable, StoresNonsense) {
+TEST(CustomTable, InvalidStoragesAreRejected) {
   const auto refused = [](const char* said, const std::function<void(lanner_storage&)>& change) {
     Acts acts;
     acts.supports = [&](const lanner_kernel* kernel, lanner_storage* inputs, lanner_storage*, char*) {
@@ -229,7 +229,7 @@ TEST(CustomTable, StoresNonsense) {
   refused("layout acdb does not fit shape [4, 6]", [](auto& storage) { storage.layout = "acdb"; });
 }
 
-TEST(CustomTable, FailsWhereItIsCalled) {
+TEST(CustomTable, FailuresNameTheFunction) {
   const auto refused = [](const char* said, ErrorCode code, const std::function<void(Acts&)>& change) {
     Acts acts;
     change(acts);
@@ -266,8 +266,8 @@ TEST(CustomTable, FailsWhereItIsCalled) {
   });
 }
 
-/// A message without an end is cut, not read beyond.
-TEST(CustomTable, SaysMoreThanThereIsRoomFor) {
+/// An unterminated message is truncated, not read beyond its buffer.
+TEST(CustomTable, UnterminatedMessageIsTruncated) {
   Acts acts;
   acts.infer = [](const lanner_node*, lanner_value*, char* message) {
     std::memset(message, 'x', LANNER_MESSAGE_BYTES);
@@ -276,8 +276,8 @@ TEST(CustomTable, SaysMoreThanThereIsRoomFor) {
   LANNER_EXPECT_ERROR(built(acts), ErrorCode::unsupported, "infer: xxx");
 }
 
-/// A kernel that is wrong, or fails while it is tried, is left for the definition.
-TEST(CustomTable, RunsByItsReferenceWhereTheKernelIsWrong) {
+/// A kernel that is wrong, or fails when checked, is replaced by the definition.
+TEST(CustomTable, WrongKernelFallsBackToItsReference) {
   int runs = 0;
   Acts wrong;
   wrong.run = [&](const lanner_operand*, const lanner_operand* outputs, char*) {
@@ -297,7 +297,7 @@ TEST(CustomTable, RunsByItsReferenceWhereTheKernelIsWrong) {
   EXPECT_GE(runs, 1);
 }
 
-TEST(CustomTable, DestroysWhatItCreated) {
+TEST(CustomTable, InstancesAreDestroyed) {
   int created = 0;
   Acts acts;
   acts.create = [&](void** instance, char*) {

@@ -1,5 +1,5 @@
-// Loops as long as a file or a tensor says look at deadlines and cancellation: with a call that was cancelled
-// before each of them ends, however little time it would take.
+// Loops whose length a file or tensor decides poll deadlines and cancellation: each ends at once in a call
+// that is already cancelled.
 
 #include <functional>
 #include <string>

@@ -1,4 +1,4 @@
-// What an environment's limits bound: each engine, and all of them together.
+// Limits of an environment: for each engine, and for all of them together.
 
 #include <fstream>
 #include <string>
@@ -35,11 +35,11 @@ Environment bounded(std::uint64_t bytes) {
   return environment;
 }
 
-/// An engine keeps 200 to 400 KiB, and takes less than 300 more while it is built: which kernels it has
-/// depends on what was timed before.
+/// An engine holds 200 to 400 KiB, and less than 300 more during the build: its kernels depend on earlier
+/// timings.
 constexpr std::uint64_t a_few_engines = 3000 * kibibyte;
 
-TEST(EnvironmentLimits, ATotalLetsSomeEnginesInAndRefusesOneMore) {
+TEST(EnvironmentLimits, TotalAdmitsSomeEnginesAndRejectsOneMore) {
   const Environment environment = bounded(a_few_engines);
   std::vector<Engine> engines;
   const auto one_more = [&] { engines.push_back(built(two_products(), with(environment))); };
@@ -56,10 +56,10 @@ TEST(EnvironmentLimits, ATotalLetsSomeEnginesInAndRefusesOneMore) {
   Context context = engines[0].create_context();
   engines.resize(1, engines[0]);
   EXPECT_EQ(answer(context), expected());
-  one_more(); // what the others held is free
+  one_more(); // the others' memory is free
 }
 
-TEST(EnvironmentLimits, ATotalCountsWhatContextsAndCallersHold) {
+TEST(EnvironmentLimits, TotalCountsMemoryOfContextsAndCallers) {
   const Environment environment = bounded(2048 * kibibyte);
   const Engine first = built(two_products(), with(environment));
   const Engine second = built(two_products(), with(environment));
@@ -76,7 +76,7 @@ TEST(EnvironmentLimits, ATotalCountsWhatContextsAndCallersHold) {
   for (Context& context : contexts) EXPECT_EQ(answer(context), expected());
 }
 
-TEST(EnvironmentLimits, AHigherTotalCountsWhatIsHeldAlready) {
+TEST(EnvironmentLimits, RaisedTotalCountsExistingMemory) {
   Environment environment = bounded(a_few_engines);
   std::vector<Engine> engines;
   const auto fill = [&] {
@@ -95,7 +95,7 @@ TEST(EnvironmentLimits, AHigherTotalCountsWhatIsHeldAlready) {
   EXPECT_GT(engines.size(), before + 1);
 }
 
-TEST(EnvironmentLimits, BoundWhatOptionsAllow) {
+TEST(EnvironmentLimits, BoundTheLimitsOfOptions) {
   const TemporaryFolder folder;
   std::ofstream(folder / "a.onnx", std::ios::binary) << two_products();
   Environment environment;
@@ -117,7 +117,7 @@ TEST(EnvironmentLimits, BoundWhatOptionsAllow) {
   LANNER_EXPECT_ERROR(Engine::load(folder / "a.plan", load), ErrorCode::limit_exceeded, refused);
 }
 
-TEST(EnvironmentLimits, TheTighterOneCountsAndDefaultsSayNothing) {
+TEST(EnvironmentLimits, StricterLimitCountsAndDefaultsHaveNoEffect) {
   Environment environment;
   Limits given;
   given.rank = 100;

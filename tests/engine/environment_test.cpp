@@ -1,4 +1,4 @@
-// Environments as values, and what they say of backends and caches.
+// Environments as values, and their backends and caches.
 
 #include <algorithm>
 #include <cstdint>
@@ -44,7 +44,7 @@ BuildOptions options(const Environment& environment, int threads = 1) {
   return options;
 }
 
-TEST(Environment, IsNotChangedByWhatCopiesBecome) {
+TEST(Environment, IsNotChangedThroughCopies) {
   Environment first;
   const Environment none = first;
   first.load_plugin(custom_operators_plugin());
@@ -105,7 +105,7 @@ Answers answers(const Engine& engine) {
           {classes.as<std::int64_t>().begin(), classes.as<std::int64_t>().end()}};
 }
 
-/// Backends of the kernels that its opt shapes run by.
+/// Backends of the kernels for its opt shapes.
 std::set<std::string> used(const Engine& engine) {
   const EngineState& state = state_of(engine);
   const auto made = state.shown().variant;
@@ -134,7 +134,7 @@ TEST(EnvironmentBackends, AreKnownByName) {
   EXPECT_EQ(environment.backends(), all);
 }
 
-TEST(EnvironmentBackends, GiveTheKernels) {
+TEST(EnvironmentBackends, ProvideTheKernels) {
   const Answers right = answers(built(classifier(), options(Environment())));
   std::vector<std::vector<std::string>> sets{{"reference"}, {"cpu"}, {"cuda", "cpu"}};
   if (has_onednn()) sets.insert(sets.end(), {{"onednn"}, {"cpu", "onednn"}});
@@ -158,7 +158,7 @@ TEST(EnvironmentBackends, GiveTheKernels) {
     }
 }
 
-TEST(EnvironmentBackends, OfALoadMayBeFewerThanItsPlanHas) {
+TEST(EnvironmentBackends, OfALoadMayBeFewerThanThePlans) {
   const TemporaryFolder folder;
   Environment own, definitions;
   own.set_backends({"cpu"});
@@ -179,13 +179,13 @@ TEST(EnvironmentBackends, OfALoadMayBeFewerThanItsPlanHas) {
   EXPECT_EQ(answers(loaded).classes, answers(engine).classes);
 }
 
-TEST(EnvironmentBackends, OfAnOperatorFromOutsideAreNotLeftOut) {
+TEST(EnvironmentBackends, IncludeThoseOfCustomOperators) {
   Environment environment = with_custom_operators();
   environment.set_backends({"reference"});
   EXPECT_TRUE(used(built(scaling_model(), options(environment))).contains("custom"));
 }
 
-TEST(EnvironmentBackends, HaveToServeTheDevice) {
+TEST(EnvironmentBackends, MustServeTheDevice) {
   Environment environment;
   environment.set_backends({"cpu", "reference"});
   BuildOptions wanted = options(environment);

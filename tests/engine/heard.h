@@ -1,5 +1,5 @@
 #pragma once
-// What the library warns of.
+// Captures the library's warnings.
 
 #include <mutex>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace lanner::test {
 
-/// Gathers warnings while it lives.
+/// Collects warnings during its lifetime.
 class Heard {
 public:
   Heard() {

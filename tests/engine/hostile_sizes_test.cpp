@@ -1,4 +1,4 @@
-// Sizes that no library was written for: each model ends in an Error or in the right answer.
+// Sizes beyond what libraries support: each model ends in an Error or in the right answer.
 
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ BuildOptions small_options() {
   return options;
 }
 
-/// Whether the build ends as one may: a library that fails ends the process instead.
+/// Whether the build returns or throws: a failing library would end the process instead.
 bool ends(const std::string& bytes) {
   try {
     test::built(bytes, small_options());
@@ -47,7 +47,7 @@ std::string windowed(const std::string& op, const std::vector<std::string>& x,
                       .outputs = {value("y", f32, std::vector<std::string>(x.size(), "?"))}}));
 }
 
-TEST(HostileSizes, WidthsBeyondALibrarysIntegers) {
+TEST(HostileSizes, WidthsBeyondALibrarysIntegersAreHandled) {
   for (const char* width : {"2147483647", "2147483648", "1073741825"})
     for (std::size_t rank = 3; rank <= 5; ++rank) {
       std::vector<std::string> x(rank, "4"), w(rank, "3");
@@ -64,7 +64,7 @@ TEST(HostileSizes, WidthsBeyondALibrarysIntegers) {
     }
 }
 
-TEST(HostileSizes, KernelsBeyondALibrarysCode) {
+TEST(HostileSizes, KernelsBeyondALibrarysCodeAreHandled) {
   for (const std::int64_t size : {std::int64_t{5000}, std::int64_t{1} << 30, std::int64_t{INT32_MAX}})
     for (const char* op : {"MaxPool", "AveragePool", "LpPool"})
       EXPECT_TRUE(ends(windowed(op, {"1", "3", "8"}, {},
@@ -73,8 +73,8 @@ TEST(HostileSizes, KernelsBeyondALibrarysCode) {
           << op << " " << size;
 }
 
-/// Kernels are tried on a few rows that are repeated, of half a byte an element.
-TEST(HostileSizes, MillionsOfInt4) {
+/// Kernels are checked on a few repeated rows of half a byte per element.
+TEST(HostileSizes, MillionsOfInt4AreHandled) {
   constexpr std::int64_t int4 = 22; // TensorProto.DataType
   const std::string bytes =
       model(graph({.nodes = {node({"Cast", {"x"}, {"y"}, {attribute("to", std::int64_t{f32})}})},
@@ -85,7 +85,7 @@ TEST(HostileSizes, MillionsOfInt4) {
   EXPECT_EQ(test::built(bytes, options).outputs().at(0).dtype, DType::f32);
 }
 
-TEST(HostileSizes, PadsOfAMillion) {
+TEST(HostileSizes, PadsOfAMillionAreHandled) {
   const std::vector<std::int64_t> pads{1000000, 1000000};
   const Engine engine = test::built(
       windowed("Conv", {"1", "1", "4"}, {"1", "1", "3"}, {attribute("pads", pads)}), small_options());

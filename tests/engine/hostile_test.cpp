@@ -1,5 +1,5 @@
-// Models that mean harm, all the way from the file to a run: an Error in one line or the right answer; never
-// memory that is not theirs.
+// Malicious models from file to run: an Error of one line or the right answer, never an invalid memory
+// access.
 
 #include <algorithm>
 #include <memory>
@@ -43,7 +43,7 @@ std::string transposing(const std::vector<std::int64_t>& perm, const std::vector
                       .outputs = {value("y", f32, y)}}));
 }
 
-TEST(HostileEngine, TransposesByWhatIsNoPermutation) {
+TEST(HostileEngine, TransposeByANonPermutationIsRejected) {
   for (const std::vector<std::int64_t>& perm :
        {std::vector<std::int64_t>{0, -1, 1}, {-1, -2, -3}, {0, 1, 1}, {0, 1, 3}, {0, 1, INT64_MAX}})
     for (const std::vector<std::string>& y : {std::vector<std::string>{"?", "?", "?"}, {"2", "4", "3"}})
@@ -53,8 +53,8 @@ TEST(HostileEngine, TransposesByWhatIsNoPermutation) {
                       "perm has 2 axes for rank 3");
 }
 
-/// An operator on `x` of 3 x 4 and a list `n` that only running tells, whose results are declared to be of
-/// fixed sizes, as the text of a plan may do.
+/// An operator on `x` of 3 x 4 and a data-dependent list `n`, with results declared with fixed sizes, as the
+/// text of a plan may do.
 std::unique_ptr<Graph> declared(const std::string& node, std::int64_t length) {
   return parse_graph(fmt::format("graph @g(%x: f32[3, 4], %n: i64[{}]) -> (%y) {{\n"
                                  "  %from = constant() {{value = i64[2](0, 0)}}\n  {}\n}}",
@@ -76,7 +76,7 @@ struct Declaration {
   std::vector<std::int64_t> right, wrong;
 };
 
-TEST(HostileEngine, DeclaresSizesThatOnlyRunningTells) {
+TEST(HostileEngine, WronglyDeclaredDataDependentSizesAreRejected) {
   for (const auto& [node, right, wrong] :
        std::vector<Declaration>{{"%y: f32[64, 3, 4] = expand(%x, %n)", {64, 3, 4}, {2, 3, 4}},
                                 {"%y: f32[6, 4] = tile(%x, %n)", {2, 1}, {1, 1}},
@@ -95,9 +95,8 @@ TEST(HostileEngine, DeclaresSizesThatOnlyRunningTells) {
   }
 }
 
-/// A list of more axes than there are is refused by inference; one that inference leaves out for its length
-/// takes no kernel.
-TEST(HostileEngine, PadsManyAxes) {
+/// A list of more axes than the rank is rejected by inference; one too long for inference gets no kernel.
+TEST(HostileEngine, PadOfTooManyAxesIsRejected) {
   std::string sizes, zeros;
   for (int i = 0; i < 33; ++i) sizes += i == 0 ? "1" : ", 1";
   for (int i = 0; i < 66; ++i) zeros += i == 0 ? "0" : i == 32 ? ", 100" : ", 0";
@@ -109,7 +108,7 @@ TEST(HostileEngine, PadsManyAxes) {
     EXPECT_TRUE(backend->tactics(last_node(*graph), {}).tactics.empty()) << backend->name();
 }
 
-TEST(HostileEngine, DeclaresMoreElementsThanAReshapeHas) {
+TEST(HostileEngine, ReshapeToMoreElementsIsRejected) {
   const auto program = [](const char* shape) {
     auto graph = declared(fmt::format("%r: f32[{}] = reshape(%x, %n) tactic(\"alias\", \"alias\", _, 0.0)\n"
                                       "  %y: f32[{}] = relu(%r) tactic(\"reference\", \"reference\", _, 0.0)",
@@ -124,7 +123,7 @@ TEST(HostileEngine, DeclaresMoreElementsThanAReshapeHas) {
 }
 
 /// Seventeen values of 2^60 bytes at once, whose sum is 2^60 again in 64 bits.
-TEST(HostileEngine, AsksForMoreThanThereAreAddresses) {
+TEST(HostileEngine, MemoryBeyondTheAddressSpaceIsRejected) {
   std::vector<Message> nodes, inputs;
   for (int i = 0; i < 17; ++i) {
     inputs.push_back(value(fmt::format("x{}", i), f32, {"1"}));

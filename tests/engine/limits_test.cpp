@@ -1,5 +1,4 @@
-// Small models that would take all memory or all time: each ends in the error of a limit, and with no more
-// memory than that limit lets it take.
+// Small models that would use all memory or time: each ends in a limit's error, within that limit's memory.
 
 #include <sys/wait.h>
 #include <unistd.h>
@@ -65,7 +64,7 @@ std::string error_of(const std::function<void()>& body) {
   }
 }
 
-/// What `body` throws in a process of its own, and by how much that process grew at most.
+/// Runs `body` in a child process; its error, and the peak growth of that process.
 Outcome in_child(const std::function<void()>& body) {
   int ends[2];
   EXPECT_EQ(::pipe(ends), 0);
@@ -92,7 +91,7 @@ Outcome in_child(const std::function<void()>& body) {
   return {answer.substr(space + 1), std::stoull(answer.substr(0, space))};
 }
 
-/// `body` is refused by total_bytes = 64 MiB and takes not much more.
+/// Expects `body` to fail at total_bytes = 64 MiB without using much more.
 void expect_bounded(const std::function<void()>& body) {
   const Outcome outcome = in_child(body);
   EXPECT_TRUE(outcome.error.starts_with("limit_exceeded: ")) << outcome.error;
@@ -127,7 +126,7 @@ std::string doubling(int times, const std::string& characters, bool constant) {
   return model(graph(spec));
 }
 
-TEST(Greedy, StringsThatDouble) {
+TEST(Greedy, DoublingStringsHitTheMemoryLimit) {
   const std::string folded = doubling(30, std::string(1000, 'x'), true);
   expect_bounded([&] { run(built(folded), {}); });
   const std::string given = doubling(30, "", false);
@@ -135,14 +134,14 @@ TEST(Greedy, StringsThatDouble) {
   expect_bounded([&] { run(built(given), {{"t0", start}}); });
 }
 
-TEST(Greedy, AShortModelFoldsToNoLargePlan) {
+TEST(Greedy, ShortModelDoesNotFoldToALargePlan) {
   const Engine engine = built(doubling(16, std::string(1000, 'x'), true), bounded(1024 * mebibyte));
   EXPECT_LT(engine.ir().size(), 4 * mebibyte);
   const Item y = engine.create_context()({}).at("y");
   EXPECT_EQ(y.tensor.as<std::string>()[0].size(), 65536000u);
 }
 
-/// One string made many, as `op` does by an input.
+/// One string repeated by `op` as often as an input says.
 std::string repeating(std::string_view op, std::size_t characters) {
   return model(graph({.nodes = {node({std::string(op), {"c", "n"}, {"y"}})},
                       .inputs = {value("n", i64, {"1"})},
@@ -150,7 +149,7 @@ std::string repeating(std::string_view op, std::size_t characters) {
                       .constants = {string_constant("c", std::string(characters, 'x'))}}));
 }
 
-TEST(Greedy, StringsThatAreRepeated) {
+TEST(Greedy, RepeatedStringsHitTheMemoryLimit) {
   for (const std::string_view op : {"Expand", "Tile"}) {
     const std::string one = repeating(op, 1), long_one = repeating(op, 1 << 16);
     expect_bounded([&] { run(built(one), {{"n", list({20'000'000})}}); });
@@ -158,7 +157,7 @@ TEST(Greedy, StringsThatAreRepeated) {
   }
 }
 
-/// A loop of 2^40 turns whose body gives `out`, a value of 1000 floats that is new at each turn or not.
+/// A loop of 2^40 iterations that returns `out`, 1000 floats, `fresh` in each iteration or not.
 std::string stacking(bool fresh) {
   const Message body = graph(
       {.nodes = {node({fresh ? "Neg" : "Identity", {"x"}, {"out"}}), node({"Identity", {"go"}, {"on"}})},
@@ -169,14 +168,14 @@ std::string stacking(bool fresh) {
                       .outputs = {value("y", f32, {"?", "1000"})}}));
 }
 
-TEST(Greedy, LoopsThatStackWithoutEnd) {
+TEST(Greedy, EndlesslyStackingLoopHitsTheMemoryLimit) {
   const Item turns = Tensor::scalar(std::int64_t{1} << 40), x = Tensor::zeros(DType::f32, {1000});
   const std::string fresh = stacking(true), shared = stacking(false);
   expect_bounded([&] { run(built(fresh), {{"n", turns}, {"x", x}}); });
   expect_bounded([&] { run(built(shared), {{"n", turns}, {"x", x}}); });
 }
 
-TEST(Greedy, SequencesThatGrowWithoutEnd) {
+TEST(Greedy, EndlesslyGrowingSequenceHitsTheMemoryLimit) {
   const Message body =
       graph({.nodes = {node({"SequenceInsert", {"s", "x"}, {"next"}}), node({"Identity", {"go"}, {"on"}})},
              .inputs = {value("i", i64, {}), value("go", boolean, {}), Message().bytes(1, "s")},
@@ -202,12 +201,12 @@ std::string text_graph(std::size_t characters) {
                      std::string(characters, 'x'));
 }
 
-TEST(Greedy, TensorFlowTextOfStrings) {
+TEST(Greedy, TensorFlowTextOfStringsHitsTheMemoryLimit) {
   const std::string graph = text_graph(64 << 10);
   expect_bounded([&] { built(graph); });
 }
 
-TEST(Greedy, RanksAreRefusedAtOnce) {
+TEST(Greedy, ExcessiveRankOfAnOperatorIsRejected) {
   const std::vector<std::int64_t> ones(5000, 1);
   const auto through = [&](std::string_view op) {
     return model(graph({.nodes = {node({std::string(op),
@@ -227,7 +226,7 @@ TEST(Greedy, RanksAreRefusedAtOnce) {
   LANNER_EXPECT_ERROR(built(declared), ErrorCode::limit_exceeded, "raise it with --limit rank=N");
 }
 
-TEST(Greedy, RanksThatCallersAndOtherFormatsGive) {
+TEST(Greedy, ExcessiveRankFromCallersAndOtherFormatsIsRejected) {
   const std::string file = model(
       graph({.nodes = {node({"Neg", {"x"}, {"y"}})},
              .inputs = {Message().bytes(1, "x").message(2, Message().message(1, Message().integer(1, f32)))},
@@ -250,7 +249,7 @@ TEST(Greedy, RanksThatCallersAndOtherFormatsGive) {
       ErrorCode::limit_exceeded, "raise it with --limit rank=N");
 }
 
-TEST(Greedy, AHigherLimitOfRanksIsTaken) {
+TEST(Greedy, HigherRankLimitIsRespected) {
   const std::string file =
       model(graph({.nodes = {node({"Reshape", {"x", "n"}, {"y"}})},
                    .inputs = {value("x", f32, {"1"})},
@@ -262,7 +261,7 @@ TEST(Greedy, AHigherLimitOfRanksIsTaken) {
   EXPECT_EQ(built(file, options).outputs()[0].dims.size(), 70u);
 }
 
-/// A loop that nothing within it ends.
+/// A loop whose condition stays true.
 std::string endless() {
   const Message body =
       graph({.nodes = {node({"Identity", {"go"}, {"on"}}), node({"Neg", {"s"}, {"next"}})},
@@ -273,11 +272,11 @@ std::string endless() {
                       .outputs = {value("y", f32, {"4"})}}));
 }
 
-TEST(Greedy, ARunEndsInTime) {
+TEST(Greedy, RunEndsAtTheTimeLimit) {
   const Engine engine = built(endless());
   Context context = engine.create_context();
   const Item x = Tensor::zeros(DType::f32, {4});
-  // The engine's own limits, set behind its back: the build is not what is to end.
+  // Changes the engine's limits directly, so that the run and not the build hits them.
   double& seconds = const_cast<Limits&>(state_of(engine).limits).seconds;
   seconds = 0.05;
   LANNER_EXPECT_ERROR(context({{"n", Tensor::scalar(INT64_MAX)}, {"x", x}}), ErrorCode::limit_exceeded,
@@ -286,7 +285,7 @@ TEST(Greedy, ARunEndsInTime) {
   EXPECT_NO_THROW(context({{"n", Tensor::scalar(std::int64_t{3})}, {"x", x}}));
 }
 
-TEST(Greedy, ABuildAndALoadEndInTime) {
+TEST(Greedy, BuildAndLoadEndAtTheTimeLimit) {
   const std::string file = endless();
   TemporaryFolder folder;
   built(file).save(folder / "a.plan");
@@ -299,7 +298,7 @@ TEST(Greedy, ABuildAndALoadEndInTime) {
                       "raise it with --limit seconds=N");
 }
 
-TEST(Greedy, WhatACallerKeepsCountsAndOutlivesTheContext) {
+TEST(Greedy, ResultsKeptByTheCallerCountAndOutliveTheContext) {
   const std::string file = model(graph({.nodes = {node({"Neg", {"x"}, {"y"}})},
                                         .inputs = {value("x", f32, {"1000000"})},
                                         .outputs = {value("y", f32, {"1000000"})}}));
@@ -320,7 +319,7 @@ TEST(Greedy, WhatACallerKeepsCountsAndOutlivesTheContext) {
   EXPECT_EQ(kept[0].tensor.as<float>()[999'999], 0);
 }
 
-TEST(Greedy, AContextSharesTheLimitWithItsEngine) {
+TEST(Greedy, ContextSharesTheLimitWithItsEngine) {
   const std::string file = model(graph(
       {.nodes = {node({"Add", {"x", "w"}, {"y"}}), node({"Sub", {"x", "w"}, {"z"}}),
                  node({"Mul", {"x", "w"}, {"p"}})},

@@ -1,5 +1,5 @@
 #pragma once
-// Engines of lowered graphs that a test spells, kernels and all: nothing has tried these.
+// Engines of lowered graphs in text, with unchecked kernels.
 
 #include <array>
 #include <memory>
@@ -13,7 +13,7 @@
 
 namespace lanner::test {
 
-/// What an engine of this graph shares, which has no program yet.
+/// The shared state of an engine of this graph, without a program.
 inline std::shared_ptr<EngineState> engine_state(std::unique_ptr<const Graph> graph, const Target& target) {
   auto state = std::make_shared<EngineState>();
   state->graph = std::move(graph);
@@ -22,12 +22,12 @@ inline std::shared_ptr<EngineState> engine_state(std::unique_ptr<const Graph> gr
   return state;
 }
 
-/// Its program for opt shapes and one thread.
+/// Sets its program for opt shapes and one thread.
 inline void set_program(const EngineState& state, std::shared_ptr<const Program> program) {
   state.adopt(*state.opt, 1, {std::move(program), {}, 1});
 }
 
-/// An engine of one thread that runs `lowered` by kernels of `backend`, which must outlive it.
+/// An engine of one thread that runs `lowered` with kernels of `backend`, which must outlive it.
 inline Engine lowered_engine(std::string_view lowered, const Backend& backend, Device device = {}) {
   Target target;
   target.threads = 1;

@@ -1,4 +1,4 @@
-// Sizes that a model leaves open: what weights decide, and what messages say of the rest.
+// Open sizes of a model: those inferred from weights, and errors for the others.
 
 #include <gtest/gtest.h>
 
@@ -17,7 +17,7 @@ std::vector<float> ones(std::size_t count) {
   return std::vector<float>(count, 1);
 }
 
-TEST(OpenDims, WeightsDecide) {
+TEST(OpenDims, AreInferredFromWeights) {
   const Engine convolution = built(
       {.nodes = {node({"Relu", {"x"}, {"r"}}), node({"Conv", {"r", "w"}, {"y"}, {attribute("group", 2)}})},
        .inputs = {value("x", f32, {"N", "C", "H", "W"})},
@@ -36,7 +36,7 @@ TEST(OpenDims, WeightsDecide) {
   EXPECT_EQ(y.as<float>()[7], 5);
 }
 
-TEST(OpenDims, NothingIsAssumedOfThem) {
+TEST(OpenDims, AreNotAssumedToHaveAnySize) {
   const auto flat = [](const std::vector<std::string>& dims) {
     return GraphSpec{.nodes = {node({"Flatten", {"x"}, {"f"}}), node({"MatMul", {"f", "w"}, {"y"}})},
                      .inputs = {value("x", f32, dims)},
@@ -59,7 +59,7 @@ TEST(OpenDims, NothingIsAssumedOfThem) {
   EXPECT_FALSE(given.open_sizes());
 }
 
-TEST(OpenDims, OneNameIsOneSize) {
+TEST(OpenDims, OfOneNameMustBeEqual) {
   const auto sums = [](const std::vector<std::string>& a, const std::vector<std::string>& b) {
     return GraphSpec{.nodes = {node({"ReduceSum", {"a"}, {"p"}}), node({"ReduceSum", {"b"}, {"q"}})},
                      .inputs = {value("a", f32, a), value("b", f32, b)},

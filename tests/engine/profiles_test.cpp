@@ -1,4 +1,4 @@
-// Engines that are ready for several ranges of shapes, as users have them.
+// Engines prepared for several ranges of shapes.
 
 #include <algorithm>
 #include <map>
@@ -40,7 +40,7 @@ ShapeRange batches(std::int64_t min, std::int64_t opt, std::int64_t max) {
 
 const Profiles small_and_large{{{"x", batches(1, 1, 4)}}, {{"x", batches(4, 16, 32)}}};
 
-/// Two convolutions of any batch, with weights that kernels want in an order of their own.
+/// Two convolutions of any batch, with weights that kernels pack.
 std::string network() {
   using namespace test::onnx_file;
   std::vector<Message> weights;
@@ -91,7 +91,7 @@ nlohmann::json variants(const Engine& engine) {
   return test::told(engine)["variants"];
 }
 
-TEST(Profiles, APlanServesEachFromSeveralThreadsAtOnce) {
+TEST(Profiles, PlanServesAllFromConcurrentThreads) {
   const TemporaryFolder folder;
   built(small_and_large).save(folder / "two.plan");
   const Engine engine = Engine::load(folder / "two.plan");
@@ -113,7 +113,7 @@ TEST(Profiles, DeterministicBuildsAreByteEqual) {
   const TemporaryFolder folder;
   built(small_and_large).save(folder / "first.plan");
   const Engine second = built(small_and_large);
-  Context context = second.create_context(); // what is made at first use is not saved
+  Context context = second.create_context(); // variants made at first use are not saved
   context({{"x", pictures(7)}});
   second.save(folder / "second.plan");
   EXPECT_EQ(content_of(folder / "first.plan"), content_of(folder / "second.plan"));
@@ -121,7 +121,7 @@ TEST(Profiles, DeterministicBuildsAreByteEqual) {
   EXPECT_EQ(content_of(folder / "first.plan"), content_of(folder / "third.plan"));
 }
 
-TEST(Profiles, WeightsStandInThePlanOnce) {
+TEST(Profiles, WeightsAreInThePlanOnce) {
   const TemporaryFolder folder;
   built({{{"x", batches(16, 16, 32)}}}).save(folder / "one.plan");
   built({{{"x", batches(16, 16, 32)}}, {{"x", batches(24, 24, 24)}}}).save(folder / "two.plan");
@@ -135,7 +135,7 @@ TEST(Profiles, WeightsStandInThePlanOnce) {
   EXPECT_EQ(weights("two.plan"), weights("one.plan"));
 }
 
-TEST(Profiles, ShapesOfOneTakeOverItsKernels) {
+TEST(Profiles, OtherShapesReuseTheKernels) {
   const Engine engine = built(small_and_large);
   const auto like = [&](std::int64_t batch) {
     const auto made = state_of(engine).variant({batch_of(batch)}, 1, {}, false);
@@ -151,8 +151,8 @@ TEST(Profiles, ShapesOfOneTakeOverItsKernels) {
   EXPECT_EQ(like(20), like(16));
 }
 
-/// What is tried out is written down.
-TEST(Profiles, ShapesOfOneAreTriedOutOnlyWhereTheListDoesNotVouchForTheirKernels) {
+/// Checks are recorded in the timing cache.
+TEST(Profiles, OtherShapesAreCheckedOnlyIfKernelsAreNotTrusted) {
   const TemporaryFolder folder;
   const std::filesystem::path verdicts = folder / "timing.txt";
   const Engine engine = built(small_and_large, {}, verdicts);
@@ -167,7 +167,7 @@ TEST(Profiles, ShapesOfOneAreTriedOutOnlyWhereTheListDoesNotVouchForTheirKernels
   EXPECT_NE(content_of(verdicts), before);
 }
 
-TEST(Profiles, ShapesOutsideRunTooAndThatIsSaid) {
+TEST(Profiles, ShapesOutsideRunWithAWarning) {
   const Engine engine = built(small_and_large);
   const Heard heard;
   Context context = engine.create_context();
@@ -179,7 +179,7 @@ TEST(Profiles, ShapesOutsideRunTooAndThatIsSaid) {
       << heard.lines()[0];
 }
 
-TEST(Profiles, TheFirstOnesOptShapesAreTheEngines) {
+TEST(Profiles, OptShapesOfTheFirstAreTheEngines) {
   const Engine engine = built({{{"x", batches(2, 3, 4)}}, {{"x", batches(1, 1, 1)}}});
   EXPECT_EQ(state_of(engine).opt, InputShapes{batch_of(3)});
   EXPECT_EQ(variants(engine)[0]["shapes"]["x"][0], 1);
@@ -187,7 +187,7 @@ TEST(Profiles, TheFirstOnesOptShapesAreTheEngines) {
   EXPECT_EQ(variants(engine)[1]["profile"], 0);
 }
 
-TEST(Profiles, SaysWhatIsWrong) {
+TEST(Profiles, RejectsInvalidProfiles) {
   LANNER_EXPECT_ERROR(built({{{"x", batches(1, 1, 4)}}, {{"y", batches(1, 1, 4)}}}),
                       ErrorCode::invalid_argument, "profile 2: the model has no input 'y'; there is x");
   LANNER_EXPECT_ERROR(built({{{"x", batches(2, 1, 4)}}}), ErrorCode::invalid_argument,
@@ -203,7 +203,7 @@ TEST(Profiles, SaysWhatIsWrong) {
                       ErrorCode::invalid_argument, "profile 1: input x: dim 0: n is 64");
 }
 
-TEST(Profiles, SizesOfOneNameFollowEachOther) {
+TEST(Profiles, SizesOfOneNameAreEqual) {
   using namespace test::onnx_file;
   const std::string file =
       model(graph({.nodes = {node({"Add", {"x", "mask"}, {"y"}})},
@@ -217,7 +217,7 @@ TEST(Profiles, SizesOfOneNameFollowEachOther) {
   EXPECT_EQ(variants(engine)[0]["shapes"]["mask"][0], 2);
 }
 
-TEST(Prepare, MakesSeveralAheadWhichPlansKeep) {
+TEST(Prepare, MakesSeveralVariantsThatPlansStore) {
   const TemporaryFolder folder;
   const Engine engine = built({});
   engine.prepare(std::vector<Variant>{{{{"x", batch_of(2)}}, 0}, {{{"x", batch_of(8)}}, 2}});
@@ -232,7 +232,7 @@ TEST(Prepare, MakesSeveralAheadWhichPlansKeep) {
   EXPECT_EQ(difference(loaded, context, 8), "");
 }
 
-TEST(Prepare, AContextTakesUpWhatWasPreparedAfterItsRun) {
+TEST(Prepare, ContextUsesAVariantPreparedAfterItsRun) {
   const Engine engine = built({});
   Context context = engine.create_context();
   for (const std::int64_t batch : {2, 3}) EXPECT_EQ(difference(engine, context, batch), "");
@@ -243,7 +243,7 @@ TEST(Prepare, AContextTakesUpWhatWasPreparedAfterItsRun) {
   for (const std::int64_t batch : {3, 2, 3}) EXPECT_EQ(difference(engine, context, batch), "");
 }
 
-TEST(Prepare, CanBeCancelledAndSaysWhatIsWrong) {
+TEST(Prepare, CanBeCancelledAndRejectsInvalidShapes) {
   const Engine engine = built({});
   Control control;
   control.cancel = CancelToken::create();
@@ -255,7 +255,7 @@ TEST(Prepare, CanBeCancelledAndSaysWhatIsWrong) {
   EXPECT_EQ(variants(engine).size(), 1u);
 }
 
-/// The plan of two profiles with one part changed, its digest made right.
+/// The plan of two profiles with one part changed and a valid digest.
 class ChangedPlan : public testing::Test {
 protected:
   void SetUp() override { built(small_and_large).save(folder / "two.plan"); }
@@ -273,7 +273,7 @@ protected:
   TemporaryFolder folder;
 };
 
-TEST_F(ChangedPlan, TablesThatLieAreRefused) {
+TEST_F(ChangedPlan, WrongTablesAreRejected) {
   for (const auto& [from, to] :
        std::vector<std::pair<std::string, std::string>>{{"[[16,16,12,12]]", "[[17,16,12,12]]"},
                                                         {"[[16,16,12,12]]", "[[-1,16,12,12]]"},
@@ -292,7 +292,7 @@ TEST_F(ChangedPlan, TablesThatLieAreRefused) {
   });
 }
 
-TEST_F(ChangedPlan, ProfilesThatLieAreRefused) {
+TEST_F(ChangedPlan, WrongProfilesAreRejected) {
   for (const auto& [from, to] :
        std::vector<std::pair<std::string, std::string>>{{"[[[1,16,12,12]", "[[[2,16,12,12]"},
                                                         {"[[[1,16,12,12]", "[[[-2,16,12,12]"},
@@ -305,7 +305,7 @@ TEST_F(ChangedPlan, ProfilesThatLieAreRefused) {
     });
 }
 
-TEST_F(ChangedPlan, AnotherVariantsGraphIsRefused) {
+TEST_F(ChangedPlan, GraphOfAnotherVariantIsRejected) {
   expect_refused([](test::Parts& parts) { parts.content["lowered.1"] = parts.content["lowered"]; });
   expect_refused([](test::Parts& parts) { parts.content["reports.1"] = "7"; });
 }

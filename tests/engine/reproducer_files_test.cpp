@@ -1,5 +1,5 @@
-// Models of single nodes, of the usual operators. tests/python/engine/test_verify.py gives a folder for them
-// by the environment, and runs them by onnxruntime.
+// Reproducers of common operators. tests/python/engine/test_verify.py sets a folder for them in the
+// environment and runs them in onnxruntime.
 
 #include <cstdlib>
 
@@ -95,7 +95,7 @@ constexpr NodeText usual[] = {
 
 class ReproducerFiles : public testing::TestWithParam<NodeText> {
 protected:
-  /// Of the caller, else one that goes.
+  /// The caller's folder, else a temporary one.
   std::filesystem::path folder() const {
     const char* given = std::getenv("LANNER_REPRODUCERS");
     return given ? std::filesystem::path(given) : own_ / "";
@@ -105,7 +105,7 @@ private:
   TemporaryFolder own_;
 };
 
-TEST_P(ReproducerFiles, ComputeWhatTheNodeDoes) {
+TEST_P(ReproducerFiles, ComputeTheSameAsTheNode) {
   const auto graph =
       test::parsed(fmt::format("graph @g({}) -> (%y) {{\n{}\n}}\n", GetParam().inputs, GetParam().nodes));
   const std::vector<Item> inputs = network_inputs(*graph, {}, {.seed = 5});

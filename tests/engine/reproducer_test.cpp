@@ -1,4 +1,4 @@
-// The model that Engine::verify writes of a node that differs.
+// The reproducer that Engine::verify writes for a node that differs.
 
 #include <gtest/gtest.h>
 
@@ -40,7 +40,7 @@ protected:
   TemporaryFolder folder;
 };
 
-TEST_F(Reproducer, HoldsTheChainOfNodesWithTheirConstants) {
+TEST_F(Reproducer, ContainsTheChainOfNodesWithConstants) {
   const Verification found = verified(residual);
   ASSERT_EQ(found.differences.size(), 1u);
   EXPECT_EQ(found.reproducer, path());
@@ -57,7 +57,7 @@ TEST_F(Reproducer, HoldsTheChainOfNodesWithTheirConstants) {
   EXPECT_EQ(model.inputs()[1].to_string(), "r: f32[1, 2, 3, 3]");
 }
 
-TEST_F(Reproducer, KeepsWhatTheNodeRead) {
+TEST_F(Reproducer, StoresTheNodesOperands) {
   ASSERT_EQ(verified(residual).reproducer, path());
   const Safetensors operands = Safetensors::open(open_path(folder / "node.inputs.safetensors"));
   ASSERT_EQ(operands.entries().size(), 2u);
@@ -69,7 +69,7 @@ TEST_F(Reproducer, KeepsWhatTheNodeRead) {
   EXPECT_TRUE(Engine::build(path(), options).verify(given).right());
 }
 
-TEST_F(Reproducer, IsNotWrittenForWhatOnnxCannotSay) {
+TEST_F(Reproducer, IsNotWrittenForNodesThatOnnxLacks) {
   const Verification found = verified("graph @g(%x: f32[2, 3]) -> (%y: f32[2, 3] as \"y\") {\n"
                                       "  %y: f32[2, 3] = reorder(%x) tactic(\"fast\", \"bad\", _, 0.0)\n"
                                       "}\n");

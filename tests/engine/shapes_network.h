@@ -11,7 +11,7 @@ inline std::filesystem::path shapes_network() {
   return source_dir() / "demo" / "shapes.onnx";
 }
 
-/// Built for one picture by heuristics, so that tests depend on no timing.
+/// Built for one picture by estimates, so that tests do not depend on timing.
 inline Engine shapes_engine(int threads = 1, std::int64_t batch = 1) {
   BuildOptions options;
   options.budget = 0;
@@ -21,7 +21,7 @@ inline Engine shapes_engine(int threads = 1, std::int64_t batch = 1) {
   return Engine::build(shapes_network(), options);
 }
 
-/// A picture of waves, other for each seed.
+/// A picture of waves, different for each seed.
 inline Tensor waves(std::int64_t batch = 1, int seed = 0) {
   Tensor tensor = Tensor::allocate(DType::f32, {batch, 3, 192, 320});
   std::int64_t i = 0;

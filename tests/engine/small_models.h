@@ -43,7 +43,7 @@ inline Tensor ramp(const Shape& shape, float first = 0) {
   return tensor;
 }
 
-/// The elements in row-major order, wherever and as whatever they lie.
+/// The elements in row-major order, for any device and layout.
 inline std::vector<float> numbers(const Tensor& tensor) {
   const Tensor plain = pack(tensor.to(Device{}), of_type(DType::f32));
   return {plain.as<float>().begin(), plain.as<float>().end()};

@@ -1,4 +1,4 @@
-// What an environment and a run say of the log, memory and threads of engines.
+// Log, memory and threads of engines, set by an environment or a run.
 
 #include <atomic>
 #include <mutex>
@@ -48,7 +48,7 @@ struct Lines {
   }
 };
 
-TEST(EnvironmentLog, EnginesOfOneProcessHaveTheirOwn) {
+TEST(EnvironmentLog, IsSeparateForEnginesOfOneProcess) {
   const test::Heard process;
   Lines lines[2];
   std::vector<Engine> engines;
@@ -58,7 +58,7 @@ TEST(EnvironmentLog, EnginesOfOneProcessHaveTheirOwn) {
     engines.push_back(built(two_products(), with(environment)));
   }
   Context second = engines[1].create_context();
-  EXPECT_EQ(answer(second, 100), expected(100)); // no profile holds these
+  EXPECT_EQ(answer(second, 100), expected(100)); // in no profile
   EXPECT_TRUE(lines[0].list.empty());
   ASSERT_EQ(lines[1].list.size(), 1U);
   EXPECT_NE(lines[1].list[0].find("no profile contains the shapes x: [100, 128]"), std::string::npos);
@@ -69,7 +69,7 @@ TEST(EnvironmentLog, EnginesOfOneProcessHaveTheirOwn) {
   EXPECT_TRUE(process.lines().empty());
 }
 
-TEST(EnvironmentLog, BuildsLoadsAndRefitsSpeakToIt) {
+TEST(EnvironmentLog, ReceivesMessagesOfBuildsLoadsAndRefits) {
   const test::Heard process;
   const TemporaryFolder folder;
   Lines lines;
@@ -89,7 +89,7 @@ TEST(EnvironmentLog, BuildsLoadsAndRefitsSpeakToIt) {
   EXPECT_TRUE(process.lines().empty());
 }
 
-TEST(EnvironmentLog, WithoutOneTheProcesssIsHeard) {
+TEST(EnvironmentLog, DefaultsToTheProcesss) {
   const test::Heard process;
   Environment environment;
   environment.set_log_callback([](LogLevel, std::string_view) {});
@@ -102,7 +102,7 @@ TEST(EnvironmentLog, WithoutOneTheProcesssIsHeard) {
 
 // --- Memory ---
 
-TEST(EnvironmentAllocator, GivesAllMemoryAndGetsItBack) {
+TEST(EnvironmentAllocator, ProvidesAllMemoryAndGetsItBack) {
   const TemporaryFolder folder;
   CountingAllocator allocator;
   const Tensor x = ramp({64, width});
@@ -124,7 +124,7 @@ TEST(EnvironmentAllocator, GivesAllMemoryAndGetsItBack) {
   std::optional<Item> kept;
   {
     const Engine engine = Engine::load(folder / "a.plan", load);
-    EXPECT_GE(allocator.largest(), std::filesystem::file_size(folder / "a.plan")); // which weights lie in
+    EXPECT_GE(allocator.largest(), std::filesystem::file_size(folder / "a.plan")); // which holds the weights
     Context context = engine.create_context();
     kept = context({{"x", x}}).at("y");
   }
@@ -135,7 +135,7 @@ TEST(EnvironmentAllocator, GivesAllMemoryAndGetsItBack) {
   EXPECT_EQ(allocator.wrong(), "");
 }
 
-TEST(EnvironmentAllocator, IsOfItsEnginesAlone) {
+TEST(EnvironmentAllocator, IsUsedByItsEnginesOnly) {
   CountingAllocator allocator;
   const Engine own = built(two_products(), with(allocating(allocator)));
   const std::size_t held = allocator.held(), given = allocator.given();
@@ -146,7 +146,7 @@ TEST(EnvironmentAllocator, IsOfItsEnginesAlone) {
   EXPECT_EQ(allocator.given(), given);
 }
 
-/// Builds, loads and runs; the answer.
+/// Builds, loads and runs; returns the answer.
 std::vector<float> built_loaded_and_run(const CountingAllocator& allocator,
                                         const std::filesystem::path& plan) {
   const BuildOptions options = with(allocating(allocator), 2);
@@ -157,14 +157,14 @@ std::vector<float> built_loaded_and_run(const CountingAllocator& allocator,
   return answer(context);
 }
 
-TEST(EnvironmentAllocator, ARefusalAnywhereIsACleanError) {
+TEST(EnvironmentAllocator, RefusalAnywhereIsACleanError) {
   const TemporaryFolder folder;
   std::size_t errors = 0;
   for (std::size_t n = 1;; ++n) {
     CountingAllocator allocator;
     allocator.fail(n);
     try {
-      // One that a kernel was to be tried with may be done without.
+      // Memory for checking a kernel may be refused without an error.
       EXPECT_EQ(built_loaded_and_run(allocator, folder / "a.plan"), expected());
     } catch (const Error& error) {
       ++errors;
@@ -180,7 +180,7 @@ TEST(EnvironmentAllocator, ARefusalAnywhereIsACleanError) {
   EXPECT_GE(errors, 4U);
 }
 
-TEST(EnvironmentAllocator, AContextRunsAgainAfterARefusal) {
+TEST(EnvironmentAllocator, ContextRunsAgainAfterARefusal) {
   CountingAllocator allocator;
   const Engine engine = built(two_products(), with(allocating(allocator)));
   Context context = engine.create_context();
@@ -192,7 +192,7 @@ TEST(EnvironmentAllocator, AContextRunsAgainAfterARefusal) {
   }
 }
 
-TEST(EnvironmentAllocator, MemoryThatIsNotAlignedIsRefused) {
+TEST(EnvironmentAllocator, UnalignedMemoryIsRejected) {
   std::vector<std::byte> memory(1 << 20);
   const lanner_allocator table{memory.data() + 1, [](void* user, const lanner_allocation*) { return user; },
                                [](void*, void*, const lanner_allocation*) {}};
@@ -205,7 +205,7 @@ TEST(EnvironmentAllocator, MemoryThatIsNotAlignedIsRefused) {
                       "its function release is missing");
 }
 
-TEST(RunAllocator, GivesTheMemoryOfThatRunsResults) {
+TEST(RunAllocator, ProvidesTheMemoryOfTheRunsResults) {
   CountingAllocator of_environment, of_call;
   {
     const Engine engine = built(two_products(), with(allocating(of_environment)));
@@ -226,7 +226,7 @@ TEST(RunAllocator, GivesTheMemoryOfThatRunsResults) {
     EXPECT_EQ(ran(of_call.table()), std::pair(false, true));
     EXPECT_EQ(of_call.held(), 2U);
     EXPECT_EQ(numbers(kept.tensor), expected());
-    EXPECT_EQ(ran(nullptr), std::pair(true, false)); // nothing of the call's is written to
+    EXPECT_EQ(ran(nullptr), std::pair(true, false)); // the call's memory is not reused
     EXPECT_EQ(of_call.held(), 1U);
     EXPECT_EQ(ran(of_call.table()), std::pair(false, true));
     context.unbind();
@@ -237,7 +237,7 @@ TEST(RunAllocator, GivesTheMemoryOfThatRunsResults) {
   EXPECT_EQ(of_environment.held(), 0U);
 }
 
-TEST(RunAllocator, ARefusalIsACleanError) {
+TEST(RunAllocator, RefusalIsACleanError) {
   CountingAllocator allocator;
   const Engine engine = built(two_products(), with({}));
   Context context = engine.create_context();
@@ -249,8 +249,8 @@ TEST(RunAllocator, ARefusalIsACleanError) {
   EXPECT_EQ(numbers(context.output("y").tensor), expected());
 }
 
-/// Results whose size only the run tells come from it too.
-TEST(RunAllocator, GivesResultsOfUnknownSize) {
+/// Results of data-dependent size come from it too.
+TEST(RunAllocator, ProvidesResultsOfDataDependentSize) {
   const std::string file = model(graph({.nodes = {node({"NonZero", {"x"}, {"y"}})},
                                         .inputs = {value("x", f32, {"4"})},
                                         .outputs = {value("y", i64, {"1", "?"})}}));
@@ -269,7 +269,7 @@ TEST(RunAllocator, GivesResultsOfUnknownSize) {
 
 // --- Threads ---
 
-/// A pool that counts pieces and runs every second one on a thread of its own.
+/// A pool that counts pieces and runs every second one on a separate thread.
 struct Pool {
   std::atomic<int> pieces{0};
   Executor table{this, [](void* user, int count, void (*piece)(void*, int), void* argument) {
@@ -283,7 +283,7 @@ struct Pool {
                  }};
 };
 
-/// A loop over elements alone, which no library runs on threads of its own.
+/// A loop over elements, which no library parallelises itself.
 std::string long_loop() {
   return model(graph({.nodes = {node({"Softsign", {"x"}, {"y"}})},
                       .inputs = {value("x", f32, {"262144"})},
@@ -297,7 +297,7 @@ BuildOptions on_two_threads(const Environment& environment = {}) {
   return options;
 }
 
-/// Pieces of one run that each pool got.
+/// Number of pieces of one run that each pool got.
 std::vector<int> pieces_of_a_run(const Engine& engine, std::span<Pool* const> pools,
                                  const RunResources& resources = {}) {
   Context context = engine.create_context();
@@ -335,7 +335,7 @@ TEST(EnvironmentExecutor, RunsTheLoopsOfItsEngines) {
   EXPECT_EQ(pieces_of_a_run(other, pools), (std::vector{0, 0, 0}));
 }
 
-TEST(EnvironmentExecutor, IsHeldAsLongAsItMayBeCalled) {
+TEST(EnvironmentExecutor, LivesAsLongAsItMayBeCalled) {
   auto pool = std::make_unique<Pool>();
   std::weak_ptr<const Executor> seen;
   {
@@ -363,7 +363,7 @@ TEST(EnvironmentExecutor, NeedsItsFunction) {
   LANNER_EXPECT_ERROR(context.run({}, {}, {&empty, nullptr}), ErrorCode::invalid_argument, "run is missing");
 }
 
-TEST(EnvironmentThreads, AreThoseOfEnginesWithoutANumber) {
+TEST(EnvironmentThreads, ApplyToEnginesWithoutANumber) {
   const TemporaryFolder folder;
   Environment environment;
   environment.set_threads(3);

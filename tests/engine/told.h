@@ -1,5 +1,5 @@
 #pragma once
-// What an engine tells of itself.
+// Parsed explain output of an engine.
 
 #include <nlohmann/json.hpp>
 

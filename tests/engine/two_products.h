@@ -1,5 +1,5 @@
 #pragma once
-// An engine of two products, and what is right of it: for tests of what surrounds engines.
+// An engine of two products with its expected answers, for tests of environments and calls.
 
 #include <string>
 #include <vector>
@@ -12,7 +12,7 @@ namespace lanner::test {
 
 inline constexpr std::int64_t width = 128;
 
-/// Rows of any number through two products, whose weights kernels may pack.
+/// Any number of rows through two products, whose weights kernels may pack.
 inline std::string two_products() {
   using namespace onnx_file;
   const auto n = static_cast<std::size_t>(width);

@@ -1,4 +1,4 @@
-// Variants: each made once, while contexts on others run.
+// Variants: each is made once, while contexts on others run.
 
 #include <array>
 #include <atomic>
@@ -20,13 +20,13 @@
 namespace lanner {
 namespace {
 
-/// Only a test that fails waits so long.
+/// Reached only by a failing test.
 constexpr std::chrono::minutes timeout{1};
 
-/// A place where a thread stops until it is let on.
+/// Blocks a thread until it is opened.
 class Gate {
 public:
-  /// Stops here, at the first call alone.
+  /// Blocks, in the first call only.
   void pass() {
     if (!reached_once_.exchange(true)) {
       reached_.set_value();
@@ -45,7 +45,7 @@ VariantKey key(std::int64_t size, int threads = 1) {
   return {{Shape{size}}, threads};
 }
 
-TEST(Variants, WhoWantsWhatIsBeingMadeGetsThatOne) {
+TEST(Variants, ConcurrentRequestGetsTheSameVariant) {
   Variants variants;
   Gate gate;
   std::atomic<int> made{0};
@@ -64,7 +64,7 @@ TEST(Variants, WhoWantsWhatIsBeingMadeGetsThatOne) {
   EXPECT_EQ(made, 1);
 }
 
-TEST(Variants, WhileOneIsMadeOthersAreFoundAndMade) {
+TEST(Variants, OthersAreFoundAndMadeWhileOneIsMade) {
   Variants variants;
   const MadeVariantPtr known = variants.get(key(1), true, {}, [] { return MadeVariant{}; });
   Gate gate;
@@ -85,7 +85,7 @@ TEST(Variants, WhileOneIsMadeOthersAreFoundAndMade) {
   EXPECT_EQ(variants.list().size(), 3u);
 }
 
-TEST(Variants, WhoWaitsCanBeCancelled) {
+TEST(Variants, WaiterCanBeCancelled) {
   Variants variants;
   Gate gate;
   auto slow = std::async(std::launch::async, [&] {
@@ -110,7 +110,7 @@ TEST(Variants, WhoWaitsCanBeCancelled) {
   EXPECT_NE(slow.get(), nullptr);
 }
 
-TEST(Variants, AMakerThatFailsLeavesThePlaceToOneWhoWaits) {
+TEST(Variants, WaiterTakesOverAfterAFailedMaker) {
   Variants variants;
   Gate gate;
   std::atomic<int> made{0};
@@ -130,7 +130,7 @@ TEST(Variants, AMakerThatFailsLeavesThePlaceToOneWhoWaits) {
   EXPECT_EQ(made, 2);
 }
 
-TEST(Variants, NoneIsMadeOfItself) {
+TEST(Variants, RecursiveRequestIsRejected) {
   Variants variants;
   const auto again = [&] {
     variants.get(key(1), false, {}, [] { return MadeVariant{}; });
@@ -141,7 +141,7 @@ TEST(Variants, NoneIsMadeOfItself) {
   EXPECT_NE(variants.get(key(1), false, {}, [] { return MadeVariant{}; }), nullptr);
 }
 
-TEST(Variants, OneMadeAheadReplacesOneMadeAtFirstUse) {
+TEST(Variants, VariantMadeAheadReplacesOneMadeAtFirstUse) {
   Variants variants;
   const auto made = [&](bool ahead) {
     return variants.get(key(1), ahead, {}, [&] {
@@ -159,7 +159,7 @@ TEST(Variants, OneMadeAheadReplacesOneMadeAtFirstUse) {
   EXPECT_EQ(made(true), ahead);
 }
 
-TEST(Variants, TacticsAreTakenOfWhatWasMadeAheadFirst) {
+TEST(Variants, TacticsOfVariantsMadeAheadArePreferred) {
   Variants variants;
   const auto put = [&](int threads, bool ahead) {
     MadeVariant one;
@@ -198,7 +198,7 @@ Tensor ones(std::int64_t batch) {
   return tensor;
 }
 
-TEST(Engine, AContextOnKnownShapesRunsWhileOthersAreMade) {
+TEST(Engine, ContextOnKnownShapesRunsWhileOthersAreMade) {
   const Engine engine = engine_of_any_batch();
   Context known = engine.create_context();
   const Tensor expected = known({{"x", ones(2)}}).at("y").tensor;
@@ -225,7 +225,7 @@ TEST(Engine, AContextOnKnownShapesRunsWhileOthersAreMade) {
       std::ranges::equal(made.as<float>().subspan(0, expected.as<float>().size()), expected.as<float>()));
 }
 
-TEST(Engine, ARunThatIsCancelledWhileItsKernelsAreChosenLeavesTheShapesToOthers) {
+TEST(Engine, RunCancelledWhileChoosingKernelsDoesNotBlockItsShapes) {
   const Engine engine = engine_of_any_batch();
   Control cancelled;
   cancelled.cancel = CancelToken::create();

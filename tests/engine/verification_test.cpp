@@ -1,4 +1,4 @@
-// Engine::verify: what it finds, and what it lets pass.
+// Engine::verify: faults that it finds, and differences that it accepts.
 
 #include <algorithm>
 #include <atomic>
@@ -26,7 +26,7 @@ using test::lowered_engine;
 using test::TableBackend;
 namespace file = test::onnx_file;
 
-/// Three kernels in a row, whose names `first`, `second`, `third` are the table's.
+/// A chain of three kernels; `first`, `second`, `third` are names in the table.
 std::string chain(std::string_view first, std::string_view second, std::string_view third) {
   return fmt::format("graph @chain(%x: f32[2, 3]) -> (%y: f32[2, 3] as \"y\") {{\n"
                      "  %a: f32[2, 3] = relu(%x) source(\"first\") tactic(\"fast\", \"{}\", _, 0.0)\n"
@@ -61,7 +61,7 @@ TEST(Verify, FindsNothingWhereEveryKernelIsRight) {
   EXPECT_EQ(found.skipped, 0u);
 }
 
-TEST(Verify, NamesEachWrongNodeInTheirOrderAndNoneBehindIt) {
+TEST(Verify, NamesWrongNodesInOrderAndNoLaterOnes) {
   const Verification found = verified(chain("good", "bad", "bad"));
   ASSERT_EQ(found.differences.size(), 2u);
   const NodeDifference& first = found.differences[0];
@@ -72,19 +72,19 @@ TEST(Verify, NamesEachWrongNodeInTheirOrderAndNoneBehindIt) {
   EXPECT_EQ(first.sources, std::vector<std::string>{"second"});
   EXPECT_NE(first.reason.find("1 of 6 elements differ, the first at 5"), std::string::npos) << first.reason;
   EXPECT_EQ(found.differences[1].name, "y");
-  // What the wrong node gave is not what the nodes behind it are tried on.
+  // Later nodes are not tested on the wrong node's result.
   EXPECT_EQ(verified(chain("good", "bad", "good")).differences.size(), 1u);
 }
 
-TEST(Verify, FindsAKernelThatIsRightTheFirstTimeOnly) {
+TEST(Verify, FindsAKernelThatIsRightInTheFirstRunOnly) {
   const Verification found = verified(chain("good", "fading", "good"));
   ASSERT_EQ(found.differences.size(), 1u);
   EXPECT_NE(found.differences[0].reason.find("differs from run to run"), std::string::npos);
 }
 
-TEST(Verify, FindsThatRunsOfTheWholeDiffer) {
+TEST(Verify, FindsDifferingRunsOfTheNetwork) {
   VerifyOptions options;
-  options.runs = options.contexts = 1; // of the node, whose kernel is wrong from then on
+  options.runs = options.contexts = 1; // of the node, whose kernel is wrong from the second run on
   EXPECT_TRUE(verified(chain("good", "good", "good"), options).right());
   options.inputs["x"] = Item(Tensor::zeros(DType::f32, {2, 3}));
   const Verification found = verified(chain("fading", "good", "good"), options);
@@ -93,7 +93,7 @@ TEST(Verify, FindsThatRunsOfTheWholeDiffer) {
   EXPECT_NE(found.network.find("output y: "), std::string::npos) << found.network;
 }
 
-TEST(Verify, TellsOfKernelsThatFailAndCountsThoseThatLackMemory) {
+TEST(Verify, ReportsFailingKernelsAndCountsThoseWithoutMemory) {
   const Verification failing = verified(chain("good", "broken", "good"));
   ASSERT_EQ(failing.differences.size(), 1u);
   EXPECT_EQ(failing.differences[0].reason, "it fails: this kernel fails");
@@ -104,7 +104,7 @@ TEST(Verify, TellsOfKernelsThatFailAndCountsThoseThatLackMemory) {
   EXPECT_EQ(poor.nodes, 2u);
 }
 
-/// An exponential that is right on the thread that ran it first, and nowhere else.
+/// An exponential that is right only on the thread that ran it first.
 class Homesick final : public Kernel {
 public:
   void launch(const Launch& launch) const override {
@@ -120,7 +120,7 @@ private:
   mutable std::atomic<std::thread::id> home_{std::thread::id{}};
 };
 
-/// An exponential that spoils what it has read, in whatever context that is shared.
+/// An exponential that overwrites its operand, which contexts share.
 class Spoiling final : public Kernel {
 public:
   void launch(const Launch& launch) const override {
@@ -149,7 +149,7 @@ public:
   }
 };
 
-TEST(Verify, RunsContextsOfEachNodeOnThreadsOfTheirOwn) {
+TEST(Verify, RunsContextsOfANodeOnSeparateThreads) {
   const OneKernel<Homesick> backend;
   const Engine engine = lowered_engine("graph @g(%x: f32[2, 3]) -> (%y: f32[2, 3] as \"y\") {\n"
                                        "  %y: f32[2, 3] = exp(%x) tactic(\"fast\", \"own\", _, 0.0)\n}\n",
@@ -162,7 +162,7 @@ TEST(Verify, RunsContextsOfEachNodeOnThreadsOfTheirOwn) {
   EXPECT_TRUE(engine.verify(options).differences.empty());
 }
 
-TEST(Verify, GivesEachNodeOperandsThatNoKernelHasTouched) {
+TEST(Verify, GivesEachNodeUntouchedOperands) {
   const OneKernel<Spoiling> backend;
   const Engine engine =
       lowered_engine("graph @g(%x: f32[2, 3]) -> (%y: f32[2, 3] as \"y\", %z: f32[2, 3] as \"z\") {\n"
@@ -170,10 +170,10 @@ TEST(Verify, GivesEachNodeOperandsThatNoKernelHasTouched) {
                      "  %z: f32[2, 3] = exp(%x) tactic(\"fast\", \"own\", _, 0.0)\n"
                      "}\n",
                      backend);
-  EXPECT_EQ(engine.verify().differences.size(), 2u); // of zeros the second would be right
+  EXPECT_EQ(engine.verify().differences.size(), 2u); // with zeros the second would be right
 }
 
-TEST(Verify, TakesTheInputsThatAreGiven) {
+TEST(Verify, UsesGivenInputs) {
   const Engine engine = lowered_engine(chain("good", "good", "good"), chain_backend());
   VerifyOptions options;
   options.inputs["x"] = Item(Tensor::zeros(DType::f32, {2, 3}));
@@ -186,7 +186,7 @@ TEST(Verify, TakesTheInputsThatAreGiven) {
   LANNER_EXPECT_ERROR(engine.verify(options), ErrorCode::invalid_argument, "no input 'z'");
 }
 
-TEST(Verify, RefusesNumbersThatMakeNoSense) {
+TEST(Verify, RejectsInvalidNumbers) {
   const Engine engine = lowered_engine(chain("good", "good", "good"), chain_backend());
   VerifyOptions options;
   options.runs = 0;
@@ -215,7 +215,7 @@ TEST(Verify, ReportsNodesAndStopsWhenItIsCancelled) {
   EXPECT_EQ(done, (std::vector<double>{0, 1}));
 }
 
-// --- Networks as they are built ---
+// --- Built networks ---
 
 Engine built(const std::string& model) {
   BuildOptions options = test::plain_options();
@@ -224,7 +224,7 @@ Engine built(const std::string& model) {
   return test::built(model, options);
 }
 
-TEST(Verify, FindsTheDemosNetworkRightAsBuiltAndAsPlan) {
+TEST(Verify, AcceptsTheDemosNetworkBuiltAndLoaded) {
   const TemporaryFolder folder;
   const Engine engine = test::shapes_engine();
   engine.save(folder / "shapes.plan");
@@ -268,12 +268,12 @@ std::string table_model(std::int64_t factor) {
   return file::model(graph);
 }
 
-TEST(Verify, DrawsIntegersAnewThatAreNoPlaces) {
+TEST(Verify, RedrawsIntegersThatAreNoValidIndices) {
   EXPECT_TRUE(built(table_model(2)).verify().right());
   EXPECT_TRUE(built(table_model(4)).verify().right()); // 4 is beyond the table
 }
 
-TEST(Verify, SaysWhatTheDefinitionRefuses) {
+TEST(Verify, ReportsInputsThatTheDefinitionRejects) {
   VerifyOptions options;
   options.inputs["i"] = Item(Tensor::from<std::int64_t>(std::vector<std::int64_t>{0, 1, 2, 3, 4}, {5}));
   LANNER_EXPECT_ERROR(built(table_model(1)).verify(options), ErrorCode::invalid_argument,
@@ -281,7 +281,7 @@ TEST(Verify, SaysWhatTheDefinitionRefuses) {
                       "(gather): index 3 out of range for size 3; give inputs that the model takes");
 }
 
-TEST(NetworkInputs, DrawsPlacesThatTheirReadersHave) {
+TEST(NetworkInputs, DrawsIndicesWithinTheirReadersRange) {
   const auto graph =
       test::parsed("graph @g(%i: i64[1000], %m: i64[50], %b: u8[1000], %t: bool[50]) -> (%y) {\n"
                    "  %w = constant() {value = random(f32[7, 2], seed = 1, std = 1.0)}\n"
@@ -300,9 +300,10 @@ TEST(NetworkInputs, DrawsPlacesThatTheirReadersHave) {
   EXPECT_EQ(*std::ranges::max_element(zeros[0].tensor.as<std::int64_t>()), 0);
 }
 
-TEST(NetworkInputs, AsksForSequences) {
+TEST(NetworkInputs, RequireGivenSequences) {
   const auto graph = parse_graph("graph @g(%s: seq(f32[2])) -> (%s) {\n}\n", builtin_op_table());
-  LANNER_EXPECT_ERROR(network_inputs(*graph, {}, {}), ErrorCode::invalid_argument, "input s: is no tensor");
+  LANNER_EXPECT_ERROR(network_inputs(*graph, {}, {}), ErrorCode::invalid_argument,
+                      "input s: it is not a tensor");
 }
 
 Item row(std::vector<float> values) {
@@ -312,7 +313,7 @@ Item row(std::vector<float> values) {
 
 constexpr AnswerBounds bounds{0.05, INFINITY, 0};
 
-TEST(AnswerDifference, LetsRoundingPassAndTellsOfTheRest) {
+TEST(AnswerDifference, IgnoresRoundingAndReportsTheRest) {
   EXPECT_EQ(answer_difference(row({1, 2.05F}), row({1, 2}), bounds), "");
   EXPECT_EQ(answer_difference(row({1, 5}), row({1, 2}), {0.5, INFINITY, 0}),
             "it differs by 1.34 of its norm from the definitions' result");

@@ -1,4 +1,4 @@
-// Outputs in the memory of inputs, and inputs that a run may write over.
+// Outputs in the memory of inputs, and inputs that a run may overwrite.
 
 #include <gtest/gtest.h>
 
@@ -28,7 +28,7 @@ std::vector<float> plus(std::vector<float> values, float number) {
   return values;
 }
 
-TEST(Aliases, AnOutputLiesInTheInputsMemory) {
+TEST(Aliases, OutputUsesTheInputsMemory) {
   const std::string file = model(graph({.nodes = {node({"Add", {"x", "one"}, {"y"}})},
                                         .inputs = {value("x", f32, {"2", "3"})},
                                         .outputs = {value("y", f32, {"2", "3"})},
@@ -53,7 +53,7 @@ TEST(Aliases, AnOutputLiesInTheInputsMemory) {
 }
 
 /// What reads the input after the output's kernel gets the old value: the result is copied there at the end.
-TEST(Aliases, NothingReadsWhatWasWritten) {
+TEST(Aliases, ReadersOfTheInputGetTheOldValue) {
   const std::string file = model(
       graph({.nodes = {node({"Softmax", {"x"}, {"y"}, {attribute("axis", 0)}}), node({"Exp", {"y"}, {"e"}}),
                        node({"MatMul", {"e", "x"}, {"z"}}), node({"Identity", {"x"}, {"same"}})},
@@ -70,8 +70,8 @@ TEST(Aliases, NothingReadsWhatWasWritten) {
   EXPECT_EQ(numbers(x), numbers(want.at("y").tensor));
 }
 
-/// A cache of fixed size, of which a run writes one row.
-TEST(Aliases, ACacheIsUpdatedWhereItLies) {
+/// A cache of fixed size; a run writes one row.
+TEST(Aliases, CacheIsUpdatedInPlace) {
   const std::string file =
       model(graph({.nodes = {node({"ScatterND", {"cache", "place", "row"}, {"updated"}}),
                              node({"ReduceSum", {"updated", "axes"}, {"y"}, {attribute("keepdims", 0)}})},
@@ -99,7 +99,7 @@ TEST(Aliases, ACacheIsUpdatedWhereItLies) {
   }
 }
 
-TEST(Aliases, TwoInputsCanChangePlaces) {
+TEST(Aliases, TwoInputsCanBeSwapped) {
   const std::string file =
       model(graph({.nodes = {node({"Identity", {"a"}, {"a_out"}}), node({"Identity", {"b"}, {"b_out"}})},
                    .inputs = {value("a", f32, {"4"}), value("b", f32, {"4"})},
@@ -121,7 +121,7 @@ TEST(Aliases, TwoInputsCanChangePlaces) {
   EXPECT_EQ(numbers(a), numbers(ramp({4})));
 }
 
-TEST(Aliases, RefuseWhatDoesNotFit) {
+TEST(Aliases, RejectWhatDoesNotFit) {
   const std::string file =
       model(graph({.nodes = {node({"Transpose", {"x"}, {"y"}}), node({"NonZero", {"x"}, {"n"}})},
                    .inputs = {value("x", f32, {"2", "c"}), value("i", i64, {"2", "p"})},
@@ -138,7 +138,7 @@ TEST(Aliases, RefuseWhatDoesNotFit) {
   LANNER_EXPECT_ERROR(refused({"n", "i"}), ErrorCode::unsupported, "the size of output");
 }
 
-/// softmax -> transpose -> softmax -> transpose: the first input's memory is free behind the first step.
+/// softmax -> transpose -> softmax -> transpose: the input's memory is free after the first step.
 std::string steps_model() {
   return model(graph(
       {.nodes = {node({"Softmax", {"x"}, {"a"}, {attribute("axis", 1)}}), node({"Transpose", {"a"}, {"b"}}),
@@ -150,7 +150,7 @@ std::string steps_model() {
        .constants = {integers("axis", {}, {0})}}));
 }
 
-TEST(Overwritable, InputsAreMemoryForWhatComesLater) {
+TEST(Overwritable, InputsHoldLaterValues) {
   Context plain = built(steps_model(), test::plain_options()).create_context();
   BuildOptions options = test::plain_options();
   options.overwritable = {"x"};
@@ -166,14 +166,14 @@ TEST(Overwritable, InputsAreMemoryForWhatComesLater) {
   LANNER_EXPECT_ERROR(built(steps_model(), options), ErrorCode::invalid_argument, "no input 'q'");
 }
 
-TEST(Overwritable, WhatFitsIsPlacedInABuffer) {
+TEST(Overwritable, FitIntoPlacesWhatFits) {
   const std::vector<BufferRequest> wanted{{64, {0, 1}},  {100, {0, 1}}, {0, {0, 9}},
                                           {300, {2, 3}}, {64, {2, 3}},  {70, {2, 3}}};
   const auto places = fit_into(wanted, 256, 64);
   ASSERT_EQ(places.size(), wanted.size());
   EXPECT_EQ(places[1], 0u);
   EXPECT_EQ(places[0], 128u);
-  EXPECT_FALSE(places[2]); // asks for nothing
+  EXPECT_FALSE(places[2]); // empty
   EXPECT_FALSE(places[3]); // too large
   EXPECT_EQ(places[5], 0u);
   EXPECT_EQ(places[4], 128u);

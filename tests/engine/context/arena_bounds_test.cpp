@@ -1,4 +1,4 @@
-// How much scratch memory the shapes of a profile need at most.
+// Upper bounds of the scratch memory for shapes of a profile.
 
 #include <map>
 #include <random>
@@ -17,7 +17,7 @@ namespace {
 
 using Profiles = std::vector<std::map<std::string, ShapeRange>>;
 
-/// Convolutions of pictures of any size, whose branches differ in what they keep.
+/// Convolutions of pictures of any size, with branches of different memory use.
 std::string network() {
   using namespace test::onnx_file;
   const std::vector<float> numbers(8 * 8 * 3 * 3, 0.01F);
@@ -74,7 +74,7 @@ TEST(ArenaBound, HoldsForAllShapesOfAProfile) {
   EXPECT_EQ(bounds(engine), bound) << "nothing raised it";
 }
 
-TEST(ArenaBound, IsNoneWhereSizesAreOpen) {
+TEST(ArenaBound, IsUnsetForOpenSizes) {
   EXPECT_EQ(bounds(built({})), nlohmann::json::array());
   const std::string file = [] {
     using namespace test::onnx_file;
@@ -89,8 +89,8 @@ TEST(ArenaBound, IsNoneWhereSizesAreOpen) {
   EXPECT_EQ(bounds(engine), nlohmann::json::array({nullptr}));
 }
 
-/// A variant that needs more, as one whose kernels want more scratch memory would.
-TEST(ArenaBound, CoversWhatWasPrepared) {
+/// A variant that needs more, like one with kernels that need more scratch memory.
+TEST(ArenaBound, CoversPreparedVariants) {
   const Engine engine = built(two);
   const EngineState& state = state_of(engine);
   const InputShapes small{Shape{1, 8, 4, 4}};

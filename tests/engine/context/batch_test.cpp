@@ -1,4 +1,4 @@
-// Answers of pictures that ran at once, told apart.
+// Splits the results of a batch by picture.
 
 #include <cstring>
 #include <string>
@@ -11,7 +11,7 @@
 namespace lanner {
 namespace {
 
-TEST(BatchPart, HoldsOnePictureInTheSameMemory) {
+TEST(BatchPart, IsAViewOfOnePicture) {
   const Tensor all = Tensor::from<float>(std::vector<float>{0, 1, 2, 3, 4, 5}, {3, 2});
   const Tensor part = batch_part(all, 1, 3);
   EXPECT_EQ(part.shape(), Shape({1, 2}));
@@ -19,7 +19,7 @@ TEST(BatchPart, HoldsOnePictureInTheSameMemory) {
   EXPECT_EQ(part.as<float>()[1], 3);
 }
 
-TEST(BatchPart, IsTheWholeOfWhatIsNoBatch) {
+TEST(BatchPart, IsTheWholeValueWithoutABatchAxis) {
   const Tensor two = Tensor::from<float>(std::vector<float>{0, 1}, {2});
   EXPECT_EQ(batch_part(two, 1, 3).shape(), Shape({2}));
   EXPECT_EQ(batch_part(Tensor::scalar(1.f), 0, 1).rank(), 0u);

@@ -1,4 +1,4 @@
-// Outputs in the memory of inputs, and of one another.
+// Outputs whose memory overlaps inputs or other outputs.
 
 #include <cstring>
 
@@ -24,7 +24,7 @@ std::string product() {
                       .outputs = {value("y", f32, {"4", "4"}), value("z", f32, {"4", "4"})}}));
 }
 
-/// A part of memory as a tensor of its own.
+/// A part of memory as a tensor.
 Tensor part_of(std::vector<float>& memory, std::int64_t begin) {
   return Tensor::wrap(memory.data() + begin, DType::f32, {4, 4}, nullptr);
 }
@@ -45,7 +45,7 @@ protected:
   std::vector<float> memory, y, z;
 };
 
-TEST_F(Overlap, OfOutputAndInputIsComputedApart) {
+TEST_F(Overlap, OutputOverInputIsComputedInSeparateMemory) {
   for (const std::int64_t begin : {0, 1, 15}) {
     std::vector<float> again = memory;
     context.unbind();
@@ -59,7 +59,7 @@ TEST_F(Overlap, OfOutputAndInputIsComputedApart) {
   }
 }
 
-TEST_F(Overlap, IsComputedApartInEachRun) {
+TEST_F(Overlap, OutputOverInputIsRightInEachRun) {
   std::vector<float> again = memory;
   for (int run = 0; run < 4; ++run) {
     std::ranges::copy(memory, again.begin());
@@ -72,20 +72,20 @@ TEST_F(Overlap, IsComputedApartInEachRun) {
   }
 }
 
-TEST_F(Overlap, OfTwoOutputsIsRefused) {
+TEST_F(Overlap, OfTwoOutputsIsRejected) {
   context.bind("x", part_of(memory, 0));
   context.bind_output("y", part_of(memory, 16));
   for (const std::int64_t begin : {16, 17, 31}) {
     context.bind_output("z", part_of(memory, begin));
     LANNER_EXPECT_ERROR(context.run(), ErrorCode::invalid_argument, "outputs y and z: the memory bound");
   }
-  context.bind_output("z", part_of(memory, 32)); // Beside one another.
+  context.bind_output("z", part_of(memory, 32)); // adjacent, without overlap
   context.run();
   EXPECT_EQ(std::memcmp(memory.data() + 16, y.data(), 64), 0);
   EXPECT_EQ(std::memcmp(memory.data() + 32, z.data(), 64), 0);
 }
 
-TEST(OverlapOfInputs, ThatRunsWriteOverIsRefused) {
+TEST(OverlapOfInputs, WithAnOverwrittenInputIsRejected) {
   const std::string sum = model(graph({.nodes = {node({.op = "Add", .inputs = {"a", "b"}, .outputs = {"y"}})},
                                        .inputs = {value("a", f32, {"4", "4"}), value("b", f32, {"4", "4"})},
                                        .outputs = {value("y", f32, {"4", "4"})}}));

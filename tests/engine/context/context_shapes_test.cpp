@@ -1,4 +1,4 @@
-// Contexts that go from shapes to shapes and back.
+// Contexts that switch between shapes and back.
 
 #include <numeric>
 
@@ -20,7 +20,7 @@ Engine negation(const Limits& limits = {}) {
                                         .inputs = {value("x", f32, {"n"})},
                                         .outputs = {value("y", f32, {"n"})}}));
   BuildOptions options = test::plain_options();
-  options.deterministic = true; // trying kernels out takes memory
+  options.deterministic = true; // checking kernels takes memory
   options.limits = limits;
   return test::built(file, options);
 }
@@ -44,7 +44,7 @@ const void* result(const Context& context) {
   return context.output("y").tensor.data();
 }
 
-TEST(ContextShapes, ResultsMemoryIsThereAgain) {
+TEST(ContextShapes, ResultMemoryIsReusedAfterReturningToAShape) {
   const Engine engine = negation();
   Context context = engine.create_context();
   run(context, counted(100));
@@ -70,7 +70,7 @@ TEST(ContextShapes, ResultsThatAreHeldAreNotOverwritten) {
   EXPECT_NE(result(context), held.data());
 }
 
-TEST(ContextShapes, NothingOfTheCallersIsHeldBeyondItsTime) {
+TEST(ContextShapes, TensorsOfTheCallerAreReleased) {
   const Engine engine = negation();
   Context context = engine.create_context();
   Tensor own = Tensor::zeros(DType::f32, {100}), input = counted(100);
@@ -92,7 +92,7 @@ TEST(ContextShapes, NothingOfTheCallersIsHeldBeyondItsTime) {
   EXPECT_EQ(fifty.as<float>()[0], -1);
 }
 
-TEST(ContextShapes, MemoryThatDoesNotFitTheShapesIsRefusedWhicheverRanBefore) {
+TEST(ContextShapes, BoundMemoryMustFitTheCurrentShapes) {
   const Engine engine = negation();
   Context context = engine.create_context();
   run(context, counted(50));
@@ -107,7 +107,7 @@ TEST(ContextShapes, MemoryThatDoesNotFitTheShapesIsRefusedWhicheverRanBefore) {
   EXPECT_EQ(context.output("y").tensor.shape(), Shape{100});
 }
 
-TEST(ContextShapes, WhatIsKeptIsBoundedInNumber) {
+TEST(ContextShapes, NumberOfKeptShapesIsBounded) {
   const Engine engine = negation();
   Context context = engine.create_context();
   run(context, counted(1000));
@@ -118,7 +118,7 @@ TEST(ContextShapes, WhatIsKeptIsBoundedInNumber) {
   EXPECT_TRUE(kept.expired());
 }
 
-TEST(ContextShapes, WhatIsKeptIsBoundedInBytes) {
+TEST(ContextShapes, BytesOfKeptShapesAreBounded) {
   Limits limits;
   limits.total_bytes = 8u << 20;
   const Engine engine = negation(limits);
@@ -133,7 +133,7 @@ TEST(ContextShapes, WhatIsKeptIsBoundedInBytes) {
 }
 
 // 0.9 MB are few enough to be kept, and do not fit beside 7.6 MB within the limit of 8.4 MB.
-TEST(ContextShapes, WhatIsKeptGivesWayToWhatRuns) {
+TEST(ContextShapes, KeptShapesAreDroppedForARunThatNeedsMemory) {
   Limits limits;
   limits.total_bytes = 8u << 20;
   const Engine engine = negation(limits);
@@ -145,7 +145,7 @@ TEST(ContextShapes, WhatIsKeptGivesWayToWhatRuns) {
   for (const std::int64_t size : {230'000, 1'900'000}) run(context, counted(size));
 }
 
-TEST(ContextShapes, AFailedRunLeavesTheOthersAsTheyWere) {
+TEST(ContextShapes, FailedRunDoesNotAffectOtherShapes) {
   const Engine engine = negation();
   Context context = engine.create_context();
   run(context, counted(100));

@@ -31,7 +31,7 @@ TEST(Context, AgreesWithTheDefinitionOfTheNetwork) {
     expect_close(got.at(engine.outputs()[i].name).tensor, want[i].tensor, 2e-4f);
 }
 
-TEST(Context, ABatchIsItsElements) {
+TEST(Context, BatchEqualsItsElementsRunAlone) {
   const Engine one = shapes_engine(1, 1), two = shapes_engine(1, 2);
   Context single = one.create_context(), pair = two.create_context();
   const Tensor both = waves(2);
@@ -62,7 +62,7 @@ TEST(Context, ResultsThatAreHeldAreNotOverwritten) {
   EXPECT_NE(context.output("scores").tensor.data(), first.data());
 }
 
-TEST(Context, MemoryOfTheCallersIsFilled) {
+TEST(Context, ResultsAreWrittenToBoundMemory) {
   const Engine engine = shapes_engine();
   Context context = engine.create_context();
   context.bind("input", waves());
@@ -76,7 +76,7 @@ TEST(Context, MemoryOfTheCallersIsFilled) {
                       ErrorCode::invalid_argument, "output boxes");
 }
 
-TEST(Context, SaysWhatDoesNotFit) {
+TEST(Context, RejectsInputsThatDoNotFit) {
   const Engine engine = shapes_engine();
   Context context = engine.create_context();
   LANNER_EXPECT_ERROR(context.run(), ErrorCode::invalid_argument, "not bound");
@@ -129,7 +129,7 @@ TEST(Context, OpenSizesAreSpecialisedAtFirstUse) {
   LANNER_EXPECT_ERROR(context({{"input", waves(4)}}), ErrorCode::invalid_argument, "was built for 1 to 3");
 }
 
-TEST(Context, ShapesLongUnusedAreForgottenButTheTypicalOnes) {
+TEST(Context, LeastRecentlyUsedShapesAreEvictedExceptOptOnes) {
   using namespace test::onnx_file;
   const std::string file = model(graph({.nodes = {node({"Relu", {"x"}, {"y"}})},
                                         .inputs = {value("x", f32, {"n"})},
@@ -148,8 +148,8 @@ TEST(Context, ShapesLongUnusedAreForgottenButTheTypicalOnes) {
   EXPECT_TRUE(third.expired());
 }
 
-/// A sequence of computed tensors outlives the memory in which they were computed.
-TEST(Context, SequencesKeepWhatTheyHold) {
+/// A sequence of computed tensors outlives the memory that they were computed in.
+TEST(Context, SequencesOutliveTheirContext) {
   using namespace test::onnx_file;
   const std::string bytes =
       model(graph({.nodes = {node({"Neg", {"x"}, {"a"}}), node({"Neg", {"a"}, {"b"}}),
@@ -168,7 +168,7 @@ TEST(Context, SequencesKeepWhatTheyHold) {
             (std::vector<float>{-2, -4, -6, 0, 0, 0}));
 }
 
-TEST(Context, AFailureWhileRunningNamesNodeAndOperator) {
+TEST(Context, RunFailureNamesNodeAndOperator) {
   using namespace test::onnx_file;
   const std::string bytes = model(graph({.nodes = {node({"Gather", {"x", "i"}, {"y"}, {}, {}, "lookup"})},
                                          .inputs = {value("x", f32, {"4", "3"}), value("i", i64, {"1"})},
@@ -194,7 +194,7 @@ Engine endless_engine() {
   return test::built(bytes, test::plain_options());
 }
 
-TEST(Context, ARunCanBeCancelledWithinALoop) {
+TEST(Context, RunCanBeCancelledWithinALoop) {
   Context context = endless_engine().create_context();
   const std::vector<float> x{1, 2, 3};
   context.bind("x", Tensor::from<float>(x, {3}));

@@ -1,4 +1,4 @@
-// Models that are open outside and hold a size of their export inside: it is said where the shape is given.
+// Models with open inputs but a fixed size of their export inside: the error comes where the shape is given.
 
 #include <gtest/gtest.h>
 
@@ -30,11 +30,11 @@ constexpr const char* said =
     "input x: [2, 6] does not fit the model: node view: reshape: f32[1, 6] cannot hold the "
     "elements of f32[2, 6]; it was exported for x: [1, 6]";
 
-TEST(GivenShapes, SizesOfTheExportAreSaidWhereAShapeIsBound) {
+TEST(GivenShapes, BindNamesTheExportedSizes) {
   const Engine engine = built(reshaped(1));
   Context context = engine.create_context();
   LANNER_EXPECT_ERROR(context.bind("x", ones({2, 6})), ErrorCode::invalid_argument, said);
-  // What was bound before still runs.
+  // the previous binding still runs
   context.bind("x", ones({1, 6}));
   context.run();
   LANNER_EXPECT_ERROR(context.bind("x", ones({2, 6})), ErrorCode::invalid_argument, said);
@@ -42,11 +42,11 @@ TEST(GivenShapes, SizesOfTheExportAreSaidWhereAShapeIsBound) {
   EXPECT_EQ(context.output("y").tensor.shape(), (Shape{1, 6}));
 }
 
-TEST(GivenShapes, AndWhereOneIsPrepared) {
+TEST(GivenShapes, PrepareNamesTheExportedSizes) {
   LANNER_EXPECT_ERROR(built(reshaped(1)).prepare({{"x", {2, 6}}}), ErrorCode::invalid_argument, said);
 }
 
-TEST(GivenShapes, AndWhereOneIsBuiltFor) {
+TEST(GivenShapes, BuildNamesTheExportedSizes) {
   LANNER_EXPECT_ERROR(built(reshaped(1), {{"x", ShapeRange{{1, 6}, {2, 6}, {2, 6}}}}),
                       ErrorCode::invalid_argument, said);
   // Both ends of a range must fit, not only what is tuned for.
@@ -56,7 +56,7 @@ TEST(GivenShapes, AndWhereOneIsBuiltFor) {
                       ErrorCode::invalid_argument, "input x: [1, 6] does not fit the model");
 }
 
-TEST(GivenShapes, TheExportedSizeIsFoundInsideTheModel) {
+TEST(GivenShapes, ExportedSizeIsFoundInAReshape) {
   const Engine engine = built(reshaped(4));
   LANNER_EXPECT_ERROR(engine.create_context().bind("x", ones({1, 6})), ErrorCode::invalid_argument,
                       "input x: [1, 6] does not fit the model: node view: reshape: f32[4, 6] "
@@ -64,7 +64,7 @@ TEST(GivenShapes, TheExportedSizeIsFoundInsideTheModel) {
   EXPECT_EQ(engine.sample_shapes().at("x"), (Shape{4, 6}));
 }
 
-TEST(GivenShapes, ConstantsOfTheExportedSizeAreFoundToo) {
+TEST(GivenShapes, ExportedSizeIsFoundInAConstant) {
   const std::vector<float> values(18, 1);
   const Engine engine = built({.nodes = {node({"Add", {"x", "p"}, {"y"}, {}, {}, "plus"})},
                                .inputs = {value("x", f32, {"N", "6"})},
@@ -77,7 +77,7 @@ TEST(GivenShapes, ConstantsOfTheExportedSizeAreFoundToo) {
   context.run();
 }
 
-TEST(GivenShapes, TwoInputsMayContradictEachOtherOnly) {
+TEST(GivenShapes, ContradictionOfTwoInputsNamesBoth) {
   const Engine engine = built({.nodes = {node({"Add", {"a", "b"}, {"y"}, {}, {}, "plus"})},
                                .inputs = {value("a", f32, {"N"}), value("b", f32, {"M"})},
                                .outputs = {value("y", f32, {"?"})}});
@@ -90,7 +90,7 @@ TEST(GivenShapes, TwoInputsMayContradictEachOtherOnly) {
   context.run();
 }
 
-TEST(GivenShapes, RankAndFixedSizesAreCheckedWhereAShapeIsBound) {
+TEST(GivenShapes, BindChecksRankAndFixedSizes) {
   const Engine engine = built(reshaped(1));
   Context context = engine.create_context();
   LANNER_EXPECT_ERROR(context.bind("x", ones({1, 7})), ErrorCode::invalid_argument,

@@ -9,7 +9,7 @@
 namespace lanner {
 namespace {
 
-TEST(Memory, BuffersThatLiveTogetherNeverOverlap) {
+TEST(Memory, BuffersWithOverlappingLifetimesNeverOverlap) {
   std::mt19937 random(3);
   for (int round = 0; round < 100; ++round) {
     std::vector<BufferRequest> requests;
@@ -34,13 +34,13 @@ TEST(Memory, BuffersThatLiveTogetherNeverOverlap) {
   }
 }
 
-TEST(Memory, AChainNeedsTwoBuffers) {
+TEST(Memory, ChainNeedsTwoBuffers) {
   std::vector<BufferRequest> requests;
   for (std::size_t i = 0; i < 10; ++i) requests.push_back({1000, {i, i + 1}});
   EXPECT_EQ(plan_arena(requests).bytes, 2048u);
 }
 
-/// A file decides how many there are; comparing each with each would take hours.
+/// The model file decides their number; comparing all pairs would take hours.
 TEST(Memory, WorkOnVeryManyBuffersIsBounded) {
   constexpr std::size_t count = 300'000, steps_each = 1000;
   std::vector<BufferRequest> chain, together;
@@ -51,11 +51,11 @@ TEST(Memory, WorkOnVeryManyBuffersIsBounded) {
   const ArenaPlan of_chain = plan_arena(chain), all = plan_arena(together);
   EXPECT_LT(of_chain.looks, most_arena_looks + count);
   EXPECT_LT(all.looks, most_arena_looks + count);
-  EXPECT_LE(of_chain.bytes, 2048u * 16); // two places of each of few sizes
+  EXPECT_LE(of_chain.bytes, 2048u * 16); // two slots of each of a few sizes
   EXPECT_EQ(all.bytes, 64 * count);
 }
 
-TEST(Memory, MoreThanThereAreAddressesIsRefused) {
+TEST(Memory, OverflowingTheAddressSpaceIsRejected) {
   constexpr std::uint64_t quarter = std::uint64_t{1} << 62;
   const auto ask = [](std::vector<BufferRequest> requests) { return plan_arena(requests).bytes; };
   EXPECT_EQ(ask({{quarter, {0, 1}}}), quarter);
@@ -66,7 +66,7 @@ TEST(Memory, MoreThanThereAreAddressesIsRefused) {
   LANNER_EXPECT_ERROR(ask({{UINT64_MAX - 3, {0, 1}}}), ErrorCode::limit_exceeded, refused);
 }
 
-TEST(Memory, NothingToPlace) {
+TEST(Memory, EmptyRequestsNeedNoMemory) {
   EXPECT_EQ(plan_arena({}).bytes, 0u);
 }
 

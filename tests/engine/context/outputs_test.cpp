@@ -1,4 +1,4 @@
-// Engines that give out other values than the model's outputs.
+// Engines with other outputs than the model's.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ BuildOptions giving(std::vector<std::string> outputs) {
   return options;
 }
 
-TEST(Outputs, AreTheValuesThatWereNamedInThatOrder) {
+TEST(Outputs, AreTheNamedValuesInOrder) {
   const Engine engine = built(chain(), giving({"high", "y", "neg"}));
   ASSERT_EQ(engine.outputs().size(), 3u);
   EXPECT_EQ(engine.outputs()[0].to_string(), "high: f32[2]");
@@ -45,7 +45,7 @@ TEST(Outputs, AreTheValuesThatWereNamedInThatOrder) {
   EXPECT_EQ(numbers(context.output("neg").tensor), (std::vector<float>{0, -1, -2, -3}));
 }
 
-TEST(Outputs, LeaveOutWhatTheyDoNotNeed) {
+TEST(Outputs, OmitUnneededNodesAndInputs) {
   const Engine engine = built(chain(), giving({"negative"}));
   EXPECT_EQ(engine.outputs().size(), 1u);
   EXPECT_EQ(engine.ir().find("exp("), std::string::npos) << engine.ir();
@@ -59,7 +59,7 @@ TEST(Outputs, MayBeInputs) {
   EXPECT_EQ(numbers(context.output("x").tensor), (std::vector<float>{5, 6, 7, 8}));
 }
 
-TEST(Outputs, ThatAreNoneAreToldOf) {
+TEST(Outputs, UnknownNamesAreRejected) {
   LANNER_EXPECT_ERROR(built(chain(), giving({"negativ"})), ErrorCode::not_found,
                       "outputs: the model has no value 'negativ'; did you mean negative");
   LANNER_EXPECT_ERROR(built(chain(), giving({"something else"})), ErrorCode::not_found,

@@ -1,4 +1,4 @@
-// Inputs that start with a picture: the same answers as preprocessing by hand.
+// Inputs with built-in preprocessing: the same answers as preprocessing by hand.
 
 #include <set>
 
@@ -63,7 +63,7 @@ std::vector<float> run(Context& context, std::span<const Image> images, const Pr
   return numbers(context.output("y").tensor);
 }
 
-TEST(Pictures, GiveWhatPreprocessingByHandGives) {
+TEST(Pictures, EqualPreprocessingByHand) {
   for (const Fit fit : {Fit::stretch, Fit::letterbox, Fit::crop})
     for (const Resize resize : {Resize::nearest, Resize::bilinear, Resize::antialias}) {
       const Preprocess spec = spec_of(fit, resize);
@@ -77,7 +77,7 @@ TEST(Pictures, GiveWhatPreprocessingByHandGives) {
     }
 }
 
-TEST(Pictures, OfABatchMayHaveAnySizesAndFormats) {
+TEST(Pictures, InABatchMayDifferInSizeAndFormat) {
   const Preprocess spec = spec_of(Fit::letterbox);
   const Engine engine = built(negating(any_batch), taking(spec));
   const std::vector<Image> images{random_image(PixelFormat::nv12, 53, 31, 1),
@@ -90,7 +90,7 @@ TEST(Pictures, OfABatchMayHaveAnySizesAndFormats) {
   EXPECT_EQ(run(first, images), by_hand(images, spec));
 }
 
-TEST(Pictures, OfNewSizesMakeNothingAnew) {
+TEST(Pictures, OfNewSizesNeedNoNewVariant) {
   const Engine engine = built(negating({"1", "3", "16", "20"}), taking(spec_of(Fit::crop)));
   Context context = engine.create_context();
   for (std::int32_t size = 1; size < 40; ++size) {
@@ -100,7 +100,7 @@ TEST(Pictures, OfNewSizesMakeNothingAnew) {
   EXPECT_EQ(state_of(engine).variants().list().size(), 1u);
 }
 
-TEST(Pictures, AreReadByTheRunWhereTheyLie) {
+TEST(Pictures, AreReadByTheRunWithoutACopy) {
   const Preprocess spec = spec_of(Fit::stretch);
   Context context = built(negating(any_batch), taking(spec)).create_context();
   std::vector<Image> images{random_image(PixelFormat::rgb24, 31, 17, 1)};
@@ -111,7 +111,7 @@ TEST(Pictures, AreReadByTheRunWhereTheyLie) {
   EXPECT_EQ(numbers(context.output("y").tensor), by_hand(images, spec));
 }
 
-TEST(Pictures, MayHaveARegionAndTurnsOfTheirOwn) {
+TEST(Pictures, MayHaveTheirOwnRegionAndQuarterTurns) {
   const Preprocess spec = spec_of(Fit::letterbox);
   Context context = built(negating(any_batch), taking(spec)).create_context();
   const std::vector<Image> images{random_image(PixelFormat::nv12, 61, 43, 1)};
@@ -140,7 +140,7 @@ TEST(Pictures, FillRowsOfPixelsChannelsLastAndBytes) {
   EXPECT_EQ(run(gray, images), by_hand(images, spec));
 }
 
-TEST(Pictures, TakeTheSizeOfTheModel) {
+TEST(Pictures, UseTheSizeOfTheModel) {
   Preprocess spec = spec_of(Fit::stretch), open = spec;
   open.width = open.height = 0;
   const std::vector<Image> images{random_image(PixelFormat::nv12, 50, 40, 4)};
@@ -150,7 +150,7 @@ TEST(Pictures, TakeTheSizeOfTheModel) {
                       "says the height");
 }
 
-TEST(Pictures, GoThroughAPlan) {
+TEST(Pictures, SurviveSavingAndLoadingAPlan) {
   const TemporaryFolder folder;
   const Preprocess spec = spec_of(Fit::letterbox);
   const Engine engine = built(negating(any_batch), taking(spec, PixelFormat::nv12));
@@ -173,7 +173,7 @@ TEST(Pictures, AreVerified) {
   EXPECT_EQ(found.nodes, 2u);
 }
 
-TEST(Pictures, AreCountedWhereShapesAreGivenAndTold) {
+TEST(Pictures, ShapesAreNumbersOfPictures) {
   BuildOptions options = taking(spec_of(Fit::stretch));
   options.profiles = {{{"x", {{1}, {2}, {4}}}}, {{"x", {{5, 1024}, {6, 1024}, {8, 1024}}}}};
   const Engine engine = built(negating(any_batch), options);
@@ -189,7 +189,7 @@ TEST(Pictures, AreCountedWhereShapesAreGivenAndTold) {
   EXPECT_TRUE(engine.verify(verify).right());
 }
 
-TEST(Pictures, OfOtherShapesAreRefusedByTheirNumber) {
+TEST(Pictures, RejectShapesOtherThanTheirNumber) {
   const Preprocess spec = spec_of(Fit::stretch);
   BuildOptions options = taking(spec, PixelFormat::nv12);
   const Shape own{2, 3, 16, 20};
@@ -207,7 +207,7 @@ TEST(Pictures, OfOtherShapesAreRefusedByTheirNumber) {
   LANNER_EXPECT_ERROR(one.verify(verify), ErrorCode::invalid_argument, "it takes any image[1]");
 }
 
-TEST(Pictures, OutliveNewWeights) {
+TEST(Pictures, SurviveARefit) {
   const std::vector<float> halves(20, 0.5f), minus(20, -1.f);
   const Engine engine = built(model(graph({.nodes = {node({"Mul", {"x", "w"}, {"y"}})},
                                            .inputs = {value("x", f32, any_batch)},
@@ -220,7 +220,7 @@ TEST(Pictures, OutliveNewWeights) {
   EXPECT_EQ(run(context, images), by_hand(images, spec_of(Fit::crop)));
 }
 
-TEST(Pictures, AreStoredAsTheReaderWants) {
+TEST(Pictures, AreWrittenInTheReadersLayout) {
   std::vector<float> values(64 * 3 * 9, 0.01f);
   const std::string file = model(graph({.nodes = {node({"Conv", {"x", "w"}, {"y"}})},
                                         .inputs = {value("x", f32, {"1", "3", "64", "64"})},
@@ -233,8 +233,8 @@ TEST(Pictures, AreStoredAsTheReaderWants) {
   EXPECT_EQ(engine.lowered_ir().find("reorder"), std::string::npos) << engine.lowered_ir();
 }
 
-/// A CPU computes in f32, which is written at once.
-TEST(Pictures, OfModelsInHalvesAreNoHalvesBetweenKernels) {
+/// A CPU computes in f32, which preprocessing writes directly.
+TEST(Pictures, OfSixteenBitModelsAreWrittenInF32OnACpu) {
   constexpr std::int64_t f16 = 10;
   const std::string file = model(graph({.nodes = {node({"Neg", {"x"}, {"y"}})},
                                         .inputs = {value("x", f16, any_batch)},
@@ -252,7 +252,7 @@ TEST(Pictures, OfModelsInHalvesAreNoHalvesBetweenKernels) {
   }
 }
 
-TEST(Pictures, RefuseWhatIsNoPicture) {
+TEST(Pictures, RejectWhatIsNoPicture) {
   const Preprocess spec = spec_of(Fit::stretch);
   Context context = built(negating(any_batch), taking(spec, PixelFormat::nv12)).create_context();
   const std::vector<Image> wrong{random_image(PixelFormat::rgb24, 8, 8, 1)}, none{Image{}};
@@ -271,7 +271,7 @@ TEST(Pictures, RefuseWhatIsNoPicture) {
   LANNER_EXPECT_ERROR(context.run(), ErrorCode::invalid_argument, "is not bound");
 }
 
-TEST(Pictures, RefuseOptionsThatContradict) {
+TEST(Pictures, RejectContradictingOptions) {
   const std::string file = negating(any_batch);
   const auto refused = [&](auto change, std::string_view message) {
     BuildOptions options = taking(spec_of(Fit::stretch));
@@ -289,7 +289,7 @@ TEST(Pictures, RefuseOptionsThatContradict) {
   refused([](BuildOptions& o) { o.images["x"].preprocess.std[1] = 0; }, "std");
 }
 
-/// What a plan may say.
+/// Infers a graph as from a plan.
 void infer(const std::string& text) {
   infer_types(*parse_graph(text, builtin_op_table()));
 }

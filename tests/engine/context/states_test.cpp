@@ -1,4 +1,4 @@
-// Values that a context keeps from run to run.
+// States: values that a context keeps between runs.
 
 #include <cmath>
 
@@ -43,7 +43,7 @@ std::vector<float> run(Context& context, const Tensor& x) {
   return numbers(context.output("y").tensor);
 }
 
-TEST(States, BeginAsZerosAndAddUp) {
+TEST(States, BeginAsZerosAndAccumulate) {
   const Engine engine = sums();
   EXPECT_TRUE(engine.inputs()[1].state);
   EXPECT_TRUE(engine.outputs()[1].state);
@@ -55,7 +55,7 @@ TEST(States, BeginAsZerosAndAddUp) {
   EXPECT_EQ(run(context, ones), (std::vector<float>{6, 12, 18, 24}));
 }
 
-TEST(States, AreReadSetAndReset) {
+TEST(States, CanBeReadSetAndReset) {
   const Engine engine = sums();
   Context context = engine.create_context();
   EXPECT_FALSE(context.state("s").tensor.defined());
@@ -78,7 +78,7 @@ TEST(States, AreReadSetAndReset) {
   LANNER_EXPECT_ERROR(context.state("q"), ErrorCode::invalid_argument, "there is x, s");
 }
 
-TEST(States, AreEachContextsOwn) {
+TEST(States, AreSeparateForEachContext) {
   const Engine engine = sums();
   Context a = engine.create_context(), b = engine.create_context();
   const Tensor one = ramp({4}, 1), two = ramp({4}, 5);
@@ -89,7 +89,7 @@ TEST(States, AreEachContextsOwn) {
   }
 }
 
-TEST(States, ChangePlacesInsteadOfBeingCopied) {
+TEST(States, SwapBuffersInsteadOfCopying) {
   const Engine engine = sums();
   Context context = engine.create_context();
   const Tensor one = ramp({4});
@@ -115,7 +115,7 @@ TEST(States, ResultsThatAreHeldAreNotOverwritten) {
   for (std::size_t i = 0; i < held.size(); ++i) EXPECT_EQ(numbers(held[i])[0], static_cast<float>(i + 1));
 }
 
-TEST(States, StayAsTheyWereWhereARunFails) {
+TEST(States, AreUnchangedByAFailedRun) {
   const Engine engine = sums();
   Context context = engine.create_context();
   const Tensor one = ramp({4}, 1);
@@ -129,7 +129,7 @@ TEST(States, StayAsTheyWereWhereARunFails) {
   EXPECT_EQ(run(context, one)[0], 6);
 }
 
-TEST(States, OverwritableOnesAreUpdatedWhereTheyLie) {
+TEST(States, OverwritableOnesAreUpdatedInPlace) {
   BuildOptions options = with_state("s", "s_out");
   options.overwritable = {"s"};
   const Engine engine = built(sum_model(), options);
@@ -143,7 +143,7 @@ TEST(States, OverwritableOnesAreUpdatedWhereTheyLie) {
   }
 }
 
-TEST(States, StayAcrossPlans) {
+TEST(States, SurviveSavingAndLoadingAPlan) {
   const TemporaryFolder folder;
   BuildOptions options = with_state("s", "s_out");
   options.overwritable = {"x"};
@@ -160,8 +160,8 @@ TEST(States, StayAcrossPlans) {
   EXPECT_EQ(context.state("s").tensor.dtype(), DType::f16);
 }
 
-/// As long as the shapes share names with what is bound, states follow.
-TEST(States, TakeSizesByName) {
+/// Sizes of states with the names of bound sizes follow these.
+TEST(States, FollowSizesByName) {
   const Engine engine = built(sum_model("n"), with_state("s", "s_out"));
   Context context = engine.create_context();
   EXPECT_EQ(run(context, ramp({3}, 1)).size(), 3u);
@@ -171,7 +171,7 @@ TEST(States, TakeSizesByName) {
   EXPECT_EQ(run(context, ramp({5}, 1)).size(), 5u);
 }
 
-TEST(States, RefuseWhatDoesNotFit) {
+TEST(States, RejectWhatDoesNotFit) {
   const auto build = [](const BuildOptions& options) { return built(sum_model(), options); };
   LANNER_EXPECT_ERROR(build(with_state("q", "s_out")), ErrorCode::invalid_argument, "no input 'q'");
   LANNER_EXPECT_ERROR(build(with_state("s", "q")), ErrorCode::invalid_argument, "there is y, s_out");
@@ -219,7 +219,7 @@ Message weights(const char* name, const std::vector<std::int64_t>& dims, int see
   return floats(name, dims, values);
 }
 
-TEST(States, AGruInChunksIsTheWholeSequence) {
+TEST(States, GruInChunksEqualsTheWholeSequence) {
   const auto gru = [](const char* length) {
     return model(
         graph({.nodes = {node(
@@ -243,8 +243,8 @@ TEST(States, AGruInChunksIsTheWholeSequence) {
   for (std::size_t i = 0; i < got.size(); ++i) ASSERT_NEAR(got[i], want[i], 1e-5f) << i;
 }
 
-/// One layer of attention. With a cache: of the newest token to all there were; without: of all, each to
-/// those before it.
+/// One layer of causal attention. With a cache: of the newest token to all earlier ones; without: of all
+/// tokens at once.
 std::string decoder(bool cached) {
   std::vector<Message> nodes{node({"MatMul", {"x", "wq"}, {"q"}}), node({"MatMul", {"x", "wk"}, {"k_new"}}),
                              node({"MatMul", {"x", "wv"}, {"v_new"}})};
@@ -274,7 +274,7 @@ std::string decoder(bool cached) {
   return model(graph({.nodes = nodes, .inputs = inputs, .outputs = outputs, .constants = constants}));
 }
 
-TEST(States, ADecoderWithAGrowingCacheIsTheOneWithout) {
+TEST(States, DecoderWithAGrowingCacheEqualsOneWithout) {
   const Tensor all = Tensor::allocate(DType::f32, {1, 100, width});
   auto* first = const_cast<float*>(all.as<float>().data());
   for (int i = 0; i < 100 * width; ++i) first[i] = std::cos(static_cast<float>(i) * 0.37f);

@@ -1,5 +1,5 @@
-// Plans whose digest is right and whose content is not: what they say is checked before anything is computed
-// of it, and what can be taken at its word is found by running it.
+// Plans with a valid digest but wrong content: it is checked before use, and what cannot be checked is found
+// by verification.
 
 #include <regex>
 #include <string>
@@ -21,7 +21,7 @@ namespace {
 using namespace test::onnx_file;
 using test::Parts;
 
-/// `z = (x + d) w`, and which element of a row of it is the largest.
+/// `z = (x + d) w`, and the arg max of its rows.
 std::string summing_model() {
   std::vector<float> numbers;
   for (int i = 0; i < 32; ++i) numbers.push_back(0.1F * static_cast<float>(i % 7) - 0.2F);
@@ -36,7 +36,7 @@ class LyingPlan : public testing::Test {
 protected:
   void SetUp() override { test::built(summing_model(), test::plain_options()).save(folder / "whole.plan"); }
 
-  /// The plan with the first place that `from` matches in a part as `to`.
+  /// The plan with the first match of `from` in a part replaced by `to`.
   std::filesystem::path changed(const std::string& part, const std::string& from, const std::string& to) {
     Parts parts(folder / "whole.plan");
     const std::string text = std::regex_replace(parts.content.at(part), std::regex(from), to,
@@ -56,14 +56,14 @@ LoadOptions verifying() {
   return options;
 }
 
-TEST_F(LyingPlan, IsRightWhereItIsWhole) {
+TEST_F(LyingPlan, UnchangedPlanIsAccepted) {
   const Engine engine = Engine::load(folder / "whole.plan", verifying());
   const Verification found = engine.verify();
   EXPECT_TRUE(found.right()) << found.network;
   EXPECT_TRUE(found.undecided.empty());
 }
 
-TEST_F(LyingPlan, ComputesSomethingElse) {
+TEST_F(LyingPlan, PlanThatComputesSomethingElseIsRejected) {
   const auto plan = changed("lowered", "= add\\(", "= sub(");
   const Verification found = Engine::load(plan).verify();
   EXPECT_FALSE(found.right());
@@ -72,13 +72,13 @@ TEST_F(LyingPlan, ComputesSomethingElse) {
                       "the plan does not compute what its portable IR says");
 }
 
-TEST_F(LyingPlan, GivesOtherPlaces) {
+TEST_F(LyingPlan, PlanWithWrongArgMaxIsRejected) {
   const auto plan = changed("lowered", "= arg_max\\(", "= arg_min(");
   const Verification found = Engine::load(plan).verify();
   EXPECT_NE(found.network.find("output i: "), std::string::npos) << found.network;
 }
 
-TEST_F(LyingPlan, SaysInThePortableGraphWhatLoweringMakes) {
+TEST_F(LyingPlan, LoweredDetailsInThePortableGraphAreRejected) {
   for (const auto& [from, to, expected] : std::vector<std::array<std::string, 3>>{
            {"%w: f32\\[8, 4\\]", "%w: f32[8, 4] @ Ba32b", "the portable graph stores %w as Ba32b"},
            {"%x: f32\\[4, 8\\]", "%x: f32[4, 8] @ bf16 row", "the portable graph stores %x as bf16 row"},
@@ -88,22 +88,22 @@ TEST_F(LyingPlan, SaysInThePortableGraphWhatLoweringMakes) {
     LANNER_EXPECT_ERROR(Engine::load(changed("ir", from, to)), ErrorCode::bad_data, expected);
 }
 
-TEST_F(LyingPlan, LiesBeyondItsDims) {
+TEST_F(LyingPlan, PartBeyondItsDimsIsRejected) {
   for (const char* within : {"within=2:64", "within=100:64", "within=127:1"})
     LANNER_EXPECT_ERROR(Engine::load(changed("lowered", "%s: f32\\[4, 8\\] @ row|%s: f32\\[4, 8\\]",
                                              "%s: f32[4, 8] @ row " + std::string(within) + " in=%z")),
                         ErrorCode::bad_data, "is within a larger value along dim");
 }
 
-/// A value without a fault lies in one with one: both are checked before they are compared.
-TEST(LyingGraph, IsCheckedValueByValueFirst) {
+/// A valid value within an invalid one: both are checked before they are compared.
+TEST(LyingGraph, IsCheckedValueByValueBeforeComparisons) {
   const char* text = "graph @g(%x: f32[4] @ row in=%y) -> (%y) {\n"
                      "  %y: f32[4] @ row within=100:64 = relu(%x)\n}\n";
   LANNER_EXPECT_ERROR(parse_graph(text, builtin_op_table()), ErrorCode::bad_data,
                       "%y: is within a larger value along dim 100, but has 1 dims");
 }
 
-TEST(LyingGraph, StoresInAnOrderWhatHasNoSize) {
+TEST(LyingGraph, LayoutOfAValueOfOpenSizeIsRejected) {
   LANNER_EXPECT_ERROR(
       parse_graph("graph @g(%x: f32[N, 2] @ ba) -> (%x) {\n  symbol N in [1, 4]\n}\n", builtin_op_table()),
       ErrorCode::bad_data, "its sizes are not known before running");
@@ -111,8 +111,8 @@ TEST(LyingGraph, StoresInAnOrderWhatHasNoSize) {
                       ErrorCode::bad_data, "does not describe a tensor of rank 1");
 }
 
-/// Places that are drawn at random are none of this table's: whoever loads has to say which.
-TEST_F(LyingPlan, TakesNothingThatIsDrawn) {
+/// Random indices are out of the table's range: the caller has to give inputs.
+TEST_F(LyingPlan, RandomIndicesOutOfRangeAskForInputs) {
   const std::string file =
       model(graph({.nodes = {node({"Add", {"i", "nine"}, {"p"}}), node({"Gather", {"w", "p"}, {"y"}})},
                    .inputs = {value("i", i64, {"5"})},
@@ -123,8 +123,8 @@ TEST_F(LyingPlan, TakesNothingThatIsDrawn) {
                       "or load it without verify, and call Engine::verify with inputs");
 }
 
-/// Numbers that the JSON library would cut to what fits.
-TEST_F(LyingPlan, SaysNumbersThatAreNone) {
+/// Numbers that the JSON library would truncate.
+TEST_F(LyingPlan, MalformedNumbersAreRejected) {
   for (const char* number : {"1e300", "-1", "2.5", "4294967297", "18446744073709551615", "\"2\"", "null"}) {
     Parts parts(folder / "whole.plan");
     std::string& target = parts.metadata["lanner.target"];
@@ -144,15 +144,15 @@ TEST_F(LyingPlan, SaysNumbersThatAreNone) {
   }
 }
 
-TEST_F(LyingPlan, NestsItsReportsDeeply) {
+TEST_F(LyingPlan, DeeplyNestedReportsAreRejected) {
   Parts parts(folder / "whole.plan");
   parts.content["reports"] = std::string(100'000, '[');
   parts.write(folder / "changed.plan");
   LANNER_EXPECT_ERROR(Engine::load(folder / "changed.plan"), ErrorCode::limit_exceeded, "depth");
 }
 
-/// A kernel of known sizes for a node of others.
-TEST_F(LyingPlan, NamesAKernelWhereSizesAreOpen) {
+/// A kernel that needs static sizes for a node without.
+TEST_F(LyingPlan, KernelForOpenSizesIsRejected) {
   const std::string file =
       model(graph({.nodes = {node({"NonZero", {"x"}, {"n"}}), node({"Neg", {"n"}, {"y"}})},
                    .inputs = {value("x", f32, {"4", "8"})},

@@ -1,5 +1,5 @@
-// Plans on machines that are not quite the one that they were built on: fewer cores, other kernels, another
-// processor; and files that change while they are in use.
+// Plans on machines unlike the one that they were built on: fewer cores, other kernels, another processor;
+// and files that change while in use.
 
 #include <unistd.h>
 
@@ -97,7 +97,7 @@ TEST(PlanElsewhere, RunsWithMoreOrFewerThreadsThanItWasBuiltFor) {
   }
 }
 
-TEST(PlanElsewhere, ConvolutionsRunWithOtherThreadsToo) {
+TEST(PlanElsewhere, ConvolutionsRunWithOtherThreadCounts) {
   const TemporaryFolder folder;
   shapes_engine(2).save(folder / "shapes.plan");
   for (const int used : {1, 3}) {
@@ -116,7 +116,7 @@ void write_changed(const std::filesystem::path& path, const std::string& from, c
   parts.write(path);
 }
 
-TEST(PlanElsewhere, KernelsThatNobodyOffersAreChosenAnewAndThatIsSaid) {
+TEST(PlanElsewhere, UnavailableKernelsAreChosenAnewWithAWarning) {
   const TemporaryFolder folder;
   write_changed(folder / "changed.plan", "tactic\\(\"(onednn|cpu|reference)\"", "tactic(\"elsewhere\"");
   const Heard heard;
@@ -130,8 +130,8 @@ TEST(PlanElsewhere, KernelsThatNobodyOffersAreChosenAnewAndThatIsSaid) {
   EXPECT_NE(heard.lines()[0].find("changed.plan"), std::string::npos);
 }
 
-/// Damage that cannot be told from another machine's choice: refused, or chosen anew and right.
-TEST(PlanElsewhere, StoragesThatNobodyOffersDoNoHarm) {
+/// Damage that looks like another machine's choice: rejected, or chosen anew with right results.
+TEST(PlanElsewhere, UnavailableStoragesAreRejectedOrChosenAnew) {
   const TemporaryFolder folder;
   const Tensor wanted = scores(shapes_engine());
   for (const auto& [from, to] : {std::pair("aBcd16b", "aBcd8b"), {"acdb", "abdc"}, {"row", "acdb"}}) {
@@ -144,7 +144,7 @@ TEST(PlanElsewhere, StoragesThatNobodyOffersDoNoHarm) {
   }
 }
 
-TEST(PlanElsewhere, AnotherProcessorIsNamed) {
+TEST(PlanElsewhere, OfAnotherProcessorWarns) {
   const TemporaryFolder folder;
   shapes_engine().save(folder / "shapes.plan");
   Parts parts(folder / "shapes.plan");
@@ -159,12 +159,12 @@ TEST(PlanElsewhere, AnotherProcessorIsNamed) {
   EXPECT_EQ(heard.lines().size(), 1u);
 }
 
-TEST(PlanElsewhere, AConstantLiesAsItsStorageSays) {
+TEST(PlanElsewhere, ConstantMustFitItsStorage) {
   const TemporaryFolder folder;
   shapes_engine().save(folder / "shapes.plan");
   Parts parts(folder / "shapes.plan");
   std::string& lowered = parts.content.at("lowered");
-  // A constant that nothing reads, in blocks that would take all memory.
+  // An unused constant, in blocks that would take all memory.
   lowered.insert(lowered.find("\n  %") + 1,
                  "  %unread: f32[1, 1] @ AB65535a65535b65535a = constant() {value = f32[1, 1](0.0)}\n");
   parts.write(folder / "changed.plan");
@@ -172,13 +172,13 @@ TEST(PlanElsewhere, AConstantLiesAsItsStorageSays) {
                       "layout AB65535a65535b65535a does not fit shape [1, 1]");
 }
 
-/// By the same name and inode, as `cp` does it.
+/// Overwrites the same inode, as `cp` does.
 void overwrite(const std::filesystem::path& path, std::size_t bytes) {
   std::ofstream(path, std::ios::binary | std::ios::in | std::ios::out)
       .write(std::string(bytes, 'x').data(), bytes);
 }
 
-TEST(PlanElsewhere, APlanThatIsReplacedOrCutWhileInUseStaysAsItWas) {
+TEST(PlanElsewhere, PlanReplacedOrTruncatedWhileInUseStaysValid) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder / "products.plan";
   const Tensor wanted = product(products_engine(1));
@@ -192,7 +192,7 @@ TEST(PlanElsewhere, APlanThatIsReplacedOrCutWhileInUseStaysAsItWas) {
   expect_near(product(cut), wanted);
 }
 
-TEST(PlanElsewhere, AModelThatIsCutWhileItIsBuiltIsBuiltAsItWas) {
+TEST(PlanElsewhere, ModelTruncatedDuringTheBuildIsBuiltUnchanged) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder.write("products.onnx", products());
   const Tensor wanted = product(products_engine(1));

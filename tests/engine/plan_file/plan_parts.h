@@ -1,5 +1,5 @@
 #pragma once
-// Plans with one part changed and everything else made right again.
+// Plans with one part changed and a valid digest.
 
 #include <map>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace lanner::test {
 
-/// A plan taken apart, so that one part can be changed and the digest made right again.
+/// The parts of a plan, to change one and write it with a valid digest.
 struct Parts {
   explicit Parts(const std::filesystem::path& path)
       : file(Safetensors::open(open_path(path))), metadata(file.metadata()) {

@@ -48,7 +48,7 @@ TEST_F(Plan, DeterministicBuildsAreByteEqual) {
   EXPECT_EQ(content_of(plan()), content_of(folder / "again.plan"));
 }
 
-TEST_F(Plan, DeterministicBuildsDoNotKeepABudgetThatTheyDoNotSpend) {
+TEST_F(Plan, DeterministicBuildsStoreNoBudget) {
   std::vector<std::string> plans;
   for (const double budget : {0.0, 5.0}) {
     BuildOptions options = test::plain_options();
@@ -71,13 +71,14 @@ TEST_F(Plan, PaddingIsZero) {
   LANNER_EXPECT_ERROR(load_text(damaged), ErrorCode::bad_data, "__pad_0 is not zero");
 }
 
-TEST_F(Plan, PlansAndModelsAreToldApart) {
-  LANNER_EXPECT_ERROR(Engine::build(plan()), ErrorCode::bad_data, "a Lanner plan, already built; use load");
+TEST_F(Plan, PlansAndModelsAreDistinguished) {
+  LANNER_EXPECT_ERROR(Engine::build(plan()), ErrorCode::bad_data,
+                      "a plan of Lanner, built already; use load");
   LANNER_EXPECT_ERROR(load_text(test::onnx_file::varied_model()), ErrorCode::bad_data,
                       "not a plan: it looks like a model of format ONNX; use build");
 }
 
-TEST_F(Plan, NothingLiesBesideIt) {
+TEST_F(Plan, SavingLeavesNoOtherFile) {
   EXPECT_EQ(folder.entries(), 1u);
 }
 
@@ -87,7 +88,7 @@ TEST_F(Plan, ServesOtherThreadCounts) {
   EXPECT_EQ(context({{"input", waves()}}).at("scores").tensor.shape()[2], 6);
 }
 
-/// Convolutions of any batch, large enough for kernels that have weights in an order of their own.
+/// Convolutions of any batch, large enough for kernels with packed weights.
 Engine conv_engine() {
   using namespace test::onnx_file;
   std::vector<Message> nodes, weights;
@@ -107,7 +108,7 @@ Engine conv_engine() {
   return test::built(file, test::plain_options());
 }
 
-TEST(PlanOfWeights, IsTheSameWhenLoadedAndSavedAgain) {
+TEST(PlanOfWeights, IsEqualWhenLoadedAndSavedAgain) {
   const TemporaryFolder folder;
   const Engine built = conv_engine();
   built.save(folder / "first.plan");
@@ -130,7 +131,7 @@ TEST(PlanOfWeights, ServesShapesThatItWasNotTunedFor) {
   EXPECT_TRUE(std::ranges::equal(x.as<float>(), y.as<float>()));
 }
 
-TEST_F(Plan, AChangedByteIsRefused) {
+TEST_F(Plan, ChangedByteIsRejected) {
   const std::string whole = content_of(plan());
   std::mt19937 random(5);
   for (int i = 0; i < 100; ++i) {
@@ -140,17 +141,17 @@ TEST_F(Plan, AChangedByteIsRefused) {
   }
 }
 
-TEST_F(Plan, ATruncatedOneIsRefused) {
+TEST_F(Plan, TruncatedPlanIsRejected) {
   const std::string whole = content_of(plan());
   for (std::size_t i = 0; i < 50; ++i)
     EXPECT_THROW(load_text(whole.substr(0, whole.size() * i / 50)), Error) << i;
 }
 
-TEST_F(Plan, ARightDigestProvesNothing) {
+TEST_F(Plan, ContentIsCheckedDespiteAValidDigest) {
   const std::vector<std::array<std::string, 3>> attacks{
       {"lowered", "320\\]", "32000]"},      // another size of the input
       {"lowered", "onednn", "interpreter"}, // blocked values for the interpreter
-      {"lowered", "onednn", "alias"},       // computing nodes that would compute nothing
+      {"lowered", "onednn", "alias"},       // nodes that would not compute
       {"lowered", "= conv\\(", "= relu("},  {"lowered", "\"w1\"", "\"w2\""}, // weights of another shape
       {"ir", "\"w1\"", "\"none\""},         {"ir", "symbol", "simbol"},
       {"reports", "\"node\"", "\"none\""},
@@ -165,7 +166,7 @@ TEST_F(Plan, ARightDigestProvesNothing) {
   }
 }
 
-TEST_F(Plan, TablesThatLieAreRefused) {
+TEST_F(Plan, WrongTablesAreRejected) {
   for (const auto& [key, value] :
        std::map<std::string, std::string>{{"lanner.plan", "99"},
                                           {"lanner.weights", "{}"},
@@ -192,7 +193,7 @@ TEST_F(Plan, IsTunedAgainOnAnotherCpu) {
     ASSERT_NEAR(x.as<float>()[i], y.as<float>()[i], 1e-4f);
 }
 
-TEST(PlanOfNothing, SaysWhatItIsNot) {
+TEST(PlanOfNothing, EmptyFileIsRejected) {
   LANNER_EXPECT_ERROR(load_text(""), ErrorCode::bad_data, "load plan: ");
   LANNER_EXPECT_ERROR(Engine::load(std::filesystem::path("absent.plan")), ErrorCode::not_found,
                       "absent.plan");

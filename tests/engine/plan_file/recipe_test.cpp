@@ -1,4 +1,4 @@
-// Recipes of constants: what passes record, and what evaluating makes of it.
+// Recipes of constants: recording by passes, and evaluation.
 
 #include <gtest/gtest.h>
 
@@ -32,7 +32,7 @@ TEST(Recipe, OfASourceWeightIsItsName) {
   EXPECT_EQ(recipes[0], (Recipe{"a.b", {}}));
 }
 
-TEST(Recipe, OfAFoldedNodeReadsItsSources) {
+TEST(Recipe, OfAFoldedNodeListsItsSources) {
   const std::string text = "graph @g(%x: f32[4]) -> (%y as \"y\") {\n" + weight("data:0", "f32[4]", 1) +
                            weight("b", "f32[4]", 2) +
                            "  %c: f32[4] = mul(%\"data:0\", %b)\n  %d: f32[4] = exp(%c)\n"
@@ -59,7 +59,7 @@ TEST(Recipe, LiteralsHaveNone) {
   EXPECT_TRUE(recipes[0].literal());
 }
 
-TEST(Recipe, OfWhatIsTooLargeToWriteDownNamesItsSourcesAlone) {
+TEST(Recipe, TooLargeOneNamesItsSourcesOnly) {
   const auto recipes =
       recipes_of("graph @g(%x: f32[2000]) -> (%y as \"y\") {\n" + weight("a", "f32[2000]", 1) +
                  "  %b: f32[2000] = constant() {value = random(f32[2000], seed = 3, std = 1.0)}\n"
@@ -78,8 +78,8 @@ std::string chain_of_folded(int nodes) {
   return text + fmt::format("  %y: f32[4] = add(%x, %c{})\n}}", nodes - 1);
 }
 
-/// Each node that is folded reads and writes the recipe before it: a file may have a chain of a million.
-TEST(Recipe, OfVeryManyNodesNamesItsSourcesAlone) {
+/// Each folded node copies the previous recipe: a file may have a chain of a million.
+TEST(Recipe, OfVeryManyNodesNamesItsSourcesOnly) {
   EXPECT_FALSE(recipes_of(chain_of_folded(100))[0].lost());
   const auto recipes = recipes_of(chain_of_folded(200));
   ASSERT_EQ(recipes.size(), 1u);
@@ -87,7 +87,7 @@ TEST(Recipe, OfVeryManyNodesNamesItsSourcesAlone) {
   EXPECT_EQ(sources_of(recipes[0], vector, builtin_op_table()), (std::map<std::string, Type>{{"a", vector}}));
 }
 
-TEST(Recipe, OfVeryManyResultsNamesItsSourcesAlone) {
+TEST(Recipe, OfVeryManyResultsNamesItsSourcesOnly) {
   std::string results, sum;
   for (int i = 0; i < 100; ++i) {
     results += fmt::format("{}%s{}: f32[1]", i ? ", " : "", i);
@@ -101,8 +101,8 @@ TEST(Recipe, OfVeryManyResultsNamesItsSourcesAlone) {
   EXPECT_NE(recipes[0], recipes[99]);
 }
 
-/// What nothing says the sources of could be given other ones without a word.
-TEST(Recipe, OfMoreSourcesThanItNamesIsNoneAndNothingIsFolded) {
+/// A constant with unknown sources would silently keep its value in a refit.
+TEST(Recipe, OfTooManySourcesPreventsFolding) {
   const auto constants_of = [](int weights) {
     std::string text = "graph @g(%x: f32[4]) -> (%y as \"y\") {\n", list;
     for (int i = 0; i < weights; ++i) {
@@ -117,8 +117,8 @@ TEST(Recipe, OfMoreSourcesThanItNamesIsNoneAndNothingIsFolded) {
   EXPECT_EQ(constants_of(1100).size(), 1100u);
 }
 
-/// Both say no more than that they come of the same weight.
-TEST(Recipe, DifferentConstantsAreToldApartThoughTheirRecipesAreLost) {
+/// Both recipes only name the same weight.
+TEST(Recipe, ConstantsWithLostRecipesAreDistinguished) {
   const auto recipes =
       recipes_of("graph @g(%x: f32[2000]) -> (%y as \"y\") {\n" + weight("a", "f32[2000]", 1) +
                  "  %b: f32[2000] = constant() {value = random(f32[2000], seed = 3, std = 1.0)}\n"
@@ -131,14 +131,14 @@ TEST(Recipe, DifferentConstantsAreToldApartThoughTheirRecipesAreLost) {
   EXPECT_EQ(sources_of(recipes[1], type, builtin_op_table()), (std::map<std::string, Type>{{"a", type}}));
 }
 
-TEST(Recipe, HostileOnesEndInErrors) {
+TEST(Recipe, HostileOnesAreRejected) {
   const std::string head = "graph @recipe(%w: f32[4]) -> (%y as \"value\") {\n";
-  // More elements than there is memory.
+  // more elements than fit in memory
   LANNER_EXPECT_ERROR(value_for(head + "  %n: i64[1] = constant() {value = i64[1](1000000000000)}\n"
                                        "  %y: f32[4000000000000] = tile(%w, %n)\n}",
                                 vector),
                       ErrorCode::bad_data, "cannot be computed");
-  // More turns than there is time.
+  // more iterations than time allows
   LANNER_EXPECT_ERROR(
       value_for(head +
                     "  %n: i64[] = constant() {value = i64[](4000000000000)}\n"
@@ -154,7 +154,7 @@ TEST(Recipe, HostileOnesEndInErrors) {
                       "gives f16[4], expected f32[4]");
 }
 
-TEST(Recipe, NumbersThatBecomeInfiniteAreTold) {
+TEST(Recipe, InfiniteResultsAreRejected) {
   LANNER_EXPECT_ERROR(
       value_for("graph @recipe(%w: f32[4]) -> (%y as \"value\") {\n"
                 "  %z: f32[] = constant() {value = f32[](0.0)}\n  %y: f32[4] = div(%w, %z)\n}",

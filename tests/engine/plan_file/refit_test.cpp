@@ -1,4 +1,4 @@
-// Engines with other weights, and plans without: against engines that were built with those weights.
+// Refitted engines and stripped plans, compared with engines built with the same weights.
 
 #include <atomic>
 #include <filesystem>
@@ -15,8 +15,7 @@
 namespace lanner::test {
 namespace {
 
-/// A convolution that takes batch normalization in, one whose weights stand alone, a product whose weights
-/// turn.
+/// A convolution with folded batch normalisation, one with plain weights, a product with transposed weights.
 std::string picture_network(int seed) {
   std::string text = "graph @net(%x: f32[1, 3, 8, 8]) -> (%y as \"y\") {\n";
   text += weight("w", "f32[16, 3, 3, 3]", seed) + weight("gamma", "f32[16]", seed + 1) +
@@ -40,7 +39,7 @@ std::vector<Item> picture() {
   return {waves({1, 3, 8, 8})};
 }
 
-TEST(Refit, OfWhatWasFoldedIsAsBuiltAnew) {
+TEST(Refit, OfFoldedWeightsEqualsANewBuild) {
   const Engine first = weighted_engine(picture_network(1)), second = weighted_engine(picture_network(50));
   const auto before = run(first, picture());
   const Engine made = first.refit(values_of(picture_network(50), picture_weights));
@@ -50,7 +49,7 @@ TEST(Refit, OfWhatWasFoldedIsAsBuiltAnew) {
   EXPECT_EQ(lowered(made).node_count(), lowered(first).node_count());
 }
 
-TEST(Refit, OfSomeKeepsTheOthers) {
+TEST(Refit, OfSomeWeightsKeepsTheOthers) {
   const std::string mixed = [] {
     std::string text = picture_network(1), other = picture_network(50);
     const auto line = [](const std::string& all, std::string_view name) {
@@ -66,14 +65,14 @@ TEST(Refit, OfSomeKeepsTheOthers) {
   expect_equal(run(made, picture()), run(weighted_engine(mixed), picture()));
 }
 
-TEST(Refit, CanBeDoneAgainAndBack) {
+TEST(Refit, CanBeRepeatedAndReverted) {
   const Engine first = weighted_engine(picture_network(1));
   const Engine there = first.refit(values_of(picture_network(50), picture_weights));
   const Engine back = there.refit(values_of(picture_network(1), picture_weights));
   expect_equal(run(back, picture()), run(first, picture()));
 }
 
-TEST(Refit, TellsWhatIsWrong) {
+TEST(Refit, NamesTheFault) {
   const Engine engine = weighted_engine(picture_network(1));
   const Tensor vector = waves({16}), number = waves({1});
   LANNER_EXPECT_ERROR(engine.refit({{"gama", vector}}), ErrorCode::not_found,
@@ -90,7 +89,7 @@ std::string wide_network(int seed) {
   return text + "  %c: f32[*] = conv(%x, %w)\n  %y: f32[*] = mul(%c, %scale)\n}";
 }
 
-TEST(Refit, OfWhatWasFoldedWithMoreThanIsKeptAsksForThat) {
+TEST(Refit, OfAFoldedWeightAsksForAnUnstoredOne) {
   const Engine engine = weighted_engine(wide_network(1));
   const std::vector<Item> inputs{waves({1, 64, 3, 3})};
   LANNER_EXPECT_ERROR(engine.refit(values_of(wide_network(50), {"scale"})), ErrorCode::invalid_argument,
@@ -99,7 +98,7 @@ TEST(Refit, OfWhatWasFoldedWithMoreThanIsKeptAsksForThat) {
                run(weighted_engine(wide_network(50)), inputs));
 }
 
-TEST(Refit, OfAWeightThatIsReadInManyPlaces) {
+TEST(Refit, OfAWeightWithSeveralReaders) {
   const auto text = [](int seed) {
     return "graph @net(%ids: i64[5], %n: i64[]) -> (%y as \"y\", %z as \"z\") {\n" +
            weight("table", "f32[40, 8]", seed) + weight("m", "f32[8, 8]", seed + 1) + R"(
@@ -141,7 +140,7 @@ TEST(Refit, OfWeightsInBlocksOfRows) {
   expect_equal(run(made, inputs), run(weighted_engine(text(50)), inputs));
 }
 
-TEST(Refit, WeightsThatDecidedSomethingAreRefused) {
+TEST(Refit, WeightsThatDecidedTheGraphAreRejected) {
   const std::string text = "graph @net(%x: f32[2, 3]) -> (%y as \"y\", %z as \"z\") {\n"
                            "  %one: f32[] = constant() {weight = \"one\", value = f32[](1.0)}\n"
                            "  %m: f32[2, 3] = mul(%x, %one)\n  %y: f32[2, 3] = relu(%m)\n"
@@ -152,7 +151,7 @@ TEST(Refit, WeightsThatDecidedSomethingAreRefused) {
                       "weight 'one': its values decided how the network is computed");
 }
 
-TEST(Refit, WeightsThatAreEqualNowStayTwo) {
+TEST(Refit, EqualWeightsStaySeparate) {
   const std::string text = "graph @net(%x: f32[2, 4]) -> (%y as \"y\") {\n"
                            "  %a: f32[4] = constant() {weight = \"a\", value = f32[4](1.0, 2.0, 3.0, 4.0)}\n"
                            "  %b: f32[4] = constant() {weight = \"b\", value = f32[4](1.0, 2.0, 3.0, 4.0)}\n"
@@ -208,12 +207,12 @@ protected:
   std::vector<Item> inputs{waves({1, 64, 3, 3})};
 };
 
-TEST_F(Stripped, HoldsNoWeights) {
+TEST_F(Stripped, ContainsNoWeights) {
   EXPECT_LT(std::filesystem::file_size(folder / "stripped.plan"), 16u << 10);
   EXPECT_GT(std::filesystem::file_size(folder / "whole.plan"), 64u * 64 * 9 * 4);
 }
 
-TEST_F(Stripped, TakesThemBackFromEachKindOfFile) {
+TEST_F(Stripped, LoadsWeightsFromEachKindOfFile) {
   const auto want = run(engine, inputs);
   expect_equal(run(load(open_path(folder / "whole.plan")), inputs), want);
   expect_equal(run(load(open_path(safetensors(wide_network(1), {"w", "scale"}))), inputs), want);
@@ -227,7 +226,7 @@ TEST_F(Stripped, CanBeSavedWholeAgainAndRefitted) {
                run(weighted_engine(wide_network(50)), inputs));
 }
 
-TEST_F(Stripped, SaysWhatIsMissing) {
+TEST_F(Stripped, NamesTheMissingWeights) {
   LANNER_EXPECT_ERROR(load(nullptr), ErrorCode::invalid_argument, "the plan was saved without its weights");
   LANNER_EXPECT_ERROR(load(open_path(safetensors(wide_network(1), {"w"}))), ErrorCode::not_found,
                       "weight 'scale' is missing");
@@ -237,20 +236,20 @@ TEST_F(Stripped, SaysWhatIsMissing) {
                       "the plan holds its own");
 }
 
-TEST(PlanRecipes, ALoadedPlanIsRefittedAsTheEngineIs) {
+TEST(PlanRecipes, LoadedPlanIsRefittedLikeTheEngine) {
   const TemporaryFolder folder;
   weighted_engine(picture_network(1)).save(folder / "net.plan");
   const Engine loaded = Engine::load(folder / "net.plan");
   EXPECT_EQ(loaded.weights().size(), picture_weights.size());
   const Engine made = loaded.refit(values_of(picture_network(50), picture_weights));
   expect_equal(run(made, picture()), run(weighted_engine(picture_network(50)), picture()));
-  // What is small is kept, so that a part of what was folded together may be given alone.
+  // Small source weights are stored, so that only a part of folded weights may be given.
   const Engine part = loaded.refit(values_of(picture_network(50), {"gamma", "w"}));
   expect_equal(run(part.refit(values_of(picture_network(1), {"gamma", "w"})), picture()),
                run(loaded, picture()));
 }
 
-TEST(PlanRecipes, HalvesAreMadeOfTheOneFormThatTheFileHolds) {
+TEST(PlanRecipes, SixteenBitFormsAreConvertedFromTheStoredForm) {
   const TemporaryFolder folder;
   const Engine engine = weighted_engine(wide_network(1), {}, DType::bf16);
   engine.save(folder / "net.plan");
@@ -259,7 +258,7 @@ TEST(PlanRecipes, HalvesAreMadeOfTheOneFormThatTheFileHolds) {
   expect_equal(run(Engine::load(folder / "net.plan"), inputs), run(engine, inputs));
 }
 
-TEST(SourceWeights, OfAModelHaveItsNames) {
+TEST(SourceWeights, HaveTheModelsNames) {
   using namespace onnx_file;
   const std::string bytes =
       model(graph({.nodes = {node({"Conv", {"x", "conv.weight", "conv.bias"}, {"c"}}),

@@ -1,4 +1,4 @@
-// Writing a plan ends when it should: by its limit on seconds, by who cancels it. What was there stays.
+// Writing a plan stops at its time limit and on cancellation. The old file stays.
 
 #include <chrono>
 #include <fstream>
@@ -15,7 +15,7 @@
 namespace lanner::test {
 namespace {
 
-/// 40 MB of weights, which are hashed and written in several parts.
+/// 40 MB of weights, hashed and written in several parts.
 std::string text_of_large() {
   return "graph @g(%x: f32[5000]) -> (%y as \"y\") {\n" + weight("w", "f32[2000, 5000]", 1) +
          "  %y: f32[2000, 5000] = add(%x, %w)\n}";
@@ -54,7 +54,7 @@ TEST_F(Save, IsCancelledBetweenParts) {
   EXPECT_EQ(last, total);
   std::filesystem::remove(folder_ / "b.plan");
 
-  // While it is hashed, and while it is written.
+  // while hashing, and while writing
   for (const int part : {1, told / 2 + 1}) {
     Control control{CancelToken::create(), {}};
     int parts = 0;
@@ -81,8 +81,8 @@ TEST_F(Save, EndsAtTheLimitOnSeconds) {
   expect_refused(loaded, late, ErrorCode::limit_exceeded, "over the limit seconds of 1.9");
 }
 
-/// The portable graph and each variant read it.
-TEST_F(Save, WritesAConstantThatIsNoWeightOnce) {
+/// A constant read by the portable graph and each variant.
+TEST_F(Save, WritesALiteralConstantOnce) {
   std::string truths = "true";
   for (int i = 1; i < 20; ++i) truths += ", false";
   const Engine engine =

@@ -1,5 +1,5 @@
 #pragma once
-// Engines of networks that a test spells with names of source weights.
+// Engines of networks in text with named source weights.
 
 #include <string>
 #include <string_view>
@@ -11,7 +11,7 @@
 
 namespace lanner::test {
 
-/// Lowered by kernels that nothing has timed, with weights as a build learns them.
+/// Lowered without timing, with weights registered as in a build.
 inline Engine weighted_engine(std::string_view text, Device device = {}, DType precision = DType::f32) {
   auto state = std::make_shared<EngineState>();
   auto graph = parsed(text);
