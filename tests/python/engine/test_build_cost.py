@@ -1,4 +1,4 @@
-"""What a build and a first run at new sizes may cost: kernels that are checked, memory, deep networks."""
+"""Cost of a build and of a first run at new sizes: checked kernels, memory, deep networks."""
 
 import json
 import os
@@ -98,7 +98,7 @@ def messages(path, rounds=160, width=16):
 
 
 def cost_of_build(tmp_path, model, *options):
-    """What `build --json` says, and the most memory that it held."""
+    """The output of `build --json`, and its peak memory."""
     watch = (
         "import resource, subprocess, sys\n"
         "print(subprocess.run(sys.argv[1:], check=True, capture_output=True, text=True).stdout)\n"
@@ -129,16 +129,16 @@ def test_memory_of_a_build_is_bounded(tmp_path, network, budget):
     assert peak <= allowed(facts), (peak / MB, allowed(facts) / MB)
 
 
-# As imported for the first look at it, and as the plan has it: the command held the former until the end.
+# As imported, and as in the plan: the command used to hold the former until the end.
 @pytest.mark.parametrize("budget", ["0", "2"])
-def test_a_build_holds_no_weights_three_times(tmp_path, budget):
+def test_a_build_never_holds_three_copies_of_weights(tmp_path, budget):
     facts, peak = cost_of_build(tmp_path, large_products(tmp_path / "net.onnx"), "--budget", budget)
     most = 2.5 * facts.get("engine", facts)["weight_bytes"] + 50 * MB
     assert peak <= most, (peak / MB, most / MB)
 
 
-# Seven billion products: no check of them is too quick to show.
-def test_checks_are_told(tmp_path):
+# Seven billion products: checking them takes measurable time.
+def test_build_reports_its_checks(tmp_path):
     facts, _ = cost_of_build(tmp_path, large_pictures(tmp_path / "net.onnx"), "--budget", "0")
     notes = facts.get("engine", facts)["notes"]
     assert any(re.match(r"checked \d+ kernels, \d+\.\d s", note) for note in notes), notes
@@ -156,7 +156,7 @@ def run_at(engine, nodes, edges):
     return result
 
 
-# Two thousand nodes of which groups overlap; before choices were bounded the first of these runs took minutes.
+# Two thousand nodes in overlapping groups; before choices were bounded the first run took minutes.
 def test_deep_graph_networks_run_at_new_sizes(tmp_path):
     engine = lanner.build(messages(tmp_path / "net.onnx"), device="cpu", budget=0)
     first = run_at(engine, 20, 44)
@@ -165,7 +165,7 @@ def test_deep_graph_networks_run_at_new_sizes(tmp_path):
 
 
 @pytest.mark.skipif(not (FOUND / "gnn_slow_first_run.onnx").exists(), reason="../shared/found is not there")
-def test_a_graph_network_that_took_minutes(tmp_path):
+def test_a_deep_graph_network_is_lowered_in_seconds(tmp_path):
     engine = lanner.build(FOUND / "gnn_slow_first_run.onnx", device="cpu", budget=0)
     for nodes, edges in ((20, 44), (31, 64)):
         draw = np.random.default_rng(nodes)

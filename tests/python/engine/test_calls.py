@@ -1,4 +1,4 @@
-"""Calls of engines and contexts: what they take, and that nothing of one call is left for the next."""
+"""Calls of engines and contexts: accepted arguments, and no leftovers of one call in the next."""
 
 import gc
 import os
@@ -32,7 +32,7 @@ def build(*arguments, preprocess=None, **options):
 
 
 class Array:
-    """An array that knows DLPack only; `meanwhile` is called when it is taken."""
+    """An array with DLPack only; `meanwhile` is called during its conversion."""
 
     def __init__(self, array, meanwhile=lambda: None):
         self.array, self.meanwhile = array, meanwhile
@@ -52,7 +52,7 @@ def relu():
 
 @pytest.mark.parametrize("of", [lambda engine: engine, lambda engine: engine.create_context()])
 class TestInputs:
-    def test_no_input_is_taken_from_an_earlier_call(self, of):
+    def test_inputs_of_an_earlier_call_are_not_reused(self, of):
         add = of(build("Add", ("x", "z")))
         add({"x": ONES, "z": ONES})
         with pytest.raises(lanner.InvalidArgument, match="input z: .* is not bound"):
@@ -61,7 +61,7 @@ class TestInputs:
             add({})
         np.testing.assert_array_equal(add({"x": ONES, "z": ONES})["y"], ONES * 2)
 
-    def test_no_array_is_held_after_a_call(self, of, relu):
+    def test_arrays_are_released_after_a_call(self, of, relu):
         call, array = of(relu), ONES.copy()
         held = weakref.ref(array)
         call({"x": array})
@@ -71,12 +71,12 @@ class TestInputs:
         gc.collect()
         assert held() is None
 
-    def test_the_dict_may_change_while_its_arrays_are_taken(self, of, relu):
+    def test_the_dict_may_change_while_its_arrays_are_converted(self, of, relu):
         inputs = {}
         inputs["x"] = Array(ONES, inputs.clear)
         np.testing.assert_array_equal(of(relu)(inputs)["y"], ONES)
 
-    def test_names_that_are_none_are_refused(self, of, relu):
+    def test_unknown_names_are_rejected(self, of, relu):
         for name in (0, b"x", None, "\udcff"):
             with pytest.raises(lanner.InvalidArgument, match="no input is called .*; there is x"):
                 of(relu)({name: ONES})
@@ -96,7 +96,7 @@ class TestOutputs:
         np.testing.assert_array_equal(context({"x": ONES * 5})["y"], ONES * 5)
         np.testing.assert_array_equal(own, ONES)
 
-    def test_nothing_but_writable_memory_in_place_is_taken(self, relu):
+    def test_outputs_must_be_writable_contiguous_memory(self, relu):
         frozen, unaligned = np.zeros(3, np.float32), np.zeros(13, np.uint8)[1:].view(np.float32)
         frozen.flags.writeable = False
         refused = {
@@ -120,7 +120,7 @@ class TestOutputs:
         with pytest.raises(lanner.InvalidArgument, match="no output is called 'q'; there is y"):
             context({"x": ONES}, outputs={"q": ONES.copy()})
 
-    def test_sizes_that_the_run_tells_are_written_too(self):
+    def test_results_of_data_dependent_size_are_written(self):
         context, own = build("NonZero", result=INT64).create_context(), np.full((1, 2), -9)
         context({"x": np.float32([0, 1, 1])}, outputs={"y": own})
         np.testing.assert_array_equal(own, [[1, 2]])
@@ -128,7 +128,7 @@ class TestOutputs:
             context({"x": ONES}, outputs={"y": own})
         np.testing.assert_array_equal(own, [[1, 2]])
 
-    def test_read_only_memory_stays_so_for_who_takes_the_tensor(self):
+    def test_read_only_memory_stays_read_only_through_the_tensor(self):
         frozen = np.zeros(3, np.float32)
         frozen.flags.writeable = False
         tensor = lanner.Tensor(frozen)
@@ -138,7 +138,7 @@ class TestOutputs:
 
 
 class TestOneCallAtATime:
-    def test_a_second_thread_is_refused(self, relu):
+    def test_a_call_from_a_second_thread_is_rejected(self, relu):
         context, inside, leave = relu.create_context(), threading.Event(), threading.Event()
 
         def stay():
@@ -157,19 +157,19 @@ class TestOneCallAtATime:
         np.testing.assert_array_equal(results, [ONES])
         context({"x": ONES})
 
-    def test_an_input_that_calls_the_context_is_refused(self, relu):
+    def test_a_recursive_call_from_an_input_is_rejected(self, relu):
         context = relu.create_context()
         with pytest.raises(lanner.InvalidArgument, match="busy"):
             context({"x": Array(ONES, lambda: context({"x": ONES}))})
 
 
 class TestStrings:
-    def test_bytes_that_are_no_text_come_back_as_python_escapes_them(self):
+    def test_non_utf8_bytes_come_back_with_surrogate_escapes(self):
         same = build("Identity", dtype=STRING, result=STRING)
         for given in (np.array([b"\xff", "é"], object), np.array(["\udcff", "é"], object)):
             assert same({"x": given})["y"].numpy().tolist() == ["\udcff", "é"]
 
-    def test_what_is_no_text_is_refused(self):
+    def test_non_text_elements_are_rejected(self):
         same = build("Identity", dtype=STRING, result=STRING)
         for wrong in (None, 1.5, [1]):
             given = np.empty(1, object)
@@ -178,7 +178,7 @@ class TestStrings:
                 same({"x": given})
 
 
-def test_names_in_models_need_not_be_text():
+def test_names_in_models_may_be_non_utf8():
     bytes_ = network("Relu").SerializeToString().replace(b"\x01x", b"\x01\xff")
     relu = lanner.build(bytes_, budget=0, threads=1, shapes={"\udcff": (3,)})
     (binding,) = relu.inputs
@@ -203,7 +203,7 @@ class TestSequences:
         given[:] = 7
         np.testing.assert_array_equal(result, ONES)
 
-    def test_a_list_that_holds_itself_is_refused(self):
+    def test_a_list_that_contains_itself_is_rejected(self):
         endless = []
         endless.append(endless)
         with pytest.raises(RecursionError):
@@ -213,7 +213,7 @@ class TestSequences:
 class TestPictures:
     PICTURE = np.full((8, 8, 3), 200, np.uint8)
 
-    def test_come_in_lists_and_tuples(self):
+    def test_are_accepted_in_lists_and_tuples(self):
         spec = lanner.Preprocess(size=(8, 8))
         relu = build("Relu", shape=("n", 3, 8, 8), preprocess={"x": spec})
         picture = lanner.Image(self.PICTURE)
@@ -222,7 +222,7 @@ class TestPictures:
         with pytest.raises(lanner.InvalidArgument, match="input x: expected images only, got 3"):
             relu({"x": (picture, 3)})
 
-    def test_an_input_of_rows_takes_each_as_a_row(self):
+    def test_an_input_of_rank_2_takes_each_picture_as_a_row(self):
         relu = build("Relu", shape=("n", 192), preprocess={"x": lanner.Preprocess(size=(8, 8))})
         np.testing.assert_array_equal(relu({"x": [lanner.Image(self.PICTURE)] * 2})["y"], np.full((2, 192), 200))
         with pytest.raises(lanner.InvalidArgument, match=r"it gives f32\[\?, 3, 9, 8\], the model expects f32\[n, 192\]"):
@@ -231,16 +231,16 @@ class TestPictures:
     @pytest.mark.parametrize(
         "wrong", [{"size": (9, 8)}, {"size": (8, 8), "layout": "nhwc"}, {"size": (8, 8), "dtype": "float16"}]
     )
-    def test_preprocessing_that_does_not_fit_is_refused_when_building(self, wrong):
+    def test_preprocessing_that_does_not_fit_is_rejected_by_the_build(self, wrong):
         with pytest.raises(lanner.InvalidArgument, match="preprocess for x: it gives .*, the model expects .*8, 8"):
             build("Relu", shape=("n", 3, 8, 8), preprocess={"x": lanner.Preprocess(**wrong)})
 
-    def test_preprocessing_of_sizes_that_are_open_is_taken(self):
+    def test_preprocessing_with_open_sizes_is_accepted(self):
         for shape in (("n", 3, "h", "w"), ("n", 3, "h", 8)):
             build("Relu", shape=shape, preprocess={"x": lanner.Preprocess(size=(9, 8))})
         build("Relu", shape=("n", 3, 8, 8), preprocess={"x": lanner.Preprocess()})
 
-    def test_preprocessing_of_no_input_is_refused(self):
+    def test_preprocessing_of_an_unknown_input_is_rejected(self):
         with pytest.raises(lanner.InvalidArgument, match="preprocess: the model has no input 'q'; there is x"):
             build("Relu", preprocess={"q": lanner.Preprocess()})
 
@@ -256,7 +256,7 @@ class TestPictures:
         ({"precision": "fp16,"}, "precision ''"),
     ],
 )
-def test_options_that_make_no_sense_are_refused(options, error):
+def test_invalid_options_are_rejected(options, error):
     with pytest.raises(lanner.InvalidArgument, match=error):
         lanner.build(network("Relu"), **{"budget": 0, **options})
 
@@ -282,7 +282,7 @@ def test_options_of_the_wrong_type_are_named(options, error):
         lanner.build(network("Relu"), budget=0, **options)
 
 
-def test_paths_are_bytes_to_the_system(relu, tmp_path):
+def test_paths_may_have_any_bytes(relu, tmp_path):
     for name in ("a\udcff.plan", b"b\xff.plan"):
         path = (tmp_path / name) if isinstance(name, str) else bytes(tmp_path) + b"/" + name
         relu.save(path)
@@ -317,7 +317,7 @@ def test_ctrl_c_ends_a_run(call):
     timer.join()
 
 
-def test_a_policy_of_precision():
+def test_a_build_accepts_a_precision_policy():
     def policy(**options):
         engine = lanner.build(network("Relu"), shapes={"x": (4,)}, budget=0, device="cpu", **options)
         return engine.explain()
@@ -338,7 +338,7 @@ def test_a_policy_of_precision():
         policy(precision=[])
 
 
-def test_a_plan_keeps_its_policy(tmp_path):
+def test_a_plan_keeps_its_precision_policy(tmp_path):
     engine = lanner.build(network("Relu"), budget=0, device="cpu", pins={"*": "fp32"}, exact=True)
     engine.save(tmp_path / "relu.plan")
     assert lanner.load(tmp_path / "relu.plan").explain()["target"]["precision"] == engine.explain()["target"]["precision"]

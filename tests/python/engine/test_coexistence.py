@@ -1,4 +1,4 @@
-"""Lanner in one process with others, and in processes that fork: answers stay right, and nothing crashes or hangs."""
+"""Lanner in one process with other libraries, and in forking processes: right answers, no crash or hang."""
 
 import importlib.util
 import subprocess
@@ -126,7 +126,7 @@ def test_in_a_child_process(method, inputs, tmp_path):
 
 
 class Broken:
-    """A file that fails at a byte far enough in that the reader is at work by then."""
+    """A file that fails at an offset where the reader is already running."""
 
     def __init__(self, content, kind):
         self.content, self.kind, self.place = content, kind, 0
@@ -146,7 +146,7 @@ class Broken:
 
 
 @pytest.mark.parametrize("kind", [RuntimeError, KeyError, KeyboardInterrupt])
-def test_what_a_python_source_raises_comes_back_as_it_was(kind, inputs):
+def test_an_exception_of_a_python_source_is_propagated_unchanged(kind, inputs):
     import lanner
 
     model, clip = inputs
@@ -155,7 +155,7 @@ def test_what_a_python_source_raises_comes_back_as_it_was(kind, inputs):
             use(Broken(path.read_bytes(), kind))
 
 
-def test_what_a_progress_callback_raises_comes_back_as_it_was(inputs):
+def test_an_exception_of_a_progress_callback_is_propagated_unchanged(inputs):
     import lanner
 
     def progress(*_):
@@ -166,7 +166,7 @@ def test_what_a_progress_callback_raises_comes_back_as_it_was(inputs):
     assert lanner.build(inputs[0], budget=0).inputs
 
 
-def test_errors_of_the_modules_arrive_as_lanners(inputs, tmp_path):
+def test_errors_of_modules_are_lanner_errors(inputs, tmp_path):
     import lanner
 
     with pytest.raises(lanner.BadData) as caught:

@@ -61,7 +61,7 @@ def test_cuda_networks_agree_with_the_cpu(networks, name, precision):
     assert not any(kernel.startswith("copy_to") for _, kernel in backends)
 
 
-def test_cuda_says_orange(tmp_path):
+def test_cuda_squeezenet_classifies_the_orange(tmp_path):
     model = DATA / "models" / "squeezenet_fp16.onnx"
     if not model.exists():
         pytest.skip("../shared/data is not here")
@@ -79,7 +79,7 @@ def test_cuda_says_orange(tmp_path):
         assert abs(float(scores.max()) - 0.98) < 0.02
 
 
-def test_cuda_out_of_memory_fails_that_call_alone(networks):
+def test_cuda_out_of_memory_fails_only_that_call(networks):
     engine = lanner.build(networks / "mlp.onnx", device=GPU, budget=0)
     name = engine.inputs[0].name
     context = engine.create_context()

@@ -49,7 +49,7 @@ def run_within(bytes_, values, runs=3):
     return results
 
 
-def test_a_chain_holds_two_values():
+def test_a_chain_keeps_two_values_alive():
     nodes, last = chain(40)
     bytes_ = model(nodes, [last])
     got = run_within(bytes_, 3.5)[last]
@@ -59,7 +59,7 @@ def test_a_chain_holds_two_values():
         run_within(bytes_, 1.75)  # the two cannot be fewer
 
 
-def test_a_value_with_a_late_reader_is_held_that_long():
+def test_a_value_lives_until_its_last_reader():
     nodes, last = chain(20)
     nodes.append(helper.make_node("Add", [last, "v2"], ["sum"]))
     more, end = chain(20, "sum", "w")
@@ -69,7 +69,7 @@ def test_a_value_with_a_late_reader_is_held_that_long():
     np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-4)
 
 
-def test_results_on_the_way_are_kept():
+def test_intermediate_results_that_are_outputs_are_kept():
     nodes, last = chain(12)
     bytes_ = model(nodes, ["v3", "v7", last])
     got = run_within(bytes_, 4.5)
@@ -77,7 +77,7 @@ def test_results_on_the_way_are_kept():
         np.testing.assert_allclose(got[name], expected, rtol=1e-3, atol=1e-4)
 
 
-def test_outputs_that_nobody_reads_are_let_go():
+def test_unused_outputs_are_released():
     nodes, constants = [], {}
     for k in range(6):
         constants[f"c{k}"] = np.float32(k + 2)
@@ -89,7 +89,7 @@ def test_outputs_that_nobody_reads_are_let_go():
     np.testing.assert_allclose([float(got[name]) for name in names], [(k + 2) * 1e-6 for k in range(6)], rtol=1e-5)
 
 
-def test_a_branch_holds_two_values():
+def test_a_branch_keeps_two_values_alive():
     nodes, last = chain(20, "v0", "t")
     other, other_last = chain(3, "v0", "e")
     info = lambda name: [helper.make_tensor_value_info(name, TensorProto.FLOAT, None)]  # noqa: E731
@@ -106,7 +106,7 @@ def test_a_branch_holds_two_values():
     np.testing.assert_allclose(got, expected, rtol=1e-3, atol=1e-4)
 
 
-def test_turns_of_a_loop_hold_what_they_carry():
+def test_loop_iterations_keep_only_carried_values_alive():
     nodes, last = chain(9, "carried", "t")
     value = helper.make_tensor_value_info
     body = helper.make_graph(

@@ -1,4 +1,4 @@
-"""Engines from Python: what users do, from the outermost interface."""
+"""Engines through the Python interface."""
 
 import functools
 import pathlib
@@ -25,7 +25,7 @@ def picture():
     return np.random.default_rng(0).random((1, 3, 192, 320), dtype=np.float32)
 
 
-def test_bindings_say_names_types_and_shapes(engine):
+def test_bindings_have_names_types_and_shapes(engine):
     (binding,) = engine.inputs
     assert (binding.name, binding.dtype, binding.shape) == ("input", "f32", (1, 3, 192, 320))
     assert [output.name for output in engine.outputs] == ["boxes", "scores"]
@@ -40,7 +40,7 @@ def test_agrees_with_onnxruntime(engine, picture):
         np.testing.assert_allclose(tensor, expected[name], atol=2e-5)
 
 
-def test_results_are_the_callers_to_keep(engine, picture):
+def test_results_stay_valid_after_later_runs(engine, picture):
     first = engine({"input": picture})["scores"].numpy()
     kept = first.copy()
     engine({"input": picture * 0.5})
@@ -84,7 +84,7 @@ def test_placement_is_by_name_within_the_devices(picture):
             build(**words)
 
 
-def test_a_plan_cut_while_in_use_stays_as_it_was(engine, picture, tmp_path):
+def test_a_plan_truncated_while_in_use_stays_valid(engine, picture, tmp_path):
     plan = tmp_path / "shapes.plan"
     engine.save(plan)
     loaded = lanner.load(plan, threads=1)
@@ -143,7 +143,7 @@ def test_open_sizes_run_at_any_size_of_the_profile(picture):
         ranged({"input": np.repeat(picture, 5, axis=0)})
 
 
-def test_profiles_are_ready_and_refuse_nothing(engine, picture, tmp_path):
+def test_profiles_are_prepared_and_other_shapes_run(engine, picture, tmp_path):
     profiles = [{"input": ((1, 3, 192, 320), (1, 3, 192, 320), (2, 3, 192, 320))}, {"input": (4, 3, 192, 320)}]
     lanner.build(SHAPES, profiles=profiles, threads=1, budget=0).save(tmp_path / "two.plan")
     ranged = lanner.load(tmp_path / "two.plan", threads=1)
@@ -180,7 +180,7 @@ def test_several_variants_are_prepared_and_kept(tmp_path):
         open_engine.prepare({}, threads=["many"])
 
 
-def test_errors_are_one_line_and_built_in_kinds(engine, picture, tmp_path):
+def test_errors_are_one_line_and_subclass_builtin_exceptions(engine, picture, tmp_path):
     with pytest.raises(FileNotFoundError, match="absent.onnx"):
         lanner.build(tmp_path / "absent.onnx")
     with pytest.raises(ValueError, match="there is input"):
@@ -193,7 +193,7 @@ def test_errors_are_one_line_and_built_in_kinds(engine, picture, tmp_path):
     assert "\n" not in str(caught.value)
 
 
-def test_a_frame_or_picture_can_be_bound_when_the_engine_knows_how(picture):
+def test_a_frame_or_picture_can_be_bound_with_preprocessing(picture):
     spec = lanner.Preprocess(size=(192, 320), range=(0, 1))
     built = lanner.build(
         SHAPES, shapes={"input": (1, 3, 192, 320)}, threads=1, budget=0, preprocess={"input": spec}
@@ -205,7 +205,7 @@ def test_a_frame_or_picture_can_be_bound_when_the_engine_knows_how(picture):
 
 
 @pytest.mark.skipif(not DATA.exists(), reason="../shared/data is not there")
-def test_squeezenet_says_orange():
+def test_squeezenet_classifies_the_orange():
     built = lanner.build(DATA / "squeezenet_fp16.onnx", threads=2, budget=0)
     x = lanner.load_image(DATA / "orange.png").to_tensor(preset="caffe", size=(224, 224), dtype="float16")
     scores = built({built.inputs[0].name: x})[built.outputs[0].name].numpy().astype(np.float32).ravel()
@@ -252,6 +252,6 @@ class TestTensor:
     def test_strings(self):
         np.testing.assert_array_equal(lanner.Tensor(np.array(["a", "bc"])).numpy(), np.array(["a", "bc"], dtype=object))
 
-    def test_strided_and_foreign_order_arrays_are_taken(self):
+    def test_strided_and_foreign_byte_order_arrays_are_accepted(self):
         array = np.arange(12, dtype=">i4").reshape(3, 4)[:, ::2]
         np.testing.assert_array_equal(lanner.Tensor(array), array)

@@ -1,4 +1,4 @@
-"""What an environment and a call say of the log, threads, memory and limits of engines."""
+"""Log, threads, memory and limits of engines, set by an environment or a call."""
 
 import ctypes
 import subprocess
@@ -44,7 +44,7 @@ def build(model, environment, **options):
     return lanner.build(model, environment=environment, budget=0, threads=2, **options)
 
 
-def test_engines_have_logs_of_their_own(model, recwarn):
+def test_engines_of_environments_have_separate_logs(model, recwarn):
     lines = [], []
     logs = [lambda level, text, own=own: own.append((level, text)) for own in lines]
     environments = [lanner.Environment(log=log) for log in logs]
@@ -58,7 +58,7 @@ def test_engines_have_logs_of_their_own(model, recwarn):
         build(model, lanner.Environment(), precision="fp16")
 
 
-def test_a_log_that_raises_ends_nothing(model, x, monkeypatch):
+def test_an_exception_in_a_log_callback_is_ignored(model, x, monkeypatch):
     raised = []
     monkeypatch.setattr(sys, "unraisablehook", lambda told: raised.append(told.exc_value))
     engine = build(model, lanner.Environment(log=lambda level, text: 1 / 0), precision="fp16")
@@ -87,7 +87,7 @@ def test_loops_run_on_an_executor(model, x):
     assert sum(counts) == before
 
 
-def test_a_call_has_an_executor_of_its_own(model, x):
+def test_a_call_may_have_its_own_executor(model, x):
     counts = {"environment": 0, "call": 0}
 
     def counting(name):
@@ -108,13 +108,13 @@ def test_a_call_has_an_executor_of_its_own(model, x):
     assert counts["environment"] >= 2
 
 
-def test_what_an_executor_leaves_out_is_run_all_the_same(model, x, monkeypatch):
+def test_pieces_that_an_executor_skips_are_run(model, x, monkeypatch):
     raised = []
     monkeypatch.setattr(sys, "unraisablehook", lambda told: raised.append(str(told.exc_value)))
 
     def run(count, piece):
         piece(count - 1)
-        piece(count - 1)  # again: refused, and the rest is left out
+        piece(count - 1)  # again: rejected, and the rest is skipped
 
     context = build(model, lanner.Environment()).create_context()
     assert right(context({"x": x}, executor=run), x)
@@ -184,7 +184,7 @@ def test_memory_comes_from_an_allocator(model, x):
         lanner.Environment(allocator=(1, 0, 0))
 
 
-def test_limits_of_all_engines(model):
+def test_limits_apply_to_all_engines_together(model):
     environment = lanner.Environment(limits={"total_bytes": "8MiB"})
     engines = [build(model, environment)]
     with pytest.raises(lanner.Error, match="all engines of the environment: .* in the limits of the environment"):
@@ -200,7 +200,7 @@ def test_threads_of_engines_without_a_number(model):
     assert lanner.build(model, environment=lanner.Environment(threads=3), budget=0).threads == 3
 
 
-def test_kernels_come_from_backends_that_are_named(model, x, tmp_path):
+def test_kernels_come_from_the_named_backends(model, x, tmp_path):
     assert lanner.Environment().backends == ["cuda", "onednn", "cpu", "reference"]
     only = lanner.Environment(backends=("reference",))
     assert only.backends == ["reference"]

@@ -1,4 +1,4 @@
-"""The interpreter ends while daemon threads are in calls that let go of its lock."""
+"""Interpreter shutdown while daemon threads are in calls that release the GIL."""
 
 import subprocess
 import sys
@@ -71,7 +71,7 @@ def run(script, processes=1):
 
 
 @pytest.mark.parametrize("work", WORK)
-def test_the_process_ends_as_it_would_without_the_thread(work, clip):
+def test_a_daemon_thread_does_not_change_the_process_exit(work, clip):
     for _ in range(2):
         run(f"{START}clip = {str(clip)!r}\n{WORK[work]}\n{END}")
 

@@ -1,4 +1,4 @@
-"""Images between arrays, tensors and pixels."""
+"""Conversion of images from and to arrays and tensors."""
 
 import json
 
@@ -41,7 +41,7 @@ def test_tensors_become_images_and_images_tensors(picture):
     np.testing.assert_allclose(np.asarray(half).astype(int), picture, atol=1)
 
 
-def test_an_image_of_an_array_is_its_own(picture):
+def test_an_image_from_an_array_is_a_copy(picture):
     array = picture.copy()
     image = lanner.Image.from_array(array)
     array[:] = 0
@@ -57,7 +57,7 @@ def test_gray_pictures(picture):
     np.testing.assert_array_equal(np.asarray(lanner.Image(gray.copy(), "gray8")), gray)
 
 
-def test_floats_are_rounded_and_cut():
+def test_floats_are_rounded_and_clamped():
     values = np.array([[-1, 0, 0.4 / 255, 0.6 / 255, 1, 7, np.inf, -np.inf]], np.float32)
     assert np.asarray(lanner.Image.from_array(values)).tolist() == [[0, 0, 0, 1, 255, 255, 255, 0]]
     assert np.asarray(lanner.Image.from_array(values[:, [1, 4]], range=(1, 0))).tolist() == [[255, 0]]
@@ -81,13 +81,13 @@ def test_floats_are_rounded_and_cut():
         (np.zeros((5, 5, 3), np.float32), {"channels": "rgba"}, "channels 'rgba' is not one of rgb, bgr"),
     ],
 )
-def test_what_is_no_picture_is_told(array, options, said):
+def test_arrays_that_are_no_pictures_are_rejected(array, options, said):
     with pytest.raises(lanner.InvalidArgument, match=said) as caught:
         lanner.Image.from_array(array, **options)
     assert "\n" not in str(caught.value)
 
 
-def test_a_layout_decides(picture):
+def test_layout_resolves_ambiguous_shapes(picture):
     array = np.zeros((3, 5, 3), np.uint8)
     assert lanner.Image.from_array(array, layout="hwc").height == 3
     assert lanner.Image.from_array(array, layout="chw").height == 5
@@ -129,7 +129,7 @@ def test_torch_tensors_become_images(picture):
     assert torch.from_dlpack(lanner.Image.from_array(tensor).to_tensor(range=(0, 1))).shape == (1, 3, HEIGHT, WIDTH)
 
 
-def test_the_default_resize_is_pillows(picture):
+def test_the_default_resize_equals_pillow(picture):
     pillow = pytest.importorskip("PIL.Image")
     large = np.random.default_rng(5).integers(0, 256, (97, 131, 3), np.uint8)
     for size in ((32, 48), (24, 200)):

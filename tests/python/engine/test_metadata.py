@@ -1,4 +1,4 @@
-"""What an engine says of itself: the model's words and the builder's."""
+"""Metadata of an engine: the model's, and that added by the build."""
 
 import pytest
 
@@ -12,7 +12,7 @@ def model(tmp_path_factory):
     return color_classifier(tmp_path_factory.mktemp("model") / "model.onnx", metadata={"color": "channel", "author": "somebody"})
 
 
-def test_a_build_adds_to_the_models_own(model, tmp_path):
+def test_a_build_adds_to_the_models_metadata(model, tmp_path):
     engine = lanner.build(model, budget=0, device="cpu", metadata={"author": "me", "größe": "3 µm\n<b>"})
     expected = {"color": "channel", "author": "me", "größe": "3 µm\n<b>"}
     assert engine.metadata == expected
@@ -20,7 +20,7 @@ def test_a_build_adds_to_the_models_own(model, tmp_path):
     assert lanner.load(tmp_path / "model.plan").metadata == expected
 
 
-def test_a_task_in_it_counts(model):
+def test_a_task_in_the_metadata_is_used(model):
     engine = lanner.build(
         model,
         budget=0,
@@ -41,7 +41,7 @@ def test_a_task_in_it_counts(model):
         ({"lanner.preprocess.input": "{}"}, lanner.InvalidArgument, "by its own option"),
     ],
 )
-def test_what_is_refused(model, metadata, error, text):
+def test_invalid_metadata_is_rejected(model, metadata, error, text):
     with pytest.raises(error, match=text):
         lanner.build(model, budget=0, device="cpu", metadata=metadata)
 
@@ -63,6 +63,6 @@ def test_the_command_writes_it(model, tmp_path):
         (["--metadata", "lanner.preprocess={}"], "by its own option"),
     ],
 )
-def test_what_the_command_refuses(model, tmp_path, arguments, text):
+def test_the_command_rejects_invalid_metadata(model, tmp_path, arguments, text):
     assert text in refuse("build", model, "-o", tmp_path / "model.plan", "--budget", 0, "-q", *arguments)
     assert not (tmp_path / "model.plan").exists()

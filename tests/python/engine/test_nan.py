@@ -1,4 +1,4 @@
-"""A network whose answer is NaN does not look healthy: none is lost on the way, whatever the type and the number of threads."""
+"""NaN is propagated through networks for all types and numbers of threads."""
 
 import ml_dtypes
 import numpy as np
@@ -51,7 +51,7 @@ def model_of(steps, dtype):
 
 
 def reach(places, op):
-    """Where a NaN comes to from these places, by the operator's definition."""
+    """The output elements that a NaN at these indices reaches, by the operator's definition."""
     if op.op_type in ("Conv", "MaxPool"):
         step = 2 if op.op_type == "MaxPool" else 1
         rows, columns = places.shape[2:]
@@ -72,7 +72,7 @@ def reach(places, op):
 @pytest.mark.parametrize("threads", [1, 2])
 @pytest.mark.parametrize("dtype", TYPES)
 @pytest.mark.parametrize("name", NETWORKS)
-def test_none_is_lost(name, dtype, threads):
+def test_nan_is_propagated(name, dtype, threads):
     context = lanner.build(model_of(NETWORKS[name], dtype), threads=threads, budget=0)
     x = np.random.default_rng(1).standard_normal(SHAPE).astype(TYPES[dtype][1])
     healthy = np.asarray(context({"x": x})["y"].numpy(), np.float32)

@@ -1,4 +1,4 @@
-"""What objects show of themselves at a prompt and in a notebook."""
+"""Representations of objects at a prompt and in a notebook."""
 
 import base64
 import subprocess
@@ -22,7 +22,7 @@ def png_size(data):
     return int.from_bytes(data[16:20], "big"), int.from_bytes(data[20:24], "big")
 
 
-def test_an_engine_shows_what_it_takes_and_gives(engine):
+def test_an_engine_shows_its_inputs_and_outputs(engine):
     assert repr(engine) == (
         "lanner.Engine(name=small, device=cpu, threads=1,\n"
         "  inputs=[input: f32[N, 3, 8, 8]],\n"
@@ -34,7 +34,7 @@ def test_an_engine_shows_what_it_takes_and_gives(engine):
     assert page.startswith("<table>") and "input: f32[N, 3, 8, 8]" in page and "cpu, 1 thread<" in page
 
 
-def test_names_are_no_markup(tmp_path):
+def test_names_are_html_escaped(tmp_path):
     import onnx
 
     proto = onnx.load(color_classifier(tmp_path / "model.onnx"))
@@ -45,7 +45,7 @@ def test_names_are_no_markup(tmp_path):
     assert "<script>{x}&: f32" in repr(engine)
 
 
-def test_a_tensor_shows_some_of_its_numbers():
+def test_a_tensor_shows_some_elements():
     small = lanner.Tensor(np.array([[1.5, 2.0], [0.25, -3.0]], np.float32))
     assert repr(small) == (
         "lanner.Tensor([[ 1.5 ,  2.  ],\n"
@@ -64,7 +64,7 @@ def test_pictures_are_shown(tmp_path):
     assert png_size(video[0]._repr_png_()) == (video.width, video.height)
 
 
-def test_a_context_shows_what_it_runs(engine):
+def test_a_context_shows_its_engine(engine):
     context = engine.create_context(threads=2)
     page = context._repr_html_()
     assert "<b>of small</b>" in page and "cpu, 2 threads" in page and "working memory" in page
@@ -83,7 +83,7 @@ def test_a_video_shows_facts_and_its_first_frame(tmp_path):
         assert "64 x 48" in decoder._repr_html_() and decoder._repr_html_().startswith("<table>")
 
 
-def test_a_pipe_is_not_read_to_be_shown(tmp_path):
+def test_showing_a_pipe_does_not_read_it(tmp_path):
     clip = make_clip(tmp_path, "clip.mkv")
     with subprocess.Popen(["cat", clip], stdout=subprocess.PIPE) as pipe:
         video = lanner.VideoReader(pipe.stdout)
@@ -112,7 +112,7 @@ def test_a_verification_shows_its_verdict(engine):
 
 
 def shown_by_task(task, value, channels=3, size=(32, 48)):
-    """What a reader of this task makes of a network that gives back its input."""
+    """The result of this task for a network that returns its input."""
     from onnx import TensorProto, helper
 
     shape = list(value.shape)
@@ -150,7 +150,7 @@ def test_results_of_lists_show_tables():
     assert "0 boxes" in shown_by_task(task, boxes * 0)
 
 
-def test_long_lists_are_cut(tmp_path):
+def test_long_lists_are_truncated(tmp_path):
     import onnx
     from onnx import TensorProto, helper
 

@@ -1,4 +1,4 @@
-"""Engines that give out other values, and preprocessing that the model declares."""
+"""Engines with other outputs than the model's, and preprocessing declared by the model."""
 
 import json
 import warnings
@@ -16,7 +16,7 @@ OPTIONS = {"budget": 0.0, "device": "cpu", "threads": 1}
 RED = np.zeros((20, 30, 3), np.uint8) + np.array([250, 20, 10], np.uint8)
 
 
-def test_values_are_given_out(tmp_path):
+def test_inner_values_can_be_outputs(tmp_path):
     model = color_classifier(tmp_path / "model.onnx")
     x = np.random.default_rng(1).random((2, 3, 8, 8), np.float32)
     engine = lanner.build(model, outputs=["mean", "logits"], **OPTIONS)
@@ -33,7 +33,7 @@ def test_values_are_given_out(tmp_path):
     assert [output.name for output in lanner.build(model, outputs=[], **OPTIONS).outputs] == ["logits"]
 
 
-def test_values_that_are_none_are_told_of(tmp_path):
+def test_unknown_output_values_are_rejected(tmp_path):
     model = color_classifier(tmp_path / "model.onnx")
     with pytest.raises(lanner.NotFound, match="no value 'maen'; did you mean mean"):
         lanner.build(model, outputs=["maen"], **OPTIONS)
@@ -43,7 +43,7 @@ def test_values_that_are_none_are_told_of(tmp_path):
         lanner.build(model, outputs="mean", **OPTIONS)
 
 
-def test_the_command_gives_values_out(tmp_path):
+def test_the_command_accepts_inner_values_as_outputs(tmp_path):
     model = color_classifier(tmp_path / "model.onnx")
     succeed("build", model, "-o", tmp_path / "plan", "--budget", 0, "--outputs", "mean,logits")
     assert [output.name for output in lanner.load(tmp_path / "plan").outputs] == ["mean", "logits"]
@@ -59,7 +59,7 @@ def declared(**spec):
     return {"lanner.preprocess": json.dumps({"range": [0, 1], **spec})}
 
 
-def test_pictures_become_what_the_model_declares(tmp_path):
+def test_pictures_are_preprocessed_as_the_model_declares(tmp_path):
     model = color_classifier(tmp_path / "model.onnx", metadata=declared(channels="bgr"))
     engine = lanner.build(model, **OPTIONS)
     assert engine.preprocess == {"input": lanner.Preprocess(size=(8, 8), channels="bgr", range=(0, 1))}
@@ -77,7 +77,7 @@ def test_pictures_become_what_the_model_declares(tmp_path):
     assert lanner.build(color_classifier(tmp_path / "none.onnx"), **OPTIONS).preprocess == {}
 
 
-def test_the_command_says_who_declared_it(tmp_path):
+def test_the_command_reports_the_origin_of_preprocessing(tmp_path):
     model = color_classifier(tmp_path / "model.onnx", metadata=declared(channels="bgr"))
     lanner.save_image(tmp_path / "red.png", lanner.Image(RED))
     by_command = json.loads(succeed("run", model, "-i", tmp_path / "red.png", "--json", "-", "--budget", 0))
@@ -105,7 +105,7 @@ def test_size_and_type_are_the_models(tmp_path):
         lanner.build(model, preprocess={"input": lanner.Preprocess(dtype="uint8")}, **OPTIONS)
 
 
-def test_metadata_that_cannot_be_used_is_told_of(tmp_path):
+def test_unusable_preprocessing_metadata_warns(tmp_path):
     faults = {
         '{"chanels": "bgr"}': "chanels",
         "{": "metadata lanner.preprocess",
@@ -136,7 +136,7 @@ def two_inputs(path, second):
     return save_model(path, nodes, {"a": [1, 3, 8, 8], "b": second}, {"sum": [1]}, {}, declared())
 
 
-def test_the_input_that_can_be_a_picture_is_meant(tmp_path):
+def test_preprocessing_applies_to_the_only_picture_input(tmp_path):
     one = lanner.build(two_inputs(tmp_path / "one.onnx", [1, 16, 8, 8]), **OPTIONS)
     assert list(one.preprocess) == ["a"]
     with pytest.warns(RuntimeWarning, match="fits several inputs: a, b; name one, as lanner.preprocess.a"):

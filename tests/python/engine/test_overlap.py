@@ -1,4 +1,4 @@
-"""Results in the memory of inputs and of one another: right, or refused."""
+"""Outputs whose memory overlaps inputs or other outputs: right, or rejected."""
 
 import numpy as np
 import pytest
@@ -43,7 +43,7 @@ def test_an_output_in_its_input_is_right(engine, begin, name, as_tensor):
         np.testing.assert_array_equal(results[key].numpy(), value)
 
 
-def test_inputs_that_are_views_from_behind_are_copied_first(engine):
+def test_inputs_with_negative_strides_are_copied_first(engine):
     memory = X.ravel().copy()
     right = engine({"x": X[::-1, ::-1].copy()})["y"].numpy()
     results = engine.create_context()({"x": part(memory, 0)[::-1, ::-1]}, outputs={"y": part(memory, 0)})
@@ -51,7 +51,7 @@ def test_inputs_that_are_views_from_behind_are_copied_first(engine):
 
 
 @pytest.mark.parametrize("begin", [0, 1, 15])
-def test_two_outputs_in_one_array_are_refused(engine, begin):
+def test_two_outputs_in_one_array_are_rejected(engine, begin):
     memory = np.zeros(4 * SIZE, np.float32)
     context = engine.create_context()
     with pytest.raises(lanner.InvalidArgument, match="^outputs y and z: the memory bound for them overlaps; give each"):
@@ -76,7 +76,7 @@ def values(results):
 
 @pytest.mark.parametrize("state", ["sum", "as it was"])
 @pytest.mark.parametrize("name", ["x", "s_out"])
-def test_outputs_beside_states(name, state):
+def test_outputs_overlapping_states_are_right(name, state):
     """An output in the memory of an input, and in that of the state that the caller holds from the last run."""
     last = helper.make_node("Add", ["s", "x"], ["s_out"]) if state == "sum" else helper.make_node("Identity", ["s"], ["s_out"])
     nodes = [last, helper.make_node("Softmax", ["s"], ["a"]), helper.make_node("Sub", ["x", "a"], ["y"])]
@@ -100,8 +100,8 @@ def test_outputs_beside_states(name, state):
 
 @pytest.mark.parametrize("passed", ["Identity", "Reshape"])
 @pytest.mark.parametrize("with_memory", [False, True])
-def test_an_input_that_is_a_result_too(passed, with_memory):
-    """What is written into its memory does not change the result."""
+def test_an_input_that_is_also_an_output_is_right(passed, with_memory):
+    """Writes to its memory do not change the result."""
     nodes = [helper.make_node("Neg", ["x"], ["y"])]
     if passed == "Identity":
         nodes.append(helper.make_node("Identity", ["x"], ["z"]))
@@ -120,7 +120,7 @@ def test_an_input_that_is_a_result_too(passed, with_memory):
 
 
 @pytest.mark.parametrize("element", [0, 1])
-def test_an_output_in_an_element_of_a_sequence(element):
+def test_an_output_in_an_element_of_a_sequence_is_right(element):
     kind = helper.make_sequence_type_proto(helper.make_tensor_type_proto(TensorProto.FLOAT, SHAPE))
     nodes = [
         helper.make_node("ConcatFromSequence", ["xs"], ["all"], axis=0),
@@ -146,7 +146,7 @@ def test_an_output_in_an_element_of_a_sequence(element):
 
 @pytest.mark.parametrize("count", [1, 3])
 @pytest.mark.parametrize("begin", [0, 1, 5])
-def test_an_output_in_the_pictures_of_a_batch(count, begin):
+def test_an_output_in_the_pictures_of_a_batch_is_right(count, begin):
     """A picture's bytes are read while the result is made, by rows and columns."""
     nodes = [helper.make_node("Softmax", ["x"], ["y"], axis=3)]
     shape = (count, 3, 4, 4)

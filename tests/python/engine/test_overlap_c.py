@@ -1,4 +1,4 @@
-"""The C interface: outputs bound in the memory of inputs and of one another are right, or refused."""
+"""The C interface: outputs whose memory overlaps inputs or other outputs are right, or rejected."""
 
 import ctypes
 
@@ -31,7 +31,7 @@ class Capi:
 
 
 def managed(array):
-    """A DLManagedTensorVersioned that the callee owns: the capsule is left without it."""
+    """A DLManagedTensorVersioned owned by the callee, taken from its capsule."""
     python = ctypes.pythonapi
     python.PyCapsule_GetPointer.restype = ctypes.c_void_p
     python.PyCapsule_GetPointer.argtypes = [ctypes.py_object, ctypes.c_char_p]
@@ -84,7 +84,7 @@ def test_an_output_in_its_input_is_right(capi, context, plan, begin, name):
 
 
 @pytest.mark.parametrize("begin", [0, 1, 15])
-def test_two_outputs_in_one_memory_are_refused(capi, context, begin):
+def test_two_outputs_in_one_memory_are_rejected(capi, context, begin):
     memory = np.zeros(4 * SIZE, np.float32)
     capi.bind("lanner_context_bind", context, "x", X.copy())
     capi.bind("lanner_context_bind_output", context, "y", part(memory, 0))

@@ -1,4 +1,4 @@
-"""Initialisers that are graph inputs too: runs may give them values, as ONNX says (IR >= 4) and onnxruntime does."""
+"""Initialisers that are also graph inputs: runs may override them, as in ONNX (IR >= 4) and onnxruntime."""
 
 import json
 
@@ -58,7 +58,7 @@ def test_a_run_gives_a_value_as_in_onnxruntime():
         np.testing.assert_allclose(found, expected(**given), rtol=1e-6)
 
 
-def test_a_value_holds_for_its_run_alone():
+def test_an_overridden_value_applies_to_its_run_only():
     engine = build()
     plain = engine({"x": X})["y"].numpy().copy()
     context = engine.create_context()
@@ -70,7 +70,7 @@ def test_a_value_holds_for_its_run_alone():
     np.testing.assert_allclose(memory, expected(w=OTHER), rtol=1e-6)
 
 
-def test_the_binding_tells_type_and_shape():
+def test_the_overridable_binding_has_type_and_shape():
     (w, b) = sorted(build().overridable, key=lambda one: one.name, reverse=True)
     assert (w.name, w.dtype, w.shape) == ("w", "f32", (2, 3)) and (b.name, b.shape) == ("b", (3,))
     with pytest.raises(lanner.InvalidArgument, match=r"input w: f32\[2, 3\] expected, got f64\[2, 3\]; convert it first"):
@@ -85,7 +85,7 @@ def test_sizes_that_the_input_leaves_open_may_change():
     np.testing.assert_allclose(found, expected(w=np.ones((2, 1), np.float32)), rtol=1e-6)
 
 
-def test_what_a_shape_follows_from_may_be_given():
+def test_a_value_that_decides_shapes_may_be_overridden():
     nodes = [helper.make_node("Reshape", ["x", "shape"], ["y"])]
     graph = helper.make_graph(
         nodes, "net", [info("x", (2, 6)), info("shape", (2,), TensorProto.INT64)], [info("y", (None, None))],
@@ -104,7 +104,7 @@ def test_files_of_ir_3_list_all_and_runs_may_give_any():
     np.testing.assert_allclose(engine({"x": X, "w": OTHER})["y"].numpy(), expected(w=OTHER), rtol=1e-6)
 
 
-def test_one_with_no_graph_input_says_so():
+def test_an_initialiser_without_a_graph_input_is_rejected():
     message = "'c' is an initialiser with no graph input of its name, so that no run can give it; refit gives"
     with pytest.raises(lanner.InvalidArgument, match=message):
         build()({"x": X, "c": B})
@@ -135,7 +135,7 @@ def test_an_overridden_one_is_an_input_with_the_models_value():
         ("ww", r"overridden: the model has no initialiser 'ww'; did you mean w\?"),
     ],
 )
-def test_what_cannot_be_overridden_is_refused(name, message):
+def test_other_values_cannot_be_overridden(name, message):
     with pytest.raises(lanner.Error, match=message):
         build(overridden=[name])
 
@@ -144,7 +144,7 @@ def test_what_cannot_be_overridden_is_refused(name, message):
     "options, message",
     [({"states": {"w": "y"}}, "is a state"), ({"overwritable": ["w"]}, "may be overwritten by a run")],
 )
-def test_what_a_run_writes_keeps_no_value_of_the_models(options, message):
+def test_states_and_overwritten_inputs_have_no_default_value(options, message):
     square = model()
     square.graph.output.append(info("w2", (2, 3)))
     square.graph.node.append(helper.make_node("Neg", ["w"], ["w2"]))
@@ -154,7 +154,7 @@ def test_what_a_run_writes_keeps_no_value_of_the_models(options, message):
         build(square, overridden=["w"], **options)
 
 
-def test_a_plan_keeps_the_value_and_says_what_it_cannot_do(tmp_path):
+def test_a_plan_keeps_the_default_but_cannot_override(tmp_path):
     for overridden in ([], ["w"]):
         build(overridden=overridden).save(tmp_path / "net.plan")
         engine = lanner.load(tmp_path / "net.plan")
@@ -167,7 +167,7 @@ def test_a_plan_keeps_the_value_and_says_what_it_cannot_do(tmp_path):
         engine({"x": X, "c": B})
 
 
-def test_a_refitted_engine_has_the_values_that_it_was_given():
+def test_a_refitted_engine_has_the_refitted_defaults():
     engine = build(overridden=["b"]).refit({"w": OTHER})
     np.testing.assert_allclose(engine({"x": X})["y"].numpy(), expected(w=OTHER), rtol=1e-6)
     np.testing.assert_allclose(engine({"x": X, "b": -B})["y"].numpy(), expected(w=OTHER, b=-B), rtol=1e-6)
@@ -175,7 +175,7 @@ def test_a_refitted_engine_has_the_values_that_it_was_given():
         build().refit({"c": B})({"x": X, "b": B})
 
 
-def test_a_file_that_changed_meanwhile_is_not_mixed_in(tmp_path):
+def test_overriding_rejects_a_model_file_that_changed(tmp_path):
     path = tmp_path / "net.onnx"
     onnx.save(model(), path)
     engine = lanner.build(path, threads=1, budget=0)
@@ -186,7 +186,7 @@ def test_a_file_that_changed_meanwhile_is_not_mixed_in(tmp_path):
         engine({"x": X, "b": B})
 
 
-def test_a_verification_is_of_the_engine_as_it_is():
+def test_verify_uses_the_default_values():
     with pytest.raises(lanner.InvalidArgument, match="'w' is an initialiser, which this engine has as a constant: build it with overridden w"):
         build().verify(inputs={"x": X, "w": OTHER})
     assert build(overridden=["w"]).verify(inputs={"x": X, "w": OTHER}, runs=1).differences == []

@@ -1,4 +1,4 @@
-"""Inputs that take pictures, from Python."""
+"""Inputs with built-in preprocessing of pictures, from Python."""
 
 import json
 
@@ -76,8 +76,8 @@ FLAGS = ["--preset", "imagenet", "--fit", "letterbox"]
 QUICK = ["--threads", "1", "--budget", "0", "--device", "cpu"]
 
 
-def test_the_command_builds_and_runs_what_takes_pictures(model, inputs, tmp_path):
-    plans = {"tensors": ["--shape", "x:1x3x16x20:2x3x16x20:4x3x16x20"], "any": ["--image-input"], "rgb24": ["--image-input=rgb24"]}
+def test_the_command_builds_and_runs_picture_inputs(model, inputs, tmp_path):
+    plans = {"tensors": ["--shape", "x:1x3x16x20:2x3x16x20:4x3x16x20"], "any": ["--picture"], "rgb24": ["--picture=rgb24"]}
     for name, flags in plans.items():
         succeed("build", model, "-o", tmp_path / name, *flags, *FLAGS, *QUICK)
     assert [lanner.load(tmp_path / name).inputs[0].image for name in plans] == ["", "any", "rgb24"]
@@ -96,7 +96,7 @@ def test_the_command_builds_and_runs_what_takes_pictures(model, inputs, tmp_path
     assert answers(tmp_path / "any", "--turn", "1") == answers(tmp_path / "tensors", "--turn", "1")
 
 
-def test_what_the_command_refuses_of_pictures(model, inputs, tmp_path):
+def test_the_command_rejects_invalid_picture_options(model, inputs, tmp_path):
     still, _ = inputs
     plan = tmp_path / "rgb.plan"
     succeed("build", model, "-o", plan, "--image-input=rgb24", *FLAGS, *QUICK)
@@ -125,7 +125,7 @@ def test_profiles_count_pictures(model, tmp_path):
         engine.prepare({"x": (1, 3, 16, 20)})
 
 
-def test_plans_that_take_pictures_are_told_timed_and_verified(model, tmp_path):
+def test_plans_with_picture_inputs_are_explained_timed_and_verified(model, tmp_path):
     plan = tmp_path / "any.plan"
     succeed("build", model, "-o", plan, "--image-input", *FLAGS, *QUICK)
     assert "picture" in succeed("explain", plan)

@@ -1,4 +1,4 @@
-"""Operators from a plug-in: the example of docs/plugins.md, from the command and from Python."""
+"""Operators of a plug-in: the example of docs/plugins.md, from the command line and from Python."""
 
 import subprocess
 
@@ -64,14 +64,14 @@ def test_from_python(model, environment, tmp_path):
         lanner.build(model)
 
 
-def test_a_path_that_is_no_plugin(tmp_path):
+def test_a_path_that_is_no_plugin_is_rejected(tmp_path):
     environment = lanner.Environment()
     with pytest.raises(lanner.NotFound, match="there is no such file"):
         environment.load_plugin(tmp_path / "absent.so")
     assert environment.operators == []
 
 
-def test_timings_are_kept_where_the_environment_says(model, environment, tmp_path):
+def test_timings_are_cached_in_the_environments_folder(model, environment, tmp_path):
     environment.set_cache_folder(tmp_path / "caches")
     lanner.build(model, environment=environment, shapes={"x": (2, 3, 8, 8)}, threads=1, budget=0.2)
     assert (tmp_path / "caches" / "timing.txt").exists()

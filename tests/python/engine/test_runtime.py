@@ -1,4 +1,4 @@
-"""liblanner-runtime: plans are loaded and run by a program that has no compiler, and what needs one says so."""
+"""liblanner-runtime: a program without the compiler loads and runs plans; calls that need the compiler are errors."""
 
 import os
 import shutil
@@ -93,7 +93,7 @@ def test_no_other_library_of_lanner_is_loaded(plan):
         assert "liblanner-runtime-onednn.so" in loaded
 
 
-def test_shapes_without_a_variant_are_refused_in_a_line(plan):
+def test_shapes_without_a_variant_are_rejected_in_one_line(plan):
     _, said, after = probe(("load", plan), ("run", "5x3x8x8"), ("run", "2x3x8x8"))
     assert said.startswith("error: unsupported: ")
     assert "no variant for input: [5, 3, 8, 8]" in said
@@ -102,7 +102,7 @@ def test_shapes_without_a_variant_are_refused_in_a_line(plan):
     assert numbers(after).size == 10  # The others still run.
 
 
-def test_a_plan_without_sizes_runs_what_was_prepared_and_says_what_to_do(model, tmp_path):
+def test_a_plan_without_sizes_runs_prepared_shapes_only(model, tmp_path):
     open_engine, path = lanner.build(model, threads=1, budget=0), tmp_path / "open.plan"
     open_engine.save(path)
     said = probe(("load", path), ("run", "2x3x8x8"))[-1]
@@ -115,41 +115,41 @@ def test_a_plan_without_sizes_runs_what_was_prepared_and_says_what_to_do(model, 
     assert "the plan has input: [2, 3, 8, 8]" in refused and refused.endswith(REMEDY)
 
 
-def test_what_was_prepared_is_ready_and_the_rest_is_refused(plan):
+def test_prepared_shapes_run_and_others_are_rejected(plan):
     _, ready, refused = probe(("load", plan), ("prepare", "2x3x8x8"), ("prepare", "3x3x8x8"))
     assert ready == "2x3x8x8"
     assert refused.startswith("error: unsupported: ") and refused.endswith(REMEDY)
 
 
-def test_another_number_of_threads_runs_by_the_same_kernels(plan, engine):
+def test_another_number_of_threads_uses_the_same_kernels(plan, engine):
     said = probe(("threads", 2), ("load", plan), ("run", "2x3x8x8"))[-1]
     np.testing.assert_allclose(numbers(said), expected(engine, 2), rtol=1e-5, atol=1e-5)
 
 
 @pytest.mark.parametrize("asked", ["build", "verify", "measure"])
-def test_what_needs_the_compiler_says_so(plan, model, asked):
+def test_calls_that_need_the_compiler_are_rejected(plan, model, asked):
     said = probe(("load", plan), (asked, model))[-1]
     assert said.startswith("error: unsupported: ")
     assert "needs the compiler" in said and "liblanner-runtime" in said and ";" in said
 
 
-def test_kernels_that_are_not_there_are_not_replaced(engine, plan, tmp_path):
+def test_missing_kernels_are_an_error(engine, plan, tmp_path):
     if all(node["backend"] != "onednn" for node in engine.explain()["nodes"]):
         pytest.skip("the plan has no kernel of oneDNN")
-    shutil.copy(LIBRARIES / f"liblanner-runtime.so.{version()}", tmp_path)  # And no module beside it.
+    shutil.copy(LIBRARIES / f"liblanner-runtime.so.{version()}", tmp_path)  # without the module
     said = probe(("load", plan), LD_LIBRARY_PATH=str(tmp_path))[0]
     assert said.startswith("error: unsupported: ") and "onednn" in said
     assert "has no compiler to choose kernels anew" in said and said.endswith(REMEDY)
 
 
-def test_refit_needs_none(plan, engine):
+def test_refit_needs_no_compiler(plan, engine):
     refitted = engine.refit({"filters": ramp(16, 3, 3, 3)})
     said = probe(("load", plan), ("refit", "filters"), ("run", "1x3x8x8"))[-1]
     np.testing.assert_array_equal(numbers(said), expected(refitted, 1))
     assert np.abs(numbers(said) - expected(engine, 1)).max() > 1e-3
 
 
-def test_a_stripped_plan_takes_weights_of_a_plan_and_of_no_model(plan, engine, model, tmp_path):
+def test_a_stripped_plan_takes_weights_of_a_plan_but_not_of_a_model(plan, engine, model, tmp_path):
     stripped = tmp_path / "stripped.plan"
     engine.save(stripped, weights=False)
     *_, said = probe(("weights", plan), ("load", stripped), ("run", "1x3x8x8"))
@@ -158,17 +158,17 @@ def test_a_stripped_plan_takes_weights_of_a_plan_and_of_no_model(plan, engine, m
     assert refused.startswith("error: ") and "reads no models" in refused and "safetensors" in refused
 
 
-def test_a_loaded_plan_is_saved_as_it_was(plan, tmp_path):
+def test_a_loaded_plan_is_saved_unchanged(plan, tmp_path):
     again = tmp_path / "again.plan"
     probe(("load", plan), ("save", again))
     assert again.read_bytes() == plan.read_bytes()
 
 
-def test_explain_needs_none(plan):
+def test_explain_needs_no_compiler(plan):
     assert int(probe(("load", plan), ("explain", "-"))[-1]) > 1000
 
 
-def test_the_libraries_that_are_needed():
+def test_the_runtime_needs_only_expected_libraries():
     def needed(file):
         return [line for line in output_of("readelf", "-d", file) if "NEEDED" in line and "lanner" in line]
 
@@ -196,7 +196,7 @@ def test_no_symbol_of_the_compiler_is_in_the_runtime():
         assert files, part
         for file in files:
             compiler |= symbols(file, "TDB")
-    compiler = {name for name in compiler if name != "_ZN6lanner13find_compilerEv"}  # The runtime has its own.
+    compiler = {name for name in compiler if name != "_ZN6lanner13find_compilerEv"}  # the runtime defines its own
     assert len(compiler) > 300
     # In the library what the version script hides is local: lower-case letters.
     assert compiler <= symbols(LIBRARIES / "liblanner.so", "TDBtdb")

@@ -48,7 +48,7 @@ def test_a_context_keeps_its_state(model):
     assert engine.explain()["states"] == [["s", "s_out"]]
 
 
-def test_an_output_lies_in_an_inputs_array(model):
+def test_an_aliased_output_is_in_the_inputs_array(model):
     engine = lanner.build(model, aliases={"s_out": "s"}, threads=1, budget=0, device="cpu")
     assert [binding.overwritten for binding in engine.inputs] == [False, True]
     array = np.ones((2, 3), np.float32)
@@ -61,7 +61,7 @@ def test_an_output_lies_in_an_inputs_array(model):
         engine({"x": X, "s": array})
 
 
-def test_storages_are_texts(model):
+def test_storages_are_given_as_texts(model):
     storages = {"x": "ba:float16", "y": "ba", "s_out": "row:f16"}
     engine = lanner.build(model, storages=storages, threads=1, budget=0, device="cpu")
     assert [(one.dtype, one.storage) for one in engine.inputs] == [("f16", "f16 ba"), ("f32", "row")]
@@ -76,7 +76,7 @@ def test_storages_are_texts(model):
         lanner.build(model, storages={"x": ""}, device="cpu")
 
 
-def test_the_command_line_says_the_same(model, tmp_path):
+def test_the_command_line_accepts_states_and_storages(model, tmp_path):
     plan = tmp_path / "sums.plan"
     options = ["--state", "s=s_out", "--storage", "y=ba:fp16", "--overwritable", "x", "--budget", "0", "--device", "cpu"]
     succeed("build", model, "-o", plan, *options)

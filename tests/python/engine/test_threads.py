@@ -1,4 +1,4 @@
-"""Where the loops of kernels run: in a process of Lanner's own, in a forked child, beside another OpenMP."""
+"""Threads of kernels: in a plain process, in a forked child, and together with another OpenMP."""
 
 import ctypes
 import pathlib
@@ -46,7 +46,7 @@ def library(name):
         pytest.skip(f"no {name} here")
 
 
-def test_a_forked_child_has_threads_of_its_own():
+def test_a_forked_child_has_its_own_threads():
     run(START + "alone = scores(1); same(3); assert child(lambda: same(3)) == 0; same(2)")
 
 
@@ -60,7 +60,7 @@ def test_another_openmp_of_the_process_is_not_disturbed():
 
 
 @pytest.mark.parametrize("name", ["libdnnl.so.2", "libdnnl.so.3"])
-def test_a_onednn_that_was_there_before_keeps_its_own_threads(name):
+def test_a_onednn_loaded_before_keeps_its_own_threads(name):
     if subprocess.run([sys.executable, "-c", f"import ctypes; ctypes.CDLL('{name}')"], capture_output=True).returncode:
         pytest.skip(f"no {name} here")
     run(
@@ -70,7 +70,7 @@ def test_a_onednn_that_was_there_before_keeps_its_own_threads(name):
     )
 
 
-def test_one_number_counts_for_all_that_is_made_without_one(monkeypatch):
+def test_default_threads_apply_where_no_number_is_given(monkeypatch):
     monkeypatch.setenv("LANNER_THREADS", "3")
     script = "build = lambda: lanner.build({!r}, budget=0).threads; "
     script = "import lanner; " + script.format(str(SHAPES))

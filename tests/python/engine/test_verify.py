@@ -1,4 +1,4 @@
-"""Engine.verify and `lanner verify`: networks that are right, kernels that are not, models of single nodes."""
+"""Engine.verify and `lanner verify`: right networks, wrong kernels, reproducers of single nodes."""
 
 import json
 import os
@@ -29,7 +29,7 @@ def safetensors(path):
 
 @pytest.fixture(scope="module")
 def reproducers(tmp_path_factory):
-    """What lanner_tests writes of single nodes."""
+    """The reproducers that lanner_tests writes."""
     folder = tmp_path_factory.mktemp("reproducers")
     subprocess.run(
         [BUILD / "bin" / "lanner_tests", "--gtest_filter=*ReproducerFiles*"],
@@ -47,7 +47,7 @@ def test_models_of_single_nodes_are_onnx_models(reproducers):
         onnx.checker.check_model(onnx.load(path), full_check=True)
 
 
-def test_onnxruntime_gives_what_lanner_gives_for_single_nodes(reproducers):
+def test_onnxruntime_agrees_with_lanner_on_single_nodes(reproducers):
     onnxruntime = pytest.importorskip("onnxruntime")
     for path in reproducers:
         operands = safetensors(path.with_suffix(".inputs.safetensors"))
@@ -73,7 +73,7 @@ def test_the_demos_network_is_right(engine):
     assert "\n" not in repr(found)
 
 
-def test_values_and_progress_are_taken(engine):
+def test_verify_accepts_values_and_progress(engine):
     seen = []
     picture = np.random.default_rng(1).random((1, 3, 192, 320), np.float32)
     found = engine.verify(inputs={"input": picture}, runs=1, contexts=1, progress=lambda stage, done, total: seen.append((stage, total)))
@@ -81,7 +81,7 @@ def test_values_and_progress_are_taken(engine):
     assert ("verify", found.nodes) not in seen and {stage for stage, _ in seen} == {"verify"}
 
 
-def test_what_does_not_fit_is_refused(engine):
+def test_verify_rejects_what_does_not_fit(engine):
     with pytest.raises(lanner.InvalidArgument, match="no input is called 'inptu'; there is input"):
         engine.verify(inputs={"inptu": 1})
     with pytest.raises(lanner.InvalidArgument, match="expected"):
@@ -101,7 +101,7 @@ def test_other_shapes_of_an_open_model(tmp_path):
 
 
 class TestCommand:
-    def test_repeats_what_was_written_of_a_node(self, reproducers):
+    def test_reproduces_a_written_node(self, reproducers):
         path = next(path for path in reproducers if path.stem == "fused")
         assert "1 node right" in succeed("verify", path, "--inputs", path.with_suffix(".inputs.safetensors"), "--runs", "1", *QUICK)
         assert "fused.onnx: a header of" in refuse("verify", path, "--inputs", path, *QUICK)
@@ -109,25 +109,25 @@ class TestCommand:
         operands = lanner.load_tensors(path.with_suffix(".inputs.safetensors"))
         assert {name: tensor.shape for name, tensor in operands.items()} == {"r": (1, 3, 4, 4), "x": (1, 2, 4, 4)}
 
-    def test_says_how_many_nodes_are_right(self, tmp_path):
+    def test_prints_how_many_nodes_are_right(self, tmp_path):
         plan = tmp_path / "m.plan"
         said = succeed("verify", DEMO, "--shape", "input:1x3x192x320", "--runs", "2", *QUICK)
         assert " nodes right, " in said and said.endswith("; 2 contexts x 2 runs alike\n")
         succeed("build", DEMO, "-o", plan, "--shape", "input:1x3x192x320", *QUICK)
         assert succeed("verify", plan, "--runs", "2") == said
 
-    def test_says_it_in_json(self):
+    def test_prints_json(self):
         found = json.loads(succeed("verify", DEMO, "--shape", "input:1x3x192x320", "--runs", "1", "--contexts", "1", "--json", *QUICK))
         assert found["right"] and found["nodes"] > 10 and found["differences"] == [] and found["runs"] == 1
 
-    def test_a_plan_is_tried_at_shapes(self, tmp_path):
+    def test_a_plan_is_verified_at_given_shapes(self, tmp_path):
         model, plan = color_classifier(tmp_path / "c.onnx"), tmp_path / "c.plan"
         succeed("build", model, "-o", plan, "--shape", "input:1x3x8x8:2x3x8x8:4x3x8x8", *QUICK)
         assert "right" in succeed("verify", plan, "--shape", "input:4x3x8x8", "--runs", "1")
         assert refuse("verify", plan, "--shape", "input:5x3x8x8").startswith(f"verify {plan}: input")
         assert "comes twice" in refuse("verify", plan, "--shape", "input:4x3x8x8", "--shape", "input:4x3x8x8")
 
-    def test_files_stay_as_they_are(self, tmp_path):
+    def test_existing_files_are_not_changed(self, tmp_path):
         model = color_classifier(tmp_path / "c.onnx")
         before = model.read_bytes()
         assert "would overwrite" in refuse("verify", model, "-o", model)

@@ -1,4 +1,4 @@
-"""Other weights for a built engine, and plans without weights."""
+"""Refit of a built engine, and plans without weights."""
 
 import os
 import subprocess
@@ -14,7 +14,7 @@ lanner = pytest.importorskip("lanner")
 
 
 def weights(seed):
-    """A convolution with batch normalization behind it, and a product."""
+    """A convolution followed by batch normalization, and a product."""
     random = np.random.default_rng(seed)
     shapes = {"conv.weight": (16, 3, 3, 3), "bn.gamma": (16,), "bn.beta": (16,), "bn.mean": (16,), "fc.weight": (10, 16), "fc.bias": (10,)}
     values = {name: random.standard_normal(shape, np.float32) for name, shape in shapes.items()}
@@ -47,7 +47,7 @@ def build(seed, **options):
 X = {"x": np.random.default_rng(7).standard_normal((1, 3, 8, 8), np.float32)}
 
 
-def test_a_refit_is_as_a_build_with_the_new_weights():
+def test_a_refit_equals_a_build_with_the_new_weights():
     engine = build(1)
     before = engine(X)["y"].numpy().copy()
     made = engine.refit(weights(2))
@@ -57,7 +57,7 @@ def test_a_refit_is_as_a_build_with_the_new_weights():
     np.testing.assert_array_equal(one(X)["y"], lanner.build(model(weights(1) | {"fc.bias": weights(2)["fc.bias"]}), threads=1, budget=0)(X)["y"])
 
 
-def test_weights_say_what_a_refit_takes():
+def test_weights_lists_what_a_refit_accepts():
     engine = build(1)
     assert engine.weights == {name: ("f32", value.shape) for name, value in weights(1).items()}
     with pytest.raises(lanner.NotFound, match="the engine has no weight 'fc.bia'; did you mean fc.bias"):
@@ -77,7 +77,7 @@ def test_a_plan_without_weights(tmp_path):
         np.testing.assert_array_equal(lanner.load(tmp_path / "bare.plan", weights=tmp_path / source)(X)["y"], engine(X)["y"])
 
 
-def test_variants_do_not_multiply_the_file(tmp_path):
+def test_variants_share_weights_in_the_file(tmp_path):
     random = np.random.default_rng(0)
     names = [f"w{i}" for i in range(4)]
     nodes = [helper.make_node("Conv", ["x" if i == 0 else f"v{i - 1}", name], [f"v{i}"], pads=[1, 1, 1, 1]) for i, name in enumerate(names)]
@@ -100,7 +100,7 @@ def test_variants_do_not_multiply_the_file(tmp_path):
     np.testing.assert_array_equal(lanner.load(path, threads=1)({"x": x})["v3"], lanner.build(bytes_, threads=1, budget=0, profiles=profiles)({"x": x})["v3"])
 
 
-def test_a_weight_budget_is_for_a_gpu():
+def test_a_weight_budget_on_a_cpu_is_rejected():
     engine = build(1)
     assert (engine.weight_budget, engine.streamable_weights, engine.min_weight_budget) == (None, 0, 0)
     engine.weight_budget = None

@@ -1,4 +1,4 @@
-"""What stands in the cache folder may be anything: commands end all the same, say it once and put it right."""
+"""Arbitrary contents of the cache folder: commands succeed, warn once and replace damaged files."""
 
 import os
 import socket
@@ -51,7 +51,7 @@ STRANGE = [make_pipe, make_device, make_large, make_socket, make_loop, make_fold
 
 
 def build(tmp_path, folder):
-    """In memory that no file of gigabytes fits into."""
+    """Runs with too little memory for a file of gigabytes."""
     model = color_classifier(tmp_path / "model.onnx")
     environment = dict(os.environ, LANNER_CACHE_DIR=str(folder))
     result = lanner("build", model, "-o", tmp_path / "m.plan", *TUNED, "--limit", "total_bytes=1GiB", env=environment)
@@ -61,7 +61,7 @@ def build(tmp_path, folder):
 
 @pytest.mark.parametrize("make", STRANGE)
 @pytest.mark.parametrize("name", ["machine.txt", "timing.txt"])
-def test_a_build_ends_and_puts_it_right(tmp_path, folder, name, make):
+def test_a_build_replaces_a_damaged_cache_file(tmp_path, folder, name, make):
     folder.mkdir()
     make(folder / name)
     said = build(tmp_path, folder)
@@ -72,7 +72,7 @@ def test_a_build_ends_and_puts_it_right(tmp_path, folder, name, make):
 
 
 @pytest.mark.parametrize("make", STRANGE)
-def test_a_clip_is_read_and_its_index_put_right(tmp_path, folder, make):
+def test_a_clip_is_read_and_its_damaged_index_replaced(tmp_path, folder, make):
     clip = make_clip(tmp_path)
     environment = dict(os.environ, LANNER_CACHE_DIR=str(folder))
     decode = ["decode", clip, "--at", "0.1,0.2", "--md5", "--limit", "total_bytes=1GiB"]
@@ -88,7 +88,7 @@ def test_a_clip_is_read_and_its_index_put_right(tmp_path, folder, make):
         assert lanner(*decode, env=environment).stderr == ""
 
 
-def test_a_folder_that_cannot_be_written_ends_nothing(tmp_path, folder):
+def test_an_unwritable_cache_folder_is_no_error(tmp_path, folder):
     folder.write_text("no folder")
     assert build(tmp_path, folder) == ""
     assert build(tmp_path, "/proc/none") == ""
@@ -96,7 +96,7 @@ def test_a_folder_that_cannot_be_written_ends_nothing(tmp_path, folder):
     assert folder.read_text() == "no folder"
 
 
-def test_a_lock_that_is_never_given_up_ends_nothing(tmp_path, folder):
+def test_a_lock_that_is_never_released_does_not_block(tmp_path, folder):
     fcntl = pytest.importorskip("fcntl")
     folder.mkdir()
     with (folder / "timing.txt.lock").open("w") as held:

@@ -1,4 +1,4 @@
-"""Every function of the package, called with what does not fit: an exception that Python's users expect, of one line."""
+"""Every function of the package, called with wrong arguments: an idiomatic exception with one line."""
 
 import os
 import subprocess
@@ -15,7 +15,7 @@ KINDS = ["lanner", "tasks", "engine", "context", "tensor", "image", "preprocess"
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_wrong_calls_are_told_of_in_one_line(kind, tmp_path):
+def test_wrong_calls_raise_one_line(kind, tmp_path):
     if kind == "torch":
         pytest.importorskip("torch", reason="torch is not installed")
         pytest.importorskip("onnxscript", reason="onnxscript is not installed: torch's exporter needs it")

@@ -1,4 +1,4 @@
-"""Text that is no UTF-8, ends lines or has zero bytes: one line of a message, and files are found by any name."""
+"""Text with invalid UTF-8, newlines or zero bytes: messages stay one line, and files with any name are found."""
 
 import os
 

@@ -1,4 +1,4 @@
-"""Keywords of the package: an editor sees each with its type, and the stub says no other than the module takes."""
+"""Keywords of the package: typed in the stub, which names exactly those that the module accepts."""
 
 import ast
 import os
@@ -18,7 +18,7 @@ ENGINES = ["build", "load"]
 
 
 def functions(body=None, prefix=""):
-    """Of the stub, by name; of overloads the last."""
+    """Functions of the stub by name; of overloads the last."""
     found = {}
     for node in STUB.body if body is None else body:
         if isinstance(node, ast.ClassDef):
@@ -48,7 +48,7 @@ def model(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def calls(clip, model, tmp_path_factory):
-    """What takes keywords as a dict, ready to be called with some."""
+    """Functions that take keywords as a dict, ready to be called."""
     reader = lanner.VideoReader(clip)
     plan = tmp_path_factory.mktemp("plan") / "plan"
     lanner.build(model, budget=0.0, device="cpu").save(plan)
@@ -65,7 +65,7 @@ def calls(clip, model, tmp_path_factory):
     }
 
 
-def test_no_function_takes_what_a_stub_does_not_name():
+def test_functions_take_only_keywords_of_the_stub():
     open_ended = {name for name, node in functions().items() if node.args.kwarg}
     assert open_ended == set()
 
@@ -77,7 +77,7 @@ def test_every_keyword_of_a_stub_has_a_type():
 
 
 @pytest.mark.parametrize("name", PREPROCESS + READERS + ENGINES)
-def test_the_stub_names_what_the_module_takes(calls, name):
+def test_the_stub_names_the_modules_keywords(calls, name):
     with pytest.raises((TypeError, lanner.InvalidArgument), match="unknown option 'no_such'") as refused:
         calls[name](no_such=None)
     known = str(refused.value).split("known are ")[1].split(", ")
@@ -199,7 +199,7 @@ WRONG = {
 }
 
 
-def test_a_type_checker_knows_the_keywords(tmp_path):
+def test_a_type_checker_accepts_the_keywords(tmp_path):
     (tmp_path / "right.py").write_text(RIGHT)
     assert errors_of_mypy(tmp_path / "right.py") == []
     (tmp_path / "wrong.py").write_text("import lanner\n" + "\n".join(WRONG) + "\n")
@@ -219,15 +219,15 @@ def test_the_nearest_keyword_is_suggested(model, wrong, meant):
         lanner.build(model, frobnicate=1)
 
 
-def test_dir_shows_what_is_meant_to_be_used():
+def test_dir_shows_the_public_names():
     public = [name for name in dir(lanner) if not name.startswith("__")]
     assert sorted(public) == sorted(name for name in lanner.__all__ if not name.startswith("__"))
     assert all(hasattr(lanner, name) for name in dir(lanner))
     assert not {"os", "sys", "importlib"} & vars(lanner).keys()
 
 
-def test_what_this_python_lacks_is_told_with_the_line_to_type(tmp_path):
-    """An interpreter of one's own, in which nothing was installed."""
+def test_a_missing_package_error_names_the_install_command(tmp_path):
+    """A separate interpreter without installed packages."""
     (tmp_path / "site").mkdir()
     program = f"import sys; sys.path[:] = [{str(BUILD / 'python')!r}, *(p for p in sys.path if 'site-packages' not in p)]; import lanner"
     done = subprocess.run([sys.executable, "-I", "-S", "-c", program], capture_output=True, text=True, check=False, cwd=tmp_path)

@@ -39,7 +39,7 @@ REFUSED = {
 
 
 def build(path, *options):
-    """Exit code, what was said, seconds, and bytes at most of a build in a process of its own."""
+    """Exit code, output, seconds and peak bytes of a build in a separate process."""
     start = time.monotonic()
     command = [COMMAND, "build", path, "-o", path.with_suffix(".plan"), "--budget", "0", "--threads", "1", *options]
     process = subprocess.Popen(
@@ -68,7 +68,7 @@ def test_limits_hold(tmp_path, case):
 
 @pytest.mark.parametrize("case", [each for each in large_models.CASES if each not in PRODUCTS])
 def test_memory_grows_with_the_file(tmp_path, case):
-    """Without a limit too: four times as many parts take about four times as much."""
+    """Also without a limit: four times as many parts take about four times the memory."""
     held = []
     for parts in (FEW, 4 * FEW):
         path = tmp_path / f"{case}.model"
@@ -98,7 +98,7 @@ def test_plans_of_many_parts_are_read_in_time(tmp_path, case):
 
 
 @pytest.mark.parametrize("case", ["recursive", "recursive_in_branch", "mutual", "tf_recursive"])
-def test_functions_that_call_themselves_are_refused_at_once(tmp_path, case):
+def test_recursive_functions_are_rejected_at_once(tmp_path, case):
     path = tmp_path / f"{case}.model"
     path.write_bytes(large_models.CASES[case](200))
     line = refuse("build", path, "--print-ir")
@@ -106,16 +106,16 @@ def test_functions_that_call_themselves_are_refused_at_once(tmp_path, case):
 
 
 @pytest.mark.parametrize("case", ["chain", "outputs", "inputs", "initialisers", "metadata", "tf_chain", "caffe_chain"])
-def test_a_graph_counts(tmp_path, case):
-    """Its nodes, values and names, not the file's bytes alone."""
+def test_memory_of_a_graph_is_counted(tmp_path, case):
+    """Counts its nodes, values and names, not only the file's bytes."""
     path = tmp_path / f"{case}.model"
     path.write_bytes(large_models.CASES[case](PARTS))
     line = refuse("build", path, "--print-ir", "--limit", "total_bytes=12MiB")
     assert "over the limit total_bytes of 12582912" in line
 
 
-def test_a_function_that_calls_one_twice_each_is_no_circle(tmp_path):
-    """The same function twice, side by side and in a row, is right."""
+def test_a_function_called_twice_is_no_recursion(tmp_path):
+    """Calling the same function twice, in parallel and in sequence, is valid."""
     nodes = [protobuf_records.node("F", ["x"], ["a"], domain="f"), protobuf_records.node("F", ["a"], ["b"], domain="f"),
              protobuf_records.node("F", ["x"], ["c"], domain="f"), protobuf_records.node("Add", ["b", "c"], ["y"])]
     function = protobuf_records.function("F", ["p"], ["q"], [protobuf_records.node("Neg", ["p"], ["q"])])

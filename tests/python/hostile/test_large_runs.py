@@ -22,7 +22,7 @@ LIMIT = r"over the limit (seconds|total_bytes|tensor_bytes) of"
 
 
 def run(case, asked, memory=MEMORY, seconds=SECONDS):
-    """What was said, seconds of the run, and the bytes by which the process grew at most."""
+    """Output, seconds of the run, and the peak growth of the process in bytes."""
     here = Path(__file__).parents[1] / "support"
     done = subprocess.run(
         [sys.executable, here / "one_run.py", case, str(asked), str(memory), str(seconds)],
@@ -46,8 +46,8 @@ def test_limits_hold(case):
 
 
 @pytest.mark.parametrize("case", large_runs.CASES)
-def test_what_is_small_runs(case):
-    """So that what is refused above is refused for its size."""
+def test_small_models_run(case):
+    """Shows that the models above are rejected for their size."""
     endless = case in ("endless_loop", "loop_in_loops", "stacked_loop", "growing_sequence", "doubling_loop", "doubling_texts")
     if endless:
         pytest.skip("it is large however little is asked for")

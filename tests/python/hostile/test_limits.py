@@ -1,4 +1,4 @@
-"""Limits from the command and from Python: how they are given, and what errors say of them."""
+"""Limits from the command line and from Python: syntax and errors."""
 
 import pytest
 from command import color_classifier, make_clip, make_ppm, refuse, succeed
@@ -44,13 +44,13 @@ def test_commands_of_clips_take_limits(tmp_path, clip, command):
     assert "limit pixels of 16" in refuse("probe", clip, "--exact", "--limit", "pixels=16")
 
 
-def test_limits_that_are_none_are_refused(model):
+def test_unknown_limits_are_rejected(model):
     line = refuse("build", model, "--print-ir", "--limit", "memory=4GiB")
     assert "limit memory=4GiB: expected NAME=VALUE, where NAME is one of file_bytes" in line
     assert "got 4GB" in refuse("build", model, "--print-ir", "--limit", "total_bytes=4GB")
 
 
-def test_a_dict_sets_them(model, clip):
+def test_a_dict_sets_limits(model, clip):
     shapes = {"input": (1, 3, 8, 8)}
     options = {"shapes": shapes, "threads": 1, "budget": 0}
     engine = lanner.build(model, limits={"total_bytes": "1GiB", "seconds": 600, "rank": 8}, **options)
@@ -65,7 +65,7 @@ def test_a_dict_sets_them(model, clip):
         next(iter(lanner.VideoReader(clip, limits={"pixels": 16})))
 
 
-def test_plans_and_pictures_take_them(tmp_path, model):
+def test_plans_and_pictures_accept_limits(tmp_path, model):
     lanner.build(model, shapes={"input": (1, 3, 8, 8)}, threads=1, budget=0).save(tmp_path / "m.plan")
     assert lanner.load(tmp_path / "m.plan", limits={"total_bytes": 1 << 30}).inputs
     with pytest.raises(lanner.LimitExceeded, match="--limit total_bytes=N"):
@@ -76,14 +76,14 @@ def test_plans_and_pictures_take_them(tmp_path, model):
         lanner.load_tensors(tmp_path / "m.plan", limits={"total_bytes": 1024})
 
 
-def test_a_batch_counts(clip):
+def test_memory_of_a_batch_is_counted(clip):
     reader = lanner.VideoReader(clip, limits={"total_bytes": "64MiB"})
     assert reader.batch([0, 1], preset="none").shape[0] == 2
     with pytest.raises(lanner.LimitExceeded, match="over the limit total_bytes of 67108864"):
         reader.batch([0] * 100_000, preset="none")
 
 
-def test_limits_of_other_kinds_are_refused(model):
+def test_limits_of_wrong_types_are_rejected(model):
     with pytest.raises(TypeError, match="limits: 4 is of the wrong type"):
         lanner.build(model, limits=4)
     with pytest.raises(lanner.InvalidArgument, match="limit memory=4"):

@@ -1,4 +1,4 @@
-"""Pictures of a few kilobytes that unpack to gigabytes, or to seconds of work."""
+"""Decompression bombs: pictures of a few kilobytes that unpack to gigabytes or take seconds."""
 
 import struct
 import subprocess
@@ -45,14 +45,14 @@ def png(width, height, depth, color, data, extra=b""):
     return b"\x89PNG\r\n\x1a\n" + chunks
 
 
-def test_a_png_is_refused_before_its_memory_is_taken(tmp_path):
+def test_a_png_bomb_is_rejected_before_allocation(tmp_path):
     path = tmp_path / "large.png"
     path.write_bytes(png(16000, 16000, 16, 6, b"x\xda" + bytes(900)))
     said = load(path)
     assert "over the limit total_bytes" in said and str(path) in said
 
 
-def test_what_a_picture_is_converted_to_counts(tmp_path):
+def test_memory_of_a_converted_picture_is_counted(tmp_path):
     path = tmp_path / "palette.png"
     data = deflated_zeros(12001 * 12000)
     path.write_bytes(png(12000, 12000, 8, 3, data, png_chunk(b"PLTE", bytes(range(6)))))
@@ -71,7 +71,7 @@ def test_texts_and_profiles_of_a_png_are_not_unpacked(tmp_path, kind):
 
 
 def exif(orientation, entries=()):
-    """A TIFF directory with the orientation, and others: tag, type, count, value or place."""
+    """A TIFF directory with the orientation and other tags: tag, type, count, value or offset."""
     tags = sorted([(0x0112, 3, 1, orientation), *entries])
     body = b"".join(struct.pack("<HHII", *tag) for tag in tags)
     return b"II*\0" + struct.pack("<IH", 8, len(tags)) + body + bytes(4)
@@ -91,7 +91,7 @@ def saved_jpeg(path, segments):
     return path
 
 
-def test_a_jpegs_orientation_stays(tmp_path):
+def test_a_jpegs_orientation_is_applied(tmp_path):
     plain = lanner.load_image(saved_jpeg(tmp_path / "plain.jpg", b""))
     turned = lanner.load_image(saved_jpeg(tmp_path / "turned.jpg", app1(exif(6))))
     big = b"MM\0*" + struct.pack(">IH", 8, 1) + struct.pack(">HHIHH", 0x0112, 3, 1, 6, 0) + bytes(4)
@@ -100,7 +100,7 @@ def test_a_jpegs_orientation_stays(tmp_path):
     assert (turned.width, turned.height) == (other.width, other.height) == (16, 32)
 
 
-def test_tags_that_name_the_same_bytes_are_not_read(tmp_path):
+def test_tags_that_share_bytes_are_not_read(tmp_path):
     # As text each takes 250 KB, and all of them 1 GB.
     count = 4500
     tags = exif(3, [(0x9286 + i % 64, 1, 60000 - 1, 8) for i in range(count)])
@@ -108,7 +108,7 @@ def test_tags_that_name_the_same_bytes_are_not_read(tmp_path):
     assert load(path) == "shape 32 16"
 
 
-def test_scans_without_end_are_refused(tmp_path):
+def test_endless_scans_are_rejected(tmp_path):
     size = 16000
     frame = b"\xff\xc2" + struct.pack(">HBHHB", 11, 8, size, size, 1) + b"\1\x11\0"
     table = b"\xff\xc4" + struct.pack(">H", 2 + 17 + 1) + b"\0" + b"\1" + bytes(15) + b"\0"
@@ -118,7 +118,7 @@ def test_scans_without_end_are_refused(tmp_path):
     assert "pixels" in load(path) and "scans" in load(path)
 
 
-def test_a_progressive_jpegs_coefficients_count(tmp_path):
+def test_memory_of_progressive_jpeg_coefficients_is_counted(tmp_path):
     size = 12000  # 144 MB of samples, twice as much of coefficients
     frame = b"\xff\xc2" + struct.pack(">HBHHB", 11, 8, size, size, 1) + b"\1\x11\0"
     path = tmp_path / "coefficients.jpg"
@@ -126,7 +126,7 @@ def test_a_progressive_jpegs_coefficients_count(tmp_path):
     assert "over the limit total_bytes" in load(path)
 
 
-def test_a_tiffs_tags_hold_no_more_than_the_file(tmp_path):
+def test_a_tiffs_tags_may_not_exceed_the_file(tmp_path):
     strips = [(256, 3, 1, 1), (257, 3, 1, 1), (258, 3, 1, 8), (259, 3, 1, 1), (262, 3, 1, 1), (273, 4, 1, 8), (277, 3, 1, 1), (278, 3, 1, 1), (279, 4, 1, 1)]
     path = tmp_path / "tags.tif"
     path.write_bytes(exif(1, strips) + bytes(100))
@@ -135,7 +135,7 @@ def test_a_tiffs_tags_hold_no_more_than_the_file(tmp_path):
     assert "tags hold" in load(path)
 
 
-def test_a_clip_of_pictures_is_read_as_carefully(tmp_path):
+def test_picture_bombs_in_a_clip_are_rejected(tmp_path):
     packed = deflated_zeros(300 * MIB)
     path = tmp_path / "bomb.png"
     path.write_bytes(png(1, 1, 8, 2, zlib.compress(b"\0\xff\x80\x00"), png_chunk(b"zTXt", b"a\0\0" + packed) * 3))

@@ -1,4 +1,4 @@
-"""Plans that somebody changed: their digest is no signature."""
+"""Manipulated plans: the digest is not a signature."""
 
 import numpy
 import pytest
@@ -31,7 +31,7 @@ def test_a_whole_plan_passes(plan):
     assert found.right and found.undecided == []
 
 
-def test_verify_is_a_truth(plan):
+def test_verify_must_be_a_bool(plan):
     with pytest.raises(TypeError):
         lanner.load(plan, verify="yes")
 
@@ -43,7 +43,7 @@ def test_the_command_verifies_plans_alone(plan, tmp_path):
     assert "is not a plan, and --verify is only for plans" in refuse("explain", model, "--verify")
 
 
-def test_a_portable_graph_says_no_storages():
+def test_storages_in_a_portable_graph_are_rejected():
     stored = DATA.parent / "found" / "hostile" / "plan_ir_storage.plan"
     if not stored.exists():
         pytest.skip(f"{stored} is not there")

@@ -1,4 +1,4 @@
-"""Models of a few hundred bytes whose runs ask for much memory: refused within the limit, on every number of threads."""
+"""Models of a few hundred bytes whose runs need much memory: rejected within the limit, for every number of threads."""
 
 import subprocess
 import sys
@@ -46,7 +46,7 @@ def save(path, nodes, outputs, constants, inputs, opset=18):
 
 
 def run(path, values, threads):
-    """What was said, and the most memory that the process held."""
+    """Output and peak memory of the process."""
     arguments = [sys.executable, "-c", RUN, str(path), repr(values), str(threads)]
     done = subprocess.run(arguments, capture_output=True, text=True, timeout=300, check=True)
     said, peak = done.stdout.rsplit("\n", 2)[:2]
@@ -69,7 +69,7 @@ TEXTS = {
 
 @pytest.mark.parametrize("threads", [1, 4])
 @pytest.mark.parametrize("kind", TEXTS)
-def test_characters_count_on_every_thread(tmp_path, kind, threads):
+def test_memory_of_characters_is_counted_on_every_thread(tmp_path, kind, threads):
     texts = [strings([LONG]), constant("z", [0]), helper.make_tensor("e", STRING, [1], [b""])]
     path = save(tmp_path / "m.onnx", TEXTS[kind], [("y", STRING)], texts, [SIZE], 20)
     said, peak = run(path, [2_000_000], threads)
@@ -81,7 +81,7 @@ F32 = TensorProto.FLOAT
 X = helper.make_tensor_value_info("x", F32, None)
 LARGE = 100_000_000
 LISTS = {
-    # Tables of an axis that is as long as the output, of which an element may be a byte, or none.
+    # Tables as long as an axis of the output, whose elements may be a byte or empty.
     "resize": ([1, 1, 1, 1], [helper.make_node("Cast", ["x"], ["b"], to=TensorProto.BOOL), helper.make_node("Cast", ["b"], ["u"], to=TensorProto.UINT8), helper.make_node("Resize", ["u", "", "", "s4"], ["y"], mode="nearest")], TensorProto.UINT8),
     "resize_linear": ([1, 1, 1, 1], [helper.make_node("Resize", ["x", "", "", "s4"], ["y"], mode="linear")], F32),
     "resize_of_nothing": ([1, 0, 1, 1], [helper.make_node("Resize", ["x", "", "", "s40"], ["y"], mode="nearest")], F32),
@@ -93,7 +93,7 @@ LISTS = {
 
 
 @pytest.mark.parametrize("kind", LISTS)
-def test_working_lists_count(tmp_path, kind):
+def test_memory_of_working_lists_is_counted(tmp_path, kind):
     shape, nodes, dtype = LISTS[kind]
     constants = [
         constant("s4", [1, 1, 0 if kind == "resize" else 1, LARGE]), constant("s40", [1, 0, 1, LARGE]),

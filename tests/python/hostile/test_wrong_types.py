@@ -1,4 +1,4 @@
-"""What is not what a function takes: one line that says which, what was expected, and what was given."""
+"""Arguments of wrong types: one line with the argument, what was expected and what was given."""
 
 import re
 
@@ -47,14 +47,14 @@ class TestInputs:
         )
 
     @pytest.mark.parametrize("wrong", [None, [ONES], "x", lanner.Tensor(ONES)])
-    def test_nor_is_anything_else(self, relu, number, wrong):
+    def test_other_types_are_not_the_dict_of_inputs(self, relu, number, wrong):
         assert refused(lambda: calls(relu)[number](wrong)).startswith("inputs: ")
 
     def test_inputs_have_no_keywords(self, relu, number):
         line = refused(lambda: calls(relu)[number]({"x": ONES}, x=ONES))
         assert line == "unknown option 'x'; inputs come in one dict, like {\"x\": array}"
 
-    def test_any_mapping_is_taken(self, relu, number):
+    def test_any_mapping_is_accepted(self, relu, number):
         class Values:
             def keys(self):
                 return ["x"]
@@ -70,13 +70,13 @@ def test_inputs_may_not_be_left_out(relu):
     assert refused(lambda: relu(x=ONES)) == "unknown option 'x'; inputs come in one dict, like {\"x\": array}"
 
 
-def test_names_of_any_bytes_are_told():
+def test_names_of_any_bytes_are_shown():
     named = lanner.build(network().SerializeToString().replace(b"\x01x", b"\x01\xff"), budget=0, threads=1, device="cpu")
     assert refused(lambda: named(ONES)).endswith(r'like {"\xff": array}')
     assert r"shapes of \xff: 3" in refused(lambda: named.prepare({"\udcff": 3}))
 
 
-def test_outputs_and_streams_are_told_of_too(relu):
+def test_wrong_outputs_and_streams_are_named(relu):
     context = relu.create_context()
     assert 'expected a dict from output name to memory, like {"y": array}' in refused(
         lambda: context({"x": ONES}, outputs=np.zeros((2, 3), np.float32))
@@ -135,7 +135,7 @@ def test_keywords_of_pictures_and_videos_have_names():
         assert "'cpu' has no name; expected options by their names" in refused(lambda: reader("clip.mp4", "cpu"))
 
 
-def test_none_is_no_model():
+def test_none_as_a_model_is_rejected():
     for call in (lanner.build, lanner.load):
         with pytest.raises(lanner.InvalidArgument, match="expected a path, bytes or a binary file object, got .*NoneType"):
             call(None)

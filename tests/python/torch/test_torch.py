@@ -63,7 +63,7 @@ def test_outputs_of_a_tuple_have_numbers():
     assert [found[name].tolist() for name in names] == [[4, 5], [3, 4], [6, 8]]
 
 
-def test_open_sizes_are_tuned_for_the_example_and_keep_to_their_range(small):
+def test_open_sizes_are_tuned_for_the_example_within_their_range(small):
     batch = torch.export.Dim("batch", min=1, max=4)
     engine = lanner.build(small, image(2), dynamic_shapes={"image": {0: batch}}, **QUICK)
     assert engine.inputs[0].shape == ("batch", 3, 8, 8)
@@ -107,7 +107,7 @@ def test_weights_keep_their_names(small):
 
 
 @pytest.mark.parametrize("kind", ["float16", "bfloat16"])
-def test_halves_compute_in_halves(kind):
+def test_sixteen_bit_modules_compute_in_sixteen_bits(kind):
     dtype = getattr(torch, kind)
     model, x = nn.Sequential(nn.Linear(16, 16), nn.GELU(), nn.Linear(16, 4)).eval(), torch.randn(3, 16)
     expected = model(x).detach()
@@ -142,7 +142,7 @@ def test_errors_of_a_build(small, tmp_path, monkeypatch):
         lanner.build(small, image())
 
 
-def test_a_module_in_two_places_asks_for_the_device():
+def test_a_module_on_two_devices_asks_for_the_device():
     class Placed:
         def __init__(self, device):
             self.device = device
@@ -154,7 +154,7 @@ def test_a_module_in_two_places_asks_for_the_device():
 
 
 class Asked:
-    """What says that it is on a GPU, and how it was asked for."""
+    """A tensor that claims to be on a GPU and records the DLPack request."""
 
     def __init__(self):
         self.request = None
@@ -168,7 +168,7 @@ class Asked:
 
 
 @pytest.mark.parametrize("stream, told", [(0, 1), (77, 77)])
-def test_the_stream_of_a_run_is_told_to_who_made_its_inputs(small, stream, told):
+def test_the_stream_of_a_run_is_passed_to_dlpack_producers(small, stream, told):
     engine, asked = lanner.build(small, image(), **QUICK), Asked()
     for call in (engine, engine.create_context()):
         with pytest.raises(KeyError):
@@ -177,7 +177,7 @@ def test_the_stream_of_a_run_is_told_to_who_made_its_inputs(small, stream, told)
 
 
 def test_a_keras_model_becomes_an_engine():
-    """With Keras over torch, whose export is torch's."""
+    """Uses Keras with the torch backend, which exports through torch."""
     if importlib.util.find_spec("keras") is None:
         pytest.skip("keras is not installed")
     program = """

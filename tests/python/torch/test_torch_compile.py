@@ -29,7 +29,7 @@ def test_a_compiled_module_runs_in_one_engine(small, said, context):
     assert said() == ["torch.compile: 5 of 5 nodes of a graph run in 1 engine on cpu"]
 
 
-def test_sizes_that_change_are_compiled_once_more(small, said):
+def test_changing_sizes_are_recompiled_once(small, said):
     fast = compiled(small)
     with torch.no_grad():
         for number in (2, 3, 5, 4, 9):
@@ -39,7 +39,7 @@ def test_sizes_that_change_are_compiled_once_more(small, said):
 
 
 @pytest.mark.parametrize("how", ["marked", "dynamic"])
-def test_sizes_that_are_marked_are_compiled_once(small, said, how):
+def test_sizes_marked_dynamic_are_compiled_once(small, said, how):
     fast = compiled(small, dynamic=True if how == "dynamic" else None)
     with torch.no_grad():
         for number in (4, 2, 7):
@@ -51,7 +51,7 @@ def test_sizes_that_are_marked_are_compiled_once(small, said, how):
 
 
 class Inverse(nn.Module):
-    """torch's exporter has no inverse of a matrix."""
+    """torch's exporter does not support the matrix inverse."""
 
     def __init__(self):
         super().__init__()
@@ -61,7 +61,7 @@ class Inverse(nn.Module):
         return self.after(torch.linalg.inv(torch.relu(self.before(x)) + 3 * torch.eye(4)))
 
 
-def test_what_no_engine_takes_stays_in_torch_and_is_counted():
+def test_unsupported_operators_stay_in_torch_and_are_counted():
     model, x = Inverse().eval(), torch.randn(2, 4, 4)
     fast = compiled(model)
     with torch.no_grad():
@@ -72,7 +72,7 @@ def test_what_no_engine_takes_stays_in_torch_and_is_counted():
 
 
 class Crossed(nn.Module):
-    """Two ways through what no engine takes, beside one that needs it not."""
+    """Two paths through unsupported operators, and one without."""
 
     def __init__(self):
         super().__init__()
@@ -84,7 +84,7 @@ class Crossed(nn.Module):
         return self.layers[2](second) + torch.relu(x), self.layers[3](x)
 
 
-def test_as_few_engines_as_turns_of_torch():
+def test_engines_are_no_more_than_torch_stages():
     model, x = Crossed().eval(), torch.randn(2, 4, 4)
     with torch.no_grad():
         with pytest.warns(RuntimeWarning, match=r"run in 3 engines on cpu; torch runs .*linalg_inv_ex.default \(2\)"):
@@ -93,7 +93,7 @@ def test_as_few_engines_as_turns_of_torch():
             agree(one, other, 1e-4)
 
 
-def test_what_the_exporter_refuses_is_found_and_stays_in_torch(monkeypatch):
+def test_nodes_rejected_by_the_exporter_stay_in_torch(monkeypatch):
     monkeypatch.setattr(nodes, "exporters", lambda: lambda target: True)
     model, x = Inverse().eval(), torch.randn(2, 4, 4)
     fast = compiled(model)
@@ -104,7 +104,7 @@ def test_what_the_exporter_refuses_is_found_and_stays_in_torch(monkeypatch):
         agree(fast(x + 1), model(x + 1), 1e-4)
 
 
-def test_what_cannot_be_built_together_stays_in_torch_with_the_reason(small, monkeypatch):
+def test_parts_that_cannot_be_built_stay_in_torch_with_the_reason(small, monkeypatch):
     def broken(self, *_):
         raise lanner.Unsupported("no such engine\nsecond line")
 
@@ -115,7 +115,7 @@ def test_what_cannot_be_built_together_stays_in_torch_with_the_reason(small, mon
             agree(fast(x), small(x))
 
 
-def test_each_set_of_sizes_has_an_engine_where_open_sizes_have_none(small, said, monkeypatch):
+def test_fixed_size_engines_replace_an_unbuildable_open_one(small, said, monkeypatch):
     build = part.Part._build
 
     def fixed_only(self, arguments, wanted, fixed):
@@ -149,7 +149,7 @@ def test_gradients_stay_in_torch(small, mode):
     agree(found, small.conv.weight.grad)
 
 
-def test_what_is_random_follows_torchs_seed():
+def test_random_operators_follow_torchs_seed():
     model, x = nn.Sequential(nn.Linear(8, 8), nn.Dropout(0.5), nn.Linear(8, 8)).train(), torch.randn(4, 8)
     fast = compiled(model)
     with torch.no_grad():
@@ -160,8 +160,8 @@ def test_what_is_random_follows_torchs_seed():
         agree(found, model(x))
 
 
-def test_a_wrong_translation_is_found_and_stays_in_torch(small, monkeypatch):
-    """torch's exporter writes normalization in training as if it were not."""
+def test_a_wrongly_exported_operator_stays_in_torch(small, monkeypatch):
+    """torch's exporter writes normalization in training mode as in inference mode."""
     monkeypatch.setattr(decompositions, "table", lambda: {})
     monkeypatch.setattr(nodes, "is_training", lambda node: False)
     fast, x = compiled(small.train()), image(4)
@@ -173,7 +173,7 @@ def test_a_wrong_translation_is_found_and_stays_in_torch(small, monkeypatch):
         agree(found, twin(x), 1e-4)
 
 
-def test_statistics_of_training_are_kept(small):
+def test_running_statistics_of_training_are_kept(small):
     small.train()
     twin = Small().train()
     twin.load_state_dict(small.state_dict())
@@ -200,13 +200,13 @@ def test_options_are_checked(small, options, message):
         compiled(small, options=options)(image())
 
 
-def test_modes_are_refused(small):
+def test_modes_are_rejected(small):
     with torch.no_grad(), pytest.raises(Exception, match="backend lanner has no mode 'max-autotune'"):
         torch.compile(small, backend="lanner", mode="max-autotune")(image())
 
 
 @pytest.mark.parametrize("is_causal", [False, True])
-def test_attention_of_a_gpus_kernels_is_attention(is_causal):
+def test_gpu_attention_operators_equal_attention(is_causal):
     query, key, value = (torch.randn(2, 3, 5, 8) for _ in range(3))
     bias = None if is_causal else torch.randn(2, 3, 5, 5)
     expected = nn.functional.scaled_dot_product_attention(query, key, value, bias, is_causal=is_causal)

@@ -10,7 +10,7 @@ pytestmark = STRICT
 
 
 @pytest.mark.parametrize("change", [written, exchanged, loaded, pointed])
-def test_changed_weights_are_taken_over(small, said, change):
+def test_changed_weights_are_refitted(small, said, change):
     fast, x = compiled(small), image()
     with torch.no_grad():
         before = fast(x)
@@ -77,7 +77,7 @@ class Writes(nn.Module):
         return torch.sigmoid(x) * kept
 
 
-def test_inputs_that_are_written():
+def test_written_inputs_are_updated():
     fast, x = compiled(Writes()), torch.randn(3)
     kept, twin = torch.zeros(3), torch.zeros(3)
     with torch.no_grad():
@@ -101,7 +101,7 @@ def test_variances(said, correction, dims, keep):
     assert len(said()) == 1 and " in 1 engine on " in said()[0]
 
 
-def test_batches_of_nothing(small):
+def test_empty_batches_run(small):
     fast = compiled(small, dynamic=True)
     with torch.no_grad():
         for number in (2, 0, 3):

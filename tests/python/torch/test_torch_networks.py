@@ -1,4 +1,4 @@
-"""Networks of torchvision with random weights, attention, and what is of a GPU. Skipped where torch is not installed, parts where there is no GPU."""
+"""Networks of torchvision with random weights, attention, and GPU features. Skipped where torch is not installed, in part where there is no GPU."""
 
 import lanner
 import pytest
@@ -79,7 +79,7 @@ def test_a_module_on_a_gpu_becomes_an_engine_there(small):
 
 @on_gpu
 @pytest.mark.parametrize("kind", ["float16", "bfloat16"])
-def test_halves_on_a_gpu(small, kind, said):
+def test_sixteen_bit_modules_on_a_gpu(small, kind, said):
     small.cuda().to(getattr(torch, kind))
     x = image(device="cuda", dtype=getattr(torch, kind))
     fast = compiled(small)
@@ -91,7 +91,7 @@ def test_halves_on_a_gpu(small, kind, said):
 
 
 def delay():
-    """Keeps the current stream at work for some milliseconds."""
+    """Keeps the current stream busy for some milliseconds."""
     torch.cuda._sleep(50_000_000)
 
 
@@ -133,7 +133,7 @@ def test_a_call_of_an_engine_waits_for_torchs_stream(small):
 
 
 @on_gpu
-def test_a_compiled_module_takes_no_more_memory_of_torch(small):
+def test_a_compiled_module_does_not_increase_torch_memory(small):
     small.cuda()
     fast, x = compiled(small), image(64, device="cuda")
     with torch.no_grad():
@@ -150,7 +150,7 @@ def test_a_compiled_module_takes_no_more_memory_of_torch(small):
 
 
 @on_gpu
-def test_changed_weights_are_taken_over_on_a_gpu(small):
+def test_changed_weights_are_refitted_on_a_gpu(small):
     small.cuda()
     fast, x = compiled(small), image(device="cuda")
     with torch.no_grad():

@@ -1,4 +1,4 @@
-"""torch.compile(backend="lanner"): what of an engine's results is taken for torch's, and sizes without a bound."""
+"""torch.compile(backend="lanner"): which of an engine's results count as equal to torch's, and unbounded sizes."""
 
 import lanner
 import numpy as np
@@ -16,7 +16,7 @@ def check(found, expected, wide=None, halves=False, exact=False):
 # --- The comparison ---
 
 
-def test_rounding_is_taken():
+def test_rounding_differences_are_accepted():
     truth = torch.randn(4, 64, 9, dtype=torch.float64)
     torchs, engines = truth.float(), (truth + 1e-6 * torch.randn_like(truth)).float()
     check(engines, torchs, truth)
@@ -24,13 +24,13 @@ def test_rounding_is_taken():
 
 
 @pytest.mark.parametrize("shape", [(1, 1000), (2, 1000), (1000,), (1, 1000, 1, 1), ()])
-def test_scores_of_classes_are_rounded_as_the_largest_is(shape):
+def test_class_scores_may_differ_by_the_largest_ones_rounding(shape):
     truth = torch.randn(shape, dtype=torch.float64)
     check((truth + 1e-6 * torch.randn(shape)).float(), truth.float(), truth)  # some are nearly 0
 
 
 @pytest.mark.parametrize("share", [0.038, 1e-3, 1e-4])
-def test_what_rounding_does_not_explain_is_refused(share):
+def test_differences_beyond_rounding_are_rejected(share):
     truth = torch.randn(4, 64, 9, dtype=torch.float64)
     engines = truth.float()
     engines[1, 2, 3] += share * truth.abs().max()
@@ -39,7 +39,7 @@ def test_what_rounding_does_not_explain_is_refused(share):
             check(engines, truth.float(), wide)
 
 
-def test_a_network_that_torch_itself_rounds_much_is_given_as_much():
+def test_tolerance_grows_with_torchs_own_rounding():
     truth = torch.randn(4, 64, 9, dtype=torch.float64)
     torchs = (truth + 1e-3 * torch.randn_like(truth)).float()
     engines = (truth + 1e-3 * torch.randn_like(truth)).float()
@@ -48,7 +48,7 @@ def test_a_network_that_torch_itself_rounds_much_is_given_as_much():
         check((truth + 0.1).float(), torchs, truth)
 
 
-def test_small_values_beside_large_ones_are_held_to_their_own_rounding():
+def test_small_values_among_large_ones_have_their_own_tolerance():
     boxes, scores = 600 * torch.rand(1, 4, 80, dtype=torch.float64), torch.rand(1, 8, 80, dtype=torch.float64)
     truth = torch.cat([boxes, scores], 1)
     engines = truth.clone()
@@ -58,7 +58,7 @@ def test_small_values_beside_large_ones_are_held_to_their_own_rounding():
 
 
 @pytest.mark.parametrize("value, name", [(float("nan"), "has NaN"), (float("inf"), "is infinite"), (-float("inf"), "is infinite")])
-def test_what_is_no_number_stands_where_torch_has_it(value, name):
+def test_nan_and_infinity_must_be_at_torchs_indices(value, name):
     plain, special = torch.ones(2, 3), torch.ones(2, 3)
     special[1, 1] = value
     check(special, special.clone(), special.double())
@@ -68,7 +68,7 @@ def test_what_is_no_number_stands_where_torch_has_it(value, name):
                 check(found, expected, expected.double(), halves=halves)
 
 
-def test_halves_and_whole_numbers_have_rules_of_their_own():
+def test_sixteen_bit_and_integer_results_have_their_own_tolerance():
     truth = torch.randn(100)
     check(truth * 1.01, truth, halves=True)
     with pytest.raises(lanner.Unsupported, match="0.05 is the most in halves"):
@@ -82,7 +82,7 @@ def test_halves_and_whole_numbers_have_rules_of_their_own():
     check(torch.empty(0), torch.empty(0))
 
 
-def test_the_float64_run_is_one():
+def test_the_float64_run_computes_in_float64():
     make_fx = torch.fx.experimental.proxy_tensor.make_fx
     x, weight = torch.randn(4, 300), torch.randn(300, 300)
     graph = make_fx(lambda x, w: torch.softmax((x @ w).to(torch.float64).to(torch.float32), -1))(x, weight)
@@ -97,12 +97,12 @@ def test_the_float64_run_is_one():
 
 
 def altered(monkeypatch, change):
-    """An engine that gives something else, as a wrong translation does."""
+    """An engine with other results, like that of a wrong export."""
     run = part.Runner.run
     monkeypatch.setattr(part.Runner, "run", lambda *arguments: [change(one) for one in run(*arguments)])
 
 
-def test_a_part_that_is_off_by_a_thousandth_stays_in_torch_and_is_told(small, monkeypatch):
+def test_a_part_off_by_a_thousandth_stays_in_torch_with_a_warning(small, monkeypatch):
     altered(monkeypatch, lambda result: result * 1.001)
     fast, x = compiled(small), image()
     with torch.no_grad():
@@ -112,7 +112,7 @@ def test_a_part_that_is_off_by_a_thousandth_stays_in_torch_and_is_told(small, mo
         assert torch.equal(fast(x), small(x))  # Told once.
 
 
-def test_a_part_that_hides_a_nan_stays_in_torch_and_is_told(monkeypatch):
+def test_a_part_that_loses_a_nan_stays_in_torch_with_a_warning(monkeypatch):
     altered(monkeypatch, lambda result: torch.nan_to_num(result))
     x = torch.tensor([[0.0, 1.0], [2.0, 3.0]])
     with torch.no_grad(), pytest.warns(RuntimeWarning, match="has NaN at other indices than torch's"):
@@ -124,7 +124,7 @@ def limited(*_):
     raise lanner.LimitExceeded("9 bytes are too many; raise the limit: total_bytes")
 
 
-def test_what_is_too_large_to_build_runs_in_torch_and_is_told_once(small, monkeypatch):
+def test_a_part_too_large_to_build_stays_in_torch_with_one_warning(small, monkeypatch):
     monkeypatch.setattr(part.Part, "_build", limited)
     fast, x = compiled(small), image()
     with torch.no_grad():
@@ -133,7 +133,7 @@ def test_what_is_too_large_to_build_runs_in_torch_and_is_told_once(small, monkey
         agree(fast(x), small(x))
 
 
-def test_a_limit_of_the_callers_own_is_an_error(small, monkeypatch):
+def test_exceeding_the_callers_limit_is_an_error(small, monkeypatch):
     monkeypatch.setattr(part.Part, "_build", limited)
     with torch.no_grad(), pytest.raises(lanner.LimitExceeded):
         compiled(small, options={"limits": {"total_bytes": "4GiB"}})(image())
@@ -160,7 +160,7 @@ class Rows(nn.Module):
 
 
 @pytest.mark.parametrize("dim", [lambda: torch.export.Dim("rows"), lambda: torch.export.Dim("rows", min=1), lambda: torch.export.Dim.DYNAMIC])
-def test_a_dim_without_a_largest_size_takes_any(dim):
+def test_an_unbounded_dim_accepts_any_size(dim):
     engine = lanner.build(Rows().eval(), torch.randn(4, 5), dynamic_shapes={"x": {0: dim()}}, budget=0)
     for rows in (1, 4, 70000):
         x = torch.randn(rows, 5)
