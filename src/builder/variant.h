@@ -1,5 +1,5 @@
 #pragma once
-// A variant of an engine as it is made: specialised, lowered, placed, over one stream or several.
+// Makes a variant of an engine: specialised, lowered, placed, on one stream or several.
 
 #include <memory>
 #include <span>
@@ -15,14 +15,14 @@ namespace lanner {
 MadeVariant lowered_variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
                             double& seconds, const Control& control);
 
-/// Who may take quantised weights as they are.
+/// Readers that may take quantised weights directly.
 struct WeightReaders {
   std::span<const Backend* const> backends;
   const Target& target;
   const WeightStore& constants;
 };
-/// A copy of `graph` for concrete input shapes, canonical again, with those quantised weights made real that
-/// none of `readers` takes as they are.
+/// A copy of `graph` for concrete input shapes, canonical again, with quantised weights dequantised unless
+/// one of `readers` takes them directly.
 std::unique_ptr<Graph> specialised_graph(const Graph& graph, const InputShapes& shapes, const Limits& limits,
                                          const Control& control, const WeightReaders& readers);
 

@@ -20,12 +20,12 @@
 namespace lanner {
 namespace {
 
-/// A value's tensor as the interpreter knows it.
+/// A value's tensor in the interpreter's form.
 Tensor plain(const Tensor& tensor, const Type& type) {
   return tensor.dtype() == DType::string ? tensor : pack(tensor, of_type(type.dtype()));
 }
 
-/// Calls `work`, whose failure is the kernel's. Nothing where memory is missing, which says nothing of it.
+/// Calls `work`; failures count as the kernel's. Nothing on out of memory, which is not the kernel's fault.
 template<typename Work>
 std::optional<Verdict> verdict_of(Work work) {
   try {
@@ -99,7 +99,7 @@ private:
     for (std::size_t i = 0; i < results.size(); ++i) hold(node.output(i), std::move(results[i]));
   }
 
-  /// The definition's failure is not the kernel's.
+  /// Separates failures of the definition from the kernel's.
   template<typename Call>
   auto defined(const Node& node, Call call) const {
     try {
@@ -125,9 +125,9 @@ private:
     return operands;
   }
 
-  /// For a kernel, which may be so wrong that it writes to them. Constants it has in a form of their own.
+  /// Copies of operands for a kernel, which might wrongly overwrite them. Constants are packed separately.
   static std::vector<Tensor> copies(const Node& node, std::vector<Tensor> operands) {
-    std::map<const Value*, Tensor> made; // an operand that is read twice is one value
+    std::map<const Value*, Tensor> made; // an operand read twice is one value
     for (std::size_t i = 0; i < operands.size(); ++i) {
       const Value* input = node.input(i);
       if (!input || input->constant()) continue;
@@ -158,11 +158,11 @@ private:
   Verdict tried(const Node& node, const Step& step, TrialData& data) {
     const Backend& backend = *step.offered->backend;
     const Target target = target_at(node, backend, target_);
-    // The program keeps the kernel for longer than this lasts.
+    // The program owns the kernel and outlives this.
     const std::shared_ptr<const Kernel> kernel(std::shared_ptr<const void>{}, step.kernel);
     Trial trial({node, backend, step.offered->tactic, target}, data, constants_, kernel);
     if (Verdict verdict = trial.check(trials_.runs); !verdict.right() || trials_.contexts < 2) return verdict;
-    // Other operands: contexts that write the same into one memory by mistake would be right.
+    // Different operands: otherwise contexts that wrongly share memory would still give right results.
     TrialData other(node, data);
     std::vector<std::unique_ptr<Trial>> twins;
     std::vector<Trial*> all{&trial};
@@ -178,7 +178,7 @@ private:
   WeightStore& constants_;
   const NodeTrials& trials_;
   const Control& control_;
-  const Control quiet_; ///< What is reported are nodes, not steps within them.
+  const Control quiet_; ///< Progress is reported by node only.
   Target target_;
   std::unordered_map<const Node*, const Step*> steps_;
   std::unordered_map<const Value*, Held> held_;

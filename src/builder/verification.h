@@ -1,5 +1,5 @@
 #pragma once
-// Every node of a lowered network on what the interpreter gives it.
+// Verifies every node of a lowered network on operands computed by the interpreter.
 
 #include <memory>
 #include <optional>
@@ -13,41 +13,41 @@
 
 namespace lanner {
 
-/// The variant that is verified, and the engine that it belongs to.
+/// The variant under test, and its engine.
 struct VerifiedNetwork {
   const EngineState& state;
   const MadeVariant& made;
 };
 
-/// How each node is tried.
+/// How each node is tested.
 struct NodeTrials {
   std::size_t runs = 10;
-  std::size_t contexts = 2; ///< Trials of one kernel side by side.
+  std::size_t contexts = 2; ///< Concurrent trials of one kernel.
 };
 
-/// A node that differs with what it read: one tensor for each of its inputs, row-major on the host and of the
-/// inputs' types; undefined for an absent one.
+/// A node that differs, with its operands: one tensor per input, row-major on the host and of the inputs'
+/// types; undefined for an absent one.
 struct DifferingNode {
   const Node* node = nullptr;
   std::vector<Tensor> operands;
 };
 
-/// What a walk through the network found.
+/// Result of verifying all nodes.
 struct NodeFindings {
   std::size_t nodes = 0, defined = 0, skipped = 0; ///< As in Verification.
   std::vector<NodeDifference> differences;         ///< In execution order.
-  std::optional<DifferingNode> first;              ///< Of the first of them.
+  std::optional<DifferingNode> first;              ///< The first of them.
 };
 
-/// The definition of a node failed on values that no kernel has touched.
+/// The definition of a node failed on values computed by definitions.
 class DefinitionFailed : public Error {
 public:
   using Error::Error;
 };
 
-/// Runs the network by its definitions, node by node, and each node's kernel, as the program has it, on the
-/// same operands. `inputs` has one item for each of the graph's, on the host. Reports progress in nodes.
-/// Throws DefinitionFailed, and Error{cancelled}.
+/// Runs the network by its definitions, node by node, and each node's kernel from the program on the same
+/// operands. `inputs` has one item per input of the graph, on the host. Reports progress in nodes. Throws
+/// DefinitionFailed, and Error{cancelled}.
 NodeFindings verify_nodes(const VerifiedNetwork& network, std::span<const Item> inputs,
                           const NodeTrials& trials, const Control& control);
 

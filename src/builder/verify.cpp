@@ -1,4 +1,4 @@
-// What Engine::verify does.
+// Implements Engine::verify.
 
 #include <algorithm>
 #include <optional>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr int max_runs = 1'000'000, max_contexts = 256;
 
-/// Those that are given, and those of values that are; of the rest the opt ones, or ones that fit.
+/// Given shapes, and shapes of given values; for the rest the opt ones, or ones that fit.
 InputShapes shapes_for(const EngineState& state, const VerifyOptions& options) {
   GivenShapes shapes(state.inputs.size());
   for (const auto& [name, shape] : options.shapes) {
@@ -36,7 +36,7 @@ InputShapes shapes_for(const EngineState& state, const VerifyOptions& options) {
   }
   const Initialisers constants = without_model(state.initialisers);
   for (const auto& [name, item] : options.inputs) {
-    constants.refuse(name); // its nodes are what is verified
+    constants.refuse(name); // a constant of the verified nodes cannot be given
     const std::size_t i = input_number(*state.graph, name);
     if (!item.tensor.defined()) continue;
     const auto asked = options.shapes.find(name);
@@ -56,7 +56,7 @@ void check_options(const VerifyOptions& options) {
         "contexts is {}: expected 1 to {}", options.contexts, max_contexts);
 }
 
-/// Inputs that need no value are tried with the model's, unless another shape is asked for.
+/// Inputs with default values use these, unless another shape is given.
 VerifyOptions with_defaults(const EngineState& state, VerifyOptions options) {
   for (std::size_t i = 0; i < state.defaults.size(); ++i) {
     const auto& name = state.inputs[i].name;
@@ -66,7 +66,7 @@ VerifyOptions with_defaults(const EngineState& state, VerifyOptions options) {
   return options;
 }
 
-/// One look at a network: its variant, what it is tried on, what was found.
+/// One verification: the variant, its inputs, and the result.
 class NetworkVerifier {
 public:
   NetworkVerifier(const Engine& engine, const VerifyOptions& options)
@@ -98,7 +98,7 @@ public:
   }
 
 private:
-  /// Integers that a definition refuses, say as places, are drawn again, as zeros.
+  /// Integers that a definition rejects, for example as indices, are drawn again as zeros.
   NodeFindings verified_nodes() {
     const Graph& graph = made_->program->graph();
     try {
@@ -113,7 +113,7 @@ private:
     }
   }
 
-  /// What is drawn may be nothing that the model takes.
+  /// Random inputs may be invalid for the model.
   Error with_remedy(const DefinitionFailed& error) const {
     const bool all = options_.inputs.size() == inputs_.size();
     return Error(error.code(), fmt::format("{}; give {} that the model takes", error.message(),
@@ -138,8 +138,8 @@ private:
     return found;
   }
 
-  /// What the portable graph gives, whose failure is that of the inputs, told as the lowered graph's where
-  /// both have one.
+  /// Results of the portable graph. Its failure is the inputs' fault, reported with the lowered graph's
+  /// message if both fail.
   void answer(const std::optional<DefinitionFailed>& failed) {
     try {
       answers_.emplace(graph_at(state_.portable(), given_shapes(state_.portable(), shapes_)), inputs_,
@@ -150,7 +150,7 @@ private:
     }
   }
 
-  /// What ONNX has no form for is said where the difference is told.
+  /// If ONNX cannot express the node, the difference's reason says so.
   void write(const DifferingNode& first, Verification& result) const {
     std::string& reason = result.differences.front().reason;
     try {
@@ -179,7 +179,7 @@ Verification verify_engine(const Engine& engine, const VerifyOptions& given) {
   check_options(given);
   const EngineState& state = state_of(engine);
   const VerifyOptions options = with_defaults(state, given);
-  // What nodes alone are tried on; the contexts have accounts of their own.
+  // Memory for testing single nodes; the contexts have their own accounts.
   const auto account = std::make_shared<Account>(state.limits, state.account);
   const AccountScope charged(account);
   return NetworkVerifier(engine, options).run();

@@ -341,7 +341,7 @@ void add_binding_rows(Table& table) {
                   {"storage", &lanner_binding_storage::storage})));
   table.push_back(row<NamedTexts, BuildOptions>(
       {.name = "metadata",
-       .help = "text by key, kept in the plan beside the model's own metadata",
+       .help = "text by key, stored in the plan with the model's own metadata",
        .details = "an equal key replaces the model's",
        .example = "author=me",
        .flag = "--metadata",

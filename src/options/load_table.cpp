@@ -120,7 +120,7 @@ const OptionTable<VerifyOptions>& verify_option_table() {
       row<std::string, VerifyOptions>(
           {.name = "reproducer",
            .help = "ONNX model to write of the first node that differs",
-           .details = "its inputs go beside it, to NAME.inputs.safetensors",
+           .details = "its inputs go next to it, to NAME.inputs.safetensors",
            .example = "wrong.onnx",
            .flag = "--output",
            .short_flag = "-o",

@@ -68,7 +68,7 @@ public:
   std::shared_ptr<const PlacedWeights> weights() const;
   std::span<const Place> results() const noexcept {
     return results_;
-  } ///< Of the graph's outputs: `output` or `item`, or the `input` in whose memory one lies.
+  } ///< Of the graph's outputs: `output` or `item`, or the `input` whose memory one uses.
   std::uint32_t items() const noexcept { return items_; }
   std::uint64_t arena_bytes(std::size_t device) const noexcept { return arenas_[device].plan.bytes; }
   /// Sum over all devices, without the host where the target is a GPU.

@@ -46,7 +46,7 @@ struct Subprograms {
   std::uint64_t arena = 0;     ///< Offset of the subprograms' arena in the workspace; one runs at a time.
   Device device;               ///< That of the programs: the host, or the target's own.
   std::uint64_t workspace = 0; ///< Bytes there.
-  std::uint64_t host_workspace = 0; ///< Bytes on the host beside another device.
+  std::uint64_t host_workspace = 0; ///< Additional bytes on the host for another device.
 
   Subprograms();
   Subprograms(Subprograms&&) noexcept;

@@ -93,7 +93,7 @@ void WeightStream::abandon(Stream stream) noexcept {
     end.record(copies_->handle());
     end.wait(handle_of(stream));
   } catch (const Error&) {
-    return; // the error that led here says more
+    return; // the original error says more
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Weights that one context copies to its device while it runs.
+// Weight streaming of one context: copies weights to its device during runs.
 
 #include <memory>
 #include <vector>
@@ -16,23 +16,23 @@ class OwnedStream;
 
 namespace lanner {
 
-/// The stream of copies and its events; made once, so that a run makes none. Used by one thread at a time.
+/// The copy stream and its events; created once, so that a run creates none. Used by one thread at a time.
 ///
-/// A step whose weights are streamed waits for their copy, which waits for the last step that read what it
-/// writes over. Copies run in the order of the steps in a stream of their own, as far ahead as the ring lets
-/// them; steps run in the order of the list in the caller's. Both ends of a copy last as long as this does,
-/// so that it may be part of a recorded graph.
+/// A step with streamed weights waits for their copy, which waits for the last reader of the bytes that it
+/// overwrites. Copies run in step order on a separate stream, as far ahead as the ring allows; steps run in
+/// list order on the caller's. Source and destination of a copy live as long as this object, so it may be
+/// part of a recorded graph.
 class WeightStream {
 public:
-  /// `ring` has as many bytes as `weights` asks for, on the program's device.
+  /// `ring` has the size that `weights` needs, on the program's device.
   WeightStream(const Program& program, std::shared_ptr<const PlacedWeights> weights, std::byte* ring);
   WeightStream(WeightStream&&) noexcept;
   ~WeightStream();
 
   /// Whether a step of the segment has streamed weights.
   bool serves(const Segment& segment) const;
-  /// Queues the steps of a recorded segment by `launch(step, stream)` on `stream`, which is behind all copies
-  /// in the end: also where `launch` throws.
+  /// Queues the steps of a recorded segment by `launch(step, stream)` on `stream`, which finally waits for
+  /// all copies, also where `launch` throws.
   template<typename LaunchStep>
   void queue(const Segment& segment, Stream stream, const LaunchStep& launch) {
     begin(segment, stream);
@@ -47,7 +47,7 @@ public:
       throw;
     }
   }
-  /// What one step reads, on its own stream: for runs that take the steps one by one.
+  /// Copies the weights of one step on its own stream: for runs step by step.
   void copy_for(std::size_t step, Stream stream) const;
 
 private:

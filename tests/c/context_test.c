@@ -18,7 +18,7 @@ void check_tensors(void) {
   tensor->deleter(tensor);
 }
 
-/* Tensors that are refused are taken over all the same. */
+/* Rejected tensors are consumed, too. */
 static void check_refused_tensors(lanner_context* context) {
   DLManagedTensorVersioned* memory = NULL;
   const int64_t shape[] = {1, 3};

@@ -7,7 +7,7 @@
 
 #include <lanner/c.h>
 
-/* Instances that were made and not destroyed, and the most that were at work at once. */
+/* Number of live instances, and the maximum active at once. */
 static int instances, at_work, most_at_work;
 
 int32_t custom_operators_instances(void) {
@@ -136,7 +136,7 @@ static lanner_status scale_deserialise(void* user, const lanner_node* node, cons
   double factor;
   (void)user, (void)node, (void)kernel;
   if (size != 4 + sizeof factor || memcmp(bytes, "own1", 4) != 0)
-    return say(message, LANNER_BAD_DATA, "these bytes are no state of Scale");
+    return say(message, LANNER_BAD_DATA, "these bytes are not a state of Scale");
   memcpy(&factor, (const char*)bytes + 4, sizeof factor);
   return made(factor, into, message);
 }
@@ -158,7 +158,7 @@ static lanner_status scale_run(void* user, void* handle, const lanner_operand* i
   return LANNER_OK;
 }
 
-/* ---- own.Positives: the elements of x above 0, in order; how many there are only running tells ---- */
+/* ---- own.Positives: the elements of x above 0, in order; their number depends on the data ---- */
 
 static lanner_status positives_infer(void* user, const lanner_node* node, lanner_value* outputs,
                                      char* message) {

@@ -1,4 +1,4 @@
-/* How engines are built, and what is told of them. */
+/* Building engines, and their properties. */
 
 #include "c_test.h"
 
@@ -33,7 +33,7 @@ static void check_refused_options(const char* model) {
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "no such node");
   pin.pattern = "*";
   pin.type = "fp16";
-  options.strict = options.exact = 1; /* Told where kernels are chosen, for which sizes have to be known. */
+  options.strict = options.exact = 1; /* Checked when kernels are chosen, which needs known sizes. */
   const int64_t sizes[] = {1, 3, 8, 8};
   const lanner_shape_range shape = {"input", 4, sizes, NULL, NULL};
   options.shapes = &shape;
@@ -51,7 +51,7 @@ static void check_refused_options(const char* model) {
   options.placed_count = 0;
   options.device = "cpu,cuda:0";
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT,
-         "device cuda:0 beside cpu");
+         "device cuda:0 with cpu");
   options.device = NULL;
   options.strict = options.exact = 0;
   options.limits = "memory=1";
@@ -110,7 +110,7 @@ static void check_outputs(const char* model) {
   lanner_engine_destroy(engine);
 }
 
-/* Initialisers that runs may give: this model lists none among its inputs. */
+/* Overridable initialisers: this model lists none among its inputs. */
 static void check_overridden(const char* model) {
   const char* names[] = {"no such value"};
   lanner_build_options options = quick_options();
@@ -178,7 +178,7 @@ void check_older_and_newer_callers(const char* model) {
   lanner_build_options options = quick_options();
   lanner_load_options load;
   lanner_engine* engine = NULL;
-  /* A caller of an older header: its structure ends before what this one knows. */
+  /* A caller of an older header: its structure ends before members that this one knows. */
   options.deterministic = 1;
   options.struct_size = offsetof(lanner_build_options, shapes);
   options.shape_count = options.profile_count = 7;
@@ -228,7 +228,7 @@ void check_bindings(const lanner_engine* engine) {
   REQUIRE(lanner_engine_metadata(engine, "colour") == NULL && lanner_engine_metadata(NULL, "color") == NULL);
 }
 
-/* What is agreed on the caller's memory. */
+/* Options on the caller's memory. */
 void check_callers(const char* model) {
   const int64_t sizes[] = {1, 3, 8, 8};
   const char* overwritable[] = {"input"};

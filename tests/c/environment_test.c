@@ -35,7 +35,7 @@ static void* take_memory(void* user, const lanner_allocation* wanted) {
   if (!block) return NULL;
   memory = block + sizeof block;
   memory += alignment - (size_t)memory % alignment;
-  memcpy(memory - sizeof block, &block, sizeof block); /* For who gives it back. */
+  memcpy(memory - sizeof block, &block, sizeof block); /* for the release */
   own->held++;
   own->given++;
   return memory;
@@ -93,7 +93,7 @@ void check_thread_settings(const char* model) {
   SUCCEED(lanner_environment_set_backends(environment, "reference,cpu", &error));
   SUCCEED(lanner_environment_set_limits(environment, "file_bytes=10", &error));
   options.environment = environment;
-  options.precision = "fp16"; /* Of which a CPU says that it has no effect. */
+  options.precision = "fp16"; /* A CPU warns that it has no effect. */
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_LIMIT_EXCEEDED,
          "in the limits of the environment");
   SUCCEED(lanner_environment_set_limits(environment, NULL, &error));

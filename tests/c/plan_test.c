@@ -1,4 +1,4 @@
-/* What becomes of an engine: plans, other weights, verification. */
+/* Plans, refit and verification of engines. */
 
 #include "c_test.h"
 
@@ -32,7 +32,7 @@ void check_plans(lanner_engine* engine) {
   lanner_engine_destroy(again);
 }
 
-/* A matrix that takes the last channel for the first. */
+/* A matrix that maps the last channel to the first. */
 static DLManagedTensorVersioned* turned_weight(void) {
   const int64_t shape[] = {3, 3};
   DLManagedTensorVersioned* tensor = NULL;

@@ -270,9 +270,9 @@ TEST(Placement, InvalidPlacementsAreRefusedWithTheReason) {
   LANNER_EXPECT_ERROR(check(gpu(0), {{gpu(0)}, {}, false}), ErrorCode::invalid_argument,
                       "device cuda:0 comes twice");
   LANNER_EXPECT_ERROR(check({}, {{gpu(0)}, {}, false}), ErrorCode::invalid_argument,
-                      "device cuda:0 beside cpu: expected GPUs where there are several");
+                      "device cuda:0 with cpu: expected GPUs where there are several");
   LANNER_EXPECT_ERROR(check(gpu(0), {{Device{}}, {}, false}), ErrorCode::invalid_argument,
-                      "device cpu beside cuda:0");
+                      "device cpu with cuda:0");
   LANNER_EXPECT_ERROR(check(gpu(0), {{}, {{"a*", gpu(1)}}, false}), ErrorCode::invalid_argument,
                       "placement 'a*=cuda:1': the engine's devices are cuda:0 and the host");
   LANNER_EXPECT_ERROR(check(gpu(0), {{}, {{"", {}}}, false}), ErrorCode::invalid_argument, "empty pattern");

@@ -286,7 +286,7 @@ TEST(Accesses, ConflictIfOneWrites) {
   EXPECT_EQ(conflicts(accesses, 70, 80, false), (Steps{1}));
   EXPECT_EQ(conflicts(accesses, 0, 64, true), (Steps{0, 2}));
   EXPECT_EQ(conflicts(accesses, 128, 130, true), Steps{});
-  accesses.note({memory, 0, 128, true}, 3); // behind all of them
+  accesses.note({memory, 0, 128, true}, 3); // after all of them
   EXPECT_EQ(conflicts(accesses, 0, 128, true), (Steps{3}));
 }
 
@@ -307,7 +307,7 @@ TEST(Accesses, DistinguishInterleavedSlices) {
   EXPECT_EQ(conflicts(accesses, {memory, 0, 216, false, {16, 50}}), (Steps{0, 1})); // another pitch
   EXPECT_EQ(conflicts(accesses, {memory, 90, 130, false}), (Steps{0, 1}));
   EXPECT_EQ(conflicts(accesses, {memory, 95, 315, false, {20, 100}}), (Steps{0, 1})); // over an end
-  accesses.note({memory, 0, 300, true}, 2);                                           // behind all of them
+  accesses.note({memory, 0, 300, true}, 2);                                           // after all of them
   EXPECT_EQ(conflicts(accesses, {memory, 0, 216, true, {16, 100}}), (Steps{2}));
 }
 

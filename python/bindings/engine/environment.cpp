@@ -50,7 +50,7 @@ void register_environment(nb::module_& module) {
           "contexts and results\nlimits: bounds that no build, load or run may pass, in the form of build's "
           "limits; total_bytes bounds all its engines together\nthreads: of engines made without a number; "
           "0: default_threads()\nbackends: kernels come from these alone: of cuda, onednn, cpu and "
-          "reference, which serves beside the others where none has a kernel; None: from all")
+          "reference, which is used where no other has a kernel; None: from all")
       .def(
           "load_plugin",
           [](Environment& self, nb::handle path) {

@@ -33,7 +33,7 @@ struct ThreadPool::State {
       lock.unlock();
       room.notify_one();
       std::exception_ptr thrown = run_task(task);
-      task = nullptr; // The task's captures are destroyed before it counts as done.
+      task = nullptr; // destroys what the task owns before it counts as done
       lock.lock();
       if (thrown && !error) error = std::move(thrown);
       if (--running == 0 && tasks.empty()) idle.notify_all();

@@ -20,7 +20,7 @@ public:
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   std::size_t threads() const noexcept;
-  /// Waits for room in the queue, then returns. An exception of the task is kept for wait().
+  /// Waits for room in the queue, then returns. The task's exception is rethrown by wait().
   void submit(std::function<void()> task);
   /// Waits until no task runs or is queued; rethrows the first exception since the last wait() and clears it.
   void wait();

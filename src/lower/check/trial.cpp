@@ -161,7 +161,7 @@ Tensor Trial::result(const Output& output) const {
                       output.storage.layout, output.storage.device);
 }
 
-/// On the host; row-major where it lies within a larger value.
+/// The output on the host; row-major if it is part of a larger value.
 Tensor Trial::fetched(const Output& output) const {
   const Tensor whole = result(output).to(Device{});
   return output.storage.within ? part_within(whole, output.storage, output.shape) : whole;

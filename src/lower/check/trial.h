@@ -58,11 +58,10 @@ public:
         std::shared_ptr<const Kernel> kernel = nullptr);
   ~Trial();
 
-  /// Runs the kernel `runs` times, recorded too where it runs on a stream, and then in its input's memory
-  /// where it may take that over, each time with other garbage in outputs and workspace. Wrong is a result
-  /// that differs from the definition's beyond rounding, in one bit from an earlier run's, that is not zero
-  /// in the padding, or that changes memory beside its own or between its slices. Throws what the
-  /// definition or the kernel throws.
+  /// Runs the kernel `runs` times, also recorded if it runs on a stream, and then in place where allowed,
+  /// each time with different garbage in outputs and workspace. Wrong is a result that differs from the
+  /// definition's beyond rounding or from an earlier run's in any bit, nonzero padding, and a write outside
+  /// of its memory or between its slices. Throws what the definition or the kernel throws.
   Verdict check(std::size_t runs = 3);
   /// A trial of the same prepared kernel with its own memory, stream and operands, like a second context.
   /// This trial and `data` must outlive it.

@@ -35,11 +35,12 @@ struct AssignmentEffort {
 /// Alternative of each node. Nodes of degree 0, 1 and 2 are reduced exactly (Scholz and Eckstein, "Register
 /// Allocation for Irregular Architectures", 2002); those of higher degree are tried out by branch and bound,
 /// the alternative first that is cheapest with its neighbours' best answers, and the best of so many choices
-/// is taken: of all in small problems. What a choice leaves impossible is taken out at once, along all edges
-/// (arc consistency: Mackworth, "Consistency in Networks of Relations", 1977), so that groups of nodes which
-/// all take the same or none never end a try late. A few rounds of single-node improvement follow.
-/// Deterministic. Where no choice of finite cost was found within the effort, `otherwise` is what is improved
-/// (empty: the first of each). Throws Error{cancelled}, and Error{limit_exceeded} past the thread's deadline.
+/// is taken: of all in small problems. Alternatives that a choice makes impossible are removed at once, along
+/// all edges (arc consistency: Mackworth, "Consistency in Networks of Relations", 1977), so that groups of
+/// nodes which all take the same or none never end a try late. A few rounds of single-node improvement
+/// follow. Deterministic. Where no choice of finite cost was found within the effort, `otherwise` is what is
+/// improved (empty: the first of each). Throws Error{cancelled}, and Error{limit_exceeded} past the thread's
+/// deadline.
 std::vector<std::size_t> assign(const AssignmentProblem& problem, std::span<const std::size_t> otherwise = {},
                                 AssignmentEffort* effort = nullptr);
 

@@ -30,7 +30,7 @@ Whole joined_in(const Value& value) {
   return {&whole, ops::resolve_axis(concat->attributes.integer("axis", 0), whole.type.rank())};
 }
 
-/// What a slice or split takes a value from.
+/// The input of the slice or split that gives a value.
 Whole taken_from(const Value& value) {
   constexpr std::size_t most_parts = 256; // quadratic
   const Node* node = value.producer();

@@ -58,7 +58,7 @@ void check_placement(Device own, const DevicePlacement& placement) {
   std::vector<Device> set{own};
   for (const Device device : placement.devices) {
     check(!own.is_host() && !device.is_host(), ErrorCode::invalid_argument,
-          "device {} beside {}: expected GPUs where there are several; the host is in every set",
+          "device {} with {}: expected GPUs where there are several; the host is in every set",
           device.to_string(), own.to_string());
     check(std::ranges::count(set, device) == 0, ErrorCode::invalid_argument, "device {} comes twice",
           device.to_string());

@@ -52,7 +52,7 @@ TEST(Aliases, OutputUsesTheInputsMemory) {
   }
 }
 
-/// What reads the input after the output's kernel gets the old value: the result is copied there at the end.
+/// Readers of the input after the output's kernel get the old value: the result is copied there at the end.
 TEST(Aliases, ReadersOfTheInputGetTheOldValue) {
   const std::string file = model(
       graph({.nodes = {node({"Softmax", {"x"}, {"y"}, {attribute("axis", 0)}}), node({"Exp", {"y"}, {"e"}}),

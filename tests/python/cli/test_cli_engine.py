@@ -131,7 +131,7 @@ def test_trace_passes_writes_each_graph(tmp_path):
         (["--print-ir", "--device", "cpu", "--place", "conv=tpu"], "--place 'conv=tpu': device 'tpu' is not known"),
         (["--print-ir", "--device", "cpu", "--place", "nothing=cpu"], "placement 'nothing=cpu': no node"),
         (["--print-ir", "--device", "cpu", "--place", "*=cuda:0"], "placement '*=cuda:0': the engine's devices are cpu and the host"),
-        (["--print-ir", "--device", "cpu,cuda:0"], "device cuda:0 beside cpu"),
+        (["--print-ir", "--device", "cpu,cuda:0"], "device cuda:0 with cpu"),
         (["--print-ir", "--device", "cuda:0,cuda"], "cuda:0 comes twice"),
         (["--print-ir", "--budget", "soon"], "duration 'soon'"),
         (["--print-ir", "--stop-after", "no_such_pass"], "no_such_pass"),

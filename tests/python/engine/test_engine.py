@@ -77,7 +77,7 @@ def test_placement_is_by_name_within_the_devices(picture):
     for words, said in [
         ({"device": "cpu", "placement": {"nothing": "cpu"}}, "placement 'nothing=cpu': no node"),
         ({"device": "cpu", "placement": {"*": "cuda:0"}}, "the engine's devices are cpu"),
-        ({"device": "cpu,cuda:0"}, "device cuda:0 beside cpu"),
+        ({"device": "cpu,cuda:0"}, "device cuda:0 with cpu"),
         ({"device": ["cuda:0", "cuda:0"]}, "comes twice"),
     ]:
         with pytest.raises(lanner.InvalidArgument, match=said):
