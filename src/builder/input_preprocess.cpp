@@ -210,8 +210,8 @@ std::map<std::string, Preprocess> settle_preprocess(Graph& graph, const BuildOpt
   std::map<std::string, Preprocess> specs = declared(graph, options);
   take_known(graph, options, folder, specs);
   for (const auto& [name, spec] : options.preprocess) {
-    check(!options.pictures.contains(name), ErrorCode::invalid_argument,
-          "preprocess for {}: the input is built to take pictures; give their preprocessing in `pictures`",
+    check(!options.images.contains(name), ErrorCode::invalid_argument,
+          "preprocess for {}: the input is built to take pictures; give their preprocessing in `images`",
           name);
     const std::size_t number =
         with_context([] { return "preprocess"; }, [&, &input = name] { return input_number(graph, input); });

@@ -141,7 +141,7 @@ TEST(CropRunner, RunsInBatchSizesThatTheEngineAccepts) {
   LANNER_EXPECT_ERROR(batches_of(engine_of(means_model("N"), true, spec_of(), 3), 4),
                       ErrorCode::invalid_argument, "crops: batch 4: the engine takes 3 at most");
   LANNER_EXPECT_ERROR(batches_of(engine_of(means_model("4"), true), 2), ErrorCode::invalid_argument,
-                      "crops: batch 2: input x: any picture[4] has a fixed first dimension");
+                      "crops: batch 2: input x: any image[4] has a fixed first dimension");
 }
 
 TEST(CropRunner, RunsOnlyOnRequestedBoxes) {

@@ -287,7 +287,7 @@ void register_context(nb::module_& module) {
       .def_ro("sequence", &Binding::sequence, "Whether it is a sequence or an optional: a list, or None.")
       .def_ro("storage", &Binding::storage,
               "Memory layout of its arrays: `row` (row-major), `acdb`, `f16 aBcd16b`; dtype is theirs.")
-      .def_ro("picture", &Binding::picture,
+      .def_ro("image", &Binding::image,
               "Pixel format of an input that takes images, or `any`; else empty.")
       .def_ro("state", &Binding::state, "Whether it is part of a state; as an input it need not be given.")
       .def_ro("overwritten", &Binding::overwritten, "Whether a run may overwrite this input's array.")

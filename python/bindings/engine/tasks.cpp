@@ -175,7 +175,7 @@ public:
   void write(const PyResult& result, nb::handle source, std::optional<std::int64_t> frame,
              std::optional<double> pts) {
     check(writer_.has_value(), ErrorCode::invalid_argument, "ResultWriter: it is closed");
-    const PictureSource picture{path_of(source), !frame.has_value(), frame.value_or(0), pts};
+    const ImageSource picture{path_of(source), !frame.has_value(), frame.value_or(0), pts};
     const ReleasedGil released;
     writer_->write(picture, result.result);
   }

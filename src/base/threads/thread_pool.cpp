@@ -84,7 +84,7 @@ ThreadPool::ThreadPool(std::size_t threads, std::size_t queue_capacity, std::str
     }
   } catch (const std::system_error& error) {
     state->stop();
-    fail(ErrorCode::out_of_memory, "thread pool: thread {} of {} could not be started: {}; use fewer",
+    fail(ErrorCode::out_of_memory, "thread pool: thread {} of {} was refused: {}; ask for fewer",
          state->threads.size() + 1, threads, error.code().message());
   }
 }

@@ -31,7 +31,7 @@ std::vector<std::optional<ImageInputOptions>> pictures_of(const Graph& graph);
 Shape shape_of_records(const Value& input, const Shape& told);
 /// Converts the engine's shape to a caller's.
 Shape caller_shape(const Value& input, const Shape& shape);
-/// `nv12 picture[N]`; for other inputs the type.
+/// `nv12 image[N]`; for other inputs the type.
 std::string caller_type(const Value& input);
 
 /// Throws Error{invalid_argument} where an input asked for by `option` takes pictures.

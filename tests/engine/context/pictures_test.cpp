@@ -278,7 +278,7 @@ TEST(Pictures, RejectContradictingOptions) {
     change(options);
     LANNER_EXPECT_ERROR(built(file, options), ErrorCode::invalid_argument, message);
   };
-  refused([](BuildOptions& o) { o.preprocess["x"] = o.pictures["x"].preprocess; },
+  refused([](BuildOptions& o) { o.preprocess["x"] = o.images["x"].preprocess; },
           "the input is built to take pictures");
   refused([](BuildOptions& o) { o.storages["x"].layout = "acdb"; }, "takes pictures");
   refused([](BuildOptions& o) { o.overwritable = {"x"}; }, "takes pictures");

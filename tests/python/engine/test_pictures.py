@@ -77,7 +77,7 @@ QUICK = ["--threads", "1", "--budget", "0", "--device", "cpu"]
 
 
 def test_the_command_builds_and_runs_picture_inputs(model, inputs, tmp_path):
-    plans = {"tensors": ["--shape", "x:1x3x16x20:2x3x16x20:4x3x16x20"], "any": ["--picture"], "rgb24": ["--picture=rgb24"]}
+    plans = {"tensors": ["--shape", "x:1x3x16x20:2x3x16x20:4x3x16x20"], "any": ["--image-input"], "rgb24": ["--image-input=rgb24"]}
     for name, flags in plans.items():
         succeed("build", model, "-o", tmp_path / name, *flags, *FLAGS, *QUICK)
     assert [lanner.load(tmp_path / name).inputs[0].image for name in plans] == ["", "any", "rgb24"]
