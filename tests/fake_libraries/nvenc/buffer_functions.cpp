@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cstdint>
 
 #include "fake_driver/fake_cuda.h"
 #include "fake_libraries/nvenc/functions.h"
@@ -12,12 +13,10 @@ namespace {
 
 constexpr std::uint32_t pitch_unit = 256;
 
-/// A handle that no other has.
+/// A handle that is never used again, so that stale ones are found. It points to nothing.
 void* new_handle() {
-  return new char;
-}
-void delete_handle(void* handle) {
-  delete static_cast<char*>(handle);
+  static std::uintptr_t last = 0x10000;
+  return reinterpret_cast<void*>(last += 16);
 }
 
 bool knows_format(const Call& call, NV_ENC_BUFFER_FORMAT format) {
@@ -68,7 +67,6 @@ Status destroy_input(Call& call, void* buffer) {
   if (busy) flush(session);
   write_placed(call, buffer);
   session.inputs.erase(buffer);
-  delete_handle(buffer);
   if (locked) return call.refuse(NV_ENC_ERR_INVALID_CALL, "the input buffer is locked");
   if (busy) return call.refuse(NV_ENC_ERR_INVALID_CALL, "a picture from the input buffer is not yet encoded");
   return NV_ENC_SUCCESS;
@@ -120,7 +118,6 @@ Status destroy_bitstream(Call& call, void* buffer) {
   session.outputs.erase(buffer);
   std::erase(session.waiting, buffer);
   std::erase_if(session.to_lock, [&](const auto& output) { return output.first == buffer; });
-  delete_handle(buffer);
   if (state == BufferState::locked)
     return call.refuse(NV_ENC_ERR_INVALID_CALL, "the bitstream buffer is locked");
   if (state == BufferState::waiting)
@@ -174,7 +171,6 @@ Status unregister_resource(Call& call, void* resource) {
     return call.refuse(NV_ENC_ERR_INVALID_CALL,
                        "the resource is mapped: nvEncUnmapInputResource comes first");
   session.resources.erase(resource);
-  delete_handle(resource);
   return NV_ENC_SUCCESS;
 }
 
@@ -204,7 +200,6 @@ Status unmap_resource(Call& call, void* mapping) {
   write_placed(call, mapping);
   session.resources.at(*resource).mapping = nullptr;
   session.mappings.erase(mapping);
-  delete_handle(mapping);
   if (busy)
     return call.refuse(NV_ENC_ERR_INVALID_CALL,
                        "a picture from the mapping is not yet encoded: its bitstream is locked first");
