@@ -184,7 +184,7 @@ TEST_F(CustomPlan, NamesTheMissingOperator) {
   LANNER_EXPECT_ERROR(
       Engine::load(saved()), ErrorCode::unsupported,
       "the plan needs the operator own.Scale (version 1), which the environment lacks; load the "
-      "plug-in that has it");
+      "plug-in that provides it");
   LANNER_EXPECT_ERROR(built(scaling_model(), {}), ErrorCode::unsupported, "own.Scale");
 }
 
