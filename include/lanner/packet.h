@@ -79,6 +79,10 @@ enum class EntryPoint : std::uint8_t {
 };
 std::string_view to_string(EntryPoint) noexcept;
 
+/// How a picture is predicted: from itself, from earlier ones, from several.
+enum class PictureType : std::uint8_t { unknown, i, p, b };
+std::string_view to_string(PictureType) noexcept; ///< `I`, `P`, `B`; empty where it is unknown.
+
 /// A piece of a compressed stream. Copies share the bytes.
 struct Packet {
   int stream = 0;
@@ -89,6 +93,8 @@ struct Packet {
   bool discontinuity = false;
   bool corrupt = false; ///< The container knows that bytes are missing.
   bool palette = false; ///< Brings the colours that numbers stand for, from its picture on.
+  PictureType picture_type = PictureType::unknown; ///< Of an encoder that tells it.
+  float average_qp = -1; ///< Of the picture's blocks, in the codec's scale; -1 where an encoder does not tell.
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner; ///< Keeps `bytes`; private to the module that made it.
 };

@@ -21,7 +21,13 @@ namespace lanner::ffmpeg {
 
 namespace {
 
-thread_local std::string logged_error;
+thread_local std::string logged_error, option_line;
+
+/// How FFmpeg's wrappers begin to say that a library did not take an option.
+bool says_wrong_option(std::string_view text) {
+  return text.starts_with("Error parsing option") || text.starts_with("Unknown option") ||
+         text.starts_with("Invalid value for");
+}
 
 // File names and metadata reach the log unchanged: one line, no control characters.
 std::string one_line(const char* text) {
@@ -43,6 +49,7 @@ void forward_log(void* context, int level, const char* format, va_list arguments
     std::string text = one_line(line);
     if (text.empty()) return;
     if (level <= AV_LOG_ERROR && logged_error.empty()) logged_error = text;
+    if (level <= AV_LOG_WARNING && option_line.empty() && says_wrong_option(text)) option_line = text;
     const AVClass* type = context ? *static_cast<const AVClass* const*>(context) : nullptr;
     if (level <= AV_LOG_ERROR && type && type == avcodec_get_class())
       FrameMemory::note_error(*static_cast<const AVCodecContext*>(context));
@@ -103,6 +110,11 @@ void route_log() {
 
 void clear_logged_error() {
   logged_error.clear();
+  option_line.clear();
+}
+
+std::string refused_option() {
+  return option_line;
 }
 
 bool has_logged_error() {

@@ -83,6 +83,9 @@ void route_log();
 /// Forgets the errors that FFmpeg logged on this thread, so that the next failure quotes only its own.
 void clear_logged_error();
 bool has_logged_error();
+/// What libx264, libx265 or libsvtav1 logged since then of an option that they do not know, and go on
+/// without; empty for nothing.
+std::string refused_option();
 /// FFmpeg's text for `error`, with what it logged on this thread since clear_logged_error().
 std::string error_text(int error);
 /// Whether such a text says that a picture has more pixels than the codec was told to take. FFmpeg tells this

@@ -1,175 +1,314 @@
 #include <algorithm>
+#include <cstring>
+#include <deque>
+#include <map>
+#include <new>
 #include <string_view>
 #include <utility>
 
 #include "base/check.h"
 #include "base/threads/sole_use.h"
-#include "video/ffmpeg/av.h"
+#include "video/write/encoder_options.h"
 #include "video/ffmpeg/encoder_choice.h"
+#include "video/ffmpeg/encoder_session.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/frame.h"
 #include "video/ffmpeg/packet.h"
-#include "video/ffmpeg/pixel_format.h"
-#include "video/ffmpeg/stream_info.h"
-#include "video/write/encoder_options.h"
+#include "video/ffmpeg/palette.h"
+#include "video/write/stream_insert.h"
 
 namespace lanner::ffmpeg {
 
 namespace {
 
-// A colour description without gaps: what is not said is written as what convert_image() would assume.
-ColorInfo complete(ColorInfo color, const DirectFormat& format, std::int32_t height) {
-  if (format.full_range || !format_info(format.format).yuv) color.range = ColorRange::full;
-  if (color.range == ColorRange::unspecified) color.range = ColorRange::limited;
-  if (!format_info(format.format).yuv) color.matrix = ColorMatrix::rgb;
-  if (color.matrix == ColorMatrix::unspecified ||
-      (format_info(format.format).yuv && color.matrix == ColorMatrix::rgb))
-    color.matrix = height >= 720 ? ColorMatrix::bt709 : ColorMatrix::bt601;
-  return color;
+/// Type and mean QP, where the encoder tells them.
+void note_statistics(const AVPacket& from, int qp_offset, Packet& packet) {
+  std::size_t size = 0;
+  const std::uint8_t* data = av_packet_get_side_data(&from, AV_PKT_DATA_QUALITY_STATS, &size);
+  if (!data || size < 5) return;
+  const std::uint32_t lambda = data[0] | data[1] << 8 | data[2] << 16 | static_cast<std::uint32_t>(data[3]) << 24;
+  if (lambda > 0 && lambda <= INT32_MAX)
+    packet.average_qp = static_cast<float>(lambda) / FF_QP2LAMBDA - static_cast<float>(qp_offset);
+  if (data[4] == AV_PICTURE_TYPE_I) packet.picture_type = PictureType::i;
+  if (data[4] == AV_PICTURE_TYPE_P) packet.picture_type = PictureType::p;
+  if (data[4] == AV_PICTURE_TYPE_B) packet.picture_type = PictureType::b;
 }
 
-/// What an encoder that is kept from printing would have said.
-std::string_view hint_for(const AVCodec& codec) {
-  const bool svt = std::string_view(codec.name) == "libsvtav1";
-  return svt ? "; many versions of it take even sizes from 64x64 on alone" : "";
+void replace_bytes(AVPacket& packet, const std::vector<std::byte>& bytes) {
+  AVBufferRef* buffer = av_buffer_allocz(bytes.size() + AV_INPUT_BUFFER_PADDING_SIZE);
+  if (!buffer) throw std::bad_alloc();
+  std::memcpy(buffer->data, bytes.data(), bytes.size());
+  av_buffer_unref(&packet.buf);
+  packet.buf = buffer;
+  packet.data = buffer->data;
+  packet.size = static_cast<int>(bytes.size());
 }
 
 class FfmpegEncoder final : public Encoder {
 public:
-  explicit FfmpegEncoder(const EncoderOptions& options) : options_(options) {
+  explicit FfmpegEncoder(const EncoderOptions& options) : options_(options), asked_color_(options.color) {
     check_encoder_options(options_, true);
-    const AVCodec* codec = find_encoder(options_.codec, options_.width, options_.height);
-    // The external libraries copy what they keep; FFmpeg's own encoders hold references and may run threads.
-    copies_input_ = std::string_view(codec->name).substr(0, 3) == "lib";
-    configure(*codec);
-    Dictionary settings;
-    fill_settings(*codec, options_, settings);
-    clear_logged_error();
-    const int status = avcodec_open2(context_.get(), codec, settings.out());
-    check(status >= 0, status == AVERROR(ENOMEM) ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
-          "encoder {}: refused {}x{} {}: {}{}", codec->name, options_.width, options_.height,
-          to_string(target_.format), error_text(status), hint_for(*codec));
-    const std::string unknown = settings.leftover();
-    check(unknown.empty(), ErrorCode::invalid_argument, "encoder {} has no option '{}'", codec->name,
-          unknown);
-    describe_stream();
+    session_ = std::make_unique<EncoderSession>(options_);
+    begin_session();
   }
 
   const StreamInfo& stream() const noexcept override { return stream_; }
 
-  bool send(const Image* image, std::int64_t pts) override {
+  bool send(const Image* image, std::int64_t pts, const PictureRequest& request) override {
     const SoleUse::Call call(use_);
     check(!draining_, ErrorCode::invalid_argument, "encoder: picture after the end");
-    check_threads(context_);
-    FramePtr frame;
-    if (image) {
-      frame = prepare(*image);
-      frame->pts = from_pts(pts);
+    check_threads(session_->context());
+    if (!image) return send_end();
+    if (pts == no_pts) pts = next_pts();
+    check(last_pts_ == no_pts || pts > last_pts_, ErrorCode::invalid_argument,
+          "encode: pts {} after pts {}; expected presentation order", pts, last_pts_);
+    inserter_.check_messages(request.sei);
+    check(!request.emit_headers || inserter_.takes_headers(), ErrorCode::unsupported,
+          "encode: emit_headers: {} has no parameter sets", session_->codec().name);
+    check_picture(*image);
+    if (request.force_idr && !session_->forces_keyframes() && last_pts_ != no_pts) restart("force_idr");
+    if (next_session_) switch_session(pts);
+    FramePtr frame = prepare(*image);
+    frame->pts = pts;
+    const bool idr = request.force_idr || std::exchange(force_next_, false);
+    if (idr) frame->pict_type = AV_PICTURE_TYPE_I;
+    const int status = session_->send(frame.get());
+    if (status == AVERROR(EAGAIN)) {
+      force_next_ = force_next_ || (idr && !request.force_idr);
+      return false;
     }
-    clear_logged_error();
-    const int status = avcodec_send_frame(context_.get(), frame.get());
-    if (status == AVERROR(EAGAIN)) return false;
-    check(status >= 0, status == AVERROR(ENOMEM) ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
-          "encode: {}: {}", context_->codec->name, error_text(status));
-    draining_ = image == nullptr;
+    check_sent(status);
+    if (request.emit_headers || !request.sei.empty()) requests_[pts] = request;
+    last_pts_ = pts;
     return true;
   }
 
   std::optional<Packet> receive() override {
     const SoleUse::Call call(use_);
-    check_threads(context_);
-    PacketPtr packet = make_packet();
-    clear_logged_error();
-    const int status = avcodec_receive_packet(context_.get(), packet.get());
-    if (status == AVERROR(EAGAIN)) return std::nullopt;
-    if (status == AVERROR_EOF) {
-      finished_ = true;
-      return std::nullopt;
+    check_threads(session_->context());
+    if (!ready_.empty()) {
+      Packet packet = std::move(ready_.front());
+      ready_.pop_front();
+      return packet;
     }
-    check(status >= 0, ErrorCode::internal, "encode: {}: {}", context_->codec->name, error_text(status));
-    return to_packet(std::move(packet));
+    return receive_one();
   }
 
-  bool finished() const noexcept override { return finished_; }
+  bool finished() const noexcept override { return finished_ && ready_.empty(); }
+
+  EncoderReconfigure reconfigurable() const override {
+    EncoderReconfigure state;
+    state.rate_control = effective_rate_control(options_);
+    state.multipass = options_.multipass;
+    state.bit_rate = options_.bit_rate;
+    state.max_bit_rate = options_.max_bit_rate;
+    state.vbv_buffer_size = vbv_bits(options_);
+    state.vbv_initial = options_.vbv_initial;
+    state.rate = options_.rate;
+    state.width = options_.width;
+    state.height = options_.height;
+    return state;
+  }
+
+  void reconfigure(const EncoderReconfigure& change) override {
+    const SoleUse::Call call(use_);
+    check(!draining_, ErrorCode::invalid_argument, "encoder: reconfigure() after the end");
+    const EncoderOptions changed = changed_options(options_, change);
+    const std::string names = changes_between(options_, changed);
+    check(!options_.global_header || (changed.width == options_.width && changed.height == options_.height),
+          ErrorCode::unsupported,
+          "reconfigure: size {}x{}: the headers lie apart (global_header), where there is place for one size",
+          changed.width, changed.height);
+    if (!names.empty() && changes_live(changed)) {
+      AVCodecContext& context = *session_->context();
+      context.bit_rate = changed.bit_rate;
+      context.rc_max_rate = bound_of_rate(changed);
+      context.rc_buffer_size = static_cast<int>(vbv_bits(changed));
+      options_ = changed;
+    } else if (!names.empty()) {
+      restart_with(changed, names);
+    }
+    if (change.force_idr && names.empty() && !session_->forces_keyframes()) restart("force_idr");
+    force_next_ = force_next_ || change.force_idr;
+  }
+
+  const std::vector<EncoderRestart>& restarts() const noexcept override { return restarts_; }
 
 private:
-  void configure(const AVCodec& codec) {
-    context_.reset(avcodec_alloc_context3(&codec));
-    if (!context_) throw std::bad_alloc();
-    context_->width = options_.width;
-    context_->height = options_.height;
-    context_->pix_fmt = encoder_format(codec, options_);
-    target_ = *direct_format(context_->pix_fmt);
-    options_.color = complete(options_.color, target_, options_.height);
-    if (codec.id == AV_CODEC_ID_MJPEG)
-      options_.color.matrix = ColorMatrix::bt601; // JFIF 1.02 knows no other.
-    context_->colorspace = to_av(options_.color.matrix);
-    context_->color_range = to_av(options_.color.range);
-    context_->chroma_sample_location = to_av(options_.color.siting);
-    context_->color_primaries = static_cast<AVColorPrimaries>(options_.color.primaries);
-    context_->color_trc = static_cast<AVColorTransferCharacteristic>(options_.color.transfer);
-    context_->sample_aspect_ratio = from_rational(options_.sample_aspect);
-    context_->framerate = from_rational(options_.rate);
-    context_->time_base =
-        options_.time_base.den > 0 ? from_rational(options_.time_base) : av_inv_q(context_->framerate);
-    context_->thread_count = std::max(0, options_.threads);
-    if (options_.bit_rate > 0)
-      context_->bit_rate = options_.bit_rate;
-    else if (options_.crf >= 0)
-      context_->bit_rate = 0;
-    if (options_.gop > 0) context_->gop_size = options_.gop;
-    if (options_.b_frames >= 0) context_->max_b_frames = options_.b_frames;
-    if (options_.global_header) context_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
+  /// libx264 takes these as it runs, once it has a VBV and does not describe it in the stream.
+  bool changes_live(const EncoderOptions& changed) const {
+    if (!std::string_view(session_->codec().name).starts_with("libx264")) return false;
+    EncoderOptions rest = changed;
+    rest.bit_rate = options_.bit_rate;
+    rest.max_bit_rate = options_.max_bit_rate;
+    rest.vbv_buffer_size = options_.vbv_buffer_size;
+    const bool buffered = bound_of_rate(options_) > 0 && bound_of_rate(changed) > 0;
+    return changes_between(options_, rest).empty() && buffered && !options_.hrd && options_.bit_rate > 0 &&
+           !next_session_;
   }
 
-  void describe_stream() {
-    const ParametersPtr parameters = make_parameters();
-    check(avcodec_parameters_from_context(parameters.get(), context_.get()) >= 0, ErrorCode::out_of_memory,
-          "encoder: memory was refused by the system");
-    stream_.kind = "video";
-    describe_codec(*parameters, stream_);
-    stream_.time_base = to_rational(context_->time_base);
-    stream_.average_rate = options_.rate;
-    stream_.sample_aspect = options_.sample_aspect;
+  /// Before anything changes the new session has to open.
+  void restart_with(EncoderOptions changed, const std::string& reason) {
+    changed.color = asked_color_;
+    next_session_ = std::make_unique<EncoderSession>(changed);
+    options_ = changed;
+    restart_reason_ = restart_reason_.empty() ? reason : restart_reason_ + ", " + reason;
+    if (last_pts_ != no_pts) return;
+    session_ = std::move(next_session_); // Nothing was encoded yet.
+    restart_reason_.clear();
+    begin_session();
+  }
+  void restart(const std::string& reason) { restart_with(options_, reason); }
+
+  /// All packets of the old session come first.
+  void switch_session(std::int64_t pts) {
+    check_sent(session_->send(nullptr));
+    while (std::optional<Packet> packet = receive_one()) ready_.push_back(std::move(*packet));
+    check(finished_, ErrorCode::internal, "encode: {} did not end", session_->codec().name);
+    finished_ = false;
+    session_ = std::move(next_session_);
+    restarts_.push_back({pts, std::exchange(restart_reason_, {})});
+    begin_session();
+  }
+
+  void begin_session() {
+    first_packet_ = true;
+    headers_ = session_->headers();
+    stream_ = session_->stream();
+    inserter_ = StreamInserter(stream_.codec);
+    const int depth = format_info(session_->target().format).bits;
+    qp_offset_ = stream_.codec == "h264" ? 6 * (depth - 8) : 0; // x264 begins at 0 at any depth.
+    keyframe_messages_.clear();
+    const bool av1 = stream_.codec == "av1";
+    if (options_.mastering_display)
+      keyframe_messages_.push_back(mastering_display_message(*options_.mastering_display, av1));
+    if (options_.content_light) keyframe_messages_.push_back(content_light_message(*options_.content_light, av1));
+  }
+
+  bool send_end() {
+    next_session_.reset();
+    const int status = session_->send(nullptr);
+    if (status == AVERROR(EAGAIN)) return false;
+    check_sent(status);
+    draining_ = true;
+    return true;
+  }
+
+  void check_sent(int status) const {
+    check(status >= 0, status == AVERROR(ENOMEM) ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
+          "encode: {}: {}", session_->codec().name, error_text(status));
+  }
+
+  std::int64_t next_pts() const {
+    if (last_pts_ == no_pts) return 0;
+    const Rational base = to_rational(session_->context()->time_base);
+    const double step = static_cast<double>(options_.rate.den) / static_cast<double>(options_.rate.num);
+    return last_pts_ + std::max<std::int64_t>(1, static_cast<std::int64_t>(step / base.to_double() + 0.5));
+  }
+
+  std::optional<Packet> receive_one() {
+    int status = 0;
+    PacketPtr packet = session_->receive(status);
+    if (packet) return finish_packet(std::move(packet));
+    if (status == AVERROR_EOF) finished_ = true;
+    check(status == AVERROR(EAGAIN) || status == AVERROR_EOF, ErrorCode::internal, "encode: {}: {}",
+          session_->codec().name, error_text(status));
+    return std::nullopt;
+  }
+
+  /// With what was asked for its picture put in, and times that grow over restarts.
+  Packet finish_packet(PacketPtr from) {
+    const bool key = from->flags & AV_PKT_FLAG_KEY;
+    const Bytes bytes{reinterpret_cast<const std::byte*>(from->data), static_cast<std::size_t>(from->size)};
+    if (key && headers_.empty()) headers_ = inserter_.headers_of(bytes);
+    std::vector<SeiMessage> messages = key ? keyframe_messages_ : std::vector<SeiMessage>();
+    bool emit = wants_headers(key);
+    if (const auto asked = requests_.find(from->pts); asked != requests_.end()) {
+      emit = emit || asked->second.emit_headers;
+      messages.insert(messages.end(), asked->second.sei.begin(), asked->second.sei.end());
+      requests_.erase(asked);
+    }
+    emit = emit && !inserter_.has_headers(bytes);
+    if (emit || !messages.empty())
+      replace_bytes(*from, inserter_.inserted(bytes, emit ? Bytes(headers_) : Bytes(), messages));
+    first_packet_ = false;
+    if (from->dts != AV_NOPTS_VALUE && last_dts_ != no_pts && from->dts <= last_dts_)
+      from->dts = std::min(last_dts_ + 1, from->pts);
+    if (from->dts != AV_NOPTS_VALUE) last_dts_ = from->dts;
+    const PacketPtr statistics = std::move(from);
+    PacketPtr given = make_packet();
+    check(av_packet_ref(given.get(), statistics.get()) >= 0, ErrorCode::out_of_memory,
+          "packet: memory was refused by the system");
+    Packet packet = to_packet(std::move(given));
+    note_statistics(*statistics, qp_offset_, packet);
+    return packet;
+  }
+
+  bool wants_headers(bool key) const {
+    if (!inserter_.takes_headers()) return false;
+    if (first_packet_ && (!restarts_.empty() || (!options_.global_header && !options_.repeat_headers.value_or(true))))
+      return true;
+    return key && options_.repeat_headers.value_or(false);
+  }
+
+  ColorInfo completed(const Image& image) const {
+    ColorInfo color = image.color;
+    if (color.range == ColorRange::unspecified) color.range = ColorRange::limited;
+    if (color.matrix == ColorMatrix::unspecified || color.matrix == ColorMatrix::rgb)
+      color.matrix = image.height >= 720 ? ColorMatrix::bt709 : ColorMatrix::bt601;
+    return color;
   }
 
   // Matrix and range count as the same when the encoder would convert nothing.
-  bool fits(const Image& image) const {
-    if (image.format != target_.format) return false;
+  bool same_colors(const Image& image) const {
     if (!format_info(image.format).yuv) return true;
-    const ColorInfo given = complete(image.color, {image.format}, image.height);
+    const ColorInfo given = completed(image);
     return given.matrix == options_.color.matrix && given.range == options_.color.range;
   }
 
-  FramePtr prepare(const Image& image) {
+  void check_picture(const Image& image) const {
     check(image.defined() && image.width == options_.width && image.height == options_.height,
           ErrorCode::invalid_argument, "encode: picture of {}x{}, the encoder was created for {}x{}",
           image.width, image.height, options_.width, options_.height);
     check(image.device.is_host(), ErrorCode::unsupported,
           "encode: picture lies on {}; copy it to the host first", image.device.to_string());
+    const PixelFormat stored = session_->target().format;
+    check(options_.tuning != Tuning::lossless || (keeps_samples(image.format, stored) && same_colors(image)),
+          ErrorCode::invalid_argument,
+          "encode: tuning lossless with a picture of {} {} {}, which would be converted to {} {} {}; give the "
+          "encoder that format and these colours",
+          to_string(image.format), to_string(image.color.matrix), to_string(image.color.range), to_string(stored),
+          to_string(options_.color.matrix), to_string(options_.color.range));
+  }
+
+  FramePtr prepare(const Image& image) {
+    const PixelFormat stored = session_->target().format;
     Image input = image;
-    if (!fits(image) || !image.owner || !copies_input_) {
-      input = Image::allocate(target_.format, image.width, image.height);
+    const bool fits = image.format == stored && same_colors(image);
+    if (!fits || !image.owner || !session_->copies_input()) {
+      input = Image::allocate(stored, image.width, image.height);
       input.color = options_.color;
       convert_image(image, input);
     }
-    FramePtr frame = to_av(input, context_->pix_fmt);
-    frame->colorspace = context_->colorspace;
-    frame->color_range = context_->color_range;
-    frame->chroma_location = context_->chroma_sample_location;
-    frame->color_primaries = context_->color_primaries;
-    frame->color_trc = context_->color_trc;
-    frame->sample_aspect_ratio = context_->sample_aspect_ratio;
-    return frame;
+    return session_->frame_format() == AV_PIX_FMT_RGB8 ? to_palette(input)
+                                                       : to_av(input, session_->frame_format());
   }
 
   SoleUse use_{"Encoder"};
   EncoderOptions options_;
-  CodecContextPtr context_;
-  DirectFormat target_{};
-  bool copies_input_ = false; ///< The encoder is done with a picture's memory when send() returns.
+  ColorInfo asked_color_;
+  std::unique_ptr<EncoderSession> session_, next_session_; ///< The next takes over with the next picture.
+  std::string restart_reason_;
+  std::vector<EncoderRestart> restarts_;
   StreamInfo stream_;
-  bool draining_ = false, finished_ = false;
+  StreamInserter inserter_;
+  std::vector<std::byte> headers_;
+  std::vector<SeiMessage> keyframe_messages_;
+  std::map<std::int64_t, PictureRequest> requests_; ///< By the pts of their pictures.
+  std::deque<Packet> ready_;
+  std::int64_t last_pts_ = no_pts, last_dts_ = no_pts;
+  int qp_offset_ = 0;
+  bool first_packet_ = true, force_next_ = false, draining_ = false, finished_ = false;
 };
 
 } // namespace

@@ -14,6 +14,7 @@
 
 #include "base/check.h"
 #include "base/text/joined.h"
+#include "video/ffmpeg/encoder_settings.h"
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/pixel_format.h"
 
@@ -32,36 +33,11 @@ struct Choice {
 
 // In order of preference: quality at a given speed on a CPU first.
 constexpr Choice choices[] = {
-    {"h264", "libx264"},     {"h264", "libopenh264"}, {"hevc", "libx265"}, {"h265", "libx265"},
+    {"h264", "libx264"},     {"h264", "libx264rgb"}, {"h264", "libopenh264"}, {"hevc", "libx265"}, {"h265", "libx265"},
     {"av1", "libsvtav1"},    {"av1", "libaom-av1"},   {"av1", "librav1e"}, {"vp9", "libvpx-vp9"},
     {"vp8", "libvpx"},       {"mpeg4", "mpeg4"},      {"mjpeg", "mjpeg"},  {"ffv1", "ffv1"},
     {"mpeg2", "mpeg2video"}, {"png", "png"},
 };
-
-// How each encoder spells what EncoderOptions names.
-struct Dialect {
-  std::string_view encoder;
-  const char* quality;       ///< Option for constant quality; null when it has none of its own.
-  const char* speed;         ///< Option for the preset.
-  const char* default_speed; ///< Taken when no preset is asked for; null leaves the encoder's.
-  double worst = 0;          ///< End of the quality's scale where the encoder would not complain; 0: it does.
-};
-
-constexpr Dialect dialects[] = {
-    {"libx264", "crf", "preset", "veryfast", 51},
-    {"libx265", "crf", "preset", "veryfast", 51},
-    {"libsvtav1", "crf", "preset", "10"},
-    {"libaom-av1", "crf", "cpu-used", "8"},
-    {"libvpx-vp9", "crf", "cpu-used", "5"},
-    {"libvpx", "crf", "cpu-used", "5"},
-    {"librav1e", "qp", "speed", "10"},
-};
-
-const Dialect* dialect_of(std::string_view encoder) {
-  for (const Dialect& dialect : dialects)
-    if (dialect.encoder == encoder) return &dialect;
-  return nullptr;
-}
 
 constexpr std::string_view x264_presets[] = {"ultrafast", "superfast", "veryfast", "faster",   "fast",
                                              "medium",    "slow",      "slower",   "veryslow", "placebo"};
@@ -91,7 +67,29 @@ void check_names(std::string_view encoder, const Dictionary& settings) {
   };
   require("preset", x264_presets, true);
   require("tune", x264_tunes, false);
-  if (encoder == "libx264") require("profile", x264_profiles, false);
+  if (encoder != "libx265") require("profile", x264_profiles, false);
+}
+
+/// Whether the encoder stores the samples of that format: in any order, each of them as it is.
+bool stores(const AVCodec& codec, PixelFormat format) {
+  const AVPixelFormat* formats = pixel_formats(codec);
+  for (; formats && *formats != AV_PIX_FMT_NONE; ++formats) {
+    const auto direct = direct_format(*formats);
+    if (direct && !direct->alpha && keeps_samples(format, direct->format)) return true;
+  }
+  return formats == nullptr;
+}
+
+/// Of the encoders of a codec the first does not store everything.
+bool suits(const AVCodec& codec, const EncoderOptions& options) {
+  const std::string_view name = codec.name;
+  const bool lossless = options.tuning == Tuning::lossless;
+  if (name == "libsvtav1") {
+    const PixelFormatInfo& facts = format_info(options.format);
+    return !lossless && (!facts.yuv || (facts.chroma_x == 1 && facts.chroma_y == 1));
+  }
+  if (name == "libx264") return !lossless || stores(codec, options.format) || format_info(options.format).yuv;
+  return true;
 }
 
 constexpr std::int32_t least_size_of_svt = 64;
@@ -102,28 +100,34 @@ bool takes_size(std::string_view encoder, std::int32_t width, std::int32_t heigh
          (width % 2 == 0 && height % 2 == 0 && width >= least_size_of_svt && height >= least_size_of_svt);
 }
 
-void silence(const AVCodec& codec, Dictionary& settings) {
-  const std::string_view name = codec.name;
-  if (name == "libx265" && !settings.has("x265-params")) settings.set("x265-params", "log-level=none");
-  if (name != "libsvtav1") return;
-  // SVT-AV1 prints to stderr whatever FFmpeg's log level is; this variable is its only switch, and 0 the
-  // least.
+/// SVT-AV1 prints to stderr whatever FFmpeg's log level is; this variable is its only switch, and 0 the
+/// least.
+void silence(const AVCodec& codec) {
+  if (std::string_view(codec.name) != "libsvtav1") return;
   static std::once_flag once;
   std::call_once(once, [] { setenv("SVT_LOG", "0", 0); });
 }
 
 /// FFmpeg's names of what EncoderOptions has a member for. Given in both ways, one would be dropped.
-void check_given_once(const AVCodec& codec, const EncoderOptions& options, const Dialect* dialect) {
+void check_given_once(const AVCodec& codec, const EncoderOptions& options) {
   const auto require = [&](bool given, const char* member, std::initializer_list<const char*> keys) {
     for (const char* key : keys)
-      check(!given || !key || !options.codec_options.contains(key), ErrorCode::invalid_argument,
-            "encoder {}: {} and codec_options[\"{}\"] exclude each other; give one", codec.name, member,
-            key ? key : "");
+      check(!given || !options.codec_options.contains(key), ErrorCode::invalid_argument,
+            "encoder {}: {} and codec_options[\"{}\"] exclude each other; give one", codec.name, member, key);
   };
-  const char* quality = dialect ? dialect->quality : nullptr;
-  require(options.crf >= 0, "crf", {quality, "b", "qp", "global_quality"});
-  require(options.bit_rate > 0, "bit_rate", {quality, "b", "qp", "global_quality"});
-  require(!options.preset.empty(), "preset", {dialect ? dialect->speed : nullptr});
+  require(options.crf >= 0, "crf", {"crf", "b", "qp", "global_quality"});
+  require(options.bit_rate > 0, "bit_rate", {"crf", "b", "qp", "global_quality"});
+  require(options.const_qp.has_value(), "const_qp", {"crf", "b", "qp", "global_quality"});
+  require(options.max_bit_rate > 0, "max_bit_rate", {"maxrate"});
+  require(options.vbv_buffer_size > 0, "vbv_buffer_size", {"bufsize"});
+  require(options.qp_min.has_value(), "qp_min", {"qmin"});
+  require(options.qp_max.has_value(), "qp_max", {"qmax"});
+  require(options.num_ref_l0.has_value(), "num_ref_l0", {"refs"});
+  require(options.slice_data > 0, "slice_data", {"slices"});
+  require(!options.level.empty(), "level", {"level"});
+  require(!options.profile.empty(), "profile", {"profile"});
+  require(options.tuning != Tuning::unspecified, "tuning", {"tune"});
+  require(!options.preset.empty(), "preset", {"preset", "cpu-used", "speed"});
   require(options.gop > 0, "gop", {"g"});
   require(options.b_frames >= 0, "b_frames", {"bf"});
   require(options.threads > 0, "threads", {"threads"});
@@ -135,12 +139,52 @@ bool is_lossless(const AVCodec& codec) {
          !(descriptor->props & AV_CODEC_PROP_LOSSY);
 }
 
+/// The encoder's format for what it is fed, the nearest where it does not take that.
+AVPixelFormat nearest_taken(const AVCodec& codec, const EncoderOptions& options) {
+  AVPixelFormat wanted = to_av(options.format);
+  if (wanted == AV_PIX_FMT_NONE) wanted = AV_PIX_FMT_RGB24;
+  const AVPixelFormat* formats = pixel_formats(codec);
+  if (!formats) return wanted;
+  if (std::string_view(codec.name) == "gif") return AV_PIX_FMT_RGB8; // Colours of a fixed palette.
+  AVPixelFormat candidates[256];
+  std::size_t count = 0;
+  for (; *formats != AV_PIX_FMT_NONE && count < 255; ++formats) {
+    if (*formats == wanted) return wanted;
+    const auto direct = direct_format(*formats);
+    if (!direct || direct->alpha) continue; // Pictures to encode have no plane of opacity.
+    // Full range by name is how older mjpeg encoders list the very format that was asked for.
+    if (direct->full_range && direct->format == options.format) return *formats;
+    const int bits = format_info(direct->format).bits, asked = format_info(options.format).bits;
+    if (asked == 16 && bits == 12) continue; // Of 16 bits 10 are kept, as NVENC does.
+    if (options.tuning == Tuning::lossless && keeps_samples(options.format, direct->format)) return *formats;
+    candidates[count++] = *formats;
+  }
+  candidates[count] = AV_PIX_FMT_NONE;
+  check(count > 0, ErrorCode::unsupported, "encoder {} takes no pixel format that Lanner can make",
+        codec.name);
+  return avcodec_find_best_pix_fmt_of_list(candidates, wanted, 0, nullptr);
+}
+
+std::string stored_formats(const AVCodec& codec) {
+  std::vector<std::string> names;
+  const AVPixelFormat* formats = pixel_formats(codec);
+  for (; formats && *formats != AV_PIX_FMT_NONE; ++formats) {
+    const auto direct = direct_format(*formats);
+    if (!direct || direct->alpha || direct->full_range) continue;
+    names.emplace_back(to_string(direct->format));
+  }
+  return joined(names, ", ");
+}
+
 } // namespace
 
-const AVCodec* find_encoder(const std::string& name, std::int32_t width, std::int32_t height) {
+const AVCodec* find_encoder(const EncoderOptions& options) {
+  const std::string& name = options.codec;
+  const std::int32_t width = options.width, height = options.height;
   for (const Choice& choice : choices) {
     if (choice.codec != name || !takes_size(choice.encoder, width, height)) continue;
-    if (const AVCodec* codec = avcodec_find_encoder_by_name(choice.encoder)) return codec;
+    const AVCodec* codec = avcodec_find_encoder_by_name(choice.encoder);
+    if (codec && suits(*codec, options)) return codec;
   }
   const AVCodec* codec = avcodec_find_encoder_by_name(name.c_str());
   if (!codec) {
@@ -159,54 +203,39 @@ const AVCodec* find_encoder(const std::string& name, std::int32_t width, std::in
   return codec;
 }
 
-AVPixelFormat encoder_format(const AVCodec& codec, const EncoderOptions& options) {
-  AVPixelFormat wanted = to_av(options.format);
-  if (wanted == AV_PIX_FMT_NONE) wanted = AV_PIX_FMT_RGB24;
-  const AVPixelFormat* formats = pixel_formats(codec);
-  if (!formats) return wanted;
-  AVPixelFormat candidates[256];
-  std::size_t count = 0;
-  for (; *formats != AV_PIX_FMT_NONE && count < 255; ++formats) {
-    if (*formats == wanted) return wanted;
-    const auto direct = direct_format(*formats);
-    if (!direct || direct->alpha) continue; // Pictures to encode have no plane of opacity.
-    // Full range by name is how older mjpeg encoders list the very format that was asked for.
-    if (direct->full_range && direct->format == options.format) return *formats;
-    candidates[count++] = *formats;
-  }
-  candidates[count] = AV_PIX_FMT_NONE;
-  check(count > 0, ErrorCode::unsupported, "encoder {} takes no pixel format that Lanner can make",
-        codec.name);
-  return avcodec_find_best_pix_fmt_of_list(candidates, wanted, 0, nullptr);
+bool keeps_samples(PixelFormat from, PixelFormat to) {
+  const PixelFormatInfo &a = format_info(from), &b = format_info(to);
+  if (from == to) return true;
+  const int samples_a = a.planes == 1 ? a.samples[0] : 3, samples_b = b.planes == 1 ? b.samples[0] : 3;
+  return a.yuv == b.yuv && a.bits == b.bits && a.chroma_x == b.chroma_x && a.chroma_y == b.chroma_y &&
+         samples_a == samples_b;
 }
 
-void fill_settings(const AVCodec& codec, const EncoderOptions& options, Dictionary& settings) {
-  const Dialect* dialect = dialect_of(codec.name);
-  check_given_once(codec, options, dialect);
+AVPixelFormat encoder_format(const AVCodec& codec, const EncoderOptions& options) {
+  const AVPixelFormat format = nearest_taken(codec, options);
+  if (format == AV_PIX_FMT_RGB8) return format;
+  check(options.tuning != Tuning::lossless || keeps_samples(options.format, direct_format(format)->format),
+        ErrorCode::invalid_argument,
+        "encoder {}: tuning lossless with format {}, of which it stores {}; expected one of {}", codec.name,
+        to_string(options.format), to_string(direct_format(format)->format), stored_formats(codec));
+  return format;
+}
+
+void fill_settings(const AVCodec& codec, const EncoderOptions& options, PixelFormat stored,
+                   AVCodecContext& context, Dictionary& settings) {
+  check_given_once(codec, options);
   check(options.bit_rate == 0 || !is_lossless(codec), ErrorCode::invalid_argument,
         "encoder {}: bit_rate {}, but it keeps every sample and takes the bits that this needs; leave "
         "bit_rate out, "
         "or name another codec",
         codec.name, options.bit_rate);
-  // FFmpeg hands SVT-AV1 a distance from 2 on alone, and drops 1.
-  check(options.gop != 1 || std::string_view(codec.name) != "libsvtav1", ErrorCode::invalid_argument,
-        "encoder libsvtav1: gop 1, expected 2 or more; libaom-av1 makes every frame a keyframe");
   for (const auto& [key, value] : options.codec_options) settings.set(key, value);
-  silence(codec, settings);
-  const auto put = [&](const char* key, const std::string& value) {
-    if (key && !value.empty() && !settings.has(key)) settings.set(key, value);
-  };
-  if (dialect) put(dialect->speed, !options.preset.empty() ? options.preset : dialect->default_speed);
-  check(dialect || options.preset.empty(), ErrorCode::invalid_argument, "encoder {} has no presets; got '{}'",
-        codec.name, options.preset);
+  silence(codec);
+  EncoderSettings spelled(codec, options, stored, context);
   const std::string_view name = codec.name;
-  if (name == "libx264" || name == "libx265") check_names(name, settings);
-  if (options.crf < 0) return;
-  check(dialect != nullptr, ErrorCode::invalid_argument,
-        "encoder {} has no constant quality scale; give a bit rate, or its own options", codec.name);
-  check(dialect->worst <= 0 || options.crf <= dialect->worst, ErrorCode::invalid_argument,
-        "encoder {}: quality {:g}, expected 0 (best) to {:g}", codec.name, options.crf, dialect->worst);
-  put(dialect->quality, fmt::format("{:g}", options.crf));
+  if (name == "libx265") spelled.set("log-level", "none", false); // It prints past every log.
+  spelled.fill(settings);
+  if (name.starts_with("libx264") || name == "libx265") check_names(name, settings);
 }
 
 } // namespace lanner::ffmpeg
