@@ -104,7 +104,7 @@ struct EncoderOptions {
   SliceMode slice_mode = SliceMode::unspecified;
   int slice_data = 0;
   /// VUI timing (H.264 and H.265 Annex E), written in lowest terms; without them by `rate`.
-  std::int64_t num_units_in_tick = 0, time_scale = 0;
+  std::int32_t num_units_in_tick = 0, time_scale = 0;
   /// Parameter sets in front of each IDR, or of the first alone; unset: by `global_header`.
   std::optional<bool> repeat_headers;
   bool hrd = false; ///< Write the parameters of the hypothetical reference decoder, where there is a VBV.

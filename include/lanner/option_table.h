@@ -40,6 +40,7 @@ enum class OptionKind : std::uint8_t {
   flag,             ///< bool.
   integer,          ///< std::int32_t.
   bit_rate,         ///< std::int64_t, bits per second.
+  bits,             ///< std::int64_t, bits.
   bytes,            ///< std::uint64_t, bytes of memory.
   seed,             ///< std::uint64_t.
   number,           ///< double.
@@ -55,6 +56,7 @@ enum class OptionKind : std::uint8_t {
   region,           ///< PixelRect.
   two_numbers,      ///< std::array<float, 2>.
   three_numbers,    ///< std::array<float, 3>; a single number is used for all three.
+  three_integers,   ///< std::array<std::int32_t, 3>; a single number is used for all three.
   dtype,            ///< std::string: name of an element type.
   preset,           ///< std::string, applied before the options that override parts of it.
   preprocess,       ///< Preprocess.
@@ -72,8 +74,9 @@ enum class OptionKind : std::uint8_t {
 using OptionValue =
     std::variant<std::monostate, bool, std::int32_t, std::int64_t, std::uint64_t, double, std::string,
                  std::vector<std::string>, NamedTexts, NamedShapes, std::vector<NamedShapes>,
-                 std::array<std::int32_t, 2>, PixelRect, std::array<float, 2>, std::array<float, 3>,
-                 Preprocess, std::map<std::string, Preprocess>, std::map<std::string, ImageInputOptions>,
+                 std::array<std::int32_t, 2>, std::array<std::int32_t, 3>, PixelRect, std::array<float, 2>,
+                 std::array<float, 3>, Preprocess, std::map<std::string, Preprocess>,
+                 std::map<std::string, ImageInputOptions>,
                  OptionSource, Limits, Environment, std::shared_ptr<const StreamIndex>, void*, Control>;
 
 /// Which subcommands of `lanner` have an option: those that declare this use.
@@ -173,7 +176,9 @@ const OptionTable<VerifyOptions>& verify_option_table(); ///< Without `inputs`, 
 const OptionTable<ContextOptions>& context_option_table();
 const OptionTable<VideoReaderOptions>& reader_option_table();
 const OptionTable<EncoderOptions>& writer_option_table();
-const OptionTable<TranscodeOptions>& transcode_option_table(); ///< Beside the writer's.
+const OptionTable<TranscodeOptions>& transcode_option_table(); ///< Besides the writer's.
+/// Options of encoders alone: for a file the muxer sets them, or nothing asks for them.
+const OptionTable<EncoderOptions>& encoder_option_table();
 const OptionTable<Preprocess>& preprocess_option_table();
 
 /// Parses an option's value in command line syntax; for a list one entry. Files are opened within `limits`.

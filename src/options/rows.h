@@ -22,6 +22,7 @@ constexpr OptionKind kind_of() {
   if constexpr (std::is_same_v<T, NamedShapes>) return OptionKind::named_shapes;
   if constexpr (std::is_same_v<T, std::vector<NamedShapes>>) return OptionKind::profiles;
   if constexpr (std::is_same_v<T, std::array<std::int32_t, 2>>) return OptionKind::size;
+  if constexpr (std::is_same_v<T, std::array<std::int32_t, 3>>) return OptionKind::three_integers;
   if constexpr (std::is_same_v<T, PixelRect>) return OptionKind::region;
   if constexpr (std::is_same_v<T, std::array<float, 2>>) return OptionKind::two_numbers;
   if constexpr (std::is_same_v<T, std::array<float, 3>>) return OptionKind::three_numbers;

@@ -166,6 +166,19 @@ std::array<float, 3> parse_three(const std::string& text) {
   return values;
 }
 
+/// `20,22,24`, or one whole number for all three.
+std::array<std::int32_t, 3> parse_three_integers(const std::string& text) {
+  const auto parts = split(text, ',');
+  std::array<std::int32_t, 3> values{};
+  for (std::size_t i = 0; i < 3; ++i) {
+    const auto value = whole_text<std::int32_t>(parts[parts.size() == 3 ? i : 0]);
+    check(value && *value >= 0 && (parts.size() == 1 || parts.size() == 3), ErrorCode::invalid_argument,
+          "'{}': expected one whole number, or three like 20,22,24", text);
+    values[i] = *value;
+  }
+  return values;
+}
+
 /// `0,1` or `-1..1`.
 std::array<float, 2> parse_two(const std::string& text) {
   const bool dots = text.find("..") != std::string::npos;
@@ -211,6 +224,7 @@ OptionValue parse_option(const OptionInfo& info, const std::string& text, const 
   case OptionKind::integer:
     return parse_integer(info, text);
   case OptionKind::bit_rate:
+  case OptionKind::bits:
     return parse_bit_rate(text);
   case OptionKind::bytes:
     return parse_bytes(text);
@@ -244,6 +258,8 @@ OptionValue parse_option(const OptionInfo& info, const std::string& text, const 
     return parse_two(text);
   case OptionKind::three_numbers:
     return parse_three(text);
+  case OptionKind::three_integers:
+    return parse_three_integers(text);
   case OptionKind::preprocess:
     return parse_preprocess(text);
   case OptionKind::source:

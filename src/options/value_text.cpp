@@ -61,6 +61,9 @@ struct Texts {
   std::string operator()(const std::array<std::int32_t, 2>& size) const {
     return fmt::format("{}x{}", size[0], size[1]);
   }
+  std::string operator()(const std::array<std::int32_t, 3>& value) const {
+    return fmt::format("{}", fmt::join(value, ","));
+  }
   std::string operator()(const PixelRect& region) const {
     return fmt::format("{}x{}+{}+{}", region.width, region.height, region.x, region.y);
   }

@@ -1,6 +1,7 @@
 // Options of video readers and writers.
 
 #include "options/common_rows.h"
+#include "options/encoder_rows.h"
 
 namespace lanner {
 namespace {
@@ -188,7 +189,7 @@ const OptionTable<VideoReaderOptions>& reader_option_table() {
 const OptionTable<EncoderOptions>& writer_option_table() {
   constexpr std::string_view no_writer = "the C interface has no writer";
   constexpr std::string_view of_clip = "`lanner transcode` keeps the clip's";
-  static const OptionTable<EncoderOptions> table{
+  static const OptionTable<EncoderOptions> table = with_encoder_rows({
       row({.name = "width",
            .help = "width of the video in pixels",
            .required = true,
@@ -238,8 +239,9 @@ const OptionTable<EncoderOptions>& writer_option_table() {
            .no_field = no_writer},
           &EncoderOptions::bit_rate),
       row({.name = "preset",
-           .help = "speed against size: ultrafast (fast, large) to placebo of x264 and x265, or the codec's "
-                   "own word",
+           .help = "speed against size: P1 (fast, large) to P7, ultrafast to placebo of x264 and x265, or the "
+                   "codec's own word",
+           .details = "docs/encoder-presets.md says what P1 to P7 are for each",
            .example = "slow",
            .unset = "the codec's own",
            .flag = "--preset",
@@ -259,7 +261,7 @@ const OptionTable<EncoderOptions>& writer_option_table() {
            .most = 256,
            .no_field = no_writer},
           &EncoderOptions::threads),
-  };
+  });
   return table;
 }
 

@@ -38,6 +38,8 @@ std::string unit_of(OptionKind kind) {
     return " (bytes)";
   case OptionKind::bit_rate:
     return " (bits per second)";
+  case OptionKind::bits:
+    return " (bits)";
   default:
     return {};
   }
@@ -90,7 +92,9 @@ std::string page() {
              "`lanner.VideoReader`, `lanner.ParallelDecoder`, `lanner decode`, `lanner_video_options`; in "
              "C++ `VideoReaderOptions`.") +
          table_text(writer_option_table(), "Video writers",
-                    "`lanner.VideoWriter`, `lanner transcode`; in C++ `EncoderOptions`.") +
+                    "`lanner.VideoWriter`, `lanner.Encoder`, `lanner transcode`; in C++ `EncoderOptions`.") +
+         table_text(encoder_option_table(), "Encoders",
+                    "`lanner.Encoder`, besides those of video writers; in C++ `EncoderOptions`.") +
          table_text(transcode_option_table(), "Transcoding",
                     "`lanner.transcode()`, `lanner transcode`, besides those of writers; in C++ "
                     "`TranscodeOptions`.") +

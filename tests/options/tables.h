@@ -17,6 +17,7 @@ void for_each_table(Use use) {
   use("reader", reader_option_table());
   use("writer", writer_option_table());
   use("transcode", transcode_option_table());
+  use("encoder", encoder_option_table());
   use("preprocess", preprocess_option_table());
 }
 

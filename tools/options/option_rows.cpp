@@ -9,6 +9,7 @@ bool one_text(OptionKind kind) {
   switch (kind) {
   case OptionKind::integer:
   case OptionKind::bit_rate:
+  case OptionKind::bits:
   case OptionKind::bytes:
   case OptionKind::seed:
   case OptionKind::number:
@@ -20,6 +21,7 @@ bool one_text(OptionKind kind) {
   case OptionKind::region:
   case OptionKind::two_numbers:
   case OptionKind::three_numbers:
+  case OptionKind::three_integers:
   case OptionKind::preset:
     return true;
   default:

@@ -23,6 +23,7 @@ std::string type_of(const OptionInfo& info) {
     return "bool";
   case OptionKind::integer:
   case OptionKind::bit_rate:
+  case OptionKind::bits:
   case OptionKind::bytes:
   case OptionKind::seed:
   case OptionKind::handle:
@@ -52,6 +53,8 @@ std::string type_of(const OptionInfo& info) {
   case OptionKind::two_numbers:
   case OptionKind::three_numbers:
     return "float | collections.abc.Iterable[float]";
+  case OptionKind::three_integers:
+    return "int | collections.abc.Iterable[int]";
   case OptionKind::dtype:
     return "numpy.typing.DTypeLike";
   case OptionKind::preset:
@@ -126,6 +129,9 @@ struct Literals {
     for (const NamedShapes& shapes : value) entries.push_back((*this)(shapes));
     return fmt::format("[{}]", fmt::join(entries, ", "));
   }
+  std::string operator()(const std::array<std::int32_t, 3>& value) const {
+    return fmt::format("({})", fmt::join(value, ", "));
+  }
   template<std::size_t N>
   std::string operator()(const std::array<float, N>& value) const {
     return fmt::format("({})", fmt::join(value, ", "));
@@ -198,6 +204,8 @@ std::string form_of(const OptionInfo& info) {
   switch (info.kind) {
   case OptionKind::bytes:
     return ", in bytes";
+  case OptionKind::bits:
+    return ", in bits";
   case OptionKind::seconds:
     return ", in seconds";
   case OptionKind::words:
@@ -232,17 +240,17 @@ std::string form_of(const OptionInfo& info) {
 }
 
 /// One number for all elements, or N numbers.
-template<std::size_t N>
-std::array<float, N> to_numbers(std::string_view name, nb::handle value) {
-  std::array<float, N> result;
+template<std::size_t N, typename Number = float>
+std::array<Number, N> to_numbers(std::string_view name, nb::handle value) {
+  std::array<Number, N> result;
   if (nb::isinstance<nb::float_>(value) || nb::isinstance<nb::int_>(value)) {
-    result.fill(nb::cast<float>(value));
+    result.fill(nb::cast<Number>(value));
     return result;
   }
   std::size_t i = 0;
   for (nb::handle element : value) {
     check(i < N, ErrorCode::invalid_argument, "{}: expected {} numbers, got more", name, N);
-    result[i++] = nb::cast<float>(element);
+    result[i++] = nb::cast<Number>(element);
   }
   check(i == N, ErrorCode::invalid_argument, "{}: expected {} numbers, got {}", name, N, i);
   return result;
@@ -320,6 +328,7 @@ OptionValue to_option_value(const OptionInfo& info, nb::handle value, const Limi
   case OptionKind::integer:
     return nb::cast<std::int32_t>(value);
   case OptionKind::bit_rate:
+  case OptionKind::bits:
     return nb::cast<std::int64_t>(value);
   case OptionKind::bytes:
   case OptionKind::seed:
@@ -350,6 +359,8 @@ OptionValue to_option_value(const OptionInfo& info, nb::handle value, const Limi
     return to_numbers<2>(info.name, value);
   case OptionKind::three_numbers:
     return to_numbers<3>(info.name, value);
+  case OptionKind::three_integers:
+    return to_numbers<3, std::int32_t>(info.name, value);
   case OptionKind::dtype:
     return to_type_name(value);
   case OptionKind::preprocess:

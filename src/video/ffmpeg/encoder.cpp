@@ -66,7 +66,7 @@ public:
     check(!request.emit_headers || inserter_.takes_headers(), ErrorCode::unsupported,
           "encode: emit_headers: {} has no parameter sets", session_->codec().name);
     check_picture(*image);
-    if (request.force_idr && !session_->forces_keyframes() && last_pts_ != no_pts) restart("force_idr");
+    if (request.force_idr && !session_->forces_keyframes() && sent_) restart("force_idr");
     if (next_session_) switch_session(pts);
     FramePtr frame = prepare(*image);
     frame->pts = pts;
@@ -80,6 +80,7 @@ public:
     check_sent(status);
     if (request.emit_headers || !request.sei.empty()) requests_[pts] = request;
     last_pts_ = pts;
+    sent_ = true;
     return true;
   }
 
@@ -128,7 +129,7 @@ public:
     } else if (!names.empty()) {
       restart_with(changed, names);
     }
-    if (change.force_idr && names.empty() && !session_->forces_keyframes()) restart("force_idr");
+    if (change.force_idr && !next_session_ && !session_->forces_keyframes() && sent_) restart("force_idr");
     force_next_ = force_next_ || change.force_idr;
   }
 
@@ -153,8 +154,8 @@ private:
     next_session_ = std::make_unique<EncoderSession>(changed);
     options_ = changed;
     restart_reason_ = restart_reason_.empty() ? reason : restart_reason_ + ", " + reason;
-    if (last_pts_ != no_pts) return;
-    session_ = std::move(next_session_); // Nothing was encoded yet.
+    if (sent_) return;
+    session_ = std::move(next_session_); // It took no picture yet.
     restart_reason_.clear();
     begin_session();
   }
@@ -162,8 +163,13 @@ private:
 
   /// All packets of the old session come first.
   void switch_session(std::int64_t pts) {
-    check_sent(session_->send(nullptr));
-    while (std::optional<Packet> packet = receive_one()) ready_.push_back(std::move(*packet));
+    const auto drain = [&] {
+      while (std::optional<Packet> packet = receive_one()) ready_.push_back(std::move(*packet));
+    };
+    int status = session_->send(nullptr);
+    for (; status == AVERROR(EAGAIN); status = session_->send(nullptr)) drain();
+    check_sent(status);
+    drain();
     check(finished_, ErrorCode::internal, "encode: {} did not end", session_->codec().name);
     finished_ = false;
     session_ = std::move(next_session_);
@@ -173,6 +179,7 @@ private:
 
   void begin_session() {
     first_packet_ = true;
+    sent_ = false;
     headers_ = session_->headers();
     stream_ = session_->stream();
     inserter_ = StreamInserter(stream_.codec);
@@ -308,7 +315,8 @@ private:
   std::deque<Packet> ready_;
   std::int64_t last_pts_ = no_pts, last_dts_ = no_pts;
   int qp_offset_ = 0;
-  bool first_packet_ = true, force_next_ = false, draining_ = false, finished_ = false;
+  bool first_packet_ = true, sent_ = false; ///< Of the session.
+  bool force_next_ = false, draining_ = false, finished_ = false;
 };
 
 } // namespace

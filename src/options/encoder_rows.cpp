@@ -1,0 +1,443 @@
+#include "options/encoder_rows.h"
+
+#include <charconv>
+#include <span>
+
+#include <lanner/nearest.h>
+#include <lanner/raw_image.h>
+
+#include "base/text/joined.h"
+#include "options/common_rows.h"
+#include "video/write/encoder_options.h"
+
+namespace lanner {
+namespace {
+
+using Rows = OptionTable<EncoderOptions>;
+constexpr std::string_view no_writer = "the C interface has no writer";
+constexpr std::string_view of_clip = "`lanner transcode` keeps the clip's";
+constexpr std::string_view codecs_own = "the codec's own";
+
+/// The value whose name it is; the first has none. Throws Error{invalid_argument}.
+template<typename Enum>
+Enum value_named(std::string_view option, std::string_view name, Enum last) {
+  std::vector<std::string> known;
+  for (int i = 1; i <= static_cast<int>(last); ++i) {
+    const auto value = static_cast<Enum>(i);
+    if (to_string(value) == name) return value;
+    known.emplace_back(to_string(value));
+  }
+  fail(ErrorCode::invalid_argument, "{} '{}': expected one of {}{}", option, name, joined(known, ", "),
+       did_you_mean(name, known));
+}
+
+template<typename Enum>
+OptionRow<EncoderOptions> names_row(OptionInfo info, Enum EncoderOptions::*member, Enum last) {
+  const std::string_view option = info.name;
+  info.no_field = no_writer;
+  return row<std::string, EncoderOptions>(
+      std::move(info),
+      [member](const EncoderOptions& options) { return std::string(to_string(options.*member)); },
+      [=](EncoderOptions& options, const std::string& name) {
+        options.*member = value_named(option, name, last);
+      });
+}
+
+/// H.273 Tables 2 and 3, by FFmpeg's names.
+struct CodePoint {
+  std::string_view name;
+  std::uint8_t code;
+};
+constexpr CodePoint primaries[] = {
+    {"bt709", 1},     {"unspecified", 2}, {"bt470m", 4},   {"bt470bg", 5},  {"smpte170m", 6}, {"smpte240m", 7},
+    {"film", 8},      {"bt2020", 9},      {"smpte428", 10}, {"smpte431", 11}, {"smpte432", 12}, {"ebu3213", 22},
+};
+constexpr CodePoint transfers[] = {
+    {"bt709", 1},         {"unspecified", 2}, {"gamma22", 4},      {"gamma28", 5},      {"smpte170m", 6},
+    {"smpte240m", 7},     {"linear", 8},      {"log100", 9},       {"log316", 10},      {"iec61966-2-4", 11},
+    {"bt1361e", 12},      {"iec61966-2-1", 13}, {"bt2020-10", 14}, {"bt2020-12", 15},   {"smpte2084", 16},
+    {"smpte428", 17},     {"arib-std-b67", 18},
+};
+
+std::uint8_t code_named(std::string_view option, std::string_view name, std::span<const CodePoint> points) {
+  std::vector<std::string> known;
+  for (const CodePoint& point : points) {
+    if (point.name == name) return point.code;
+    known.emplace_back(point.name);
+  }
+  fail(ErrorCode::invalid_argument, "{} '{}': expected one of {}{}", option, name, joined(known, ", "),
+       did_you_mean(name, known));
+}
+
+std::string name_of(std::uint8_t code, std::span<const CodePoint> points) {
+  for (const CodePoint& point : points)
+    if (point.code == code) return std::string(point.name);
+  return fmt::format("{}", code);
+}
+
+OptionRow<EncoderOptions> code_row(OptionInfo info, std::uint8_t ColorInfo::*member,
+                                   std::span<const CodePoint> points) {
+  const std::string_view option = info.name;
+  info.no_flag = of_clip;
+  info.no_field = no_writer;
+  return row<std::string, EncoderOptions>(
+      std::move(info), [=](const EncoderOptions& options) { return name_of(options.color.*member, points); },
+      [=](EncoderOptions& options, const std::string& name) {
+        options.color.*member = code_named(option, name, points);
+      });
+}
+
+void add_picture_rows(Rows& table) {
+  table.push_back(row<std::string, EncoderOptions>(
+      {.name = "format",
+       .help = "pixel format that is stored, or the nearest that the codec has, by Lanner's name or NVENC's",
+       .details = "NV12, YV12, IYUV, YUV420P, YUV444, YUV444_16BIT, YUV444_10BIT, NV16, P010, P210, ARGB, ABGR, "
+                  "ARGB10, ABGR10 in any case; of 16 bits 10 are kept",
+       .example = "yuv444p",
+       .no_flag = of_clip,
+       .no_field = no_writer},
+      [](const EncoderOptions& options) { return std::string(to_string(options.format)); },
+      [](EncoderOptions& options, const std::string& name) { options.format = parse_raw_format(name).format; }));
+  table.push_back(row<std::string, EncoderOptions>(
+      {.name = "color_matrix",
+       .help = "matrix between RGB and YUV: bt601, bt709, bt2020, fcc, smpte240m",
+       .example = "bt709",
+       .unset = "by the first picture, else bt709 from 720 lines on, bt601 below",
+       .no_flag = of_clip,
+       .no_field = no_writer},
+      [](const EncoderOptions& options) { return std::string(to_string(options.color.matrix)); },
+      [](EncoderOptions& options, const std::string& name) {
+        options.color.matrix = value_named("color_matrix", name, ColorMatrix::rgb);
+      }));
+  table.push_back(row<std::string, EncoderOptions>(
+      {.name = "color_range",
+       .help = "limited (16 to 235) or full (0 to 255)",
+       .example = "full",
+       .unset = "limited for YUV",
+       .no_flag = of_clip,
+       .no_field = no_writer},
+      [](const EncoderOptions& options) { return std::string(to_string(options.color.range)); },
+      [](EncoderOptions& options, const std::string& name) {
+        options.color.range = value_named("color_range", name, ColorRange::full);
+      }));
+  table.push_back(code_row({.name = "color_primaries",
+                            .help = "primaries, by FFmpeg's name: bt709, bt2020, smpte432 and others",
+                            .example = "bt2020"},
+                           &ColorInfo::primaries, primaries));
+  table.push_back(code_row({.name = "color_transfer",
+                            .help = "transfer, by FFmpeg's name: bt709, smpte2084 (PQ), arib-std-b67 (HLG) and "
+                                    "others",
+                            .example = "smpte2084"},
+                           &ColorInfo::transfer, transfers));
+}
+
+void add_hdr_rows(Rows& table) {
+  table.push_back(row<std::string, EncoderOptions>(
+      {.name = "mastering_display",
+       .help = "display that the pictures were graded on: CIE coordinates, candela per square metre",
+       .example = "G(0.265,0.69)B(0.15,0.06)R(0.68,0.32)WP(0.3127,0.329)L(1000,0.0001)",
+       .flag = "--mastering-display",
+       .metavar = "DISPLAY",
+       .no_field = no_writer},
+      [](const EncoderOptions& options) {
+        return options.mastering_display ? std::optional(to_text(*options.mastering_display)) : std::nullopt;
+      },
+      [](EncoderOptions& options, const std::string& text) {
+        options.mastering_display = parse_mastering_display(text);
+      }));
+  table.push_back(row<std::string, EncoderOptions>(
+      {.name = "content_light",
+       .help = "MaxCLL and MaxFALL, candela per square metre",
+       .example = "1000,400",
+       .flag = "--content-light",
+       .metavar = "MAX,AVERAGE",
+       .no_field = no_writer},
+      [](const EncoderOptions& options) {
+        const auto& light = options.content_light;
+        return light ? std::optional(fmt::format("{},{}", light->max, light->average)) : std::nullopt;
+      },
+      [](EncoderOptions& options, const std::string& text) {
+        ContentLight light;
+        const char* end = text.data() + text.size();
+        const auto first = std::from_chars(text.data(), end, light.max);
+        const bool comma = first.ec == std::errc{} && first.ptr != end && *first.ptr == ',';
+        const auto second = std::from_chars(comma ? first.ptr + 1 : end, end, light.average);
+        check(comma && second.ec == std::errc{} && second.ptr == end && light.average <= light.max,
+              ErrorCode::invalid_argument,
+              "content_light '{}': expected MaxCLL and MaxFALL from 0 to 65535, like 1000,400", text);
+        options.content_light = light;
+      }));
+}
+
+void add_purpose_rows(Rows& table) {
+  table.push_back(names_row(
+      {.name = "tuning",
+       .help = "what it is for: high_quality, low_latency, ultra_low_latency, lossless, ultra_high_quality",
+       .details = "docs/encoder-presets.md says what each is; lossless keeps every sample of `format`",
+       .example = "low_latency",
+       .flag = "--tuning",
+       .metavar = "NAME",
+       .choices = {"high_quality", "low_latency", "ultra_low_latency", "lossless", "ultra_high_quality"}},
+      &EncoderOptions::tuning, Tuning::ultra_high_quality));
+  table.push_back(row({.name = "profile",
+                       .help = "most that a decoder must know: baseline, main, high, main10 and others",
+                       .example = "main",
+                       .flag = "--profile",
+                       .no_field = no_writer},
+                      &EncoderOptions::profile));
+  table.push_back(row({.name = "level",
+                       .help = "level of the codec; pictures and rates beyond it are refused",
+                       .example = "4.1",
+                       .flag = "--level",
+                       .metavar = "LEVEL",
+                       .no_field = no_writer},
+                      &EncoderOptions::level));
+  table.push_back(row({.name = "tier",
+                       .help = "tier of the level, of HEVC and AV1: main or high",
+                       .example = "high",
+                       .flag = "--tier",
+                       .choices = {"main", "high"},
+                       .no_field = no_writer},
+                      &EncoderOptions::tier));
+}
+
+void add_rate_rows(Rows& table) {
+  table.push_back(names_row({.name = "rate_control",
+                             .help = "how bits are dealt out: constqp, vbr, cbr",
+                             .example = "cbr",
+                             .unset = "constqp with const_qp, vbr with bit_rate, else constant quality",
+                             .flag = "--rate-control",
+                             .choices = {"constqp", "vbr", "cbr"}},
+                            &EncoderOptions::rate_control, RateControl::cbr));
+  table.push_back(row({.name = "max_bit_rate",
+                       .help = "bound of the rate, of vbr or above constant quality",
+                       .example = "6M",
+                       .unset = "none",
+                       .flag = "--max-bit-rate",
+                       .metavar = "BITS",
+                       .no_field = no_writer},
+                      &EncoderOptions::max_bit_rate));
+  table.push_back(row({.name = "vbv_buffer_size",
+                       .help = "buffer that a decoder has, beside a bound of the rate",
+                       .example = "2M",
+                       .unset = "what one second takes",
+                       .flag = "--vbv-buffer-size",
+                       .metavar = "BITS",
+                       .no_field = no_writer,
+                       .kind = OptionKind::bits},
+                      &EncoderOptions::vbv_buffer_size));
+  table.push_back(row({.name = "vbv_initial",
+                       .help = "what of that buffer is full when decoding begins",
+                       .example = "1M",
+                       .unset = codecs_own,
+                       .flag = "--vbv-initial",
+                       .metavar = "BITS",
+                       .no_field = no_writer,
+                       .kind = OptionKind::bits},
+                      &EncoderOptions::vbv_initial));
+  table.push_back(row({.name = "hrd",
+                       .help = "write the parameters of the hypothetical reference decoder, of H.264 and HEVC",
+                       .flag = "--hrd",
+                       .no_field = no_writer},
+                      &EncoderOptions::hrd));
+}
+
+void add_qp_rows(Rows& table) {
+  const auto add = [&](std::string_view name, std::string_view help, std::string_view flag, auto member) {
+    table.push_back(row({.name = name,
+                         .help = help,
+                         .details = "one number, or one each for I, P and B pictures",
+                         .example = "20,22,24",
+                         .flag = flag,
+                         .metavar = "QP",
+                         .no_field = no_writer},
+                        member));
+  };
+  add("const_qp", "quantisation parameter of each picture, on the codec's own scale", "--qp",
+      &EncoderOptions::const_qp);
+  add("qp_min", "least quantisation parameter", "--qp-min", &EncoderOptions::qp_min);
+  add("qp_max", "greatest quantisation parameter", "--qp-max", &EncoderOptions::qp_max);
+  add("initial_qp", "quantisation parameter of the first pictures, of NVENC alone", "--initial-qp",
+      &EncoderOptions::initial_qp);
+}
+
+void add_analysis_rows(Rows& table) {
+  table.push_back(names_row({.name = "multipass",
+                             .help = "passes over each picture: disabled, quarter_resolution, full_resolution, "
+                                     "the latter two of NVENC alone",
+                             .example = "full_resolution",
+                             .flag = "--multipass",
+                             .choices = {"disabled", "quarter_resolution", "full_resolution"}},
+                            &EncoderOptions::multipass, Multipass::full_resolution));
+  table.push_back(row({.name = "lookahead",
+                       .help = "pictures that rate control looks ahead",
+                       .example = "20",
+                       .unset = codecs_own,
+                       .flag = "--lookahead",
+                       .most = 255,
+                       .no_field = no_writer},
+                      &EncoderOptions::lookahead));
+  table.push_back(row({.name = "low_delay_keyframe_scale",
+                       .help = "size of keyframes against others where the delay is low, of NVENC alone",
+                       .example = "2",
+                       .flag = "--low-delay-keyframe-scale",
+                       .most = 254,
+                       .no_field = no_writer},
+                      &EncoderOptions::low_delay_keyframe_scale));
+  table.push_back(row({.name = "spatial_aq",
+                       .help = "adapt quantisation to the detail of each block",
+                       .unset = codecs_own,
+                       .flag = "--spatial-aq",
+                       .no_field = no_writer},
+                      &EncoderOptions::spatial_aq));
+  table.push_back(row({.name = "temporal_aq",
+                       .help = "adapt quantisation to what later pictures take from each block",
+                       .unset = codecs_own,
+                       .flag = "--temporal-aq",
+                       .no_field = no_writer},
+                      &EncoderOptions::temporal_aq));
+}
+
+void add_structure_rows(Rows& table) {
+  table.push_back(row({.name = "b_frames",
+                       .help = "most B-frames in a row",
+                       .example = "2",
+                       .unset = codecs_own,
+                       .flag = "--b-frames",
+                       .no_field = no_writer},
+                      &EncoderOptions::b_frames));
+  table.push_back(row({.name = "idr_period",
+                       .help = "frames from an IDR to the next, with no keyframe in between",
+                       .unset = "at most gop",
+                       .flag = "--idr-period",
+                       .no_field = no_writer},
+                      &EncoderOptions::idr_period));
+  table.push_back(row({.name = "num_ref_l0",
+                       .help = "most reference pictures in list 0",
+                       .example = "4",
+                       .unset = codecs_own,
+                       .flag = "--num-ref-l0",
+                       .least = 1,
+                       .most = 16,
+                       .no_field = no_writer},
+                      &EncoderOptions::num_ref_l0));
+  table.push_back(row({.name = "num_ref_l1",
+                       .help = "most reference pictures in list 1, of NVENC alone",
+                       .example = "2",
+                       .unset = codecs_own,
+                       .flag = "--num-ref-l1",
+                       .least = 1,
+                       .most = 16,
+                       .no_field = no_writer},
+                      &EncoderOptions::num_ref_l1));
+  table.push_back(names_row({.name = "slice_mode",
+                             .help = "what slice_data counts: macroblocks of a slice, its bytes, its rows of "
+                                     "macroblocks, or slices of a picture (count)",
+                             .example = "count",
+                             .flag = "--slice-mode",
+                             .choices = {"macroblocks", "bytes", "rows", "count"}},
+                            &EncoderOptions::slice_mode, SliceMode::count));
+  table.push_back(row({.name = "slice_data",
+                       .help = "how many, by slice_mode",
+                       .example = "4",
+                       .unset = codecs_own,
+                       .flag = "--slice-data",
+                       .no_field = no_writer},
+                      &EncoderOptions::slice_data));
+}
+
+void add_stream_rows(Rows& table) {
+  table.push_back(row({.name = "num_units_in_tick",
+                       .help = "VUI timing of H.264 and HEVC, with time_scale; written in lowest terms",
+                       .example = "1001",
+                       .unset = "by the rate",
+                       .flag = "--num-units-in-tick",
+                       .no_field = no_writer},
+                      &EncoderOptions::num_units_in_tick));
+  table.push_back(row({.name = "time_scale",
+                       .help = "ticks of VUI timing: time_scale / num_units_in_tick a second",
+                       .example = "60000",
+                       .unset = "by the rate",
+                       .flag = "--time-scale",
+                       .no_field = no_writer},
+                      &EncoderOptions::time_scale));
+  table.push_back(row({.name = "repeat_headers",
+                       .help = "parameter sets in front of each IDR",
+                       .details = "False: of the first alone",
+                       .unset = "as the container needs it; without one, each",
+                       .flag = "--repeat-headers",
+                       .no_field = no_writer},
+                      &EncoderOptions::repeat_headers));
+  table.push_back(row<NamedTexts, EncoderOptions>(
+      {.name = "codec_options",
+       .help = "options of FFmpeg's encoder by its own names",
+       .details = "unknown ones, and those that an option here says too, are an error",
+       .example = "tune=film",
+       .flag = "--codec-option",
+       .metavar = "NAME=VALUE",
+       .no_field = no_writer},
+      [](const EncoderOptions& options) {
+        return NamedTexts(options.codec_options.begin(), options.codec_options.end());
+      },
+      [](EncoderOptions& options, const NamedTexts& texts) {
+        for (const auto& [name, text] : texts) options.codec_options.insert_or_assign(name, text);
+      }));
+}
+
+} // namespace
+
+OptionTable<EncoderOptions> with_encoder_rows(OptionTable<EncoderOptions> table) {
+  for (const auto add : {add_picture_rows, add_purpose_rows, add_rate_rows, add_qp_rows, add_analysis_rows,
+                         add_structure_rows, add_stream_rows, add_hdr_rows})
+    add(table);
+  return table;
+}
+
+const OptionTable<EncoderOptions>& encoder_option_table() {
+  constexpr std::string_view of_file = "the container says it";
+  static const Rows table{
+      row<std::string, EncoderOptions>(
+          {.name = "time_base",
+           .help = "seconds of one tick of pts, as a fraction",
+           .example = "1/90000",
+           .unset = "one frame",
+           .no_flag = of_file,
+           .no_field = no_writer},
+          [](const EncoderOptions& options) {
+            const Rational& base = options.time_base;
+            return base.den > 0 ? std::optional(fmt::format("{}/{}", base.num, base.den)) : std::nullopt;
+          },
+          [](EncoderOptions& options, const std::string& text) {
+            Rational base;
+            const char* end = text.data() + text.size();
+            const auto first = std::from_chars(text.data(), end, base.num);
+            const bool slash = first.ec == std::errc{} && first.ptr != end && *first.ptr == '/';
+            const auto second = std::from_chars(slash ? first.ptr + 1 : end, end, base.den);
+            const bool whole = slash && second.ec == std::errc{} && second.ptr == end;
+            check(whole && base.num > 0 && base.den > 0 && base.num <= INT32_MAX && base.den <= INT32_MAX,
+                  ErrorCode::invalid_argument, "time_base '{}': expected a fraction of a second, like 1/90000",
+                  text);
+            options.time_base = base;
+          }),
+      row({.name = "global_header",
+           .help = "headers lie apart, in Encoder.extradata, as MP4 and Matroska need them",
+           .no_flag = of_file,
+           .no_field = no_writer},
+          &EncoderOptions::global_header),
+      row({.name = "max_width",
+           .help = "greatest width that reconfigure() may ask for",
+           .unset = "no other size",
+           .no_flag = of_file,
+           .no_field = no_writer},
+          &EncoderOptions::max_width),
+      row({.name = "max_height",
+           .help = "greatest height that reconfigure() may ask for",
+           .unset = "no other size",
+           .no_flag = of_file,
+           .no_field = no_writer},
+          &EncoderOptions::max_height),
+  };
+  return table;
+}
+
+} // namespace lanner
