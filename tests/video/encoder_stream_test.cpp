@@ -1,0 +1,267 @@
+// The structure that encoders give a stream: pictures, slices, headers, timing, profiles and levels.
+
+#include <algorithm>
+#include <set>
+
+#include <gtest/gtest.h>
+
+#include "expect_error.h"
+#include "video/encoded.h"
+#include "video/bitstream/nal_units.h"
+
+namespace lanner {
+namespace {
+
+using test::HeaderTrace;
+using test::small_options;
+
+std::vector<int> keyframes_of(const test::EncodedStream& made) {
+  std::vector<int> keys;
+  for (const Packet& packet : made.packets)
+    if (packet.key) keys.push_back(static_cast<int>(packet.pts));
+  return keys;
+}
+
+/// Units of H.264 of a type, in each packet.
+std::vector<int> units_of_type(const test::EncodedStream& made, int type) {
+  std::vector<int> counts;
+  for (const Packet& packet : made.packets) {
+    counts.push_back(0);
+    NalWalker walker(packet.bytes, 0);
+    while (const auto unit = walker.next()) counts.back() += (byte_at(*unit, 0) & 31) == type;
+  }
+  return counts;
+}
+
+int slices_of(const Packet& packet) {
+  int count = 0;
+  NalWalker walker(packet.bytes, 0);
+  while (const auto unit = walker.next()) {
+    const int type = byte_at(*unit, 0) & 31;
+    count += type == 1 || type == 5;
+  }
+  return count;
+}
+
+} // namespace
+
+TEST(EncoderStream, SlicesAreAsAskedFor) {
+  LANNER_NEEDS_ENCODER("libx264");
+  // 6 x 4 macroblocks.
+  struct Case {
+    SliceMode mode;
+    int data, slices;
+  };
+  for (const Case& one : {Case{SliceMode::count, 2, 2}, Case{SliceMode::count, 4, 4}, Case{SliceMode::macroblocks, 5, 5},
+                          Case{SliceMode::rows, 1, 4}, Case{SliceMode::rows, 3, 2}}) {
+    EncoderOptions options = small_options("h264");
+    options.slice_mode = one.mode;
+    options.slice_data = one.data;
+    for (const Packet& packet : test::encoded(options, 6).packets)
+      EXPECT_EQ(slices_of(packet), one.slices) << to_string(one.mode) << " " << one.data;
+  }
+  EncoderOptions options = small_options("h264");
+  options.slice_mode = SliceMode::bytes;
+  options.slice_data = 300;
+  for (const Packet& packet : test::encoded_noise(options, 6).packets) {
+    NalWalker walker(packet.bytes, 0);
+    while (const auto unit = walker.next())
+      if (const int type = byte_at(*unit, 0) & 31; type == 1 || type == 5) EXPECT_LE(unit->size(), 300u);
+  }
+}
+
+TEST(EncoderStream, KeyframesComeAsAskedFor) {
+  for (const std::string encoder : {"libx264", "libx265", "libaom-av1", "libvpx-vp9", "mpeg4"}) {
+    if (!test::has_encoder(encoder)) continue;
+    EncoderOptions options = small_options(encoder);
+    options.gop = 8;
+    EXPECT_EQ(keyframes_of(test::encoded(options, 20)), (std::vector{0, 8, 16})) << encoder;
+  }
+  LANNER_NEEDS_TRACE();
+  for (const std::string encoder : {"libx264", "libx265"}) {
+    if (!test::has_encoder(encoder)) continue;
+    EncoderOptions options = small_options(encoder);
+    options.idr_period = 6;
+    const auto made = test::encoded_noise(options, 14);
+    EXPECT_EQ(keyframes_of(made), (std::vector{0, 6, 12})) << encoder;
+    const auto types = HeaderTrace(made).all("nal_unit_type");
+    const auto is_idr = [&](std::int64_t type) { return encoder == "libx264" ? type == 5 : type == 19 || type == 20; };
+    EXPECT_EQ(std::ranges::count_if(types, is_idr), 3) << encoder;
+  }
+}
+
+TEST(EncoderStream, BFrames) {
+  LANNER_NEEDS_TRACE();
+  for (const std::string codec : {"h264", "hevc"}) {
+    if (!test::has_encoder(codec == "h264" ? "libx264" : "libx265")) continue;
+    for (const int b_frames : {0, 2}) {
+      EncoderOptions options = small_options(codec);
+      options.b_frames = b_frames;
+      const auto made = test::encoded(options);
+      auto qps = HeaderTrace(made).slice_qps(codec == "hevc");
+      EXPECT_EQ(qps['B'].empty(), b_frames == 0) << codec;
+      const auto b = std::ranges::count(made.packets, PictureType::b, &Packet::picture_type);
+      EXPECT_EQ(static_cast<std::size_t>(b), qps['B'].size()) << codec;
+      EXPECT_EQ(made.packets[0].picture_type, PictureType::i);
+    }
+  }
+  if (!test::has_encoder("libsvtav1")) return;
+  for (const int b_frames : {0, 7}) {
+    EncoderOptions options = small_options("libsvtav1");
+    options.b_frames = b_frames;
+    const auto shown = HeaderTrace(test::encoded(options, 17)).all("show_frame");
+    EXPECT_EQ(std::ranges::count(shown, 0) > 0, b_frames > 0) << "hidden until their time comes";
+  }
+}
+
+TEST(EncoderStream, PacketsTellTheirQp) {
+  LANNER_NEEDS_ENCODER("libx264");
+  for (const std::string codec : {"h264", "hevc"}) {
+    for (const PixelFormat format : {PixelFormat::yuv420p, PixelFormat::yuv420p10}) {
+      if (codec == "hevc" && !test::has_encoder("libx265")) continue;
+      EncoderOptions options = small_options(codec);
+      options.format = format;
+      options.const_qp = QpByType{31, 31, 31};
+      for (const Packet& packet : test::encoded(options).packets)
+        EXPECT_EQ(packet.average_qp, 31) << codec << " " << to_string(format);
+    }
+  }
+}
+
+TEST(EncoderStream, TimingOfTheVui) {
+  LANNER_NEEDS_TRACE();
+  for (const std::string codec : {"h264", "hevc"}) {
+    if (!test::has_encoder(codec == "h264" ? "libx264" : "libx265")) continue;
+    for (const bool apart : {false, true}) {
+      EncoderOptions options = small_options(codec);
+      options.num_units_in_tick = 1001;
+      options.time_scale = 48'000;
+      options.global_header = apart;
+      auto made = test::encoded(options, 3);
+      if (apart) {
+        made.packets[0].bytes = made.stream.extradata; // The headers alone.
+        made.packets.resize(1);
+      }
+      const HeaderTrace trace(made);
+      const std::string prefix = codec == "h264" ? "" : "vui_";
+      EXPECT_EQ(trace.first(prefix + "num_units_in_tick"), 1001) << codec;
+      EXPECT_EQ(trace.first(prefix + "time_scale"), 48'000) << codec;
+    }
+  }
+}
+
+TEST(EncoderStream, HeadersStandAtEachIdrOrAtTheFirst) {
+  LANNER_NEEDS_ENCODER("libx264");
+  constexpr int sequence = 7;
+  EncoderOptions options = small_options("h264");
+  options.gop = 4;
+  options.b_frames = 0;
+  EXPECT_EQ(units_of_type(test::encoded(options, 9), sequence), (std::vector{1, 0, 0, 0, 1, 0, 0, 0, 1}));
+  options.repeat_headers = false;
+  EXPECT_EQ(units_of_type(test::encoded(options, 9), sequence), (std::vector{1, 0, 0, 0, 0, 0, 0, 0, 0}));
+  EXPECT_TRUE(test::encoded(options, 1).stream.extradata.empty());
+  options.repeat_headers.reset();
+  options.global_header = true;
+  EXPECT_EQ(units_of_type(test::encoded(options, 9), sequence), std::vector<int>(9, 0));
+  options.repeat_headers = true;
+  EXPECT_EQ(units_of_type(test::encoded(options, 9), sequence), (std::vector{1, 0, 0, 0, 1, 0, 0, 0, 1}));
+}
+
+TEST(EncoderStream, ProfilesAndLevels) {
+  LANNER_NEEDS_TRACE();
+  if (test::has_encoder("libx264")) {
+    for (const auto& [profile, number] : {std::pair{"baseline", 66}, {"main", 77}, {"high", 100}}) {
+      EncoderOptions options = small_options("h264");
+      options.profile = profile;
+      options.level = "4.1";
+      const HeaderTrace trace(test::encoded(options, 3));
+      EXPECT_EQ(trace.first("profile_idc"), number) << profile;
+      EXPECT_EQ(trace.first("level_idc"), 41);
+    }
+  }
+  if (test::has_encoder("libx265")) {
+    EncoderOptions options = small_options("hevc");
+    options.format = PixelFormat::yuv420p10;
+    options.profile = "main10";
+    options.level = "5.1";
+    options.tier = "high";
+    const HeaderTrace trace(test::encoded(options, 3));
+    EXPECT_EQ(trace.first("general_profile_idc"), 2);
+    EXPECT_EQ(trace.first("general_level_idc"), 153);
+    EXPECT_EQ(trace.first("general_tier_flag"), 1);
+  }
+  if (test::has_encoder("libsvtav1")) {
+    EncoderOptions options = small_options("libsvtav1");
+    options.level = "5.1";
+    options.tier = "high";
+    const HeaderTrace trace(test::encoded(options, 3));
+    EXPECT_EQ(trace.first("seq_level_idx[0]"), 13);
+    EXPECT_EQ(trace.first("seq_tier[0]"), 1);
+  }
+}
+
+TEST(EncoderStream, ReferencesInList0) {
+  LANNER_NEEDS_TRACE();
+  for (const std::string codec : {"h264", "hevc"}) {
+    if (!test::has_encoder(codec == "h264" ? "libx264" : "libx265")) continue;
+    EncoderOptions options = small_options(codec);
+    options.b_frames = 0;
+    options.num_ref_l0 = 4;
+    const HeaderTrace trace(test::encoded(options));
+    if (codec == "h264") EXPECT_EQ(trace.first("max_num_ref_frames"), 4);
+    const auto most = trace.all(codec == "h264" ? "num_ref_idx_l0_default_active_minus1" : "num_ref_idx_l0_active_minus1");
+    ASSERT_FALSE(most.empty());
+    EXPECT_EQ(*std::ranges::max_element(most), 3) << codec;
+  }
+}
+
+TEST(EncoderStream, PresetsAndTunings) {
+  LANNER_NEEDS_ENCODER("libx264");
+  const auto with = [](const std::string& preset, Tuning tuning) {
+    EncoderOptions options = small_options("h264");
+    options.preset = preset;
+    options.tuning = tuning;
+    return test::encoded(options, 4).content();
+  };
+  const auto says = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  EXPECT_TRUE(says(with("P1", Tuning::unspecified), "subme=0"));
+  EXPECT_TRUE(says(with("p5", Tuning::high_quality), "subme=7"));
+  EXPECT_TRUE(says(with("P7", Tuning::unspecified), "subme=9"));
+  const std::string low = with("P4", Tuning::low_latency);
+  EXPECT_TRUE(says(low, "bframes=0") && says(low, "sliced_threads=0"));
+  EXPECT_FALSE(says(low, "mbtree=1"));
+  EXPECT_TRUE(says(with("P4", Tuning::ultra_low_latency), "bframes=0"));
+}
+
+TEST(EncoderStream, UltraLowLatencyGivesEachPacketAtOnce) {
+  for (const std::string encoder : {"libx264", "libx265", "libaom-av1", "libvpx-vp9"}) {
+    if (!test::has_encoder(encoder)) continue;
+    EncoderOptions options = small_options(encoder);
+    options.threads = 0;
+    options.tuning = Tuning::ultra_low_latency;
+    const auto made = create_encoder(options);
+    for (int i = 0; i < 5; ++i) {
+      const Image picture = test::pattern(options.format, 96, 64, i);
+      ASSERT_TRUE(made->send(&picture, i));
+      EXPECT_TRUE(made->receive().has_value()) << encoder << " " << i;
+    }
+  }
+}
+
+TEST(EncoderStream, TuningOfAv1WithoutReordering) {
+  LANNER_NEEDS_ENCODER("libsvtav1");
+  LANNER_NEEDS_TRACE();
+  for (const Tuning tuning : {Tuning::low_latency, Tuning::ultra_low_latency}) {
+    EncoderOptions options = small_options("libsvtav1");
+    options.tuning = tuning;
+    const auto shown = HeaderTrace(test::encoded(options, 12)).all("show_frame");
+    EXPECT_EQ(std::ranges::count(shown, 0), 0) << to_string(tuning);
+  }
+}
+
+TEST(EncoderStream, SvtIsClosedWithoutAPicture) {
+  LANNER_NEEDS_ENCODER("libsvtav1");
+  EXPECT_TRUE(create_encoder(small_options("libsvtav1")) != nullptr);
+}
+
+} // namespace lanner
