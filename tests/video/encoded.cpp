@@ -18,7 +18,7 @@ bool has_encoder(std::string_view name) {
 }
 
 bool can_trace() {
-  static const bool can = output_of("ffmpeg -hide_banner -bsfs 2>/dev/null").value_or("").find("trace_headers") !=
+  static const bool can = output_of("ffmpeg -hide_banner -bsfs").value_or("").find("trace_headers") !=
                           std::string::npos;
   return can;
 }
@@ -123,7 +123,7 @@ HeaderTrace::HeaderTrace(const EncodedStream& from) {
     }
   }
   const auto text = output_of(
-      fmt::format("ffmpeg -hide_banner -i {} -c copy -bsf:v trace_headers -f null - 2>&1", quoted(path)));
+      fmt::format("(ffmpeg -hide_banner -i {} -c copy -bsf:v trace_headers -f null - 2>&1)", quoted(path)));
   EXPECT_TRUE(text.has_value()) << path;
   for (const std::string& line : lines_of(text.value_or(""))) {
     if (line.find("[trace_headers") == std::string::npos) continue;

@@ -156,7 +156,7 @@ TEST(EncoderRate, ABoundOfTheRateAndItsBufferReachTheEncoder) {
     options.vbv_buffer_size = 60'000;
     options.vbv_initial = 30'000;
     const auto bounded = test::encoded_noise(options, 20);
-    EXPECT_LT(bounded.bytes() * 2, free.bytes()) << codec;
+    EXPECT_LT(bounded.bytes() * 3, free.bytes() * 2) << codec;
     const char* text = codec == "h264" ? "vbv_maxrate=200 vbv_bufsize=60" : "vbv-maxrate=200 vbv-bufsize=60 vbv-init=0.5";
     EXPECT_TRUE(says(bounded, text)) << codec;
     options.vbv_buffer_size = options.vbv_initial = 0;
@@ -222,13 +222,16 @@ TEST(EncoderAnalysis, LookaheadAndAqOfX264AndX265) {
     options.spatial_aq = false;
     options.temporal_aq = true;
     const auto temporal = test::encoded(options);
-    EXPECT_TRUE(says(temporal, avc ? " aq=0" : " aq-mode=0")) << codec;
+    // Both libraries need the mode for what is temporal, and then give it no strength.
+    EXPECT_TRUE(says(temporal, avc ? " aq=1:0.00" : " aq-strength=0.00")) << codec;
     EXPECT_TRUE(says(temporal, avc ? "mbtree=1" : " cutree")) << codec;
     options.spatial_aq = true;
     options.temporal_aq = false;
     const auto spatial = test::encoded(options);
     EXPECT_TRUE(says(spatial, avc ? " aq=1:" : " aq-mode=2")) << codec;
     EXPECT_TRUE(says(spatial, avc ? "mbtree=0" : "no-cutree")) << codec;
+    options.spatial_aq = false;
+    EXPECT_TRUE(says(test::encoded(options), avc ? " aq=0" : " aq-mode=0")) << codec;
   }
 }
 
@@ -239,7 +242,7 @@ TEST(EncoderAnalysis, LookaheadHoldsPicturesBack) {
     EncoderOptions options = small_options(encoder);
     options.lookahead = 12;
     const auto made = create_encoder(options);
-    for (int i = 0; i < 12; ++i) {
+    for (int i = 0; i < 11; ++i) {
       const Image picture = test::pattern(options.format, 96, 64, i);
       ASSERT_TRUE(made->send(&picture, i));
       EXPECT_FALSE(made->receive().has_value()) << encoder << " " << i;
@@ -247,15 +250,18 @@ TEST(EncoderAnalysis, LookaheadHoldsPicturesBack) {
   }
 }
 
-TEST(EncoderAnalysis, SpatialAqOfAv1SegmentsThePicture) {
+TEST(EncoderAnalysis, SpatialAqOfAv1ChangesTheQuantiserWithinAPicture) {
   LANNER_NEEDS_TRACE();
   for (const std::string encoder : {"libsvtav1", "libaom-av1"}) {
     if (!test::has_encoder(encoder)) continue;
     for (const bool on : {true, false}) {
       EncoderOptions options = small_options(encoder);
+      options.width = 256;
+      options.height = 192;
       options.spatial_aq = on;
-      const auto segmented = HeaderTrace(test::encoded_noise(options)).all("segmentation_enabled");
-      EXPECT_EQ(std::ranges::count(segmented, 1) > 0, on) << encoder;
+      const HeaderTrace trace(test::encoded_noise(options));
+      const auto segments = trace.all("segmentation_enabled"), deltas = trace.all("delta_q_present");
+      EXPECT_EQ(std::ranges::count(segments, 1) + std::ranges::count(deltas, 1) > 0, on) << encoder;
     }
   }
 }

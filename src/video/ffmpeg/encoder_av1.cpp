@@ -73,13 +73,10 @@ void set_svt_av1(EncoderSettings& settings) {
   if (options.lookahead) settings.set("lookahead", fmt::format("{}", *options.lookahead));
   settings.require(!options.spatial_aq.value_or(false) || !options.const_qp,
                    "spatial_aq changes QP, which const_qp keeps");
-  if (options.spatial_aq) settings.set("aq-mode", *options.spatial_aq ? "1" : "0");
+  if (options.spatial_aq) settings.set("aq-mode", *options.spatial_aq ? "2" : "0");
   if (options.level.empty()) return;
   const CodedPictures pictures{settings.encoder(), settings.stored(), false};
   settings.context().level = checked_level("av1", pictures, options);
-  settings.require(options.tier != "high" || settings.context().level >= 40, "tier high begins at level 4, level is {}",
-                   options.level);
-  if (!options.tier.empty()) settings.set("tier", options.tier);
 }
 
 void set_aom(EncoderSettings& settings) {

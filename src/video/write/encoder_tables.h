@@ -71,6 +71,7 @@ inline constexpr EncoderRefusal encoder_refusals[] = {
      "NVENC alone scales keyframes; a vbv_buffer_size of few pictures keeps them small"},
     {"*", "num_ref_l1", "NVENC alone bounds list 1; num_ref_l0 bounds the references of libx264 and libx265"},
     {"libx265", "slice_mode", "libx265 3.5 crashes with more than one slice; libx264 and NVENC have slices"},
+    {"libsvtav1", "tier", "SVT-AV1 1.4 writes the tier main alone; leave it out"},
     {"libx264*", "tier", "H.264 has no tiers; leave it out"},
     {"libsvtav1", "vbv_buffer_size", "its buffer shows nowhere in AV1; libx264 and libx265 have one"},
     {"libsvtav1", "vbv_initial", "its buffer shows nowhere in AV1; libx264 and libx265 have one"},
