@@ -227,7 +227,8 @@ private:
   Packet finish_packet(PacketPtr from) {
     const bool key = from->flags & AV_PKT_FLAG_KEY;
     const Bytes bytes{reinterpret_cast<const std::byte*>(from->data), static_cast<std::size_t>(from->size)};
-    if (key && headers_.empty()) headers_ = inserter_.headers_of(bytes);
+    // SVT-AV1's header apart is not the one in the stream, which decoders would take for a new stream.
+    if (key && inserter_.has_headers(bytes)) headers_ = inserter_.headers_of(bytes);
     std::vector<SeiMessage> messages = key ? keyframe_messages_ : std::vector<SeiMessage>();
     bool emit = wants_headers(key);
     if (const auto asked = requests_.find(from->pts); asked != requests_.end()) {
