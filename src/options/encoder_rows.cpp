@@ -147,7 +147,7 @@ void add_hdr_rows(Rows& table) {
       }));
   table.push_back(row<std::string, EncoderOptions>(
       {.name = "content_light",
-       .help = "MaxCLL and MaxFALL, candela per square metre",
+       .help = "greatest light level of a sample and of a mean picture (MaxCLL, MaxFALL), candela per square metre",
        .example = "1000,400",
        .flag = "--content-light",
        .metavar = "MAX,AVERAGE",
@@ -363,7 +363,7 @@ void add_stream_rows(Rows& table) {
                       &EncoderOptions::time_scale));
   table.push_back(row({.name = "repeat_headers",
                        .help = "parameter sets in front of each IDR",
-                       .details = "False: of the first alone",
+                       .details = "without them (Python: False) the first alone has them",
                        .unset = "as the container needs it; without one, each",
                        .flag = "--repeat-headers",
                        .no_field = no_writer},

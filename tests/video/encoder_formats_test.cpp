@@ -55,7 +55,7 @@ TEST(EncoderFormats, LosslessGivesEachFormatBackBitByBit) {
       options.tuning = Tuning::lossless;
       test::EncodedStream made;
       try {
-        made = test::encoded_noise(options, 3);
+        made = test::encoded_noise(options, 2);
       } catch (const Error& error) {
         const bool known = error.message().find("of which it stores") != std::string::npos ||
                            error.code() == ErrorCode::unsupported;
@@ -63,8 +63,8 @@ TEST(EncoderFormats, LosslessGivesEachFormatBackBitByBit) {
         continue;
       }
       const auto images = test::decoded(made);
-      ASSERT_EQ(images.size(), 3u);
-      for (int i = 0; i < 3; ++i) {
+      ASSERT_EQ(images.size(), 2u);
+      for (int i = 0; i < 2; ++i) {
         const Image original = test::noise(format, 96, 64, i);
         EXPECT_EQ(samples_of(as(format, images[static_cast<std::size_t>(i)])), samples_of(original)) << i;
       }

@@ -259,7 +259,7 @@ TEST(EncoderAnalysis, SpatialAqOfAv1ChangesTheQuantiserWithinAPicture) {
       options.width = 256;
       options.height = 192;
       options.spatial_aq = on;
-      const HeaderTrace trace(test::encoded_noise(options));
+      const HeaderTrace trace(test::encoded_noise(options, 8));
       const auto segments = trace.all("segmentation_enabled"), deltas = trace.all("delta_q_present");
       EXPECT_EQ(std::ranges::count(segments, 1) + std::ranges::count(deltas, 1) > 0, on) << encoder;
     }

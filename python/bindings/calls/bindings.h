@@ -39,6 +39,7 @@ void register_frame(nb::module_& module);
 void register_video_reader(nb::module_& module);
 void register_parallel_decoder(nb::module_& module);
 void register_video(nb::module_& module);
+void register_encoder(nb::module_& module);
 void register_transcode(nb::module_& module);
 void register_context(nb::module_& module);
 void register_verification(nb::module_& module);
