@@ -74,6 +74,7 @@ HEADERS = {
     "tensor_file": "tensor",
     "precision": "tensor",
     "image": "image",
+    "raw_image": "image",
     "preprocess": "image",
     "known_preprocess": "known",
     "doctor": "engine",

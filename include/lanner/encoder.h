@@ -97,9 +97,9 @@ struct EncoderOptions {
   Multipass multipass = Multipass::unspecified;
   std::optional<int> lookahead; ///< Pictures that rate control looks ahead.
   std::optional<int> low_delay_keyframe_scale;
-  std::optional<bool> spatial_aq;  ///< QP by the detail of each block.
-  std::optional<bool> temporal_aq; ///< QP by how much later pictures take from each block.
-  int idr_period = 0;              ///< Frames from an IDR to the next.
+  std::optional<bool> spatial_aq;            ///< QP by the detail of each block.
+  std::optional<bool> temporal_aq;           ///< QP by how much later pictures take from each block.
+  int idr_period = 0;                        ///< Frames from an IDR to the next.
   std::optional<int> num_ref_l0, num_ref_l1; ///< Most reference pictures in lists 0 and 1.
   SliceMode slice_mode = SliceMode::unspecified;
   int slice_data = 0;

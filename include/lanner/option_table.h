@@ -76,8 +76,8 @@ using OptionValue =
                  std::vector<std::string>, NamedTexts, NamedShapes, std::vector<NamedShapes>,
                  std::array<std::int32_t, 2>, std::array<std::int32_t, 3>, PixelRect, std::array<float, 2>,
                  std::array<float, 3>, Preprocess, std::map<std::string, Preprocess>,
-                 std::map<std::string, ImageInputOptions>,
-                 OptionSource, Limits, Environment, std::shared_ptr<const StreamIndex>, void*, Control>;
+                 std::map<std::string, ImageInputOptions>, OptionSource, Limits, Environment,
+                 std::shared_ptr<const StreamIndex>, void*, Control>;
 
 /// Which subcommands of `lanner` have an option: those that declare this use.
 enum class OptionUse : std::uint8_t {

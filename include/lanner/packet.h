@@ -94,7 +94,8 @@ struct Packet {
   bool corrupt = false; ///< The container knows that bytes are missing.
   bool palette = false; ///< Brings the colours that numbers stand for, from its picture on.
   PictureType picture_type = PictureType::unknown; ///< Of an encoder that tells it.
-  float average_qp = -1; ///< Of the picture's blocks, in the codec's scale; -1 where an encoder does not tell.
+  float average_qp =
+      -1; ///< Of the picture's blocks, in the codec's scale; -1 where an encoder does not tell.
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner; ///< Keeps `bytes`; private to the module that made it.
 };

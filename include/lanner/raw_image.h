@@ -13,9 +13,9 @@ namespace lanner {
 
 /// Memory order of raw pictures that PixelFormat has no name for.
 enum class RawOrder : std::uint8_t {
-  planes,        ///< The planes of the format, one after the other, without gaps.
+  planes,         ///< The planes of the format, one after the other, without gaps.
   swapped_chroma, ///< Cr before Cb (YV12).
-  argb10,        ///< Words of 32 bits: 2 of opacity, 10 each of red, green and blue, from the highest on.
+  argb10,         ///< Words of 32 bits: 2 of opacity, 10 each of red, green and blue, from the highest on.
   abgr10
 };
 struct RawFormat {

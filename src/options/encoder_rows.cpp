@@ -49,14 +49,14 @@ struct CodePoint {
   std::uint8_t code;
 };
 constexpr CodePoint primaries[] = {
-    {"bt709", 1},     {"unspecified", 2}, {"bt470m", 4},   {"bt470bg", 5},  {"smpte170m", 6}, {"smpte240m", 7},
-    {"film", 8},      {"bt2020", 9},      {"smpte428", 10}, {"smpte431", 11}, {"smpte432", 12}, {"ebu3213", 22},
+    {"bt709", 1}, {"unspecified", 2}, {"bt470m", 4},    {"bt470bg", 5},   {"smpte170m", 6}, {"smpte240m", 7},
+    {"film", 8},  {"bt2020", 9},      {"smpte428", 10}, {"smpte431", 11}, {"smpte432", 12}, {"ebu3213", 22},
 };
 constexpr CodePoint transfers[] = {
-    {"bt709", 1},         {"unspecified", 2}, {"gamma22", 4},      {"gamma28", 5},      {"smpte170m", 6},
-    {"smpte240m", 7},     {"linear", 8},      {"log100", 9},       {"log316", 10},      {"iec61966-2-4", 11},
-    {"bt1361e", 12},      {"iec61966-2-1", 13}, {"bt2020-10", 14}, {"bt2020-12", 15},   {"smpte2084", 16},
-    {"smpte428", 17},     {"arib-std-b67", 18},
+    {"bt709", 1},     {"unspecified", 2},   {"gamma22", 4},    {"gamma28", 5},    {"smpte170m", 6},
+    {"smpte240m", 7}, {"linear", 8},        {"log100", 9},     {"log316", 10},    {"iec61966-2-4", 11},
+    {"bt1361e", 12},  {"iec61966-2-1", 13}, {"bt2020-10", 14}, {"bt2020-12", 15}, {"smpte2084", 16},
+    {"smpte428", 17}, {"arib-std-b67", 18},
 };
 
 std::uint8_t code_named(std::string_view option, std::string_view name, std::span<const CodePoint> points) {
@@ -91,13 +91,16 @@ void add_picture_rows(Rows& table) {
   table.push_back(row<std::string, EncoderOptions>(
       {.name = "format",
        .help = "pixel format that is stored, or the nearest that the codec has, by Lanner's name or NVENC's",
-       .details = "NV12, YV12, IYUV, YUV420P, YUV444, YUV444_16BIT, YUV444_10BIT, NV16, P010, P210, ARGB, ABGR, "
-                  "ARGB10, ABGR10 in any case; of 16 bits 10 are kept",
+       .details =
+           "NV12, YV12, IYUV, YUV420P, YUV444, YUV444_16BIT, YUV444_10BIT, NV16, P010, P210, ARGB, ABGR, "
+           "ARGB10, ABGR10 in any case; of 16 bits 10 are kept",
        .example = "yuv444p",
        .no_flag = of_clip,
        .no_field = no_writer},
       [](const EncoderOptions& options) { return std::string(to_string(options.format)); },
-      [](EncoderOptions& options, const std::string& name) { options.format = parse_raw_format(name).format; }));
+      [](EncoderOptions& options, const std::string& name) {
+        options.format = parse_raw_format(name).format;
+      }));
   table.push_back(row<std::string, EncoderOptions>(
       {.name = "color_matrix",
        .help = "matrix between RGB and YUV: bt601, bt709, bt2020, fcc, smpte240m",
@@ -124,11 +127,12 @@ void add_picture_rows(Rows& table) {
                             .help = "primaries, by FFmpeg's name: bt709, bt2020, smpte432 and others",
                             .example = "bt2020"},
                            &ColorInfo::primaries, primaries));
-  table.push_back(code_row({.name = "color_transfer",
-                            .help = "transfer, by FFmpeg's name: bt709, smpte2084 (PQ), arib-std-b67 (HLG) and "
-                                    "others",
-                            .example = "smpte2084"},
-                           &ColorInfo::transfer, transfers));
+  table.push_back(
+      code_row({.name = "color_transfer",
+                .help = "transfer, by FFmpeg's name: bt709, smpte2084 (PQ), arib-std-b67 (HLG) and "
+                        "others",
+                .example = "smpte2084"},
+               &ColorInfo::transfer, transfers));
 }
 
 void add_hdr_rows(Rows& table) {
@@ -147,7 +151,8 @@ void add_hdr_rows(Rows& table) {
       }));
   table.push_back(row<std::string, EncoderOptions>(
       {.name = "content_light",
-       .help = "greatest light level of a sample and of a mean picture (MaxCLL, MaxFALL), candela per square metre",
+       .help = "greatest light level of a sample and of a mean picture (MaxCLL, MaxFALL), candela per square "
+               "metre",
        .example = "1000,400",
        .flag = "--content-light",
        .metavar = "MAX,AVERAGE",
@@ -235,11 +240,12 @@ void add_rate_rows(Rows& table) {
                        .no_field = no_writer,
                        .kind = OptionKind::bits},
                       &EncoderOptions::vbv_initial));
-  table.push_back(row({.name = "hrd",
-                       .help = "write the parameters of the hypothetical reference decoder, of H.264 and HEVC",
-                       .flag = "--hrd",
-                       .no_field = no_writer},
-                      &EncoderOptions::hrd));
+  table.push_back(
+      row({.name = "hrd",
+           .help = "write the parameters of the hypothetical reference decoder, of H.264 and HEVC",
+           .flag = "--hrd",
+           .no_field = no_writer},
+          &EncoderOptions::hrd));
 }
 
 void add_qp_rows(Rows& table) {
@@ -262,13 +268,14 @@ void add_qp_rows(Rows& table) {
 }
 
 void add_analysis_rows(Rows& table) {
-  table.push_back(names_row({.name = "multipass",
-                             .help = "passes over each picture: disabled, quarter_resolution, full_resolution, "
-                                     "the latter two of NVENC alone",
-                             .example = "full_resolution",
-                             .flag = "--multipass",
-                             .choices = {"disabled", "quarter_resolution", "full_resolution"}},
-                            &EncoderOptions::multipass, Multipass::full_resolution));
+  table.push_back(
+      names_row({.name = "multipass",
+                 .help = "passes over each picture: disabled, quarter_resolution, full_resolution, "
+                         "the latter two of NVENC alone",
+                 .example = "full_resolution",
+                 .flag = "--multipass",
+                 .choices = {"disabled", "quarter_resolution", "full_resolution"}},
+                &EncoderOptions::multipass, Multipass::full_resolution));
   table.push_back(row({.name = "lookahead",
                        .help = "pictures that rate control looks ahead",
                        .example = "20",
@@ -415,8 +422,8 @@ const OptionTable<EncoderOptions>& encoder_option_table() {
             const auto second = std::from_chars(slash ? first.ptr + 1 : end, end, base.den);
             const bool whole = slash && second.ec == std::errc{} && second.ptr == end;
             check(whole && base.num > 0 && base.den > 0 && base.num <= INT32_MAX && base.den <= INT32_MAX,
-                  ErrorCode::invalid_argument, "time_base '{}': expected a fraction of a second, like 1/90000",
-                  text);
+                  ErrorCode::invalid_argument,
+                  "time_base '{}': expected a fraction of a second, like 1/90000", text);
             options.time_base = base;
           }),
       row({.name = "global_header",

@@ -239,8 +239,9 @@ const OptionTable<EncoderOptions>& writer_option_table() {
            .no_field = no_writer},
           &EncoderOptions::bit_rate),
       row({.name = "preset",
-           .help = "speed against size: P1 (fast, large) to P7, ultrafast to placebo of x264 and x265, or the "
-                   "codec's own word",
+           .help =
+               "speed against size: P1 (fast, large) to P7, ultrafast to placebo of x264 and x265, or the "
+               "codec's own word",
            .details = "docs/encoder-presets.md says what P1 to P7 are for each",
            .example = "slow",
            .unset = "the codec's own",

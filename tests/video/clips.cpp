@@ -33,8 +33,9 @@ std::filesystem::path make_clip(const std::filesystem::path& path, int frames, E
   if (options.width <= 0) options.width = 96;
   if (options.height <= 0) options.height = 64;
   if (options.gop == 0) options.gop = 8;
-  const bool reorders = options.codec == "h264" || options.codec == "hevc" || options.codec.starts_with("mpeg") ||
-                        options.codec == "libx264" || options.codec == "libx265";
+  const bool reorders = options.codec == "h264" || options.codec == "hevc" ||
+                        options.codec.starts_with("mpeg") || options.codec == "libx264" ||
+                        options.codec == "libx265";
   if (options.b_frames < 0 && reorders) options.b_frames = 2;
   options.threads = 1;
   VideoWriter writer(path.string(), options);

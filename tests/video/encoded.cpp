@@ -18,8 +18,8 @@ bool has_encoder(std::string_view name) {
 }
 
 bool can_trace() {
-  static const bool can = output_of("ffmpeg -hide_banner -bsfs").value_or("").find("trace_headers") !=
-                          std::string::npos;
+  static const bool can =
+      output_of("ffmpeg -hide_banner -bsfs").value_or("").find("trace_headers") != std::string::npos;
   return can;
 }
 
@@ -112,14 +112,17 @@ std::vector<Image> decoded(const EncodedStream& from) {
 
 HeaderTrace::HeaderTrace(const EncodedStream& from) {
   const TemporaryFolder folder;
-  const std::string codec = from.stream.codec == "av1" ? "obu" : from.stream.codec == "mpeg2video" ? "m2v" : from.stream.codec;
+  const std::string codec = from.stream.codec == "av1"          ? "obu"
+                            : from.stream.codec == "mpeg2video" ? "m2v"
+                                                                : from.stream.codec;
   const auto path = folder / ("clip." + codec);
   {
     std::ofstream file(path, std::ios::binary);
     for (const Packet& packet : from.packets) {
       const bool delimited = !packet.bytes.empty() && packet.bytes[0] == std::byte{0x12};
       if (codec == "obu" && !delimited) file.write("\x12\0", 2); // A temporal delimiter.
-      file.write(reinterpret_cast<const char*>(packet.bytes.data()), static_cast<std::streamsize>(packet.bytes.size()));
+      file.write(reinterpret_cast<const char*>(packet.bytes.data()),
+                 static_cast<std::streamsize>(packet.bytes.size()));
     }
   }
   const auto text = output_of(
@@ -159,7 +162,8 @@ std::map<char, std::vector<int>> HeaderTrace::slice_qps(bool hevc) const {
   char type = 'x';
   for (const auto& [name, value] : fields_) {
     if (name == (hevc ? "init_qp_minus26" : "pic_init_qp_minus26")) initial = 26 + static_cast<int>(value);
-    if (name == "slice_type") type = hevc ? hevc_types[static_cast<std::size_t>(value)] : avc_types[value % 5];
+    if (name == "slice_type")
+      type = hevc ? hevc_types[static_cast<std::size_t>(value)] : avc_types[value % 5];
     if (name == "slice_qp_delta") qps[type].push_back(initial + static_cast<int>(value));
   }
   return qps;

@@ -42,10 +42,10 @@ Image as(PixelFormat format, const Image& image) {
 TEST(EncoderFormats, LosslessGivesEachFormatBackBitByBit) {
   LANNER_NEEDS_FFMPEG();
   constexpr PixelFormat formats[] = {
-      PixelFormat::yuv420p,   PixelFormat::yuv422p,   PixelFormat::yuv444p,   PixelFormat::nv12,
-      PixelFormat::nv16,      PixelFormat::yuv420p10, PixelFormat::yuv422p10, PixelFormat::yuv444p10,
-      PixelFormat::p010,      PixelFormat::p210,      PixelFormat::yuv420p12, PixelFormat::yuv444p12,
-      PixelFormat::rgb24,     PixelFormat::bgr24,     PixelFormat::yuv444p10msb};
+      PixelFormat::yuv420p, PixelFormat::yuv422p,   PixelFormat::yuv444p,     PixelFormat::nv12,
+      PixelFormat::nv16,    PixelFormat::yuv420p10, PixelFormat::yuv422p10,   PixelFormat::yuv444p10,
+      PixelFormat::p010,    PixelFormat::p210,      PixelFormat::yuv420p12,   PixelFormat::yuv444p12,
+      PixelFormat::rgb24,   PixelFormat::bgr24,     PixelFormat::yuv444p10msb};
   int kept = 0;
   for (const std::string codec : {"h264", "hevc", "av1", "vp9", "ffv1"}) {
     for (const PixelFormat format : formats) {
@@ -94,7 +94,8 @@ TEST(EncoderFormats, TenBitsAreKeptOfTenAndOfSixteen) {
     for (const PixelFormat format : {PixelFormat::p010, PixelFormat::p016, PixelFormat::yuv444p16}) {
       EncoderOptions options = small_options(codec);
       options.format = format;
-      if (!test::has_encoder(codec == "h264" ? "libx264" : codec == "hevc" ? "libx265" : "libaom-av1")) continue;
+      if (!test::has_encoder(codec == "h264" ? "libx264" : codec == "hevc" ? "libx265" : "libaom-av1"))
+        continue;
       const auto encoder = create_encoder(options);
       EXPECT_EQ(encoder->stream().bit_depth, 10) << codec << " " << to_string(format);
       const bool whole = format == PixelFormat::yuv444p16;
@@ -143,7 +144,8 @@ TEST(EncoderFormats, HdrMetadataStandsAtEachKeyframe) {
     EXPECT_EQ(trace.first(av1 ? "max_cll" : "max_content_light_level"), 1000) << encoder;
     EXPECT_EQ(trace.first(av1 ? "max_fall" : "max_pic_average_light_level"), 400);
     EXPECT_EQ(trace.first(av1 ? "white_point_chromaticity_x" : "white_point_x"), av1 ? 20493 : 15635);
-    EXPECT_EQ(trace.first(av1 ? "luminance_max" : "max_display_mastering_luminance"), av1 ? 256'000 : 10'000'000);
+    EXPECT_EQ(trace.first(av1 ? "luminance_max" : "max_display_mastering_luminance"),
+              av1 ? 256'000 : 10'000'000);
     EXPECT_EQ(trace.first(av1 ? "luminance_min" : "min_display_mastering_luminance"), av1 ? 2 : 1);
   }
 }
@@ -163,7 +165,8 @@ TEST(RawImages, NamesOfNvencInAnyCase) {
   EXPECT_EQ(parse_raw_format("ARGB").format, PixelFormat::bgra32);
   EXPECT_EQ(parse_raw_format("YV12").order, RawOrder::swapped_chroma);
   EXPECT_EQ(parse_raw_format("yuv422p10").format, PixelFormat::yuv422p10);
-  LANNER_EXPECT_ERROR(parse_raw_format("NV99"), ErrorCode::invalid_argument, "pixel format 'nv99' is not known");
+  LANNER_EXPECT_ERROR(parse_raw_format("NV99"), ErrorCode::invalid_argument,
+                      "pixel format 'nv99' is not known");
 }
 
 TEST(RawImages, PlanesLieOneBehindTheOther) {
@@ -181,8 +184,8 @@ TEST(RawImages, PlanesLieOneBehindTheOther) {
   const Image yv12 = image_from_bytes(bytes, nullptr, parse_raw_format("YV12"), 6, 4);
   EXPECT_EQ(pixel(yv12, 1, 0, 0), 30);
   EXPECT_EQ(pixel(yv12, 2, 0, 0), 24);
-  LANNER_EXPECT_ERROR(image_from_bytes(bytes, nullptr, parse_raw_format("NV12"), 6, 6), ErrorCode::invalid_argument,
-                      "36 bytes, expected 54 of 6x6 nv12");
+  LANNER_EXPECT_ERROR(image_from_bytes(bytes, nullptr, parse_raw_format("NV12"), 6, 6),
+                      ErrorCode::invalid_argument, "36 bytes, expected 54 of 6x6 nv12");
 }
 
 TEST(RawImages, WordsOfTenBits) {

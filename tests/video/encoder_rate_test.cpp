@@ -115,7 +115,8 @@ TEST(EncoderRate, CbrOfAv1) {
     EncoderOptions options = small_options(encoder);
     options.rate_control = RateControl::cbr;
     options.bit_rate = 300'000;
-    EXPECT_NEAR(static_cast<double>(test::encoded_noise(options, 29).bytes()) * 8, 290'000, 150'000) << encoder;
+    EXPECT_NEAR(static_cast<double>(test::encoded_noise(options, 29).bytes()) * 8, 290'000, 150'000)
+        << encoder;
   }
 }
 
@@ -133,12 +134,14 @@ TEST(EncoderRate, HrdTellsRateAndBuffer) {
       options.vbv_initial = 160'000;
       options.hrd = true;
       const HeaderTrace trace(test::encoded(options));
-      const std::int64_t rate_scale = trace.first("bit_rate_scale"), size_scale = trace.first("cpb_size_scale");
+      const std::int64_t rate_scale = trace.first("bit_rate_scale"),
+                         size_scale = trace.first("cpb_size_scale");
       EXPECT_EQ((trace.first("bit_rate_value_minus1[0]") + 1) << (6 + rate_scale), 640'000);
       EXPECT_EQ((trace.first("cpb_size_value_minus1[0]") + 1) << (4 + size_scale), 320'000);
       EXPECT_EQ(trace.first("cbr_flag[0]"), constant ? 1 : 0);
       // Of 90 kHz: half of the buffer at that rate.
-      const char* delay = codec == "h264" ? "initial_cpb_removal_delay[0]" : "nal_initial_cpb_removal_delay[0]";
+      const char* delay =
+          codec == "h264" ? "initial_cpb_removal_delay[0]" : "nal_initial_cpb_removal_delay[0]";
       EXPECT_NEAR(static_cast<double>(trace.first(delay)), 22'500, 600);
       options.hrd = false;
       EXPECT_FALSE(HeaderTrace(test::encoded(options)).has("cpb_size_value_minus1[0]"));
@@ -157,10 +160,12 @@ TEST(EncoderRate, ABoundOfTheRateAndItsBufferReachTheEncoder) {
     options.vbv_initial = 30'000;
     const auto bounded = test::encoded_noise(options, 20);
     EXPECT_LT(bounded.bytes() * 3, free.bytes() * 2) << codec;
-    const char* text = codec == "h264" ? "vbv_maxrate=200 vbv_bufsize=60" : "vbv-maxrate=200 vbv-bufsize=60 vbv-init=0.5";
+    const char* text =
+        codec == "h264" ? "vbv_maxrate=200 vbv_bufsize=60" : "vbv-maxrate=200 vbv-bufsize=60 vbv-init=0.5";
     EXPECT_TRUE(says(bounded, text)) << codec;
     options.vbv_buffer_size = options.vbv_initial = 0;
-    EXPECT_TRUE(says(test::encoded(options), codec == "h264" ? "vbv_bufsize=200" : "vbv-bufsize=200")) << codec;
+    EXPECT_TRUE(says(test::encoded(options), codec == "h264" ? "vbv_bufsize=200" : "vbv-bufsize=200"))
+        << codec;
   }
   if (test::has_encoder("libsvtav1")) {
     EncoderOptions options = small_options("libsvtav1");

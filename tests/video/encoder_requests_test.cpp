@@ -138,9 +138,11 @@ TEST(EncoderRequests, WrongRequestsAreNamed) {
   const Image picture = test::pattern(PixelFormat::yuv420p, 96, 64, 0);
   PictureRequest request;
   request.sei = {{5, bytes_of("short")}};
-  LANNER_EXPECT_ERROR(encoder->send(&picture, 0, request), ErrorCode::invalid_argument, "with 5 bytes, expected a UUID");
+  LANNER_EXPECT_ERROR(encoder->send(&picture, 0, request), ErrorCode::invalid_argument,
+                      "with 5 bytes, expected a UUID");
   request.sei = {{-1, {}}};
-  LANNER_EXPECT_ERROR(encoder->send(&picture, 0, request), ErrorCode::invalid_argument, "type -1, expected 0 to 65535");
+  LANNER_EXPECT_ERROR(encoder->send(&picture, 0, request), ErrorCode::invalid_argument,
+                      "type -1, expected 0 to 65535");
   request.sei = {{4, std::vector<std::byte>(2 << 20)}};
   LANNER_EXPECT_ERROR(encoder->send(&picture, 0, request), ErrorCode::limit_exceeded, "2097152 bytes of SEI");
   EXPECT_TRUE(encoder->send(&picture, 4));
@@ -220,7 +222,8 @@ TEST(EncoderReconfigures, RateControlFrameRateAndTheRest) {
   const auto made = test::encoded(options, 9, [](Encoder& encoder, int i) {
     EncoderReconfigure change;
     if (i == 3) change.rate = {50, 1};
-    if (i == 6) change.rate_control = RateControl::cbr, change.vbv_buffer_size = 100'000, change.vbv_initial = 50'000;
+    if (i == 6)
+      change.rate_control = RateControl::cbr, change.vbv_buffer_size = 100'000, change.vbv_initial = 50'000;
     if (i > 0) encoder.reconfigure(change);
     return PictureRequest();
   });
@@ -266,15 +269,19 @@ TEST(EncoderReconfigures, WhatCannotChangeIsRefusedAndNothingIsChanged) {
     EXPECT_EQ(encoder->reconfigurable().bit_rate, 200'000);
     EXPECT_EQ(encoder->reconfigurable().width, 96);
   };
-  refused({.width = 128, .height = 64}, ErrorCode::invalid_argument, "size 128x64, but the encoder was created for 96x64");
-  refused({.multipass = Multipass::full_resolution}, ErrorCode::unsupported, "NVENC alone passes over each picture twice");
+  refused({.width = 128, .height = 64}, ErrorCode::invalid_argument,
+          "size 128x64, but the encoder was created for 96x64");
+  refused({.multipass = Multipass::full_resolution}, ErrorCode::unsupported,
+          "NVENC alone passes over each picture twice");
   refused({.bit_rate = -5}, ErrorCode::invalid_argument, "-5, expected 0 (no change) or more");
   refused({.bit_rate = 10}, ErrorCode::invalid_argument, "bit_rate 10, expected 1000 to");
-  refused({.max_bit_rate = 100'000}, ErrorCode::invalid_argument, "max_bit_rate 100000, expected bit_rate 200000 or more");
+  refused({.max_bit_rate = 100'000}, ErrorCode::invalid_argument,
+          "max_bit_rate 100000, expected bit_rate 200000 or more");
   refused({.vbv_initial = 100}, ErrorCode::invalid_argument, "vbv_initial 100, expected at most the 0 bits");
   refused({.rate = {-1, 1}}, ErrorCode::invalid_argument, "rate -1/1");
   EXPECT_TRUE(encoder->send(nullptr));
-  LANNER_EXPECT_ERROR(encoder->reconfigure({.bit_rate = 1'000'000}), ErrorCode::invalid_argument, "after the end");
+  LANNER_EXPECT_ERROR(encoder->reconfigure({.bit_rate = 1'000'000}), ErrorCode::invalid_argument,
+                      "after the end");
 }
 
 } // namespace lanner

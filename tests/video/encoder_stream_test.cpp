@@ -52,8 +52,9 @@ TEST(EncoderStream, SlicesAreAsAskedFor) {
     SliceMode mode;
     int data, slices;
   };
-  for (const Case& one : {Case{SliceMode::count, 2, 2}, Case{SliceMode::count, 4, 4}, Case{SliceMode::macroblocks, 5, 5},
-                          Case{SliceMode::rows, 1, 4}, Case{SliceMode::rows, 3, 2}}) {
+  for (const Case& one :
+       {Case{SliceMode::count, 2, 2}, Case{SliceMode::count, 4, 4}, Case{SliceMode::macroblocks, 5, 5},
+        Case{SliceMode::rows, 1, 4}, Case{SliceMode::rows, 3, 2}}) {
     EncoderOptions options = small_options("h264");
     options.slice_mode = one.mode;
     options.slice_data = one.data;
@@ -87,7 +88,9 @@ TEST(EncoderStream, KeyframesComeAsAskedFor) {
     const auto made = test::encoded_noise(options, 14);
     EXPECT_EQ(keyframes_of(made), (std::vector{0, 6, 12})) << encoder;
     const auto types = HeaderTrace(made).all("nal_unit_type");
-    const auto is_idr = [&](std::int64_t type) { return encoder == "libx264" ? type == 5 : type == 19 || type == 20; };
+    const auto is_idr = [&](std::int64_t type) {
+      return encoder == "libx264" ? type == 5 : type == 19 || type == 20;
+    };
     EXPECT_EQ(std::ranges::count_if(types, is_idr), 3) << encoder;
   }
 }
@@ -208,7 +211,8 @@ TEST(EncoderStream, ReferencesInList0) {
     options.num_ref_l0 = 4;
     const HeaderTrace trace(test::encoded(options));
     if (codec == "h264") EXPECT_EQ(trace.first("max_num_ref_frames"), 4);
-    const auto most = trace.all(codec == "h264" ? "num_ref_idx_l0_default_active_minus1" : "num_ref_idx_l0_active_minus1");
+    const auto most =
+        trace.all(codec == "h264" ? "num_ref_idx_l0_default_active_minus1" : "num_ref_idx_l0_active_minus1");
     ASSERT_FALSE(most.empty());
     EXPECT_EQ(*std::ranges::max_element(most), 3) << codec;
   }
@@ -222,7 +226,9 @@ TEST(EncoderStream, PresetsAndTunings) {
     options.tuning = tuning;
     return test::encoded(options, 4).content();
   };
-  const auto says = [](const std::string& text, const char* part) { return text.find(part) != std::string::npos; };
+  const auto says = [](const std::string& text, const char* part) {
+    return text.find(part) != std::string::npos;
+  };
   EXPECT_TRUE(says(with("P1", Tuning::unspecified), "subme=0"));
   EXPECT_TRUE(says(with("p5", Tuning::high_quality), "subme=7"));
   EXPECT_TRUE(says(with("P7", Tuning::unspecified), "subme=9"));

@@ -16,9 +16,9 @@
 namespace lanner::python {
 namespace {
 
-constexpr std::string_view expected_picture =
-    "an Image, a Frame, bytes of the encoder's format, or an array: uint8 [height, width, 3], or the planes of "
-    "the format one below the other";
+constexpr std::string_view expected_picture = "an Image, a Frame, bytes of the encoder's format, or an "
+                                              "array: uint8 [height, width, 3], or the planes of "
+                                              "the format one below the other";
 
 /// The rows of writers, and those of encoders alone.
 const OptionTable<EncoderOptions>& all_rows() {
@@ -97,13 +97,13 @@ Image picture_in(const Tensor& given, const RawFormat& format, std::int32_t widt
     return Image::from_tensor(tensor, PixelFormat::rgb24);
   const PixelFormatInfo& facts = format_info(format.format);
   const bool words = facts.bytes_per_sample == 2 && format.order == RawOrder::planes;
-  const bool numbers =
-      tensor.dtype() == DType::u8 || (words && tensor.dtype() == DType::u16) ||
-      (format.order != RawOrder::planes && tensor.dtype() == DType::u32);
+  const bool numbers = tensor.dtype() == DType::u8 || (words && tensor.dtype() == DType::u16) ||
+                       (format.order != RawOrder::planes && tensor.dtype() == DType::u32);
   const std::int64_t expected = raw_bytes(format, width, height);
-  check(numbers && static_cast<std::int64_t>(tensor.bytes()) == expected && rank >= 1, ErrorCode::invalid_argument,
-        "Encoder: an array {} of {}, expected uint8 [{}, {}, 3], or the {} bytes of {}x{} {}{}", shape.to_string(),
-        to_string(tensor.dtype()), height, width, expected, width, height, facts.name,
+  check(numbers && static_cast<std::int64_t>(tensor.bytes()) == expected && rank >= 1,
+        ErrorCode::invalid_argument,
+        "Encoder: an array {} of {}, expected uint8 [{}, {}, 3], or the {} bytes of {}x{} {}{}",
+        shape.to_string(), to_string(tensor.dtype()), height, width, expected, width, height, facts.name,
         words ? ", as uint8 or uint16" : "");
   const auto owner = std::make_shared<const Tensor>(tensor);
   return image_from_bytes(bytes_of(*owner), owner, format, width, height);
@@ -174,8 +174,10 @@ private:
     if (nb::isinstance<Image>(object)) return on_host(nb::cast<Image>(object));
     if (nb::isinstance<Frame>(object)) return on_host(nb::cast<const Frame&>(object).image);
     const EncoderReconfigure size = encoder_->reconfigurable();
-    if (object.is_none() || !has_interface(object)) refuse("picture", object, "is of the wrong type", expected_picture);
-    if (nb::isinstance<nb::bytes>(object) || PyByteArray_Check(object.ptr()) || PyMemoryView_Check(object.ptr())) {
+    if (object.is_none() || !has_interface(object))
+      refuse("picture", object, "is of the wrong type", expected_picture);
+    if (nb::isinstance<nb::bytes>(object) || PyByteArray_Check(object.ptr()) ||
+        PyMemoryView_Check(object.ptr())) {
       const nb::object array = nb::module_::import_("numpy").attr("frombuffer")(object, "uint8");
       return picture_in(to_tensor(array), format_, size.width, size.height);
     }
@@ -192,8 +194,11 @@ nb::dict state_of(const PyEncoder& self) {
   const EncoderReconfigure state = self.encoder().reconfigurable();
   nb::dict told;
   const auto name = [](std::string_view text) { return nb::str(text.data(), text.size()); };
-  told["rate_control"] = state.rate_control == RateControl::unspecified ? nb::none() : nb::object(name(to_string(state.rate_control)));
-  told["multipass"] = name(state.multipass == Multipass::unspecified ? "disabled" : to_string(state.multipass));
+  told["rate_control"] = state.rate_control == RateControl::unspecified
+                             ? nb::none()
+                             : nb::object(name(to_string(state.rate_control)));
+  told["multipass"] =
+      name(state.multipass == Multipass::unspecified ? "disabled" : to_string(state.multipass));
   told["bit_rate"] = state.bit_rate;
   told["max_bit_rate"] = state.max_bit_rate;
   told["vbv_buffer_size"] = state.vbv_buffer_size;
@@ -209,13 +214,16 @@ nb::object time_of(std::int64_t ticks) {
 }
 
 void register_packet(nb::module_& module) {
-  nb::class_<Packet>(module, "Packet", "A piece of a compressed stream. Times are ticks of its stream's time base.")
+  nb::class_<Packet>(module, "Packet",
+                     "A piece of a compressed stream. Times are ticks of its stream's time base.")
       .def("__bytes__", [](const Packet& self) { return to_bytes(self.bytes); })
       .def("__len__", [](const Packet& self) { return self.bytes.size(); })
-      .def_prop_ro("pts", [](const Packet& self) { return time_of(self.pts); },
-                   nb::sig("def pts(self) -> int | None"), "When it is shown.")
-      .def_prop_ro("dts", [](const Packet& self) { return time_of(self.dts); },
-                   nb::sig("def dts(self) -> int | None"), "When it is decoded.")
+      .def_prop_ro(
+          "pts", [](const Packet& self) { return time_of(self.pts); }, nb::sig("def pts(self) -> int | None"),
+          "When it is shown.")
+      .def_prop_ro(
+          "dts", [](const Packet& self) { return time_of(self.dts); }, nb::sig("def dts(self) -> int | None"),
+          "When it is decoded.")
       .def_ro("duration", &Packet::duration, "How long it is shown; 0 where that is not known.")
       .def_ro("key", &Packet::key, "Whether decoding may begin here.")
       .def_prop_ro(
@@ -227,11 +235,15 @@ void register_packet(nb::module_& module) {
           "`I`, `P` or `B`; empty where the encoder does not tell.")
       .def_prop_ro(
           "average_qp",
-          [](const Packet& self) { return self.average_qp < 0 ? nb::none() : nb::object(nb::float_(self.average_qp)); },
+          [](const Packet& self) {
+            return self.average_qp < 0 ? nb::none() : nb::object(nb::float_(self.average_qp));
+          },
           nb::sig("def average_qp(self) -> float | None"),
-          "Mean quantisation parameter of the picture, in the codec's scale; None where the encoder does not tell.")
+          "Mean quantisation parameter of the picture, in the codec's scale; None where the encoder does not "
+          "tell.")
       .def("__repr__", [](const Packet& self) {
-        return fmt::format("lanner.Packet({} bytes, pts {}{})", self.bytes.size(), self.pts, self.key ? ", key" : "");
+        return fmt::format("lanner.Packet({} bytes, pts {}{})", self.bytes.size(), self.pts,
+                           self.key ? ", key" : "");
       });
 }
 
@@ -239,19 +251,25 @@ void register_sending(nb::class_<PyEncoder>& encoder) {
   encoder
       .def(
           "send",
-          [](PyEncoder& self, nb::handle picture, std::optional<std::int64_t> pts, bool force_idr, bool emit_headers,
-             nb::handle sei) {
+          [](PyEncoder& self, nb::handle picture, std::optional<std::int64_t> pts, bool force_idr,
+             bool emit_headers, nb::handle sei) {
             self.send(picture, pts, {force_idr, emit_headers, to_messages(sei)});
           },
           nb::arg("picture").none(), nb::kw_only(), nb::arg("pts") = nb::none(), nb::arg("force_idr") = false,
           nb::arg("emit_headers") = false, nb::arg("sei") = nb::none(),
           nb::sig("def send(self, picture: object, *, pts: int | None = None, force_idr: bool = False, "
-                  "emit_headers: bool = False, sei: collections.abc.Iterable[tuple[int, bytes]] | None = None) -> None"),
-          "Encodes a picture; receive() then gives the packets that are ready.\n\npicture: an Image or a Frame of any "
-          "pixel format; an array (NumPy, torch, anything with DLPack or an array interface): uint8 RGB [height, width, "
-          "3], or all planes of the encoder's format one below the other, as [rows, width], [1, 1, rows, width] or one "
-          "dimension; or bytes of that format\npts: ticks of the time base, which have to grow; default one frame behind "
-          "the last one\nforce_idr: decoding may begin at this picture\nemit_headers: put the parameter sets in front "
+                  "emit_headers: bool = False, sei: collections.abc.Iterable[tuple[int, bytes]] | None = "
+                  "None) -> None"),
+          "Encodes a picture; receive() then gives the packets that are ready.\n\npicture: an Image or a "
+          "Frame of any "
+          "pixel format; an array (NumPy, torch, anything with DLPack or an array interface): uint8 RGB "
+          "[height, width, "
+          "3], or all planes of the encoder's format one below the other, as [rows, width], [1, 1, rows, "
+          "width] or one "
+          "dimension; or bytes of that format\npts: ticks of the time base, which have to grow; default one "
+          "frame behind "
+          "the last one\nforce_idr: decoding may begin at this picture\nemit_headers: put the parameter sets "
+          "in front "
           "of it\nsei: SEI messages of it (of AV1 metadata), each its type and its payload")
       .def("receive", &PyEncoder::receive, nb::sig("def receive(self) -> Packet | None"),
            "The next packet; None where none is ready.")
@@ -271,9 +289,10 @@ void register_sending(nb::class_<PyEncoder>& encoder) {
 }
 
 void register_encoder_class(nb::module_& module) {
-  nb::class_<PyEncoder> encoder(module, "Encoder",
-                                "Encodes images into packets, without a file; docs/writing-video.md. One thread at "
-                                "a time.");
+  nb::class_<PyEncoder> encoder(
+      module, "Encoder",
+      "Encodes images into packets, without a file; docs/writing-video.md. One thread at "
+      "a time.");
   encoder.def(
       "__init__",
       [](PyEncoder* self, const nb::args& others, const nb::kwargs& keywords) {
@@ -288,7 +307,9 @@ void register_encoder_class(nb::module_& module) {
       },
       nb::arg("others"), nb::arg("options"),
       nb::sig(signature("def __init__(self", encoder_keywords(), "None").c_str()),
-      ("Opens the encoder. What it cannot do is an error that says why.\n\n" + keyword_docs(encoder_keywords())).c_str());
+      ("Opens the encoder. What it cannot do is an error that says why.\n\n" +
+       keyword_docs(encoder_keywords()))
+          .c_str());
   register_sending(encoder);
   encoder
       .def(
@@ -299,7 +320,8 @@ void register_encoder_class(nb::module_& module) {
           },
           nb::arg("others"), nb::arg("options"),
           nb::sig(signature("def reconfigure(self", change_keywords(), "None").c_str()),
-          ("Changes what may change while encoding, from the next picture on. libx264 changes bit rate and VBV as it "
+          ("Changes what may change while encoding, from the next picture on. libx264 changes bit rate and "
+           "VBV as it "
            "runs; else the encoder starts anew at an IDR, which `restarts` tells.\n\n" +
            keyword_docs(change_keywords()))
               .c_str())

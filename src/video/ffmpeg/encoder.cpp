@@ -26,7 +26,8 @@ void note_statistics(const AVPacket& from, int qp_offset, Packet& packet) {
   std::size_t size = 0;
   const std::uint8_t* data = av_packet_get_side_data(&from, AV_PKT_DATA_QUALITY_STATS, &size);
   if (!data || size < 5) return;
-  const std::uint32_t lambda = data[0] | data[1] << 8 | data[2] << 16 | static_cast<std::uint32_t>(data[3]) << 24;
+  const std::uint32_t lambda =
+      data[0] | data[1] << 8 | data[2] << 16 | static_cast<std::uint32_t>(data[3]) << 24;
   if (lambda > 0 && lambda <= INT32_MAX)
     packet.average_qp = static_cast<float>(lambda) / FF_QP2LAMBDA - static_cast<float>(qp_offset);
   if (data[4] == AV_PICTURE_TYPE_I) packet.picture_type = PictureType::i;
@@ -189,7 +190,8 @@ private:
     const bool av1 = stream_.codec == "av1";
     if (options_.mastering_display)
       keyframe_messages_.push_back(mastering_display_message(*options_.mastering_display, av1));
-    if (options_.content_light) keyframe_messages_.push_back(content_light_message(*options_.content_light, av1));
+    if (options_.content_light)
+      keyframe_messages_.push_back(content_light_message(*options_.content_light, av1));
   }
 
   bool send_end() {
@@ -254,7 +256,8 @@ private:
 
   bool wants_headers(bool key) const {
     if (!inserter_.takes_headers()) return false;
-    if (first_packet_ && (!restarts_.empty() || (!options_.global_header && !options_.repeat_headers.value_or(true))))
+    if (first_packet_ &&
+        (!restarts_.empty() || (!options_.global_header && !options_.repeat_headers.value_or(true))))
       return true;
     return key && options_.repeat_headers.value_or(false);
   }
@@ -281,12 +284,13 @@ private:
     check(image.device.is_host(), ErrorCode::unsupported,
           "encode: picture lies on {}; copy it to the host first", image.device.to_string());
     const PixelFormat stored = session_->target().format;
-    check(options_.tuning != Tuning::lossless || (keeps_samples(image.format, stored) && same_colors(image)),
-          ErrorCode::invalid_argument,
-          "encode: tuning lossless with a picture of {} {} {}, which would be converted to {} {} {}; give the "
-          "encoder that format and these colours",
-          to_string(image.format), to_string(image.color.matrix), to_string(image.color.range), to_string(stored),
-          to_string(options_.color.matrix), to_string(options_.color.range));
+    check(
+        options_.tuning != Tuning::lossless || (keeps_samples(image.format, stored) && same_colors(image)),
+        ErrorCode::invalid_argument,
+        "encode: tuning lossless with a picture of {} {} {}, which would be converted to {} {} {}; give the "
+        "encoder that format and these colours",
+        to_string(image.format), to_string(image.color.matrix), to_string(image.color.range),
+        to_string(stored), to_string(options_.color.matrix), to_string(options_.color.range));
   }
 
   FramePtr prepare(const Image& image) {

@@ -33,10 +33,11 @@ void set_svt_structure(EncoderSettings& settings) {
   const int between = options.b_frames;
   settings.require(between <= 0 || between == 7 || between == 15 || between == 31,
                    "b_frames {}, expected 0, 7, 15 or 31, the lengths of its hierarchies", between);
-  settings.require(!constant || between <= 0,
-                   "rate_control cbr with b_frames {}: SVT-AV1 keeps to a rate without reordering alone; leave "
-                   "b_frames out",
-                   between);
+  settings.require(
+      !constant || between <= 0,
+      "rate_control cbr with b_frames {}: SVT-AV1 keeps to a rate without reordering alone; leave "
+      "b_frames out",
+      between);
   if (between == 0 || constant) settings.set("pred-struct", "1", between == 0);
   if (between > 0) {
     settings.drop("pred-struct"); // Of a tuning.
@@ -55,9 +56,10 @@ void set_svt_av1(EncoderSettings& settings) {
   settings.set_rates();
   settings.set_period();
   const RateControl control = effective_rate_control(options);
-  settings.require(options.max_bit_rate == 0 || options.bit_rate == 0,
-                   "max_bit_rate {}: SVT-AV1 1.4 bounds constant quality alone; give crf in place of bit_rate",
-                   options.max_bit_rate);
+  settings.require(
+      options.max_bit_rate == 0 || options.bit_rate == 0,
+      "max_bit_rate {}: SVT-AV1 1.4 bounds constant quality alone; give crf in place of bit_rate",
+      options.max_bit_rate);
   if (control == RateControl::cbr) settings.set("rc", "2");
   if (control == RateControl::cbr) settings.context().rc_max_rate = 0;
   settings.context().rc_buffer_size = 0;

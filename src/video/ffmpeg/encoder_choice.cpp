@@ -33,10 +33,10 @@ struct Choice {
 
 // In order of preference: quality at a given speed on a CPU first.
 constexpr Choice choices[] = {
-    {"h264", "libx264"},     {"h264", "libx264rgb"}, {"h264", "libopenh264"}, {"hevc", "libx265"}, {"h265", "libx265"},
-    {"av1", "libsvtav1"},    {"av1", "libaom-av1"},   {"av1", "librav1e"}, {"vp9", "libvpx-vp9"},
-    {"vp8", "libvpx"},       {"mpeg4", "mpeg4"},      {"mjpeg", "mjpeg"},  {"ffv1", "ffv1"},
-    {"mpeg2", "mpeg2video"}, {"png", "png"},
+    {"h264", "libx264"},   {"h264", "libx264rgb"},  {"h264", "libopenh264"}, {"hevc", "libx265"},
+    {"h265", "libx265"},   {"av1", "libsvtav1"},    {"av1", "libaom-av1"},   {"av1", "librav1e"},
+    {"vp9", "libvpx-vp9"}, {"vp8", "libvpx"},       {"mpeg4", "mpeg4"},      {"mjpeg", "mjpeg"},
+    {"ffv1", "ffv1"},      {"mpeg2", "mpeg2video"}, {"png", "png"},
 };
 
 constexpr std::string_view x264_presets[] = {"ultrafast", "superfast", "veryfast", "faster",   "fast",

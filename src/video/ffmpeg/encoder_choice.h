@@ -7,8 +7,8 @@
 
 namespace lanner::ffmpeg {
 
-/// The encoder of `options.codec`, an FFmpeg encoder's name, or, for a codec's name, the best that this FFmpeg
-/// has for pictures of that size and format. Throws Error{unsupported, invalid_argument}.
+/// The encoder of `options.codec`, an FFmpeg encoder's name, or, for a codec's name, the best that this
+/// FFmpeg has for pictures of that size and format. Throws Error{unsupported, invalid_argument}.
 const AVCodec* find_encoder(const EncoderOptions& options);
 /// Whether `to` holds each sample of `from` as it is, perhaps elsewhere.
 bool keeps_samples(PixelFormat from, PixelFormat to);

@@ -58,8 +58,8 @@ EncoderSession::EncoderSession(EncoderOptions& options) {
 
 EncoderSession::~EncoderSession() {
   // libsvtav1 1.4 waits for ever where it is closed without a picture.
-  if (!sent_ && context_ && avcodec_is_open(context_.get()) && std::string_view(codec().name) == "libsvtav1" &&
-      !context_.get_deleter().lost_threads(*context_))
+  if (!sent_ && context_ && avcodec_is_open(context_.get()) &&
+      std::string_view(codec().name) == "libsvtav1" && !context_.get_deleter().lost_threads(*context_))
     send_one_for_svt();
 }
 
@@ -119,7 +119,8 @@ void EncoderSession::add_timing(const EncoderOptions& options) {
   const bool avc = context_->codec_id == AV_CODEC_ID_H264;
   const AVBitStreamFilter* type = av_bsf_get_by_name(avc ? "h264_metadata" : "hevc_metadata");
   check(type != nullptr, ErrorCode::unsupported,
-        "encoder {}: num_units_in_tick and time_scale need FFmpeg's h264_metadata and hevc_metadata, which this "
+        "encoder {}: num_units_in_tick and time_scale need FFmpeg's h264_metadata and hevc_metadata, which "
+        "this "
         "build of it lacks",
         codec().name);
   AVBSFContext* made = nullptr;

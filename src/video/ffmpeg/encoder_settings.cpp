@@ -98,8 +98,8 @@ void EncoderSettings::set(const std::string& key, const std::string& value, bool
 }
 
 int EncoderSettings::single_qp(std::string_view name, const QpByType& qp, int least, int most) const {
-  require(qp[0] == qp[1] && qp[1] == qp[2], "{} {} differs by type of picture, expected one number for all", name,
-          to_text(qp));
+  require(qp[0] == qp[1] && qp[1] == qp[2], "{} {} differs by type of picture, expected one number for all",
+          name, to_text(qp));
   require(qp[0] >= least && qp[0] <= most, "{} {}, expected {} to {}", name, qp[0], least, most);
   return qp[0];
 }
@@ -136,14 +136,16 @@ void EncoderSettings::set_tuning() {
   });
   if (row == std::end(tuning_rows)) {
     if (encoder() == "ffv1" || encoder() == "png") {
-      require(options_.tuning == Tuning::lossless, "tuning {}: it has lossless alone", to_string(options_.tuning));
+      require(options_.tuning == Tuning::lossless, "tuning {}: it has lossless alone",
+              to_string(options_.tuning));
       return;
     }
-    const std::string_view why = options_.tuning == Tuning::ultra_high_quality
-                                     ? "it is of NVENC alone; high_quality with preset P7 is the best here"
-                                 : encoder() == "libsvtav1"
-                                     ? "SVT-AV1 1.4 loses samples; libaom-av1, libx265, libvpx-vp9 and ffv1 do not"
-                                     : "it has no such mode";
+    const std::string_view why =
+        options_.tuning == Tuning::ultra_high_quality
+            ? "it is of NVENC alone; high_quality with preset P7 is the best here"
+        : encoder() == "libsvtav1"
+            ? "SVT-AV1 1.4 loses samples; libaom-av1, libx265, libvpx-vp9 and ffv1 do not"
+            : "it has no such mode";
     refuse(true, fmt::format("tuning {}: {}", to_string(options_.tuning), why));
   }
   for (std::string_view rest = row->settings; !rest.empty();) {
@@ -157,10 +159,10 @@ void EncoderSettings::set_quality() {
   if (options_.crf < 0) return;
   const Dialect* dialect = dialect_of(codec_.name);
   require(dialect != nullptr, "it has no constant quality scale; give a bit rate, or its own options");
-  require(options_.crf >= dialect->best && options_.crf <= dialect->worst, "quality {:g}, expected {:g} (best) to {:g}",
-          options_.crf, dialect->best, dialect->worst);
-  require(!dialect->whole || options_.crf == std::floor(options_.crf), "quality {:g}, expected a whole number",
-          options_.crf);
+  require(options_.crf >= dialect->best && options_.crf <= dialect->worst,
+          "quality {:g}, expected {:g} (best) to {:g}", options_.crf, dialect->best, dialect->worst);
+  require(!dialect->whole || options_.crf == std::floor(options_.crf),
+          "quality {:g}, expected a whole number", options_.crf);
   set(dialect->quality, fmt::format("{:g}", options_.crf));
 }
 

@@ -25,13 +25,15 @@ void set_const_qp(EncoderSettings& settings, int least, int offset) {
   for (const int one : *qp)
     settings.require(one >= 0 && one <= most_qp, "const_qp {}, expected 0 to {}", one, most_qp);
   const auto [i, p, b] = *qp;
-  settings.require(p >= least,
-                   "const_qp {} of P pictures, expected {} to {}: x264 takes 0 for lossless, which tuning lossless "
-                   "asks for",
-                   p, least, most_qp);
+  settings.require(
+      p >= least,
+      "const_qp {} of P pictures, expected {} to {}: x264 takes 0 for lossless, which tuning lossless "
+      "asks for",
+      p, least, most_qp);
   constexpr int most_difference = 19;
   settings.require(std::abs(p - i) <= most_difference && std::abs(b - p) <= most_difference,
-                   "const_qp {}, expected at most {} between I and P, and P and B", to_text(*qp), most_difference);
+                   "const_qp {}, expected at most {} between I and P, and P and B", to_text(*qp),
+                   most_difference);
   settings.set("qp", fmt::format("{}", p + offset));
   settings.set("ipratio", fmt::format("{:.6f}", std::exp2((p - i) / 6.0)));
   settings.set("pbratio", fmt::format("{:.6f}", std::exp2((b - p) / 6.0)));
@@ -40,18 +42,22 @@ void set_const_qp(EncoderSettings& settings, int least, int offset) {
 void set_qp_bounds(EncoderSettings& settings, int offset) {
   const EncoderOptions& options = settings.options();
   if (options.qp_min)
-    settings.set("qpmin", fmt::format("{}", settings.single_qp("qp_min", *options.qp_min, 0, most_qp) + offset));
+    settings.set("qpmin",
+                 fmt::format("{}", settings.single_qp("qp_min", *options.qp_min, 0, most_qp) + offset));
   if (options.qp_max)
-    settings.set("qpmax", fmt::format("{}", settings.single_qp("qp_max", *options.qp_max, 0, most_qp) + offset));
+    settings.set("qpmax",
+                 fmt::format("{}", settings.single_qp("qp_max", *options.qp_max, 0, most_qp) + offset));
 }
 
 void set_aq(EncoderSettings& settings, const char* spatial_on, const char* temporal) {
   const EncoderOptions& options = settings.options();
   const bool fixed = options.const_qp || options.tuning == Tuning::lossless;
   const bool wanted = options.spatial_aq.value_or(false) || options.temporal_aq.value_or(false);
-  settings.require(!wanted || !fixed, "spatial_aq and temporal_aq change QP, which const_qp and lossless keep");
+  settings.require(!wanted || !fixed,
+                   "spatial_aq and temporal_aq change QP, which const_qp and lossless keep");
   const bool ahead = options.lookahead ? *options.lookahead > 0 : !low_latency(options);
-  settings.require(!options.temporal_aq.value_or(false) || ahead, "temporal_aq needs a lookahead of 1 or more");
+  settings.require(!options.temporal_aq.value_or(false) || ahead,
+                   "temporal_aq needs a lookahead of 1 or more");
   if (options.spatial_aq) settings.set("aq-mode", *options.spatial_aq ? spatial_on : "0");
   if (options.temporal_aq) settings.set(temporal, *options.temporal_aq ? "1" : "0");
 }

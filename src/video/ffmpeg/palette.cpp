@@ -30,8 +30,8 @@ FramePtr to_palette(const Image& image) {
     std::uint8_t* to = frame->data[0] + std::int64_t{y} * frame->linesize[0];
     for (std::int32_t x = 0; x < image.width; ++x, from += 3) {
       const int threshold = dither[y % 4][x % 4];
-      to[x] = static_cast<std::uint8_t>(level(from[0], 7, threshold) << 5 | level(from[1], 7, threshold) << 2 |
-                                        level(from[2], 3, threshold));
+      to[x] = static_cast<std::uint8_t>(level(from[0], 7, threshold) << 5 |
+                                        level(from[1], 7, threshold) << 2 | level(from[2], 3, threshold));
     }
   }
   return frame;

@@ -38,8 +38,9 @@ EncoderOptions changed_options(const EncoderOptions& options, const EncoderRecon
         "to create_encoder()",
         changed.width, changed.height, options.width, options.height);
   check(!resized || (changed.width <= options.max_width && changed.height <= options.max_height),
-        ErrorCode::invalid_argument, "reconfigure: size {}x{}, expected at most {}x{} (max_width, max_height)",
-        changed.width, changed.height, options.max_width, options.max_height);
+        ErrorCode::invalid_argument,
+        "reconfigure: size {}x{}, expected at most {}x{} (max_width, max_height)", changed.width,
+        changed.height, options.max_width, options.max_height);
   check_encoder_options(changed, true);
   return changed;
 }
@@ -112,11 +113,12 @@ MasteringDisplay parse_mastering_display(std::string_view text) {
   for (const auto& pair : {display.green, display.blue, display.red, display.white})
     whole = whole && in_range(pair, 1);
   whole = whole && in_range(luminance, 100'000) && luminance[0] > luminance[1];
-  check(whole && rest.empty(), ErrorCode::invalid_argument,
-        "mastering display '{}': expected G(x,y)B(x,y)R(x,y)WP(x,y)L(max,min), CIE 1931 coordinates from 0 to "
-        "1 and candela per square metre, like "
-        "G(0.265,0.69)B(0.15,0.06)R(0.68,0.32)WP(0.3127,0.329)L(1000,0.0001)",
-        text);
+  check(
+      whole && rest.empty(), ErrorCode::invalid_argument,
+      "mastering display '{}': expected G(x,y)B(x,y)R(x,y)WP(x,y)L(max,min), CIE 1931 coordinates from 0 to "
+      "1 and candela per square metre, like "
+      "G(0.265,0.69)B(0.15,0.06)R(0.68,0.32)WP(0.3127,0.329)L(1000,0.0001)",
+      text);
   display.max_luminance = luminance[0];
   display.min_luminance = luminance[1];
   return display;
@@ -132,7 +134,8 @@ std::string to_text(const MasteringDisplay& display) {
 }
 
 SeiMessage mastering_display_message(const MasteringDisplay& display, bool av1) {
-  // H.264 and H.265 begin with green and count in 0.00002 and 0.0001; AV1 begins with red, 16.16, 24.8, 18.14.
+  // H.264 and H.265 begin with green and count in 0.00002 and 0.0001; AV1 begins with
+  // red, 16.16, 24.8, 18.14.
   const double coordinates = av1 ? 65536 : 50000;
   SeiMessage message{av1 ? 2 : 137, {}};
   const auto primary = [&](const std::array<double, 2>& pair) {

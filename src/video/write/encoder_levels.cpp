@@ -47,22 +47,28 @@ constexpr LevelRow h264_levels[] = {
 };
 
 constexpr LevelRow hevc_levels[] = {
-    {"1", 30, 36864, 552960, 0, 0},           {"2", 60, 122880, 3686400, 0, 0},
-    {"2.1", 63, 245760, 7372800, 0, 0},       {"3", 90, 552960, 16588800, 0, 0},
-    {"3.1", 93, 983040, 33177600, 0, 0},      {"4", 120, 2228224, 66846720, 0, 0},
-    {"4.1", 123, 2228224, 133693440, 0, 0},   {"5", 150, 8912896, 267386880, 0, 0},
-    {"5.1", 153, 8912896, 534773760, 0, 0},   {"5.2", 156, 8912896, 1069547520, 0, 0},
-    {"6", 180, 35651584, 1069547520, 0, 0},   {"6.1", 183, 35651584, 2139095040, 0, 0},
+    {"1", 30, 36864, 552960, 0, 0},
+    {"2", 60, 122880, 3686400, 0, 0},
+    {"2.1", 63, 245760, 7372800, 0, 0},
+    {"3", 90, 552960, 16588800, 0, 0},
+    {"3.1", 93, 983040, 33177600, 0, 0},
+    {"4", 120, 2228224, 66846720, 0, 0},
+    {"4.1", 123, 2228224, 133693440, 0, 0},
+    {"5", 150, 8912896, 267386880, 0, 0},
+    {"5.1", 153, 8912896, 534773760, 0, 0},
+    {"5.2", 156, 8912896, 1069547520, 0, 0},
+    {"6", 180, 35651584, 1069547520, 0, 0},
+    {"6.1", 183, 35651584, 2139095040, 0, 0},
     {"6.2", 186, 35651584, 4278190080., 0, 0},
 };
 
 constexpr LevelRow av1_levels[] = {
-    {"2", 20, 147456, 4423680, 0, 0},        {"2.1", 21, 278784, 8363520, 0, 0},
-    {"3", 30, 665856, 19975680, 0, 0},       {"3.1", 31, 1065024, 31950720, 0, 0},
-    {"4", 40, 2359296, 70778880, 0, 0},      {"4.1", 41, 2359296, 141557760, 0, 0},
-    {"5", 50, 8912896, 267386880, 0, 0},     {"5.1", 51, 8912896, 534773760, 0, 0},
-    {"5.2", 52, 8912896, 1069547520, 0, 0},  {"5.3", 53, 8912896, 1069547520, 0, 0},
-    {"6", 60, 35651584, 1069547520, 0, 0},   {"6.1", 61, 35651584, 2139095040, 0, 0},
+    {"2", 20, 147456, 4423680, 0, 0},         {"2.1", 21, 278784, 8363520, 0, 0},
+    {"3", 30, 665856, 19975680, 0, 0},        {"3.1", 31, 1065024, 31950720, 0, 0},
+    {"4", 40, 2359296, 70778880, 0, 0},       {"4.1", 41, 2359296, 141557760, 0, 0},
+    {"5", 50, 8912896, 267386880, 0, 0},      {"5.1", 51, 8912896, 534773760, 0, 0},
+    {"5.2", 52, 8912896, 1069547520, 0, 0},   {"5.3", 53, 8912896, 1069547520, 0, 0},
+    {"6", 60, 35651584, 1069547520, 0, 0},    {"6.1", 61, 35651584, 2139095040, 0, 0},
     {"6.2", 62, 35651584, 4278190080., 0, 0}, {"6.3", 63, 35651584, 4278190080., 0, 0},
 };
 
@@ -96,10 +102,10 @@ struct ProfileRow {
 constexpr ProfileRow h264_profiles[] = {{"baseline", 8, 0, false}, {"main", 8, 0, false},
                                         {"high", 8, 0, false},     {"high10", 10, 0, false},
                                         {"high422", 10, 1, false}, {"high444", 14, 2, true}};
-constexpr ProfileRow hevc_profiles[] = {
-    {"main", 8, 0, true},        {"main10", 10, 0, true},     {"main12", 12, 0, true},
-    {"main422-10", 10, 1, true}, {"main422-12", 12, 1, true}, {"main444-8", 8, 2, true},
-    {"main444-10", 10, 2, true}, {"main444-12", 12, 2, true}};
+constexpr ProfileRow hevc_profiles[] = {{"main", 8, 0, true},        {"main10", 10, 0, true},
+                                        {"main12", 12, 0, true},     {"main422-10", 10, 1, true},
+                                        {"main422-12", 12, 1, true}, {"main444-8", 8, 2, true},
+                                        {"main444-10", 10, 2, true}, {"main444-12", 12, 2, true}};
 
 int chroma_of(PixelFormat format) {
   const PixelFormatInfo& facts = format_info(format);
@@ -118,18 +124,20 @@ int checked_level(std::string_view codec, const CodedPictures& pictures, const E
   const double picture = width * height, second = picture * options.rate.to_double();
   check(picture <= level.picture && std::max(width, height) <= std::sqrt(8 * level.picture) * 2,
         ErrorCode::invalid_argument,
-        "encoder {}: level {} holds pictures of {:.0f} {}, {}x{} has {:.0f}; take a higher level", pictures.encoder,
-        level.name, level.picture, blocks ? "macroblocks" : "samples", options.width, options.height, picture);
+        "encoder {}: level {} holds pictures of {:.0f} {}, {}x{} has {:.0f}; take a higher level",
+        pictures.encoder, level.name, level.picture, blocks ? "macroblocks" : "samples", options.width,
+        options.height, picture);
   check(second <= level.second * (1 + 1e-9), ErrorCode::invalid_argument,
-        "encoder {}: level {} holds {:.0f} {} a second, {}x{} at {:g} frames a second has {:.0f}; take a higher "
+        "encoder {}: level {} holds {:.0f} {} a second, {}x{} at {:g} frames a second has {:.0f}; take a "
+        "higher "
         "level",
         pictures.encoder, level.name, level.second, blocks ? "macroblocks" : "samples", options.width,
         options.height, options.rate.to_double(), second);
   if (!blocks) return level.number;
   const std::int64_t rate = std::max(bound_of_rate(options), options.bit_rate);
   check(rate <= level.bit_rate * 1250, ErrorCode::invalid_argument,
-        "encoder {}: level {} holds {} bits a second, got {}; take a higher level", pictures.encoder, level.name,
-        level.bit_rate * 1250, rate);
+        "encoder {}: level {} holds {} bits a second, got {}; take a higher level", pictures.encoder,
+        level.name, level.bit_rate * 1250, rate);
   const double references = std::min(16.0, std::floor(level.stored / picture));
   check(options.num_ref_l0.value_or(0) <= references, ErrorCode::invalid_argument,
         "encoder {}: level {} holds {:.0f} reference pictures of {}x{}, num_ref_l0 is {}", pictures.encoder,
@@ -138,8 +146,8 @@ int checked_level(std::string_view codec, const CodedPictures& pictures, const E
 }
 
 void check_profile(std::string_view codec, const CodedPictures& pictures, const EncoderOptions& options) {
-  const auto profiles =
-      codec == "h264" ? std::span<const ProfileRow>(h264_profiles) : std::span<const ProfileRow>(hevc_profiles);
+  const auto profiles = codec == "h264" ? std::span<const ProfileRow>(h264_profiles)
+                                        : std::span<const ProfileRow>(hevc_profiles);
   std::vector<std::string> names, fitting;
   const int chroma = chroma_of(pictures.format), bits = format_info(pictures.format).bits;
   const ProfileRow* found = nullptr;

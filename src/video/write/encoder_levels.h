@@ -16,9 +16,9 @@ struct CodedPictures {
   bool lossless;
 };
 
-/// Throws Error{invalid_argument} for a level that is none of the codec (h264, hevc or av1), and for pictures,
-/// a rate or references beyond it (H.264 Table A-1, H.265 Tables A.8 and A.9, AV1 A.3). Returns its number as
-/// FFmpeg has it: 41 of 4.1, 9 of H.264's 1b; of HEVC 30 times the level.
+/// Throws Error{invalid_argument} for a level that is none of the codec (h264, hevc or av1), and for
+/// pictures, a rate or references beyond it (H.264 Table A-1, H.265 Tables A.8 and A.9, AV1 A.3). Returns its
+/// number as FFmpeg has it: 41 of 4.1, 9 of H.264's 1b; of HEVC 30 times the level.
 int checked_level(std::string_view codec, const CodedPictures& pictures, const EncoderOptions& options);
 
 /// Throws Error{invalid_argument} for a profile that is none of the codec's (h264 or hevc) or that cannot

@@ -18,8 +18,8 @@ constexpr std::string_view slice_modes[] = {"", "macroblocks", "bytes", "rows", 
 
 template<typename Value>
 void check_from(std::string_view name, Value value, std::int64_t least, std::int64_t most) {
-  check(value >= least && value <= most, ErrorCode::invalid_argument, "encoder: {} {}, expected {} to {}", name,
-        value, least, most);
+  check(value >= least && value <= most, ErrorCode::invalid_argument, "encoder: {} {}, expected {} to {}",
+        name, value, least, most);
 }
 
 void check_excludes(bool first, bool second, std::string_view line) {
@@ -35,8 +35,9 @@ void check_picture(const EncoderOptions& options, bool with_size) {
   const bool no_bound = options.max_width == 0 && options.max_height == 0;
   check(no_bound || (options.max_width >= std::max(1, options.width) && options.max_width <= most &&
                      options.max_height >= std::max(1, options.height) && options.max_height <= most),
-        ErrorCode::invalid_argument, "encoder: max_width x max_height {}x{}, expected at least the size {}x{}",
-        options.max_width, options.max_height, options.width, options.height);
+        ErrorCode::invalid_argument,
+        "encoder: max_width x max_height {}x{}, expected at least the size {}x{}", options.max_width,
+        options.max_height, options.width, options.height);
   check(options.rate.num > 0 && options.rate.den > 0, ErrorCode::invalid_argument,
         "encoder: rate {}/{}, expected a positive number of frames a second", options.rate.num,
         options.rate.den);
@@ -90,7 +91,8 @@ void check_rates(const EncoderOptions& options) {
   check_excludes(control == RateControl::vbr, !rate && !quality, "rate_control vbr needs bit_rate, or crf");
   check(control != RateControl::cbr || options.max_bit_rate == 0 || options.max_bit_rate == options.bit_rate,
         ErrorCode::invalid_argument,
-        "encoder: max_bit_rate {} beside bit_rate {} of cbr, which keeps to its rate; leave it out, or take vbr",
+        "encoder: max_bit_rate {} beside bit_rate {} of cbr, which keeps to its rate; leave it out, or take "
+        "vbr",
         options.max_bit_rate, options.bit_rate);
   check(options.max_bit_rate == 0 || options.max_bit_rate >= options.bit_rate, ErrorCode::invalid_argument,
         "encoder: max_bit_rate {}, expected bit_rate {} or more", options.max_bit_rate, options.bit_rate);
@@ -138,8 +140,8 @@ void check_structure(const EncoderOptions& options) {
         options.idr_period);
   check((options.slice_mode == SliceMode::unspecified) == (options.slice_data == 0),
         ErrorCode::invalid_argument,
-        "encoder: slice_mode '{}' with slice_data {}; expected both, like count and 4", to_string(options.slice_mode),
-        options.slice_data);
+        "encoder: slice_mode '{}' with slice_data {}; expected both, like count and 4",
+        to_string(options.slice_mode), options.slice_data);
   check(options.slice_data >= 0, ErrorCode::invalid_argument, "encoder: slice_data {}, expected 1 or more",
         options.slice_data);
   check((options.num_units_in_tick == 0) == (options.time_scale == 0), ErrorCode::invalid_argument,
@@ -236,7 +238,8 @@ std::vector<GivenEncoderOption> given_encoder_options(const EncoderOptions& opti
   note(options.hrd, "hrd", true);
   note(options.mastering_display.has_value(), "mastering_display",
        to_text(options.mastering_display.value_or(MasteringDisplay())));
-  note(options.content_light.has_value(), "content_light", options.content_light.value_or(ContentLight()).max);
+  note(options.content_light.has_value(), "content_light",
+       options.content_light.value_or(ContentLight()).max);
   return given;
 }
 

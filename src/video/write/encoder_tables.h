@@ -93,7 +93,8 @@ inline constexpr EncoderRefusal encoder_refusals[] = {
     {"libsvtav1", "repeat_headers", "AV1 has its sequence header at each keyframe; leave it out"},
     {"libaom-av1", "repeat_headers", "AV1 has its sequence header at each keyframe; leave it out"},
     {"libsvtav1", "hrd", "the decoder model of AV1 is not written; libx264 and libx265 write HRD parameters"},
-    {"libaom-av1", "hrd", "the decoder model of AV1 is not written; libx264 and libx265 write HRD parameters"},
+    {"libaom-av1", "hrd",
+     "the decoder model of AV1 is not written; libx264 and libx265 write HRD parameters"},
 };
 
 /// Options that other encoders than those of the presets' table have.
