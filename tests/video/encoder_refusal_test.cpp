@@ -189,6 +189,9 @@ TEST(EncoderRefusals, OptionsThatExcludeOneAnother) {
   expect_refused(
       "h264", [](EncoderOptions& o) { o.hrd = true; }, "hrd needs a bound");
   expect_refused(
+      "h264", [](EncoderOptions& o) { o.hrd = true, o.time_scale = 50, o.num_units_in_tick = 1; },
+      "hrd counts in ticks of the rate");
+  expect_refused(
       "h264", [](EncoderOptions& o) { o.tuning = Tuning::lossless, o.crf = 20; }, "keeps every sample");
   expect_refused(
       "h264", [](EncoderOptions& o) { o.slice_mode = SliceMode::rows; },

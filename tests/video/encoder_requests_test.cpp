@@ -214,6 +214,20 @@ TEST(EncoderReconfigures, OthersStartAnewAtAnIdr) {
   }
 }
 
+TEST(EncoderReconfigures, HalfOfTheRateTakesItsBoundAndItsBufferAlong) {
+  LANNER_NEEDS_ENCODER("libx264");
+  EncoderOptions options = small_options("h264");
+  options.rate_control = RateControl::cbr;
+  options.bit_rate = options.max_bit_rate = 400'000;
+  options.vbv_initial = 300'000;
+  const auto encoder = create_encoder(options);
+  EncoderReconfigure change;
+  change.bit_rate = encoder->reconfigurable().bit_rate / 2;
+  encoder->reconfigure(change);
+  EXPECT_EQ(encoder->reconfigurable().vbv_buffer_size, 200'000);
+  EXPECT_EQ(encoder->reconfigurable().vbv_initial, 200'000);
+}
+
 TEST(EncoderReconfigures, RateControlFrameRateAndTheRest) {
   LANNER_NEEDS_ENCODER("libx264");
   LANNER_NEEDS_TRACE();

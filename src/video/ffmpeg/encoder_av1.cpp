@@ -66,7 +66,6 @@ void set_svt_av1(EncoderSettings& settings) {
   if (options.const_qp) {
     settings.set("qp", fmt::format("{}", settings.single_qp("const_qp", *options.const_qp, 1, most_qp)));
     settings.set("use-fixed-qindex-offsets", "1", false);
-    settings.set("enable-tpl-la", "0", false);
   }
   set_qp_bounds(settings, 1, most_qp);
   constexpr int most_lookahead = 120;

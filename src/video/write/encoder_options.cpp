@@ -99,6 +99,8 @@ void check_rates(const EncoderOptions& options) {
   check_excludes(options.max_bit_rate > 0, !rate && !quality, "max_bit_rate needs bit_rate, or crf");
   check_excludes(options.vbv_buffer_size > 0, bound_of_rate(options) == 0,
                  "vbv_buffer_size needs a bound of the rate: max_bit_rate, or rate_control cbr");
+  check_excludes(options.hrd, options.time_scale > 0,
+                 "hrd counts in ticks of the rate; leave out num_units_in_tick and time_scale");
   check_excludes(options.hrd, bound_of_rate(options) == 0,
                  "hrd needs a bound of the rate: max_bit_rate, or rate_control cbr");
   check(options.vbv_initial <= vbv_bits(options), ErrorCode::invalid_argument,
