@@ -18,12 +18,13 @@ constexpr std::string_view no_writer = "the C interface has no writer";
 constexpr std::string_view of_clip = "`lanner transcode` keeps the clip's";
 constexpr std::string_view codecs_own = "the codec's own";
 
-/// The value whose name it is; the first has none. Throws Error{invalid_argument}.
+/// The value whose name it is; those without one are not meant. Throws Error{invalid_argument}.
 template<typename Enum>
 Enum value_named(std::string_view option, std::string_view name, Enum last) {
   std::vector<std::string> known;
-  for (int i = 1; i <= static_cast<int>(last); ++i) {
+  for (int i = 0; i <= static_cast<int>(last); ++i) {
     const auto value = static_cast<Enum>(i);
+    if (to_string(value).empty()) continue;
     if (to_string(value) == name) return value;
     known.emplace_back(to_string(value));
   }
@@ -37,7 +38,10 @@ OptionRow<EncoderOptions> names_row(OptionInfo info, Enum EncoderOptions::*membe
   info.no_field = no_writer;
   return row<std::string, EncoderOptions>(
       std::move(info),
-      [member](const EncoderOptions& options) { return std::string(to_string(options.*member)); },
+      [member](const EncoderOptions& options) {
+        const std::string_view name = to_string(options.*member);
+        return name.empty() ? std::nullopt : std::optional(std::string(name));
+      },
       [=](EncoderOptions& options, const std::string& name) {
         options.*member = value_named(option, name, last);
       });
@@ -197,13 +201,17 @@ void add_purpose_rows(Rows& table) {
                        .metavar = "LEVEL",
                        .no_field = no_writer},
                       &EncoderOptions::level));
-  table.push_back(row({.name = "tier",
-                       .help = "tier of the level, of HEVC and AV1: main or high",
-                       .example = "high",
-                       .flag = "--tier",
-                       .choices = {"main", "high"},
-                       .no_field = no_writer},
-                      &EncoderOptions::tier));
+  table.push_back(row<std::string, EncoderOptions>(
+      {.name = "tier",
+       .help = "tier of the level, of HEVC and AV1: main or high",
+       .example = "high",
+       .flag = "--tier",
+       .choices = {"main", "high"},
+       .no_field = no_writer},
+      [](const EncoderOptions& options) {
+        return options.tier.empty() ? std::nullopt : std::optional(options.tier);
+      },
+      [](EncoderOptions& options, const std::string& name) { options.tier = name; }));
 }
 
 void add_rate_rows(Rows& table) {

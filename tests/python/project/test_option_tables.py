@@ -8,7 +8,7 @@ from command import color_classifier, make_clip, refuse, succeed
 import lanner
 from lanner import _lanner
 
-TABLES = ["build", "load", "verify", "context", "reader", "writer", "preprocess"]
+TABLES = ["build", "load", "verify", "context", "reader", "writer", "encoder", "preprocess"]
 ROWS = [(table, row) for table in TABLES for row in _lanner._option_rows(table)]
 KEYWORDS = [(table, row) for table, row in ROWS if row["keyword"]]
 
@@ -31,6 +31,22 @@ OBJECTS = {
     "bit_rate": 4_000_000,
     "fps": 25,
     "crf": 28,
+    "const_qp": (20, 22, 24),
+    "qp_min": [20, 22, 24],
+    "qp_max": (20, 22, 24),
+    "initial_qp": (20, 22, 24),
+    "max_bit_rate": 6_000_000,
+    "vbv_buffer_size": 2_000_000,
+    "vbv_initial": 1_000_000,
+    "lookahead": 20,
+    "low_delay_keyframe_scale": 2,
+    "b_frames": 2,
+    "num_ref_l0": 4,
+    "num_ref_l1": 2,
+    "slice_data": 4,
+    "num_units_in_tick": 1001,
+    "time_scale": 60_000,
+    "codec_options": {"tune": "film"},
     "size": (480, 640),
     "region": (100, 0, 640, 480),
     "range": (0, 1),
@@ -47,6 +63,9 @@ SPECIAL = {
     ("load", "weights"): (b"bytes", "given"),
     ("build", "environment"): (lanner.Environment(backends=["cpu"]), "cpu; "),
     ("load", "environment"): (lanner.Environment(backends=["cpu"]), "cpu; "),
+    ("writer", "spatial_aq"): (False, "false"),
+    ("writer", "temporal_aq"): (True, "true"),
+    ("writer", "repeat_headers"): (False, "false"),
     ("reader", "cuda_context"): (4096, "4096"),
     ("reader", "cuda_stream"): (4096, "4096"),
 }
@@ -94,6 +113,7 @@ def docs_of(table):
     function = {
         "build": _lanner.build, "load": _lanner.load, "verify": lanner.Engine.verify, "context": lanner.Engine.create_context,
         "reader": lanner.VideoReader.__init__, "writer": lanner.VideoWriter.__init__,
+        "encoder": lanner.Encoder.__init__,
         "preprocess": lanner.Preprocess.__init__,
     }[table]  # fmt: skip
     return function.__doc__
