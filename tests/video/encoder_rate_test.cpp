@@ -187,6 +187,10 @@ TEST(EncoderRate, MpegKeepsTheQuantiserAndTheBuffer) {
     last = made.bytes();
     for (const Packet& packet : made.packets) EXPECT_EQ(packet.average_qp, static_cast<float>(qp));
   }
+  EncoderOptions bounded = small_options("mpeg4");
+  bounded.bit_rate = 20'000;
+  bounded.qp_max = QpByType{5, 5, 5};
+  for (const Packet& packet : test::encoded_noise(bounded, 6).packets) EXPECT_LE(packet.average_qp, 5);
   LANNER_NEEDS_ENCODER("mpeg2video");
   LANNER_NEEDS_TRACE();
   EncoderOptions options = small_options("mpeg2video");

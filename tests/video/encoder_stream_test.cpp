@@ -7,6 +7,7 @@
 
 #include "expect_error.h"
 #include "video/encoded.h"
+#include "video/write/encoder_tables.h"
 #include "video/bitstream/nal_units.h"
 
 namespace lanner {
@@ -236,6 +237,39 @@ TEST(EncoderStream, PresetsAndTunings) {
   EXPECT_TRUE(says(low, "bframes=0") && says(low, "sliced_threads=0"));
   EXPECT_FALSE(says(low, "mbtree=1"));
   EXPECT_TRUE(says(with("P4", Tuning::ultra_low_latency), "bframes=0"));
+}
+
+TEST(EncoderStream, EachPresetIsOneOfTheEncoder) {
+  LANNER_NEEDS_FFMPEG();
+  for (const PresetRow& row : preset_rows) {
+    const std::string encoder(row.encoder);
+    if (!test::has_encoder(encoder)) continue;
+    EncoderOptions options = small_options(encoder);
+    if (encoder == "libx264rgb") options.format = PixelFormat::rgb24;
+    std::vector<std::string> streams;
+    for (const char* preset : {"P1", "P2", "P3", "P4", "P5", "P6", "P7"}) {
+      options.preset = preset;
+      const bool end = streams.empty() || std::string(preset) == "P7";
+      if (end)
+        streams.push_back(test::encoded_noise(options, 4).content());
+      else
+        EXPECT_TRUE(create_encoder(options) != nullptr) << encoder << preset;
+    }
+    EXPECT_NE(streams[0], streams[1]) << encoder;
+  }
+}
+
+TEST(EncoderStream, LowLatencyOfX265) {
+  LANNER_NEEDS_ENCODER("libx265");
+  EncoderOptions options = small_options("hevc");
+  options.tuning = Tuning::low_latency;
+  options.multipass = Multipass::disabled; // The only one that software has.
+  const std::string text = test::encoded(options, 4).content();
+  for (const char* part : {"bframes=0", "rc-lookahead=0", "no-cutree"})
+    EXPECT_NE(text.find(part), std::string::npos) << part;
+  options.b_frames = 2; // What is given beside a tuning wins.
+  options.lookahead = 5;
+  EXPECT_NE(test::encoded(options, 4).content().find("bframes=2"), std::string::npos);
 }
 
 TEST(EncoderStream, UltraLowLatencyGivesEachPacketAtOnce) {

@@ -26,7 +26,7 @@ ALLOWED = (TypeError, ValueError, IndexError, KeyError, AttributeError, Overflow
 LEFT_OUT = {"__class__", "__getattribute__", "__setattr__", "__delattr__", "__new__", "__init_subclass__", "__subclasshook__", "__reduce_ex__", "__sizeof__", "__dir__", "__format__", "__hash__", "__repr__", "__str__", "__eq__", "__ne__", "__lt__", "__le__", "__gt__", "__ge__"}  # fmt: skip
 
 
-LAST = {"close", "__exit__"}  # After these an object takes no calls.
+LAST = {"close", "__exit__", "end"}  # After these an object takes no calls.
 
 
 def network():
@@ -75,8 +75,12 @@ def make_torch(_):
     return lanner.torch
 
 
+def make_encoder(_):
+    return lanner.Encoder(width=32, height=16, codec="ffv1")
+
+
 # Made only where they are asked for.
-MADE = {"crop_runner": make_crop_runner, "evaluation": make_evaluation, "torch": make_torch}
+MADE = {"encoder": make_encoder, "crop_runner": make_crop_runner, "evaluation": make_evaluation, "torch": make_torch}
 
 
 def objects(folder):
