@@ -259,6 +259,18 @@ TEST(EncoderAnalysis, LookaheadHoldsPicturesBack) {
   }
 }
 
+TEST(EncoderAnalysis, LookaheadChangesHowSvtDealsOutBits) {
+  LANNER_NEEDS_ENCODER("libsvtav1");
+  const auto with = [](int lookahead) {
+    EncoderOptions options = small_options("libsvtav1");
+    options.crf = 35;
+    options.lookahead = lookahead;
+    return test::encoded_noise(options, 48).content();
+  };
+  EXPECT_TRUE(with(0) == with(0));
+  EXPECT_TRUE(with(0) != with(40));
+}
+
 TEST(EncoderAnalysis, SpatialAqOfAv1ChangesTheQuantiserWithinAPicture) {
   LANNER_NEEDS_TRACE();
   for (const std::string encoder : {"libsvtav1", "libaom-av1"}) {
