@@ -90,7 +90,9 @@ TEST(EncoderPage, EachEncoderWithPresetsSaysWhatTheTuningsAre) {
   for (const PresetRow& preset : preset_rows) {
     std::set<Tuning> told;
     for (const TuningRow& row : tuning_rows)
-      if (row.encoder == preset.encoder) EXPECT_TRUE(told.insert(row.tuning).second) << row.encoder;
+      if (row.encoder == preset.encoder) {
+        EXPECT_TRUE(told.insert(row.tuning).second) << row.encoder;
+      }
     EXPECT_EQ(told.size(), preset.encoder == "libsvtav1" ? 3u : 4u)
         << preset.encoder; // It has no lossless mode.
   }

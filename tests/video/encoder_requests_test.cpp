@@ -29,7 +29,9 @@ void expect_growing_times(const test::EncodedStream& made, std::size_t frames) {
     const Packet& packet = made.packets[i];
     pts.push_back(packet.pts);
     EXPECT_LE(packet.dts, packet.pts) << i;
-    if (i > 0) EXPECT_GT(packet.dts, made.packets[i - 1].dts) << i;
+    if (i > 0) {
+      EXPECT_GT(packet.dts, made.packets[i - 1].dts) << i;
+    }
   }
   std::ranges::sort(pts);
   for (std::size_t i = 0; i < frames; ++i) EXPECT_EQ(pts[i], static_cast<std::int64_t>(i));
@@ -54,7 +56,9 @@ TEST(EncoderRequests, AnIdrIsForced) {
     EXPECT_EQ(keys, (std::vector<std::int64_t>{0, 5}));
     // SVT-AV1 1.4 takes no picture types.
     ASSERT_EQ(made.restarts.size(), encoder == "libsvtav1" ? 1u : 0u);
-    if (encoder == "libsvtav1") EXPECT_EQ(made.restarts[0].pts, 5);
+    if (encoder == "libsvtav1") {
+      EXPECT_EQ(made.restarts[0].pts, 5);
+    }
     // Decoding begins there.
     test::EncodedStream tail = made;
     std::erase_if(tail.packets, [](const Packet& packet) { return packet.pts < 5; });
@@ -76,7 +80,9 @@ TEST(EncoderRequests, HeadersStandInFrontOfAPicture) {
       });
       const StreamInserter inserter(made.stream.codec);
       for (const Packet& packet : made.packets)
-        if (packet.pts > 0) EXPECT_EQ(inserter.has_headers(packet.bytes), packet.pts == 3) << packet.pts;
+        if (packet.pts > 0) {
+          EXPECT_EQ(inserter.has_headers(packet.bytes), packet.pts == 3) << packet.pts;
+        }
       EXPECT_EQ(test::decoded(made).size(), 8u);
     }
   }
@@ -126,7 +132,9 @@ TEST(EncoderRequests, MetadataOfAv1IsReadBack) {
     for (const Packet& packet : made.packets) {
       const auto found = scanner.scan(packet.bytes);
       EXPECT_EQ(found.size(), packet.pts == 2 ? 1u : 0u) << encoder;
-      if (!found.empty()) EXPECT_EQ(found[0].bytes, messages[0].bytes);
+      if (!found.empty()) {
+        EXPECT_EQ(found[0].bytes, messages[0].bytes);
+      }
     }
     EXPECT_EQ(test::decoded(made).size(), 6u);
   }
@@ -152,7 +160,8 @@ TEST(EncoderRequests, WrongRequestsAreNamed) {
   const auto other = create_encoder(small_options("mpeg4"));
   request.sei = {{4, bytes_of("x")}};
   LANNER_EXPECT_ERROR(other->send(&picture, 0, request), ErrorCode::unsupported, "this codec has none");
-  request = {.emit_headers = true};
+  request = PictureRequest();
+  request.emit_headers = true;
   LANNER_EXPECT_ERROR(other->send(&picture, 0, request), ErrorCode::unsupported, "has no parameter sets");
 }
 
@@ -206,7 +215,9 @@ TEST(EncoderReconfigures, OthersStartAnewAtAnIdr) {
       std::size_t before = 0, after = 0;
       for (const Packet& packet : made.packets) {
         (packet.pts < 10 ? before : after) += packet.bytes.size();
-        if (packet.pts == 10) EXPECT_TRUE(packet.key);
+        if (packet.pts == 10) {
+          EXPECT_TRUE(packet.key);
+        }
       }
       EXPECT_GT(after * 2, before * 3);
       EXPECT_EQ(test::decoded(made).size(), 20u);

@@ -68,7 +68,9 @@ TEST(EncoderStream, SlicesAreAsAskedFor) {
   for (const Packet& packet : test::encoded_noise(options, 6).packets) {
     NalWalker walker(packet.bytes, 0);
     while (const auto unit = walker.next())
-      if (const int type = byte_at(*unit, 0) & 31; type == 1 || type == 5) EXPECT_LE(unit->size(), 300u);
+      if (const int type = byte_at(*unit, 0) & 31; type == 1 || type == 5) {
+        EXPECT_LE(unit->size(), 300u);
+      }
   }
 }
 
@@ -211,7 +213,9 @@ TEST(EncoderStream, ReferencesInList0) {
     options.b_frames = 0;
     options.num_ref_l0 = 4;
     const HeaderTrace trace(test::encoded(options));
-    if (codec == "h264") EXPECT_EQ(trace.first("max_num_ref_frames"), 4);
+    if (codec == "h264") {
+      EXPECT_EQ(trace.first("max_num_ref_frames"), 4);
+    }
     const auto most =
         trace.all(codec == "h264" ? "num_ref_idx_l0_default_active_minus1" : "num_ref_idx_l0_active_minus1");
     ASSERT_FALSE(most.empty());
