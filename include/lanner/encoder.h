@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <lanner/decoder.h>
+#include <lanner/hdr.h>
 #include <lanner/image.h>
 #include <lanner/packet.h>
 
@@ -45,19 +46,6 @@ std::string_view to_string(SliceMode) noexcept;
 
 /// Quantisation parameters of I, P and B pictures.
 using QpByType = std::array<std::int32_t, 3>;
-
-/// Colours and luminance of the display that a picture was graded on (SMPTE ST 2086): CIE 1931 coordinates,
-/// candela per square metre.
-struct MasteringDisplay {
-  std::array<double, 2> red{}, green{}, blue{}, white{};
-  double max_luminance = 0, min_luminance = 0;
-  friend bool operator==(const MasteringDisplay&, const MasteringDisplay&) = default;
-};
-/// MaxCLL and MaxFALL (CTA-861.3), candela per square metre.
-struct ContentLight {
-  std::uint16_t max = 0, average = 0;
-  friend bool operator==(const ContentLight&, const ContentLight&) = default;
-};
 
 /// Members that are unset, `unspecified`, empty, 0 or -1 leave the choice to the encoder. What an encoder
 /// cannot do is refused by create_encoder(), with the reason.

@@ -11,7 +11,6 @@
 #include "base/limits/limit_error.h"
 #include "image/orientation.h"
 #include "video/ffmpeg/av.h"
-#include "video/ffmpeg/encoder_choice.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/frame.h"
 #include "video/ffmpeg/frame_memory.h"
@@ -19,6 +18,7 @@
 #include "video/ffmpeg/picture_parts.h"
 #include "video/ffmpeg/pixel_format.h"
 #include "video/ffmpeg/webp.h"
+#include "video/ffmpeg/write/encoder_choice.h"
 
 namespace lanner::ffmpeg {
 

@@ -1,4 +1,4 @@
-#include "video/ffmpeg/encoder_choice.h"
+#include "video/ffmpeg/write/encoder_choice.h"
 
 #include <algorithm>
 #include <cctype>
@@ -14,9 +14,9 @@
 
 #include "base/check.h"
 #include "base/text/joined.h"
-#include "video/ffmpeg/encoder_settings.h"
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/pixel_format.h"
+#include "video/ffmpeg/write/encoder_settings.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>

@@ -1,4 +1,4 @@
-#include "video/ffmpeg/output_io.h"
+#include "video/ffmpeg/write/output_io.h"
 
 #include <cstdio>
 #include <new>

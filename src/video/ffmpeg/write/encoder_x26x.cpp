@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "video/ffmpeg/write/encoder_settings.h"
 #include "video/write/encoder_levels.h"
 #include "video/write/encoder_options.h"
-#include "video/ffmpeg/encoder_settings.h"
 
 namespace lanner::ffmpeg {
 

@@ -8,13 +8,13 @@
 
 #include "base/check.h"
 #include "base/threads/sole_use.h"
-#include "video/write/encoder_options.h"
-#include "video/ffmpeg/encoder_choice.h"
-#include "video/ffmpeg/encoder_session.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/frame.h"
 #include "video/ffmpeg/packet.h"
-#include "video/ffmpeg/palette.h"
+#include "video/ffmpeg/write/encoder_choice.h"
+#include "video/ffmpeg/write/encoder_session.h"
+#include "video/ffmpeg/write/palette.h"
+#include "video/write/encoder_options.h"
 #include "video/write/stream_insert.h"
 
 namespace lanner::ffmpeg {

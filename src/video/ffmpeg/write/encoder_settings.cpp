@@ -1,4 +1,4 @@
-#include "video/ffmpeg/encoder_settings.h"
+#include "video/ffmpeg/write/encoder_settings.h"
 
 #include <algorithm>
 #include <cctype>

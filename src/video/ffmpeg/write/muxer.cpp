@@ -15,10 +15,10 @@
 #include "video/ffmpeg/av.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/library.h"
-#include "video/ffmpeg/output_io.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
 #include "video/ffmpeg/write/av_demuxer.h"
+#include "video/ffmpeg/write/output_io.h"
 #include "video/ffmpeg/write/stream_copy.h"
 #include "video/ffmpeg/write/stream_side_data.h"
 

@@ -1,4 +1,4 @@
-#include "video/ffmpeg/encoder_session.h"
+#include "video/ffmpeg/write/encoder_session.h"
 
 #include <algorithm>
 #include <new>
@@ -6,9 +6,9 @@
 #include <utility>
 
 #include "base/check.h"
-#include "video/ffmpeg/encoder_choice.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
+#include "video/ffmpeg/write/encoder_choice.h"
 
 extern "C" {
 #include <libavutil/opt.h>

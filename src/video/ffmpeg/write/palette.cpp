@@ -1,4 +1,4 @@
-#include "video/ffmpeg/palette.h"
+#include "video/ffmpeg/write/palette.h"
 
 #include <algorithm>
 
