@@ -209,44 +209,6 @@ nb::dict state_of(const PyEncoder& self) {
   return told;
 }
 
-nb::object time_of(std::int64_t ticks) {
-  return ticks == no_pts ? nb::none() : nb::object(nb::int_(ticks));
-}
-
-void register_packet(nb::module_& module) {
-  nb::class_<Packet>(module, "Packet",
-                     "A piece of a compressed stream. Times are ticks of its stream's time base.")
-      .def("__bytes__", [](const Packet& self) { return to_bytes(self.bytes); })
-      .def("__len__", [](const Packet& self) { return self.bytes.size(); })
-      .def_prop_ro(
-          "pts", [](const Packet& self) { return time_of(self.pts); }, nb::sig("def pts(self) -> int | None"),
-          "When it is shown.")
-      .def_prop_ro(
-          "dts", [](const Packet& self) { return time_of(self.dts); }, nb::sig("def dts(self) -> int | None"),
-          "When it is decoded.")
-      .def_ro("duration", &Packet::duration, "How long it is shown; 0 where that is not known.")
-      .def_ro("key", &Packet::key, "Whether decoding may begin here.")
-      .def_prop_ro(
-          "picture_type",
-          [](const Packet& self) {
-            const std::string_view name = to_string(self.picture_type);
-            return nb::str(name.data(), name.size());
-          },
-          "`I`, `P` or `B`; empty where the encoder does not tell.")
-      .def_prop_ro(
-          "average_qp",
-          [](const Packet& self) {
-            return self.average_qp < 0 ? nb::none() : nb::object(nb::float_(self.average_qp));
-          },
-          nb::sig("def average_qp(self) -> float | None"),
-          "Mean quantisation parameter of the picture, in the codec's scale; None where the encoder does not "
-          "tell.")
-      .def("__repr__", [](const Packet& self) {
-        return fmt::format("lanner.Packet({} bytes, pts {}{})", self.bytes.size(), self.pts,
-                           self.key ? ", key" : "");
-      });
-}
-
 void register_sending(nb::class_<PyEncoder>& encoder) {
   encoder
       .def(
@@ -351,7 +313,6 @@ void register_encoder_class(nb::module_& module) {
 } // namespace
 
 void register_encoder(nb::module_& module) {
-  register_packet(module);
   register_encoder_class(module);
 }
 

@@ -94,7 +94,21 @@ void register_facts_of_packet(nb::class_<Packet>& packet) {
       .def_ro("key", &Packet::key, "Whether the container calls it a keyframe.")
       .def_ro("discard", &Packet::discard, "Whether it is decoded and not shown, by an edit list.")
       .def_ro("discontinuity", &Packet::discontinuity, "Whether times or bytes jump before it.")
-      .def_ro("corrupt", &Packet::corrupt, "Whether the container knows that bytes are missing.");
+      .def_ro("corrupt", &Packet::corrupt, "Whether the container knows that bytes are missing.")
+      .def_prop_ro(
+          "picture_type",
+          [](const Packet& self) {
+            const std::string_view name = to_string(self.picture_type);
+            return nb::str(name.data(), name.size());
+          },
+          "`I`, `P` or `B`, for packets of an encoder; empty where the encoder does not say.")
+      .def_prop_ro(
+          "average_qp",
+          [](const Packet& self) {
+            return self.average_qp < 0 ? nb::none() : nb::object(nb::float_(self.average_qp));
+          },
+          nb::sig("def average_qp(self) -> float | None"),
+          "Mean quantisation parameter of the picture, in the codec's scale; None where it is not known.");
 }
 
 ColorInfo color_of(const StreamInfo& self) {
