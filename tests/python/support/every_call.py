@@ -79,8 +79,21 @@ def make_encoder(_):
     return lanner.Encoder(width=32, height=16, codec="ffv1")
 
 
+def make_demuxer(folder):
+    return lanner.Demuxer(make_clip(folder))
+
+
+def make_packet(folder):
+    return next(make_demuxer(folder))
+
+
+def make_decoder(folder):
+    return lanner.Decoder(make_demuxer(folder).streams[0], threads=1, device="cpu")
+
+
 # Made only where they are asked for.
-MADE = {"encoder": make_encoder, "crop_runner": make_crop_runner, "evaluation": make_evaluation, "torch": make_torch}
+MADE = {"encoder": make_encoder, "crop_runner": make_crop_runner, "evaluation": make_evaluation, "torch": make_torch, "demuxer": make_demuxer,
+        "packet": make_packet, "decoder": make_decoder}  # fmt: skip
 
 
 def objects(folder):
