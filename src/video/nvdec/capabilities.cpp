@@ -95,11 +95,16 @@ DecoderCapability capability(const Place& place, const PictureForm& form) {
   return can;
 }
 
+/// The same whatever the size.
+static std::string refusal(const Place& place, const PictureForm& form) {
+  const bool known = form.depth >= 8 && form.depth <= 16 && form.pixel_format();
+  if (known && capability(place, form).supported) return {};
+  return fmt::format("{} does not decode {}", place.gpu->name(), form.to_string());
+}
+
 std::string refusal(const Place& place, const PictureForm& form, std::int64_t width, std::int64_t height) {
-  if (form.depth < 8 || form.depth > 16 || !form.pixel_format())
-    return fmt::format("{} does not decode {}", place.gpu->name(), form.to_string());
+  if (std::string refused = refusal(place, form); !refused.empty()) return refused;
   const DecoderCapability can = capability(place, form);
-  if (!can.supported) return fmt::format("{} does not decode {}", place.gpu->name(), form.to_string());
   const bool fits = width >= can.min_width && height >= can.min_height && width <= can.max_width &&
                     height <= can.max_height && width * height / 256 <= can.max_macroblocks;
   if (fits) return {};
@@ -125,6 +130,8 @@ std::string refusal(const Place& place, const StreamInfo& stream) {
   if (form->codec == cudaVideoCodec_VP8 && (stream.width % 2 != 0 || stream.height % 2 != 0))
     return fmt::format("{} does not decode vp8 of odd sides ({}x{})", place.gpu->name(), stream.width,
                        stream.height);
+  // A stream that was described without a size says it in its first sequence, which is checked then.
+  if (stream.width == 0 && stream.height == 0) return refusal(place, *form);
   return refusal(place, *form, coded(stream.width, form->codec), coded(stream.height, form->codec));
 }
 
