@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "pynvvideocodec.md"
 sys.path.insert(0, str(ROOT / "tools"))
 
-from pynvvideocodec_table import CHOICES, DEFECT_NOTES, DEFECTS, REPAIRS, SECTIONS, Row  # noqa: E402
+from pynvvideocodec_table import CHOICES, DEFECT_NOTES, DEFECTS, REPAIRS, SAMPLES, SECTIONS, Row  # noqa: E402
 
 HEAD = """# PyNvVideoCodec's interface
 
@@ -65,6 +65,11 @@ def page() -> str:
     parts.append(
         "## Repairs of the guide's examples\n\nEach decoding example of the 1.0 guide is a script in `tests/python/compat/test_compat_guide.py`, repaired where its text is broken.\n\n"
         + table(["example", "broken", "repair"], [list(repair) for repair in REPAIRS])
+    )
+    parts.append(
+        "## Samples of PyNvVideoCodec 2.2.4\n\nThese run unmodified on a CPU; what they write is ffmpeg's, byte by byte. Their `Utils.py` imports torch, which has to be installed. `tests/python/test_compat_samples.py` runs them where "
+        "PYNVVIDEOCODEC_SAMPLES names the folder `samples` of the wheel. `basic/simple_decode_sampling.py` needs torch with CUDA and was not run; encoding and transcoding samples wait for the encoder.\n\n"
+        + table(["sample", "run with, note"], [[f"`{name}`", note] for name, note in SAMPLES])
     )
     lines = [[str(number), text, f"`test_defect_{number:02}_...`", DEFECT_NOTES.get(number, "")] for number, text in enumerate(DEFECTS, 1)]
     parts.append("## Sixteen defects\n\nKnown defects of PyNvVideoCodec, and the test that each has here (`tests/python/compat/test_compat_defects.py`).\n\n" + table(["", "there", "tested by", "note"], lines))

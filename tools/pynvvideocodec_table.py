@@ -168,6 +168,19 @@ CHOICES = [
     ("surfaces \"in host memory\" of the first decoding example", "the example asks for device memory", "what `usedevicememory` says"),
 ]
 
+# Decoding samples of the 2.2.4 wheel, and what they are run with.
+SAMPLES = [
+    ("advanced/decode.py", "-d 0, -d 1"),
+    ("advanced/decode_from_memory_buffer.py", ""),
+    ("advanced/decode_reconfigure.py", "two streams of different sizes"),
+    ("advanced/decode_sei_msg.py", "its messages are raw payloads, `sei_uncompressed` is 0"),
+    ("advanced/decode_with_cuda_control.py", ""),
+    ("advanced/decode_with_low_latency.py", "-dl 0, -dl 1, -dl 2"),
+    ("advanced/simple_decode_from_memory.py", ""),
+    ("advanced/simple_decode_stats.py", "tells that statistics are not supported, as it does on older drivers"),
+    ("advanced/decode_perf.py", "-m thread, -m process"),
+]
+
 DEFECTS = [
     "`dec[a:b]` raises, stop = len raises, negative numbers are refused",
     "`get_batch_frames_by_index` drops repeated and outside numbers",

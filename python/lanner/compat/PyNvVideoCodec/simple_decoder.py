@@ -67,12 +67,18 @@ class SimpleDecoder:
         with translated("SimpleDecoder"):
             return [self._source.frame(frame) for frame in self._source.reader[wanted]] if wanted else []
 
+    def _in_order(self, begin: int, end: int) -> list[DecodedFrame]:
+        """One by one: each goes on where the one before ended, also from call to call."""
+        reader = self._source.reader
+        with translated("SimpleDecoder"):
+            return [self._source.frame(reader[number]) for number in range(begin, end)]
+
     def get_batch_frames(self, batch_size: int) -> list[DecodedFrame]:
         """The next frames, from the first one or from seek_to_index() on; fewer at the end, then none."""
         count = integer("batch_size", batch_size, 1)
         begin = self._next
         self._next = min(begin + count, len(self))
-        return self._at(range(begin, self._next))
+        return self._in_order(begin, self._next)
 
     def get_batch_frames_by_index(self, indices: Iterable[int]) -> list[DecodedFrame]:
         """One frame for each number, in their order; numbers may repeat. IndexError outside of the video."""

@@ -23,16 +23,16 @@ class _Worker:
         self._room = room
         self._ended = self._stopped = False
         self._error: BaseException | None = None
-        self._frames = self._numbered(source.reader, start, min(room, 8))
+        self._frames = self._from(source.reader, start)
         self._thread = threading.Thread(target=self._work, args=(source,), name="ThreadedDecoder", daemon=True)
         self._thread.start()
 
     @staticmethod
-    def _numbered(reader: lanner.VideoReader, start: int, together: int) -> Iterator[lanner.Frame]:
+    def _from(reader: lanner.VideoReader, start: int) -> Iterator[lanner.Frame]:
         if start == 0:
             yield from reader
-        for begin in range(start, len(reader) if start else 0, together):
-            yield from reader[begin : begin + together]
+        else:
+            yield from (reader[number] for number in range(start, len(reader)))  # Each goes on where the one before ended.
 
     def _work(self, source: Source) -> None:
         try:
