@@ -163,8 +163,8 @@ void register_description(nb::class_<StreamInfo>& stream) {
            nb::arg("height") = 0, nb::arg("format") = "yuv420p", nb::arg("time_base") = nb::none(),
            nb::arg("extradata") = nb::none(),
            nb::sig("def __init__(self, codec: str, *, width: int = 0, height: int = 0, format: str = "
-                   "'yuv420p', time_base: fractions.Fraction | None = None, extradata: "
-                   "collections.abc.Buffer | None = None) -> None"),
+                   "'yuv420p', time_base: fractions.Fraction | None = None, extradata: bytes | bytearray | "
+                   "memoryview | None = None) -> None"),
            "Describes a video stream whose packets come from elsewhere.\n\ncodec: FFmpeg's name, such as "
            "h264\nwidth: coded width in pixels; 0: the stream says it\nheight: coded height in pixels; 0: "
            "the stream says it\nformat: pixel format, where the stream does not say it\ntime_base: seconds "
@@ -215,10 +215,12 @@ void register_packet(nb::module_& module) {
       nb::arg("data").none(), nb::kw_only(), nb::arg("stream") = 0, nb::arg("pts") = nb::none(),
       nb::arg("dts") = nb::none(), nb::arg("duration") = 0, nb::arg("pos") = -1, nb::arg("key") = false,
       nb::arg("discard") = false, nb::arg("discontinuity") = false, nb::arg("corrupt") = false,
-      nb::sig("def __init__(self, data: collections.abc.Buffer, *, stream: int = 0, pts: int | None = None, "
-              "dts: int | None = None, duration: int = 0, pos: int = -1, key: bool = False, discard: bool = "
-              "False, discontinuity: bool = False, corrupt: bool = False) -> None"),
-      "Bytes from elsewhere, or those of another packet with other times.\n\ndata: compressed bytes, which "
+      nb::sig(
+          "def __init__(self, data: bytes | bytearray | memoryview | Packet, *, stream: int = 0, pts: int | "
+          "None = None, dts: int | None = None, duration: int = 0, pos: int = -1, key: bool = False, "
+          "discard: bool = False, discontinuity: bool = False, corrupt: bool = False) -> None"),
+      "Bytes from elsewhere, or those of another packet with other times.\n\ndata: compressed bytes, of "
+      "anything with the buffer protocol, which "
       "are shared: do not change them while the packet lives\nstream: number of the stream\npts: "
       "presentation time in ticks of the stream's time_base\ndts: decoding time in the same ticks\nduration: "
       "in the same ticks; 0: not known\npos: position in the file in bytes; -1: not known\nkey: whether it "

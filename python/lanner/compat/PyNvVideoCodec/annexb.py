@@ -27,7 +27,8 @@ class AnnexB:
         """The packet's bytes, with parameter sets in front of the picture of keyframes that bring none."""
         if not self._length_bytes:
             return packet.data
-        pieces, waiting = [], packet.key
+        pieces: list[bytes | memoryview] = []
+        waiting = packet.key
         for unit in self._units(packet.data):
             kind = unit[0] >> 1 & 63 if self._hevc else unit[0] & 31
             waiting = waiting and kind not in ((32, 33, 34) if self._hevc else (7, 8))

@@ -15,7 +15,7 @@ _LARGEST_SIDE = 16384  # Of FFmpeg's decoders, with the pixels that Lanner's lim
 def GetDecoderCaps(
     gpuid: int = 0,
     codec: cudaVideoCodec = cudaVideoCodec.H264,
-    chromaformat: cudaVideoChromaFormat = cudaVideoChromaFormat["420"],  # type: ignore[misc]
+    chromaformat: cudaVideoChromaFormat = cudaVideoChromaFormat["420"],
     bitdepth: int = 8,
 ) -> dict[str, int]:
     """What decodes such streams: `supported`, `num_decoder_engines`, and bounds of the coded size in pixels and macroblocks.

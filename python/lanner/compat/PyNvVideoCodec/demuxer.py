@@ -17,7 +17,7 @@ from lanner.compat.PyNvVideoCodec.packet import PacketData
 _CONTAINERS = {"mov,mp4,m4a,3gp,3g2,mj2": "mp4", "matroska,webm": "matroska"}
 
 
-class CallbackFile(io.RawIOBase):
+class CallbackFile(io.BufferedIOBase):
     """A file that is read once, of a function that fills a bytearray and returns how much of it."""
 
     def __init__(self, callback: Callable[[bytearray], int]) -> None:
@@ -29,8 +29,8 @@ class CallbackFile(io.RawIOBase):
     def seekable(self) -> bool:
         return False
 
-    def read(self, size: int = -1) -> bytes:
-        buffer = bytearray(size if size > 0 else 1 << 16)
+    def read(self, size: int | None = -1) -> bytes:
+        buffer = bytearray(size if size and size > 0 else 1 << 16)
         room = len(buffer)
         count = integer("the callback of CreateDemuxer", self._callback(buffer))
         if not 0 <= count <= min(room, len(buffer)):
@@ -139,9 +139,10 @@ class PyNvDemuxer:
         times = self._frames(call).pts
         if not 0 <= number < len(times):
             raise PyNvVCException(f"{call}: frame {number}, expected 0 to {len(times) - 1}")
-        if times[number] is None:
+        pts = times[number]
+        if pts is None:
             raise PyNvVCExceptionUnsupported(f"{call}: the stream has no times to seek by; SimpleDecoder takes its frames by number")
-        return times[number]
+        return pts
 
     def _pts_of_time(self, seconds: float) -> int:
         index = self._frames("Seek")

@@ -12,7 +12,7 @@ from lanner.compat.PyNvVideoCodec.errors import PyNvVCExceptionUnsupported, tran
 from lanner.compat.PyNvVideoCodec.packet import NO_PTS
 
 
-class _Sizes(tuple):
+class _Sizes(tuple[int, ...]):
     """A tuple that gives itself when it is called: the guide has frame.shape(), the library frame.shape."""
 
     def __call__(self) -> tuple[int, ...]:
@@ -83,6 +83,11 @@ class DecodedFrame:
 
     timestamp: int
     format: Pixel_Format
+    _tensor: lanner.Tensor
+    _size: tuple[int, int]
+    _color: tuple[str, str]
+    _device_memory: bool
+    _sei: list[tuple[int, bytes]]
     decoder_stream_event = 0
     decode_stats_size = 0
     decode_stats_ptr = 0
@@ -105,7 +110,11 @@ class DecodedFrame:
 
     def _interface(self) -> dict[str, Any]:
         tensor = self._tensor
-        return tensor.__array_interface__ if tensor.device == "cpu" else tensor.__cuda_array_interface__
+        found: dict[str, Any] = tensor.__array_interface__ if tensor.device == "cpu" else tensor.__cuda_array_interface__
+        return found
+
+    def _address(self) -> int:
+        return int(self._interface()["data"][0])
 
     def _planes(self) -> list[tuple[list[int], list[int], int]]:
         """Shape, strides in bytes and offset of each."""
@@ -182,7 +191,7 @@ class DecodedFrame:
         number = integer("GetPtrToPlane", plane)
         if not 0 <= number < len(planes):
             raise IndexError(f"GetPtrToPlane: plane {number} of a frame of {self.format}, which has {len(planes)}")
-        return self._interface()["data"][0] + planes[number][2]
+        return self._address() + planes[number][2]
 
     def getPTS(self) -> int:
         return self.timestamp

@@ -37,10 +37,10 @@ class ScannedStreamMetadata(StreamMetadata):
 
 def metadata_of(reader: lanner.VideoReader, source: Any) -> StreamMetadata:
     stream, duration = reader.stream, reader.duration or 0.0
-    bits = stream.bit_rate
+    bits = float(stream.bit_rate)
     if not bits and duration > 0 and isinstance(source, str | os.PathLike):
         bits = 8 * os.path.getsize(source) / duration  # Of the whole file, where the stream says nothing.
-    return StreamMetadata(stream.width, stream.height, len(reader), reader.fps or 0.0, duration, float(bits), stream.codec)
+    return StreamMetadata(stream.width, stream.height, len(reader), reader.fps or 0.0, duration, bits, stream.codec)
 
 
 def scanned_metadata_of(reader: lanner.VideoReader, source: Any) -> ScannedStreamMetadata:

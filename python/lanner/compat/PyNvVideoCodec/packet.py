@@ -25,13 +25,27 @@ class PacketData:
     A packet made by hand has to keep what its address points at until Decode() has returned.
     """
 
+    key: int
+    pts: int
+    dts: int
+    pos: int
+    duration: int
+    decode_flag: int
+    bDiscontinuity: int
+    seek_pts: int
+    stream_index: int
+    is_video: int
+    discardable: int
+
     def __init__(self) -> None:
         self.__dict__.update(_NUMBERS)
         self._packet: lanner.Packet | None = None
         self._stream: lanner.StreamInfo | None = None
         self._annex_b: AnnexB | None = None
         self._bytes: Any = None  # Keeps what _address points at.
-        self._size = self._address = 0
+        self._size: int = 0
+        self._address: int = 0
+        self._is_prepared = True
         self._sought = False
 
     @classmethod
@@ -40,7 +54,7 @@ class PacketData:
         self.__dict__.update(
             _packet=packet, _stream=stream, _annex_b=annex_b, stream_index=packet.stream, is_video=int(stream.kind == "video"), key=int(packet.key),
             pts=NO_PTS if packet.pts is None else packet.pts, dts=NO_PTS if packet.dts is None else packet.dts, pos=packet.pos,
-            duration=packet.duration, bDiscontinuity=int(packet.discontinuity), discardable=int(packet.discard), _size=None,
+            duration=packet.duration, bDiscontinuity=int(packet.discontinuity), discardable=int(packet.discard), _is_prepared=False,
         )  # fmt: skip
         return self
 
@@ -53,8 +67,9 @@ class PacketData:
 
     def _prepare(self) -> None:
         """Finds the bytes when somebody looks at them: a decoder takes the packet as the container has it."""
-        if self._size is not None or self._packet is None:
+        if self._is_prepared or self._packet is None:
             return
+        self._is_prepared = True
         found = self._packet.data if self._annex_b is None else self._annex_b.convert(self._packet)
         if isinstance(found, memoryview):
             self._address = self._packet.ptr if len(found) else 0
@@ -92,15 +107,19 @@ class PacketData:
     def _to_lanner(self) -> lanner.Packet:
         """What a decoder takes, with the times that the packet has by now."""
         packet = self._packet
-        times = {name: None if value == NO_PTS else value for name, value in (("pts", self.pts), ("dts", self.dts))}
-        facts = {"key": bool(self.key), "discontinuity": bool(self.bDiscontinuity or self.decode_flag & VideoPacketFlag.DISCONTINUITY)}
-        if packet is not None and (packet.pts, packet.dts) == tuple(times.values()) and all(getattr(packet, name) == value for name, value in facts.items()):
-            return packet
+        pts, dts = (None if value == NO_PTS else value for value in (self.pts, self.dts))
+        key, jumps = bool(self.key), bool(self.bDiscontinuity or self.decode_flag & VideoPacketFlag.DISCONTINUITY)
         if packet is not None:
-            return lanner.Packet(packet, stream=packet.stream, pos=packet.pos, duration=packet.duration, discard=packet.discard, corrupt=packet.corrupt, **times, **facts)
+            if (packet.pts, packet.dts, packet.key, packet.discontinuity) == (pts, dts, key, jumps):
+                return packet
+            return lanner.Packet(
+                packet, stream=packet.stream, pts=pts, dts=dts, duration=packet.duration, pos=packet.pos, key=key, discard=packet.discard,
+                discontinuity=jumps, corrupt=packet.corrupt,
+            )  # fmt: skip
         if not self._address:
             raise ValueError(f"PacketData: {self._size} bytes at address 0; set bsl_data to the address of the bytes")
-        return lanner.Packet(ctypes.string_at(self._address, self._size), duration=max(0, self.duration), **times, **facts)
+        data = ctypes.string_at(self._address, self._size)
+        return lanner.Packet(data, pts=pts, dts=dts, duration=max(0, self.duration), key=key, discontinuity=jumps)
 
     def __repr__(self) -> str:
         values = [(name, getattr(self, name)) for name in ("key", "pts", "dts", "pos", "bsl", "bsl_data", "duration")]

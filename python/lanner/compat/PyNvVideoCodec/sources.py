@@ -54,8 +54,9 @@ class Source:
             raise ValueError("need_scanned_stream_metadata: a file object is read in one place at a time; give a path or bytes")
         with translated(self._noun):
             key = self._key(source)
-            reader = self._readers.pop(key, None)
-            if reader is None:
+            if key in self._readers:
+                reader = self._readers.pop(key)
+            else:
                 make = lambda: self._place.open(lambda **options: lanner.VideoReader(source, rotate=False, **options))  # noqa: E731
                 reader, self.init_time = SESSIONS.begin(make, self._wait)
         self._readers[key] = reader

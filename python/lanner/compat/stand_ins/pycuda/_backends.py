@@ -213,7 +213,7 @@ class CudaBackend:
         self._call("cuStreamSynchronize", ctypes.c_void_p(handle))
 
     def stream_is_done(self, handle: int) -> bool:
-        return self._library.cuStreamQuery(ctypes.c_void_p(handle)) == 0
+        return bool(self._library.cuStreamQuery(ctypes.c_void_p(handle)) == 0)
 
     def wait_for_event(self, stream: int, event: int) -> None:
         self._call("cuStreamWaitEvent", ctypes.c_void_p(stream), ctypes.c_void_p(event), ctypes.c_uint(0))

@@ -130,7 +130,7 @@ class Stream:
         _driver().wait_for_event(self.handle, event.handle)
 
     def __del__(self) -> None:
-        if _backend is not None and getattr(self, "handle", 0):
+        if _backend is not None and getattr(self, "handle", None):
             _backend.destroy_stream(self.handle)
 
 
@@ -149,7 +149,7 @@ class Event:
         return self
 
     def __del__(self) -> None:
-        if _backend is not None and getattr(self, "handle", 0):
+        if _backend is not None and getattr(self, "handle", None):
             _backend.destroy_event(self.handle)
 
 
@@ -174,7 +174,7 @@ class DeviceAllocation:
         _driver().free(address)
 
     def __del__(self) -> None:
-        if _backend is not None and getattr(self, "_address", 0):
+        if _backend is not None and getattr(self, "_address", None):
             _backend.free(self._address)
 
 
@@ -193,7 +193,7 @@ def to_device(buffer: Any) -> DeviceAllocation:
 
 
 def from_device(devptr: Any, shape: Any, dtype: Any, order: str = "C") -> np.ndarray:
-    array = np.empty(shape, dtype, order)  # type: ignore[call-overload]
+    array: np.ndarray = np.empty(shape, dtype, "F" if order == "F" else "C")
     memcpy_dtoh(array, devptr)
     return array
 
@@ -254,7 +254,8 @@ def pagelocked_empty(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 
     """A host array that a GPU copies to without a detour."""
     kind = np.dtype(dtype)
     size = int(np.prod(shape, dtype=np.int64)) * kind.itemsize
-    return np.frombuffer(_driver().page_locked(max(size, 1), mem_flags), np.uint8, size).view(kind).reshape(shape, order=order)  # type: ignore[call-overload]
+    samples: np.ndarray = np.frombuffer(_driver().page_locked(max(size, 1), mem_flags), np.uint8, size).view(kind)
+    return samples.reshape(shape, order="F" if order == "F" else "C")
 
 
 def pagelocked_zeros(shape: Any, dtype: Any, order: str = "C", mem_flags: int = 0) -> np.ndarray:
