@@ -35,7 +35,7 @@ With a GPU, a stream that its NVDEC does not decode is decoded on the CPU, with 
 
 ## Names and features
 
-*CPU* and *GPU*: whether it works there. On a GPU, what calls NVDEC is tested on the fake driver and the fake libnvcuvid of `tests/`, and where there is a GPU. Tests are in `tests/python/`.
+*CPU* and *GPU*: whether it works there. What calls NVDEC is tested on the fake driver and the fake libnvcuvid of `tests/` and has not run on hardware yet: `test_a_real_gpu_gives_the_frames_of_the_cpu` does where there is a GPU. Tests are in `tests/python/`.
 """
 
 

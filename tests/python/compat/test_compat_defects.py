@@ -113,6 +113,25 @@ def test_defect_06_seeking_lands_on_the_keyframe_of_every_frame(folder, clip):
         assert demuxer.Seek(1.0).seek_pts == times[25]
 
 
+def test_edit_lists_hide_what_they_hide(clip, folder):
+    """A cut that begins between keyframes: what is in front of it is decoded and not shown, from any frame on. Part of defect 6."""
+    cut = str(folder / "cut.mp4")
+    done = subprocess.run(["ffmpeg", "-v", "error", "-y", "-ss", "0.6", "-i", clip, "-c", "copy", cut], capture_output=True, check=False)
+    if done.returncode:
+        pytest.skip("ffmpeg is not here")
+    shown = wanted_frames(cut)
+    demuxer = nvc.CreateDemuxer(cut)
+    packets = list(demuxer)
+    assert 0 < len(shown) < len(packets) - 1 and any(packet.discardable for packet in packets)
+    decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
+    assert_same(decode_all(packets, decoder), shown)
+    for number in (0, 3, len(shown) - 1):
+        packet = demuxer.Seek(number)
+        decoder.SetSeekPTS(packet.seek_pts)
+        assert_same(decoder.Decode(packet) + decode_all(demuxer, decoder), shown[number:])
+    assert_same(nvc.SimpleDecoder(cut)[:], shown)
+
+
 def test_defect_07_set_seek_pts_drops_the_frames_before(clip, wanted):
     demuxer = nvc.CreateDemuxer(clip)
     decoder = nvc.CreateDecoder(codec=demuxer.GetNvCodecId())
