@@ -113,8 +113,9 @@ void add_own_options(Command& command, TranscodeCommand& options) {
   command.add_option("--start", options.start,
                      "From this time on: seconds from the first frame, or like 1:02:03.5");
   command.add_option("--end", options.end, "Up to this time");
-  command.add_option("--progress", options.progress,
-                     "Write key=value lines as ffmpeg's -progress does to this file; - is standard output");
+  command.add_option(
+      "--progress", options.progress,
+      "Write progress as key=value lines to this file, in the form of ffmpeg's; '-' is standard output");
   command.add_option("--quality", options.quality,
                      "Decode what was encoded, and write PSNR and SSIM of each frame to this file (CSV)");
 }
@@ -143,6 +144,8 @@ void add_transcode(Command& program, Action& action) {
   OptionRows(command, options->transcode).add(transcode_option_table());
   OptionRows(command, options->reader.given).add(reader_option_table(), {"raise_on_error"});
   add_limit_option(command);
+  command.layout("Options", {"-c", "--crf", "-b", "--preset", "--start", "--end", "--format",
+                             "--on-size-change", "--deinterlace", "--no-audio", "--quality", "--progress"});
   command.footer(
       "Audio, subtitles, attached files, chapters and tags are copied as they are; what the new container "
       "cannot hold "

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import threading
 
@@ -46,10 +47,29 @@ class TestClipsOut:
         joined.write_bytes(b"".join(part.read_bytes() for part in parts))
         result = lanner(*run, "-i", joined, "-o", tmp_path / "out.mkv", "--json", tmp_path / "a.jsonl")
         assert result.returncode == 0
-        assert without_notes(result.stderr) == f"lanner: {joined}: its size changes from 64x48 to 128x96 at frame 4; the output keeps the first\n"
+        notes = [line for line in result.stderr.splitlines() if "size changes" in line]
+        assert len(notes) == 1 and notes[0].startswith(f"lanner: note: -o {tmp_path / 'out.mkv'}: frame 4 (")
+        assert notes[0].endswith("the size changes to 128x96; it is scaled to 64x48")
         assert [row["width"] for row in rows((tmp_path / "a.jsonl").read_text())] == [64] * 4 + [128] * 4
         stream = video(tmp_path / "out.mkv")
         assert (stream["width"], stream["height"], stream["frames"]["count"]) == (64, 48, 8)
+
+    def test_a_clip_whose_size_changes_begins_another_file(self, run, tmp_path):
+        parts = [make_clip(tmp_path, f"{n}.ts", frames=4, width=64 * n, height=48 * n) for n in (1, 2)]
+        joined = tmp_path / "joined.ts"
+        joined.write_bytes(b"".join(part.read_bytes() for part in parts))
+        succeed(*run, "-i", joined, "-o", tmp_path / "out.mkv", "-q", "--on-size-change", "segment")
+        sizes = [(stream["width"], stream["frames"]["count"]) for stream in map(video, (tmp_path / "out.mkv", tmp_path / "out_2.mkv"))]
+        assert sizes == [(64, 4), (128, 4)]
+
+    @pytest.mark.skipif(not shutil.which("ffmpeg"), reason="needs ffmpeg")
+    @pytest.mark.parametrize(("options", "kinds"), [([], ["video", "audio"]), (["--no-audio"], ["video"]), (["--start", "0.2"], ["video", "audio"])])
+    def test_audio_is_copied(self, run, tmp_path, options, kinds):
+        clip = tmp_path / "in.mp4"
+        subprocess.run(["ffmpeg", "-v", "error", "-f", "lavfi", "-i", "testsrc=s=64x48:d=0.4", "-f", "lavfi", "-i", "sine=d=0.4", clip], check=True)
+        succeed(*run, "-i", clip, "-o", tmp_path / "out.mp4", "-q", *options)
+        found = json.loads(succeed("probe", tmp_path / "out.mp4", "--json"))
+        assert [stream["kind"] for stream in found["streams"]] == kinds
 
     @pytest.mark.parametrize(("options", "format_name"), [([], "matroska"), (["-f", "ts"], "mpegts"), (["--format", "webm"], "webm"), (["-f", "mp4"], "mp4"), (["-f", "y4m"], "yuv4mpegpipe")])
     def test_standard_output(self, run, tmp_path, options, format_name):

@@ -8,7 +8,7 @@ from command import color_classifier, make_clip, refuse, succeed
 import lanner
 from lanner import _lanner
 
-TABLES = ["build", "load", "verify", "context", "reader", "writer", "encoder", "preprocess"]
+TABLES = ["build", "load", "verify", "context", "reader", "writer", "encoder", "transcode", "preprocess"]
 ROWS = [(table, row) for table in TABLES for row in _lanner._option_rows(table)]
 KEYWORDS = [(table, row) for table, row in ROWS if row["keyword"]]
 
@@ -66,6 +66,7 @@ SPECIAL = {
     ("writer", "spatial_aq"): (False, "false"),
     ("writer", "temporal_aq"): (True, "true"),
     ("writer", "repeat_headers"): (False, "false"),
+    ("transcode", "metadata"): ({"title": "Harbour"}, "title=Harbour"),
     ("reader", "cuda_context"): (4096, "4096"),
     ("reader", "cuda_stream"): (4096, "4096"),
 }
@@ -113,7 +114,7 @@ def docs_of(table):
     function = {
         "build": _lanner.build, "load": _lanner.load, "verify": lanner.Engine.verify, "context": lanner.Engine.create_context,
         "reader": lanner.VideoReader.__init__, "writer": lanner.VideoWriter.__init__,
-        "encoder": lanner.Encoder.__init__,
+        "encoder": lanner.Encoder.__init__, "transcode": lanner.transcode,
         "preprocess": lanner.Preprocess.__init__,
     }[table]  # fmt: skip
     return function.__doc__
@@ -132,7 +133,7 @@ def test_help_describes_each_flag():
     """In the help of some command, with the row's text."""
     texts = {command: " ".join(succeed(command, "--help-all").split()) for command in ("run", "decode", "transcode", "build", "bench", "verify")}
     for table, row in ROWS:
-        if not row["flag"] or row["flag"] in ("--conceal",):
+        if not row["flag"] or row["flag"] == "--conceal" or row["flag"].startswith("--no-"):
             continue
         # Commands for models and plans show the text of builds.
         known = table == "load" and any(other["name"] == row["name"] for other in _lanner._option_rows("build"))

@@ -117,6 +117,6 @@ class TestMessages:
         assert "animated WebP" in said and "magick" in said
 
     def test_a_size_that_changes(self, tmp_path):
-        said = refuse("transcode", found("size_change.mp4"), tmp_path / "a.mp4")
-        assert "frame 25 (1.000 s) is 64x96, those before are 96x64" in said and "scale=96:64" in said
+        said = refuse("transcode", found("size_change.mp4"), tmp_path / "a.mp4", "--on-size-change", "error")
+        assert "frame 25 (1.000 s) is 64x96, those before are 96x64" in said and "scale or pad" in said
         assert list(tmp_path.iterdir()) == []
