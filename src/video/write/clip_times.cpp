@@ -92,7 +92,8 @@ void ClipTimes::finish() const {
 std::int64_t ClipTimes::moved(std::int64_t pts, std::int64_t following) {
   const std::int64_t behind = added(last_, length_ > 0 ? length_ : step_);
   if (following != no_pts && following > last_) {
-    const std::int64_t time = std::min(behind, last_ + std::max<std::int64_t>(1, (following - last_) / 2));
+    const std::int64_t time =
+        std::min(behind, added(last_, std::max<std::int64_t>(1, difference(following, last_) / 2)));
     tell(pts, time, "");
     return time;
   }
@@ -123,7 +124,8 @@ void ClipTimes::set_begin(std::int64_t first) {
   begin_ = first;
   // What lies before 0, as in a transport stream whose clock wraps, no player of an MP4 shows.
   if (first < 0 && note_)
-    note_(fmt::format("timestamps begin at {:.3f} s; they are shifted to begin at 0", seconds_of(first, source_)));
+    note_(fmt::format("timestamps begin at {:.3f} s; they are shifted to begin at 0",
+                      seconds_of(first, source_)));
 }
 
 std::int64_t ClipTimes::next(std::int64_t pts, std::int64_t duration, std::int64_t following) {
@@ -142,7 +144,8 @@ std::int64_t ClipTimes::next(std::int64_t pts, std::int64_t duration, std::int64
 }
 
 std::int64_t ClipTimes::length() const {
-  return length_ > 0 ? std::max<std::int64_t>(1, rescaled(length_, source_, base_)) : 0;
+  constexpr std::int64_t most = std::int64_t{1} << 50; // Sums with timestamps stay within 64 bits.
+  return length_ > 0 ? std::clamp<std::int64_t>(rescaled(length_, source_, base_), 1, most) : 0;
 }
 
 } // namespace lanner

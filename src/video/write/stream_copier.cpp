@@ -16,6 +16,18 @@ namespace {
 
 using Tags = std::map<std::string, std::string>;
 
+constexpr std::int64_t most_ticks = std::int64_t{1} << 60;
+/// Packets that come so much too early are no new clock: containers round their timestamps.
+constexpr double jitter_seconds = 0.5;
+
+/// Timestamps from a file may be any number.
+std::int64_t sum_of(std::int64_t a, std::int64_t b) {
+  std::int64_t sum = 0;
+  check(!__builtin_add_overflow(a, b, &sum) && sum != no_pts, ErrorCode::bad_data,
+        "timestamp {} of a packet cannot be written", a);
+  return sum;
+}
+
 /// What tells of how the old file was made, and not of its content.
 bool is_of_the_file(const std::string& key) {
   constexpr std::string_view keys[] = {"major_brand", "minor_version", "compatible_brands", "encoder",
@@ -106,6 +118,10 @@ void StreamCopier::declare(Muxer& muxer, double origin) {
     note_(fmt::format("{} chapters are left out: {} cannot hold them", chapters, muxer.format()));
 }
 
+const Rational& StreamCopier::time_base_of(const Packet& packet) const {
+  return demuxer_->streams()[static_cast<std::size_t>(packet.stream)].time_base;
+}
+
 StreamCopier::Stream* StreamCopier::stream_of(const Packet& packet) {
   const auto found = std::ranges::find(streams_, packet.stream, &Stream::index);
   return found == streams_.end() ? nullptr : &*found;
@@ -113,38 +129,42 @@ StreamCopier::Stream* StreamCopier::stream_of(const Packet& packet) {
 
 /// Decoding times grow in a file; where those of a stream begin anew, they go on behind the packet before.
 void StreamCopier::keep_growing(Stream& stream, Packet& packet) {
-  const auto moved = [&](std::int64_t ticks) { return ticks == no_pts ? no_pts : ticks + stream.shift; };
   if (packet.dts == no_pts) packet.dts = packet.pts;
   if (packet.dts == no_pts)
-    packet.dts = stream.last == no_pts ? 0 : stream.last + stream.duration - stream.shift;
+    packet.dts = stream.last == no_pts ? 0 : sum_of(sum_of(stream.last, stream.duration), -stream.shift);
   if (packet.pts == no_pts) packet.pts = packet.dts;
-  std::int64_t dts = moved(packet.dts);
+  const std::int64_t wait = sum_of(packet.pts, -packet.dts);
+  std::int64_t dts = sum_of(packet.dts, stream.shift);
   if (stream.last != no_pts && dts <= stream.last) {
-    const std::int64_t behind = stream.last + std::max<std::int64_t>(1, stream.duration);
-    stream.shift += behind - dts;
+    const double back = seconds_of(sum_of(stream.last, -dts), time_base_of(packet));
+    const std::int64_t behind =
+        sum_of(stream.last, back < jitter_seconds ? 1 : std::max<std::int64_t>(1, stream.duration));
+    if (back >= jitter_seconds) {
+      stream.shift = sum_of(stream.shift, sum_of(behind, -dts));
+      if (!std::exchange(stream.told, true) && note_)
+        note_(fmt::format("stream {}: its timestamps start again; they continue after the previous packet",
+                          stream.index));
+    }
     dts = behind;
-    if (!std::exchange(stream.told, true) && note_)
-      note_(
-          fmt::format("stream {}: its timestamps start again; they continue after the previous packet", stream.index));
   }
-  packet.pts = moved(packet.pts);
   packet.dts = dts;
+  packet.pts = sum_of(dts, wait);
   stream.last = dts;
-  stream.duration = packet.duration;
+  stream.duration = std::clamp<std::int64_t>(packet.duration, 0, most_ticks);
 }
 
 /// Whether the packet is in the part that is copied. What begins before it would be shown too early, but a
 /// subtitle that is still on the screen is cut.
 bool StreamCopier::belongs(const Stream& stream, Packet& packet) const {
   if (stream.cover) return true;
-  const Rational& base = demuxer_->streams()[static_cast<std::size_t>(packet.stream)].time_base;
+  const Rational& base = time_base_of(packet);
   const double time = seconds_of(packet.pts, base);
   if (time >= copied_.end) return false;
   if (!copied_.begin || time >= *copied_.begin - 1e-9) return true;
   const std::int64_t early = std::llround((*copied_.begin - time) / base.to_double());
   if (!stream.subtitle || packet.duration <= early) return false;
-  packet.pts += early;
-  packet.dts += early;
+  packet.pts = sum_of(packet.pts, early);
+  packet.dts = sum_of(packet.dts, early);
   packet.duration -= early;
   return true;
 }
@@ -170,10 +190,12 @@ void StreamCopier::write(Muxer& muxer) {
   Packet packet = std::move(*waiting_);
   waiting_.reset();
   const Stream* stream = stream_of(packet);
-  const Rational& base = demuxer_->streams()[static_cast<std::size_t>(packet.stream)].time_base;
-  const std::int64_t begin = std::llround(origin_ / base.to_double());
-  packet.pts = stream->cover ? 0 : packet.pts - begin;
-  packet.dts = stream->cover ? 0 : packet.dts - begin;
+  const double ticks = origin_ / time_base_of(packet).to_double();
+  check(std::abs(ticks) < static_cast<double>(most_ticks), ErrorCode::bad_data,
+        "stream {}: begins at {} ticks, which cannot be written", packet.stream, ticks);
+  const std::int64_t begin = std::llround(ticks);
+  packet.pts = stream->cover ? 0 : sum_of(packet.pts, -begin);
+  packet.dts = stream->cover ? 0 : sum_of(packet.dts, -begin);
   packet.stream = stream->target;
   muxer.write(packet);
 }

@@ -43,6 +43,7 @@ private:
   bool wanted(const StreamInfo& stream, bool attached_picture) const;
   void select_and_seek();
   bool take_next();
+  const Rational& time_base_of(const Packet& packet) const;
   Stream* stream_of(const Packet& packet);
   bool belongs(const Stream& stream, Packet& packet) const;
   void keep_growing(Stream& stream, Packet& packet);

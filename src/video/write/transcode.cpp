@@ -66,9 +66,10 @@ public:
       begun_ = true;
       if (!frame || frame->pts == no_pts) return frame;
       if (first_ == no_pts) first_ = frame->pts;
-      const double time = seconds_of(frame->pts - first_, frame->time_base);
+      const double time = since(frame->pts, frame->time_base);
       if (time >= end_) return std::nullopt;
-      if (start_ > 0 && time < start_ && time + seconds_of(frame->duration, frame->time_base) <= start_) continue;
+      if (start_ > 0 && time < start_ && time + seconds_of(frame->duration, frame->time_base) <= start_)
+        continue;
       cut(*frame, time);
       return frame;
     }
@@ -85,11 +86,19 @@ private:
     first_ = index->frames[0].pts;
     const auto shown = [&](const IndexEntry& entry) {
       return entry.pts != no_pts &&
-             seconds_of(entry.pts - first_ + entry.duration, index->time_base) > start_;
+             since(entry.pts, index->time_base) + seconds_of(entry.duration, index->time_base) > start_;
     };
     const auto found = std::ranges::find_if(index->frames, shown);
     if (found == index->frames.end()) return std::nullopt;
     return reader_.at(found - index->frames.begin());
+  }
+
+  /// Seconds from the first frame on.
+  double since(std::int64_t pts, const Rational& base) const {
+    std::int64_t ticks = 0;
+    check(!__builtin_sub_overflow(pts, first_, &ticks), ErrorCode::bad_data,
+          "time {} of a frame: cannot be written", pts);
+    return seconds_of(ticks, base);
   }
 
   /// The last frame is shown to the end of the part.
