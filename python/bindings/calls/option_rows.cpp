@@ -16,6 +16,11 @@ namespace {
 #define LANNER_RANGE LANNER_SHAPE " | tuple[" LANNER_SHAPE ", " LANNER_SHAPE ", " LANNER_SHAPE "]"
 #define LANNER_SHAPES "collections.abc.Mapping[str, " LANNER_RANGE "]"
 
+std::string text_type(const OptionInfo& info) {
+  if (info.choices.empty() || info.other_words) return "str";
+  return fmt::format("typing.Literal['{}']", fmt::join(info.choices, "', '"));
+}
+
 /// The type in stubs.
 std::string type_of(const OptionInfo& info) {
   switch (info.kind) {
@@ -32,8 +37,7 @@ std::string type_of(const OptionInfo& info) {
   case OptionKind::seconds:
     return "float";
   case OptionKind::text:
-    if (info.choices.empty() || info.other_words) return "str";
-    return fmt::format("typing.Literal['{}']", fmt::join(info.choices, "', '"));
+    return text_type(info);
   case OptionKind::words:
     return "str | collections.abc.Iterable[str]";
   case OptionKind::path:

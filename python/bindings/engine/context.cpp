@@ -263,7 +263,7 @@ nb::list PyContext::profile() const {
   return list;
 }
 
-void register_context(nb::module_& module) {
+static void register_binding(nb::module_& module) {
   nb::class_<Binding>(module, "Binding", "An input or output of an engine.")
       .def_prop_ro(
           "name", [](const Binding& self) { return text_of(self.name); },
@@ -287,17 +287,51 @@ void register_context(nb::module_& module) {
       .def_ro("sequence", &Binding::sequence, "Whether it is a sequence or an optional: a list, or None.")
       .def_ro("storage", &Binding::storage,
               "Memory layout of its arrays: `row` (row-major), `acdb`, `f16 aBcd16b`; dtype is theirs.")
-      .def_ro("image", &Binding::image,
-              "Pixel format of an input that takes images, or `any`; else empty.")
+      .def_ro("image", &Binding::image, "Pixel format of an input that takes images, or `any`; else empty.")
       .def_ro("state", &Binding::state, "Whether it is part of a state; as an input it need not be given.")
       .def_ro("overwritten", &Binding::overwritten, "Whether a run may overwrite this input's array.")
       .def_ro("defaulted", &Binding::defaulted,
               "Whether it is an input that need not be given, as the model has a value for it.")
       .def("__repr__", [](const Binding& self) { return text_of(self.to_string()); });
+}
 
-  nb::class_<PyContext>(module, "Context",
-                        "Memory and threads to run an engine, made by Engine.create_context. For one thread "
-                        "at a time: a call during another call raises InvalidArgument.")
+static void register_state(nb::class_<PyContext>& context) {
+  context
+      .def("unbind", &PyContext::unbind,
+           "Releases the arrays of enqueue(). Work that is still queued on the GPU may use them: call it "
+           "before that work is done only where their memory is reused in the order of the stream, as "
+           "PyTorch's allocator does.")
+      .def("reset_states", &PyContext::reset_states,
+           "Sets all states to zeros for the next run; docs/state.md.")
+      .def("state", &PyContext::state, nb::arg("input"),
+           nb::sig("def state(self, input: str) -> Tensor | None"),
+           "A copy of the state that the next run reads as this input; None where there is none "
+           "yet.\n\ninput: name of the state's input")
+      .def_prop_ro("threads", &PyContext::threads, "Threads of its runs.")
+      .def_prop_ro("arena_bytes", &PyContext::arena_bytes,
+                   "Bytes of working memory for the shapes of the last run.")
+      .def("profile", &PyContext::profile, nb::sig("def profile(self) -> list[dict[str, typing.Any]]"),
+           "Time of each step since the context was made, in order: dicts with name, op, kernel, backend, "
+           "sources (nodes of the model), bytes and flops of a run, runs, and seconds of all runs. Empty "
+           "unless it was made with profile=True.")
+      .def(
+          "_repr_html_",
+          [](const PyContext& self) {
+            return context_html(self.engine(), self.threads(), self.arena_bytes());
+          },
+          nb::sig("def _repr_html_(self) -> str"))
+      .def("__repr__", [](const PyContext& self) {
+        return text_of(context_text(self.engine(), self.threads()), "backslashreplace");
+      });
+}
+
+void register_context(nb::module_& module) {
+  register_binding(module);
+  nb::class_<PyContext> context(
+      module, "Context",
+      "Memory and threads to run an engine, made by Engine.create_context. For one thread "
+      "at a time: a call during another call raises InvalidArgument.");
+  context
       .def(
           "__call__", &PyContext::run, nb::arg("inputs").none() = nb::none(), nb::kw_only(),
           nb::arg("outputs").none() = nb::dict(), nb::arg("stream").none() = 0,
@@ -326,33 +360,9 @@ void register_context(nb::module_& module) {
           "Queues a run on a CUDA stream and returns. Inputs and results may be used once the stream is "
           "synchronised, or by later work on that stream. On the CPU the run is complete at return. The "
           "context holds the arrays until its next call, or unbind().\n\ninputs: as of a call\nstream: "
-          "handle of the CUDA stream\noutputs: as of a call\nexecutor: as of a call\nallocator: as of a call")
-      .def("unbind", &PyContext::unbind,
-           "Releases the arrays of enqueue(). Work that is still queued on the GPU may use them: call it "
-           "before that work is done only where their memory is reused in the order of the stream, as "
-           "PyTorch's allocator does.")
-      .def("reset_states", &PyContext::reset_states,
-           "Sets all states to zeros for the next run; docs/state.md.")
-      .def("state", &PyContext::state, nb::arg("input"),
-           nb::sig("def state(self, input: str) -> Tensor | None"),
-           "A copy of the state that the next run reads as this input; None where there is none "
-           "yet.\n\ninput: name of the state's input")
-      .def_prop_ro("threads", &PyContext::threads, "Threads of its runs.")
-      .def_prop_ro("arena_bytes", &PyContext::arena_bytes,
-                   "Bytes of working memory for the shapes of the last run.")
-      .def("profile", &PyContext::profile, nb::sig("def profile(self) -> list[dict[str, typing.Any]]"),
-           "Time of each step since the context was made, in order: dicts with name, op, kernel, backend, "
-           "sources (nodes of the model), bytes and flops of a run, runs, and seconds of all runs. Empty "
-           "unless it was made with profile=True.")
-      .def(
-          "_repr_html_",
-          [](const PyContext& self) {
-            return context_html(self.engine(), self.threads(), self.arena_bytes());
-          },
-          nb::sig("def _repr_html_(self) -> str"))
-      .def("__repr__", [](const PyContext& self) {
-        return text_of(context_text(self.engine(), self.threads()), "backslashreplace");
-      });
+          "handle of the CUDA stream\noutputs: as of a call\nexecutor: as of a call\nallocator: as of a "
+          "call");
+  register_state(context);
 }
 
 } // namespace lanner::python

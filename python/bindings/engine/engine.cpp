@@ -153,7 +153,11 @@ void register_runs(nb::class_<PyEngine>& engine) {
            "Tunes kernels for input shapes before their first run, within the build's budget; contexts may "
            "run meanwhile, and save() keeps the result.\n\nshapes: dict from input name to shape, or several "
            "such dicts\nthreads: of the contexts that will run them; 0: the engine's; several to prepare for "
-           "each\nprogress: called with (stage, done, total)")
+           "each\nprogress: called with (stage, done, total)");
+}
+
+void register_shapes(nb::class_<PyEngine>& engine) {
+  engine
       .def_prop_ro(
           "open_sizes", [](const PyEngine& self) { return self.get().open_sizes(); },
           "Whether sizes are open that the build was not given, so that it chose no kernels: the first run "
@@ -333,6 +337,7 @@ void register_engine(nb::module_& module) {
                               "A network ready to run, made by lanner.build or lanner.load. It is immutable, "
                               "and threads may share it.");
   register_runs(engine);
+  register_shapes(engine);
   register_weights(engine);
   register_facts(engine);
 }

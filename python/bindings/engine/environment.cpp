@@ -24,33 +24,8 @@ void init(Environment* self, nb::handle log, nb::handle executor, nb::handle all
   new (self) Environment(std::move(made));
 }
 
-} // namespace
-
-void register_environment(nb::module_& module) {
-  nb::class_<Environment>(module, "Environment",
-                          "What several builds and loads share: operators of plug-ins, backends, folder of "
-                          "the timing cache, log, threads, memory, limits; docs/environment.md. Engines keep "
-                          "what they were made with; later changes are for later engines. What it leaves "
-                          "open is the process's.")
-      .def(
-          "__init__", &init, nb::kw_only(), nb::arg("log") = nb::none(), nb::arg("executor") = nb::none(),
-          nb::arg("allocator") = nb::none(), nb::arg("limits") = nb::none(), nb::arg("threads").none() = 0,
-          nb::arg("backends") = nb::none(),
-          nb::sig("def __init__(self, *, log: typing.Callable[[str, str], typing.Any] | None = None, "
-                  "executor: typing.Callable[[int, typing.Callable[[int], None]], typing.Any] | None = None, "
-                  "allocator: tuple[int, int, int] | None = None, "
-                  "limits: collections.abc.Mapping[str, float | str] | None = None, threads: int = 0, "
-                  "backends: collections.abc.Sequence[str] | None = None) -> None"),
-          "All are optional.\n\nlog: called as log(level, message) from any thread with what is said while "
-          "its engines are built, loaded and run; level is \"debug\", \"info\" or \"warning\". Warnings are "
-          "then no Python warnings\nexecutor: called as executor(count, piece) to run a loop: it calls "
-          "piece(i) once for each i below count, on any threads, and returns when all have "
-          "returned\nallocator: addresses of the functions allocate and release of a lanner_allocator "
-          "(lanner/allocator.h) and of their user pointer; they have to last as long as its engines, "
-          "contexts and results\nlimits: bounds that no build, load or run may pass, in the form of build's "
-          "limits; total_bytes bounds all its engines together\nthreads: of engines made without a number; "
-          "0: default_threads()\nbackends: kernels come from these alone: of cuda, onednn, cpu and "
-          "reference, which is used where no other has a kernel; None: from all")
+void register_rest(nb::class_<Environment>& environment) {
+  environment
       .def(
           "load_plugin",
           [](Environment& self, nb::handle path) {
@@ -88,6 +63,37 @@ void register_environment(nb::module_& module) {
           nb::sig("def set_cache_folder(self, path: str | os.PathLike[str] | None) -> None"),
           "Sets where timings of kernels are kept between processes.\n\npath: folder; None: the environment "
           "variable LANNER_CACHE_DIR, or the user's cache folder");
+}
+
+} // namespace
+
+void register_environment(nb::module_& module) {
+  nb::class_<Environment> environment(
+      module, "Environment",
+      "What several builds and loads share: operators of plug-ins, backends, folder of "
+      "the timing cache, log, threads, memory, limits; docs/environment.md. Engines keep "
+      "what they were made with; later changes are for later engines. What it leaves "
+      "open is the process's.");
+  environment.def(
+      "__init__", &init, nb::kw_only(), nb::arg("log") = nb::none(), nb::arg("executor") = nb::none(),
+      nb::arg("allocator") = nb::none(), nb::arg("limits") = nb::none(), nb::arg("threads").none() = 0,
+      nb::arg("backends") = nb::none(),
+      nb::sig("def __init__(self, *, log: typing.Callable[[str, str], typing.Any] | None = None, "
+              "executor: typing.Callable[[int, typing.Callable[[int], None]], typing.Any] | None = None, "
+              "allocator: tuple[int, int, int] | None = None, "
+              "limits: collections.abc.Mapping[str, float | str] | None = None, threads: int = 0, "
+              "backends: collections.abc.Sequence[str] | None = None) -> None"),
+      "All are optional.\n\nlog: called as log(level, message) from any thread with what is said while "
+      "its engines are built, loaded and run; level is \"debug\", \"info\" or \"warning\". Warnings are "
+      "then no Python warnings\nexecutor: called as executor(count, piece) to run a loop: it calls "
+      "piece(i) once for each i below count, on any threads, and returns when all have "
+      "returned\nallocator: addresses of the functions allocate and release of a lanner_allocator "
+      "(lanner/allocator.h) and of their user pointer; they have to last as long as its engines, "
+      "contexts and results\nlimits: bounds that no build, load or run may pass, in the form of build's "
+      "limits; total_bytes bounds all its engines together\nthreads: of engines made without a number; "
+      "0: default_threads()\nbackends: kernels come from these alone: of cuda, onednn, cpu and "
+      "reference, which is used where no other has a kernel; None: from all");
+  register_rest(environment);
 }
 
 } // namespace lanner::python

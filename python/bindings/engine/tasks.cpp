@@ -193,7 +193,7 @@ private:
   std::optional<ResultWriter> writer_;
 };
 
-void register_results(nb::module_& module) {
+void register_result(nb::module_& module) {
   nb::class_<PyResult>(module, "Result", "What a network found in one picture; the base of all results.")
       .def_prop_ro(
           "task", [](const PyResult& self) { return std::string(to_string(self.result.kind)); },
@@ -218,6 +218,9 @@ void register_results(nb::module_& module) {
           "_repr_html_", [](const PyResult& self) { return result_html(self.result, *self.task); },
           nb::sig("def _repr_html_(self) -> str"))
       .def("to_json", &result_text, "One line of JSON, as `lanner run --json` writes it; docs/results.md.");
+}
+
+void register_classification(nb::module_& module) {
   nb::class_<PyClassification, PyResult>(
       module, "Classification", "The best classes of a picture, best first; as many as the task's top.")
       .def_prop_ro(
@@ -231,6 +234,9 @@ void register_results(nb::module_& module) {
           "Class names; `class 7` where they are not known.")
       .def("__len__", [](const PyClassification& self) { return self.result.count(); })
       .def("__repr__", [](const PyClassification& self) { return describe("Classification", self); });
+}
+
+void register_detections(nb::module_& module) {
   nb::class_<PyDetections, PyResult>(
       module, "Detections",
       "Boxes in a picture, best first, with masks, key points or rotated boxes where the task has them.")
@@ -278,6 +284,9 @@ void register_results(nb::module_& module) {
           "left out the result is empty, its region None.")
       .def("__len__", [](const PyDetections& self) { return self.result.count(); })
       .def("__repr__", [](const PyDetections& self) { return describe("Detections", self); });
+}
+
+void register_semantic_map(nb::module_& module) {
   nb::class_<PySemanticMap, PyResult>(module, "SemanticMap", "A class for each pixel.")
       .def_prop_ro(
           "classes", [](const PySemanticMap& self) { return nb::cast(self.result.classes); },
@@ -289,6 +298,9 @@ void register_results(nb::module_& module) {
       .def("__repr__", [](const PySemanticMap& self) {
         return fmt::format("lanner.tasks.SemanticMap({}x{})", self.result.width, self.result.height);
       });
+}
+
+void register_depth_map(nb::module_& module) {
   nb::class_<PyDepthMap, PyResult>(module, "DepthMap", "Depth, or inverse depth, for each pixel.")
       .def_prop_ro(
           "depth", [](const PyDepthMap& self) { return nb::cast(self.result.depth); },
@@ -297,6 +309,9 @@ void register_results(nb::module_& module) {
       .def("__repr__", [](const PyDepthMap& self) {
         return fmt::format("lanner.tasks.DepthMap({}x{})", self.result.width, self.result.height);
       });
+}
+
+void register_picture(nb::module_& module) {
   nb::class_<PyPicture, PyResult>(module, "Picture", "A picture that a network made.")
       .def_prop_ro(
           "image",
@@ -309,6 +324,9 @@ void register_results(nb::module_& module) {
       .def("__repr__", [](const PyPicture& self) {
         return fmt::format("lanner.tasks.Picture({}x{})", self.result.image.width, self.result.image.height);
       });
+}
+
+void register_embedding(nb::module_& module) {
   nb::class_<PyEmbedding, PyResult>(module, "Embedding", "A vector of features.")
       .def_prop_ro(
           "embedding", [](const PyEmbedding& self) { return nb::cast(self.result.embedding); },
@@ -318,11 +336,17 @@ void register_results(nb::module_& module) {
       });
 }
 
-} // namespace
+void register_results(nb::module_& module) {
+  register_result(module);
+  register_classification(module);
+  register_detections(module);
+  register_semantic_map(module);
+  register_depth_map(module);
+  register_picture(module);
+  register_embedding(module);
+}
 
-void register_tasks(nb::module_& module) {
-  register_results(module);
-  register_crop_runner(module);
+void register_task_reader(nb::module_& module) {
   nb::class_<PyReader>(module, "TaskReader",
                        "Turns an engine's outputs into typed results; docs/tasks.md. Threads may share one.")
       .def(nb::init<const PyEngine&, nb::handle, nb::handle>(), nb::arg("engine"),
@@ -352,6 +376,9 @@ void register_tasks(nb::module_& module) {
           nb::arg("number"),
           "Name of a class; `class 7` where it is not known.\n\nnumber: class number, as in "
           "Detections.labels");
+}
+
+void register_result_writer(nb::module_& module) {
   nb::class_<PyWriter>(
       module, "ResultWriter",
       "Writes results to a file that other programs read; docs/results.md. Use it by `with`: the file has "
@@ -377,6 +404,9 @@ void register_tasks(nb::module_& module) {
           [](PyWriter& self, nb::handle type, nb::handle, nb::handle) { self.leave(!type.is_none()); },
           nb::arg("type").none(), nb::arg("value").none(), nb::arg("traceback").none(),
           nb::sig("def __exit__(self, type: object, value: object, traceback: object) -> None"));
+}
+
+void register_functions(nb::module_& module) {
   module.def("draw_result", &draw, nb::arg("image"), nb::arg("result"), nb::arg("opacity") = nb::none(),
              nb::arg("labels") = true, nb::arg("line_width") = 0.f,
              nb::sig("def draw_result(image: Image | Frame, result: Result, opacity: float | None = None, "
@@ -417,6 +447,16 @@ void register_tasks(nb::module_& module) {
       "height, angle in radians\nscores: float32 [K]\nlabels: int64 [K]: boxes suppress within their class; "
       "None: all\niou_threshold: of two boxes whose intersection over union is greater, the better "
       "stays\nmax_kept: the most boxes that stay; 0: all");
+}
+
+} // namespace
+
+void register_tasks(nb::module_& module) {
+  register_results(module);
+  register_crop_runner(module);
+  register_task_reader(module);
+  register_result_writer(module);
+  register_functions(module);
 }
 
 } // namespace lanner::python

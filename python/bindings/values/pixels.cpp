@@ -11,8 +11,8 @@
 #include "calls/bindings.h"
 #include "calls/check.h"
 #include "calls/keywords.h"
-#include "video/packets.h"
 #include "values/view.h"
+#include "video/packets.h"
 
 namespace lanner::python {
 namespace {
@@ -178,6 +178,46 @@ nb::object array_of(const Image& self, nb::object dtype, nb::object copy) {
   return !copy.is_none() && nb::cast<bool>(copy) ? array.attr("copy")() : array;
 }
 
+void register_properties(nb::class_<Image>& image) {
+  image.def_ro("width", &Image::width, "Width in pixels.")
+      .def_ro("height", &Image::height, "Height in pixels.")
+      .def_prop_ro(
+          "format", [](const Image& self) { return std::string(to_string(self.format)); },
+          "Pixel format by FFmpeg's name, such as `rgb24`, `yuv420p`, `nv12`, `gray8`.")
+      .def_prop_ro(
+          "color_space", [](const Image& self) { return std::string(to_string(self.color.matrix)); },
+          "Matrix between YUV and RGB, such as `bt709`.")
+      .def_prop_ro(
+          "color_range", [](const Image& self) { return std::string(to_string(self.color.range)); },
+          "`full`: samples from 0 to 255; `limited`: from 16 to 235.")
+      .def_prop_ro("planes", &planes, nb::sig("def planes(self) -> list[Plane]"),
+                   "The planes of the pixel format, without a copy: each [height, width], or [height, width, "
+                   "2 or 3] where channels are interleaved.")
+      .def("to_rgb", &to_rgb, "The pixels as RGB, uint8 [height, width, 3], on the image's device.")
+      .def(
+          "to_tensor",
+          [](const Image& self, const nb::args& others, const nb::kwargs& options) {
+            const Preprocess spec = to_preprocess("to_tensor", others, options);
+            ReleasedGil release;
+            return to_tensor(self, spec);
+          },
+          nb::arg("others"), nb::arg("options"),
+          nb::sig(
+              signature("def to_tensor(self, spec: Preprocess | None = None", preprocess_keywords(), "Tensor")
+                  .c_str()),
+          preprocess_docs("The image as a network's input: one batch element, [1, 3, height, width] unless "
+                          "layout or channels say otherwise, on the image's device.")
+              .c_str())
+      .def("__array__", &array_of, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
+           nb::sig("def __array__(self, dtype: object | None = None, copy: bool | None = None) -> Any"),
+           "For numpy.asarray: RGB [height, width, 3], or gray [height, width]; shares memory where the "
+           "pixels lie so.")
+      .def(
+          "_repr_png_", [](const Image& self) { return png_of(self); },
+          nb::sig("def _repr_png_(self) -> bytes | None"))
+      .def("__repr__", &describe);
+}
+
 } // namespace
 
 Image on_host(const Image& image) {
@@ -234,44 +274,8 @@ void register_pixels(nb::module_& module) {
           "[3, height, width] or [height, width, 3]; one channel, or none, gives gray; a batch of one is "
           "accepted\nlayout: which of the two it is, where the shape fits both\nrange: the floats that mean "
           "black and white; default (0, 1). Values outside are clamped\nchannels: order of the three "
-          "channels in the array")
-      .def_ro("width", &Image::width, "Width in pixels.")
-      .def_ro("height", &Image::height, "Height in pixels.")
-      .def_prop_ro(
-          "format", [](const Image& self) { return std::string(to_string(self.format)); },
-          "Pixel format by FFmpeg's name, such as `rgb24`, `yuv420p`, `nv12`, `gray8`.")
-      .def_prop_ro(
-          "color_space", [](const Image& self) { return std::string(to_string(self.color.matrix)); },
-          "Matrix between YUV and RGB, such as `bt709`.")
-      .def_prop_ro(
-          "color_range", [](const Image& self) { return std::string(to_string(self.color.range)); },
-          "`full`: samples from 0 to 255; `limited`: from 16 to 235.")
-      .def_prop_ro("planes", &planes, nb::sig("def planes(self) -> list[Plane]"),
-                   "The planes of the pixel format, without a copy: each [height, width], or [height, width, "
-                   "2 or 3] where channels are interleaved.")
-      .def("to_rgb", &to_rgb, "The pixels as RGB, uint8 [height, width, 3], on the image's device.")
-      .def(
-          "to_tensor",
-          [](const Image& self, const nb::args& others, const nb::kwargs& options) {
-            const Preprocess spec = to_preprocess("to_tensor", others, options);
-            ReleasedGil release;
-            return to_tensor(self, spec);
-          },
-          nb::arg("others"), nb::arg("options"),
-          nb::sig(
-              signature("def to_tensor(self, spec: Preprocess | None = None", preprocess_keywords(), "Tensor")
-                  .c_str()),
-          preprocess_docs("The image as a network's input: one batch element, [1, 3, height, width] unless "
-                          "layout or channels say otherwise, on the image's device.")
-              .c_str())
-      .def("__array__", &array_of, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none(),
-           nb::sig("def __array__(self, dtype: object | None = None, copy: bool | None = None) -> Any"),
-           "For numpy.asarray: RGB [height, width, 3], or gray [height, width]; shares memory where the "
-           "pixels lie so.")
-      .def(
-          "_repr_png_", [](const Image& self) { return png_of(self); },
-          nb::sig("def _repr_png_(self) -> bytes | None"))
-      .def("__repr__", &describe);
+          "channels in the array");
+  register_properties(image);
 }
 
 } // namespace lanner::python
