@@ -84,7 +84,7 @@ Channels channels_of(const Preprocess& spec) {
   return spec.gray ? Channels::gray : spec.bgr ? Channels::bgr : Channels::rgb;
 }
 
-/// Preset, size, layout, type and colour.
+/// Preset, size and layout.
 void add_value_rows(Table& table) {
   table.push_back(row<std::string, Preprocess>(
       {.name = "preset",
@@ -131,6 +131,10 @@ void add_value_rows(Table& table) {
       [](Preprocess& spec, const std::string& name) {
         spec.channels_last = value_of(layouts(), "layout", name);
       }));
+}
+
+/// Element type and channels.
+void add_type_rows(Table& table) {
   table.push_back(row<std::string, Preprocess>(
       {.name = "dtype",
        .help = "element type: uint8, float16, bfloat16 or float32",
@@ -269,7 +273,8 @@ void add_side_rows(Table& table) {
 const OptionTable<Preprocess>& preprocess_option_table() {
   static const Table table = [] {
     Table made;
-    for (const auto add : {add_value_rows, add_geometry_rows, add_number_rows, add_side_rows}) add(made);
+    for (const auto add : {add_value_rows, add_type_rows, add_geometry_rows, add_number_rows, add_side_rows})
+      add(made);
     return made;
   }();
   return table;

@@ -186,10 +186,12 @@ const OptionTable<VideoReaderOptions>& reader_option_table() {
   return table;
 }
 
-const OptionTable<EncoderOptions>& writer_option_table() {
-  constexpr std::string_view no_writer = "the C interface has no writer";
+constexpr std::string_view no_writer = "the C interface has no writer";
+
+/// What is written.
+static OptionTable<EncoderOptions> clip_rows() {
   constexpr std::string_view of_clip = "`lanner transcode` keeps the clip's";
-  static const OptionTable<EncoderOptions> table = with_encoder_rows({
+  return {
       row({.name = "width",
            .help = "width of the video in pixels",
            .required = true,
@@ -221,6 +223,12 @@ const OptionTable<EncoderOptions>& writer_option_table() {
            .other_words = true,
            .no_field = no_writer},
           &EncoderOptions::codec),
+  };
+}
+
+/// How it is encoded.
+static OptionTable<EncoderOptions> rate_rows() {
+  return {
       row({.name = "crf",
            .help = "constant quality on the codec's own scale, lower is better (h264: 0 to 51, 23 is usual)",
            .example = "28",
@@ -262,7 +270,15 @@ const OptionTable<EncoderOptions>& writer_option_table() {
            .most = 256,
            .no_field = no_writer},
           &EncoderOptions::threads),
-  });
+  };
+}
+
+const OptionTable<EncoderOptions>& writer_option_table() {
+  static const OptionTable<EncoderOptions> table = [] {
+    OptionTable<EncoderOptions> rows = clip_rows();
+    for (auto& row : rate_rows()) rows.push_back(row);
+    return with_encoder_rows(std::move(rows));
+  }();
   return table;
 }
 

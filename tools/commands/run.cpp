@@ -351,6 +351,32 @@ int run_run(const RunOptions& given) {
   return 0;
 }
 
+void add_run_help(Command& command) {
+  command.layout("Inputs and outputs",
+                 {"-i",    "-o",       "--json",   "--report",    "--batch",           "-q",       "--start",
+                  "--end", "--frames", "--task",   "--labels",    "--score-threshold", "--preset", "--size",
+                  "--fit", "--then",   "--device", "--precision", "--budget",          "--threads"});
+  command.footer(
+      "Answers go to stdout, a line a frame, unless -o or --json is given. Preprocessing is "
+      "declared here, in "
+      "the plan, in the model's\n"
+      "metadata (lanner.preprocess), or known from what ultralytics, torchvision, timm or transformers "
+      "leave in or\n"
+      "beside a model, in this order; it is never guessed.\n"
+      "The container decides the codec: .webm gets VP9 or AV1, .avi MPEG-4, others H.264. Inputs that cannot "
+      "be read "
+      "among "
+      "several inputs\n"
+      "are reported, the others run, and the exit code is 2.\n\n"
+      "Examples:\n  lanner run squeezenet.onnx -i orange.png --preset caffe --labels labels.txt\n"
+      "  lanner run detector.onnx -i clip.mp4 -o marked.mp4 --json answers.jsonl --report report.html\n"
+      "  lanner run model.plan -i a.jpg b.jpg clip.mp4 -o marked/ --json - | jq .top[0].label\n"
+      "  lanner run model.plan -i 'pictures/**/*.jpg' @more.txt -o out_%05d.png\n"
+      "  lanner run detector.onnx -i clip.mp4 --then classifier.onnx --then-labels labels.txt -o marked.mp4\n"
+      "  lanner run model.plan -i 1.mp4 2.mp4 3.mp4 --batch 8 --start 1:30 --fps 5 -o marked/\n"
+      "  ffmpeg -i rtsp://... -an -c copy -f matroska - | lanner run model.plan -i - -o - | mpv -");
+}
+
 } // namespace
 
 void add_run(Command& program, Action& action) {
@@ -403,29 +429,7 @@ void add_run(Command& program, Action& action) {
   add_preprocess_options(command, options->preprocess);
   add_second_network_options(command, options->then);
   add_engine_options(command, options->engine, {OptionUse::new_shapes, OptionUse::plans});
-  command.layout("Inputs and outputs",
-                 {"-i",    "-o",       "--json",   "--report",    "--batch",           "-q",       "--start",
-                  "--end", "--frames", "--task",   "--labels",    "--score-threshold", "--preset", "--size",
-                  "--fit", "--then",   "--device", "--precision", "--budget",          "--threads"});
-  command.footer(
-      "Answers go to stdout, a line a frame, unless -o or --json is given. Preprocessing is "
-      "declared here, in "
-      "the plan, in the model's\n"
-      "metadata (lanner.preprocess), or known from what ultralytics, torchvision, timm or transformers "
-      "leave in or\n"
-      "beside a model, in this order; it is never guessed.\n"
-      "The container decides the codec: .webm gets VP9 or AV1, .avi MPEG-4, others H.264. Inputs that cannot "
-      "be read "
-      "among "
-      "several inputs\n"
-      "are reported, the others run, and the exit code is 2.\n\n"
-      "Examples:\n  lanner run squeezenet.onnx -i orange.png --preset caffe --labels labels.txt\n"
-      "  lanner run detector.onnx -i clip.mp4 -o marked.mp4 --json answers.jsonl --report report.html\n"
-      "  lanner run model.plan -i a.jpg b.jpg clip.mp4 -o marked/ --json - | jq .top[0].label\n"
-      "  lanner run model.plan -i 'pictures/**/*.jpg' @more.txt -o out_%05d.png\n"
-      "  lanner run detector.onnx -i clip.mp4 --then classifier.onnx --then-labels labels.txt -o marked.mp4\n"
-      "  lanner run model.plan -i 1.mp4 2.mp4 3.mp4 --batch 8 --start 1:30 --fps 5 -o marked/\n"
-      "  ffmpeg -i rtsp://... -an -c copy -f matroska - | lanner run model.plan -i - -o - | mpv -");
+  add_run_help(command);
 }
 
 } // namespace lanner::tool

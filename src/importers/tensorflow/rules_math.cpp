@@ -121,11 +121,8 @@ void clip_by_value(RuleContext& context) {
   context.set_output(0, context.emit("max", {below, context.required(1)}));
 }
 
-} // namespace
-
-void add_math_rules(Rules& rules) {
-  for (const auto& [name, op] :
-       std::initializer_list<std::pair<const char*, const char*>>{{"Add", "add"},
+/// Operators that have one with the same meaning.
+constexpr std::pair<const char*, const char*> same_operators[] = {{"Add", "add"},
                                                                   {"AddV2", "add"},
                                                                   {"Sub", "sub"},
                                                                   {"Mul", "mul"},
@@ -176,8 +173,12 @@ void add_math_rules(Rules& rules) {
                                                                   {"Acosh", "acosh"},
                                                                   {"Atanh", "atanh"},
                                                                   {"IsNan", "is_nan"},
-                                                                  {"IsInf", "is_inf"}})
-    rules[name] = same(op);
+                                                                  {"IsInf", "is_inf"}};
+
+} // namespace
+
+void add_math_rules(Rules& rules) {
+  for (const auto& [name, op] : same_operators) rules[name] = same(op);
   rules["FloorDiv"] = binary<floor_div>;
   rules["FloorMod"] = binary<floor_mod>;
   rules["Mod"] = rules["TruncateMod"] = binary<truncate_mod>;

@@ -7,8 +7,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 SCRIPT = ROOT / "tools" / "measure_tree.py"
-# Registrations of many rows, each a line or two; the number only falls.
-MOST_LONG_FUNCTIONS = 10
+# Kernels are in files of their own folder and may have 120 lines, which clang-tidy checks; none has today.
+MOST_LONG_FUNCTIONS = 0
 
 
 def figures():
