@@ -72,6 +72,7 @@ void StreamReader::adopt_given() {
 void StreamReader::adopt(std::shared_ptr<const StreamIndex> index) {
   check(index->stream == cursor().stream().index, ErrorCode::invalid_argument,
         "index: of stream {}, this reader reads stream {}", index->stream, cursor().stream().index);
+  kept_.clear();
   parts_ = std::make_shared<StreamParts>(content_of(*index));
   index_ = std::move(index);
   choose_linear_workers();
@@ -172,6 +173,7 @@ void StreamReader::mind_fork() {
 std::optional<Frame> StreamReader::next() {
   mind_fork();
   begun_ = true;
+  kept_.clear();
   options_.demuxer.cancel.check(); // Frames that wait decoded are not given either.
   while (true) {
     try {
@@ -197,6 +199,37 @@ void StreamReader::require_frame(std::int64_t i) {
         "frame {} is out of range: the stream has {} frames", i, size());
 }
 
+// Note [Stepping back]
+// A frame by its number costs the decoding of all that it depends on, nearly a GOP for the last ones of one.
+// Who asks for the frame before the one given last asks for the one before that next: so the frames in front
+// of it, down to a keyframe and as far as memory allows, are kept when they are decoded on the way anyway.
+
+std::int64_t StreamReader::first_kept_before(std::int64_t i) const {
+  constexpr std::uint64_t most = 32, most_bytes = 256ull << 20;
+  const std::uint64_t bytes = std::max<std::uint64_t>(1, picture_bytes(cursor().stream()));
+  const std::uint64_t limit = std::min(most_bytes, budget_of_frames(options_.decoder.limits) / 4);
+  const auto count = static_cast<std::int64_t>(std::clamp<std::uint64_t>(limit / bytes, 1, most));
+  std::int64_t first = i;
+  while (first > 0 && first > i - count + 1 && !index_->frames[static_cast<std::size_t>(first)].key) --first;
+  return first;
+}
+
+Frame StreamReader::seek(std::int64_t i) {
+  if (!kept_.empty() && kept_.back().index == i) {
+    Frame frame = std::move(kept_.back());
+    kept_.pop_back();
+    return frame;
+  }
+  kept_.clear();
+  if (i + 1 != last_) return serial_.seek(i, finish_);
+  try {
+    for (std::int64_t k = first_kept_before(i); k < i; ++k) kept_.push_back(serial_.seek(k, finish_));
+  } catch (const DamagedPicture&) { // Of a frame that nobody has asked for yet.
+    kept_.clear();
+  }
+  return serial_.seek(i, finish_);
+}
+
 Frame StreamReader::at(std::int64_t i) {
   mind_fork();
   begun_ = true;
@@ -205,7 +238,7 @@ Frame StreamReader::at(std::int64_t i) {
     require_frame(i);
     if (serial_.parts() != parts_) serial_.adopt(parts_);
     try {
-      Frame frame = serial_.seek(i, finish_);
+      Frame frame = seek(i);
       last_ = i;
       return frame;
     } catch (const DamagedPicture& damage) {
@@ -309,6 +342,7 @@ Tensor StreamReader::batch(std::span<const std::int64_t> indices, const Preproce
 void StreamReader::rewind() {
   if (!std::exchange(begun_, false)) return; // Sources that cannot go back need not.
   stop_ahead();
+  kept_.clear();
   serial_.rewind();
   last_ = -1;
 }

@@ -67,6 +67,9 @@ private:
   QueueBound bound() const;
   const nvdec::Resources* gpu() const noexcept { return gpu_ ? &*gpu_ : nullptr; }
   void require_frame(std::int64_t i);
+  /// Frame `i` by its number: see Note [Stepping back].
+  Frame seek(std::int64_t i);
+  std::int64_t first_kept_before(std::int64_t i) const;
   /// `next`: the frame's number where no index tells it, -1 for unknown; `near`: where that is, then.
   Error located(const DamagedPicture& damage, std::int64_t next, const std::string& near) const;
   void gather(const std::vector<std::int64_t>& wanted, const FrameFinish& finish, const Control& control,
@@ -91,6 +94,7 @@ private:
   bool settled_here_ = false;     ///< The index was made anew, by this reader.
   bool one_decoder_ = false;      ///< Spans have failed: the settled index does not hold either.
   std::int64_t last_ = -1;        ///< Number of the frame given last.
+  std::vector<Frame> kept_;       ///< Those in front of it, in their order, where it was stepped back to.
   unsigned forks_ = forks_seen(); ///< When decoders were made.
   bool begun_ = false;            ///< Frames were asked for since the beginning.
   std::unique_ptr<SpanScheduler> spans_ahead_;
