@@ -118,8 +118,8 @@ def folder(tmp_path_factory):
     return make_files(tmp_path_factory.mktemp("files"))
 
 
-@pytest.mark.parametrize("number", range(8))
+@pytest.mark.parametrize("number", range(9))
 def test_examples_run(folder, number):
     codes = examples("python.md")
-    assert len(codes) == 8, "an example more or less: say so in this test"
+    assert len(codes) == 9, "an example more or less: say so in this test"
     run_example(codes[number], folder)
