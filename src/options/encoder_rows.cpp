@@ -139,6 +139,47 @@ void add_picture_rows(Rows& table) {
                &ColorInfo::transfer, transfers));
 }
 
+/// `first` and `second` of `first?second` with that separator; nothing for others.
+std::optional<Rational> fraction_of(const std::string& text, char separator) {
+  Rational value;
+  const char* end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, value.num);
+  const bool parted = first.ec == std::errc{} && first.ptr != end && *first.ptr == separator;
+  const auto second = std::from_chars(parted ? first.ptr + 1 : end, end, value.den);
+  const bool whole = parted && second.ec == std::errc{} && second.ptr == end;
+  const bool positive = value.num > 0 && value.den > 0 && value.num <= INT32_MAX && value.den <= INT32_MAX;
+  return whole && positive ? std::optional(value) : std::nullopt;
+}
+
+void add_shape_rows(Rows& table) {
+  table.push_back(row<std::string, EncoderOptions>(
+      {.name = "chroma_siting",
+       .help = "where chroma samples lie: left, center, top_left, top, bottom_left, bottom",
+       .details = "AV1 writes left and top_left alone",
+       .example = "left",
+       .no_flag = of_clip,
+       .no_field = no_writer},
+      [](const EncoderOptions& options) { return std::string(to_string(options.color.siting)); },
+      [](EncoderOptions& options, const std::string& name) {
+        options.color.siting = value_named("chroma_siting", name, ChromaSiting::bottom);
+      }));
+  table.push_back(row<std::string, EncoderOptions>(
+      {.name = "sample_aspect",
+       .help = "width of a pixel against its height",
+       .example = "4:3",
+       .no_flag = of_clip,
+       .no_field = no_writer},
+      [](const EncoderOptions& options) {
+        return fmt::format("{}:{}", options.sample_aspect.num, options.sample_aspect.den);
+      },
+      [](EncoderOptions& options, const std::string& text) {
+        const auto aspect = fraction_of(text, ':');
+        check(aspect.has_value(), ErrorCode::invalid_argument,
+              "sample_aspect '{}': expected width and height of a pixel, like 4:3", text);
+        options.sample_aspect = *aspect;
+      }));
+}
+
 void add_hdr_rows(Rows& table) {
   table.push_back(row<std::string, EncoderOptions>(
       {.name = "mastering_display",

@@ -122,6 +122,24 @@ TEST(EncoderFormats, ColoursAreWritten) {
   }
 }
 
+TEST(EncoderFormats, PlacesOfChromaAndShapeOfPixels) {
+  LANNER_NEEDS_TRACE();
+  for (const std::string encoder : {"libx264", "libx265", "libsvtav1", "libaom-av1"}) {
+    if (!test::has_encoder(encoder)) continue;
+    EncoderOptions options = small_options(encoder);
+    options.color.siting = ChromaSiting::top_left;
+    options.sample_aspect = {4, 3};
+    const auto made = test::encoded(options, 2);
+    EXPECT_EQ(made.stream.sample_aspect, (Rational{4, 3}));
+    const HeaderTrace trace(made);
+    const bool av1 = encoder == "libsvtav1" || encoder == "libaom-av1";
+    EXPECT_EQ(trace.first(av1 ? "chroma_sample_position" : "chroma_sample_loc_type_top_field"), 2) << encoder;
+    if (!av1) {
+      EXPECT_EQ(trace.first("aspect_ratio_idc"), 14) << encoder;
+    } // H.264 Table E-1.
+  }
+}
+
 TEST(EncoderFormats, HdrMetadataStandsAtEachKeyframe) {
   LANNER_NEEDS_TRACE();
   for (const std::string encoder : {"libx264", "libx265", "libsvtav1", "libaom-av1"}) {

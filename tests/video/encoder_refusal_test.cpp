@@ -243,6 +243,9 @@ TEST(EncoderRefusals, ProfilesAndLevelsThatDoNotHoldThePictures) {
       "1485 macroblocks a second");
   expect_refused(
       "h264", [](EncoderOptions& o) { o.level = "1", o.bit_rate = 900'000; }, "holds 80000 bits a second");
+  expect_refused(
+      "h264", [](EncoderOptions& o) { o.level = "1", o.width = 464, o.height = 16; },
+      "holds sides of 28 macroblocks, got 464x16");
   if (!test::has_encoder("libx265")) return;
   expect_refused(
       "hevc", [](EncoderOptions& o) { o.profile = "main", o.format = PixelFormat::yuv444p; },

@@ -119,14 +119,18 @@ int checked_level(std::string_view codec, const CodedPictures& pictures, const E
   const LevelRow& level = level_named(codec, pictures.encoder, options.level);
   const bool blocks = codec == "h264";
   const std::int64_t side = blocks ? 16 : 1;
-  const double width = static_cast<double>((options.width + side - 1) / side);
-  const double height = static_cast<double>((options.height + side - 1) / side);
+  const std::int64_t columns = (options.width + side - 1) / side, rows = (options.height + side - 1) / side;
+  const auto width = static_cast<double>(columns), height = static_cast<double>(rows);
   const double picture = width * height, second = picture * options.rate.to_double();
-  check(picture <= level.picture && std::max(width, height) <= std::sqrt(8 * level.picture) * 2,
-        ErrorCode::invalid_argument,
+  check(picture <= level.picture, ErrorCode::invalid_argument,
         "encoder {}: level {} holds pictures of {:.0f} {}, {}x{} has {:.0f}; take a higher level",
         pictures.encoder, level.name, level.picture, blocks ? "macroblocks" : "samples", options.width,
         options.height, picture);
+  check(codec == "av1" || std::max(width, height) <= std::sqrt(8 * level.picture),
+        ErrorCode::invalid_argument,
+        "encoder {}: level {} holds sides of {:.0f} {}, got {}x{}; take a higher level", pictures.encoder,
+        level.name, std::floor(std::sqrt(8 * level.picture)), blocks ? "macroblocks" : "samples",
+        options.width, options.height);
   check(second <= level.second * (1 + 1e-9), ErrorCode::invalid_argument,
         "encoder {}: level {} holds {:.0f} {} a second, {}x{} at {:g} frames a second has {:.0f}; take a "
         "higher "

@@ -84,6 +84,10 @@ void set_aom(EncoderSettings& settings) {
   const EncoderOptions& options = settings.options();
   refuse_b_frames(settings);
   if (options.b_frames == 0) settings.set("lag-in-frames", "0", false);
+  // FFmpeg does not tell libaom, and AV1 has no other places (AV1 6.4.2).
+  if (options.color.siting == ChromaSiting::left) settings.set("chroma-sample-position", "vertical", false);
+  if (options.color.siting == ChromaSiting::top_left)
+    settings.set("chroma-sample-position", "colocated", false);
   settings.set_rates();
   settings.set_period();
   settings.context().rc_buffer_size = 0;
