@@ -232,13 +232,13 @@ void add_purpose_rows(Rows& table) {
   table.push_back(row({.name = "profile",
                        .help = "most that a decoder must know: baseline, main, high, main10 and others",
                        .example = "main",
-                       .flag = "--profile",
+                       .flag = "--codec-profile",
                        .no_field = no_writer},
                       &EncoderOptions::profile));
   table.push_back(row({.name = "level",
                        .help = "level of the codec; pictures and rates beyond it are refused",
                        .example = "4.1",
-                       .flag = "--level",
+                       .flag = "--codec-level",
                        .metavar = "LEVEL",
                        .no_field = no_writer},
                       &EncoderOptions::level));
@@ -246,7 +246,7 @@ void add_purpose_rows(Rows& table) {
       {.name = "tier",
        .help = "tier of the level, of HEVC and AV1: main or high",
        .example = "high",
-       .flag = "--tier",
+       .flag = "--codec-tier",
        .choices = {"main", "high"},
        .no_field = no_writer},
       [](const EncoderOptions& options) {
