@@ -68,10 +68,14 @@ def test_rgb_images_and_frames(tmp_path):
     assert b"".join(map(bytes, encode(make(crf=20), [np.asfortranarray(rgb)] * 2))) == first
 
 
-@pytest.mark.parametrize("format", ["NV12", "yv12", "IYUV", "YUV420P", "YUV444", "YUV444_16BIT", "NV16", "P010", "p210", "YUV444_10BIT", "ARGB", "ABGR", "ARGB10", "ABGR10"])
+# Bytes of a pixel.
+FORMATS = {"NV12": 1.5, "yv12": 1.5, "IYUV": 1.5, "YUV420P": 1.5, "YUV444": 3, "YUV444_16BIT": 6, "NV16": 2, "P010": 3, "p210": 4,
+           "YUV444_10BIT": 6, "ARGB": 4, "ABGR": 4, "ARGB10": 4, "ABGR10": 4}  # fmt: skip
+
+
+@pytest.mark.parametrize("format", FORMATS)
 def test_bytes_of_each_format_of_the_guide(format):
-    sizes = {"nv12": 1.5, "yv12": 1.5, "iyuv": 1.5, "yuv420p": 1.5, "nv16": 2, "yuv444": 3, "yuv444_16bit": 6, "p010": 3, "p210": 4, "yuv444_10bit": 6}
-    size = int(WIDTH * HEIGHT * sizes.get(format.lower(), 4))
+    size = int(WIDTH * HEIGHT * FORMATS[format])
     encoder = make(format=format)
     encoder.send(bytes(size))
     with pytest.raises(lanner.InvalidArgument, match=f"expected uint8 .*, or the {size} bytes of 96x64"):
@@ -86,8 +90,10 @@ def test_what_is_no_picture_is_a_type_error(picture):
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("array", [np.zeros((HEIGHT, WIDTH)), np.zeros((HEIGHT, WIDTH, 4), np.uint8), np.zeros((HEIGHT, WIDTH - 2, 3), np.uint8), np.zeros(0, np.uint8)])
-def test_arrays_that_do_not_fit(array):
+@pytest.mark.parametrize("shape", [(HEIGHT, WIDTH), (HEIGHT, WIDTH, 4), (HEIGHT, WIDTH - 2, 3), (0,)])
+@pytest.mark.parametrize("dtype", [np.uint8, np.float64])
+def test_arrays_that_do_not_fit(shape, dtype):
+    array = np.zeros(shape, dtype)
     with pytest.raises(lanner.InvalidArgument, match="96"):
         make().send(array)
 
