@@ -32,7 +32,8 @@ EncoderOptions changed_options(const EncoderOptions& options, const EncoderRecon
     if (options.time_base.den <= 0) changed.time_base = {options.rate.den, options.rate.num};
     changed.rate = change.rate;
   }
-  if (effective_rate_control(changed) == RateControl::cbr && change.max_bit_rate == 0) changed.max_bit_rate = 0;
+  if (effective_rate_control(changed) == RateControl::cbr && change.max_bit_rate == 0)
+    changed.max_bit_rate = 0;
   if (change.vbv_initial == 0) changed.vbv_initial = std::min(changed.vbv_initial, vbv_bits(changed));
   const bool resized = changed.width != options.width || changed.height != options.height;
   check(!resized || options.max_width > 0, ErrorCode::invalid_argument,
