@@ -61,7 +61,7 @@ void take_other(const std::string& name, nb::handle value, const Limits& limits,
   if (name == "progress") call.progress = nb::borrow(value);
   if (const OptionRow<EncoderOptions>* row = find_option(writer_option_table(), name)) {
     row->set(call.options.encoder, to_option_value(row->info, value, limits));
-    if (name == "pixel_format") call.options.format = call.options.encoder.format;
+    if (name == "format") call.options.format = call.options.encoder.format;
   }
 }
 

@@ -1,7 +1,7 @@
 #include "video/write/transcode_options.h"
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
 
 #include <fmt/format.h>
 
@@ -40,38 +40,12 @@ void add_params(EncoderOptions& encoder, const std::string& option, const std::s
   all += all.empty() ? params : ":" + params;
 }
 
-/// As x264, x265 (in units of H.265 D.3.28) and SVT-AV1 (as it is) read it.
-std::string mastering_text(const MasteringDisplay& display, bool as_it_is) {
-  const auto point = [&](const std::array<double, 2>& at) {
-    return as_it_is ? fmt::format("({:.5f},{:.5f})", at[0], at[1])
-                    : fmt::format("({},{})", std::lround(at[0] * 50000), std::lround(at[1] * 50000));
-  };
-  const double max = display.max_luminance, min = display.min_luminance;
-  const std::string light =
-      as_it_is ? fmt::format("({:.4f},{:.4f})", max, min)
-               : fmt::format("({},{})", std::llround(max * 10000), std::llround(min * 10000));
-  return fmt::format("G{}B{}R{}WP{}L{}", point(display.green), point(display.blue), point(display.red),
-                     point(display.white), light);
-}
-
+/// Into the stream, of encoders that take it; what the caller gave wins.
 void add_hdr(EncoderOptions& encoder, const HdrMetadata& hdr) {
-  const std::string name = encoder_name(encoder.codec);
-  struct Words {
-    std::string_view encoder, option, mastering, light;
-  };
-  constexpr Words known[] = {{"libx264", "x264-params", "mastering-display", "cll"},
-                             {"libx265", "x265-params", "master-display", "max-cll"},
-                             {"libsvtav1", "svtav1-params", "mastering-display", "content-light"}};
-  for (const Words& words : known) {
-    if (words.encoder != name) continue;
-    const std::string option(words.option);
-    if (name == "libx265") add_params(encoder, option, "log-level=none");
-    if (hdr.mastering)
-      add_params(encoder, option,
-                 fmt::format("{}={}", words.mastering, mastering_text(*hdr.mastering, name == "libsvtav1")));
-    if (hdr.light)
-      add_params(encoder, option, fmt::format("{}={},{}", words.light, hdr.light->max, hdr.light->average));
-  }
+  constexpr std::string_view takers[] = {"libx264", "libx265", "libsvtav1", "libaom-av1"};
+  if (std::ranges::find(takers, encoder_name(encoder.codec)) == std::end(takers)) return;
+  if (!encoder.mastering_display) encoder.mastering_display = hdr.mastering;
+  if (!encoder.content_light) encoder.content_light = hdr.light;
 }
 
 /// The encoder would write its guess.

@@ -96,7 +96,8 @@ struct VideoWriter::State {
       tell(fmt::format("rotation by {:g} degrees is left out: {} cannot hold it", options.rotation,
                        muxer->format()));
     stream = muxer->add_stream(info);
-    if (!options.hdr.empty() && !muxer->set_hdr(stream, options.hdr) && paths.size() <= 1)
+    const HdrMetadata hdr = told_hdr();
+    if (!hdr.empty() && !muxer->set_hdr(stream, hdr) && paths.size() <= 1)
       tell(fmt::format(
           "mastering display and content light are kept in the video stream only: {} cannot hold them",
           muxer->format()));
@@ -104,6 +105,14 @@ struct VideoWriter::State {
       muxer->set_interlaced(stream, options.fields == VideoFields::top_first);
     if (copier) copier->declare(*muxer, origin() + segment_begin);
     muxer->set_metadata(options.muxer.metadata); // Wins against what is copied.
+  }
+
+  /// What the encoder was told wins.
+  HdrMetadata told_hdr() const {
+    HdrMetadata hdr = options.hdr;
+    if (encoding.mastering_display) hdr.mastering = encoding.mastering_display;
+    if (encoding.content_light) hdr.light = encoding.content_light;
+    return hdr;
   }
 
   /// Seconds of the copied container's clock at 0 of the file.
