@@ -1,8 +1,8 @@
 #pragma once
 // Packets in, pictures out, on a CPU or a GPU.
-// Every noun of video is passive unless it says otherwise: it runs on the caller's thread, holds no thread of
-// its own (codecs may, see DecoderOptions::threads) and is used by one thread at a time. Objects keep their
-// source alive.
+// Objects of the video API are passive unless documented otherwise: they run on the caller's thread, own no
+// threads (codecs may, see DecoderOptions::threads), are used by one thread at a time, and keep their source
+// alive.
 
 #include <cstdint>
 #include <memory>
@@ -32,62 +32,62 @@ struct Frame {
   std::int64_t pts = no_pts;
   std::int64_t duration = 0;
   Rational time_base;
-  bool mirror = false; ///< As of StreamInfo; `rotation` follows.
+  bool mirror = false; ///< As in StreamInfo: applied before `rotation`.
   double rotation = 0;
   Rational sample_aspect{1, 1};
   bool key = false;
   bool corrupt = false; ///< The decoder concealed damage.
   bool interlaced = false;
   bool top_field_first = false; ///< Of an interlaced picture: the upper field is the earlier one.
-  std::int64_t index = -1;      ///< Presentation index where a VideoReader knows it.
-  /// Of a picture on a GPU: the stream in whose order it is complete (DecoderOptions::stream). Null:
+  std::int64_t index = -1;      ///< Number in presentation order if a VideoReader knows it; else -1.
+  /// For a picture on a GPU: the stream in whose order it is complete (DecoderOptions::stream). Null: it is
   /// complete.
   Stream stream;
   std::vector<SeiMessage> sei; ///< In stream order; only with DecoderOptions::sei.
-  Tensor tensor; ///< With VideoReaderOptions::preprocess: what it gave, shape [1] + output_shape.
+  Tensor tensor;               ///< Result of VideoReaderOptions::preprocess, shape [1] + output_shape.
 
   /// 0 where there is no pts.
   double seconds() const noexcept { return pts == no_pts ? 0.0 : seconds_of(pts, time_base); }
 };
 
-/// Waits until what was queued on a GPU's stream is done: a frame with a stream is complete then for
-/// everyone. Nothing to do on the host.
+/// Waits for all work queued on a GPU's stream: a frame with that stream is then complete for every stream
+/// and thread. Does nothing on the host.
 void wait_for(Device device, Stream stream);
 
-/// How soon a picture comes out.
+/// When a decoded picture is returned.
 enum class Latency : std::uint8_t {
-  normal, ///< When its place in presentation order is certain by the stream's own limits.
-  low,    ///< As soon as it is decoded where the stream does not reorder; no threads that work ahead, so a
-          ///< reader takes neither prefetch nor several decoders.
+  normal, ///< When the stream's reordering limits make its place in presentation order certain.
+  low,    ///< As soon as it is decoded, in streams without reordering; no decoding ahead, so a
+          ///< reader accepts neither prefetch nor several decoders.
 };
 
 struct DecoderOptions {
   int threads = 0; ///< Codec threads, up to 256; 0 takes as many as keep the cores busy.
-  /// A damaged packet is Error{bad_data}, for a VideoReader a container that ends early too. Else damage is
-  /// concealed, the frame is marked, and what cannot be read ends the stream.
+  /// A damaged packet is Error{bad_data}; for a VideoReader so is a container that ends early. If false,
+  /// damage is concealed, the frame is marked (Frame::corrupt), and unreadable data ends the stream.
   bool raise_on_error = false;
   Limits limits;
-  /// Where to decode. A GPU that was named and cannot decode the stream is Error{unsupported}. Nothing is
-  /// `auto`: the first GPU where there is one that can, else the CPU, with the reason in Decoder::reason().
+  /// Where to decode. A GPU that cannot decode the stream is Error{unsupported}. Unset means `auto`: the
+  /// first GPU that can decode it, else the CPU; Decoder::reason() says why.
   std::optional<Device> device = Device{};
-  /// With `auto`: the only GPU that is asked, as where frames are wanted there. With a device
-  /// Error{invalid_argument}.
+  /// With `auto`: the only GPU to consider, for instance the one that needs the frames. Together with
+  /// `device`: Error{invalid_argument}.
   std::optional<Device> gpu;
-  /// Where frames lie; nothing is where they were decoded. Frames decoded elsewhere are copied there.
+  /// Where frames are returned; unset: where they were decoded. Frames decoded elsewhere are copied.
   std::optional<Device> output;
-  /// Of a GPU: the caller's CUcontext; null is the device's primary context. With the CPU as device
-  /// Error{invalid_argument}.
+  /// For a GPU: the caller's CUcontext; null: the device's primary context. Error{invalid_argument} if
+  /// `device` is the CPU.
   void* context = nullptr;
-  /// Of a GPU: frames are complete in the order of this stream, and their memory comes from and goes back to
-  /// it. Null: a stream of the decoder's own, and frames are complete when they are given. With the CPU as
-  /// device and output Error{invalid_argument}.
+  /// For a GPU: frames are complete in the order of this stream, and their memory is allocated and freed on
+  /// it. Null: a stream of the decoder's own, and frames are complete when returned. Error{invalid_argument}
+  /// if both `device` and `output` are the CPU.
   Stream stream;
   Latency latency = Latency::normal;
   bool sei = false; ///< Fill Frame::sei.
 };
 
-/// Turns packets of one stream into frames in presentation order. A change of size or format inside the
-/// stream is followed: each frame's image says its own. After an error the decoder goes on with the next
+/// Turns packets of one stream into frames in presentation order. Size and format may change within the
+/// stream: each frame's image has its own. After an error decoding continues at the next
 /// keyframe.
 class Decoder {
 public:
@@ -100,9 +100,9 @@ public:
   virtual bool finished() const noexcept = 0;
   /// Forgets all state, after a seek.
   virtual void flush() = 0;
-  /// Goes on with another stream, which may differ in everything, on the same device. What suits both streams
-  /// is kept (a GPU session of the same codec, chroma format, depth, coded and display size), and an earlier
-  /// failure leaves no trace. Throws as create_decoder() does; the decoder can then be reset again.
+  /// Switches to another stream, which may differ in everything, on the same device. What both streams can
+  /// share is kept (a GPU session of the same codec, chroma format, depth, coded and display size); earlier
+  /// errors have no effect. Throws as create_decoder() does; the decoder can then be reset again.
   virtual void reset(const StreamInfo& stream) = 0;
   virtual Device device() const noexcept = 0;  ///< Where it decodes.
   virtual std::string description() const = 0; ///< `ffmpeg h264, 2 threads`, `nvdec hevc on cuda:0`.
@@ -117,7 +117,7 @@ struct DecoderCapability {
   std::string chroma; ///< `4:0:0`, `4:2:0`, `4:2:2`, `4:4:4`.
   int bit_depth = 8;
   bool supported = false;
-  int engines = 0; ///< Decoding engines that take it.
+  int engines = 0; ///< Decoding engines that support it.
   std::int32_t min_width = 0, min_height = 0, max_width = 0, max_height = 0; ///< Coded size.
   std::int64_t max_macroblocks = 0; ///< Bound of width x height / 256.
 };

@@ -1,5 +1,5 @@
 #pragma once
-// What a clip of high dynamic range says of its brightness: mastering display and content light.
+// Static HDR metadata of a clip: mastering display and content light level.
 
 #include <array>
 #include <cstdint>
@@ -33,10 +33,10 @@ struct HdrMetadata {
   friend bool operator==(const HdrMetadata&, const HdrMetadata&) = default;
 };
 
-/// What the SEI messages of a frame (DecoderOptions::sei) say: H.264 and HEVC payloads 137 and 144 (H.265
-/// D.2.28, D.2.35), AV1 metadata 2 and 1 (AV1 5.8.3, 5.8.4). `codec` is StreamInfo::codec.
+/// HDR metadata in the SEI messages of a frame (DecoderOptions::sei): H.264 and HEVC payloads 137 and 144
+/// (H.265 D.2.28, D.2.35), AV1 metadata 2 and 1 (AV1 5.8.4, 5.8.3). `codec` is StreamInfo::codec.
 HdrMetadata hdr_metadata(std::span<const SeiMessage> messages, std::string_view codec);
-/// What the container says of a stream.
+/// HDR metadata of a stream by the container.
 HdrMetadata hdr_metadata(const Demuxer& demuxer, int stream);
 
 } // namespace lanner

@@ -1,8 +1,8 @@
 #pragma once
 // Packets in, containers out.
-// Every noun of video is passive unless it says otherwise: it runs on the caller's thread, holds no thread of
-// its own (codecs may, see DecoderOptions::threads) and is used by one thread at a time. Objects keep their
-// source alive.
+// Objects of the video API are passive unless documented otherwise: they run on the caller's thread, own no
+// threads (codecs may, see DecoderOptions::threads), are used by one thread at a time, and keep their source
+// alive.
 
 #include <cstddef>
 #include <cstdint>
@@ -18,45 +18,45 @@
 
 namespace lanner {
 
-/// What is said of a file beside its streams.
+/// Settings of a file as a whole.
 struct MuxerOptions {
   std::string format; ///< FFmpeg's name of the container; empty: by the file's extension.
-  /// MP4 and MOV in fragments, each of which begins with a keyframe: what was written can be played while the
-  /// rest is not there yet. Without it the index is moved to the front (faststart) when the file is finished.
+  /// MP4 and MOV in fragments that begin with keyframes: what was written can be played while the rest is
+  /// still missing. If false, finish() moves the index to the front (faststart).
   bool fragmented = false;
-  std::map<std::string, std::string> metadata; ///< Tags of the whole, like `title`.
+  std::map<std::string, std::string> metadata; ///< Tags of the file, like `title`.
 };
 
-/// Writes a container beside `path` and renames it on finish(); an object that dies before leaves nothing
-/// behind.
+/// Writes a temporary file beside `path` and renames it on finish(); if destroyed before that, it leaves no
+/// file.
 class Muxer {
 public:
   virtual ~Muxer() = default;
   virtual const std::string& format() const noexcept = 0; ///< FFmpeg's name: `mp4`, `matroska`.
-  /// Whether this container keeps codec headers apart: what EncoderOptions::global_header must be.
+  /// Whether this container stores codec headers apart from packets: set EncoderOptions::global_header to it.
   virtual bool wants_global_header() const noexcept = 0;
   /// Declares a stream before the first write; returns its index. `mirror`, `rotation` and `metadata` are
-  /// written where the container has a place for them. Throws Error{invalid_argument} for
-  /// H.264 and HEVC without the headers that this container keeps apart.
+  /// written if the container has a place for them. Throws Error{invalid_argument} for
+  /// H.264 and HEVC streams without extradata if wants_global_header().
   virtual int add_stream(const StreamInfo& stream) = 0;
   /// Why packets of this stream of `from` cannot be copied into this container; empty where they can.
   virtual std::string refusal(const Demuxer& from, int stream) const = 0;
-  /// Declares a stream whose packets are those of a demuxer, with all that its container says of it: tags,
-  /// language, disposition, side data; an attachment has no packets. Returns its index; the time base of its
-  /// packets is that of the demuxed stream. Throws Error{unsupported} where there is a refusal().
+  /// Declares a stream to copy from a demuxer, with its tags, language, disposition and side data; an
+  /// attachment has no packets. Returns its index; its packets are in the time base of the demuxed stream.
+  /// Throws Error{unsupported} where there is a refusal().
   virtual int copy_stream(const Demuxer& from, int stream) = 0;
-  /// Takes over the chapters between two times of `from` in seconds; `begin` becomes 0. Returns how many
-  /// there are; 0 where the container has no place for them.
+  /// Copies the chapters between two times of `from`, in seconds, shifted so that `begin` becomes 0. Returns
+  /// how many were copied: 0 if the container has no place for them.
   virtual int copy_chapters(const Demuxer& from, double begin, double end) = 0;
-  /// Adds tags of the whole before the first write; an empty text removes one.
+  /// Adds tags of the file, before the first write; an empty value removes a tag.
   virtual void set_metadata(const std::map<std::string, std::string>& metadata) = 0;
-  /// Before the first write, of a stream that was added. False where the container has no place for it.
+  /// Sets a stream's HDR metadata, before the first write. False if the container has no place for it.
   virtual bool set_hdr(int stream, const HdrMetadata& hdr) = 0;
-  /// Before the first write, of a stream that was added: pictures hold two fields. False as above.
+  /// Marks a stream as interlaced, before the first write. False if the container has no place for it.
   virtual bool set_interlaced(int stream, bool top_field_first) = 0;
   /// Takes a packet whose `stream` is the index given by add_stream and whose times are in that stream's time
-  /// base. A container without a place for codec headers has them in front of each keyframe: of H.264, HEVC
-  /// and MPEG-4 they are put there where the packet has none.
+  /// base. In a container without a place for codec headers those of H.264, HEVC and MPEG-4 are written in
+  /// front of each keyframe that lacks them.
   virtual void write(const Packet& packet) = 0;
   virtual std::int64_t bytes() const noexcept = 0; ///< Written so far.
   virtual void finish() = 0;
@@ -64,11 +64,11 @@ public:
 std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format = {});
 std::unique_ptr<Muxer> create_muxer(const std::string& path, const MuxerOptions& options);
 
-/// Takes bytes in their order. What it throws ends the writing, and is thrown by the call that wrote.
+/// Receives the bytes in order. Its exception ends the writing and is rethrown by the muxer's call.
 using WriteCallback = std::function<void(std::span<const std::byte>)>;
-/// Writes a container from its first byte to its last, as a pipe takes it: `format` is matroska, webm,
-/// mpegts, mp4 and mov (in fragments), flv, mjpeg, h264 or hevc, else
-/// Error{unsupported}. `name` is what errors call the output.
+/// Writes a container without seeking, as for a pipe: `format` is matroska, webm, mpegts, mp4 and mov (in
+/// fragments), flv, mjpeg, h264 or hevc, else
+/// Error{unsupported}. `name` stands for the output in errors.
 std::unique_ptr<Muxer> create_muxer(WriteCallback write, const std::string& format,
                                     const std::string& name = "output");
 

@@ -1,5 +1,5 @@
 #pragma once
-// Compressed streams: what a container says of them, and their packets.
+// Compressed streams: their description by the container, and their packets.
 
 #include <cstddef>
 #include <cstdint>
@@ -23,8 +23,8 @@ struct Rational {
   friend bool operator==(const Rational&, const Rational&) = default;
 };
 
-/// Seconds of a time stamp: the double nearest to pts * time_base as long as pts * num is below 2^53, so that
-/// frame 35 of 25 a second is at 35 / 25.0. 0 for a time base of 0.
+/// Seconds of a timestamp: the double nearest to pts * time_base as long as pts * num is below 2^53, so that
+/// frame 35 at 25 frames per second is at 35 / 25.0. 0 for a time base of 0.
 inline double seconds_of(std::int64_t pts, const Rational& time_base) noexcept {
   if (time_base.den == 0) return 0.0;
   constexpr std::int64_t exact = std::int64_t{1} << 53;
@@ -37,7 +37,7 @@ inline double seconds_of(std::int64_t pts, const Rational& time_base) noexcept {
 /// Marks a timestamp that the stream does not give.
 inline constexpr std::int64_t no_pts = INT64_MIN;
 
-/// What a container says of one stream; nothing in it is taken for true before decoding.
+/// A container's description of one stream: unverified, decoding may differ.
 struct StreamInfo {
   int index = 0;
   std::string kind;                   ///< `video`, `audio`, `subtitle`, `data`, `attachment`.
@@ -45,17 +45,17 @@ struct StreamInfo {
   std::string profile;                ///< `High`, empty when unknown.
   std::int32_t width = 0, height = 0; ///< Display size after cropping, before rotation.
   PixelFormat format = PixelFormat::yuv420p;
-  std::string native_format; ///< FFmpeg's name of the decoder's format, also where PixelFormat has no twin.
+  std::string native_format; ///< FFmpeg's name of the decoder's format, also if no PixelFormat equals it.
   int bit_depth = 8;
-  bool interlaced = false; ///< Fields, by the codec's headers.
-  /// Layers of a scalable stream, 1 for others. Decoded is the base layer of H.264 SVC, the highest operating
-  /// point of AV1.
+  bool interlaced = false; ///< According to the codec's headers.
+  /// Layers of a scalable stream, 1 for others. Decoded are: the base layer of H.264 SVC, the highest
+  /// operating point of AV1.
   int layers = 1;
   Rational time_base;    ///< Seconds of one tick.
   Rational average_rate; ///< Frames a second, by the container.
   Rational sample_aspect{1, 1};
-  bool mirror = false; ///< A player mirrors the picture left to right, before it turns it.
-  double rotation = 0; ///< Degrees clockwise that a player turns the picture by.
+  bool mirror = false; ///< Players mirror the picture left to right, before they rotate it.
+  double rotation = 0; ///< Degrees clockwise by which players rotate the picture.
   std::int64_t start_pts = no_pts;
   std::int64_t duration = 0; ///< In ticks, 0 when unknown.
   std::int64_t frames = 0;   ///< As the container says, 0 when it does not.
@@ -63,8 +63,8 @@ struct StreamInfo {
   ColorInfo color;
   std::vector<std::byte> extradata;
   std::map<std::string, std::string> metadata;
-  /// The whole description in the form of the module that made it, private to that module; null where the
-  /// caller filled the fields above by hand. Clear it after changing a field.
+  /// The complete description in the form of the module that made it, private to that module; null if the
+  /// caller filled in the fields above. Clear it after changing a field.
   std::shared_ptr<const void> parameters;
 };
 
@@ -74,12 +74,12 @@ enum class EntryPoint : std::uint8_t {
   clean,       ///< All state is reset: IDR, a VP9 keyframe, any picture of a codec without prediction.
   broken_link, ///< BLA: like clean; pictures shown before it that need earlier ones are not decoded.
   open, ///< Exact from its own picture on; pictures shown before it may need earlier ones (CRA, MPEG-2 I).
-  recovery, ///< Like open: an H.264 or HEVC recovery point that is reached at once and exact by its own word.
-  inexact,  ///< A keyframe or recovery point without that promise: never a place for exact decoding to begin.
+  recovery, ///< Like open: an H.264 or HEVC recovery point with a recovery count of 0, marked as exact.
+  inexact,  ///< A keyframe or recovery point that is not marked as exact: exact decoding never begins here.
 };
 std::string_view to_string(EntryPoint) noexcept;
 
-/// How a picture is predicted: from itself, from earlier ones, from several.
+/// Picture coding type: intra (I), predicted (P), bi-predicted (B).
 enum class PictureType : std::uint8_t { unknown, i, p, b };
 std::string_view to_string(PictureType) noexcept; ///< `I`, `P`, `B`; empty where it is unknown.
 
@@ -91,11 +91,11 @@ struct Packet {
   bool key = false;
   bool discard = false; ///< Decode, do not show (edit lists).
   bool discontinuity = false;
-  bool corrupt = false; ///< The container knows that bytes are missing.
-  bool palette = false; ///< Brings the colours that numbers stand for, from its picture on.
-  PictureType picture_type = PictureType::unknown; ///< Of an encoder that tells it.
+  bool corrupt = false;                            ///< The container knows that bytes are missing.
+  bool palette = false;                            ///< Carries a palette, which applies from its picture on.
+  PictureType picture_type = PictureType::unknown; ///< If the encoder reports it.
   float average_qp =
-      -1; ///< Of the picture's blocks, in the codec's scale; -1 where an encoder does not tell.
+      -1; ///< Mean over the picture's blocks, in the codec's scale; -1 if the encoder does not report it.
   std::span<const std::byte> bytes;
   std::shared_ptr<const void> owner; ///< Keeps `bytes`; private to the module that made it.
 };

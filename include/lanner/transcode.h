@@ -1,5 +1,5 @@
 #pragma once
-// A clip decoded and encoded again, with what lies beside its pictures.
+// Transcoding: a clip's video is decoded and encoded again, its other streams are copied.
 
 #include <cstdint>
 #include <functional>
@@ -17,18 +17,18 @@
 
 namespace lanner {
 
-/// How far transcoding is.
+/// Progress of transcoding.
 struct TranscodeProgress {
   std::int64_t frames = 0; ///< Encoded.
   double total_frames = 0; ///< By the container; 0 where it does not say.
-  double seconds = 0;      ///< Of the new clip.
+  double seconds = 0;      ///< Of the output.
   std::int64_t bytes = 0;  ///< Written.
-  double elapsed = 0;      ///< Seconds of work.
+  double elapsed = 0;      ///< Seconds since the start.
   bool ended = false;
 };
 
-/// How close an encoded picture is to its source. PSNR in dB of each plane and of all samples, infinite where
-/// they are equal; SSIM (Wang et al. 2004, over 8x8 pixels in steps of 4) likewise, 1 where they are equal.
+/// Similarity of an encoded picture to its source: PSNR in dB of each plane and of all samples, infinite if
+/// they are equal; SSIM (Wang et al. 2004, over 8x8 pixels in steps of 4) likewise, 1 if they are equal.
 struct FrameQuality {
   std::int64_t frame = 0; ///< In the new clip, from 0.
   double seconds = 0;
@@ -37,22 +37,22 @@ struct FrameQuality {
 };
 
 struct TranscodeOptions {
-  /// An empty codec takes what the container holds and players show. Size, rate, times, shape of pixels and
-  /// colours are those of the clip.
+  /// An empty codec: the container's usual one that players support. Size, rate, times, pixel aspect ratio
+  /// and colours are the clip's.
   EncoderOptions encoder = without_codec();
-  std::optional<PixelFormat> format; ///< Nothing: the clip's own, or the nearest that the encoder takes.
+  std::optional<PixelFormat> format; ///< Unset: the clip's own, or the nearest that the encoder supports.
   MuxerOptions muxer;
-  VideoReaderOptions reader; ///< `rotate` and `format` are not used: see keep_rotation and `format`.
+  VideoReaderOptions reader; ///< Not used: rotate, format, preprocess, decoder.{output,sei,raise_on_error}.
   SizeChange on_size_change = SizeChange::scale;
-  /// Turned clips stay as they are stored, with the word to players to turn them. Else pictures come out
-  /// upright, in their own depth.
+  /// Leave rotated clips as they are stored and write the rotation into the container. If false, frames are
+  /// rotated upright, at their own bit depth.
   bool keep_rotation = false;
-  /// Frames of two fields become whole pictures (FFmpeg's bwdif), one for each frame.
+  /// Make interlaced frames progressive (FFmpeg's bwdif), one for each frame.
   bool deinterlace = false;
-  /// What is copied beside the pictures, as it is.
+  /// What is copied unchanged.
   bool audio = true, subtitles = true, attachments = true, chapters = true, tags = true;
   bool quality = false; ///< Decode what was encoded and fill TranscodeResult::quality.
-  bool conceal = false; ///< Go on behind a damaged frame.
+  bool conceal = false; ///< Conceal damaged frames and continue; if false, damage is an error.
   NoteCallback note;    ///< A line for each thing that was changed or left out.
   std::function<void(const TranscodeProgress&)> progress; ///< A few times a second and at the end.
   CancelToken cancel;
@@ -68,12 +68,12 @@ struct TranscodeResult {
   std::int64_t frames = 0;
   double seconds = 0;
   std::int64_t bytes = 0;
-  std::vector<std::string> paths; ///< More than one where SizeChange::segment began others.
+  std::vector<std::string> paths; ///< More than one with SizeChange::segment.
   std::vector<FrameQuality> quality;
 };
 
-/// Writes clips of one source: all of it, or parts. Files appear whole or not at all: after an error or a
-/// cancellation there is none. One thread at a time.
+/// Transcodes one source, as a whole or in parts. Files appear only when complete: after an error or a
+/// cancellation there is none. Used by one thread at a time.
 class Transcoder {
 public:
   /// Throws as VideoReader does.
@@ -82,14 +82,14 @@ public:
   Transcoder(Transcoder&&) noexcept;
   Transcoder& operator=(Transcoder&&) noexcept;
 
-  const StreamInfo& stream() const noexcept; ///< Of the pictures, as they are read.
+  const StreamInfo& stream() const noexcept; ///< The clip's video stream, as stored.
   const Demuxer& demuxer() const noexcept;
-  /// Writes what is shown from `start` to `end`, in seconds from the first frame on; the frame on the screen
-  /// at `start` is the first. May be called again; of a source that cannot go back once. Throws what reading,
+  /// Writes what is shown from `start` to `end`, in seconds from the first frame; the first frame written is
+  /// the one on the screen at `start`. May be called again if the source is seekable. Throws what reading,
   /// encoding and writing throw, Error{cancelled}, and Error{invalid_argument} for a part without a frame.
   TranscodeResult write(const std::string& path, double start = 0,
                         double end = std::numeric_limits<double>::infinity());
-  /// The same into a muxer, which is finished.
+  /// The same into a muxer, which it finishes.
   TranscodeResult write(std::unique_ptr<Muxer> muxer, double start = 0,
                         double end = std::numeric_limits<double>::infinity());
 
@@ -101,7 +101,7 @@ private:
 /// A whole clip in one call.
 TranscodeResult transcode(SourcePtr source, const std::string& path, const TranscodeOptions& options = {});
 
-/// A line of the values' names, and a line for each frame: comma-separated.
+/// CSV: a line of column names, then a line for each frame.
 std::string quality_table(const std::vector<FrameQuality>& quality);
 /// One line: means, and the worst frame.
 std::string quality_summary(const std::vector<FrameQuality>& quality);
