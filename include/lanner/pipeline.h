@@ -71,8 +71,8 @@ class Pipeline {
 public:
   /// Frames of one clip in order.
   Pipeline(VideoReader reader, const Engine& engine, Context context, const PipelineOptions& options = {});
-  /// Frames of several clips, some of which are decoded concurrently: batches take frames from the clips in
-  /// turn, whichever is ready first, and the next clip replaces one that ended. For each clip its frames come
+  /// Frames of several clips, some of which are decoded concurrently: batches take a frame from each of these
+  /// clips in turn, and the next clip replaces one that ended. For each clip its frames come
   /// in order, then a result that marks its end: a clip that cannot be opened or decoded does not end the
   /// others.
   Pipeline(std::vector<OpenClip> clips, const Engine& engine, Context context,
