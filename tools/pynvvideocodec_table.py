@@ -20,8 +20,17 @@ def row(names: str, tests: str, difference: str = "", cpu: str = "yes", gpu: str
     return Row(names, cpu, gpu, tests, difference)
 
 
-def not_yet(names: str, difference: str = "") -> Row:
-    return Row(names, "not yet", "not yet", "test_encoding_names_raise_one_line", difference)
+def keyword(text: str, tests: str, difference: str = "", cpu: str = "yes", gpu: str = "by software") -> Row:
+    """Keywords of CreateEncoder, of which most are Transcoder's too."""
+    return Row(text, cpu, gpu, tests, difference, is_feature=True)
+
+
+def refused(text: str, why: str) -> Row:
+    return Row(text, "raises", "raises", "test_refused_keywords_say_why", why, is_feature=True)
+
+
+def encoding(names: str, tests: str, difference: str = "") -> Row:
+    return Row(names, "yes", "by software", tests, difference)
 
 
 def feature(text: str, tests: str, difference: str = "", cpu: str = "yes", gpu: str = "yes") -> Row:
@@ -137,10 +146,68 @@ SECTIONS: dict[str, list[Row]] = {
         feature("Several GPUs", "test_capabilities_of_the_gpu", "by gpuid; the tests have one", "no GPU"),
         feature("Decode statistics", "test_options_without_an_effect_say_so_or_fail", "not there: refused", "raises", "raises"),
     ],
-    "Encoding, muxing, transcoding": [
-        not_yet("CreateEncoder PyNvEncoder GetEncoderCaps structEncodeReconfigureParams NV_ENC_PIC_PARAMS", "each call raises PyNvVCExceptionUnsupported in one line"),
-        not_yet("Transcoder CreateTranscoder FFmpegMuxer GetMediaFormat patch_ivf_frame_count", "the same; `lanner transcode` and `lanner.VideoWriter` write video"),
-        row("NV_ENC_PARAMS_RC_MODE NV_ENC_MULTI_PASS NV_ENC_PIC_FLAGS MEDIA_FORMAT", "test_enumerations_print_as_theirs", "the values are there, nothing takes them yet"),
+    "Encoding": [
+        encoding("CreateEncoder", "test_create_encoder_takes_its_arguments_by_name test_encoding_by_software_is_told_once",
+            "by FFmpeg's software encoders on every machine: [below](#encoding-is-by-software). `format` is taken for `fmt`; keywords and their words in any case, numbers as text too; unknown ones raise, with those that there are"),
+        encoding("CreateEncoder(width) CreateEncoder(height)", "test_create_encoder_takes_its_arguments_by_name"),
+        encoding("CreateEncoder(fmt)", "test_every_surface_format test_app_frames_of_each_format",
+            "NV12, YV12, IYUV (YUV420, YUV420P), YUV444, YUV444_10BIT, YUV444_16BIT, NV16, P010 (YUV420_10BIT), P016, P210, ARGB, ABGR, ARGB10, ABGR10 of every codec; 10 and 16 bits are encoded as 10"),
+        encoding("CreateEncoder(usecpuinputbuffer)", "test_inputs_in_host_memory_give_the_same_stream test_inputs_in_device_memory_give_the_same_stream test_what_is_no_picture_there_raises",
+            "pictures that lie in the other memory raise; without a GPU device memory is what AppFrame and frames of `usedevicememory=True` say of themselves, an array or a tensor in host memory raises there too"),
+        encoding("PyNvEncoder", "test_create_encoder_takes_its_arguments_by_name", "used by one thread at a time; releases the GIL"),
+        encoding("PyNvEncoder.Encode", "test_inputs_in_host_memory_give_the_same_stream test_inputs_in_device_memory_give_the_same_stream test_decoded_frames_where_they_were_asked_for test_pictures_on_the_gpu_are_encoded test_sei_messages",
+            "bytes, arrays of any shape, AppFrame, DecodedFrame, objects with `cuda()`, `__cuda_array_interface__` or DLPack; rows may have gaps between them; other sizes and types raise; SEI of any type, of AV1 as metadata"),
+        encoding("PyNvEncoder.EndEncode", "test_packets_are_dicts_in_order_and_bytes_in_a_row", "the second call gives nothing; Encode() behind it raises"),
+        encoding("EncodedPackets", "test_packets_are_dicts_in_order_and_bytes_in_a_row test_profile_level_and_times_of_packets",
+            "what both give: as a sequence 2.2's list of dicts, as bytes (`bytearray(x)`, `file.write(x)`) what 1.0 gives. `timestamp` is inputTimeStamp, else the picture's number; beyond PyNvVideoCodec `pts`, `dts` and `key`"),
+        encoding("PyNvEncoder.GetEncodeReconfigureParams PyNvEncoder.Reconfigure", "test_reconfigure_changes_the_eight_fields test_what_cannot_be_reconfigured",
+            "libx264 changes averageBitrate, maxBitRate and vbvBufferSize as it runs; for other fields, and other codecs, the encoder starts anew at an IDR, and times go on"),
+        encoding("structEncodeReconfigureParams structEncodeReconfigureParams.rateControlMode structEncodeReconfigureParams.multiPass structEncodeReconfigureParams.averageBitrate structEncodeReconfigureParams.vbvBufferSize structEncodeReconfigureParams.maxBitRate structEncodeReconfigureParams.vbvInitialDelay structEncodeReconfigureParams.frameRateNum structEncodeReconfigureParams.frameRateDen",
+            "test_reconfigure_changes_the_eight_fields test_what_cannot_be_reconfigured", "the guide's eight fields; others raise, 2.2's targetQuality too"),
+        encoding("PyNvEncoder.GetSequenceParams", "test_create_encoder_takes_its_arguments_by_name"),
+        encoding("PyNvEncoder.GetNumBFrames", "test_structure_of_pictures", "raises where the preset decides, which encoders do not tell"),
+        row("PyNvEncoder.CopyToDeviceMemory", "test_create_encoder_takes_its_arguments_by_name", "raises: there is no encoder on a device", "raises", "raises"),
+        encoding("NV_ENC_PIC_FLAGS", "test_picture_flags", "FORCEIDR, OUTPUT_SPSPPS; FORCEINTRA gives an IDR; EOS raises (EndEncode() is it), and so do those of NVENC alone"),
+        encoding("NV_ENC_PIC_PARAMS NV_ENC_PIC_PARAMS.encodePicFlags NV_ENC_PIC_PARAMS.inputTimeStamp", "test_picture_params test_packets_are_dicts_in_order_and_bytes_in_a_row"),
+        encoding("NV_ENC_PIC_PARAMS.inputWidth NV_ENC_PIC_PARAMS.inputHeight NV_ENC_PIC_PARAMS.pictureStruct", "test_picture_params", "checked: the encoder's size, whole pictures"),
+        row("NV_ENC_PIC_PARAMS.frameIdx NV_ENC_PIC_PARAMS.inputDuration NV_ENC_PIC_PARAMS.inputPitch NV_ENC_PIC_PARAMS.pictureType", "test_picture_params", "the encoder decides on types, and pictures tell their own pitch", NO_EFFECT, NO_EFFECT),
+        encoding("NV_ENC_PARAMS_RC_MODE NV_ENC_MULTI_PASS", "test_reconfigure_changes_the_eight_fields test_enumerations_print_as_theirs"),
+        encoding("GetEncoderCaps", "test_capabilities_of_encoders", "of the software encoder, asked for by opening one where it can be; the largest sizes are those of the codec's levels; what software has not is 0"),
+    ],
+    "Keywords of CreateEncoder and Transcoder": [
+        keyword("`codec`", "test_codecs"),
+        keyword("`bitrate`, `maxbitrate`, `vbvbufsize`, `vbvinit`", "test_rates_and_buffers", "bits; K and M behind a number are 1024 and 1024 * 1024, as PyNvVideoCodec's; `maxbitrate` beside cbr has to be `bitrate`, or raises; of AV1 there is no buffer"),
+        keyword("`rc`", "test_rates_and_buffers test_quantisers_are_of_p_b_and_i_pictures", "cbr by default as in Table 1, constqp beside `constqp`, vbr beside `cq`"),
+        keyword("`cq`", "test_rates_and_buffers", "constant quality on the scale of the software encoder (`crf`), which is not NVENC's"),
+        keyword("`constqp`, `qmin`, `qmax`", "test_quantisers_are_of_p_b_and_i_pictures", "three numbers are of P, B and I pictures, NVENC's order; software takes one number for `qmin` and one for `qmax`; AV1's scale is the encoder's, 0 to 63"),
+        keyword("`fps`", "test_slices_headers_and_timing", "`'29.97'` and `'30000/1001'` too; of a Transcoder it raises: frames keep their times"),
+        keyword("`gop`, `idrperiod`", "test_structure_of_pictures", "exact, as NVENC keeps them: no keyframes at changes of scene; both differing raises, as each keyframe is an IDR"),
+        keyword("`bf`", "test_structure_of_pictures", "[the guide's](#where-the-guide-says-two-things): 0 I, 1 IPP, 2 IBP, 3 IBBP; software places fewer B pictures where they do not pay"),
+        keyword("`preset`, `tuning_info`", "test_presets_and_tunings test_lossless_gives_every_sample_back", "P1 to P7 and the tunings are [a table](encoder-presets.md); uhq raises"),
+        keyword("`lookahead`, `aq`, `temporalaq`", "test_lookahead_aq_and_references", "`aq` is 0 or 1 as in Table 1, no strength; without them the preset decides"),
+        keyword("`numrefl0`", "test_lookahead_aq_and_references"),
+        keyword("`slice` (`slice_mode`, `slice_data`)", "test_slices_headers_and_timing", "of H.264 alone; mode 1, of bytes, too"),
+        keyword("`timinginfo` (`num_unit_in_ticks`, `timescale`)", "test_slices_headers_and_timing"),
+        keyword("`repeatspspps`", "test_slices_headers_and_timing", "0 by default, as in Table 1: parameter sets stand in front of the first IDR alone, and of a new start"),
+        keyword("`colorspace`", "test_colorspace_is_told_and_samples_stay", "RGB is converted by it; of YUV it is told in the stream, and samples stay"),
+        keyword("`profile`, `level`, `tier`", "test_profile_level_and_times_of_packets", "`profile` is beyond PyNvVideoCodec"),
+        keyword("`max_res`, `s`", "test_another_size_within_max_res test_create_encoder_takes_its_arguments_by_name test_refused_keywords_say_why", "`max_res` bounds `Reconfigure(params, width=, height=)`, which is beyond PyNvVideoCodec: none of the eight fields changes a size there. Not of a Transcoder"),
+        keyword("`use_ivf_container`", "test_codecs", "AV1 comes in IVF unless it is 0, as PyNvVideoCodec's"),
+        keyword("`global_header`", "test_create_encoder_takes_its_arguments_by_name", "headers are given by GetSequenceParams() alone"),
+        keyword("`gpu_id`", "test_create_encoder_takes_its_arguments_by_name", "checked; encoding is by software", NO_EFFECT, NO_EFFECT),
+        keyword("`cudacontext`, `cudastream`", "test_create_encoder_takes_its_arguments_by_name", "on a GPU pictures are read in the order of `cudastream`", NO_EFFECT, "yes"),
+        refused("`multipass` fullres, qres", "NVENC alone has passes; `disabled` is taken"),
+        refused("`initqp`, `ldkfs` above 0, `numrefl1`, `tuning_info` uhq", "NVENC alone"),
+        refused("`source_av_format_context`", "no pointer into FFmpeg is taken"),
+    ],
+    "Transcoding and muxing": [
+        encoding("Transcoder CreateTranscoder", "test_transcode_with_mux test_quality_is_constant_unless_a_rate_is_given test_what_does_not_fit_raises_in_one_line",
+            "over [`lanner.transcode()`](transcode.md): every container, sound or none; without a rate the quality is constant, where PyNvVideoCodec has a constant QP; on a GPU NVDEC decodes"),
+        encoding("Transcoder.transcode_with_mux", "test_transcode_with_mux", "sound, subtitles, chapters and tags are copied, frames keep their times; the file appears when it is whole; what was changed is told by LOGGER_LEVEL=WARN"),
+        encoding("Transcoder.segmented_transcode", "test_segments_begin_with_an_idr_and_have_names_of_their_own", "`out_0.5_2.mp4` of `out.mp4`; the frame on the screen at `start` is the first, sound begins with its first packet inside"),
+        row("FFmpegMuxer", "test_media_formats_and_the_muxer_that_is_not_there", "raises: there is no muxer for packets in Python; Transcoder, `lanner.transcode()` and `lanner.VideoWriter` write files", "raises", "raises"),
+        row("GetMediaFormat MEDIA_FORMAT", "test_media_formats_and_the_muxer_that_is_not_there", "an extension without a MEDIA_FORMAT raises"),
+        row("patch_ivf_frame_count", "test_codecs"),
     ],
 }
 
@@ -156,6 +223,12 @@ REPAIRS = [
     ("`print(nvc.DecodedFrame)`", "prints the class, the text below it is a frame's", "`print(frame)`"),
     ("`decodedFrame.shape()` under \"Stride\"", "names the shape twice", "`strides`"),
     ("`decodedFrame.__dlpack_device___`", "has an underscore too many and is not called", "`__dlpack_device__()`"),
+    ("CreateEncoder's formats", "\"ARBG\" is none", "`ARGB`"),
+    ("encoding of 1-D bytes", "`dec_file` is never opened; `frame_size` is a float, which `np.fromfile` refuses; the encoder is called `nvenc`", "`open(...)`; `int(...)`; `encoder`"),
+    ("encoding of an AppFrame", "AppCAI is never imported; `input_gpu_frame` is `input_frame`; pycuda is not initialized", "`from Utils import AppCAI`; `input_frame`; `import pycuda.autoinit`"),
+    ("encoding of a tensor", "needs CUDA", "runs where torch has CUDA; elsewhere the same tensor is memory of `pycuda.driver` with `__cuda_array_interface__`"),
+    ("EndEncode", "`width`, `height`, `fmt`, `use_cpu_memory` and `config_params` are never set, the encoder is made twice; `dec_file` and `frame_size` as above; each `bitstream` is overwritten",
+     "the values of its first line; the second encoder; as above; each is written to a file"),
 ]
 
 # Where the guide, or the guide and the library, say two things.
@@ -165,10 +238,15 @@ CHOICES = [
     ("`shape`, `strides`, `dtype`", "methods in the guide, attributes in 2.2", "attributes that can be called"),
     ("`Seek`", "seconds in 1.0, a frame's number in 2.2", "float and int"),
     ("`nv12_to_rgb`", "signature: None; text: an RGB tensor", "the tensor"),
+    ("`bf`", "Table 1: 0 is I, 1 IPP, 2 IBP, 3 IBBP; its name and PyNvVideoCodec's sources: the number of B pictures, so that 0 is IPP", "Table 1. For IPP, which scripts that mean the number write as 0, give 1"),
+    ("rate control without any keyword", "Table 1: cbr of 10,000,000; PyNvVideoCodec's sources: constant QP 28, 31, 25", "Table 1"),
+    ("what Encode() gives", "1.0: an array of bytes; 2.2: a list of dicts", "both: [EncodedPackets](#encoding)"),
+    ("`aq`", "Table 1: 0 or 1; PyNvVideoCodec's sources: a strength", "Table 1"),
+    ("`gop`: \"integer or list of 3 integers\"", "a list of different lengths has no meaning", "one number, or the same three times"),
     ("surfaces \"in host memory\" of the first decoding example", "the example asks for device memory", "what `usedevicememory` says"),
 ]
 
-# Decoding samples of the 2.2.4 wheel, and what they are run with.
+# Samples of the 2.2.4 wheel, and what they are run with.
 SAMPLES = [
     ("advanced/decode.py", "-d 0, -d 1"),
     ("advanced/decode_from_memory_buffer.py", ""),
@@ -179,6 +257,11 @@ SAMPLES = [
     ("advanced/simple_decode_from_memory.py", ""),
     ("advanced/simple_decode_stats.py", "tells that statistics are not supported, as it does on older drivers"),
     ("advanced/decode_perf.py", "-m thread, -m process"),
+    ("basic/encode.py", "-m cpu, -m gpu, H.264, HEVC, AV1, into bare streams"),
+    ("advanced/encode_reconfigure.py", "-json without `multipass`: with the wheel's own file it tells the refusal"),
+    ("advanced/encode_sei_msg.py", ""),
+    ("advanced/encode_perf.py", "-m thread"),
+    ("basic/create_video_segments.py", "sound is not asked for"),
 ]
 
 DEFECTS = [
@@ -200,8 +283,7 @@ DEFECTS = [
     "frames have to be cloned; a change of size needs host memory",
 ]
 DEFECT_NOTES = {
-    11: "decoding's half: no encoder is there yet",
     12: "refused in one line: FFmpeg's network is not used",
     13: "memory of a GPU is measured on hardware, not here",
-    14: "decoding's half: BT.2020",
+    14: "BT.2020 of decoding; `profile`, `level` and packets' `pts` of encoding: `test_profile_level_and_times_of_packets`",
 }

@@ -366,16 +366,6 @@ def test_enumerations_print_as_theirs():
     assert nvc.SEI_TYPE.TIME_CODE == 136 and nvc.Pixel_Format.NV12 == 3 and issubclass(nvc.PyNvVCExceptionUnsupported, Exception)
 
 
-ENCODING = ["CreateEncoder", "PyNvEncoder", "GetEncoderCaps", "Transcoder", "CreateTranscoder", "FFmpegMuxer", "GetMediaFormat", "patch_ivf_frame_count", "NV_ENC_PIC_PARAMS", "structEncodeReconfigureParams"]  # fmt: skip
-
-
-@pytest.mark.parametrize("name", ENCODING)
-def test_encoding_names_raise_one_line(name):
-    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="does not encode yet") as caught:
-        getattr(nvc, name)(1920, 1080, "NV12", False)
-    assert one_line(caught).startswith(name)
-
-
 WRONG = [None, "x", b"", -1, 2**70, 1.5, [], {}, object(), True]
 
 

@@ -206,9 +206,10 @@ def handles():
 
 
 def test_defect_11_capabilities_and_frames_leak_nothing(clip):
-    """Decoding's half: asking for capabilities and dropping decoders leaves no file, thread or frame."""
+    """Asking for capabilities and dropping decoders and encoders leaves no file, thread or frame."""
     def work():
-        nvc.GetDecoderCaps()
+        nvc.GetDecoderCaps(), nvc.GetEncoderCaps()
+        nvc.CreateEncoder(64, 48, "NV12", True).Encode(bytes(64 * 48 * 3 // 2))
         demuxer = nvc.CreateDemuxer(clip)
         decode_all(demuxer, nvc.CreateDecoder(codec=demuxer.GetNvCodecId()))
         threaded = nvc.ThreadedDecoder(clip, 4)
@@ -252,7 +253,7 @@ def test_defect_13_memory_and_files_without_a_path(clip, wanted):
 
 
 def test_defect_14_colour_spaces_have_bt_2020(folder):
-    """Decoding's half; profile, level and packets' times are the encoder's."""
+    """Decoding's half; the encoder's is test_profile_level_and_times_of_packets."""
     path = folder / "bt2020.mkv"
     made = subprocess.run(
         ["ffmpeg", "-v", "error", "-y", "-f", "lavfi", "-i", f"testsrc2=s={WIDTH}x{HEIGHT}:r=25:d=0.2", "-c:v", "libx264", "-pix_fmt", "yuv420p10le",

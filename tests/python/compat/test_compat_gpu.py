@@ -72,6 +72,32 @@ print("same")
     assert shown.splitlines() == ["cuda:0 5 [100, 101, 102, 103, 104] (72, 64) Pixel_Format.NV12 (2, 0)", "same"]
 
 
+def test_pictures_on_the_gpu_are_encoded(fakes):
+    """By DecodedFrame, by planes of pycuda's memory and by DLPack; what lies on the host raises where the GPU was declared, and the other way round."""
+    shown = run(fakes, """
+import pycuda.driver as cuda
+import pycuda.autoinit
+from Utils import AppFrame
+import lanner
+def encoder(on_host):
+    return nvc.CreateEncoder(W, H, "NV12", on_host, constqp=20, tuning_info="ultra_low_latency")
+def refused(on_host, frame):
+    try:
+        encoder(on_host).Encode(frame)
+    except nvc.PyNvVCException as error:
+        return "memory, but usecpuinputbuffer" in str(error)
+decoder = nvc.CreateDecoder(gpuid=0, codec=nvc.cudaVideoCodec.VP9, usedevicememory=True)
+frame = decode(decoder)[0]
+wanted = bytes(encoder(True).Encode(picture(1)))
+app = AppFrame(W, H, "NV12")
+cuda.memcpy_htod(app.gpuAlloc, picture(1).reshape(-1))
+tensor = lanner.Tensor(picture(1)).to("cuda:0")
+print([bytes(encoder(False).Encode(one)) == wanted for one in (frame, app, tensor)])
+print([refused(True, one) for one in (frame, app, tensor)], refused(False, picture(1)))
+""").splitlines()  # fmt: skip
+    assert shown == ["[True, True, True]", "[True, True, True] True"]
+
+
 def test_host_frames_of_a_gpu(fakes):
     shown = run(fakes, """
 decoder = nvc.CreateDecoder(gpuid=0, codec=nvc.cudaVideoCodec.VP9, usedevicememory=False)

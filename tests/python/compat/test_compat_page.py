@@ -12,6 +12,7 @@ from command import ROOT
 nvc = pytest.importorskip("lanner.compat.PyNvVideoCodec")
 sys.path.insert(0, str(ROOT / "tools"))
 
+from lanner.compat.PyNvVideoCodec.encoder_options import _OF_ENCODER, _PLAIN  # noqa: E402
 from pynvvideocodec_table import DEFECTS, SECTIONS  # noqa: E402
 
 ROWS = [row for rows in SECTIONS.values() for row in rows]
@@ -47,11 +48,18 @@ def test_each_name_of_the_table_is_there():
 def test_each_name_of_the_module_has_a_row():
     named = set(NAMES)
     wanted = set(nvc.__all__)
-    for name in ("PyNvDemuxer", "PyNvDecoder", "DecodedFrame", "SimpleDecoder", "ThreadedDecoder"):
+    for name in ("PyNvDemuxer", "PyNvDecoder", "DecodedFrame", "SimpleDecoder", "ThreadedDecoder", "PyNvEncoder", "Transcoder"):
         wanted |= {f"{name}.{member}" for member in vars(getattr(nvc, name)) if not member.startswith("_")}
     wanted |= {f"PacketData.{member}" for member in vars(nvc.PacketData()) if not member.startswith("_")}
+    wanted |= {f"{kind.__name__}.{field}" for kind in (nvc.NV_ENC_PIC_PARAMS, nvc.structEncodeReconfigureParams) for field in vars(kind())}
     wanted |= {f"CreateDecoder({parameter})" for parameter in inspect.signature(nvc.CreateDecoder).parameters}
+    wanted |= {f"CreateEncoder({parameter})" for parameter in inspect.signature(nvc.CreateEncoder).parameters if parameter != "kwargs"}
     assert not wanted - named
+
+
+def test_each_keyword_of_the_encoder_has_a_row():
+    told = set(re.findall(r"`(\w+)", " ".join(row.names for row in SECTIONS["Keywords of CreateEncoder and Transcoder"])))
+    assert not {*_PLAIN, *_OF_ENCODER} - told
 
 
 def test_each_test_of_the_table_is_there():
@@ -60,11 +68,3 @@ def test_each_test_of_the_table_is_there():
     assert not {name for row in ROWS for name in row.tests.split()} - there
     assert len(DEFECTS) == len([name for name in there if name.startswith("test_defect_")]) == 16
     assert all(row.tests for row in ROWS)
-
-
-def test_encoding_is_told_truthfully():
-    for row in ROWS:
-        if "not yet" in (row.cpu, row.gpu):
-            for name in row.names.split():
-                with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="does not encode yet"):
-                    getattr(nvc, name)()

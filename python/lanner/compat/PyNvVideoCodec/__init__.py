@@ -6,23 +6,15 @@ from lanner.compat.PyNvVideoCodec import _logging as _logging
 from lanner.compat.PyNvVideoCodec.capabilities import GetDecoderCaps
 from lanner.compat.PyNvVideoCodec.decoder import CreateDecoder, PyNvDecoder
 from lanner.compat.PyNvVideoCodec.demuxer import CreateDemuxer, PyNvDemuxer
-from lanner.compat.PyNvVideoCodec.encoding import (
+from lanner.compat.PyNvVideoCodec.encoded import EncodedPackets, patch_ivf_frame_count
+from lanner.compat.PyNvVideoCodec.encoder import CreateEncoder, PyNvEncoder
+from lanner.compat.PyNvVideoCodec.encoder_capabilities import GetEncoderCaps
+from lanner.compat.PyNvVideoCodec.encoder_params import NV_ENC_PIC_PARAMS, structEncodeReconfigureParams
+from lanner.compat.PyNvVideoCodec.enums import (
     MEDIA_FORMAT,
     NV_ENC_MULTI_PASS,
     NV_ENC_PARAMS_RC_MODE,
     NV_ENC_PIC_FLAGS,
-    NV_ENC_PIC_PARAMS,
-    CreateEncoder,
-    CreateTranscoder,
-    FFmpegMuxer,
-    GetEncoderCaps,
-    GetMediaFormat,
-    PyNvEncoder,
-    Transcoder,
-    patch_ivf_frame_count,
-    structEncodeReconfigureParams,
-)
-from lanner.compat.PyNvVideoCodec.enums import (
     SEI_TYPE,
     ColorRange,
     ColorSpace,
@@ -40,10 +32,11 @@ from lanner.compat.PyNvVideoCodec.metadata import ScannedStreamMetadata, StreamM
 from lanner.compat.PyNvVideoCodec.packet import PacketData
 from lanner.compat.PyNvVideoCodec.simple_decoder import CreateSimpleDecoder, SimpleDecoder
 from lanner.compat.PyNvVideoCodec.threaded_decoder import CreateThreadedDecoder, ThreadedDecoder
+from lanner.compat.PyNvVideoCodec.transcoder import CreateTranscoder, FFmpegMuxer, GetMediaFormat, Transcoder
 
 __all__ = [
     "CAIMemoryView", "ColorRange", "ColorSpace", "CreateDecoder", "CreateDemuxer", "CreateEncoder", "CreateSimpleDecoder", "CreateThreadedDecoder",
-    "CreateTranscoder", "DecodedFrame", "DisplayDecodeLatencyType", "FFmpegMuxer", "GetDecoderCaps", "GetEncoderCaps", "GetMediaFormat", "MEDIA_FORMAT",
+    "CreateTranscoder", "DecodedFrame", "DisplayDecodeLatencyType", "EncodedPackets", "FFmpegMuxer", "GetDecoderCaps", "GetEncoderCaps", "GetMediaFormat", "MEDIA_FORMAT",
     "NV_ENC_MULTI_PASS", "NV_ENC_PARAMS_RC_MODE", "NV_ENC_PIC_FLAGS", "NV_ENC_PIC_PARAMS", "OutputColorType", "PacketData", "Pixel_Format",
     "PyNvDecoder", "PyNvDemuxer", "PyNvEncoder", "PyNvVCException", "PyNvVCExceptionUnsupported", "SEI_TYPE", "ScannedStreamMetadata", "SimpleDecoder",
     "StreamMetadata", "ThreadedDecoder", "Transcoder", "VideoPacketFlag", "cudaVideoChromaFormat", "cudaVideoCodec", "cudaVideoSurfaceFormat",

@@ -1,4 +1,4 @@
-"""PyNvVideoCodec's enumerations of demuxing and decoding."""
+"""PyNvVideoCodec's enumerations."""
 
 from enum import IntEnum
 from typing import TYPE_CHECKING
@@ -124,3 +124,39 @@ class SEI_TYPE(NamedEnum):
     MASTERING_DISPLAY_COLOR_VOLUME = 137
     CONTENT_LIGHT_LEVEL_INFO = 144
     ALTERNATIVE_TRANSFER_CHARACTERISTICS = 147
+
+
+class NV_ENC_PARAMS_RC_MODE(NamedEnum):
+    """Rate control."""
+
+    CONSTQP = 0
+    VBR = 1
+    CBR = 2
+
+
+class NV_ENC_MULTI_PASS(NamedEnum):
+    """Passes of rate control."""
+
+    DISABLED = 0
+    QUARTER_RESOLUTION = 1
+    FULL_RESOLUTION = 2
+
+
+class NV_ENC_PIC_FLAGS(NamedEnum):
+    """What is asked for of one picture."""
+
+    FORCEINTRA = 1
+    FORCEIDR = 2
+    OUTPUT_SPSPPS = 4
+    EOS = 8
+    DISABLE_ENC_STATE_ADVANCE = 16
+    OUTPUT_RECON_FRAME = 32
+
+
+class MEDIA_FORMAT(NamedEnum):
+    """Containers of FFmpegMuxer."""
+
+    ELEMENTARY = 0
+    MOV = 1
+    MP4 = 2
+    WEBM = 3

@@ -1,0 +1,146 @@
+"""CreateEncoder and PyNvEncoder, over FFmpeg's software encoders."""
+
+import functools
+from collections.abc import Iterable, Mapping
+from typing import Any, NoReturn
+
+import lanner
+from lanner.compat.PyNvVideoCodec._logging import logger
+from lanner.compat.PyNvVideoCodec.arguments import flag, integer, shown
+from lanner.compat.PyNvVideoCodec.devices import Place
+from lanner.compat.PyNvVideoCodec.encoded import EncodedPackets, Ivf, packet_of
+from lanner.compat.PyNvVideoCodec.encoder_formats import surface_format
+from lanner.compat.PyNvVideoCodec.encoder_inputs import Inputs
+from lanner.compat.PyNvVideoCodec.encoder_options import encoder_options
+from lanner.compat.PyNvVideoCodec.encoder_params import NV_ENC_PIC_PARAMS, request_of, sei_of, structEncodeReconfigureParams
+from lanner.compat.PyNvVideoCodec.errors import PyNvVCException, PyNvVCExceptionUnsupported, translated
+
+
+@functools.cache
+def tell_of_software() -> None:
+    """Once a process."""
+    logger.warning("encoding by FFmpeg's software encoders, on machines with a GPU too: Lanner does not use NVENC yet")
+
+
+class PyNvEncoder:
+    """Encodes pictures of one size. Made by CreateEncoder(); used by one thread at a time."""
+
+    def __init__(
+        self, width: int, height: int, fmt: str, cudacontext: int, cudastream: int, usecpuinputbuffer: bool, optional_args: Mapping[str, Any]
+    ) -> None:
+        """As CreateEncoder()."""
+        self._size = integer("width", width, 1, 2**16), integer("height", height, 1, 2**16)
+        surface = surface_format(fmt)
+        on_host = flag("usecpuinputbuffer", usecpuinputbuffer)
+        if not isinstance(optional_args, Mapping):
+            raise TypeError(f"PyNvEncoder: {shown(optional_args)} is of the wrong type; expected a dict of keywords")
+        options, others = encoder_options("CreateEncoder", optional_args)
+        if others.get("s", self._size) != self._size:
+            raise PyNvVCException(f"s: {others['s'][0]}x{others['s'][1]}, but width and height are {width}x{height}")
+        place = Place.of(others.get("gpu_id", 0), cudacontext, cudastream, not on_host)
+        tell_of_software()
+        self._options = {"width": width, "height": height, "format": surface.lanner, **options}
+        with translated("CreateEncoder"):
+            self._encoder = lanner.Encoder(**self._options)
+        self._inputs = Inputs(surface, self._size, place, on_host, options.get("color_matrix", ""))
+        is_ivf = options["codec"] == "av1" and others.get("use_ivf_container", True)
+        base = self._encoder.time_base
+        self._ivf = Ivf(*self._size, (base.denominator, base.numerator)) if is_ivf else None
+        self._next_pts = self._pictures = 0
+        self._timestamps: dict[int, int] = {}
+        self._ended = False
+
+    def Encode(self, frame: Any, pic_flags: Any = 0, sei: Any = None) -> EncodedPackets:
+        """Encodes a picture; the packets that are ready, which may be of earlier ones.
+
+        frame: with usecpuinputbuffer=True bytes or an array in host memory, of any shape and the surface format's bytes; else in device memory an object
+        whose cuda() gives the planes, each with __cuda_array_interface__, such as AppFrame and DecodedFrame, or one with __cuda_array_interface__ or
+        __dlpack__ of all planes below each other: [height * 3 / 2, width] or [1, 1, height * 3 / 2, width] of NV12
+        pic_flags: NV_ENC_PIC_FLAGS, several by |, or an NV_ENC_PIC_PARAMS. FORCEINTRA gives an IDR as FORCEIDR does
+        sei: [({"sei_type": payloadType}, payload), ...]; of AV1 metadata
+        """
+        if self._ended:
+            raise PyNvVCException("Encode: EndEncode() was called, which ends the stream; make another encoder")
+        timestamp = self._pictures
+        if isinstance(pic_flags, NV_ENC_PIC_PARAMS):
+            pic_flags._check(*self._size)
+            timestamp, pic_flags = pic_flags.inputTimeStamp, pic_flags.encodePicFlags
+        request = request_of(pic_flags)
+        messages = sei_of(sei)
+        with translated("Encode"):
+            picture = self._inputs.take(frame)
+            self._encoder.send(picture, pts=self._next_pts, sei=messages, **request)
+            self._timestamps[self._next_pts] = timestamp
+            self._next_pts += self._step()
+            self._pictures += 1
+            return self._given(self._encoder)
+
+    def EndEncode(self) -> EncodedPackets:
+        """Ends the stream; the packets that are left. The second time there are none."""
+        if self._ended:
+            return EncodedPackets()
+        self._ended = True
+        with translated("EndEncode"):
+            return self._given(self._encoder.end())
+
+    def _given(self, packets: Iterable[lanner.Packet]) -> EncodedPackets:
+        return EncodedPackets(packet_of(one, self._timestamps.pop(one.pts or 0, 0), self._ivf) for one in packets)
+
+    def _step(self) -> int:
+        """Ticks of a frame, which are more or fewer than one where the rate has changed."""
+        rate: Any = self._encoder.reconfigurable["fps"]
+        return max(1, round(1 / (rate * self._encoder.time_base)))
+
+    def GetEncodeReconfigureParams(self) -> structEncodeReconfigureParams:
+        """Where the encoder stands."""
+        return structEncodeReconfigureParams._of(self._encoder.reconfigurable)
+
+    def Reconfigure(self, params: structEncodeReconfigureParams, *, width: int = 0, height: int = 0) -> bool:
+        """Changes the fields that differ from where the encoder stands, from the next picture on; True.
+
+        width, height: beyond PyNvVideoCodec, another size within max_res, 0 keeps it
+        libx264 changes averageBitrate, maxBitRate and vbvBufferSize as it runs. For others the encoder starts anew at an IDR, and times go on.
+        """
+        if not isinstance(params, structEncodeReconfigureParams):
+            raise TypeError(f"Reconfigure: {shown(params)} is of the wrong type; expected what GetEncodeReconfigureParams() gives")
+        changes = params._changes(self._encoder)
+        size = integer("width", width, 0, 2**16) or self._size[0], integer("height", height, 0, 2**16) or self._size[1]
+        if size != self._size:
+            changes["width"], changes["height"] = size
+        with translated("Reconfigure"):
+            self._encoder.reconfigure(**changes)
+        self._size = self._inputs.size = size
+        return True
+
+    def GetSequenceParams(self) -> bytes:
+        """Headers as they stand apart from the stream: SPS and PPS, of HEVC VPS too, of AV1 the sequence header."""
+        apart = {name: value for name, value in self._options.items() if name not in ("repeat_headers", "max_width", "max_height")}
+        with translated("GetSequenceParams"):
+            return lanner.Encoder(**{**apart, "global_header": True}).extradata
+
+    def GetNumBFrames(self) -> int:
+        """Most B pictures in a row, where bf or tuning_info say it."""
+        if "b_frames" in self._options:
+            return int(self._options["b_frames"])
+        if self._options["tuning"] in ("low_latency", "ultra_low_latency") or self._options.get("idr_period") == 1:
+            return 0
+        raise PyNvVCExceptionUnsupported("GetNumBFrames: the preset decides, which the encoder does not tell; give bf")
+
+    def CopyToDeviceMemory(self, path: Any) -> NoReturn:
+        raise PyNvVCExceptionUnsupported("CopyToDeviceMemory: there is no encoder on a device; pycuda.driver.to_device() copies an array")
+
+
+def CreateEncoder(width: int, height: int, fmt: Any = None, usecpuinputbuffer: Any = None, **kwargs: Any) -> PyNvEncoder:
+    """An encoder of pictures, by software on every machine.
+
+    width, height: of the pictures
+    fmt, or `format` by name: surface format, as NV12, YUV420, YV12, IYUV, YUV444, YUV444_10BIT, YUV444_16BIT, NV16, P010, P210, ARGB, ABGR, ARGB10, ABGR10
+    usecpuinputbuffer: True: pictures lie in host memory, False: in device memory
+    kwargs: the keywords of the guide's Table 1 and of 2.x in any case; docs/pynvvideocodec.md tells each. Unknown ones raise
+    """
+    if fmt is None:
+        fmt = kwargs.pop("format", None)
+    if fmt is None or usecpuinputbuffer is None:
+        raise TypeError("CreateEncoder: expected width, height, fmt and usecpuinputbuffer, like CreateEncoder(1920, 1080, 'NV12', True)")
+    context, stream = kwargs.pop("cudacontext", 0), kwargs.pop("cudastream", 0)
+    return PyNvEncoder(width, height, fmt, context, stream, usecpuinputbuffer, kwargs)
