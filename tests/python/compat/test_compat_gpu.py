@@ -76,9 +76,17 @@ def test_pictures_on_the_gpu_are_encoded(fakes):
     """By DecodedFrame, by planes of pycuda's memory and by DLPack; what lies on the host raises where the GPU was declared, and the other way round."""
     shown = run(fakes, """
 import pycuda.driver as cuda
-import pycuda.autoinit
-from Utils import AppFrame
+from Utils import AppCAI
 import lanner
+cuda.init()
+context = cuda.Device(0).retain_primary_context()
+context.push()
+class Planes:
+    def __init__(self):
+        self.memory = cuda.mem_alloc(W * H * 3 // 2)
+        self.planes = [AppCAI((H, W, 1), (W, 1, 1), "|u1", self.memory), AppCAI((H // 2, W // 2, 2), (W, 2, 1), "|u1", int(self.memory) + W * H)]
+    def cuda(self):
+        return self.planes
 def encoder(on_host):
     return nvc.CreateEncoder(W, H, "NV12", on_host, constqp=20, tuning_info="ultra_low_latency")
 def refused(on_host, frame):
@@ -89,8 +97,8 @@ def refused(on_host, frame):
 decoder = nvc.CreateDecoder(gpuid=0, codec=nvc.cudaVideoCodec.VP9, usedevicememory=True)
 frame = decode(decoder)[0]
 wanted = bytes(encoder(True).Encode(picture(1)))
-app = AppFrame(W, H, "NV12")
-cuda.memcpy_htod(app.gpuAlloc, picture(1).reshape(-1))
+app = Planes()
+cuda.memcpy_htod(app.memory, picture(1).reshape(-1))
 tensor = lanner.Tensor(picture(1)).to("cuda:0")
 print([bytes(encoder(False).Encode(one)) == wanted for one in (frame, app, tensor)])
 print([refused(True, one) for one in (frame, app, tensor)], refused(False, picture(1)))

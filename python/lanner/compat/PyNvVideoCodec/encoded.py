@@ -50,7 +50,7 @@ class EncodedPackets(bytes):
 
 
 def packet_of(packet: lanner.Packet, timestamp: int, ivf: "Ivf | None") -> Packet:
-    data = bytes(packet)
+    data = bytes(packet.data)
     return {
         "data": data if ivf is None else ivf.wrapped(data, packet.pts or 0), "timestamp": timestamp,
         "picture_type": _IDR if packet.key else _TYPES.get(packet.picture_type or "", _P), "pts": packet.pts, "dts": packet.dts, "key": packet.key,

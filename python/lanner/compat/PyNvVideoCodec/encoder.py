@@ -44,7 +44,7 @@ class PyNvEncoder:
             self._encoder = lanner.Encoder(**self._options)
         self._inputs = Inputs(surface, self._size, place, on_host, options.get("color_matrix", ""))
         is_ivf = options["codec"] == "av1" and others.get("use_ivf_container", True)
-        base = self._encoder.time_base
+        base: Any = self._encoder.time_base
         self._ivf = Ivf(*self._size, (base.denominator, base.numerator)) if is_ivf else None
         self._next_pts = self._pictures = 0
         self._timestamps: dict[int, int] = {}
@@ -89,7 +89,8 @@ class PyNvEncoder:
     def _step(self) -> int:
         """Ticks of a frame, which are more or fewer than one where the rate has changed."""
         rate: Any = self._encoder.reconfigurable["fps"]
-        return max(1, round(1 / (rate * self._encoder.time_base)))
+        ticks: int = round(1 / (rate * self._encoder.time_base))
+        return max(1, ticks)
 
     def GetEncodeReconfigureParams(self) -> structEncodeReconfigureParams:
         """Where the encoder stands."""

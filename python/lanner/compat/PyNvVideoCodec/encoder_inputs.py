@@ -1,6 +1,8 @@
 """Pictures that Encode() takes, as the samples that lanner.Encoder is given."""
 
-from collections.abc import Sequence
+import contextlib
+import functools
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,9 +13,11 @@ from lanner.compat.PyNvVideoCodec.devices import Place
 from lanner.compat.PyNvVideoCodec.encoder_formats import SurfaceFormat
 from lanner.compat.PyNvVideoCodec.errors import PyNvVCException
 from lanner.compat.PyNvVideoCodec.frame import DecodedFrame
+from lanner.compat.stand_ins.pycuda import _backends as cuda
 
 _ON_HOST = (1,)  # kDLCPU of dlpack.h.
 _ON_GPU = (2, 13)  # kDLCUDA, kDLCUDAManaged.
+_LEGACY_STREAM = 1  # Of the CUDA array interface.
 
 
 class _Rows(NamedTuple):
@@ -23,7 +27,7 @@ class _Rows(NamedTuple):
     rows: int
     row: int  # bytes of a row
     pitch: int  # bytes from a row to the next
-    stream: Any
+    stream: int  # 0: none
 
     def interface(self) -> dict[str, Any]:
         return {"version": 3, "shape": (self.rows, self.row), "strides": (self.pitch, 1), "typestr": "|u1", "data": (self.address, False)}
@@ -37,12 +41,46 @@ class _OnHost:
         self._owner = owner
 
 
-class _OnGpu:
-    """Rows in a GPU's memory."""
+@functools.cache
+def _driver() -> cuda.Backend:
+    return cuda.backend(0)
 
-    def __init__(self, rows: _Rows, owner: Any, stream: int) -> None:
-        self.__cuda_array_interface__ = {**rows.interface(), "stream": rows.stream or stream or None}
-        self._owner = owner
+
+@contextlib.contextmanager
+def _context(place: Place) -> Iterator[cuda.Backend]:
+    """CUDA's driver with a context: the encoder's, else the one that is current, else the primary one, which stays for the process."""
+    driver = _driver()
+    pushed = place.context
+    if not pushed:
+        try:
+            driver.memory()  # Fails where no context is current.
+        except cuda.Error:
+            pushed = _primary(place.gpu or 0)
+    if pushed:
+        driver.push(pushed)
+    try:
+        yield driver
+    finally:
+        if pushed:
+            driver.pop()
+
+
+@functools.cache
+def _primary(gpu: int) -> int:
+    return _driver().retain(gpu)
+
+
+def _from_gpu(rows: _Rows, place: Place) -> Any:
+    """Behind what its stream, or the encoder's, was given so far."""
+    host, stream = np.empty((rows.rows, rows.pitch), np.uint8), rows.stream or place.stream
+    try:
+        with _context(place) as driver:
+            if stream not in (0, _LEGACY_STREAM):  # The copy waits for that one.
+                driver.synchronize_stream(stream)
+            driver.copy("DtoH", host.ctypes.data, rows.address, (rows.rows - 1) * rows.pitch + rows.row)
+    except cuda.Error as error:
+        raise PyNvVCException(f"Encode: {rows.rows} rows at {rows.address:#x} could not be read from the GPU: {error}") from error
+    return host[:, : rows.row].reshape(-1)
 
 
 class Inputs:
@@ -132,7 +170,7 @@ class Inputs:
     def _copied(self, rows: _Rows, owner: Any) -> Any:
         if self._place.gpu is None:
             return np.array(_OnHost(rows, owner)).reshape(-1)
-        return lanner.Tensor(_OnGpu(rows, owner, self._place.stream)).to("cpu").numpy().reshape(-1)
+        return _from_gpu(rows, self._place)
 
 
 def _kind(frame: Any) -> str:
@@ -173,7 +211,8 @@ def _rows_of(plane: Any) -> _Rows:
     row = sample * int(np.prod(shape[1:], dtype=np.int64))
     if not (address > 0 and shape[0] > 0 and row > 0 and is_dense and (strides[0] >= row or shape[0] == 1)):
         raise PyNvVCException(f"Encode: a plane of shape {shape} and strides {strides} at {address:#x}, expected rows of samples without gaps inside")
-    return _Rows(address, shape[0], row, max(strides[0], row), facts.get("stream"))
+    stream = facts.get("stream")
+    return _Rows(address, shape[0], row, max(strides[0], row), stream if isinstance(stream, int) else 0)
 
 
 def _dense(shape: list[int], sample: int) -> list[int]:

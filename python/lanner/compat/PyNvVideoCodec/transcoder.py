@@ -60,7 +60,7 @@ class Transcoder:
         stem, extension = os.path.splitext(self._output)
         self._write(f"{stem}_{_in_name(begin)}_{_in_name(stop)}{extension}", start=begin, end=stop)
 
-    def _write(self, path: str, **part: float) -> None:
+    def _write(self, path: str, **part: Any) -> None:
         with translated("Transcoder"):
             try:
                 result = self._transcode(path, "cpu" if self._place.gpu is None else f"cuda:{self._place.gpu}", part)
@@ -72,7 +72,7 @@ class Transcoder:
         for note in result.notes:
             logger.warning("%s: %s", path, note)
 
-    def _transcode(self, path: str, device: str, part: dict[str, float]) -> lanner.TranscodeResult:
+    def _transcode(self, path: str, device: str, part: dict[str, Any]) -> lanner.TranscodeResult:
         return lanner.transcode(self._source, path, device=device, **part, **self._options)
 
 
