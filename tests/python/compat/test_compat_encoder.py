@@ -12,6 +12,7 @@ from compat_support import on_the_cpu as on_the_cpu
 
 lanner = pytest.importorskip("lanner")
 nvc = pytest.importorskip("lanner.compat.PyNvVideoCodec")
+encoder_options = pytest.importorskip("lanner.compat.PyNvVideoCodec.encoder_options")
 Utils = pytest.importorskip("lanner.compat.Utils")
 WIDTH, HEIGHT, COUNT = 96, 64, 12
 FORMATS = {"NV12": 1.5, "yv12": 1.5, "IYUV": 1.5, "YUV420": 1.5, "YUV420P": 1.5, "YUV444": 3, "yuv444_16bit": 6, "YUV444_10BIT": 6, "NV16": 2, "P010": 3,
@@ -194,7 +195,8 @@ def test_app_frames_of_each_format():
      (False, Planes(Plane(picture()[:HEIGHT])), "expected 64 x 96, 32 x 96"), (False, Plane(picture(), strides=(8, 1)), "rows of samples without gaps"),
      (False, Plane(picture(), data=(0, False)), "rows of samples"), (False, Plane(picture(), shape=(-96, 96)), "rows of samples"),
      (False, Plane(picture(), typestr="?"), "no CUDA array interface"), (False, Plane(picture().T), "rows of samples without gaps"),
-     (True, picture().astype(np.float32), "samples of float32"), (True, picture()[:-2], "expected 9216 bytes of NV12 96x64"), (True, np.zeros((64, 96, 3), np.uint8), "18432 bytes")],
+     (True, picture().astype(np.float32), "samples of float32"), (True, picture().astype(">u2"), "samples of >u2"), (True, np.array(3), "samples of int64"),
+     (False, Plane(picture(), shape=(2**40, 2**40)), "rows of samples"), (False, Plane(picture(), strides=(2**70, 1)), "rows of samples"), (True, picture()[:-2], "expected 9216 bytes of NV12 96x64"), (True, np.zeros((64, 96, 3), np.uint8), "18432 bytes")],
 )  # fmt: skip
 def test_what_is_no_picture_there_raises(host, frame, line):
     with pytest.raises((nvc.PyNvVCException, TypeError)) as caught:
@@ -220,6 +222,28 @@ def test_tensors_of_torch():
     assert first_picture(True, torch.from_numpy(picture())) == first_picture(True, picture())
     with pytest.raises(nvc.PyNvVCException, match="lies in host memory"):
         make(False).Encode(torch.from_numpy(picture()))
+
+
+def test_nothing_wrong_is_taken_or_told_in_two_lines():
+    wrong = [None, "x", "", b"", -1, 2**70, 1.5, [], {}, object(), True, [None], {"mode": "x"}, "\n", float("inf")]
+    refused = 0
+    for name in [*encoder_options._PLAIN, *encoder_options._OF_ENCODER, "slice", "timinginfo", "cudacontext", "cudastream"]:
+        for value in wrong:
+            try:
+                make(**{name: value})
+            except (nvc.PyNvVCException, TypeError, ValueError) as error:
+                refused += 1
+                assert len(str(error).splitlines()) == 1, (name, value)
+    assert refused > 400
+    for host in (True, False):
+        for value in wrong:
+            with pytest.raises((nvc.PyNvVCException, TypeError)) as caught:
+                make(host).Encode(value)
+            one_line(caught)
+        for flags in (value for value in wrong if value is not True):
+            with pytest.raises((nvc.PyNvVCException, TypeError, ValueError)) as caught:
+                make(True).Encode(picture(), flags)
+            one_line(caught)
 
 
 def test_codecs():

@@ -39,6 +39,8 @@ class PyNvEncoder:
             raise PyNvVCException(f"s: {others['s'][0]}x{others['s'][1]}, but width and height are {width}x{height}")
         place = Place.of(others.get("gpu_id", 0), cudacontext, cudastream, not on_host)
         tell_of_software()
+        if others.get("bf") == 0:
+            logger.warning("bf=0: every picture is an I picture, as in Table 1 of the guide; bf=1 is IPP")
         self._options = {"width": width, "height": height, "format": surface.lanner, **options}
         with translated("CreateEncoder"):
             self._encoder = lanner.Encoder(**self._options)

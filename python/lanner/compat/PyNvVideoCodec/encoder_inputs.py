@@ -2,6 +2,7 @@
 
 import contextlib
 import functools
+import math
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -18,6 +19,7 @@ from lanner.compat.stand_ins.pycuda import _backends as cuda
 _ON_HOST = (1,)  # kDLCPU of dlpack.h.
 _ON_GPU = (2, 13)  # kDLCUDA, kDLCUDAManaged.
 _LEGACY_STREAM = 1  # Of the CUDA array interface.
+_WIDEST_PITCH = 2**28
 
 
 class _Rows(NamedTuple):
@@ -111,7 +113,7 @@ class Inputs:
     def _of_host(self, frame: Any) -> Any:
         if isinstance(frame, DecodedFrame) and frame._device_memory:
             raise PyNvVCException("Encode: a DecodedFrame in device memory, but usecpuinputbuffer=True declares host memory; pass False")
-        if isinstance(frame, bytes | bytearray | memoryview):
+        if isinstance(frame, bytes | bytearray):
             return self._flat(np.frombuffer(frame, np.uint8))
         device = _device_of(frame)
         if device in _ON_GPU or (device is None and not hasattr(frame, "__array_interface__") and _has_planes(frame)):
@@ -128,8 +130,9 @@ class Inputs:
     def _flat(self, array: Any) -> Any:
         """Samples in one dimension."""
         words = {1: "u1", 2: "u1 u2", 4: "u1 u4"}[self._format.sample].split()
-        if array.dtype.str[1:] not in words:
-            raise PyNvVCException(f"Encode: samples of {array.dtype}, expected {self._expected()}, as {' or '.join(f'uint{8 * int(word[1])}' for word in words)}")
+        if array.dtype.str[1:] not in words or not array.dtype.isnative:
+            kinds = " or ".join(f"uint{8 * int(word[1])}" for word in words)
+            raise PyNvVCException(f"Encode: samples of {array.dtype}, expected {self._expected()}, as {kinds}")
         if array.nbytes != self._format.frame_bytes(*self.size):
             raise PyNvVCException(f"Encode: {array.nbytes} bytes, shape {list(array.shape)}, expected {self._expected()}")
         return np.ascontiguousarray(array).reshape(-1).view(np.uint8)
@@ -144,9 +147,8 @@ class Inputs:
             if device is not None or isinstance(frame, bytes | bytearray | memoryview) or hasattr(frame, "__array_interface__"):
                 raise self._host_memory(_kind(frame))
             if not callable(getattr(frame, "cuda", None)):
-                raise TypeError(
-                    f"Encode: {shown(frame)} is of the wrong type; expected an object with cuda(), __cuda_array_interface__ or __dlpack__ of device memory"
-                )
+                wanted = "an object with cuda(), __cuda_array_interface__ or __dlpack__ of device memory"
+                raise TypeError(f"Encode: {shown(frame)} is of the wrong type; expected {wanted}")
         planes = [frame] if hasattr(frame, "__cuda_array_interface__") else frame.cuda()
         if not isinstance(planes, Sequence):
             planes = [planes]
@@ -208,8 +210,9 @@ def _rows_of(plane: Any) -> _Rows:
     is_dense = len(strides) == len(shape) and all(
         size == 1 or step in (wide, wide // sample) for size, step, wide in zip(shape[1:], strides[1:], inner, strict=True)
     )
-    row = sample * int(np.prod(shape[1:], dtype=np.int64))
-    if not (address > 0 and shape[0] > 0 and row > 0 and is_dense and (strides[0] >= row or shape[0] == 1)):
+    row = sample * math.prod(shape[1:])
+    fits = 0 < address < 2**63 and shape[0] > 0 and row > 0 and (row <= strides[0] <= _WIDEST_PITCH or shape[0] == 1)
+    if not (fits and is_dense):
         raise PyNvVCException(f"Encode: a plane of shape {shape} and strides {strides} at {address:#x}, expected rows of samples without gaps inside")
     stream = facts.get("stream")
     return _Rows(address, shape[0], row, max(strides[0], row), stream if isinstance(stream, int) else 0)
