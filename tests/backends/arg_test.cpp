@@ -42,10 +42,10 @@ const Searched searches[] = {
 };
 INSTANTIATE_TEST_SUITE_P(cases, Args, testing::ValuesIn(searches));
 
-std::vector<const PlaceFunctions*> places_of_this_cpu() {
-  std::vector<const PlaceFunctions*> list{&place_functions_baseline()};
-  if (cpu_features().has_avx2()) list.push_back(&place_functions_avx2());
-  if (cpu_features().has_avx512()) list.push_back(&place_functions_avx512());
+std::vector<const ArgFunctions*> places_of_this_cpu() {
+  std::vector<const ArgFunctions*> list{&arg_functions_baseline()};
+  if (cpu_features().has_avx2()) list.push_back(&arg_functions_avx2());
+  if (cpu_features().has_avx512()) list.push_back(&arg_functions_avx512());
   return list;
 }
 
@@ -65,7 +65,7 @@ std::int64_t place_of(const std::vector<float>& numbers, std::int64_t column, st
 // Few distinct values, so that most maxima are tied; some columns begin with NaN, some contain one.
 TEST(ArgReduceLoops, handle_ties_nan_and_infinities_in_every_instruction_set) {
   std::mt19937 random(7);
-  for (const PlaceFunctions* functions : places_of_this_cpu())
+  for (const ArgFunctions* functions : places_of_this_cpu())
     for (const std::int64_t length : {1, 2, 3, 7, 16, 33, 64, 301})
       for (const std::int64_t inner : {1, 2, 8, 17, 64, 101})
         for (int turn = 0; turn < 4; ++turn) {

@@ -157,11 +157,11 @@ TEST(Profiles, OtherShapesAreCheckedOnlyIfKernelsAreNotTrusted) {
   const std::filesystem::path verdicts = folder / "timing.txt";
   const Engine engine = built(small_and_large, {}, verdicts);
   const auto opt = state_of(engine).variant({batch_of(16)}, 1);
-  const bool trusted = trusted(opt->program->graph(), backends_for(state_of(engine).target));
+  const bool is_trusted = trusted(opt->program->graph(), backends_for(state_of(engine).target));
   std::string before = content_of(verdicts);
   ASSERT_FALSE(before.empty());
   state_of(engine).variant({batch_of(20)}, 1, {}, false);
-  EXPECT_EQ(content_of(verdicts) == before, trusted);
+  EXPECT_EQ(content_of(verdicts) == before, is_trusted);
   before = content_of(verdicts);
   state_of(engine).variant({batch_of(33)}, 1, {}, false);
   EXPECT_NE(content_of(verdicts), before);

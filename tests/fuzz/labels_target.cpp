@@ -3,7 +3,7 @@
 
 #include <lanner/error.h>
 
-#include "../tools/labels.h"
+#include "../tools/input/labels.h"
 #include "fuzz/targets.h"
 
 namespace lanner::fuzz {
