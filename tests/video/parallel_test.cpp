@@ -57,7 +57,7 @@ TEST_F(Parallel, MemoryBoundHolds) {
     }
   };
   SpanScheduler scheduler(work, std::make_shared<CursorPool>(source, options),
-                          std::make_shared<LinearLane>(source, options));
+                          std::make_shared<LinearReader>(source, options));
   std::int64_t frames = 0;
   while (const auto frame = scheduler.next()) {
     --waiting;
@@ -260,12 +260,12 @@ TEST_F(Parallel, DecodesOnlyWhatIsNeeded) {
   EXPECT_EQ(cursor.position(), 24);
   const SpanJob job = jobs_for(*parts->content, parts->plan, {4}).at(0);
   EXPECT_EQ(job.last, parts->content->frame(4).ordinal);
-  LinearLane lane(source, plain());
+  LinearReader lane(source, plain());
   std::vector<std::int64_t> frames;
   SpanDecoder(cursor, parts, {}, {})
       .run(
           job, [&](const Frame& frame) { frames.push_back(frame.index); },
-          [&]() -> LinearLane& { return lane; });
+          [&]() -> LinearReader& { return lane; });
   EXPECT_EQ(frames, std::vector<std::int64_t>{4});
   EXPECT_LE(cursor.position(), job.last + 1);
   EXPECT_EQ(parts->trust.level(0), SpanTrust::own_start);
