@@ -171,7 +171,7 @@ std::string caller_type(const Value& input) {
   const Node* reader = ops::picture_reader(input);
   if (!reader || !input.type.ranked() || input.type.rank() == 0) return input.type.to_string();
   const std::string format = ops::format_of(*reader);
-  return fmt::format("{} picture[{}]", format.empty() ? "any" : format, input.type.dims()[0].to_string());
+  return fmt::format("{} image[{}]", format.empty() ? "any" : format, input.type.dims()[0].to_string());
 }
 
 void check_no_picture(const Binding& input, std::string_view option) {

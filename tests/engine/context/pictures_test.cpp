@@ -147,7 +147,7 @@ TEST(Pictures, UseTheSizeOfTheModel) {
   Context context = built(negating({"1", "3", "16", "20"}), taking(open)).create_context();
   EXPECT_EQ(run(context, images), by_hand(images, spec));
   LANNER_EXPECT_ERROR(built(negating({"1", "3", "H", "20"}), taking(open)), ErrorCode::invalid_argument,
-                      "says the height");
+                      "neither the preprocessing nor the model has the height");
 }
 
 TEST(Pictures, SurviveSavingAndLoadingAPlan) {

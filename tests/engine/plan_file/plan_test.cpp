@@ -73,7 +73,7 @@ TEST_F(Plan, PaddingIsZero) {
 
 TEST_F(Plan, PlansAndModelsAreDistinguished) {
   LANNER_EXPECT_ERROR(Engine::build(plan()), ErrorCode::bad_data,
-                      "a plan of Lanner, built already; use load");
+                      "it is a Lanner plan, already built; use load");
   LANNER_EXPECT_ERROR(load_text(test::onnx_file::varied_model()), ErrorCode::bad_data,
                       "not a plan: it looks like a model of format ONNX; use build");
 }
