@@ -95,7 +95,7 @@ TEST(TaskJson, InvalidValuesAreRefused) {
       {R"({"range": [1, 1]})", "two different values"},
       {R"({"range": [1]})", "two numbers"},
       {R"({"skeleton": [[0, 1, 2]]})", "two numbers"},
-      {R"({"skeleton": [[0, -1]]})", "from 0 up"},
+      {R"({"skeleton": [[0, -1]]})", "expected indices of key points, from 0"},
       {R"({"keypoint_values": 4})", "expected 2 to 3"},
       {R"({"color_map": "pink"})", "viridis"},
       {R"({"bgr": 1})", "true or false"},

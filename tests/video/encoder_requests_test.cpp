@@ -310,3 +310,15 @@ TEST(EncoderReconfigures, WhatCannotChangeIsRefusedAndNothingIsChanged) {
 }
 
 } // namespace lanner
+
+TEST(Encoder, KeepsTheSchedulingOfTheThreadThatOpensIt) {
+  LANNER_NEEDS_ENCODER("libsvtav1");
+  const int before = ::sched_getscheduler(0);
+  {
+    const auto encoder = create_encoder(test::small_options("libsvtav1"));
+    EXPECT_EQ(::sched_getscheduler(0), before);
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task"))
+      EXPECT_EQ(::sched_getscheduler(std::stoi(thread.path().filename())), before) << thread.path();
+  }
+  EXPECT_EQ(::sched_getscheduler(0), before);
+}

@@ -9,6 +9,7 @@
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
 #include "video/ffmpeg/write/encoder_choice.h"
+#include "video/ffmpeg/write/kept_scheduling.h"
 
 extern "C" {
 #include <libavutil/opt.h>
@@ -104,7 +105,10 @@ void EncoderSession::open(const EncoderOptions& options) {
   Dictionary settings;
   fill_settings(codec, options, target_.format, *context_, settings);
   clear_logged_error();
-  const int status = avcodec_open2(context_.get(), &codec, settings.out());
+  const int status = [&] {
+    const KeptScheduling kept;
+    return avcodec_open2(context_.get(), &codec, settings.out());
+  }();
   check(status >= 0, status == AVERROR(ENOMEM) ? ErrorCode::out_of_memory : ErrorCode::invalid_argument,
         "encoder {}: refused {}x{} {}: {}{}", codec.name, options.width, options.height,
         to_string(target_.format), error_text(status), hint_for(codec));
