@@ -189,6 +189,7 @@ TEST(EncoderRate, MpegKeepsTheQuantiserAndTheBuffer) {
   }
   EncoderOptions bounded = small_options("mpeg4");
   bounded.bit_rate = 20'000;
+  bounded.b_frames = 2;
   bounded.qp_max = QpByType{5, 5, 5};
   for (const Packet& packet : test::encoded_noise(bounded, 6).packets) EXPECT_LE(packet.average_qp, 5);
   LANNER_NEEDS_ENCODER("mpeg2video");

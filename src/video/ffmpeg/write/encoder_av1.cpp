@@ -145,6 +145,11 @@ void set_mpeg(EncoderSettings& settings) {
     context.global_quality =
         FF_QP2LAMBDA * settings.single_qp("const_qp", *options.const_qp, 1, most_quantiser);
   }
+  if (options.qp_min || options.qp_max) { // Else FFmpeg's bounds of I and B pictures are other ones.
+    context.i_quant_factor = -1;
+    context.b_quant_factor = 1;
+    context.i_quant_offset = context.b_quant_offset = 0;
+  }
   set_qp_bounds(settings, 1, most_quantiser);
 }
 
