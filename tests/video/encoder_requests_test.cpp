@@ -1,12 +1,16 @@
 // What is asked of an encoder while it runs: IDRs, headers, SEI messages, other rates and sizes.
 
+#include <sched.h>
+
 #include <algorithm>
+#include <filesystem>
+#include <string>
 
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
-#include "video/encoded.h"
 #include "video/bitstream/sei.h"
+#include "video/encoded.h"
 #include "video/write/stream_insert.h"
 
 namespace lanner {
@@ -35,6 +39,18 @@ void expect_growing_times(const test::EncodedStream& made, std::size_t frames) {
   }
   std::ranges::sort(pts);
   for (std::size_t i = 0; i < frames; ++i) EXPECT_EQ(pts[i], static_cast<std::int64_t>(i));
+}
+
+TEST(Encoder, KeepsTheSchedulingOfTheThreadThatOpensIt) {
+  LANNER_NEEDS_ENCODER("libsvtav1");
+  const int before = ::sched_getscheduler(0);
+  {
+    const auto encoder = create_encoder(small_options("libsvtav1"));
+    EXPECT_EQ(::sched_getscheduler(0), before);
+    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task"))
+      EXPECT_EQ(::sched_getscheduler(std::stoi(thread.path().filename())), before) << thread.path();
+  }
+  EXPECT_EQ(::sched_getscheduler(0), before);
 }
 
 } // namespace
@@ -310,15 +326,3 @@ TEST(EncoderReconfigures, WhatCannotChangeIsRefusedAndNothingIsChanged) {
 }
 
 } // namespace lanner
-
-TEST(Encoder, KeepsTheSchedulingOfTheThreadThatOpensIt) {
-  LANNER_NEEDS_ENCODER("libsvtav1");
-  const int before = ::sched_getscheduler(0);
-  {
-    const auto encoder = create_encoder(test::small_options("libsvtav1"));
-    EXPECT_EQ(::sched_getscheduler(0), before);
-    for (const auto& thread : std::filesystem::directory_iterator("/proc/self/task"))
-      EXPECT_EQ(::sched_getscheduler(std::stoi(thread.path().filename())), before) << thread.path();
-  }
-  EXPECT_EQ(::sched_getscheduler(0), before);
-}
