@@ -236,16 +236,13 @@ void register_sending(nb::class_<PyEncoder>& encoder) {
       .def("receive", &PyEncoder::receive, nb::sig("def receive(self) -> Packet | None"),
            "The next packet; None where none is ready.")
       .def(
-          "__iter__", [](nb::handle self) { return nb::borrow(self); },
-          nb::sig("def __iter__(self) -> collections.abc.Iterator[Packet]"), "The packets that are ready.")
-      .def(
-          "__next__",
+          "__iter__",
           [](PyEncoder& self) {
-            auto packet = self.receive();
-            if (!packet) throw nb::stop_iteration();
-            return *packet;
+            nb::list ready;
+            while (auto packet = self.receive()) ready.append(nb::cast(std::move(*packet)));
+            return nb::object(nb::iter(ready));
           },
-          nb::sig("def __next__(self) -> Packet"))
+          nb::sig("def __iter__(self) -> collections.abc.Iterator[Packet]"), "The packets that are ready.")
       .def("end", &PyEncoder::end, nb::sig("def end(self) -> list[Packet]"),
            "Ends the stream and gives the packets that are left. Nothing can be sent behind it.");
 }
