@@ -443,8 +443,8 @@ void add_stream_rows(Rows& table) {
 } // namespace
 
 OptionTable<EncoderOptions> with_encoder_rows(OptionTable<EncoderOptions> table) {
-  for (const auto add : {add_picture_rows, add_purpose_rows, add_rate_rows, add_qp_rows, add_analysis_rows,
-                         add_structure_rows, add_stream_rows, add_hdr_rows})
+  for (const auto add : {add_picture_rows, add_shape_rows, add_purpose_rows, add_rate_rows, add_qp_rows,
+                         add_analysis_rows, add_structure_rows, add_stream_rows, add_hdr_rows})
     add(table);
   return table;
 }
@@ -464,16 +464,10 @@ const OptionTable<EncoderOptions>& encoder_option_table() {
             return base.den > 0 ? std::optional(fmt::format("{}/{}", base.num, base.den)) : std::nullopt;
           },
           [](EncoderOptions& options, const std::string& text) {
-            Rational base;
-            const char* end = text.data() + text.size();
-            const auto first = std::from_chars(text.data(), end, base.num);
-            const bool slash = first.ec == std::errc{} && first.ptr != end && *first.ptr == '/';
-            const auto second = std::from_chars(slash ? first.ptr + 1 : end, end, base.den);
-            const bool whole = slash && second.ec == std::errc{} && second.ptr == end;
-            check(whole && base.num > 0 && base.den > 0 && base.num <= INT32_MAX && base.den <= INT32_MAX,
-                  ErrorCode::invalid_argument,
+            const auto base = fraction_of(text, '/');
+            check(base.has_value(), ErrorCode::invalid_argument,
                   "time_base '{}': expected a fraction of a second, like 1/90000", text);
-            options.time_base = base;
+            options.time_base = *base;
           }),
       row({.name = "global_header",
            .help = "headers lie apart, in Encoder.extradata, as MP4 and Matroska need them",

@@ -41,13 +41,6 @@ void check_picture(const EncoderOptions& options, bool with_size) {
   check(options.rate.num > 0 && options.rate.den > 0, ErrorCode::invalid_argument,
         "encoder: rate {}/{}, expected a positive number of frames a second", options.rate.num,
         options.rate.den);
-  // VideoWriter takes all colours of the first picture where there is no matrix.
-  ColorInfo without_matrix = options.color;
-  without_matrix.siting = ChromaSiting::unspecified;
-  check(with_size || options.color.matrix != ColorMatrix::unspecified || without_matrix == ColorInfo(),
-        ErrorCode::invalid_argument,
-        "VideoWriter: range, primaries or transfer of the colours without their matrix; give it too, as "
-        "without it all are the first picture's");
 }
 
 /// The end of the scale of `crf`.
