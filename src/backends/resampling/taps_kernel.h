@@ -1,5 +1,5 @@
 #pragma once
-// Parameters of the kernels of taps_cuda.cu. Shared by host and device code.
+// Parameters of the kernels of taps.cu. Shared by host and device code.
 
 #include <cstdint>
 
