@@ -27,7 +27,7 @@ class Input:
     dims: tuple[int | str, ...]
 
     @property
-    def picture(self) -> bool:
+    def image(self) -> bool:
         """Four dims, one of which counts channels and two of which may be height and width."""
         if len(self.dims) != 4 or not self.kind.startswith(("float", "uint8")):
             return False

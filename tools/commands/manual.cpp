@@ -32,6 +32,7 @@ std::string roff(std::string_view text) {
       safe += "\\-";
     else
       safe += c;
+    if (c == ')') safe += "\\:"; // A long value may be broken here.
   }
   if (safe.starts_with('.') || safe.starts_with('\'')) safe.insert(0, "\\&");
   return safe;

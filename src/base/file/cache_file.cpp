@@ -65,7 +65,7 @@ std::optional<Content> read_cache_file(const fs::path& file, std::uint64_t most,
     if (is_missing(file)) return std::nullopt;
     const SourcePtr source = open_regular_file(file, limits);
     if (const auto size = static_cast<std::uint64_t>(source->size()); size <= most)
-      return from == 0 ? read_all(source, limits) : rest_of(*source, from);
+      return rest_of(*source, from); // as long as it was when it was opened: others append to it meanwhile
     else
       warn_of_cache_file(file, fmt::format("it has {} bytes, expected {} at most", size, most));
   } catch (const Error& error) {

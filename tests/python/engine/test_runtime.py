@@ -189,9 +189,9 @@ def symbols(file, kinds):
 
 
 def test_no_symbol_of_the_compiler_is_in_the_runtime():
-    objects = BUILD / "src" / "CMakeFiles" / "lanner_compiler_objects.dir"
+    objects = BUILD / "src" / "CMakeFiles" / "lanner_builder_objects.dir"
     compiler = set()
-    for part in ("importers", "passes", "lower", "compiler"):
+    for part in ("importers", "passes", "lower", "builder"):
         files = list((objects / part).rglob("*.o"))
         assert files, part
         for file in files:

@@ -104,7 +104,7 @@ def test_wrong_outputs_and_streams_are_named(relu):
         ({"placement": ["x"]}, "placement: ['x'] is of the wrong type; expected a dict like"),
         ({"preprocess": lanner.Preprocess(size=(1, 3))}, r"is of the wrong type; expected a dict like {\"x\": Preprocess()}"),
         ({"preprocess": {"x": "imagenet"}}, "preprocess of x: 'imagenet' is of the wrong type or size; expected a Preprocess"),
-        ({"pictures": ["x"]}, "pictures: ['x'] is of the wrong type; expected a dict like"),
+        ({"images": ["x"]}, "images: ['x'] is of the wrong type; expected a dict like"),
         ({"states": ["x", "y"]}, "states: ['x', 'y'] is of the wrong type; expected a dict like"),
         ({"overridden": "w"}, "overridden: 'w' is of the wrong type"),
         ({"overwritable": 1}, "overwritable: 1 is of the wrong type; expected a list of names"),

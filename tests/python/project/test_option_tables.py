@@ -57,7 +57,7 @@ OBJECTS = {
 # Options whose values have no text form, with the line that is read back.
 SPECIAL = {
     ("build", "preprocess"): ({"x": lanner.Preprocess(preset="imagenet")}, "0.485"),
-    ("build", "pictures"): ({"x": ("nv12", lanner.Preprocess(preset="imagenet"))}, "x=nv12 {"),
+    ("build", "images"): ({"x": ("nv12", lanner.Preprocess(preset="imagenet"))}, "x=nv12 {"),
     ("reader", "preprocess"): (lanner.Preprocess(preset="imagenet"), "0.485"),
     ("build", "weights"): (b"bytes", "given"),
     ("load", "weights"): (b"bytes", "given"),

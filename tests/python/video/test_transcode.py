@@ -135,7 +135,7 @@ def test_encoders_say_what_they_refuse_in_one_line(tmp_path):
     source = make_y4m(tmp_path / "in.y4m", frames=2)
     out = tmp_path / "out.mkv"
     assert "no preset 'nosuch'; expected one of ultrafast" in refuse("transcode", source, out, "--preset", "nosuch")
-    assert "crf 99: expected 0 (best) to 51" in refuse("transcode", source, out, "--crf", "99")
+    assert "quality 99, expected 0 (best) to 51 for h264" in refuse("transcode", source, out, "--crf", "99")
     assert "expected even sizes" in refuse("transcode", make_y4m(tmp_path / "odd.y4m", width=65), out, "-c:v", "libsvtav1")
     assert leftovers(tmp_path, "in.y4m", "odd.y4m") == []
     succeed("transcode", source, out, "--preset", "Medium", "--crf", "51")
