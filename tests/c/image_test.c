@@ -78,12 +78,12 @@ void check_pictures(const char* model) {
   options.struct_size = sizeof options;
   options.budget = -1;
   options.image_count = 1;
-  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "pictures is null");
+  REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "images is null");
   options.images = &picture;
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT, "rgb24x");
   picture.format = "rgb24";
   REFUSE(lanner_engine_build(model, &options, &engine, &error), LANNER_INVALID_ARGUMENT,
-         "preprocess of pictures is null");
+         "preprocess of images is null");
   picture.preprocess = preprocess;
   SUCCEED(lanner_engine_build(model, &options, &engine, &error));
   memset(&binding, 0, sizeof binding);

@@ -61,7 +61,7 @@ def test_errors_are_one_line(model):
         lanner.build(model, images={"z": spec}, budget=0)
     with pytest.raises(lanner.InvalidArgument, match="nv21x"):
         lanner.build(model, images={"x": ("nv21x", spec)}, budget=0)
-    with pytest.raises(TypeError, match="pictures of x"):
+    with pytest.raises(TypeError, match="images of x"):
         lanner.build(model, images={"x": "nv12"}, budget=0)
 
 
@@ -121,7 +121,7 @@ def test_profiles_count_pictures(model, tmp_path):
     told = engine.explain()
     assert told["profiles"] == [{"x": {"min": [1], "opt": [2], "max": [4]}}]
     assert [variant["shapes"]["x"] for variant in told["variants"]] == [[2], [3]]
-    with pytest.raises(lanner.InvalidArgument, match=r"it takes any picture\[N\]; expected the number of pictures"):
+    with pytest.raises(lanner.InvalidArgument, match=r"it takes any image\[N\]; expected the number of pictures"):
         engine.prepare({"x": (1, 3, 16, 20)})
 
 

@@ -80,7 +80,7 @@ def test_clips_one_after_the_other(tmp_path):
 
 def test_quality_out_of_range_is_told_at_once(tmp_path):
     for codec, most in (("h264", 51), ("hevc", 51), ("av1", 63), ("vp9", 63)):
-        with pytest.raises(lanner.InvalidArgument, match=f"crf 500: expected 0 .* to {most} for {codec}"):
+        with pytest.raises(lanner.InvalidArgument, match=f"quality 500, expected 0 .* to {most} for {codec}"):
             open_writer(tmp_path / "out.mkv", codec=codec, crf=500)
     assert list(tmp_path.iterdir()) == []
 
