@@ -287,7 +287,7 @@ def test_recipe_13(run, folder):
 def test_recipe_14(run, folder):
     said = run(14)
     found = json.loads((folder / "accuracy.json").read_text())
-    assert (found["pictures"], found["failed"]) == (make.PHOTOS, 0)
+    assert (found["images"], found["failed"]) == (make.PHOTOS, 0)
     assert 0.8 < found["metrics"]["ap50"] < 0.95  # Some images are too dark for it.
     words = f"mAP {found['metrics']['ap']:.3f}, at an overlap of a half {found['metrics']['ap50']:.3f}"
     assert words in said["python"]
