@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "base/check.h"
 #include "ops/definition/known_moves.h"
 #include "ops/definition/strided.h"

@@ -91,7 +91,8 @@ TEST_F(Save, WritesALiteralConstantOnce) {
                       truths + ")}\n  %y: bool[20] = and(%x, %t)\n}");
   engine.save(path_);
   std::size_t constants = 0;
-  for (const SafetensorsEntry& entry : Safetensors::open(open_path(path_)).entries())
+  const Safetensors file = Safetensors::open(open_path(path_));
+  for (const SafetensorsEntry& entry : file.entries())
     constants += entry.dtype == DType::boolean;
   EXPECT_EQ(constants, 1u);
 }
