@@ -1,9 +1,13 @@
 #include "lower/measure/estimates.h"
 
 #include <algorithm>
+#include <limits>
 #include <vector>
 
 #include <fmt/format.h>
+
+#include "graph/op.h"
+#include "program/lowered/work.h"
 
 namespace lanner {
 namespace {
@@ -21,6 +25,7 @@ double median(std::vector<double>& values) {
 } // namespace
 
 Estimates::Estimates(std::span<const Proposal> proposals) {
+  for (const Proposal& proposal : proposals) learn_rate(proposal);
   std::map<std::string, std::vector<double>> ratios;
   std::vector<double> all;
   for (const Proposal& proposal : proposals)
@@ -41,6 +46,26 @@ double Estimates::seconds(const Alternative& alternative) const {
 double Estimates::expected(const Alternative& alternative) const {
   const auto known = corrections_.find(name_of(alternative));
   return alternative.tactic.estimate * (known == corrections_.end() ? correction_ : known->second);
+}
+
+void Estimates::learn_rate(const Proposal& proposal) {
+  if (proposal.members.front()->op().traits.pattern != Pattern::contraction) return;
+  double best = std::numeric_limits<double>::infinity();
+  for (const Alternative& one : proposal.list)
+    if (one.backend && one.cost.measured) best = std::min(best, one.cost.seconds);
+  const auto flops = static_cast<double>(flops_of(*proposal.node));
+  if (best > 0 && flops > 0 && best < std::numeric_limits<double>::infinity())
+    rates_.emplace(flops, flops / best);
+}
+
+double Estimates::at_best_rate(const Proposal& proposal) const {
+  constexpr double similar = 1.5; // ratio of work
+  const auto flops = static_cast<double>(flops_of(*proposal.node));
+  double best = 0;
+  for (auto rate = rates_.lower_bound(flops / similar); rate != rates_.end() && rate->first <= flops * similar;
+       ++rate)
+    best = std::max(best, rate->second);
+  return best > 0 ? flops / best : std::numeric_limits<double>::infinity();
 }
 
 } // namespace lanner

@@ -17,10 +17,16 @@ public:
   double seconds(const Alternative& alternative) const;
   /// The corrected estimate, whether the alternative was measured or not.
   double expected(const Alternative& alternative) const;
+  /// Seconds of the proposal's work at the best rate that was measured for products and convolutions of about
+  /// as much work; infinity where there is none.
+  double at_best_rate(const Proposal& proposal) const;
 
 private:
+  void learn_rate(const Proposal& proposal);
+
   std::map<std::string, double> corrections_; ///< By backend and kernel.
   double correction_ = 1;                     ///< For the others.
+  std::multimap<double, double> rates_;       ///< FLOPs of contractions to their best FLOPs per second.
 };
 
 } // namespace lanner

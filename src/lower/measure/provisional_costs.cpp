@@ -1,6 +1,7 @@
 // Provisional costs of proposals that backends were not asked for yet.
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -16,14 +17,18 @@ namespace lanner {
 static void set_provisional_costs(Proposal& proposal, const Proposal& like, const Estimates& estimates,
                                   const Target& target) {
   // A larger group is worth asking for where costs are equal; a smaller one where the larger is slower than
-  // measurements of its kernel's kind suggest.
-  constexpr double larger = 0.98, smaller = 1.001, slow = 1.5;
+  // measurements of its kernel's kind suggest, or on a GPU, where libraries offer few epilogues, slower than
+  // other products of as much work.
+  constexpr double larger = 0.98, smaller = 1.001, slow = 1.5, slower = 1.2;
   const bool grows = proposal.members.size() > like.members.size();
+  const double without_epilogue =
+      target.device.is_host() ? std::numeric_limits<double>::infinity() : estimates.at_best_rate(like);
   for (const Alternative& one : like.list) {
     if (!one.backend || lies_within(one.tactic)) continue;
     Alternative made{one.backend, {}, {estimates.seconds(one)}};
     const double expected = estimates.expected(one);
     if (!grows && made.cost.seconds > slow * expected) made.cost.seconds = expected;
+    if (!grows && made.cost.seconds > slower * without_epilogue) made.cost.seconds = without_epilogue;
     made.cost.seconds *= grows ? larger : smaller;
     made.tactic.kernel = one.tactic.kernel;
     const auto like_result = [&](const Value* value) {

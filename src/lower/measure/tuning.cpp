@@ -53,7 +53,7 @@ private:
     }
     search_(paying);
     for (std::size_t i = 0; i < entries.size(); ++i) {
-      if (entries[i]->list.size() > timed[i]) time(*entries[i], timed[i], options_.tuner.budget());
+      if (entries[i]->list.size() > timed[i]) time(*entries[i], timed[i], for_searches());
       drop_guesses(*entries[i]);
     }
   }
@@ -109,10 +109,17 @@ private:
   /// Seconds of a node's run that make no difference to the network's.
   double worth(const Proposal& entry) const { return Effort::unnoticed * total_ / equal_.at(&entry); }
 
+  /// Seconds of the budget after which searches end. On a GPU, where they compile a kernel for each tile, the
+  /// rest is for groups that compete with the first cover: libraries may be faster without an epilogue.
+  double for_searches() const {
+    constexpr double part = 0.85;
+    return options_.tuner.budget() * (options_.target.device.is_host() ? 1.0 : part);
+  }
+
   /// Whether a search, which takes long, is worth it: for nodes with a large share of the network's time.
   bool pays_to_search(const Proposal& entry) const {
     constexpr double noticed = 5e-3;
-    return weight(entry) * equal_.at(&entry) >= noticed * total_;
+    return options_.tuner.spent() < for_searches() && weight(entry) * equal_.at(&entry) >= noticed * total_;
   }
 
   void count() {
