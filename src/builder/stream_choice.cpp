@@ -137,7 +137,7 @@ private:
 
   ProgramPtr fastest() {
     std::filesystem::path lock = choice_.timing_cache;
-    if (!lock.empty()) lock += ".turn";
+    if (!lock.empty()) lock += ".timing_lock";
     NetworkTrial trial(programs_, choice_.control);
     std::vector<Runner> runners;
     for (std::size_t p = 0; p < programs_.size(); ++p)

@@ -198,7 +198,7 @@ TEST(TunersTogether, ThreadsReuseEachOthersTimings) {
   const int check = launches_of_a_check();
   TunerBench bench(chain, "fast", table);
   bench.cache = TimingCache(folder / "timing.txt");
-  auto timing_lock = std::make_unique<TimingLock>(folder / "timing.txt.turn");
+  auto timing_lock = std::make_unique<TimingLock>(folder / "timing.txt.timing_lock");
   std::thread building([&] { EXPECT_TRUE(bench.cost("one", plenty).measured); });
   while (bench.backend.launches() < check) std::this_thread::yield();
   folder.write("timing.txt", timings);
@@ -211,7 +211,7 @@ TEST(TunersTogether, ProcessesReuseEachOthersTimings) {
   const TemporaryFolder folder;
   const std::string timings = timings_of_another_build(folder);
   const int check = launches_of_a_check();
-  auto timing_lock = std::make_unique<TimingLock>(folder / "timing.txt.turn");
+  auto timing_lock = std::make_unique<TimingLock>(folder / "timing.txt.timing_lock");
   const pid_t child = ::fork();
   if (child == 0) {
     TunerBench bench(chain, "fast", table);
@@ -242,7 +242,7 @@ TEST(TunersTogether, ChecksDoNotWaitForTheTimingLock) {
   const TemporaryFolder folder;
   TunerBench bench(chain, "fast", table);
   bench.cache = TimingCache(folder / "timing.txt");
-  const TimingLock held(folder / "timing.txt.turn");
+  const TimingLock held(folder / "timing.txt.timing_lock");
   EXPECT_EQ(bench.vet("one").trust, Trust::checked);
 }
 
@@ -251,7 +251,7 @@ TEST(TunersTogether, WaitingIsEndedByCancelling) {
   TunerBench bench(chain, "fast", table);
   bench.cache = TimingCache(folder / "timing.txt");
   bench.control.cancel = CancelToken::create();
-  const TimingLock held(folder / "timing.txt.turn");
+  const TimingLock held(folder / "timing.txt.timing_lock");
   std::thread building(
       [&] { LANNER_EXPECT_ERROR(bench.cost("one", plenty), ErrorCode::cancelled, "cancel"); });
   while (bench.backend.launches() == 0) std::this_thread::yield();

@@ -182,7 +182,7 @@ void Tuner::time(std::span<Entrant* const> batch, const Node& node, InterleavedT
                  Spending& spending) {
   if (batch.empty()) return;
   std::filesystem::path lock = cache_.file();
-  if (!lock.empty()) lock += ".turn";
+  if (!lock.empty()) lock += ".timing_lock";
   const TimingLock timing_lock(lock, control_.cancel);
   spending.waited(timing_lock.waited());
   cache_.refresh();
