@@ -1,4 +1,4 @@
-// Implements the engine's interface to the compiler (engine/builder.h).
+// Implements the engine's interface to the builder (engine/builder.h).
 
 #include "engine/builder.h"
 
@@ -12,7 +12,7 @@
 namespace lanner {
 namespace {
 
-class WholeCompiler final : public Compiler {
+class LinkedBuilder final : public EngineBuilder {
 public:
   std::shared_ptr<const EngineState> build(const SourcePtr& model, const BuildOptions& options,
                                            const std::filesystem::path& folder) const override {
@@ -42,9 +42,9 @@ public:
 
 } // namespace
 
-const Compiler* find_compiler() {
-  static const WholeCompiler compiler;
-  return &compiler;
+const EngineBuilder* find_builder() {
+  static const LinkedBuilder builder;
+  return &builder;
 }
 
 } // namespace lanner

@@ -11,7 +11,7 @@
 
 namespace lanner {
 
-/// As Compiler::variant.
+/// As EngineBuilder::variant.
 MadeVariant lowered_variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
                             double& seconds, const Control& control);
 

@@ -35,7 +35,7 @@ std::optional<EngineState::ArenaBound> EngineState::make_bound(const ShapeProfil
   const AccountScope charged(account);
   try {
     const auto shapes = profile.max(*graph);
-    if (!shapes || !profile.opt || !find_compiler()) return std::nullopt;
+    if (!shapes || !profile.opt || !find_builder()) return std::nullopt;
     double no_seconds = 0;
     const MadeVariantPtr model = variants_.of_shapes(*profile.opt, target.threads);
     const MadeVariant made =

@@ -4,11 +4,11 @@
 
 namespace lanner {
 
-const Compiler& compiler_for(std::string_view asked, std::string_view remedy) {
-  const Compiler* compiler = find_compiler();
-  check(compiler != nullptr, ErrorCode::unsupported,
-        "{} needs the compiler, which this library (liblanner-runtime) does not contain; {}", asked, remedy);
-  return *compiler;
+const EngineBuilder& builder_for(std::string_view asked, std::string_view remedy) {
+  const EngineBuilder* builder = find_builder();
+  check(builder != nullptr, ErrorCode::unsupported,
+        "{} needs the builder, which this library (liblanner-runtime) does not contain; {}", asked, remedy);
+  return *builder;
 }
 
 } // namespace lanner

@@ -1,6 +1,6 @@
 #pragma once
-// Interface to the compiler, which liblanner contains and liblanner-runtime does not
-// (docs/decisions/029-runtime.md). Code that loads and runs plans reaches the compiler only through here.
+// Interface to the builder, which liblanner contains and liblanner-runtime does not
+// (docs/decisions/029-runtime.md). Code that loads and runs plans reaches the builder only through here.
 
 #include <cstddef>
 #include <filesystem>
@@ -28,10 +28,10 @@ struct VariantMaking {
   bool trusting = false;              ///< For a first run: trusted kernels are used without a check.
 };
 
-/// Stateless; thread-safe.
-class Compiler {
+/// Makes engines, and variants of them, from models. Stateless; thread-safe.
+class EngineBuilder {
 public:
-  virtual ~Compiler() = default;
+  virtual ~EngineBuilder() = default;
 
   /// As Engine::build, but errors do not begin with the model's name.
   virtual std::shared_ptr<const EngineState> build(const SourcePtr& model, const BuildOptions& options,
@@ -53,9 +53,9 @@ public:
                                      const Limits& limits, const OpTable& ops) const = 0;
 };
 
-/// Null in a library without one.
-const Compiler* find_compiler();
-/// Throws Error{unsupported} in a library without one; the message says what `asked` for it and the `remedy`.
-const Compiler& compiler_for(std::string_view asked, std::string_view remedy);
+/// Null in liblanner-runtime.
+const EngineBuilder* find_builder();
+/// Throws Error{unsupported} in liblanner-runtime; the message says what `asked` for it and the `remedy`.
+const EngineBuilder& builder_for(std::string_view asked, std::string_view remedy);
 
 } // namespace lanner

@@ -88,7 +88,7 @@ Engine Engine::build(SourcePtr model, const BuildOptions& options, const std::fi
   return with_context([&] { return fmt::format("build {}", model->name()); },
                       [&] {
                         return Engine(
-                            compiler_for("a build", "build the plan with liblanner, and load it here")
+                            builder_for("a build", "build the plan with liblanner, and load it here")
                                 .build(model, options, folder));
                       });
 }
@@ -102,9 +102,9 @@ Engine Engine::build(const std::filesystem::path& model, const BuildOptions& opt
 namespace {
 
 /// Random inputs may be invalid for the model.
-Verification verified(const Compiler& compiler, const Engine& engine, const VerifyOptions& options) {
+Verification verified(const EngineBuilder& builder, const Engine& engine, const VerifyOptions& options) {
   try {
-    return compiler.verify(engine, options);
+    return builder.verify(engine, options);
   } catch (const Error& error) {
     if (error.code() == ErrorCode::cancelled) throw;
     throw Error(error.code(),
@@ -115,7 +115,7 @@ Verification verified(const Compiler& compiler, const Engine& engine, const Veri
 
 /// Verifies each variant of the plan in one run of one context.
 void require_right(const Engine& engine, const Control& control) {
-  const Compiler& compiler = compiler_for("verifying a plan", "load it without verify");
+  const EngineBuilder& builder = builder_for("verifying a plan", "load it without verify");
   const EngineState& state = state_of(engine);
   for (const auto& [key, made] : state.variants().list()) {
     VerifyOptions options;
@@ -123,7 +123,7 @@ void require_right(const Engine& engine, const Control& control) {
     options.threads = key.threads;
     options.runs = options.contexts = 1;
     options.control.cancel = control.cancel;
-    const Verification found = verified(compiler, engine, options);
+    const Verification found = verified(builder, engine, options);
     if (found.right()) continue;
     const std::string nodes =
         found.differences.empty()
@@ -239,7 +239,7 @@ std::map<std::string, Shape> Engine::sample_shapes(const std::map<std::string, S
 Verification Engine::verify(const VerifyOptions& options) const {
   return with_context(
       [&] { return fmt::format("verify {}", name()); },
-      [&] { return compiler_for("verification", "verify the plan with liblanner").verify(*this, options); });
+      [&] { return builder_for("verification", "verify the plan with liblanner").verify(*this, options); });
 }
 
 std::string Engine::ir() const {

@@ -24,7 +24,7 @@ std::filesystem::path limits_file(const std::filesystem::path& folder = options(
 
 MachineLimits measure_machine(Device device, const Control& control) {
   const MachineLimits limits =
-      compiler_for("measuring a machine", "run lanner doctor --measure").measure(device, control);
+      builder_for("measuring a machine", "run lanner doctor --measure").measure(device, control);
   if (!limits_file().empty()) keep_limits(limits_file(), processor(device), limits);
   return limits;
 }

@@ -17,7 +17,7 @@ Safetensors weights_file(const Content& content, const std::string& name, const 
   try {
     return Safetensors::open(content, name, limits);
   } catch (const Error& error) {
-    if (find_compiler()) throw;
+    if (find_builder()) throw;
     throw Error(error.code(), error.message() + "; this library (liblanner-runtime) reads no models: give a "
                                                 "safetensors file or a whole plan");
   }
@@ -68,10 +68,10 @@ GivenWeights::GivenWeights(const SourcePtr& source, const std::filesystem::path&
                            const OpTable& ops)
     : name_(source->name()), limits_(limits), ops_(ops) {
   const Content content = read_all(source, limits);
-  const Compiler* compiler = find_compiler();
-  if (compiler && compiler->model_format(content.bytes)) {
+  const EngineBuilder* builder = find_builder();
+  if (builder && builder->model_format(content.bytes)) {
     const SourcePtr model = open_bytes(content.bytes, content.owner, name_);
-    sources_ = compiler->model_weights(model, folder, limits, ops_);
+    sources_ = builder->model_weights(model, folder, limits, ops_);
     return;
   }
   const Safetensors file = weights_file(content, name_, limits);

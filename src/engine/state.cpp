@@ -98,7 +98,7 @@ void check_tune_at_run(const EngineState& state) {
       state.budget > 0 && !state.target.deterministic, ErrorCode::invalid_argument,
       "tune_at_run: this engine times nothing, as its budget is 0 or it is deterministic; expected one that "
       "may time kernels, or no tune_at_run");
-  compiler_for("tune_at_run", "prepare the shapes where the plan is built");
+  builder_for("tune_at_run", "prepare the shapes where the plan is built");
 }
 
 /// The variant whose tactics are reused.
@@ -142,7 +142,7 @@ MadeVariantPtr EngineState::tuned(const VariantKey& key, double& seconds, const 
   return variants_.get(key, true, control, [&] {
     const MadeVariantPtr same = variants_.of_shapes(key.shapes, key.threads);
     if (same && same->ahead && !same->program->on_host()) return *same;
-    MadeVariant made = ready(find_compiler() ? lowered(key, seconds, {}, control) : make_like(key, control));
+    MadeVariant made = ready(find_builder() ? lowered(key, seconds, {}, control) : make_like(key, control));
     made.ahead = true;
     return made;
   });
@@ -226,15 +226,15 @@ Target EngineState::target_of(int threads) const {
 
 MadeVariant EngineState::make_like(const VariantKey& key, const Control& control) const {
   double no_seconds = 0;
-  const Compiler* compiler = find_compiler();
-  if (!compiler && !variants_.of_shapes(key.shapes, key.threads)) fail_without_compiler(key);
+  const EngineBuilder* builder = find_builder();
+  if (!builder && !variants_.of_shapes(key.shapes, key.threads)) fail_without_builder(key);
   const Model model = tactic_source(key.shapes, key.threads);
   if (!model.variant) return lowered(key, no_seconds, {.trusting = true}, control);
   if (model.same_shapes && !model.variant->program->on_host()) return *model.variant;
   const Graph& chosen = model.variant->program->graph();
   const Target own = target_of(key.threads);
-  // Without a compiler, or where a plan is loaded for another number of threads.
-  if (model.same_shapes && (!compiler || compiler->trusted(chosen, backends(own))))
+  // Without a builder, or where a plan is loaded for another number of threads.
+  if (model.same_shapes && (!builder || builder->trusted(chosen, backends(own))))
     if (auto program = same_kernels(chosen, own))
       return {std::move(program), model.variant->reports, key.threads};
   return lowered(key, no_seconds, {.model = model.variant.get()}, control);
@@ -242,18 +242,18 @@ MadeVariant EngineState::make_like(const VariantKey& key, const Control& control
 
 MadeVariant EngineState::lowered(const VariantKey& key, double& seconds, const VariantMaking& making,
                                  const Control& control) const {
-  const Compiler* compiler = find_compiler();
-  if (!compiler) fail_without_compiler(key);
+  const EngineBuilder* builder = find_builder();
+  if (!builder) fail_without_builder(key);
   if (!making.sizes_only)
     log_message(LogLevel::debug,
                 fmt::format("{}: kernels for {} are chosen", graph->name, shapes_text(key.shapes)));
-  MadeVariant made = compiler->variant(*this, key, making, seconds, control);
+  MadeVariant made = builder->variant(*this, key, making, seconds, control);
   if (!making.sizes_only)
     made.program = within_bound(key.shapes, std::move(made.program), target_of(key.threads));
   return made;
 }
 
-void EngineState::fail_without_compiler(const VariantKey& key) const {
+void EngineState::fail_without_builder(const VariantKey& key) const {
   constexpr std::size_t shown = 4;
   std::vector<std::string> known;
   for (const auto& [other, made] : variants_.list()) {
@@ -262,7 +262,7 @@ void EngineState::fail_without_compiler(const VariantKey& key) const {
   }
   check(!known.empty(), ErrorCode::unsupported,
         "{}: no variant for {}: the plan was built without sizes of {}, and this library (liblanner-runtime) "
-        "has no compiler to make one; build the plan with shapes or profiles, call prepare before it is "
+        "has no builder to make one; build the plan with shapes or profiles, call prepare before it is "
         "saved, or link liblanner",
         graph->name, shapes_text(key.shapes), open_inputs_text(*graph, state_inputs()));
   if (known.size() > shown) {
@@ -270,7 +270,7 @@ void EngineState::fail_without_compiler(const VariantKey& key) const {
     known.emplace_back("others");
   }
   fail(ErrorCode::unsupported,
-       "{}: no variant for {}: the plan has {}, and this library (liblanner-runtime) has no compiler to make "
+       "{}: no variant for {}: the plan has {}, and this library (liblanner-runtime) has no builder to make "
        "one; "
        "build the plan with profiles for these shapes, or link liblanner",
        graph->name, shapes_text(key.shapes), joined(known, " and "));

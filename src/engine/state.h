@@ -132,7 +132,7 @@ private:
   MadeVariant make_like(const VariantKey& key, const Control& control) const;
   MadeVariant lowered(const VariantKey& key, double& seconds, const VariantMaking& making,
                       const Control& control) const;
-  [[noreturn]] void fail_without_compiler(const VariantKey& key) const;
+  [[noreturn]] void fail_without_builder(const VariantKey& key) const;
   std::optional<ArenaBound> make_bound(const ShapeProfile& profile, const Control& control) const;
   std::shared_ptr<const Program>
   within_bound(const InputShapes& shapes, std::shared_ptr<const Program> program, const Target& target) const;

@@ -4,7 +4,7 @@
 
 namespace lanner {
 
-const Compiler* find_compiler() {
+const EngineBuilder* find_builder() {
   return nullptr;
 }
 

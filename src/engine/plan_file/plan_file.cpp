@@ -56,8 +56,8 @@ Safetensors open_plan(const SourcePtr& source, const Limits& limits) {
   try {
     return Safetensors::open(content, source->name(), limits);
   } catch (const Error&) {
-    const Compiler* compiler = find_compiler();
-    const auto format = compiler ? compiler->model_format(content.bytes) : std::nullopt;
+    const EngineBuilder* builder = find_builder();
+    const auto format = builder ? builder->model_format(content.bytes) : std::nullopt;
     if (!format) throw;
     fail(ErrorCode::bad_data, "not a plan: it looks like a model of format {}; use build", *format);
   }
@@ -353,8 +353,8 @@ private:
   /// Tunes again from the portable IR, with a warning, as it takes time.
   void tune_again(EngineState& state, const std::vector<VariantKey>& variants,
                   const std::string& reason) const {
-    check(find_compiler() != nullptr, ErrorCode::unsupported,
-          "the plan does not run here as it is ({}), and this library (liblanner-runtime) has no compiler to "
+    check(find_builder() != nullptr, ErrorCode::unsupported,
+          "the plan does not run here as it is ({}), and this library (liblanner-runtime) has no builder to "
           "choose kernels anew; build the plan on a machine like this one, or link liblanner",
           reason);
     state.notes.push_back(

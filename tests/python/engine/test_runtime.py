@@ -1,4 +1,4 @@
-"""liblanner-runtime: a program without the compiler loads and runs plans; calls that need the compiler are errors."""
+"""liblanner-runtime: a program without the builder loads and runs plans; calls that need the builder are errors."""
 
 import os
 import shutil
@@ -127,10 +127,10 @@ def test_another_number_of_threads_uses_the_same_kernels(plan, engine):
 
 
 @pytest.mark.parametrize("asked", ["build", "verify", "measure"])
-def test_calls_that_need_the_compiler_are_rejected(plan, model, asked):
+def test_calls_that_need_the_builder_are_rejected(plan, model, asked):
     said = probe(("load", plan), (asked, model))[-1]
     assert said.startswith("error: unsupported: ")
-    assert "needs the compiler" in said and "liblanner-runtime" in said and ";" in said
+    assert "needs the builder" in said and "liblanner-runtime" in said and ";" in said
 
 
 def test_missing_kernels_are_an_error(engine, plan, tmp_path):
@@ -139,10 +139,10 @@ def test_missing_kernels_are_an_error(engine, plan, tmp_path):
     shutil.copy(LIBRARIES / f"liblanner-runtime.so.{version()}", tmp_path)  # without the module
     said = probe(("load", plan), LD_LIBRARY_PATH=str(tmp_path))[0]
     assert said.startswith("error: unsupported: ") and "onednn" in said
-    assert "has no compiler to choose kernels anew" in said and said.endswith(REMEDY)
+    assert "has no builder to choose kernels anew" in said and said.endswith(REMEDY)
 
 
-def test_refit_needs_no_compiler(plan, engine):
+def test_refit_needs_no_builder(plan, engine):
     refitted = engine.refit({"filters": ramp(16, 3, 3, 3)})
     said = probe(("load", plan), ("refit", "filters"), ("run", "1x3x8x8"))[-1]
     np.testing.assert_array_equal(numbers(said), expected(refitted, 1))
@@ -164,7 +164,7 @@ def test_a_loaded_plan_is_saved_unchanged(plan, tmp_path):
     assert again.read_bytes() == plan.read_bytes()
 
 
-def test_explain_needs_no_compiler(plan):
+def test_explain_needs_no_builder(plan):
     assert int(probe(("load", plan), ("explain", "-"))[-1]) > 1000
 
 
@@ -188,16 +188,16 @@ def symbols(file, kinds):
     return {words[-1] for words in lines if len(words) >= 3 and words[-2] in kinds}
 
 
-def test_no_symbol_of_the_compiler_is_in_the_runtime():
+def test_no_symbol_of_the_builder_is_in_the_runtime():
     objects = BUILD / "src" / "CMakeFiles" / "lanner_builder_objects.dir"
-    compiler = set()
+    builder = set()
     for part in ("importers", "passes", "lower", "builder"):
         files = list((objects / part).rglob("*.o"))
         assert files, part
         for file in files:
-            compiler |= symbols(file, "TDB")
-    compiler = {name for name in compiler if name != "_ZN6lanner13find_compilerEv"}  # the runtime defines its own
-    assert len(compiler) > 300
+            builder |= symbols(file, "TDB")
+    builder = {name for name in builder if name != "_ZN6lanner12find_builderEv"}  # the runtime defines its own
+    assert len(builder) > 300
     # In the library what the version script hides is local: lower-case letters.
-    assert compiler <= symbols(LIBRARIES / "liblanner.so", "TDBtdb")
-    assert compiler & symbols(LIBRARIES / "liblanner-runtime.so", "TDBtdbVWvw") == set()
+    assert builder <= symbols(LIBRARIES / "liblanner.so", "TDBtdb")
+    assert builder & symbols(LIBRARIES / "liblanner-runtime.so", "TDBtdbVWvw") == set()
