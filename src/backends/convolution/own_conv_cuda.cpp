@@ -4,8 +4,8 @@
 #include <algorithm>
 
 #include "backends/convolution/convolution_window.h"
-#include "backends/cuda/beside_library.h"
 #include "backends/cuda/families.h"
+#include "backends/cuda/own_kernels.h"
 #include "backends/cuda/storage.h"
 #include "backends/epilogue.h"
 #include "backends/operand_storages.h"
@@ -178,7 +178,7 @@ TacticList plans(const Node& node, const Group& group, const Target& target, boo
   return list;
 }
 
-using Lists = BesideLibrary<conv_family, plans>;
+using Lists = OwnKernelTactics<conv_family, plans>;
 
 std::unique_ptr<Kernel> own_conv_prepare(const Preparation& p) {
   std::string reason;

@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
-#include "backends/cuda/beside_library.h"
 #include "backends/cuda/families.h"
+#include "backends/cuda/own_kernels.h"
 #include "backends/cuda/storage.h"
 #include "backends/operand_storages.h"
 #include "backends/product/matrix_kernel.h"
@@ -141,7 +141,7 @@ TacticList plans(const Node& node, const Group& group, const Target& target, boo
   return list;
 }
 
-using Lists = BesideLibrary<matmul_family, plans>;
+using Lists = OwnKernelTactics<matmul_family, plans>;
 
 std::unique_ptr<Kernel> own_gemm_prepare(const Preparation& p) {
   std::string reason;

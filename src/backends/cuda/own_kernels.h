@@ -1,5 +1,5 @@
 #pragma once
-// Families of own kernels for operators that a library also computes.
+// Tactic lists of own kernels for operators that a library also computes.
 
 #include <optional>
 #include <vector>
@@ -32,7 +32,7 @@ inline std::vector<std::optional<DType>> own_types(DType type, const Target& tar
 /// those that complement the library's.
 template<const KernelFamily& library,
          TacticList (*plans)(const Node& node, const Group& group, const Target& target, bool first)>
-struct BesideLibrary {
+struct OwnKernelTactics {
   static TacticList first(const Node& node, const Group& group, const Target& target) {
     return own_kernels_first(library, node, group, target) ? plans(node, group, target, true) : TacticList{};
   }
