@@ -69,9 +69,9 @@ private:
       check(planned ? held_right(*value, callers_.input(index)) : value->storage.is_default(),
             ErrorCode::bad_data, "input {} is not on {} in the storage that the caller gives", value->name(),
             target_.device.to_string());
-      places_[value] =
-          planned ? Place{Place::Kind::input, index, 0} : Place{Place::Kind::item, program_.items_++, 0};
-      program_.input_items_.push_back(planned ? Place{} : places_[value]);
+      locations_[value] = planned ? ValueLocation{ValueLocation::Kind::input, index, 0}
+                                  : ValueLocation{ValueLocation::Kind::item, program_.items_++, 0};
+      program_.input_items_.push_back(planned ? ValueLocation{} : locations_[value]);
       ++index;
     }
   }
@@ -84,8 +84,8 @@ private:
   void place_constants() {
     for (const auto& node : graph_.body().nodes()) {
       if (!is_constant(*node)) continue;
-      places_[node->output()] = {Place::Kind::constant,
-                                 static_cast<std::uint32_t>(program_.constants_.size()), 0};
+      locations_[node->output()] = {ValueLocation::Kind::constant,
+                                    static_cast<std::uint32_t>(program_.constants_.size()), 0};
       check_stored(*node->output(), target_);
       program_.constants_.push_back(*node->output()->constant());
     }
@@ -187,8 +187,8 @@ private:
     const auto add = [&](const Value* value, bool write) {
       if (!value || value->constant() || !is_planned(*value)) return;
       const Buffer where = buffers_.of(value);
-      const auto found = places_.find(where.root);
-      const bool callers = found != places_.end() && found->second.kind == Place::Kind::input;
+      const auto found = locations_.find(where.root);
+      const bool callers = found != locations_.end() && found->second.kind == ValueLocation::Kind::input;
       const Value* memory = callers ? graph_.body().parameter(found->second.index) : where.root;
       const DType type = value->storage.dtype.value_or(value->type.dtype());
       list.push_back({memory, where.offset, where.offset + storage_bytes(*value), write,
@@ -284,15 +284,15 @@ private:
     }
     std::vector<Arena> on_device;
     while (on_device.size() < program_.devices_.size())
-      on_device.push_back({Place::Kind::arena, static_cast<std::uint32_t>(on_device.size()), {}, {}});
-    Arena host{Place::Kind::host_arena, 0, {}, {}};
+      on_device.push_back({ValueLocation::Kind::arena, static_cast<std::uint32_t>(on_device.size()), {}, {}});
+    Arena host{ValueLocation::Kind::host_arena, 0, {}, {}};
     for (const Value* value : values) {
       if (!is_planned(*value)) {
-        places_[value] = {Place::Kind::item, program_.items_++, 0};
+        locations_[value] = {ValueLocation::Kind::item, program_.items_++, 0};
         continue;
       }
       const Value* root = buffers_.of(value).root;
-      if (places_.contains(root)) continue;
+      if (locations_.contains(root)) continue;
       const bool beside = root->storage.device.is_host() && !target_.device.is_host();
       ask(beside ? host : on_device[number_of(root->storage.device)], root, value);
     }
@@ -303,16 +303,16 @@ private:
       program_.arenas_.push_back(settle(arena, bounds ? bound_->arenas_[arena.device] : none));
     program_.host_arena_bytes_ = settle(host, none).plan.bytes;
     for (const Value* value : values) {
-      if (!is_planned(*value) || places_.contains(value)) continue;
+      if (!is_planned(*value) || locations_.contains(value)) continue;
       const Buffer where = buffers_.of(value);
-      places_[value] = places_.at(where.root);
-      places_[value].offset += where.offset;
+      locations_[value] = locations_.at(where.root);
+      locations_[value].offset += where.offset;
     }
   }
 
   /// Buffers that share one block of memory.
   struct Arena {
-    Place::Kind kind;
+    ValueLocation::Kind kind;
     std::uint32_t device; ///< Its number.
     std::vector<BufferRequest> requests;
     std::map<const Value*, std::size_t> request_of;
@@ -349,7 +349,7 @@ private:
       const auto offsets = fit_into(wanted, storage_bytes(*input), alignment());
       for (std::size_t r = 0; r < offsets.size(); ++r) {
         if (!offsets[r]) continue;
-        places_[roots[r]] = {Place::Kind::input, number, *offsets[r]};
+        locations_[roots[r]] = {ValueLocation::Kind::input, number, *offsets[r]};
         arena.requests[r].bytes = 0;
       }
     }
@@ -369,7 +369,7 @@ private:
   /// Places an arena's buffers and the steps' workspaces.
   ArenaLayout settle(Arena& arena, const ArenaLayout& bound) {
     const std::size_t buffers = arena.requests.size();
-    const bool on_device = arena.kind == Place::Kind::arena;
+    const bool on_device = arena.kind == ValueLocation::Kind::arena;
     const auto is_here = [&](const Step& step) {
       const bool step_on_device = step.subprograms ? !step.subprograms->device.is_host() : step.on_stream;
       if (!step_on_device && !target_.device.is_host()) return !on_device;
@@ -386,7 +386,7 @@ private:
     }
     ArenaPlan plan = plan_arena_within(bound, arena.requests, alignment());
     for (const auto& [root, request] : arena.request_of)
-      places_.try_emplace(root, Place{arena.kind, arena.device, plan.offsets[request]});
+      locations_.try_emplace(root, ValueLocation{arena.kind, arena.device, plan.offsets[request]});
     for (std::size_t s = 0; s < program_.steps_.size(); ++s)
       (is_here(program_.steps_[s]) ? program_.steps_[s].workspace : program_.steps_[s].host_workspace) =
           plan.offsets[buffers + s];
@@ -404,14 +404,14 @@ private:
             ErrorCode::bad_data, "output {} is not in the storage that the caller asked for", output->name());
       const CallerMemory::Alias* alias = callers_.alias_of_output(number);
       if (alias && lies_in_input(*where.root, *output, alias->input)) {
-        places_[where.root] = {Place::Kind::input, static_cast<std::uint32_t>(alias->input), 0};
+        locations_[where.root] = {ValueLocation::Kind::input, static_cast<std::uint32_t>(alias->input), 0};
         continue;
       }
       check(!alias || !alias->required, ErrorCode::unsupported,
             "output {} would overwrite an input that is still read", output->name());
-      check(!places_.contains(where.root), ErrorCode::bad_data, "output {} has no memory of its own",
+      check(!locations_.contains(where.root), ErrorCode::bad_data, "output {} has no memory of its own",
             output->name());
-      places_[where.root] = {Place::Kind::output, number, 0};
+      locations_[where.root] = {ValueLocation::Kind::output, number, 0};
     }
   }
 
@@ -420,7 +420,7 @@ private:
     const Value& input = *graph_.body().parameter(number);
     if (input.type != output.type || !is_planned(input)) return false;
     if (&root == &input) return true;
-    return !places_.contains(&root) && uses_.written_behind(root, input);
+    return !locations_.contains(&root) && uses_.written_behind(root, input);
   }
 
   void bind_steps() {
@@ -428,20 +428,21 @@ private:
       step.first_input = static_cast<std::uint32_t>(program_.inputs_.size());
       step.inputs = static_cast<std::uint32_t>(step.node->inputs().size());
       for (const Value* input : step.node->inputs())
-        program_.inputs_.push_back(input ? places_.at(input) : Place{});
+        program_.inputs_.push_back(input ? locations_.at(input) : ValueLocation{});
       step.first_output = static_cast<std::uint32_t>(program_.outputs_.size());
       step.outputs = static_cast<std::uint32_t>(step.node->outputs().size());
-      for (const auto& output : step.node->outputs()) program_.outputs_.push_back(places_.at(output.get()));
+      for (const auto& output : step.node->outputs())
+        program_.outputs_.push_back(locations_.at(output.get()));
     }
   }
 
   void place_results() {
     for (const Value* output : graph_.body().outputs()) {
-      Place place = places_.at(output);
-      if (is_planned(*output) && place.kind != Place::Kind::input)
-        place.kind = Place::Kind::output, place.index = static_cast<std::uint32_t>(program_.results_.size()),
-        place.offset = 0;
-      program_.results_.push_back(place);
+      ValueLocation location = locations_.at(output);
+      if (is_planned(*output) && location.kind != ValueLocation::Kind::input)
+        location.kind = ValueLocation::Kind::output,
+        location.index = static_cast<std::uint32_t>(program_.results_.size()), location.offset = 0;
+      program_.results_.push_back(location);
     }
   }
 
@@ -464,7 +465,7 @@ private:
   bool spread_ = false;  ///< Over several streams.
   StepOrder order_;
   Accesses accesses_;
-  std::map<const Value*, Place> places_;
+  std::map<const Value*, ValueLocation> locations_;
   std::map<const Node*, ReadyKernel> ready_;
   Buffers buffers_;
   MemoryUses uses_;

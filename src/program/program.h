@@ -21,7 +21,7 @@ namespace lanner {
 
 /// Location of a value's first byte. Arena, input and output pointers are a Context's; constants are in
 /// Program::weights(). Inputs and outputs are on the target's device.
-struct Place {
+struct ValueLocation {
   enum class Kind : std::uint8_t {
     none,
     arena,      ///< Of a device.
@@ -60,13 +60,13 @@ public:
   int streams() const noexcept { return streams_; }
   std::span<const std::uint32_t> waits() const noexcept { return waits_; } ///< Events.
   std::uint32_t events() const noexcept { return events_; } ///< That of a segment's beginning included.
-  std::span<const Place> inputs() const noexcept { return inputs_; } ///< Of all steps, in order.
-  std::span<const Place> outputs() const noexcept { return outputs_; }
+  std::span<const ValueLocation> inputs() const noexcept { return inputs_; } ///< Of all steps, in order.
+  std::span<const ValueLocation> outputs() const noexcept { return outputs_; }
   std::span<const Tensor> constants() const noexcept { return constants_; } ///< As read, but on the host.
   /// The constants on the devices that read them: the first call copies them, and throws what
   /// DeviceWeights::add() does; locations change with the weight budget. Thread-safe.
   std::shared_ptr<const PlacedWeights> weights() const;
-  std::span<const Place> results() const noexcept {
+  std::span<const ValueLocation> results() const noexcept {
     return results_;
   } ///< Of the graph's outputs: `output` or `item`, or the `input` whose memory one uses.
   std::uint32_t items() const noexcept { return items_; }
@@ -81,7 +81,7 @@ public:
   bool on_host() const noexcept;
   std::uint64_t host_arena_bytes() const noexcept { return host_arena_bytes_; }
   /// Items of graph inputs that are not plain memory; `none` for those that are.
-  std::span<const Place> input_items() const noexcept { return input_items_; }
+  std::span<const ValueLocation> input_items() const noexcept { return input_items_; }
 
 private:
   class Builder;
@@ -94,7 +94,7 @@ private:
   mutable std::once_flag placed_;
   mutable std::shared_ptr<const ProgramWeights> weights_; ///< Null before the first call of weights().
   std::vector<Step> steps_;
-  std::vector<Place> inputs_, outputs_, results_, input_items_;
+  std::vector<ValueLocation> inputs_, outputs_, results_, input_items_;
   std::uint32_t items_ = 0;
   std::vector<Device> devices_;
   const Target target_;

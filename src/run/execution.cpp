@@ -87,14 +87,18 @@ Execution::Execution(std::shared_ptr<const Program> program_to_run, const Arenas
   outputs_.assign(run.outputs().size(), nullptr);
   items_.resize(run.items());
   for (std::size_t i = 0; i < run.inputs().size(); ++i) {
-    const Place& place = run.inputs()[i];
-    if (place.kind == Place::Kind::input) input_readers_[place.index].push_back({i, place.offset});
-    if (place.kind == Place::Kind::output) output_readers_[place.index].push_back({i, place.offset});
+    const ValueLocation& location = run.inputs()[i];
+    if (location.kind == ValueLocation::Kind::input)
+      input_readers_[location.index].push_back({i, location.offset});
+    if (location.kind == ValueLocation::Kind::output)
+      output_readers_[location.index].push_back({i, location.offset});
   }
   for (std::size_t i = 0; i < run.outputs().size(); ++i) {
-    const Place& place = run.outputs()[i];
-    if (place.kind == Place::Kind::input) input_writers_[place.index].push_back({i, place.offset});
-    if (place.kind == Place::Kind::output) output_writers_[place.index].push_back({i, place.offset});
+    const ValueLocation& location = run.outputs()[i];
+    if (location.kind == ValueLocation::Kind::input)
+      input_writers_[location.index].push_back({i, location.offset});
+    if (location.kind == ValueLocation::Kind::output)
+      output_writers_[location.index].push_back({i, location.offset});
   }
   fix_pointers();
   make_region_steps();
@@ -124,18 +128,18 @@ void Execution::make_region_steps() {
 void Execution::find_last_uses() {
   const Program& run = program();
   std::vector<bool> kept(run.items(), false);
-  for (const auto places : {run.input_items(), run.results()})
-    for (const Place& place : places)
-      if (place.kind == Place::Kind::item) kept[place.index] = true;
+  for (const auto locations : {run.input_items(), run.results()})
+    for (const ValueLocation& location : locations)
+      if (location.kind == ValueLocation::Kind::item) kept[location.index] = true;
   last_uses_.resize(run.steps().size());
   for (std::size_t s = run.steps().size(); s-- > 0;) {
     const Step& step = run.steps()[s];
-    for (const auto places : {run.inputs().subspan(step.first_input, step.inputs),
-                              run.outputs().subspan(step.first_output, step.outputs)})
-      for (const Place& place : places) {
-        if (place.kind != Place::Kind::item || kept[place.index]) continue;
-        kept[place.index] = true;
-        last_uses_[s].push_back(place.index);
+    for (const auto locations : {run.inputs().subspan(step.first_input, step.inputs),
+                                 run.outputs().subspan(step.first_output, step.outputs)})
+      for (const ValueLocation& location : locations) {
+        if (location.kind != ValueLocation::Kind::item || kept[location.index]) continue;
+        kept[location.index] = true;
+        last_uses_[s].push_back(location.index);
       }
   }
 }
@@ -143,8 +147,8 @@ void Execution::find_last_uses() {
 /// Drops references to the last run's results, which belong to the caller.
 void Execution::let_go_of_results() {
   for (const Step& step : program().steps())
-    for (const Place& place : program().outputs().subspan(step.first_output, step.outputs))
-      if (place.kind == Place::Kind::item) items_[place.index] = {};
+    for (const ValueLocation& location : program().outputs().subspan(step.first_output, step.outputs))
+      if (location.kind == ValueLocation::Kind::item) items_[location.index] = {};
 }
 
 /// Releases items that later steps do not need, so that those can reuse their memory.
@@ -167,22 +171,22 @@ void Execution::point_into_ring() {
     const Step& step = program().steps()[block.step];
     for (const auto& copy : std::span(weights.copies).subspan(block.first_copy, block.copies))
       for (std::size_t i = step.first_input; i < step.first_input + step.inputs; ++i)
-        if (const Place& place = program().inputs()[i];
-            place.kind == Place::Kind::constant && place.index == copy.constant)
-          inputs_[i] = arenas_.ring + copy.offset + place.offset;
+        if (const ValueLocation& location = program().inputs()[i];
+            location.kind == ValueLocation::Kind::constant && location.index == copy.constant)
+          inputs_[i] = arenas_.ring + copy.offset + location.offset;
   }
 }
 
-void* Execution::resolve(const Place& place) const {
-  switch (place.kind) {
-  case Place::Kind::arena:
-    return arena(place.index) + place.offset;
-  case Place::Kind::host_arena:
-    return arenas_.host + place.offset;
-  case Place::Kind::constant:
+void* Execution::resolve(const ValueLocation& location) const {
+  switch (location.kind) {
+  case ValueLocation::Kind::arena:
+    return arena(location.index) + location.offset;
+  case ValueLocation::Kind::host_arena:
+    return arenas_.host + location.offset;
+  case ValueLocation::Kind::constant:
     return const_cast<std::byte*>(
-               static_cast<const std::byte*>(arenas_.weights->constants[place.index].data())) +
-           place.offset;
+               static_cast<const std::byte*>(arenas_.weights->constants[location.index].data())) +
+           location.offset;
   default:
     return nullptr;
   }
@@ -386,12 +390,12 @@ void Execution::launch(const Step& step, Stream stream, bool ordered) const {
 StepInput Execution::operand(const Step& step, std::size_t i) {
   const Value* value = step.node->inputs()[i];
   if (!value) return {};
-  const Place& place = program().inputs()[step.first_input + i];
-  if (place.kind == Place::Kind::item) return {nullptr, &items_[place.index], &value->type};
+  const ValueLocation& location = program().inputs()[step.first_input + i];
+  if (location.kind == ValueLocation::Kind::item) return {nullptr, &items_[location.index], &value->type};
   if (is_planned(*value))
     return {inputs_[step.first_input + i], nullptr, &value->type, value->storage.device};
-  Item& constant = constant_items_[place.index];
-  constant.tensor = program().constants()[place.index];
+  Item& constant = constant_items_[location.index];
+  constant.tensor = program().constants()[location.index];
   return {nullptr, &constant, &value->type};
 }
 
@@ -402,11 +406,11 @@ void Execution::run_regions(const Step& step, const RunRequest& request) {
   outlets_.clear();
   for (std::size_t i = 0; i < step.inputs; ++i) operands_.push_back(operand(step, i));
   for (std::size_t i = 0; i < step.outputs; ++i) {
-    const Place& place = run.outputs()[step.first_output + i];
+    const ValueLocation& location = run.outputs()[step.first_output + i];
     const Value& value = *step.node->output(i);
     StepOutput outlet{nullptr, nullptr, &value.type, value.storage.device};
-    if (place.kind == Place::Kind::item)
-      outlet.item = &items_[place.index];
+    if (location.kind == ValueLocation::Kind::item)
+      outlet.item = &items_[location.index];
     else
       outlet.memory = outputs_[step.first_output + i];
     outlets_.push_back(outlet);
@@ -417,9 +421,9 @@ void Execution::run_regions(const Step& step, const RunRequest& request) {
 /// Input `i` for the interpreter, on whatever device it is.
 Item Execution::argument(const Step& step, std::size_t i) const {
   const Value& value = *step.node->input(i);
-  const Place& place = program().inputs()[step.first_input + i];
-  if (place.kind == Place::Kind::item) return items_[place.index];
-  if (place.kind == Place::Kind::constant) return Item(arenas_.weights->constants[place.index]);
+  const ValueLocation& location = program().inputs()[step.first_input + i];
+  if (location.kind == ValueLocation::Kind::item) return items_[location.index];
+  if (location.kind == ValueLocation::Kind::constant) return Item(arenas_.weights->constants[location.index]);
   void* memory = const_cast<void*>(inputs_[step.first_input + i]);
   return Item(
       Tensor::wrap(memory, value.type.dtype(), value.type.shape(), nullptr, {}, value.storage.device));
@@ -432,7 +436,7 @@ void Execution::interpret(const Step& step, const RunRequest& request) {
   std::vector<Tensor> borrowed;
   std::vector<Item> results = computed(step, request, transfers, borrowed);
   for (std::size_t i = 0; i < step.outputs; ++i) {
-    if (program().outputs()[step.first_output + i].kind == Place::Kind::item)
+    if (program().outputs()[step.first_output + i].kind == ValueLocation::Kind::item)
       results[i] = owned(std::move(results[i]), borrowed, transfers);
     give_result(step, i, std::move(results[i]), transfers);
   }
@@ -453,8 +457,9 @@ std::vector<Item> Execution::computed(const Step& step, const RunRequest& reques
   for (std::size_t i = 0; i < step.inputs; ++i) {
     if (!arguments[i]) continue;
     if (!ops::hands_on(node, i)) held[i] = transfers.on(Device{}, held[i]);
-    const Place::Kind kind = program().inputs()[step.first_input + i].kind;
-    if (kind != Place::Kind::item && kind != Place::Kind::constant) borrowed.push_back(held[i].tensor);
+    const ValueLocation::Kind kind = program().inputs()[step.first_input + i].kind;
+    if (kind != ValueLocation::Kind::item && kind != ValueLocation::Kind::constant)
+      borrowed.push_back(held[i].tensor);
   }
   if (ops::is_renamed(node) && !held[0].tensor.device().is_host()) return {renamed(node, arguments)};
   return run_node(node, arguments,
@@ -462,10 +467,10 @@ std::vector<Item> Execution::computed(const Step& step, const RunRequest& reques
 }
 
 void Execution::give_result(const Step& step, std::size_t i, Item item, const Transfers& transfers) {
-  const Place& place = program().outputs()[step.first_output + i];
+  const ValueLocation& location = program().outputs()[step.first_output + i];
   const Value& value = *step.node->output(i);
-  if (place.kind == Place::Kind::item) {
-    items_[place.index] = std::move(item);
+  if (location.kind == ValueLocation::Kind::item) {
+    items_[location.index] = std::move(item);
   } else if (item.tensor.defined()) {
     check(item.tensor.shape() == value.type.shape(), ErrorCode::internal, "{}: inferred {}, computed {}",
           step.node->label(), value.type.to_string(), item.tensor.shape().to_string());

@@ -72,7 +72,7 @@ private:
   void find_last_uses();
   void let_go_of_results();
   void let_go(const Step& step);
-  void* resolve(const Place& place) const;
+  void* resolve(const ValueLocation& location) const;
   std::byte* arena(std::size_t device) const {
     return device == 0 ? arenas_.device : arenas_.further[device - 1];
   }

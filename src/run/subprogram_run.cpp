@@ -10,17 +10,20 @@
 namespace lanner {
 SubprogramRun::SubprogramRun(const Subprogram& subprogram, const Region& region, const Arenas& arenas)
     : subprogram_(subprogram), region_(region),
-      execution_(std::shared_ptr<const Program>(std::shared_ptr<const void>{}, subprogram.program.get()), arenas),
+      execution_(std::shared_ptr<const Program>(std::shared_ptr<const void>{}, subprogram.program.get()),
+                 arenas),
       given_(region.parameters().size()), held_(region.parameters().size()),
-      written_(subprogram.program->results().size()), constants_(subprogram.constants.begin(), subprogram.constants.end()),
-      memory_(subprogram.program->results().size(), nullptr), computed_(subprogram.program->results().size(), nullptr) {
+      written_(subprogram.program->results().size()),
+      constants_(subprogram.constants.begin(), subprogram.constants.end()),
+      memory_(subprogram.program->results().size(), nullptr),
+      computed_(subprogram.program->results().size(), nullptr) {
   for (std::size_t k = 0; k < subprogram.results.size(); ++k)
     if (subprogram.results[k].from == SubprogramResult::From::computed)
       computed_[subprogram.results[k].index] = region.outputs()[k];
 }
 
 bool SubprogramRun::takes_memory(std::size_t parameter) const {
-  return subprogram_.program->input_items()[parameter].kind != Place::Kind::item;
+  return subprogram_.program->input_items()[parameter].kind != ValueLocation::Kind::item;
 }
 
 void SubprogramRun::give_memory(std::size_t parameter, const void* memory) {
@@ -55,7 +58,7 @@ void SubprogramRun::give(std::size_t parameter, const StepInput& operand, const 
 
 bool SubprogramRun::writes_memory(std::size_t k) const {
   return result(k).from == SubprogramResult::From::computed &&
-         subprogram_.program->results()[result(k).index].kind == Place::Kind::output;
+         subprogram_.program->results()[result(k).index].kind == ValueLocation::Kind::output;
 }
 
 void SubprogramRun::write_to(std::size_t k, void* memory) {
@@ -65,7 +68,7 @@ void SubprogramRun::write_to(std::size_t k, void* memory) {
 void SubprogramRun::run(const RunRequest& request) {
   const Transfers transfers(request);
   for (std::size_t j = 0; j < memory_.size(); ++j) {
-    if (subprogram_.program->results()[j].kind != Place::Kind::output) continue;
+    if (subprogram_.program->results()[j].kind != ValueLocation::Kind::output) continue;
     if (!memory_[j]) {
       const Type& type = computed_[j]->type;
       written_[j] = Item(transfers.allocate(type.dtype(), type.shape(), device()));
@@ -81,8 +84,9 @@ StepInput SubprogramRun::value(std::size_t k) const {
   const SubprogramResult& from = result(k);
   if (from.from == SubprogramResult::From::parameter) return given_[from.index];
   if (from.from == SubprogramResult::From::constant) return {nullptr, &constants_[from.index], &type(k)};
-  const Place& place = subprogram_.program->results()[from.index];
-  if (place.kind == Place::Kind::item) return {nullptr, &execution_.items()[place.index], &type(k)};
+  const ValueLocation& location = subprogram_.program->results()[from.index];
+  if (location.kind == ValueLocation::Kind::item)
+    return {nullptr, &execution_.items()[location.index], &type(k)};
   if (memory_[from.index]) return {memory_[from.index], nullptr, &type(k), device()};
   return {nullptr, &written_[from.index], &type(k)};
 }

@@ -50,16 +50,17 @@ protected:
 
 /// Memory used by a step.
 struct Used {
-  Place::Kind kind;
+  ValueLocation::Kind kind;
   std::uint64_t index, first, end;
   bool write;
 };
 
 std::vector<Used> used(const Program& program, const Step& step) {
   std::vector<Used> all;
-  const auto add = [&](const Value* value, const Place& place, bool write) {
+  const auto add = [&](const Value* value, const ValueLocation& location, bool write) {
     if (value && !value->constant())
-      all.push_back({place.kind, place.index, place.offset, place.offset + storage_bytes(*value), write});
+      all.push_back(
+          {location.kind, location.index, location.offset, location.offset + storage_bytes(*value), write});
   };
   for (std::size_t i = 0; i < step.inputs; ++i)
     add(step.node->input(i), program.inputs()[step.first_input + i], false);
@@ -156,7 +157,8 @@ TEST_F(Streams, NeverRaceInMemoryOfCallers) {
       continue; // an output would have to lie in an input's memory, whatever the streams
     }
     expect_no_races(*program);
-    for (const Place& place : program->outputs()) lent += place.kind == Place::Kind::input;
+    for (const ValueLocation& location : program->outputs())
+      lent += location.kind == ValueLocation::Kind::input;
     if (HasFailure()) return;
   }
   EXPECT_GT(lent, 100);

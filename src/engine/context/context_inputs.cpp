@@ -66,8 +66,8 @@ void Context::State::give_inputs(Stream stream) {
     const bool copied =
         !device().is_host() && bound[i].tensor.defined() && bound[i].tensor.device().is_host();
     if (!input_changed[i] && !copied) continue;
-    const Place& item = program.input_items()[i];
-    if (item.kind == Place::Kind::item)
+    const ValueLocation& item = program.input_items()[i];
+    if (item.kind == ValueLocation::Kind::item)
       execution.items()[item.index] = bound[i];
     else
       execution.set_input(i, copied ? on_device(i, stream) : bound[i].tensor.data());

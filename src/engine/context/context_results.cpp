@@ -22,7 +22,7 @@ Device Context::State::results_device() const {
 /// the result is a copy on the device.
 bool Context::State::is_kept(std::size_t i) const {
   return keep_results && !given[i].defined() && !results_of_call &&
-         now().place_of(i) == Place::Kind::output && !now().is_item(i) &&
+         now().location_of(i) == ValueLocation::Kind::output && !now().is_item(i) &&
          engine->callers.output(i).layout.row_major() && !state_with(&StatePair::output, i);
 }
 
@@ -66,8 +66,9 @@ void Context::State::fetch_results(Stream stream) {
     if (current.is_item(i)) continue;
     Tensor& result = current.results[i].tensor;
     if (result.device() == device() && !is_kept(i)) continue;
-    const Place& place = current.execution->program().results()[i];
-    const Tensor& from = place.kind == Place::Kind::input ? current.staged[place.index] : current.written[i];
+    const ValueLocation& location = current.execution->program().results()[i];
+    const Tensor& from =
+        location.kind == ValueLocation::Kind::input ? current.staged[location.index] : current.written[i];
     copy_memory({result.data(), result.device()}, {const_cast<void*>(from.data()), device()}, result.bytes(),
                 stream);
   }
@@ -78,12 +79,12 @@ void Context::State::place_results(const CallResources& call) {
   // Memory of a call's allocator must not be reused by other calls.
   if (results_of_call || call.allocator) std::ranges::fill(now().results, Item{});
   results_of_call = call.allocator != nullptr;
-  const std::span<const Place> places = now().execution->program().results();
-  for (std::size_t i = 0; i < places.size(); ++i) {
+  const std::span<const ValueLocation> locations = now().execution->program().results();
+  for (std::size_t i = 0; i < locations.size(); ++i) {
     // An output in an input's memory is already there.
-    if (places[i].kind == Place::Kind::input) now().results[i] = bound[places[i].index];
-    if (places[i].kind == Place::Kind::output) place_result(i, call);
-    if (places[i].kind == Place::Kind::item) now().results[i] = {}; // gets new memory
+    if (locations[i].kind == ValueLocation::Kind::input) now().results[i] = bound[locations[i].index];
+    if (locations[i].kind == ValueLocation::Kind::output) place_result(i, call);
+    if (locations[i].kind == ValueLocation::Kind::item) now().results[i] = {}; // gets new memory
   }
 }
 
@@ -136,9 +137,9 @@ void Context::State::take_items(Stream stream) {
     if (!current.is_item(i)) continue;
     Item& result = current.results[i];
     const Program& program = current.execution->program();
-    const Place& place = program.results()[i];
-    result = place.kind == Place::Kind::constant ? Item(program.constants()[place.index])
-                                                 : current.execution->items()[place.index];
+    const ValueLocation& location = program.results()[i];
+    result = location.kind == ValueLocation::Kind::constant ? Item(program.constants()[location.index])
+                                                            : current.execution->items()[location.index];
     const HeldStorage& held = engine->callers.output(i);
     const Device wanted = given[i].defined() ? given[i].device() : results_device();
     if (wanted.is_host() || held != HeldStorage{})

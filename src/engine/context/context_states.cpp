@@ -51,7 +51,7 @@ void Context::State::keep_states() {
   for (std::size_t number = 0; number < engine->states.size(); ++number) {
     const StatePair& pair = engine->states[number];
     const Item& result = current.results[pair.output];
-    if (current.place_of(pair.output) == Place::Kind::output) kept[number].swap_buffers();
+    if (current.location_of(pair.output) == ValueLocation::Kind::output) kept[number].swap_buffers();
     take_tensor(pair.input, result.tensor);
   }
   if (device().is_host()) return;

@@ -15,8 +15,8 @@ std::uint64_t bytes_of(const Tensor& tensor) {
 }
 
 /// Moves the element at `found` to the front.
-template<typename List, typename Place>
-void bring_to_front(List& list, Place found) {
+template<typename List, typename Position>
+void bring_to_front(List& list, Position found) {
   std::rotate(list.begin(), found, std::next(found));
 }
 
@@ -30,13 +30,14 @@ ReadyShapes::ReadyShapes(InputShapes of, std::shared_ptr<const Program> program,
   staged.resize(shapes.size());
 }
 
-Place::Kind ReadyShapes::place_of(std::size_t output) const {
+ValueLocation::Kind ReadyShapes::location_of(std::size_t output) const {
   return execution->program().results()[output].kind;
 }
 
 bool ReadyShapes::is_item(std::size_t output) const {
   // A constant that is itself a result and not plain memory: strings.
-  return place_of(output) == Place::Kind::item || place_of(output) == Place::Kind::constant;
+  return location_of(output) == ValueLocation::Kind::item ||
+         location_of(output) == ValueLocation::Kind::constant;
 }
 
 void ReadyShapes::swap_executions() {

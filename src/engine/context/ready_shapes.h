@@ -29,7 +29,7 @@ struct ReadyShapes {
   ReadyShapes(InputShapes of, std::shared_ptr<const Program> program, const Arenas& arenas);
   /// Whether an output has a data-dependent size, or is not a numeric tensor.
   bool is_item(std::size_t output) const;
-  Place::Kind place_of(std::size_t output) const;
+  ValueLocation::Kind location_of(std::size_t output) const;
   /// Makes the other execution the current one; inputs must be set again.
   void swap_executions();
   /// Releases values of the last run except the context's own memory of results; `lent` says which outputs'

@@ -24,8 +24,8 @@ WeightNeeds weight_needs(const Program& program) {
     for (std::size_t s = segment.first; s < segment.first + segment.steps; ++s) {
       const Step& step = program.steps()[s];
       std::set<std::uint32_t> read;
-      for (const Place& place : program.inputs().subspan(step.first_input, step.inputs))
-        if (place.kind == Place::Kind::constant) read.insert(place.index);
+      for (const ValueLocation& location : program.inputs().subspan(step.first_input, step.inputs))
+        if (location.kind == ValueLocation::Kind::constant) read.insert(location.index);
       if (streams && !read.empty()) needs.readers.push_back({number, s, {read.begin(), read.end()}});
       for (const std::uint32_t constant : read)
         needs.recorded[constant] = needs.recorded[constant] && streams;
