@@ -38,8 +38,8 @@ std::int64_t index_bound(const Value& value, int depth = 0) {
   for (const Use& use : value.uses()) {
     if (!use.node) continue;
     const Node& node = *use.node;
-    const int places_input = node.op().traits.places_input;
-    if (places_input > 0 && use.index == static_cast<std::size_t>(places_input))
+    const int index_input = node.op().traits.index_input;
+    if (index_input > 0 && use.index == static_cast<std::size_t>(index_input))
       found = std::min(found, indexed_size(node));
     if (only_moves(node) && (use.index == 0 || ops::is_concat(node)))
       for (const auto& output : node.outputs()) found = std::min(found, index_bound(*output, depth + 1));

@@ -69,8 +69,8 @@ std::shared_ptr<void> allocate_cuda(Device device, std::uint64_t bytes) {
           })};
 }
 
-cuda::DevicePointer pointer(const MemoryLocation& place) {
-  return reinterpret_cast<cuda::DevicePointer>(place.data);
+cuda::DevicePointer pointer(const MemoryLocation& location) {
+  return reinterpret_cast<cuda::DevicePointer>(location.data);
 }
 
 } // namespace
@@ -116,8 +116,8 @@ void copy_memory(const MemoryLocation& to, const MemoryLocation& from, std::uint
                        bytes, queue);
 }
 
-void copy_rows(const RowsPlace& to, const RowsPlace& from, std::uint64_t row_bytes, std::uint64_t rows,
-               Stream stream) {
+void copy_rows(const PitchedMemory& to, const PitchedMemory& from, std::uint64_t row_bytes,
+               std::uint64_t rows, Stream stream) {
   if (row_bytes == 0 || rows == 0) return;
   const Device target = to.first.device, origin = from.first.device;
   if (target.is_host() && origin.is_host()) {
@@ -139,15 +139,15 @@ void copy_rows(const RowsPlace& to, const RowsPlace& from, std::uint64_t row_byt
               "cuMemcpy2DAsync");
 }
 
-void clear_memory(const MemoryLocation& place, std::uint64_t bytes, Stream stream) {
+void clear_memory(const MemoryLocation& location, std::uint64_t bytes, Stream stream) {
   if (bytes == 0) return;
-  if (place.device.is_host()) {
-    std::memset(place.data, 0, bytes);
+  if (location.device.is_host()) {
+    std::memset(location.data, 0, bytes);
     return;
   }
-  const cuda::Current current(cuda::Gpu::get(place.device));
+  const cuda::Current current(cuda::Gpu::get(location.device));
   cuda::check(
-      cuda::driver().set_bytes(pointer(place), 0, bytes, static_cast<cuda::StreamHandle>(stream.handle)),
+      cuda::driver().set_bytes(pointer(location), 0, bytes, static_cast<cuda::StreamHandle>(stream.handle)),
       "cuMemsetD8Async");
 }
 

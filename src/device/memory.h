@@ -27,15 +27,15 @@ struct MemoryLocation {
 void copy_memory(const MemoryLocation& to, const MemoryLocation& from, std::uint64_t bytes,
                  Stream stream = {});
 /// Rows of `row_bytes` at a distance of `pitch` bytes.
-struct RowsPlace {
+struct PitchedMemory {
   MemoryLocation first;
   std::int64_t pitch = 0;
 };
 /// Copies `rows` rows, by the rules of copy_memory().
-void copy_rows(const RowsPlace& to, const RowsPlace& from, std::uint64_t row_bytes, std::uint64_t rows,
-               Stream stream = {});
+void copy_rows(const PitchedMemory& to, const PitchedMemory& from, std::uint64_t row_bytes,
+               std::uint64_t rows, Stream stream = {});
 /// Sets `bytes` to zero, by the same rules.
-void clear_memory(const MemoryLocation& place, std::uint64_t bytes, Stream stream = {});
+void clear_memory(const MemoryLocation& location, std::uint64_t bytes, Stream stream = {});
 /// Waits for the work queued on a GPU's stream; nothing to do on the host.
 void synchronize(Device device, Stream stream = {});
 

@@ -44,7 +44,7 @@ void run_parallel(int threads, std::int64_t begin, std::int64_t end, std::int64_
   grain = std::max<std::int64_t>(grain, 1);
   const std::int64_t units = (end - begin - 1) / grain + 1;
   const std::int64_t shares = std::min<std::int64_t>(threads, units);
-  if (shares <= 1 || team_place().inside) return body(begin, end);
+  if (shares <= 1 || team_share().inside) return body(begin, end);
   const std::int64_t pieces =
       std::clamp<std::int64_t>(units / shares / units_of_a_piece, 1, pieces_of_a_share);
   run_parts(shares, pieces, [&](int share, int piece) {
@@ -57,7 +57,7 @@ void run_parallel(int threads, std::int64_t begin, std::int64_t end, std::int64_
 
 void run_each(int threads, std::int64_t count, RangeBody body) {
   const std::int64_t shares = std::min<std::int64_t>(threads, count);
-  if (shares <= 1 || team_place().inside) {
+  if (shares <= 1 || team_share().inside) {
     for (std::int64_t i = 0; i < count; ++i) body(i, i + 1);
     return;
   }

@@ -76,7 +76,7 @@ void run_pieces(int shares, int pieces, void (*function)(void*, int share, int p
 }
 
 bool reserve_team(int threads) {
-  return threads <= 1 || team_place().inside ||
+  return threads <= 1 || team_share().inside ||
          (threads <= teams::max_threads && own.get().reserve(threads) >= threads);
 }
 

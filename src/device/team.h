@@ -10,7 +10,7 @@ enum class Shares : unsigned char {
   free,  ///< None waits for another: any thread with a core runs them, or the caller runs all.
 };
 
-/// Calls `function(argument)` once for each of `shares` shares, which team_place() distinguishes, on up to as
+/// Calls `function(argument)` once for each of `shares` shares, which team_share() distinguishes, on up to as
 /// many threads, the calling one among them, and returns when all have returned. Every calling thread has a
 /// team of its own, made at its first call, grown when it needs more, ended with the thread; its threads
 /// also end with the last TeamsNeeded, and are restarted at the next call. A call from within a region runs
@@ -50,12 +50,12 @@ public:
 };
 
 /// The calling thread's share of the innermost region; outside of any, number 0 of 1.
-struct TeamPlace {
+struct TeamShare {
   int number = 0;
   int size = 1;
   bool inside = false; ///< Inside a region of several shares, at any depth.
 };
-TeamPlace team_place() noexcept;
+TeamShare team_share() noexcept;
 
 /// Waits until all shares of the region, which must be Shares::apart, have reached it.
 void team_barrier() noexcept;

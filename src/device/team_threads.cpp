@@ -23,7 +23,7 @@ constexpr int piece_bits = 24;
 constexpr unsigned regions_between_checks = 1024; ///< Of the caller's NUMA node, and of cores.
 constexpr std::uint64_t piece_mask = (std::uint64_t{1} << piece_bits) - 1;
 
-thread_local TeamPlace place;
+thread_local TeamShare own_share;
 thread_local Team* region = nullptr; ///< The team whose region the thread is in.
 
 /// Threads of a team block all signals: the program's handlers must not run on them.
@@ -45,11 +45,11 @@ private:
 class InRegion {
 public:
   InRegion(Team& team, int number, int size) {
-    place = {number, size, true};
+    own_share = {number, size, true};
     region = &team;
   }
   ~InRegion() {
-    place = {};
+    own_share = {};
     region = nullptr;
   }
 };
@@ -345,11 +345,11 @@ void Team::barrier(int size) noexcept {
 namespace lanner {
 
 void run_team(int shares, Shares kind, void (*function)(void*), void* argument) {
-  if (shares <= 1 || teams::place.inside) {
-    const TeamPlace before = teams::place;
-    teams::place = {0, 1, before.inside};
+  if (shares <= 1 || teams::own_share.inside) {
+    const TeamShare before = teams::own_share;
+    teams::own_share = {0, 1, before.inside};
     function(argument);
-    teams::place = before;
+    teams::own_share = before;
     return;
   }
   struct Call {
@@ -363,12 +363,12 @@ void run_team(int shares, Shares kind, void (*function)(void*), void* argument) 
   teams::own_team().run({run, &call, shares, 1}, kind);
 }
 
-TeamPlace team_place() noexcept {
-  return teams::place;
+TeamShare team_share() noexcept {
+  return teams::own_share;
 }
 
 void team_barrier() noexcept {
-  if (teams::region && teams::place.size > 1) teams::region->barrier(teams::place.size);
+  if (teams::region && teams::own_share.size > 1) teams::region->barrier(teams::own_share.size);
 }
 
 } // namespace lanner

@@ -70,7 +70,7 @@ struct Traits {
   /// The leading operands that decide what a region runs, and how often.
   int control_inputs = 0;
   /// The operand that holds indices along `axis` of the first one; 0: none.
-  int places_input = 0;
+  int index_input = 0;
   ValueRange range = {};
 
   /// Whether parts of the results along axis 0 may be computed independently from parts of the operands.

@@ -108,15 +108,15 @@ ChromaOffset chroma_offset(PixelFormat format, ChromaSiting siting) noexcept {
   return offset;
 }
 
-ComponentPlace component_place(PixelFormat format, int component) noexcept {
+ComponentLayout component_layout(PixelFormat format, int component) noexcept {
   const PixelFormatInfo& facts = format_info(format);
   const bool bgr =
       format == PixelFormat::bgr24 || format == PixelFormat::bgra32 || format == PixelFormat::bgr_planar;
   const int position = bgr ? 2 - component : component;
   if (facts.planes == 3) return {position, 0, 1};
   if (facts.planes == 2)
-    return component == 0 ? ComponentPlace{0, 0, 1} : ComponentPlace{1, component - 1, 2};
-  return facts.samples[0] == 1 ? ComponentPlace{0, 0, 1} : ComponentPlace{0, position, facts.samples[0]};
+    return component == 0 ? ComponentLayout{0, 0, 1} : ComponentLayout{1, component - 1, 2};
+  return facts.samples[0] == 1 ? ComponentLayout{0, 0, 1} : ComponentLayout{0, position, facts.samples[0]};
 }
 
 } // namespace lanner

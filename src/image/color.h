@@ -33,11 +33,11 @@ struct ChromaOffset {
 ChromaOffset chroma_offset(PixelFormat format, ChromaSiting siting) noexcept;
 
 /// Where a component's samples are: the plane, the first sample of a row, and the step between neighbours.
-struct ComponentPlace {
+struct ComponentLayout {
   int plane = 0;
   int first = 0, step = 1;
 };
 /// Components are R, G, B or Y, Cb, Cr; all three are the same for gray.
-ComponentPlace component_place(PixelFormat format, int component) noexcept;
+ComponentLayout component_layout(PixelFormat format, int component) noexcept;
 
 } // namespace lanner

@@ -81,7 +81,7 @@ public:
 
   /// Row `y` of an image without chroma.
   void write_rgb(std::int64_t y) {
-    const bool bgr = component_place(to_.format, 0).first == 2 || component_place(to_.format, 0).plane == 2;
+    const bool bgr = component_layout(to_.format, 0).first == 2 || component_layout(to_.format, 0).plane == 2;
     const int order[3] = {bgr ? 2 : 0, 1, bgr ? 0 : 2};
     const float* ordered[3] = {rows_.row[order[0]], rows_.row[order[1]], rows_.row[order[2]]};
     read(y);

@@ -151,10 +151,10 @@ void component_rows(const Image& image, std::int64_t y, std::vector<std::uint8_t
                     std::uint8_t* rows[3]) {
   const bool planar = format_info(image.format).planes == 3;
   for (int c = 0; c < 3; ++c) {
-    const ComponentPlace place = component_place(image.format, c);
-    const Plane& plane = image.planes[static_cast<std::size_t>(place.plane)];
+    const ComponentLayout layout = component_layout(image.format, c);
+    const Plane& plane = image.planes[static_cast<std::size_t>(layout.plane)];
     rows[c] = planar ? reinterpret_cast<std::uint8_t*>(plane.data + y * plane.pitch)
-                     : memory.data() + std::int64_t{place.first} * image.width;
+                     : memory.data() + std::int64_t{layout.first} * image.width;
   }
 }
 

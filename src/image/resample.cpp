@@ -215,18 +215,18 @@ void RowSampler::read(std::int64_t y, float* const rows[3]) {
   int blended_plane = -1;
   const bool gray = facts.planes == 1 && facts.samples[0] == 1;
   for (int c = 0; c < (gray ? 1 : 3); ++c) {
-    const ComponentPlace place = component_place(image_.format, c);
-    const bool chroma = facts.yuv && place.plane > 0;
+    const ComponentLayout layout = component_layout(image_.format, c);
+    const bool chroma = facts.yuv && layout.plane > 0;
     const Taps& x = chroma ? sampling_.chroma_x : sampling_.luma_x;
     const Taps& down = chroma ? sampling_.chroma_y : sampling_.luma_y;
-    if (place.step == 1 && (chroma ? chroma_in_place_ : luma_in_place_)) {
-      blend(place.plane, down, y, rows[c]);
+    if (layout.step == 1 && (chroma ? chroma_in_place_ : luma_in_place_)) {
+      blend(layout.plane, down, y, rows[c]);
       continue;
     }
-    if (place.plane != blended_plane) blend(place.plane, down, y, blended_.data());
-    blended_plane = place.plane;
-    kernels_.gather(blended_.data() + place.first, plane_index_[place.plane].data(), x.weights.data(),
-                    x.count, place.step, x.size, rows[c]);
+    if (layout.plane != blended_plane) blend(layout.plane, down, y, blended_.data());
+    blended_plane = layout.plane;
+    kernels_.gather(blended_.data() + layout.first, plane_index_[layout.plane].data(), x.weights.data(),
+                    x.count, layout.step, x.size, rows[c]);
   }
   if (!gray) return;
   for (int c = 1; c < 3; ++c)

@@ -49,7 +49,7 @@ Slices slices_of(const Tensor& whole, std::size_t axis, std::int64_t position) {
   return slices;
 }
 
-RowsPlace rows_at(const Tensor& tensor, std::uint64_t offset, std::uint64_t pitch) {
+PitchedMemory rows_at(const Tensor& tensor, std::uint64_t offset, std::uint64_t pitch) {
   MemoryLocation first = location_of(tensor);
   first.data = static_cast<std::byte*>(first.data) + offset;
   return {first, static_cast<std::int64_t>(pitch)};

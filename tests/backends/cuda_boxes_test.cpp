@@ -69,8 +69,8 @@ TEST(RowParameters, pixels_of_images_stored_channels_last_are_columns) {
   const Shape image{2, 24, 7, 5};
   const Layout last = Layout::channels_last(4);
   for (const bool keeps : {true, false}) {
-    const PlacedShape result =
-        keeps ? PlacedShape{Shape{2, 24, 1, 1}, last} : PlacedShape{Shape{2, 24}, Layout{}};
+    const StoredShape result =
+        keeps ? StoredShape{Shape{2, 24, 1, 1}, last} : StoredShape{Shape{2, 24}, Layout{}};
     const RowParameters p = row_parameters({{2, 3}, false}, {image, last}, result);
     EXPECT_EQ(p.inner, 1) << "height and width are one axis";
     EXPECT_FALSE(dense_rows(p, 2, false));

@@ -131,10 +131,10 @@ ops::ResampledAxis random_axis(std::mt19937& random, std::int64_t size, std::int
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t around = i * size / count;
     for (auto t = static_cast<std::int64_t>(random() % (most + 1)); t > 0; --t) {
-      axis.places.push_back(static_cast<std::int32_t>(std::min<std::int64_t>(size - 1, around + t)));
+      axis.indices.push_back(static_cast<std::int32_t>(std::min<std::int64_t>(size - 1, around + t)));
       axis.weights.push_back(std::normal_distribution<float>()(random));
     }
-    axis.begins.push_back(static_cast<std::int32_t>(axis.places.size()));
+    axis.begins.push_back(static_cast<std::int32_t>(axis.indices.size()));
   }
   return axis;
 }
@@ -154,7 +154,7 @@ void expect_sums(const TapSumFunctions& functions, std::int64_t size, std::int64
     functions.lines(TapLineLists(axis, size, functions.lanes).line(), first, count, image.data(),
                     found.data(), lines);
   else
-    functions.rows({axis.begins.data(), axis.places.data(), axis.weights.data()}, first, count, 0,
+    functions.rows({axis.begins.data(), axis.indices.data(), axis.weights.data()}, first, count, 0,
                    image.data(), inner, found.data());
   for (std::int64_t r = 0; r < results; ++r) {
     const std::int64_t line = r / ((count - first) * inner), i = r / inner % (count - first) + first;
@@ -162,7 +162,7 @@ void expect_sums(const TapSumFunctions& functions, std::int64_t size, std::int64
     for (auto t = static_cast<std::size_t>(axis.begins[static_cast<std::size_t>(i)]);
          t < static_cast<std::size_t>(axis.begins[static_cast<std::size_t>(i) + 1]); ++t)
       expected += static_cast<double>(axis.weights[t]) *
-                  image[static_cast<std::size_t>((line * size + axis.places[t]) * inner + r % inner)];
+                  image[static_cast<std::size_t>((line * size + axis.indices[t]) * inner + r % inner)];
     ASSERT_NEAR(found[static_cast<std::size_t>(r)], expected, 2e-5) << "result " << r;
   }
   EXPECT_EQ(found.back(), 123);

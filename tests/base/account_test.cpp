@@ -93,7 +93,7 @@ TEST(Account, MemoryOfTeamHelpersIsChargedToTheCaller) {
   run_team(
       2, Shares::apart,
       [](void* tensors) {
-        const auto number = static_cast<std::size_t>(team_place().number);
+        const auto number = static_cast<std::size_t>(team_share().number);
         static_cast<Tensor*>(tensors)[number] = Tensor::allocate(DType::f32, {1 << 18});
       },
       made.data());

@@ -38,13 +38,13 @@ TEST(Team, EachShareHasADistinctNumber) {
   for (const int threads : {1, 2, 5, 3}) {
     std::vector<std::atomic<int>> hits(static_cast<std::size_t>(threads));
     in_team(threads, [&] {
-      const TeamPlace place = team_place();
-      EXPECT_EQ(place.size, threads);
-      EXPECT_EQ(place.inside, threads > 1);
-      ++hits[static_cast<std::size_t>(place.number)];
+      const TeamShare share = team_share();
+      EXPECT_EQ(share.size, threads);
+      EXPECT_EQ(share.inside, threads > 1);
+      ++hits[static_cast<std::size_t>(share.number)];
     });
     for (const auto& hit : hits) EXPECT_EQ(hit, 1);
-    EXPECT_FALSE(team_place().inside);
+    EXPECT_FALSE(team_share().inside);
   }
 }
 
@@ -54,10 +54,10 @@ TEST(Team, NestedRegionsRunOnTheCallerAlone) {
     const auto caller = std::this_thread::get_id();
     in_team(4, [&] {
       EXPECT_EQ(std::this_thread::get_id(), caller);
-      EXPECT_EQ(team_place().size, 1);
+      EXPECT_EQ(team_share().size, 1);
       ++inner;
     });
-    EXPECT_EQ(team_place().size, 3);
+    EXPECT_EQ(team_share().size, 3);
   });
   EXPECT_EQ(inner, 3);
 }
@@ -120,8 +120,8 @@ TEST(Team, SleepingThreadsAreWoken) {
 TEST(Team, WaitsForSlowThreads) {
   std::atomic<int> ended{0};
   in_team(3, [&] {
-    if (team_place().number > 0)
-      std::this_thread::sleep_for(std::chrono::milliseconds(3 * team_place().number));
+    if (team_share().number > 0)
+      std::this_thread::sleep_for(std::chrono::milliseconds(3 * team_share().number));
     ++ended;
   });
   EXPECT_EQ(ended, 3);
@@ -162,7 +162,7 @@ TEST(Team, RunsWithFewerThreadsWhenTheSystemRefusesMore) {
     const bool enough = reserve_team(4000); // Each with some megabytes of stack.
     std::atomic<int> calls{0}, size{0};
     in_team(4000, [&] {
-      size = team_place().size;
+      size = team_share().size;
       ++calls;
     });
     ::_exit(!enough && calls == size && size < 4000 ? 7 : 1);
@@ -186,7 +186,7 @@ TEST(Team, FreeSharesRunExactlyOnce) {
         shares, pieces,
         [](void* argument, int share, int piece) {
           Call& of = *static_cast<Call*>(argument);
-          of.misplaced += team_place().number != share || !team_place().inside;
+          of.misplaced += team_share().number != share || !team_share().inside;
           ++of.hits[static_cast<std::size_t>(share * of.pieces + piece)];
         },
         &call);
@@ -198,7 +198,7 @@ TEST(Team, FreeSharesRunExactlyOnce) {
 TEST(Team, FreeSharesMayOutnumberThreads) {
   std::atomic<int> calls{0};
   in_team(
-      20000, [&] { calls += team_place().size == 20000; }, Shares::free);
+      20000, [&] { calls += team_share().size == 20000; }, Shares::free);
   EXPECT_EQ(calls, 20000);
 }
 

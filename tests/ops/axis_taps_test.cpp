@@ -36,7 +36,7 @@ Tensor summed(const Tensor& x, const ResampledAxis& taps) {
            t < static_cast<std::size_t>(taps.begins[static_cast<std::size_t>(i) + 1]); ++t)
         for (std::int64_t k = 0; k < inner; ++k)
           result[static_cast<std::size_t>((o * size + i) * inner + k)] +=
-              taps.weights[t] * from[static_cast<std::size_t>((o * before + taps.places[t]) * inner + k)];
+              taps.weights[t] * from[static_cast<std::size_t>((o * before + taps.indices[t]) * inner + k)];
   return Tensor::from<float>(result, shape);
 }
 

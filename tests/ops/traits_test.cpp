@@ -44,7 +44,7 @@ TEST(OperatorTraits, FlagsAreConsistentWithThePattern) {
     EXPECT_TRUE(implies(traits.per_image, traits.split != nullptr));
     EXPECT_TRUE(implies(traits.summed != nullptr, traits.pattern == Pattern::contraction));
     EXPECT_TRUE(implies(traits.control_inputs > 0, traits.pattern == Pattern::region));
-    EXPECT_TRUE(implies(traits.places_input > 0, traits.places_input < op.max_inputs));
+    EXPECT_TRUE(implies(traits.index_input > 0, traits.index_input < op.max_inputs));
     EXPECT_TRUE(
         implies(traits.range.kind == ValueRange::Kind::fixed, traits.range.least < traits.range.most));
   });

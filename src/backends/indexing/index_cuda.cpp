@@ -51,11 +51,11 @@ TacticList index_tactics(const Node& node, const Group&, const Target& target) {
 
 using GatherKernel = EmbeddedKernel<2, std::int64_t, GatherParameters>;
 
-using PlaceKernel = EmbeddedKernel<2, std::int64_t, PlaceParameters>;
+using AxisIndexKernel = EmbeddedKernel<2, std::int64_t, AxisIndexParameters>;
 
 class ScatterKernel final : public Kernel {
 public:
-  ScatterKernel(FunctionHandle function, Grid grid, std::int64_t count, const PlaceParameters& parameters,
+  ScatterKernel(FunctionHandle function, Grid grid, std::int64_t count, const AxisIndexParameters& parameters,
                 std::uint64_t copied)
       : function_(function), grid_(grid), count_(count), parameters_(parameters), copied_(copied) {}
   bool on_stream() const override { return true; }
@@ -76,13 +76,13 @@ private:
   FunctionHandle function_;
   Grid grid_;
   std::int64_t count_;
-  PlaceParameters parameters_;
+  AxisIndexParameters parameters_;
   std::uint64_t copied_; ///< Bytes of the data, which are copied to the output first.
 };
 
-PlaceParameters places_of(const Node& node) {
+AxisIndexParameters axis_index_parameters(const Node& node) {
   const Shape data = node.input(0)->type.shape(), indices = node.input(1)->type.shape();
-  PlaceParameters p;
+  AxisIndexParameters p;
   p.rank = static_cast<int>(data.rank());
   const std::size_t axis = ops::resolve_axis(node.attributes.integer("axis", 0), data.rank());
   p.axis = static_cast<int>(axis);
@@ -115,19 +115,20 @@ std::unique_ptr<Kernel> index_prepare(const Preparation& p) {
   const std::size_t element =
       bit_width(p.tactic.outputs.at(0).dtype.value_or(node.output()->type.dtype())) / 8;
   if (node.kind() == "gather") return prepare_gather(node, gpu, element);
-  const PlaceParameters places = places_of(node);
+  const AxisIndexParameters parameters = axis_index_parameters(node);
   const Shape indices = node.input(1)->type.shape();
   if (picks(node)) {
     const std::string function = fmt::format("gather_places_{}", element);
-    return std::make_unique<PlaceKernel>(embedded_function(gpu, "indices", function.c_str()),
-                                         grid_over(gpu, indices.elements()), indices.elements(), places);
+    return std::make_unique<AxisIndexKernel>(embedded_function(gpu, "indices", function.c_str()),
+                                             grid_over(gpu, indices.elements()), indices.elements(),
+                                             parameters);
   }
-  const std::int64_t along = indices[static_cast<std::size_t>(places.axis)];
+  const std::int64_t along = indices[static_cast<std::size_t>(parameters.axis)];
   const std::int64_t lines = along > 0 ? indices.elements() / along : 0;
   const std::string function = fmt::format("scatter_lines_{}", element);
   const auto copied = static_cast<std::uint64_t>(node.output()->type.shape().elements()) * element;
   return std::make_unique<ScatterKernel>(embedded_function(gpu, "indices", function.c_str()),
-                                         grid_for(gpu, lines), lines, places, copied);
+                                         grid_for(gpu, lines), lines, parameters, copied);
 }
 
 } // namespace

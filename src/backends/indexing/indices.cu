@@ -20,11 +20,11 @@ __device__ void for_each(std::int64_t count, Body body) {
     for_each(count, [&](std::int64_t i) { gather_element(data, indices, out, i, p); });                      \
   }                                                                                                          \
   extern "C" __global__ void gather_places_##bytes(const T* data, const void* indices, T* out,               \
-                                                   std::int64_t count, PlaceParameters p) {                  \
-    for_each(count, [&](std::int64_t i) { gather_place(data, indices, out, i, p); });                        \
+                                                   std::int64_t count, AxisIndexParameters p) {              \
+    for_each(count, [&](std::int64_t i) { gather_along_axis(data, indices, out, i, p); });                   \
   }                                                                                                          \
   extern "C" __global__ void scatter_lines_##bytes(const T* updates, const void* indices, T* out,            \
-                                                   std::int64_t count, PlaceParameters p) {                  \
+                                                   std::int64_t count, AxisIndexParameters p) {              \
     for_each(count, [&](std::int64_t i) { scatter_line(updates, indices, out, i, p); });                     \
   }
 

@@ -153,7 +153,7 @@ Result repeating_pad(const Movement& m) {
   if (!taps) return std::nullopt;
   std::vector<Box> boxes{{sizes_of(input), m.inputs[0], m.outputs[0]}};
   for (const ops::ResampledAxis& axis : *taps) {
-    const std::vector<MemorySlice> slices = memory_slices_of(axis.places, max_boxes / boxes.size());
+    const std::vector<MemorySlice> slices = memory_slices_of(axis.indices, max_boxes / boxes.size());
     if (slices.empty()) return std::nullopt;
     boxes = divided(boxes, axis.axis, slices);
   }

@@ -1,7 +1,7 @@
 // Copies boxes of elements between strided arrays, converting them on the way.
 
 #include "backends/cuda/elements.cuh"
-#include "backends/movement/box_places.cuh"
+#include "backends/movement/box_offsets.cuh"
 
 using namespace lanner::cuda;
 
@@ -37,9 +37,9 @@ __device__ void move_box(const From* __restrict__ source, To* __restrict__ targe
 #pragma unroll
     for (int k = 0; k < ahead; ++k) {
       if (first + k * step >= box.elements) break;
-      const Places places = places_of(first + k * step, box);
-      values[k] = source[places.from];
-      to[k] = places.to;
+      const BoxOffsets offsets = offsets_of(first + k * step, box);
+      values[k] = source[offsets.from];
+      to[k] = offsets.to;
     }
 #pragma unroll
     for (int k = 0; k < ahead; ++k) {
@@ -60,9 +60,9 @@ __device__ void rotate_box(const From* __restrict__ source, To* __restrict__ tar
   for (std::int64_t tile = blockIdx.x; tile < tiles; tile += gridDim.x) {
     const std::int64_t across = tile / p.row_tiles, row = (tile - across * p.row_tiles) * edge;
     const std::int64_t plane = across / p.column_tiles, column = (across - plane * p.column_tiles) * edge;
-    const Places places = places_of(plane, p.outer);
-    const From* from = source + places.from + row + column * p.column_source;
-    To* to = target + places.to + column + row * p.row_target;
+    const BoxOffsets offsets = offsets_of(plane, p.outer);
+    const From* from = source + offsets.from + row + column * p.column_source;
+    To* to = target + offsets.to + column + row * p.row_target;
     if (row + lane < p.rows)
       for (int line = first; line < edge && column + line < p.columns; line += lines)
         cells[line][lane] = from[line * p.column_source + lane];

@@ -208,15 +208,15 @@ int omp_get_max_threads() {
 }
 
 int omp_get_num_threads() {
-  return lanner::onednn::gomp ? lanner::onednn::gomp->get_num_threads() : lanner::team_place().size;
+  return lanner::onednn::gomp ? lanner::onednn::gomp->get_num_threads() : lanner::team_share().size;
 }
 
 int omp_get_thread_num() {
-  return lanner::onednn::gomp ? lanner::onednn::gomp->get_thread_num() : lanner::team_place().number;
+  return lanner::onednn::gomp ? lanner::onednn::gomp->get_thread_num() : lanner::team_share().number;
 }
 
 int omp_in_parallel() {
-  return lanner::onednn::gomp ? lanner::onednn::gomp->in_parallel() : lanner::team_place().inside;
+  return lanner::onednn::gomp ? lanner::onednn::gomp->in_parallel() : lanner::team_share().inside;
 }
 
 void omp_set_num_threads(int threads) {

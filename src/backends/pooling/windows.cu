@@ -7,37 +7,37 @@ using namespace lanner::cuda;
 
 namespace {
 
-struct Place {
+struct WindowPosition {
   std::int64_t source = 0, target = 0;
   int position[3] = {};
 };
 
-__device__ Place place_of(std::int64_t index, const PoolParameters& p) {
-  Place place;
+__device__ WindowPosition position_of(std::int64_t index, const PoolParameters& p) {
+  WindowPosition window;
   std::int64_t rest = index, channel = 0;
   if (p.channels_innermost) {
     channel = rest % p.channels;
     rest /= p.channels;
   }
   for (int axis = 2; axis >= 0; --axis) {
-    place.position[axis] = static_cast<int>(rest % p.positions[axis]);
+    window.position[axis] = static_cast<int>(rest % p.positions[axis]);
     rest /= p.positions[axis];
-    place.target += place.position[axis] * p.target[2 + axis];
+    window.target += window.position[axis] * p.target[2 + axis];
   }
   if (!p.channels_innermost) {
     channel = rest % p.channels;
     rest /= p.channels;
   }
-  place.source = rest * p.source[0] + channel * p.source[1];
-  place.target += rest * p.target[0] + channel * p.target[1];
-  return place;
+  window.source = rest * p.source[0] + channel * p.source[1];
+  window.target += rest * p.target[0] + channel * p.target[1];
+  return window;
 }
 
 /// Calls body(offset) for each tap inside the image.
 template<typename Body>
-__device__ void for_each_tap(const PoolParameters& p, const Place& place, Body body) {
+__device__ void for_each_tap(const PoolParameters& p, const WindowPosition& window, Body body) {
   int start[3];
-  for (int axis = 0; axis < 3; ++axis) start[axis] = place.position[axis] * p.strides[axis] - p.begin[axis];
+  for (int axis = 0; axis < 3; ++axis) start[axis] = window.position[axis] * p.strides[axis] - p.begin[axis];
   for (int a = 0; a < p.kernel[0]; ++a) {
     const int z = start[0] + a * p.dilations[0];
     if (z < 0 || z >= p.image[0]) continue;
@@ -54,10 +54,10 @@ __device__ void for_each_tap(const PoolParameters& p, const Place& place, Body b
 }
 
 /// Taps inside the image, or inside the padded image where padding counts.
-__device__ int window_size(const PoolParameters& p, const Place& place) {
+__device__ int window_size(const PoolParameters& p, const WindowPosition& window) {
   int size = 1;
   for (int axis = 0; axis < 3; ++axis) {
-    const int start = place.position[axis] * p.strides[axis] - p.begin[axis];
+    const int start = window.position[axis] * p.strides[axis] - p.begin[axis];
     const int low = p.count_padding ? -p.begin[axis] : 0;
     const int high = p.image[axis] + (p.count_padding ? p.end[axis] : 0);
     int inside = 0;
@@ -78,13 +78,13 @@ template<typename T>
 __device__ void max_pool(const T* source, T* target, const PoolParameters& p) {
   const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x, count = results(p);
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    const Place place = place_of(i, p);
+    const WindowPosition window = position_of(i, p);
     float best = -__int_as_float(0x7f800000);
-    for_each_tap(p, place, [&](std::int64_t offset) {
-      const float value = load(source + place.source + offset);
+    for_each_tap(p, window, [&](std::int64_t offset) {
+      const float value = load(source + window.source + offset);
       if (value > best || value != value) best = value;
     });
-    store(target + place.target, best);
+    store(target + window.target, best);
   }
 }
 
@@ -92,10 +92,10 @@ template<typename T>
 __device__ void average_pool(const T* source, T* target, const PoolParameters& p) {
   const std::int64_t step = std::int64_t{gridDim.x} * blockDim.x, count = results(p);
   for (std::int64_t i = std::int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < count; i += step) {
-    const Place place = place_of(i, p);
+    const WindowPosition window = position_of(i, p);
     float sum = 0;
-    for_each_tap(p, place, [&](std::int64_t offset) { sum += load(source + place.source + offset); });
-    store(target + place.target, sum / static_cast<float>(window_size(p, place)));
+    for_each_tap(p, window, [&](std::int64_t offset) { sum += load(source + window.source + offset); });
+    store(target + window.target, sum / static_cast<float>(window_size(p, window)));
   }
 }
 

@@ -42,14 +42,15 @@ std::int64_t most_copied(DType type) {
   return 128 / static_cast<std::int64_t>(bit_width(type));
 }
 
-std::string matrix_text(const char* name, const MatrixPlace& place, std::int64_t rows, std::int64_t columns,
-                        std::int64_t most) {
-  if (place.exchanged) std::swap(rows, columns);
+std::string matrix_text(const char* name, const OperandLayout& layout, std::int64_t rows,
+                        std::int64_t columns, std::int64_t most) {
+  if (layout.exchanged) std::swap(rows, columns);
   return fmt::format("struct {} {{\n  static constexpr unsigned rows = {}u, columns = {}u;\n"
                      "  static constexpr index_t leading = {}ll;\n"
                      "  static constexpr int pack = {};\n  static constexpr bool exchanged = {};\n}};\n",
-                     name, rows, columns, place.leading,
-                     common_pack({columns, rows > 1 ? place.leading : 0, place.step}, most), place.exchanged);
+                     name, rows, columns, layout.leading,
+                     common_pack({columns, rows > 1 ? layout.leading : 0, layout.step}, most),
+                     layout.exchanged);
 }
 
 std::string window_text(const MatrixWindow& w, std::int64_t step, std::int64_t most) {

@@ -16,7 +16,7 @@
 namespace lanner::cuda {
 
 /// Memory layout of a matrix.
-struct MatrixPlace {
+struct OperandLayout {
   std::int64_t leading = 0; ///< Elements between rows in memory.
   bool exchanged = false;   ///< Stored transposed: columns of the matrix are contiguous.
   std::int64_t step = 0;    ///< Elements between matrices of the batch.
@@ -47,7 +47,7 @@ struct MatrixProblem {
   DType type = DType::f16; ///< Of a and b: f16, bf16, or f32, which is multiplied by scalar tiles.
   DType result = DType::f16;
   std::int64_t batch = 1, rows = 0, columns = 0, depth = 0;
-  MatrixPlace a, b;
+  OperandLayout a, b;
   std::optional<MatrixWindow> window; ///< When set, a is an image and `a`'s layout is unused.
   std::int64_t leading = 0;           ///< Of the result's rows.
   /// Results of a batch share rows, with their columns side by side, as for a convolution's groups. Otherwise

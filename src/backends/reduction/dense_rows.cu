@@ -1,7 +1,7 @@
 // Reductions, softmax and normalisation along rows that are dense in memory: a warp or a block per row,
 // 16-byte accesses where rows are aligned. rows.cu handles other rows.
 
-#include "backends/movement/box_places.cuh"
+#include "backends/movement/box_offsets.cuh"
 #include "backends/reduction/dense_row_kernel.h"
 #include "backends/reduction/row_folds.cuh"
 
@@ -101,7 +101,7 @@ __device__ void reduce(const T* source, T* target, const DenseRowParameters& p) 
   const Team team(p);
   const bool in_packs = p.in_packs && are_aligned(source);
   team.for_each_row([&](std::int64_t row, bool writes) {
-    const Places at = places_of(row, p.rows);
+    const BoxOffsets at = offsets_of(row, p.rows);
     const auto total = fold<typename Kind::Fold>(source + at.from, p.length, team, in_packs,
                                                  [](float x) { return Kind::term(x); });
     if (writes && team.lane() == 0) store(target + at.to, Kind::result(total, p.length));
@@ -118,7 +118,7 @@ __device__ void reduce_columns(const T* source, T* target, const DenseColumnPara
   const std::int64_t groups = (p.columns / pack + p.lanes - 1) / p.lanes;
   for (std::int64_t item = blockIdx.x; item < p.outer.elements * groups; item += gridDim.x) {
     const std::int64_t set = item / groups, column = ((item - set * groups) * p.lanes + lane) * pack;
-    const Places at = places_of(set, p.outer);
+    const BoxOffsets at = offsets_of(set, p.outer);
     Total totals[pack];
 #pragma unroll
     for (int k = 0; k < pack; ++k) totals[k] = Fold::start();
@@ -237,9 +237,9 @@ __device__ void held_softmax(const T* source, T* target, const DenseRowParameter
   constexpr int pack = packed ? pack_size<T> : 1;
   const Team team(p);
   team.for_each_row([&](std::int64_t row, bool writes) {
-    const Places place = places_of(row, p.rows);
+    const BoxOffsets offsets = offsets_of(row, p.rows);
     Held<held, packed> x(p.length, team);
-    x.read(source + place.from);
+    x.read(source + offsets.from);
     float most = Max::start();
     x.template for_each<pack>([&](int i, int) { most = Max::join(most, x.values[i]); });
     most = team.template join<Max>(most);
@@ -253,7 +253,7 @@ __device__ void held_softmax(const T* source, T* target, const DenseRowParameter
     const float last = logarithm ? logf(sum) : 1.0f / sum;
     x.template for_each<pack>(
         [&](int i, int) { x.values[i] = logarithm ? x.values[i] - last : x.values[i] * last; });
-    if (writes) x.write(target + place.to);
+    if (writes) x.write(target + offsets.to);
   });
 }
 
@@ -270,7 +270,7 @@ __device__ void softmax(const T* source, T* target, const DenseRowParameters& p)
   const Team team(p);
   const bool in_packs = p.in_packs && are_aligned(source, target);
   team.for_each_row([&](std::int64_t row, bool) {
-    const Places at = places_of(row, p.rows);
+    const BoxOffsets at = offsets_of(row, p.rows);
     const T* x = source + at.from;
     const float most = fold<Max>(x, p.length, team, in_packs, [](float v) { return v; });
     const float sum = fold<Sum>(x, p.length, team, in_packs, [&](float v) { return expf(v - most); });
@@ -313,7 +313,7 @@ __device__ void held_normalization(const T* x, const T* added, const T* scale, c
   // Each element has its own parameters, stored like the row.
   const bool in_step = packed && n.shared == 1 && are_aligned(scale, bias);
   team.for_each_row([&](std::int64_t row, bool writes) {
-    const std::int64_t from = places_of(row, p.rows).from;
+    const std::int64_t from = offsets_of(row, p.rows).from;
     Held<held, packed> v(p.length, team);
     v.read(x + from);
     if (added) {
@@ -358,7 +358,7 @@ __device__ void normalization(const T* x, const T* added, const T* scale, const 
   const Team team(p);
   const bool in_packs = p.in_packs && are_aligned(x, added, sum, y);
   team.for_each_row([&](std::int64_t row, bool) {
-    const std::int64_t from = places_of(row, p.rows).from;
+    const std::int64_t from = offsets_of(row, p.rows).from;
     const T* values = x + from;
     if (added) { // If the sum has no other reader, it is stored in the result's memory.
       T* made = (sum ? sum : y) + from;

@@ -46,7 +46,7 @@ void add_axis(RowParameters& p, bool inner, const RowAxis& axis) {
   ++axes;
 }
 
-RowParameters row_parameters(const RowAxes& rows, const PlacedShape& source, const PlacedShape& result) {
+RowParameters row_parameters(const RowAxes& rows, const StoredShape& source, const StoredShape& result) {
   const std::size_t rank = source.shape.rank();
   const std::vector<bool> inner = ops::reduced_flags(rows.axes, rank);
   const std::vector<std::int64_t> from = source.layout.strides(source.shape),

@@ -29,12 +29,12 @@ struct RowAxes {
   bool writes_rows = false;
 };
 /// A value's shape and memory layout.
-struct PlacedShape {
+struct StoredShape {
   Shape shape;
   Layout layout;
 };
 /// `result` has the axes of `source`, or the kept ones only.
-RowParameters row_parameters(const RowAxes& rows, const PlacedShape& source, const PlacedShape& result);
+RowParameters row_parameters(const RowAxes& rows, const StoredShape& source, const StoredShape& result);
 
 /// The same rows where they are dense in memory, of elements of `bytes`; nothing where they are not, or there
 /// are too many. `writes_rows`: the target has an element for each of the source, else one for each row.

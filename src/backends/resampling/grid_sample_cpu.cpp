@@ -79,7 +79,7 @@ private:
   /// A block of points from `first` on.
   void run(const float* x, const float* grid, float* y, std::int64_t n, std::int64_t first) const;
   /// Along one axis, for samples rounded up to whole vectors.
-  void find_taps(const float* grid, std::int64_t axis, const SampleTaps& samples, std::int32_t* places,
+  void find_taps(const float* grid, std::int64_t axis, const SampleTaps& samples, std::int32_t* indices,
                  float* weights) const;
 
   Sampling sampling_;
@@ -90,29 +90,29 @@ private:
 };
 
 void GridSampleKernel::find_taps(const float* grid, std::int64_t axis, const SampleTaps& samples,
-                                 std::int32_t* places, float* weights) const {
+                                 std::int32_t* indices, float* weights) const {
   // A grid gives the innermost axis first.
   ops::find_axis_taps(sampling_.how, grid + sampling_.axes - 1 - axis, sampling_.axes, samples.count,
                       sampling_.sizes[axis],
-                      ops::AxisTaps<std::int32_t, float>{places, weights, samples.stride});
+                      ops::AxisTaps<std::int32_t, float>{indices, weights, samples.stride});
   for (std::int64_t k = 0; k < sampling_.how.taps(); ++k)
     for (std::int64_t i = samples.count; i % sample_lanes != 0; ++i) {
-      places[k * samples.stride + i] = 0;
+      indices[k * samples.stride + i] = 0;
       weights[k * samples.stride + i] = 0;
     }
 }
 
 void GridSampleKernel::run(const float* x, const float* grid, float* y, std::int64_t n,
                            std::int64_t first) const {
-  alignas(64) std::int32_t offsets[block_taps], places[block_taps];
+  alignas(64) std::int32_t offsets[block_taps], indices[block_taps];
   alignas(64) float weights[block_taps], shares[block_taps];
   const std::int64_t taps = sampling_.how.taps(), count = std::min(block_, sampling_.points - first);
   SampleTaps samples{offsets, weights, block_, taps, count};
   const float* const from = grid + (n * sampling_.points + first) * sampling_.axes;
   find_taps(from, 0, samples, offsets, weights);
   for (std::int64_t axis = 1; axis < sampling_.axes; ++axis) {
-    find_taps(from, axis, samples, places, shares);
-    functions_.join(samples, {places, shares, block_}, taps, sampling_.sizes[axis]);
+    find_taps(from, axis, samples, indices, shares);
+    functions_.join(samples, {indices, shares, block_}, taps, sampling_.sizes[axis]);
   }
   const std::int64_t inner = sampling_.inner;
   for (std::int64_t plane = n * sampling_.planes; plane < (n + 1) * sampling_.planes; ++plane) {
@@ -140,13 +140,13 @@ bool takes(const Group& group, std::string& reason) {
 
 double seconds_for(const Sampling& sampling, const Target& target) {
   // Cost in peak multiply-adds of computing a position, and of a gathered element.
-  constexpr double of_place = 300, alone = 16, in_vectors = 2;
+  constexpr double of_index = 300, alone = 16, in_vectors = 2;
   const double points = static_cast<double>(sampling.batch * sampling.points),
                channels = static_cast<double>(sampling.planes * sampling.inner);
   const double taps = points * channels * static_cast<double>(sampling.taps());
   const double numbers = channels * static_cast<double>(sampling.batch * sampling.image) + points * channels;
   return seconds_of(
-      {.operations = points * sampling.axes * of_place + taps * (sampling.inner == 1 ? alone : in_vectors),
+      {.operations = points * sampling.axes * of_index + taps * (sampling.inner == 1 ? alone : in_vectors),
        .bytes = 4 * numbers,
        .threads = target.threads},
       target);

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "ops/resampling/grid_places.h"
+#include "ops/resampling/grid_taps.h"
 
 namespace lanner {
 

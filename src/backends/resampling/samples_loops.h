@@ -18,7 +18,7 @@ inline void join_taps(SampleTaps& samples, const ops::AxisTaps<std::int32_t, flo
         const std::int64_t from = t * samples.stride + i, with = k * axis.stride + i,
                            to = (t * count + k) * samples.stride + i;
         store_offsets(samples.offsets + to,
-                      load_offsets(samples.offsets + from) * step + load_offsets(axis.places + with));
+                      load_offsets(samples.offsets + from) * step + load_offsets(axis.indices + with));
         store(samples.weights + to, load(samples.weights + from) * load(axis.weights + with));
       }
   samples.taps *= count;

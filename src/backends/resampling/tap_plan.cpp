@@ -12,30 +12,31 @@ constexpr std::size_t max_levels = 3;
 constexpr std::int64_t min_inner = 16;
 /// Floats per piece, which stays in a core's L2 cache.
 constexpr std::int64_t piece_floats = 64 << 10;
-constexpr std::int64_t max_places = 1 << 22;
+constexpr std::int64_t max_indices = 1 << 22;
 
 // Costs in peak multiply-adds, for an element of a row and of a line.
 constexpr double of_row = 4, of_row_tap = 3, of_line = 16, of_line_tap = 12;
 
 ops::ResampledAxis same(std::int64_t size) {
   ops::ResampledAxis taps;
-  taps.places.resize(static_cast<std::size_t>(size));
-  std::iota(taps.places.begin(), taps.places.end(), 0);
-  taps.begins = taps.places;
+  taps.indices.resize(static_cast<std::size_t>(size));
+  std::iota(taps.indices.begin(), taps.indices.end(), 0);
+  taps.begins = taps.indices;
   taps.begins.push_back(static_cast<std::int32_t>(size));
-  taps.weights.assign(taps.places.size(), 1);
+  taps.weights.assign(taps.indices.size(), 1);
   return taps;
 }
 
 double mean_taps(const ops::ResampledAxis& taps) {
-  return static_cast<double>(taps.places.size()) / static_cast<double>(taps.begins.size() - 1);
+  return static_cast<double>(taps.indices.size()) / static_cast<double>(taps.begins.size() - 1);
 }
 
 } // namespace
 
-std::pair<std::int64_t, std::int64_t> TapPlan::Level::places_of(std::int64_t first, std::int64_t last) const {
-  const auto begin = taps.places.begin() + taps.begins[static_cast<std::size_t>(first)],
-             end = taps.places.begin() + taps.begins[static_cast<std::size_t>(last)];
+std::pair<std::int64_t, std::int64_t> TapPlan::Level::index_range(std::int64_t first,
+                                                                  std::int64_t last) const {
+  const auto begin = taps.indices.begin() + taps.begins[static_cast<std::size_t>(first)],
+             end = taps.indices.begin() + taps.begins[static_cast<std::size_t>(last)];
   if (begin == end) return {0, 0};
   const auto [low, high] = std::minmax_element(begin, end);
   return {*low, *high};
@@ -45,7 +46,7 @@ std::int64_t TapPlan::Level::copied(std::int64_t i) const {
   const std::int32_t begin = taps.begins[static_cast<std::size_t>(i)];
   const auto tap = static_cast<std::size_t>(begin);
   const bool one = taps.begins[static_cast<std::size_t>(i) + 1] - begin == 1 && taps.weights[tap] == 1;
-  return one ? taps.places[tap] : -1;
+  return one ? taps.indices[tap] : -1;
 }
 
 /// Groups as many results as have all their source positions within so much scratch memory; at least one.
@@ -54,10 +55,10 @@ void TapPlan::Level::cut_pieces() {
   stops.resize(static_cast<std::size_t>(out));
   std::int64_t slabs = 0;
   for (std::int64_t first = 0; first < out;) {
-    auto [low, high] = places_of(first, first + 1);
+    auto [low, high] = index_range(first, first + 1);
     std::int64_t last = first + 1;
     for (; last < out; ++last) {
-      const auto [next_low, next_high] = places_of(last, last + 1);
+      const auto [next_low, next_high] = index_range(last, last + 1);
       if (std::max(high, next_high) - std::min(low, next_low) >= most) break;
       low = std::min(low, next_low);
       high = std::max(high, next_high);
@@ -114,7 +115,7 @@ void TapPlan::add_level(ops::ResampledAxis taps, std::int64_t in, std::int64_t o
 void TapPlan::join_rows() {
   Level& last = levels_.back();
   if (inner_ == 1 || inner_ >= min_inner ||
-      static_cast<std::int64_t>(last.taps.places.size()) * inner_ > max_places)
+      static_cast<std::int64_t>(last.taps.indices.size()) * inner_ > max_indices)
     return;
   const ops::ResampledAxis old = std::move(last.taps);
   last.taps = {old.axis, {0}, {}, {}};
@@ -122,10 +123,10 @@ void TapPlan::join_rows() {
     for (std::int64_t k = 0; k < inner_; ++k) {
       for (auto t = static_cast<std::size_t>(old.begins[i]); t < static_cast<std::size_t>(old.begins[i + 1]);
            ++t) {
-        last.taps.places.push_back(static_cast<std::int32_t>(old.places[t] * inner_ + k));
+        last.taps.indices.push_back(static_cast<std::int32_t>(old.indices[t] * inner_ + k));
         last.taps.weights.push_back(old.weights[t]);
       }
-      last.taps.begins.push_back(static_cast<std::int32_t>(last.taps.places.size()));
+      last.taps.begins.push_back(static_cast<std::int32_t>(last.taps.indices.size()));
     }
   last.in *= inner_;
   last.out *= inner_;
@@ -194,7 +195,7 @@ void TapPlan::run_inner_first(std::size_t d, std::int64_t first, std::int64_t la
   const Level &level = levels_[d], &next = levels_[d + 1];
   for (std::int64_t stop = first; first < last; first = stop) {
     stop = std::min(last, level.stops[static_cast<std::size_t>(first)]);
-    const auto [low, high] = level.places_of(first, stop);
+    const auto [low, high] = level.index_range(first, stop);
     if (by_lines(d + 1))
       functions_->lines(line_.line(), 0, next.out, from + low * level.in_slab, scratch, high - low + 1);
     else

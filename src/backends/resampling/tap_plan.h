@@ -42,9 +42,9 @@ private:
     std::vector<std::int64_t> stops; ///< If inner first: for each index, the end of its piece.
     std::int64_t scratch = 0;        ///< Floats.
 
-    TapList list() const { return {taps.begins.data(), taps.places.data(), taps.weights.data()}; }
+    TapList list() const { return {taps.begins.data(), taps.indices.data(), taps.weights.data()}; }
     /// Smallest and largest source position of so many results.
-    std::pair<std::int64_t, std::int64_t> places_of(std::int64_t first, std::int64_t last) const;
+    std::pair<std::int64_t, std::int64_t> index_range(std::int64_t first, std::int64_t last) const;
     /// The source position that result i copies, or -1.
     std::int64_t copied(std::int64_t i) const;
     void cut_pieces();

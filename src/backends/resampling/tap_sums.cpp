@@ -22,12 +22,12 @@ TapLineLists::TapLineLists(const ops::ResampledAxis& axis, std::int64_t size, st
 void TapLineLists::add_vector(const ops::ResampledAxis& axis, std::int64_t first, std::int64_t count,
                               std::int64_t lanes) {
   const std::int32_t* const begins = axis.begins.data() + first;
-  LineVector vector{.begin = static_cast<std::int64_t>(places_.size()), .common = begins[1] - begins[0]};
+  LineVector vector{.begin = static_cast<std::int64_t>(indices_.size()), .common = begins[1] - begins[0]};
   for (std::int64_t i = 0; i < count; ++i) {
     vector.taps = std::max(vector.taps, begins[i + 1] - begins[i]);
     vector.common = std::min(vector.common, begins[i + 1] - begins[i]);
   }
-  const auto from = axis.places.begin() + begins[0], to = axis.places.begin() + begins[count];
+  const auto from = axis.indices.begin() + begins[0], to = axis.indices.begin() + begins[count];
   const std::int64_t low = from == to ? 0 : *std::min_element(from, to),
                      high = from == to ? 0 : *std::max_element(from, to);
   const std::int64_t vectors = (high - low) / lanes + 1;
@@ -40,7 +40,7 @@ void TapLineLists::add_vector(const ops::ResampledAxis& axis, std::int64_t first
       // Lanes after the last result read valid memory and are not stored.
       const bool idle = i >= count, lacks = !idle && t >= begins[i + 1] - begins[i];
       const std::size_t tap = idle || lacks ? 0 : static_cast<std::size_t>(begins[i] + t);
-      places_.push_back(lacks ? -1 : idle ? 0 : axis.places[tap] - vector.base);
+      indices_.push_back(lacks ? -1 : idle ? 0 : axis.indices[tap] - vector.base);
       weights_.push_back(idle || lacks ? 0 : axis.weights[tap]);
     }
   vectors_.push_back(vector);

@@ -10,7 +10,7 @@ namespace lanner {
 
 /// As ops::ResampledAxis.
 struct TapList {
-  const std::int32_t *begins, *places;
+  const std::int32_t *begins, *indices;
   const float* weights;
 };
 
@@ -27,7 +27,7 @@ struct LineVector {
 /// Taps along an innermost axis.
 struct TapLine {
   const LineVector* vectors;
-  const std::int32_t* places;
+  const std::int32_t* indices;
   const float* weights;
   std::int64_t size; ///< Length of the axis.
 };
@@ -38,20 +38,20 @@ public:
   TapLineLists() = default;
   /// For an axis of `size` elements and vectors of `lanes`.
   TapLineLists(const ops::ResampledAxis& axis, std::int64_t size, std::int64_t lanes);
-  TapLine line() const { return {vectors_.data(), places_.data(), weights_.data(), size_}; }
+  TapLine line() const { return {vectors_.data(), indices_.data(), weights_.data(), size_}; }
 
 private:
   void add_vector(const ops::ResampledAxis& axis, std::int64_t first, std::int64_t count, std::int64_t lanes);
 
   CountedVector<LineVector> vectors_;
-  CountedVector<std::int32_t> places_;
+  CountedVector<std::int32_t> indices_;
   CountedVector<float> weights_;
   std::int64_t size_ = 0;
 };
 
 struct TapSumFunctions {
   std::int64_t lanes;
-  /// to[(i - first) * inner + k] = the sum of from[(place - base) * inner + k] over the taps of index i, for
+  /// to[(i - first) * inner + k] = the sum of from[(index - base) * inner + k] over the taps of index i, for
   /// i from `first` up to `last` and k < inner.
   void (*rows)(const TapList& list, std::int64_t first, std::int64_t last, std::int64_t base,
                const float* from, std::int64_t inner, float* to);

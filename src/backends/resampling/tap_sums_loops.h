@@ -8,13 +8,13 @@ namespace lanner::LANNER_SIMD {
 
 /// The rows that one result sums: position p is the row at from + p * inner.
 struct ResampledRows {
-  const std::int32_t* places;
+  const std::int32_t* indices;
   const float* weights;
   std::int32_t taps;
   std::int64_t base, inner;
   const float* from;
 
-  const float* row(std::int32_t t) const { return from + (places[t] - base) * inner; }
+  const float* row(std::int32_t t) const { return from + (indices[t] - base) * inner; }
   F weight(std::int32_t t) const { return splat(weights[t]); }
   std::int32_t count() const { return taps; }
 };
@@ -83,13 +83,13 @@ template<typename Rows>
 /// Rows of one vector, where the fixed cost per row matters most.
 inline void tap_vectors(const TapList& list, std::int64_t first, std::int64_t last, std::int64_t base,
                         const float* from, float* to) {
-  const std::int32_t* const places = list.places;
+  const std::int32_t* const indices = list.indices;
   const float* const weights = list.weights;
   std::int32_t t = list.begins[first];
   for (std::int64_t i = first; i < last; ++i, to += lanes) {
     F total{};
     for (const std::int32_t end = list.begins[i + 1]; t < end; ++t)
-      total = multiply_add(splat(weights[t]), load(from + (places[t] - base) * lanes), total);
+      total = multiply_add(splat(weights[t]), load(from + (indices[t] - base) * lanes), total);
     store(to, total);
   }
 }
@@ -99,7 +99,7 @@ inline void tap_rows(const TapList& list, std::int64_t first, std::int64_t last,
   if (inner == lanes) return tap_vectors(list, first, last, base, from, to);
   for (std::int64_t i = first; i < last; ++i, to += inner) {
     const std::int32_t begin = list.begins[i], taps = list.begins[i + 1] - begin;
-    const ResampledRows rows{list.places + begin, list.weights + begin, taps, base, inner, from};
+    const ResampledRows rows{list.indices + begin, list.weights + begin, taps, base, inner, from};
     if (taps == 1)
       tap_row(KnownRows<1>(rows), inner, to);
     else if (taps == 2)
@@ -122,15 +122,15 @@ struct Window {
     if (reach == LineVector::Reach::two)
       high = load_up_to(from + lanes, rest - lanes < lanes ? rest - lanes : lanes);
   }
-  F at(I places) const {
+  F at(I indices) const {
 #if defined(__AVX512F__)
-    if (reach == LineVector::Reach::one) return F(_mm512_permutexvar_ps(__m512i(places), __m512(low)));
-    return F(_mm512_permutex2var_ps(__m512(low), __m512i(places), __m512(high)));
+    if (reach == LineVector::Reach::one) return F(_mm512_permutexvar_ps(__m512i(indices), __m512(low)));
+    return F(_mm512_permutex2var_ps(__m512(low), __m512i(indices), __m512(high)));
 #else
-    const F first = F(_mm256_permutevar8x32_ps(__m256(low), __m256i(places)));
+    const F first = F(_mm256_permutevar8x32_ps(__m256(low), __m256i(indices)));
     if (reach == LineVector::Reach::one) return first;
-    return places >= static_cast<std::int32_t>(lanes)
-               ? F(_mm256_permutevar8x32_ps(__m256(high), __m256i(places)))
+    return indices >= static_cast<std::int32_t>(lanes)
+               ? F(_mm256_permutevar8x32_ps(__m256(high), __m256i(indices)))
                : first;
 #endif
   }
@@ -138,8 +138,8 @@ struct Window {
   const float* from;
 
   Window(const float* from, std::int64_t) : from(from) {}
-  F at(I places) const {
-    return elements_at(from, places & (places >= 0));
+  F at(I indices) const {
+    return elements_at(from, indices & (indices >= 0));
   }
 #endif
 };
@@ -149,21 +149,21 @@ struct Window<LineVector::Reach::far> {
   const float* from;
 
   Window(const float* from, std::int64_t) : from(from) {}
-  F at(I places) const { return elements_at(from, places & (places >= 0)); }
+  F at(I indices) const { return elements_at(from, indices & (indices >= 0)); }
 };
 
 template<LineVector::Reach reach>
 F sum_of_line(const TapLine& line, const LineVector& vector, const float* from) {
   const Window<reach> window(from + vector.base, line.size - vector.base);
-  const std::int32_t* places = line.places + vector.begin;
+  const std::int32_t* indices = line.indices + vector.begin;
   const float* weights = line.weights + vector.begin;
   F total{};
   std::int32_t t = 0;
-  for (; t < vector.common; ++t, places += lanes, weights += lanes)
-    total = multiply_add(load(weights), window.at(load_offsets(places)), total);
+  for (; t < vector.common; ++t, indices += lanes, weights += lanes)
+    total = multiply_add(load(weights), window.at(load_offsets(indices)), total);
   // A lane without a tap must not multiply infinity by 0.
-  for (; t < vector.taps; ++t, places += lanes, weights += lanes) {
-    const I at = load_offsets(places);
+  for (; t < vector.taps; ++t, indices += lanes, weights += lanes) {
+    const I at = load_offsets(indices);
     total = multiply_add(load(weights), as_float(as_bits(window.at(at)) & (at >= 0)), total);
   }
   return total;

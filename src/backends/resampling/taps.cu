@@ -14,8 +14,8 @@ struct Range {
 
 template<typename T>
 __device__ float sum_of(const T* source, const TapsParameters& p, const Range* ranges) {
-  const auto place = [&](int table, std::int32_t tap) {
-    return p.tables[table].places ? p.tables[table].places[tap] * p.tables[table].stride : 0;
+  const auto offset_of = [&](int table, std::int32_t tap) {
+    return p.tables[table].indices ? p.tables[table].indices[tap] * p.tables[table].stride : 0;
   };
   const auto weight = [&](int table, std::int32_t tap) {
     return p.tables[table].weights ? p.tables[table].weights[tap] : 1.0f;
@@ -24,10 +24,10 @@ __device__ float sum_of(const T* source, const TapsParameters& p, const Range* r
   for (std::int32_t c = ranges[2].begin; c < ranges[2].end; ++c) {
     float middle = 0;
     for (std::int32_t b = ranges[1].begin; b < ranges[1].end; ++b) {
-      const T* row = source + place(2, c) + place(1, b);
+      const T* row = source + offset_of(2, c) + offset_of(1, b);
       float inner = 0;
       for (std::int32_t a = ranges[0].begin; a < ranges[0].end; ++a)
-        inner += weight(0, a) * load(row + place(0, a));
+        inner += weight(0, a) * load(row + offset_of(0, a));
       middle += weight(1, b) * inner;
     }
     sum += weight(2, c) * middle;

@@ -52,7 +52,7 @@ public:
     for (const ops::ResampledAxis& axis : taps) {
       Own own;
       own.begins = on(device, axis.begins);
-      own.places = on(device, axis.places);
+      own.indices = on(device, axis.indices);
       own.weights = on(device, axis.weights);
       list_.push_back(std::move(own));
     }
@@ -60,13 +60,13 @@ public:
 
   TapsTable table(std::size_t i, std::int64_t stride) const {
     return {static_cast<const std::int32_t*>(list_[i].begins.data()),
-            static_cast<const std::int32_t*>(list_[i].places.data()),
+            static_cast<const std::int32_t*>(list_[i].indices.data()),
             static_cast<const float*>(list_[i].weights.data()), stride};
   }
 
 private:
   struct Own {
-    Tensor begins, places, weights;
+    Tensor begins, indices, weights;
   };
   template<typename T>
   static Tensor on(Device device, const CountedVector<T>& numbers) {
@@ -108,7 +108,7 @@ TacticList taps_tactics(const Node& node, const Group& group, const Target& targ
   const Shape x = op.input(0).shape(), y = op.type().shape();
   double reads = 1;
   for (const ops::ResampledAxis& axis : *taps)
-    reads *= static_cast<double>(axis.places.size()) / static_cast<double>(axis.begins.size() - 1);
+    reads *= static_cast<double>(axis.indices.size()) / static_cast<double>(axis.begins.size() - 1);
   offer(list, op.type().dtype(), target, image_layouts(x),
         [&](std::optional<DType> kept, const Layout& layout) {
           Tactic tactic;

@@ -17,7 +17,7 @@ struct TapsAxis {
 /// Taps of one axis, in GPU memory: those of index i are at begins[i] to begins[i + 1].
 struct TapsTable {
   const std::int32_t* begins = nullptr;
-  const std::int32_t* places = nullptr;
+  const std::int32_t* indices = nullptr;
   const float* weights = nullptr;
   std::int64_t stride = 0; ///< Of the input along the axis.
 };

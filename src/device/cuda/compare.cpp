@@ -14,19 +14,19 @@ public:
   Counters(const Gpu& gpu, const OwnedStream& stream)
       : gpu_(gpu), stream_(stream), memory_(allocate_memory(gpu.device(), sizeof(DeviceDifference))) {
     const DeviceDifference nothing;
-    copy_memory(place(), {const_cast<DeviceDifference*>(&nothing), {}}, sizeof nothing, stream_.stream());
+    copy_memory(location(), {const_cast<DeviceDifference*>(&nothing), {}}, sizeof nothing, stream_.stream());
     stream_.synchronize();
   }
   void* data() const { return memory_.get(); }
   DeviceDifference read() const {
     DeviceDifference found;
-    copy_memory({&found, {}}, place(), sizeof found, stream_.stream());
+    copy_memory({&found, {}}, location(), sizeof found, stream_.stream());
     stream_.synchronize();
     return found;
   }
 
 private:
-  MemoryLocation place() const { return {memory_.get(), gpu_.device()}; }
+  MemoryLocation location() const { return {memory_.get(), gpu_.device()}; }
   const Gpu& gpu_;
   const OwnedStream& stream_;
   std::shared_ptr<void> memory_;

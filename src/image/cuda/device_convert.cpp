@@ -12,12 +12,12 @@ ConvertImage convert_image(const Image& image, const ColorInfo& color) {
   const PixelFormatInfo& facts = format_info(image.format);
   ConvertImage device{};
   for (int c = 0; c < 3; ++c) {
-    const ComponentPlace place = component_place(image.format, c);
-    const Plane& plane = image.planes[static_cast<std::size_t>(place.plane)];
+    const ComponentLayout layout = component_layout(image.format, c);
+    const Plane& plane = image.planes[static_cast<std::size_t>(layout.plane)];
     device.components[c] = {reinterpret_cast<unsigned char*>(plane.data),
                             plane.pitch,
-                            place.first,
-                            place.step,
+                            layout.first,
+                            layout.step,
                             plane.width,
                             plane.height};
   }

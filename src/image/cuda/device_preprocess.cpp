@@ -37,12 +37,12 @@ std::int32_t device_number(DType type) {
 
 DeviceComponent device_component(const Image& image, int component) {
   const PixelFormatInfo& facts = format_info(image.format);
-  const ComponentPlace place = component_place(image.format, component);
-  const Plane& plane = image.planes[static_cast<std::size_t>(place.plane)];
+  const ComponentLayout layout = component_layout(image.format, component);
+  const Plane& plane = image.planes[static_cast<std::size_t>(layout.plane)];
   return {reinterpret_cast<unsigned char*>(plane.data),
           plane.pitch,
-          place.first,
-          place.step,
+          layout.first,
+          layout.step,
           facts.bytes_per_sample,
           facts.yuv && component > 0};
 }

@@ -147,7 +147,7 @@ std::vector<OpDef> gather_ops() {
   gather.traits.split = splits_indices;
   OpDef elements = gather_op("gather_elements", integer_attribute("axis", 0, axis_range()),
                              infer_gather_elements, run_gather_elements);
-  gather.traits.places_input = elements.traits.places_input = 1;
+  gather.traits.index_input = elements.traits.index_input = 1;
   return {std::move(gather), std::move(elements),
           gather_op("gather_nd", integer_attribute("batch_dims", 0, between(0, 64)), infer_gather_nd,
                     run_gather_nd)};

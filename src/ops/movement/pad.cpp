@@ -126,11 +126,11 @@ std::optional<std::vector<ResampledAxis>> pad_taps(const TapsQuestion& question)
     ResampledAxis made{axis, {0}, {}, {}};
     bool same = question.input[axis] == question.output[axis];
     for (const std::int64_t index : indices[axis]) {
-      same = same && index == static_cast<std::int64_t>(made.places.size());
-      made.places.push_back(static_cast<std::int32_t>(index));
-      made.begins.push_back(static_cast<std::int32_t>(made.places.size()));
+      same = same && index == static_cast<std::int64_t>(made.indices.size());
+      made.indices.push_back(static_cast<std::int32_t>(index));
+      made.begins.push_back(static_cast<std::int32_t>(made.indices.size()));
     }
-    made.weights.assign(made.places.size(), 1);
+    made.weights.assign(made.indices.size(), 1);
     if (!same) list.push_back(std::move(made));
   }
   return list;

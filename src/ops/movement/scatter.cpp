@@ -264,7 +264,7 @@ std::vector<OpDef> scatter_ops() {
       {"cache", dtypes::any, 'T'}, {"update", dtypes::any, 'T'}, {"write_indices", dtypes::counts}};
   OpDef elements = scatter_op("scatter_elements", {integer_attribute("axis", 0, axis_range()), reduction},
                               infer_scatter_elements, run_scatter_elements);
-  elements.traits.places_input = 1;
+  elements.traits.index_input = 1;
   return {std::move(elements), scatter_op("scatter_nd", {reduction}, infer_scatter, run_scatter_nd),
           tensor_scatter};
 }

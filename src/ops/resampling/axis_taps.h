@@ -14,10 +14,10 @@
 namespace lanner::ops {
 
 /// How elements along one axis of a result are computed from those along the same axis of the input: index
-/// `i` is the sum of the elements at `places` from `begins[i]` to `begins[i + 1]`, each times its weight.
+/// `i` is the sum of the elements at `indices` from `begins[i]` to `begins[i + 1]`, each times its weight.
 struct ResampledAxis {
   std::size_t axis = 0;
-  CountedVector<std::int32_t> begins, places;
+  CountedVector<std::int32_t> begins, indices;
   CountedVector<float> weights;
 };
 

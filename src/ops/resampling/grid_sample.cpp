@@ -4,7 +4,7 @@
 #include "ops/convolution/window.h"
 #include "ops/definition/rows.h"
 #include "ops/definition/visit.h"
-#include "ops/resampling/grid_places.h"
+#include "ops/resampling/grid_taps.h"
 #include "ops/table/arguments.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
@@ -31,20 +31,20 @@ struct PlaneTaps {
   std::vector<double> weights;
 };
 
-/// The taps of the sample at `place`, whose first coordinate is the innermost axis.
-static PlaneTaps taps_at(const GridSampling& sampling, const double* place,
+/// The taps of the sample at `position`, whose first coordinate is the innermost axis.
+static PlaneTaps taps_at(const GridSampling& sampling, const double* position,
                          std::span<const std::int64_t> sizes) {
   PlaneTaps taps{{0}, {1}};
   for (std::size_t d = 0; d < sizes.size(); ++d) {
-    std::array<std::int64_t, 4> places;
+    std::array<std::int64_t, 4> indices;
     std::array<double, 4> weights;
-    find_axis_taps(sampling, place + (sizes.size() - 1 - d), 1, 1, sizes[d],
-                   AxisTaps<std::int64_t, double>{places.data(), weights.data(), 1});
+    find_axis_taps(sampling, position + (sizes.size() - 1 - d), 1, 1, sizes[d],
+                   AxisTaps<std::int64_t, double>{indices.data(), weights.data(), 1});
     PlaneTaps next;
     for (std::size_t i = 0; i < taps.offsets.size(); ++i) {
       for (std::size_t k = 0; k < static_cast<std::size_t>(sampling.taps()); ++k) {
         if (weights[k] == 0) continue;
-        next.offsets.push_back(taps.offsets[i] * sizes[d] + places[k]);
+        next.offsets.push_back(taps.offsets[i] * sizes[d] + indices[k]);
         next.weights.push_back(taps.weights[i] * weights[k]);
       }
     }
@@ -106,15 +106,15 @@ static void run_affine_grid(KernelContext& context) {
   const std::span<const std::int64_t> sizes = std::span(shape.dims()).first(rank + 1);
   std::size_t at = 0;
   do {
-    std::vector<double> place(rank + 1, 1.0); // Homogeneous, innermost axis first.
+    std::vector<double> position(rank + 1, 1.0); // Homogeneous, innermost axis first.
     for (std::size_t d = 0; d < rank; ++d) {
       const auto i = static_cast<double>(index[rank - d]), length = static_cast<double>(sizes[rank - d]);
-      place[d] = !align ? (2 * i + 1) / length - 1 : length > 1 ? 2 * i / (length - 1) - 1 : 0;
+      position[d] = !align ? (2 * i + 1) / length - 1 : length > 1 ? 2 * i / (length - 1) - 1 : 0;
     }
     for (std::size_t r = 0; r < rank; ++r) {
       const std::size_t row = (static_cast<std::size_t>(index[0]) * rank + r) * (rank + 1);
       double sum = 0;
-      for (std::size_t k = 0; k <= rank; ++k) sum += theta[row + k] * place[k];
+      for (std::size_t k = 0; k <= rank; ++k) sum += theta[row + k] * position[k];
       y.as<double>()[at++] = sum;
     }
   } while (next_index(index, sizes));

@@ -245,7 +245,7 @@ static std::int64_t nearest_index(double exact, const std::string& mode) {
 struct AxisPlan {
   ResizedAxis axis;
   CountedVector<std::int64_t> begins; ///< As in ResampledAxis; empty: each index has one input.
-  CountedVector<std::int64_t> places;
+  CountedVector<std::int64_t> indices;
   CountedVector<double> weights; ///< Empty: all are 1.
   CountedVector<bool> outside;   ///< Whether an index is outside the input; empty: none is.
 
@@ -262,17 +262,17 @@ static void add_taps(AxisPlan& plan, double x, const Filter& filter) {
   check(reach <= 1e7, ErrorCode::limit_exceeded, "a scale of {} is too small to antialias", plan.axis.scale);
   const std::size_t first = plan.weights.size();
   double sum = 0;
-  for (double place = std::floor(x - reach) + 1; place < x + reach; ++place) {
-    const bool outside = place < 0 || place > last;
+  for (double position = std::floor(x - reach) + 1; position < x + reach; ++position) {
+    const bool outside = position < 0 || position > last;
     if (outside && filter.exclude_outside) continue;
-    const double weight = filter.kernel((place - x) * shrink);
-    plan.places.push_back(static_cast<std::int64_t>(std::clamp(place, 0.0, last)));
+    const double weight = filter.kernel((position - x) * shrink);
+    plan.indices.push_back(static_cast<std::int64_t>(std::clamp(position, 0.0, last)));
     plan.weights.push_back(weight);
     sum += weight;
   }
   if ((filter.antialias || filter.exclude_outside) && sum != 0)
     for (std::size_t t = first; t < plan.weights.size(); ++t) plan.weights[t] /= sum;
-  plan.begins.push_back(static_cast<std::int64_t>(plan.places.size()));
+  plan.begins.push_back(static_cast<std::int64_t>(plan.indices.size()));
 }
 
 /// Nothing where it has more than `most` taps.
@@ -287,13 +287,13 @@ static std::optional<AxisPlan> plan_axis(const ResizedAxis& axis, const Attribut
   if (count > most) return std::nullopt;
   const bool nearest = filter.mode == Filter::Mode::nearest;
   AxisPlan plan{axis, {}, {}, {}, {}};
-  plan.places.reserve(count);
+  plan.indices.reserve(count);
   if (transform == Transform::crop) plan.outside.reserve(count);
   if (!nearest) {
     plan.begins.reserve(count + 1);
     plan.begins.push_back(0);
   }
-  for (std::int64_t i = 0; i < axis.out && plan.places.size() <= most; ++i) {
+  for (std::int64_t i = 0; i < axis.out && plan.indices.size() <= most; ++i) {
     if (i % rows_between_checks == 0 || !nearest) check_deadline();
     double x = original_coordinate(axis, transform, i);
     if (transform == Transform::crop) plan.outside.push_back(x < 0 || x > static_cast<double>(axis.in - 1));
@@ -301,11 +301,11 @@ static std::optional<AxisPlan> plan_axis(const ResizedAxis& axis, const Attribut
     // indices.
     x = std::clamp(x, -1e9, 1e9);
     if (nearest)
-      plan.places.push_back(std::clamp<std::int64_t>(nearest_index(x, filter.nearest_mode), 0, axis.in - 1));
+      plan.indices.push_back(std::clamp<std::int64_t>(nearest_index(x, filter.nearest_mode), 0, axis.in - 1));
     else
       add_taps(plan, x, filter);
   }
-  if (plan.places.size() > most) return std::nullopt;
+  if (plan.indices.size() > most) return std::nullopt;
   return plan;
 }
 
@@ -316,7 +316,7 @@ static bool is_identity(const AxisPlan& plan) {
     if (plan.is_outside(i)) return false;
     double own = 0;
     for (std::size_t t = plan.begin(i); t < plan.begin(i + 1); ++t) {
-      if (plan.places[t] == static_cast<std::int64_t>(i))
+      if (plan.indices[t] == static_cast<std::int64_t>(i))
         own += plan.weight(t);
       else if (plan.weight(t) != 0)
         return false;
@@ -379,10 +379,10 @@ std::optional<std::vector<ResampledAxis>> resize_taps(const TapsQuestion& questi
   for (const AxisPlan& plan : *plans) {
     if (std::ranges::count(plan.outside, true) > 0) return std::nullopt;
     ResampledAxis made{plan.axis.axis, {0}, {}, {}};
-    made.places.assign(plan.places.begin(), plan.places.end());
+    made.indices.assign(plan.indices.begin(), plan.indices.end());
     for (std::size_t i = 0; i < static_cast<std::size_t>(plan.axis.out); ++i)
       made.begins.push_back(static_cast<std::int32_t>(plan.begin(i + 1)));
-    for (std::size_t t = 0; t < plan.places.size(); ++t)
+    for (std::size_t t = 0; t < plan.indices.size(); ++t)
       made.weights.push_back(static_cast<float>(plan.weight(t)));
     list.push_back(std::move(made));
   }
@@ -407,11 +407,11 @@ static Tensor resample(const Tensor& x, const AxisPlan& plan, int threads) {
       std::fill_n(out, from.inner, T{0});
       for (std::size_t t = first; t < last; ++t) {
         const T weight = static_cast<T>(plan.weight(t));
-        const T* source = in + plan.places[t] * from.inner;
+        const T* source = in + plan.indices[t] * from.inner;
         for (std::int64_t i = 0; i < from.inner; ++i) out[i] += weight * source[i];
       }
     } else {
-      const T* source = in + plan.places[first] * from.inner;
+      const T* source = in + plan.indices[first] * from.inner;
       for (std::int64_t i = 0; i < from.inner; ++i) assign_element(out[i], source[i]);
     }
   });

@@ -35,10 +35,10 @@ PixelRect seen_region(const Preprocess& spec, const PixelRect& region) {
   Preprocess of_region = spec;
   of_region.region = region;
   const std::int32_t right = region.x + region.width, bottom = region.y + region.height;
-  const InputPlace place = input_place(of_region, right, bottom);
-  const auto from = place.placement.to_source(0, 0);
+  const InputGeometry input = input_geometry(of_region, right, bottom);
+  const auto from = input.placement.to_source(0, 0);
   const auto to =
-      place.placement.to_source(static_cast<double>(place.width), static_cast<double>(place.height));
+      input.placement.to_source(static_cast<double>(input.width), static_cast<double>(input.height));
   const auto range = [](double a, double b, std::int32_t low, std::int32_t high) {
     const auto edge = [&](double value) {
       return std::clamp(static_cast<std::int32_t>(std::lround(value)), low, high);

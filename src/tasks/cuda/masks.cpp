@@ -14,7 +14,7 @@ constexpr const char* stem = "task_maps";
 /// Bytes of masks, or of their maps, computed together.
 constexpr std::int64_t together = 32 << 20;
 
-std::int64_t pixels_of(const MaskPlace& object) {
+std::int64_t pixels_of(const MaskRegion& object) {
   return std::int64_t{object.place.width} * object.place.height;
 }
 
@@ -29,7 +29,7 @@ public:
   }
 
   bool full() const { return pixels_ >= together || numbers_ * std::int64_t{sizeof(float)} >= together; }
-  void add(const MaskPlace& from) {
+  void add(const MaskRegion& from) {
     MaskObject o;
     o.plane = from.plane;
     o.coefficients = static_cast<std::int64_t>(coefficients_.size());
@@ -107,7 +107,7 @@ private:
 };
 
 /// A view of one object's bytes.
-Mask mask_of(const MaskPlace& object, const Tensor& all, std::int64_t& at) {
+Mask mask_of(const MaskRegion& object, const Tensor& all, std::int64_t& at) {
   Mask mask;
   mask.place = object.place;
   auto* const first = const_cast<std::uint8_t*>(all.as<std::uint8_t>().data()) + at;
@@ -118,7 +118,7 @@ Mask mask_of(const MaskPlace& object, const Tensor& all, std::int64_t& at) {
 
 } // namespace
 
-std::vector<Mask> masks_there(const MaskPlanes& planes, std::span<const MaskPlace> objects,
+std::vector<Mask> masks_there(const MaskPlanes& planes, std::span<const MaskRegion> objects,
                               const Limits& limits) {
   std::vector<Mask> masks;
   const QueueUse queue(planes.values.tensor().device());

@@ -14,7 +14,7 @@
 namespace lanner::tasks {
 
 /// One object's mask: its place in the picture and its source.
-struct MaskPlace {
+struct MaskRegion {
   PixelRect place;                      ///< In the picture; empty: no pixels.
   std::array<float, 4> edges{};         ///< Its box, in pixels of the picture.
   std::shared_ptr<const PixelGrid> own; ///< The grid of `place`; null: the picture's.
@@ -34,7 +34,7 @@ struct MaskPlanes {
   float even;
 };
 /// Masks of objects in order. All have `planes.each` coefficients.
-std::vector<Mask> masks_there(const MaskPlanes& planes, std::span<const MaskPlace> objects,
+std::vector<Mask> masks_there(const MaskPlanes& planes, std::span<const MaskRegion> objects,
                               const Limits& limits);
 
 } // namespace cuda

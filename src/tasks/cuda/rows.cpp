@@ -27,8 +27,8 @@ std::int64_t bytes_of(const GatherTable& table) {
 }
 
 /// Layout of found rows: their indices, then each table's elements.
-struct RowsPlace {
-  RowsPlace(const GatherParameters& p, std::int64_t room) {
+struct FoundRowsLayout {
+  FoundRowsLayout(const GatherParameters& p, std::int64_t room) {
     numbers = pieces.add(static_cast<std::uint64_t>(room) * sizeof(std::int32_t));
     for (int t = 0; t < p.count; ++t)
       tables[t] = pieces.add(static_cast<std::uint64_t>(room * bytes_of(p.tables[t])));
@@ -45,18 +45,18 @@ public:
   void choose() {
     queue_scan();
     const std::int64_t room = std::min(first_rows, scan_.scores.rows);
-    const RowsPlace place(gather_, room);
+    const FoundRowsLayout layout(gather_, room);
     constexpr std::uint64_t header = 256;
-    std::byte* const found = queue_.memory(WorkQueue::results, header + place.pieces.size());
+    std::byte* const found = queue_.memory(WorkQueue::results, header + layout.pieces.size());
     gather_.found = placed<std::int64_t>(found, 0);
     list_rows(placed<std::int64_t>(found, 0));
-    queue_gather(found + header, place, 0, room);
-    std::byte* const here = queue_.pinned(WorkQueue::results, header + place.pieces.size());
-    queue_.download(here, found, header + place.pieces.size());
+    queue_gather(found + header, layout, 0, room);
+    std::byte* const here = queue_.pinned(WorkQueue::results, header + layout.pieces.size());
+    queue_.download(here, found, header + layout.pieces.size());
     queue_.wait();
     const std::int64_t count = *placed<const std::int64_t>(here, 0);
     allocate(count);
-    take(here + header, place, 0, std::min(count, room));
+    take(here + header, layout, 0, std::min(count, room));
     if (count > room) fetch_more(count, room);
     give();
   }
@@ -95,13 +95,13 @@ private:
                   static_cast<const std::uint8_t*>(flags_), scan_.scores.rows, list_, found);
   }
 
-  void queue_gather(std::byte* to, const RowsPlace& place, std::int64_t first, std::int64_t room) {
+  void queue_gather(std::byte* to, const FoundRowsLayout& layout, std::int64_t first, std::int64_t room) {
     gather_.first = first;
     gather_.room = room;
-    gather_.numbers = placed<std::int32_t>(to, place.numbers);
+    gather_.numbers = placed<std::int32_t>(to, layout.numbers);
     std::int64_t most = room;
     for (int t = 0; t < gather_.count; ++t) {
-      gather_.tables[t].to = to + place.tables[t];
+      gather_.tables[t].to = to + layout.tables[t];
       most = std::max(most, room * gather_.tables[t].channels);
     }
     queue_.launch(queue_.function(stem, "task_gather_rows"), lanner::cuda::grid_for(queue_.gpu(), most),
@@ -115,31 +115,31 @@ private:
         rows_.push_back(Tensor::allocate(run_.part(table.part).tensor().dtype(), {count, table.channels}));
   }
 
-  void take(const std::byte* from, const RowsPlace& place, std::int64_t first, std::int64_t count) {
+  void take(const std::byte* from, const FoundRowsLayout& layout, std::int64_t first, std::int64_t count) {
     const auto copy = [&](void* to, std::uint64_t at, std::int64_t each) {
       const std::int64_t bytes = count * each;
       if (bytes > 0)
         std::memcpy(static_cast<std::byte*>(to) + first * each, from + at, static_cast<std::size_t>(bytes));
     };
-    copy(numbers_.data(), place.numbers, sizeof(std::int32_t));
+    copy(numbers_.data(), layout.numbers, sizeof(std::int32_t));
     for (std::size_t t = 0; t < rows_.size(); ++t)
-      copy(rows_[t].data(), place.tables[t], bytes_of(gather_.tables[t]));
+      copy(rows_[t].data(), layout.tables[t], bytes_of(gather_.tables[t]));
   }
 
   void fetch_more(std::int64_t count, std::int64_t first) {
-    const RowsPlace place(gather_, count - first);
+    const FoundRowsLayout layout(gather_, count - first);
     // The count is in the memory that this reuses.
     cuda::Pieces work;
     const std::uint64_t found = work.add(sizeof(std::int64_t));
-    const std::uint64_t rows = work.add(place.pieces.size());
+    const std::uint64_t rows = work.add(layout.pieces.size());
     std::byte* const base = queue_.memory(WorkQueue::results, work.size());
     gather_.found = placed<std::int64_t>(base, found);
     list_rows(placed<std::int64_t>(base, found));
-    queue_gather(base + rows, place, first, count - first);
-    std::byte* const here = queue_.pinned(WorkQueue::results, place.pieces.size());
-    queue_.download(here, base + rows, place.pieces.size());
+    queue_gather(base + rows, layout, first, count - first);
+    std::byte* const here = queue_.pinned(WorkQueue::results, layout.pieces.size());
+    queue_.download(here, base + rows, layout.pieces.size());
     queue_.wait();
-    take(here, place, first, count - first);
+    take(here, layout, first, count - first);
   }
 
   void give() {

@@ -33,15 +33,15 @@ constexpr std::array<double, 17> point_spread{.026, .025, .025, .035, .035, .079
                                               .062, .062, .107, .107, .087, .087, .089, .089};
 
 /// Left, top, width, height.
-using Place = std::array<double, 4>;
+using CocoBox = std::array<double, 4>;
 
-Place place_of(const std::array<float, 4>& edges) {
+CocoBox coco_box(const std::array<float, 4>& edges) {
   return {edges[0], edges[1], static_cast<double>(edges[2]) - edges[0],
           static_cast<double>(edges[3]) - edges[1]};
 }
 
 /// For a crowd the share of the answer that is inside it.
-double overlap_of(const Place& found, const Place& truth, bool crowd) {
+double overlap_of(const CocoBox& found, const CocoBox& truth, bool crowd) {
   const double width = std::min(found[0] + found[2], truth[0] + truth[2]) - std::max(found[0], truth[0]);
   const double height = std::min(found[1] + found[3], truth[1] + truth[3]) - std::max(found[1], truth[1]);
   if (width <= 0 || height <= 0) return 0;
@@ -70,7 +70,7 @@ double similarity(const ResultParts& found, std::int64_t d, const GroundTruthObj
       dx = point[0] - truth.keypoints[p][0];
       dy = point[1] - truth.keypoints[p][1];
     } else {
-      const Place& box = truth.box;
+      const CocoBox& box = truth.box;
       dx = std::max(0., box[0] - box[2] - point[0]) + std::max(0., point[0] - (box[0] + box[2] * 2));
       dy = std::max(0., box[1] - box[3] - point[1]) + std::max(0., point[1] - (box[1] + box[3] * 2));
     }
@@ -115,13 +115,13 @@ public:
       break;
     }
     std::vector<FoundObject> found = found_of(parts);
-    std::vector<Place> places;
+    std::vector<CocoBox> boxes;
     for (std::size_t i = 0; i < found.size(); ++i) {
-      places.push_back(place_of(parts.box(static_cast<std::int64_t>(i))));
-      found[i].area = places[i][2] * places[i][3];
+      boxes.push_back(coco_box(parts.box(static_cast<std::int64_t>(i))));
+      found[i].area = boxes[i][2] * boxes[i][3];
     }
     boxes_.add(found, objects_of(truth), [&](std::size_t d, std::size_t g) {
-      return overlap_of(places[d], truth.objects[g].box, truth.objects[g].crowd);
+      return overlap_of(boxes[d], truth.objects[g].box, truth.objects[g].crowd);
     });
   }
 

@@ -46,8 +46,8 @@ Values part_values(const PictureRun& run, const Part& part, const std::string& o
 HeadRun head_run(const PictureRun& run, const HeadRow& row) {
   HeadRun head{run.task,
                {},
-               run.place.width,
-               run.place.height,
+               run.input.width,
+               run.input.height,
                *run.task.score_threshold,
                static_cast<std::size_t>(std::max(most_candidates, *run.task.max_detections)),
                {}};
@@ -141,7 +141,7 @@ void write_points(const PictureRun& run, const Rows& extras, const Candidate& on
   const std::int64_t points = *run.task.keypoints, values = *run.task.keypoint_values;
   for (std::int64_t p = 0; p < points; ++p, to += 3) {
     const auto place =
-        run.place.placement.to_source(extras.at(one.row, p * values), extras.at(one.row, p * values + 1));
+        run.input.placement.to_source(extras.at(one.row, p * values), extras.at(one.row, p * values + 1));
     to[0] = static_cast<float>(place[0]);
     to[1] = static_cast<float>(place[1]);
     to[2] = values == 3 ? extras.at(one.row, p * values + 2) : 1.f;
@@ -163,8 +163,8 @@ Placed placed(const PictureRun& run, const Rows& extras, std::vector<Candidate> 
     const bool rotated = *run.task.kind == TaskKind::obb;
     check(!rotated || std::isfinite(one.angle), ErrorCode::bad_data,
           "task obb: the angle of box {} is not finite", extras.values.number(one.row));
-    const Turned turned = rotated ? source_turned(run.place.placement, one) : Turned{};
-    const Edges whole = rotated ? around(turned) : source_edges(run.place.placement, one.box);
+    const Turned turned = rotated ? source_turned(run.input.placement, one) : Turned{};
+    const Edges whole = rotated ? around(turned) : source_edges(run.input.placement, one.box);
     const Edges box = cut(whole, run.width, run.height);
     if (!(area(box) > 0)) continue;
     result.all.push_back(one);

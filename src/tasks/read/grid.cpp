@@ -67,7 +67,7 @@ PixelGrid::Bounds PixelGrid::bounds(const PixelRect& part) const {
   return found;
 }
 
-InputPlace input_place(const Preprocess& spec, std::int32_t width, std::int32_t height) {
+InputGeometry input_geometry(const Preprocess& spec, std::int32_t width, std::int32_t height) {
   const Shape shape = output_shape(spec, width, height);
   const std::size_t row = spec.channels_last ? 0 : 1;
   return {placement(spec, width, height), shape[row + 1], shape[row]};

@@ -51,10 +51,10 @@ private:
 };
 
 /// The location of a picture of this size in the input, and the input's size.
-struct InputPlace {
+struct InputGeometry {
   Placement placement;
   std::int64_t width = 0, height = 0;
 };
-InputPlace input_place(const Preprocess& spec, std::int32_t width, std::int32_t height);
+InputGeometry input_geometry(const Preprocess& spec, std::int32_t width, std::int32_t height);
 
 } // namespace lanner::tasks

@@ -34,27 +34,27 @@ MaskMaker::MaskMaker(const PictureRun& run, const HeadRun& head, const Rows& ext
     even_ = 0.5f;
     check(rank == 3 || planes_.dim(1) == 1, ErrorCode::invalid_argument,
           "task segment: masks are {}, expected {}", planes_.shape().to_string(), "[K, 1, H, W]");
-    check(boxed_ || (columns_ == run.place.width && rows_ == run.place.height), ErrorCode::invalid_argument,
+    check(boxed_ || (columns_ == run.input.width && rows_ == run.input.height), ErrorCode::invalid_argument,
           "task segment: masks are {}, expected the input's size, {} x {}", planes_.shape().to_string(),
-          run.place.width, run.place.height);
+          run.input.width, run.input.height);
   }
   check(columns_ > 0 && rows_ > 0 && columns_ <= INT32_MAX && rows_ <= INT32_MAX, ErrorCode::invalid_argument,
         "task segment: masks of {} x {} are empty", columns_, rows_);
-  const MapArea input{0, 0, static_cast<double>(run.place.width), static_cast<double>(run.place.height)};
+  const MapArea input{0, 0, static_cast<double>(run.input.width), static_cast<double>(run.input.height)};
   if (!boxed_)
-    whole_.emplace(run.place.placement, PixelRect{0, 0, run.width, run.height}, input, run.place.width,
-                   run.place.height, columns_, rows_);
+    whole_.emplace(run.input.placement, PixelRect{0, 0, run.width, run.height}, input, run.input.width,
+                   run.input.height, columns_, rows_);
 }
 
 PixelGrid MaskMaker::boxed_grid(const Candidate& object, const PixelRect& place) const {
   const auto& box = object.box;
   const MapArea area{box[0], box[1], static_cast<double>(box[2]) - box[0],
                      static_cast<double>(box[3]) - box[1]};
-  return {run_.place.placement, place, area, run_.place.width, run_.place.height, columns_, rows_};
+  return {run_.input.placement, place, area, run_.input.width, run_.input.height, columns_, rows_};
 }
 
-MaskPlace MaskMaker::place_of(const Candidate& object, const std::array<float, 4>& edges) const {
-  MaskPlace result;
+MaskRegion MaskMaker::region_of(const Candidate& object, const std::array<float, 4>& edges) const {
+  MaskRegion result;
   result.place = covered(edges, run_.width, run_.height);
   result.edges = edges;
   PixelRect& place = result.place;
@@ -80,14 +80,14 @@ MaskPlace MaskMaker::place_of(const Candidate& object, const std::array<float, 4
   return result;
 }
 
-std::vector<float> MaskMaker::map_of(const MaskPlace& place) const {
-  const PixelGrid::Bounds& bounds = place.bounds;
+std::vector<float> MaskMaker::map_of(const MaskRegion& region) const {
+  const PixelGrid::Bounds& bounds = region.bounds;
   const std::int64_t width = bounds.right - bounds.left + 1, height = bounds.bottom - bounds.top + 1;
   std::vector<float> map(static_cast<std::size_t>(width * height), 0.f);
   std::vector<float> buffer(static_cast<std::size_t>(width));
-  for (std::size_t k = 0; k < place.coefficients.size(); ++k) {
-    const std::int64_t plane = place.plane + static_cast<std::int64_t>(k);
-    const float factor = place.coefficients[k];
+  for (std::size_t k = 0; k < region.coefficients.size(); ++k) {
+    const std::int64_t plane = region.plane + static_cast<std::int64_t>(k);
+    const float factor = region.coefficients[k];
     for (std::int64_t y = 0; y < height; ++y) {
       const float* from =
           planes_.run((plane * rows_ + bounds.top + y) * columns_ + bounds.left, width, buffer.data());
@@ -101,7 +101,7 @@ std::vector<float> MaskMaker::map_of(const MaskPlace& place) const {
 
 Mask MaskMaker::made(const Candidate& object, const std::array<float, 4>& edges) const {
   check_deadline();
-  const MaskPlace where = place_of(object, edges);
+  const MaskRegion where = region_of(object, edges);
   const PixelRect& place = where.place;
   Mask mask;
   mask.place = place;
@@ -142,13 +142,13 @@ std::vector<Mask> MaskMaker::operator()(std::span<const Candidate> objects,
                                         std::span<const std::array<float, 4>> edges) const {
   std::vector<Mask> masks;
   if (planes_.remote()) {
-    std::vector<MaskPlace> places;
-    for (std::size_t i = 0; i < objects.size(); ++i) places.push_back(place_of(objects[i], edges[i]));
+    std::vector<MaskRegion> regions;
+    for (std::size_t i = 0; i < objects.size(); ++i) regions.push_back(region_of(objects[i], edges[i]));
     const std::int64_t each = prototypes_ ? extras_.count : 1;
-    const Placement& placement = run_.place.placement;
+    const Placement& placement = run_.input.placement;
     return cuda::masks_there({planes_, columns_, rows_, each, whole_ ? &*whole_ : nullptr,
                               placement.xx == 0 && placement.xy != 0, even_},
-                             places, run_.limits);
+                             regions, run_.limits);
   }
   for (std::size_t i = 0; i < objects.size(); ++i) masks.push_back(made(objects[i], edges[i]));
   return masks;

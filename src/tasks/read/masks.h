@@ -20,8 +20,8 @@ public:
 
 private:
   Mask made(const Candidate& object, const std::array<float, 4>& edges) const;
-  std::vector<float> map_of(const MaskPlace& place) const;
-  MaskPlace place_of(const Candidate& object, const std::array<float, 4>& edges) const;
+  std::vector<float> map_of(const MaskRegion& region) const;
+  MaskRegion region_of(const Candidate& object, const std::array<float, 4>& edges) const;
   /// The position of each pixel of the object's box in the network's map.
   PixelGrid boxed_grid(const Candidate& object, const PixelRect& place) const;
 

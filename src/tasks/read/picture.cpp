@@ -27,18 +27,18 @@ FourNumbers nearest_bytes(Four values) {
 
 /// The part of the output that shows the picture, without letterbox padding.
 PixelRect picture_part(const PictureRun& run, const MapValues& map) {
-  const Placement& place = run.place.placement;
+  const Placement& placement = run.input.placement;
   const PixelRect region = run.spec.region.whole() ? PixelRect{0, 0, run.width, run.height} : run.spec.region;
-  const auto from = place.to_target(region.x, region.y);
-  const auto to = place.to_target(region.x + region.width, region.y + region.height);
+  const auto from = placement.to_target(region.x, region.y);
+  const auto to = placement.to_target(region.x + region.width, region.y + region.height);
   const auto range = [](double a, double b, std::int64_t input, std::int64_t output) {
     const double scale = static_cast<double>(output) / static_cast<double>(input);
     const double low = std::clamp(std::round(std::min(a, b) * scale), 0.0, static_cast<double>(output));
     const double high = std::clamp(std::round(std::max(a, b) * scale), 0.0, static_cast<double>(output));
     return std::pair{static_cast<std::int32_t>(low), static_cast<std::int32_t>(high - low)};
   };
-  const auto [x, width] = range(from[0], to[0], run.place.width, map.width);
-  const auto [y, height] = range(from[1], to[1], run.place.height, map.height);
+  const auto [x, width] = range(from[0], to[0], run.input.width, map.width);
+  const auto [y, height] = range(from[1], to[1], run.input.height, map.height);
   check(width > 0 && height > 0, ErrorCode::invalid_argument,
         "task image: the output of {} x {} has no pixel of the picture", map.width, map.height);
   return {x, y, width, height};

@@ -43,7 +43,7 @@ MapValues map_values(const PictureRun& run, std::string_view part, std::int64_t 
     map.column = map.channel = 1;
   } else {
     const auto last =
-        channels_last(shape.dims(), run.task.channels_last, counted, run.place.width, run.place.height);
+        channels_last(shape.dims(), run.task.channels_last, counted, run.input.width, run.input.height);
     check(last.has_value(), ErrorCode::invalid_argument,
           "task {}: the channels of {} may be the first or the last dim; give channels_last",
           to_string(*run.task.kind), shape.to_string());

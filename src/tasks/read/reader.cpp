@@ -67,7 +67,8 @@ TaskResult read_result(const Task& task, const Preprocess& spec, const Outputs& 
   result.kind = *task.kind;
   result.width = width;
   result.height = height;
-  const PictureRun run{task, spec, outputs, width, height, element, limits, input_place(spec, width, height)};
+  const InputGeometry input = input_geometry(spec, width, height);
+  const PictureRun run{task, spec, outputs, width, height, element, limits, input};
   switch (result.kind) {
   case TaskKind::classify:
     read_classes(run, result);

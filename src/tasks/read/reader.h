@@ -16,7 +16,7 @@ struct PictureRun {
   std::int32_t width, height; ///< Of the picture.
   std::int64_t element;
   const Limits& limits;
-  InputPlace place;
+  InputGeometry input;
 };
 
 void read_detections(const PictureRun& run, TaskResult& result);

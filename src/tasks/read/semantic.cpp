@@ -18,11 +18,11 @@ namespace {
 constexpr std::int32_t unseen = -1; ///< For pixels that the network did not see.
 
 PixelGrid grid_of(const PictureRun& run, const MapValues& map) {
-  return {run.place.placement,
+  return {run.input.placement,
           {0, 0, run.width, run.height},
-          {0, 0, static_cast<double>(run.place.width), static_cast<double>(run.place.height)},
-          run.place.width,
-          run.place.height,
+          {0, 0, static_cast<double>(run.input.width), static_cast<double>(run.input.height)},
+          run.input.width,
+          run.input.height,
           map.width,
           map.height};
 }

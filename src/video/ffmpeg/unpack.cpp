@@ -126,9 +126,9 @@ struct Between {
   double weight; ///< Of the second.
 };
 Between between(int i, int log2, double offset, int size) {
-  const double place = (i - offset) / (1 << log2);
-  const int first = static_cast<int>(std::floor(place));
-  return {std::clamp(first, 0, size - 1), std::clamp(first + 1, 0, size - 1), place - first};
+  const double position = (i - offset) / (1 << log2);
+  const int first = static_cast<int>(std::floor(position));
+  return {std::clamp(first, 0, size - 1), std::clamp(first + 1, 0, size - 1), position - first};
 }
 
 /// Writes rows of components to where the image has them.
@@ -204,8 +204,8 @@ private:
   }
 
   void put(int c, int x, int y, std::uint16_t sample) {
-    const ComponentPlace place = c < 3 ? component_place(image_.format, c) : ComponentPlace{0, 3, 4};
-    store(image_.planes[static_cast<std::size_t>(place.plane)], x * place.step + place.first, y, sample);
+    const ComponentLayout layout = c < 3 ? component_layout(image_.format, c) : ComponentLayout{0, 3, 4};
+    store(image_.planes[static_cast<std::size_t>(layout.plane)], x * layout.step + layout.first, y, sample);
   }
 
   void store(const Plane& plane, int at, int y, std::uint16_t sample) const {

@@ -1,4 +1,4 @@
-#include "ops/resampling/grid_places.h"
+#include "ops/resampling/grid_taps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -67,16 +67,16 @@ double near_weight(double d) {
   return ((a + 2) * d - (a + 3)) * d * d + 1;
 }
 
-template<Mode mode, Padding padding, typename Real, typename Place>
+template<Mode mode, Padding padding, typename Real, typename Index>
 void find_taps(const SampledAxis& axis, const Real* grid, std::int64_t step, std::int64_t count,
-               const AxisTaps<Place, Real>& taps) {
+               const AxisTaps<Index, Real>& taps) {
   for (std::int64_t i = 0; i < count; ++i) {
     double x = denormalize(static_cast<double>(grid[i * step]), axis);
     if (mode == Mode::nearest) x = std::nearbyint(x);
     x = inside<mode, padding>(x, axis);
     const auto put = [&](std::int64_t k, std::int64_t index, double weight) {
       const std::int64_t element = element_of<padding>(index, axis);
-      taps.places[k * taps.stride + i] = static_cast<Place>(element < 0 ? 0 : element);
+      taps.indices[k * taps.stride + i] = static_cast<Index>(element < 0 ? 0 : element);
       taps.weights[k * taps.stride + i] = element < 0 ? Real{0} : static_cast<Real>(weight);
     };
     if constexpr (mode == Mode::nearest) {
@@ -99,9 +99,9 @@ void find_taps(const SampledAxis& axis, const Real* grid, std::int64_t step, std
   }
 }
 
-template<Mode mode, typename Real, typename Place>
+template<Mode mode, typename Real, typename Index>
 void find_taps_of(Padding padding, const SampledAxis& axis, const Real* grid, std::int64_t step,
-                  std::int64_t count, const AxisTaps<Place, Real>& taps) {
+                  std::int64_t count, const AxisTaps<Index, Real>& taps) {
   switch (padding) {
   case Padding::zeros:
     return find_taps<mode, Padding::zeros>(axis, grid, step, count, taps);
@@ -130,9 +130,9 @@ GridSampling GridSampling::read(const AttributeMap& attributes) {
           attributes.flag("align_corners")};
 }
 
-template<typename Real, typename Place>
+template<typename Real, typename Index>
 void find_axis_taps(const GridSampling& sampling, const Real* grid, std::int64_t step, std::int64_t count,
-                    std::int64_t size, const AxisTaps<Place, Real>& taps) {
+                    std::int64_t size, const AxisTaps<Index, Real>& taps) {
   const SampledAxis axis(sampling, size);
   switch (sampling.mode) {
   case Mode::nearest:
