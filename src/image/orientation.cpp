@@ -7,7 +7,7 @@
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "image/color.h"
-#include "image/cuda/gpu_turn.h"
+#include "image/cuda/gpu_rotate.h"
 #include "image/planes.h"
 
 namespace lanner {
@@ -33,7 +33,7 @@ RotatedPlane rotated_plane(const Plane& from, const Plane& to, std::int32_t pixe
     x = -x;
   }
   std::int64_t width = from.width, height = from.height;
-  for (int turn = 0; turn < orientation.quarter_turns; ++turn) {
+  for (int step = 0; step < orientation.quarter_turns; ++step) {
     // Clockwise: the first displayed pixel is the lowest of the left column, and columns read upwards become
     // rows.
     origin += (height - 1) * y;

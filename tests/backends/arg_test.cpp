@@ -42,7 +42,7 @@ const Searched searches[] = {
 };
 INSTANTIATE_TEST_SUITE_P(cases, Args, testing::ValuesIn(searches));
 
-std::vector<const ArgFunctions*> places_of_this_cpu() {
+std::vector<const ArgFunctions*> functions_of_this_cpu() {
   std::vector<const ArgFunctions*> list{&arg_functions_baseline()};
   if (cpu_features().has_avx2()) list.push_back(&arg_functions_avx2());
   if (cpu_features().has_avx512()) list.push_back(&arg_functions_avx512());
@@ -50,7 +50,7 @@ std::vector<const ArgFunctions*> places_of_this_cpu() {
 }
 
 /// The expected index, by the definition.
-std::int64_t place_of(const std::vector<float>& numbers, std::int64_t column, std::int64_t inner, bool least,
+std::int64_t index_of(const std::vector<float>& numbers, std::int64_t column, std::int64_t inner, bool least,
                       bool last) {
   const auto length = static_cast<std::int64_t>(numbers.size()) / inner;
   std::int64_t best = 0;
@@ -65,7 +65,7 @@ std::int64_t place_of(const std::vector<float>& numbers, std::int64_t column, st
 // Few distinct values, so that most maxima are tied; some columns begin with NaN, some contain one.
 TEST(ArgReduceLoops, handle_ties_nan_and_infinities_in_every_instruction_set) {
   std::mt19937 random(7);
-  for (const ArgFunctions* functions : places_of_this_cpu())
+  for (const ArgFunctions* functions : functions_of_this_cpu())
     for (const std::int64_t length : {1, 2, 3, 7, 16, 33, 64, 301})
       for (const std::int64_t inner : {1, 2, 8, 17, 64, 101})
         for (int turn = 0; turn < 4; ++turn) {
@@ -86,7 +86,7 @@ TEST(ArgReduceLoops, handle_ties_nan_and_infinities_in_every_instruction_set) {
               if (middle < inner) run({numbers.data(), found.data(), length, inner, middle, inner});
               for (std::int64_t column = 0; column < inner; ++column)
                 EXPECT_EQ(found[static_cast<std::size_t>(column)],
-                          place_of(numbers, column, inner, least, last))
+                          index_of(numbers, column, inner, least, last))
                     << "column " << column << " of " << inner << ", " << length << " numbers";
             }
         }

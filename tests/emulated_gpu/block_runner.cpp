@@ -142,7 +142,7 @@ private:
   std::vector<std::unique_ptr<Fiber>> fibers_;
   std::vector<unsigned> idle_;
   unsigned owner_[most_threads] = {}; ///< The fiber of each thread that has started and not ended.
-  Place places_[most_threads];
+  Dim3 threads_[most_threads];
   unsigned barrier_[most_threads] = {}; ///< The barrier at which each waits.
   unsigned next_ = 0;                   ///< Number of threads started.
   Copies copies_[most_threads];
@@ -153,7 +153,7 @@ private:
 
 void Runner::select(unsigned number) {
   running = number;
-  thread = places_[number];
+  thread = threads_[number];
 }
 
 void Runner::enter() {
@@ -250,7 +250,7 @@ std::string Runner::run(const Launch& launch, const std::function<void()>& body)
   at_once_ = launch.copies_at_once;
   wrong_.clear();
   for (unsigned i = 0; i < count; ++i)
-    places_[i] = {i % block_size.x, i / block_size.x % block_size.y, i / block_size.x / block_size.y};
+    threads_[i] = {i % block_size.x, i / block_size.x % block_size.y, i / block_size.x / block_size.y};
   const std::size_t blocks = std::size_t{launch.blocks.x} * launch.blocks.y * launch.blocks.z;
   for (std::size_t k = 0; k < blocks; ++k) {
     const std::size_t number = reversed_ ? blocks - 1 - k : k;

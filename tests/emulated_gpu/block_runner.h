@@ -9,7 +9,7 @@
 namespace emulated {
 
 struct Launch {
-  Place blocks{1, 1, 1}, threads{1, 1, 1};
+  Dim3 blocks{1, 1, 1}, threads{1, 1, 1};
   unsigned char* shared = nullptr; ///< Shared memory, filled with one bits for each block.
   unsigned shared_bytes = 0;
   bool reversed = false; ///< Last block and last thread first.

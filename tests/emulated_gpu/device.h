@@ -11,7 +11,7 @@
 
 namespace emulated {
 
-struct Place {
+struct Dim3 {
   unsigned x = 0, y = 0, z = 0;
 };
 
@@ -26,7 +26,7 @@ struct Thread {
 /// The running block, and its threads' requests. The only implementation is in device.cpp.
 class Device {
 public:
-  Place thread, block, block_size, grid_size;
+  Dim3 thread, block, block_size, grid_size;
   unsigned running = 0, count = 0;    ///< The running thread, and the number of threads.
   unsigned left = 0;                  ///< Threads that have not ended.
   unsigned arrived = 0, barriers = 0; ///< Threads at the next barrier, and barriers so far.

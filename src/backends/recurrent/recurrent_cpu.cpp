@@ -19,15 +19,15 @@ namespace {
 constexpr std::int64_t max_rows = 64;
 
 /// Inputs of the three operators.
-enum Place : std::size_t {
-  x_place,
-  w_place,
-  r_place,
-  bias_place,
-  lengths_place,
-  hidden_place,
-  cell_place,
-  peep_place
+enum InputIndex : std::size_t {
+  x_input,
+  w_input,
+  r_input,
+  bias_input,
+  lengths_input,
+  hidden_input,
+  cell_input,
+  peep_input
 };
 
 /// Weights with the columns of a panel contiguous.
@@ -46,16 +46,16 @@ std::optional<Recurrence> read_recurrence(const Node& node, const Group& group, 
     if (!input) continue;
     const DType type = input.dtype();
     fits = fits && input.shape().elements() > 0 &&
-           (i == lengths_place ? type == DType::i32 || type == DType::i64 : type == DType::f32);
+           (i == lengths_input ? type == DType::i32 || type == DType::i64 : type == DType::f32);
   }
   if (!fits) {
     reason = "cpu: recurrent: supports non-empty f32 with i32 or i64 lengths";
     return std::nullopt;
   }
   const auto shape =
-      ops::RecurrentShape::of(op.attributes(), op.input(x_place).shape(), op.input(r_place).shape(), gates);
+      ops::RecurrentShape::of(op.attributes(), op.input(x_input).shape(), op.input(r_input).shape(), gates);
   Recurrence net = Recurrence::of(node.kind(), op.attributes(), shape, cell_functions());
-  net.wide_lengths = op.input(lengths_place) && op.input(lengths_place).dtype() == DType::i64;
+  net.wide_lengths = op.input(lengths_input) && op.input(lengths_input).dtype() == DType::i64;
   return net;
 }
 
@@ -95,14 +95,14 @@ public:
     const auto output = [&](std::size_t i) {
       return i < outputs_ ? static_cast<float*>(launch.outputs[i]) : nullptr;
     };
-    const RecurrentData data{input(x_place),
-                             input(w_place),
-                             input(r_place),
-                             input(bias_place),
-                             input(hidden_place),
-                             net_.has_cell ? input(cell_place) : nullptr,
-                             net_.has_cell ? input(peep_place) : nullptr,
-                             input(lengths_place),
+    const RecurrentData data{input(x_input),
+                             input(w_input),
+                             input(r_input),
+                             input(bias_input),
+                             input(hidden_input),
+                             net_.has_cell ? input(cell_input) : nullptr,
+                             net_.has_cell ? input(peep_input) : nullptr,
+                             input(lengths_input),
                              output(0),
                              output(1),
                              output(2),
@@ -181,7 +181,7 @@ TacticList recurrent_tactics(const Node& node, const Group& group, const Target&
                         .set("rows", sharing.rows)
                         .bytes();
     tactic.inputs.resize(node.inputs().size());
-    for (const std::size_t i : {w_place, r_place})
+    for (const std::size_t i : {w_input, r_input})
       tactic.inputs[i] = stored(panels_of(node.input(i)->type.shape()));
     tactic.outputs.resize(node.outputs().size());
     tactic.estimate = seconds_of_net(*net, sharing, target);
@@ -195,7 +195,7 @@ std::unique_ptr<Kernel> recurrent_prepare(const Preparation& p) {
   std::string reason;
   auto net = read_recurrence(p.node, p.group, reason);
   check(net.has_value(), ErrorCode::unsupported, "{}: build the plan again", reason);
-  for (const std::size_t i : {w_place, r_place}) {
+  for (const std::size_t i : {w_input, r_input}) {
     const Layout wanted = panels_of(p.node.input(i)->type.shape());
     check(p.tactic.inputs.at(i).layout == wanted, ErrorCode::unsupported,
           "cpu: recurrent: the weights' layout is {}, this processor needs {}: build the plan again",

@@ -60,7 +60,8 @@ struct RowSummary {
   }
 };
 
-LANNER_HOST_DEVICE inline std::int64_t place_of(const ScanParameters& p, std::int64_t row, std::int32_t c) {
+LANNER_HOST_DEVICE inline std::int64_t score_index(const ScanParameters& p, std::int64_t row,
+                                                   std::int32_t c) {
   return p.begin + row * p.pitch + c * p.step;
 }
 
@@ -91,11 +92,11 @@ LANNER_HOST_DEVICE bool counts_alone(const ScanParameters& p, std::int64_t row, 
   const float objectness = p.has_objectness ? load(row * p.pitch + p.objectness) : 0;
   if (hopeless(p, objectness)) return false;
   RowSummary summary;
-  for (std::int32_t c = 0; c < p.classes; ++c) summary.add(load(place_of(p, row, c)), c != p.background);
+  for (std::int32_t c = 0; c < p.classes; ++c) summary.add(load(score_index(p, row, c)), c != p.background);
   const int decided = verdict(p, summary, objectness);
   if (decided != 2) return decided == 1;
   float sum = 0;
-  for (std::int32_t c = 0; c < p.classes; ++c) sum += share_of(load(place_of(p, row, c)), summary.most);
+  for (std::int32_t c = 0; c < p.classes; ++c) sum += share_of(load(score_index(p, row, c)), summary.most);
   return enough_share(p, summary, sum);
 }
 

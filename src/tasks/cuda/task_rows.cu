@@ -33,12 +33,12 @@ __device__ bool counts_together(const ScanParameters& p, std::int64_t row, const
   const float objectness = p.has_objectness ? load(row * p.pitch + p.objectness) : 0;
   if (hopeless(p, objectness)) return false;
   RowSummary summary;
-  for (int c = lane; c < p.classes; c += 32) summary.add(load(place_of(p, row, c)), c != p.background);
+  for (int c = lane; c < p.classes; c += 32) summary.add(load(score_index(p, row, c)), c != p.background);
   summary = of_warp(summary);
   const int decided = verdict(p, summary, objectness);
   if (decided != 2) return decided == 1;
   float sum = 0;
-  for (int c = lane; c < p.classes; c += 32) sum += share_of(load(place_of(p, row, c)), summary.most);
+  for (int c = lane; c < p.classes; c += 32) sum += share_of(load(score_index(p, row, c)), summary.most);
   for (int step = 16; step > 0; step /= 2) sum += __shfl_xor_sync(~0U, sum, step);
   return enough_share(p, summary, sum);
 }

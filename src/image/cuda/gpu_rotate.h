@@ -3,7 +3,7 @@
 
 #include <lanner/device.h>
 
-#include "image/cuda/turn_kernel.h"
+#include "image/cuda/rotate_kernel.h"
 
 namespace lanner {
 

@@ -1,6 +1,6 @@
 // Rotation of pictures: one thread per pixel.
 
-#include "turn_kernel.h"
+#include "rotate_kernel.h"
 
 /// Grid and block cover the displayed plane.
 extern "C" __global__ void lanner_rotate_plane(const __grid_constant__ lanner::RotatedPlane p) {

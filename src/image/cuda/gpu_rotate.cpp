@@ -1,4 +1,4 @@
-#include "image/cuda/gpu_turn.h"
+#include "image/cuda/gpu_rotate.h"
 
 #include <map>
 #include <mutex>
@@ -16,7 +16,7 @@ cuda::FunctionHandle function_of(const cuda::Gpu& gpu) {
   const std::lock_guard lock(*mutex);
   const auto found = all->find(gpu.device());
   if (found != all->end()) return found->second;
-  return (*all)[gpu.device()] = cuda::embedded_function(gpu, "turn", "lanner_rotate_plane");
+  return (*all)[gpu.device()] = cuda::embedded_function(gpu, "rotate", "lanner_rotate_plane");
 }
 
 } // namespace
