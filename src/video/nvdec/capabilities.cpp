@@ -79,7 +79,7 @@ DecoderCapability ask(const PictureForm& form) {
 
 } // namespace
 
-DecoderCapability capability(const Place& place, const PictureForm& form) {
+DecoderCapability capability(const GpuContext& context, const PictureForm& form) {
   struct Answer {
     const cuda::Gpu* gpu;
     PictureForm form;
@@ -89,50 +89,51 @@ DecoderCapability capability(const Place& place, const PictureForm& form) {
   static auto* answers = new std::vector<Answer>; // asked while static objects are destroyed, too
   const std::lock_guard lock(mutex);
   for (const Answer& known : *answers)
-    if (known.gpu == place.gpu && known.form == form) return known.can;
+    if (known.gpu == context.gpu && known.form == form) return known.can;
   const DecoderCapability can = ask(form);
-  answers->push_back({place.gpu, form, can});
+  answers->push_back({context.gpu, form, can});
   return can;
 }
 
 /// The same whatever the size.
-static std::string refusal(const Place& place, const PictureForm& form) {
+static std::string refusal(const GpuContext& context, const PictureForm& form) {
   const bool known = form.depth >= 8 && form.depth <= 16 && form.pixel_format();
-  if (known && capability(place, form).supported) return {};
-  return fmt::format("{} does not decode {}", place.gpu->name(), form.to_string());
+  if (known && capability(context, form).supported) return {};
+  return fmt::format("{} does not decode {}", context.gpu->name(), form.to_string());
 }
 
-std::string refusal(const Place& place, const PictureForm& form, std::int64_t width, std::int64_t height) {
-  if (std::string refused = refusal(place, form); !refused.empty()) return refused;
-  const DecoderCapability can = capability(place, form);
+std::string refusal(const GpuContext& context, const PictureForm& form, std::int64_t width,
+                    std::int64_t height) {
+  if (std::string refused = refusal(context, form); !refused.empty()) return refused;
+  const DecoderCapability can = capability(context, form);
   const bool fits = width >= can.min_width && height >= can.min_height && width <= can.max_width &&
                     height <= can.max_height && width * height / 256 <= can.max_macroblocks;
   if (fits) return {};
   return fmt::format("{} decodes {} from {}x{} to {}x{} with at most {} macroblocks, not {}x{}",
-                     place.gpu->name(), form.to_string(), can.min_width, can.min_height, can.max_width,
+                     context.gpu->name(), form.to_string(), can.min_width, can.min_height, can.max_width,
                      can.max_height, can.max_macroblocks, width, height);
 }
 
-std::string refusal(const Place& place, const StreamInfo& stream) {
+std::string refusal(const GpuContext& context, const StreamInfo& stream) {
   const auto form = form_of(stream);
-  if (!form) return fmt::format("{} does not decode {}", place.gpu->name(), stream.codec);
+  if (!form) return fmt::format("{} does not decode {}", context.gpu->name(), stream.codec);
   if (form->codec == cudaVideoCodec_H264) {
     const std::string feature = uncommon_h264_feature(stream);
-    if (!feature.empty()) return fmt::format("{} does not decode h264 with {}", place.gpu->name(), feature);
+    if (!feature.empty()) return fmt::format("{} does not decode h264 with {}", context.gpu->name(), feature);
   }
   // No query asks for screen content coding, which has tools of its own.
   if (form->codec == cudaVideoCodec_HEVC && stream.profile.find("Scc") != std::string::npos)
-    return fmt::format("{} does not decode hevc {}", place.gpu->name(), stream.profile);
+    return fmt::format("{} does not decode hevc {}", context.gpu->name(), stream.profile);
   // Two fields a packet are two pictures to the hardware.
   if (form->codec == cudaVideoCodec_JPEG && stream.interlaced)
-    return fmt::format("{} does not decode interlaced mjpeg", place.gpu->name());
+    return fmt::format("{} does not decode interlaced mjpeg", context.gpu->name());
   // libnvcuvid rounds the sides of VP8 pictures down to even ones.
   if (form->codec == cudaVideoCodec_VP8 && (stream.width % 2 != 0 || stream.height % 2 != 0))
-    return fmt::format("{} does not decode vp8 of odd sides ({}x{})", place.gpu->name(), stream.width,
+    return fmt::format("{} does not decode vp8 of odd sides ({}x{})", context.gpu->name(), stream.width,
                        stream.height);
   // A stream that was described without a size says it in its first sequence, which is checked then.
-  if (stream.width == 0 && stream.height == 0) return refusal(place, *form);
-  return refusal(place, *form, coded(stream.width, form->codec), coded(stream.height, form->codec));
+  if (stream.width == 0 && stream.height == 0) return refusal(context, *form);
+  return refusal(context, *form, coded(stream.width, form->codec), coded(stream.height, form->codec));
 }
 
 } // namespace lanner::nvdec
@@ -141,10 +142,10 @@ namespace lanner {
 
 std::vector<DecoderCapability> decoder_capabilities(Device device) {
   static_cast<void>(nvdec::api());
-  const nvdec::Place place = nvdec::Place::of(device);
-  const cuda::Current current(place.context);
+  const nvdec::GpuContext context = nvdec::GpuContext::of(device);
+  const cuda::Current current(context.handle);
   std::vector<DecoderCapability> found;
-  for (const nvdec::PictureForm& form : nvdec::every_form) found.push_back(nvdec::capability(place, form));
+  for (const nvdec::PictureForm& form : nvdec::every_form) found.push_back(nvdec::capability(context, form));
   return found;
 }
 

@@ -12,15 +12,16 @@
 
 namespace lanner::nvdec {
 
-/// The driver's answer for one kind of picture, asked once a process. The place's context must be the
+/// The driver's answer for one kind of picture, asked once a process. `context` must be the
 /// thread's. Throws as check().
-DecoderCapability capability(const Place& place, const PictureForm& form);
+DecoderCapability capability(const GpuContext& context, const PictureForm& form);
 
 /// Why the GPU does not decode pictures of this kind and coded size, with its limits; empty when it does.
-/// The place's context must be the thread's.
-std::string refusal(const Place& place, const PictureForm& form, std::int64_t width, std::int64_t height);
+/// `context` must be the thread's.
+std::string refusal(const GpuContext& context, const PictureForm& form, std::int64_t width,
+                    std::int64_t height);
 
 /// The same for a stream by its container's word and its parameter sets, before anything is decoded.
-std::string refusal(const Place& place, const StreamInfo& stream);
+std::string refusal(const GpuContext& context, const StreamInfo& stream);
 
 } // namespace lanner::nvdec

@@ -87,26 +87,26 @@ Rational sample_aspect_of(const CUVIDEOFORMAT& format, const PictureLayout& layo
 class NvdecDecoder final : public Decoder, public ParserEvents {
 public:
   NvdecDecoder(const StreamInfo& stream, const DecoderOptions& options, Device device, std::string reason)
-      : options_(options), place_(Place::of(device, options.context)), reason_(std::move(reason)) {
-    const cuda::Current current(place_.context);
+      : options_(options), context_(GpuContext::of(device, options.context)), reason_(std::move(reason)) {
+    const cuda::Current current(context_.handle);
     const Device output = options.output.value_or(device);
     lanner::check(output.is_host() || output == device, ErrorCode::unsupported,
                   "nvdec on {}: frames on {}, expected {} or cpu", device.to_string(), output.to_string(),
                   device.to_string());
     callers_stream_ = static_cast<cuda::StreamHandle>(options.stream.handle);
-    cache_ = place_.primary() ? SessionCache::of(*place_.gpu) : std::make_shared<SessionCache>();
+    cache_ = context_.primary() ? SessionCache::of(*context_.gpu) : std::make_shared<SessionCache>();
     check_supported(stream);
     begin(stream);
-    copier_.emplace(place_, CopyTarget{output, callers_stream_, options.limits});
+    copier_.emplace(context_, CopyTarget{output, callers_stream_, options.limits});
     ordered_by_caller_ = callers_stream_ && !output.is_host();
   }
 
   ~NvdecDecoder() override {
     try {
-      const cuda::Current current(place_.context);
+      const cuda::Current current(context_.handle);
       parser_.reset();
       end_session();
-      if (!place_.primary()) cache_->clear();
+      if (!context_.primary()) cache_->clear();
     } catch (const Error&) { // The driver is gone, and all that it held.
       static_cast<void>(session_.release());
     }
@@ -116,7 +116,7 @@ public:
     const SoleUse::Call call(use_);
     lanner::check(!draining_, ErrorCode::invalid_argument, "decoder: packet after the end; flush() first");
     if (!ready_.empty()) return false;
-    const cuda::Current current(place_.context);
+    const cuda::Current current(context_.handle);
     guarded([&] {
       if (packet)
         feed(*packet);
@@ -136,7 +136,7 @@ public:
     Ready ready = std::move(ready_.front());
     ready_.pop_front();
     if (!ordered_by_caller_) {
-      const cuda::Current current(place_.context);
+      const cuda::Current current(context_.handle);
       guarded([&] { copier_->finish(ready.number); });
     }
     if (ready.frame.corrupt && options_.raise_on_error)
@@ -148,13 +148,13 @@ public:
 
   void flush() override {
     const SoleUse::Call call(use_);
-    const cuda::Current current(place_.context);
+    const cuda::Current current(context_.handle);
     guarded([&] { forget(); });
   }
 
   void reset(const StreamInfo& stream) override {
     const SoleUse::Call call(use_);
-    const cuda::Current current(place_.context);
+    const cuda::Current current(context_.handle);
     check_supported(stream);
     guarded([&] {
       forget();
@@ -163,7 +163,7 @@ public:
     });
   }
 
-  Device device() const noexcept override { return place_.gpu->device(); }
+  Device device() const noexcept override { return context_.gpu->device(); }
   std::string description() const override {
     const SoleUse::Call call(use_);
     return fmt::format("nvdec {} on {}", stream_.codec, device().to_string());
@@ -177,7 +177,7 @@ private:
   };
 
   void check_supported(const StreamInfo& stream) const {
-    const std::string refused = nvdec::refusal(place_, stream);
+    const std::string refused = nvdec::refusal(context_, stream);
     lanner::check(refused.empty(), ErrorCode::unsupported, "{}: {}", device().to_string(), refused);
   }
 
@@ -284,7 +284,7 @@ private:
   }
 
   void check_capability(const SessionShape& shape, const CUVIDEOFORMAT& format) const {
-    const std::string refused = nvdec::refusal(place_, shape.form, format.coded_width, format.coded_height);
+    const std::string refused = nvdec::refusal(context_, shape.form, format.coded_width, format.coded_height);
     lanner::check(refused.empty(), ErrorCode::unsupported, "{}: {} {}: {}", device().to_string(),
                   stream_.codec, stream_.profile.empty() ? "of unknown profile" : stream_.profile, refused);
   }
@@ -308,12 +308,12 @@ private:
                   stream_.codec);
     const bool grouped = codec_ == cudaVideoCodec_H264 && picture.CodecSpecific.h264.num_slice_groups_minus1;
     lanner::check(!grouped, ErrorCode::unsupported, "{} does not decode h264 with flexible macroblock order",
-                  place_.gpu->name());
-    const auto place = static_cast<std::size_t>(picture.CurrPicIdx);
-    lanner::check(picture.CurrPicIdx >= 0 && place < origins_.size(), ErrorCode::bad_data,
+                  context_.gpu->name());
+    const auto index = static_cast<std::size_t>(picture.CurrPicIdx);
+    lanner::check(picture.CurrPicIdx >= 0 && index < origins_.size(), ErrorCode::bad_data,
                   "decode: {}: picture {} of {}", stream_.codec, picture.CurrPicIdx, origins_.size());
     // A second field belongs to the packet of the first, a second picture of a packet to none.
-    if (!picture.second_field) origins_[place] = pictures_of_packet_++ == 0 ? packet_ : -1;
+    if (!picture.second_field) origins_[index] = pictures_of_packet_++ == 0 ? packet_ : -1;
     // The parser leaves out a column of macroblocks that a width fills in part.
     if (codec_ == cudaVideoCodec_MPEG1 || codec_ == cudaVideoCodec_MPEG2)
       picture.PicWidthInMbs = std::max(picture.PicWidthInMbs, session_->shape().width / 16);
@@ -323,8 +323,8 @@ private:
   /// Of the packet that the picture is from, -1 where none is known.
   std::int64_t number_of(const CUVIDPARSERDISPINFO& display) const noexcept {
     if (!reorders(codec_)) return Parser::number_of(display.timestamp);
-    const auto place = static_cast<std::size_t>(display.picture_index);
-    return place < origins_.size() ? origins_[place] : -1;
+    const auto index = static_cast<std::size_t>(display.picture_index);
+    return index < origins_.size() ? origins_[index] : -1;
   }
 
   void on_display(const CUVIDPARSERDISPINFO& display) override {
@@ -359,7 +359,7 @@ private:
 
   mutable SoleUse use_{"Decoder"};
   DecoderOptions options_;
-  Place place_;
+  GpuContext context_;
   std::string reason_;
   cuda::StreamHandle callers_stream_ = nullptr;
   bool ordered_by_caller_ = false; ///< Frames are complete in the order of the caller's stream.
@@ -396,9 +396,9 @@ std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderO
 std::string refusal(const StreamInfo& stream, const DecoderOptions& options, Device device,
                     std::string& kind) {
   static_cast<void>(api());
-  const Place place = Place::of(device, options.context);
-  const cuda::Current current(place.context);
-  std::string refused = refusal(place, stream);
+  const GpuContext context = GpuContext::of(device, options.context);
+  const cuda::Current current(context.handle);
+  std::string refused = refusal(context, stream);
   if (!refused.empty()) return refused;
   const PictureForm form = *form_of(stream);
   kind = stream.profile.empty()
@@ -408,12 +408,12 @@ std::string refusal(const StreamInfo& stream, const DecoderOptions& options, Dev
 }
 
 Resources resources(const StreamInfo& stream, const DecoderOptions& options, Device device) {
-  const Place place = Place::of(device, options.context);
-  const cuda::Current current(place.context);
+  const GpuContext context = GpuContext::of(device, options.context);
+  const cuda::Current current(context.handle);
   Resources found;
   if (const std::optional<PictureForm> form = form_of(stream))
-    found.engines = std::max(1, capability(place, *form).engines);
-  if (place.primary()) found.sessions = static_cast<int>(SessionCache::of(*place.gpu)->size());
+    found.engines = std::max(1, capability(context, *form).engines);
+  if (context.primary()) found.sessions = static_cast<int>(SessionCache::of(*context.gpu)->size());
   std::size_t free = 0, total = 0;
   cuda::check(cuda::driver().memory_info(&free, &total), "cuMemGetInfo");
   found.free_bytes = free;

@@ -66,8 +66,8 @@ private:
   }
 };
 
-FrameMemory::FrameMemory(const Place& place, cuda::StreamHandle callers_stream)
-    : place_(place), stream_(callers_stream), pool_(std::make_shared<Pool>(place.context)) {}
+FrameMemory::FrameMemory(const GpuContext& context, cuda::StreamHandle callers_stream)
+    : context_(context), stream_(callers_stream), pool_(std::make_shared<Pool>(context.handle)) {}
 
 FrameMemory::~FrameMemory() {
   pool_->close();
@@ -80,7 +80,7 @@ std::shared_ptr<void> FrameMemory::take(std::uint64_t bytes) {
 std::shared_ptr<void> FrameMemory::take_in_order(std::uint64_t bytes) {
   cuda::DevicePointer buffer = 0;
   cuda::check(cuda::driver().memory_alloc_async(&buffer, bytes, stream_), "cuMemAllocAsync");
-  return {reinterpret_cast<void*>(buffer), [context = place_.context, stream = stream_](void* memory) {
+  return {reinterpret_cast<void*>(buffer), [context = context_.handle, stream = stream_](void* memory) {
             const auto pointer = reinterpret_cast<cuda::DevicePointer>(memory);
             try {
               const cuda::Current current(context);

@@ -16,12 +16,12 @@ class FrameMemory {
 public:
   /// With a stream of the caller's, memory comes from and goes back to that stream's order; else buffers that
   /// come back are given out again, those of one size.
-  FrameMemory(const Place& place, cuda::StreamHandle callers_stream);
+  FrameMemory(const GpuContext& context, cuda::StreamHandle callers_stream);
   FrameMemory(const FrameMemory&) = delete;
   FrameMemory& operator=(const FrameMemory&) = delete;
   ~FrameMemory();
 
-  /// Throws Error{out_of_memory, device}. The place's context must be the thread's.
+  /// Throws Error{out_of_memory, device}. The context must be the thread's.
   std::shared_ptr<void> take(std::uint64_t bytes);
 
 private:
@@ -29,7 +29,7 @@ private:
   std::shared_ptr<void> take_in_order(std::uint64_t bytes);
   std::shared_ptr<void> take_from_pool(std::uint64_t bytes);
 
-  Place place_;
+  GpuContext context_;
   cuda::StreamHandle stream_;
   std::shared_ptr<Pool> pool_;
 };

@@ -63,7 +63,7 @@ EarlyStart::~EarlyStart() {
   if (thread_.joinable()) thread_.join();
 }
 
-Place Place::of(Device device, void* context) {
+GpuContext GpuContext::of(Device device, void* context) {
   const cuda::Gpu& gpu = cuda::Gpu::get(device);
   return {&gpu, context ? static_cast<cuda::ContextHandle>(context) : gpu.context()};
 }

@@ -41,14 +41,14 @@ inline void check(CUresult status, const char* call) {
   cuda::check(static_cast<cuda::Result>(status), call);
 }
 
-/// Where decoding happens: a GPU and the context that all calls are made in.
-struct Place {
+/// A GPU and the CUDA context that all calls of a decoder are made in.
+struct GpuContext {
   const cuda::Gpu* gpu = nullptr;
-  cuda::ContextHandle context = nullptr;
+  cuda::ContextHandle handle = nullptr;
 
   /// The caller's `context`, or the GPU's primary one.
-  static Place of(Device device, void* context = nullptr);
-  bool primary() const noexcept { return context == gpu->context(); }
+  static GpuContext of(Device device, void* context = nullptr);
+  bool primary() const noexcept { return handle == gpu->context(); }
 };
 
 } // namespace lanner::nvdec

@@ -17,10 +17,10 @@ std::uint64_t plane_bytes(const Image& image, int plane) {
 
 } // namespace
 
-PictureCopier::PictureCopier(const Place& place, const CopyTarget& target)
-    : place_(place), target_(target), stream_(target.callers), memory_(place, target.callers) {
-  if (!stream_) stream_ = own_stream_.emplace(place.context).handle();
-  for (auto& slot : slots_) slot = std::make_unique<Slot>(place.context);
+PictureCopier::PictureCopier(const GpuContext& context, const CopyTarget& target)
+    : context_(context), target_(target), stream_(target.callers), memory_(context, target.callers) {
+  if (!stream_) stream_ = own_stream_.emplace(context.handle).handle();
+  for (auto& slot : slots_) slot = std::make_unique<Slot>(context.handle);
 }
 
 Image PictureCopier::make_image(const PictureLayout& layout) {
@@ -94,7 +94,7 @@ std::byte* PictureCopier::staging(Slot& slot, const Image& image) {
   if (slot.staging_bytes < bytes) {
     slot.staging.reset();
     slot.staging_bytes = 0;
-    slot.staging = allocate_pinned(place_.gpu->device(), bytes);
+    slot.staging = allocate_pinned(context_.gpu->device(), bytes);
     slot.staging_bytes = bytes;
   }
   return static_cast<std::byte*>(slot.staging.get());

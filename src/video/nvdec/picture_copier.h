@@ -35,10 +35,10 @@ struct CopyTarget {
 // the processor need not wait for each copy, a few surfaces stay mapped, each with an event behind its copy;
 // the oldest is let go when its place is needed.
 
-/// Maps pictures and copies them out. The place's context must be the thread's at every call.
+/// Maps pictures and copies them out. The context must be the thread's at every call.
 class PictureCopier {
 public:
-  PictureCopier(const Place& place, const CopyTarget& target);
+  PictureCopier(const GpuContext& context, const CopyTarget& target);
 
   struct Copied {
     Image image;
@@ -69,7 +69,7 @@ private:
   void queue_copies(Slot& slot, const Image& to, const PictureLayout& layout, unsigned pitch);
   std::byte* staging(Slot& slot, const Image& image);
 
-  Place place_;
+  GpuContext context_;
   CopyTarget target_;
   std::optional<cuda::OwnedStream> own_stream_;
   cuda::StreamHandle stream_;

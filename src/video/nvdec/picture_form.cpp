@@ -66,8 +66,8 @@ bool reorders(cudaVideoCodec codec) noexcept {
 
 std::string_view name_of(cudaVideoChromaFormat chroma) noexcept {
   constexpr std::string_view names[] = {"4:0:0", "4:2:0", "4:2:2", "4:4:4"};
-  const auto place = static_cast<unsigned>(chroma);
-  return place < std::size(names) ? names[place] : "unknown chroma";
+  const auto index = static_cast<unsigned>(chroma);
+  return index < std::size(names) ? names[index] : "unknown chroma";
 }
 
 std::string PictureForm::to_string() const {

@@ -26,7 +26,7 @@ struct SessionShape {
   std::uint64_t bytes() const noexcept; ///< GPU memory that a session of this shape takes, about.
 };
 
-/// A decoder of the hardware. Its place's context must be the thread's at every call and at its end.
+/// A decoder of the hardware. Its CUDA context must be the thread's at every call and at its end.
 class Session {
 public:
   /// `most` bounds the sizes that it may be reconfigured to. Throws as check() does.

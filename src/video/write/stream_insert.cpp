@@ -102,32 +102,32 @@ std::vector<std::byte> StreamInserter::headers_of(Bytes packet) const {
   return headers;
 }
 
-StreamInserter::Places StreamInserter::places_in_units(Bytes packet) const {
-  Places places{packet.size(), packet.size()};
+StreamInserter::InsertOffsets StreamInserter::offsets_in_units(Bytes packet) const {
+  InsertOffsets offsets{packet.size(), packet.size()};
   visit_units(packet, [&](Bytes unit, std::size_t begin) {
     const int type = type_of(unit);
-    if (places.headers == packet.size() && type != delimiter()) places.headers = begin;
-    if (is_picture(type)) places.messages = begin;
+    if (offsets.headers == packet.size() && type != delimiter()) offsets.headers = begin;
+    if (is_picture(type)) offsets.messages = begin;
     return !is_picture(type);
   });
-  return places;
+  return offsets;
 }
 
-StreamInserter::Places StreamInserter::places_in_obus(Bytes packet) const {
-  Places places{0, 0};
+StreamInserter::InsertOffsets StreamInserter::offsets_in_obus(Bytes packet) const {
+  InsertOffsets offsets{0, 0};
   ObuWalker walker(packet);
   while (const auto unit = walker.next()) {
     const bool delimits = unit->type == ObuType::temporal_delimiter;
     if (!delimits && unit->type != ObuType::sequence_header) break;
     const auto end = static_cast<std::size_t>(unit->payload.data() - packet.data()) + unit->payload.size();
-    if (delimits) places.headers = end;
-    places.messages = end;
+    if (delimits) offsets.headers = end;
+    offsets.messages = end;
   }
-  return places;
+  return offsets;
 }
 
-StreamInserter::Places StreamInserter::places_in(Bytes packet) const {
-  return codec_ == Codec::av1 ? places_in_obus(packet) : places_in_units(packet);
+StreamInserter::InsertOffsets StreamInserter::offsets_in(Bytes packet) const {
+  return codec_ == Codec::av1 ? offsets_in_obus(packet) : offsets_in_units(packet);
 }
 
 std::vector<std::byte> StreamInserter::sei_unit(std::span<const SeiMessage> messages) const {
@@ -160,13 +160,13 @@ std::vector<std::byte> StreamInserter::sei_unit(std::span<const SeiMessage> mess
 
 std::vector<std::byte> StreamInserter::inserted(Bytes packet, Bytes headers,
                                                 std::span<const SeiMessage> messages) const {
-  const Places places = places_in(packet);
+  const InsertOffsets offsets = offsets_in(packet);
   std::vector<std::byte> bytes;
-  append(bytes, packet.first(places.headers));
+  append(bytes, packet.first(offsets.headers));
   append(bytes, headers);
-  append(bytes, packet.subspan(places.headers, places.messages - places.headers));
+  append(bytes, packet.subspan(offsets.headers, offsets.messages - offsets.headers));
   if (!messages.empty()) append(bytes, sei_unit(messages));
-  append(bytes, packet.subspan(places.messages));
+  append(bytes, packet.subspan(offsets.messages));
   return bytes;
 }
 

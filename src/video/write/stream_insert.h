@@ -30,12 +30,12 @@ public:
 
 private:
   enum class Codec : std::uint8_t { h264, hevc, av1, other };
-  struct Places {
+  struct InsertOffsets {
     std::size_t headers, messages;
   };
-  Places places_in(Bytes packet) const;
-  Places places_in_units(Bytes packet) const;
-  Places places_in_obus(Bytes packet) const;
+  InsertOffsets offsets_in(Bytes packet) const;
+  InsertOffsets offsets_in_units(Bytes packet) const;
+  InsertOffsets offsets_in_obus(Bytes packet) const;
   std::vector<std::byte> sei_unit(std::span<const SeiMessage> messages) const;
   int type_of(Bytes unit) const;
   bool is_parameter_set(int type) const;

@@ -9,40 +9,40 @@ namespace lanner {
 namespace {
 
 /// Position of a chroma sample in its two by two pixels: 0 the first, 1 between, 2 the last.
-struct Place {
+struct ChromaPosition {
   int x, y;
-  friend bool operator==(const Place&, const Place&) = default;
+  friend bool operator==(const ChromaPosition&, const ChromaPosition&) = default;
 };
 
-constexpr std::pair<ChromaSiting, Place> places[] = {
+constexpr std::pair<ChromaSiting, ChromaPosition> positions[] = {
     {ChromaSiting::left, {0, 1}}, {ChromaSiting::center, {1, 1}},      {ChromaSiting::top_left, {0, 0}},
     {ChromaSiting::top, {1, 0}},  {ChromaSiting::bottom_left, {0, 2}}, {ChromaSiting::bottom, {1, 2}}};
 
-/// Turns the stored image into the shown one: mirrored left to right, then rotated.
-struct Turn {
+/// How a stored image is shown: mirrored left to right, then rotated.
+struct Rotation {
   bool mirror;
   int quarters; ///< Clockwise.
   bool none() const { return !mirror && quarters == 0; }
 };
 
-/// None where no stream can express it.
-std::optional<ChromaSiting> turned(ChromaSiting siting, const Turn& turn) {
-  Place place{0, 1}; // Unspecified siting is at the left.
-  for (const auto& [name, where] : places)
-    if (name == siting) place = where;
-  if (turn.mirror) place.x = 2 - place.x;
-  for (int i = 0; i < turn.quarters; ++i) place = {2 - place.y, place.x};
-  for (const auto& [name, where] : places)
-    if (where == place) return name;
+/// Siting after the rotation; none where no stream can express it.
+std::optional<ChromaSiting> rotated_siting(ChromaSiting siting, const Rotation& rotation) {
+  ChromaPosition position{0, 1}; // Unspecified siting is at the left.
+  for (const auto& [name, where] : positions)
+    if (name == siting) position = where;
+  if (rotation.mirror) position.x = 2 - position.x;
+  for (int i = 0; i < rotation.quarters; ++i) position = {2 - position.y, position.x};
+  for (const auto& [name, where] : positions)
+    if (where == position) return name;
   return std::nullopt;
 }
 
 /// Whether the samples of each plane can be rotated on their own.
 bool by_samples(PixelFormat format, std::int32_t width, std::int32_t height, const ColorInfo& color,
-                const Turn& turn) {
+                const Rotation& rotation) {
   const PixelFormatInfo& facts = format_info(format);
   return facts.yuv && facts.planes == 3 && facts.chroma_x == 1 && facts.chroma_y == 1 && width % 2 == 0 &&
-         height % 2 == 0 && turned(color.siting, turn).has_value();
+         height % 2 == 0 && rotated_siting(color.siting, rotation).has_value();
 }
 
 /// The siting that convert_image() uses; a rotated image's height may imply another one.
@@ -52,8 +52,8 @@ ColorInfo with_matrix(ColorInfo color, std::int32_t height) {
   return color;
 }
 
-Image turned_samples(const Image& image, const Turn& turn) {
-  const bool across = turn.quarters % 2 != 0;
+Image rotated_samples(const Image& image, const Rotation& rotation) {
+  const bool across = rotation.quarters % 2 != 0;
   Image result =
       Image::allocate(image.format, across ? image.height : image.width, across ? image.width : image.height);
   for (std::size_t p = 0; p < 3; ++p) {
@@ -63,39 +63,39 @@ Image turned_samples(const Image& image, const Turn& turn) {
     plane.height = image.planes[p].height;
     plane.planes[0] = image.planes[p];
     plane.owner = image.owner;
-    Image place = plane;
-    place.width = result.planes[p].width;
-    place.height = result.planes[p].height;
-    place.planes[0] = result.planes[p];
-    place.owner = result.owner;
-    copy_image(rotated_image(plane, turn.quarters, {}, turn.mirror), place);
+    Image target = plane;
+    target.width = result.planes[p].width;
+    target.height = result.planes[p].height;
+    target.planes[0] = result.planes[p];
+    target.owner = result.owner;
+    copy_image(rotated_image(plane, rotation.quarters, {}, rotation.mirror), target);
   }
   result.color = with_matrix(image.color, image.height);
-  result.color.siting = *turned(image.color.siting, turn);
+  result.color.siting = *rotated_siting(image.color.siting, rotation);
   return result;
 }
 
 } // namespace
 
 StreamInfo upright_stream(const StreamInfo& stream) {
-  const Turn turn{stream.mirror, quarter_turns(stream.rotation)};
-  if (turn.none()) return stream;
+  const Rotation rotation{stream.mirror, quarter_turns(stream.rotation)};
+  if (rotation.none()) return stream;
   StreamInfo result = stream;
   result.parameters = nullptr;
   result.mirror = false;
   result.rotation = 0;
   if (format_info(stream.format).yuv) result.color = with_matrix(stream.color, stream.height);
-  if (turn.quarters % 2 != 0) {
+  if (rotation.quarters % 2 != 0) {
     std::swap(result.width, result.height);
     std::swap(result.sample_aspect.num, result.sample_aspect.den);
   }
-  if (by_samples(stream.format, stream.width, stream.height, stream.color, turn)) {
-    result.color.siting = *turned(stream.color.siting, turn);
+  if (by_samples(stream.format, stream.width, stream.height, stream.color, rotation)) {
+    result.color.siting = *rotated_siting(stream.color.siting, rotation);
     return result;
   }
   // Chroma halved along one axis would be halved along the other.
   const PixelFormatInfo& facts = format_info(stream.format);
-  if (facts.yuv && facts.chroma_x != facts.chroma_y && turn.quarters % 2 != 0)
+  if (facts.yuv && facts.chroma_x != facts.chroma_y && rotation.quarters % 2 != 0)
     result.format = facts.bits <= 8    ? PixelFormat::yuv444p
                     : facts.bits <= 10 ? PixelFormat::yuv444p10
                     : facts.bits <= 12 ? PixelFormat::yuv444p12
@@ -104,11 +104,11 @@ StreamInfo upright_stream(const StreamInfo& stream) {
 }
 
 Image upright_image(const Frame& frame) {
-  const Turn turn{frame.mirror, quarter_turns(frame.rotation)};
+  const Rotation rotation{frame.mirror, quarter_turns(frame.rotation)};
   const Image& image = frame.image;
-  if (turn.none() || !by_samples(image.format, image.width, image.height, image.color, turn))
-    return rotated_image(image, turn.quarters, {}, turn.mirror);
-  return turned_samples(image, turn);
+  if (rotation.none() || !by_samples(image.format, image.width, image.height, image.color, rotation))
+    return rotated_image(image, rotation.quarters, {}, rotation.mirror);
+  return rotated_samples(image, rotation);
 }
 
 } // namespace lanner
