@@ -39,38 +39,38 @@ class AnnexB:
         return b"".join(pieces)
 
     def _units(self, data: memoryview) -> Iterator[memoryview]:
-        place = 0
-        while place + self._length_bytes <= len(data):
-            begin = place + self._length_bytes
-            place = begin + int.from_bytes(data[place:begin], "big")
-            if place > begin:
-                yield data[begin:place]  # What a wrong length lacks is not there.
+        position = 0
+        while position + self._length_bytes <= len(data):
+            begin = position + self._length_bytes
+            position = begin + int.from_bytes(data[position:begin], "big")
+            if position > begin:
+                yield data[begin:position]  # What a wrong length lacks is not there.
 
 
-def _pieces(data: bytes, place: int, count: int) -> Iterator[tuple[bytes, int]]:
+def _pieces(data: bytes, position: int, count: int) -> Iterator[tuple[bytes, int]]:
     """Units behind lengths of two bytes, and where the next one begins."""
     for _ in range(count):
-        size = int.from_bytes(data[place : place + 2], "big")
-        unit = data[place + 2 : place + 2 + size]
-        place += 2 + size
-        if place > len(data):
+        size = int.from_bytes(data[position : position + 2], "big")
+        unit = data[position + 2 : position + 2 + size]
+        position += 2 + size
+        if position > len(data):
             return  # What a wrong length lacks is not there.
         if size:
-            yield unit, place
+            yield unit, position
 
 
 def _h264_sets(data: bytes) -> Iterator[bytes]:
-    place = 6
-    for unit, place in _pieces(data, 6, data[5] & 31):
+    position = 6
+    for unit, position in _pieces(data, 6, data[5] & 31):
         yield unit
-    for unit, _ in _pieces(data, place + 1, data[place] if place < len(data) else 0):
+    for unit, _ in _pieces(data, position + 1, data[position] if position < len(data) else 0):
         yield unit
 
 
 def _hevc_sets(data: bytes) -> Iterator[bytes]:
-    place = 23
+    position = 23
     for _ in range(data[22]):
-        count = int.from_bytes(data[place + 1 : place + 3], "big")
-        place += 3
-        for unit, place in _pieces(data, place, min(count, len(data))):
+        count = int.from_bytes(data[position + 1 : position + 3], "big")
+        position += 3
+        for unit, position in _pieces(data, position, min(count, len(data))):
             yield unit

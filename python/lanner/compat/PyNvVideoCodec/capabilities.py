@@ -5,7 +5,7 @@ import os
 import lanner
 from lanner.compat.PyNvVideoCodec.arguments import integer, member
 from lanner.compat.PyNvVideoCodec.codecs import codec_name
-from lanner.compat.PyNvVideoCodec.devices import Place
+from lanner.compat.PyNvVideoCodec.devices import DeviceChoice
 from lanner.compat.PyNvVideoCodec.enums import cudaVideoChromaFormat, cudaVideoCodec
 from lanner.compat.PyNvVideoCodec.errors import PyNvVCException, translated
 
@@ -25,11 +25,11 @@ def GetDecoderCaps(
     name = codec_name(member("codec", codec, cudaVideoCodec))
     chroma = member("chromaformat", chromaformat, cudaVideoChromaFormat)
     depth = integer("bitdepth", bitdepth, 0, 16)
-    place = Place.of(gpuid, 0, 0, False)
-    if place.gpu is None:
+    device = DeviceChoice.of(gpuid, 0, 0, False)
+    if device.gpu is None:
         return _of_cpu(name)
     with translated("GetDecoderCaps"):
-        found = lanner.decoder_capabilities(f"cuda:{place.gpu}")
+        found = lanner.decoder_capabilities(f"cuda:{device.gpu}")
     text = {"Monochrome": "4:0:0", "420": "4:2:0", "422": "4:2:2", "444": "4:4:4"}[chroma.name]
     for one in found:
         if (one.codec, one.chroma, one.bit_depth) == (name, text, depth):

@@ -6,7 +6,7 @@ from typing import Any
 import lanner
 from lanner.compat.PyNvVideoCodec.arguments import flag, integer, member, shown
 from lanner.compat.PyNvVideoCodec.codecs import codec_name, frame_bytes, frame_format_of
-from lanner.compat.PyNvVideoCodec.devices import Place
+from lanner.compat.PyNvVideoCodec.devices import DeviceChoice
 from lanner.compat.PyNvVideoCodec.enums import DisplayDecodeLatencyType, OutputColorType, Pixel_Format, cudaVideoCodec
 from lanner.compat.PyNvVideoCodec.errors import PyNvVCException, PyNvVCExceptionUnsupported, translated
 from lanner.compat.PyNvVideoCodec.frame import DecodedFrame
@@ -25,8 +25,8 @@ class PyNvDecoder:
     The decoder begins with the first packet, whose stream says what its container knows; packets made by hand are of `codec`.
     """
 
-    def __init__(self, place: Place, codec: cudaVideoCodec, color: OutputColorType, options: dict[str, Any], wait: bool) -> None:
-        self._place, self._codec, self._color, self._options, self._wait = place, codec, color, options, wait
+    def __init__(self, device: DeviceChoice, codec: cudaVideoCodec, color: OutputColorType, options: dict[str, Any], wait: bool) -> None:
+        self._device, self._codec, self._color, self._options, self._wait = device, codec, color, options, wait
         self._by_hand = lanner.StreamInfo(codec_name(codec))
         self._decoder: lanner.Decoder | None = None
         self._stream: lanner.StreamInfo | None = None
@@ -43,7 +43,7 @@ class PyNvDecoder:
             raise TypeError(f"Decode: {shown(packet)} is of the wrong type; expected PacketData")
         with translated("Decode"):
             frames = self._frames(packet)
-        made = [DecodedFrame._of(frame, self._color, self._place.device_memory) for frame in frames if self._is_wanted(frame)]
+        made = [DecodedFrame._of(frame, self._color, self._device.device_memory) for frame in frames if self._is_wanted(frame)]
         self._newest = made[-1] if made else self._newest
         return made
 
@@ -68,7 +68,7 @@ class PyNvDecoder:
             raise PyNvVCException(f"a packet of {stream.codec}, but the decoder was created for {self._codec}")
         left: list[lanner.Frame] = []
         if self._decoder is None:
-            make = lambda: self._place.open(lambda **options: lanner.Decoder(stream, **self._options, **options))  # noqa: E731
+            make = lambda: self._device.open(lambda **options: lanner.Decoder(stream, **self._options, **options))  # noqa: E731
             self._decoder, self._init_time = SESSIONS.begin(make, self._wait)
         else:
             left = [] if self._ended else self._decoder.decode(None)
@@ -206,11 +206,11 @@ def CreateDecoder(
     enableDecodeStats: refused: there are none
     enableasyncallocations: of 1.0; no effect: allocations are ordered with the decoder's work anyway
     """
-    place = Place.of(gpuid, cudacontext, cudastream, usedevicememory)
+    device = DeviceChoice.of(gpuid, cudacontext, cudastream, usedevicememory)
     integer("maxwidth", maxwidth, 0), integer("maxheight", maxheight, 0)
     flag("enableasyncallocations", enableasyncallocations)
     refuse_statistics(enableDecodeStats)
     soon = member("latency", latency, DisplayDecodeLatencyType) != DisplayDecodeLatencyType.NATIVE
     options = {"latency": "low" if soon else "normal", "sei": flag("enableSEIMessage", enableSEIMessage)}
     color = member("outputColorType", outputColorType, OutputColorType)
-    return PyNvDecoder(place, member("codec", codec, cudaVideoCodec), color, options, flag("bWaitForSessionWarmUp", bWaitForSessionWarmUp))
+    return PyNvDecoder(device, member("codec", codec, cudaVideoCodec), color, options, flag("bWaitForSessionWarmUp", bWaitForSessionWarmUp))

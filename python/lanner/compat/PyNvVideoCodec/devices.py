@@ -13,7 +13,7 @@ from lanner.compat.PyNvVideoCodec.errors import PyNvVCExceptionUnsupported
 
 @functools.cache
 def _missing(gpu: int) -> str:
-    """Why there is no such GPU; empty where there is one. Asked once a process."""
+    """Why there is no such GPU; empty where there is one. The answer is kept for the process."""
     try:
         lanner.Tensor(np.zeros(1, np.uint8)).to(f"cuda:{gpu}")
     except (lanner.Unsupported, lanner.InvalidArgument, lanner.DeviceError) as error:
@@ -21,8 +21,8 @@ def _missing(gpu: int) -> str:
     return ""
 
 
-class Place(NamedTuple):
-    """What gpuid, cudacontext, cudastream and usedevicememory come to.
+class DeviceChoice(NamedTuple):
+    """The device, context, stream and kind of memory that gpuid, cudacontext, cudastream and usedevicememory select.
 
     Without any GPU, number 0 is the CPU: device memory is host memory then, and handles of contexts and streams have no effect.
     """
@@ -33,7 +33,7 @@ class Place(NamedTuple):
     device_memory: bool
 
     @classmethod
-    def of(cls, gpu: Any, context: Any, stream: Any, device_memory: Any) -> "Place":
+    def of(cls, gpu: Any, context: Any, stream: Any, device_memory: Any) -> "DeviceChoice":
         number = integer("gpuid", gpu, 0, 2**15 - 1)
         given = handle("cudacontext", context), handle("cudastream", stream), flag("usedevicememory", device_memory)
         missing = _missing(number)
@@ -52,7 +52,7 @@ class Place(NamedTuple):
         return {"device": device, "output": device if self.device_memory else "cpu", **handles}
 
     def fallback(self) -> dict[str, Any]:
-        """The same for a stream that the GPU does not decode: on the CPU, with frames where they were asked for."""
+        """The same for a stream that the GPU does not decode: decoded on the CPU, with frames copied to where they were requested."""
         if self.gpu is None or not self.device_memory:
             return {"device": "cpu"}
         return {"device": "cpu", "output": f"cuda:{self.gpu}", "cuda_stream": self.stream or None}

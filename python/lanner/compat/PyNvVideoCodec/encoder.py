@@ -7,7 +7,7 @@ from typing import Any, NoReturn
 import lanner
 from lanner.compat.PyNvVideoCodec._logging import logger
 from lanner.compat.PyNvVideoCodec.arguments import flag, integer, shown
-from lanner.compat.PyNvVideoCodec.devices import Place
+from lanner.compat.PyNvVideoCodec.devices import DeviceChoice
 from lanner.compat.PyNvVideoCodec.encoded import EncodedPackets, Ivf, packet_of
 from lanner.compat.PyNvVideoCodec.encoder_formats import surface_format
 from lanner.compat.PyNvVideoCodec.encoder_inputs import Inputs
@@ -37,14 +37,14 @@ class PyNvEncoder:
         options, others = encoder_options("CreateEncoder", optional_args)
         if others.get("s", self._size) != self._size:
             raise PyNvVCException(f"s: {others['s'][0]}x{others['s'][1]}, but width and height are {width}x{height}")
-        place = Place.of(others.get("gpu_id", 0), cudacontext, cudastream, not on_host)
+        device = DeviceChoice.of(others.get("gpu_id", 0), cudacontext, cudastream, not on_host)
         tell_of_software()
         if others.get("bf") == 0:
             logger.warning("bf=0: every picture is an I picture, as in Table 1 of the guide; bf=1 is IPP")
         self._options = {"width": width, "height": height, "format": surface.lanner, **options}
         with translated("CreateEncoder"):
             self._encoder = lanner.Encoder(**self._options)
-        self._inputs = Inputs(surface, self._size, place, on_host, options.get("color_matrix", ""))
+        self._inputs = Inputs(surface, self._size, device, on_host, options.get("color_matrix", ""))
         is_ivf = options["codec"] == "av1" and others.get("use_ivf_container", True)
         base: Any = self._encoder.time_base
         self._ivf = Ivf(*self._size, (base.denominator, base.numerator)) if is_ivf else None

@@ -5,7 +5,7 @@ from typing import Any
 
 import lanner
 from lanner.compat.PyNvVideoCodec.arguments import shown
-from lanner.compat.PyNvVideoCodec.devices import Place
+from lanner.compat.PyNvVideoCodec.devices import DeviceChoice
 from lanner.compat.PyNvVideoCodec.encoder import tell_of_software
 from lanner.compat.PyNvVideoCodec.errors import PyNvVCException, PyNvVCExceptionUnsupported
 
@@ -35,7 +35,7 @@ def _takes(codec: str, **options: Any) -> int:
 
 def GetEncoderCaps(gpuid: int = 0, codec: str = "h264") -> dict[str, int]:
     """What the software encoder of a codec can do, by PyNvVideoCodec's names; 0 where there is no such thing. Its engines are the CPU's cores."""
-    Place.of(gpuid, 0, 0, False)
+    DeviceChoice.of(gpuid, 0, 0, False)
     if not isinstance(codec, str):
         raise TypeError(f"codec: {shown(codec)} is of the wrong type; expected 'h264', 'hevc' or 'av1'")
     name = codec.lower()

@@ -10,7 +10,7 @@ import numpy as np
 
 import lanner
 from lanner.compat.PyNvVideoCodec.arguments import shown
-from lanner.compat.PyNvVideoCodec.devices import Place
+from lanner.compat.PyNvVideoCodec.devices import DeviceChoice
 from lanner.compat.PyNvVideoCodec.encoder_formats import SurfaceFormat
 from lanner.compat.PyNvVideoCodec.errors import PyNvVCException
 from lanner.compat.PyNvVideoCodec.frame import DecodedFrame
@@ -49,15 +49,15 @@ def _driver() -> cuda.Backend:
 
 
 @contextlib.contextmanager
-def _context(place: Place) -> Iterator[cuda.Backend]:
+def _context(device: DeviceChoice) -> Iterator[cuda.Backend]:
     """CUDA's driver with a context: the encoder's, else the one that is current, else the primary one, which stays for the process."""
     driver = _driver()
-    pushed = place.context
+    pushed = device.context
     if not pushed:
         try:
             driver.memory()  # Fails where no context is current.
         except cuda.Error:
-            pushed = _primary(place.gpu or 0)
+            pushed = _primary(device.gpu or 0)
     if pushed:
         driver.push(pushed)
     try:
@@ -72,11 +72,11 @@ def _primary(gpu: int) -> int:
     return _driver().retain(gpu)
 
 
-def _from_gpu(rows: _Rows, place: Place) -> Any:
+def _from_gpu(rows: _Rows, device: DeviceChoice) -> Any:
     """Behind what its stream, or the encoder's, was given so far."""
-    host, stream = np.empty((rows.rows, rows.pitch), np.uint8), rows.stream or place.stream
+    host, stream = np.empty((rows.rows, rows.pitch), np.uint8), rows.stream or device.stream
     try:
-        with _context(place) as driver:
+        with _context(device) as driver:
             if stream not in (0, _LEGACY_STREAM):  # The copy waits for that one.
                 driver.synchronize_stream(stream)
             driver.copy("DtoH", host.ctypes.data, rows.address, (rows.rows - 1) * rows.pitch + rows.row)
@@ -92,8 +92,8 @@ class Inputs:
     color: matrix that YUV samples are of, empty where it is not told
     """
 
-    def __init__(self, format: SurfaceFormat, size: tuple[int, int], place: Place, on_host: bool, color: str) -> None:
-        self._format, self.size, self._place, self._on_host, self._color = format, size, place, on_host, color
+    def __init__(self, format: SurfaceFormat, size: tuple[int, int], device: DeviceChoice, on_host: bool, color: str) -> None:
+        self._format, self.size, self._device, self._on_host, self._color = format, size, device, on_host, color
 
     def take(self, frame: Any) -> Any:
         """What lanner.Encoder.send() takes."""
@@ -170,9 +170,9 @@ class Inputs:
             raise PyNvVCException(f"Encode: planes of {found} bytes, expected {planes}, or one array of all: {self._expected()}")
 
     def _copied(self, rows: _Rows, owner: Any) -> Any:
-        if self._place.gpu is None:
+        if self._device.gpu is None:
             return np.array(_OnHost(rows, owner)).reshape(-1)
-        return _from_gpu(rows, self._place)
+        return _from_gpu(rows, self._device)
 
 
 def _kind(frame: Any) -> str:

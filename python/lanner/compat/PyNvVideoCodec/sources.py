@@ -7,7 +7,7 @@ from typing import Any
 import lanner
 from lanner.compat.PyNvVideoCodec.arguments import flag, integer, member, shown
 from lanner.compat.PyNvVideoCodec.decoder import refuse_statistics
-from lanner.compat.PyNvVideoCodec.devices import Place
+from lanner.compat.PyNvVideoCodec.devices import DeviceChoice
 from lanner.compat.PyNvVideoCodec.enums import OutputColorType
 from lanner.compat.PyNvVideoCodec.errors import PyNvVCException, translated
 from lanner.compat.PyNvVideoCodec.frame import DecodedFrame
@@ -35,7 +35,7 @@ class Source:
 
     def __init__(self, noun: str, given: dict[str, Any]) -> None:
         self._noun = noun
-        self._place = Place.of(given["gpu_id"], given["cuda_context"], given["cuda_stream"], given["use_device_memory"])
+        self._device = DeviceChoice.of(given["gpu_id"], given["cuda_context"], given["cuda_stream"], given["use_device_memory"])
         integer("max_width", given["max_width"], 0), integer("max_height", given["max_height"], 0)
         self._scan = flag("need_scanned_stream_metadata", given["need_scanned_stream_metadata"])
         self._cache_size = integer("decoder_cache_size", given["decoder_cache_size"], 1)
@@ -57,7 +57,7 @@ class Source:
             if key in self._readers:
                 reader = self._readers.pop(key)
             else:
-                make = lambda: self._place.open(lambda **options: lanner.VideoReader(source, rotate=False, **options))  # noqa: E731
+                make = lambda: self._device.open(lambda **options: lanner.VideoReader(source, rotate=False, **options))  # noqa: E731
                 reader, self.init_time = SESSIONS.begin(make, self._wait)
         self._readers[key] = reader
         self._current = source, reader
@@ -82,7 +82,7 @@ class Source:
         return self._current[1]
 
     def frame(self, frame: lanner.Frame) -> DecodedFrame:
-        return DecodedFrame._of(frame, self._color, self._place.device_memory)
+        return DecodedFrame._of(frame, self._color, self._device.device_memory)
 
     def metadata(self) -> StreamMetadata:
         reader = self.reader

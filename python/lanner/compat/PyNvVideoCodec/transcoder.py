@@ -6,7 +6,7 @@ from typing import Any, NoReturn
 import lanner
 from lanner.compat.PyNvVideoCodec._logging import logger
 from lanner.compat.PyNvVideoCodec.arguments import shown
-from lanner.compat.PyNvVideoCodec.devices import Place
+from lanner.compat.PyNvVideoCodec.devices import DeviceChoice
 from lanner.compat.PyNvVideoCodec.encoder import tell_of_software
 from lanner.compat.PyNvVideoCodec.encoder_options import encoder_options
 from lanner.compat.PyNvVideoCodec.enums import MEDIA_FORMAT
@@ -41,7 +41,7 @@ class Transcoder:
         kwargs: keywords of CreateEncoder() but those of size and rate; without a rate the quality is constant
         """
         self._source, self._output = _path("enc_file_path", enc_file_path), _path("muxed_file_path", muxed_file_path)
-        self._place = Place.of(gpu_id, cuda_context, cuda_stream, True)
+        self._device = DeviceChoice.of(gpu_id, cuda_context, cuda_stream, True)
         self._options = encoder_options("Transcoder", kwargs, of_file=True).lanner
         with translated("Transcoder"):
             if lanner.Demuxer(self._source).best_video is None:
@@ -63,9 +63,9 @@ class Transcoder:
     def _write(self, path: str, **part: Any) -> None:
         with translated("Transcoder"):
             try:
-                result = self._transcode(path, "cpu" if self._place.gpu is None else f"cuda:{self._place.gpu}", part)
+                result = self._transcode(path, "cpu" if self._device.gpu is None else f"cuda:{self._device.gpu}", part)
             except lanner.Unsupported as error:
-                if self._place.gpu is None:
+                if self._device.gpu is None:
                     raise
                 result = self._transcode(path, "cpu", part)
                 logger.warning("decoding on the CPU: %s", error)
