@@ -83,7 +83,7 @@ std::vector<std::string> sources_of(const Node& node) {
 }
 
 /// By step, bytes of weights that are copied to the device for it.
-std::map<std::size_t, std::uint64_t> streamed_bytes(const PlacedWeights& weights) {
+std::map<std::size_t, std::uint64_t> streamed_bytes(const WeightLocations& weights) {
   std::map<std::size_t, std::uint64_t> bytes;
   for (const WeightBlock& block : weights.blocks)
     for (std::uint32_t c = block.first_copy; c < block.first_copy + block.copies; ++c)

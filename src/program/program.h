@@ -65,7 +65,7 @@ public:
   std::span<const Tensor> constants() const noexcept { return constants_; } ///< As read, but on the host.
   /// The constants on the devices that read them: the first call copies them, and throws what
   /// DeviceWeights::add() does; locations change with the weight budget. Thread-safe.
-  std::shared_ptr<const PlacedWeights> weights() const;
+  std::shared_ptr<const WeightLocations> weights() const;
   std::span<const ValueLocation> results() const noexcept {
     return results_;
   } ///< Of the graph's outputs: `output` or `item`, or the `input` whose memory one uses.

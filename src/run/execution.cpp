@@ -38,7 +38,7 @@ Arenas completed(Arenas arenas, const Program& program) {
   arenas.weights = program.weights();
   if (arenas.weights->ring_bytes == 0) return arenas;
   struct Held {
-    std::shared_ptr<const PlacedWeights> weights;
+    std::shared_ptr<const WeightLocations> weights;
     std::shared_ptr<void> ring; ///< Freed first, which waits for copies from the weights.
   };
   auto held = std::make_shared<Held>(
@@ -166,7 +166,7 @@ void Execution::fix_pointers() {
 
 /// Points a step's streamed weights to their slice of the ring.
 void Execution::point_into_ring() {
-  const PlacedWeights& weights = *arenas_.weights;
+  const WeightLocations& weights = *arenas_.weights;
   for (const WeightBlock& block : weights.blocks) {
     const Step& step = program().steps()[block.step];
     for (const auto& copy : std::span(weights.copies).subspan(block.first_copy, block.copies))

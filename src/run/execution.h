@@ -23,7 +23,7 @@ struct Arenas {
   std::vector<std::byte*> further = {}; ///< On the Program's other devices, in their order.
   /// On the target's device, for streamed weights; null where `weights` has none.
   std::byte* ring = nullptr;
-  std::shared_ptr<const PlacedWeights> weights =
+  std::shared_ptr<const WeightLocations> weights =
       {}; ///< Of the Program; null: the current ones, ring included.
 };
 

@@ -16,7 +16,7 @@ cuda::StreamHandle handle_of(Stream stream) {
 
 } // namespace
 
-WeightStream::WeightStream(const Program& program, std::shared_ptr<const PlacedWeights> weights,
+WeightStream::WeightStream(const Program& program, std::shared_ptr<const WeightLocations> weights,
                            std::byte* ring)
     : program_(program), weights_(std::move(weights)), ring_(ring) {
   const cuda::Gpu& gpu = cuda::Gpu::get(program.device());
@@ -43,7 +43,7 @@ bool WeightStream::serves(const Segment& segment) const {
 
 void WeightStream::copy(const WeightBlock& block, Stream stream) const {
   for (std::uint32_t c = block.first_copy; c < block.first_copy + block.copies; ++c) {
-    const PlacedWeights::Copy& one = weights_->copies[c];
+    const WeightLocations::Copy& one = weights_->copies[c];
     const Tensor& from = weights_->constants[one.constant];
     copy_memory({ring_ + one.offset, program_.device()}, {const_cast<void*>(from.data()), {}}, from.bytes(),
                 stream);

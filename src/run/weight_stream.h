@@ -25,7 +25,7 @@ namespace lanner {
 class WeightStream {
 public:
   /// `ring` has the size that `weights` needs, on the program's device.
-  WeightStream(const Program& program, std::shared_ptr<const PlacedWeights> weights, std::byte* ring);
+  WeightStream(const Program& program, std::shared_ptr<const WeightLocations> weights, std::byte* ring);
   WeightStream(WeightStream&&) noexcept;
   ~WeightStream();
 
@@ -58,7 +58,7 @@ private:
   void copy(const WeightBlock& block, Stream stream) const;
 
   const Program& program_;
-  std::shared_ptr<const PlacedWeights> weights_;
+  std::shared_ptr<const WeightLocations> weights_;
   std::byte* ring_;
   std::unique_ptr<cuda::OwnedStream> copies_;
   std::unique_ptr<cuda::Event> begun_;

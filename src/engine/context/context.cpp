@@ -122,7 +122,7 @@ Arenas Context::State::arenas(const Program& program) {
     host_arena = std::move(larger);
     host_arena_bytes = program.host_arena_bytes();
   }
-  std::shared_ptr<const PlacedWeights> weights = program.weights();
+  std::shared_ptr<const WeightLocations> weights = program.weights();
   if (weights->ring_bytes > 0 && (!ring.defined() || ring.bytes() < weights->ring_bytes)) {
     Tensor larger = Tensor::allocate(DType::u8, {size(weights->ring_bytes)}, {}, device(), unbounded);
     forget();

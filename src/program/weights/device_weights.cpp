@@ -32,7 +32,7 @@ std::uint64_t place_blocks(std::vector<WeightBlock>& blocks, const std::vector<s
 
 } // namespace
 
-std::shared_ptr<const PlacedWeights> ProgramWeights::placed() const {
+std::shared_ptr<const WeightLocations> ProgramWeights::placed() const {
   const std::lock_guard lock(mutex_);
   return placed_;
 }
@@ -70,9 +70,9 @@ std::vector<DeviceWeights::ProgramPtr> DeviceWeights::programs() {
   return list;
 }
 
-std::shared_ptr<const PlacedWeights> DeviceWeights::place(const WeightNeeds& needs,
-                                                          const WeightChoice& choice) {
-  auto placed = std::make_shared<PlacedWeights>();
+std::shared_ptr<const WeightLocations> DeviceWeights::place(const WeightNeeds& needs,
+                                                            const WeightChoice& choice) {
+  auto placed = std::make_shared<WeightLocations>();
   for (std::size_t c = 0; c < needs.forms.size(); ++c) {
     const Tensor& form = needs.forms[c];
     const Device device = needs.devices[c];
@@ -104,7 +104,7 @@ std::shared_ptr<const PlacedWeights> DeviceWeights::place(const WeightNeeds& nee
 
 /// All or none.
 void DeviceWeights::place_all(const std::vector<ProgramPtr>& programs, WeightChoice choice) {
-  std::vector<std::shared_ptr<const PlacedWeights>> placed;
+  std::vector<std::shared_ptr<const WeightLocations>> placed;
   for (const ProgramPtr& program : programs) placed.push_back(place(program->needs_, choice));
   for (std::size_t p = 0; p < programs.size(); ++p) {
     const std::lock_guard lock(programs[p]->mutex_);

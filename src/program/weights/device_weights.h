@@ -20,7 +20,7 @@
 namespace lanner {
 
 /// Locations of a program's constants. Owns their memory.
-struct PlacedWeights {
+struct WeightLocations {
   /// A copy into the ring before the block's step.
   struct Copy {
     std::uint32_t constant = 0;
@@ -39,13 +39,13 @@ class DeviceWeights;
 /// The weights of one program in the table. Thread-safe.
 class ProgramWeights {
 public:
-  std::shared_ptr<const PlacedWeights> placed() const;
+  std::shared_ptr<const WeightLocations> placed() const;
 
 private:
   friend class DeviceWeights;
   WeightNeeds needs_;
   mutable std::mutex mutex_; ///< Of the members below.
-  std::shared_ptr<const PlacedWeights> placed_;
+  std::shared_ptr<const WeightLocations> placed_;
 };
 
 /// Thread-safe.
@@ -80,7 +80,7 @@ private:
   std::vector<ProgramPtr> programs();
   Tensor resident(const Tensor& form, Device device);
   Tensor pinned(const Tensor& form, Device device);
-  std::shared_ptr<const PlacedWeights> place(const WeightNeeds& needs, const WeightChoice& choice);
+  std::shared_ptr<const WeightLocations> place(const WeightNeeds& needs, const WeightChoice& choice);
   void place_all(const std::vector<ProgramPtr>& programs, WeightChoice choice);
 
   mutable std::mutex mutex_;

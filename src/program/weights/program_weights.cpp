@@ -37,7 +37,7 @@ WeightNeeds weight_needs(const Program& program) {
 
 } // namespace
 
-std::shared_ptr<const PlacedWeights> Program::weights() const {
+std::shared_ptr<const WeightLocations> Program::weights() const {
   std::call_once(placed_, [this] { weights_ = table_->add(weight_needs(*this)); });
   return weights_->placed();
 }

@@ -15,7 +15,7 @@ struct WeightBlock {
   std::uint64_t bytes = 0;
   std::uint64_t offset = 0;
   std::size_t behind = nothing;             ///< The last step that reads the slice's previous contents.
-  std::uint32_t first_copy = 0, copies = 0; ///< Range of PlacedWeights::copies.
+  std::uint32_t first_copy = 0, copies = 0; ///< Range of WeightLocations::copies.
 };
 
 /// Places blocks of one segment, in step order, one after the other in a ring of `capacity` bytes, at least
