@@ -59,9 +59,8 @@ std::optional<OwnConv> read(const Group& group, std::string& reason) {
   if (!is_real(conv.type()) || conv.weights.dtype() != conv.type() || !conv.src.is_input() ||
       !conv.weights.is_input() || rank < 3 || rank > 4 || !divides(conv) || conv.output.elements() == 0 ||
       conv.filter.elements() == 0) {
-    reason = "cuda: own convolutions: support floating-point operands with one or two spatial axes, groups "
-             "of four or "
-             "more channels, and operands that are inputs of the node";
+    reason = "cuda: own convolutions: the image and the filter must be inputs of the group, not empty, both "
+             "f32, f16 or bf16, with one or two spatial axes, and one group or at least 4 channels a group";
     return std::nullopt;
   }
   conv.groups = conv.input[1] / conv.filter[1];

@@ -54,22 +54,29 @@ struct Gemm {
   bool relu = false; ///< The first step, done in registers.
 };
 
+/// Why a product is not supported; empty if it is.
+std::string refusal(const Product& product) {
+  const bool reals = product.a.dtype() == DType::f32 && product.b.dtype() == DType::f32 &&
+                     (!product.bias || product.bias.dtype() == DType::f32);
+  if (!reals) return "cpu: gemm: a, b and the bias must be f32";
+  if (!product.a.is_input() || !product.b.is_input()) return "cpu: gemm: a and b must be inputs of the group";
+  if (!product.single()) return "cpu: gemm: b must be a single matrix";
+  if (product.transpose_a) return "cpu: gemm: a must not be transposed";
+  if (product.rows() > max_rows)
+    return fmt::format("cpu: gemm: {} rows, at most {} are supported", product.rows(), max_rows);
+  return {};
+}
+
 std::optional<Gemm> read_gemm(const Group& group, std::string& reason) {
   auto product = product_of(group, reason);
   if (!product) return std::nullopt;
-  const bool reals = product->a.dtype() == DType::f32 && product->b.dtype() == DType::f32 &&
-                     (!product->bias || product->bias.dtype() == DType::f32);
-  if (!reals || !product->single() || product->transpose_a || !product->a.is_input() ||
-      !product->b.is_input()) {
-    reason = "cpu: gemm: supports f32, one matrix of weights and rows that are not transposed";
-    return std::nullopt;
-  }
-  if (product->rows() > max_rows) {
-    reason = "cpu: gemm: supports at most 64 rows";
-    return std::nullopt;
-  }
+  reason = refusal(*product);
+  if (!reason.empty()) return std::nullopt;
   auto steps = row_steps(product->epilogue);
-  if (!steps) return std::nullopt;
+  if (!steps) {
+    reason = "cpu: gemm: the epilogue's operands must be f32, with the shape of the result or of one row";
+    return std::nullopt;
+  }
   Gemm gemm{std::move(*product), std::move(*steps), false};
   if (!gemm.steps.empty() && gemm.steps.front().formula->name == "relu") {
     gemm.relu = true;

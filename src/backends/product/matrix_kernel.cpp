@@ -78,13 +78,20 @@ std::string matrix_missing(const Target& target) {
 }
 
 bool takes_steps(const Operand& bias, const Epilogue& epilogue, std::string& reason) {
+  if (epilogue.size() >= most_operands) {
+    reason = fmt::format("cuda: own matrix kernel: the epilogue has {} steps, at most {} are supported",
+                         epilogue.size(), most_operands - 1);
+    return false;
+  }
   const auto takes = [](const Operand& operand) { return operand.is_input() && is_real(operand.dtype()); };
-  const bool all = (!bias || takes(bias)) && epilogue.size() < most_operands &&
-                   std::ranges::all_of(epilogue, [&](const EpilogueStep& step) {
-                     return !step.binary || takes(step.operand);
-                   });
-  if (!all) reason = "cuda: own products: support floating-point operands that are inputs of the group";
-  return all;
+  if ((bias && !takes(bias)) || std::ranges::any_of(epilogue, [&](const EpilogueStep& step) {
+        return step.binary && !takes(step.operand);
+      })) {
+    reason = "cuda: own matrix kernel: the bias and the epilogue's operands must be f32, f16 or bf16 inputs "
+             "of the group";
+    return false;
+  }
+  return true;
 }
 
 Storage step_storage(const EpilogueStep& step, const Storage& full, const Target& target) {

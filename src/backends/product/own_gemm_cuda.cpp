@@ -52,12 +52,12 @@ std::optional<OwnProduct> read(const Group& group, std::string& reason) {
   OwnProduct own{std::move(*product)};
   const Product& p = own.product;
   if (!is_real(own.type()) || p.b.dtype() != own.type() || !p.a.is_input() || !p.b.is_input()) {
-    reason = "cuda: own products: support floating-point operands that are inputs of the group";
+    reason = "cuda: own products: a and b must be inputs of the group, both f32, f16 or bf16";
     return std::nullopt;
   }
   if (!takes_steps(p.bias, p.epilogue, reason)) return std::nullopt;
   if (!read_batch(own)) {
-    reason = "cuda: own products: operands that are broadcast along only some leading dimensions are not "
+    reason = "cuda: own products: an operand that is broadcast along only some of the leading dims is not "
              "supported";
     return std::nullopt;
   }
