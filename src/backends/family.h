@@ -32,8 +32,8 @@ public:
   /// Trusts the project's own kernels, which are tested with every change.
   static constexpr KernelTrust own() { return KernelTrust(Source::own); }
   /// Trusts a library's kernels in the versions that the sweep over tactics has verified (docs/tactics.md):
-  /// up to four prefixes of a word of Backend::version(), or of two words where the library's name comes
-  /// first.
+  /// up to four version prefixes, each matched against a word of Backend::version(), or against two words if
+  /// it begins with the library's name.
   static constexpr KernelTrust swept(std::initializer_list<std::string_view> versions) {
     KernelTrust trust(Source::library);
     std::ranges::copy(versions, trust.versions_.begin());
@@ -57,8 +57,8 @@ private:
 struct KernelFamily {
   std::string_view kernel; ///< The name in tactics.
   KernelTrust trust;
-  /// Tactics for a group that may or may not be of this family. If it is and none is offered, `reason` says
-  /// why; if it is not, the reason stays empty.
+  /// Tactics for any group. If there are none, `reason` says why for a group of this family, and is empty for
+  /// any other group.
   TacticList (*tactics)(const Node& node, const Group& group, const Target& target);
   std::unique_ptr<Kernel> (*prepare)(const Preparation& preparation);
   /// Whether the group (the nodes so far and the next one) could be one node of this family.
@@ -81,7 +81,8 @@ struct FamilyTable {
   DeviceKind device = DeviceKind::cpu;
   /// As Backend::version(); null: the kernels come from no library.
   std::string (*version)() = nullptr;
-  /// Calls `work` within the context that the families' code needs for a target; null: none.
+  /// Calls `work` with what the families' code needs set up for the target, such as a current CUDA context;
+  /// null: `work` is called directly.
   void (*around)(const Target& target, const std::function<void()>& work) = nullptr;
 };
 

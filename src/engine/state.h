@@ -66,12 +66,12 @@ struct EngineState {
   bool tune_at_run = false; ///< As BuildOptions::tune_at_run.
 
   /// The variant for these shapes, made now if it is new; other variants may run meanwhile, and only callers
-  /// of this one wait. Thread-safe. `tune` measures within the budget, unless that was done for it, and so
-  /// does every call where `tune_at_run` is set; else it reuses the tactics of tuned similar shapes, or where
-  /// there are none chooses by estimates among kernels that need no check.
+  /// of this one wait. Thread-safe. With `tune` or `tune_at_run` kernels are timed within the budget, once
+  /// for each variant. Otherwise the variant gets the tactics of similar tuned shapes, or, if there are none,
+  /// trusted kernels chosen by estimates.
   MadeVariantPtr variant(const InputShapes& shapes, int threads, const Control& control = {},
                          bool tune = true) const;
-  /// Adds an existing variant (of a loaded plan) as one made ahead.
+  /// Adds an existing variant, of a loaded plan, as one that was prepared.
   void adopt(const InputShapes& shapes, int threads, MadeVariant made) const;
   Variants& variants() const { return variants_; }
   /// Sets the expected shapes before any variant is made: those of the first profile become `opt`. Variants
@@ -79,9 +79,9 @@ struct EngineState {
   void expect(std::vector<ShapeProfile> profiles);
   /// The first profile that contains these shapes; null where none does.
   const ShapeProfile* profile_of(const InputShapes& shapes) const;
-  /// Upper bound in bytes of a context's arena on the device for shapes in this profile (and in none before
-  /// it); nothing where the profile leaves sizes open or its largest shapes cannot be built. The first call
-  /// builds a program of these, without timing or checking kernels. Thread-safe.
+  /// Upper bound in bytes of a context's device arena, for shapes that this is the first profile to contain;
+  /// nothing if the profile leaves sizes open or a program for its largest shapes cannot be made. The first
+  /// call makes that program, without timing or checking kernels. Thread-safe.
   std::optional<std::uint64_t> arena_bound(std::size_t profile, const Control& control = {}) const;
   /// The variants that a build makes ahead: of the opt shapes, and of each profile's, as far as known.
   std::vector<VariantKey> opt_variants() const;
@@ -120,11 +120,12 @@ struct EngineState {
 private:
   TeamsNeeded teams_; ///< Contexts share this state, so the threads live as long as they do.
   struct Model;
-  /// `seconds`: time for tuning, reduced by the time spent.
+  /// The arena's size for a profile's largest shapes.
   struct ArenaBound {
     std::uint64_t bytes = 0;
     std::shared_ptr<const Program> program; ///< Of the largest shapes.
   };
+  /// `seconds`: the time for tuning, which the call reduces by the time spent.
   MadeVariantPtr tuned(const VariantKey& key, double& seconds, const Control& control) const;
   Model tactic_source(const InputShapes& shapes, int threads) const;
   MadeVariantPtr nearest_ahead(const InputShapes& shapes, int threads) const;

@@ -50,8 +50,8 @@ struct Launch {
   std::span<void* const> outputs;
   void* workspace = nullptr;
   Stream stream;
-  /// Whether earlier work has ended when the kernel starts, however it is launched. If false, a kernel whose
-  /// library starts it early must ensure that itself.
+  /// Whether earlier work is complete when the kernel starts, however it is launched. If false, a kernel that
+  /// its library may start early must wait for that work itself.
   bool ordered = false;
 };
 
@@ -76,7 +76,7 @@ class Backend {
 public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
-  /// Version of the kernels' library, where they come from one: part of the key of cached results.
+  /// Version of the library that the kernels come from, if any; part of the timing cache's keys.
   virtual std::string version() const { return {}; }
   /// Where its kernels run. A target's own device comes first in backends_for(); host backends after it run
   /// what it does not offer.
@@ -85,8 +85,8 @@ public:
   /// project's own kernels, and a library's kernels where the project's sweep over tactics (docs/tactics.md)
   /// has verified its version. `strided`: with values that are slices of larger ones.
   virtual bool trusts(std::string_view /*kernel*/, bool /*strided*/) const { return false; }
-  /// Whether `anchor` extended by `next` (an elementwise node that reads the group's last output) can be one
-  /// fused node. `group` holds the nodes so far in order. Called by fusion only.
+  /// Whether the group and `next` (an elementwise node that reads the group's last output) can be one fused
+  /// node. `group` holds its nodes in order, the anchor first. Called by fusion only.
   virtual bool fuses(std::span<const Node* const> group, const Node& next, const Target& target) const = 0;
   /// Groups around `anchor` that it has kernels for and that fuses() does not build: several anchors, values
   /// with other readers, nodes with regions or several outputs. In any order, from `anchor`'s region; values
@@ -97,19 +97,19 @@ public:
     return {};
   }
   virtual TacticList tactics(const Node& node, const Target& target) const = 0;
-  /// Tactics in addition to those of tactics() that may be faster. Finding them takes long, so it is called
-  /// only while there is time to measure them.
+  /// Further tactics, which may be faster than those of tactics(). Finding them takes long: called only while
+  /// there is time to measure them.
   virtual TacticList more_tactics(const Node& /*node*/, const Target& /*target*/) const { return {}; }
   /// Tactics that include `node.tactic`, where that is offered: found without a search where the backend can,
   /// so that plans load quickly.
   virtual TacticList named_tactics(const Node& node, const Target& target) const {
     return tactics(node, target);
   }
-  /// Tactics for a node whose sizes are known only during the run, on plain values: prepare() takes
-  /// microseconds for them, except for the first node with these types, attributes and one-element constants,
-  /// whatever its sizes. Where element values decide the number of results (ops/movement/movement_rules.h),
-  /// output 0 has the largest possible size: the kernel writes the results, packed, and their number, an i64,
-  /// to one additional output.
+  /// Tactics for a node whose sizes are known only during the run, for row-major values. Their prepare() must
+  /// take microseconds at any size, except the first time for given types, attributes and one-element
+  /// constants. Where element values decide the number of results (ops/movement/movement_rules.h), output 0
+  /// has the largest possible size: the kernel writes the results, packed, and their number, an i64, to one
+  /// additional output.
   virtual TacticList late_tactics(const Node& /*node*/, const Target& /*target*/) const { return {}; }
   /// `constants[i]` is input i's tensor where it is a constant, in the tactic's layout and type but in host
   /// memory; else null.

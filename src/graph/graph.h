@@ -101,10 +101,11 @@ public:
   std::span<Value* const> own_inputs() const noexcept { return inputs().first(inputs_.size() - captures_); }
   Value* input(std::size_t i) const { return i < inputs_.size() ? inputs_[i] : nullptr; }
   void set_input(std::size_t i, Value* value);
-  void add_input(Value* value);       ///< Before the captures.
-  void add_capture(Value* value);     ///< Adds the matching parameter to each region too.
-  void remove_input(std::size_t i);   ///< One of the operator's own; those after it move up.
-  void remove_capture(std::size_t i); ///< Counted among captures; its parameters must be unused and go too.
+  void add_input(Value* value);     ///< Before the captures.
+  void add_capture(Value* value);   ///< Adds the matching parameter to each region too.
+  void remove_input(std::size_t i); ///< One of the operator's own; those after it move up.
+  /// `i` counts captures only; their parameters in the regions must be unused, and are removed.
+  void remove_capture(std::size_t i);
 
   std::span<const std::unique_ptr<Value>> outputs() const noexcept { return outputs_; }
   Value* output(std::size_t i = 0) const { return outputs_.at(i).get(); }
@@ -178,8 +179,8 @@ private:
 };
 
 /// A function from named inputs to named outputs, its symbols and the operators it may use. Its nodes and
-/// values are charged to the account of the thread that makes the graph (base/limits/account.h): additions
-/// may throw Error{limit_exceeded}, and then have added nothing.
+/// values are charged to the account of the thread that makes the graph (base/limits/account.h): an addition
+/// that throws Error{limit_exceeded} leaves the graph unchanged.
 class Graph {
 public:
   explicit Graph(const OpTable& ops, std::string name = "main");

@@ -29,7 +29,7 @@ struct AttributeSpec {
   AttributeRule rule = {};
 };
 
-/// What is known of a value before running: all of it, or, for a small integer tensor, each element as an
+/// What inference knows of a value: the whole tensor, or for a small integer tensor each element as an
 /// expression.
 struct Known {
   std::optional<Tensor> tensor;
@@ -40,9 +40,9 @@ inline constexpr std::int64_t max_known_elements = 64;
 /// The tensor, and its elements where it is small and of integers.
 Known known_tensor(Tensor tensor);
 
-/// Inputs and results of shape inference for one node. The same function serves graphs with symbols and a
-/// run's concrete shapes. Failures are Error{invalid_argument} without the node's name, which the caller
-/// adds.
+/// Inputs and results of shape inference for one node. An operator has one inference function, for symbolic
+/// graphs and for the concrete shapes of a run. Failures are Error{invalid_argument} without the node's name,
+/// which the caller adds.
 class InferContext {
 public:
   virtual ~InferContext() = default;

@@ -58,11 +58,11 @@ struct SummedAxis {
 
 struct Traits {
   Pattern pattern = Pattern::unstated;
-  /// A result may jump for a small change of an operand: rounding, comparing, choosing.
+  /// A small change of an operand may change a result abruptly: rounding, comparing, choosing.
   bool discontinuous = false;
   /// Elements of a result are sums of many: in narrow types they are summed in f32 and depend on the order.
   bool accumulates = false;
-  /// What it computes depends on an operand's element type, and not on its numbers alone.
+  /// The result depends on an operand's element type, not only on its values.
   bool type_bound = false;
   /// Axis 0 of the first operand and of the results counts images, and the other operands are the same for
   /// all images.
@@ -76,7 +76,8 @@ struct Traits {
   /// Whether parts of the results along axis 0 may be computed independently from parts of the operands.
   /// Null: never.
   std::function<bool(const Split&)> split = nullptr;
-  /// For a contraction over one axis; null: over others. Nothing where types do not determine it.
+  /// For contractions over a single axis; null for all others. Returns nothing if the types do not determine
+  /// the axis.
   std::function<std::optional<SummedAxis>(const Node&)> summed = nullptr;
   /// Elements of one line, or steps that follow one another. Stated by each operator of the patterns `row`
   /// and `recurrent`.

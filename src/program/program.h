@@ -24,8 +24,8 @@ namespace lanner {
 struct ValueLocation {
   enum class Kind : std::uint8_t {
     none,
-    arena,      ///< Of a device.
-    host_arena, ///< On the host, for a target that is not.
+    arena,      ///< Scratch memory of a device.
+    host_arena, ///< Scratch memory of the host, for a GPU target.
     constant,
     input,
     output,
@@ -48,8 +48,8 @@ public:
 
   const Graph& graph() const noexcept { return *graph_; }
   Device device() const noexcept { return devices_.front(); }
-  /// The target's own device; where steps run on further GPUs, all of the target's set. A step's stream is
-  /// then the number of its device, and segments have a device each.
+  /// The target's device; if steps run on several GPUs, all devices of the target: a step's stream is then
+  /// its device's index, and each segment runs on one device.
   std::span<const Device> devices() const noexcept { return devices_; }
   const Target& target() const noexcept { return target_; }
   std::span<const Backend* const> backends() const noexcept { return backends_; }
@@ -59,10 +59,12 @@ public:
   /// ended. One where there are several devices.
   int streams() const noexcept { return streams_; }
   std::span<const std::uint32_t> waits() const noexcept { return waits_; } ///< Events.
-  std::uint32_t events() const noexcept { return events_; } ///< That of a segment's beginning included.
+  /// Number of events, including one for each segment's start.
+  std::uint32_t events() const noexcept { return events_; }
   std::span<const ValueLocation> inputs() const noexcept { return inputs_; } ///< Of all steps, in order.
   std::span<const ValueLocation> outputs() const noexcept { return outputs_; }
-  std::span<const Tensor> constants() const noexcept { return constants_; } ///< As read, but on the host.
+  /// In the layout that kernels read, in host memory.
+  std::span<const Tensor> constants() const noexcept { return constants_; }
   /// The constants on the devices that read them: the first call copies them, and throws what
   /// DeviceWeights::add() does; locations change with the weight budget. Thread-safe.
   std::shared_ptr<const WeightLocations> weights() const;

@@ -18,25 +18,27 @@ namespace lanner {
 
 /// Memory blocks of a Context for its runs, each at least as large as requested.
 struct Arenas {
-  std::byte* device = nullptr;          ///< On the target's device.
-  std::byte* host = nullptr;            ///< For a target that is not the host.
+  std::byte* device = nullptr;          ///< Scratch memory on the target's device.
+  std::byte* host = nullptr;            ///< Scratch memory of the host, for a GPU target.
   std::vector<std::byte*> further = {}; ///< On the Program's other devices, in their order.
   /// On the target's device, for streamed weights; null where `weights` has none.
   std::byte* ring = nullptr;
   std::shared_ptr<const WeightLocations> weights =
-      {}; ///< Of the Program; null: the current ones, ring included.
+      {}; ///< The Program's weights on the device; null: the current ones, with their ring buffer.
 };
 
 /// One run of the steps.
 struct RunRequest {
   Stream stream;
   int threads = 1;
-  const Control& control;               ///< Polled between steps and within those that the interpreter runs.
-  std::vector<double>* times = nullptr; ///< Adds seconds by step, which synchronises at each run's end.
-  RunMemory* memory = nullptr;          ///< Of the enclosing run; null: its own.
+  const Control& control; ///< Polled between steps and within those that the interpreter runs.
+  /// Adds each step's seconds; the run then ends with a synchronisation.
+  std::vector<double>* times = nullptr;
+  RunMemory* memory = nullptr; ///< Memory of the enclosing run; null: the run has its own.
 };
 
-/// Pointers are patched where the caller's memory changes, else fixed. Used by one thread at a time.
+/// Runs a program. Pointers are resolved once; only those into the caller's memory are updated when that
+/// changes. Used by one thread at a time.
 class Execution {
 public:
   Execution(std::shared_ptr<const Program> program, const Arenas& arenas);

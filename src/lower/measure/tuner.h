@@ -37,22 +37,23 @@ struct Candidate {
   const Tactic* tactic = nullptr;
 };
 
-/// How much time the candidates of a node are worth.
+/// How much time may be spent on the candidates of a node.
 struct Effort {
-  /// Share of a network's time that makes no difference to it.
+  /// Share of a network's run time below which a difference is ignored.
   static constexpr double unnoticed = 1e-3;
-  double until = 0; ///< Seconds spent after which nothing more starts; the budget, where that comes first.
-  double worth = 0; ///< Seconds of one run that make no difference to the network.
+  /// Nothing more starts after this many seconds were spent, or after the budget if that is less.
+  double until = 0;
+  double worth = 0; ///< A difference of this many seconds per run is ignored.
 };
 
 /// Kernels that a tuner compared with the definition.
 struct Checks {
   std::size_t kernels = 0;
-  std::size_t missed = 0; ///< That there was no time for.
+  std::size_t missed = 0; ///< Not compared, for lack of time.
   double seconds = 0;
 };
 
-/// Checks and times kernels within a budget of wall time; after it, answers with what is known and the
+/// Checks and times kernels within a budget of wall time; after it, costs come from the cache and from the
 /// tactics' own estimates. Results are stored in the cache and shared with other builds at once. Concurrent
 /// builds time one after the other; waiting for the timing lock does not count. One user at a time.
 class Tuner {
@@ -63,11 +64,11 @@ public:
   /// The cost of each candidate for running `node`: unknown ones are checked and timed interleaved; one that
   /// cannot be the fastest is dropped early. The likely winner should come first.
   std::vector<Cost> costs(const Node& node, std::span<const Candidate> candidates, const Effort& effort);
-  /// The same for a conversion, which many ask for and few use: it is not checked before vet(), and dropped
-  /// early where it is much slower than `best` seconds.
+  /// The cost of a conversion. Many are requested and few used, so it is checked by vet() only, and its
+  /// timing stops early if it is much slower than `best` seconds.
   Cost cost(const Node& node, const Backend& backend, const Tactic& tactic, double best, double until);
-  /// Checks a tactic that is to be used, if it was not checked yet. Where there is no time left for that, see
-  /// set_vetting(), and in a deterministic build, the list of trusted kernels decides.
+  /// Checks a tactic that is to be used, unless it was checked before. With no time left for that (see
+  /// set_vetting()), and in a deterministic build, the list of trusted kernels decides.
   Cost vet(const Node& node, const Backend& backend, const Tactic& tactic);
   /// Calls `look`, which searches for more candidates, where the budget has time left; the search counts.
   void search(const std::function<void()>& look);
@@ -79,9 +80,10 @@ public:
   /// Seconds that all calls of vet() together may take after the budget; 2 by default.
   void set_vetting(double seconds) noexcept { vetting_ = seconds; }
 
-  /// From now on unchecked tactics are accepted: for programs that only report their memory and never run.
+  /// Accepts unchecked tactics from now on; for programs that never run and only report how much memory they
+  /// need.
   void believe() noexcept { believes_ = true; }
-  /// From now on trusted kernels are used without a check: for a first run, which a caller waits for.
+  /// Uses trusted kernels without a check from now on; for a first run, which a caller waits for.
   void take_trusted() noexcept { takes_trusted_ = true; }
 
   double budget() const noexcept { return budget_; }

@@ -23,12 +23,12 @@ struct Alternative {
   Cost cost;
 };
 
-/// A node, or a group of nodes that run as one, and its alternatives. Every node is proposed on its own, so
-/// that there is always a cover; groups compete with their parts and with each other, and 16-bit storage with
-/// f32.
+/// A node, or a group of nodes that run as one, and its alternatives. There is a proposal for every single
+/// node, so that the proposals always cover the graph. Groups compete with their parts and with overlapping
+/// groups, and 16-bit storage competes with f32.
 struct Proposal {
-  /// The node that kernels are asked for: the graph's own, its counterpart with promoted types, or `fused` in
-  /// another graph.
+  /// The node that backends are queried for: a node of the graph, its counterpart with promoted types, or a
+  /// `fused` node in another graph.
   Node* node = nullptr;
   NodeGroup members; ///< Nodes of the graph, in execution order; `node` itself where it is the graph's own.
   std::vector<Value*> inputs,
@@ -36,17 +36,19 @@ struct Proposal {
   std::vector<bool> overwritable; ///< Inputs that nothing reads later, however other nodes are grouped.
   std::vector<Alternative> list;  ///< Empty: not a proposal.
   std::vector<std::string> notes;
-  /// Part of the cover by the largest groups, or a backend's own proposal: timed before its competitors.
+  /// Belongs to the cover with the largest groups, or was proposed by a backend; such proposals are timed
+  /// before their competitors.
   bool in_first_cover = true;
-  bool by_backend = false;               ///< As ProposedGroup::by_backend.
-  bool asked = false;                    ///< Whether backends were asked; else `list` is provisional.
-  bool timed = false;                    ///< Whether it was timed, as far as the budget went.
-  bool reused_tactics = false;           ///< Another lowered graph ran this so; competitors are avoided.
-  std::vector<Alternative> reserve = {}; ///< Alternatives to a reused tactic, should that be wrong.
+  bool by_backend = false;     ///< As ProposedGroup::by_backend.
+  bool asked = false;          ///< Whether backends were queried; else `list` is provisional.
+  bool timed = false;          ///< Whether it was timed, as far as the budget went.
+  bool reused_tactics = false; ///< Another lowered graph uses these tactics; competitors are avoided.
+  std::vector<Alternative> reserve = {}; ///< Used instead of a reused tactic that turns out wrong.
   std::shared_ptr<Graph> own = nullptr;  ///< The graph of `node` where that is not this graph's own.
   bool promoted = false;                 ///< `node` computes 16-bit reals as f32.
   std::shared_ptr<Charge> charge = {};   ///< For its memory.
-  bool last_resort = false; ///< Runs by definition where nothing else is offered: one proposal for each node.
+  /// Runs by the operator's definition if nothing else is offered; one such proposal for each node.
+  bool last_resort = false;
 
   bool is_group() const noexcept { return members.size() > 1; }
   /// Storages of the graph's values that correspond to what a tactic for `node` asks for.
@@ -54,7 +56,7 @@ struct Proposal {
   Storage output_storage(const Tactic& tactic, std::size_t o) const;
 };
 
-/// The target as the proposal's kernels may use it. Nodes of other pins are never in one.
+/// The target for the proposal's kernels. A proposal never holds nodes with different pins.
 Target target_of(const Proposal& proposal, const LowerOptions& options);
 
 /// Adds what `backend` offers to the proposal, as far as it may be used.
@@ -62,19 +64,19 @@ void add_offered(Proposal& proposal, const Backend& backend, TacticList offered,
 /// Each backend that offers an alternative, once.
 std::vector<const Backend*> offering_backends(const Proposal& proposal);
 
-/// Immediate offers, with estimates, for every node except constants and for the groups that backends may run
-/// as one; expands operators that no backend supports, which is its only change of the graph. Proposals of
-/// the first cover come first, each part in execution order. For anchors outside that cover backends are not
-/// asked yet: their lists are empty.
+/// Queries backends, without timing, for every node except constants and for the groups that may run as one
+/// node. Its only change of the graph: operators that no backend supports are expanded. Proposals of the
+/// first cover come first, then the others, both in execution order. Backends are not queried yet for anchors
+/// outside of that cover: their lists are empty.
 std::vector<Proposal> offered_alternatives(Graph& graph, const LowerOptions& options);
-/// The same, and readers of `weights` also with these quantised; proposals of the first cover are timed
-/// within the budget, search results included, and wrong ones removed.
+/// The same, with additional proposals for readers of `weights` that read them quantised. Proposals of the
+/// first cover, and those that a search adds, are timed within the budget; wrong ones are removed.
 std::vector<Proposal> collect_alternatives(Graph& graph, const LowerOptions& options,
                                            const QuantizedWeights& weights);
-/// Asks backends if that was not done yet; a group that none supports is left with an empty list.
+/// Queries backends if that was not done yet. The list of a group that none supports stays empty.
 void ask_for(Proposal& proposal, const LowerOptions& options);
-/// Gives proposals that backends were not asked for a provisional list, from proposals with the same anchor:
-/// storages, and costs by `estimates`, low where asking for the proposal's own kernels may pay.
+/// Gives proposals for which backends were not queried a provisional list: storages of proposals with the
+/// same anchor, and costs by `estimates`, low where querying for the proposal's own kernels may be worth it.
 void set_provisional_costs(std::span<Proposal> proposals, const Estimates& estimates,
                            const LowerOptions& options);
 /// Whether a kernel for it may overwrite input `i` where nodes run in this order, those of a group in the
