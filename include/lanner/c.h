@@ -94,8 +94,8 @@ typedef struct lanner_executor {
   void (*run)(void* user, int32_t count, void (*piece)(void* argument, int32_t number), void* argument);
 } lanner_executor;
 /* Null: Lanner's own threads again. The caller owns the executor and must keep it until another is set.
-   Not while anything runs. Kernels whose threads wait for each other (oneDNN's matrix products) keep threads
-   of Lanner's own. */
+   Not while anything runs. Kernels whose threads synchronise with each other (oneDNN's matrix products) still
+   use Lanner's own threads. */
 lanner_status lanner_set_executor(const lanner_executor* executor, lanner_error** error) LANNER_NOEXCEPT;
 
 /* ---- Tensors ---- */
@@ -128,7 +128,8 @@ lanner_status lanner_environment_set_cache_folder(lanner_environment* environmen
 /* Receives messages, one line each, from any thread: `level` is 0 for debugging, 1 for information, 2 for
    warnings. */
 typedef void (*lanner_log)(void* user, int32_t level, const char* message);
-/* For messages while engines are built, loaded and run with it; null: the process's, which drops them. */
+/* Receives messages while engines are built, loaded or run with this environment. Null: the process's callback;
+   a C program has none, so that messages are dropped. */
 lanner_status lanner_environment_set_log(lanner_environment* environment, lanner_log log, void* user,
                                          lanner_error** error) LANNER_NOEXCEPT;
 /* For the memory of its engines and contexts, while they are built too: weights, scratch memory, results,
@@ -186,7 +187,7 @@ lanner_status lanner_engine_input(const lanner_engine* engine, size_t index, lan
                                   lanner_error** error) LANNER_NOEXCEPT;
 lanner_status lanner_engine_output(const lanner_engine* engine, size_t index, lanner_binding* binding,
                                    lanner_error** error) LANNER_NOEXCEPT;
-/* Initialisers that are constants here and can be bound all the same: see lanner::Engine::overridable. */
+/* Initialisers that the build made constants but that may still be bound: see lanner::Engine::overridable. */
 size_t lanner_engine_overridable_count(const lanner_engine* engine) LANNER_NOEXCEPT;
 lanner_status lanner_engine_overridable(const lanner_engine* engine, size_t index, lanner_binding* binding,
                                         lanner_error** error) LANNER_NOEXCEPT;

@@ -17,11 +17,11 @@ namespace lanner {
 struct EnvironmentState;
 struct Executor;
 
-/// Given to a build or a load it applies to everything of that engine: its tuning, its contexts, its later
-/// variants. One without settings is the default. Copies share settings and are cheap; a change affects only
-/// the object that is changed, so that an engine keeps what it was given. Unset settings are the process's.
-/// Its operators' functions and data must stay valid until the process ends, other functions until the
-/// engines, their contexts and their results are gone. One thread at a time per object; copies are
+/// An environment passed to a build or load applies to that engine's tuning, contexts and later variants. A
+/// default-constructed one has no settings. Copies are cheap, as they share settings until one is changed: a
+/// change affects that object only, and no engine that was made before. Unset settings are the process's.
+/// Functions and data of its operators must stay valid until the process ends, other functions until the
+/// engines, their contexts and their results are destroyed. One thread at a time per object; copies are
 /// independent.
 class Environment {
 public:
@@ -42,16 +42,16 @@ public:
   std::vector<std::string> operators() const;
 
   /// Restricts kernels to these backends: of `cuda`, `onednn`, `cpu` and `reference`, in any order; empty:
-  /// all. `reference`, the operators' definitions, is used in addition where no other has a kernel, and so
-  /// are added operators. A loaded plan with kernels of other backends is tuned again. Throws
+  /// all. Where no listed backend has a kernel, the operators' definitions (`reference`) are used; added
+  /// operators are always available. A loaded plan with kernels of other backends is tuned again. Throws
   /// Error{invalid_argument} for an unknown name, Error{unsupported} where oneDNN is requested and its module
   /// is missing. A build or load for a GPU without `cuda` fails.
   void set_backends(const std::vector<std::string>& names);
   /// The backends, in the order in which they are queried for kernels.
   std::vector<std::string> backends() const;
 
-  /// Where builds store timings, and look first for measured machine limits; empty: LANNER_CACHE_DIR, or the
-  /// user's cache folder.
+  /// Folder in which builds store timings and look first for measured machine limits; empty:
+  /// LANNER_CACHE_DIR, or the user's cache folder.
   void set_cache_folder(const std::filesystem::path& folder);
 
   /// Receives messages while engines are built, loaded or run with this environment, instead of the process's
@@ -63,15 +63,15 @@ public:
   /// Error{invalid_argument} where a function is missing.
   void set_allocator(const lanner_allocator* allocator);
   /// Runs loops of its engines and contexts instead of the executor of set_executor() (lanner/threads.h), by
-  /// its rules; null: the process's. Held as long as it may be called. Throws Error{invalid_argument} without
-  /// a `run`.
+  /// its rules; null: the process's. It is held as long as it may be called. Throws Error{invalid_argument}
+  /// without a `run`.
   void set_executor(std::shared_ptr<const Executor> executor);
   /// Threads of engines that are made without an explicit number; 0: default_threads(). Throws
   /// Error{invalid_argument} for numbers below 0 or above 4096.
   void set_threads(int count);
-  /// Limits on every build, load and run, in addition to those that it is given; members at their defaults do
-  /// not apply. `total_bytes` bounds all its engines together, with their contexts and results, on the host
-  /// and on GPUs; engines made earlier count too.
+  /// Limits on every build, load and run, besides the limits passed to it; members left at their defaults add
+  /// none. `total_bytes` bounds all its engines together, with their contexts and results, on the host and on
+  /// GPUs; engines made earlier count too.
   void set_limits(const Limits& limits);
 
   const EnvironmentState& state() const noexcept { return *state_; }

@@ -51,7 +51,7 @@ enum class PixelFormat : std::uint8_t {
   yuv444p12msb,
 };
 
-/// Properties of a format that loops over planes need.
+/// Properties of a format, for loops over its planes.
 struct PixelFormatInfo {
   std::string_view name;
   std::uint8_t planes;                 ///< 1 to 3.
@@ -93,7 +93,7 @@ struct Plane {
   std::int32_t height = 0; ///< Rows.
 };
 
-/// Pixels of one picture. Copies share the memory, which lives as long as any of them. Same thread rule as
+/// Pixels in memory. Copies share the memory, which lives as long as any of them. Thread safety as for
 /// Tensor.
 struct Image {
   PixelFormat format = PixelFormat::rgb24;
@@ -102,8 +102,9 @@ struct Image {
   Device device;
   std::array<Plane, 3> planes;
   std::shared_ptr<const void> owner;
-  /// Opacity where it has a plane of its own (yuva420p, gbrap): samples of the image's width, height, bytes
-  /// and bits, unshifted, full range. No data: opaque, or interleaved with the colours (rgba32, bgra32).
+  /// Alpha, if it is a separate plane (yuva420p, gbrap): width, height, bytes and bits of a sample are those
+  /// of the image; unshifted, full range. Without data the image is opaque, or alpha is interleaved (rgba32,
+  /// bgra32).
   Plane alpha;
 
   /// Allocates memory on `device` with 64-byte aligned rows (256 on a GPU). Throws Error{limit_exceeded,
@@ -118,18 +119,19 @@ struct Image {
 /// Copies pixels, and the colour description, between two images of one format and size. Where a GPU is
 /// involved the copy is queued on `stream`; with a null stream it is complete at return.
 void copy_image(const Image& from, Image& to, Stream stream = {});
-/// Converts colour format only (same size), between images on the host or, with the rules of copy_image() for
-/// `stream`, on one GPU. Matrix and range come from `from.color` (unspecified: BT.709 from 720 rows up,
+/// Converts the pixel format between images of the same size, on the host or, with the rules of copy_image()
+/// for `stream`, on one GPU. Matrix and range come from `from.color` (unspecified: BT.709 from 720 rows up,
 /// BT.601 below, limited, chroma at the left); `to.color` describes the target in the same way. Results are
 /// the rounded exact values. Chroma is upsampled by linear interpolation at its siting, and subsampled by the
 /// mean of two pixels where it is sited between them, else with weights 1 2 1; formats that differ in
-/// storage, depth or range only keep every sample. Gray of colour is Y', of R'G'B' with BT.601's weights.
-/// rgba32 and bgra32 get the source's alpha, opaque where it has none. `threads` share the rows on the host.
+/// storage, depth or range only keep every sample. Converting colour to gray takes Y', for R'G'B' with the
+/// BT.601 weights. rgba32 and bgra32 get the source's alpha, or are opaque if it has none. On the host
+/// `threads` threads divide the rows among them.
 void convert_image(const Image& from, Image& to, Stream stream = {}, int threads = 1);
 /// Reads a still image (PNG, JPEG, BMP, PPM/PGM, WebP, TIFF...) through the FFmpeg module; rotation from EXIF
 /// is applied.
 Image load_image(const std::string& path, const Limits& limits = {});
-/// The same from a file's bytes; `name` is used in errors.
+/// The same from the bytes of a file; `name` is used in errors.
 Image decode_image(std::span<const std::byte> bytes, const Limits& limits = {},
                    const std::string& name = "image");
 /// Writes PNG or JPEG, by the path's extension, through the FFmpeg module.
@@ -137,9 +139,9 @@ void save_image(const std::string& path, const Image& image);
 /// The bytes of a PNG or JPEG file; `kind` is `png`, `jpg` or `jpeg`.
 std::vector<std::byte> encode_image(const Image& image, std::string_view kind);
 /// The picture, mirrored left to right first if `mirror` is set, then rotated clockwise by `quarter_turns`
-/// times 90 degrees (any integer): `image` itself when there is nothing to do, else a new image of the same
-/// depth on the same device, with its alpha: RGB of RGB, gray of gray, 4:4:4 of YUV. On a GPU the rules of
-/// copy_image() for `stream` hold.
+/// times 90 degrees (any integer): `image` itself when there is nothing to do, else a new image on the same
+/// device with the same depth and alpha: RGB stays RGB, gray stays gray, YUV becomes 4:4:4. On a GPU the
+/// rules of copy_image() for `stream` apply.
 Image rotated_image(const Image& image, int quarter_turns, Stream stream = {}, bool mirror = false);
 
 } // namespace lanner

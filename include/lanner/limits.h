@@ -11,12 +11,12 @@ namespace lanner {
 /// machine, or of the container around the process.
 std::uint64_t default_total_bytes() noexcept;
 
-/// Bounds checked before memory or time is spent on behalf of a file. The defaults admit every model and clip
+/// Limits that are checked before memory or time is spent on a file. The defaults admit every model and clip
 /// in common use; a server that reads untrusted files lowers them.
 struct Limits {
   std::uint64_t file_bytes = 64ull << 30;   ///< Size of one input file.
   std::uint64_t tensor_bytes = 16ull << 30; ///< Size of one tensor.
-  /// Total that one build, one context with its engine or one reader may hold: tensors, the characters of
+  /// Memory that one build, one context with its engine, or one reader may hold: tensors, characters of
   /// strings, sequences, frames.
   std::uint64_t total_bytes = default_total_bytes();
   std::uint32_t nodes = 1u << 20;          ///< Nodes of one graph, regions included.
@@ -29,8 +29,8 @@ struct Limits {
   double seconds = 0; ///< Wall time of one build, load, run or reading; 0 means no bound.
 };
 
-/// Sets one limit by its name here: `total_bytes=4GiB`, `seconds=30`. Throws Error{invalid_argument} that
-/// lists the names.
+/// Sets one limit by the name of its member: `total_bytes=4GiB`, `seconds=30`. Throws Error{invalid_argument}
+/// that lists the names.
 void set_limit(Limits& limits, std::string_view assignment);
 
 /// `a * b`, or Error{limit_exceeded} naming `what` when the product overflows 64 bits or exceeds `bound`.

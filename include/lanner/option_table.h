@@ -93,8 +93,8 @@ enum class OptionUse : std::uint8_t {
 struct OptionInfo {
   /// Python's keyword.
   std::string_view name;
-  /// A clause that says what it does: `threads of each context`. Each interface adds the syntax of values,
-  /// the example and the default.
+  /// Help text, one clause: `threads of each context`. Each interface adds the syntax of values, the example
+  /// and the default.
   std::string_view help;
   std::string_view details = {}; ///< Further clauses, separated by `; `.
   /// A value in command line syntax: shown in help, docstrings and errors, and set by tests.
@@ -106,17 +106,18 @@ struct OptionInfo {
   std::string_view short_flag = {};           ///< `-c`.
   std::string_view metavar = {};              ///< Placeholder of the value: `NODE=TYPE`; empty: by its kind.
   std::vector<std::string_view> choices = {}; ///< The accepted words, where they are few.
-  bool other_words = false;                   ///< Words other than these choices are accepted too.
+  bool other_words = false;                   ///< Other words are accepted too.
   OptionUse use = OptionUse::always;
   /// Bounds of integers on the command line.
   std::int64_t least = 0, most = std::numeric_limits<std::int32_t>::max();
   bool flag_value = true;          ///< The value that the flag of a `flag` sets.
   std::string_view flag_help = {}; ///< Replaces the texts above for a flag that sets false.
-  bool last_equals = false;        ///< `named_texts`: names may contain `=`, texts may not; else the reverse.
-  bool empty_texts = false;        ///< `named_texts`: a text may be empty.
-  bool comma_separated = false;    ///< `texts`: several in one value on the command line.
-  bool second_network = false;     ///< In `lanner run` it applies to the second network too.
-  bool required = false;           ///< Required in Python.
+  /// `named_texts`: split NAME=TEXT at the last `=` (names may contain it), else at the first.
+  bool last_equals = false;
+  bool empty_texts = false;     ///< `named_texts`: a text may be empty.
+  bool comma_separated = false; ///< `texts`: several in one value on the command line.
+  bool second_network = false;  ///< In `lanner run` it applies to the second network too.
+  bool required = false;        ///< Required in Python.
   /// Why an interface lacks it; empty where it has it.
   std::string_view no_flag = {}, no_keyword = {}, no_field = {};
   OptionKind kind = OptionKind::flag; ///< Set by the table.
@@ -177,7 +178,7 @@ const OptionTable<ContextOptions>& context_option_table();
 const OptionTable<VideoReaderOptions>& reader_option_table();
 const OptionTable<EncoderOptions>& writer_option_table();
 const OptionTable<TranscodeOptions>& transcode_option_table(); ///< Besides the writer's.
-/// Options of encoders alone: for a file the muxer sets them, or nothing asks for them.
+/// Options of Encoder only: a VideoWriter sets them as its container needs, or has no use for them.
 const OptionTable<EncoderOptions>& encoder_option_table();
 const OptionTable<Preprocess>& preprocess_option_table();
 

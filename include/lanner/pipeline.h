@@ -34,9 +34,9 @@ struct FrameRange {
 struct PipelineOptions {
   std::string input;                    ///< The engine's image input; empty when it has only one.
   std::optional<Preprocess> preprocess; ///< Unset: the engine's own.
-  /// Frames per run. Where there are fewer, as at the end of a video, the last frame is repeated, so that
-  /// kernels of one batch size suffice. Fewer run as they are where an output has no part for each frame,
-  /// which names of sizes, or else an earlier full run, tell; unless the network's batch size is fixed.
+  /// Frames per run. If there are fewer, as at the end of a video, the last frame is repeated, so that
+  /// kernels for one batch size suffice. But if some output has no batch dim (known from dim names, else from
+  /// an earlier full run), fewer frames run as a smaller batch, unless the network's batch size is fixed.
   int batch = 1;
   std::size_t queue = 4; ///< Batches decoded ahead.
   FrameRange range;      ///< For each clip.
@@ -57,27 +57,27 @@ struct PipelineResult {
   std::exception_ptr error; ///< The error that ended the clip; null at its regular end.
 };
 
-/// Opens a clip when it is its turn, on the thread that will decode it.
+/// Opens a clip when the pipeline gets to it, on the thread that will decode it.
 using OpenClip = std::function<VideoReader()>;
 
-/// Runs a context over readers' frames. Owns threads: one for each clip that is being decoded, which decodes
-/// ahead, and one that preprocesses the frames and runs the network, so that the caller can draw and encode
-/// at the same time. A reader that decodes on a GPU keeps all its engines busy, as ParallelDecoder does, with
-/// threads of the reader's own. On a GPU, runs are queued one after another on a stream of the pipeline's,
-/// and next() waits for the batch that it returns. Memory is bounded by `queue`, by the readers' frame_bytes,
-/// which concurrent clips share, and by four frames, or three batches, with their outputs. Outputs whose
-/// first dimension is not the batch are returned whole.
+/// Runs a network on the frames of readers. Owns threads: one for each clip that is being decoded, which
+/// decodes ahead, and one that preprocesses the frames and runs the network, so that the caller can draw and
+/// encode at the same time. A reader that decodes on a GPU keeps all of its decoding engines busy, as
+/// ParallelDecoder does, with its own threads. On a GPU, runs are queued one after another on the pipeline's
+/// own stream, and next() waits for the batch that it returns. Memory is bounded by `queue`, by the readers'
+/// frame_bytes, which concurrent clips share, and by four frames, or three batches, with their outputs.
+/// Outputs whose first dimension is not the batch are returned whole.
 class Pipeline {
 public:
   /// Frames of one clip in order.
   Pipeline(VideoReader reader, const Engine& engine, Context context, const PipelineOptions& options = {});
-  /// Frames of several clips, some of which are decoded concurrently: batches take a frame from each of these
-  /// clips in turn, and the next clip replaces one that ended. For each clip its frames come
-  /// in order, then a result that marks its end: a clip that cannot be opened or decoded does not end the
-  /// others.
+  /// Frames of several clips, of which `side_by_side` are decoded concurrently: batches take one frame from
+  /// each of these clips in rotation, and when a clip ends the next one takes its place. For each clip its
+  /// frames come in order, then a result that marks its end: a clip that cannot be opened or decoded does not
+  /// end the others.
   Pipeline(std::vector<OpenClip> clips, const Engine& engine, Context context,
            const PipelineOptions& options = {});
-  ~Pipeline(); ///< Stops, and waits for the threads: at most a frame's decoding and a run.
+  ~Pipeline(); ///< Stops and waits for the threads, at most until one frame is decoded and one run has ended.
   Pipeline(Pipeline&&) noexcept;
 
   /// The next frame's outputs; nothing at the end. Throws the errors of inference, and of decoding a single

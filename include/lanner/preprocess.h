@@ -39,11 +39,11 @@ struct PixelRect {
 };
 
 /// What a network expects of an image. First `region` of the picture is cut out, then rotated, then fitted:
-/// samples are repeated, or cut off, at the region's border, and its chroma samples are those that belong to
-/// one of its pixels. Sample positions follow half-pixel centres; Y', Cb and Cr are each sampled in their own
-/// plane at their siting (nearest: the chroma of the chosen pixel), then converted to R'G'B', clamped to
-/// 0..255. Unspecified colour descriptions are resolved as for convert_image(). The value of channel c is
-/// `(v * scale + offset - mean[c]) / std[c]` where v is 0..255 and (scale, offset) map 0..255 onto `range`.
+/// at its border samples are repeated or cut off, and a chroma sample belongs to it if one of its pixels uses
+/// it. Sample positions follow half-pixel centres; Y', Cb and Cr are each sampled in their own plane at their
+/// siting (nearest: the chroma of the chosen pixel), then converted to R'G'B', clamped to 0..255. Unspecified
+/// colour descriptions are resolved as for convert_image(). The value of channel c is `(v * scale + offset -
+/// mean[c]) / std[c]` where v is 0..255 and (scale, offset) map 0..255 onto `range`.
 struct Preprocess {
   std::int32_t width = 0, height = 0; ///< Target size; 0 keeps the source's.
   DType dtype = DType::f32;           ///< u8, f16, bf16, f32.
@@ -58,13 +58,13 @@ struct Preprocess {
   std::array<float, 3> mean{0.f, 0.f, 0.f}; ///< In units of `range`, in the tensor's channel order.
   std::array<float, 3> std{1.f, 1.f, 1.f};
   float pad_value = 0.f; ///< Letterbox padding, 0..255.
-  /// crop: size of the shorter side before cropping the centre; 0: what covers the target. stretch to an open
-  /// size: the picture is scaled to it, keeping its proportions.
+  /// For `crop`: size of the shorter side before the centre is cropped; 0: as small as covers the target. For
+  /// `stretch` to an open size: the shorter side is scaled to this, keeping the aspect ratio.
   std::int32_t shorter_side = 0;
-  /// stretch to an open size: the longer side is scaled to at most this; 0: any.
+  /// For `stretch` to an open size: the longer side is scaled to at most this; 0: any size.
   std::int32_t longer_side = 0;
-  /// letterbox, corner: pads only up to the next multiple of this, so that the target may be smaller than
-  /// `width` x `height`. stretch to an open size: its sides are the nearest multiples.
+  /// For `letterbox` and `corner`: pad only to the next multiple of this, instead of the full `width` x
+  /// `height`. For `stretch` to an open size: round the sides to the nearest multiples.
   std::int32_t multiple = 1;
 
   /// `imagenet` (RGB 0..1, mean .485 .456 .406, std .229 .224 .225), `imagenet-tf` (RGB -1..1), `caffe` (BGR

@@ -82,8 +82,8 @@ struct Task {
   std::optional<bool> box_normalised;   ///< Boxes are fractions of the network's input; false: its pixels.
   std::optional<Activation> activation; ///< Converts scores to probabilities.
   std::optional<int> background;        ///< The background class; -1: there is none.
-  /// Number of the first of `labels` in an output: 0, or 1 after a background class; 0 where labels begin
-  /// with `__background__`.
+  /// Class number in the output of the first label: 0, or 1 if the output begins with a background class that
+  /// the labels lack.
   std::optional<int> first_class;
   std::vector<float> anchors;    ///< yolo_v5_raw: width, height of each in pixels, by stride. ssd, retinanet:
                                  ///< four numbers each, as edges in pixels of the input.
@@ -113,18 +113,19 @@ struct ResolvedTask {
   Task task;          ///< Kind, head and the fields that they need are set.
   std::string reason; ///< `detect, head yolo_v8, 80 classes: the model's metadata (task, names)`.
 };
-/// Completes `given` from the model's metadata (`lanner.task`, ultralytics' `task`, `names`, `stride`,
-/// `kpt_shape`; labels of TFLite and Keras), then from the outputs' names and shapes where these are
-/// unambiguous. Throws Error{invalid_argument} where they have several interpretations, naming them, and
-/// where the outputs do not fit what was given.
+/// Fills in the unset fields of `given` from the model's metadata (`lanner.task`, ultralytics' `task`,
+/// `names`, `stride`, `kpt_shape`; labels of TFLite and Keras), then from the outputs' names and shapes where
+/// these are unambiguous. Throws Error{invalid_argument} if the outputs have several interpretations, which
+/// the message lists, or do not fit what was given.
 ResolvedTask resolve_task(const Engine& engine, const Task& given = {});
-/// The same for pictures preprocessed by `spec`, whose size applies where the engine's input leaves it open.
+/// The same for pictures preprocessed by `spec`, whose size is used if the size of the engine's input is
+/// open.
 ResolvedTask resolve_task(const Engine& engine, const Task& given, const Preprocess& spec);
 
 /// Pixels of one object in a picture, stored for its box only.
 struct Mask {
-  PixelRect place; ///< Of the picture.
-  Tensor inside;   ///< u8 [place.height, place.width]: 1 inside.
+  PixelRect place; ///< The part of the picture that is stored: the object's box.
+  Tensor inside;   ///< u8 [place.height, place.width]: 1 where the object is.
 };
 
 /// A network's result for one picture. Tensors are row-major on the host and owned by the result; those that
@@ -143,13 +144,13 @@ struct TaskResult {
   Tensor depth;            ///< depth: f32 [height, width], the network's values; NaN where it did not see it.
   Image image;             ///< image: rgb24, of any size.
   Tensor embedding;        ///< embed: f32 [D].
-  /// A second network's result for each box (CropRunner): empty, or K. Boxes, masks and key points of a crop
-  /// are in coordinates of the whole picture, whose size is its `width` and `height`; maps and pictures cover
-  /// its `region`.
+  /// Results of a second network, one for each box (CropRunner): empty, or K. Boxes, masks and key points of
+  /// a crop are in coordinates of the whole picture, whose size is its `width` and `height`; maps and
+  /// pictures cover its `region`.
   std::vector<TaskResult> crops;
   std::shared_ptr<const Task> crop_task; ///< Resolved task of `crops`. Null: no second network was run.
-  /// For a crop: the part of the picture that the second network saw. All zero elsewhere, and for a box that
-  /// covers no pixel, which has no result.
+  /// For a crop: the region of the picture that the second network saw. All zero for other results, and for a
+  /// box that covers no pixel and so has no result.
   PixelRect region;
 
   std::int64_t count() const noexcept; ///< K.

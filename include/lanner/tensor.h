@@ -22,7 +22,7 @@ template<typename T>
 constexpr DType dtype_of();
 
 /// A dense tensor in some Layout over memory that it shares with its copies. Copying a Tensor copies the
-/// view, not the elements. Thread rule: any number of readers, or one writer.
+/// view, not the elements. Concurrent reads are safe; a write needs exclusive access.
 class Tensor {
 public:
   Tensor() = default;
@@ -74,8 +74,8 @@ public:
   Tensor reshaped(Shape shape) const;
   /// A deep copy in row-major order on the host.
   Tensor clone() const;
-  /// The same elements in the same layout on another device, complete at return; the tensor itself where it
-  /// is there already. Does not wait for other streams' pending work on it.
+  /// A copy in the same layout on another device, complete at return; the tensor itself if it is already
+  /// there. Work pending on it in other streams is not waited for.
   Tensor to(Device device) const;
 
 private:
