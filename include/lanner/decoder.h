@@ -18,15 +18,15 @@
 
 namespace lanner {
 
-/// One SEI message of H.264 or HEVC, or one metadata OBU of AV1, as it stands in the stream (emulation
-/// prevention removed).
+/// One SEI message of H.264 or HEVC, or one metadata OBU of AV1, as in the stream, without emulation
+/// prevention bytes.
 struct SeiMessage {
   int type = 0; ///< payloadType (H.264 Annex D, H.265 Annex D), metadata_type (AV1 6.7.1).
   std::vector<std::byte> bytes;
 };
 
 /// A decoded picture with its time. `image` shares memory with the decoder, which may still predict from it:
-/// never write to it, copy first. It stays valid for as long as it is held.
+/// never write to it, but to a copy. It stays valid as long as it is held.
 struct Frame {
   Image image;
   std::int64_t pts = no_pts;
@@ -38,7 +38,7 @@ struct Frame {
   bool key = false;
   bool corrupt = false; ///< The decoder concealed damage.
   bool interlaced = false;
-  bool top_field_first = false; ///< Of an interlaced picture: the upper field is the earlier one.
+  bool top_field_first = false; ///< For an interlaced picture: the top field is the first one in time.
   std::int64_t index = -1;      ///< Number in presentation order if a VideoReader knows it; else -1.
   /// For a picture on a GPU: the stream in whose order it is complete (DecoderOptions::stream). Null: it is
   /// complete.
@@ -46,7 +46,7 @@ struct Frame {
   std::vector<SeiMessage> sei; ///< In stream order; only with DecoderOptions::sei.
   Tensor tensor;               ///< Result of VideoReaderOptions::preprocess, shape [1] + output_shape.
 
-  /// 0 where there is no pts.
+  /// 0 without a pts.
   double seconds() const noexcept { return pts == no_pts ? 0.0 : seconds_of(pts, time_base); }
 };
 
@@ -56,15 +56,15 @@ void wait_for(Device device, Stream stream);
 
 /// When a decoded picture is returned.
 enum class Latency : std::uint8_t {
-  normal, ///< When the stream's reordering limits make its place in presentation order certain.
+  normal, ///< When its position in presentation order is certain by the stream's reordering limits.
   low,    ///< As soon as it is decoded, in streams without reordering; no decoding ahead, so a
           ///< reader accepts neither prefetch nor several decoders.
 };
 
 struct DecoderOptions {
-  int threads = 0; ///< Codec threads, up to 256; 0 takes as many as keep the cores busy.
-  /// A damaged packet is Error{bad_data}; for a VideoReader so is a container that ends early. If false,
-  /// damage is concealed, the frame is marked (Frame::corrupt), and unreadable data ends the stream.
+  int threads = 0; ///< Codec threads, up to 256; 0: as many as keep the cores busy.
+  /// Throw Error{bad_data} for a damaged packet, and in a VideoReader for a container that ends early. If
+  /// false, damage is concealed, the frame is marked (Frame::corrupt), and unreadable data ends the stream.
   bool raise_on_error = false;
   Limits limits;
   /// Where to decode. A GPU that cannot decode the stream is Error{unsupported}. Unset means `auto`: the
@@ -86,9 +86,8 @@ struct DecoderOptions {
   bool sei = false; ///< Fill Frame::sei.
 };
 
-/// Turns packets of one stream into frames in presentation order. Size and format may change within the
-/// stream: each frame's image has its own. After an error decoding continues at the next
-/// keyframe.
+/// Decodes the packets of one stream into frames in presentation order. Size and format may change within the
+/// stream: each frame's image has its own. After an error decoding continues at the next keyframe.
 class Decoder {
 public:
   virtual ~Decoder() = default;
@@ -106,9 +105,10 @@ public:
   virtual void reset(const StreamInfo& stream) = 0;
   virtual Device device() const noexcept = 0;  ///< Where it decodes.
   virtual std::string description() const = 0; ///< `ffmpeg h264, 2 threads`, `nvdec hevc on cuda:0`.
-  virtual const std::string& reason() const noexcept = 0; ///< Why this one: `asked for`, `auto: no GPU: ...`.
+  /// Why this device was chosen: `asked for`, `auto: no GPU: ...`.
+  virtual const std::string& reason() const noexcept = 0;
 };
-/// Throws Error{unsupported} for a codec that is not known here, naming what was looked for.
+/// Throws Error{unsupported} for an unknown codec, with the names that were looked for.
 std::unique_ptr<Decoder> create_decoder(const StreamInfo& stream, const DecoderOptions& options = {});
 
 /// One kind of stream that a GPU may decode.
@@ -119,10 +119,10 @@ struct DecoderCapability {
   bool supported = false;
   int engines = 0; ///< Decoding engines that support it.
   std::int32_t min_width = 0, min_height = 0, max_width = 0, max_height = 0; ///< Coded size.
-  std::int64_t max_macroblocks = 0; ///< Bound of width x height / 256.
+  std::int64_t max_macroblocks = 0; ///< Largest width x height / 256.
 };
-/// What the GPU's driver answers for every codec, chroma format and depth that Lanner knows of. Throws
-/// Error{unsupported} with the reason where there is no GPU or no libnvcuvid.
+/// The driver's answers for every codec, chroma format and depth that Lanner knows. Throws
+/// Error{unsupported}, with the reason, if there is no GPU or no libnvcuvid.
 std::vector<DecoderCapability> decoder_capabilities(Device device);
 
 } // namespace lanner

@@ -21,7 +21,8 @@ namespace lanner {
 
 struct DemuxerOptions {
   Limits limits;
-  /// Let playlists (HLS, DASH, concat) open further files. If false, opens besides the source are refused.
+  /// Let playlists (HLS, DASH, concat) open further files. If false, opening any file but the source is an
+  /// error.
   bool allow_nested_opens = false;
   std::string format; ///< FFmpeg's demuxer name; empty: detected by probing.
   CancelToken cancel;
@@ -48,7 +49,7 @@ public:
   /// Continues at the last keyframe of `stream` at or before `pts` (its ticks).
   virtual void seek(int stream, std::int64_t pts) = 0;
   /// Continues at byte `pos` (Packet::pos): for streams without timestamps. Throws Error{unsupported} for
-  /// containers that can be read only by way of their tables.
+  /// containers that cannot be read without their index tables.
   virtual void seek_to_byte(std::int64_t pos) = 0;
 };
 std::unique_ptr<Demuxer> open_demuxer(SourcePtr source, const DemuxerOptions& options = {});

@@ -21,7 +21,8 @@
 
 namespace lanner {
 
-/// Purpose of the encoding (NVENC's tunings); the settings of each encoder: docs/encoder-presets.md.
+/// What the encoding is for, as in NVENC's tunings; docs/encoder-presets.md lists the settings of each
+/// encoder.
 enum class Tuning : std::uint8_t {
   unspecified,
   high_quality,
@@ -30,10 +31,10 @@ enum class Tuning : std::uint8_t {
   lossless,          ///< Decoding gives the samples of `format` back, bit for bit.
   ultra_high_quality ///< NVENC only.
 };
-/// unspecified: constqp if `const_qp` is set, vbr if `bit_rate` is, else constant quality.
+/// `unspecified` means constqp if `const_qp` is set, vbr if `bit_rate` is set, else constant quality.
 enum class RateControl : std::uint8_t { unspecified, constqp, vbr, cbr };
-/// Encoding passes over each picture (NVENC only); of two passes the first runs at a quarter of the size or
-/// at full size.
+/// Encoding passes for each picture (NVENC only). `quarter_resolution` and `full_resolution`: two passes, the
+/// first of them at this size.
 enum class Multipass : std::uint8_t { unspecified, disabled, quarter_resolution, full_resolution };
 /// Unit of EncoderOptions::slice_data: macroblocks, bytes or rows of macroblocks in each slice, or the number
 /// of slices in a picture.
@@ -48,52 +49,54 @@ std::string_view to_string(SliceMode) noexcept;
 using QpByType = std::array<std::int32_t, 3>;
 
 /// Members that are unset, `unspecified`, empty, or at a default of 0 or -1 leave the choice to the encoder.
-/// What an encoder cannot do is refused by create_encoder(), with the reason.
+/// create_encoder() throws, with the reason, if the encoder does not support a setting.
 struct EncoderOptions {
   std::string codec = "h264"; ///< h264, hevc, av1, vp9, mpeg4, mjpeg, ffv1 ..., or an FFmpeg encoder's name.
-  std::int32_t width = 0, height = 0;        ///< 0: the first picture's, for VideoWriter only.
+  std::int32_t width = 0, height = 0;        ///< 0: the size of the first picture, for VideoWriter only.
   PixelFormat format = PixelFormat::yuv420p; ///< Format to encode in; other inputs are converted.
   Rational rate{30, 1};                      ///< Nominal frames a second.
   Rational time_base;                        ///< Seconds of one tick of pts; {0,0}: 1/rate.
-  std::int64_t bit_rate = 0; ///< Bits per second; 0: by `crf`. Never both, and neither for lossless
-                             ///< encoding.
-  double crf = -1;           ///< Constant quality, in the codec's own scale; -1: its default.
-  int gop = 0;               ///< Most frames from one keyframe to the next; 0: the codec's default.
-  int b_frames = -1;         ///< Most B-frames in a row; -1: the codec's default.
-  std::string preset;        ///< `P1` (fastest) to `P7`, `ultrafast` ... `placebo`, or the codec's own.
-  int threads = 0;           ///< 0 chooses.
-  /// Codec headers are only in StreamInfo::extradata, as containers with Muxer::wants_global_header() need;
-  /// else they are in front of each keyframe, as bare streams need. VideoWriter asks its muxer.
+  /// Bits per second; 0: `crf` decides. At most one of the two, and neither for lossless encoding.
+  std::int64_t bit_rate = 0;
+  double crf = -1;    ///< Constant quality, in the codec's scale; -1: the codec's default.
+  int gop = 0;        ///< Most frames from one keyframe to the next; 0: the codec's default.
+  int b_frames = -1;  ///< Most B-frames in a row; -1: the codec's default.
+  std::string preset; ///< `P1` (fastest) to `P7`, `ultrafast` ... `placebo`, or the codec's own.
+  int threads = 0;    ///< 0 chooses.
+  /// True: codec headers are only in StreamInfo::extradata, as containers with Muxer::wants_global_header()
+  /// need. False: they are before each keyframe, as elementary streams need. VideoWriter sets it as its muxer
+  /// needs.
   bool global_header = false;
-  ColorInfo color; ///< VideoWriter: the first picture's, if the matrix is unspecified.
+  ColorInfo color; ///< With an unspecified matrix VideoWriter takes the first picture's.
   Rational sample_aspect{1, 1};
-  /// Passed to the FFmpeg encoder. Unknown ones are an error, and so are those that duplicate a member of
-  /// this struct.
+  /// Options passed to the FFmpeg encoder. Unknown options are an error, and so are options that duplicate a
+  /// member of this struct.
   std::map<std::string, std::string> codec_options;
 
   Tuning tuning = Tuning::unspecified;
-  std::string profile; ///< The most that decoders have to support: `main`, `high`, `main10`.
-  std::string level;   ///< `4.1`; pictures and rates beyond it are refused.
+  std::string profile; ///< Features that decoders must support: `main`, `high`, `main10`.
+  std::string level;   ///< `4.1`; sizes and rates beyond it are an error.
   std::string tier;    ///< `main` or `high`, of HEVC and AV1; needs `level`.
   RateControl rate_control = RateControl::unspecified;
-  std::int64_t max_bit_rate = 0;    ///< Bits per second; for vbr, or a bound of constant quality.
+  std::int64_t max_bit_rate = 0;    ///< Bits per second, for vbr, or as a cap on constant quality.
   std::int64_t vbv_buffer_size = 0; ///< Bits; 0: one second at the maximum rate, if there is one.
   std::int64_t vbv_initial = 0;     ///< Bits in that buffer when decoding begins.
   std::optional<QpByType> const_qp; ///< In the codec's own scale, like the QPs below.
   std::optional<QpByType> qp_min, qp_max;
   std::optional<QpByType> initial_qp; ///< QP of the first pictures.
   Multipass multipass = Multipass::unspecified;
-  std::optional<int> lookahead; ///< Pictures that rate control looks ahead.
+  std::optional<int> lookahead; ///< Number of pictures that rate control looks ahead.
+  /// Size of I pictures relative to P pictures in low-delay encoding (NVENC's lowDelayKeyFrameScale).
   std::optional<int> low_delay_keyframe_scale;
-  std::optional<bool> spatial_aq;            ///< QP by the detail of each block.
-  std::optional<bool> temporal_aq;           ///< QP by how much later pictures refer to each block.
-  int idr_period = 0;                        ///< Frames from an IDR to the next.
+  std::optional<bool> spatial_aq;            ///< Adapts QP to the detail of each block.
+  std::optional<bool> temporal_aq;           ///< Adapts QP to how much later pictures refer to each block.
+  int idr_period = 0;                        ///< Frames from one IDR to the next.
   std::optional<int> num_ref_l0, num_ref_l1; ///< Most reference pictures in lists 0 and 1.
   SliceMode slice_mode = SliceMode::unspecified;
   int slice_data = 0;
   /// VUI timing (H.264 and H.265 Annex E), written in lowest terms; 0: from `rate`.
   std::int32_t num_units_in_tick = 0, time_scale = 0;
-  /// Parameter sets in front of each IDR, or only of the first; unset: by `global_header`.
+  /// True: parameter sets before each IDR; false: before the first one only; unset: `global_header` decides.
   std::optional<bool> repeat_headers;
   bool hrd = false; ///< Write HRD parameters (Annex E); needs `max_bit_rate` or cbr, else an error.
   std::optional<MasteringDisplay> mastering_display;
@@ -103,13 +106,14 @@ struct EncoderOptions {
 
 /// Requests for one picture.
 struct PictureRequest {
-  bool force_idr = false;    ///< Decoding may begin here.
+  bool force_idr = false;    ///< Make it an IDR, at which decoding can begin.
   bool emit_headers = false; ///< Write parameter sets (AV1: the sequence header) before it.
   /// H.264, HEVC: prefix SEI of any type but 132, payloads as in Annex D; AV1: metadata OBUs.
   std::vector<SeiMessage> sei;
 };
 
-/// Settings that may change while encoding. Members that are 0 or `unspecified` change nothing.
+/// Settings that can be changed while encoding. A member that is 0 or `unspecified` leaves its setting
+/// unchanged.
 struct EncoderReconfigure {
   RateControl rate_control = RateControl::unspecified;
   Multipass multipass = Multipass::unspecified;
@@ -120,24 +124,24 @@ struct EncoderReconfigure {
   bool force_idr = false;             ///< The next picture is an IDR.
 };
 
-/// A restart of the encoder within the stream, at an IDR with its headers.
+/// A restart of the encoder within the stream, which begins with an IDR and codec headers.
 struct EncoderRestart {
   std::int64_t pts = no_pts; ///< Of the first picture after it.
   std::string reason;        ///< `bit rate`, `force_idr`.
 };
 
-/// Turns images into packets.
+/// Encodes images into packets.
 class Encoder {
 public:
   virtual ~Encoder() = default;
   virtual const StreamInfo& stream() const noexcept = 0; ///< For the muxer; complete from the start.
-  /// Takes a picture on the host, of the encoder's size and any format, and its pts in `time_base` ticks, or
-  /// the end (nullptr). False: not taken; call receive(), then send it again. Each pts must be greater than
-  /// the one before; no_pts: one frame later.
+  /// Takes a picture on the host, of the encoder's size and any format, with its pts in `time_base` ticks;
+  /// nullptr ends the stream. Returns false if the picture was not taken: call receive(), then send it again.
+  /// Each pts must be greater than the previous one; no_pts: one frame after it.
   virtual bool send(const Image* image, std::int64_t pts = no_pts, const PictureRequest& request = {}) = 0;
   virtual std::optional<Packet> receive() = 0;
   virtual bool finished() const noexcept = 0;
-  /// The current values of what reconfigure() may change.
+  /// The current values of the settings that reconfigure() can change.
   virtual EncoderReconfigure reconfigurable() const = 0;
   /// Takes effect with the next picture. libx264 changes bit rate and VBV without a restart if its rate is
   /// bounded and `hrd` is off; other new settings restart the encoder at an IDR, see restarts(). Throws
@@ -145,8 +149,8 @@ public:
   virtual void reconfigure(const EncoderReconfigure& change) = 0;
   virtual const std::vector<EncoderRestart>& restarts() const noexcept = 0;
 };
-/// Throws Error{invalid_argument} for invalid values and options that exclude one another, Error{unsupported}
-/// if there is no such encoder or it does not have an option.
+/// Throws Error{invalid_argument} for invalid values and options that exclude each other, Error{unsupported}
+/// if there is no such encoder or it lacks an option.
 std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options);
 
 } // namespace lanner

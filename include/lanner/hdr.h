@@ -20,7 +20,7 @@ struct MasteringDisplay {
   friend bool operator==(const MasteringDisplay&, const MasteringDisplay&) = default;
 };
 
-/// MaxCLL and MaxFALL (CTA-861.3), candela per square metre; 0 where it is not known.
+/// MaxCLL and MaxFALL (CTA-861.3), candela per square metre; 0 if not known.
 struct ContentLight {
   std::uint16_t max = 0, average = 0;
   friend bool operator==(const ContentLight&, const ContentLight&) = default;
@@ -36,7 +36,7 @@ struct HdrMetadata {
 /// HDR metadata in the SEI messages of a frame (DecoderOptions::sei): H.264 and HEVC payloads 137 and 144
 /// (H.265 D.2.28, D.2.35), AV1 metadata 2 and 1 (AV1 5.8.4, 5.8.3). `codec` is StreamInfo::codec.
 HdrMetadata hdr_metadata(std::span<const SeiMessage> messages, std::string_view codec);
-/// HDR metadata of a stream by the container.
+/// HDR metadata of a stream according to its container.
 HdrMetadata hdr_metadata(const Demuxer& demuxer, int stream);
 
 } // namespace lanner

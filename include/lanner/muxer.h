@@ -33,17 +33,18 @@ class Muxer {
 public:
   virtual ~Muxer() = default;
   virtual const std::string& format() const noexcept = 0; ///< FFmpeg's name: `mp4`, `matroska`.
-  /// Whether this container stores codec headers apart from packets: set EncoderOptions::global_header to it.
+  /// Whether this container stores codec headers apart from packets: the value for
+  /// EncoderOptions::global_header.
   virtual bool wants_global_header() const noexcept = 0;
   /// Declares a stream before the first write; returns its index. `mirror`, `rotation` and `metadata` are
-  /// written if the container has a place for them. Throws Error{invalid_argument} for
-  /// H.264 and HEVC streams without extradata if wants_global_header().
+  /// written if the container has a place for them. Throws Error{invalid_argument} for H.264 and HEVC streams
+  /// without extradata if wants_global_header() is true.
   virtual int add_stream(const StreamInfo& stream) = 0;
-  /// Why packets of this stream of `from` cannot be copied into this container; empty where they can.
+  /// Why packets of this stream of `from` cannot be copied into this container; empty if they can.
   virtual std::string refusal(const Demuxer& from, int stream) const = 0;
   /// Declares a stream to copy from a demuxer, with its tags, language, disposition and side data; an
-  /// attachment has no packets. Returns its index; its packets are in the time base of the demuxed stream.
-  /// Throws Error{unsupported} where there is a refusal().
+  /// attachment has no packets. Returns the new stream's index; the times of its packets are in the time base
+  /// of the demuxed stream. Throws Error{unsupported} with the text of refusal() if that is not empty.
   virtual int copy_stream(const Demuxer& from, int stream) = 0;
   /// Copies the chapters between two times of `from`, in seconds, shifted so that `begin` becomes 0. Returns
   /// how many were copied: 0 if the container has no place for them.
@@ -55,20 +56,21 @@ public:
   /// Marks a stream as interlaced, before the first write. False if the container has no place for it.
   virtual bool set_interlaced(int stream, bool top_field_first) = 0;
   /// Takes a packet whose `stream` is the index given by add_stream and whose times are in that stream's time
-  /// base. In a container without a place for codec headers those of H.264, HEVC and MPEG-4 are written in
-  /// front of each keyframe that lacks them.
+  /// base. If the container has no place for codec headers, those of H.264, HEVC and MPEG-4 are written
+  /// before each keyframe that lacks them.
   virtual void write(const Packet& packet) = 0;
   virtual std::int64_t bytes() const noexcept = 0; ///< Written so far.
-  virtual void finish() = 0;
+  virtual void finish() = 0;                       ///< Completes the file and renames it to its final name.
 };
 std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format = {});
 std::unique_ptr<Muxer> create_muxer(const std::string& path, const MuxerOptions& options);
 
-/// Receives the bytes in order. Its exception ends the writing and is rethrown by the muxer's call.
+/// Receives the bytes in order. An exception that it throws ends the writing, and the muxer's call rethrows
+/// it.
 using WriteCallback = std::function<void(std::span<const std::byte>)>;
 /// Writes a container without seeking, as for a pipe: `format` is matroska, webm, mpegts, mp4 and mov (in
-/// fragments), flv, mjpeg, h264 or hevc, else
-/// Error{unsupported}. `name` stands for the output in errors.
+/// fragments), flv, mjpeg, h264 or hevc; others are Error{unsupported}. `name` is the output's name in
+/// errors.
 std::unique_ptr<Muxer> create_muxer(WriteCallback write, const std::string& format,
                                     const std::string& name = "output");
 

@@ -34,10 +34,10 @@ inline double seconds_of(std::int64_t pts, const Rational& time_base) noexcept {
   return static_cast<double>(ticks) / static_cast<double>(time_base.den); // One rounding.
 }
 
-/// Marks a timestamp that the stream does not give.
+/// A timestamp that is not known.
 inline constexpr std::int64_t no_pts = INT64_MIN;
 
-/// A container's description of one stream: unverified, decoding may differ.
+/// A stream as its container describes it. Not verified: the decoded stream may differ.
 struct StreamInfo {
   int index = 0;
   std::string kind;                   ///< `video`, `audio`, `subtitle`, `data`, `attachment`.
@@ -45,26 +45,26 @@ struct StreamInfo {
   std::string profile;                ///< `High`, empty when unknown.
   std::int32_t width = 0, height = 0; ///< Display size after cropping, before rotation.
   PixelFormat format = PixelFormat::yuv420p;
-  std::string native_format; ///< FFmpeg's name of the decoder's format, also if no PixelFormat equals it.
+  std::string native_format; ///< FFmpeg's name of the decoder's format, even if there is no such PixelFormat.
   int bit_depth = 8;
   bool interlaced = false; ///< According to the codec's headers.
-  /// Layers of a scalable stream, 1 for others. Decoded are: the base layer of H.264 SVC, the highest
+  /// Layers of a scalable stream, 1 for others. Lanner decodes the base layer of H.264 SVC and the highest
   /// operating point of AV1.
   int layers = 1;
   Rational time_base;    ///< Seconds of one tick.
-  Rational average_rate; ///< Frames a second, by the container.
+  Rational average_rate; ///< Frames per second, according to the container.
   Rational sample_aspect{1, 1};
   bool mirror = false; ///< Players mirror the picture left to right, before they rotate it.
   double rotation = 0; ///< Degrees clockwise by which players rotate the picture.
   std::int64_t start_pts = no_pts;
   std::int64_t duration = 0; ///< In ticks, 0 when unknown.
-  std::int64_t frames = 0;   ///< As the container says, 0 when it does not.
+  std::int64_t frames = 0;   ///< According to the container, 0 if it does not say.
   std::int64_t bit_rate = 0;
   ColorInfo color;
   std::vector<std::byte> extradata;
   std::map<std::string, std::string> metadata;
-  /// The complete description in the form of the module that made it, private to that module; null if the
-  /// caller filled in the fields above. Clear it after changing a field.
+  /// The complete description, in a form that is private to the module that made it; null if the caller
+  /// filled in the fields above. Set it to null after changing a field.
   std::shared_ptr<const void> parameters;
 };
 
@@ -72,8 +72,8 @@ struct StreamInfo {
 enum class EntryPoint : std::uint8_t {
   none,
   clean,       ///< All state is reset: IDR, a VP9 keyframe, any picture of a codec without prediction.
-  broken_link, ///< BLA: like clean; pictures shown before it that need earlier ones are not decoded.
-  open, ///< Exact from its own picture on; pictures shown before it may need earlier ones (CRA, MPEG-2 I).
+  broken_link, ///< BLA: like clean, but pictures shown before it that need earlier ones are not decoded.
+  open,     ///< Exact from this picture on; pictures shown before it may need earlier ones (CRA, MPEG-2 I).
   recovery, ///< Like open: an H.264 or HEVC recovery point with a recovery count of 0, marked as exact.
   inexact,  ///< A keyframe or recovery point that is not marked as exact: exact decoding never begins here.
 };
@@ -92,7 +92,7 @@ struct Packet {
   bool discard = false; ///< Decode, do not show (edit lists).
   bool discontinuity = false;
   bool corrupt = false;                            ///< The container knows that bytes are missing.
-  bool palette = false;                            ///< Carries a palette, which applies from its picture on.
+  bool palette = false;                            ///< Carries a palette, which applies from this picture on.
   PictureType picture_type = PictureType::unknown; ///< If the encoder reports it.
   float average_qp =
       -1; ///< Mean over the picture's blocks, in the codec's scale; -1 if the encoder does not report it.

@@ -20,15 +20,15 @@ namespace lanner {
 /// Progress of transcoding.
 struct TranscodeProgress {
   std::int64_t frames = 0; ///< Encoded.
-  double total_frames = 0; ///< By the container; 0 where it does not say.
+  double total_frames = 0; ///< According to the container; 0 if it does not say.
   double seconds = 0;      ///< Of the output.
   std::int64_t bytes = 0;  ///< Written.
   double elapsed = 0;      ///< Seconds since the start.
   bool ended = false;
 };
 
-/// Similarity of an encoded picture to its source: PSNR in dB of each plane and of all samples, infinite if
-/// they are equal; SSIM (Wang et al. 2004, over 8x8 pixels in steps of 4) likewise, 1 if they are equal.
+/// Similarity of an encoded picture to its source, for each plane and for all samples: PSNR in dB, infinite
+/// for equal pictures, and SSIM (Wang et al. 2004, over 8x8 pixels in steps of 4), 1 for equal pictures.
 struct FrameQuality {
   std::int64_t frame = 0; ///< In the new clip, from 0.
   double seconds = 0;
@@ -37,21 +37,22 @@ struct FrameQuality {
 };
 
 struct TranscodeOptions {
-  /// An empty codec: the container's usual one that players support. Size, rate, times, pixel aspect ratio
-  /// and colours are the clip's.
+  /// An empty codec: the codec that is usual in the container and that players support. Size, rate, times,
+  /// pixel aspect ratio and colours are those of the clip.
   EncoderOptions encoder = without_codec();
   std::optional<PixelFormat> format; ///< Unset: the clip's own, or the nearest that the encoder supports.
   MuxerOptions muxer;
-  VideoReaderOptions reader; ///< Not used: rotate, format, preprocess, decoder.{output,sei,raise_on_error}.
+  /// These members have no effect: rotate, format, preprocess, decoder.{output,sei,raise_on_error}.
+  VideoReaderOptions reader;
   SizeChange on_size_change = SizeChange::scale;
-  /// Leave rotated clips as they are stored and write the rotation into the container. If false, frames are
-  /// rotated upright, at their own bit depth.
+  /// Encode the frames of rotated clips as they are stored, and write the rotation into the container. If
+  /// false, frames are rotated upright, at their own bit depth.
   bool keep_rotation = false;
-  /// Make interlaced frames progressive (FFmpeg's bwdif), one for each frame.
+  /// Deinterlace interlaced frames (FFmpeg's bwdif), with one output frame for each input frame.
   bool deinterlace = false;
-  /// What is copied unchanged.
+  /// The streams and data that are copied unchanged.
   bool audio = true, subtitles = true, attachments = true, chapters = true, tags = true;
-  bool quality = false; ///< Decode what was encoded and fill TranscodeResult::quality.
+  bool quality = false; ///< Decode the output and fill TranscodeResult::quality.
   bool conceal = false; ///< Conceal damaged frames and continue; if false, damage is an error.
   NoteCallback note;    ///< A line for each thing that was changed or left out.
   std::function<void(const TranscodeProgress&)> progress; ///< A few times a second and at the end.
@@ -72,8 +73,8 @@ struct TranscodeResult {
   std::vector<FrameQuality> quality;
 };
 
-/// Transcodes one source, as a whole or in parts. Files appear only when complete: after an error or a
-/// cancellation there is none. Used by one thread at a time.
+/// Transcodes one source, as a whole or in parts. A file appears only when it is complete, and not after an
+/// error or a cancellation. Used by one thread at a time.
 class Transcoder {
 public:
   /// Throws as VideoReader does.
@@ -85,8 +86,8 @@ public:
   const StreamInfo& stream() const noexcept; ///< The clip's video stream, as stored.
   const Demuxer& demuxer() const noexcept;
   /// Writes what is shown from `start` to `end`, in seconds from the first frame; the first frame written is
-  /// the one on the screen at `start`. May be called again if the source is seekable. Throws what reading,
-  /// encoding and writing throw, Error{cancelled}, and Error{invalid_argument} for a part without a frame.
+  /// the one shown at `start`. May be called again if the source is seekable. Throws what reading, encoding
+  /// and writing throw, Error{cancelled}, and Error{invalid_argument} for a part without a frame.
   TranscodeResult write(const std::string& path, double start = 0,
                         double end = std::numeric_limits<double>::infinity());
   /// The same into a muxer, which it finishes.

@@ -1,15 +1,16 @@
 #pragma once
-// Clips stored rotated, made upright as players show them.
+// Rotates frames of clips that are stored rotated, so that they are as players show them.
 
 #include <lanner/video_reader.h>
 
 namespace lanner {
 
-/// The stream that upright_image() makes of `stream`: its size, pixel aspect, format and chroma siting
-/// samples.
+/// The stream of the images that upright_image() makes of the frames of `stream`: with their size, pixel
+/// aspect ratio, format and chroma siting.
 StreamInfo upright_stream(const StreamInfo& stream);
-/// The image as a player shows it. Halved chroma of even sizes is rotated sample by sample, so that nothing
-/// is lost, where a stream can express the resulting siting; else rotated_image() converts to full chroma.
+/// The image as a player shows it. A 4:2:0 image of even size keeps its format and is rotated sample by
+/// sample, without loss, if there is a ChromaSiting for the rotated chroma samples; others are rotated by
+/// rotated_image(), which converts YUV to 4:4:4.
 Image upright_image(const Frame& frame);
 
 } // namespace lanner

@@ -25,7 +25,7 @@
 
 namespace lanner {
 
-/// How a picture is treated whose size differs from the first one's.
+/// What happens to a picture whose size differs from the first one's.
 enum class SizeChange : std::uint8_t {
   error,   ///< It is an error, with the frame's number and time.
   scale,   ///< It is stretched to the first one's size.
@@ -48,8 +48,9 @@ struct CopiedStreams {
   bool audio = true, subtitles = true;
   bool attachments = true; ///< Fonts, cover pictures.
   bool chapters = true, tags = true;
-  /// Seconds of that container's clock. `begin` becomes 0 in the file, as VideoWriterOptions::begin does;
-  /// packets before it and from `end` on are left out. Unset: none is left out at the beginning.
+  /// The part to copy, in seconds of that container's clock: `begin` becomes time 0 of the file, as
+  /// VideoWriterOptions::begin does; packets before `begin` and from `end` on are left out. Unset: from the
+  /// first packet on.
   std::optional<double> begin;
   double end = std::numeric_limits<double>::infinity();
 };
@@ -61,17 +62,17 @@ struct VideoWriterOptions {
   MuxerOptions muxer;
   SizeChange on_size_change = SizeChange::error;
   CopiedStreams copied;
-  /// Seconds of the frames' own clock that become 0. Unset: times stay as they are, unless the first one is
-  /// below 0 or the container begins at 0.
+  /// The time, in seconds of the frames' clock, that becomes 0 in the file. Unset: times are kept, unless the
+  /// first one is negative or the container always begins at 0.
   std::optional<double> begin;
   bool mirror = false; ///< How players show the pictures, as in StreamInfo. If the container cannot
   double rotation = 0; ///< store it, a note says so.
   std::map<std::string, std::string> stream_metadata; ///< Tags of the video stream, like `language`.
-  HdrMetadata hdr;                                    ///< Written into the container; those of `encoder` win.
-  VideoFields fields = VideoFields::progressive;      ///< Written into the container.
+  HdrMetadata hdr; ///< Written into the container; HDR metadata of `encoder` takes precedence.
+  VideoFields fields = VideoFields::progressive; ///< Written into the container.
   NoteCallback note;
-  /// Called with each picture that is given to the encoder and its time in the output, and with each packet
-  /// before it is written; with null after the last one.
+  /// `picture` is called with each picture that is sent to the encoder and its time in the output; `packet`
+  /// with each packet before it is written, and with null after the last one.
   std::function<void(const Image&, double seconds)> picture;
   std::function<void(const Packet*, const StreamInfo&)> packet;
 };
@@ -82,37 +83,39 @@ public:
   VideoWriter(const std::string& path, const EncoderOptions& options);
   VideoWriter(std::unique_ptr<Muxer> muxer, const EncoderOptions& options);
   VideoWriter(const std::string& path, const VideoWriterOptions& options);
-  /// A given muxer cannot begin segments.
+  /// SizeChange::segment is Error{invalid_argument} here.
   VideoWriter(std::unique_ptr<Muxer> muxer, const VideoWriterOptions& options);
   ~VideoWriter();
   VideoWriter(VideoWriter&&) noexcept;
   VideoWriter& operator=(VideoWriter&&) noexcept;
 
-  /// pts in `time_base` ticks; no_pts: at the end of the previous picture. `duration`: for how many ticks it
-  /// is shown, 0: one frame; only that of the last picture shows in the file.
+  /// pts in `time_base` ticks; no_pts: at the end of the previous picture. `duration`: for how many ticks the
+  /// picture is shown, 0: one frame; it matters for the last picture only, as others are shown until the next
+  /// one.
   void write(const Image& image, std::int64_t pts = no_pts, std::int64_t duration = 0);
   /// Writes a frame at its own time. No frame is dropped: a time that does not increase is moved, and a note
-  /// says so. A frame without a time follows the previous one. The file counts in EncoderOptions::time_base,
-  /// else in that of the first frame, or in ticks that codec and container support. Do not mix the two
-  /// write() functions: Error{invalid_argument}.
+  /// says so. A frame without a time follows the previous one. The file's time base is
+  /// EncoderOptions::time_base, else that of the first frame, or one that codec and container support. Using
+  /// both write() functions is Error{invalid_argument}.
   void write(const Frame& frame);
   /// Encodes what remains, completes the file, or all segments, and renames them to their final names.
   void finish();
 
-  std::int64_t bytes() const noexcept;                    ///< Written so far, of all segments.
-  double seconds() const noexcept;                        ///< End of the last picture so far, in the output.
-  const std::vector<std::string>& paths() const noexcept; ///< Of all files; empty with a given muxer.
+  std::int64_t bytes() const noexcept; ///< Written so far, of all segments.
+  double seconds() const noexcept;     ///< End of the last picture so far, in the output.
+  /// Paths of all files; empty with the caller's muxer.
+  const std::vector<std::string>& paths() const noexcept;
 
 private:
   struct State;
   std::unique_ptr<State> state_;
 };
 
-/// Options of the first of a container's usual codecs that this machine's FFmpeg can encode, with good
-/// quality: some encoders' default is a very low bit rate. `format` is FFmpeg's name; H.264 for unknown
-/// ones.
+/// Options for a container: the first of its usual codecs that the installed FFmpeg can encode, with settings
+/// for good quality, as some encoders default to a very low bit rate. `format` is FFmpeg's name; H.264 for an
+/// unknown one.
 EncoderOptions encoder_for_format(std::string_view format);
-/// FFmpeg's name of the container that an extension like `.mkv` stands for, empty where it is not known.
+/// FFmpeg's name of the container for an extension like `.mkv`, empty if it is not known.
 std::string_view format_of_extension(std::string_view extension) noexcept;
 
 } // namespace lanner
