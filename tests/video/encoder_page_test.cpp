@@ -38,7 +38,7 @@ std::string tunings() {
 }
 
 std::string refusals() {
-  std::string text = "| encoder | option | why, and what would do |\n|---|---|---|\n";
+  std::string text = "| encoder | option | reason, and what to use instead |\n|---|---|---|\n";
   for (const EncoderRefusal& row : encoder_refusals)
     text +=
         fmt::format("| {} | `{}` | {} |\n", row.encoder == "*" ? "all" : row.encoder, row.option, row.why);
@@ -54,27 +54,26 @@ std::string others() {
 
 std::string page() {
   return "# Presets and tunings of encoders\n\n"
-         "Generated of the tables of `src/video/write/encoder_tables.h`, which the encoders use, by\n"
-         "`LANNER_WRITE_OPTIONS=1 build/bin/lanner_tests --gtest_filter=EncoderPage.*`; do not edit. What "
-         "each option "
-         "says: [options.md](options.md).\n\n"
+         "Generated from the tables of `src/video/write/encoder_tables.h`, which the encoders use, by\n"
+         "`LANNER_WRITE_OPTIONS=1 build/bin/lanner_tests --gtest_filter=EncoderPage.*`; do not edit. All "
+         "options: [options.md](options.md).\n\n"
          "## Presets\n\n"
-         "P1 is the fastest, P7 the best. Without a preset: `veryfast` of libx264 and libx265, 10 of "
-         "libsvtav1, 8 of "
-         "libaom-av1, 5 of libvpx-vp9.\nlibaom-av1 does 7 and 8 like 6, but for `usage=realtime`.\n\n" +
+         "P1 is the fastest, P7 has the best quality. Without a preset: `veryfast` for libx264 and libx265, "
+         "10 for libsvtav1, 8 for libaom-av1, 5 for libvpx-vp9.\nlibaom-av1 treats 7 and 8 as 6, except with "
+         "`usage=realtime`.\n\n" +
          presets() +
          "\n## Tunings\n\n"
-         "An option that is given beside a tuning wins over it.\n\n" +
+         "An explicit option overrides the tuning's setting.\n\n" +
          tunings() +
-         "\nSVT-AV1 1.4 has no lossless mode and 4:2:0 alone: `codec=\"av1\"` takes libaom-av1 for 4:2:2, "
-         "4:4:4 and "
-         "lossless, and libx264rgb stands for libx264 where RGB is kept without loss.\n"
-         "\n## What an encoder does not have\n\n"
-         "Given all the same, these are an error.\n\n" +
+         "\nSVT-AV1 1.4 has no lossless mode and supports 4:2:0 only: `codec=\"av1\"` uses libaom-av1 for "
+         "4:2:2, "
+         "4:4:4 and lossless encoding. libx264rgb is used instead of libx264 for lossless RGB.\n"
+         "\n## Options that an encoder does not support\n\n"
+         "Setting them is an error.\n\n" +
          refusals() +
-         "\nOther encoders than those above have, beside codec, size, rate, bit rate, `gop`, `b_frames`, "
-         "colours and "
-         "`codec_options`, these alone:\n\n" +
+         "\nEncoders that are not in the table of presets have codec, size, rate, bit rate, `gop`, "
+         "`b_frames`, "
+         "colours, `codec_options`, and only these further options:\n\n" +
          others();
 }
 

@@ -1,6 +1,6 @@
 #pragma once
-// What the names that all encoders share are for each of FFmpeg's, and what each of them cannot do. The page
-// docs/encoder-presets.md is made of these tables (tests/video/encoder_page_test.cpp).
+// What presets and tunings mean for each FFmpeg encoder, and which options each does not support. The page
+// docs/encoder-presets.md is made from these tables (tests/video/encoder_page_test.cpp).
 
 #include <array>
 #include <string_view>
@@ -9,10 +9,10 @@
 
 namespace lanner {
 
-/// P1 to P7 in an encoder's own words.
+/// An encoder's own settings for P1 to P7.
 struct PresetRow {
   std::string_view encoder;
-  std::string_view option; ///< Of FFmpeg's encoder.
+  std::string_view option; ///< The FFmpeg encoder's option that they set.
   std::array<std::string_view, 7> values;
 };
 
@@ -58,46 +58,50 @@ inline constexpr TuningRow tuning_rows[] = {
     {"libvpx-vp9", Tuning::lossless, "lossless=1"},
 };
 
-/// Options that an encoder does not have. `encoder` ends in `*` for all that begin so.
+/// Options that an encoder does not support. An `encoder` that ends in `*` means all encoders that begin so.
 struct EncoderRefusal {
   std::string_view encoder, option;
-  std::string_view why; ///< And what would do.
+  std::string_view why; ///< And what to use instead.
 };
 
 inline constexpr EncoderRefusal encoder_refusals[] = {
-    {"*", "initial_qp", "NVENC alone begins with a QP that is asked for; bound it by qp_min and qp_max"},
-    {"*", "multipass", "NVENC alone passes over each picture twice; lookahead is what software has for it"},
+    {"*", "initial_qp", "only NVENC takes an initial QP; limit QP with qp_min and qp_max instead"},
+    {"*", "multipass",
+     "only NVENC encodes each picture in two passes; software encoders have lookahead instead"},
     {"*", "low_delay_keyframe_scale",
-     "NVENC alone scales keyframes; a vbv_buffer_size of few pictures keeps them small"},
-    {"*", "num_ref_l1", "NVENC alone bounds list 1; num_ref_l0 bounds the references of libx264 and libx265"},
+     "only NVENC scales keyframes; a vbv_buffer_size of a few pictures keeps them small"},
+    {"*", "num_ref_l1",
+     "only NVENC limits list 1; num_ref_l0 limits the reference pictures of libx264 and libx265"},
     {"libx265", "slice_mode", "libx265 3.5 crashes with more than one slice; libx264 and NVENC have slices"},
-    {"libsvtav1", "tier", "SVT-AV1 1.4 writes the tier main alone; leave it out"},
-    {"libx264*", "tier", "H.264 has no tiers; leave it out"},
-    {"libsvtav1", "vbv_buffer_size", "its buffer shows nowhere in AV1; libx264 and libx265 have one"},
-    {"libsvtav1", "vbv_initial", "its buffer shows nowhere in AV1; libx264 and libx265 have one"},
-    {"libsvtav1", "temporal_aq", "its preset decides; of libx264 and libx265 it can be chosen"},
-    {"libsvtav1", "num_ref_l0", "its preset decides; of libx264 and libx265 it can be chosen"},
-    {"libsvtav1", "profile", "SVT-AV1 writes the profile main alone; leave it out"},
-    {"libaom-av1", "vbv_buffer_size", "its buffer shows nowhere in AV1; libx264 and libx265 have one"},
-    {"libaom-av1", "vbv_initial", "its buffer shows nowhere in AV1; libx264 and libx265 have one"},
-    {"libaom-av1", "max_bit_rate", "libaom-av1 bounds no rate; rate_control cbr keeps to one"},
-    {"libaom-av1", "temporal_aq", "its preset decides; of libx264 and libx265 it can be chosen"},
-    {"libaom-av1", "num_ref_l0", "its preset decides; of libx264 and libx265 it can be chosen"},
-    {"libaom-av1", "level", "libaom-av1 writes the least level that fits; libsvtav1 takes one"},
-    {"libaom-av1", "tier", "libaom-av1 writes the least level that fits; libsvtav1 takes one"},
-    {"libaom-av1", "profile", "libaom-av1 takes the profile of the format; leave it out"},
-    {"libsvtav1", "slice_mode", "AV1 has no slices; tile_columns and tile_rows of codec_options make tiles"},
-    {"libaom-av1", "slice_mode", "AV1 has no slices; tile-columns and tile-rows of codec_options make tiles"},
-    {"libsvtav1", "time_scale", "timing is of the VUI of H.264 and HEVC; rate says it of AV1"},
-    {"libaom-av1", "time_scale", "timing is of the VUI of H.264 and HEVC; rate says it of AV1"},
-    {"libsvtav1", "repeat_headers", "AV1 has its sequence header at each keyframe; leave it out"},
-    {"libaom-av1", "repeat_headers", "AV1 has its sequence header at each keyframe; leave it out"},
-    {"libsvtav1", "hrd", "the decoder model of AV1 is not written; libx264 and libx265 write HRD parameters"},
-    {"libaom-av1", "hrd",
-     "the decoder model of AV1 is not written; libx264 and libx265 write HRD parameters"},
+    {"libsvtav1", "tier", "SVT-AV1 1.4 writes tier main only; leave tier out"},
+    {"libx264*", "tier", "H.264 has no tiers; leave tier out"},
+    {"libsvtav1", "vbv_buffer_size", "AV1 streams do not state a buffer size; libx264 and libx265 have one"},
+    {"libsvtav1", "vbv_initial", "AV1 streams do not state a buffer size; libx264 and libx265 have one"},
+    {"libsvtav1", "temporal_aq", "its preset decides; libx264 and libx265 have this option"},
+    {"libsvtav1", "num_ref_l0", "its preset decides; libx264 and libx265 have this option"},
+    {"libsvtav1", "profile", "SVT-AV1 writes profile main only; leave profile out"},
+    {"libaom-av1", "vbv_buffer_size", "AV1 streams do not state a buffer size; libx264 and libx265 have one"},
+    {"libaom-av1", "vbv_initial", "AV1 streams do not state a buffer size; libx264 and libx265 have one"},
+    {"libaom-av1", "max_bit_rate",
+     "libaom-av1 has no maximum rate; rate_control cbr keeps the rate constant"},
+    {"libaom-av1", "temporal_aq", "its preset decides; libx264 and libx265 have this option"},
+    {"libaom-av1", "num_ref_l0", "its preset decides; libx264 and libx265 have this option"},
+    {"libaom-av1", "level", "libaom-av1 writes the lowest level that fits; libsvtav1 has this option"},
+    {"libaom-av1", "tier", "libaom-av1 writes the lowest level that fits; libsvtav1 has this option"},
+    {"libaom-av1", "profile", "libaom-av1 writes the profile that the format needs; leave profile out"},
+    {"libsvtav1", "slice_mode",
+     "AV1 has no slices; set tile_columns and tile_rows in codec_options for tiles"},
+    {"libaom-av1", "slice_mode",
+     "AV1 has no slices; set tile-columns and tile-rows in codec_options for tiles"},
+    {"libsvtav1", "time_scale", "only H.264 and HEVC have VUI timing; set rate for AV1"},
+    {"libaom-av1", "time_scale", "only H.264 and HEVC have VUI timing; set rate for AV1"},
+    {"libsvtav1", "repeat_headers", "AV1 has a sequence header at each keyframe; leave repeat_headers out"},
+    {"libaom-av1", "repeat_headers", "AV1 has a sequence header at each keyframe; leave repeat_headers out"},
+    {"libsvtav1", "hrd", "AV1's decoder model is not supported; libx264 and libx265 write HRD parameters"},
+    {"libaom-av1", "hrd", "AV1's decoder model is not supported; libx264 and libx265 write HRD parameters"},
 };
 
-/// Options that other encoders than those of the presets' table have.
+/// Options of the encoders that are not in the presets' table.
 struct OtherEncoder {
   std::string_view encoder;
   std::string_view options; ///< Names with spaces between them.
