@@ -13,7 +13,7 @@ namespace {
 using C = lanner_build_options;
 using Table = OptionTable<BuildOptions>;
 
-constexpr std::string_view for_developers = "for those who work on the passes";
+constexpr std::string_view for_developers = "for developers of the passes";
 
 /// `auto`, or the engine's device and further ones.
 void set_devices(BuildOptions& options, const std::string& text) {
@@ -145,7 +145,7 @@ void add_kernel_rows(Table& table) {
                                                             {"type", &lanner_precision_pin::type})));
   table.push_back(row<bool, BuildOptions>(
       {.name = "strict",
-       .help = "fail where no kernel computes a node in the precision, or on the device, that was asked for",
+       .help = "fail if no kernel computes a node in the requested precision or on the requested device",
        .flag = "--strict"},
       [](const BuildOptions& options) { return options.precision.strict && options.placement.strict; },
       [](BuildOptions& options, bool strict) {
@@ -153,8 +153,8 @@ void add_kernel_rows(Table& table) {
       },
       flag_field("strict", &C::strict)));
   table.push_back(row({.name = "exact",
-                       .help = "no kernels that compute by another formula and so round differently",
-                       .details = "no Winograd, no TF32",
+                       .help = "exclude kernels that use another formula and so round differently",
+                       .details = "these are Winograd and TF32",
                        .flag = "--exact",
                        .second_network = true},
                       &BuildOptions::precision, &Precision::exact, flag_field("exact", &C::exact)));
@@ -189,14 +189,14 @@ void add_choice_rows(Table& table) {
   table.push_back(
       row({.name = "threads",
            .help = "threads of each context",
-           .unset = "all cores that the process may use, or what LANNER_THREADS or set_threads() says",
+           .unset = "all cores that the process may use, or the number of LANNER_THREADS or set_threads()",
            .flag = "--threads",
            .most = 4096,
            .second_network = true},
           &BuildOptions::threads, field("threads", &C::threads)));
   table.push_back(row({.name = "budget",
                        .help = "time that timing and checking kernels may take",
-                       .details = "0 chooses by estimates, and checks for 2 s at most",
+                       .details = "with 0 kernels are chosen by estimates and checked for at most 2 s",
                        .example = "30s",
                        .flag = "--budget",
                        .second_network = true,
@@ -232,7 +232,7 @@ void add_choice_rows(Table& table) {
                        .second_network = true},
                       &BuildOptions::deterministic, flag_field("deterministic", &C::deterministic)));
   table.push_back(row({.name = "retune",
-                       .help = "time kernels again that earlier builds have timed",
+                       .help = "time kernels anew instead of reusing timings of earlier builds",
                        .flag = "--retune",
                        .second_network = true},
                       &BuildOptions::retune, flag_field("retune", &C::retune)));
@@ -244,17 +244,16 @@ void add_picture_rows(Table& table) {
   table.push_back(
       row({.name = "preprocess",
            .help = "how images given to an input become tensors",
-           .details = "element type, and sizes that are left open, are the input's",
-           .unset = "what the model declares in its metadata lanner.preprocess, or what its family is "
-                    "known by",
-           .no_flag = "`--preset`, `--size` and others say it of the input that takes pictures"},
+           .details = "the element type, and sizes that are not set, are those of the input",
+           .unset = "the model's metadata lanner.preprocess, else the preprocessing of a known model family",
+           .no_flag = "`--preset`, `--size` and others set it for the image input"},
           &BuildOptions::preprocess, field<C>("preprocess", preprocess_in)));
   table.push_back(
       row({.name = "images",
            .help = "inputs that take images of any size, which a kernel on the engine's device converts "
                    "as part of the run",
            .details = "docs/images.md",
-           .no_flag = "`--image-input` says it of the input that takes pictures"},
+           .no_flag = "`--image-input` sets it for the image input"},
           &BuildOptions::images, field<C>("images", images_in)));
 }
 
@@ -299,19 +298,18 @@ void add_caller_rows(Table& table) {
 
 /// Inputs, outputs and their storages.
 void add_binding_rows(Table& table) {
-  table.push_back(
-      row({.name = "outputs",
-           .help = "names of values inside the model to output, in this order, in place of its own "
-                   "outputs",
-           .example = "features",
-           .flag = "--outputs",
-           .metavar = "NAME",
-           .comma_separated = true},
-          &BuildOptions::outputs, texts_field("outputs", &C::outputs, &C::output_count)));
+  table.push_back(row(
+      {.name = "outputs",
+       .help = "names of values inside the model to output, in this order, instead of the model's outputs",
+       .example = "features",
+       .flag = "--outputs",
+       .metavar = "NAME",
+       .comma_separated = true},
+      &BuildOptions::outputs, texts_field("outputs", &C::outputs, &C::output_count)));
   table.push_back(
       row({.name = "overridden",
            .help = "initialisers that the model lists among its inputs and that runs will override",
-           .details = "they are inputs of the engine, with the model's value where a run gives none; "
+           .details = "they become inputs of the engine, with the model's value as default; "
                       "Engine.overridable lists them",
            .example = "scale",
            .flag = "--overridden",
@@ -329,9 +327,8 @@ void add_binding_rows(Table& table) {
   table.push_back(row<NamedTexts, BuildOptions>(
       {.name = "storages",
        .help = "memory layout of an input or output",
-       .details =
-           "acdb is channels last, acdb:f16 that in another type, row:u8:pitch=640 has gaps between rows, "
-           "and any is what costs least",
+       .details = "acdb is channels last, acdb:f16 the same in another type, row:u8:pitch=640 has padded "
+                  "rows, and any is the cheapest layout",
        .example = "x=acdb",
        .flag = "--storage",
        .metavar = "NAME=LAYOUT",
@@ -360,7 +357,7 @@ void add_binding_rows(Table& table) {
 void add_call_rows(Table& table) {
   table.push_back(row<OptionSource, BuildOptions>(
       {.name = "weights",
-       .help = "of a Caffe network in text (.prototxt): its .caffemodel",
+       .help = "for a Caffe network in text (.prototxt): its .caffemodel",
        .flag = "--weights",
        .metavar = "FILE"},
       [](const BuildOptions& options) {

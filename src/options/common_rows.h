@@ -22,9 +22,8 @@ template<typename Options>
 OptionRow<Options> tune_at_run_row(bool second_network) {
   return row(
       OptionInfo{.name = "tune_at_run",
-                 .help = "time kernels for sizes that are new when they first run, up to the budget of "
-                         "the build",
-                 .details = "not stored in plans; without it kernels for sizes that the build was not given "
+                 .help = "time kernels for new sizes at their first run, up to the budget of the build",
+                 .details = "not stored in plans; without it kernels for sizes that the build did not know "
                             "are chosen by estimates",
                  .flag = "--tune-at-run",
                  .use = OptionUse::new_shapes,
@@ -34,8 +33,8 @@ OptionRow<Options> tune_at_run_row(bool second_network) {
 
 inline OptionInfo limits_info() {
   return {.name = "limits",
-          .help = "bounds on the resources that a file may use",
-          .details = "docs/limits.md names them",
+          .help = "limits on the resources that a file may use",
+          .details = "docs/limits.md lists them",
           .example = "total_bytes=4GiB",
           .flag = "--limit",
           .metavar = "NAME=VALUE"};

@@ -94,10 +94,10 @@ OptionRow<EncoderOptions> code_row(OptionInfo info, std::uint8_t ColorInfo::*mem
 void add_picture_rows(Rows& table) {
   table.push_back(row<std::string, EncoderOptions>(
       {.name = "format",
-       .help = "pixel format that is stored, or the nearest that the codec has, by Lanner's name or NVENC's",
+       .help = "pixel format to encode, or the nearest that the codec supports, by Lanner's name or NVENC's",
        .details =
            "NV12, YV12, IYUV, YUV420P, YUV444, YUV444_16BIT, YUV444_10BIT, NV16, P010, P210, ARGB, ABGR, "
-           "ARGB10, ABGR10 in any case; of 16 bits 10 are kept",
+           "ARGB10, ABGR10 in upper or lower case; samples of 16 bits are encoded with 10",
        .example = "yuv444p",
        .no_flag = of_clip,
        .no_field = no_writer},
@@ -109,7 +109,7 @@ void add_picture_rows(Rows& table) {
       {.name = "color_matrix",
        .help = "matrix between RGB and YUV: bt601, bt709, bt2020, fcc, smpte240m",
        .example = "bt709",
-       .unset = "by the first picture, else bt709 from 720 lines on, bt601 below",
+       .unset = "that of the first picture, else bt709 from 720 lines on, bt601 below",
        .no_flag = of_clip,
        .no_field = no_writer},
       [](const EncoderOptions& options) { return std::string(to_string(options.color.matrix)); },
@@ -154,8 +154,8 @@ std::optional<Rational> fraction_of(const std::string& text, char separator) {
 void add_shape_rows(Rows& table) {
   table.push_back(row<std::string, EncoderOptions>(
       {.name = "chroma_siting",
-       .help = "where chroma samples lie: left, center, top_left, top, bottom_left, bottom",
-       .details = "AV1 writes left and top_left alone",
+       .help = "position of chroma samples: left, center, top_left, top, bottom_left, bottom",
+       .details = "AV1 supports left and top_left only",
        .example = "left",
        .no_flag = of_clip,
        .no_field = no_writer},
@@ -165,7 +165,7 @@ void add_shape_rows(Rows& table) {
       }));
   table.push_back(row<std::string, EncoderOptions>(
       {.name = "sample_aspect",
-       .help = "width of a pixel against its height",
+       .help = "pixel aspect ratio, width to height",
        .example = "4:3",
        .no_flag = of_clip,
        .no_field = no_writer},
@@ -196,8 +196,8 @@ void add_hdr_rows(Rows& table) {
       }));
   table.push_back(row<std::string, EncoderOptions>(
       {.name = "content_light",
-       .help = "greatest light level of a sample and of a mean picture (MaxCLL, MaxFALL), candela per square "
-               "metre",
+       .help = "greatest light level of a pixel and greatest mean of a picture (MaxCLL, MaxFALL), candela "
+               "per square metre",
        .example = "1000,400",
        .flag = "--content-light",
        .metavar = "MAX,AVERAGE",
@@ -222,21 +222,23 @@ void add_hdr_rows(Rows& table) {
 void add_purpose_rows(Rows& table) {
   table.push_back(names_row(
       {.name = "tuning",
-       .help = "what it is for: high_quality, low_latency, ultra_low_latency, lossless, ultra_high_quality",
-       .details = "docs/encoder-presets.md says what each is; lossless keeps every sample of `format`",
+       .help = "purpose of the encoding: high_quality, low_latency, ultra_low_latency, lossless, "
+               "ultra_high_quality",
+       .details = "docs/encoder-presets.md lists the settings; lossless keeps every sample of `format`",
        .example = "low_latency",
        .flag = "--tuning",
        .metavar = "NAME",
        .choices = {"high_quality", "low_latency", "ultra_low_latency", "lossless", "ultra_high_quality"}},
       &EncoderOptions::tuning, Tuning::ultra_high_quality));
   table.push_back(row({.name = "profile",
-                       .help = "most that a decoder must know: baseline, main, high, main10 and others",
+                       .help = "profile of the codec, the features that decoders must support: baseline, "
+                               "main, high, main10 and others",
                        .example = "main",
                        .flag = "--codec-profile",
                        .no_field = no_writer},
                       &EncoderOptions::profile));
   table.push_back(row({.name = "level",
-                       .help = "level of the codec; pictures and rates beyond it are refused",
+                       .help = "level of the codec; sizes and rates beyond it are an error",
                        .example = "4.1",
                        .flag = "--codec-level",
                        .metavar = "LEVEL",
@@ -244,7 +246,7 @@ void add_purpose_rows(Rows& table) {
                       &EncoderOptions::level));
   table.push_back(row<std::string, EncoderOptions>(
       {.name = "tier",
-       .help = "tier of the level, of HEVC and AV1: main or high",
+       .help = "tier of the level, for HEVC and AV1: main or high",
        .example = "high",
        .flag = "--codec-tier",
        .choices = {"main", "high"},
@@ -257,14 +259,14 @@ void add_purpose_rows(Rows& table) {
 
 void add_rate_rows(Rows& table) {
   table.push_back(names_row({.name = "rate_control",
-                             .help = "how bits are dealt out: constqp, vbr, cbr",
+                             .help = "rate control: constqp, vbr, cbr",
                              .example = "cbr",
                              .unset = "constqp with const_qp, vbr with bit_rate, else constant quality",
                              .flag = "--rate-control",
                              .choices = {"constqp", "vbr", "cbr"}},
                             &EncoderOptions::rate_control, RateControl::cbr));
   table.push_back(row({.name = "max_bit_rate",
-                       .help = "bound of the rate, of vbr or above constant quality",
+                       .help = "maximum bit rate, for vbr or as a cap on constant quality",
                        .example = "6M",
                        .unset = "none",
                        .flag = "--max-bit-rate",
@@ -272,16 +274,16 @@ void add_rate_rows(Rows& table) {
                        .no_field = no_writer},
                       &EncoderOptions::max_bit_rate));
   table.push_back(row({.name = "vbv_buffer_size",
-                       .help = "buffer that a decoder has, beside a bound of the rate",
+                       .help = "size of the decoder's buffer, with a maximum rate",
                        .example = "2M",
-                       .unset = "what one second takes",
+                       .unset = "one second at the maximum rate",
                        .flag = "--vbv-buffer-size",
                        .metavar = "BITS",
                        .no_field = no_writer,
                        .kind = OptionKind::bits},
                       &EncoderOptions::vbv_buffer_size));
   table.push_back(row({.name = "vbv_initial",
-                       .help = "what of that buffer is full when decoding begins",
+                       .help = "fullness of that buffer when decoding begins",
                        .example = "1M",
                        .unset = codecs_own,
                        .flag = "--vbv-initial",
@@ -291,7 +293,7 @@ void add_rate_rows(Rows& table) {
                       &EncoderOptions::vbv_initial));
   table.push_back(
       row({.name = "hrd",
-           .help = "write the parameters of the hypothetical reference decoder, of H.264 and HEVC",
+           .help = "write the parameters of the hypothetical reference decoder, for H.264 and HEVC",
            .flag = "--hrd",
            .no_field = no_writer},
           &EncoderOptions::hrd));
@@ -312,34 +314,34 @@ void add_qp_rows(Rows& table) {
       &EncoderOptions::const_qp);
   add("qp_min", "least quantisation parameter", "--qp-min", &EncoderOptions::qp_min);
   add("qp_max", "greatest quantisation parameter", "--qp-max", &EncoderOptions::qp_max);
-  add("initial_qp", "quantisation parameter of the first pictures, of NVENC alone", "--initial-qp",
+  add("initial_qp", "quantisation parameter of the first pictures, NVENC only", "--initial-qp",
       &EncoderOptions::initial_qp);
 }
 
 void add_analysis_rows(Rows& table) {
-  table.push_back(
-      names_row({.name = "multipass",
-                 .help = "passes over each picture: disabled, quarter_resolution, full_resolution, "
-                         "the latter two of NVENC alone",
-                 .example = "full_resolution",
-                 .flag = "--multipass",
-                 .choices = {"disabled", "quarter_resolution", "full_resolution"}},
-                &EncoderOptions::multipass, Multipass::full_resolution));
+  table.push_back(names_row({.name = "multipass",
+                             .help = "two encoding passes for each picture: disabled, or the first pass at "
+                                     "quarter_resolution or full_resolution, NVENC only",
+                             .example = "full_resolution",
+                             .flag = "--multipass",
+                             .choices = {"disabled", "quarter_resolution", "full_resolution"}},
+                            &EncoderOptions::multipass, Multipass::full_resolution));
   table.push_back(row({.name = "lookahead",
-                       .help = "pictures that rate control looks ahead",
+                       .help = "number of pictures that rate control looks ahead",
                        .example = "20",
                        .unset = codecs_own,
                        .flag = "--lookahead",
                        .most = 255,
                        .no_field = no_writer},
                       &EncoderOptions::lookahead));
-  table.push_back(row({.name = "low_delay_keyframe_scale",
-                       .help = "size of keyframes against others where the delay is low, of NVENC alone",
-                       .example = "2",
-                       .flag = "--low-delay-keyframe-scale",
-                       .most = 254,
-                       .no_field = no_writer},
-                      &EncoderOptions::low_delay_keyframe_scale));
+  table.push_back(
+      row({.name = "low_delay_keyframe_scale",
+           .help = "size of keyframes relative to other pictures in low-latency encoding, NVENC only",
+           .example = "2",
+           .flag = "--low-delay-keyframe-scale",
+           .most = 254,
+           .no_field = no_writer},
+          &EncoderOptions::low_delay_keyframe_scale));
   table.push_back(row({.name = "spatial_aq",
                        .help = "adapt quantisation to the detail of each block",
                        .unset = codecs_own,
@@ -347,7 +349,7 @@ void add_analysis_rows(Rows& table) {
                        .no_field = no_writer},
                       &EncoderOptions::spatial_aq));
   table.push_back(row({.name = "temporal_aq",
-                       .help = "adapt quantisation to what later pictures take from each block",
+                       .help = "adapt quantisation to how much later pictures refer to each block",
                        .unset = codecs_own,
                        .flag = "--temporal-aq",
                        .no_field = no_writer},
@@ -363,7 +365,7 @@ void add_structure_rows(Rows& table) {
                        .no_field = no_writer},
                       &EncoderOptions::b_frames));
   table.push_back(row({.name = "idr_period",
-                       .help = "frames from an IDR to the next, with no keyframe in between",
+                       .help = "frames from one IDR to the next, without keyframes in between",
                        .unset = "at most gop",
                        .flag = "--idr-period",
                        .no_field = no_writer},
@@ -378,7 +380,7 @@ void add_structure_rows(Rows& table) {
                        .no_field = no_writer},
                       &EncoderOptions::num_ref_l0));
   table.push_back(row({.name = "num_ref_l1",
-                       .help = "most reference pictures in list 1, of NVENC alone",
+                       .help = "most reference pictures in list 1, NVENC only",
                        .example = "2",
                        .unset = codecs_own,
                        .flag = "--num-ref-l1",
@@ -387,14 +389,14 @@ void add_structure_rows(Rows& table) {
                        .no_field = no_writer},
                       &EncoderOptions::num_ref_l1));
   table.push_back(names_row({.name = "slice_mode",
-                             .help = "what slice_data counts: macroblocks of a slice, its bytes, its rows of "
-                                     "macroblocks, or slices of a picture (count)",
+                             .help = "unit of slice_data: macroblocks, bytes or rows of macroblocks in each "
+                                     "slice, or count, the number of slices in a picture",
                              .example = "count",
                              .flag = "--slice-mode",
                              .choices = {"macroblocks", "bytes", "rows", "count"}},
                             &EncoderOptions::slice_mode, SliceMode::count));
   table.push_back(row({.name = "slice_data",
-                       .help = "how many, by slice_mode",
+                       .help = "number in the unit of slice_mode",
                        .example = "4",
                        .unset = codecs_own,
                        .flag = "--slice-data",
@@ -411,23 +413,23 @@ void add_stream_rows(Rows& table) {
                        .no_field = no_writer},
                       &EncoderOptions::num_units_in_tick));
   table.push_back(row({.name = "time_scale",
-                       .help = "ticks of VUI timing: time_scale / num_units_in_tick a second",
+                       .help = "VUI timing: time_scale / num_units_in_tick is the number of ticks per second",
                        .example = "60000",
                        .unset = "by the rate",
                        .flag = "--time-scale",
                        .no_field = no_writer},
                       &EncoderOptions::time_scale));
   table.push_back(row({.name = "repeat_headers",
-                       .help = "parameter sets in front of each IDR",
-                       .details = "without them (Python: False) the first alone has them",
-                       .unset = "as the container needs it; without one, each",
+                       .help = "parameter sets before each IDR",
+                       .details = "else (Python: False) before the first one only",
+                       .unset = "as the container needs it; without a container, before each",
                        .flag = "--repeat-headers",
                        .no_field = no_writer},
                       &EncoderOptions::repeat_headers));
   table.push_back(row<NamedTexts, EncoderOptions>(
       {.name = "codec_options",
        .help = "options of FFmpeg's encoder by its own names",
-       .details = "unknown ones, and those that an option here says too, are an error",
+       .details = "unknown options, and those that duplicate an option here, are an error",
        .example = "tune=film",
        .flag = "--codec-option",
        .metavar = "NAME=VALUE",
@@ -450,7 +452,7 @@ OptionTable<EncoderOptions> with_encoder_rows(OptionTable<EncoderOptions> table)
 }
 
 const OptionTable<EncoderOptions>& encoder_option_table() {
-  constexpr std::string_view of_file = "the container says it";
+  constexpr std::string_view of_file = "the container determines it";
   static const Rows table{
       row<std::string, EncoderOptions>(
           {.name = "time_base",
@@ -470,19 +472,20 @@ const OptionTable<EncoderOptions>& encoder_option_table() {
             options.time_base = *base;
           }),
       row({.name = "global_header",
-           .help = "headers lie apart, in Encoder.extradata, as MP4 and Matroska need them",
+           .help =
+               "codec headers are in Encoder.extradata instead of the packets, as MP4 and Matroska need them",
            .no_flag = of_file,
            .no_field = no_writer},
           &EncoderOptions::global_header),
       row({.name = "max_width",
-           .help = "greatest width that reconfigure() may ask for",
-           .unset = "no other size",
+           .help = "greatest width for reconfigure()",
+           .unset = "the size is fixed",
            .no_flag = of_file,
            .no_field = no_writer},
           &EncoderOptions::max_width),
       row({.name = "max_height",
-           .help = "greatest height that reconfigure() may ask for",
-           .unset = "no other size",
+           .help = "greatest height for reconfigure()",
+           .unset = "the size is fixed",
            .no_flag = of_file,
            .no_field = no_writer},
           &EncoderOptions::max_height),

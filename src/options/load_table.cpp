@@ -9,19 +9,19 @@ namespace {
 
 using C = lanner_load_options;
 
-constexpr std::string_view by_commands = "subcommands make contexts as they need them";
+constexpr std::string_view by_commands = "subcommands create the contexts that they need";
 
 OptionRow<LoadOptions> device_row() {
   return row<std::string, LoadOptions>(
       {.name = "device",
-       .help = "another device than the plan's own, which tunes again",
+       .help = "device to run on, if not the plan's; the plan is then tuned again",
        .example = "cuda:0",
        .flag = "--device",
        .metavar = "NAME",
        .choices = {"auto", "cpu", "cuda:0"},
        .other_words = true,
        .second_network = true,
-       .no_field = "an engine of C runs where the plan was built for"},
+       .no_field = "the C interface runs a plan on the device that it was built for"},
       [](const LoadOptions& options) {
         return options.device ? std::optional(options.device->to_string()) : std::nullopt;
       },
@@ -34,7 +34,7 @@ OptionRow<LoadOptions> weights_row() {
   return row<OptionSource, LoadOptions>(
       {.name = "weights",
        .help =
-           "of a plan that was saved without weights: the model, a safetensors file or a plan that has them",
+           "for a plan that was saved without weights: the model, a safetensors file or a plan that has them",
        .flag = "--weights",
        .metavar = "FILE"},
       [](const LoadOptions& options) {
@@ -60,7 +60,7 @@ const OptionTable<LoadOptions>& load_option_table() {
   static const OptionTable<LoadOptions> table{
       row({.name = "threads",
            .help = "threads of each context",
-           .unset = "what the plan was built for, at most the cores of this machine",
+           .unset = "the number that the plan was built for, at most the cores of this machine",
            .flag = "--threads",
            .most = 4096,
            .second_network = true},
@@ -87,8 +87,8 @@ const OptionTable<VerifyOptions>& verify_option_table() {
   static const OptionTable<VerifyOptions> table{
       row<NamedShapes, VerifyOptions>(
           {.name = "shapes",
-           .help = "shapes of inputs to run at",
-           .details = "inputs not given run at their tuned shapes, else at shapes that fit",
+           .help = "input shapes to verify at",
+           .details = "other inputs have their tuned shapes, else shapes that the model accepts",
            .example = "x:1x3x224x224",
            .flag = "--shape",
            .metavar = "INPUT:SHAPE"},
@@ -119,7 +119,7 @@ const OptionTable<VerifyOptions>& verify_option_table() {
           &VerifyOptions::threads, field("threads", &V::threads)),
       row<std::string, VerifyOptions>(
           {.name = "reproducer",
-           .help = "ONNX model to write of the first node that differs",
+           .help = "ONNX file to write the first node that differs to",
            .details = "its inputs go next to it, to NAME.inputs.safetensors",
            .example = "wrong.onnx",
            .flag = "--output",
@@ -143,15 +143,15 @@ const OptionTable<ContextOptions>& context_option_table() {
       row({.name = "threads", .help = "threads of its runs", .unset = "the engine's", .no_flag = by_commands},
           &ContextOptions::threads, field("threads", &lanner_context_options::threads)),
       row({.name = "profile",
-           .help = "measure each step, for Context.profile()",
+           .help = "measure the time of each step, for Context.profile()",
            .no_flag = "`lanner bench --profile` shows the times",
            .no_field = "the C interface has no profiles"},
           &ContextOptions::profile),
       row({.name = "keep_results",
-           .help = "leave results of an engine on a GPU in GPU memory, for readers there",
+           .help = "leave the results of an engine on a GPU in GPU memory, for code that reads them there",
            .details = "as lanner.tasks.TaskReader does",
            .no_flag = by_commands,
-           .no_field = "lanner_context_bind_output() says where a result is to be"},
+           .no_field = "lanner_context_bind_output() determines the memory of a result"},
           &ContextOptions::keep_results),
   };
   return table;

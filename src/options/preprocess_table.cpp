@@ -12,7 +12,7 @@ namespace {
 
 using Table = OptionTable<Preprocess>;
 
-constexpr std::string_view in_text = "a `preprocess` text says it, with the names of C++";
+constexpr std::string_view in_text = "set in the `preprocess` text, with the names of C++";
 
 template<typename Value>
 using Words = std::vector<std::pair<std::string_view, Value>>;
@@ -88,9 +88,8 @@ Channels channels_of(const Preprocess& spec) {
 void add_value_rows(Table& table) {
   table.push_back(row<std::string, Preprocess>(
       {.name = "preset",
-       .help =
-           "values to start from, where the model does not tell: yolo, imagenet, imagenet-tf, keras-caffe, "
-           "caffe, clip or none",
+       .help = "preset to start from, if the model does not declare its preprocessing: yolo, imagenet, "
+               "imagenet-tf, keras-caffe, caffe, clip or none",
        .details =
            "imagenet is RGB 0..1, mean 0.485 0.456 0.406, std 0.229 0.224 0.225; imagenet-tf is RGB -1..1; "
            "caffe is BGR 0..255, mean 104 117 123, keras-caffe the same with 103.939 116.779 123.68; clip is "
@@ -106,9 +105,9 @@ void add_value_rows(Table& table) {
       [](Preprocess& spec, const std::string& name) { spec = Preprocess::preset(name); }));
   table.push_back(row<std::array<std::int32_t, 2>, Preprocess>(
       {.name = "size",
-       .help = "size of what the network takes, in pixels",
+       .help = "size of the network's input, in pixels",
        .example = "640x480",
-       .unset = "what the model says, else the image's own",
+       .unset = "the model's, else the image's",
        .flag = "--size",
        .metavar = "WIDTHxHEIGHT",
        .no_field = in_text},
@@ -122,7 +121,7 @@ void add_value_rows(Table& table) {
   table.push_back(row<std::string, Preprocess>(
       {.name = "layout",
        .help = "order of dimensions: nchw or nhwc",
-       .details = "the batch dimension is always there; chw and hwc say the same",
+       .details = "the tensor always has a batch dimension; chw and hwc mean the same",
        .example = "nhwc",
        .flag = "--layout",
        .choices = names_of(layouts()),
@@ -212,7 +211,7 @@ void add_number_rows(Table& table) {
                        .no_field = in_text},
                       &Preprocess::range));
   table.push_back(row({.name = "mean",
-                       .help = "subtracted from each channel, in units of the range",
+                       .help = "number subtracted from each channel, in units of the range",
                        .details = "one number, or one for each channel in their order",
                        .example = "0.485,0.456,0.406",
                        .flag = "--mean",
@@ -220,7 +219,7 @@ void add_number_rows(Table& table) {
                        .no_field = in_text},
                       &Preprocess::mean));
   table.push_back(row({.name = "std",
-                       .help = "each channel is divided by it after that",
+                       .help = "divisor of each channel, after mean is subtracted",
                        .details = "one number, or one for each channel in their order",
                        .example = "0.229,0.224,0.225",
                        .flag = "--std",
@@ -243,8 +242,8 @@ void add_side_rows(Table& table) {
     table.push_back(row(info, member));
   };
   add({.name = "shorter_side",
-       .help = "size of the shorter side before fit crop cuts the centre, or of an image that keeps its "
-               "aspect ratio",
+       .help = "size of the shorter side before `fit` crop cuts out the centre, or of an image that keeps "
+               "its aspect ratio",
        .unset = "none",
        .flag = "--shorter-side",
        .least = 1,
@@ -260,7 +259,8 @@ void add_side_rows(Table& table) {
        .no_field = in_text},
       &Preprocess::longer_side);
   add({.name = "multiple",
-       .help = "pad only to multiples of this, or resize an image at its native size to such",
+       .help = "pad only to multiples of this, or round the sides of an image at its native size to such "
+               "multiples",
        .flag = "--multiple",
        .least = 1,
        .most = 65536,

@@ -23,9 +23,9 @@ OptionRow<TranscodeOptions> copied(std::string_view name, std::string_view flag,
 
 void add_copied(OptionTable<TranscodeOptions>& table) {
   for (OptionRow<TranscodeOptions>& row : OptionTable<TranscodeOptions>{
-           copied("audio", "--no-audio", "copy audio streams as they are", "leave out audio",
+           copied("audio", "--no-audio", "copy audio streams unchanged", "leave out audio",
                   &TranscodeOptions::audio),
-           copied("subtitles", "--no-subtitles", "copy subtitles as they are", "leave out subtitles",
+           copied("subtitles", "--no-subtitles", "copy subtitles unchanged", "leave out subtitles",
                   &TranscodeOptions::subtitles),
            copied("attachments", "--no-attachments", "copy attached files, like fonts, and cover pictures",
                   "leave out attached files and cover pictures", &TranscodeOptions::attachments),
@@ -50,9 +50,9 @@ OptionTable<TranscodeOptions> own_rows() {
           [](TranscodeOptions& options, const std::string& name) { options.muxer.format = name; }),
       row<std::string, TranscodeOptions>(
           {.name = "on_size_change",
-           .help =
-               "what becomes of pictures of another size than the first: scale stretches them, pad keeps "
-               "their shape between black bars, segment begins another file (out_2.mp4), error ends the work",
+           .help = "what happens to pictures whose size differs from the first one's: scale stretches them, "
+                   "pad keeps their aspect ratio and adds black bars, segment begins another file "
+                   "(out_2.mp4), error fails",
            .example = "pad",
            .flag = "--on-size-change",
            .metavar = "WORD",
@@ -63,13 +63,13 @@ OptionTable<TranscodeOptions> own_rows() {
             options.on_size_change = parse_size_change(name);
           }),
       row({.name = "keep_rotation",
-           .help = "leave a rotated clip as it is stored, and tell players to rotate it; else it comes out "
-                   "upright",
+           .help = "encode a rotated clip as it is stored, and mark it for players to rotate; else its "
+                   "frames are rotated upright",
            .flag = "--keep-rotation",
            .no_field = no_transcoder},
           &TranscodeOptions::keep_rotation),
       row({.name = "deinterlace",
-           .help = "make whole pictures of interlaced frames, one of each",
+           .help = "deinterlace interlaced frames, one output frame for each",
            .flag = "--deinterlace",
            .no_field = no_transcoder},
           &TranscodeOptions::deinterlace),
@@ -89,7 +89,7 @@ OptionTable<TranscodeOptions> own_rows() {
           }),
       row<bool, TranscodeOptions>(
           {.name = "fragmented",
-           .help = "write MP4 and MOV in fragments, which play while the file grows",
+           .help = "write MP4 and MOV in fragments, which can be played while the file grows",
            .flag = "--fragmented",
            .no_field = no_transcoder},
           [](const TranscodeOptions& options) { return options.muxer.fragmented; },

@@ -10,7 +10,7 @@ using C = lanner_video_options;
 using Readers = OptionTable<VideoReaderOptions>;
 
 constexpr std::string_view upright_frames =
-    "lanner_video_read() gives frames in host memory, as a player shows them";
+    "lanner_video_read() returns frames in host memory, rotated as players show them";
 constexpr std::string_view by_program = "for programs that share memory or threads with the reader";
 constexpr std::string_view not_in_c = "the C interface chooses";
 
@@ -62,7 +62,7 @@ void add_stream_rows(Readers& table) {
 void add_work_rows(Readers& table) {
   table.push_back(row({.name = "decoders",
                        .help = "decoders that work on one file at the same time",
-                       .unset = "by cores, decoding units of the GPU and distance of keyframes",
+                       .unset = "by cores, decoding engines of the GPU and distance of keyframes",
                        .flag = "--decoders",
                        .no_field = not_in_c},
                       &VideoReaderOptions::decoders));
@@ -72,7 +72,7 @@ void add_work_rows(Readers& table) {
                        .no_field = not_in_c},
                       &VideoReaderOptions::prefetch));
   table.push_back(row({.name = "rotate",
-                       .help = "rotate and mirror frames as the container asks, as players do",
+                       .help = "rotate and mirror frames as players do",
                        .flag = "--rotate",
                        .no_field = upright_frames},
                       &VideoReaderOptions::rotate));
@@ -91,24 +91,22 @@ void add_work_rows(Readers& table) {
         options.format = parse_pixel_format(name);
       }));
   table.push_back(row({.name = "preprocess",
-                       .help = "also make Frame.tensor by this, on the decoding thread",
+                       .help = "also make Frame.tensor with this preprocessing, on the decoding thread",
                        .no_flag = "frames are written as pixels",
                        .no_field = "lanner_image_to_tensor() converts"},
                       &VideoReaderOptions::preprocess));
 }
 
 void add_decoder_rows(Readers& table) {
-  table.push_back(
-      row({.name = "raise_on_error",
-           .help = "damage in the clip is an error",
-           .details = "else it is concealed, the frame is marked as corrupt, and the clip ends where it "
-                      "cannot be read on",
-           .flag = "--conceal",
-           .flag_value = false,
-           .flag_help = "conceal damage in a clip, and end it where it cannot be read on; without it "
-                        "damage is an error"},
-          &VideoReaderOptions::decoder, &DecoderOptions::raise_on_error,
-          flag_field("raise_on_error", &C::raise_on_error)));
+  table.push_back(row(
+      {.name = "raise_on_error",
+       .help = "damage in the clip is an error",
+       .details = "else it is concealed, the frame is marked as corrupt, and unreadable data ends the clip",
+       .flag = "--conceal",
+       .flag_value = false,
+       .flag_help = "conceal damage in a clip, and end it at unreadable data; without it damage is an error"},
+      &VideoReaderOptions::decoder, &DecoderOptions::raise_on_error,
+      flag_field("raise_on_error", &C::raise_on_error)));
   table.push_back(row({.name = "sei",
                        .help = "collect SEI messages in Frame.sei",
                        .no_flag = "subcommands show none",
@@ -117,10 +115,10 @@ void add_decoder_rows(Readers& table) {
   table.push_back(row<std::string, VideoReaderOptions>(
       {.name = "latency",
        .help = "latency of frames: normal, or low, which returns each as soon as it is decoded",
-       .details = "with low no threads work ahead, so prefetch and decoders are left out",
+       .details = "with low nothing is decoded ahead, so that prefetch and decoders are not accepted",
        .example = "low",
        .choices = {"normal", "low"},
-       .no_flag = "of use to programs alone",
+       .no_flag = "of use to programs only",
        .no_field = not_in_c},
       [](const VideoReaderOptions& options) {
         return std::string(options.decoder.latency == Latency::low ? "low" : "normal");
@@ -141,7 +139,7 @@ void add_decoder_rows(Readers& table) {
        .help = "handle of the CUDA stream in whose order frames are complete, where the device or the output "
                "is a "
                "GPU",
-       .unset = "one of the decoder's own",
+       .unset = "the decoder's own stream",
        .no_flag = by_program,
        .no_field = upright_frames},
       [](const VideoReaderOptions& options) { return options.decoder.stream.handle; },
@@ -150,7 +148,7 @@ void add_decoder_rows(Readers& table) {
 
 void add_memory_rows(Readers& table) {
   table.push_back(row({.name = "frame_bytes",
-                       .help = "memory bound of decoded frames that wait to be read",
+                       .help = "most bytes of decoded frames that wait to be read",
                        .example = "512MiB",
                        .unset = "by the machine's memory",
                        .no_flag = "`--limit total_bytes=...` bounds it",
@@ -237,8 +235,8 @@ static OptionTable<EncoderOptions> rate_rows() {
            .no_field = no_writer},
           &EncoderOptions::crf),
       row({.name = "bit_rate",
-           .help = "bits per second, in place of constant quality",
-           .details = "with crf, or a codec that keeps each sample, it is an error",
+           .help = "bits per second, instead of constant quality",
+           .details = "an error together with crf or a lossless codec",
            .example = "4M",
            .unset = "by crf",
            .flag = "--bit-rate",
@@ -249,8 +247,8 @@ static OptionTable<EncoderOptions> rate_rows() {
       row({.name = "preset",
            .help =
                "speed against size: P1 (fast, large) to P7, ultrafast to placebo of x264 and x265, or the "
-               "codec's own word",
-           .details = "docs/encoder-presets.md says what P1 to P7 are for each",
+               "codec's own name",
+           .details = "docs/encoder-presets.md says what P1 to P7 mean for each codec",
            .example = "slow",
            .unset = "the codec's own",
            .flag = "--preset",
@@ -258,14 +256,14 @@ static OptionTable<EncoderOptions> rate_rows() {
            .no_field = no_writer},
           &EncoderOptions::preset),
       row({.name = "gop",
-           .help = "at most so many frames from a keyframe to the next",
+           .help = "most frames from one keyframe to the next",
            .unset = "the codec's own",
            .flag = "--gop",
            .no_field = no_writer},
           &EncoderOptions::gop),
       row({.name = "threads",
            .help = "threads of the codec",
-           .unset = "as many as suit it",
+           .unset = "chosen by the codec",
            .flag = "--threads",
            .most = 256,
            .no_field = no_writer},

@@ -59,7 +59,7 @@ std::string meaning(const OptionInfo& info) {
 
 template<typename Options>
 std::string table_text(const OptionTable<Options>& table, std::string_view title, std::string_view where) {
-  std::string text = fmt::format("\n## {}\n\n{}\n\n| Python | command line | C | default | what it says |\n"
+  std::string text = fmt::format("\n## {}\n\n{}\n\n| Python | command line | C | default | meaning |\n"
                                  "|---|---|---|---|---|\n",
                                  title, where);
   for (const OptionRow<Options>& row : table)
@@ -71,12 +71,12 @@ std::string table_text(const OptionTable<Options>& table, std::string_view title
 
 std::string page() {
   return "# Options\n\n"
-         "Generated of the tables of options by `LANNER_WRITE_OPTIONS=1 build/bin/lanner_tests "
+         "Generated from the tables of options by `LANNER_WRITE_OPTIONS=1 build/bin/lanner_tests "
          "--gtest_filter=OptionsPage.*`; do not edit.\n"
          "An option is one row of a table in `src/options/`, from which the command line, Python, C and this "
          "page "
          "take it ([decision 043](decisions/043-option-tables.md)).\n"
-         "In C zero stands for the default, and the default of `device` is `cpu`.\n" +
+         "In C, zero means the default, and the default of `device` is `cpu`.\n" +
          table_text(build_option_table(), "Builds",
                     "`lanner.build()`, `lanner build` and other commands that take models, "
                     "`lanner_build_options`; in C++ `BuildOptions`.") +

@@ -191,7 +191,7 @@ void register_demuxer(nb::module_& module) {
       "one that cannot seek, as a pipe, is read through once\nformat: FFmpeg's name of the container, such "
       "as h264 for a stream without one; empty: found by its bytes\nallow_nested_opens: let playlists open "
       "the files that they name\nlimits: bounds on what a file may make Lanner use, like {\"total_bytes\": "
-      "\"4GiB\"}; docs/limits.md names them");
+      "\"4GiB\"}; docs/limits.md lists them");
   register_facts_of_container(demuxer);
   register_calls_of_container(demuxer);
 }
