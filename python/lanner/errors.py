@@ -2,13 +2,13 @@
 
 
 class Error(Exception):
-    """The base of all; raised itself for a fault of Lanner's own."""
+    """The base of all; raised itself for a bug of Lanner."""
 
     code = "internal"
 
 
 class InvalidArgument(Error, ValueError):
-    """An argument or option makes no sense, or does not fit the model or the file."""
+    """An argument or option is invalid, or does not fit the model or the file."""
 
     code = "invalid_argument"
 
@@ -29,7 +29,7 @@ class BadData(Error, ValueError):
 
 
 class LimitExceeded(Error):
-    """A limit on what a file may make Lanner use would be passed; docs/limits.md."""
+    """A limit on the resources that a file may use would be exceeded; docs/limits.md."""
 
     code = "limit_exceeded"
 
@@ -56,7 +56,7 @@ class InputOutput(Error, OSError):
 
 
 class Cancelled(Error):
-    """The call was asked to stop."""
+    """The call was cancelled."""
 
     code = "cancelled"
 

@@ -14,7 +14,7 @@ std::span<const Keyword> build_keywords() {
   static const std::vector<Keyword> keywords = [] {
     std::vector<Keyword> list = keywords_of(build_option_table(), true);
     list.push_back(Keyword{"dynamic_shapes", "object"}.of(
-        "of a torch module only: as torch.export.export takes them; docs/pytorch.md"));
+        "for a torch module only: as torch.export.export takes them; docs/pytorch.md"));
     return list;
   }();
   return keywords;
@@ -62,16 +62,16 @@ PyEngine load(nb::handle plan, const nb::args& others, const nb::kwargs& keyword
 }
 
 std::string build_docs() {
-  return "Imports, optimises and tunes a model. Warnings of the build are Python's, category "
+  return "Imports, optimises and tunes a model. Warnings of the build are Python warnings of the category "
          "RuntimeWarning.\n\n"
          "model: path, bytes or an onnx.ModelProto, of ONNX, TensorFlow (a frozen GraphDef in binary or "
          "text) "
          "or Caffe; or a torch.nn.Module, a torch.export.ExportedProgram or a keras.Model\n"
-         "example_inputs: of a torch module only: what its forward takes, as a tensor, a tuple, or a dict by "
-         "name\n" +
+         "example_inputs: for a torch module only: the inputs of its forward, as a tensor, a tuple, or a "
+         "dict by name\n" +
          keyword_docs(build_keywords()) +
          "\n\nRaises BadData for a malformed model, Unsupported for what Lanner cannot run, NotFound for a "
-         "missing file, InvalidArgument for options that do not fit the model, LimitExceeded past a limit.";
+         "missing file, InvalidArgument for options that do not fit the model, LimitExceeded beyond a limit.";
 }
 
 } // namespace

@@ -283,7 +283,7 @@ static void register_binding(nb::module_& module) {
             return nb::tuple(dims);
           },
           nb::sig("def shape(self) -> tuple[int | str, ...]"),
-          "Size of each dimension; a name or an expression where it may vary.")
+          "Size of each dimension; a name or an expression if it may vary.")
       .def_ro("sequence", &Binding::sequence, "Whether it is a sequence or an optional: a list, or None.")
       .def_ro("storage", &Binding::storage,
               "Memory layout of its arrays: `row` (row-major), `acdb`, `f16 aBcd16b`; dtype is theirs.")

@@ -78,9 +78,8 @@ private:
 
 void register_crop_runner(nb::module_& module) {
   nb::class_<PyCropRunner>(module, "CropRunner",
-                           "Runs a second network on what each box of a result covers, like a classifier "
-                           "behind a detector. Made for "
-                           "each thread; any number may share an engine.")
+                           "Runs a second network on the region of each box of a result, like a classifier "
+                           "after a detector. For one thread; any number may share an engine.")
       .def(nb::init<const PyEngine&, nb::handle, nb::handle, float, nb::handle, std::optional<std::int64_t>,
                     std::optional<int>>(),
            nb::arg("engine"), nb::arg("task") = nb::none(), nb::kw_only(), nb::arg("preprocess") = nb::none(),
@@ -91,25 +90,24 @@ void register_crop_runner(nb::module_& module) {
                "preprocess: "
                "Preprocess | None = None, margin: float = 0.0, classes: Sequence[str | int] | None = None, "
                "max_boxes: int | None = None, batch: int | None = None) -> None"),
-           "Raises InvalidArgument where the second network has no task for pictures.\n\nengine: the second "
+           "Raises InvalidArgument if the second network has no task for pictures.\n\nengine: the second "
            "network\ntask: its task, as TaskReader takes it\npreprocess: its preprocessing, as TaskReader "
            "takes "
-           "it\nmargin: what is looked at around a box, as a share of its sides\nclasses: labels or numbers "
+           "it\nmargin: margin around a box, as a fraction of its sides\nclasses: labels or numbers "
            "of "
-           "the first network whose boxes are run; default all\nmax_boxes: only so many of the best "
-           "boxes\nbatch: boxes in one run, where the engine leaves that open; default as many as it takes, "
-           "8 at "
-           "most")
+           "the first network whose boxes are run; default all\nmax_boxes: at most this many of the best "
+           "boxes\nbatch: boxes in one run, if the engine's batch size is open; default: as many as it "
+           "accepts, at most 8")
       .def("__call__", &PyCropRunner::call, nb::arg("image"), nb::arg("detections"),
            nb::sig("def __call__(self, image: Image | Frame, detections: Detections) -> Detections"),
-           "Fills in `detections.crops`, and gives the detections back.\n\nimage: the picture that they are "
+           "Fills in `detections.crops`, and returns the detections.\n\nimage: the picture that they are "
            "of\ndetections: boxes of the first network")
       .def_prop_ro(
           "task", [](const PyCropRunner& self) { return task_dict(self.get().task()); },
-          nb::sig("def task(self) -> dict[str, Any]"), "The second network's task with all that was found.")
+          nb::sig("def task(self) -> dict[str, Any]"), "The second network's complete task.")
       .def_prop_ro(
           "reason", [](const PyCropRunner& self) { return self.get().reason(); },
-          "One line: what the outputs mean and how that was found.");
+          "One line: what the outputs mean and how that was determined.");
 }
 
 } // namespace lanner::python

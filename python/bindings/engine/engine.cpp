@@ -83,13 +83,14 @@ nb::list bindings(const std::vector<Binding>& list) {
 
 /// Registers process-wide settings of engines.
 void register_process(nb::module_& module) {
-  module.def("default_threads", &default_threads, nb::sig("def default_threads() -> int"),
-             "Threads of engines, decoders and readers made without a number: that of set_threads(), else of "
-             "the environment variable LANNER_THREADS, else as many as this process may use cores.");
+  module.def(
+      "default_threads", &default_threads, nb::sig("def default_threads() -> int"),
+      "Threads of engines, decoders and readers made without an explicit number: from set_threads(), else "
+      "the environment variable LANNER_THREADS, else the number of cores that this process may use.");
   module.def(
       "set_threads", [](nb::handle count) { set_threads(to_value<int>("count", count, "int")); },
       nb::arg("count").none(), nb::sig("def set_threads(count: int) -> None"),
-      "Sets default_threads() for what is made from now on.\n\ncount: 1 to 4096; 0 undoes it");
+      "Sets default_threads() for objects made from now on.\n\ncount: 1 to 4096; 0: resets it");
   module.def(
       "add_library_folders",
       [](nb::handle folders) {
@@ -98,8 +99,8 @@ void register_process(nb::module_& module) {
         add_library_folders(paths);
       },
       nb::arg("folders"), nb::sig("def add_library_folders(folders: collections.abc.Sequence[str]) -> None"),
-      "Adds folders where CUDA's libraries are looked for before the system's; call it before the first use "
-      "of a GPU. The folders of PyPI's nvidia packages are known already.\n\nfolders: paths");
+      "Adds folders that are searched for CUDA's libraries before the system's; call it before the first use "
+      "of a GPU. The folders of the nvidia packages from PyPI are searched anyway.\n\nfolders: paths");
 }
 
 std::span<const Keyword> context_keywords() {
@@ -127,8 +128,7 @@ void register_runs(nb::class_<PyEngine>& engine) {
           },
           nb::arg("by_place"), nb::arg("by_name"),
           nb::sig(signature("def create_context(self", context_keywords(), "Context", true).c_str()),
-          ("Makes memory and threads for one caller, to run the engine again and again.\n\n" +
-           keyword_docs(context_keywords()))
+          ("Makes memory and threads for one caller, for many runs.\n\n" + keyword_docs(context_keywords()))
               .c_str())
       .def(
           "save",
@@ -140,8 +140,8 @@ void register_runs(nb::class_<PyEngine>& engine) {
           },
           nb::arg("path"), nb::kw_only(), nb::arg("weights") = true,
           nb::sig("def save(self, path: str | os.PathLike[str], *, weights: bool = True) -> None"),
-          "Writes a plan, which lanner.load opens without building again. The file appears whole or not at "
-          "all.\n\npath: file to write\nweights: False leaves out the model's weights; lanner.load(path, "
+          "Writes a plan, which lanner.load opens without building again. The file appears complete or not "
+          "at all.\n\npath: file to write\nweights: False leaves out the model's weights; lanner.load(path, "
           "weights=model) then takes them from the model")
       .def("prepare", &prepare, nb::arg("shapes").none(), nb::kw_only(), nb::arg("threads").none() = 0,
            nb::arg("progress") = nb::none(),
@@ -152,17 +152,16 @@ void register_runs(nb::class_<PyEngine>& engine) {
                    "object] | None = None) -> None"),
            "Tunes kernels for input shapes before their first run, within the build's budget; contexts may "
            "run meanwhile, and save() keeps the result.\n\nshapes: dict from input name to shape, or several "
-           "such dicts\nthreads: of the contexts that will run them; 0: the engine's; several to prepare for "
-           "each\nprogress: called with (stage, done, total)");
+           "such dicts\nthreads: threads of the contexts that will run them; 0: the engine's; a sequence to "
+           "prepare for each number\nprogress: called with (stage, done, total)");
 }
 
 void register_shapes(nb::class_<PyEngine>& engine) {
   engine
       .def_prop_ro(
           "open_sizes", [](const PyEngine& self) { return self.get().open_sizes(); },
-          "Whether sizes are open that the build was not given, so that it chose no kernels: the first run "
-          "of "
-          "each set of shapes chooses them by estimates, prepare by timing.")
+          "Whether the build chose no kernels, as some sizes were open: the first run of each set of shapes "
+          "then chooses kernels by estimates, prepare by timing.")
       .def(
           "sample_shapes",
           [](const PyEngine& self, nb::handle shapes, nb::handle batch) {
@@ -178,13 +177,11 @@ void register_shapes(nb::class_<PyEngine>& engine) {
           nb::arg("shapes").none() = nb::dict(), nb::kw_only(), nb::arg("batch").none() = 0,
           nb::sig("def sample_shapes(self, shapes: collections.abc.Mapping[str, "
                   "collections.abc.Sequence[int]] = {}, *, batch: int = 0) -> dict[str, tuple[int, ...]]"),
-          "Shapes of all inputs to try the engine at: the tuned ones, and where sizes are open small ones "
-          "that "
-          "the model takes: 1 in a batch, 224 in the height and width of a picture where that fits, 0 in a "
-          "state, else the smallest that are found. Raises InvalidArgument where none are.\n\nshapes: dict "
-          "from input name to shape, of inputs that are settled\nbatch: of first dimensions that are open; "
-          "0: "
-          "the tuned one, else 1")
+          "Shapes of all inputs, for trying the engine: the tuned ones, with small values that the model "
+          "accepts for open sizes: 1 for a batch, 224 for the height and width of an image if that fits, 0 "
+          "for a state, else the smallest found. Raises InvalidArgument if none are found.\n\nshapes: dict "
+          "from input name to shape, for inputs whose shape is given\nbatch: size of open first dimensions; "
+          "0: the tuned one, else 1")
       .def(
           "verify",
           [](const PyEngine& self, nb::handle shapes, nb::handle inputs, const nb::kwargs& others) {
@@ -200,8 +197,8 @@ void register_shapes(nb::class_<PyEngine>& engine) {
                   .c_str()),
           ("Compares every node's kernel with the definition of its operator on the same values, then runs "
            "of "
-           "several contexts at once with each other.\n\nshapes: dict from input name to shape; default as "
-           "sample_shapes has them\ninputs: dict from input name to array; inputs that are not given are "
+           "several contexts at once with each other.\n\nshapes: dict from input name to shape; default: "
+           "those of sample_shapes\ninputs: dict from input name to array; inputs that are not given are "
            "random\n" +
            keyword_docs(verify_keywords()))
               .c_str());
@@ -211,10 +208,11 @@ void register_weights(nb::class_<PyEngine>& engine) {
   engine
       .def("refit", &refit, nb::arg("weights").none(),
            nb::sig("def refit(self, weights: collections.abc.Mapping[str, object]) -> Engine"),
-           "A new engine with other values of some weights; the rest is shared. Kernels stay, nothing is "
-           "timed, and this engine and its contexts do not change; docs/weights.md. Raises NotFound for an "
-           "unknown name and InvalidArgument for a wrong type or shape, or where the build merged a weight "
-           "with others, which the message names.\n\nweights: dict from name to array of the same type and "
+           "A new engine with other values of some weights; the rest is shared. Kernels stay the same, "
+           "nothing is timed, and this engine and its contexts do not change; docs/weights.md. Raises "
+           "NotFound for an "
+           "unknown name and InvalidArgument for a wrong type or shape, or if the build merged a weight with "
+           "others, which the message names.\n\nweights: dict from name to array of the same type and "
            "shape")
       .def_prop_ro("weights", &weights_of,
                    nb::sig("def weights(self) -> dict[str, tuple[str, tuple[int, ...]]]"),
@@ -230,8 +228,8 @@ void register_weights(nb::class_<PyEngine>& engine) {
           nb::for_getter(nb::sig("def weight_budget(self) -> int | None")),
           nb::for_setter(nb::arg("bytes").none()),
           nb::for_setter(nb::sig("def weight_budget(self, bytes: int | None, /) -> None")),
-          "Bytes of GPU memory that weights may take, including the buffers of one context; None: no bound. "
-          "Weights beyond it are copied from the host before the steps that read them. Contexts follow at "
+          "Bytes of GPU memory that weights may take, including the buffers of one context; None: no limit. "
+          "Weights beyond it are copied from the host before the steps that read them. Contexts apply it at "
           "their next run; docs/weights.md.")
       .def_prop_ro(
           "streamable_weights", [](const PyEngine& self) { return self.get().streamable_weights(); },
@@ -264,8 +262,8 @@ void register_facts(nb::class_<PyEngine>& engine) {
           "overridable", [](const PyEngine& self) { return bindings(self.get().overridable()); },
           nb::sig("def overridable(self) -> list[Binding]"),
           "Initialisers that the model lists among its inputs and that are constants of the engine. A run "
-          "may give them like inputs; the first one that does builds a second engine, in which they are, "
-          "and build's overridden= does that at once. Empty for a plan.")
+          "may set them like inputs: the first run that does builds a second engine, in which they are "
+          "inputs; build's overridden= makes them inputs from the start. Empty for a plan.")
       .def_prop_ro(
           "threads", [](const PyEngine& self) { return self.get().threads(); }, "Threads of its contexts.")
       .def_prop_ro(
@@ -333,9 +331,9 @@ nb::dict PyEngine::call(nb::handle inputs, nb::handle stream, const nb::kwargs& 
 
 void register_engine(nb::module_& module) {
   register_process(module);
-  nb::class_<PyEngine> engine(module, "Engine",
-                              "A network ready to run, made by lanner.build or lanner.load. It is immutable, "
-                              "and threads may share it.");
+  nb::class_<PyEngine> engine(
+      module, "Engine",
+      "A network ready to run, made by lanner.build or lanner.load. Immutable; threads may share it.");
   register_runs(engine);
   register_shapes(engine);
   register_weights(engine);

@@ -34,8 +34,8 @@ void register_rest(nb::class_<Environment>& environment) {
             self.load_plugin(name);
           },
           nb::arg("path"), nb::sig("def load_plugin(self, path: str | os.PathLike[str]) -> None"),
-          "Adds the operators of a plug-in; docs/plugins.md. Raises NotFound, InvalidArgument or what the "
-          "plug-in says.\n\npath: shared library")
+          "Adds the operators of a plug-in; docs/plugins.md. Raises NotFound, InvalidArgument or the "
+          "plug-in's error.\n\npath: shared library")
       .def_prop_ro(
           "operators",
           [](const Environment& self) {
@@ -53,7 +53,7 @@ void register_rest(nb::class_<Environment>& environment) {
             return list;
           },
           nb::sig("def backends(self) -> list[str]"),
-          "Names of the backends that kernels may come from, in the order in which they are asked.")
+          "Names of the backends whose kernels may be used, in the order in which they are queried.")
       .def(
           "set_cache_folder",
           [](Environment& self, nb::handle path) {
@@ -61,7 +61,7 @@ void register_rest(nb::class_<Environment>& environment) {
           },
           nb::arg("path").none(),
           nb::sig("def set_cache_folder(self, path: str | os.PathLike[str] | None) -> None"),
-          "Sets where timings of kernels are kept between processes.\n\npath: folder; None: the environment "
+          "Sets the folder in which timings of kernels are cached.\n\npath: folder; None: the environment "
           "variable LANNER_CACHE_DIR, or the user's cache folder");
 }
 
@@ -70,10 +70,9 @@ void register_rest(nb::class_<Environment>& environment) {
 void register_environment(nb::module_& module) {
   nb::class_<Environment> environment(
       module, "Environment",
-      "What several builds and loads share: operators of plug-ins, backends, folder of "
-      "the timing cache, log, threads, memory, limits; docs/environment.md. Engines keep "
-      "what they were made with; later changes are for later engines. What it leaves "
-      "open is the process's.");
+      "Settings that several builds and loads share: operators of plug-ins, backends, folder of the timing "
+      "cache, log, threads, memory, limits; docs/environment.md. Changes apply to engines made later. "
+      "Settings that are not set are those of the process.");
   environment.def(
       "__init__", &init, nb::kw_only(), nb::arg("log") = nb::none(), nb::arg("executor") = nb::none(),
       nb::arg("allocator") = nb::none(), nb::arg("limits") = nb::none(), nb::arg("threads").none() = 0,
@@ -83,16 +82,16 @@ void register_environment(nb::module_& module) {
               "allocator: tuple[int, int, int] | None = None, "
               "limits: collections.abc.Mapping[str, float | str] | None = None, threads: int = 0, "
               "backends: collections.abc.Sequence[str] | None = None) -> None"),
-      "All are optional.\n\nlog: called as log(level, message) from any thread with what is said while "
-      "its engines are built, loaded and run; level is \"debug\", \"info\" or \"warning\". Warnings are "
-      "then no Python warnings\nexecutor: called as executor(count, piece) to run a loop: it calls "
+      "All are optional.\n\nlog: called as log(level, message) from any thread for messages while its "
+      "engines are built, loaded and run; level is \"debug\", \"info\" or \"warning\". There are then no "
+      "Python warnings\nexecutor: called as executor(count, piece) to run a loop: it calls "
       "piece(i) once for each i below count, on any threads, and returns when all have "
       "returned\nallocator: addresses of the functions allocate and release of a lanner_allocator "
-      "(lanner/allocator.h) and of their user pointer; they have to last as long as its engines, "
-      "contexts and results\nlimits: bounds that no build, load or run may pass, in the form of build's "
-      "limits; total_bytes bounds all its engines together\nthreads: of engines made without a number; "
-      "0: default_threads()\nbackends: kernels come from these alone: of cuda, onednn, cpu and "
-      "reference, which is used where no other has a kernel; None: from all");
+      "(lanner/allocator.h) and of their user pointer; they must stay valid as long as its engines, contexts "
+      "and results\nlimits: limits on every build, load and run, in the form of build's limits; total_bytes "
+      "bounds all its engines together\nthreads: number of threads for engines made without one; 0: "
+      "default_threads()\nbackends: backends whose kernels may be used: cuda, onednn, cpu and reference, "
+      "which is used if no other has a kernel; None: all");
   register_rest(environment);
 }
 

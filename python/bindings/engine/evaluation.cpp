@@ -156,11 +156,11 @@ void register_class(nb::module_& module) {
           "seconds", [](const PyEvaluation& self) { return self.evaluation.seconds; }, "How long it took.")
       .def_prop_ro(
           "threshold", [](const PyEvaluation& self) { return self.evaluation.threshold; },
-          "Boxes: the score at which `precision` and `recall` are given, that of the best F1.")
+          "For boxes: the score of the best F1, at which `precision` and `recall` are given.")
       .def_prop_ro(
           "metrics", [](const PyEvaluation& self) { return field_of(self, "metrics"); },
           nb::sig("def metrics(self) -> dict[str, float | None]"),
-          "All numbers by name: `ap`, `ap50`, `top1`, `miou`...; None where there was nothing to measure.")
+          "All numbers by name: `ap`, `ap50`, `top1`, `miou`...; None if there was nothing to measure.")
       .def_prop_ro(
           "per_class", [](const PyEvaluation& self) { return field_of(self, "classes"); },
           nb::sig("def per_class(self) -> list[dict[str, Any]]"),
@@ -209,17 +209,16 @@ void register_evaluation(nb::module_& module) {
               "str] | None = None, progress: collections.abc.Callable[[str, float, float], object] | None = "
               "None) -> "
               "Evaluation"),
-      "Measures how right a network is on pictures whose truth is known; docs/eval.md. Pictures that cannot "
-      "be "
-      "read are left out, with a warning.\n\nengine: the network to measure\ndata: a folder with a folder "
+      "Measures the accuracy of a network on pictures with known ground truth; docs/eval.md. Pictures that "
+      "cannot be read are left out, with a warning.\n\nengine: the network to measure\ndata: a folder with a "
+      "folder "
       "for "
       "each class, COCO's JSON, YOLO's folder or data.yaml, or a folder with `images` and `masks`\nimages: "
       "the "
       "folder of the pictures that a COCO file names\ntask: as TaskReader takes it; detections count from a "
-      "score of 0.001 on unless it says score_threshold\npreprocess: as TaskReader takes it\ninput: name of "
-      "the "
-      "input that takes images, where there are several\nbatch: pictures in one run\nworst: how many of the "
-      "worst pictures are kept\nignore: value of a mask's pixels that do not count; default 255\nlimits: as "
+      "score of 0.001 on, unless it sets score_threshold\npreprocess: as TaskReader takes it\ninput: name of "
+      "the image input, if there are several\nbatch: pictures in one run\nworst: number of the worst "
+      "pictures that are kept\nignore: value of mask pixels that are ignored; default 255\nlimits: as "
       "lanner.build takes them\nprogress: called with stage, done and total");
 }
 

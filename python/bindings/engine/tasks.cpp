@@ -211,9 +211,8 @@ void register_result(nb::module_& module) {
             if (region.whole()) return std::nullopt;
             return std::array{region.x, region.y, region.width, region.height};
           },
-          "Of a crop: left, top, width and height in pixels of the part of the picture that the second "
-          "network "
-          "saw; None elsewhere.")
+          "For a crop: left, top, width and height, in pixels, of the region of the picture that the second "
+          "network saw; else None.")
       .def(
           "_repr_html_", [](const PyResult& self) { return result_html(self.result, *self.task); },
           nb::sig("def _repr_html_(self) -> str"))
@@ -231,7 +230,7 @@ void register_classification(nb::module_& module) {
           nb::sig("def scores(self) -> Tensor"), "float32 [K]: probabilities.")
       .def_prop_ro(
           "names", [](const PyClassification& self) { return names_of(self); },
-          "Class names; `class 7` where they are not known.")
+          "Class names; `class 7` if unknown.")
       .def("__len__", [](const PyClassification& self) { return self.result.count(); })
       .def("__repr__", [](const PyClassification& self) { return describe("Classification", self); });
 }
@@ -239,7 +238,7 @@ void register_classification(nb::module_& module) {
 void register_detections(nb::module_& module) {
   nb::class_<PyDetections, PyResult>(
       module, "Detections",
-      "Boxes in a picture, best first, with masks, key points or rotated boxes where the task has them.")
+      "Boxes in a picture, best first, with masks, key points or rotated boxes if the task has them.")
       .def_prop_ro(
           "boxes", [](const PyDetections& self) { return or_none(self.result.boxes); },
           nb::sig("def boxes(self) -> Tensor"),
@@ -252,7 +251,7 @@ void register_detections(nb::module_& module) {
           nb::sig("def labels(self) -> Tensor"), "int64 [K]: class numbers.")
       .def_prop_ro(
           "names", [](const PyDetections& self) { return names_of(self); },
-          "Class names; `class 7` where they are not known.")
+          "Class names; `class 7` if unknown.")
       .def_prop_ro(
           "rotated", [](const PyDetections& self) { return or_none(self.result.rotated); },
           nb::sig("def rotated(self) -> Tensor | None"),
@@ -280,8 +279,8 @@ void register_detections(nb::module_& module) {
             return crops;
           },
           nb::sig("def crops(self) -> list[Any]"),
-          "What a second network said of each box: a CropRunner fills it in; empty before. Of a box that was "
-          "left out the result is empty, its region None.")
+          "Results of a second network for each box, which a CropRunner fills in; empty before. A box that "
+          "was left out has an empty result with region None.")
       .def("__len__", [](const PyDetections& self) { return self.result.count(); })
       .def("__repr__", [](const PyDetections& self) { return describe("Detections", self); });
 }
@@ -291,10 +290,10 @@ void register_semantic_map(nb::module_& module) {
       .def_prop_ro(
           "classes", [](const PySemanticMap& self) { return nb::cast(self.result.classes); },
           nb::sig("def classes(self) -> Tensor"),
-          "int32 [height, width]: class numbers; -1 where the network did not see the picture.")
+          "int32 [height, width]: class numbers; -1 for pixels that the network did not see.")
       .def_prop_ro(
           "class_names", [](const PySemanticMap& self) { return self.task->labels; },
-          "Class names by number; empty where they are not known.")
+          "Class names by number; empty if unknown.")
       .def("__repr__", [](const PySemanticMap& self) {
         return fmt::format("lanner.tasks.SemanticMap({}x{})", self.result.width, self.result.height);
       });
@@ -305,7 +304,7 @@ void register_depth_map(nb::module_& module) {
       .def_prop_ro(
           "depth", [](const PyDepthMap& self) { return nb::cast(self.result.depth); },
           nb::sig("def depth(self) -> Tensor"),
-          "float32 [height, width], in the network's own units; NaN where it did not see the picture.")
+          "float32 [height, width], in the network's units; NaN for pixels that it did not see.")
       .def("__repr__", [](const PyDepthMap& self) {
         return fmt::format("lanner.tasks.DepthMap({}x{})", self.result.width, self.result.height);
       });
@@ -354,35 +353,37 @@ void register_task_reader(nb::module_& module) {
            nb::sig(
                "def __init__(self, engine: Engine, task: str | dict[str, object] | None = None, preprocess: "
                "Preprocess | None = None) -> None"),
-           "Finds out what the outputs mean. Raises InvalidArgument where that is open, with the "
-           "candidates.\n\nengine: whose outputs are read\ntask: a kind like \"detect\", JSON or a dict of "
-           "the fields in docs/tasks.md; what it leaves open is found in the engine's metadata and "
-           "outputs\npreprocess: how pictures become the engine's input, by which boxes and maps are mapped "
-           "back; default the engine's own")
+           "Determines what the outputs mean. Raises InvalidArgument, with the candidates, if that is "
+           "ambiguous.\n\nengine: the engine whose outputs are read\ntask: a kind like \"detect\", JSON or a "
+           "dict of "
+           "the fields in docs/tasks.md; unset fields are found in the engine's metadata and "
+           "outputs\npreprocess: the preprocessing of pictures, with which boxes and maps are mapped back; "
+           "default: the engine's")
       .def("__call__", &PyReader::read, nb::arg("outputs"), nb::arg("picture"), nb::arg("element") = 0,
            nb::sig("def __call__(self, outputs: Mapping[str, object], picture: Image | Frame | tuple[int, "
                    "int], element: "
                    "int = 0) -> Any"),
-           "Gives a Classification, Detections, SemanticMap, DepthMap, Picture or Embedding, by the "
-           "task.\n\noutputs: what the engine gave: dict from output name to tensor or array\npicture: the "
-           "image or frame that was run, or its (height, width)\nelement: place of the picture in the batch")
+           "Returns a Classification, Detections, SemanticMap, DepthMap, Picture or Embedding, depending on "
+           "the task.\n\noutputs: the engine's outputs: dict from output name to tensor or array\npicture: "
+           "the "
+           "image or frame that was run, or its (height, width)\nelement: index of the picture in the batch")
       .def_prop_ro(
           "task", [](const PyReader& self) { return task_dict(self.get()->task()); },
           nb::sig("def task(self) -> dict[str, Any]"),
-          "The task with all that was found, as a dict of the fields in docs/tasks.md.")
-      .def_prop_ro("reason", &PyReader::reason, "One line: what the outputs mean and how that was found.")
+          "The complete task, as a dict of the fields in docs/tasks.md.")
+      .def_prop_ro("reason", &PyReader::reason,
+                   "One line: what the outputs mean and how that was determined.")
       .def(
           "label", [](const PyReader& self, std::int64_t number) { return self.get()->label(number); },
           nb::arg("number"),
-          "Name of a class; `class 7` where it is not known.\n\nnumber: class number, as in "
+          "Name of a class; `class 7` if unknown.\n\nnumber: class number, as in "
           "Detections.labels");
 }
 
 void register_result_writer(nb::module_& module) {
-  nb::class_<PyWriter>(
-      module, "ResultWriter",
-      "Writes results to a file that other programs read; docs/results.md. Use it by `with`: the file has "
-      "its name at the end of the block, and after an error there is none.")
+  nb::class_<PyWriter>(module, "ResultWriter",
+                       "Writes results to a file that other programs read; docs/results.md. Use it in a "
+                       "`with` statement: the file appears at the end of the block, and not after an error.")
       .def(nb::init<nb::handle, const std::string&, const PyReader&>(), nb::arg("path"), nb::arg("format"),
            nb::arg("reader"),
            nb::sig(
@@ -396,7 +397,7 @@ void register_result_writer(nb::module_& module) {
                    "pts: float | None = None) -> None"),
            "Appends one result.\n\nresult: of the reader\nsource: file of the picture or clip\nframe: number "
            "of the frame in a clip; None for a picture\npts: time of the frame in seconds")
-      .def("finish", &PyWriter::finish, "Finishes the file and gives it its name.")
+      .def("finish", &PyWriter::finish, "Completes the file and renames it to its path.")
       .def(
           "__enter__", [](nb::object self) { return self; }, nb::sig("def __enter__(self) -> ResultWriter"))
       .def(
@@ -407,15 +408,16 @@ void register_result_writer(nb::module_& module) {
 }
 
 void register_functions(nb::module_& module) {
-  module.def("draw_result", &draw, nb::arg("image"), nb::arg("result"), nb::arg("opacity") = nb::none(),
-             nb::arg("labels") = true, nb::arg("line_width") = 0.f,
-             nb::sig("def draw_result(image: Image | Frame, result: Result, opacity: float | None = None, "
-                     "labels: bool = "
-                     "True, line_width: float = 0) -> Image"),
-             "Draws a result: boxes, masks, key points, maps or class names over a copy of the picture, as "
-             "rgb24.\n\nimage: picture that the result is of\nresult: any result but an Embedding\nopacity: "
-             "of masks and maps, 0 to 1; default by the task\nlabels: whether names and scores are "
-             "written\nline_width: in pixels; 0: by the size of the picture");
+  module.def(
+      "draw_result", &draw, nb::arg("image"), nb::arg("result"), nb::arg("opacity") = nb::none(),
+      nb::arg("labels") = true, nb::arg("line_width") = 0.f,
+      nb::sig("def draw_result(image: Image | Frame, result: Result, opacity: float | None = None, "
+              "labels: bool = "
+              "True, line_width: float = 0) -> Image"),
+      "Draws a result: boxes, masks, key points, maps or class names over a copy of the picture, as "
+      "rgb24.\n\nimage: picture that the result is of\nresult: any result but an Embedding\nopacity: "
+      "opacity of masks and maps, 0 to 1; default: depends on the task\nlabels: whether names and scores are "
+      "written\nline_width: in pixels; 0: depends on the size of the picture");
   module.def(
       "crop_box",
       [](nb::handle image, const PyDetections& result, std::int64_t i) {
@@ -442,11 +444,11 @@ void register_functions(nb::module_& module) {
       nb::sig("def suppress_boxes(boxes: object, scores: object, labels: object = None, iou_threshold: float "
               "= 0.45, "
               "max_kept: int = 0) -> list[int]"),
-      "Non-maximum suppression: numbers of the boxes that stay, best first; of equal scores the "
-      "first.\n\nboxes: float32 [K, 4]: left, top, right, bottom; or [K, 5] rotated: centre x, y, width, "
-      "height, angle in radians\nscores: float32 [K]\nlabels: int64 [K]: boxes suppress within their class; "
-      "None: all\niou_threshold: of two boxes whose intersection over union is greater, the better "
-      "stays\nmax_kept: the most boxes that stay; 0: all");
+      "Non-maximum suppression: indices of the boxes that are kept, best first; for equal scores in their "
+      "order.\n\nboxes: float32 [K, 4]: left, top, right, bottom; or [K, 5] rotated: centre x, y, width, "
+      "height, angle in radians\nscores: float32 [K]\nlabels: int64 [K]: classes, within which boxes "
+      "suppress each other; None: all boxes do\niou_threshold: of two boxes whose intersection over union is "
+      "greater, the better one is kept\nmax_kept: most boxes that are kept; 0: all");
 }
 
 } // namespace

@@ -100,21 +100,20 @@ void register_verification(nb::module_& module) {
           "Kernel that computed it.")
       .def_prop_ro(
           "backend", [](const NodeDifference& self) { return text_of(self.backend); },
-          "Backend that the kernel is of, such as `onednn`.")
+          "Backend of the kernel, such as `onednn`.")
       .def_prop_ro(
           "sources", [](const NodeDifference& self) { return texts(self.sources); },
-          nb::sig("def sources(self) -> list[str]"), "Names of the model's nodes that it was made of.")
+          nb::sig("def sources(self) -> list[str]"), "Names of the model's nodes that it was made from.")
       .def_prop_ro(
           "reason", [](const NodeDifference& self) { return text_of(self.reason); },
           "Where and by how much the values differ.")
       .def("__repr__", [](const NodeDifference& self) { return text_of(line_of(self)); });
 
-  nb::class_<Verification>(module, "Verification", "The result of Engine.verify; true where nothing differs.")
-      .def_prop_ro("right", &Verification::right, "Whether nothing differs; what bool() gives.")
+  nb::class_<Verification>(module, "Verification", "The result of Engine.verify; true if nothing differs.")
+      .def_prop_ro("right", &Verification::right, "Whether nothing differs; the same as bool().")
       .def_prop_ro(
           "shapes", [](const Verification& self) { return shapes_dict(self.shapes); },
-          nb::sig("def shapes(self) -> dict[str, tuple[int, ...]]"),
-          "Shapes of the inputs that it ran at, by name.")
+          nb::sig("def shapes(self) -> dict[str, tuple[int, ...]]"), "Shapes of the inputs, by name.")
       .def_ro("nodes", &Verification::nodes, "Number of nodes that were compared with their definition.")
       .def_ro("defined", &Verification::defined,
               "Number of nodes that run by their definition, and so need no comparison.")
@@ -123,15 +122,13 @@ void register_verification(nb::module_& module) {
                    "The nodes that differ, in the order in which they run.")
       .def_prop_ro(
           "network", [](const Verification& self) { return text_of(self.network); },
-          "How the network's outputs differ between runs or contexts, or from what the portable IR gives by "
-          "its "
-          "operators' definitions; empty where they do not.")
+          "How the network's outputs differ between runs or contexts, or from the results of the portable IR "
+          "by its operators' definitions; empty if they do not.")
       .def_prop_ro(
           "undecided", [](const Verification& self) { return texts(self.undecided); },
           nb::sig("def undecided(self) -> list[str]"),
           "Names of outputs that were not compared with the portable IR's: random numbers without a seed, "
-          "and "
-          "what rounding decides.")
+          "and results that rounding decides.")
       .def_prop_ro(
           "reproducer",
           [](const Verification& self) -> nb::object {
@@ -139,7 +136,7 @@ void register_verification(nb::module_& module) {
             return text_of(self.reproducer.string());
           },
           nb::sig("def reproducer(self) -> str | None"),
-          "Path of the ONNX model that was written of the first node that differs; None without one.")
+          "Path of the ONNX model that was written for the first node that differs; None without one.")
       .def("__bool__", &Verification::right)
       .def("_repr_html_", &verification_html, nb::sig("def _repr_html_(self) -> str"))
       .def("__repr__", [](const Verification& self) { return text_of(line_of(self)); });

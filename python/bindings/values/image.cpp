@@ -55,8 +55,8 @@ static void register_preprocess(nb::module_& module) {
   nb::class_<Preprocess>(module, "Preprocess",
                          "How an image becomes a network's input: region, rotation, size, channel order, "
                          "range, mean and std, layout and type; docs/preprocess.md. Functions like to_tensor "
-                         "take one, or the same keywords. Given to build, element type, and a size that it "
-                         "leaves open, are the input's. Immutable; compares by value, can be pickled.")
+                         "take one, or the same keywords. In build, the element type and a size that is not "
+                         "set are those of the input. Immutable; compares by value, can be pickled.")
       .def(
           "__init__",
           [](Preprocess* self, const nb::args& others, const nb::kwargs& keywords) {
@@ -99,9 +99,10 @@ static void register_files(nb::module_& module) {
       nb::arg("path"), nb::kw_only(), nb::arg("limits") = nb::none(),
       nb::sig("def load_image(path: str | os.PathLike[str], *, limits: collections.abc.Mapping[str, float | "
               "str] | None = None) -> Image"),
-      "Reads a still image: PNG, JPEG, BMP, PPM, WebP, TIFF and other formats that FFmpeg reads, told by "
-      "content; upright, by its EXIF orientation. Raises NotFound, BadData, Unsupported.\n\npath: file to "
-      "read\nlimits: bounds on what the file may make Lanner use, as of build");
+      "Reads a still image: PNG, JPEG, BMP, PPM, WebP, TIFF and other formats that FFmpeg reads, detected "
+      "from the content; rotated by its EXIF orientation. Raises NotFound, BadData, Unsupported.\n\npath: "
+      "file to "
+      "read\nlimits: limits on the resources that the file may use, as in build");
   module.def(
       "save_image",
       [](nb::handle path, nb::handle given) {
@@ -112,7 +113,8 @@ static void register_files(nb::module_& module) {
       },
       nb::arg("path").none(), nb::arg("image").none(),
       nb::sig("def save_image(path: str | os.PathLike[str], image: Image) -> None"),
-      "Writes PNG or JPEG. The file appears whole or not at all.\n\npath: file to write; .png, .jpg or .jpeg "
+      "Writes PNG or JPEG. The file appears complete or not at all.\n\npath: file to write; .png, .jpg or "
+      ".jpeg "
       "chooses the format\nimage: pixels of any format; gray stays gray, others are written in colour; alpha "
       "is dropped");
 }

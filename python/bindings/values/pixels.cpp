@@ -192,7 +192,7 @@ void register_properties(nb::class_<Image>& image) {
           "`full`: samples from 0 to 255; `limited`: from 16 to 235.")
       .def_prop_ro("planes", &planes, nb::sig("def planes(self) -> list[Plane]"),
                    "The planes of the pixel format, without a copy: each [height, width], or [height, width, "
-                   "2 or 3] where channels are interleaved.")
+                   "2 or 3] for interleaved channels.")
       .def("to_rgb", &to_rgb, "The pixels as RGB, uint8 [height, width, 3], on the image's device.")
       .def(
           "to_tensor",
@@ -248,10 +248,9 @@ nb::object png_of(const Image& image, std::int32_t widest) {
 }
 
 void register_pixels(nb::module_& module) {
-  nb::class_<Image> image(
-      module, "Image",
-      "Pixels of one picture, with their pixel format and colour space. In memory of the host, "
-      "or of a GPU where a decoder made it there.");
+  nb::class_<Image> image(module, "Image",
+                          "Pixels, with their format and colour space, in host memory, or in GPU memory if a "
+                          "decoder placed them there.");
   register_contiguous(image);
   image
       .def(
@@ -260,8 +259,8 @@ void register_pixels(nb::module_& module) {
             new (self) Image(Image::from_tensor(to_tensor(array), parse_pixel_format(format)));
           },
           nb::arg("array"), nb::arg("format") = "rgb24",
-          "A view of uint8 pixels, which shares their memory; Image.from_array copies and takes floats and "
-          "other orders.\n\narray: uint8 [height, width, 3], with four channels [height, width, 4], or gray "
+          "A view of uint8 pixels, which shares their memory; Image.from_array copies, and takes floats and "
+          "other layouts.\n\narray: uint8 [height, width, 3], with four channels [height, width, 4], or gray "
           "[height, width], as format says\nformat: \"rgb24\", \"bgr24\", \"rgba32\", \"bgra32\" or "
           "\"gray8\"")
       .def_static(
@@ -272,8 +271,8 @@ void register_pixels(nb::module_& module) {
                   "typing.Literal['rgb', 'bgr'] = 'rgb') -> Image"),
           "Copies an array into an image.\n\narray: array, tensor or anything with DLPack: uint8, or floats, "
           "[3, height, width] or [height, width, 3]; one channel, or none, gives gray; a batch of one is "
-          "accepted\nlayout: which of the two it is, where the shape fits both\nrange: the floats that mean "
-          "black and white; default (0, 1). Values outside are clamped\nchannels: order of the three "
+          "accepted\nlayout: the layout, if the shape fits both\nrange: the floats for black and white; "
+          "default (0, 1). Values outside are clamped\nchannels: order of the three "
           "channels in the array");
   register_properties(image);
 }

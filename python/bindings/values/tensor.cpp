@@ -439,12 +439,13 @@ nb::object from_item(const Item& item) {
 
 void register_tensor(nb::module_& module) {
   nb::class_<Tensor>(module, "Tensor",
-                     "A typed array of any shape in memory of the host or of a GPU. NumPy reads one of the "
-                     "host without a copy, and DLPack exchanges it both ways with PyTorch, CuPy and others.")
+                     "A typed array of any shape, in host or GPU memory. NumPy reads host memory without a "
+                     "copy; DLPack exchanges tensors with PyTorch, CuPy and others in both directions.")
       .def(
           "__init__", [](Tensor* self, nb::handle object) { new (self) Tensor(to_tensor(object)); },
           nb::arg("array"),
-          "Shares the array's memory where it can: writing to one changes the other.\n\narray: a NumPy array "
+          "Shares the array's memory if possible: writing to one then changes the other.\n\narray: a NumPy "
+          "array "
           "or anything with __dlpack__, whose memory is shared, or numbers in lists, which are copied")
       .def_prop_ro(
           "shape", [](const Tensor& self) { return shape_tuple(self.shape()); },
@@ -461,8 +462,8 @@ void register_tensor(nb::module_& module) {
       .def(
           "numpy",
           [](nb::handle self) { return array(nb::cast<const Tensor&>(self), nb::none(), nb::none()); },
-          "The elements as a NumPy array: without a copy where the memory is the host's and NumPy has the "
-          "type, else copied (bfloat16 and others need the package ml_dtypes).")
+          "The elements as a NumPy array: without a copy in host memory if NumPy has the type, else copied "
+          "(bfloat16 and others need the package ml_dtypes).")
       .def("__array__", &array, nb::arg("dtype") = nb::none(), nb::arg("copy") = nb::none())
       .def_prop_ro("__array_interface__", &array_interface,
                    nb::sig("def __array_interface__(self) -> dict[str, typing.Any]"))
@@ -471,7 +472,7 @@ void register_tensor(nb::module_& module) {
       .def(
           "to", [](const Tensor& self, const std::string& device) { return self.to(Device::parse(device)); },
           nb::arg("device"), nb::call_guard<ReleasedGil>(),
-          "A copy on another device, or the tensor itself where it is there already.\n\ndevice: \"cpu\" or "
+          "A copy on another device, or the tensor itself if it is already there.\n\ndevice: \"cpu\" or "
           "\"cuda:0\"")
       .def("__dlpack__", &dlpack, nb::kw_only(), nb::arg("stream") = nb::none(),
            nb::arg("max_version") = nb::none(), nb::arg("dl_device") = nb::none(),

@@ -25,7 +25,7 @@ void register_tensor_file(nb::module_& module) {
           "def load_tensors(path: str | os.PathLike[str], *, limits: collections.abc.Mapping[str, float | "
           "str] | None = None) -> dict[str, Tensor]"),
       "Reads a safetensors file: a dict from name to Tensor. Raises NotFound, BadData, "
-      "LimitExceeded.\n\npath: file to read\nlimits: bounds on what the file may make Lanner use, as of "
+      "LimitExceeded.\n\npath: file to read\nlimits: limits on the resources that the file may use, as in "
       "build");
 }
 

@@ -127,10 +127,10 @@ Image from_contiguous(nb::handle array, const std::string& format, std::int32_t 
 }
 
 constexpr const char* about_contiguous =
-    "A copy of the samples as one tensor without gaps between rows and planes, as files of raw video have "
-    "them, on the same device: uint8, or uint16 for more than 8 bits. Its shape is [height, width, samples] "
-    "of interleaved pixels, [planes, height, width] of planes of one size, [height + chroma height, row] of "
-    "nv12 and the like, whose luma rows have a sample more where the width is odd, else one "
+    "A copy of the samples as one tensor, without padding between rows and planes, as in files of raw video, "
+    "on the same device: uint8, or uint16 for more than 8 bits. Its shape is [height, width, samples] for "
+    "interleaved pixels, [planes, height, width] for planes of equal size, [height + chroma height, row] for "
+    "nv12 and similar formats, whose luma rows have one sample more if the width is odd; else it has one "
     "dimension.\n\nformat: pixel format to convert to; None: its own";
 
 PixelFormat wanted_of(const Image& image, const std::optional<std::string>& format) {
@@ -165,9 +165,9 @@ void register_contiguous(nb::class_<Image>& image) {
           "from_contiguous", &from_contiguous, nb::arg("array").none(), nb::arg("format"), nb::arg("width"),
           nb::arg("height"), nb::kw_only(), nb::arg("color_space") = "unspecified",
           nb::arg("color_range") = "unspecified",
-          "An image over samples that lie without gaps between rows and planes, as in files of raw video and "
-          "as contiguous() gives them; the memory is shared.\n\narray: uint8, or uint16 for more than 8 "
-          "bits, of any shape, or the same as uint8; on the host or a GPU\nformat: pixel format, such as "
+          "An image of samples without padding between rows and planes, as in files of raw video and from "
+          "contiguous(); the memory is shared.\n\narray: uint8, or for more than 8 bits uint16 or its bytes "
+          "as uint8; any shape; on the host or a GPU\nformat: pixel format, such as "
           "nv12\nwidth: in pixels\nheight: in pixels\ncolor_space: matrix between YUV and RGB; unspecified: "
           "bt709 from 720 rows up, bt601 below\ncolor_range: full or limited; unspecified: limited");
 }

@@ -84,33 +84,33 @@ std::vector<Frame> decode(StreamDecoder& self, const Packet* packet) {
 void register_work(nb::class_<StreamDecoder>& decoder) {
   decoder
       .def("decode", &decode, nb::arg("packet").none(),
-           "Takes a packet and gives every frame that is ready, none or several.\n\npacket: of the stream; "
-           "None: the stream ends, give the frames that are left")
+           "Takes a packet and returns the frames that are ready, none or several.\n\npacket: a packet a "
+           "packet of the stream; None: the stream ends, and the frames that are left are returned")
       .def(
           "send",
           [](StreamDecoder& self, const Packet* packet) {
             return self.with([&](Decoder& decoder) { return decoder.send(packet); });
           },
           nb::arg("packet").none(),
-          "Takes one packet; False where receive() has to be called first, and the packet given "
-          "again.\n\npacket: of the stream; None: the stream ends")
+          "Takes one packet. Returns False if it was not taken: call receive() first, then send it "
+          "again.\n\npacket: a packet of the stream; None: the stream ends")
       .def(
           "receive",
           [](StreamDecoder& self) { return self.with([](Decoder& decoder) { return decoder.receive(); }); },
           nb::sig("def receive(self) -> Frame | None"),
-          "The next frame in presentation order; None where a packet is needed first, or where the end was "
-          "sent and no frame is left.")
+          "The next frame in presentation order; None if a packet is needed first, or if the end was sent "
+          "and no frame is left.")
       .def(
           "flush", [](StreamDecoder& self) { self.with([](Decoder& decoder) { decoder.flush(); }); },
-          "Forgets what was sent: after a seek, or to go on after the end.")
+          "Drops what was sent: after a seek, or to continue after the end.")
       .def(
           "reset",
           [](StreamDecoder& self, const StreamInfo& stream) {
             self.with([&](Decoder& decoder) { decoder.reset(stream); });
           },
           nb::arg("stream"),
-          "Goes on with another stream, which may differ in everything, on the same device. Raises as "
-          "the constructor does; it can be reset again then.\n\nstream: what its container says of it");
+          "Switches to another stream, which may differ in everything, on the same device. Raises as the "
+          "constructor does; the decoder can then be reset again.\n\nstream: the new stream");
 }
 
 void register_state(nb::class_<StreamDecoder>& decoder) {
@@ -118,7 +118,7 @@ void register_state(nb::class_<StreamDecoder>& decoder) {
       .def_prop_ro(
           "finished",
           [](StreamDecoder& self) { return self.with([](Decoder& decoder) { return decoder.finished(); }); },
-          "Whether the end was sent and the last frame given.")
+          "Whether the end was sent and the last frame returned.")
       .def_prop_ro(
           "device",
           [](StreamDecoder& self) {
@@ -130,7 +130,7 @@ void register_state(nb::class_<StreamDecoder>& decoder) {
           [](StreamDecoder& self) {
             return self.with([](Decoder& decoder) { return decoder.description(); });
           },
-          "What is at work: `ffmpeg h264, 2 threads`, `nvdec h264 on cuda:0`.")
+          "The decoder: `ffmpeg h264, 2 threads`, `nvdec h264 on cuda:0`.")
       .def_prop_ro(
           "reason",
           [](StreamDecoder& self) { return self.with([](Decoder& decoder) { return decoder.reason(); }); },
@@ -148,12 +148,12 @@ void register_capabilities(nb::module_& module) {
       .def_ro("chroma", &Capability::chroma, "Chroma subsampling: `4:0:0`, `4:2:0`, `4:2:2`, `4:4:4`.")
       .def_ro("bit_depth", &Capability::bit_depth, "Bits of a sample.")
       .def_ro("supported", &Capability::supported, "Whether the GPU decodes it.")
-      .def_ro("engines", &Capability::engines, "Decoding engines that take it.")
-      .def_ro("min_width", &Capability::min_width, "Least coded width in pixels.")
-      .def_ro("min_height", &Capability::min_height, "Least coded height in pixels.")
+      .def_ro("engines", &Capability::engines, "Decoding engines that support it.")
+      .def_ro("min_width", &Capability::min_width, "Smallest coded width in pixels.")
+      .def_ro("min_height", &Capability::min_height, "Smallest coded height in pixels.")
       .def_ro("max_width", &Capability::max_width, "Largest coded width in pixels.")
       .def_ro("max_height", &Capability::max_height, "Largest coded height in pixels.")
-      .def_ro("max_macroblocks", &Capability::max_macroblocks, "Bound of width x height / 256.")
+      .def_ro("max_macroblocks", &Capability::max_macroblocks, "Largest width x height / 256.")
       .def("__repr__", [](const Capability& self) {
         return fmt::format("lanner.DecoderCapability({} {} {} bit, {})", self.codec, self.chroma,
                            self.bit_depth,
@@ -169,8 +169,8 @@ void register_capabilities(nb::module_& module) {
         return decoder_capabilities(gpu);
       },
       nb::arg("device") = "cuda:0",
-      "What a GPU's decoder takes: an entry for each codec, chroma subsampling and bit depth that Lanner "
-      "knows. Raises Unsupported, with the reason, where there is no GPU or no decoder.\n\ndevice: the GPU");
+      "What a GPU can decode: an entry for each codec, chroma subsampling and bit depth that Lanner knows. "
+      "Raises Unsupported, with the reason, if there is no GPU or no decoder.\n\ndevice: the GPU");
 }
 
 } // namespace
@@ -178,13 +178,13 @@ void register_capabilities(nb::module_& module) {
 void register_decoder(nb::module_& module) {
   nb::class_<StreamDecoder> decoder(
       module, "Decoder",
-      "Turns packets of one stream into frames in presentation order, on a CPU or a GPU. A change of size "
-      "inside the stream is followed: each frame says its own. After an error it goes on with the next "
-      "keyframe. It is used by one thread at a time: InvalidArgument where two calls meet.");
+      "Decodes the packets of one stream into frames in presentation order, on a CPU or a GPU. The size may "
+      "change within the stream: each frame has its own. After an error decoding continues at the next "
+      "keyframe. For one thread at a time: two calls at once raise InvalidArgument.");
   decoder.def("__init__", &make_decoder, nb::arg("stream"), nb::arg("others"), nb::arg("options"),
               nb::sig(signature("def __init__(self, stream: StreamInfo", decoder_keywords(), "None").c_str()),
-              ("Raises Unsupported for a codec or a device that is not there.\n\nstream: what the container "
-               "says of the stream, as of Demuxer.streams\n" +
+              ("Raises Unsupported for an unknown codec or a missing device.\n\nstream: the stream, as in "
+               "Demuxer.streams\n" +
                keyword_docs(decoder_keywords()))
                   .c_str());
   register_work(decoder);

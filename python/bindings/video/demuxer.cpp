@@ -102,14 +102,14 @@ void register_facts_of_container(nb::class_<Container>& demuxer) {
       .def_prop_ro(
           "streams",
           [](Container& self) { return self.with([](Demuxer& demuxer) { return demuxer.streams(); }); },
-          "What the container says of each stream; of formats without a header, like MPEG-TS, a stream may "
-          "show only later.")
+          "What the container says about each stream; in formats without a header, like MPEG-TS, a stream "
+          "may be added later.")
       .def_prop_ro(
           "metadata",
           [](Container& self) {
             return texts_of(self.with([](Demuxer& demuxer) { return demuxer.metadata(); }));
           },
-          nb::sig("def metadata(self) -> dict[str, str]"), "Metadata of the whole, like its title.")
+          nb::sig("def metadata(self) -> dict[str, str]"), "Metadata of the file, like its title.")
       .def_prop_ro(
           "duration",
           [](Container& self) {
@@ -117,7 +117,7 @@ void register_facts_of_container(nb::class_<Container>& demuxer) {
             return seconds > 0 ? nb::cast(seconds) : nb::none();
           },
           nb::sig("def duration(self) -> float | None"),
-          "Length in seconds, by the container; None where it says nothing.")
+          "Length in seconds, from the container; None if it does not say.")
       .def_prop_ro(
           "format",
           [](Container& self) { return self.with([](Demuxer& demuxer) { return demuxer.format(); }); },
@@ -133,7 +133,7 @@ void register_facts_of_container(nb::class_<Container>& demuxer) {
       .def_prop_ro(
           "damage",
           [](Container& self) { return self.with([](Demuxer& demuxer) { return demuxer.damage(); }); },
-          "What was found missing where the file ended early; empty while nothing is known to be.");
+          "What is missing, if the file was found to end early; else empty.");
 }
 
 void register_calls_of_container(nb::class_<Container>& demuxer) {
@@ -144,10 +144,10 @@ void register_calls_of_container(nb::class_<Container>& demuxer) {
             self.with([&](Demuxer& demuxer) { demuxer.select(streams); });
           },
           nb::arg("streams"), nb::sig("def select(self, streams: collections.abc.Sequence[int]) -> None"),
-          "Gives packets of these streams only, from now on.\n\nstreams: numbers of streams")
+          "Returns packets of these streams only, from now on.\n\nstreams: numbers of streams")
       .def("seek", &seek, nb::arg("pts"), nb::arg("stream") = nb::none(),
-           "Goes on with the last keyframe at or before a time. Raises Unsupported where the source cannot "
-           "go back.\n\npts: time in ticks of the stream's time_base\nstream: number of the stream; None: "
+           "Continues at the last keyframe at or before a time. Raises Unsupported if the source is not "
+           "seekable.\n\npts: time in ticks of the stream's time_base\nstream: number of the stream; None: "
            "best_video")
       .def(
           "seek_to_byte",
@@ -155,13 +155,13 @@ void register_calls_of_container(nb::class_<Container>& demuxer) {
             self.with([&](Demuxer& demuxer) { demuxer.seek_to_byte(pos); });
           },
           nb::arg("pos"),
-          "Goes on with what begins at a position: the way in streams without times. Raises Unsupported for "
-          "containers that are read by their tables.\n\npos: position in bytes, as of Packet.pos")
+          "Continues at a byte position, for streams without times. Raises Unsupported for containers that "
+          "cannot be read without their index tables.\n\npos: position in bytes, as Packet.pos")
       .def(
           "__iter__", [](nb::handle self) { return nb::borrow(self); },
           nb::sig("def __iter__(self) -> typing.Self"), "Packets in the order of the file.")
       .def("__next__", &next_packet)
-      .def("close", &Container::close, "Closes the file; packets that were given out stay valid.")
+      .def("close", &Container::close, "Closes the file; packets that were returned stay valid.")
       .def_prop_ro("closed", &Container::closed, "Whether close() was called.")
       .def(
           "__enter__", [](nb::handle self) { return nb::borrow(self); },
@@ -176,11 +176,10 @@ void register_calls_of_container(nb::class_<Container>& demuxer) {
 } // namespace
 
 void register_demuxer(nb::module_& module) {
-  nb::class_<Container> demuxer(
-      module, "Demuxer",
-      "Splits a container into packets, which a Decoder takes. Iteration gives them in the order of the "
-      "file, of all streams or of those of select(). `with` closes it. It is used by one thread at a time: "
-      "InvalidArgument where two calls meet.");
+  nb::class_<Container> demuxer(module, "Demuxer",
+                                "Splits a container into packets, which a Decoder takes. Iteration gives "
+                                "them in file order, for all streams or those of select(). `with` closes it. "
+                                "For one thread at a time: two calls at once raise InvalidArgument.");
   demuxer.def(
       "__init__", &open_container, nb::arg("source").none(), nb::kw_only(), nb::arg("format") = "",
       nb::arg("allow_nested_opens") = false, nb::arg("limits") = nb::none(),
@@ -188,9 +187,9 @@ void register_demuxer(nb::module_& module) {
               "= '', allow_nested_opens: bool = False, limits: collections.abc.Mapping[str, float | str] | "
               "None = None) -> None"),
       "Opens a file. Raises NotFound, BadData, Unsupported.\n\nsource: path, bytes or a binary file object; "
-      "one that cannot seek, as a pipe, is read through once\nformat: FFmpeg's name of the container, such "
-      "as h264 for a stream without one; empty: found by its bytes\nallow_nested_opens: let playlists open "
-      "the files that they name\nlimits: bounds on what a file may make Lanner use, like {\"total_bytes\": "
+      "a pipe, which cannot seek, can be read once\nformat: FFmpeg's name of the container, such as h264 for "
+      "an elementary stream; empty: detected from the content\nallow_nested_opens: let playlists open "
+      "the files that they name\nlimits: limits on the resources that a file may use, like {\"total_bytes\": "
       "\"4GiB\"}; docs/limits.md lists them");
   register_facts_of_container(demuxer);
   register_calls_of_container(demuxer);

@@ -38,11 +38,11 @@ std::span<const Keyword> encoder_keywords() {
 std::span<const Keyword> change_keywords() {
   static const std::vector<Keyword> keywords = {
       Keyword{"rate_control", "str"}.of("constqp, vbr or cbr"),
-      Keyword{"multipass", "str"}.of("passes over each picture, as of the encoder"),
+      Keyword{"multipass", "str"}.of("two encoding passes, as Encoder's multipass"),
       Keyword{"bit_rate", "int"}.of("bits per second"),
-      Keyword{"max_bit_rate", "int"}.of("bound of the rate in bits per second"),
-      Keyword{"vbv_buffer_size", "int"}.of("buffer of a decoder, in bits"),
-      Keyword{"vbv_initial", "int"}.of("what of it is full when decoding begins, in bits"),
+      Keyword{"max_bit_rate", "int"}.of("maximum bit rate, in bits per second"),
+      Keyword{"vbv_buffer_size", "int"}.of("size of the decoder's buffer, in bits"),
+      Keyword{"vbv_initial", "int"}.of("fullness of that buffer when decoding begins, in bits"),
       Keyword{"fps", "float"}.of("frames per second"),
       Keyword{"width", "int"}.of("width in pixels, at most max_width"),
       Keyword{"height", "int"}.of("height in pixels, at most max_height"),
@@ -222,19 +222,18 @@ void register_sending(nb::class_<PyEncoder>& encoder) {
           nb::sig("def send(self, picture: object, *, pts: int | None = None, force_idr: bool = False, "
                   "emit_headers: bool = False, sei: collections.abc.Iterable[tuple[int, bytes]] | None = "
                   "None) -> None"),
-          "Encodes a picture; receive() then gives the packets that are ready.\n\npicture: an Image or a "
+          "Encodes a picture; receive() then returns the packets that are ready.\n\npicture: an Image or a "
           "Frame of any "
           "pixel format; an array (NumPy, torch, anything with DLPack or an array interface): uint8 RGB "
           "[height, width, "
           "3], or all planes of the encoder's format one below the other, as [rows, width], [1, 1, rows, "
           "width] or one "
-          "dimension; or bytes of that format\npts: ticks of the time base, which have to grow; default one "
-          "frame behind "
-          "the last one\nforce_idr: decoding may begin at this picture\nemit_headers: put the parameter sets "
-          "in front "
-          "of it\nsei: SEI messages of it (of AV1 metadata), each its type and its payload")
+          "dimension; or bytes of that format\npts: time in ticks of the time base, which must increase; "
+          "default: one frame after the last one\nforce_idr: make it an IDR, at which decoding can "
+          "begin\nemit_headers: write the parameter sets before it\nsei: its SEI messages (for AV1 metadata "
+          "OBUs), each a type and a payload")
       .def("receive", &PyEncoder::receive, nb::sig("def receive(self) -> Packet | None"),
-           "The next packet; None where none is ready.")
+           "The next packet; None if none is ready.")
       .def(
           "__iter__",
           [](PyEncoder& self) {
@@ -244,7 +243,7 @@ void register_sending(nb::class_<PyEncoder>& encoder) {
           },
           nb::sig("def __iter__(self) -> collections.abc.Iterator[Packet]"), "The packets that are ready.")
       .def("end", &PyEncoder::end, nb::sig("def end(self) -> list[Packet]"),
-           "Ends the stream and gives the packets that are left. Nothing can be sent behind it.");
+           "Ends the stream and returns the packets that are left. Nothing can be sent after it.");
 }
 
 void register_encoder_class(nb::module_& module) {
@@ -266,7 +265,7 @@ void register_encoder_class(nb::module_& module) {
       },
       nb::arg("others"), nb::arg("options"),
       nb::sig(signature("def __init__(self", encoder_keywords(), "None").c_str()),
-      ("Opens the encoder. What it cannot do is an error that says why.\n\n" +
+      ("Opens the encoder. An option that it does not support is an error that says why.\n\n" +
        keyword_docs(encoder_keywords()))
           .c_str());
   register_sending(encoder);
@@ -279,13 +278,12 @@ void register_encoder_class(nb::module_& module) {
           },
           nb::arg("others"), nb::arg("options"),
           nb::sig(signature("def reconfigure(self", change_keywords(), "None").c_str()),
-          ("Changes what may change while encoding, from the next picture on. libx264 changes bit rate and "
-           "VBV as it "
-           "runs; else the encoder starts anew at an IDR, which `restarts` tells.\n\n" +
+          ("Changes settings while encoding, from the next picture on. libx264 changes bit rate and VBV "
+           "while it runs; other changes restart the encoder at an IDR, which `restarts` lists.\n\n" +
            keyword_docs(change_keywords()))
               .c_str())
       .def_prop_ro("reconfigurable", &state_of, nb::sig("def reconfigurable(self) -> dict[str, object]"),
-                   "What reconfigure() takes, and where it stands.")
+                   "The settings that reconfigure() takes, with their current values.")
       .def_prop_ro(
           "restarts",
           [](const PyEncoder& self) {
@@ -295,16 +293,16 @@ void register_encoder_class(nb::module_& module) {
             return list;
           },
           nb::sig("def restarts(self) -> list[tuple[int, str]]"),
-          "Where the encoder started anew: pts of the IDR, and why.")
+          "Restarts of the encoder: pts of the IDR, and the reason.")
       .def_prop_ro(
           "extradata", [](const PyEncoder& self) { return to_bytes(self.encoder().stream().extradata); },
-          "Headers that lie apart, with global_header; else empty.")
+          "Codec headers, with global_header; else empty.")
       .def_prop_ro(
           "time_base", [](const PyEncoder& self) { return fraction(self.encoder().stream().time_base); },
           "Seconds of one tick, as a Fraction.")
       .def_prop_ro(
           "finished", [](const PyEncoder& self) { return self.encoder().finished(); },
-          "Whether end() was called and gave all packets.");
+          "Whether end() was called and has returned all packets.");
 }
 
 } // namespace

@@ -73,31 +73,27 @@ void register_times(nb::class_<Frame>& frame) {
   frame
       .def_prop_ro(
           "pts", [](const Frame& self) { return pts_or_none(self.pts); },
-          nb::sig("def pts(self) -> int | None"),
-          "Presentation time in ticks of time_base; None where the stream gives none.")
-      .def_ro("duration", &Frame::duration,
-              "How long it is shown, in ticks of time_base; 0 where that is not known.")
+          nb::sig("def pts(self) -> int | None"), "Presentation time in ticks of time_base; None if unknown.")
+      .def_ro("duration", &Frame::duration, "How long it is shown, in ticks of time_base; 0 if unknown.")
       .def_prop_ro(
           "time_base", [](const Frame& self) { return fraction(self.time_base); },
           nb::sig("def time_base(self) -> fractions.Fraction"), "Seconds of one tick.")
       .def_prop_ro(
           "seconds",
           [](const Frame& self) { return self.pts == no_pts ? nb::none() : nb::cast(self.seconds()); },
-          nb::sig("def seconds(self) -> float | None"),
-          "Presentation time in seconds; None where the stream gives none.")
-      .def_ro("index", &Frame::index,
-              "Number of the frame in presentation order, from 0; -1 where it is not known.")
-      .def_ro("key", &Frame::key, "Whether it is a keyframe: it decodes by itself.")
+          nb::sig("def seconds(self) -> float | None"), "Presentation time in seconds; None if unknown.")
+      .def_ro("index", &Frame::index, "Number of the frame in presentation order, from 0; -1 if unknown.")
+      .def_ro("key", &Frame::key, "Whether it is a keyframe, which can be decoded without other frames.")
       .def_ro("corrupt", &Frame::corrupt, "Whether the decoder concealed damage in it.")
       .def_ro("interlaced", &Frame::interlaced, "Whether it holds two fields.")
       .def_ro("top_field_first", &Frame::top_field_first,
-              "Of an interlaced frame: whether the top field comes first.")
+              "For an interlaced frame: whether the top field comes first.")
       .def_ro("mirror", &Frame::mirror,
-              "Whether a player still has to mirror it left to right, before it rotates it; False after a "
-              "reader's rotate=True did.")
-      .def_ro(
-          "rotation", &Frame::rotation,
-          "Degrees clockwise by which a player still has to rotate it; 0 after a reader's rotate=True did.")
+              "Whether a player must still mirror it left to right, before rotating it; False from a reader "
+              "with rotate=True.")
+      .def_ro("rotation", &Frame::rotation,
+              "Degrees clockwise by which a player must still rotate it; 0 from a reader with rotate=True, "
+              "unless it is no multiple of 90.")
       .def_prop_ro(
           "sample_aspect", [](const Frame& self) { return fraction(self.sample_aspect); },
           nb::sig("def sample_aspect(self) -> fractions.Fraction"),
@@ -152,9 +148,8 @@ void register_samples(nb::class_<Frame>& frame) {
             return self.image.alpha.data ? nb::cast(alpha_view(self.image, self.stream)) : nb::none();
           },
           nb::sig("def alpha(self) -> Plane | None"),
-          "The plane of opacity, without a copy, of clips that have one (yuva420p); None where pixels are "
-          "opaque or "
-          "hold it themselves (rgba32). to(\"rgba32\") brings it along.")
+          "The alpha plane, without a copy, of formats that have one (yuva420p); None if pixels are opaque "
+          "or contain alpha (rgba32). to(\"rgba32\") keeps it.")
       .def_prop_ro(
           "__array_interface__", [](const Frame& self) { return array_interface(view_of(self)); },
           nb::sig("def __array_interface__(self) -> dict[str, object]"))
@@ -176,24 +171,23 @@ void register_samples(nb::class_<Frame>& frame) {
 }
 
 void register_frame_class(nb::module_& module) {
-  nb::class_<Frame> frame(
-      module, "Frame",
-      "A decoded picture and its time. Its memory stays valid for as long as the frame is held. Frames whose "
-      "pixels are one array (RGB, 4:4:4, semi-planar of even width) give it to NumPy, DLPack and CUDA "
-      "without a copy; others give their planes.");
+  nb::class_<Frame> frame(module, "Frame",
+                          "A decoded picture and its time. Its memory stays valid as long as the frame is "
+                          "held. NumPy, DLPack and CUDA read frames whose pixels are one array (RGB, 4:4:4, "
+                          "semi-planar of even width) without a copy; for others read the planes.");
   register_times(frame);
   register_samples(frame);
   register_contiguous(frame);
   frame.def_ro("image", &Frame::image, "The picture, without a copy.")
       .def_prop_ro("tensor", &tensor_of, nb::sig("def tensor(self) -> Tensor | None"),
-                   "What the reader's preprocess made of the picture, [1, ...]; None without one.")
+                   "Result of the reader's preprocess, [1, ...]; None without preprocess.")
       .def(
           "to_rgb", [](nb::handle self) { return self.attr("image").attr("to_rgb")(); },
           nb::sig("def to_rgb(self) -> Tensor"), "The pixels as RGB, uint8 [height, width, 3].")
       .def("to", &converted, nb::arg("format"),
            "A copy in another pixel format, on the same device.\n\nformat: FFmpeg's name, such as \"rgb24\" "
            "or \"nv12\"")
-      .def("cpu", &on_host, "The frame in host memory: a copy of a GPU's, or itself.")
+      .def("cpu", &on_host, "The frame in host memory: a copy if it is on a GPU, else itself.")
       .def(
           "to_tensor",
           [](const Frame& self, const nb::args& others, const nb::kwargs& options) {
@@ -226,7 +220,7 @@ void register_stream(nb::module_& module) {
   stream.def_ro("index", &StreamInfo::index, "Number in the container, from 0.")
       .def_ro("kind", &StreamInfo::kind, "`video`, `audio` or another kind.")
       .def_ro("codec", &StreamInfo::codec, "FFmpeg's name, such as `h264`.")
-      .def_ro("profile", &StreamInfo::profile, "Of the codec, such as `High`; empty where it is not known.")
+      .def_ro("profile", &StreamInfo::profile, "Profile of the codec, such as `High`; empty if unknown.")
       .def_ro("width", &StreamInfo::width, "Coded width in pixels, before rotation.")
       .def_ro("height", &StreamInfo::height, "Coded height in pixels, before rotation.")
       .def_ro("bit_depth", &StreamInfo::bit_depth, "Bits of a sample.")
@@ -237,14 +231,15 @@ void register_stream(nb::module_& module) {
               "Whether a player mirrors frames left to right, before it rotates them.")
       .def_ro("rotation", &StreamInfo::rotation, "Degrees clockwise by which a player rotates frames.")
       .def_ro("frames", &StreamInfo::frames,
-              "Frames by the container, which may be wrong; 0 where it says nothing. `len(reader)` counts.")
-      .def_ro("bit_rate", &StreamInfo::bit_rate, "Bits per second; 0 where it is not known.")
+              "Number of frames according to the container, which may be wrong; 0 if it does not say. "
+              "`len(reader)` is exact.")
+      .def_ro("bit_rate", &StreamInfo::bit_rate, "Bits per second; 0 if unknown.")
       .def_prop_ro(
           "time_base", [](const StreamInfo& self) { return fraction(self.time_base); },
           nb::sig("def time_base(self) -> fractions.Fraction"), "Seconds of one tick of pts.")
       .def_prop_ro(
           "average_rate", [](const StreamInfo& self) { return self.average_rate.to_double(); },
-          "Frames per second; 0 where it is not known.")
+          "Frames per second; 0 if unknown.")
       .def("__repr__", [](const StreamInfo& self) {
         return fmt::format("lanner.StreamInfo({} {} {}x{})", self.kind, self.codec, self.width, self.height);
       });

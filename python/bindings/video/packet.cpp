@@ -76,7 +76,7 @@ void register_bytes(nb::class_<Packet>& packet) {
           "The compressed bytes, read-only and without a copy; `bytes(packet)` copies them.")
       .def_prop_ro(
           "ptr", [](const Packet& self) { return reinterpret_cast<std::uintptr_t>(data_of(self)); },
-          "Address of the first byte, valid for as long as the packet.")
+          "Address of the first byte, valid as long as the packet.")
       .def("__len__", [](const Packet& self) { return self.bytes.size(); })
       .def("__repr__", &describe);
 }
@@ -85,14 +85,14 @@ void register_facts_of_packet(nb::class_<Packet>& packet) {
   packet.def_ro("stream", &Packet::stream, "Number of the stream in the container.")
       .def_prop_ro(
           "pts", [](const Packet& self) { return time_of(self.pts); }, nb::sig("def pts(self) -> int | None"),
-          "Presentation time in ticks of the stream's time_base; None where the stream gives none.")
+          "Presentation time in ticks of the stream's time_base; None if unknown.")
       .def_prop_ro(
           "dts", [](const Packet& self) { return time_of(self.dts); }, nb::sig("def dts(self) -> int | None"),
-          "Decoding time in ticks of the stream's time_base; None where the stream gives none.")
-      .def_ro("duration", &Packet::duration, "In ticks of the stream's time_base; 0 where it is not known.")
-      .def_ro("pos", &Packet::pos, "Position in the file in bytes; -1 where it is not known.")
+          "Decoding time in ticks of the stream's time_base; None if unknown.")
+      .def_ro("duration", &Packet::duration, "In ticks of the stream's time_base; 0 if unknown.")
+      .def_ro("pos", &Packet::pos, "Position in the file in bytes; -1 if unknown.")
       .def_ro("key", &Packet::key, "Whether the container calls it a keyframe.")
-      .def_ro("discard", &Packet::discard, "Whether it is decoded and not shown, by an edit list.")
+      .def_ro("discard", &Packet::discard, "Whether it is decoded but not shown, according to an edit list.")
       .def_ro("discontinuity", &Packet::discontinuity, "Whether times or bytes jump before it.")
       .def_ro("corrupt", &Packet::corrupt, "Whether the container knows that bytes are missing.")
       .def_prop_ro(
@@ -101,14 +101,14 @@ void register_facts_of_packet(nb::class_<Packet>& packet) {
             const std::string_view name = to_string(self.picture_type);
             return nb::str(name.data(), name.size());
           },
-          "`I`, `P` or `B`, for packets of an encoder; empty where the encoder does not say.")
+          "`I`, `P` or `B`, for packets of an encoder; empty if the encoder does not report it.")
       .def_prop_ro(
           "average_qp",
           [](const Packet& self) {
             return self.average_qp < 0 ? nb::none() : nb::object(nb::float_(self.average_qp));
           },
           nb::sig("def average_qp(self) -> float | None"),
-          "Mean quantisation parameter of the picture, in the codec's scale; None where it is not known.");
+          "Mean quantisation parameter of the picture, in the codec's scale; None if unknown.");
 }
 
 ColorInfo color_of(const StreamInfo& self) {
@@ -165,17 +165,18 @@ void register_description(nb::class_<StreamInfo>& stream) {
            nb::sig("def __init__(self, codec: str, *, width: int = 0, height: int = 0, format: str = "
                    "'yuv420p', time_base: fractions.Fraction | None = None, extradata: bytes | bytearray | "
                    "memoryview | None = None) -> None"),
-           "Describes a video stream whose packets come from elsewhere.\n\ncodec: FFmpeg's name, such as "
-           "h264\nwidth: coded width in pixels; 0: the stream says it\nheight: coded height in pixels; 0: "
-           "the stream says it\nformat: pixel format, where the stream does not say it\ntime_base: seconds "
-           "of one tick of its packets' times\nextradata: parameter sets that the container keeps apart, "
-           "as FFmpeg has them; None: they are in the packets")
+           "Describes a video stream whose packets do not come from a Demuxer.\n\ncodec: FFmpeg's name, such "
+           "as "
+           "h264\nwidth: coded width in pixels; 0: as in the stream\nheight: coded height in pixels; 0: as "
+           "in the stream\nformat: pixel format, if the stream does not determine it\ntime_base: seconds "
+           "of one tick of its packets' times\nextradata: parameter sets that are not in the packets, in "
+           "FFmpeg's form; None: they are in the packets")
       .def_prop_ro(
           "start_pts", [](const StreamInfo& self) { return time_of(self.start_pts); },
           nb::sig("def start_pts(self) -> int | None"),
-          "Time of the first packet in ticks of time_base, by the container; None where it says nothing.")
+          "Time of the first packet in ticks of time_base, from the container; None if it does not say.")
       .def_ro("duration", &StreamInfo::duration,
-              "Length in ticks of time_base, by the container; 0 where it says nothing.")
+              "Length in ticks of time_base, from the container; 0 if it does not say.")
       .def_prop_ro(
           "sample_aspect", [](const StreamInfo& self) { return fraction(self.sample_aspect); },
           nb::sig("def sample_aspect(self) -> fractions.Fraction"),
@@ -189,7 +190,8 @@ void register_description(nb::class_<StreamInfo>& stream) {
       .def_prop_ro(
           "extradata",
           [](const StreamInfo& self) { return nb::bytes(self.extradata.data(), self.extradata.size()); },
-          "What the codec needs before the first packet, as FFmpeg has it; empty where packets bring it.")
+          "Codec headers that are needed before the first packet, in FFmpeg's form; empty if they are in the "
+          "packets.")
       .def_prop_ro(
           "metadata",
           [](const StreamInfo& self) {
@@ -219,12 +221,12 @@ void register_packet(nb::module_& module) {
           "def __init__(self, data: bytes | bytearray | memoryview | Packet, *, stream: int = 0, pts: int | "
           "None = None, dts: int | None = None, duration: int = 0, pos: int = -1, key: bool = False, "
           "discard: bool = False, discontinuity: bool = False, corrupt: bool = False) -> None"),
-      "Bytes from elsewhere, or those of another packet with other times.\n\ndata: compressed bytes, of "
-      "anything with the buffer protocol, which "
-      "are shared: do not change them while the packet lives\nstream: number of the stream\npts: "
+      "Wraps given bytes, or those of another packet with other times.\n\ndata: compressed bytes, in an "
+      "object with the buffer protocol, whose memory is shared: do not change it while the packet "
+      "exists\nstream: number of the stream\npts: "
       "presentation time in ticks of the stream's time_base\ndts: decoding time in the same ticks\nduration: "
-      "in the same ticks; 0: not known\npos: position in the file in bytes; -1: not known\nkey: whether it "
-      "is a keyframe\ndiscard: decode it and do not show it\ndiscontinuity: whether times jump before "
+      "in the same ticks; 0: unknown\npos: position in the file in bytes; -1: unknown\nkey: whether it "
+      "is a keyframe\ndiscard: decode it, but do not show it\ndiscontinuity: whether times jump before "
       "it\ncorrupt: whether bytes of it are missing");
   register_bytes(packet);
   register_facts_of_packet(packet);

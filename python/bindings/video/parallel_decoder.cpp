@@ -190,9 +190,9 @@ void register_parallel_decoder(nb::module_& module) {
 
   nb::class_<Parallel> parallel(
       module, "ParallelDecoder",
-      "All frames of a video in order, decoded by several decoders at once: every core, or every decoding "
-      "unit of a GPU, works on one file. Each iteration begins with the first frame; threads that share the "
-      "work share one iterator, iter(decoder). `with` closes it.");
+      "All frames of a video in order, decoded by several decoders in parallel, on all cores, or on all "
+      "decoding engines of a GPU. Each iteration begins with the first frame; threads that divide the frames "
+      "among them share one iterator, iter(decoder). `with` closes it.");
   parallel.def(
       "__init__", &open, nb::arg("source").none(), nb::arg("others"), nb::arg("options"),
       nb::sig(signature("def __init__(self, source: str | os.PathLike[str] | bytes | io.BufferedIOBase",
@@ -203,12 +203,12 @@ void register_parallel_decoder(nb::module_& module) {
   parallel
       .def_prop_ro(
           "fps", [](const Parallel& self) { return self.facts.fps(); },
-          "Average frames per second; None where the container does not say.")
+          "Average frames per second, from the container; None if it does not say.")
       .def_prop_ro(
           "duration", [](const Parallel& self) { return self.facts.duration(); },
-          "Length in seconds; None where the container does not say.")
+          "Length in seconds, from the container; None if it does not say.")
       .def_prop_ro(
-          "decoder", [](const Parallel& self) { return self.facts.decoder; }, "Which decoders are at work.")
+          "decoder", [](const Parallel& self) { return self.facts.decoder; }, "The decoders.")
       .def("__length_hint__", &expected_frames)
       .def(
           "__iter__",
@@ -223,7 +223,7 @@ void register_parallel_decoder(nb::module_& module) {
             const ReleasedGil release;
             self.close();
           },
-          "Closes the file and releases the decoders; frames that were given out stay valid.")
+          "Closes the file and releases the decoders; frames that were returned stay valid.")
       .def(
           "__reduce__",
           [](nb::handle self) {

@@ -16,8 +16,8 @@ VideoReaderOptions reader_options(const nb::kwargs& keywords) {
 }
 
 std::string reader_docs() {
-  return "Opens a video.\n\nsource: path, bytes or a binary file object; of one that cannot seek, as a pipe, "
-         "frames come once\n" +
+  return "Opens a video.\n\nsource: path, bytes or a binary file object; a pipe, which cannot seek, can be "
+         "read once\n" +
          keyword_docs(reader_keywords());
 }
 

@@ -95,8 +95,8 @@ void register_quality(nb::module_& module) {
   nb::class_<FrameQuality>(module, "FrameQuality", "How close an encoded picture is to its source.")
       .def_ro("frame", &FrameQuality::frame, "Number in the new clip, from 0.")
       .def_ro("seconds", &FrameQuality::seconds, "Time in the new clip.")
-      .def_ro("psnr", &FrameQuality::psnr_all, "Of all samples, in dB; infinite where they are equal.")
-      .def_ro("ssim", &FrameQuality::ssim_all, "Of all samples; 1 where they are equal.")
+      .def_ro("psnr", &FrameQuality::psnr_all, "PSNR of all samples, in dB; infinite if they are equal.")
+      .def_ro("ssim", &FrameQuality::ssim_all, "SSIM of all samples; 1 if they are equal.")
       .def_ro("psnr_of_planes", &FrameQuality::psnr, "PSNR of Y, U and V, or of R, G and B.")
       .def_ro("ssim_of_planes", &FrameQuality::ssim, "SSIM of Y, U and V, or of R, G and B.")
       .def("__repr__", [](const FrameQuality& self) {
@@ -113,17 +113,17 @@ void register_transcode(nb::module_& module) {
       .def_prop_ro(
           "frames", [](const Result& self) { return self.result.frames; }, "Frames that were written.")
       .def_prop_ro(
-          "seconds", [](const Result& self) { return self.result.seconds; }, "How long they last.")
+          "seconds", [](const Result& self) { return self.result.seconds; }, "Length in seconds.")
       .def_prop_ro(
           "bytes", [](const Result& self) { return self.result.bytes; }, "Bytes that were written.")
       .def_prop_ro(
           "paths", [](const Result& self) { return self.result.paths; },
           nb::sig("def paths(self) -> list[str]"),
-          "The files: more than one where a change of size began others.")
-      .def_ro("notes", &Result::notes, "What was changed or left out, a line for each.")
+          "The files; more than one if changes of size began others.")
+      .def_ro("notes", &Result::notes, "What was changed or left out, one line each.")
       .def_prop_ro(
           "quality", [](const Result& self) { return self.result.quality; },
-          nb::sig("def quality(self) -> list[FrameQuality]"), "Of each frame, where it was asked for.")
+          nb::sig("def quality(self) -> list[FrameQuality]"), "Quality of each frame, if requested.")
       .def("__repr__", [](const Result& self) {
         return fmt::format("lanner.TranscodeResult({} frames, {:.2f} s, {} bytes)", self.result.frames,
                            self.result.seconds, self.result.bytes);

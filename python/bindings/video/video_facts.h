@@ -57,7 +57,7 @@ void register_facts(nb::class_<Video>& video) {
             return metadata;
           },
           nb::sig("def metadata(self) -> dict[str, str]"),
-          "Metadata of the file and its stream, like title; the stream's where both have a key.")
+          "Metadata of the file and of its stream, like title; the stream's takes precedence.")
       .def_prop_ro(
           "decoder_reason", [](const Video& self) { return self.facts.decoder_reason; },
           "Why this decoder was chosen.")

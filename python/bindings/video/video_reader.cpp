@@ -211,8 +211,8 @@ std::int64_t length_of(Reader& self) {
 void register_index(nb::module_& module) {
   nb::class_<StreamIndex>(
       module, "StreamIndex",
-      "Exact time of every frame and which are keyframes, in presentation order. Made by one pass over the "
-      "file without decoding; readers of the same clip share one by index=.")
+      "Exact times of all frames, and which of them are keyframes, in presentation order. Made in one pass "
+      "over the file, without decoding; readers of the same clip share it with index=.")
       .def("__len__", [](const StreamIndex& self) { return self.frames.size(); })
       .def_prop_ro(
           "time_base", [](const StreamIndex& self) { return fraction(self.time_base); },
@@ -225,7 +225,7 @@ void register_index(nb::module_& module) {
               times.push_back(entry.pts == no_pts ? std::nullopt : std::optional(entry.pts));
             return times;
           },
-          "Times in ticks of time_base; None where the stream gives none.")
+          "Times in ticks of time_base; None if unknown.")
       .def_prop_ro(
           "keyframes",
           [](const StreamIndex& self) {
@@ -234,14 +234,15 @@ void register_index(nb::module_& module) {
               if (self.frames[i].key) numbers.push_back(i);
             return numbers;
           },
-          "Numbers of the frames that decode by themselves.");
+          "Numbers of the frames that can be decoded without others.");
 }
 
 void register_sequence(nb::class_<Reader>& reader) {
   reader.def("__len__", &length_of)
       .def("__getitem__", &item, nb::arg("index").none(),
-           "A frame by its number, or a list of frames for a slice or a sequence of numbers; only what they "
-           "depend on is decoded. Negative numbers count from the end. IndexError beyond the end.")
+           "A frame by its number, or a list of frames for a slice or a sequence of numbers; only these and "
+           "the frames that they depend on are decoded. Negative numbers count from the end. IndexError "
+           "beyond the end.")
       .def(
           "__iter__", [](const Reader& self) { return new Iterator<FrameIterator>(self.pool); },
           nb::sig("def __iter__(self) -> FrameIterator"),
@@ -263,7 +264,7 @@ void register_times(nb::class_<Reader>& reader) {
   reader
       .def("frames_at", &frames_at, nb::arg("seconds"),
            nb::sig("def frames_at(self, seconds: collections.abc.Iterable[float]) -> list[Frame]"),
-           "The frames that a player shows at these times.\n\nseconds: times from the start of the stream's "
+           "The frames that a player shows at these times.\n\nseconds: times in seconds of the stream's "
            "clock, as Frame.seconds")
       .def(
           "frames_played_in",
@@ -273,36 +274,37 @@ void register_times(nb::class_<Reader>& reader) {
             });
           },
           nb::arg("begin"), nb::arg("end"),
-          "The frames that a player shows during an interval.\n\nbegin: seconds\nend: seconds; what is first "
-          "shown at this time is left out")
+          "The frames that a player shows during an interval.\n\nbegin: seconds\nend: seconds; a frame that "
+          "begins at this time is not included")
       .def(
           "index_at",
           [](Reader& self, double seconds) {
             return self.run([&](VideoReader& video, const Control&) { return video.index_at(seconds); });
           },
           nb::arg("seconds"),
-          "Number of the frame that a player shows at this time.\n\nseconds: time as Frame.seconds has it")
+          "Number of the frame that a player shows at this time.\n\nseconds: time in seconds, as "
+          "Frame.seconds")
       .def("sample_indices", &sample, nb::arg("count") = nb::none(), nb::kw_only(),
            nb::arg("fps") = nb::none(),
-           "Numbers of frames spread over the video: exactly one of the two is given.\n\ncount: so many, "
-           "spread evenly\nfps: those that a player shows at so many evenly spaced times per second")
+           "Numbers of frames spread over the video; give either count or fps.\n\ncount: this many frames, "
+           "evenly spaced\nfps: the frames that a player shows at this many times per second")
       .def(
           "sample",
           [](Reader& self, std::optional<std::int64_t> count, std::optional<double> fps) {
             return frames_of(self, sample(self, count, fps));
           },
           nb::arg("count") = nb::none(), nb::kw_only(), nb::arg("fps") = nb::none(),
-          "Frames spread over the video: exactly one of the two is given.\n\ncount: so many, spread "
-          "evenly\nfps: those that a player shows at so many evenly spaced times per second")
+          "Frames spread over the video; give either count or fps.\n\ncount: this many frames, evenly "
+          "spaced\nfps: the frames that a player shows at this many times per second")
       .def("pts", &pts_of, nb::arg("indices").none() = nb::none(),
            nb::sig("def pts(self, indices: slice | collections.abc.Iterable[typing.SupportsIndex] | None = "
                    "None) -> list[int | None]"),
-           "Times of frames in ticks of stream.time_base, without decoding; None where the stream gives "
+           "Times of frames in ticks of stream.time_base, without decoding; None if the stream has "
            "none.\n\nindices: a slice or numbers; default all frames")
       .def("times", &times_of, nb::arg("indices").none() = nb::none(),
            nb::sig("def times(self, indices: slice | collections.abc.Iterable[typing.SupportsIndex] | None = "
                    "None) -> list[float | None]"),
-           "Times of frames in seconds, without decoding; None where the stream gives none.\n\nindices: a "
+           "Times of frames in seconds, without decoding; None if the stream has none.\n\nindices: a "
            "slice or numbers; default all frames");
 }
 
@@ -403,23 +405,21 @@ void register_reader(nb::module_& module) {
   register_facts(reader);
   reader
       .def_prop_ro("fps", &fps_of, nb::sig("def fps(self) -> float | None"),
-                   "Average frames per second, by the times of the frames; None where the stream has no "
-                   "times. The first "
-                   "use reads the file once.")
+                   "Average frames per second, from the times of the frames; None if the stream has no "
+                   "times. The first use reads the file once.")
       .def_prop_ro("duration", &duration_of, nb::sig("def duration(self) -> float | None"),
-                   "Length in seconds, from the first frame to the end of the last; None where the stream "
-                   "has no times. "
-                   "The first use reads the file once.")
+                   "Length in seconds, from the first frame to the end of the last; None if the stream has "
+                   "no times. The first use reads the file once.")
       .def_prop_ro(
           "decoder", [](const Reader& self) { return self.facts.decoder; },
-          "Which decoder is at work, and on what: `ffmpeg h264, 2 threads`, `nvdec h264 on cuda:0`.")
+          "The decoder and its device: `ffmpeg h264, 2 threads`, `nvdec h264 on cuda:0`.")
       .def(
           "close",
           [](Reader& self) {
             const ReleasedGil release;
             self.pool->close();
           },
-          "Closes the file and releases the decoders; frames that were given out stay valid.")
+          "Closes the file and releases the decoders; frames that were returned stay valid.")
       .def_prop_ro(
           "closed",
           [](const Reader& self) {

@@ -139,13 +139,12 @@ std::span<const Keyword> writer_keywords() {
                                          "subtitles", "attachments", "chapters", "tags"}))
       all.push_back(std::move(keyword));
     all.push_back(Keyword{"on_size_change", "str", "'error'"}.of(
-        "what becomes of a picture of another size: scale stretches it, pad keeps its shape between black "
-        "bars, "
-        "segment begins another file (clip_2.mp4), error refuses it"));
+        "what happens to a picture of another size: scale stretches it, pad keeps its aspect ratio and adds "
+        "black bars, segment begins another file (clip_2.mp4), error raises"));
     all.push_back(Keyword{"copy_from", "str | os.PathLike[str] | bytes | typing.BinaryIO | VideoReader"}.of(
-        "a clip whose other streams are copied as they are, at their own times"));
+        "a clip whose other streams are copied unchanged, with their times"));
     all.push_back(Keyword{"copy", "str | collections.abc.Sequence[str]"}.of(
-        "which of them: audio, subtitles, attachments, chapters, tags; None is all"));
+        "which of them: audio, subtitles, attachments, chapters, tags; None: all"));
     return all;
   }();
   return keywords;
@@ -186,41 +185,37 @@ void construct(Writer* self, nb::handle path, const nb::args& others, const nb::
 void register_writer(nb::module_& module) {
   nb::class_<Writer>(
       module, "VideoWriter",
-      "Encodes images into a video file; docs/writing-video.md. The file appears under its path with "
-      "close(), or at the end of `with`; after an error there is none. One thread at a time.")
-      .def(
-          "__init__", &construct, nb::arg("path"), nb::arg("others"), nb::arg("options"),
-          nb::sig(signature("def __init__(self, path: str | os.PathLike[str] | typing.BinaryIO",
-                            writer_keywords(), "None")
-                      .c_str()),
-          ("Names the file and what is to be in it. The encoder opens with the first picture: what it "
-           "refuses, and what this machine's FFmpeg lacks, are errors of the first write().\n\npath: file to "
-           "write; its extension chooses the container: .mp4, .mkv, .webm, .mov, .avi and others. Or an "
-           "object "
-           "with `write`, like io.BytesIO, which gets the bytes as they come: MP4 in fragments unless "
-           "container "
-           "or its name say another\n" +
-           keyword_docs(writer_keywords()))
-              .c_str())
-      .def(
-          "write", &Writer::write, nb::arg("image").none(), nb::arg("pts") = nb::none(), nb::kw_only(),
-          nb::arg("time_base") = nb::none(), nb::arg("seconds") = nb::none(),
-          nb::sig("def write(self, image: Image | Frame | object, pts: int | None = None, *, time_base: "
-                  "fractions.Fraction | None = None, seconds: float | None = None) -> None"),
-          "Appends a picture. A Frame is shown at its own time, a picture without one behind the one before, "
-          "for 1 / fps; a time that does not grow is moved, which `notes` tell. A file that begins with a "
-          "picture without a time counts in whole 1 / fps.\n\nimage: an Image of any pixel format, a Frame, "
-          "or "
-          "uint8 RGB pixels [height, width, 3]\npts: when it is shown, in ticks of time_base, in place of a "
-          "Frame's own\ntime_base: seconds of a tick; the Frame's where it is not given, else 1 / "
-          "fps\nseconds: "
-          "the time in seconds, in place of pts")
+      "Encodes images into a video file; docs/writing-video.md. The file appears under its path after "
+      "close() or at the end of `with`, and not after an error. One thread at a time.")
+      .def("__init__", &construct, nb::arg("path"), nb::arg("others"), nb::arg("options"),
+           nb::sig(signature("def __init__(self, path: str | os.PathLike[str] | typing.BinaryIO",
+                             writer_keywords(), "None")
+                       .c_str()),
+           ("Sets the path and the options. The encoder is opened for the first picture: options that it "
+            "does not support, and encoders that the installed FFmpeg lacks, are errors of the first "
+            "write().\n\npath: file to "
+            "write; its extension chooses the container: .mp4, .mkv, .webm, .mov, .avi and others. Or an "
+            "object with `write`, like io.BytesIO, which receives the bytes in order: fragmented MP4, unless "
+            "container or its name choose another\n" +
+            keyword_docs(writer_keywords()))
+               .c_str())
+      .def("write", &Writer::write, nb::arg("image").none(), nb::arg("pts") = nb::none(), nb::kw_only(),
+           nb::arg("time_base") = nb::none(), nb::arg("seconds") = nb::none(),
+           nb::sig("def write(self, image: Image | Frame | object, pts: int | None = None, *, time_base: "
+                   "fractions.Fraction | None = None, seconds: float | None = None) -> None"),
+           "Appends a picture. A Frame is shown at its own time, a picture without a time after the previous "
+           "one, for 1 / fps. A time that does not increase is moved, which `notes` reports. If the first "
+           "picture has no time, the file's time base is 1 / fps.\n\nimage: an Image of any pixel format, a "
+           "Frame, "
+           "or "
+           "uint8 RGB pixels [height, width, 3]\npts: when it is shown, in ticks of time_base, instead of a "
+           "Frame's own time\ntime_base: seconds of a tick; default: the Frame's, else 1 / fps\nseconds: "
+           "when it is shown, in seconds, instead of pts")
       .def_prop_ro("notes", &Writer::notes, nb::sig("def notes(self) -> list[str]"),
-                   "What was changed or left out so far, a line for each.")
+                   "What was changed or left out so far, one line each.")
       .def("close", &Writer::close,
-           "Encodes what is left, finishes the file and gives it its name. Nothing happens the second time. "
-           "Raises "
-           "InvalidArgument where no picture was written.")
+           "Encodes what is left, completes the file and renames it to its path. A second call does nothing. "
+           "Raises InvalidArgument if no picture was written.")
       .def_prop_ro("closed", &Writer::closed, "Whether close() was called, or an error ended the `with`.")
       .def(
           "__enter__", [](nb::handle self) { return nb::borrow(self); },

@@ -26,13 +26,13 @@ OPTIONS = frozenset(
 
 
 def lanner(module: Any, example_inputs: list[Any], *, options: Mapping[str, Any] | None = None, mode: str | None = None) -> Callable[..., Any]:
-    """The backend of torch.compile(module, backend="lanner"): what engines can run of a graph, they run; the rest stays in torch, and a
+    """The backend of torch.compile(module, backend="lanner"): what engines can run of a graph runs in engines; the rest stays in torch, and a
     RuntimeWarning says how much and why. torch.compile calls it.
 
     module: the graph
     example_inputs: tensors like its inputs
     options: precision, strict, exact, threads, budget, deterministic, retune, weight_budget, limits, environment and progress as of build; share_weights
-    mode: refused where it is given
+    mode: raises if it is given
     """
     check_type("module", module, torch.fx.GraphModule, "torch.fx.GraphModule")
     check_type("example_inputs", example_inputs, (list, tuple), "list of tensors")
