@@ -149,7 +149,7 @@ TEST(EncoderRefusals, NumbersOutsideOfTheirScale) {
       },
       "x264 takes 0 for lossless");
   expect_refused(
-      "h264", [](EncoderOptions& o) { o.tuning = Tuning::ultra_high_quality; }, "of NVENC alone");
+      "h264", [](EncoderOptions& o) { o.tuning = Tuning::ultra_high_quality; }, "only NVENC has it");
   expect_refused(
       "h264", [](EncoderOptions& o) { o.slice_mode = SliceMode::count, o.slice_data = 5; },
       "slice_data 5, expected 1 to 4, the rows of macroblocks of 96x64");

@@ -313,7 +313,7 @@ TEST(EncoderReconfigures, WhatCannotChangeIsRefusedAndNothingIsChanged) {
   refused({.width = 128, .height = 64}, ErrorCode::invalid_argument,
           "size 128x64, but the encoder was created for 96x64");
   refused({.multipass = Multipass::full_resolution}, ErrorCode::unsupported,
-          "NVENC alone passes over each picture twice");
+          "only NVENC encodes each picture in two passes");
   refused({.bit_rate = -5}, ErrorCode::invalid_argument, "-5, expected 0 (no change) or more");
   refused({.bit_rate = 10}, ErrorCode::invalid_argument, "bit_rate 10, expected 1000 to");
   refused({.max_bit_rate = 100'000}, ErrorCode::invalid_argument,

@@ -349,8 +349,8 @@ def test_colorspace_is_told_and_samples_stay(name, tmp_path):
     assert (frames[0] == frames[1]) == (name != "ARGB") and frames[0]  # RGB alone is converted by it.
 
 
-REFUSED = [({"multipass": "fullres"}, "NVENC alone passes over each picture twice"), ({"multipass": "QRES"}, "NVENC alone"), ({"initqp": 20}, "NVENC alone begins with a QP"),
-           ({"ldkfs": 3}, "NVENC alone scales keyframes"), ({"numrefl1": 2}, "NVENC alone bounds list 1"), ({"tuning_info": "uhq"}, "NVENC alone"),
+REFUSED = [({"multipass": "fullres"}, "only NVENC encodes each picture in two passes"), ({"multipass": "QRES"}, "only NVENC"), ({"initqp": 20}, "only NVENC takes an initial QP"),
+           ({"ldkfs": 3}, "only NVENC scales keyframes"), ({"numrefl1": 2}, "only NVENC limits list 1"), ({"tuning_info": "uhq"}, "only NVENC has it"),
            ({"qmin": [10, 20, 30]}, "expected one number for all"), ({"gop": 60, "idrperiod": 30}, "give one of both"), ({"maxbitrate": "20M"}, "max_bit_rate 20971520 beside bit_rate"),
            ({"constqp": 20, "rc": "cbr"}, "const_qp is of rate_control constqp"), ({"tuning_info": "lossless", "bitrate": 1000000}, "lossless keeps every sample"),
            ({"max_res": [64, 64]}, "expected at least the size 96x64"), ({"s": "64x64"}, "s: 64x64, but width and height are 96x64"),
@@ -394,7 +394,7 @@ def test_picture_flags():
         packets += encoder.Encode(picture(number), wanted)
     assert [packet["key"] for packet in packets] == [True, False, True, False, True, False]
     assert [7 in units(packet["data"]) for packet in packets] == [True, False, False, True, True, False]
-    for wrong, line in [(flags.EOS, "EndEncode"), (flags.OUTPUT_RECON_FRAME, "NVENC alone"), (flags.DISABLE_ENC_STATE_ADVANCE, "NVENC alone"), (64, "0x40 is no combination")]:
+    for wrong, line in [(flags.EOS, "EndEncode"), (flags.OUTPUT_RECON_FRAME, "by NVENC only"), (flags.DISABLE_ENC_STATE_ADVANCE, "by NVENC only"), (64, "0x40 is no combination")]:
         with pytest.raises(nvc.PyNvVCException) as caught:
             encoder.Encode(picture(), wrong)
         one_line(caught, line)
@@ -471,7 +471,7 @@ def test_what_cannot_be_reconfigured():
     for name in ("width", "gop", "targetQuality", "averageBitRate"):
         with pytest.raises(AttributeError, match="it has rateControlMode, multiPass, averageBitrate"):
             setattr(params, name, 1)
-    for name, value, line in [("multiPass", 2, "NVENC alone"), ("averageBitrate", 0, "where the encoder stands at 400000"), ("frameRateDen", 0, "1 or more each"),
+    for name, value, line in [("multiPass", 2, "only NVENC"), ("averageBitrate", 0, "where the encoder stands at 400000"), ("frameRateDen", 0, "1 or more each"),
                               ("rateControlMode", 0, "constqp"), ("vbvInitialDelay", 10**9, "vbv_initial"), ("maxBitRate", 900_000, "cbr")]:  # fmt: skip
         params = encoder.GetEncodeReconfigureParams()
         setattr(params, name, value)

@@ -112,7 +112,7 @@ def test_sample_encode_as_the_wheel_configures_it(folder, pictures):
 
 
 def test_sample_encode_reconfigure(folder, pictures):
-    assert "multipass full_resolution: NVENC alone" in run(folder, "encode_reconfigure.py", *pictures, "-o", "none.h264")
+    assert "multipass full_resolution: only NVENC" in run(folder, "encode_reconfigure.py", *pictures, "-o", "none.h264")
     assert "Completed encoding 12 frames" in run(folder, "encode_reconfigure.py", *pictures, "-json", "h264.json", "-o", "changed.h264")
     assert_pictures(folder, "changed.h264")
 

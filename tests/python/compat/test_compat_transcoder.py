@@ -79,7 +79,7 @@ def test_quality_is_constant_unless_a_rate_is_given(folder, clip):
 @pytest.mark.parametrize(
     ("keywords", "line"),
     [({"fps": 30}, "each frame keeps its own time"), ({"max_res": [64, 64]}, "unknown keyword 'max_res'"), ({"nonsense": 1}, "unknown keyword 'nonsense'"),
-     ({"codec": "vp9"}, "expected one of h264, hevc, av1"), ({"multipass": "fullres"}, "NVENC alone"), ({"initqp": 3}, "NVENC alone")],
+     ({"codec": "vp9"}, "expected one of h264, hevc, av1"), ({"multipass": "fullres"}, "only NVENC"), ({"initqp": 3}, "only NVENC")],
 )  # fmt: skip
 def test_refused_keywords_say_why(folder, clip, keywords, line):
     out = folder / "never.mp4"

@@ -136,13 +136,12 @@ void EncoderSettings::set_tuning() {
   });
   if (row == std::end(tuning_rows)) {
     if (encoder() == "ffv1" || encoder() == "png") {
-      require(options_.tuning == Tuning::lossless, "tuning {}: it has lossless alone",
+      require(options_.tuning == Tuning::lossless, "tuning {}: the only tuning it has is lossless",
               to_string(options_.tuning));
       return;
     }
     const std::string_view why =
-        options_.tuning == Tuning::ultra_high_quality
-            ? "it is of NVENC alone; high_quality with preset P7 is the best here"
+        options_.tuning == Tuning::ultra_high_quality ? "only NVENC has it; use high_quality with preset P7"
         : encoder() == "libsvtav1"
             ? "SVT-AV1 1.4 loses samples; libaom-av1, libx265, libvpx-vp9 and ffv1 do not"
             : "it has no such mode";
