@@ -9,7 +9,7 @@
 
 namespace lanner {
 
-/// The label of a class; `class 7` where there is none.
+/// The label of a class; `class 7` if it has none.
 std::string class_label(const Task& task, std::int64_t number);
 
 /// Number of the class with this name: its label, else its number as text. Throws Error{invalid_argument}

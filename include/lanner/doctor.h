@@ -49,11 +49,11 @@ struct MachineFacts {
 /// available, else the host.
 Device automatic_device();
 
-/// Adds folders where CUDA's libraries are looked for before the loader's own, for instance those of Python's
-/// nvidia packages. To be called before the first use of a GPU. Thread-safe.
+/// Adds folders that are searched for CUDA's libraries before the loader's own, for instance those of
+/// Python's nvidia packages. To be called before the first use of a GPU. Thread-safe.
 void add_library_folders(std::span<const std::filesystem::path> folders);
 
-/// Collects the facts at each call; opens the modules and the driver. Never throws for what is missing.
+/// Collects the facts anew at each call; opens the modules and the driver. Never throws for a missing part.
 MachineFacts machine_facts();
 
 } // namespace lanner

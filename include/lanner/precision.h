@@ -26,10 +26,10 @@ struct Precision {
   /// The first pattern that matches a node applies; its type need not be in `types`. A pattern that matches
   /// nothing is Error{invalid_argument}.
   std::vector<PrecisionPin> pins;
-  /// Only `types` and pins: a node that no kernel computes so is Error{unsupported}, which names it; without
-  /// it an unmet pin is logged.
+  /// Require `types` and pins: a node that no kernel computes so is Error{unsupported}, which names it. If
+  /// false, an unmet pin is logged.
   bool strict = false;
-  /// No kernels with another formula: no Winograd, no FFT, and no rounding of f32 operands (TF32).
+  /// Exclude kernels with another formula: Winograd, FFT, and those that round f32 operands (TF32).
   bool exact = false;
 
   Precision() = default;

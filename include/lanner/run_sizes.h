@@ -9,16 +9,16 @@
 namespace lanner {
 
 /// Keeps the number of batch sizes small: kernels are made for a size, and a new one in the middle of a run
-/// would make everything wait for them. Fewer pictures than a full batch are filled up by repeating the last
-/// one, whose surplus results are ignored. Passive; one thread at a time.
+/// would make everything wait for them. An incomplete batch is filled up by repeating the last picture, whose
+/// surplus results are ignored. Passive; one thread at a time.
 class RunSizes {
 public:
   /// `full` pictures make a full run of input `input`. `ready`: its kernels exist, for instance because the
-  /// engine was built for it; else fewer pictures run as they are until a full run was made. Throws
-  /// Error{invalid_argument} where the network requires another number.
+  /// engine was built for it. Otherwise incomplete batches run without filling up, until a full one has run.
+  /// Throws Error{invalid_argument} if the network requires another number.
   RunSizes(const Engine& engine, const std::string& input, int full, bool ready = true);
 
-  /// The batch size of a run for this many pictures. The same number where an output has no part for each
+  /// The batch size of a run for this many pictures. It is this number if an output has no part for each
   /// picture.
   std::size_t of(std::size_t pictures) const;
   /// Learns from the last run, which had this many pictures. Its results may still be pending.

@@ -8,8 +8,8 @@ namespace lanner {
 /// affinity mask and its control group's quota, with part of a core counted as one. On a machine with several
 /// NUMA nodes (sockets) an engine without an explicit number uses the cores of one. Thread-safe.
 int default_threads();
-/// For objects made from now on; 0 undoes an earlier setting. Throws Error{invalid_argument} for numbers
-/// below 0 or above 4096. Thread-safe.
+/// Sets default_threads() for objects made from now on; 0 resets it. Throws Error{invalid_argument} for
+/// numbers below 0 or above 4096. Thread-safe.
 void set_threads(int count);
 
 /// A thread pool of the program, for Lanner's loops to run on.
@@ -21,10 +21,10 @@ struct Executor {
   /// concurrently. Must not throw.
   void (*run)(void* user, int count, void (*piece)(void* argument, int number), void* argument) = nullptr;
 };
-/// Null: Lanner's own threads again. The caller owns the executor and must keep it until another is set.
-/// Not while anything runs. The number of pieces of a loop still depends on the number of threads of the
-/// context or call. oneDNN kernels whose threads wait for each other (matrix products) keep threads of
-/// Lanner's own. Throws Error{invalid_argument} without a `run`.
+/// Null: Lanner's own threads again. The caller owns the executor and must keep it until another is set. Must
+/// not be called while anything runs. The number of pieces of a loop still depends on the number of threads
+/// of the context or call. oneDNN kernels whose threads synchronise with each other (matrix products) still
+/// use Lanner's own threads. Throws Error{invalid_argument} without a `run`.
 void set_executor(const Executor* executor);
 
 } // namespace lanner

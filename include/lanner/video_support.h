@@ -1,5 +1,5 @@
 #pragma once
-// What this machine reads and writes of video.
+// Video formats that this machine can read and write.
 
 #include <string>
 #include <vector>
@@ -9,7 +9,7 @@ namespace lanner {
 /// What the linked FFmpeg can do, for `lanner doctor`. Empty lists when the module is missing.
 struct VideoSupport {
   bool available = false;
-  std::string path, version, reason; ///< Where the module lies, FFmpeg's version, why it is missing.
+  std::string path, version, reason; ///< Path of the module, FFmpeg's version, or why it is missing.
   std::vector<std::string> decoders, encoders, demuxers, muxers;
 };
 VideoSupport video_support();
