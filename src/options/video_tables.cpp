@@ -148,7 +148,7 @@ void add_decoder_rows(Readers& table) {
 
 void add_memory_rows(Readers& table) {
   table.push_back(row({.name = "frame_bytes",
-                       .help = "most bytes of decoded frames that wait to be read",
+                       .help = "limit on the memory of decoded frames that wait to be read",
                        .example = "512MiB",
                        .unset = "by the machine's memory",
                        .no_flag = "`--limit total_bytes=...` bounds it",
@@ -235,7 +235,7 @@ static OptionTable<EncoderOptions> rate_rows() {
            .no_field = no_writer},
           &EncoderOptions::crf),
       row({.name = "bit_rate",
-           .help = "bits per second, instead of constant quality",
+           .help = "average bit rate, instead of constant quality",
            .details = "an error together with crf or a lossless codec",
            .example = "4M",
            .unset = "by crf",
