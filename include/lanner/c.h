@@ -94,8 +94,8 @@ typedef struct lanner_executor {
   void (*run)(void* user, int32_t count, void (*piece)(void* argument, int32_t number), void* argument);
 } lanner_executor;
 /* Null: Lanner's own threads again. The caller owns the executor and must keep it until another is set.
-   Not while anything runs. Kernels whose threads synchronise with each other (oneDNN's matrix products) still
-   use Lanner's own threads. */
+   Must not be called while anything runs. Kernels whose threads synchronise with each other (oneDNN's matrix
+   products) still use Lanner's own threads. */
 lanner_status lanner_set_executor(const lanner_executor* executor, lanner_error** error) LANNER_NOEXCEPT;
 
 /* ---- Tensors ---- */
@@ -128,8 +128,8 @@ lanner_status lanner_environment_set_cache_folder(lanner_environment* environmen
 /* Receives messages, one line each, from any thread: `level` is 0 for debugging, 1 for information, 2 for
    warnings. */
 typedef void (*lanner_log)(void* user, int32_t level, const char* message);
-/* Receives messages while engines are built, loaded or run with this environment. Null: the process's callback;
-   a C program has none, so that messages are dropped. */
+/* Receives messages while engines are built, loaded or run with this environment. Null: the process's
+   callback; a C program has none, so that messages are dropped. */
 lanner_status lanner_environment_set_log(lanner_environment* environment, lanner_log log, void* user,
                                          lanner_error** error) LANNER_NOEXCEPT;
 /* For the memory of its engines and contexts, while they are built too: weights, scratch memory, results,
