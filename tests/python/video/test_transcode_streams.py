@@ -183,6 +183,16 @@ class TestPixels:
             assert stream_of(tmp_path / "out.mkv", "video")["field_order"] == order
             assert len(notes) == 1 and "deinterlace" in notes[0]
 
+    def test_fields_are_kept_in_the_stream_of_libx264(self, tmp_path):
+        for scan, first in (("tff", 1), ("bff", 0)):
+            clip = tmp_path / f"{scan}.mp4"
+            ffmpeg(*pictures(seconds=0.4, rate=50), "-vf", f"interlace=scan={scan}", "-c:v", "mpeg2video", "-q:v", "2", "-flags", "+ilme+ildct",
+                   "-top", first, clip)  # fmt: skip
+            notes = lanner.transcode(clip, tmp_path / "out.mp4", codec="libx264").notes
+            assert notes == []
+            frames = ffprobe(tmp_path / "out.mp4", "-show_frames")["frames"]
+            assert {(frame["interlaced_frame"], frame["top_field_first"]) for frame in frames} == {(1, first)}
+
     def test_rotation_can_stay_a_word_to_players(self, tmp_path):
         ffmpeg(*pictures(seconds=0.2), "-c:v", "libx264", tmp_path / "plain.mp4")
         ffmpeg("-i", tmp_path / "plain.mp4", "-c", "copy", "-metadata:s:v", "rotate=90", tmp_path / "in.mp4")
@@ -190,9 +200,10 @@ class TestPixels:
             lanner.transcode(tmp_path / "in.mp4", tmp_path / "out.mp4", keep_rotation=keep)
             stream = stream_of(tmp_path / "out.mp4", "video")
             assert (stream["width"], stream["height"]) == size
-            assert [side["rotation"] for side in stream.get("side_data_list", [])] == ([-90] if keep else [])
+            sides = [side["rotation"] for side in stream.get("side_data_list", [])]
+            assert sides == ([side["rotation"] for side in stream_of(tmp_path / "in.mp4", "video")["side_data_list"]] if keep else [])
         shown, upright = (lanner.VideoReader(tmp_path / name) for name in ("out.mp4", "in.mp4"))
-        assert (shown.width, shown.height) == (upright.width, upright.height)
+        assert (shown.width, shown.height, shown.stream.rotation) == (upright.width, upright.height, upright.stream.rotation)
         notes = lanner.transcode(tmp_path / "in.mp4", tmp_path / "out.ts", keep_rotation=True).notes
         assert any("rotation" in note for note in notes)
 
@@ -308,6 +319,20 @@ class TestSizeChanges:
         assert [len(video) for video in whole] == [50, 25, 25]
         assert (whole[2].width, whole[2].height, whole[2][0].seconds) == (64, 96, 0)
         assert (whole[2][3].to_rgb().numpy() == whole[0][28].to_rgb().numpy()).all()
+
+    def test_a_segment_tells_of_the_file_that_it_replaces(self, tmp_path):
+        clip = found("size_change.mp4")
+        (tmp_path / "out_2.mkv").write_bytes(b"old")
+        options = {"on_size_change": "segment", "codec": "ffv1"}
+        (note,) = lanner.transcode(clip, tmp_path / "out.mkv", **options).notes
+        assert note.endswith("out_2.mkv begins, in place of the file of this name") and len(lanner.VideoReader(tmp_path / "out_2.mkv")) == 25
+
+    def test_a_segment_does_not_replace_the_clip(self, tmp_path):
+        clip = tmp_path / "out_2.mp4"
+        shutil.copy(found("size_change.mp4"), clip)
+        before = clip.read_bytes()
+        assert "would overwrite the clip that is read" in refuse("transcode", clip, tmp_path / "out.mp4", "--on-size-change", "segment")
+        assert clip.read_bytes() == before and leftovers(tmp_path, "out_2.mp4") == []
 
     def test_an_error_leaves_nothing(self, tmp_path):
         clip = found("size_change.mp4")

@@ -106,8 +106,8 @@ void set_hdr(AVStream& stream, const HdrMetadata& hdr) {
 
 void set_display(AVStream& stream, bool mirror, double rotation) {
   std::int32_t matrix[9];
-  av_display_rotation_set(matrix, -rotation); // FFmpeg's angle is counter-clockwise.
-  if (mirror)                                 // Comes first: the picture's x axis is turned round.
+  av_display_rotation_set(matrix, rotation); // Clockwise here, while av_display_rotation_get() is not.
+  if (mirror)                                // Comes first: the picture's x axis is turned round.
     for (const int i : {0, 1}) matrix[i] = -matrix[i];
   add_stream_side_data(stream, AV_PKT_DATA_DISPLAYMATRIX, matrix, sizeof matrix);
 }
