@@ -28,6 +28,7 @@ NB_MODULE(_lanner, module) {
   lanner::python::register_parallel_decoder(module);
   lanner::python::register_video(module);
   lanner::python::register_encoder(module);
+  lanner::python::register_muxer(module);
   lanner::python::register_context(module);
   lanner::python::register_verification(module);
   lanner::python::register_environment(module);

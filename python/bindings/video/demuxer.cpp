@@ -175,6 +175,11 @@ void register_calls_of_container(nb::class_<Container>& demuxer) {
 
 } // namespace
 
+void with_demuxer(nb::handle object, const std::function<void(Demuxer&)>& body) {
+  if (!nb::isinstance<Container>(object)) refuse("demuxer", object, "is of the wrong type", "a Demuxer");
+  nb::cast<Container&>(object).with(body);
+}
+
 void register_demuxer(nb::module_& module) {
   nb::class_<Container> demuxer(module, "Demuxer",
                                 "Splits a container into packets, which a Decoder takes. Iteration gives "

@@ -295,6 +295,9 @@ void register_encoder_class(nb::module_& module) {
           nb::sig("def restarts(self) -> list[tuple[int, str]]"),
           "Restarts of the encoder: pts of the IDR, and the reason.")
       .def_prop_ro(
+          "stream", [](const PyEncoder& self) { return self.encoder().stream(); },
+          "What the packets are, for Muxer.add_stream() and Decoder.")
+      .def_prop_ro(
           "extradata", [](const PyEncoder& self) { return to_bytes(self.encoder().stream().extradata); },
           "Codec headers, with global_header; else empty.")
       .def_prop_ro(

@@ -1,5 +1,7 @@
 // Packets, and what a container says of the stream that they belong to.
 
+#include <cmath>
+
 #include <lanner/error.h>
 #include <lanner/packet.h>
 
@@ -115,8 +117,29 @@ ColorInfo color_of(const StreamInfo& self) {
   return self.color;
 }
 
+/// How a stream is shown, where the packets do not say it.
+struct Shape {
+  nb::handle average_rate, sample_aspect;
+  double rotation = 0;
+  bool mirror = false;
+};
+
+void take_shape(const Shape& shape, StreamInfo& info) {
+  const auto positive = [](std::string_view name, nb::handle given) {
+    const Rational value = to_rational(name, given);
+    check(value.num > 0 && value.num <= INT32_MAX && value.den <= INT32_MAX, ErrorCode::invalid_argument,
+          "{}: {}/{}, expected more than 0, in numbers of 31 bits", name, value.num, value.den);
+    return value;
+  };
+  if (!shape.average_rate.is_none()) info.average_rate = positive("average_rate", shape.average_rate);
+  if (!shape.sample_aspect.is_none()) info.sample_aspect = positive("sample_aspect", shape.sample_aspect);
+  check(std::abs(shape.rotation) <= 360, ErrorCode::invalid_argument,
+        "rotation: {:g} degrees, expected -360 to 360", shape.rotation);
+  info.rotation = shape.rotation, info.mirror = shape.mirror;
+}
+
 void make_stream(StreamInfo* self, const std::string& codec, std::int32_t width, std::int32_t height,
-                 const std::string& format, nb::handle time_base, nb::handle extradata) {
+                 const std::string& format, nb::handle time_base, nb::handle extradata, const Shape& shape) {
   check(!codec.empty(), ErrorCode::invalid_argument, "codec: '' is no name, expected one like h264");
   check(width >= 0 && height >= 0, ErrorCode::invalid_argument,
         "width, height: {}x{}, expected pixels, or 0 where they are not known", width, height);
@@ -128,6 +151,7 @@ void make_stream(StreamInfo* self, const std::string& codec, std::int32_t width,
   info.native_format = format;
   info.bit_depth = format_info(info.format).bits;
   if (!time_base.is_none()) info.time_base = to_rational("time_base", time_base);
+  take_shape(shape, info);
   if (!extradata.is_none()) {
     Packet bytes;
     take_bytes(extradata, bytes);
@@ -159,18 +183,32 @@ Rational to_rational(std::string_view name, nb::handle value) {
 
 void register_description(nb::class_<StreamInfo>& stream) {
   stream
-      .def("__init__", &make_stream, nb::arg("codec"), nb::kw_only(), nb::arg("width") = 0,
-           nb::arg("height") = 0, nb::arg("format") = "yuv420p", nb::arg("time_base") = nb::none(),
-           nb::arg("extradata") = nb::none(),
-           nb::sig("def __init__(self, codec: str, *, width: int = 0, height: int = 0, format: str = "
-                   "'yuv420p', time_base: fractions.Fraction | None = None, extradata: bytes | bytearray | "
-                   "memoryview | None = None) -> None"),
-           "Describes a video stream whose packets do not come from a Demuxer.\n\ncodec: FFmpeg's name, such "
-           "as "
-           "h264\nwidth: coded width in pixels; 0: as in the stream\nheight: coded height in pixels; 0: as "
-           "in the stream\nformat: pixel format, if the stream does not determine it\ntime_base: seconds "
-           "of one tick of its packets' times\nextradata: parameter sets that are not in the packets, in "
-           "FFmpeg's form; None: they are in the packets")
+      .def(
+          "__init__",
+          [](StreamInfo* self, const std::string& codec, std::int32_t width, std::int32_t height,
+             const std::string& format, nb::handle time_base, nb::handle extradata, nb::handle average_rate,
+             nb::handle sample_aspect, double rotation, bool mirror) {
+            make_stream(self, codec, width, height, format, time_base, extradata,
+                        {average_rate, sample_aspect, rotation, mirror});
+          },
+          nb::arg("codec"), nb::kw_only(), nb::arg("width") = 0, nb::arg("height") = 0,
+          nb::arg("format") = "yuv420p", nb::arg("time_base") = nb::none(), nb::arg("extradata") = nb::none(),
+          nb::arg("average_rate") = nb::none(), nb::arg("sample_aspect") = nb::none(),
+          nb::arg("rotation") = 0.0, nb::arg("mirror") = false,
+          nb::sig("def __init__(self, codec: str, *, width: int = 0, height: int = 0, format: str = "
+                  "'yuv420p', time_base: fractions.Fraction | None = None, extradata: bytes | bytearray | "
+                  "memoryview | None = None, average_rate: fractions.Fraction | None = None, "
+                  "sample_aspect: fractions.Fraction | None = None, rotation: float = 0.0, mirror: "
+                  "bool = False) -> None"),
+          "Describes a video stream whose packets come from elsewhere.\n\ncodec: FFmpeg's name, such as "
+          "h264\nwidth: coded width in pixels; 0: the stream says it\nheight: coded height in pixels; 0: "
+          "the stream says it\nformat: pixel format, where the stream does not say it\ntime_base: seconds "
+          "of one tick of its packets' times\nextradata: parameter sets that the container keeps apart, "
+          "as FFmpeg has them; None: they are in the packets\naverage_rate: frames per second, for "
+          "containers "
+          "that tell it; None: not known\nsample_aspect: width of a pixel divided by its height; None: "
+          "square\nrotation: degrees clockwise by which players rotate frames, for a Muxer\nmirror: whether "
+          "they mirror frames left to right before that")
       .def_prop_ro(
           "start_pts", [](const StreamInfo& self) { return time_of(self.start_pts); },
           nb::sig("def start_pts(self) -> int | None"),

@@ -52,6 +52,8 @@ VideoOutput to_video_output(nb::handle output, const MuxerOptions& options) {
     return result;
   }
   const std::string format = options.format.empty() ? container_of(output) : options.format;
+  check(!options.fragmented || format == "mp4" || format == "mov", ErrorCode::invalid_argument,
+        "file object: fragmented: is of MP4 and MOV, the container is {}", format);
   result.muxer = create_muxer(writing_to(output), format, "file object");
   result.muxer->set_metadata(options.metadata);
   return result;

@@ -73,7 +73,9 @@ void StreamCopier::choose(const Muxer& muxer) {
   for (const StreamInfo& stream : demuxer_->streams()) {
     const StreamFacts facts = stream_facts(*demuxer_, stream.index);
     if (!wanted(stream, facts.attached_picture)) continue;
-    const std::string why_not = muxer.refusal(*demuxer_, stream.index);
+    const bool other_video = stream.kind == "video" && !facts.attached_picture;
+    const std::string why_not =
+        other_video ? "one video stream is written" : muxer.refusal(*demuxer_, stream.index);
     if (why_not.empty()) {
       streams_.push_back(
           {.index = stream.index, .cover = facts.attached_picture, .subtitle = stream.kind == "subtitle"});

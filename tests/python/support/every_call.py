@@ -79,6 +79,10 @@ def make_encoder(_):
     return lanner.Encoder(width=32, height=16, codec="ffv1")
 
 
+def make_muxer(folder):
+    return lanner.Muxer(os.path.join(folder, "muxed.mkv"))
+
+
 def make_demuxer(folder):
     return lanner.Demuxer(make_clip(folder))
 
@@ -93,7 +97,7 @@ def make_decoder(folder):
 
 # Made only where they are asked for.
 MADE = {"encoder": make_encoder, "crop_runner": make_crop_runner, "evaluation": make_evaluation, "torch": make_torch, "demuxer": make_demuxer,
-        "packet": make_packet, "decoder": make_decoder}  # fmt: skip
+        "packet": make_packet, "decoder": make_decoder, "muxer": make_muxer}  # fmt: skip
 
 
 def objects(folder):

@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <set>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -95,6 +96,28 @@ bool lacks_headers(AVCodecID codec, std::span<const std::byte> bytes) {
   return false;
 }
 
+/// Decoding times of a stream whose packets may have none, as of Matroska: those of presentation in order, as
+/// many packets later as pictures wait for others.
+class DecodingOrder {
+public:
+  explicit DecodingOrder(int delay) : delay_(std::max(0, delay)) {}
+  /// Of the next packet in decoding order; no_pts without a pts.
+  std::int64_t next(const Packet& packet) {
+    if (packet.pts == no_pts) return no_pts;
+    const std::int64_t step = std::clamp<std::int64_t>(packet.duration, 1, INT32_MAX);
+    if (shown_.empty())
+      for (int i = 1; i <= delay_; ++i) shown_.insert(packet.pts - i * step);
+    shown_.insert(packet.pts);
+    const std::int64_t first = *shown_.begin();
+    shown_.erase(shown_.begin());
+    return first;
+  }
+
+private:
+  int delay_;
+  std::multiset<std::int64_t> shown_;
+};
+
 class FfmpegMuxer final : public Muxer {
 public:
   FfmpegMuxer(const std::string& path, const MuxerOptions& options)
@@ -119,18 +142,21 @@ public:
   int add_stream(const StreamInfo& info) override {
     const SoleUse::Call call(use_);
     require_no_packet();
-    check_headers(info);
-    AVStream* stream = new_stream();
     const ParametersPtr parameters = to_parameters(info);
+    check_codec(*parameters);
+    check_headers(*parameters);
+    const AVRational time_base = time_base_of(info);
+    AVStream* stream = new_stream();
     check(avcodec_parameters_copy(stream->codecpar, parameters.get()) >= 0, ErrorCode::out_of_memory,
           "{}: memory was refused by the system", path_);
     adopt_tag(*stream->codecpar);
-    stream->time_base = from_rational(info.time_base);
+    stream->time_base = time_base;
     stream->avg_frame_rate = from_rational(info.average_rate);
     stream->sample_aspect_ratio = from_rational(info.sample_aspect);
     set_entries(&stream->metadata, info.metadata);
     if (info.mirror || info.rotation != 0) set_display(*stream, info.mirror, info.rotation);
     time_bases_.push_back(stream->time_base);
+    orders_.emplace_back(stream->codecpar->video_delay);
     return stream->index;
   }
 
@@ -145,12 +171,14 @@ public:
     const std::string why_not = copy_refusal(*context_->oformat, source);
     check(why_not.empty(), ErrorCode::unsupported, "{}: stream {} cannot be copied: {}", path_, number,
           why_not);
+    check_headers(*source.codecpar);
     AVStream* stream = new_stream();
     describe_copy(*context_->oformat, source, *stream);
     const AVCodecTag* const* tables = context_->oformat->codec_tag;
     if (!tables || av_codec_get_id(tables, stream->codecpar->codec_tag) != stream->codecpar->codec_id)
       stream->codecpar->codec_tag = 0;
     time_bases_.push_back(stream->time_base);
+    orders_.emplace_back(stream->codecpar->video_delay);
     return stream->index;
   }
 
@@ -192,6 +220,8 @@ public:
     const auto stream = static_cast<std::size_t>(packet.stream);
     const std::vector<std::byte> whole = with_headers(packet);
     Packet given = packet;
+    require_time(packet);
+    if (const std::int64_t dts = orders_[stream].next(packet); given.dts == no_pts) given.dts = dts;
     if (!whole.empty()) given.bytes = whole;
     const PacketPtr input = to_av(given);
     av_packet_rescale_ts(input.get(), time_bases_[stream], context_->streams[stream]->time_base);
@@ -229,6 +259,35 @@ private:
           "{}: no stream {}; {} were added", path_, stream, time_bases_.size());
   }
 
+  bool has_times() const { return !(context_->oformat->flags & AVFMT_NOTIMESTAMPS); }
+
+  /// FFmpeg would guess.
+  void require_time(const Packet& packet) const {
+    const AVRational base = time_bases_[static_cast<std::size_t>(packet.stream)];
+    check(!has_times() || packet.pts != no_pts, ErrorCode::invalid_argument,
+          "{}: a packet of stream {} has no pts; {} needs one, in ticks of {}/{} s", path_, packet.stream,
+          format_, base.num, base.den);
+    constexpr std::int64_t most = std::int64_t{1} << 62;
+    for (const std::int64_t time : {packet.pts, packet.dts})
+      check(time == no_pts || (time >= -most && time <= most), ErrorCode::invalid_argument,
+            "{}: a packet of stream {} at {} ticks, which no file can hold", path_, packet.stream, time);
+  }
+
+  AVRational time_base_of(const StreamInfo& info) const {
+    const bool known = info.time_base.num > 0 && info.time_base.den > 0;
+    check(known || !has_times(), ErrorCode::invalid_argument,
+          "{}: the {} stream has no time base; expected seconds of a tick, like 1/90000", path_, info.codec);
+    constexpr AVRational milliseconds{1, 1000}; // Of no effect in a bare stream.
+    return known ? from_rational(info.time_base) : milliseconds;
+  }
+
+  /// FFmpeg itself tells only of some.
+  void check_codec(const AVCodecParameters& parameters) const {
+    check(holds(*context_->oformat, parameters), ErrorCode::unsupported,
+          "{}: container {} cannot hold {}; matroska holds nearly every codec", path_,
+          context_->oformat->name, avcodec_get_name(parameters.codec_id));
+  }
+
   AVStream* new_stream() {
     AVStream* stream = avformat_new_stream(context_.get(), nullptr);
     if (!stream) throw std::bad_alloc();
@@ -251,13 +310,13 @@ private:
   }
 
   // FFmpeg would write a file that nothing plays.
-  void check_headers(const StreamInfo& info) const {
-    check(!wants_global_header() || !info.extradata.empty() || (info.codec != "h264" && info.codec != "hevc"),
-          ErrorCode::invalid_argument,
+  void check_headers(const AVCodecParameters& parameters) const {
+    const bool needs = parameters.codec_id == AV_CODEC_ID_H264 || parameters.codec_id == AV_CODEC_ID_HEVC;
+    check(!wants_global_header() || parameters.extradata_size > 0 || !needs, ErrorCode::invalid_argument,
           "{}: container {} keeps codec headers apart and the {} stream has none apart; create its encoder "
           "with "
           "global_header set",
-          path_, context_->oformat->name, info.codec);
+          path_, context_->oformat->name, avcodec_get_name(parameters.codec_id));
   }
 
   /// A keyframe of an encoder that was told to keep its headers apart, with these in front for a container
@@ -332,6 +391,7 @@ private:
   std::unique_ptr<FileIo> reread_;
   std::unique_ptr<AVFormatContext, OutputFree> context_;
   std::vector<AVRational> time_bases_;
+  std::vector<DecodingOrder> orders_; ///< Of each stream.
   bool begun_ = false, finished_ = false;
 };
 

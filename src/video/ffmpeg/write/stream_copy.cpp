@@ -22,6 +22,9 @@ constexpr AVCodecID of_transport_streams[] = {
     AV_CODEC_ID_AAC_LATM,    AV_CODEC_ID_AC3,  AV_CODEC_ID_EAC3,  AV_CODEC_ID_DTS,
     AV_CODEC_ID_TRUEHD,      AV_CODEC_ID_OPUS, AV_CODEC_ID_S302M, AV_CODEC_ID_DVB_SUBTITLE,
     AV_CODEC_ID_DVB_TELETEXT};
+constexpr AVCodecID of_transport_videos[] = {
+    AV_CODEC_ID_MPEG1VIDEO, AV_CODEC_ID_MPEG2VIDEO, AV_CODEC_ID_MPEG4, AV_CODEC_ID_H264, AV_CODEC_ID_HEVC,
+    AV_CODEC_ID_CAVS,       AV_CODEC_ID_AVS2,       AV_CODEC_ID_VC1,   AV_CODEC_ID_DIRAC};
 
 bool is_named(const AVOutputFormat& format, std::string_view name) {
   return format.name && name == format.name;
@@ -36,6 +39,15 @@ bool holds_codec(const AVOutputFormat& format, AVCodecID codec) {
     return std::find(std::begin(of_transport_streams), std::end(of_transport_streams), codec) !=
            std::end(of_transport_streams);
   return avformat_query_codec(&format, codec, FF_COMPLIANCE_NORMAL) == 1;
+}
+
+/// Containers with a table of codecs refuse others by themselves, with FFmpeg's own reason.
+bool holds_video(const AVOutputFormat& format, AVCodecID codec) {
+  if (is_named(format, "mpegts"))
+    return std::find(std::begin(of_transport_videos), std::end(of_transport_videos), codec) !=
+           std::end(of_transport_videos);
+  const bool bare = (format.flags & AVFMT_NOTIMESTAMPS) && format.video_codec != AV_CODEC_ID_NONE;
+  return !bare || codec == format.video_codec;
 }
 
 bool holds_cover(const AVOutputFormat& format, const AVStream& stream) {
@@ -72,6 +84,18 @@ void attach_cover(const AVStream& from, AVStream& to) {
 
 } // namespace
 
+bool holds(const AVOutputFormat& format, const AVCodecParameters& stream) {
+  switch (stream.codec_type) {
+  case AVMEDIA_TYPE_AUDIO:
+  case AVMEDIA_TYPE_SUBTITLE:
+    return holds_codec(format, stream.codec_id);
+  case AVMEDIA_TYPE_VIDEO:
+    return holds_video(format, stream.codec_id);
+  default:
+    return true;
+  }
+}
+
 std::string copy_refusal(const AVOutputFormat& format, const AVStream& stream) {
   const AVCodecID codec = stream.codecpar->codec_id;
   switch (stream.codecpar->codec_type) {
@@ -83,7 +107,8 @@ std::string copy_refusal(const AVOutputFormat& format, const AVStream& stream) {
     if (!is_named(format, "matroska")) return fmt::format("{} cannot hold it", format.name);
     return av_dict_get(stream.metadata, "filename", nullptr, 0) ? "" : "it has no file name";
   case AVMEDIA_TYPE_VIDEO:
-    if (!is_cover(stream)) return "one video stream is written";
+    if (!is_cover(stream))
+      return holds_video(format, codec) ? std::string() : fmt::format("{} cannot hold it", format.name);
     return holds_cover(format, stream) ? std::string() : fmt::format("{} cannot hold it", format.name);
   default:
     return "data streams are not copied";

@@ -8,6 +8,8 @@
 
 namespace lanner::ffmpeg {
 
+/// Whether the container can hold streams of this codec, as far as FFmpeg's muxer would not tell.
+bool holds(const AVOutputFormat& format, const AVCodecParameters& stream);
 /// Why the container cannot hold packets of the stream as they are; empty where it can.
 std::string copy_refusal(const AVOutputFormat& format, const AVStream& stream);
 /// Fills `to`, a new stream of a container of this format, but for its codec tag.
