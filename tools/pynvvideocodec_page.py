@@ -73,7 +73,7 @@ def page() -> str:
     )
     parts.append(
         "## Samples of PyNvVideoCodec 2.2.4\n\nThese run unmodified on a CPU; the files that the decoding samples write equal ffmpeg's, byte by byte. Their `Utils.py` imports torch, which must be installed. `tests/python/compat/test_compat_samples.py` runs them if "
-        "PYNVVIDEOCODEC_SAMPLES names the folder `samples` of the wheel. `basic/simple_decode_sampling.py` needs torch with CUDA and was not run. `advanced/transcode.py` needs FFmpegMuxer, which raises; for the same reason `basic/encode.py` writes elementary streams, not MP4.\n\n"
+        "PYNVVIDEOCODEC_SAMPLES names the folder `samples` of the wheel. `basic/simple_decode_sampling.py` needs torch with CUDA and was not run.\n\n"
         + table(["sample", "run with, note"], [[f"`{name}`", note] for name, note in SAMPLES])
     )
     lines = [[str(number), text, f"`test_defect_{number:02}_...`", DEFECT_NOTES.get(number, "")] for number, text in enumerate(DEFECTS, 1)]

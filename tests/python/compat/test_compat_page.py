@@ -48,7 +48,7 @@ def test_each_name_of_the_table_is_there():
 def test_each_name_of_the_module_has_a_row():
     named = set(NAMES)
     wanted = set(nvc.__all__)
-    for name in ("PyNvDemuxer", "PyNvDecoder", "DecodedFrame", "SimpleDecoder", "ThreadedDecoder", "PyNvEncoder", "Transcoder"):
+    for name in ("PyNvDemuxer", "PyNvDecoder", "DecodedFrame", "SimpleDecoder", "ThreadedDecoder", "PyNvEncoder", "Transcoder", "FFmpegMuxer"):
         wanted |= {f"{name}.{member}" for member in vars(getattr(nvc, name)) if not member.startswith("_")}
     wanted |= {f"PacketData.{member}" for member in vars(nvc.PacketData()) if not member.startswith("_")}
     wanted |= {f"{kind.__name__}.{field}" for kind in (nvc.NV_ENC_PIC_PARAMS, nvc.structEncodeReconfigureParams) for field in vars(kind())}

@@ -29,10 +29,11 @@ from lanner.compat.PyNvVideoCodec.enums import (
 from lanner.compat.PyNvVideoCodec.errors import PyNvVCException, PyNvVCExceptionUnsupported
 from lanner.compat.PyNvVideoCodec.frame import CAIMemoryView, DecodedFrame
 from lanner.compat.PyNvVideoCodec.metadata import ScannedStreamMetadata, StreamMetadata
+from lanner.compat.PyNvVideoCodec.muxer import FFmpegMuxer
 from lanner.compat.PyNvVideoCodec.packet import PacketData
 from lanner.compat.PyNvVideoCodec.simple_decoder import CreateSimpleDecoder, SimpleDecoder
 from lanner.compat.PyNvVideoCodec.threaded_decoder import CreateThreadedDecoder, ThreadedDecoder
-from lanner.compat.PyNvVideoCodec.transcoder import CreateTranscoder, FFmpegMuxer, GetMediaFormat, Transcoder
+from lanner.compat.PyNvVideoCodec.transcoder import CreateTranscoder, GetMediaFormat, Transcoder
 
 __all__ = [
     "CAIMemoryView", "ColorRange", "ColorSpace", "CreateDecoder", "CreateDemuxer", "CreateEncoder", "CreateSimpleDecoder", "CreateThreadedDecoder",

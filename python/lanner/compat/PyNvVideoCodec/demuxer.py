@@ -1,7 +1,9 @@
 """CreateDemuxer and PyNvDemuxer."""
 
 import io
+import itertools
 import os
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -60,6 +62,8 @@ class PyNvDemuxer:
         with translated("CreateDemuxer"):
             self._demuxer.select([number])
         self._all_streams = False
+        self._context = next(_CONTEXTS)
+        _DEMUXERS[self._context] = self
 
     def __iter__(self) -> Iterator[PacketData]:
         return self
@@ -213,8 +217,21 @@ class PyNvDemuxer:
         return next((stream.index for stream in self._demuxer.streams if stream.kind == "audio"), -1)
 
     def GetAVFormatInputContext(self) -> int:
-        """An address inside FFmpeg, which Lanner does not give out."""
-        raise PyNvVCExceptionUnsupported("GetAVFormatInputContext: Lanner gives out no pointer into FFmpeg; Lanner's writers copy streams themselves")
+        """What FFmpegMuxer and CreateEncoder take for this demuxer: a number of Lanner's own, no address."""
+        return self._context
+
+
+# What GetAVFormatInputContext() gave, of the demuxers that are still there.
+_CONTEXTS = itertools.count(1 << 20)
+_DEMUXERS: weakref.WeakValueDictionary[int, PyNvDemuxer] = weakref.WeakValueDictionary()
+
+
+def demuxer_of(name: str, context: Any) -> PyNvDemuxer:
+    """The demuxer of what its GetAVFormatInputContext() gave."""
+    found = _DEMUXERS.get(integer(name, context))
+    if found is None:
+        raise PyNvVCException(f"{name}: {context} is not what GetAVFormatInputContext() of an open demuxer gives; no pointer into FFmpeg is taken")
+    return found
 
 
 def CreateDemuxer(filename: Any = None, callback: Any = None, **others: Any) -> PyNvDemuxer:

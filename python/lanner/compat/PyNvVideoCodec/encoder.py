@@ -2,11 +2,13 @@
 
 import functools
 from collections.abc import Iterable, Mapping
+from fractions import Fraction
 from typing import Any, NoReturn
 
 import lanner
 from lanner.compat.PyNvVideoCodec._logging import logger
 from lanner.compat.PyNvVideoCodec.arguments import flag, integer, shown
+from lanner.compat.PyNvVideoCodec.demuxer import PyNvDemuxer, demuxer_of
 from lanner.compat.PyNvVideoCodec.devices import DeviceChoice
 from lanner.compat.PyNvVideoCodec.encoded import EncodedPackets, Ivf, packet_of
 from lanner.compat.PyNvVideoCodec.encoder_formats import surface_format
@@ -20,6 +22,19 @@ from lanner.compat.PyNvVideoCodec.errors import PyNvVCException, PyNvVCException
 def tell_of_software() -> None:
     """Once a process."""
     logger.warning("encoding by FFmpeg's software encoders, on machines with a GPU too: Lanner does not use NVENC yet")
+
+
+def _of_source(source: PyNvDemuxer, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options by which an encoder takes after a clip: its rate, and its matrix and range where no other is given."""
+    found: dict[str, Any] = {}
+    if source.AvgFrameRateNum():
+        found["fps"] = Fraction(source.AvgFrameRateNum(), source.AvgFrameRateDen())
+    stream = source._stream
+    if "color_matrix" not in options and stream.color_space not in ("unspecified", "rgb"):
+        found["color_matrix"] = stream.color_space
+        if stream.color_range != "unspecified":
+            found["color_range"] = stream.color_range
+    return found
 
 
 class PyNvEncoder:
@@ -37,6 +52,8 @@ class PyNvEncoder:
         options, others = encoder_options("CreateEncoder", optional_args)
         if others.get("s", self._size) != self._size:
             raise PyNvVCException(f"s: {others['s'][0]}x{others['s'][1]}, but width and height are {width}x{height}")
+        if others.get("source_av_format_context"):
+            options |= _of_source(demuxer_of("source_av_format_context", others["source_av_format_context"]), options)
         device = DeviceChoice.of(others.get("gpu_id", 0), cudacontext, cudastream, not on_host)
         tell_of_software()
         if others.get("bf") == 0:
@@ -44,7 +61,7 @@ class PyNvEncoder:
         self._options = {"width": width, "height": height, "format": surface.lanner, **options}
         with translated("CreateEncoder"):
             self._encoder = lanner.Encoder(**self._options)
-        self._inputs = Inputs(surface, self._size, device, on_host, options.get("color_matrix", ""))
+        self._inputs = Inputs(surface, self._size, place, on_host, options.get("color_matrix", ""), options.get("color_range", "limited"))
         is_ivf = options["codec"] == "av1" and others.get("use_ivf_container", True)
         base: Any = self._encoder.time_base
         self._ivf = Ivf(*self._size, (base.denominator, base.numerator)) if is_ivf else None

@@ -90,10 +90,11 @@ class Inputs:
 
     on_host: pictures lie in host memory, else in device memory, which is host memory on a machine without a GPU
     color: matrix that YUV samples are of, empty where it is not told
+    range: theirs, limited or full
     """
 
-    def __init__(self, format: SurfaceFormat, size: tuple[int, int], device: DeviceChoice, on_host: bool, color: str) -> None:
-        self._format, self.size, self._device, self._on_host, self._color = format, size, device, on_host, color
+    def __init__(self, format: SurfaceFormat, size: tuple[int, int], place: Place, on_host: bool, color: str, range: str) -> None:
+        self._format, self.size, self._place, self._on_host, self._color, self._range = format, size, place, on_host, color, range
 
     def take(self, frame: Any) -> Any:
         """What lanner.Encoder.send() takes."""
@@ -104,7 +105,7 @@ class Inputs:
             luma, second, third = np.split(samples, np.cumsum([rows * row for rows, row in self._format.plane_sizes(*self.size)])[:-1])
             samples = np.concatenate([luma, third, second])
         name = self._format.pixel or "yuv420p"
-        return lanner.Image.from_contiguous(samples, name, *self.size, color_space=self._color, color_range="limited")
+        return lanner.Image.from_contiguous(samples, name, *self.size, color_space=self._color, color_range=self._range)
 
     def _expected(self) -> str:
         width, height = self.size

@@ -222,8 +222,6 @@ def encoder_options(noun: str, given: Mapping[str, Any], of_file: bool = False) 
         options |= {"color_matrix": name, "color_primaries": _COLORS[name], "color_transfer": _COLORS[name]}
     if "max_res" in others:
         options["max_width"], options["max_height"] = others["max_res"]
-    if others.get("source_av_format_context"):
-        raise PyNvVCExceptionUnsupported("source_av_format_context: Lanner takes no pointer into FFmpeg; give fps and colorspace")
     return EncoderOptions(options, others)
 
 

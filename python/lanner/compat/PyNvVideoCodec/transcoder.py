@@ -1,7 +1,7 @@
-"""Transcoder, and what of muxing is a function alone."""
+"""Transcoder, and GetMediaFormat."""
 
 import os
-from typing import Any, NoReturn
+from typing import Any
 
 import lanner
 from lanner.compat.PyNvVideoCodec._logging import logger
@@ -81,19 +81,6 @@ def CreateTranscoder(encSource: Any, muxedDst: Any, gpuId: int = 0, cudaContext:
     if kwargs is not None and not isinstance(kwargs, dict):
         raise TypeError(f"kwargs: {shown(kwargs)} is of the wrong type; expected a dict")
     return Transcoder(encSource, muxedDst, gpuId, cudaContext, cudaStream, **(kwargs or {}))
-
-
-class FFmpegMuxer:
-    """Refused: Lanner has no muxer for packets in Python."""
-
-    def __init__(self, *_: Any, **__: Any) -> None:
-        _refuse_muxer()
-
-
-def _refuse_muxer() -> NoReturn:
-    raise PyNvVCExceptionUnsupported(
-        "FFmpegMuxer: there is no muxer for packets here; Transcoder and lanner.transcode() write clips again, lanner.VideoWriter writes pictures"
-    )
 
 
 _FORMATS = {".mp4": MEDIA_FORMAT.MP4, ".mov": MEDIA_FORMAT.MOV, ".webm": MEDIA_FORMAT.WEBM} | dict.fromkeys(
