@@ -67,7 +67,7 @@ struct EncoderOptions {
   /// need. False: they are before each keyframe, as elementary streams need. VideoWriter sets it as its muxer
   /// needs.
   bool global_header = false;
-  ColorInfo color; ///< With an unspecified matrix VideoWriter takes the first picture's.
+  ColorInfo color; ///< VideoWriter: if the matrix is unspecified, what is unspecified is the first picture's.
   Rational sample_aspect{1, 1};
   /// Options passed to the FFmpeg encoder. Unknown options are an error, and so are options that duplicate a
   /// member of this struct.

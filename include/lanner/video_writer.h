@@ -48,9 +48,8 @@ struct CopiedStreams {
   bool audio = true, subtitles = true;
   bool attachments = true; ///< Fonts, cover pictures.
   bool chapters = true, tags = true;
-  /// The part to copy, in seconds of that container's clock: `begin` becomes time 0 of the file, as
-  /// VideoWriterOptions::begin does; packets before `begin` and from `end` on are left out. Unset: from the
   /// first packet on.
+  /// packets before it and from `end` on are left out. Unset: VideoWriterOptions::begin; else none is.
   std::optional<double> begin;
   double end = std::numeric_limits<double>::infinity();
 };

@@ -350,6 +350,36 @@ TEST_F(Writer, GivesTheBytesOfAStreamInOrder) {
   LANNER_EXPECT_ERROR(writer.finish(), ErrorCode::io, "it is full");
 }
 
+TEST_F(Writer, CopiedStreamsBeginWhereTheFramesDo) {
+  const auto source = folder_.path() / "in.mkv", path = folder_.path() / "out.mkv";
+  if (!test::output_of("ffmpeg -v error -f lavfi -i testsrc2=s=96x64:r=10:d=2 -f lavfi -i sine=d=2 -c:v ffv1 "
+                       "-c:a pcm_s16le " +
+                       test::quoted(source)))
+    GTEST_SKIP() << "the program ffmpeg, which makes the clip, is not installed";
+  EncoderOptions encoder;
+  encoder.codec = "ffv1";
+  VideoWriterOptions options(encoder);
+  options.begin = 1.0;
+  options.copied.source = open_path(source);
+  VideoWriter out(path.string(), options);
+  VideoReader reader(open_path(source));
+  while (const auto frame = reader.next())
+    if (frame->index >= 10) out.write(*frame);
+  out.finish();
+  double first[2] = {1e9, 1e9}, last[2] = {0, 0};
+  const auto demuxer = open_demuxer(open_path(path));
+  while (const auto packet = demuxer->next()) {
+    const auto stream = static_cast<std::size_t>(packet->stream);
+    const double seconds = seconds_of(packet->pts, demuxer->streams()[stream].time_base);
+    first[stream] = std::min(first[stream], seconds);
+    last[stream] = std::max(last[stream], seconds);
+  }
+  for (const std::size_t stream : {0, 1}) {
+    EXPECT_NEAR(first[stream], 0, 0.03) << stream;
+    EXPECT_NEAR(last[stream], 0.95, 0.05) << stream;
+  }
+}
+
 TEST_F(Writer, StillImages) {
   const Image original = test::pattern(PixelFormat::rgb24, 61, 43, 0);
   save_image((folder_ / "a.png").string(), original);

@@ -1,11 +1,11 @@
 #include <lanner/video_writer.h>
 
 #include <algorithm>
-#include <array>
 #include <cctype>
 #include <cmath>
 #include <filesystem>
 #include <map>
+#include <system_error>
 #include <utility>
 
 #include <fmt/format.h>
@@ -21,23 +21,20 @@ namespace lanner {
 
 namespace {
 
-/// Of codecs whose scale is known before the encoder opens.
-void check_quality_scale(const EncoderOptions& options) {
-  constexpr std::array<std::pair<std::string_view, double>, 8> worst{{{"h264", 51},
-                                                                      {"hevc", 51},
-                                                                      {"h265", 51},
-                                                                      {"libx264", 51},
-                                                                      {"libx265", 51},
-                                                                      {"av1", 63},
-                                                                      {"vp9", 63},
-                                                                      {"vp8", 63}}};
-  for (const auto& [codec, most] : worst)
-    check(options.codec != codec || options.crf <= most, ErrorCode::invalid_argument,
-          "crf {:g}: expected 0 (best) to {:g} for {}", options.crf, most, codec);
-}
-
 bool keeps_display(std::string_view format) {
   return format == "mp4" || format == "mov" || format == "ipod";
+}
+
+/// `told`, where it says nothing as in `other`.
+ColorInfo completed(const ColorInfo& told, const ColorInfo& other) {
+  constexpr std::uint8_t unspecified = 2;
+  ColorInfo color = told;
+  if (color.matrix == ColorMatrix::unspecified) color.matrix = other.matrix;
+  if (color.range == ColorRange::unspecified) color.range = other.range;
+  if (color.siting == ChromaSiting::unspecified) color.siting = other.siting;
+  if (color.primaries == unspecified) color.primaries = other.primaries;
+  if (color.transfer == unspecified) color.transfer = other.transfer;
+  return color;
 }
 
 /// `clip.mp4`, `clip_2.mp4`, `clip_3.mp4`.
@@ -56,12 +53,12 @@ struct VideoWriter::State {
       : options(given), encoding(given.encoder), path(file), muxer(std::move(made)) {
     check(muxer != nullptr, ErrorCode::invalid_argument, "VideoWriter: no muxer was given");
     check_encoder_options(encoding, false);
-    check_quality_scale(encoding);
     check(options.on_size_change != SizeChange::segment || !path.empty(), ErrorCode::invalid_argument,
           "VideoWriter: size changes cannot begin segments of an output that is no file; expected scale or "
           "pad");
     if (!path.empty()) paths.push_back(path);
     encoding.global_header = muxer->wants_global_header();
+    if (!options.copied.begin) options.copied.begin = options.begin;
     if (options.copied.source) copier.emplace(options.copied, options.note);
     const bool told =
         encoding.width > 0 && encoding.height > 0 && encoding.color.matrix != ColorMatrix::unspecified;
@@ -79,7 +76,7 @@ struct VideoWriter::State {
     if (encoding.width <= 0) encoding.width = first.width;
     if (encoding.height <= 0) encoding.height = first.height;
     if (encoding.color.matrix == ColorMatrix::unspecified && format_info(first.format).yuv)
-      encoding.color = first.color;
+      encoding.color = completed(encoding.color, first.color);
     open();
   }
 
@@ -116,9 +113,7 @@ struct VideoWriter::State {
   }
 
   /// Seconds of the copied container's clock at 0 of the file.
-  double origin() const {
-    return options.copied.begin.value_or(times && !options.begin ? times->origin() : 0.0);
-  }
+  double origin() const { return options.copied.begin.value_or(times ? times->origin() : 0.0); }
 
   void write(const Image& image, std::int64_t pts, std::int64_t duration) {
     open_for(image);
@@ -178,14 +173,26 @@ struct VideoWriter::State {
     bytes_before += muxer->bytes();
     done.push_back(std::move(muxer));
     paths.push_back(segment_path(path, done.size()));
-    tell(fmt::format("{}: the size changes to {}x{}; {} begins", which, image.width, image.height,
-                     paths.back()));
+    tell(fmt::format("{}: the size changes to {}x{}; {} begins{}", which, image.width, image.height,
+                     paths.back(), replaces(paths.back()) ? ", in place of the file of this name" : ""));
     muxer = create_muxer(paths.back(), options.muxer);
     segment_ticks = pts;
     segment_begin = seconds;
     encoding.width = image.width, encoding.height = image.height;
     changed_width = changed_height = 0;
     open();
+  }
+
+  /// Whether there is a file of this name, which the caller did not give. It is not the clip that is read.
+  bool replaces(const std::string& file) const {
+    std::error_code ignored;
+    const bool there = std::filesystem::exists(file, ignored);
+    const bool is_read = there && options.copied.source &&
+                         std::filesystem::equivalent(options.copied.source->name(), file, ignored);
+    check(!is_read, ErrorCode::invalid_argument,
+          "{}: a segment of {} would overwrite the clip that is read; give the output another name", file,
+          path);
+    return there;
   }
 
   void end_encoder() {

@@ -153,6 +153,18 @@ def test_pictures_of_other_sizes(tmp_path):
     assert lanner.VideoReader(tmp_path / "out_2.mp4").width == 24
 
 
+@needs_ffmpeg
+def test_colours_that_were_given_stay_beside_those_of_the_first_picture(tmp_path):
+    frame = lanner.VideoReader(make_clip(tmp_path, frames=1), format="yuv420p")[0]
+    with open_writer(tmp_path / "out.mkv", color_primaries="bt2020", color_transfer="smpte2084") as out:
+        out.write(frame)
+    stream = ffprobe(tmp_path / "out.mkv")["streams"][0]
+    assert (stream["color_primaries"], stream["color_transfer"]) == ("bt2020", "smpte2084")
+    with open_writer(tmp_path / "out.mkv", color_range="full") as out:
+        out.write(frame)
+    assert ffprobe(tmp_path / "out.mkv")["streams"][0]["color_range"] == "pc"
+
+
 def test_formats_by_the_names_of_ffmpeg(tmp_path):
     clip = lanner.VideoReader(make_clip(tmp_path, frames=1))
     for name, own in (("rgba", "rgba32"), ("gray", "gray8"), ("yuv420p10le", "yuv420p10"), ("bgra", "bgra32"), ("p010le", "p010"),
