@@ -55,11 +55,15 @@ void keep_unspecified(EncoderOptions& encoder, const ColorInfo& color) {
   if (color.range == ColorRange::unspecified) encoder.codec_options.emplace("color_range", "0");
 }
 
+bool tells_quality(const EncoderOptions& encoder) {
+  return encoder.bit_rate > 0 || encoder.crf >= 0 || encoder.const_qp || encoder.tuning == Tuning::lossless ||
+         encoder.rate_control != RateControl::unspecified;
+}
+
 } // namespace
 
 bool marks_fields(const EncoderOptions& encoder, VideoFields fields) {
-  return fields == VideoFields::progressive ||
-         (fields == VideoFields::bottom_first && encoder_name(encoder.codec) == "libx264");
+  return fields == VideoFields::progressive || encoder_name(encoder.codec) == "libx264";
 }
 
 EncoderOptions encoder_for_clip(const TranscodeOptions& options, std::string_view format,
@@ -69,7 +73,7 @@ EncoderOptions encoder_for_clip(const TranscodeOptions& options, std::string_vie
     const EncoderOptions suited = encoder_for_format(format);
     encoder.codec = suited.codec;
     // What is said of quality wins.
-    if (encoder.bit_rate == 0 && encoder.crf < 0) {
+    if (!tells_quality(encoder)) {
       encoder.crf = suited.crf;
       for (const auto& [key, value] : suited.codec_options) encoder.codec_options.emplace(key, value);
     }
@@ -91,7 +95,7 @@ EncoderOptions encoder_for_clip(const TranscodeOptions& options, std::string_vie
   if ((stream.codec == "gif" || stream.codec == "apng") && encoder.b_frames < 0) encoder.b_frames = 0;
   if (!clip.hdr.empty()) add_hdr(encoder, clip.hdr);
   if (clip.fields != VideoFields::progressive && marks_fields(encoder, clip.fields))
-    add_params(encoder, "x264-params", "bff=1");
+    add_params(encoder, "x264-params", clip.fields == VideoFields::top_first ? "tff=1" : "bff=1");
   return encoder;
 }
 

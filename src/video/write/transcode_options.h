@@ -19,8 +19,7 @@ struct ClipFacts {
 /// colours that are not told stay so, brightness, fields.
 EncoderOptions encoder_for_clip(const TranscodeOptions& options, std::string_view format,
                                 const ClipFacts& clip);
-/// Whether the encoder writes the order of fields into the video stream. FFmpeg's x264 takes it from each
-/// frame, and an Encoder is not told it, which makes the bottom field the first one.
+/// Whether the encoder writes the order of fields into the video stream.
 bool marks_fields(const EncoderOptions& encoder, VideoFields fields);
 
 } // namespace lanner

@@ -233,3 +233,14 @@ def test_h264_in_avi_has_times(tmp_path):
     with lanner.VideoReader(tmp_path / "clip.avi") as video:
         linear = [frame.pts for frame in video]
         assert linear == [video[n].pts for n in range(20)] == list(range(20))
+
+
+@pytest.mark.parametrize("name", ["out.webm", "out.avi", "out.mp4", "out.mjpeg"])
+@pytest.mark.parametrize("options", [{"const_qp": 30}, {"tuning": "lossless"}, {"rate_control": "constqp", "const_qp": 30}, {"rate_control": "cbr", "bit_rate": 300_000}])
+def test_what_is_asked_of_quality_wins_over_a_containers_own(tmp_path, name, options):
+    """It is followed, or the encoder says what it lacks: what the container's defaults are nobody asked for."""
+    clip = make_clip(tmp_path, frames=3)
+    try:
+        lanner.transcode(clip, tmp_path / name, **options)
+    except lanner.Error as error:
+        assert next(iter(options)) in str(error) and not re.search("exclude|leave out", str(error)), error

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/check.h"
+#include "video/ffmpeg/library.h"
 #include "video/ffmpeg/packet.h"
 #include "video/ffmpeg/stream_info.h"
 #include "video/ffmpeg/write/encoder_choice.h"
@@ -51,6 +52,9 @@ EncoderSession::EncoderSession(EncoderOptions& options) {
   target_ = direct ? *direct : DirectFormat{PixelFormat::rgb24};
   options.color = complete(options.color, target_, options.height);
   if (codec->id == AV_CODEC_ID_MJPEG) options.color.matrix = ColorMatrix::bt601; // JFIF 1.02 knows no other.
+  const auto params = options.codec_options.find("x264-params");
+  top_field_first_ = params != options.codec_options.end() &&
+                     (":" + params->second + ":").find(":tff=1:") != std::string::npos;
   configure(options);
   open(options);
   add_timing(options);
@@ -167,6 +171,7 @@ int EncoderSession::send(AVFrame* frame) {
     frame->color_primaries = context_->color_primaries;
     frame->color_trc = context_->color_trc;
     frame->sample_aspect_ratio = context_->sample_aspect_ratio;
+    if (top_field_first_) mark_fields(*frame, true, true); // FFmpeg's x264 takes the order from each frame.
     // Encoders of MPEG take a fixed quantiser of the frame, not of the context.
     if (context_->flags & AV_CODEC_FLAG_QSCALE) frame->quality = context_->global_quality;
   }

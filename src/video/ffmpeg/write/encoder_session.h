@@ -59,6 +59,7 @@ private:
   DirectFormat target_{};
   bool copies_input_ = false; ///< The encoder is done with a picture's memory when send() returns.
   bool forces_keyframes_ = true, sent_ = false;
+  bool top_field_first_ = false; ///< Of interlaced pictures.
   StreamInfo stream_;
   std::vector<std::byte> headers_;
 };
