@@ -6,9 +6,9 @@
 #include <gtest/gtest.h>
 
 #include "expect_error.h"
+#include "video/bitstream/nal_units.h"
 #include "video/encoded.h"
 #include "video/write/encoder_tables.h"
-#include "video/bitstream/nal_units.h"
 
 namespace lanner {
 namespace {
@@ -133,6 +133,34 @@ TEST(EncoderStream, PacketsTellTheirQp) {
       for (const Packet& packet : test::encoded(options).packets)
         EXPECT_EQ(packet.average_qp, 31) << codec << " " << to_string(format);
     }
+  }
+}
+
+TEST(EncoderStream, QpOfH264IsThatOfItsSlicesWithThreadsToo) {
+  LANNER_NEEDS_ENCODER("libx264");
+  LANNER_NEEDS_TRACE();
+  struct Case {
+    const char* params;
+    PixelFormat format;
+  };
+  for (const auto& [params, format] :
+       {Case{"", PixelFormat::yuv420p},
+        Case{"weightp=2:weightb=1:ref=4:b-pyramid=strict", PixelFormat::yuv420p10},
+        Case{"cabac=0:direct=temporal", PixelFormat::yuv444p}, Case{"tff=1", PixelFormat::yuv420p},
+        Case{"bff=1:open-gop=1:keyint=5", PixelFormat::yuv420p},
+        Case{"aud=1:fake-interlaced=1", PixelFormat::yuv422p}}) {
+    EncoderOptions options = small_options("libx264");
+    options.threads = 3;
+    options.format = format;
+    options.crf = 28;
+    options.b_frames = 2;
+    if (*params) options.codec_options["x264-params"] = params;
+    SCOPED_TRACE(params);
+    const auto made = test::encoded_noise(options);
+    std::map<char, std::vector<int>> told;
+    for (const Packet& packet : made.packets)
+      told[to_string(packet.picture_type)[0]].push_back(static_cast<int>(packet.average_qp));
+    EXPECT_EQ(told, HeaderTrace(made).slice_qps(false));
   }
 }
 

@@ -38,6 +38,12 @@ public:
     return zeros >= 32 ? UINT32_MAX : (1u << zeros) - 1 + bits(zeros);
   }
 
+  /// se(v) of H.264 9.1.1 and H.265 9.2.2.
+  std::int64_t signed_exp_golomb() {
+    const std::int64_t code = exp_golomb(), half = code / 2;
+    return code % 2 ? half + 1 : -half;
+  }
+
 private:
   Bytes bytes_;
   std::size_t place_ = 0;

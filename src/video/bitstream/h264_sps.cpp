@@ -6,24 +6,19 @@ namespace lanner {
 
 namespace {
 
+constexpr std::uint32_t most_bits = 16; ///< Of frame_num and pic_order_cnt_lsb.
 constexpr std::uint32_t high_profiles[] = {100, 110, 122, 244, 44, 83, 86, 118, 128, 138, 139, 134, 135};
-
-std::int64_t signed_golomb(BitReader& bits) {
-  const std::int64_t code = bits.exp_golomb();
-  const std::int64_t half = code / 2;
-  return code % 2 ? half + 1 : -half;
-}
 
 void skip_scaling_list(BitReader& bits, int size) {
   std::int64_t last = 8, next = 8;
   for (int i = 0; i < size && !bits.ended(); ++i) {
-    if (next != 0) next = (last + signed_golomb(bits)) & 255;
+    if (next != 0) next = (last + bits.signed_exp_golomb()) & 255;
     if (next != 0) last = next;
   }
 }
 
 void read_chroma(BitReader& bits, H264Sequence& sequence) {
-  const std::uint32_t chroma = bits.exp_golomb();
+  const std::uint32_t chroma = sequence.chroma_format = bits.exp_golomb();
   if (chroma == 3) sequence.separate_planes = bits.flag();
   bits.exp_golomb();
   bits.exp_golomb();
@@ -33,11 +28,11 @@ void read_chroma(BitReader& bits, H264Sequence& sequence) {
     if (bits.flag()) skip_scaling_list(bits, i < 6 ? 16 : 64);
 }
 
-void skip_picture_order(BitReader& bits) {
-  const std::uint32_t type = bits.exp_golomb();
-  if (type == 0) bits.exp_golomb();
+void read_picture_order(BitReader& bits, H264Sequence& sequence) {
+  const std::uint32_t type = sequence.order_type = bits.exp_golomb();
+  if (type == 0) sequence.order_bits = static_cast<int>(4 + std::min(bits.exp_golomb(), most_bits - 4));
   if (type != 1) return;
-  bits.skip(1);
+  sequence.order_always_zero = bits.flag();
   bits.exp_golomb();
   bits.exp_golomb();
   const std::uint32_t cycle = bits.exp_golomb();
@@ -51,7 +46,6 @@ bool h264_tells_chroma(std::uint32_t profile) {
 }
 
 H264Sequence h264_sequence(Bytes unit) {
-  constexpr std::uint32_t most_bits = 16;
   const std::vector<std::byte> head = unescaped(unit, 1024);
   BitReader bits(head);
   bits.skip(8);
@@ -61,7 +55,7 @@ H264Sequence h264_sequence(Bytes unit) {
   sequence.number = bits.exp_golomb();
   if (h264_tells_chroma(profile)) read_chroma(bits, sequence);
   sequence.frame_number_bits = static_cast<int>(4 + std::min(bits.exp_golomb(), most_bits - 4));
-  skip_picture_order(bits);
+  read_picture_order(bits, sequence);
   bits.exp_golomb();
   bits.skip(1);
   bits.exp_golomb();

@@ -13,6 +13,10 @@ struct H264Sequence {
   std::uint32_t number = 0;     ///< seq_parameter_set_id.
   bool separate_planes = false; ///< separate_colour_plane_flag.
   int frame_number_bits = 4;
+  std::uint32_t chroma_format = 1; ///< chroma_format_idc.
+  std::uint32_t order_type = 0;    ///< pic_order_cnt_type.
+  int order_bits = 4;              ///< Of pic_order_cnt_lsb, for type 0.
+  bool order_always_zero = false;  ///< delta_pic_order_always_zero_flag, for type 1.
   bool fields =
       true; ///< Pictures may be single fields: frame_mbs_only_flag is 0, or the unit cannot be read.
 };

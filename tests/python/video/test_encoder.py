@@ -47,6 +47,22 @@ def test_packets_tell_times_types_and_qp():
     assert encoder.finished and encoder.time_base == fractions.Fraction(1001, 30000)
 
 
+@pytest.mark.parametrize("codec", ["h264", "hevc"])
+def test_qp_is_that_of_its_own_picture(codec):
+    """With threads libx264 works at several pictures at a time."""
+    for options in ({"const_qp": (20, 30, 40), "b_frames": 2, "gop": 6}, {"crf": 25, "slice_mode": "count", "slice_data": 2, "b_frames": 1}):
+        if codec == "hevc" and "slice_mode" in options:
+            continue
+        alone, beside = (encode(make(codec=codec, threads=threads, **options), [gradient(i) for i in range(14)]) for threads in (1, 4))
+        assert [packet.picture_type for packet in beside] == [packet.picture_type for packet in alone]
+        assert all(packet.average_qp is not None for packet in beside)
+        if "const_qp" not in options:
+            continue
+        for packets in (alone, beside):
+            assert {packet.average_qp for packet in packets if packet.key} == {20} and {packet.average_qp for packet in packets if packet.picture_type == "P"} == {30}
+            assert all(packet.average_qp > 30 for packet in packets if packet.picture_type == "B")
+
+
 def test_every_kind_of_picture_gives_the_same_stream():
     planes = luma(90)
     kinds = [planes, planes[None, None], planes.reshape(-1), planes.tobytes(), bytearray(planes), memoryview(planes.reshape(-1)), lanner.Tensor(planes)]

@@ -8,6 +8,7 @@
 
 #include "base/check.h"
 #include "base/threads/sole_use.h"
+#include "video/bitstream/h264_slice_qp.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/frame.h"
 #include "video/ffmpeg/packet.h"
@@ -22,14 +23,13 @@ namespace lanner::ffmpeg {
 namespace {
 
 /// Type and mean QP, where the encoder tells them.
-void note_statistics(const AVPacket& from, int qp_offset, Packet& packet) {
+void note_statistics(const AVPacket& from, Packet& packet) {
   std::size_t size = 0;
   const std::uint8_t* data = av_packet_get_side_data(&from, AV_PKT_DATA_QUALITY_STATS, &size);
   if (!data || size < 5) return;
   const std::uint32_t lambda =
       data[0] | data[1] << 8 | data[2] << 16 | static_cast<std::uint32_t>(data[3]) << 24;
-  if (lambda > 0 && lambda <= INT32_MAX)
-    packet.average_qp = static_cast<float>(lambda) / FF_QP2LAMBDA - static_cast<float>(qp_offset);
+  if (lambda > 0 && lambda <= INT32_MAX) packet.average_qp = static_cast<float>(lambda) / FF_QP2LAMBDA;
   if (data[4] == AV_PICTURE_TYPE_I) packet.picture_type = PictureType::i;
   if (data[4] == AV_PICTURE_TYPE_P) packet.picture_type = PictureType::p;
   if (data[4] == AV_PICTURE_TYPE_B) packet.picture_type = PictureType::b;
@@ -184,8 +184,8 @@ private:
     headers_ = session_->headers();
     stream_ = session_->stream();
     inserter_ = StreamInserter(stream_.codec);
-    const int depth = format_info(session_->target().format).bits;
-    qp_offset_ = stream_.codec == "h264" ? 6 * (depth - 8) : 0; // x264 begins at 0 at any depth.
+    slice_qp_.reset();
+    if (stream_.codec == "h264") slice_qp_.emplace().see(headers_);
     keyframe_messages_.clear();
     const bool av1 = stream_.codec == "av1";
     if (options_.mastering_display)
@@ -250,7 +250,11 @@ private:
     check(av_packet_ref(given.get(), statistics.get()) >= 0, ErrorCode::out_of_memory,
           "packet: memory was refused by the system");
     Packet packet = to_packet(std::move(given));
-    note_statistics(*statistics, qp_offset_, packet);
+    note_statistics(*statistics, packet);
+    if (slice_qp_) { // With threads libx264 tells the QP of a picture that it is about to begin.
+      slice_qp_->see(packet.bytes);
+      packet.average_qp = slice_qp_->mean(packet.bytes).value_or(-1.0F);
+    }
     return packet;
   }
 
@@ -319,7 +323,7 @@ private:
   std::map<std::int64_t, PictureRequest> requests_; ///< By the pts of their pictures.
   std::deque<Packet> ready_;
   std::int64_t last_pts_ = no_pts, last_dts_ = no_pts;
-  int qp_offset_ = 0;
+  std::optional<H264SliceQp> slice_qp_;     ///< Of H.264.
   bool first_packet_ = true, sent_ = false; ///< Of the session.
   bool force_next_ = false, draining_ = false, finished_ = false;
 };
