@@ -61,6 +61,7 @@ HEADERS = {
     "nearest": "base",
     "output": "base",
     "source": "base",
+    "cuda_memory": "device",
     "device": "device",
     "placement": "device",
     "threads": "device",

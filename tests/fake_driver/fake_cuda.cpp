@@ -249,8 +249,11 @@ int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t bytes, vo
   if (!reaches(to)) return illegal_address;
   return queue(stream, [=] { std::memset(reinterpret_cast<void*>(to), value, bytes); });
 }
-int cuPointerGetAttribute(void*, int, std::uint64_t) {
-  return invalid_value;
+int cuPointerGetAttribute(void* value, int attribute, std::uint64_t place) {
+  constexpr int device_ordinal = 9;
+  if (attribute != device_ordinal || !reaches(place)) return invalid_value;
+  *static_cast<int*>(value) = 0; // There is one GPU.
+  return success;
 }
 
 int cuStreamCreate(Stream** stream, unsigned) {

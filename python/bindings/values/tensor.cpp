@@ -11,6 +11,7 @@
 #include "calls/bindings.h"
 #include "calls/check.h"
 #include "engine/notebook.h"
+#include "values/cuda_array.h"
 
 namespace lanner::python {
 namespace {
@@ -369,6 +370,7 @@ Foreign foreign_of(nb::handle object, std::uintptr_t stream) {
   if (nb::isinstance(object, numpy.attr("ndarray"))) return from_numpy(nb::borrow(object));
   if (nb::hasattr(object, "__dlpack__") && !nb::isinstance(object, numpy.attr("generic")))
     return take_capsule(object, stream);
+  if (is_cuda_array(object)) return taken(view_of_cuda_array(object, stream));
   Foreign copied = from_numpy(numpy.attr("asarray")(object));
   copied.shared = false;
   return copied;
@@ -383,7 +385,7 @@ Tensor to_tensor(nb::handle object, std::uintptr_t stream) {
 Tensor to_output(nb::handle object, std::uintptr_t stream) {
   const nb::module_ numpy = nb::module_::import_("numpy");
   const bool array = nb::isinstance<Tensor>(object) || nb::isinstance(object, numpy.attr("ndarray")) ||
-                     nb::hasattr(object, "__dlpack__");
+                     nb::hasattr(object, "__dlpack__") || is_cuda_array(object);
   if (!array)
     fail(ErrorCode::invalid_argument, "results are written to arrays and tensors, got {}", shown(object));
   Foreign foreign = foreign_of(object, stream);
@@ -444,9 +446,10 @@ void register_tensor(nb::module_& module) {
       .def(
           "__init__", [](Tensor* self, nb::handle object) { new (self) Tensor(to_tensor(object)); },
           nb::arg("array"),
-          "Shares the array's memory if possible: writing to one then changes the other.\n\narray: a NumPy "
-          "array "
-          "or anything with __dlpack__, whose memory is shared, or numbers in lists, which are copied")
+          "Shares the array's memory where it can: writing to one changes the other.\n\narray: a NumPy array "
+          "or anything with __dlpack__ or __cuda_array_interface__, whose memory is shared, or numbers in "
+          "lists, "
+          "which are copied")
       .def_prop_ro(
           "shape", [](const Tensor& self) { return shape_tuple(self.shape()); },
           nb::sig("def shape(self) -> tuple[int, ...]"), "Size of each dimension.")

@@ -236,6 +236,21 @@ class TestTensor:
 
         np.testing.assert_array_equal(lanner.Tensor(Exporter()), array)
 
+    def test_an_array_of_cuda_needs_a_gpu(self):
+        class Array:
+            def __init__(self, **facts):
+                self.__cuda_array_interface__ = {"version": 3, "shape": (2, 3), "typestr": "<f4", "data": (4096, False)} | facts
+
+        for facts, line in [({}, "CUDA|address 0x1000"), ({"typestr": ">f4"}, "typestr '>f4'"), ({"strides": (12, 3)}, "3 bytes is not a multiple"),
+                            ({"strides": (4,)}, "1 strides of 2 dimensions"), ({"mask": 3}, "a mask")]:  # fmt: skip
+            with pytest.raises((lanner.Unsupported, lanner.InvalidArgument), match=line) as caught:
+                lanner.Tensor(Array(**facts))
+            assert "\n" not in str(caught.value)
+        for facts in ({"shape": None}, {"shape": ("a",)}, {"typestr": 4}, {"data": None}, {"data": ("x", 1, 2)}):
+            with pytest.raises(TypeError, match="__cuda_array_interface__: .*expected a dict of shape"):
+                lanner.Tensor(Array(**facts))
+        assert lanner.Tensor(Array(shape=(0, 3), data=(0, False))).shape == (0, 3)
+
     @pytest.mark.parametrize("dtype", ["bool", "int8", "uint16", "float16", "float64", "complex64"])
     def test_types_of_numpy(self, dtype):
         array = np.array([[0, 1], [1, 0]], dtype=dtype)
