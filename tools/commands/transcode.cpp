@@ -25,6 +25,7 @@
 #include "output/console.h"
 #include "output/damage.h"
 #include "output/encoding_progress.h"
+#include "report/quality_report.h"
 
 namespace lanner::tool {
 namespace {
@@ -33,7 +34,7 @@ struct TranscodeCommand {
   std::string input, output;
   GivenOptions writer, transcode; ///< Of the tables of writers and of transcoding.
   ReaderOptions reader;           ///< --conceal alone.
-  std::string start, end, progress, quality;
+  std::string start, end, progress, quality, report;
 };
 
 TranscodeOptions to_options(TranscodeCommand& command) {
@@ -46,7 +47,7 @@ TranscodeOptions to_options(TranscodeCommand& command) {
   command.transcode.apply(options, transcode_option_table());
   if (!options.muxer.format.empty()) // The names that `run` takes, too.
     options.muxer.format = container_named(options.muxer.format).format;
-  options.quality = !command.quality.empty();
+  options.quality = !command.quality.empty() || !command.report.empty();
   options.cancel = interrupt_token();
   options.note = [](const std::string& line) { print_note("note: " + line); };
   return options;
@@ -58,6 +59,7 @@ void declare_files(const TranscodeCommand& command) {
   files.writes("the new clip", command.output);
   files.writes("--progress", command.progress);
   files.writes("--quality", command.quality);
+  files.writes("--report", command.report);
 }
 
 /// Into standard output, a pipe or a device, as it comes.
@@ -72,12 +74,15 @@ TranscodeResult write_direct(Transcoder& transcoder, const TranscodeOptions& opt
   return transcoder.write(create_muxer(take, format, output), start, end);
 }
 
-void write_quality(const std::string& path, const std::vector<FrameQuality>& quality) {
-  if (path.empty()) return;
-  ByteOutput output("--quality", path);
-  output.write(quality_table(quality));
-  output.commit();
-  print_note("note: " + quality_summary(quality));
+void write_quality(const TranscodeCommand& command, const TranscodeResult& result,
+                   std::optional<OutputFile>& report) {
+  if (!command.quality.empty()) {
+    ByteOutput output("--quality", command.quality);
+    output.write(quality_table(result.quality));
+    output.commit();
+  }
+  if (report) write_quality_report(*report, {command.input, command.output, result});
+  if (!command.quality.empty() || report) print_note("note: " + quality_summary(result.quality));
 }
 
 int run_transcode(TranscodeCommand command) {
@@ -90,6 +95,8 @@ int run_transcode(TranscodeCommand command) {
   const double end =
       command.end.empty() ? std::numeric_limits<double>::infinity() : parse_time(command.end, "--end");
   about("transcode", command.input, [&] {
+    std::optional<OutputFile> report;
+    if (!command.report.empty()) report.emplace(command.report);
     std::optional<ProgressOutput> lines;
     if (!command.progress.empty()) lines.emplace(command.progress);
     ProgressBar bar("transcode");
@@ -102,7 +109,7 @@ int run_transcode(TranscodeCommand command) {
       const TranscodeResult result = is_direct(command.output)
                                          ? write_direct(transcoder, options, command.output, start, end)
                                          : transcoder.write(command.output, start, end);
-      write_quality(command.quality, result.quality);
+      write_quality(command, result, report);
     });
   });
   return 0;
@@ -117,6 +124,8 @@ void add_own_options(Command& command, TranscodeCommand& options) {
       "Write progress as key=value lines to this file, in the form of ffmpeg's; '-' is standard output");
   command.add_option("--quality", options.quality,
                      "Decode what was encoded, and write PSNR and SSIM of each frame to this file (CSV)");
+  command.add_option("--report", options.report,
+                     "Decode what was encoded, and write a page (HTML) that plots PSNR and SSIM by frame");
 }
 
 } // namespace
@@ -143,8 +152,9 @@ void add_transcode(Command& program, Action& action) {
   OptionRows(command, options->transcode).add(transcode_option_table());
   OptionRows(command, options->reader.given).add(reader_option_table(), {"raise_on_error"});
   add_limit_option(command);
-  command.layout("Options", {"-c", "--crf", "-b", "--preset", "--start", "--end", "--format",
-                             "--on-size-change", "--deinterlace", "--no-audio", "--quality", "--progress"});
+  command.layout("Options",
+                 {"-c", "--crf", "-b", "--preset", "--start", "--end", "--format", "--on-size-change",
+                  "--deinterlace", "--no-audio", "--quality", "--report", "--progress"});
   command.footer(
       "Audio, subtitles, attached files, chapters and tags are copied as they are; what the new container "
       "cannot hold "

@@ -30,7 +30,11 @@ def made_by_eval(folder):
     succeed("eval", model, "--data", folder / "data", "--preset", "none", "--labels", folder / "labels.txt", "--report", folder / "r.html", *QUICK)
 
 
-MAKERS = {"run": made_by_run, "eval": made_by_eval}
+def made_by_transcode(folder):
+    succeed("transcode", make_clip(folder, frames=25), folder / "new.mp4", "--crf", "35", "--report", folder / "r.html")
+
+
+MAKERS = {"run": made_by_run, "eval": made_by_eval, "transcode": made_by_transcode}
 
 
 @pytest.fixture(scope="module", params=MAKERS)
