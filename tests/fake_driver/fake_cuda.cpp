@@ -251,8 +251,9 @@ int cuMemsetD8Async(std::uint64_t to, unsigned char value, std::size_t bytes, vo
 }
 int cuPointerGetAttribute(void* value, int attribute, std::uint64_t place) {
   constexpr int device_ordinal = 9;
-  if (attribute != device_ordinal || !reaches(place)) return invalid_value;
-  *static_cast<int*>(value) = 0; // There is one GPU.
+  const int device = owner(place);
+  if (attribute != device_ordinal || device < 0) return invalid_value;
+  *static_cast<int*>(value) = device;
   return success;
 }
 

@@ -58,8 +58,9 @@ void wait_for_producer(nb::handle producer, Device device, std::uintptr_t reader
   check(handle != 0, ErrorCode::invalid_argument,
         "{}: stream 0 is not defined; expected 1 or 2 for the default streams", interface);
   if (handle == reader) return;
+  constexpr std::uintptr_t legacy_default = 1; // The driver's null stream.
   const ReleasedGil release;
-  wait_for(device, Stream{reinterpret_cast<void*>(handle)});
+  wait_for(device, Stream{reinterpret_cast<void*>(handle == legacy_default ? 0 : handle)});
 }
 
 std::unique_ptr<DLManagedTensorVersioned> managed_of(nb::handle object, const nb::dict& facts,
