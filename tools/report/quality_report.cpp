@@ -74,7 +74,7 @@ std::string tile(const char* what, const std::string& value, const char* unit, c
 }
 
 std::string number_text(double value, int digits) {
-  return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "equal";
+  return std::isfinite(value) ? fmt::format("{:.{}f}", value, digits) : "no loss";
 }
 
 std::string at_frame(const FrameQuality& frame) {

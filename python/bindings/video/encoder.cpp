@@ -246,6 +246,22 @@ void register_sending(nb::class_<PyEncoder>& encoder) {
            "Ends the stream and returns the packets that are left. Nothing can be sent after it.");
 }
 
+void register_stream_facts(nb::class_<PyEncoder>& encoder) {
+  encoder
+      .def_prop_ro(
+          "stream", [](const PyEncoder& self) { return self.encoder().stream(); },
+          "What the packets are, for Muxer.add_stream() and Decoder.")
+      .def_prop_ro(
+          "extradata", [](const PyEncoder& self) { return to_bytes(self.encoder().stream().extradata); },
+          "Headers that lie apart, with global_header; else empty.")
+      .def_prop_ro(
+          "time_base", [](const PyEncoder& self) { return fraction(self.encoder().stream().time_base); },
+          "Seconds of one tick, as a Fraction.")
+      .def_prop_ro(
+          "finished", [](const PyEncoder& self) { return self.encoder().finished(); },
+          "Whether end() was called and gave all packets.");
+}
+
 void register_encoder_class(nb::module_& module) {
   nb::class_<PyEncoder> encoder(
       module, "Encoder",
@@ -293,19 +309,8 @@ void register_encoder_class(nb::module_& module) {
             return list;
           },
           nb::sig("def restarts(self) -> list[tuple[int, str]]"),
-          "Restarts of the encoder: pts of the IDR, and the reason.")
-      .def_prop_ro(
-          "stream", [](const PyEncoder& self) { return self.encoder().stream(); },
-          "What the packets are, for Muxer.add_stream() and Decoder.")
-      .def_prop_ro(
-          "extradata", [](const PyEncoder& self) { return to_bytes(self.encoder().stream().extradata); },
-          "Codec headers, with global_header; else empty.")
-      .def_prop_ro(
-          "time_base", [](const PyEncoder& self) { return fraction(self.encoder().stream().time_base); },
-          "Seconds of one tick, as a Fraction.")
-      .def_prop_ro(
-          "finished", [](const PyEncoder& self) { return self.encoder().finished(); },
-          "Whether end() was called and has returned all packets.");
+          "Where the encoder started anew: pts of the IDR, and why.");
+  register_stream_facts(encoder);
 }
 
 } // namespace

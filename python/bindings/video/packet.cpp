@@ -160,6 +160,35 @@ void make_stream(StreamInfo* self, const std::string& codec, std::int32_t width,
   new (self) StreamInfo(std::move(info));
 }
 
+void register_making(nb::class_<StreamInfo>& stream) {
+  stream.def(
+      "__init__",
+      [](StreamInfo* self, const std::string& codec, std::int32_t width, std::int32_t height,
+         const std::string& format, nb::handle time_base, nb::handle extradata, nb::handle average_rate,
+         nb::handle sample_aspect, double rotation, bool mirror) {
+        make_stream(self, codec, width, height, format, time_base, extradata,
+                    {average_rate, sample_aspect, rotation, mirror});
+      },
+      nb::arg("codec"), nb::kw_only(), nb::arg("width") = 0, nb::arg("height") = 0,
+      nb::arg("format") = "yuv420p", nb::arg("time_base") = nb::none(), nb::arg("extradata") = nb::none(),
+      nb::arg("average_rate") = nb::none(), nb::arg("sample_aspect") = nb::none(), nb::arg("rotation") = 0.0,
+      nb::arg("mirror") = false,
+      nb::sig("def __init__(self, codec: str, *, width: int = 0, height: int = 0, format: str = "
+              "'yuv420p', time_base: fractions.Fraction | None = None, extradata: bytes | bytearray | "
+              "memoryview | None = None, average_rate: fractions.Fraction | None = None, "
+              "sample_aspect: fractions.Fraction | None = None, rotation: float = 0.0, mirror: "
+              "bool = False) -> None"),
+      "Describes a video stream whose packets come from elsewhere.\n\ncodec: FFmpeg's name, such as "
+      "h264\nwidth: coded width in pixels; 0: the stream says it\nheight: coded height in pixels; 0: "
+      "the stream says it\nformat: pixel format, where the stream does not say it\ntime_base: seconds "
+      "of one tick of its packets' times\nextradata: parameter sets that the container keeps apart, "
+      "as FFmpeg has them; None: they are in the packets\naverage_rate: frames per second, for "
+      "containers "
+      "that tell it; None: not known\nsample_aspect: width of a pixel divided by its height; None: "
+      "square\nrotation: degrees clockwise by which players rotate frames, for a Muxer\nmirror: whether "
+      "they mirror frames left to right before that");
+}
+
 } // namespace
 
 std::optional<std::int64_t> time_of(std::int64_t ticks) noexcept {
@@ -182,33 +211,8 @@ Rational to_rational(std::string_view name, nb::handle value) {
 }
 
 void register_description(nb::class_<StreamInfo>& stream) {
+  register_making(stream);
   stream
-      .def(
-          "__init__",
-          [](StreamInfo* self, const std::string& codec, std::int32_t width, std::int32_t height,
-             const std::string& format, nb::handle time_base, nb::handle extradata, nb::handle average_rate,
-             nb::handle sample_aspect, double rotation, bool mirror) {
-            make_stream(self, codec, width, height, format, time_base, extradata,
-                        {average_rate, sample_aspect, rotation, mirror});
-          },
-          nb::arg("codec"), nb::kw_only(), nb::arg("width") = 0, nb::arg("height") = 0,
-          nb::arg("format") = "yuv420p", nb::arg("time_base") = nb::none(), nb::arg("extradata") = nb::none(),
-          nb::arg("average_rate") = nb::none(), nb::arg("sample_aspect") = nb::none(),
-          nb::arg("rotation") = 0.0, nb::arg("mirror") = false,
-          nb::sig("def __init__(self, codec: str, *, width: int = 0, height: int = 0, format: str = "
-                  "'yuv420p', time_base: fractions.Fraction | None = None, extradata: bytes | bytearray | "
-                  "memoryview | None = None, average_rate: fractions.Fraction | None = None, "
-                  "sample_aspect: fractions.Fraction | None = None, rotation: float = 0.0, mirror: "
-                  "bool = False) -> None"),
-          "Describes a video stream whose packets come from elsewhere.\n\ncodec: FFmpeg's name, such as "
-          "h264\nwidth: coded width in pixels; 0: the stream says it\nheight: coded height in pixels; 0: "
-          "the stream says it\nformat: pixel format, where the stream does not say it\ntime_base: seconds "
-          "of one tick of its packets' times\nextradata: parameter sets that the container keeps apart, "
-          "as FFmpeg has them; None: they are in the packets\naverage_rate: frames per second, for "
-          "containers "
-          "that tell it; None: not known\nsample_aspect: width of a pixel divided by its height; None: "
-          "square\nrotation: degrees clockwise by which players rotate frames, for a Muxer\nmirror: whether "
-          "they mirror frames left to right before that")
       .def_prop_ro(
           "start_pts", [](const StreamInfo& self) { return time_of(self.start_pts); },
           nb::sig("def start_pts(self) -> int | None"),
