@@ -38,7 +38,7 @@ public:
   virtual bool wants_global_header() const noexcept = 0;
   /// Declares a stream before the first write; returns its index. `mirror`, `rotation` and `metadata` are
   /// written if the container has a place for them. Throws Error{invalid_argument} for H.264 and HEVC streams
-  /// without extradata if wants_global_header() is true.
+  /// H.264 and HEVC streams without extradata if wants_global_header(), Error{unsupported} if it lacks the codec.
   virtual int add_stream(const StreamInfo& stream) = 0;
   /// Why packets of this stream of `from` cannot be copied into this container; empty if they can.
   virtual std::string refusal(const Demuxer& from, int stream) const = 0;
@@ -55,9 +55,9 @@ public:
   virtual bool set_hdr(int stream, const HdrMetadata& hdr) = 0;
   /// Marks a stream as interlaced, before the first write. False if the container has no place for it.
   virtual bool set_interlaced(int stream, bool top_field_first) = 0;
-  /// Takes a packet whose `stream` is the index given by add_stream and whose times are in that stream's time
-  /// base. If the container has no place for codec headers, those of H.264, HEVC and MPEG-4 are written
-  /// before each keyframe that lacks them.
+  /// Takes a packet of stream `stream`, as add_stream() numbers it, in decoding order, with times in its time
+  /// base: pts, if the container has times, and dts, else the pts in order. In a container with no place for
+  /// codec headers those of H.264, HEVC and MPEG-4 are put in front of each keyframe that lacks them.
   virtual void write(const Packet& packet) = 0;
   virtual std::int64_t bytes() const noexcept = 0; ///< Written so far.
   virtual void finish() = 0;                       ///< Completes the file and renames it to its final name.
@@ -69,7 +69,7 @@ std::unique_ptr<Muxer> create_muxer(const std::string& path, const MuxerOptions&
 /// it.
 using WriteCallback = std::function<void(std::span<const std::byte>)>;
 /// Writes a container without seeking, as for a pipe: `format` is matroska, webm, mpegts, mp4 and mov (in
-/// fragments), flv, mjpeg, h264 or hevc; others are Error{unsupported}. `name` is the output's name in
+/// fragments), flv, mjpeg, h264, hevc or obu, else
 /// errors.
 std::unique_ptr<Muxer> create_muxer(WriteCallback write, const std::string& format,
                                     const std::string& name = "output");

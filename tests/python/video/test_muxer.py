@@ -298,3 +298,21 @@ def test_one_thread_at_a_time(tmp_path):
     go.set()
     thread.join()
     muxer.close()
+
+
+@needs_ffmpeg
+def test_brightness_and_colours_of_hdr_are_copied(tmp_path):
+    encoder = {"width": WIDTH, "height": HEIGHT, "codec": "ffv1", "format": "yuv420p10", "color_primaries": "bt2020", "color_transfer": "smpte2084", "color_matrix": "bt2020"}
+    with lanner.VideoWriter(tmp_path / "plain.mkv", **encoder) as out:
+        out.write(picture(3))
+    ffmpeg("-i", tmp_path / "plain.mkv", "-c:v", "libx265", "-x265-params",
+           "log-level=none:master-display=G(13250,34500)B(7500,3000)R(34000,16000)WP(15635,16450)L(10000000,1):max-cll=1000,400", tmp_path / "raw.mp4")  # fmt: skip
+    lanner.transcode(tmp_path / "raw.mp4", tmp_path / "in.mp4", codec="hevc")
+    with lanner.Demuxer(tmp_path / "in.mp4") as demuxer, lanner.Muxer(tmp_path / "out.mkv") as muxer:
+        muxer.copy_stream(demuxer, 0)
+        for packet in demuxer:
+            muxer.write(packet)
+    sides = [sorted(side["side_data_type"] for side in ffprobe(tmp_path / name)["streams"][0].get("side_data_list", [])) for name in ("in.mp4", "out.mkv")]
+    assert sides[0] == sides[1] == ["Content light level metadata", "Mastering display metadata"]
+    stream = ffprobe(tmp_path / "out.mkv")["streams"][0]
+    assert (stream["color_primaries"], stream["color_transfer"], stream["color_space"]) == ("bt2020", "smpte2084", "bt2020nc")
