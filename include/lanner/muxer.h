@@ -37,8 +37,8 @@ public:
   /// EncoderOptions::global_header.
   virtual bool wants_global_header() const noexcept = 0;
   /// Declares a stream before the first write; returns its index. `mirror`, `rotation` and `metadata` are
-  /// written if the container has a place for them. Throws Error{invalid_argument} for H.264 and HEVC streams
-  /// H.264 and HEVC streams without extradata if wants_global_header(), Error{unsupported} if it lacks the codec.
+  /// written if the container has a place for them. Throws Error{unsupported} for codecs that it lacks,
+  /// Error{invalid_argument} for H.264 and HEVC streams without extradata if wants_global_header().
   virtual int add_stream(const StreamInfo& stream) = 0;
   /// Why packets of this stream of `from` cannot be copied into this container; empty if they can.
   virtual std::string refusal(const Demuxer& from, int stream) const = 0;

@@ -1,5 +1,6 @@
 """FFmpegMuxer: packets of Encode() at their times, sound of a demuxer beside them, and what does not fit."""
 
+import ctypes
 import gc
 import json
 import subprocess
@@ -179,6 +180,12 @@ def test_passthrough_packets_that_are_left_out(tmp_path, with_sound):
     assert alone.MuxPassthroughPacket(packet) is False and alone.PreparePassthroughPacket(packet) is None
     packet.pts = packet.dts + 100  # As the first packet of some encoders' sound.
     assert beside.PreparePassthroughPacket(packet) == packet.dts
+    handmade = nvc.PacketData()
+    data = ctypes.create_string_buffer(b"\x21\x10\x04", 3)
+    handmade.bsl, handmade.bsl_data, handmade.pts, handmade.stream_index, handmade.is_video = 3, ctypes.addressof(data), 5, packet.stream_index, 0
+    assert beside.MuxPassthroughPacket(handmade) is True
+    data.value = b"no"
+    assert bytes(beside._queue.pop().packet.data) == b"\x21\x10\x04"
     packet.pts = -(2**63)
     assert beside.MuxPassthroughPacket(packet) is False
 

@@ -5,7 +5,7 @@ import os
 import sys
 from collections.abc import Sequence
 from fractions import Fraction
-from typing import Any
+from typing import Any, NamedTuple
 
 import lanner
 from lanner.compat.PyNvVideoCodec._logging import logger
@@ -55,6 +55,16 @@ def _packet_data(call: str, given: Any) -> PacketData:
     return given
 
 
+class _Sound(NamedTuple):
+    """A packet of the source that waits, and the times that it is written with."""
+
+    packet: lanner.Packet
+    stream: int  # of the source
+    pts: int
+    dts: int
+    duration: int
+
+
 class FFmpegMuxer:
     """Writes the packets of an encoder, and the sound of a demuxer as it is, into a file, which appears with Finalize().
 
@@ -86,7 +96,7 @@ class FFmpegMuxer:
             self._rate = Fraction(*(integer(name, given[name], 1, 2**31 - 1) for name in ("fps_num", "fps_den")))
         self._increment = 0
         self._recorded: list[tuple[int, int]] = []  # pts and duration of the source's pictures.
-        self._queue: list[tuple[bytes, bool, int] | PacketData] = []
+        self._queue: list[tuple[bytes, bool, int] | _Sound] = []
         self._numbers: dict[int, int] = {}  # In the file, of the source's streams.
         self._left_out: set[int] = set()
         self._begun = self._ended = False
@@ -113,7 +123,7 @@ class FFmpegMuxer:
         self._refuse_late("Mux")
         with translated("Mux"):
             self._begin(packet.data)
-            number = 0 if index == self._video else self._number_of(index)
+            number = 0 if index == self._video else self._numbers.get(index)
             if number is None:
                 raise PyNvVCException(f"Mux: stream_index {index}: there is no such stream in the file")
             self._muxer.write(packet, stream=number)
@@ -152,10 +162,13 @@ class FFmpegMuxer:
 
     def MuxPassthroughPacket(self, packet: PacketData) -> bool:
         """Keeps a packet of sound for Finalize(); False for one that is left out."""
-        if self.PreparePassthroughPacket(packet) is None:
+        pts = self.PreparePassthroughPacket(packet)
+        if pts is None:
             return False
         self._refuse_late("MuxPassthroughPacket")
-        self._queue.append(packet)
+        kept = packet._packet or lanner.Packet(ctypes.string_at(packet.bsl_data, packet.bsl))
+        dts = pts if packet.dts == NO_PTS else min(packet.dts, pts)
+        self._queue.append(_Sound(kept, packet.stream_index, pts, dts, max(0, packet.duration)))
         return True
 
     def Finalize(self) -> None:
@@ -164,14 +177,14 @@ class FFmpegMuxer:
             return
         self._ended = True
         with translated("Finalize"), self._muxer as muxer:
-            pictures = [one for one in self._queue if isinstance(one, tuple)]
+            pictures = [one for one in self._queue if not isinstance(one, _Sound)]
             if not pictures and not self._begun:
                 raise PyNvVCException("Finalize: no packet of pictures was given")
             self._begin(next((data for data, key, _ in pictures if key), b""))
             times = iter(self._times([stamp for _, _, stamp in pictures]))
             late = self._lateness
             for one in self._queue:
-                if isinstance(one, tuple):
+                if not isinstance(one, _Sound):
                     pts, dts, duration = next(times)
                     muxer.write(lanner.Packet(one[0], pts=pts, dts=dts, duration=duration, key=one[1]))
                 else:
@@ -213,23 +226,19 @@ class FFmpegMuxer:
             self._left_out.add(stream.index)
             logger.warning("%s", error)
 
-    def _number_of(self, index: int) -> int | None:
-        return self._numbers.get(index)
-
-    def _write_sound(self, packet: PacketData, late: Fraction) -> None:
-        number, pts = self._number_of(packet.stream_index), self.PreparePassthroughPacket(packet)
-        if number is None or pts is None or self._source is None:
-            if packet.stream_index not in self._left_out:  # In MPEG-TS streams show late.
-                self._left_out.add(packet.stream_index)
-                logger.warning("%s: stream %d is left out: it began behind the first packets", self._path, packet.stream_index)
+    def _write_sound(self, sound: _Sound, late: Fraction) -> None:
+        number = self._numbers.get(sound.stream)
+        if number is None or self._source is None:
+            if sound.stream not in self._left_out:  # In MPEG-TS streams show late.
+                self._left_out.add(sound.stream)
+                logger.warning("%s: stream %d is left out: it began behind the first packets", self._path, sound.stream)
             return
-        shift = round(late / self._source._streams[packet.stream_index].time_base)
-        dts = min(packet.dts, pts) if packet.dts != NO_PTS else pts
-        if packet._packet is not None and not shift and (packet.pts, packet.dts) == (pts, dts):
-            self._muxer.write(packet._packet, stream=number)  # With what FFmpeg knows of it beside its bytes.
-            return
-        data = packet._packet.data if packet._packet is not None else ctypes.string_at(packet.bsl_data, packet.bsl)
-        self._muxer.write(lanner.Packet(data, pts=pts + shift, dts=dts + shift, duration=max(0, packet.duration), key=True), stream=number)
+        shift = round(late / self._source._streams[sound.stream].time_base)
+        pts, dts = sound.pts + shift, sound.dts + shift
+        if (sound.packet.pts, sound.packet.dts) == (pts, dts):
+            self._muxer.write(sound.packet, stream=number)  # With what FFmpeg knows of it beside its bytes.
+        else:
+            self._muxer.write(lanner.Packet(sound.packet, pts=pts, dts=dts, duration=sound.duration, key=True), stream=number)
 
     @property
     def _lateness(self) -> Fraction:
