@@ -56,8 +56,9 @@ public:
   /// Marks a stream as interlaced, before the first write. False if the container has no place for it.
   virtual bool set_interlaced(int stream, bool top_field_first) = 0;
   /// Takes a packet of stream `stream`, as add_stream() numbers it, in decoding order, with times in its time
-  /// base: pts, if the container has times, and dts, else the pts in order. In a container with no place for
-  /// codec headers those of H.264, HEVC and MPEG-4 are put in front of each keyframe that lacks them.
+  /// base: the pts if the container has times, and the dts; without a dts the pts in order. In a container
+  /// with no place for codec headers those of H.264, HEVC and MPEG-4 are put in front of each keyframe that
+  /// lacks them.
   virtual void write(const Packet& packet) = 0;
   virtual std::int64_t bytes() const noexcept = 0; ///< Written so far.
   virtual void finish() = 0;                       ///< Completes the file and renames it to its final name.
@@ -69,8 +70,8 @@ std::unique_ptr<Muxer> create_muxer(const std::string& path, const MuxerOptions&
 /// it.
 using WriteCallback = std::function<void(std::span<const std::byte>)>;
 /// Writes a container without seeking, as for a pipe: `format` is matroska, webm, mpegts, mp4 and mov (in
-/// fragments), flv, mjpeg, h264, hevc or obu, else
-/// errors.
+/// fragments), flv, mjpeg, h264, hevc or obu; others are Error{unsupported}. `name` is the output's name
+/// in errors.
 std::unique_ptr<Muxer> create_muxer(WriteCallback write, const std::string& format,
                                     const std::string& name = "output");
 

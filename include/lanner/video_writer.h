@@ -48,8 +48,9 @@ struct CopiedStreams {
   bool audio = true, subtitles = true;
   bool attachments = true; ///< Fonts, cover pictures.
   bool chapters = true, tags = true;
-  /// first packet on.
-  /// packets before it and from `end` on are left out. Unset: VideoWriterOptions::begin; else none is.
+  /// The part to copy, in seconds of that container's clock: `begin` becomes time 0 of the file, as
+  /// VideoWriterOptions::begin does; packets before it and from `end` on are left out. Unset:
+  /// VideoWriterOptions::begin, if that is set; else packets are copied from the first one on.
   std::optional<double> begin;
   double end = std::numeric_limits<double>::infinity();
 };

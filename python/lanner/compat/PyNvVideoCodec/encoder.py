@@ -61,7 +61,7 @@ class PyNvEncoder:
         self._options = {"width": width, "height": height, "format": surface.lanner, **options}
         with translated("CreateEncoder"):
             self._encoder = lanner.Encoder(**self._options)
-        self._inputs = Inputs(surface, self._size, place, on_host, options.get("color_matrix", ""), options.get("color_range", "limited"))
+        self._inputs = Inputs(surface, self._size, device, on_host, options.get("color_matrix", ""), options.get("color_range", "limited"))
         is_ivf = options["codec"] == "av1" and others.get("use_ivf_container", True)
         base: Any = self._encoder.time_base
         self._ivf = Ivf(*self._size, (base.denominator, base.numerator)) if is_ivf else None

@@ -93,8 +93,8 @@ class Inputs:
     range: theirs, limited or full
     """
 
-    def __init__(self, format: SurfaceFormat, size: tuple[int, int], place: Place, on_host: bool, color: str, range: str) -> None:
-        self._format, self.size, self._place, self._on_host, self._color, self._range = format, size, place, on_host, color, range
+    def __init__(self, format: SurfaceFormat, size: tuple[int, int], device: DeviceChoice, on_host: bool, color: str, range: str) -> None:
+        self._format, self.size, self._device, self._on_host, self._color, self._range = format, size, device, on_host, color, range
 
     def take(self, frame: Any) -> Any:
         """What lanner.Encoder.send() takes."""
