@@ -1,6 +1,6 @@
 #pragma once
-// The kernel families of the CUDA backend, as listed in backends/families.inc. A family's own file does not
-// include this, so that adding a family recompiles no other.
+// The kernel families of the CUDA backend, as listed in backends/families.inc. A family's own file
+// includes this only where it names another family, so that adding one recompiles few others.
 
 #include "backends/family.h"
 

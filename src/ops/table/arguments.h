@@ -41,7 +41,7 @@ std::vector<double> doubles_of(const Tensor& tensor);
 
 /// Checks that input `i`, if its rank is known, has rank `rank`.
 void require_rank(const InferContext& context, std::size_t i, std::size_t rank);
-/// Error{invalid_argument} when both are constant and differ: `conv: WHAT is A, expected B`.
+/// Error{invalid_argument} when both are constant and differ: `WHAT is A, expected B`.
 void require_equal(const Dim& found, const Dim& expected, std::string_view what);
 /// Error{invalid_argument} unless input `i` broadcasts to `wide` from its last axis on: each size is that of
 /// `wide` or 1, as far as both are constant.
