@@ -105,6 +105,7 @@ private:
     Trial trial({*problem.node, *offer.backend, offer.tactic, target}, data, constants);
     const std::string wrong = trial.check(trial_runs).wrong;
     if (wrong.empty()) return;
+    check_deadline(); // A check that had no time says nothing about the kernel.
     outcome.end = End::wrong;
     outcome.message =
         fmt::format("{} {} of {}: {}", offer.backend->name(), offer.tactic.kernel, problem.text, wrong);
@@ -142,6 +143,8 @@ Outcome run_case(const Seed& seed, std::size_t number, bool usual) {
     CaseRun(seed, number, usual).run(outcome);
   } catch (const Error& error) {
     outcome.message = error.message();
+    outcome.late = error.code() == ErrorCode::limit_exceeded &&
+                   outcome.message.find("the limit seconds") != outcome.message.npos;
     if (error.code() == ErrorCode::internal) outcome.end = End::internal;
     if (outcome.message.find('\n') != outcome.message.npos) {
       outcome.end = End::internal;

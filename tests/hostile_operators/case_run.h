@@ -31,6 +31,7 @@ inline bool is_finding(End end) {
 struct Outcome {
   End end = End::ran;
   std::string message;
+  bool late = false;       ///< It ended at the time limit, as a valid node may on a loaded machine.
   std::size_t kernels = 0; ///< Kernels tried.
 };
 

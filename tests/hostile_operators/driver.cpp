@@ -94,7 +94,7 @@ private:
                        case_limits().total_bytes >> 20));
     }
     const bool runs = outcome.end == End::ran || outcome.end == End::not_run || made.seed.op == "fail";
-    if (made.untouched && !runs) {
+    if (made.untouched && !runs && !outcome.late) {
       ++summary.invalid_seeds;
       tell(number, made, "the seed itself does not run: " + outcome.message);
     }

@@ -1,6 +1,7 @@
 // Members of the structures of <lanner/c.h> set the same as the options' texts.
 
 #include <array>
+#include <cstddef>
 #include <fstream>
 #include <functional>
 #include <map>
@@ -15,6 +16,18 @@
 
 namespace lanner::test {
 namespace {
+
+// A new member behind padding would lie in callers' old structures, with an equal struct_size.
+template<typename Member>
+constexpr bool ends_at(std::size_t size, std::size_t last) {
+  return last + sizeof(Member) == size;
+}
+static_assert(ends_at<const char*>(sizeof(lanner_build_options), offsetof(lanner_build_options, weights)));
+static_assert(ends_at<std::int32_t>(sizeof(lanner_load_options), offsetof(lanner_load_options, verify)));
+static_assert(ends_at<void*>(sizeof(lanner_verify_options), offsetof(lanner_verify_options, progress_user)));
+static_assert(ends_at<std::int32_t>(sizeof(lanner_context_options),
+                                    offsetof(lanner_context_options, reserved)));
+static_assert(ends_at<const char*>(sizeof(lanner_video_options), offsetof(lanner_video_options, limits)));
 
 constexpr std::array<std::int64_t, 4> sizes{1, 3, 224, 224}, least{1, 3, 8, 8}, opt{2, 3, 8, 8},
     most{4, 3, 8, 8};

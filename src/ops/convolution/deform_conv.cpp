@@ -117,7 +117,9 @@ std::vector<OpDef> deform_conv_ops() {
                 .infer = infer_deform_conv,
                 .reference = run_deform_conv,
                 .expand = {},
-                .traits = {.pattern = Pattern::contraction, .accumulates = true}}};
+                .traits = {.pattern = Pattern::contraction,
+                           .accumulates = true,
+                           .flops = [](const Node& node) { return convolution_flops(node, node.output()); }}}};
 }
 
 } // namespace lanner::ops
