@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -25,6 +26,9 @@ struct MuxerOptions {
   /// still missing. If false, finish() moves the index to the front (faststart).
   bool fragmented = false;
   std::map<std::string, std::string> metadata; ///< Tags of the file, like `title`.
+  /// How often an animation (GIF, APNG, WebP) is played; 0: without end. Unset: without end. Set for another
+  /// container it is Error{invalid_argument}.
+  std::optional<int> plays;
 };
 
 /// Writes a temporary file beside `path` and renames it on finish(); if destroyed before that, it leaves no
@@ -40,7 +44,7 @@ public:
   /// written if the container has a place for them. Throws Error{unsupported} for codecs that it lacks,
   /// Error{invalid_argument} for H.264 and HEVC streams without extradata if wants_global_header().
   virtual int add_stream(const StreamInfo& stream) = 0;
-  /// Why packets of this stream of `from` cannot be copied into this container; empty if they can.
+  /// Why this stream of `from` cannot be copied into this container; empty where it can.
   virtual std::string refusal(const Demuxer& from, int stream) const = 0;
   /// Declares a stream to copy from a demuxer, with its tags, language, disposition and side data; an
   /// attachment has no packets. Returns the new stream's index; the times of its packets are in the time base
@@ -55,9 +59,11 @@ public:
   virtual bool set_hdr(int stream, const HdrMetadata& hdr) = 0;
   /// Marks a stream as interlaced, before the first write. False if the container has no place for it.
   virtual bool set_interlaced(int stream, bool top_field_first) = 0;
-  /// Takes a packet of stream `stream`, as add_stream() numbers it, in decoding order, with times in its time
-  /// base: the pts if the container has times, and the dts; without a dts the pts in order. In a container
-  /// with no place for codec headers those of H.264, HEVC and MPEG-4 are put in front of each keyframe that
+  /// Sets MuxerOptions::plays, before the first write. False if the container is no animation. Throws
+  /// Error{invalid_argument} for a number outside of 0 to 65535.
+  virtual bool set_plays(int plays) = 0;
+  /// lacks them.
+  /// lacks them.
   /// lacks them.
   virtual void write(const Packet& packet) = 0;
   virtual std::int64_t bytes() const noexcept = 0; ///< Written so far.
@@ -70,7 +76,7 @@ std::unique_ptr<Muxer> create_muxer(const std::string& path, const MuxerOptions&
 /// it.
 using WriteCallback = std::function<void(std::span<const std::byte>)>;
 /// Writes a container without seeking, as for a pipe: `format` is matroska, webm, mpegts, mp4 and mov (in
-/// fragments), flv, mjpeg, h264, hevc or obu; others are Error{unsupported}. `name` is the output's name
+/// fragments), flv, gif, mjpeg, h264 or hevc, else
 /// in errors.
 std::unique_ptr<Muxer> create_muxer(WriteCallback write, const std::string& format,
                                     const std::string& name = "output");

@@ -101,10 +101,11 @@ struct OptionInfo {
   std::string_view example = {};
   /// Default of the command line and Python, if it is not the member's own default.
   std::string_view standard = {};
-  std::string_view unset = {};                ///< Meaning of the member's default, where it is not literal.
-  std::string_view flag = {};                 ///< `--pin`.
-  std::string_view short_flag = {};           ///< `-c`.
-  std::string_view metavar = {};              ///< Placeholder of the value: `NODE=TYPE`; empty: by its kind.
+  std::string_view unset = {};      ///< Meaning of the member's default, where it is not literal.
+  std::string_view flag = {};       ///< `--pin`.
+  std::string_view short_flag = {}; ///< `-c`.
+  std::string_view other_flag = {}; ///< A second name, for subcommands where `flag` is another option.
+  std::string_view metavar = {};    ///< Placeholder of the value: `NODE=TYPE`; empty: by its kind.
   std::vector<std::string_view> choices = {}; ///< The accepted words, where they are few.
   bool other_words = false;                   ///< Other words are accepted too.
   OptionUse use = OptionUse::always;

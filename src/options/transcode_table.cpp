@@ -25,8 +25,9 @@ void add_copied(OptionTable<TranscodeOptions>& table) {
   for (OptionRow<TranscodeOptions>& row : OptionTable<TranscodeOptions>{
            copied("audio", "--no-audio", "copy audio streams unchanged", "leave out audio",
                   &TranscodeOptions::audio),
-           copied("subtitles", "--no-subtitles", "copy subtitles unchanged", "leave out subtitles",
-                  &TranscodeOptions::subtitles),
+           copied("subtitles", "--no-subtitles",
+                  "copy subtitles as they are; text that the container cannot hold is converted",
+                  "leave out subtitles", &TranscodeOptions::subtitles),
            copied("attachments", "--no-attachments", "copy attached files, like fonts, and cover pictures",
                   "leave out attached files and cover pictures", &TranscodeOptions::attachments),
            copied("chapters", "--no-chapters", "copy chapters", "leave out chapters",
@@ -94,6 +95,15 @@ OptionTable<TranscodeOptions> own_rows() {
            .no_field = no_transcoder},
           [](const TranscodeOptions& options) { return options.muxer.fragmented; },
           [](TranscodeOptions& options, bool fragmented) { options.muxer.fragmented = fragmented; }),
+      row<std::int32_t, TranscodeOptions>(
+          {.name = "plays",
+           .help = "how often a GIF, APNG or WebP is played; 0: without end",
+           .unset = "without end",
+           .flag = "--plays",
+           .most = 65535,
+           .no_field = no_transcoder},
+          [](const TranscodeOptions& options) { return options.muxer.plays; },
+          [](TranscodeOptions& options, std::int32_t plays) { options.muxer.plays = plays; }),
   };
 }
 

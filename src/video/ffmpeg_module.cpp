@@ -36,7 +36,7 @@ std::unique_ptr<Muxer> create_muxer(const std::string& path, const MuxerOptions&
 }
 
 std::unique_ptr<Muxer> create_muxer(const std::string& path, const std::string& format) {
-  return create_muxer(path, MuxerOptions{.format = format, .fragmented = false, .metadata = {}});
+  return create_muxer(path, MuxerOptions{.format = format, .fragmented = false, .metadata = {}, .plays = {}});
 }
 
 std::unique_ptr<Muxer> create_muxer(WriteCallback write, const std::string& format, const std::string& name) {

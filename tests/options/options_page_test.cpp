@@ -23,6 +23,11 @@ std::string code(std::string_view text) {
   return text.empty() ? "" : fmt::format("`{}`", text);
 }
 
+std::string flags(const OptionInfo& info) {
+  const std::string other = code(info.other_flag);
+  return code(info.flag) + (other.empty() ? "" : ", " + other);
+}
+
 std::string default_text(const OptionInfo& info, const OptionValue& value) {
   const std::string text = info.standard.empty() ? option_text(value) : std::string(info.standard);
   if (info.kind == OptionKind::environment || info.kind == OptionKind::limits) return "";
@@ -64,7 +69,7 @@ std::string table_text(const OptionTable<Options>& table, std::string_view title
                                  title, where);
   for (const OptionRow<Options>& row : table)
     text += fmt::format("| {} | {} | {} | {} | {} |\n",
-                        row.info.no_keyword.empty() ? code(row.info.name) : "", code(row.info.flag),
+                        row.info.no_keyword.empty() ? code(row.info.name) : "", flags(row.info),
                         code(row.field.name), default_text(row.info, row.get(Options{})), meaning(row.info));
   return text;
 }

@@ -44,6 +44,7 @@ TranscodeOptions to_options(TranscodeCommand& command) {
   options.reader = to_reader_options(command.reader);
   options.conceal = command.reader.conceal();
   command.writer.apply(options.encoder, writer_option_table());
+  if (command.writer.has("format")) options.format = options.encoder.format;
   command.transcode.apply(options, transcode_option_table());
   if (!options.muxer.format.empty()) // The names that `run` takes, too.
     options.muxer.format = container_named(options.muxer.format).format;

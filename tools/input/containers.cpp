@@ -26,6 +26,9 @@ constexpr Container containers[] = {
     {"mjpeg", "", ".mjpeg .mjpg", "mjpeg", true},
     {"h264", "", ".h264 .264", "h264", true},
     {"hevc", "", ".hevc .h265 .265", "hevc", true},
+    {"gif", "", ".gif", "gif"},
+    {"apng", "", ".apng", "apng"},
+    {"webp", "", ".webp", "webp"},
 };
 
 std::vector<std::string_view> words(std::string_view text) {

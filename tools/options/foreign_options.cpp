@@ -82,6 +82,8 @@ constexpr Meaning meanings[] = {
     {"b:v", "--bit-rate", ""},
     {"bitrate", "--bit-rate", ""},
     {"vcodec", "--codec", ""},
+    {"pix-fmt", "--pixel-format", ""},
+    {"loop", "--plays", ""},
     {"an", "--no-audio", ""},
     {"sn", "--no-subtitles", ""},
     {"quiet", "--quiet", ""},

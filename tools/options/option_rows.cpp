@@ -121,8 +121,9 @@ void OptionRows::declare(const OptionInfo& info, const std::string& standard, co
   GivenOptions::Value& value = given_.values_[std::string(info.name)];
   const bool own = prefix_ == "--";
   const std::string flag = GivenOptions::flag_of(info, prefix_);
-  const std::string names =
-      own && !info.short_flag.empty() ? fmt::format("{},{}", info.short_flag, flag) : flag;
+  std::string names = own && !info.short_flag.empty() ? fmt::format("{},{}", info.short_flag, flag) : flag;
+  if (own && !info.other_flag.empty())
+    names = other_flags_ ? std::string(info.other_flag) : fmt::format("{},{}", names, info.other_flag);
   const bool told = own || heading_.empty(); // Completion also reads it where the help does not show it.
   const std::string help =
       told ? help_of(info, standard, more_ ? more_(info) : "") : fmt::format("As {}", info.flag);

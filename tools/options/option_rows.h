@@ -91,6 +91,11 @@ public:
     prefix_ = std::move(text);
     return *this;
   }
+  /// Options that have a second name go by it alone: their first one is another option of this command.
+  OptionRows& other_flags() {
+    other_flags_ = true;
+    return *this;
+  }
   /// The help shows no defaults: they are those of the first network.
   OptionRows& without_defaults() {
     defaults_ = false;
@@ -141,7 +146,7 @@ private:
   Command& command_;
   GivenOptions& given_;
   std::string heading_ = "Options", prefix_ = "--";
-  bool defaults_ = true;
+  bool defaults_ = true, other_flags_ = false;
   std::function<std::string(const OptionInfo&)> more_;
 };
 

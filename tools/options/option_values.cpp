@@ -40,7 +40,9 @@ const std::vector<Row>& rows() {
       {"--input", "NAME"},
       {"--node", "NAME"},
       {"--output-range", "BLACK,WHITE"},
-      {"--format", "NAME", {"mp4", "mkv", "webm", "mov", "avi", "ts", "y4m", "rgb24", "yuv420p"}},
+      {"--format",
+       "NAME",
+       {"mp4", "mkv", "webm", "mov", "avi", "ts", "gif", "webp", "y4m", "rgb24", "yuv420p"}},
       {"--backends", "NAMES", {"cuda", "onednn", "cpu", "reference"}},
       {"--task",
        "NAME",
@@ -56,7 +58,9 @@ const std::vector<Row>& table_rows() {
   static const std::vector<Row> table = [] {
     std::vector<Row> made;
     for_each_flag([&](const OptionInfo& info) {
-      made.push_back({info.flag, metavar_of(info), {info.choices.begin(), info.choices.end()}});
+      for (const std::string_view flag : {info.flag, info.other_flag})
+        if (!flag.empty())
+          made.push_back({flag, metavar_of(info), {info.choices.begin(), info.choices.end()}});
     });
     return made;
   }();

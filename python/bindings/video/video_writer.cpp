@@ -1,6 +1,7 @@
 // Video files from pictures.
 
 #include <cmath>
+#include <filesystem>
 #include <memory>
 #include <mutex>
 
@@ -16,6 +17,8 @@
 
 namespace lanner::python {
 namespace {
+
+namespace fs = std::filesystem;
 
 /// A VideoWriter as Python has it, which may be closed while another thread writes.
 class Writer {
@@ -71,10 +74,15 @@ private:
     Frame frame;
     if (nb::isinstance<Frame>(object)) return nb::cast<const Frame&>(object);
     if (object.is_none())
-      refuse("image", object, "is of the wrong type", "an Image, a Frame or uint8 [height, width, 3]");
-    frame.image = nb::isinstance<Image>(object) ? nb::cast<Image>(object)
-                                                : Image::from_tensor(to_tensor(object), PixelFormat::rgb24);
+      refuse("image", object, "is of the wrong type",
+             "an Image, a Frame or uint8 [height, width, 3], or 4 with alpha");
+    frame.image = nb::isinstance<Image>(object) ? nb::cast<Image>(object) : to_image(to_tensor(object));
     return frame;
+  }
+
+  static Image to_image(const Tensor& pixels) {
+    const bool alpha = pixels.shape().rank() == 3 && pixels.shape()[2] == 4;
+    return Image::from_tensor(pixels, alpha ? PixelFormat::rgba32 : PixelFormat::rgb24);
   }
 
   /// The picture with its time, if it has one.
@@ -167,6 +175,13 @@ void take_other(const std::string& name, nb::handle value, VideoWriterOptions& o
   }
 }
 
+/// An animation holds one codec.
+void use_own_codec(const VideoOutput& output, VideoWriterOptions& options) {
+  std::string format = output.muxer ? output.muxer->format() : options.muxer.format;
+  if (format.empty()) format = format_of_extension(fs::path(output.path).extension().string());
+  if (is_animation(format)) options.encoder.codec = format;
+}
+
 void construct(Writer* self, nb::handle path, const nb::args& others, const nb::kwargs& keywords) {
   check_named("VideoWriter", others, "width=640");
   VideoWriterOptions options{EncoderOptions()};
@@ -178,6 +193,7 @@ void construct(Writer* self, nb::handle path, const nb::args& others, const nb::
         "VideoWriter: copy says what is copied; copy_from, which says from where, is not given");
   options.copied = to_copied(source, kinds, limits_among(keywords));
   VideoOutput output = to_video_output(path, options.muxer);
+  if (!keywords.contains("codec")) use_own_codec(output, options);
   const ReleasedGil release;
   new (self) Writer(std::move(output), std::move(options));
 }
@@ -185,32 +201,36 @@ void construct(Writer* self, nb::handle path, const nb::args& others, const nb::
 void register_writer(nb::module_& module) {
   nb::class_<Writer>(
       module, "VideoWriter",
-      "Encodes images into a video file; docs/writing-video.md. The file appears under its path after "
-      "close() or at the end of `with`, and not after an error. One thread at a time.")
+      "Encodes images into a video file; docs/writing-video.md. The file appears under its path with "
+      "close(), or at the end of `with`; after an error there is none. One thread at a time.")
+      .def(
       .def("__init__", &construct, nb::arg("path"), nb::arg("others"), nb::arg("options"),
            nb::sig(signature("def __init__(self, path: str | os.PathLike[str] | typing.BinaryIO",
                              writer_keywords(), "None")
                        .c_str()),
-           ("Sets the path and the options. The encoder is opened for the first picture: options that it "
-            "does not support, and encoders that the installed FFmpeg lacks, are errors of the first "
-            "write().\n\npath: file to "
+          ("Names the file and what is to be in it. The encoder opens with the first picture: what it "
+           "refuses, and what this machine's FFmpeg lacks, are errors of the first write().\n\npath: file to "
             "write; its extension chooses the container: .mp4, .mkv, .webm, .mov, .avi and others. Or an "
-            "object with `write`, like io.BytesIO, which receives the bytes in order: fragmented MP4, unless "
-            "container or its name choose another\n" +
+           "object "
+           "with `write`, like io.BytesIO, which gets the bytes as they come: MP4 in fragments unless "
+           "container "
+           "or its name say another\n" +
             keyword_docs(writer_keywords()))
                .c_str())
+      .def(
       .def("write", &Writer::write, nb::arg("image").none(), nb::arg("pts") = nb::none(), nb::kw_only(),
            nb::arg("time_base") = nb::none(), nb::arg("seconds") = nb::none(),
            nb::sig("def write(self, image: Image | Frame | object, pts: int | None = None, *, time_base: "
                    "fractions.Fraction | None = None, seconds: float | None = None) -> None"),
-           "Appends a picture. A Frame is shown at its own time, a picture without a time after the previous "
-           "one, for 1 / fps. A time that does not increase is moved, which `notes` reports. If the first "
-           "picture has no time, the file's time base is 1 / fps.\n\nimage: an Image of any pixel format, a "
-           "Frame, "
+          "Appends a picture. A Frame is shown at its own time, a picture without one behind the one before, "
+          "for 1 / fps; a time that does not grow is moved, which `notes` tell. A file that begins with a "
+          "picture without a time counts in whole 1 / fps.\n\nimage: an Image of any pixel format, a Frame, "
            "or "
-           "uint8 RGB pixels [height, width, 3]\npts: when it is shown, in ticks of time_base, instead of a "
-           "Frame's own time\ntime_base: seconds of a tick; default: the Frame's, else 1 / fps\nseconds: "
-           "when it is shown, in seconds, instead of pts")
+          "uint8 RGB pixels [height, width, 3], or RGBA [height, width, 4], whose alpha GIF, APNG and WebP "
+          "keep\npts: when it is shown, in ticks of time_base, in place of a "
+          "Frame's own\ntime_base: seconds of a tick; the Frame's where it is not given, else 1 / "
+          "fps\nseconds: "
+          "the time in seconds, in place of pts")
       .def_prop_ro("notes", &Writer::notes, nb::sig("def notes(self) -> list[str]"),
                    "What was changed or left out so far, one line each.")
       .def("close", &Writer::close,

@@ -23,6 +23,8 @@ bool is_known(const Rational& value) {
 Rational base_for(const Rational& source, const ClipTimes::Target& target) {
   const Rational& rate = target.rate;
   const std::string& codec = target.codec;
+  if (target.format == "gif") return {1, 100};
+  if (target.format == "webp") return {1, 1000};
   const bool counts_frames = codec == "mpeg2" || codec == "mpeg2video" || codec == "mpeg1video";
   if (counts_frames || is_steady(target.format) || !is_known(source)) return {rate.den, rate.num};
   const bool too_fine = (codec == "mpeg4" || codec == "libxvid") && source.den > mpeg4_ticks;
@@ -120,7 +122,7 @@ void ClipTimes::set_begin(std::int64_t first) {
     begin_ = std::llround(ticks);
     return;
   }
-  if (first >= 0 && !is_steady(target_.format)) return;
+  if (first >= 0 && !is_steady(target_.format) && !is_animation(target_.format)) return;
   begin_ = first;
   // What lies before 0, as in a transport stream whose clock wraps, no player of an MP4 shows.
   if (first < 0 && note_)

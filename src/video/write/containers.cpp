@@ -33,6 +33,9 @@ constexpr Container containers[] = {
     {"mjpeg", {".mjpeg", ".mjpg"}, {"mjpeg"}},
     {"h264", {".h264", ".264"}, {"h264"}},
     {"hevc", {".hevc", ".h265", ".265"}, {"hevc"}},
+    {"gif", {".gif"}, {"gif"}},
+    {"apng", {".apng"}, {"apng"}},
+    {"webp", {".webp"}, {"webp"}},
 };
 
 bool has(const Words& words, std::string_view word) {
@@ -48,6 +51,9 @@ Words encoders_of(std::string_view codec) {
       {"av1", {"libsvtav1", "libaom-av1", "librav1e"}},
       {"mpeg4", {"mpeg4"}},
       {"mjpeg", {"mjpeg"}},
+      {"gif", {"gif"}},
+      {"apng", {"apng"}},
+      {"webp", {"libwebp_anim", "libwebp"}},
   };
   for (const auto& [name, encoders] : known)
     if (name == codec) return encoders;
@@ -60,6 +66,35 @@ bool can_encode(std::string_view codec) {
                              [&](const std::string& encoder) { return has(encoders_of(codec), encoder); });
 }
 
+/// The first that can be encoded here. Where none can, the encoder says so.
+std::string_view usual_codec(std::string_view format) {
+  const auto found = std::ranges::find(containers, format, &Container::format);
+  if (found == std::end(containers)) return "h264";
+  for (const std::string_view codec : found->codecs)
+    if (can_encode(codec)) return codec;
+  return found->codecs[0];
+}
+
+bool says_quality(const EncoderOptions& options) {
+  const bool own =
+      std::ranges::any_of(std::array{"crf", "b", "qp", "q", "qscale", "global_quality", "flags", "lossless"},
+                          [&](const char* key) { return options.codec_options.contains(key); });
+  return own || options.bit_rate > 0 || options.crf >= 0 || options.const_qp ||
+         options.rate_control != RateControl::unspecified || options.tuning == Tuning::lossless;
+}
+
+/// FFmpeg's defaults are 200 kbit a second for MPEG-4 and JPEG: quantisers 3 and 2 of 31 are good.
+void add_quality(EncoderOptions& options) {
+  const auto add = [&](const char* key, const char* value) { options.codec_options.emplace(key, value); };
+  if (options.codec == "vp9") {
+    options.crf = 31;
+    add("row-mt", "1");
+  }
+  if (options.codec != "mpeg4" && options.codec != "mjpeg") return;
+  add("flags", "+qscale");
+  add("global_quality", options.codec == "mpeg4" ? "354" : "236");
+}
+
 } // namespace
 
 std::string_view format_of_extension(std::string_view extension) noexcept {
@@ -69,23 +104,15 @@ std::string_view format_of_extension(std::string_view extension) noexcept {
 }
 
 EncoderOptions encoder_for_format(std::string_view format) {
-  EncoderOptions options;
-  const auto found = std::ranges::find(containers, format, &Container::format);
-  if (found == std::end(containers)) return options;
-  options.codec = found->codecs[0]; // Where none can be encoded, the encoder says so.
-  for (const std::string_view codec : found->codecs)
-    if (can_encode(codec)) {
-      options.codec = codec;
-      break;
-    }
-  if (options.codec == "vp9") {
-    options.crf = 31;
-    options.codec_options = {{"row-mt", "1"}};
-  }
-  // Quantisers 3 and 2 of 31: FFmpeg's default is 200 kbit a second.
-  if (options.codec == "mpeg4") options.codec_options = {{"flags", "+qscale"}, {"global_quality", "354"}};
-  if (options.codec == "mjpeg") options.codec_options = {{"flags", "+qscale"}, {"global_quality", "236"}};
-  return options;
+  EncoderOptions open;
+  open.codec.clear();
+  return encoder_for_format(format, open);
+}
+
+EncoderOptions encoder_for_format(std::string_view format, EncoderOptions given) {
+  if (given.codec.empty()) given.codec = usual_codec(format);
+  if (!says_quality(given)) add_quality(given);
+  return given;
 }
 
 } // namespace lanner

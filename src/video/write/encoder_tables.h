@@ -56,6 +56,8 @@ inline constexpr TuningRow tuning_rows[] = {
     {"libvpx-vp9", Tuning::low_latency, "lag-in-frames=0"},
     {"libvpx-vp9", Tuning::ultra_low_latency, "lag-in-frames=0:deadline=realtime"},
     {"libvpx-vp9", Tuning::lossless, "lossless=1"},
+    {"libwebp_anim", Tuning::lossless, "lossless=1"},
+    {"libwebp", Tuning::lossless, "lossless=1"},
 };
 
 /// Options that an encoder does not support. An `encoder` that ends in `*` means all encoders that begin so.
@@ -114,6 +116,9 @@ inline constexpr OtherEncoder other_encoders[] = {
     {"mjpeg", "rate_control const_qp"},
     {"ffv1", "tuning"},
     {"png", "tuning"},
+    {"apng", "tuning"},
+    {"libwebp_anim", "tuning"},
+    {"libwebp", "tuning"},
 };
 
 } // namespace lanner

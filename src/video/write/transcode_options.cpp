@@ -50,7 +50,7 @@ void add_hdr(EncoderOptions& encoder, const HdrMetadata& hdr) {
 
 /// The encoder would write its guess.
 void keep_unspecified(EncoderOptions& encoder, const ColorInfo& color) {
-  if (encoder.codec == "mjpeg") return; // Has one matrix.
+  if (encoder.codec == "mjpeg" || encoder.codec == "webp") return; // Have one matrix.
   if (color.matrix == ColorMatrix::unspecified) encoder.codec_options.emplace("colorspace", "2");
   if (color.range == ColorRange::unspecified) encoder.codec_options.emplace("color_range", "0");
 }
@@ -68,16 +68,7 @@ bool marks_fields(const EncoderOptions& encoder, VideoFields fields) {
 
 EncoderOptions encoder_for_clip(const TranscodeOptions& options, std::string_view format,
                                 const ClipFacts& clip) {
-  EncoderOptions encoder = options.encoder;
-  if (encoder.codec.empty()) {
-    const EncoderOptions suited = encoder_for_format(format);
-    encoder.codec = suited.codec;
-    // What is said of quality wins.
-    if (!tells_quality(encoder)) {
-      encoder.crf = suited.crf;
-      for (const auto& [key, value] : suited.codec_options) encoder.codec_options.emplace(key, value);
-    }
-  }
+  EncoderOptions encoder = encoder_for_format(format, options.encoder);
   const StreamInfo& stream = clip.stream;
   if (stream.average_rate.den > 0 && stream.average_rate.num > 0) encoder.rate = stream.average_rate;
   if (stream.sample_aspect.den > 0 && stream.sample_aspect.num > 0)

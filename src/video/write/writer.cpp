@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/threads/sole_use.h"
+#include "video/write/animation.h"
 #include "video/write/clip_times.h"
 #include "video/write/encoder_options.h"
 #include "video/write/resized.h"
@@ -57,12 +58,15 @@ struct VideoWriter::State {
           "VideoWriter: size changes cannot begin segments of an output that is no file; expected scale or "
           "pad");
     if (!path.empty()) paths.push_back(path);
+    check(!options.muxer.plays || muxer->set_plays(*options.muxer.plays), ErrorCode::invalid_argument,
+          "VideoWriter: plays {}: is of GIF, APNG and WebP, the container is {}",
+          options.muxer.plays.value_or(0), muxer->format());
     encoding.global_header = muxer->wants_global_header();
     if (!options.copied.begin) options.copied.begin = options.begin;
     if (options.copied.source) copier.emplace(options.copied, options.note);
     const bool told =
         encoding.width > 0 && encoding.height > 0 && encoding.color.matrix != ColorMatrix::unspecified;
-    if (told && encoding.time_base.den > 0) open();
+    if (told && !is_animation(muxer->format()) && encoding.time_base.den > 0) open();
   }
 
   void tell(const std::string& line) const {
@@ -77,12 +81,18 @@ struct VideoWriter::State {
     if (encoding.height <= 0) encoding.height = first.height;
     if (encoding.color.matrix == ColorMatrix::unspecified && format_info(first.format).yuv)
       encoding.color = completed(encoding.color, first.color);
+    if (is_animation(muxer->format())) encoding.format = animation_format(muxer->format(), encoding, first);
     open();
   }
 
   void open() {
     encoder = create_encoder(encoding);
     StreamInfo info = encoder->stream();
+    check(!is_animation(muxer->format()) || info.codec == muxer->format(), ErrorCode::invalid_argument,
+          "VideoWriter: container {0} holds the codec {0} alone, got {1}; give codec {0}", muxer->format(),
+          info.codec);
+    const std::string note = animation_note(muxer->format(), encoding.rate.to_double());
+    if (!note.empty() && paths.size() <= 1) tell(note);
     info.metadata = options.stream_metadata;
     if (copier)
       for (const auto& [key, value] : copier->stream_tags()) info.metadata.emplace(key, value);
@@ -131,6 +141,7 @@ struct VideoWriter::State {
   }
 
   void encode_fitting(const Image& image, std::int64_t pts, std::int64_t duration) {
+    if (first_pts == no_pts) first_pts = pts;
     last_pts = pts;
     last_duration = duration;
     const std::int64_t begin = segment_ticks;
@@ -199,6 +210,7 @@ struct VideoWriter::State {
     send(nullptr, no_pts);
     if (options.packet) options.packet(nullptr, encoder->stream());
     encoder.reset();
+    first_pts = no_pts;
     durations.clear();
   }
 
@@ -210,6 +222,7 @@ struct VideoWriter::State {
   void drain() {
     while (std::optional<Packet> packet = encoder->receive()) {
       packet->stream = stream;
+      if (muxer->format() == "webp") packet = with_last_duration(std::move(*packet), milliseconds());
       const auto known = durations.find(packet->pts);
       if (known != durations.end())
         packet->duration = known->second;
@@ -219,6 +232,11 @@ struct VideoWriter::State {
       if (options.packet) options.packet(&*packet, encoder->stream());
       muxer->write(*packet);
     }
+  }
+
+  /// From the first picture of the file to the end of the last one.
+  std::int64_t milliseconds() const {
+    return std::llround((seconds() - seconds_of(first_pts, encoding.time_base)) * 1000);
   }
 
   // Ticks of one frame at the nominal rate.
@@ -294,6 +312,7 @@ struct VideoWriter::State {
   std::optional<Frame> held;      ///< Its time does not follow the one before.
   std::unique_ptr<Encoder> encoder;
   int stream = 0;
+  std::int64_t first_pts = no_pts; ///< Of the segment.
   std::int64_t last_pts = no_pts, last_duration = 0, next_pts = 0, frames = 0;
   std::map<std::int64_t, std::int64_t> durations; ///< By pts, of the images that are being encoded.
   std::int64_t segment_ticks = 0;

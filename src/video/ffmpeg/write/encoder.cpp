@@ -71,6 +71,11 @@ public:
     if (next_session_) switch_session(pts);
     FramePtr frame = prepare(*image);
     frame->pts = pts;
+    if (palette_) {
+      palette_->send(std::move(frame));
+      send_mapped();
+      return taken(pts, request);
+    }
     const bool idr = request.force_idr || std::exchange(force_next_, false);
     if (idr) frame->pict_type = AV_PICTURE_TYPE_I;
     const int status = session_->send(frame.get());
@@ -79,10 +84,7 @@ public:
       return false;
     }
     check_sent(status);
-    if (request.emit_headers || !request.sei.empty()) requests_[pts] = request;
-    last_pts_ = pts;
-    sent_ = true;
-    return true;
+    return taken(pts, request);
   }
 
   std::optional<Packet> receive() override {
@@ -137,6 +139,21 @@ public:
   const std::vector<EncoderRestart>& restarts() const noexcept override { return restarts_; }
 
 private:
+  bool taken(std::int64_t pts, const PictureRequest& request) {
+    if (request.emit_headers || !request.sei.empty()) requests_[pts] = request;
+    last_pts_ = pts;
+    sent_ = true;
+    return true;
+  }
+
+  /// All pictures that have their palette, of which the codec takes one at a time.
+  void send_mapped() {
+    while (const FramePtr frame = palette_->receive()) {
+      check_sent(session_->send(frame.get()));
+      while (std::optional<Packet> packet = receive_one()) ready_.push_back(std::move(*packet));
+    }
+  }
+
   /// libx264 takes these as it runs, once it has a VBV and does not describe it in the stream.
   bool changes_live(const EncoderOptions& changed) const {
     if (!std::string_view(session_->codec().name).starts_with("libx264")) return false;
@@ -167,6 +184,7 @@ private:
     const auto drain = [&] {
       while (std::optional<Packet> packet = receive_one()) ready_.push_back(std::move(*packet));
     };
+    if (palette_) palette_->send_end(), send_mapped();
     int status = session_->send(nullptr);
     for (; status == AVERROR(EAGAIN); status = session_->send(nullptr)) drain();
     check_sent(status);
@@ -182,6 +200,9 @@ private:
     first_packet_ = true;
     sent_ = false;
     headers_ = session_->headers();
+    palette_.reset();
+    if (session_->frame_format() == AV_PIX_FMT_PAL8)
+      palette_ = std::make_unique<PaletteMapper>(options_.width, options_.height, options_.codec_options);
     stream_ = session_->stream();
     inserter_ = StreamInserter(stream_.codec);
     slice_qp_.reset();
@@ -196,6 +217,7 @@ private:
 
   bool send_end() {
     next_session_.reset();
+    if (palette_) palette_->send_end(), send_mapped();
     const int status = session_->send(nullptr);
     if (status == AVERROR(EAGAIN)) return false;
     check_sent(status);
@@ -281,6 +303,12 @@ private:
     return given.matrix == options_.color.matrix && given.range == options_.color.range;
   }
 
+  /// Opacity may be added.
+  static bool keeps_colors(PixelFormat from, PixelFormat to) {
+    const bool opaque = to == PixelFormat::rgba32 || to == PixelFormat::bgra32;
+    return keeps_samples(from, to) || (opaque && keeps_samples(from, PixelFormat::rgb24));
+  }
+
   void check_picture(const Image& image) const {
     check(image.defined() && image.width == options_.width && image.height == options_.height,
           ErrorCode::invalid_argument, "encode: picture of {}x{}, the encoder was created for {}x{}",
@@ -289,7 +317,7 @@ private:
           "encode: picture lies on {}; copy it to the host first", image.device.to_string());
     const PixelFormat stored = session_->target().format;
     check(
-        options_.tuning != Tuning::lossless || (keeps_samples(image.format, stored) && same_colors(image)),
+        options_.tuning != Tuning::lossless || (keeps_colors(image.format, stored) && same_colors(image)),
         ErrorCode::invalid_argument,
         "encode: tuning lossless with a picture of {} {} {}, which would be converted to {} {} {}; give the "
         "encoder that format and these colours",
@@ -301,19 +329,20 @@ private:
     const PixelFormat stored = session_->target().format;
     Image input = image;
     const bool fits = image.format == stored && same_colors(image);
-    if (!fits || !image.owner || !session_->copies_input()) {
+    // Callers may change their pictures after the call.
+    if (!fits || !image.owner || palette_ || !session_->copies_input()) {
       input = Image::allocate(stored, image.width, image.height);
       input.color = options_.color;
       convert_image(image, input);
     }
-    return session_->frame_format() == AV_PIX_FMT_RGB8 ? to_palette(input)
-                                                       : to_av(input, session_->frame_format());
+    return to_av(input, palette_ ? AV_PIX_FMT_BGRA : session_->frame_format());
   }
 
   SoleUse use_{"Encoder"};
   EncoderOptions options_;
   ColorInfo asked_color_;
   std::unique_ptr<EncoderSession> session_, next_session_; ///< The next takes over with the next picture.
+  std::unique_ptr<PaletteMapper> palette_;                 ///< Of codecs whose pictures have 256 colours.
   std::string restart_reason_;
   std::vector<EncoderRestart> restarts_;
   StreamInfo stream_;

@@ -153,6 +153,16 @@ void set_mpeg(EncoderSettings& settings) {
   set_qp_bounds(settings, 1, most_quantiser);
 }
 
+/// Of GIF, APNG and WebP.
+void set_animation(EncoderSettings& settings) {
+  const EncoderOptions& options = settings.options();
+  refuse_b_frames(settings);
+  settings.require(options.bit_rate == 0, "bit_rate {}: it keeps to no rate; codec_options take its quality",
+                   options.bit_rate);
+  settings.require(options.gop == 0, "gop {}: it decides by itself what a picture takes from the one before",
+                   options.gop);
+}
+
 } // namespace
 
 void set_other(EncoderSettings& settings) {
@@ -163,7 +173,8 @@ void set_other(EncoderSettings& settings) {
   if (options.b_frames >= 0) settings.context().max_b_frames = options.b_frames;
   if (name.starts_with("libvpx")) return set_vpx(settings);
   if (name == "mpeg4" || name == "mpeg2video" || name == "mjpeg") return set_mpeg(settings);
-  if (name == "ffv1" || name == "png" || name == "gif" || name == "librav1e") refuse_b_frames(settings);
+  if (name == "gif" || name == "apng" || name.starts_with("libwebp")) return set_animation(settings);
+  if (name == "ffv1" || name == "png" || name == "librav1e") refuse_b_frames(settings);
 }
 
 } // namespace lanner::ffmpeg

@@ -17,6 +17,7 @@
 #include "video/ffmpeg/library.h"
 #include "video/ffmpeg/pixel_format.h"
 #include "video/ffmpeg/write/encoder_settings.h"
+#include "video/ffmpeg/write/palette.h"
 
 extern "C" {
 #include <libavutil/pixdesc.h>
@@ -33,10 +34,11 @@ struct Choice {
 
 // In order of preference: quality at a given speed on a CPU first.
 constexpr Choice choices[] = {
-    {"h264", "libx264"},   {"h264", "libx264rgb"},  {"h264", "libopenh264"}, {"hevc", "libx265"},
-    {"h265", "libx265"},   {"av1", "libsvtav1"},    {"av1", "libaom-av1"},   {"av1", "librav1e"},
-    {"vp9", "libvpx-vp9"}, {"vp8", "libvpx"},       {"mpeg4", "mpeg4"},      {"mjpeg", "mjpeg"},
-    {"ffv1", "ffv1"},      {"mpeg2", "mpeg2video"}, {"png", "png"},
+    {"h264", "libx264"},   {"h264", "libx264rgb"},   {"h264", "libopenh264"}, {"hevc", "libx265"},
+    {"h265", "libx265"},   {"av1", "libsvtav1"},     {"av1", "libaom-av1"},   {"av1", "librav1e"},
+    {"vp9", "libvpx-vp9"}, {"vp8", "libvpx"},        {"mpeg4", "mpeg4"},      {"mjpeg", "mjpeg"},
+    {"ffv1", "ffv1"},      {"mpeg2", "mpeg2video"},  {"png", "png"},          {"gif", "gif"},
+    {"apng", "apng"},      {"webp", "libwebp_anim"}, {"webp", "libwebp"},
 };
 
 constexpr std::string_view x264_presets[] = {"ultrafast", "superfast", "veryfast", "faster",   "fast",
@@ -145,13 +147,15 @@ AVPixelFormat nearest_taken(const AVCodec& codec, const EncoderOptions& options)
   if (wanted == AV_PIX_FMT_NONE) wanted = AV_PIX_FMT_RGB24;
   const AVPixelFormat* formats = pixel_formats(codec);
   if (!formats) return wanted;
-  if (std::string_view(codec.name) == "gif") return AV_PIX_FMT_RGB8; // Colours of a fixed palette.
+  if (std::string_view(codec.name) == "gif") return AV_PIX_FMT_PAL8; // See PaletteMapper.
+  const bool argb_alone = codec.id == AV_CODEC_ID_WEBP && options.tuning == Tuning::lossless;
   AVPixelFormat candidates[256];
   std::size_t count = 0;
   for (; *formats != AV_PIX_FMT_NONE && count < 255; ++formats) {
-    if (*formats == wanted) return wanted;
+    if (*formats == wanted && !(argb_alone && format_info(options.format).yuv)) return wanted;
     const auto direct = direct_format(*formats);
     if (!direct || direct->alpha) continue; // Pictures to encode have no plane of opacity.
+    if (argb_alone && format_info(direct->format).yuv) continue;
     // Full range by name is how older mjpeg encoders list the very format that was asked for.
     if (direct->full_range && direct->format == options.format) return *formats;
     const int bits = format_info(direct->format).bits, asked = format_info(options.format).bits;
@@ -213,7 +217,11 @@ bool keeps_samples(PixelFormat from, PixelFormat to) {
 
 AVPixelFormat encoder_format(const AVCodec& codec, const EncoderOptions& options) {
   const AVPixelFormat format = nearest_taken(codec, options);
-  if (format == AV_PIX_FMT_RGB8) return format;
+  if (format == AV_PIX_FMT_PAL8) {
+    check(options.tuning != Tuning::lossless, ErrorCode::invalid_argument,
+          "encoder {}: tuning lossless: it has 256 colours; apng and webp keep all", codec.name);
+    return format;
+  }
   check(options.tuning != Tuning::lossless || keeps_samples(options.format, direct_format(format)->format),
         ErrorCode::invalid_argument,
         "encoder {}: tuning lossless with format {}, of which it stores {}; expected one of {}", codec.name,
@@ -229,7 +237,9 @@ void fill_settings(const AVCodec& codec, const EncoderOptions& options, PixelFor
         "bit_rate out, "
         "or name another codec",
         codec.name, options.bit_rate);
-  for (const auto& [key, value] : options.codec_options) settings.set(key, value);
+  const bool palette = std::string_view(codec.name) == "gif";
+  for (const auto& [key, value] : options.codec_options)
+    if (!palette || !is_palette_option(key)) settings.set(key, value);
   silence(codec);
   EncoderSettings spelled(codec, options, stored, context);
   const std::string_view name = codec.name;

@@ -135,7 +135,7 @@ void EncoderSettings::set_tuning() {
     return one.encoder == encoder() && one.tuning == options_.tuning;
   });
   if (row == std::end(tuning_rows)) {
-    if (encoder() == "ffv1" || encoder() == "png") {
+    if (encoder() == "ffv1" || encoder() == "png" || encoder() == "apng") {
       require(options_.tuning == Tuning::lossless, "tuning {}: the only tuning it has is lossless",
               to_string(options_.tuning));
       return;
@@ -157,6 +157,11 @@ void EncoderSettings::set_tuning() {
 void EncoderSettings::set_quality() {
   if (options_.crf < 0) return;
   const Dialect* dialect = dialect_of(codec_.name);
+  require(!encoder().starts_with("libwebp"),
+          "crf {:g}: WebP counts quality from 0 (worst) to 100; give it by codec_options, like quality=90",
+          options_.crf);
+  require(encoder() != "gif" && encoder() != "apng", "crf {:g}: it has no scale of quality; leave crf out",
+          options_.crf);
   require(dialect != nullptr, "it has no constant quality scale; give a bit rate, or its own options");
   require(options_.crf >= dialect->best && options_.crf <= dialect->worst,
           "quality {:g}, expected {:g} (best) to {:g}", options_.crf, dialect->best, dialect->worst);

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include <lanner/video_writer.h>
+
 #include "base/check.h"
 #include "base/file/file.h"
 #include "base/text/joined.h"
@@ -25,6 +27,7 @@
 
 extern "C" {
 #include <libavutil/mathematics.h>
+#include <libavutil/opt.h>
 }
 
 namespace lanner::ffmpeg {
@@ -52,8 +55,8 @@ const AVOutputFormat* output_format(const std::string& path, const std::string& 
 
 /// Containers that are whole when they are written from the first byte to the last.
 const AVOutputFormat* stream_format(const std::string& name, const std::string& output) {
-  constexpr std::string_view known[] = {"matroska", "webm",  "mpegts", "mp4",  "mov",
-                                        "flv",      "mjpeg", "h264",   "hevc", "obu"};
+  constexpr std::string_view known[] = {"matroska", "webm", "mpegts", "mp4",  "mov",
+                                        "flv",      "gif",  "mjpeg",  "h264", "hevc"};
   const bool listed = std::find(std::begin(known), std::end(known), name) != std::end(known);
   check(listed, ErrorCode::unsupported,
         "{}: container '{}' cannot be written without going back: expected {}", output, name,
@@ -126,6 +129,9 @@ public:
     create(output_format(path, options.format));
     check(!fragmented_ || is_mp4(), ErrorCode::invalid_argument,
           "{}: fragmented: is of MP4 and MOV, the container is {}", path_, format_);
+    check(!options.plays || set_plays(*options.plays), ErrorCode::invalid_argument,
+          "{}: plays {}: is of GIF, APNG and WebP, the container is {}", path_, options.plays.value_or(0),
+          format_);
     set_metadata(options.metadata);
   }
   FfmpegMuxer(WriteCallback write, const std::string& format, const std::string& name) : path_(name) {
@@ -210,6 +216,14 @@ public:
     return true;
   }
 
+  bool set_plays(int plays) override {
+    require_no_packet();
+    check(plays >= 0 && plays <= 65535, ErrorCode::invalid_argument, "{}: plays {}, expected 0 to 65535",
+          path_, plays);
+    if (is_animation(format_)) plays_ = plays;
+    return is_animation(format_);
+  }
+
   void write(const Packet& packet) override {
     const SoleUse::Call call(use_);
     check(!finished_, ErrorCode::invalid_argument, "{}: packet after finish()", path_);
@@ -217,17 +231,12 @@ public:
     begin();
     if (context_->streams[packet.stream]->codecpar->codec_type == AVMEDIA_TYPE_ATTACHMENT)
       return; // Is in the header.
-    const auto stream = static_cast<std::size_t>(packet.stream);
     const std::vector<std::byte> whole = with_headers(packet);
     Packet given = packet;
     require_time(packet);
     if (const std::int64_t dts = orders_[stream].next(packet); given.dts == no_pts) given.dts = dts;
     if (!whole.empty()) given.bytes = whole;
-    const PacketPtr input = to_av(given);
-    av_packet_rescale_ts(input.get(), time_bases_[stream], context_->streams[stream]->time_base);
-    input->pos = -1;
-    clear_logged_error();
-    require(av_interleaved_write_frame(context_.get(), input.get()), "write a packet");
+    write_packet(to_av(given), packet.stream);
   }
 
   std::int64_t bytes() const noexcept override {
@@ -241,6 +250,7 @@ public:
     check(!finished_, ErrorCode::invalid_argument, "{}: finish() was called before", path_);
     begin();
     finished_ = true;
+    if (is_animation(format_)) set_last_delay();
     clear_logged_error();
     require(av_write_trailer(context_.get()), "end the file");
     avio_flush(io_->context());
@@ -250,6 +260,41 @@ public:
 
 private:
   bool is_mp4() const { return format_ == "mp4" || format_ == "mov" || format_ == "ipod"; }
+
+  /// In ticks of add_stream() and copy_stream().
+  void write_packet(PacketPtr packet, int number) {
+    const AVStream& stream = *context_->streams[number];
+    packet->stream_index = number;
+    av_packet_rescale_ts(packet.get(), time_bases_[static_cast<std::size_t>(number)], stream.time_base);
+    packet->pos = -1;
+    last_duration_ = packet->duration;
+    clear_logged_error();
+    require(av_interleaved_write_frame(context_.get(), packet.get()), "write a packet");
+  }
+
+  /// How often it is played, in each muxer's way.
+  void add_plays(Dictionary& settings) const {
+    if (format_ == "gif") // Counts what follows the first time; -1 leaves the number out.
+      settings.set("loop", plays_ == 0 ? "0" : std::to_string(plays_ == 1 ? -1 : plays_ - 1));
+    else
+      settings.set(format_ == "apng" ? "plays" : "loop", std::to_string(plays_));
+  }
+
+  /// These muxers take a frame's duration from the time of the next one: of the last one they are told.
+  void set_last_delay() {
+    constexpr std::int64_t most = 65535; // 16 bits, of hundredths of a second or of a fraction's terms.
+    void* options = context_->priv_data;
+    if (last_duration_ <= 0 || !options) return;
+    const AVRational tick = context_->streams[0]->time_base;
+    if (format_ == "gif")
+      av_opt_set_int(options, "final_delay",
+                     std::min(most, av_rescale_q(last_duration_, tick, AVRational{1, 100})), 0);
+    if (format_ != "apng") return;
+    AVRational delay{};
+    const std::int64_t length = std::min(last_duration_, INT64_MAX / std::max(1, tick.num)) * tick.num;
+    av_reduce(&delay.num, &delay.den, length, tick.den, most);
+    av_opt_set_q(options, "final_delay", delay, 0);
+  }
 
   void require_no_packet() const {
     check(!begun_, ErrorCode::invalid_argument, "{}: described after the first packet", path_);
@@ -353,6 +398,7 @@ private:
     Dictionary settings;
     // Players may start before the whole file has arrived.
     settings.set("movflags", fragmented_ ? "+frag_keyframe+empty_moov+default_base_moof" : "+faststart");
+    if (is_animation(format_)) add_plays(settings);
     clear_logged_error();
     const int status = avformat_write_header(context_.get(), settings.out());
     io_->rethrow();
@@ -391,7 +437,8 @@ private:
   std::unique_ptr<FileIo> reread_;
   std::unique_ptr<AVFormatContext, OutputFree> context_;
   std::vector<AVRational> time_bases_;
-  std::vector<DecodingOrder> orders_; ///< Of each stream.
+  int plays_ = 0;                                                ///< Of an animation; 0 is without end.
+  std::int64_t last_duration_ = 0; ///< Of the packet written last, in its stream's ticks.
   bool begun_ = false, finished_ = false;
 };
 
