@@ -27,6 +27,7 @@
 #include "options/range_options.h"
 #include "options/reader_options.h"
 #include "output/accuracy.h"
+#include "output/clip_options.h"
 #include "output/console.h"
 #include "output/outputs.h"
 #include "report/report.h"
@@ -47,7 +48,7 @@ struct RunOptions {
   RangeOptions range;
   SecondNetworkOptions then;
   ReaderOptions reader; ///< --conceal alone.
-  GivenOptions clips;   ///< Of the table of transcoding.
+  ClipOptions clips;
   std::vector<std::string> inputs, values;
   std::string input, output, format, json, truth, report;
   int batch = 0, clips_at_once = 0;
@@ -307,10 +308,7 @@ int run_run(const RunOptions& given) {
   FoundInputs found = find_inputs(options.inputs, options.engine.model);
   std::vector<RunInput>& inputs = found.inputs;
   place_outputs(options.output, options.format, inputs);
-  TranscodeOptions clips;
-  options.clips.apply(clips, transcode_option_table());
-  for (RunInput& input : inputs)
-    input.on_size_change = clips.on_size_change, input.copies_audio = clips.audio;
+  options.clips.resolve(options.output, inputs);
   check_options(options, inputs, has_clips(inputs));
   Files files = declare_files(options, inputs);
   Networks nets = read_networks(options, files);
@@ -353,9 +351,10 @@ int run_run(const RunOptions& given) {
 
 void add_run_help(Command& command) {
   command.layout("Inputs and outputs",
-                 {"-i",    "-o",       "--json",   "--report",    "--batch",           "-q",       "--start",
-                  "--end", "--frames", "--task",   "--labels",    "--score-threshold", "--preset", "--size",
-                  "--fit", "--then",   "--device", "--precision", "--budget",          "--threads"});
+                 {"-i",       "-o",        "--json",   "--report", "--batch",  "-q",
+                  "--start",  "--end",     "--frames", "--task",   "--labels", "--score-threshold",
+                  "--preset", "--size",    "--fit",    "--then",   "--device", "--precision",
+                  "--budget", "--threads", "-c",       "--crf",    "-b"});
   command.footer(
       "Answers go to stdout, a line a frame, unless -o or --json is given. Preprocessing is "
       "declared here, in "
@@ -363,13 +362,16 @@ void add_run_help(Command& command) {
       "metadata (lanner.preprocess), or known from what ultralytics, torchvision, timm or transformers "
       "leave in or\n"
       "beside a model, in this order; it is never guessed.\n"
-      "The container decides the codec: .webm gets VP9 or AV1, .avi MPEG-4, others H.264. Inputs that cannot "
+      "Without --codec the container decides: .webm gets VP9 or AV1, .avi MPEG-4, .gif, .apng and .webp "
+      "their own, others H.264. Inputs that cannot "
       "be read "
       "among "
       "several inputs\n"
       "are reported, the others run, and the exit code is 2.\n\n"
       "Examples:\n  lanner run squeezenet.onnx -i orange.png --preset caffe --labels labels.txt\n"
       "  lanner run detector.onnx -i clip.mp4 -o marked.mp4 --json answers.jsonl --report report.html\n"
+      "  lanner run detector.onnx -i clip.mp4 -o marked.mkv -c:v hevc --crf 24 --codec-preset slow\n"
+      "  lanner run detector.onnx -i clip.mp4 --fps 10 -o marked.gif\n"
       "  lanner run model.plan -i a.jpg b.jpg clip.mp4 -o marked/ --json - | jq .top[0].label\n"
       "  lanner run model.plan -i 'pictures/**/*.jpg' @more.txt -o out_%05d.png\n"
       "  lanner run detector.onnx -i clip.mp4 --then classifier.onnx --then-labels labels.txt -o marked.mp4\n"
@@ -395,9 +397,8 @@ void add_run(Command& program, Action& action) {
                      "Annotated clip or image, a folder for several, images (out_%05d.png), or - for stdout");
   command.add_option("-f,--format", options->format,
                      "Container of the output, where its name has no known extension: mp4, mkv, webm, mov, "
-                     "avi, ts, y4m ...; "
+                     "avi, ts, gif, apng, webp, y4m ...; "
                      "for -o - mkv, or png for an image");
-  OptionRows(command, options->clips).add(transcode_option_table(), {"on_size_change", "audio"});
   command.add_option("--json", options->json,
                      "Answers as one JSON object a line, into a file, or - for stdout");
   add_result_options(command, options->results);
@@ -425,6 +426,7 @@ void add_run(Command& program, Action& action) {
   command.add_flag("-q,--quiet", options->quiet, "No answers and notes");
   OptionRows(command, options->reader.given).add(reader_option_table(), {"raise_on_error"});
   add_range_options(command, options->range);
+  options->clips.add(command);
   add_task_options(command, options->task);
   add_preprocess_options(command, options->preprocess);
   add_second_network_options(command, options->then);

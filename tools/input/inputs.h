@@ -2,13 +2,14 @@
 // Resolves -i to images and clips.
 
 #include <cstddef>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include <lanner/cancel.h>
 #include <lanner/error.h>
 #include <lanner/source.h>
-#include <lanner/video_writer.h>
+#include <lanner/transcode.h>
 
 namespace lanner::tool {
 
@@ -26,9 +27,8 @@ struct RunInput {
   bool still = false;
   std::string output; ///< A path, or - for standard output; empty where there is no output.
   OutputForm form = OutputForm::none;
-  std::string format;                            ///< The output's container; empty: from its extension.
-  SizeChange on_size_change = SizeChange::scale; ///< Of the output.
-  bool copies_audio = true;                      ///< Into a clip.
+  std::string format;                              ///< The output's container; empty: from its extension.
+  std::shared_ptr<const TranscodeOptions> writing; ///< How an annotated clip is written; not its format.
   SourcePtr source; ///< An input that cannot be opened a second time; null for files.
   bool piped_mp4 = false;
   CancelToken stop; ///< Ends a read that is waiting for a pipe.

@@ -91,14 +91,13 @@ void place_direct(const std::string& output, const std::string& format, RunInput
 }
 
 void place_file(const std::string& output, const std::string& format, RunInput& input) {
-  const bool picture = is_picture_name(output) || is_picture_format(format);
+  const bool animation = is_animation(format); // Of any name: an APNG may be called .png.
+  const bool picture = (is_picture_name(output) && !animation) || is_picture_format(format);
   check(picture == input.still, ErrorCode::invalid_argument, "-o {}: {} is {}; name {}", output, input.path,
         input.still ? "an image" : "a video",
         input.still ? "a .png or .jpg" : "a video file, like marked.mp4, or images, like marked_%05d.png");
   check(!input.still || is_picture_name(output), ErrorCode::invalid_argument,
         "-o {}: the extension chooses the image format; name a .png or .jpg", output);
-  check(ending_of(output) != ".gif", ErrorCode::unsupported,
-        "-o {}: GIF is not written; name a file that ends in {}", output, known_endings());
   input.output = output;
   input.form = picture ? OutputForm::picture : OutputForm::clip;
   input.format = input.still ? std::string() : format;
@@ -109,6 +108,12 @@ void require_folder_of(const std::string& output) {
   std::error_code ignored;
   check(parent.empty() || fs::is_directory(parent, ignored), ErrorCode::not_found,
         "-o {}: no such folder: {}", output, parent.string());
+}
+
+/// Whether the pictures are stored in 4:2:0 or 4:2:2. GIF and APNG have no YUV, and WebP takes odd sizes.
+bool halves_chroma(const EncoderOptions& options) {
+  const PixelFormatInfo& facts = format_info(options.format);
+  return !is_animation(options.codec) && facts.yuv && (facts.chroma_x > 0 || facts.chroma_y > 0);
 }
 
 /// A frame of any format, stretched to the first one's size, as FFmpeg's players show such a clip.
@@ -189,20 +194,27 @@ void MarkedClip::open_clip() {
   const bool direct = is_direct(input_.output);
   if (direct || is_raw()) bytes_ = std::make_unique<ByteOutput>("-o", input_.output);
   if (is_raw()) return;
-  const std::string format = container_ ? std::string(container_->format) : std::string();
   if (!direct) { // What is wrong with the place is told now, though the file begins with the first picture.
-    create_muxer(input_.output, format);
+    MuxerOptions options = input_.writing->muxer;
+    options.format = format();
+    create_muxer(input_.output, options);
     return;
   }
   const auto take = [this](std::span<const std::byte> bytes) {
     bytes_->write({reinterpret_cast<const char*>(bytes.data()), bytes.size()});
     bytes_->commit();
   };
-  muxer_ = create_muxer(take, format, "-o " + input_.output);
+  check(!input_.writing->muxer.fragmented, ErrorCode::invalid_argument,
+        "--fragmented: is of files; MP4 in a pipe is in fragments always");
+  muxer_ = create_muxer(take, format(), "-o " + input_.output);
+}
+
+std::string MarkedClip::format() const {
+  return container_ ? std::string(container_->format) : std::string();
 }
 
 EncoderOptions MarkedClip::encoder() const {
-  EncoderOptions options = encoder_for_format(container_ ? container_->format : "");
+  EncoderOptions options = encoder_for_format(format(), input_.writing->encoder);
   options.rate = rate_;
   const bool turned = std::lround(stream_.rotation / 90) % 2 != 0;
   const Rational& aspect = stream_.sample_aspect;
@@ -210,7 +222,8 @@ EncoderOptions MarkedClip::encoder() const {
     options.sample_aspect = turned ? Rational{aspect.den, aspect.num} : aspect;
   if (turned || stream_.mirror || stream_.rotation != 0) options.color = stream_.color;
   // Animations end in a long picture as a rule, and MP4 has the length of the one that is decoded last.
-  if (stream_.codec == "gif" || stream_.codec == "apng") options.b_frames = 0;
+  const bool animated = stream_.codec == "gif" || stream_.codec == "apng";
+  if (animated && options.b_frames < 0) options.b_frames = 0;
   return options;
 }
 
@@ -219,7 +232,12 @@ CopiedStreams MarkedClip::copied(const Frame& first) const {
   CopiedStreams streams;
   if (input_.source) return streams;
   streams.source = open_path(input_.path, given_limits());
-  streams.audio = input_.copies_audio;
+  const TranscodeOptions& writing = *input_.writing;
+  streams.audio = writing.audio;
+  streams.subtitles = writing.subtitles;
+  streams.attachments = writing.attachments;
+  streams.chapters = writing.chapters;
+  streams.tags = writing.tags;
   streams.demuxer.limits = given_limits();
   streams.demuxer.cancel = interrupt_token();
   if (range_.start > 0) streams.begin = first.seconds();
@@ -244,7 +262,9 @@ void MarkedClip::begin(const Image& first, const Frame& frame) {
     return;
   }
   VideoWriterOptions options(encoder());
-  options.on_size_change = input_.on_size_change;
+  halves_chroma_ = halves_chroma(options.encoder);
+  options.on_size_change = input_.writing->on_size_change;
+  options.muxer = input_.writing->muxer;
   options.copied = copied(frame);
   if (range_.start > 0) options.begin = frame.seconds(); // A part that begins late in its clip begins at 0.
   options.note = [this](const std::string& line) {
@@ -253,7 +273,7 @@ void MarkedClip::begin(const Image& first, const Frame& frame) {
   if (bytes_) {
     writer_.emplace(std::move(muxer_), options);
   } else {
-    options.muxer.format = container_ ? std::string(container_->format) : std::string();
+    options.muxer.format = format();
     writer_.emplace(input_.output, options);
   }
 }
@@ -269,6 +289,7 @@ Image MarkedClip::fitted(const Image& marked, std::int64_t frame) {
                       input_.path, width_, height_, image.width, image.height, frame));
     return scaled(image, width_, height_);
   }
+  if (!halves_chroma_) return image;
   const std::int32_t width = image.width + image.width % 2, height = image.height + image.height % 2;
   if (width == image.width && height == image.height) return image;
   if (!std::exchange(padded_, true))

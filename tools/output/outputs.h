@@ -30,8 +30,8 @@ void write_picture(const RunInput& input, const Image& marked, bool to_disk);
 void save_picture(const std::string& path, const Image& image);
 
 /// Annotated output of a clip: a clip, with the other streams of its input, or a numbered image of each
-/// frame. Frames of another size than the first are treated as RunInput::on_size_change says, and odd sizes
-/// padded where chroma is halved; both are reported once.
+/// frame. Frames of another size than the first are treated as RunInput::writing says, and odd sizes padded
+/// where chroma is halved; both are reported once.
 class MarkedClip {
 public:
   /// Reports whatever is wrong with the output before the work. `stream`: of the input clip.
@@ -45,6 +45,7 @@ private:
   bool is_raw() const; ///< Raw pixels.
   void begin(const Image& first, const Frame& frame);
   EncoderOptions encoder() const;
+  std::string format() const; ///< FFmpeg's name of the container; empty: its muxer knows.
   CopiedStreams copied(const Frame& first) const;
   Image fitted(const Image& marked, std::int64_t frame);
   std::int64_t length_of(const Frame& frame) const;
@@ -59,6 +60,7 @@ private:
   std::optional<VideoWriter> writer_;
   std::optional<Y4mWriter> raw_;
   std::int32_t width_ = 0, height_ = 0; ///< Of the first frame.
+  bool halves_chroma_ = false;          ///< So that odd sizes are padded.
   bool begun_ = false, padded_ = false, scaled_ = false;
 };
 

@@ -110,7 +110,6 @@ class TestClipsOut:
             (["-o", "x.mp4", "-f", "avif"], "--format 'avif': expected mp4, mkv"),
             (["-f", "mkv"], "give -o"),
             (["-o", "-", "-f", "png"], "is a clip"),
-            (["-o", "x.gif"], "GIF is not written"),
             (["-o", "x.png"], "marked_%05d.png"),
             (["-o", "x.unknown"], "no container for extension"),
         ],
