@@ -44,8 +44,11 @@ public:
   /// written if the container has a place for them. Throws Error{unsupported} for codecs that it lacks,
   /// Error{invalid_argument} for H.264 and HEVC streams without extradata if wants_global_header().
   virtual int add_stream(const StreamInfo& stream) = 0;
-  /// Why this stream of `from` cannot be copied into this container; empty where it can.
+  /// Why this stream of `from` cannot be copied into this container, nor converted; empty where it can.
   virtual std::string refusal(const Demuxer& from, int stream) const = 0;
+  /// The codec (`mov_text`) that copy_stream() converts this stream of text subtitles to, whose own codec the
+  /// container cannot hold; empty where packets are copied as they are.
+  virtual std::string converted_codec(const Demuxer& from, int stream) const = 0;
   /// Declares a stream to copy from a demuxer, with its tags, language, disposition and side data; an
   /// attachment has no packets. Returns the new stream's index; the times of its packets are in the time base
   /// of the demuxed stream. Throws Error{unsupported} with the text of refusal() if that is not empty.

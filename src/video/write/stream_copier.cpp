@@ -79,6 +79,10 @@ void StreamCopier::choose(const Muxer& muxer) {
     if (why_not.empty()) {
       streams_.push_back(
           {.index = stream.index, .cover = facts.attached_picture, .subtitle = stream.kind == "subtitle"});
+      const std::string converted = muxer.converted_codec(*demuxer_, stream.index);
+      if (note_ && !converted.empty())
+        note_(fmt::format("stream {} ({} {}) is converted to {}: {} cannot hold it as it is", stream.index,
+                          stream.kind, stream.codec, converted, muxer.format()));
       continue;
     }
     // Chapters of MP4 are a stream of data besides, which the muxer makes anew.

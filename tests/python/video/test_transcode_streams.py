@@ -101,7 +101,7 @@ class TestWhatLiesBesideThePictures:
     def test_what_mp4_cannot_hold_is_said(self, rich, tmp_path):
         out = tmp_path / "out.mp4"
         notes = lanner.transcode(rich, out).notes
-        assert notes == ["stream 2 (subtitle subrip) is left out: mp4 cannot hold it",
+        assert notes == ["stream 2 (subtitle subrip) is converted to mov_text: mp4 cannot hold it as it is",
                          "stream 3 (attachment ttf) is left out: mp4 cannot hold it"]  # fmt: skip
         assert audio_md5(out) == audio_md5(rich)
         assert [c["tags"]["title"] for c in ffprobe(out)["chapters"]] == ["One", "Two"]

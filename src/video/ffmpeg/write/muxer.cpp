@@ -2,6 +2,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <map>
 #include <optional>
 #include <set>
 #include <span>
@@ -24,6 +25,7 @@
 #include "video/ffmpeg/write/output_io.h"
 #include "video/ffmpeg/write/stream_copy.h"
 #include "video/ffmpeg/write/stream_side_data.h"
+#include "video/ffmpeg/write/subtitle_converter.h"
 
 extern "C" {
 #include <libavutil/mathematics.h>
@@ -167,19 +169,30 @@ public:
   }
 
   std::string refusal(const Demuxer& from, int stream) const override {
-    return copy_refusal(*context_->oformat, av_stream_of(from, stream));
+    const AVStream& source = av_stream_of(from, stream);
+    const std::string why_not = copy_refusal(*context_->oformat, source);
+    const bool converted = convertible_to(*context_->oformat, source) != AV_CODEC_ID_NONE;
+    return converted ? std::string() : why_not;
+  }
+
+  std::string converted_codec(const Demuxer& from, int stream) const override {
+    const AVStream& source = av_stream_of(from, stream);
+    if (copy_refusal(*context_->oformat, source).empty()) return {};
+    const AVCodecID codec = convertible_to(*context_->oformat, source);
+    return codec == AV_CODEC_ID_NONE ? std::string() : avcodec_get_name(codec);
   }
 
   int copy_stream(const Demuxer& from, int number) override {
     const SoleUse::Call call(use_);
     require_no_packet();
     const AVStream& source = av_stream_of(from, number);
-    const std::string why_not = copy_refusal(*context_->oformat, source);
+    const std::string why_not = refusal(from, number);
     check(why_not.empty(), ErrorCode::unsupported, "{}: stream {} cannot be copied: {}", path_, number,
           why_not);
     check_headers(*source.codecpar);
     AVStream* stream = new_stream();
     describe_copy(*context_->oformat, source, *stream);
+    if (!converted_codec(from, number).empty()) convert(source, *stream);
     const AVCodecTag* const* tables = context_->oformat->codec_tag;
     if (!tables || av_codec_get_id(tables, stream->codecpar->codec_tag) != stream->codecpar->codec_id)
       stream->codecpar->codec_tag = 0;
@@ -236,7 +249,10 @@ public:
     require_time(packet);
     if (const std::int64_t dts = orders_[stream].next(packet); given.dts == no_pts) given.dts = dts;
     if (!whole.empty()) given.bytes = whole;
-    write_packet(to_av(given), packet.stream);
+    PacketPtr input = to_av(given);
+    if (const auto converter = converters_.find(packet.stream); converter != converters_.end())
+      return converter->second->send(*input);
+    write_packet(std::move(input), packet.stream);
   }
 
   std::int64_t bytes() const noexcept override {
@@ -250,6 +266,7 @@ public:
     check(!finished_, ErrorCode::invalid_argument, "{}: finish() was called before", path_);
     begin();
     finished_ = true;
+    for (const auto& [stream, converter] : converters_) converter->finish();
     if (is_animation(format_)) set_last_delay();
     clear_logged_error();
     require(av_write_trailer(context_.get()), "end the file");
@@ -270,6 +287,15 @@ private:
     last_duration_ = packet->duration;
     clear_logged_error();
     require(av_interleaved_write_frame(context_.get(), packet.get()), "write a packet");
+  }
+
+  void convert(const AVStream& from, AVStream& to) {
+    const int number = to.index;
+    auto converter = std::make_unique<SubtitleConverter>(
+        from, convertible_to(*context_->oformat, from),
+        [this, number](PacketPtr packet) { write_packet(std::move(packet), number); });
+    converter->describe(*to.codecpar);
+    converters_.emplace(number, std::move(converter));
   }
 
   /// How often it is played, in each muxer's way.
@@ -437,6 +463,7 @@ private:
   std::unique_ptr<FileIo> reread_;
   std::unique_ptr<AVFormatContext, OutputFree> context_;
   std::vector<AVRational> time_bases_;
+  std::map<int, std::unique_ptr<SubtitleConverter>> converters_; ///< By the stream that they write.
   int plays_ = 0;                                                ///< Of an animation; 0 is without end.
   std::int64_t last_duration_ = 0; ///< Of the packet written last, in its stream's ticks.
   bool begun_ = false, finished_ = false;
