@@ -19,7 +19,7 @@ import lanner
 
 KINDS = [("mp4", {}), ("mkv", {"codec": "hevc"}), ("mkv", {"codec": "ffv1", "quality": True}), ("webm", {"codec": "vp9"}), ("avi", {}),
          ("gif", {}), ("apng", {}), ("webp", {})]  # fmt: skip
-WIDTH, HEIGHT, FRAMES = 96, 64, 12
+WIDTH, HEIGHT, FRAMES = 96, 64, 8
 
 
 def make_sources(folder):

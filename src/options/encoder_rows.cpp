@@ -99,6 +99,7 @@ void add_picture_rows(Rows& table) {
            "NV12, YV12, IYUV, YUV420P, YUV444, YUV444_16BIT, YUV444_10BIT, NV16, P010, P210, ARGB, ABGR, "
            "ARGB10, ABGR10 in upper or lower case; samples of 16 bits are encoded with 10",
        .example = "yuv444p",
+       .unset = "the clip's own where one is transcoded, else yuv420p",
        .flag = "--pixel-format",
        .no_field = no_writer},
       [](const EncoderOptions& options) { return std::string(to_string(options.format)); },

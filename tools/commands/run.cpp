@@ -351,10 +351,9 @@ int run_run(const RunOptions& given) {
 
 void add_run_help(Command& command) {
   command.layout("Inputs and outputs",
-                 {"-i",       "-o",        "--json",   "--report", "--batch",  "-q",
-                  "--start",  "--end",     "--frames", "--task",   "--labels", "--score-threshold",
-                  "--preset", "--size",    "--fit",    "--then",   "--device", "--precision",
-                  "--budget", "--threads", "-c",       "--crf",    "-b"});
+                 {"-i",    "-o",       "--json",   "--report",    "--batch",           "-q",       "--start",
+                  "--end", "--frames", "--task",   "--labels",    "--score-threshold", "--preset", "--size",
+                  "--fit", "--then",   "--device", "--precision", "--budget",          "--threads"});
   command.footer(
       "Answers go to stdout, a line a frame, unless -o or --json is given. Preprocessing is "
       "declared here, in "

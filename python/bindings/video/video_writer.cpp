@@ -210,8 +210,9 @@ void register_writer(nb::module_& module) {
                        .c_str()),
           ("Names the file and what is to be in it. The encoder opens with the first picture: what it "
            "refuses, and what this machine's FFmpeg lacks, are errors of the first write().\n\npath: file to "
-            "write; its extension chooses the container: .mp4, .mkv, .webm, .mov, .avi and others. Or an "
-           "object "
+           "write; its extension chooses the container: .mp4, .mkv, .webm, .mov, .avi and others; .gif, "
+           ".apng "
+           "and .webp choose their codec too. Or an object "
            "with `write`, like io.BytesIO, which gets the bytes as they come: MP4 in fragments unless "
            "container "
            "or its name say another\n" +

@@ -108,7 +108,8 @@ def test_a_gif_has_one_palette_or_one_for_each_picture(tmp_path):
     pictures = [np.full((32, 32, 3), (40 * i, 255 - 40 * i, 99), np.uint8) for i in range(6)]
     write(tmp_path / "one.gif", pictures)
     write(tmp_path / "each.gif", pictures, codec_options={"stats_mode": "single"})
-    assert (local_palettes(tmp_path / "one.gif"), local_palettes(tmp_path / "each.gif")) == (0, 5)
+    # FFmpeg writes the first one twice.
+    assert (local_palettes(tmp_path / "one.gif"), local_palettes(tmp_path / "each.gif")) == (1, 6)
     for name in ("one", "each"):
         assert error(read(tmp_path / f"{name}.gif")[0][..., :3], np.stack(pictures)) < 3
 

@@ -9,7 +9,7 @@ from transcode_loop import growth, loop
 
 
 def test_neither_files_nor_threads_are_left(tmp_path):
-    used = loop(tmp_path, lambda number: number < 5)
+    used = loop(tmp_path, lambda number: number < 4)
     files, threads, _ = growth(used)
     assert files <= 0 and threads <= 0, used
     left = sorted(path.name for path in tmp_path.iterdir())

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t endless = std::numeric_limits<std::int64_t>::max();
 constexpr std::int64_t last_milliseconds = 5000;  // Of a last subtitle without a duration.
-constexpr std::int64_t together_milliseconds = 2; // Those that begin so close begin together.
+constexpr std::int64_t together_milliseconds = 2; // What begins or ends so close does so together.
 
 struct Target {
   std::string_view format;
@@ -142,7 +142,8 @@ void SubtitleConverter::show_until(std::int64_t time) {
     const std::int64_t end = std::ranges::min_element(shown_, {}, &Event::end)->end;
     if (end > time) break;
     write_shown(end);
-    std::erase_if(shown_, [&](const Event& event) { return event.end <= end; });
+    const std::int64_t ended = av_sat_add64(end, ticks(together_milliseconds));
+    std::erase_if(shown_, [&](const Event& event) { return event.end <= ended; });
   }
   if (!shown_.empty() && av_sat_sub64(time, since_) > ticks(together_milliseconds)) write_shown(time);
   if (shown_.empty()) since_ = time;
