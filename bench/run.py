@@ -15,6 +15,8 @@ import sys
 import tempfile
 
 import cuda
+import encode
+import encode_page
 import jobs
 import labels
 import machine
@@ -25,7 +27,8 @@ import video
 from history import History
 
 
-SUITES = {"nets", "video", "run", "cuda"}
+SUITES = {"nets", "video", "run", "cuda", "encode"}
+PAIRS = 20
 
 
 def batches(text):
@@ -51,8 +54,9 @@ def at_least_one(text):
 
 def parse_options():
     parser = argparse.ArgumentParser(prog="./dev bench", description=__doc__.splitlines()[0])
-    parser.add_argument("suites", nargs="*", default=["nets", "video"], help="nets, video, run: a clip to labels, cuda: networks on a GPU (default: nets, video)")
-    parser.add_argument("--pairs", type=at_least_one, default=20, help="measurements of each rival against Lanner (default: 20)")
+    parser.add_argument("suites", nargs="*", default=["nets", "video"], help="nets, video, run: a clip to labels, cuda: networks on a GPU, encode: video on a CPU (default: nets, video)")
+    parser.add_argument("--pairs", type=at_least_one, help=f"measurements of each rival against Lanner (default: {PAIRS}, of encode {encode.PAIRS})")
+    parser.add_argument("--log", type=pathlib.Path, help="file of JSON lines, to which each row of nets and encode is appended; nets takes its quiet rows for ratios to the quiet machine, encode does not measure again what it holds")
     parser.add_argument("--json", type=pathlib.Path, help="JSON file for all measurements, written at the end")
     add_nets_options(parser.add_argument_group("networks"))
     add_states(parser.add_argument_group("networks on a loaded machine", "each adds rows"))
@@ -69,12 +73,15 @@ def parse_options():
     group.add_argument("--cuda-nets", default="", help=f"of {', '.join(cuda.NETWORKS)}, comma separated (default: all)")
     group.add_argument("--max-autotune", action="store_true", help="try Inductor in that mode too and take the faster one; takes minutes a network")
     group.add_argument("--both-formats", action="store_true", help="try Inductor row-major and channels last and take the faster one")
+    encode.add_options(parser.add_argument_group("encoding", "with --pairs and --log"), at_least_one)
     options = parser.parse_args()
     unknown = sorted(set(options.suites) - SUITES)
     if unknown:
         parser.error(f"unknown suite {', '.join(unknown)}; known are {', '.join(sorted(SUITES))}")
     if "nets" not in options.suites and (options.busy != [0] or options.same_process or options.quota or options.zoo):
         parser.error("--busy, --same-process, --quota and --zoo are about networks, got the suite video alone; add nets")
+    if options.write and options.suites != ["encode"]:
+        parser.error("--write is about the suite encode alone: ./dev bench encode --log FILE --write")
     return options
 
 
@@ -86,7 +93,6 @@ def add_nets_options(group):
     group.add_argument("--threads", type=at_least_one, default=2, help="of every system (default: 2)")
     group.add_argument("--budget", type=float, help="tuning budget in seconds (default: Lanner's default)")
     group.add_argument("--seconds", type=float, default=0.15, help="duration of a measurement (default: 0.15), at least five runs")
-    group.add_argument("--log", type=pathlib.Path, help="file of JSON lines, to which each row is appended; its quiet rows are used for ratios to the quiet machine")
 
 
 def add_states(group):
@@ -107,11 +113,14 @@ def stopped(number, frame):
     raise KeyboardInterrupt
 
 
-def measure(options, history, clips, networks):
-    """Exit code. Rows are in `history`; `clips` and `networks` as far as they were made."""
+def measure(options, history, clips, networks, encodes):
+    """Exit code. Rows are in `history`; `clips`, `networks` and `encodes` as far as they were made."""
     try:
         with tempfile.TemporaryDirectory(prefix="lanner-bench-") as folder:
             folder = pathlib.Path(folder)
+            if "encode" in options.suites:
+                encode.measure(folder, options, encode.Log(options.log, history.machine), encodes.append)
+            options.pairs = options.pairs or PAIRS
             if "nets" in options.suites:
                 nets.measure(folder, options, history.add)
             if "video" in options.suites:
@@ -132,17 +141,21 @@ def measure(options, history, clips, networks):
 def main():
     options = parse_options()
     signal.signal(signal.SIGTERM, stopped)
-    facts, clips, networks = machine.facts(), [], []
+    facts, clips, networks, encodes = machine.facts(), [], [], []
     try:
+        if options.write:
+            print(encode_page.write(encode.Log(options.log, facts)))
+            return 0
         history = History(options.log, facts)
     except (RuntimeError, OSError) as error:
         print(f"bench: {error}", file=sys.stderr)
         return 1
-    code = measure(options, history, clips, networks)
-    print(table.report(history.rows, clips, networks))
+    code = measure(options, history, clips, networks, encodes)
+    print("\n\n".join(filter(None, [table.report(history.rows, clips, networks), encode_page.report(encodes) if encodes else ""])))
+    rows = history.rows + clips + networks + encodes
     if code == 0 and options.json:
-        options.json.write_text(json.dumps({"machine": facts, "rows": history.rows + clips + networks}, indent=1) + "\n", encoding="utf-8")
-    return code or int(any("failed" in row for row in history.rows + clips + networks))
+        options.json.write_text(json.dumps({"machine": facts, "rows": rows}, indent=1) + "\n", encoding="utf-8")
+    return code or int(any("failed" in row for row in rows))
 
 
 if __name__ == "__main__":

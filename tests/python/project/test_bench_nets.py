@@ -366,7 +366,7 @@ def test_report_shows_disturbance_by_other_programs():
         (["nets", "--batch", "0"], "argument --batch: expected sizes such as 1,8, got '0'"),
         (["nets", "--pairs", "0"], "argument --pairs: expected a whole number from 1 on, got '0'"),
         (["video", "--busy", "1"], "got the suite video alone; add nets"),
-        (["nest"], "unknown suite nest; known are cuda, nets, run, video"),
+        (["nest"], "unknown suite nest; known are cuda, encode, nets, run, video"),
     ],
 )
 def test_wrong_options_are_refused(arguments, message):
