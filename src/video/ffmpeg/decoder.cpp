@@ -20,6 +20,7 @@
 #include "video/ffmpeg/stream_info.h"
 #include "video/ffmpeg/webp.h"
 #include "video/read/damaged_picture.h"
+#include "video/read/decoder_threads.h"
 #include "video/read/frame_budget.h"
 
 namespace lanner::ffmpeg {
@@ -35,10 +36,14 @@ void suit_low_latency(AVCodecContext& context) {
 }
 
 // A frame waits for rows of the frame that it refers to. Two more than there are cores keep them busy then,
-// and while frames are converted. Each thread holds a picture: see Note [Pictures in flight].
+// and while frames are converted; of small pictures, which have few rows, fewer are ever at work at once.
+// Each thread holds a picture: see Note [Pictures in flight].
 int suitable_threads(const StreamInfo& stream, const DecoderOptions& options) {
+  constexpr int rows_apart = 32;
   const int cores = default_threads();
-  const int wanted = options.threads > 0 ? options.threads : cores > 1 ? std::min(cores + 2, 16) : 1;
+  const int busy = cores > 1 ? std::min(cores + 2, 16) : 1;
+  const int own = stream.height > 0 ? std::clamp(stream.height / rows_apart, 1, busy) : busy;
+  const int wanted = options.threads > 0 ? options.threads : own;
   const std::uint64_t budget =
       options.threads > 0 ? options.limits.total_bytes : budget_of_frames(options.limits);
   return fitting(budget / 2, picture_bytes(stream), wanted);
@@ -60,7 +65,16 @@ int suitable_threads(const StreamInfo& stream, const DecoderOptions& options) {
       av_version_info(), vvc ? " (VVC, H.266: FFmpeg has one from 7.1 on)" : "");
 }
 
-CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& options, FrameMemory& memory) {
+/// Whether threads of their own make decoders of the codec faster.
+bool takes_threads(const AVCodec& codec, Latency latency) {
+  if (codec.capabilities & AV_CODEC_CAP_OTHER_THREADS) return true;
+  if (latency == Latency::low && codec.id == AV_CODEC_ID_H264) return false; // See suit_low_latency().
+  const int frames = latency == Latency::low ? 0 : AV_CODEC_CAP_FRAME_THREADS;
+  return codec.capabilities & (frames | AV_CODEC_CAP_SLICE_THREADS);
+}
+
+CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& options, int threads,
+                           FrameMemory& memory) {
   const ParametersPtr parameters = to_parameters(stream);
   const AVCodec* codec = avcodec_find_decoder(parameters->codec_id);
   if (!codec) fail_without_decoder(stream, *parameters);
@@ -71,7 +85,7 @@ CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& optio
   check(avcodec_parameters_to_context(context.get(), parameters.get()) >= 0, ErrorCode::bad_data,
         "stream {}: its description is malformed", stream.index);
   context->pkt_timebase = from_rational(stream.time_base);
-  context->thread_count = suitable_threads(stream, options);
+  context->thread_count = threads;
   limited_product("pixels", options.limits.pixels, static_cast<std::uint64_t>(std::max(0, stream.width)),
                   static_cast<std::uint64_t>(std::max(0, stream.height)), "pixels of a picture");
   context->max_pixels = static_cast<std::int64_t>(std::min<std::uint64_t>(options.limits.pixels, INT64_MAX));
@@ -105,6 +119,7 @@ public:
     if (packet && packet->bytes.empty()) return true; // FFmpeg would take it for the end.
     if (!again_.empty()) return false;
     if (!packet) return send_end();
+    if (!began_ && !single_) take_threads();
     const PacketPtr input = to_input(*packet);
     const int status = send_marked(*context_, *input, packets_sent_ + 1);
     require_memory();
@@ -133,6 +148,7 @@ public:
         if (!feed()) return std::nullopt;
       } else if (status == AVERROR_EOF) {
         finished_ = true;
+        if (DecoderThreads::scarce()) leave_threads();
         return std::nullopt;
       } else if (status < 0) {
         met(status);
@@ -147,7 +163,7 @@ public:
   void flush() override {
     const SoleUse::Call call(use_);
     if (single_ || context_.get_deleter().lost_threads(*context_))
-      begin_anew();
+      leave_threads();
     else
       avcodec_flush_buffers(context_.get());
     forget();
@@ -156,7 +172,8 @@ public:
 
   void reset(const StreamInfo& stream) override {
     const SoleUse::Call call(use_);
-    context_ = open_codec(stream, options_, memory_);
+    context_ = open_codec(stream, options_, 1, memory_);
+    threads_.give_back();
     stream_ = stream;
     scanner_.emplace(stream);
     sei_scanner_ = SeiScanner(stream);
@@ -170,7 +187,7 @@ public:
 
   std::string description() const override {
     const SoleUse::Call call(use_);
-    const int threads = context_->active_thread_type ? context_->thread_count : 1;
+    const int threads = context_->active_thread_type ? context_->thread_count : began_ ? 1 : threads_ahead();
     return fmt::format("ffmpeg {}, {} thread{}", context_->codec->name, threads, threads == 1 ? "" : "s");
   }
 
@@ -196,15 +213,41 @@ private:
 
   // A forked child has no threads of its parent's: a codec without state gets new ones.
   void require_threads() {
-    if (!began_ && context_.get_deleter().lost_threads(*context_)) begin_anew();
+    if (!began_ && context_.get_deleter().lost_threads(*context_)) leave_threads();
     check_threads(context_);
   }
 
-  /// A codec without state, with threads.
-  void begin_anew() {
-    context_ = open_codec(stream_, options_, memory_);
+  /// A codec without state and without threads, which the next packet brings. What was decoded is forgotten.
+  void leave_threads() {
+    context_ = open_codec(stream_, options_, 1, memory_);
+    threads_.give_back();
     single_ = began_ = false;
     history_.clear();
+  }
+
+  /// For the first packet: a decoder that nobody uses has none, and of those that chose their number itself
+  /// all in the process share some.
+  void take_threads() {
+    const int wanted = suitable_threads(stream_, options_);
+    if (wanted <= context_->thread_count || !takes_threads(*context_->codec, options_.latency)) return;
+    DecoderThreads taken;
+    if (options_.threads <= 0) {
+      if (DecoderThreads::offered(wanted) <= context_->thread_count) return;
+      taken = DecoderThreads::take(wanted);
+    }
+    const int count = options_.threads > 0 ? wanted : taken.count();
+    if (count <= context_->thread_count) return;
+    context_ = open_codec(stream_, options_, count, memory_);
+    threads_ = std::move(taken);
+  }
+
+  /// What the first packet will bring, as far as is known now.
+  int threads_ahead() const {
+    const AVCodec& codec = *context_->codec;
+    const bool told = codec.capabilities & (AV_CODEC_CAP_FRAME_THREADS | AV_CODEC_CAP_SLICE_THREADS);
+    if (!told || !takes_threads(codec, options_.latency)) return 1;
+    const int wanted = suitable_threads(stream_, options_);
+    return options_.threads > 0 ? wanted : DecoderThreads::offered(wanted);
   }
 
   void forget() {
@@ -218,9 +261,8 @@ private:
   // Whether a codec without threads has taken over. See Note [Damage and threads].
   bool decodes_again() {
     if (!memory_.take_error() || !has_threads() || !history_.complete()) return false;
-    DecoderOptions alone = options_;
-    alone.threads = 1;
-    context_ = open_codec(stream_, alone, memory_);
+    context_ = open_codec(stream_, options_, 1, memory_);
+    threads_.give_back();
     static_cast<void>(memory_.take_error());
     single_ = true;
     leave_out_ = history_.frames_given();
@@ -315,6 +357,7 @@ private:
   std::string reason_;
   FrameMemory memory_; ///< Before the context, which decodes into it.
   StreamInfo stream_;
+  DecoderThreads threads_; ///< That the context has, where it was not told how many.
   CodecContextPtr context_;
   FramePtr spare_; ///< Filled by the next receive().
   std::optional<PacketScanner> scanner_;
