@@ -2,13 +2,23 @@
 
 #include "video/read/decoder_threads.h"
 
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <atomic>
 #include <filesystem>
+#include <fstream>
 #include <iterator>
+#include <string>
+#include <thread>
 #include <vector>
+
+#include <fmt/format.h>
 
 #include <lanner/threads.h>
 #include <lanner/video_reader.h>
 
+#include "expect_error.h"
 #include "temporary_folder.h"
 #include "video/clips.h"
 
@@ -90,10 +100,12 @@ TEST_F(DecoderThreadsTest, ManyReadersShareSome) {
       const auto frame = readers[i].next();
       ASSERT_TRUE(frame) << k;
       found[i].push_back(test::frame_checksum(frame->image));
-      EXPECT_LE(grown(), DecoderThreads::most());
+      EXPECT_LE(grown(), DecoderThreads::most() + default_threads()) << "and the pool's";
     }
   EXPECT_GE(grown(), 4) << "the first ones have threads";
   for (const auto& one : found) EXPECT_EQ(one, expected);
+  readers.clear();
+  EXPECT_EQ(grown(), 0);
 }
 
 TEST_F(DecoderThreadsTest, OneAfterTheOtherAllHaveThreads) {
@@ -108,7 +120,7 @@ TEST_F(DecoderThreadsTest, OneAfterTheOtherAllHaveThreads) {
     while (reader.next()) {
     }
   }
-  EXPECT_GE(least, 3) << "who has come to the end gives his back";
+  EXPECT_GE(least, 3) << "at its end a reader gives them back";
   EXPECT_LE(grown(), DecoderThreads::most() / 2);
   const std::vector<std::uint32_t> once = sums(readers[11]);
   EXPECT_TRUE(once.empty());
@@ -133,6 +145,147 @@ TEST_F(DecoderThreadsTest, NumbersThatWereAskedForAreKept) {
   EXPECT_EQ(readers[7].decoder_description(), "ffmpeg h264, 3 threads");
   for (VideoReader& reader : readers) ASSERT_TRUE(reader.next());
   EXPECT_EQ(grown(), 8 * 3);
+}
+
+/// Decoders get no threads of their own: the process's pool decodes.
+class WithoutThreads : public DecoderThreadsTest {
+protected:
+  void SetUp() override {
+    DecoderThreadsTest::SetUp();
+    do taken_.push_back(DecoderThreads::take(1000));
+    while (taken_.back().count() > 1);
+  }
+  void TearDown() override {
+    taken_.clear();
+    DecoderThreadsTest::TearDown();
+  }
+  /// Where it is decoded by the pool, and where by one thread.
+  static std::vector<VideoReaderOptions> both(bool raise = false) {
+    std::vector<VideoReaderOptions> options(2);
+    options[1].decoder.threads = 1;
+    for (VideoReaderOptions& one : options) one.decoder.raise_on_error = raise;
+    return options;
+  }
+  /// A few bytes of each of some packets are overwritten.
+  static std::filesystem::path damage(const std::filesystem::path& path) {
+    std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+    const auto size = static_cast<std::int64_t>(std::filesystem::file_size(path));
+    for (std::int64_t at = size / 4; at < size * 3 / 4; at += size / 9) {
+      file.seekp(at);
+      file.write("damage here", 11);
+    }
+    return path;
+  }
+  std::vector<DecoderThreads> taken_;
+};
+
+TEST_F(WithoutThreads, FramesAreTheSame) {
+  int tried = 0;
+  for (const char* codec : {"h264", "hevc", "av1", "vp9", "mpeg4", "mpeg2", "mjpeg"}) {
+    SCOPED_TRACE(codec);
+    std::filesystem::path path;
+    try {
+      path = clip(128, 128, codec);
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::unsupported) continue;
+      throw;
+    }
+    ++tried;
+    VideoReader pooled = open(path), alone = open(path, 1);
+    const std::vector<std::uint32_t> expected = sums(alone);
+    EXPECT_EQ(sums(pooled), expected);
+    if (codec != std::string("mjpeg")) EXPECT_EQ(grown(), 2) << "the pool's";
+    ASSERT_EQ(expected.size(), 12u);
+    for (const std::int64_t i : {11, 0, 5, 6, 3, 11, 10, 9})
+      EXPECT_EQ(test::frame_checksum(pooled.at(i).image), expected[static_cast<std::size_t>(i)]) << i;
+    pooled.rewind();
+    EXPECT_EQ(sums(pooled), expected);
+  }
+  EXPECT_GT(tried, 3);
+  EXPECT_EQ(grown(), 0) << "the pool ends with the last decoder";
+}
+
+TEST_F(WithoutThreads, DamageIsTheSame) {
+  for (const char* codec : {"h264", "mpeg4"}) {
+    const auto path = damage(clip(128, 128, codec));
+    std::vector<std::vector<std::string>> told;
+    for (const bool raise : {false, true})
+      for (const VideoReaderOptions& options : both(raise)) {
+        VideoReader reader(open_path(path), options);
+        std::vector<std::string>& lines = told.emplace_back();
+        for (int i = 0; i < 40; ++i) {
+          try {
+            const auto frame = reader.next();
+            if (!frame) break;
+            lines.push_back(fmt::format("{} {} {} {}", frame->index, frame->pts, frame->corrupt,
+                                        test::frame_checksum(frame->image)));
+          } catch (const Error& error) {
+            lines.push_back(error.what());
+          }
+        }
+      }
+    EXPECT_EQ(told[0], told[1]) << codec;
+    EXPECT_EQ(told[2], told[3]) << codec;
+    EXPECT_NE(told[0], told[2]) << codec << ": there is damage";
+  }
+}
+
+TEST_F(WithoutThreads, PicturesBeyondALimitAreTheSame) {
+  const auto path = clip(640, 480);
+  for (VideoReaderOptions options : both()) {
+    options.decoder.limits.total_bytes = 640 * 480;
+    VideoReader reader(open_path(path), options);
+    LANNER_EXPECT_ERROR(reader.next(), ErrorCode::limit_exceeded, "the limit total_bytes of 307200");
+  }
+}
+
+TEST_F(WithoutThreads, ManyDecodersAtOnceFromManyThreads) {
+  const auto path = clip(128, 128);
+  VideoReader alone = open(path, 1);
+  const std::vector<std::uint32_t> expected = sums(alone);
+  std::vector<std::thread> threads;
+  std::atomic<int> right = 0;
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 5; ++i) {
+        VideoReader reader = open(path);
+        if (i % 2) reader.next(); // And is gone while a packet is decoded.
+        if (i % 2 == 0 && sums(reader) == expected) ++right;
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(right, 4 * 3);
+}
+
+// A child made in the middle goes on, or is told that its decoder stayed at work in the parent.
+TEST_F(WithoutThreads, ForkedChildrenGoOnOrAreTold) {
+  const auto path = clip(128, 128);
+  VideoReader alone = open(path, 1);
+  const std::vector<std::uint32_t> expected = sums(alone);
+  for (int i = 0; i < 4; ++i) {
+    auto reader = std::make_unique<VideoReader>(open_path(path));
+    for (int k = 0; k <= i; ++k) ASSERT_TRUE(reader->next());
+    const pid_t child = ::fork();
+    ASSERT_GE(child, 0);
+    if (child == 0) {
+      ::alarm(60); // Ends a child that hangs.
+      int status = 1;
+      try {
+        const auto frame = reader->next();
+        status =
+            frame && test::frame_checksum(frame->image) == expected[static_cast<std::size_t>(i) + 1] ? 0 : 2;
+        reader.reset();
+      } catch (const Error& error) {
+        status = error.code() == ErrorCode::unsupported ? 0 : 3;
+      }
+      ::_exit(status);
+    }
+    int status = -1;
+    ASSERT_EQ(::waitpid(child, &status, 0), child);
+    EXPECT_TRUE(WIFEXITED(status)) << "signal " << WTERMSIG(status);
+    EXPECT_EQ(WEXITSTATUS(status), 0) << i;
+    EXPECT_EQ(sums(*reader).size(), 11u - static_cast<std::size_t>(i));
+  }
 }
 
 } // namespace

@@ -121,6 +121,14 @@ bool has_logged_error() {
   return !logged_error.empty();
 }
 
+std::string logged_errors() {
+  return logged_error;
+}
+
+void quote_error(const std::string& text) {
+  logged_error = text;
+}
+
 std::string error_text(int error) {
   char text[AV_ERROR_MAX_STRING_SIZE] = {};
   av_strerror(error, text, sizeof text);

@@ -83,6 +83,10 @@ void route_log();
 /// Forgets the errors that FFmpeg logged on this thread, so that the next failure quotes only its own.
 void clear_logged_error();
 bool has_logged_error();
+/// What it logged on this thread since then, and what it shall count as having logged here, though it was
+/// another thread that it decoded on.
+std::string logged_errors();
+void quote_error(const std::string& text);
 /// What libx264, libx265 or libsvtav1 logged since then of an option that they do not know, and go on
 /// without; empty for nothing.
 std::string refused_option();

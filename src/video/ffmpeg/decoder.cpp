@@ -10,6 +10,7 @@
 #include "video/bitstream/bitstream.h"
 #include "video/bitstream/sei.h"
 #include "video/ffmpeg/av.h"
+#include "video/ffmpeg/codec_ahead.h"
 #include "video/ffmpeg/entry_points.h"
 #include "video/ffmpeg/frame.h"
 #include "video/ffmpeg/frame_memory.h"
@@ -110,6 +111,7 @@ public:
         history_(std::min(most_history_bytes, options.limits.total_bytes / 16)) {
     reset(stream);
   }
+  ~FfmpegDecoder() override { leave_lost(); }
 
   bool send(const Packet* packet) override {
     const SoleUse::Call call(use_);
@@ -120,8 +122,9 @@ public:
     if (!again_.empty()) return false;
     if (!packet) return send_end();
     if (!began_ && !single_) take_threads();
-    const PacketPtr input = to_input(*packet);
-    const int status = send_marked(*context_, *input, packets_sent_ + 1);
+    PacketPtr input = to_input(*packet);
+    const std::int64_t mark = packets_sent_ + 1;
+    const int status = ahead_ ? ahead_->send(std::move(input), mark) : send_marked(*context_, *input, mark);
     require_memory();
     if (status == AVERROR(EAGAIN)) return false;
     began_ = true;
@@ -140,7 +143,8 @@ public:
     while (true) {
       clear_logged_error();
       if (!spare_) spare_ = make_frame();
-      const int status = avcodec_receive_frame(context_.get(), spare_.get());
+      const int status =
+          ahead_ ? ahead_->receive(*spare_) : avcodec_receive_frame(context_.get(), spare_.get());
       require_memory();
       if (status >= 0 && spare_->decode_error_flags != 0) FrameMemory::note_error(*context_);
       if (status != AVERROR(EAGAIN) && decodes_again()) continue;
@@ -148,7 +152,7 @@ public:
         if (!feed()) return std::nullopt;
       } else if (status == AVERROR_EOF) {
         finished_ = true;
-        if (DecoderThreads::scarce()) leave_threads();
+        if (DecoderThreads::scarce()) leave_threads(stream_);
         return std::nullopt;
       } else if (status < 0) {
         met(status);
@@ -162,23 +166,24 @@ public:
 
   void flush() override {
     const SoleUse::Call call(use_);
-    if (single_ || context_.get_deleter().lost_threads(*context_))
-      leave_threads();
-    else
+    const bool lost = context_.get_deleter().lost_threads(*context_) || (ahead_ && ahead_->lost());
+    if (single_ || lost) {
+      leave_threads(stream_);
+    } else {
+      ahead_ = nullptr;
       avcodec_flush_buffers(context_.get());
+    }
     forget();
     sei_waiting_.clear();
   }
 
   void reset(const StreamInfo& stream) override {
     const SoleUse::Call call(use_);
-    context_ = open_codec(stream, options_, 1, memory_);
-    threads_.give_back();
+    leave_threads(stream);
     stream_ = stream;
     scanner_.emplace(stream);
     sei_scanner_ = SeiScanner(stream);
     sei_waiting_.clear();
-    single_ = false;
     forget();
   }
 
@@ -193,7 +198,7 @@ public:
 
 private:
   void require_memory() {
-    check(!memory_.take_refusal(), ErrorCode::limit_exceeded,
+    check(!(ahead_ ? ahead_->take_refusal() : memory_.take_refusal()), ErrorCode::limit_exceeded,
           "decode: {}: frames in use would take more than the limit total_bytes of {}; let go of some, or "
           "raise it with --limit total_bytes=N",
           context_->codec->name, options_.limits.total_bytes);
@@ -213,13 +218,28 @@ private:
 
   // A forked child has no threads of its parent's: a codec without state gets new ones.
   void require_threads() {
-    if (!began_ && context_.get_deleter().lost_threads(*context_)) leave_threads();
+    if (!began_ && context_.get_deleter().lost_threads(*context_)) leave_threads(stream_);
+    check(!ahead_ || !ahead_->lost(), ErrorCode::unsupported,
+          "{}: this process was forked while a picture was decoded, and the thread that decoded it stayed in "
+          "the "
+          "parent; open the video in the child, or start it by spawn",
+          context_->codec->name);
     check_threads(context_);
   }
 
+  /// In a forked child: a codec that a thread of the parent was at work in is in no state to be freed.
+  void leave_lost() {
+    if (!ahead_ || !ahead_->lost()) return;
+    ahead_->abandon();
+    static_cast<void>(context_.release());
+  }
+
   /// A codec without state and without threads, which the next packet brings. What was decoded is forgotten.
-  void leave_threads() {
-    context_ = open_codec(stream_, options_, 1, memory_);
+  void leave_threads(const StreamInfo& stream) {
+    CodecContextPtr context = open_codec(stream, options_, 1, memory_);
+    leave_lost();
+    ahead_ = nullptr;
+    context_ = std::move(context);
     threads_.give_back();
     single_ = began_ = false;
     history_.clear();
@@ -228,17 +248,26 @@ private:
   /// For the first packet: a decoder that nobody uses has none, and of those that chose their number itself
   /// all in the process share some.
   void take_threads() {
+    ahead_ = nullptr;
     const int wanted = suitable_threads(stream_, options_);
     if (wanted <= context_->thread_count || !takes_threads(*context_->codec, options_.latency)) return;
     DecoderThreads taken;
     if (options_.threads <= 0) {
-      if (DecoderThreads::offered(wanted) <= context_->thread_count) return;
+      if (DecoderThreads::offered(wanted) <= context_->thread_count) return use_pool();
       taken = DecoderThreads::take(wanted);
     }
     const int count = options_.threads > 0 ? wanted : taken.count();
-    if (count <= context_->thread_count) return;
+    if (count <= context_->thread_count) return use_pool();
     context_ = open_codec(stream_, options_, count, memory_);
     threads_ = std::move(taken);
+    pool_ = nullptr;
+  }
+
+  /// Where the process has no threads left for this decoder alone.
+  void use_pool() {
+    if (context_->thread_count > 1 || options_.latency == Latency::low) return;
+    pool_ = decoder_pool();
+    ahead_ = std::make_unique<CodecAhead>(*context_, memory_);
   }
 
   /// What the first packet will bring, as far as is known now.
@@ -271,7 +300,7 @@ private:
   }
 
   bool send_end() {
-    const int status = avcodec_send_packet(context_.get(), nullptr);
+    const int status = ahead_ ? ahead_->send(nullptr, 0) : avcodec_send_packet(context_.get(), nullptr);
     require_memory();
     if (status == AVERROR(EAGAIN)) return false;
     draining_ = true;
@@ -359,7 +388,9 @@ private:
   StreamInfo stream_;
   DecoderThreads threads_; ///< That the context has, where it was not told how many.
   CodecContextPtr context_;
-  FramePtr spare_; ///< Filled by the next receive().
+  std::shared_ptr<ThreadPool> pool_;  ///< Kept over seeks, so that it need not be made anew.
+  std::unique_ptr<CodecAhead> ahead_; ///< Where it has no threads; behind the context that it uses.
+  FramePtr spare_;                    ///< Filled by the next receive().
   std::optional<PacketScanner> scanner_;
   SeiScanner sei_scanner_;
   SeiQueue sei_waiting_; ///< By the place of their packets among those sent, from 1.

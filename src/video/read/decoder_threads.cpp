@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <atomic>
+#include <mutex>
 
 #include <lanner/threads.h>
+
+#include "base/threads/thread_pool.h"
+#include "device/team.h"
 
 namespace lanner {
 
@@ -35,6 +39,40 @@ DecoderThreads DecoderThreads::take(int wanted) {
 
 bool DecoderThreads::scarce() {
   return taken.load() > most() / 2;
+}
+
+namespace {
+
+/// Never destroyed, as its lock may be held where a child is forked: the child has its own.
+struct SharedPool {
+  const unsigned forks = forks_seen();
+  std::mutex mutex;
+  std::weak_ptr<ThreadPool> pool;
+};
+std::atomic<SharedPool*> shared_pool{nullptr};
+
+SharedPool& pool_of_this_process() {
+  SharedPool* found = shared_pool.load();
+  while (!found || found->forks != forks_seen()) {
+    auto own = std::make_unique<SharedPool>();
+    if (shared_pool.compare_exchange_strong(found, own.get())) found = own.release();
+  }
+  return *found;
+}
+
+} // namespace
+
+std::shared_ptr<ThreadPool> decoder_pool() {
+  constexpr std::size_t most_waiting = 4096;
+  SharedPool& shared = pool_of_this_process();
+  const std::lock_guard lock(shared.mutex);
+  std::shared_ptr<ThreadPool> pool = shared.pool.lock();
+  if (!pool) {
+    const auto threads = static_cast<std::size_t>(default_threads());
+    pool = std::make_shared<ThreadPool>(threads, most_waiting, "lanner-decode");
+    shared.pool = pool;
+  }
+  return pool;
 }
 
 void DecoderThreads::give_back() noexcept {

@@ -1,12 +1,15 @@
 #pragma once
 // How many threads the decoders of a process have together.
 
+#include <memory>
 #include <utility>
 
 namespace lanner {
 
-/// Threads of one decoder that chose their number itself, counted in the process as long as this lives. See
-/// docs/decisions/051-decoder-threads.md. Any thread may take and give back.
+class ThreadPool;
+
+/// Threads of one decoder, where it chose their number itself, counted in the process as long as this lives.
+/// See docs/decisions/051-decoder-threads.md. Any thread may take and give back.
 class DecoderThreads {
 public:
   /// What one decoder may have takes no threads: it decodes on its caller's.
@@ -24,7 +27,7 @@ public:
   static DecoderThreads take(int wanted);
   /// What take(wanted) would have now.
   static int offered(int wanted);
-  /// Whether more than half of all are taken: who is idle should give his back.
+  /// Whether more than half of all are taken: idle decoders should give theirs back.
   static bool scarce();
   /// How many decoders of the process may have together.
   static int most();
@@ -36,5 +39,9 @@ private:
   explicit DecoderThreads(int count) noexcept : count_(count) {}
   int count_ = none;
 };
+
+/// Threads, as many as there are cores, that decode for decoders without threads of their own: one pool of
+/// the process, which ends with the last who holds it. A forked child gets another one.
+std::shared_ptr<ThreadPool> decoder_pool();
 
 } // namespace lanner

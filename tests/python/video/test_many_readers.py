@@ -53,7 +53,7 @@ def test_few_threads(many):
     (width, height), states, digests = many
     start, opened, used = (threads for threads, megabytes in states)
     assert opened <= start
-    assert used <= start + 16  # Of 60 x 4.
+    assert used <= start + 16 + 2  # Of 60 x 4: what all decoders may have on two cores, and the pool's.
     assert used > start or height < 64
 
 
