@@ -65,8 +65,9 @@ public:
   /// Sets MuxerOptions::plays, before the first write. False if the container is no animation. Throws
   /// Error{invalid_argument} for a number outside of 0 to 65535.
   virtual bool set_plays(int plays) = 0;
-  /// lacks them.
-  /// lacks them.
+  /// Takes a packet of stream `stream`, as add_stream() numbers it, in decoding order, with times in its time
+  /// base: the pts if the container has times, and the dts; without a dts the pts in order. In a container
+  /// with no place for codec headers those of H.264, HEVC and MPEG-4 are put in front of each keyframe that
   /// lacks them.
   virtual void write(const Packet& packet) = 0;
   virtual std::int64_t bytes() const noexcept = 0; ///< Written so far.
@@ -79,7 +80,7 @@ std::unique_ptr<Muxer> create_muxer(const std::string& path, const MuxerOptions&
 /// it.
 using WriteCallback = std::function<void(std::span<const std::byte>)>;
 /// Writes a container without seeking, as for a pipe: `format` is matroska, webm, mpegts, mp4 and mov (in
-/// fragments), flv, gif, mjpeg, h264 or hevc, else
+/// fragments), flv, gif, mjpeg, h264, hevc or obu; others are Error{unsupported}. `name` is the output's name
 /// in errors.
 std::unique_ptr<Muxer> create_muxer(WriteCallback write, const std::string& format,
                                     const std::string& name = "output");

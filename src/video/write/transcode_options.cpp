@@ -55,11 +55,6 @@ void keep_unspecified(EncoderOptions& encoder, const ColorInfo& color) {
   if (color.range == ColorRange::unspecified) encoder.codec_options.emplace("color_range", "0");
 }
 
-bool tells_quality(const EncoderOptions& encoder) {
-  return encoder.bit_rate > 0 || encoder.crf >= 0 || encoder.const_qp || encoder.tuning == Tuning::lossless ||
-         encoder.rate_control != RateControl::unspecified;
-}
-
 } // namespace
 
 bool marks_fields(const EncoderOptions& encoder, VideoFields fields) {

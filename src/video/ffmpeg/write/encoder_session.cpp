@@ -52,6 +52,9 @@ EncoderSession::EncoderSession(EncoderOptions& options) {
   target_ = direct ? *direct : DirectFormat{PixelFormat::bgra32}; // What a palette is made of.
   options.color = complete(options.color, target_, options.height);
   if (codec->id == AV_CODEC_ID_MJPEG) options.color.matrix = ColorMatrix::bt601; // JFIF 1.02 knows no other.
+  const auto params = options.codec_options.find("x264-params");
+  top_field_first_ = params != options.codec_options.end() &&
+                     (":" + params->second + ":").find(":tff=1:") != std::string::npos;
   if (codec->id == AV_CODEC_ID_WEBP && format_info(target_.format).yuv) {        // RFC 9649, 2.5.
     options.color.matrix = ColorMatrix::bt601;
     options.color.range = ColorRange::limited;

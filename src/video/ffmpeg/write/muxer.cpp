@@ -58,7 +58,7 @@ const AVOutputFormat* output_format(const std::string& path, const std::string& 
 /// Containers that are whole when they are written from the first byte to the last.
 const AVOutputFormat* stream_format(const std::string& name, const std::string& output) {
   constexpr std::string_view known[] = {"matroska", "webm", "mpegts", "mp4",  "mov",
-                                        "flv",      "gif",  "mjpeg",  "h264", "hevc"};
+                                        "flv",      "gif",  "mjpeg",  "h264", "hevc", "obu"};
   const bool listed = std::find(std::begin(known), std::end(known), name) != std::end(known);
   check(listed, ErrorCode::unsupported,
         "{}: container '{}' cannot be written without going back: expected {}", output, name,
@@ -244,6 +244,7 @@ public:
     begin();
     if (context_->streams[packet.stream]->codecpar->codec_type == AVMEDIA_TYPE_ATTACHMENT)
       return; // Is in the header.
+    const auto stream = static_cast<std::size_t>(packet.stream);
     const std::vector<std::byte> whole = with_headers(packet);
     Packet given = packet;
     require_time(packet);
@@ -462,6 +463,7 @@ private:
   std::unique_ptr<OutputIo> io_;
   std::unique_ptr<FileIo> reread_;
   std::unique_ptr<AVFormatContext, OutputFree> context_;
+  std::vector<DecodingOrder> orders_; ///< Of each stream.
   std::vector<AVRational> time_bases_;
   std::map<int, std::unique_ptr<SubtitleConverter>> converters_; ///< By the stream that they write.
   int plays_ = 0;                                                ///< Of an animation; 0 is without end.
