@@ -15,6 +15,7 @@
 #include <vector>
 
 #include <lanner/decoder.h>
+#include <lanner/device.h>
 #include <lanner/hdr.h>
 #include <lanner/image.h>
 #include <lanner/packet.h>
@@ -102,6 +103,15 @@ struct EncoderOptions {
   std::optional<MasteringDisplay> mastering_display;
   std::optional<ContentLight> content_light;
   std::int32_t max_width = 0, max_height = 0; ///< Largest size for reconfigure(); 0: the size is fixed.
+
+  /// Where to encode: on the host by FFmpeg's software encoders, on a GPU by NVENC. Of NVENC `codec` is h264,
+  /// hevc or av1, `crf` its target quality (23, 28 and 35 by default), and `preset` P1 to P7 (default P4).
+  Device device;
+  /// For a GPU: the caller's CUcontext; null: the device's primary context.
+  void* context = nullptr;
+  /// For a GPU: pictures are complete, and their memory is read, in the order of this stream. Null: they are
+  /// complete when they are sent, and read when send() returns.
+  Stream stream;
 };
 
 /// Requests for one picture.
@@ -135,16 +145,17 @@ class Encoder {
 public:
   virtual ~Encoder() = default;
   virtual const StreamInfo& stream() const noexcept = 0; ///< For the muxer; complete from the start.
-  /// Takes a picture on the host, of the encoder's size and any format, with its pts in `time_base` ticks;
-  /// nullptr ends the stream. Returns false if the picture was not taken: call receive(), then send it again.
+  /// Takes a picture on the host or, for NVENC, on its GPU, of the encoder's size and any format, and its pts
+  /// in `time_base` ticks, or the end (nullptr). False: not taken; call receive(), then send it again. Each pts must be greater than
   /// Each pts must be greater than the previous one; no_pts: one frame after it.
   virtual bool send(const Image* image, std::int64_t pts = no_pts, const PictureRequest& request = {}) = 0;
   virtual std::optional<Packet> receive() = 0;
   virtual bool finished() const noexcept = 0;
   /// The current values of the settings that reconfigure() can change.
   virtual EncoderReconfigure reconfigurable() const = 0;
-  /// Takes effect with the next picture. libx264 changes bit rate and VBV without a restart if its rate is
-  /// bounded and `hrd` is off; other new settings restart the encoder at an IDR, see restarts(). Throws
+  /// Takes effect with the next picture. NVENC changes all of it without a restart where its GPU can, libx264
+  /// bit rate and VBV if its rate is bounded and `hrd` is off; other new settings restart the encoder at an
+  /// IDR, see restarts(), and so does a new size. Throws
   /// Error{invalid_argument, unsupported}, and changes nothing, if the change is not possible.
   virtual void reconfigure(const EncoderReconfigure& change) = 0;
   virtual const std::vector<EncoderRestart>& restarts() const noexcept = 0;
@@ -152,5 +163,17 @@ public:
 /// Throws Error{invalid_argument} for invalid values and options that exclude each other, Error{unsupported}
 /// if there is no such encoder or it lacks an option.
 std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options);
+
+/// What the NVENC of a GPU can do with one codec.
+struct EncoderCapability {
+  std::string codec; ///< `h264`, `hevc`, `av1`.
+  bool supported = false;
+  /// By the names of NV_ENC_CAPS without their prefix, in small letters: `width_max`, `num_max_bframes`,
+  /// `support_10bit_encode`. Empty if it is not supported.
+  std::map<std::string, int> values;
+};
+/// What the GPU's driver answers for every codec that Lanner knows of. Throws Error{unsupported} with the
+/// reason where there is no GPU, no libnvidia-encode or no NVENC.
+std::vector<EncoderCapability> encoder_capabilities(Device device);
 
 } // namespace lanner

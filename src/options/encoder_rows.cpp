@@ -454,6 +454,8 @@ OptionTable<EncoderOptions> with_encoder_rows(OptionTable<EncoderOptions> table)
 
 const OptionTable<EncoderOptions>& encoder_option_table() {
   constexpr std::string_view of_file = "the container determines it";
+  constexpr std::string_view of_file_by_software = "files are encoded by software";
+  constexpr std::string_view by_program = "a program that has handles passes them";
   static const Rows table{
       row<std::string, EncoderOptions>(
           {.name = "time_base",
@@ -490,6 +492,33 @@ const OptionTable<EncoderOptions>& encoder_option_table() {
            .no_flag = of_file,
            .no_field = no_writer},
           &EncoderOptions::max_height),
+      row<std::string, EncoderOptions>(
+          {.name = "device",
+           .help = "where to encode: cpu, by FFmpeg, or cuda:0, by its NVENC",
+           .details = "of NVENC, codec is h264, hevc or av1; docs/nvenc.md",
+           .example = "cuda:0",
+           .metavar = "NAME",
+           .choices = {"cpu", "cuda:0"},
+           .other_words = true,
+           .no_flag = of_file_by_software,
+           .no_field = no_writer},
+          [](const EncoderOptions& options) { return options.device.to_string(); },
+          [](EncoderOptions& options, const std::string& name) { options.device = Device::parse(name); }),
+      row({.name = "cuda_context",
+           .help = "handle of a CUcontext to encode in, where the device is a GPU",
+           .unset = "the device's primary context",
+           .no_flag = by_program,
+           .no_field = no_writer},
+          &EncoderOptions::context),
+      row<void*, EncoderOptions>(
+          {.name = "cuda_stream",
+           .help = "handle of the CUDA stream in whose order pictures are complete and their memory is read, "
+                   "where the device is a GPU",
+           .unset = "pictures are complete when they are sent, and read when send() returns",
+           .no_flag = by_program,
+           .no_field = no_writer},
+          [](const EncoderOptions& options) { return options.stream.handle; },
+          [](EncoderOptions& options, void* handle) { options.stream.handle = handle; }),
   };
   return table;
 }

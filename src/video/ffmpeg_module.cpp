@@ -27,10 +27,6 @@ std::unique_ptr<Demuxer> open_demuxer(SourcePtr source, const DemuxerOptions& op
   return ffmpeg_module().open_demuxer(std::move(source), options);
 }
 
-std::unique_ptr<Encoder> create_encoder(const EncoderOptions& options) {
-  return ffmpeg_module().create_encoder(options);
-}
-
 std::unique_ptr<Muxer> create_muxer(const std::string& path, const MuxerOptions& options) {
   return ffmpeg_module().create_muxer(path, options);
 }
