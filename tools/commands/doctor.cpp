@@ -9,6 +9,7 @@
 #include <lanner/decoder.h>
 #include <lanner/doctor.h>
 #include <lanner/draw.h>
+#include <lanner/encoder.h>
 #include <lanner/machine_limits.h>
 #include <lanner/version.h>
 #include <lanner/video_support.h>
@@ -106,6 +107,37 @@ std::vector<Row> decoding_rows(const MachineFacts& facts) {
   return rows;
 }
 
+/// What the NVENC of each GPU encodes, a row per codec.
+std::vector<Row> encoding_rows(const MachineFacts& facts) {
+  std::vector<Row> rows;
+  if (facts.gpus.empty()) rows.push_back({"none", "NVENC", "no GPU: video is encoded by FFmpeg"});
+  for (std::size_t i = 0; i < facts.gpus.size(); ++i) {
+    const Device device{DeviceKind::cuda, static_cast<std::int16_t>(i)};
+    try {
+      for (const EncoderCapability& can : encoder_capabilities(device)) {
+        if (!can.supported) {
+          rows.push_back({"none", device.to_string(), fmt::format("not encoded: {}", can.codec)});
+          continue;
+        }
+        const auto value = [&](const char* name) { return can.values.at(name); };
+        const auto also = [&](const char* name, const char* words) { return value(name) > 0 ? words : ""; };
+        rows.push_back(
+            {"ok", device.to_string(),
+             fmt::format("{:<4} {:>5} x {:<5} at most, {:>3} x {:<3} at least, {} B-frames, {} "
+                         "engine{}{}{}{}",
+                         can.codec, value("width_max"), value("height_max"), value("width_min"),
+                         value("height_min"), value("num_max_bframes"), value("num_encoder_engines"),
+                         value("num_encoder_engines") == 1 ? "" : "s",
+                         also("support_10bit_encode", ", 10 bit"), also("support_yuv444_encode", ", 4:4:4"),
+                         also("support_lossless_encode", ", lossless"))});
+      }
+    } catch (const Error& error) {
+      rows.push_back({"none", device.to_string(), error.message() + "; video is encoded by FFmpeg"});
+    }
+  }
+  return rows;
+}
+
 std::vector<Row> machine_rows(const MachineFacts& facts) {
   std::vector<Row> rows;
   rows.push_back({"ok", "processor", facts.cpu});
@@ -165,9 +197,13 @@ struct Section {
 
 std::vector<Section> sections() {
   const MachineFacts facts = machine_facts();
-  return {{"machine", machine_rows(facts)},       {"networks", part_rows(facts)},
-          {"video", video_rows(video_support())}, {"gpu", gpu_rows(facts)},
-          {"decoding", decoding_rows(facts)},     {"other", other_rows(facts)}};
+  return {{"machine", machine_rows(facts)},
+          {"networks", part_rows(facts)},
+          {"video", video_rows(video_support())},
+          {"gpu", gpu_rows(facts)},
+          {"decoding", decoding_rows(facts)},
+          {"encoding", encoding_rows(facts)},
+          {"other", other_rows(facts)}};
 }
 
 std::vector<Row> speed_rows(const MachineLimits& limits) {
