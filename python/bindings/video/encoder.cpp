@@ -12,6 +12,7 @@
 #include "calls/bindings.h"
 #include "calls/check.h"
 #include "calls/option_rows.h"
+#include "video/device_planes.h"
 
 namespace lanner::python {
 namespace {
@@ -87,14 +88,27 @@ std::span<const std::byte> bytes_of(const Tensor& tensor) {
   return {static_cast<const std::byte*>(tensor.data()), tensor.bytes()};
 }
 
-/// What lies in a tensor: RGB, or all planes of the format.
-Image picture_in(const Tensor& given, const RawFormat& format, std::int32_t width, std::int32_t height) {
-  Tensor tensor = given.to(Device{});
+/// An image of interleaved RGB in a tensor [height, width, 3] of any device.
+Image rgb_in(const Tensor& tensor) {
+  if (tensor.device().is_host()) return Image::from_tensor(tensor, PixelFormat::rgb24);
+  const auto owner = std::make_shared<const Tensor>(tensor);
+  const auto height = static_cast<std::int32_t>(tensor.shape()[0]),
+             width = static_cast<std::int32_t>(tensor.shape()[1]);
+  Image image = image_from_bytes(bytes_of(*owner), owner, {PixelFormat::rgb24}, width, height);
+  image.device = tensor.device();
+  return image;
+}
+
+/// What lies in a tensor: RGB, or all planes of the format. It stays on `device`, where the encoder is.
+Image picture_in(const Tensor& given, const RawFormat& format, std::int32_t width, std::int32_t height,
+                 Device device) {
+  // Words of 10 bits are unpacked on the host.
+  const bool words_of_10 = format.order == RawOrder::argb10 || format.order == RawOrder::abgr10;
+  Tensor tensor = given.device() == device && !words_of_10 ? given : given.to(Device{});
   if (!tensor.layout().row_major()) tensor = tensor.clone();
   const Shape& shape = tensor.shape();
   const std::size_t rank = shape.rank();
-  if (tensor.dtype() == DType::u8 && rank == 3 && shape[2] == 3)
-    return Image::from_tensor(tensor, PixelFormat::rgb24);
+  if (tensor.dtype() == DType::u8 && rank == 3 && shape[2] == 3) return rgb_in(tensor);
   const PixelFormatInfo& facts = format_info(format.format);
   const bool words = facts.bytes_per_sample == 2 && format.order == RawOrder::planes;
   const bool numbers = tensor.dtype() == DType::u8 || (words && tensor.dtype() == DType::u16) ||
@@ -106,7 +120,9 @@ Image picture_in(const Tensor& given, const RawFormat& format, std::int32_t widt
         shape.to_string(), to_string(tensor.dtype()), height, width, expected, width, height, facts.name,
         words ? ", as uint8 or uint16" : "");
   const auto owner = std::make_shared<const Tensor>(tensor);
-  return image_from_bytes(bytes_of(*owner), owner, format, width, height);
+  Image image = image_from_bytes(bytes_of(*owner), owner, format, width, height);
+  image.device = tensor.device();
+  return image;
 }
 
 nb::bytes to_bytes(std::span<const std::byte> bytes) {
@@ -134,7 +150,8 @@ std::vector<SeiMessage> to_messages(nb::handle given) {
 class PyEncoder {
 public:
   PyEncoder(const EncoderOptions& options, const RawFormat& format)
-      : encoder_(create_encoder(options)), format_(format) {}
+      : encoder_(create_encoder(options)), format_(format), device_(options.device), stream_(options.stream) {
+  }
 
   void send(nb::handle picture, std::optional<std::int64_t> pts, const PictureRequest& request) {
     const Image image = to_picture(picture);
@@ -171,22 +188,36 @@ private:
     while (auto packet = encoder_->receive()) kept_.push_back(std::move(*packet));
   }
   Image to_picture(nb::handle object) const {
-    if (nb::isinstance<Image>(object)) return on_host(nb::cast<Image>(object));
-    if (nb::isinstance<Frame>(object)) return on_host(nb::cast<const Frame&>(object).image);
+    if (nb::isinstance<Image>(object)) return where_it_is_taken(nb::cast<Image>(object));
+    if (nb::isinstance<Frame>(object)) return picture_of(nb::cast<const Frame&>(object));
     const EncoderReconfigure size = encoder_->reconfigurable();
+    if (!device_.is_host() && !nb::hasattr(object, "__dlpack__") && has_cuda_planes(object))
+      return picture_of_planes(object, format_, size.width, size.height, device_, stream_);
     if (object.is_none() || !has_interface(object))
       refuse("picture", object, "is of the wrong type", expected_picture);
     if (nb::isinstance<nb::bytes>(object) || PyByteArray_Check(object.ptr()) ||
         PyMemoryView_Check(object.ptr())) {
       const nb::object array = nb::module_::import_("numpy").attr("frombuffer")(object, "uint8");
-      return picture_in(to_tensor(array), format_, size.width, size.height);
+      return picture_in(to_tensor(array), format_, size.width, size.height, device_);
     }
-    return picture_in(to_tensor(object), format_, size.width, size.height);
+    const auto stream = reinterpret_cast<std::uintptr_t>(stream_.handle);
+    return picture_in(to_tensor(object, stream), format_, size.width, size.height, device_);
+  }
+  /// On the host, or on the GPU that encodes.
+  Image where_it_is_taken(const Image& image) const {
+    return image.device == device_ ? image : on_host(image);
+  }
+  Image picture_of(const Frame& frame) const {
+    if (frame.stream.handle && frame.stream.handle != stream_.handle)
+      wait_for(frame.image.device, frame.stream);
+    return where_it_is_taken(frame.image);
   }
 
   std::mutex mutex_; ///< Of `kept_`; the encoder itself tells of calls at the same time.
   std::unique_ptr<Encoder> encoder_;
   RawFormat format_;
+  Device device_; ///< Where it encodes.
+  Stream stream_; ///< Of the caller's, where that is a GPU.
   std::deque<Packet> kept_;
 };
 
@@ -222,16 +253,19 @@ void register_sending(nb::class_<PyEncoder>& encoder) {
           nb::sig("def send(self, picture: object, *, pts: int | None = None, force_idr: bool = False, "
                   "emit_headers: bool = False, sei: collections.abc.Iterable[tuple[int, bytes]] | None = "
                   "None) -> None"),
-          "Encodes a picture; receive() then returns the packets that are ready.\n\npicture: an Image or a "
+          "Encodes a picture; receive() then gives the packets that are ready. What lies on the GPU that "
+          "encodes is read there; else it is copied to the host.\n\npicture: an Image or a "
           "Frame of any "
           "pixel format; an array (NumPy, torch, anything with DLPack or an array interface): uint8 RGB "
           "[height, width, "
           "3], or all planes of the encoder's format one below the other, as [rows, width], [1, 1, rows, "
           "width] or one "
-          "dimension; or bytes of that format\npts: time in ticks of the time base, which must increase; "
-          "default: one frame after the last one\nforce_idr: make it an IDR, at which decoding can "
-          "begin\nemit_headers: write the parameter sets before it\nsei: its SEI messages (for AV1 metadata "
-          "OBUs), each a type and a payload")
+          "dimension; or bytes of that format; for an encoder on a GPU also what has a CUDA array interface "
+          "there, or a list of such, one for each plane\npts: ticks of the time base, which have to grow; default one "
+          "frame behind "
+          "the last one\nforce_idr: decoding may begin at this picture\nemit_headers: put the parameter sets "
+          "in front "
+          "of it\nsei: SEI messages of it (of AV1 metadata), each its type and its payload")
       .def("receive", &PyEncoder::receive, nb::sig("def receive(self) -> Packet | None"),
            "The next packet; None if none is ready.")
       .def(
@@ -294,8 +328,9 @@ void register_encoder_class(nb::module_& module) {
           },
           nb::arg("others"), nb::arg("options"),
           nb::sig(signature("def reconfigure(self", change_keywords(), "None").c_str()),
-          ("Changes settings while encoding, from the next picture on. libx264 changes bit rate and VBV "
-           "while it runs; other changes restart the encoder at an IDR, which `restarts` lists.\n\n" +
+          ("Changes what may change while encoding, from the next picture on. NVENC changes all but the size "
+           "as it runs, where its GPU can, libx264 bit rate and VBV; else the encoder starts anew at an IDR, "
+           "which `restarts` tells.\n\n" +
            keyword_docs(change_keywords()))
               .c_str())
       .def_prop_ro("reconfigurable", &state_of, nb::sig("def reconfigurable(self) -> dict[str, object]"),
@@ -313,10 +348,42 @@ void register_encoder_class(nb::module_& module) {
   register_stream_facts(encoder);
 }
 
+void register_capabilities(nb::module_& module) {
+  using Capability = EncoderCapability;
+  nb::class_<Capability>(module, "EncoderCapability", "What the NVENC of a GPU can do with one codec.")
+      .def_ro("codec", &Capability::codec, "`h264`, `hevc`, `av1`.")
+      .def_ro("supported", &Capability::supported, "Whether the GPU encodes it.")
+      .def_prop_ro(
+          "values",
+          [](const Capability& self) {
+            nb::dict values;
+            for (const auto& [name, value] : self.values) values[name.c_str()] = value;
+            return values;
+          },
+          nb::sig("def values(self) -> dict[str, int]"),
+          "By the names of NV_ENC_CAPS without their prefix, in small letters, like `width_max`; empty where "
+          "it is not encoded.")
+      .def("__repr__", [](const Capability& self) {
+        return fmt::format("lanner.EncoderCapability({}, {})", self.codec,
+                           self.supported ? "encoded" : "not encoded");
+      });
+  module.def(
+      "encoder_capabilities",
+      [](const std::string& device) {
+        const Device gpu = Device::parse(device);
+        const ReleasedGil released;
+        return encoder_capabilities(gpu);
+      },
+      nb::arg("device") = "cuda:0",
+      "What a GPU's NVENC does: an entry for each codec that Lanner knows. Raises Unsupported, with the "
+      "reason, where there is no GPU or no NVENC.\n\ndevice: the GPU");
+}
+
 } // namespace
 
 void register_encoder(nb::module_& module) {
   register_encoder_class(module);
+  register_capabilities(module);
 }
 
 } // namespace lanner::python

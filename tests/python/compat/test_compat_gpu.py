@@ -106,38 +106,79 @@ print([refused(True, one) for one in (frame, app, tensor)], refused(False, pictu
     assert shown == ["[True, True, True]", "[True, True, True] True"]
 
 
-def test_tensors_over_arrays_of_cuda(fakes):
-    """Of objects with __cuda_array_interface__ alone, as Numba's are; the memory is shared."""
-    shown = run(fakes, """
+NVENC = """
+W, H = 160, 64
 import pycuda.driver as cuda
+from Utils import AppCAI
 import lanner
 cuda.init()
 context = cuda.Device(0).retain_primary_context()
 context.push()
+class Planes:
+    def __init__(self, seed, pitch=160):
+        self.memory = cuda.mem_alloc(pitch * H * 3 // 2)
+        rows = np.zeros((H * 3 // 2, pitch), np.uint8)
+        rows[:, :W] = picture(seed)
+        cuda.memcpy_htod(self.memory, rows.reshape(-1))
+        self.planes = [AppCAI((H, W, 1), (pitch, 1, 1), "|u1", self.memory), AppCAI((H // 2, W // 2, 2), (pitch, 2, 1), "|u1", int(self.memory) + pitch * H)]
+    def cuda(self):
+        return self.planes
+def luma_of(stream):
+    return [np.asarray(frame.contiguous())[: W * H].reshape(H, W) for frame in lanner.VideoReader(stream)]
+def same(stream, *seeds):
+    found = luma_of(stream)
+    return len(found) == len(seeds) and all((one == picture(seed)[:H]).all() for one, seed in zip(found, seeds))
+"""
+
+
+def test_pictures_are_encoded_by_nvenc_where_they_lie(fakes):
+    """The fake NVENC codes without loss, so that a decoder gives what was given."""
+    shown = run(fakes, NVENC + """
+def encoder(on_host, **others):
+    return nvc.CreateEncoder(W, H, "NV12", on_host, tuning_info="ultra_low_latency", constqp=20, **others)
+decoder = nvc.CreateDecoder(gpuid=0, codec=nvc.cudaVideoCodec.VP9, usedevicememory=True)
+frame = decode(decoder)[0]
+whole = AppCAI((H * 3 // 2, W), (W, 1), "|u1", Planes(1).memory)
+kept.append(whole)
 stream = cuda.Stream()
-class Array:
-    def __init__(self, numbers, **facts):
-        self.memory = cuda.to_device(numbers)
-        self.__cuda_array_interface__ = {"version": 3, "shape": numbers.shape, "typestr": numbers.dtype.str, "data": (int(self.memory), False), "strides": None, "stream": 1} | facts
-numbers = np.arange(6, dtype=np.float32).reshape(2, 3)
-for facts in ({}, {"stream": stream.handle}, {"strides": (12, 4)}, {"stream": None, "data": None}):
-    array = Array(numbers)
-    array.__cuda_array_interface__ |= {name: value for name, value in facts.items() if value is not None or name == "stream"}
-    tensor = lanner.Tensor(array)
-    assert tensor.device == "cuda:0" and tensor.__cuda_array_interface__["data"][0] == int(array.memory)
-    address = array.memory
-    del array
-    assert (tensor.to("cpu").numpy() == numbers).all()
-encoder = lanner.Encoder(width=W, height=H, format="NV12", tuning="ultra_low_latency")
-encoder.send(Array(picture(1)))
-print(len(list(encoder)))
-for wrong in ({"data": (4096, False)}, {"stream": 0}):
-    try:
-        lanner.Tensor(Array(numbers, **wrong))
-    except lanner.InvalidArgument as error:
-        print(error)
+pictures = {"host": picture(1), "frame": frame, "planes": Planes(1), "pitched": Planes(1, 192), "whole": whole, "tensor": lanner.Tensor(picture(1)).to("cuda:0")}
+for name, one in pictures.items():
+    made = encoder(name == "host", cudastream=stream.handle if name == "planes" else 0)
+    print(name, made._options["device"], same(bytes(made.Encode(one)) + bytes(made.EndEncode()), 1))
+colours = encoder(False, colorspace="bt709")
+print("colours", same(bytes(colours.Encode(Planes(2))), 2))
 """).splitlines()  # fmt: skip
-    assert shown[0] == "1" and "address 0x1000" in shown[1] and "stream 0" in shown[2]
+    names = ["host", "frame", "planes", "pitched", "whole", "tensor"]
+    assert shown == [f"{name} cuda:0 True" for name in names] + ["colours True"]
+
+
+def test_an_encoder_by_nvenc(fakes):
+    """Order, headers, SEI, the eight fields, and what NVENC has alone."""
+    shown = run(fakes, NVENC + """
+encoder = nvc.CreateEncoder(W, H, "NV12", True, preset="P3", bf=2, gop=30, multipass="fullres", initqp=30, numrefl1=2, bitrate=1000000, rc="vbr", maxbitrate=2000000)
+packets = [one for seed in range(7) for one in encoder.Encode(picture(seed))]
+now = encoder.GetEncodeReconfigureParams()
+now.averageBitrate, now.multiPass = 500000, nvc.NV_ENC_MULTI_PASS.DISABLED
+print(encoder.Reconfigure(now), encoder.GetEncodeReconfigureParams().averageBitrate, encoder._encoder.restarts)
+packets += list(encoder.EndEncode())
+print([one["timestamp"] for one in packets], encoder.GetSequenceParams()[:5].hex())
+print(same(b"".join(bytes(one["data"]) for one in packets), *range(7)))
+caps = nvc.GetEncoderCaps(gpuid=0, codec="hevc")
+print(caps["width_max"], caps["num_max_bframes"], caps["support_10bit_encode"], caps["support_yuv422_encode"])
+""").splitlines()  # fmt: skip
+    assert shown[0] == "True 500000 []"
+    assert shown[1].startswith("[0, 2, 1, 4, 3, 6, 5] 00000001")
+    assert shown[2:] == ["True", "8192 5 1 0"]
+
+
+def test_what_nvenc_does_not_encode_is_encoded_by_software(fakes):
+    folder, found = fakes
+    script = CODE + """
+made = nvc.CreateEncoder(W, H, "NV12", True, constqp=20)
+print("device" in made._options, len(bytes(made.Encode(picture(1))) + bytes(made.EndEncode())) > 0)
+"""
+    shown = run_script(folder, script, **found, LOGGER_LEVEL="WARN")
+    assert shown.splitlines()[-1] == "False True"
 
 
 def test_host_frames_of_a_gpu(fakes):

@@ -1,6 +1,5 @@
-"""CreateEncoder and PyNvEncoder, over FFmpeg's software encoders."""
+"""CreateEncoder and PyNvEncoder, over NVENC or FFmpeg's software encoders."""
 
-import functools
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Any, NoReturn
@@ -11,30 +10,12 @@ from lanner.compat.PyNvVideoCodec.arguments import flag, integer, shown
 from lanner.compat.PyNvVideoCodec.demuxer import PyNvDemuxer, demuxer_of
 from lanner.compat.PyNvVideoCodec.devices import DeviceChoice
 from lanner.compat.PyNvVideoCodec.encoded import EncodedPackets, Ivf, packet_of
+from lanner.compat.PyNvVideoCodec.encoder_device import device_options, tell_of_software
 from lanner.compat.PyNvVideoCodec.encoder_formats import surface_format
 from lanner.compat.PyNvVideoCodec.encoder_inputs import Inputs
 from lanner.compat.PyNvVideoCodec.encoder_options import encoder_options
 from lanner.compat.PyNvVideoCodec.encoder_params import NV_ENC_PIC_PARAMS, request_of, sei_of, structEncodeReconfigureParams
 from lanner.compat.PyNvVideoCodec.errors import PyNvVCException, PyNvVCExceptionUnsupported, translated
-
-
-@functools.cache
-def tell_of_software() -> None:
-    """Once a process."""
-    logger.warning("encoding by FFmpeg's software encoders, on machines with a GPU too: Lanner does not use NVENC yet")
-
-
-def _of_source(source: PyNvDemuxer, options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options by which an encoder takes after a clip: its rate, and its matrix and range where no other is given."""
-    found: dict[str, Any] = {}
-    if source.AvgFrameRateNum():
-        found["fps"] = Fraction(source.AvgFrameRateNum(), source.AvgFrameRateDen())
-    stream = source._stream
-    if "color_matrix" not in options and stream.color_space not in ("unspecified", "rgb"):
-        found["color_matrix"] = stream.color_space
-        if stream.color_range != "unspecified":
-            found["color_range"] = stream.color_range
-    return found
 
 
 class PyNvEncoder:
@@ -52,22 +33,34 @@ class PyNvEncoder:
         options, others = encoder_options("CreateEncoder", optional_args)
         if others.get("s", self._size) != self._size:
             raise PyNvVCException(f"s: {others['s'][0]}x{others['s'][1]}, but width and height are {width}x{height}")
-        if others.get("source_av_format_context"):
-            options |= _of_source(demuxer_of("source_av_format_context", others["source_av_format_context"]), options)
         device = DeviceChoice.of(others.get("gpu_id", 0), cudacontext, cudastream, not on_host)
-        tell_of_software()
         if others.get("bf") == 0:
             logger.warning("bf=0: every picture is an I picture, as in Table 1 of the guide; bf=1 is IPP")
         self._options = {"width": width, "height": height, "format": surface.lanner, **options}
         with translated("CreateEncoder"):
-            self._encoder = lanner.Encoder(**self._options)
-        self._inputs = Inputs(surface, self._size, device, on_host, options.get("color_matrix", ""), options.get("color_range", "limited"))
+            self._encoder = self._open(place)
+        self._inputs = Inputs(surface, self._size, place, on_host, options.get("color_matrix", ""), "device" in self._options)
         is_ivf = options["codec"] == "av1" and others.get("use_ivf_container", True)
         base: Any = self._encoder.time_base
         self._ivf = Ivf(*self._size, (base.denominator, base.numerator)) if is_ivf else None
         self._next_pts = self._pictures = 0
         self._timestamps: dict[int, int] = {}
         self._ended = False
+
+    def _open(self, place: Place) -> lanner.Encoder:
+        """By the GPU's NVENC; by software where there is none, or none that takes these options, which is told."""
+        if place.gpu is None:
+            tell_of_software("there is no GPU")
+            return lanner.Encoder(**self._options)
+        try:
+            on_gpu = {**self._options, **device_options(place)}
+            encoder = lanner.Encoder(**on_gpu)
+        except lanner.Unsupported as error:
+            made = lanner.Encoder(**self._options)
+            tell_of_software(str(error))
+            return made
+        self._options = on_gpu
+        return encoder
 
     def Encode(self, frame: Any, pic_flags: Any = 0, sei: Any = None) -> EncodedPackets:
         """Encodes a picture; the packets that are ready, which may be of earlier ones.
@@ -119,7 +112,8 @@ class PyNvEncoder:
         """Changes the fields that differ from where the encoder stands, from the next picture on; True.
 
         width, height: beyond PyNvVideoCodec, another size within max_res, 0 keeps it
-        libx264 changes averageBitrate, maxBitRate and vbvBufferSize as it runs. For others the encoder starts anew at an IDR, and times go on.
+        NVENC changes what its GPU can as it runs, libx264 averageBitrate, maxBitRate and vbvBufferSize. For others the encoder starts anew at an IDR, and
+        times go on.
         """
         if not isinstance(params, structEncodeReconfigureParams):
             raise TypeError(f"Reconfigure: {shown(params)} is of the wrong type; expected what GetEncodeReconfigureParams() gives")
@@ -151,7 +145,7 @@ class PyNvEncoder:
 
 
 def CreateEncoder(width: int, height: int, fmt: Any = None, usecpuinputbuffer: Any = None, **kwargs: Any) -> PyNvEncoder:
-    """An encoder of pictures, by software on every machine.
+    """An encoder of pictures, by a GPU's NVENC, and by software where there is none.
 
     width, height: of the pictures
     fmt, or `format` by name: surface format, as NV12, YUV420, YV12, IYUV, YUV444, YUV444_10BIT, YUV444_16BIT, NV16, P010, P210, ARGB, ABGR, ARGB10, ABGR10

@@ -6,7 +6,7 @@ from typing import Any
 import lanner
 from lanner.compat.PyNvVideoCodec.arguments import shown
 from lanner.compat.PyNvVideoCodec.devices import DeviceChoice
-from lanner.compat.PyNvVideoCodec.encoder import tell_of_software
+from lanner.compat.PyNvVideoCodec.encoder_device import tell_of_software
 from lanner.compat.PyNvVideoCodec.errors import PyNvVCException, PyNvVCExceptionUnsupported
 
 _SMALL = 64  # A size that each encoder takes.
@@ -23,6 +23,8 @@ _NOT_THERE = (
     "output_row_stats", "dynamic_query_encoder_capacity",
 )  # fmt: skip
 
+_NOT_IN_12_1 = ("support_yuv422_encode",)  # Of later versions of the API than Lanner asks for.
+
 
 def _takes(codec: str, **options: Any) -> int:
     """Whether an encoder opens with these options."""
@@ -34,18 +36,41 @@ def _takes(codec: str, **options: Any) -> int:
 
 
 def GetEncoderCaps(gpuid: int = 0, codec: str = "h264") -> dict[str, int]:
-    """What the software encoder of a codec can do, by PyNvVideoCodec's names; 0 where there is no such thing. Its engines are the CPU's cores."""
-    DeviceChoice.of(gpuid, 0, 0, False)
+    """What NVENC answers for a codec, by PyNvVideoCodec's names.
+
+    Without a GPU, or an NVENC of it that has the codec, it tells of the software encoder: 0 where there is no such thing; its engines are the CPU's cores.
+    """
+    place = Place.of(gpuid, 0, 0, False)
     if not isinstance(codec, str):
         raise TypeError(f"codec: {shown(codec)} is of the wrong type; expected 'h264', 'hevc' or 'av1'")
     name = codec.lower()
     if name not in _LARGEST:
         raise PyNvVCException(f"codec: {shown(codec)}, expected one of {', '.join(_LARGEST)}")
-    tell_of_software()
     try:
-        lanner.Encoder(width=_SMALL, height=_SMALL, codec=name)
+        found = _of_nvenc(place, name)
+        return found or _of_software(name)
     except lanner.Unsupported as error:
         raise PyNvVCExceptionUnsupported(f"GetEncoderCaps: {error}") from error
+
+
+def _of_nvenc(place: Place, codec: str) -> dict[str, int]:
+    """Empty where there is none."""
+    if place.gpu is None:
+        tell_of_software("there is no GPU")
+        return {}
+    try:
+        found = next(one for one in lanner.encoder_capabilities(f"cuda:{place.gpu}") if one.codec == codec)
+    except lanner.Unsupported as error:
+        tell_of_software(str(error))
+        return {}
+    if not found.supported:
+        tell_of_software(f"cuda:{place.gpu} does not encode {codec}")
+        return {}
+    return {**dict.fromkeys(_NOT_IN_12_1, 0), **found.values}
+
+
+def _of_software(name: str) -> dict[str, int]:
+    lanner.Encoder(width=_SMALL, height=_SMALL, codec=name)
     (width, height, blocks), least = _LARGEST[name], next(side for side in (1, 2, 16, 32, _SMALL) if _takes(name, width=side, height=side))
     return dict.fromkeys(_NOT_THERE, 0) | {
         "num_max_bframes": next((count for count in (31, 16, 7) if _takes(name, b_frames=count)), 0), "supported_ratecontrol_modes": _VBR_AND_CBR,

@@ -85,19 +85,31 @@ def _from_gpu(rows: _Rows, device: DeviceChoice) -> Any:
     return host[:, : rows.row].reshape(-1)
 
 
+class _OnGpu:
+    """Rows in a GPU's memory; `owner` keeps them."""
+
+    def __init__(self, rows: _Rows, owner: Any) -> None:
+        self.__cuda_array_interface__ = rows.interface() | {"stream": rows.stream or None}
+        self._owner = owner
+
+
 class Inputs:
-    """Turns what Encode() is given into bytes of the surface format, in host memory.
+    """Turns what Encode() is given into bytes of the surface format, in host memory; those in device memory stay there where the GPU encodes.
 
     on_host: pictures lie in host memory, else in device memory, which is host memory on a machine without a GPU
     color: matrix that YUV samples are of, empty where it is not told
-    range: theirs, limited or full
+    by_gpu: NVENC encodes
     """
 
-    def __init__(self, format: SurfaceFormat, size: tuple[int, int], device: DeviceChoice, on_host: bool, color: str, range: str) -> None:
+    def __init__(self, format: SurfaceFormat, size: tuple[int, int], place: Place, on_host: bool, color: str, by_gpu: bool) -> None:
         self._format, self.size, self._device, self._on_host, self._color, self._range = format, size, device, on_host, color, range
+        # Words of 10 bits are unpacked on the host, and samples get their matrix there.
+        self._stays = by_gpu and not on_host and format.sample < 4 and not (color and format.is_yuv)
 
     def take(self, frame: Any) -> Any:
         """What lanner.Encoder.send() takes."""
+        if self._stays:
+            return self._of_device(frame)
         samples = self._of_host(frame) if self._on_host else self._of_device(frame)
         if not (self._color and self._format.is_yuv):
             return samples
@@ -143,6 +155,8 @@ class Inputs:
             raise self._host_memory("a DecodedFrame of usedevicememory=False")
         if not isinstance(frame, DecodedFrame) and not hasattr(frame, "__cuda_array_interface__"):
             device = _device_of(frame)
+            if device in _ON_GPU and self._stays:
+                return frame
             if device in _ON_GPU:
                 return self._flat(lanner.Tensor(frame).to("cpu").numpy())
             if device is not None or isinstance(frame, bytes | bytearray | memoryview) or hasattr(frame, "__array_interface__"):
@@ -155,6 +169,8 @@ class Inputs:
             planes = [planes]
         rows = [_rows_of(plane) for plane in planes]
         self._check(rows)
+        if self._stays and self._has_planes_in(rows):
+            return [_OnGpu(one, (frame, plane)) for one, plane in zip(rows, planes, strict=True)]
         return np.concatenate([self._copied(one, (frame, plane)) for one, plane in zip(rows, planes, strict=True)])
 
     def _host_memory(self, what: str) -> PyNvVCException:
@@ -169,6 +185,11 @@ class Inputs:
         if not fits:
             found, planes = (", ".join(f"{height} x {row}" for height, row in sizes) for sizes in ([(one.rows, one.row) for one in rows], wanted))
             raise PyNvVCException(f"Encode: planes of {found} bytes, expected {planes}, or one array of all: {self._expected()}")
+
+    def _has_planes_in(self, rows: list[_Rows]) -> bool:
+        """Whether each plane has rows of its own there."""
+        lengths = {row for _, row in self._format.plane_sizes(*self.size)}
+        return len(rows) > 1 or rows[0].pitch == rows[0].row or lengths == {rows[0].row}
 
     def _copied(self, rows: _Rows, owner: Any) -> Any:
         if self._device.gpu is None:

@@ -7,7 +7,7 @@ import lanner
 from lanner.compat.PyNvVideoCodec._logging import logger
 from lanner.compat.PyNvVideoCodec.arguments import shown
 from lanner.compat.PyNvVideoCodec.devices import DeviceChoice
-from lanner.compat.PyNvVideoCodec.encoder import tell_of_software
+from lanner.compat.PyNvVideoCodec.encoder_device import tell_of_software
 from lanner.compat.PyNvVideoCodec.encoder_options import encoder_options
 from lanner.compat.PyNvVideoCodec.enums import MEDIA_FORMAT
 from lanner.compat.PyNvVideoCodec.errors import PyNvVCException, PyNvVCExceptionUnsupported, translated
@@ -46,7 +46,7 @@ class Transcoder:
         with translated("Transcoder"):
             if lanner.Demuxer(self._source).best_video is None:
                 raise PyNvVCExceptionUnsupported(f"Transcoder: {shown(self._source)} has no video stream")
-        tell_of_software()
+        tell_of_software("Transcoder encodes by software")
 
     def transcode_with_mux(self) -> None:
         """Writes the whole clip. The file appears when it is whole."""
