@@ -452,11 +452,9 @@ OptionTable<EncoderOptions> with_encoder_rows(OptionTable<EncoderOptions> table)
   return table;
 }
 
-const OptionTable<EncoderOptions>& encoder_option_table() {
+static Rows stream_and_size_rows() {
   constexpr std::string_view of_file = "the container determines it";
-  constexpr std::string_view of_file_by_software = "files are encoded by software";
-  constexpr std::string_view by_program = "a program that has handles passes them";
-  static const Rows table{
+  return {
       row<std::string, EncoderOptions>(
           {.name = "time_base",
            .help = "seconds of one tick of pts, as a fraction",
@@ -492,6 +490,13 @@ const OptionTable<EncoderOptions>& encoder_option_table() {
            .no_flag = of_file,
            .no_field = no_writer},
           &EncoderOptions::max_height),
+  };
+}
+
+static Rows device_rows() {
+  constexpr std::string_view by_software = "files are encoded by software";
+  constexpr std::string_view by_program = "a program that has handles passes them";
+  return {
       row<std::string, EncoderOptions>(
           {.name = "device",
            .help = "where to encode: cpu, by FFmpeg, or cuda:0, by its NVENC",
@@ -500,7 +505,7 @@ const OptionTable<EncoderOptions>& encoder_option_table() {
            .metavar = "NAME",
            .choices = {"cpu", "cuda:0"},
            .other_words = true,
-           .no_flag = of_file_by_software,
+           .no_flag = by_software,
            .no_field = no_writer},
           [](const EncoderOptions& options) { return options.device.to_string(); },
           [](EncoderOptions& options, const std::string& name) { options.device = Device::parse(name); }),
@@ -520,6 +525,14 @@ const OptionTable<EncoderOptions>& encoder_option_table() {
           [](const EncoderOptions& options) { return options.stream.handle; },
           [](EncoderOptions& options, void* handle) { options.stream.handle = handle; }),
   };
+}
+
+const OptionTable<EncoderOptions>& encoder_option_table() {
+  static const Rows table = [] {
+    Rows rows = stream_and_size_rows();
+    for (auto& row : device_rows()) rows.push_back(row);
+    return rows;
+  }();
   return table;
 }
 

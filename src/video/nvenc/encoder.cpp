@@ -85,19 +85,7 @@ public:
 
   bool finished() const noexcept override { return draining_ && ready_.empty() && pipeline_->empty(); }
 
-  EncoderReconfigure reconfigurable() const override {
-    EncoderReconfigure state;
-    state.rate_control = effective_rate_control(options_);
-    state.multipass = options_.multipass;
-    state.bit_rate = options_.bit_rate;
-    state.max_bit_rate = options_.max_bit_rate;
-    state.vbv_buffer_size = vbv_bits(options_);
-    state.vbv_initial = options_.vbv_initial;
-    state.rate = options_.rate;
-    state.width = options_.width;
-    state.height = options_.height;
-    return state;
-  }
+  EncoderReconfigure reconfigurable() const override { return reconfigurable_state(options_); }
 
   void reconfigure(const EncoderReconfigure& change) override {
     const SoleUse::Call call(use_);

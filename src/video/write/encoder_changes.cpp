@@ -66,6 +66,20 @@ std::string changes_between(const EncoderOptions& before, const EncoderOptions& 
   return names;
 }
 
+EncoderReconfigure reconfigurable_state(const EncoderOptions& options) {
+  EncoderReconfigure state;
+  state.rate_control = effective_rate_control(options);
+  state.multipass = options.multipass;
+  state.bit_rate = options.bit_rate;
+  state.max_bit_rate = options.max_bit_rate;
+  state.vbv_buffer_size = vbv_bits(options);
+  state.vbv_initial = options.vbv_initial;
+  state.rate = options.rate;
+  state.width = options.width;
+  state.height = options.height;
+  return state;
+}
+
 namespace {
 
 /// `NAME(first,second)` at the front of `text`, which it is taken from.

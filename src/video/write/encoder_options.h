@@ -22,6 +22,8 @@ std::vector<GivenEncoderOption> given_encoder_options(const EncoderOptions& opti
 EncoderOptions changed_options(const EncoderOptions& options, const EncoderReconfigure& change);
 /// The members that a change names and that differ from what is: `bit rate, size`; empty for none.
 std::string changes_between(const EncoderOptions& before, const EncoderOptions& after);
+/// Where what reconfigure() may change stands.
+EncoderReconfigure reconfigurable_state(const EncoderOptions& options);
 
 /// Bits that the VBV holds: what is said, else one second of the bound of the rate; 0 without one.
 std::int64_t vbv_bits(const EncoderOptions& options);
