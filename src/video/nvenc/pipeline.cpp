@@ -193,7 +193,7 @@ NVENCSTATUS Pipeline::submit(InputBuffer& input, const PictureTask& task) {
   }
   try {
     session_.check(status, "nvEncEncodePicture");
-  } catch (const Error&) {
+  } catch (...) {
     input.unmap_quietly();
     throw;
   }

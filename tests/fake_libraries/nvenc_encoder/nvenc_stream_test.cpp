@@ -378,6 +378,23 @@ TEST_F(FakeNvencEncoder, pictures_are_read_in_the_order_of_the_callers_stream) {
   EXPECT_EQ(count(fake_nvenc_log(), "nvEncSetIOCudaStreams"), 1u);
 }
 
+TEST_F(FakeNvencEncoder, a_callers_context_is_used) {
+  int callers = 0; // Any address is a valid context for the fake.
+  EncoderOptions options = nvenc_options();
+  options.context = &callers;
+  const auto encoder = create_encoder(options);
+  const Image there = nvenc_pattern_for(options, 0, gpu_device);
+  ASSERT_TRUE(encoder->send(&there));
+  const Image planar = nvenc_pattern(PixelFormat::yuv420p, options.width, options.height, 1);
+  ASSERT_TRUE(encoder->send(&planar)); // Converted on the host.
+  const Image other = nvenc_pattern(PixelFormat::yuv420p, options.width, options.height, 2, gpu_device);
+  LANNER_EXPECT_ERROR(
+      encoder->send(&other), ErrorCode::unsupported,
+      "picture of yuv420p unspecified unspecified, which is not converted in a CUDA context of "
+      "the caller's; expected nv12 bt601 limited");
+  EXPECT_EQ(types_of(end_encoder(*encoder)), "DP");
+}
+
 TEST_F(FakeNvencEncoder, other_pictures_are_refused) {
   const EncoderOptions options = nvenc_options();
   const auto encoder = create_encoder(options);

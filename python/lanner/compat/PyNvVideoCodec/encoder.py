@@ -56,7 +56,10 @@ class PyNvEncoder:
             on_gpu = {**self._options, **device_options(place)}
             encoder = lanner.Encoder(**on_gpu)
         except lanner.Unsupported as error:
-            made = lanner.Encoder(**self._options)
+            try:
+                made = lanner.Encoder(**self._options)
+            except lanner.Error as of_software:
+                raise error from of_software
             tell_of_software(str(error))
             return made
         self._options = on_gpu
