@@ -1,11 +1,16 @@
 // The encoder of GPUs on the fake libnvidia-encode: pictures in, packets out.
 
 #include <algorithm>
+#include <cstring>
 #include <thread>
+
+#include <lanner/video_reader.h>
+#include <lanner/video_writer.h>
 
 #include "device/cuda/gpu.h"
 #include "expect_error.h"
 #include "fake_libraries/nvenc_encoder/nvenc_pictures.h"
+#include "temporary_folder.h"
 #include "text_parts.h"
 #include "video/clips.h"
 
@@ -295,6 +300,32 @@ TEST_F(FakeNvencEncoder, describes_its_stream) {
   EXPECT_EQ(stream.time_base, (Rational{1, 25}));
   EXPECT_EQ(stream.color.matrix, ColorMatrix::bt601);
   EXPECT_EQ(stream.color.range, ColorRange::limited);
+}
+
+TEST_F(FakeNvencEncoder, a_writer_writes_files_of_it) {
+  LANNER_NEEDS_FFMPEG();
+  const TemporaryFolder folder;
+  for (const char* codec : {"h264", "hevc"})
+    for (const char* name : {"clip.mp4", "clip.mkv", "clip.ts"}) {
+      SCOPED_TRACE(std::string(codec) + " " + name);
+      EncoderOptions options = nvenc_options(codec);
+      options.b_frames = 2;
+      options.gop = 5;
+      const std::string path = (folder / name).string();
+      VideoWriter writer(path, options);
+      for (int time = 0; time < 8; ++time) writer.write(nvenc_pattern_for(options, time));
+      writer.finish();
+      VideoReaderOptions reading;
+      reading.cache_index = false;
+      VideoReader reader(open_path(path), reading);
+      for (int time = 0; time < 8; ++time) {
+        const auto frame = reader.next();
+        ASSERT_TRUE(frame.has_value()) << time;
+        expect_same(frame->image, nvenc_pattern_for(options, time));
+        EXPECT_EQ(frame->key, time % 5 == 0);
+      }
+      EXPECT_FALSE(reader.next().has_value());
+    }
 }
 
 TEST_F(FakeNvencEncoder, two_at_once_do_not_disturb_each_other) {
