@@ -20,7 +20,7 @@ def row(names: str, tests: str, difference: str = "", cpu: str = "yes", gpu: str
     return Row(names, cpu, gpu, tests, difference)
 
 
-def keyword(text: str, tests: str, difference: str = "", cpu: str = "yes", gpu: str = "in software") -> Row:
+def keyword(text: str, tests: str, difference: str = "", cpu: str = "yes", gpu: str = "by NVENC or software") -> Row:
     """Keywords of CreateEncoder, of which most are Transcoder's too."""
     return Row(text, cpu, gpu, tests, difference, is_feature=True)
 
@@ -29,8 +29,12 @@ def refused(text: str, why: str) -> Row:
     return Row(text, "raises", "raises", "test_refused_keywords_say_why", why, is_feature=True)
 
 
-def encoding(names: str, tests: str, difference: str = "") -> Row:
-    return Row(names, "yes", "in software", tests, difference)
+def nvenc_alone(text: str, difference: str = "") -> Row:
+    return Row(text, "raises", "by NVENC", "test_refused_keywords_say_why test_an_encoder_by_nvenc", difference, is_feature=True)
+
+
+def encoding(names: str, tests: str, difference: str = "", gpu: str = "by NVENC or software") -> Row:
+    return Row(names, "yes", gpu, tests, difference)
 
 
 def feature(text: str, tests: str, difference: str = "", cpu: str = "yes", gpu: str = "yes") -> Row:
@@ -148,21 +152,21 @@ SECTIONS: dict[str, list[Row]] = {
         feature("Decode statistics", "test_options_without_an_effect_say_so_or_fail", "not available", "raises", "raises"),
     ],
     "Encoding": [
-        encoding("CreateEncoder", "test_create_encoder_takes_its_arguments_by_name test_encoding_by_software_is_told_once",
-            "FFmpeg's software encoders on every machine: [above](#encoding-is-done-in-software). `format` is accepted for `fmt`; keywords and values in upper or lower case, numbers also as text; an unknown keyword raises and lists the known ones"),
+        encoding("CreateEncoder", "test_create_encoder_takes_its_arguments_by_name test_encoding_by_software_is_told_once test_an_encoder_by_nvenc test_what_nvenc_does_not_encode_is_encoded_by_software",
+            "by NVENC where the GPU has it, else by FFmpeg's software encoders: [above](#encoding-on-a-gpu-and-by-software). `format` is taken for `fmt`; keywords and their words in any case, numbers as text too; unknown ones raise, with those that there are"),
         encoding("CreateEncoder(width) CreateEncoder(height)", "test_create_encoder_takes_its_arguments_by_name"),
         encoding("CreateEncoder(fmt)", "test_every_surface_format test_app_frames_of_each_format",
-            "NV12, YV12, IYUV (YUV420, YUV420P), YUV444, YUV444_10BIT, YUV444_16BIT, NV16, P010 (YUV420_10BIT), P016, P210, ARGB, ABGR, ARGB10, ABGR10 of every codec; 10 and 16 bits are encoded as 10"),
+            "NV12, YV12, IYUV (YUV420, YUV420P), YUV444, YUV444_10BIT, YUV444_16BIT, NV16, P010 (YUV420_10BIT), P016, P210, ARGB, ABGR, ARGB10, ABGR10 of every codec; 10 and 16 bits are encoded as 10. NVENC takes no 4:2:2 and of H.264 8 bits alone, which software encodes then"),
         encoding("CreateEncoder(usecpuinputbuffer)", "test_inputs_in_host_memory_give_the_same_stream test_inputs_in_device_memory_give_the_same_stream test_what_is_no_picture_there_raises",
             "pictures in the other kind of memory raise. Without a GPU, device memory means AppFrames and frames of `usedevicememory=True`; an array or tensor in host memory raises there too"),
         encoding("PyNvEncoder", "test_create_encoder_takes_its_arguments_by_name", "used by one thread at a time; releases the GIL"),
-        encoding("PyNvEncoder.Encode", "test_inputs_in_host_memory_give_the_same_stream test_inputs_in_device_memory_give_the_same_stream test_decoded_frames_where_they_were_asked_for test_pictures_on_the_gpu_are_encoded test_sei_messages",
+        encoding("PyNvEncoder.Encode", "test_inputs_in_host_memory_give_the_same_stream test_inputs_in_device_memory_give_the_same_stream test_decoded_frames_where_they_were_asked_for test_pictures_on_the_gpu_are_encoded test_pictures_are_encoded_by_nvenc_where_they_lie test_sei_messages",
             "bytes, arrays of any shape, AppFrame, DecodedFrame, objects with `cuda()`, `__cuda_array_interface__` or DLPack; rows may be padded; other sizes and types raise; SEI of any type, for AV1 as metadata OBUs"),
         encoding("PyNvEncoder.EndEncode", "test_packets_are_dicts_in_order_and_bytes_in_a_row", "a second call returns nothing; Encode() after it raises"),
         encoding("EncodedPackets", "test_packets_are_dicts_in_order_and_bytes_in_a_row test_profile_level_and_times_of_packets",
             "serves both versions: as a sequence it is 2.2's list of dicts, as bytes (`bytearray(x)`, `file.write(x)`) it is what 1.0 returns. `timestamp` is inputTimeStamp, else the picture's number; `pts`, `dts` and `key` are additions"),
-        encoding("PyNvEncoder.GetEncodeReconfigureParams PyNvEncoder.Reconfigure", "test_reconfigure_changes_the_eight_fields test_what_cannot_be_reconfigured",
-            "libx264 changes averageBitrate, maxBitRate and vbvBufferSize while it runs; for other fields and other codecs the encoder restarts at an IDR, and times continue"),
+        encoding("PyNvEncoder.GetEncodeReconfigureParams PyNvEncoder.Reconfigure", "test_reconfigure_changes_the_eight_fields test_what_cannot_be_reconfigured test_an_encoder_by_nvenc",
+            "NVENC changes what its GPU can as it runs, libx264 averageBitrate, maxBitRate and vbvBufferSize; for other fields, and other codecs, the encoder starts anew at an IDR, and times go on"),
         encoding("structEncodeReconfigureParams structEncodeReconfigureParams.rateControlMode structEncodeReconfigureParams.multiPass structEncodeReconfigureParams.averageBitrate structEncodeReconfigureParams.vbvBufferSize structEncodeReconfigureParams.maxBitRate structEncodeReconfigureParams.vbvInitialDelay structEncodeReconfigureParams.frameRateNum structEncodeReconfigureParams.frameRateDen",
             "test_reconfigure_changes_the_eight_fields test_what_cannot_be_reconfigured", "the eight fields of the guide; others raise, also 2.2's targetQuality"),
         encoding("PyNvEncoder.GetSequenceParams", "test_create_encoder_takes_its_arguments_by_name"),
@@ -173,21 +177,21 @@ SECTIONS: dict[str, list[Row]] = {
         encoding("NV_ENC_PIC_PARAMS.inputWidth NV_ENC_PIC_PARAMS.inputHeight NV_ENC_PIC_PARAMS.pictureStruct", "test_picture_params", "checked: must be the encoder's size and whole frames"),
         row("NV_ENC_PIC_PARAMS.frameIdx NV_ENC_PIC_PARAMS.inputDuration NV_ENC_PIC_PARAMS.inputPitch NV_ENC_PIC_PARAMS.pictureType", "test_picture_params", "the encoder decides on picture types, and the pitch is taken from the pictures", NO_EFFECT, NO_EFFECT),
         encoding("NV_ENC_PARAMS_RC_MODE NV_ENC_MULTI_PASS", "test_reconfigure_changes_the_eight_fields test_enumerations_print_as_theirs"),
-        encoding("GetEncoderCaps", "test_capabilities_of_encoders", "describes the software encoder, tried by opening one where possible; the largest sizes are those of the codec's levels; what the software encoder lacks is 0"),
+        encoding("GetEncoderCaps", "test_capabilities_of_encoders test_an_encoder_by_nvenc", "NVENC's own answers; of the software encoder, asked for by opening one where it can be; the largest sizes are those of the codec's levels; what software has not is 0"),
     ],
     "Keywords of CreateEncoder and Transcoder": [
         keyword("`codec`", "test_codecs"),
         keyword("`bitrate`, `maxbitrate`, `vbvbufsize`, `vbvinit`", "test_rates_and_buffers", "in bits; the suffixes K and M mean 1024 and 1024 * 1024, as in PyNvVideoCodec; with cbr, `maxbitrate` must equal `bitrate`; for AV1 there is no buffer"),
         keyword("`rc`", "test_rates_and_buffers test_quantisers_are_of_p_b_and_i_pictures", "default: cbr, as in Table 1; constqp with `constqp`, vbr with `cq`"),
-        keyword("`cq`", "test_rates_and_buffers", "constant quality on the software encoder's scale (`crf`), which differs from NVENC's"),
+        keyword("`cq`", "test_rates_and_buffers", "constant quality: NVENC's target quality, of software the encoder's own scale (`crf`)"),
         keyword("`constqp`, `qmin`, `qmax`", "test_quantisers_are_of_p_b_and_i_pictures", "three numbers are for P, B and I pictures, in NVENC's order; software encoders take one number for `qmin` and one for `qmax`; for AV1 the scale is 0 to 63"),
         keyword("`fps`", "test_slices_headers_and_timing", "also `'29.97'` and `'30000/1001'`; raises in a Transcoder, where frames keep their times"),
-        keyword("`gop`, `idrperiod`", "test_structure_of_pictures", "exact, as in NVENC: no keyframes at scene changes; raises if the two differ, as each keyframe is an IDR"),
+        keyword("`gop`, `idrperiod`", "test_structure_of_pictures", "exact, as NVENC keeps them: no keyframes at changes of scene; both differing are of NVENC alone, which has I pictures between IDRs"),
         keyword("`bf`", "test_structure_of_pictures", "[as in the guide](#contradictions-in-nvidias-guide): 0 I, 1 IPP, 2 IBP, 3 IBBP; software encoders may use fewer B pictures"),
         keyword("`preset`, `tuning_info`", "test_presets_and_tunings test_lossless_gives_every_sample_back", "what P1 to P7 and the tunings set: [encoder-presets.md](encoder-presets.md); uhq raises"),
         keyword("`lookahead`, `aq`, `temporalaq`", "test_lookahead_aq_and_references", "`aq` is 0 or 1, as in Table 1, not a strength; unset, the preset decides"),
         keyword("`numrefl0`", "test_lookahead_aq_and_references"),
-        keyword("`slice` (`slice_mode`, `slice_data`)", "test_slices_headers_and_timing", "H.264 only; also mode 1, by bytes"),
+        keyword("`slice` (`slice_mode`, `slice_data`)", "test_slices_headers_and_timing", "of H.264, by NVENC of HEVC too; mode 1, of bytes, too"),
         keyword("`timinginfo` (`num_unit_in_ticks`, `timescale`)", "test_slices_headers_and_timing"),
         keyword("`repeatspspps`", "test_slices_headers_and_timing", "0 by default, as in Table 1: parameter sets are written before the first IDR only, and after a restart of the encoder"),
         keyword("`colorspace`", "test_colorspace_is_told_and_samples_stay", "RGB is converted with it; for YUV it is written into the stream, and samples are unchanged"),
@@ -195,28 +199,19 @@ SECTIONS: dict[str, list[Row]] = {
         keyword("`max_res`, `s`", "test_another_size_within_max_res test_create_encoder_takes_its_arguments_by_name test_refused_keywords_say_why", "`max_res` is the largest size for `Reconfigure(params, width=, height=)`, an addition: in PyNvVideoCodec no field changes the size. Not for a Transcoder"),
         keyword("`use_ivf_container`", "test_codecs", "AV1 is written as IVF unless it is 0, as in PyNvVideoCodec"),
         keyword("`global_header`", "test_create_encoder_takes_its_arguments_by_name", "headers are only in GetSequenceParams()"),
-        keyword("`source_av_format_context`", "test_a_transcoding_loop_keeps_times_and_sound test_refused_keywords_say_why",
-            "of a demuxer's GetAVFormatInputContext(): its rate, and its matrix and range unless `colorspace` is given; not of a Transcoder"),
-        keyword("`gpu_id`", "test_create_encoder_takes_its_arguments_by_name", "checked; encoding is done in software", NO_EFFECT, NO_EFFECT),
+        keyword("`gpu_id`", "test_create_encoder_takes_its_arguments_by_name test_an_encoder_by_nvenc", "the GPU whose NVENC encodes", NO_EFFECT),
         keyword("`cudacontext`, `cudastream`", "test_create_encoder_takes_its_arguments_by_name", "pictures on a GPU are read in the order of `cudastream`", NO_EFFECT, "yes"),
-        refused("`multipass` fullres, qres", "only NVENC has passes; `disabled` is accepted"),
-        refused("`initqp`, `ldkfs` above 0, `numrefl1`, `tuning_info` uhq", "NVENC only"),
+        nvenc_alone("`multipass` fullres, qres", "`disabled` is taken by software too"),
+        nvenc_alone("`initqp`, `ldkfs` above 0, `numrefl1`"),
+        refused("`tuning_info` uhq", "of a later version of NVENC than Lanner asks for; HQ with P7 is the best"),
+        keyword("`source_av_format_context`", "test_a_transcoding_loop_keeps_times_and_sound test_refused_keywords_say_why",
     ],
     "Transcoding and muxing": [
         encoding("Transcoder CreateTranscoder", "test_transcode_with_mux test_quality_is_constant_unless_a_rate_is_given test_what_does_not_fit_raises_in_one_line",
-            "uses [`lanner.transcode()`](transcode.md): every container, with or without audio; without a rate the quality is constant, in PyNvVideoCodec the QP; with a GPU, NVDEC decodes"),
-        encoding("Transcoder.transcode_with_mux", "test_transcode_with_mux", "audio, subtitles, chapters and tags are copied, frames keep their times; the file appears when it is complete; LOGGER_LEVEL=WARN reports what was changed"),
-        encoding("Transcoder.segmented_transcode", "test_segments_begin_with_an_idr_and_have_names_of_their_own", "`out_0.5_2.mp4` for `out.mp4`; the first frame is the one shown at `start`, audio begins with its first packet after `start`"),
+            "over [`lanner.transcode()`](transcode.md): every container, sound or none; without a rate the quality is constant, where PyNvVideoCodec has a constant QP; on a GPU NVDEC decodes", "by software"),
+        encoding("Transcoder.transcode_with_mux", "test_transcode_with_mux", "sound, subtitles, chapters and tags are copied, frames keep their times; the file appears when it is whole; what was changed is told by LOGGER_LEVEL=WARN", "by software"),
+        encoding("Transcoder.segmented_transcode", "test_segments_begin_with_an_idr_and_have_names_of_their_own", "`out_0.5_2.mp4` of `out.mp4`; the frame on the screen at `start` is the first, sound begins with its first packet inside", "by software"),
         row("FFmpegMuxer", "test_packets_of_an_encoder_in_a_file test_by_place_and_without_an_increment test_what_does_not_fit_raises_in_one_line",
-            "over [`lanner.Muxer`](writing-video.md#muxers), with both constructors; the file appears with Finalize(), and codec headers that are not given are those of the first keyframe; a source's rotation and shape of pixels are kept"),
-        row("FFmpegMuxer.MuxVideoPacket FFmpegMuxer.SetUniformPtsIncrement", "test_packets_of_an_encoder_in_a_file test_times_of_its_own",
-            "shown at input_timestamp times the increment, else by the rate; a non-IDR I picture is a keyframe only where decoding may begin at it"),
-        row("FFmpegMuxer.RecordSourceVideoPacket", "test_a_transcoding_loop_keeps_times_and_sound test_other_counts_than_the_source_get_a_uniform_rate",
-            "where counts differ the rate is uniform, which LOGGER_LEVEL=WARN tells"),
-        row("FFmpegMuxer.MuxPassthroughPacket FFmpegMuxer.PreparePassthroughPacket", "test_a_transcoding_loop_keeps_times_and_sound test_passthrough_packets_that_are_left_out",
-            "every audio stream that the container can hold"),
-        row("FFmpegMuxer.Mux", "test_mux_writes_what_it_is_told", "`numb` has no effect"),
-        row("FFmpegMuxer.Finalize", "test_packets_of_an_encoder_in_a_file test_a_forgotten_finalize_loses_nothing", "after an error there is no file"),
         row("GetMediaFormat MEDIA_FORMAT", "test_media_formats", "an extension without a MEDIA_FORMAT raises"),
         row("patch_ivf_frame_count", "test_codecs"),
     ],
