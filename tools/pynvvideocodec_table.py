@@ -20,7 +20,7 @@ def row(names: str, tests: str, difference: str = "", cpu: str = "yes", gpu: str
     return Row(names, cpu, gpu, tests, difference)
 
 
-def keyword(text: str, tests: str, difference: str = "", cpu: str = "yes", gpu: str = "by NVENC or software") -> Row:
+def keyword(text: str, tests: str, difference: str = "", cpu: str = "yes", gpu: str = "by NVENC or in software") -> Row:
     """Keywords of CreateEncoder, of which most are Transcoder's too."""
     return Row(text, cpu, gpu, tests, difference, is_feature=True)
 
@@ -33,7 +33,7 @@ def nvenc_alone(text: str, difference: str = "") -> Row:
     return Row(text, "raises", "by NVENC", "test_refused_keywords_say_why test_an_encoder_by_nvenc", difference, is_feature=True)
 
 
-def encoding(names: str, tests: str, difference: str = "", gpu: str = "by NVENC or software") -> Row:
+def encoding(names: str, tests: str, difference: str = "", gpu: str = "by NVENC or in software") -> Row:
     return Row(names, "yes", gpu, tests, difference)
 
 
@@ -153,7 +153,7 @@ SECTIONS: dict[str, list[Row]] = {
     ],
     "Encoding": [
         encoding("CreateEncoder", "test_create_encoder_takes_its_arguments_by_name test_encoding_by_software_is_told_once test_an_encoder_by_nvenc test_what_nvenc_does_not_encode_is_encoded_by_software",
-            "by NVENC where the GPU has it, else by FFmpeg's software encoders: [above](#encoding-on-a-gpu-and-by-software). `format` is taken for `fmt`; keywords and their words in any case, numbers as text too; unknown ones raise, with those that there are"),
+            "by NVENC where the GPU has it, else by FFmpeg's software encoders: [above](#encoding-on-a-gpu-and-in-software). `format` is taken for `fmt`; keywords and their words in any case, numbers as text too; unknown ones raise, with those that there are"),
         encoding("CreateEncoder(width) CreateEncoder(height)", "test_create_encoder_takes_its_arguments_by_name"),
         encoding("CreateEncoder(fmt)", "test_every_surface_format test_app_frames_of_each_format",
             "NV12, YV12, IYUV (YUV420, YUV420P), YUV444, YUV444_10BIT, YUV444_16BIT, NV16, P010 (YUV420_10BIT), P016, P210, ARGB, ABGR, ARGB10, ABGR10 of every codec; 10 and 16 bits are encoded as 10. NVENC takes no 4:2:2 and of H.264 8 bits alone, which software encodes then"),
@@ -161,7 +161,7 @@ SECTIONS: dict[str, list[Row]] = {
             "pictures in the other kind of memory raise. Without a GPU, device memory means AppFrames and frames of `usedevicememory=True`; an array or tensor in host memory raises there too"),
         encoding("PyNvEncoder", "test_create_encoder_takes_its_arguments_by_name", "used by one thread at a time; releases the GIL"),
         encoding("PyNvEncoder.Encode", "test_inputs_in_host_memory_give_the_same_stream test_inputs_in_device_memory_give_the_same_stream test_decoded_frames_where_they_were_asked_for test_pictures_on_the_gpu_are_encoded test_pictures_are_encoded_by_nvenc_where_they_lie test_sei_messages",
-            "bytes, arrays of any shape, AppFrame, DecodedFrame, objects with `cuda()`, `__cuda_array_interface__` or DLPack; rows may be padded; other sizes and types raise; SEI of any type, for AV1 as metadata OBUs"),
+            "bytes, arrays of any shape, AppFrame, DecodedFrame, objects with `cuda()`, `__cuda_array_interface__` or DLPack; rows may have gaps between them; other sizes and types raise; SEI of any type, of AV1 as metadata"),
         encoding("PyNvEncoder.EndEncode", "test_packets_are_dicts_in_order_and_bytes_in_a_row", "a second call returns nothing; Encode() after it raises"),
         encoding("EncodedPackets", "test_packets_are_dicts_in_order_and_bytes_in_a_row test_profile_level_and_times_of_packets",
             "serves both versions: as a sequence it is 2.2's list of dicts, as bytes (`bytearray(x)`, `file.write(x)`) it is what 1.0 returns. `timestamp` is inputTimeStamp, else the picture's number; `pts`, `dts` and `key` are additions"),
@@ -199,19 +199,29 @@ SECTIONS: dict[str, list[Row]] = {
         keyword("`max_res`, `s`", "test_another_size_within_max_res test_create_encoder_takes_its_arguments_by_name test_refused_keywords_say_why", "`max_res` is the largest size for `Reconfigure(params, width=, height=)`, an addition: in PyNvVideoCodec no field changes the size. Not for a Transcoder"),
         keyword("`use_ivf_container`", "test_codecs", "AV1 is written as IVF unless it is 0, as in PyNvVideoCodec"),
         keyword("`global_header`", "test_create_encoder_takes_its_arguments_by_name", "headers are only in GetSequenceParams()"),
+        keyword("`source_av_format_context`", "test_a_transcoding_loop_keeps_times_and_sound test_refused_keywords_say_why",
+            "of a demuxer's GetAVFormatInputContext(): its rate, and its matrix and range unless `colorspace` is given; not of a Transcoder"),
         keyword("`gpu_id`", "test_create_encoder_takes_its_arguments_by_name test_an_encoder_by_nvenc", "the GPU whose NVENC encodes", NO_EFFECT),
         keyword("`cudacontext`, `cudastream`", "test_create_encoder_takes_its_arguments_by_name", "pictures on a GPU are read in the order of `cudastream`", NO_EFFECT, "yes"),
         nvenc_alone("`multipass` fullres, qres", "`disabled` is taken by software too"),
         nvenc_alone("`initqp`, `ldkfs` above 0, `numrefl1`"),
         refused("`tuning_info` uhq", "of a later version of NVENC than Lanner asks for; HQ with P7 is the best"),
-        keyword("`source_av_format_context`", "test_a_transcoding_loop_keeps_times_and_sound test_refused_keywords_say_why",
     ],
     "Transcoding and muxing": [
         encoding("Transcoder CreateTranscoder", "test_transcode_with_mux test_quality_is_constant_unless_a_rate_is_given test_what_does_not_fit_raises_in_one_line",
-            "over [`lanner.transcode()`](transcode.md): every container, sound or none; without a rate the quality is constant, where PyNvVideoCodec has a constant QP; on a GPU NVDEC decodes", "by software"),
-        encoding("Transcoder.transcode_with_mux", "test_transcode_with_mux", "sound, subtitles, chapters and tags are copied, frames keep their times; the file appears when it is whole; what was changed is told by LOGGER_LEVEL=WARN", "by software"),
-        encoding("Transcoder.segmented_transcode", "test_segments_begin_with_an_idr_and_have_names_of_their_own", "`out_0.5_2.mp4` of `out.mp4`; the frame on the screen at `start` is the first, sound begins with its first packet inside", "by software"),
+            "uses [`lanner.transcode()`](transcode.md): every container, with or without audio; without a rate the quality is constant, in PyNvVideoCodec the QP; with a GPU, NVDEC decodes", "in software"),
+        encoding("Transcoder.transcode_with_mux", "test_transcode_with_mux", "audio, subtitles, chapters and tags are copied, frames keep their times; the file appears when it is complete; LOGGER_LEVEL=WARN reports what was changed", "in software"),
+        encoding("Transcoder.segmented_transcode", "test_segments_begin_with_an_idr_and_have_names_of_their_own", "`out_0.5_2.mp4` for `out.mp4`; the first frame is the one shown at `start`, audio begins with its first packet after it", "in software"),
         row("FFmpegMuxer", "test_packets_of_an_encoder_in_a_file test_by_place_and_without_an_increment test_what_does_not_fit_raises_in_one_line",
+            "over [`lanner.Muxer`](writing-video.md#muxers), with both constructors; the file appears with Finalize(), and codec headers that are not given are those of the first keyframe; a source's rotation and shape of pixels are kept"),
+        row("FFmpegMuxer.MuxVideoPacket FFmpegMuxer.SetUniformPtsIncrement", "test_packets_of_an_encoder_in_a_file test_times_of_its_own",
+            "shown at input_timestamp times the increment, else by the rate; a non-IDR I picture is a keyframe only where decoding may begin at it"),
+        row("FFmpegMuxer.RecordSourceVideoPacket", "test_a_transcoding_loop_keeps_times_and_sound test_other_counts_than_the_source_get_a_uniform_rate",
+            "where counts differ the rate is uniform, which LOGGER_LEVEL=WARN tells"),
+        row("FFmpegMuxer.MuxPassthroughPacket FFmpegMuxer.PreparePassthroughPacket", "test_a_transcoding_loop_keeps_times_and_sound test_passthrough_packets_that_are_left_out",
+            "every audio stream that the container can hold"),
+        row("FFmpegMuxer.Mux", "test_mux_writes_what_it_is_told", "`numb` has no effect"),
+        row("FFmpegMuxer.Finalize", "test_packets_of_an_encoder_in_a_file test_a_forgotten_finalize_loses_nothing", "after an error there is no file"),
         row("GetMediaFormat MEDIA_FORMAT", "test_media_formats", "an extension without a MEDIA_FORMAT raises"),
         row("patch_ivf_frame_count", "test_codecs"),
     ],

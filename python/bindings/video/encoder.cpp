@@ -253,20 +253,18 @@ void register_sending(nb::class_<PyEncoder>& encoder) {
           nb::sig("def send(self, picture: object, *, pts: int | None = None, force_idr: bool = False, "
                   "emit_headers: bool = False, sei: collections.abc.Iterable[tuple[int, bytes]] | None = "
                   "None) -> None"),
-          "Encodes a picture; receive() then gives the packets that are ready. What lies on the GPU that "
-          "encodes is read there; else it is copied to the host.\n\npicture: an Image or a "
+          "Encodes a picture; receive() then returns the packets that are ready. A picture in the memory of the "
+          "GPU that encodes is read there; any other is copied to the host.\n\npicture: an Image or a "
           "Frame of any "
           "pixel format; an array (NumPy, torch, anything with DLPack or an array interface): uint8 RGB "
           "[height, width, "
           "3], or all planes of the encoder's format one below the other, as [rows, width], [1, 1, rows, "
           "width] or one "
-          "dimension; or bytes of that format; for an encoder on a GPU also what has a CUDA array interface "
-          "there, or a list of such, one for each plane\npts: ticks of the time base, which have to grow; "
-          "default one "
-          "frame behind "
-          "the last one\nforce_idr: decoding may begin at this picture\nemit_headers: put the parameter sets "
-          "in front "
-          "of it\nsei: SEI messages of it (of AV1 metadata), each its type and its payload")
+          "dimension; or bytes of that format; for an encoder on a GPU also an object with a CUDA array "
+          "interface, or a list of such, one for each plane\npts: time in ticks of the time base, which must "
+          "increase; default: one frame after the last one\nforce_idr: make it an IDR, at which decoding can "
+          "begin\nemit_headers: write the parameter sets before it\nsei: its SEI messages (for AV1 metadata "
+          "OBUs), each a type and a payload")
       .def("receive", &PyEncoder::receive, nb::sig("def receive(self) -> Packet | None"),
            "The next packet; None if none is ready.")
       .def(
@@ -329,9 +327,9 @@ void register_encoder_class(nb::module_& module) {
           },
           nb::arg("others"), nb::arg("options"),
           nb::sig(signature("def reconfigure(self", change_keywords(), "None").c_str()),
-          ("Changes what may change while encoding, from the next picture on. NVENC changes all but the size "
-           "as it runs, where its GPU can, libx264 bit rate and VBV; else the encoder starts anew at an IDR, "
-           "which `restarts` tells.\n\n" +
+          ("Changes settings while encoding, from the next picture on. NVENC changes all but the size while it "
+           "runs, if its GPU can, libx264 bit rate and VBV; other changes restart the encoder at an IDR, which "
+           "`restarts` lists.\n\n" +
            keyword_docs(change_keywords()))
               .c_str())
       .def_prop_ro("reconfigurable", &state_of, nb::sig("def reconfigurable(self) -> dict[str, object]"),

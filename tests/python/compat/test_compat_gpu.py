@@ -106,6 +106,40 @@ print([refused(True, one) for one in (frame, app, tensor)], refused(False, pictu
     assert shown == ["[True, True, True]", "[True, True, True] True"]
 
 
+def test_tensors_over_arrays_of_cuda(fakes):
+    """Of objects with __cuda_array_interface__ alone, as Numba's are; the memory is shared."""
+    shown = run(fakes, """
+import pycuda.driver as cuda
+import lanner
+cuda.init()
+context = cuda.Device(0).retain_primary_context()
+context.push()
+stream = cuda.Stream()
+class Array:
+    def __init__(self, numbers, **facts):
+        self.memory = cuda.to_device(numbers)
+        self.__cuda_array_interface__ = {"version": 3, "shape": numbers.shape, "typestr": numbers.dtype.str, "data": (int(self.memory), False), "strides": None, "stream": 1} | facts
+numbers = np.arange(6, dtype=np.float32).reshape(2, 3)
+for facts in ({}, {"stream": stream.handle}, {"strides": (12, 4)}, {"stream": None, "data": None}):
+    array = Array(numbers)
+    array.__cuda_array_interface__ |= {name: value for name, value in facts.items() if value is not None or name == "stream"}
+    tensor = lanner.Tensor(array)
+    assert tensor.device == "cuda:0" and tensor.__cuda_array_interface__["data"][0] == int(array.memory)
+    address = array.memory
+    del array
+    assert (tensor.to("cpu").numpy() == numbers).all()
+encoder = lanner.Encoder(width=W, height=H, format="NV12", tuning="ultra_low_latency")
+encoder.send(Array(picture(1)))
+print(len(list(encoder)))
+for wrong in ({"data": (4096, False)}, {"stream": 0}):
+    try:
+        lanner.Tensor(Array(numbers, **wrong))
+    except lanner.InvalidArgument as error:
+        print(error)
+""").splitlines()  # fmt: skip
+    assert shown[0] == "1" and "address 0x1000" in shown[1] and "stream 0" in shown[2]
+
+
 NVENC = """
 W, H = 160, 64
 import pycuda.driver as cuda

@@ -18,6 +18,19 @@ from lanner.compat.PyNvVideoCodec.encoder_params import NV_ENC_PIC_PARAMS, reque
 from lanner.compat.PyNvVideoCodec.errors import PyNvVCException, PyNvVCExceptionUnsupported, translated
 
 
+def _of_source(source: PyNvDemuxer, options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options by which an encoder takes after a clip: its rate, and its matrix and range where no other is given."""
+    found: dict[str, Any] = {}
+    if source.AvgFrameRateNum():
+        found["fps"] = Fraction(source.AvgFrameRateNum(), source.AvgFrameRateDen())
+    stream = source._stream
+    if "color_matrix" not in options and stream.color_space not in ("unspecified", "rgb"):
+        found["color_matrix"] = stream.color_space
+        if stream.color_range != "unspecified":
+            found["color_range"] = stream.color_range
+    return found
+
+
 class PyNvEncoder:
     """Encodes pictures of one size. Made by CreateEncoder(); used by one thread at a time."""
 
@@ -33,13 +46,16 @@ class PyNvEncoder:
         options, others = encoder_options("CreateEncoder", optional_args)
         if others.get("s", self._size) != self._size:
             raise PyNvVCException(f"s: {others['s'][0]}x{others['s'][1]}, but width and height are {width}x{height}")
+        if others.get("source_av_format_context"):
+            options |= _of_source(demuxer_of("source_av_format_context", others["source_av_format_context"]), options)
         device = DeviceChoice.of(others.get("gpu_id", 0), cudacontext, cudastream, not on_host)
         if others.get("bf") == 0:
             logger.warning("bf=0: every picture is an I picture, as in Table 1 of the guide; bf=1 is IPP")
         self._options = {"width": width, "height": height, "format": surface.lanner, **options}
         with translated("CreateEncoder"):
-            self._encoder = self._open(place)
-        self._inputs = Inputs(surface, self._size, place, on_host, options.get("color_matrix", ""), "device" in self._options)
+            self._encoder = self._open(device)
+        by_gpu = "device" in self._options
+        self._inputs = Inputs(surface, self._size, device, on_host, by_gpu, options.get("color_matrix", ""), options.get("color_range", "limited"))
         is_ivf = options["codec"] == "av1" and others.get("use_ivf_container", True)
         base: Any = self._encoder.time_base
         self._ivf = Ivf(*self._size, (base.denominator, base.numerator)) if is_ivf else None
@@ -47,13 +63,13 @@ class PyNvEncoder:
         self._timestamps: dict[int, int] = {}
         self._ended = False
 
-    def _open(self, place: Place) -> lanner.Encoder:
+    def _open(self, device: DeviceChoice) -> lanner.Encoder:
         """By the GPU's NVENC; by software where there is none, or none that takes these options, which is told."""
-        if place.gpu is None:
+        if device.gpu is None:
             tell_of_software("there is no GPU")
             return lanner.Encoder(**self._options)
         try:
-            on_gpu = {**self._options, **device_options(place)}
+            on_gpu = {**self._options, **device_options(device)}
             encoder = lanner.Encoder(**on_gpu)
         except lanner.Unsupported as error:
             try:

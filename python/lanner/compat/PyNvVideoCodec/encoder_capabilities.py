@@ -40,31 +40,31 @@ def GetEncoderCaps(gpuid: int = 0, codec: str = "h264") -> dict[str, int]:
 
     Without a GPU, or an NVENC of it that has the codec, it tells of the software encoder: 0 where there is no such thing; its engines are the CPU's cores.
     """
-    place = Place.of(gpuid, 0, 0, False)
+    device = DeviceChoice.of(gpuid, 0, 0, False)
     if not isinstance(codec, str):
         raise TypeError(f"codec: {shown(codec)} is of the wrong type; expected 'h264', 'hevc' or 'av1'")
     name = codec.lower()
     if name not in _LARGEST:
         raise PyNvVCException(f"codec: {shown(codec)}, expected one of {', '.join(_LARGEST)}")
     try:
-        found = _of_nvenc(place, name)
+        found = _of_nvenc(device, name)
         return found or _of_software(name)
     except lanner.Unsupported as error:
         raise PyNvVCExceptionUnsupported(f"GetEncoderCaps: {error}") from error
 
 
-def _of_nvenc(place: Place, codec: str) -> dict[str, int]:
+def _of_nvenc(device: DeviceChoice, codec: str) -> dict[str, int]:
     """Empty where there is none."""
-    if place.gpu is None:
+    if device.gpu is None:
         tell_of_software("there is no GPU")
         return {}
     try:
-        found = next(one for one in lanner.encoder_capabilities(f"cuda:{place.gpu}") if one.codec == codec)
+        found = next(one for one in lanner.encoder_capabilities(f"cuda:{device.gpu}") if one.codec == codec)
     except lanner.Unsupported as error:
         tell_of_software(str(error))
         return {}
     if not found.supported:
-        tell_of_software(f"cuda:{place.gpu} does not encode {codec}")
+        tell_of_software(f"cuda:{device.gpu} does not encode {codec}")
         return {}
     return {**dict.fromkeys(_NOT_IN_12_1, 0), **found.values}
 

@@ -4,7 +4,7 @@ import functools
 from typing import Any
 
 from lanner.compat.PyNvVideoCodec._logging import logger
-from lanner.compat.PyNvVideoCodec.devices import Place
+from lanner.compat.PyNvVideoCodec.devices import DeviceChoice
 
 
 @functools.cache
@@ -13,6 +13,6 @@ def tell_of_software(why: str) -> None:
     logger.warning("encoding by FFmpeg's software encoders, not by NVENC: %s", why)
 
 
-def device_options(place: Place) -> dict[str, Any]:
-    """Keywords of a lanner.Encoder on the place's GPU."""
-    return {"device": f"cuda:{place.gpu}", "cuda_context": place.context or None, "cuda_stream": place.stream or None}
+def device_options(device: DeviceChoice) -> dict[str, Any]:
+    """Keywords of a lanner.Encoder on this GPU."""
+    return {"device": f"cuda:{device.gpu}", "cuda_context": device.context or None, "cuda_stream": device.stream or None}

@@ -99,9 +99,12 @@ class Inputs:
     on_host: pictures lie in host memory, else in device memory, which is host memory on a machine without a GPU
     color: matrix that YUV samples are of, empty where it is not told
     by_gpu: NVENC encodes
+    range: range of YUV samples, limited or full
     """
 
-    def __init__(self, format: SurfaceFormat, size: tuple[int, int], place: Place, on_host: bool, color: str, by_gpu: bool) -> None:
+    def __init__(
+        self, format: SurfaceFormat, size: tuple[int, int], device: DeviceChoice, on_host: bool, by_gpu: bool, color: str, range: str
+    ) -> None:
         self._format, self.size, self._device, self._on_host, self._color, self._range = format, size, device, on_host, color, range
         # Words of 10 bits are unpacked on the host, and samples get their matrix there.
         self._stays = by_gpu and not on_host and format.sample < 4 and not (color and format.is_yuv)

@@ -67,7 +67,7 @@ def request_of(flags: Any) -> dict[str, bool]:
         raise PyNvVCExceptionUnsupported("pic_flags: EOS comes without a picture; call EndEncode()")
     for one in (flag.DISABLE_ENC_STATE_ADVANCE, flag.OUTPUT_RECON_FRAME):
         if given & one:
-            raise PyNvVCExceptionUnsupported(f"pic_flags: {one.name} is of NVENC alone, which Lanner asks for no states and reconstructed pictures; leave it out")
+            raise PyNvVCExceptionUnsupported(f"pic_flags: {one.name} is supported by NVENC only, and Lanner's NVENC encoder does not offer it; leave it out")
     if given & ~(flag.FORCEINTRA | flag.FORCEIDR | flag.OUTPUT_SPSPPS):
         raise PyNvVCException(f"pic_flags: {given:#x} is no combination of {', '.join(flag.__members__)}")
     return {"force_idr": bool(given & (flag.FORCEINTRA | flag.FORCEIDR)), "emit_headers": bool(given & flag.OUTPUT_SPSPPS)}
