@@ -11,6 +11,7 @@ import json
 import pathlib
 import re
 import resource
+import statistics
 import subprocess
 import sys
 
@@ -176,15 +177,16 @@ class Rival:
     """ffmpeg. Each call encodes once and returns seconds."""
 
     def __init__(self, job, frames, output):
-        self.output = output
+        self.output, self.cpu = output, []
         given = ["ffmpeg", "-v", "info", "-hide_banner", "-nostats", "-nostdin", "-benchmark", *raw_input(job, frames)]
         self.command = [*given, *settings.ffmpeg_settings(job), "-f", settings.FORMATS[job["codec"]], "-y", output]
 
     def __call__(self):
-        told = re.search(r"^bench: .*rtime=([\d.]+)s", run(self.command)[1], re.MULTILINE)
+        told = re.search(r"^bench: utime=([\d.]+)s stime=([\d.]+)s rtime=([\d.]+)s", run(self.command)[1], re.MULTILINE)
         if not told:
-            raise RuntimeError("ffmpeg printed no line 'bench: ... rtime=': its option -benchmark is not as expected")
-        return float(told[1])
+            raise RuntimeError("ffmpeg printed no line 'bench: utime= ... rtime=': its option -benchmark is not as expected")
+        self.cpu.append(float(told[1]) + float(told[2]))
+        return float(told[3])
 
 
 class Refused(Exception):
@@ -195,7 +197,7 @@ class Own:
     """Lanner, as a program in Python uses it."""
 
     def __init__(self, job, frames, output):
-        self.output, self.version = output, None
+        self.output, self.version, self.cpu = output, None, []
         self.job = {"frames": str(frames), "picture_bytes": picture_bytes(job), "output": str(output), "options": settings.lanner_settings(job)}
 
     def __call__(self):
@@ -203,6 +205,7 @@ class Own:
         if "refused" in answer:
             raise Refused(answer["refused"])
         self.version = answer["version"]
+        self.cpu.append(answer["cpu"])
         return answer["seconds"]
 
 
@@ -219,7 +222,7 @@ def facts_of(job, frames, side):
     """Of the stream that was written last."""
     content = side.output.read_bytes()
     kilobits = len(content) * 8 / 1000 * job["rate"] / job["frames"]
-    return {"kbps": kilobits, "psnr": psnr(job, frames, side.output), "sha256": hashlib.sha256(content).hexdigest()}
+    return {"cpu": statistics.median(side.cpu[1:]), "kbps": kilobits, "psnr": psnr(job, frames, side.output), "sha256": hashlib.sha256(content).hexdigest()}
 
 
 def measure_one(job, frames, folder, pairs):

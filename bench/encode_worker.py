@@ -27,13 +27,13 @@ def main():
     lanner.Encoder(codec="png", width=64, height=64).end()  # FFmpeg's libraries are opened at first use.
     job = json.loads(sys.argv[1])
     try:
-        start = time.perf_counter()
+        start, used = time.perf_counter(), time.process_time()
         encode(lanner, job)
-        seconds = time.perf_counter() - start
+        seconds, used = time.perf_counter() - start, time.process_time() - used
     except lanner.Error as error:
         print(json.dumps({"refused": str(error)}))
         return
-    print(json.dumps({"seconds": seconds, "version": lanner.__version__}))
+    print(json.dumps({"seconds": seconds, "cpu": used, "version": lanner.__version__}))
 
 
 if __name__ == "__main__":

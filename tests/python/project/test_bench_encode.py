@@ -53,7 +53,8 @@ def test_lanner_and_ffmpeg_write_the_same_stream(logged):
     ]
     for row in rows:
         assert row["ratio"] > 0 and row["seconds"] > 0 and len(row["own_times"]) == len(row["rival_times"]) == 1
-        assert row["lanner"] == row["ffmpeg"] and row["lanner"]["kbps"] > 0
+        own, rival = ({name: side[name] for name in ("kbps", "psnr", "sha256")} for side in (row["lanner"], row["ffmpeg"]))
+        assert own == rival and own["kbps"] > 0 and row["lanner"]["cpu"] > 0
     assert 20 < rows[0]["lanner"]["psnr"] < rows[1]["lanner"]["psnr"] == float("inf")
 
 
@@ -168,7 +169,7 @@ def test_line_that_is_no_row_is_named(tmp_path):
 
 
 def row_of(**changes):
-    side = {"kbps": 1.0, "psnr": 40.0, "sha256": "a"}
+    side = {"kbps": 1.0, "psnr": 40.0, "sha256": "a", "cpu": 1.0}
     row = {"codec": "libx264", "tuning": "lossless", "preset": "P1", "size": "640x360", "frames": 120, "source": "x"}
     row |= {"ratio": 1.0, "interval": [1.0, 1.0], "seconds": 1.0, "rival_seconds": 1.0, "others": 0.0, "lanner": side, "ffmpeg": dict(side)}
     return row | changes
@@ -176,7 +177,7 @@ def row_of(**changes):
 
 def test_misses_are_named():
     assert "1 of 1 at 0.95" in encode_page.in_words([row_of()]) and "DISTURBED" not in encode_page.in_words([row_of()])
-    slow = row_of(ratio=0.9, others=0.5, ffmpeg={"kbps": 1.0, "psnr": 41.0, "sha256": "b"})
+    slow = row_of(ratio=0.9, others=0.5, ffmpeg={"kbps": 1.0, "psnr": 41.0, "sha256": "b", "cpu": 1.0})
     told = encode_page.in_words([slow])
     assert "0 of 1 at 0.95 of ffmpeg's fps or more; below: libx264 lossless P1 640x360" in told
     assert "PSNR differs: libx264 lossless P1 640x360" in told and "the same bytes in 0 of 1" in told
