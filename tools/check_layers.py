@@ -82,6 +82,7 @@ HEADERS = {
     "engine": "engine",
     "model_file": "importers",
     "packet": "video",
+    "audio_reader": "video",
     "demuxer": "video",
     "decoder": "video",
     "encoder": "video",

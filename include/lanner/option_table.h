@@ -17,6 +17,7 @@
 #include <variant>
 #include <vector>
 
+#include <lanner/audio_reader.h>
 #include <lanner/c_options.h>
 #include <lanner/encoder.h>
 #include <lanner/engine.h>
@@ -181,6 +182,8 @@ const OptionTable<EncoderOptions>& writer_option_table();
 const OptionTable<TranscodeOptions>& transcode_option_table(); ///< Besides the writer's.
 /// Options of Encoder only: a VideoWriter sets them as its container needs, or has no use for them.
 const OptionTable<EncoderOptions>& encoder_option_table();
+const OptionTable<AudioReaderOptions>& audio_reader_option_table();
+const OptionTable<AudioEncoderOptions>& audio_encoder_option_table(); ///< Of video writers with audio.
 const OptionTable<Preprocess>& preprocess_option_table();
 
 /// Parses an option's value in command line syntax; for a list one entry. Files are opened within `limits`.

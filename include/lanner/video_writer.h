@@ -15,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include <lanner/audio_reader.h>
 #include <lanner/decoder.h>
 #include <lanner/demuxer.h>
 #include <lanner/encoder.h>
@@ -55,6 +56,19 @@ struct CopiedStreams {
   double end = std::numeric_limits<double>::infinity();
 };
 
+/// An audio stream that is encoded beside the pictures.
+struct AudioEncoderOptions {
+  /// aac, opus, flac, mp3, vorbis, ac3, alac, pcm_s16le ..., or an FFmpeg encoder's name; empty: the
+  /// container's usual one.
+  std::string codec;
+  /// Of the samples that are written, 100 to 768000. Codecs that do not have the rate get the next higher one
+  /// that they have, by resampling; a note says so.
+  std::int32_t sample_rate = 48000;
+  std::int32_t channels = 2;                   ///< 1 to 64.
+  std::int64_t bit_rate = 0;                   ///< Bits per second; 0: the encoder's default.
+  std::map<std::string, std::string> metadata; ///< Tags of the stream, like `language`.
+};
+
 struct VideoWriterOptions {
   explicit VideoWriterOptions(EncoderOptions options) : encoder(std::move(options)) {}
 
@@ -70,6 +84,7 @@ struct VideoWriterOptions {
   std::map<std::string, std::string> stream_metadata; ///< Tags of the video stream, like `language`.
   HdrMetadata hdr; ///< Written into the container; HDR metadata of `encoder` takes precedence.
   VideoFields fields = VideoFields::progressive; ///< Written into the container.
+  std::optional<AudioEncoderOptions> audio; ///< For write_audio(). Not together with SizeChange::segment.
   NoteCallback note;
   /// `picture` is called with each picture that is sent to the encoder and its time in the output; `packet`
   /// with each packet before it is written, and with null after the last one.
@@ -98,6 +113,15 @@ public:
   /// EncoderOptions::time_base, else that of the first frame, or one that codec and container support. Using
   /// both write() functions is Error{invalid_argument}.
   void write(const Frame& frame);
+  /// Appends audio, [channels, samples] of f32 from -1 to 1, i16 or i32 in host memory. It is heard at
+  /// `seconds` of the pictures' own clock; unset: behind the audio before, at first at 0 of the file. A gap
+  /// before it is filled with silence. What begins before the end of the audio before is moved behind it, and
+  /// what is heard before 0 of the file is left out; notes say so. Audio may come in any order with the
+  /// pictures; it is kept in memory, encoded, until the pictures of its time have come. Throws
+  /// Error{invalid_argument} without VideoWriterOptions::audio and for another number of channels.
+  void write_audio(const Tensor& samples, std::optional<double> seconds = std::nullopt);
+  /// At its own time. Another sample rate than that of the options is Error{invalid_argument}.
+  void write_audio(const AudioSamples& samples);
   /// Encodes what remains, completes the file, or all segments, and renames them to their final names.
   void finish();
 
@@ -115,12 +139,8 @@ private:
 /// for good quality, as some encoders default to a very low bit rate. `format` is FFmpeg's name; H.264 for an
 /// unknown one.
 EncoderOptions encoder_for_format(std::string_view format);
-/// `given` with what it leaves open: the container's codec where its own is empty, and the good quality of
-/// that codec where it says nothing of quality or rate.
-EncoderOptions encoder_for_format(std::string_view format, EncoderOptions given);
-/// Whether it is the container (by FFmpeg's name) of an animation: gif, apng or webp. It holds the codec of
-/// its own name alone; VideoWriter stores the alpha of the first picture.
-bool is_animation(std::string_view format) noexcept;
+/// The usual audio codec of a container of FFmpeg's name.
+std::string_view audio_codec_for_format(std::string_view format) noexcept;
 /// FFmpeg's name of the container for an extension like `.mkv`, empty if it is not known.
 std::string_view format_of_extension(std::string_view extension) noexcept;
 

@@ -18,7 +18,7 @@ const FfmpegModule& ffmpeg_module() {
   const ModuleResult& result = opened();
   check(result.table != nullptr, ErrorCode::unsupported,
         "video and pictures need liblanner-ffmpeg.so and FFmpeg's libraries: {}; on Debian: apt-get install "
-        "libavformat-dev libavcodec-dev libswscale-dev, and build again",
+        "libavformat-dev libavcodec-dev libswscale-dev libswresample-dev, and build again",
         result.reason);
   return *static_cast<const FfmpegModule*>(result.table);
 }
@@ -70,6 +70,26 @@ Image resized_image(const Image& image, std::int32_t width, std::int32_t height)
 
 std::unique_ptr<Deinterlacer> create_deinterlacer() {
   return ffmpeg_module().create_deinterlacer();
+}
+
+AudioFormat audio_format(const Demuxer& demuxer, int stream) {
+  return ffmpeg_module().audio_format(demuxer, stream);
+}
+
+int best_audio(const Demuxer& demuxer) {
+  return ffmpeg_module().best_audio(demuxer);
+}
+
+std::unique_ptr<AudioDecoder> create_audio_decoder(const StreamInfo& stream, const Limits& limits) {
+  return ffmpeg_module().create_audio_decoder(stream, limits);
+}
+
+std::unique_ptr<AudioConverter> create_audio_converter(const AudioBlock& like, const AudioTarget& target) {
+  return ffmpeg_module().create_audio_converter(like, target);
+}
+
+std::unique_ptr<AudioEncoder> create_audio_encoder(const AudioEncoderOptions& options, bool global_header) {
+  return ffmpeg_module().create_audio_encoder(options, global_header);
 }
 
 VideoSupport video_support() {

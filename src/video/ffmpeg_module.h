@@ -12,6 +12,8 @@
 #include <lanner/muxer.h>
 #include <lanner/video_support.h>
 
+#include "video/audio/audio_decoder.h"
+#include "video/audio/audio_encoder.h"
 #include "video/write/deinterlacer.h"
 #include "video/write/stream_facts.h"
 
@@ -42,6 +44,15 @@ struct FfmpegModule {
   Image (*resized_image)(const Image& image, std::int32_t width, std::int32_t height);
   /// See video/write/deinterlacer.h.
   std::unique_ptr<Deinterlacer> (*create_deinterlacer)();
+  AudioFormat (*audio_format)(const Demuxer& demuxer, int stream);
+  int (*best_audio)(const Demuxer& demuxer);
+  /// See video/audio/audio_decoder.h.
+  std::unique_ptr<AudioDecoder> (*create_audio_decoder)(const StreamInfo& stream, const Limits& limits);
+  std::unique_ptr<AudioConverter> (*create_audio_converter)(const AudioBlock& like,
+                                                            const AudioTarget& target);
+  /// See video/audio/audio_encoder.h.
+  std::unique_ptr<AudioEncoder> (*create_audio_encoder)(const AudioEncoderOptions& options,
+                                                        bool global_header);
 };
 
 /// The opened module; opens it at first use. Throws Error{unsupported} that says why it is missing and what

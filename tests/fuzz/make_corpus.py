@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy
 import onnx
+from audio_seeds import audio_seeds
 from onnx import TensorProto, helper, numpy_helper
 from picture_seeds import cache_seeds, clip_seeds, picture_seeds, settings_seeds
 from protobuf_seeds import caffe_seeds, tensorflow_seeds
@@ -464,7 +465,7 @@ def text_seeds() -> None:
 
 
 def outside_seeds() -> None:
-    for target, seeds in {"picture": picture_seeds(), "clip": clip_seeds(), "cache": cache_seeds(), "settings": settings_seeds()}.items():
+    for target, seeds in {"audio": audio_seeds(), "picture": picture_seeds(), "clip": clip_seeds(), "cache": cache_seeds(), "settings": settings_seeds()}.items():
         for name, content in seeds.items():
             write(target, name, content)
 

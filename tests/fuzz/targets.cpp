@@ -10,6 +10,7 @@ namespace lanner::fuzz {
 
 std::span<const Target> targets() {
   static constexpr Target all[] = {
+      {"audio", read_audio},
       {"bitstream", read_bitstream},
       {"cache", read_cache},
       {"caffe", read_caffe},

@@ -54,6 +54,7 @@ void read_task(std::span<const std::byte> input);
 void read_truth(std::span<const std::byte> input);
 void read_cache(std::span<const std::byte> input);
 void read_clip(std::span<const std::byte> input);
+void read_audio(std::span<const std::byte> input);
 void read_picture(std::span<const std::byte> input);
 void read_labels(std::span<const std::byte> input);
 void read_settings(std::span<const std::byte> input);

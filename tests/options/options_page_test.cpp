@@ -103,6 +103,10 @@ std::string page() {
          table_text(transcode_option_table(), "Transcoding",
                     "`lanner.transcode()`, `lanner transcode`, besides those of writers; in C++ "
                     "`TranscodeOptions`.") +
+         table_text(audio_reader_option_table(), "Audio readers",
+                    "`lanner.AudioReader`, `lanner decode -o x.wav`; in C++ `AudioReaderOptions`.") +
+         table_text(audio_encoder_option_table(), "Audio of video writers",
+                    "`lanner.VideoWriter`, for `write_audio()`; in C++ `AudioEncoderOptions`.") +
          table_text(
              preprocess_option_table(), "Preprocessing",
              "`lanner.Preprocess` and functions that make tensors of pictures, commands that run networks on "

@@ -18,6 +18,8 @@ void for_each_table(Use use) {
   use("writer", writer_option_table());
   use("transcode", transcode_option_table());
   use("encoder", encoder_option_table());
+  use("audio_reader", audio_reader_option_table());
+  use("audio_encoder", audio_encoder_option_table());
   use("preprocess", preprocess_option_table());
 }
 

@@ -13,6 +13,8 @@
 #include <lanner/muxer.h>
 #include <lanner/video_support.h>
 
+#include "video/audio/audio_decoder.h"
+#include "video/audio/audio_encoder.h"
 #include "video/write/deinterlacer.h"
 #include "video/write/stream_facts.h"
 
@@ -33,5 +35,10 @@ VideoSupport video_support();
 StreamFacts stream_facts(const Demuxer& demuxer, int stream);
 Image resized_image(const Image& image, std::int32_t width, std::int32_t height);
 std::unique_ptr<Deinterlacer> create_deinterlacer();
+AudioFormat audio_format(const Demuxer& demuxer, int stream);
+int best_audio(const Demuxer& demuxer);
+std::unique_ptr<AudioDecoder> create_audio_decoder(const StreamInfo& stream, const Limits& limits);
+std::unique_ptr<AudioConverter> create_audio_converter(const AudioBlock& like, const AudioTarget& target);
+std::unique_ptr<AudioEncoder> create_audio_encoder(const AudioEncoderOptions& options, bool global_header);
 
 } // namespace lanner::ffmpeg

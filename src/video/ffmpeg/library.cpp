@@ -138,14 +138,37 @@ int probe_format(AVIOContext* io, const AVInputFormat** format) {
   return av_probe_input_buffer2(io, format, "playlist.m3u8", nullptr, 0, 0);
 }
 
-const AVPixelFormat* pixel_formats(const AVCodec& encoder) {
 #if LIBAVCODEC_VERSION_INT >= AV_VERSION_INT(61, 13, 100)
+static const void* supported(const AVCodec& encoder, AVCodecConfig config) {
   const void* list = nullptr;
-  avcodec_get_supported_config(nullptr, &encoder, AV_CODEC_CONFIG_PIX_FORMAT, 0, &list, nullptr);
-  return static_cast<const AVPixelFormat*>(list);
-#else
-  return encoder.pix_fmts;
-#endif
+  avcodec_get_supported_config(nullptr, &encoder, config, 0, &list, nullptr);
+  return list;
 }
+const AVPixelFormat* pixel_formats(const AVCodec& encoder) {
+  return static_cast<const AVPixelFormat*>(supported(encoder, AV_CODEC_CONFIG_PIX_FORMAT));
+}
+const AVSampleFormat* sample_formats(const AVCodec& encoder) {
+  return static_cast<const AVSampleFormat*>(supported(encoder, AV_CODEC_CONFIG_SAMPLE_FORMAT));
+}
+const int* sample_rates(const AVCodec& encoder) {
+  return static_cast<const int*>(supported(encoder, AV_CODEC_CONFIG_SAMPLE_RATE));
+}
+const AVChannelLayout* channel_layouts(const AVCodec& encoder) {
+  return static_cast<const AVChannelLayout*>(supported(encoder, AV_CODEC_CONFIG_CHANNEL_LAYOUT));
+}
+#else
+const AVPixelFormat* pixel_formats(const AVCodec& encoder) {
+  return encoder.pix_fmts;
+}
+const AVSampleFormat* sample_formats(const AVCodec& encoder) {
+  return encoder.sample_fmts;
+}
+const int* sample_rates(const AVCodec& encoder) {
+  return encoder.supported_samplerates;
+}
+const AVChannelLayout* channel_layouts(const AVCodec& encoder) {
+  return encoder.ch_layouts;
+}
+#endif
 
 } // namespace lanner::ffmpeg

@@ -46,6 +46,11 @@ void call_from_any_thread(AVCodecContext& context);
 
 /// What the encoder takes, ended by AV_PIX_FMT_NONE; null when it does not say.
 const AVPixelFormat* pixel_formats(const AVCodec& encoder);
+/// The same of audio: sample formats, ended by AV_SAMPLE_FMT_NONE, rates, ended by 0, and layouts, ended by
+/// one without channels.
+const AVSampleFormat* sample_formats(const AVCodec& encoder);
+const int* sample_rates(const AVCodec& encoder);
+const AVChannelLayout* channel_layouts(const AVCodec& encoder);
 
 /// What a write callback of AVIO gets.
 #if LIBAVFORMAT_VERSION_MAJOR >= 61

@@ -21,6 +21,11 @@ extern "C" const void* lanner_ffmpeg_module() {
       .stream_facts = ffmpeg::stream_facts,
       .resized_image = ffmpeg::resized_image,
       .create_deinterlacer = ffmpeg::create_deinterlacer,
+      .audio_format = ffmpeg::audio_format,
+      .best_audio = ffmpeg::best_audio,
+      .create_audio_decoder = ffmpeg::create_audio_decoder,
+      .create_audio_converter = ffmpeg::create_audio_converter,
+      .create_audio_encoder = ffmpeg::create_audio_encoder,
   };
   return &table;
 }

@@ -103,6 +103,11 @@ std::string_view format_of_extension(std::string_view extension) noexcept {
   return {};
 }
 
+std::string_view audio_codec_for_format(std::string_view format) noexcept {
+  if (format == "webm" || format == "ogg") return "opus";
+  return format == "avi" ? "mp3" : "aac";
+}
+
 EncoderOptions encoder_for_format(std::string_view format) {
   EncoderOptions open;
   open.codec.clear();

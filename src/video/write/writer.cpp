@@ -12,7 +12,7 @@
 
 #include "base/check.h"
 #include "base/threads/sole_use.h"
-#include "video/write/animation.h"
+#include "video/write/audio_output.h"
 #include "video/write/clip_times.h"
 #include "video/write/encoder_options.h"
 #include "video/write/resized.h"
@@ -62,7 +62,11 @@ struct VideoWriter::State {
           "VideoWriter: plays {}: is of GIF, APNG and WebP, the container is {}",
           options.muxer.plays.value_or(0), muxer->format());
     encoding.global_header = muxer->wants_global_header();
-    if (!options.copied.begin) options.copied.begin = options.begin;
+    check(!options.audio || options.on_size_change != SizeChange::segment, ErrorCode::unsupported,
+          "VideoWriter: audio samples are not divided among segments; scale or pad pictures of another size, "
+          "or "
+          "copy the audio of a clip");
+    if (options.audio) audio.emplace(*options.audio, options.note);
     if (options.copied.source) copier.emplace(options.copied, options.note);
     const bool told =
         encoding.width > 0 && encoding.height > 0 && encoding.color.matrix != ColorMatrix::unspecified;
@@ -110,6 +114,7 @@ struct VideoWriter::State {
           muxer->format()));
     if (options.fields != VideoFields::progressive)
       muxer->set_interlaced(stream, options.fields == VideoFields::top_first);
+    if (audio) audio->declare(*muxer, times ? times->origin() : options.begin.value_or(0));
     if (copier) copier->declare(*muxer, origin() + segment_begin);
     muxer->set_metadata(options.muxer.metadata); // Wins against what is copied.
   }
@@ -150,7 +155,9 @@ struct VideoWriter::State {
     send(&image, pts - begin);
     ++frames;
     next_pts = pts + (duration > 0 ? duration : step());
-    if (copier) copier->write_until(*muxer, seconds_of(pts - begin, encoding.time_base));
+    const double seconds = seconds_of(pts - begin, encoding.time_base);
+    if (audio) audio->write_until(*muxer, seconds);
+    if (copier) copier->write_until(*muxer, seconds);
   }
 
   void encode_other_size(const Image& image, std::int64_t pts, std::int64_t duration) {
@@ -289,6 +296,7 @@ struct VideoWriter::State {
           "VideoWriter: no picture was written");
     end_encoder();
     if (times) times->finish();
+    if (audio) audio->finish(*muxer);
     if (copier) copier->write_rest(*muxer);
     for (const std::unique_ptr<Muxer>& before : done) before->finish();
     muxer->finish();
@@ -307,6 +315,7 @@ struct VideoWriter::State {
   std::vector<std::string> paths;
   std::unique_ptr<Muxer> muxer;
   std::vector<std::unique_ptr<Muxer>> done; ///< Segments that are whole but for their names.
+  std::optional<AudioOutput> audio;
   std::optional<StreamCopier> copier;
   std::optional<ClipTimes> times; ///< Of frames with times of their own.
   std::optional<Frame> held;      ///< Its time does not follow the one before.
@@ -348,6 +357,22 @@ void VideoWriter::write(const Frame& frame) {
   check(state_->times || state_->frames == 0, ErrorCode::invalid_argument,
         "VideoWriter: a Frame after pictures with ticks; expected a picture");
   state_->write_frame(frame);
+}
+
+void VideoWriter::write_audio(const Tensor& samples, std::optional<double> seconds) {
+  const SoleUse::Call call(state_->use);
+  check(!state_->finished, ErrorCode::invalid_argument, "VideoWriter: write_audio() after finish()");
+  check(state_->audio.has_value(), ErrorCode::invalid_argument,
+        "VideoWriter: write_audio() into a file without audio; give the audio's options when it is opened");
+  state_->audio->take(samples, seconds);
+}
+
+void VideoWriter::write_audio(const AudioSamples& samples) {
+  const bool differs = state_->audio && samples.sample_rate != state_->audio->sample_rate();
+  check(!differs, ErrorCode::invalid_argument, "write_audio: samples at {} Hz, expected {} Hz",
+        samples.sample_rate, state_->audio ? state_->audio->sample_rate() : 0);
+  if (samples.size() == 0) return;
+  write_audio(samples.data, samples.pts_seconds);
 }
 
 void VideoWriter::finish() {
