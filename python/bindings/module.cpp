@@ -26,6 +26,7 @@ NB_MODULE(_lanner, module) {
   lanner::python::register_decoder(module);
   lanner::python::register_video_reader(module);
   lanner::python::register_parallel_decoder(module);
+  lanner::python::register_audio_reader(module);
   lanner::python::register_video(module);
   lanner::python::register_encoder(module);
   lanner::python::register_muxer(module);

@@ -14,6 +14,8 @@ try:
 
     _refuse_wrong_calls()  # Makes other functions of those that the module begins with, so it comes before their names.
     from lanner._lanner import (
+        AudioReader,
+        AudioSamples,
         Binding,
         Context,
         Decoder,
@@ -75,6 +77,8 @@ from lanner.errors import (
 )
 
 __all__ = [
+    "AudioReader",
+    "AudioSamples",
     "BadData",
     "Binding",
     "Cancelled",

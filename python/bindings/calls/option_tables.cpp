@@ -19,6 +19,8 @@ auto with_table(const std::string& name, Use use) {
   if (name == "writer") return use(writer_option_table());
   if (name == "encoder") return use(encoder_option_table());
   if (name == "transcode") return use(transcode_option_table());
+  if (name == "audio_reader") return use(audio_reader_option_table());
+  if (name == "audio_encoder") return use(audio_encoder_option_table());
   if (name == "preprocess") return use(preprocess_option_table());
   fail(ErrorCode::invalid_argument, "no table of options is called {}", name);
 }

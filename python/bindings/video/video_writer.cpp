@@ -37,6 +37,22 @@ public:
     check(writer != nullptr, ErrorCode::invalid_argument, "VideoWriter: it is closed; open another file");
     writer->write(frame);
   }
+  void write_audio(nb::handle samples, std::optional<double> seconds) {
+    AudioSamples given;
+    const bool timed = nb::isinstance<AudioSamples>(samples);
+    if (timed)
+      given = nb::cast<const AudioSamples&>(samples);
+    else
+      given.data = to_samples(samples);
+    if (seconds) given.pts_seconds = *seconds;
+    const ReleasedGil release;
+    const std::shared_ptr<VideoWriter> writer = current();
+    check(writer != nullptr, ErrorCode::invalid_argument, "VideoWriter: it is closed; open another file");
+    if (timed)
+      writer->write_audio(given);
+    else
+      writer->write_audio(given.data, seconds);
+  }
   void close() {
     const ReleasedGil release;
     const std::shared_ptr<VideoWriter> writer = current();
@@ -69,6 +85,14 @@ private:
     mutable std::mutex mutex_;
     std::vector<std::string> lines_;
   };
+
+  /// [channels, samples]; of one channel the first dimension may lack.
+  static Tensor to_samples(nb::handle object) {
+    if (object.is_none())
+      refuse("samples", object, "is of the wrong type", "AudioSamples, or an array [channels, samples]");
+    const Tensor samples = to_tensor(object);
+    return samples.rank() == 1 ? samples.reshaped({1, samples.shape()[0]}) : samples;
+  }
 
   static Frame to_frame(nb::handle object) {
     Frame frame;
@@ -146,6 +170,8 @@ std::span<const Keyword> writer_keywords() {
                                         {"on_size_change", "keep_rotation", "deinterlace", "audio",
                                          "subtitles", "attachments", "chapters", "tags"}))
       all.push_back(std::move(keyword));
+    for (Keyword& keyword : keywords_of(audio_encoder_option_table(), false))
+      all.push_back(std::move(keyword));
     all.push_back(Keyword{"on_size_change", "str", "'error'"}.of(
         "what happens to a picture of another size: scale stretches it, pad keeps its aspect ratio and adds "
         "black bars, segment begins another file (clip_2.mp4), error raises"));
@@ -168,7 +194,10 @@ void take_other(const std::string& name, nb::handle value, VideoWriterOptions& o
     source = nb::borrow(value);
   else if (name == "copy")
     kinds = nb::borrow(value);
-  else if (const OptionRow<TranscodeOptions>* row = find_option(transcode_option_table(), name)) {
+  else if (const OptionRow<AudioEncoderOptions>* audio = find_option(audio_encoder_option_table(), name)) {
+    if (!options.audio) options.audio.emplace();
+    audio->set(*options.audio, to_option_value(audio->info, value, {}));
+  } else if (const OptionRow<TranscodeOptions>* row = find_option(transcode_option_table(), name)) {
     scratch.muxer = options.muxer;
     row->set(scratch, to_option_value(row->info, value, {}));
     options.muxer = scratch.muxer;
@@ -198,11 +227,24 @@ void construct(Writer* self, nb::handle path, const nb::args& others, const nb::
   new (self) Writer(std::move(output), std::move(options));
 }
 
+void register_audio(nb::class_<Writer>& writer) {
+  writer.def(
+      "write_audio", &Writer::write_audio, nb::arg("samples").none(), nb::arg("seconds") = nb::none(),
+      nb::sig("def write_audio(self, samples: AudioSamples | object, seconds: float | None = None) -> "
+              "None"),
+      "Appends audio to a file that was opened with audio_sample_rate, audio_channels, audio_codec or "
+      "audio_bit_rate. AudioSamples are heard at their own time, others behind those before; a gap is "
+      "silence. Audio may come in any order with the pictures.\n\nsamples: AudioSamples, or float32 from "
+      "-1 to 1, int16 or int32 [channels, samples]\nseconds: when they are heard, on the clock of the "
+      "pictures");
+}
+
 void register_writer(nb::module_& module) {
-  nb::class_<Writer>(
+  nb::class_<Writer> writer(
       module, "VideoWriter",
       "Encodes images into a video file; docs/writing-video.md. The file appears under its path with "
-      "close(), or at the end of `with`; after an error there is none. One thread at a time.")
+      "close(), or at the end of `with`; after an error there is none. One thread at a time.");
+  writer
       .def(
       .def("__init__", &construct, nb::arg("path"), nb::arg("others"), nb::arg("options"),
            nb::sig(signature("def __init__(self, path: str | os.PathLike[str] | typing.BinaryIO",
@@ -253,6 +295,7 @@ void register_writer(nb::module_& module) {
             }
           },
           nb::arg("kind").none(), nb::arg("value").none(), nb::arg("trace").none());
+  register_audio(writer);
 }
 
 } // namespace
