@@ -9,7 +9,7 @@ constexpr std::string_view no_audio_in_c = "the C interface has no audio";
 
 void add_sample_rows(OptionTable<AudioReaderOptions>& table) {
   table.push_back(row({.name = "sample_rate",
-                       .help = "samples a second to resample to, by FFmpeg's libswresample",
+                       .help = "samples a second to resample to",
                        .example = "16000",
                        .unset = "the stream's own",
                        .flag = "--sample-rate",
@@ -17,10 +17,10 @@ void add_sample_rows(OptionTable<AudioReaderOptions>& table) {
                        .no_field = no_audio_in_c},
                       &AudioReaderOptions::sample_rate));
   table.push_back(row({.name = "num_channels",
-                       .help = "channels to mix to, by FFmpeg's libswresample",
+                       .help = "channels to mix to",
                        .example = "1",
                        .unset = "the stream's own",
-                       .flag = "--channels",
+                       .flag = "--num-channels",
                        .metavar = "N",
                        .no_field = no_audio_in_c},
                       &AudioReaderOptions::channels));

@@ -16,6 +16,8 @@ namespace lanner {
 namespace {
 
 constexpr std::int64_t no_end = std::numeric_limits<std::int64_t>::max();
+/// Of blocks that the next range may begin in; a longer way back is decoded again.
+constexpr std::int64_t most_kept_values = 4 << 20;
 constexpr std::int32_t most_rate = 768'000, most_channels = 64;
 
 void check_options(const AudioReaderOptions& options) {
@@ -50,7 +52,8 @@ struct AudioReader::State {
               .channels = options.channels ? options.channels : format.channels,
               .dtype = options.dtype};
     if (block) rates.emplace(format.sample_rate, target.sample_rate);
-    if (block) track.keep(rates->none() ? 0 : rates->most_ahead());
+    if (block && !rates->none())
+      track.keep(std::min<std::int64_t>(rates->most_ahead(), most_kept_values / format.channels));
   }
 
   SourcePtr checked(SourcePtr source) const {

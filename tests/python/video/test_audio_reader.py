@@ -312,6 +312,16 @@ def test_limits(files):
     assert sum(len(chunk.data.numpy()[0]) for chunk in lanner.AudioReader(path, limits={"total_bytes": "2MiB"})) == 192_000
 
 
+def test_a_rate_that_no_sound_has(files, tmp_path):
+    """Filters for it would take gigabytes."""
+    content = bytearray(files("pcm.wav").read_bytes())
+    content[24:28] = (2_000_000_000).to_bytes(4, "little")
+    (tmp_path / "fast.wav").write_bytes(content)
+    with pytest.raises(lanner.Unsupported, match="cannot resample from 2000000000 to 16000 Hz, expected rates within a factor of 256"):
+        lanner.AudioReader(tmp_path / "fast.wav", sample_rate=16000).read()
+    assert lanner.AudioReader(tmp_path / "fast.wav").read_samples(0, 100).data.shape == (2, 100)
+
+
 def test_wrong_options(files):
     path = files("pcm.wav")
     for options, line in (

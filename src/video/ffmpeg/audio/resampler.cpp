@@ -7,9 +7,16 @@
 
 namespace lanner::ffmpeg {
 
+/// Of two rates: the filters of libswresample grow with it, and with them the time to make them.
+constexpr int most_ratio = 256;
+
 Resampler::Resampler(const Side& in, const Side& out)
     : rates_differ_(in.sample_rate != out.sample_rate),
       more_at_end_(64 + 32 * (out.sample_rate / std::max(1, in.sample_rate))) {
+  check(out.sample_rate / most_ratio <= in.sample_rate && in.sample_rate / most_ratio <= out.sample_rate,
+        ErrorCode::unsupported,
+        "audio: cannot resample from {} to {} Hz, expected rates within a factor of {}", in.sample_rate,
+        out.sample_rate, most_ratio);
   clear_logged_error();
   SwrContext* context = nullptr;
   // FFmpeg 5.1 takes layouts that it could change, and does not.
