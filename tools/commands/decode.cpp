@@ -10,6 +10,7 @@
 
 #include "check.h"
 #include "command.h"
+#include "commands/decode_audio.h"
 #include "input/files.h"
 #include "input/pipe_source.h"
 #include "interrupt.h"
@@ -27,6 +28,7 @@ struct DecodeOptions {
   std::string input, output;
   std::optional<std::string> frames, at, size;
   ReaderOptions reader;
+  GivenOptions audio;
   bool md5 = false;
 };
 
@@ -136,10 +138,26 @@ void print_summary(const DecodeOptions& options, const Summary& summary) {
   print_text(text);
 }
 
+int run_decode_audio(const DecodeOptions& options, Files& files) {
+  check(!options.frames && !options.at && !options.size && !options.md5 &&
+            !options.reader.given.has("format"),
+        ErrorCode::invalid_argument,
+        "-o {}: is for audio; leave out --frames, --at, --size, --format and --md5, which are for pictures",
+        options.output);
+  files.writes("-o", options.output);
+  about("decode", options.input, [&] {
+    decode_audio({options.input, options.output, options.audio}, options.reader);
+  });
+  return 0;
+}
+
 int run_decode(DecodeOptions options) {
   options.input = clip_path(options.input);
   Files files;
   files.reads("the clip", options.input);
+  if (is_wav(options.output)) return run_decode_audio(options, files);
+  check(options.audio.empty(), ErrorCode::invalid_argument,
+        "--sample-rate and --num-channels are for audio; expected -o NAME.wav");
   about("decode", options.input, [&] {
     const auto size = options.size ? std::optional(parse_frame_size(*options.size)) : std::nullopt;
     FrameSink sink(options.output, options.md5, files, size);
@@ -161,11 +179,12 @@ int run_decode(DecodeOptions options) {
 void add_decode(Command& program, Action& action) {
   auto [command, options] = make_command<DecodeOptions>(
       program, action, "decode",
-      "Write the frames of a clip as raw pixels or as pictures, or print their MD5.", run_decode);
+      "Write the frames of a clip as raw pixels or as pictures, or print their MD5; or write its audio.",
+      run_decode);
   command.add_option("clip", options->input, "A clip").required();
   command.add_option("-o,--output", options->output,
                      "File for the pixels, - for standard output (default: none); .png or .jpg for one "
-                     "picture, frame%03d.png for a picture of each frame");
+                     "picture, frame%03d.png for each frame; .wav for the audio");
   command.add_option("--size", options->size,
                      "Scale to WIDTHxHEIGHT; with 320x or x180 the other side follows from the aspect ratio");
   Option frames = command.add_option(
@@ -177,6 +196,7 @@ void add_decode(Command& program, Action& action) {
       .excludes(frames);
   command.add_flag("--md5", options->md5, "Print the MD5 of the pixels and nothing else");
   OptionRows(command, options->reader.given).add(reader_option_table());
+  OptionRows(command, options->audio).add(audio_reader_option_table(), {"sample_rate", "num_channels"});
   add_limit_option(command);
   command.footer(
       "Pixels are written row by row without padding, plane by plane, frame after frame, as they are stored; "
@@ -186,7 +206,7 @@ void add_decode(Command& program, Action& action) {
       "  lanner decode clip.mp4 --frames 100 -o frame.png\n"
       "  lanner decode clip.mp4 --at 1.5,1:02:03.5 -o frame%05d.png\n"
       "  lanner decode clip.mp4 --frames ::100 --size 320x -o thumb%05d.jpg\n"
-      "  lanner decode clip.mp4 --device cuda:0 --md5");
+      "  lanner decode clip.mp4 -o speech.wav --sample-rate 16000 --num-channels 1");
 }
 
 } // namespace lanner::tool

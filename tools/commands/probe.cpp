@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include <lanner/audio_reader.h>
 #include <lanner/error.h>
 #include <lanner/model_file.h>
 #include <lanner/video_reader.h>
@@ -125,10 +126,18 @@ Json video_json(const StreamInfo& stream) {
             {"transfer", stream.color.transfer}}}};
 }
 
-Json stream_json(const StreamInfo& stream) {
+Json audio_json(const AudioFormat& audio) {
+  return {{"sample_rate", audio.sample_rate},
+          {"channels", audio.channels},
+          {"channel_layout", audio.channel_layout},
+          {"sample_format", audio.sample_format}};
+}
+
+Json stream_json(const Demuxer& demuxer, const StreamInfo& stream) {
   Json json{
       {"index", stream.index}, {"kind", stream.kind}, {"codec", stream.codec}, {"profile", stream.profile}};
   if (stream.kind == "video") json.update(video_json(stream));
+  if (stream.kind == "audio") json.update(audio_json(audio_format(demuxer, stream.index)));
   json["time_base"] = rational_json(stream.time_base);
   json["start"] = time_json(stream.start_pts, stream.time_base);
   json["duration"] = stream.duration > 0 ? time_json(stream.duration, stream.time_base) : Json();
@@ -166,7 +175,7 @@ std::string color_text(const StreamInfo& stream) {
   return fmt::format("{} {}", to_string(color.matrix), to_string(color.range));
 }
 
-std::string stream_text(const StreamInfo& stream) {
+std::string stream_text(const Demuxer& demuxer, const StreamInfo& stream) {
   std::string text = fmt::format("  #{} {} {}", stream.index, stream.kind, stream.codec);
   const auto add = [&](const std::string& part) { text += ", " + part; };
   if (!stream.profile.empty()) text += " " + one_line(stream.profile);
@@ -182,6 +191,12 @@ std::string stream_text(const StreamInfo& stream) {
     if (stream.rotation != 0) add(fmt::format("shown rotated by {:g} degrees", stream.rotation));
     if (stream.interlaced) add("interlaced");
     if (stream.layers > 1) add(fmt::format("{} layers", stream.layers));
+  }
+  if (stream.kind == "audio") {
+    const AudioFormat audio = audio_format(demuxer, stream.index);
+    if (audio.sample_rate > 0) add(fmt::format("{} Hz", audio.sample_rate));
+    if (!audio.channel_layout.empty()) add(one_line(audio.channel_layout));
+    if (!audio.sample_format.empty()) add(audio.sample_format);
   }
   if (stream.bit_rate > 0) add(bits_text(stream.bit_rate));
   return text + "\n";
@@ -237,8 +252,8 @@ void print_clip(const ProbeOptions& options) {
       source->size() < 0 ? "size unknown" : bytes_text(static_cast<std::uint64_t>(source->size())));
   json["streams"] = Json::array();
   for (const StreamInfo& stream : demuxer->streams()) {
-    json["streams"].push_back(stream_json(stream));
-    text += stream_text(stream);
+    json["streams"].push_back(stream_json(*demuxer, stream));
+    text += stream_text(*demuxer, stream);
     if (stream.index != video) continue;
     json["streams"].back()["frames"] = facts_json(facts);
     text += facts_text(facts);

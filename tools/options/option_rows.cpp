@@ -152,6 +152,7 @@ void for_each_flag(const std::function<void(const OptionInfo&)>& use) {
   walk(reader_option_table());
   walk(writer_option_table());
   walk(transcode_option_table());
+  walk(audio_reader_option_table());
 }
 
 } // namespace lanner::tool
