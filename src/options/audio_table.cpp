@@ -46,6 +46,7 @@ void add_stream_rows(OptionTable<AudioReaderOptions>& table) {
   table.push_back(row({.name = "raise_on_error",
                        .help = "damage in a range that is read is an error",
                        .details = "else what cannot be decoded is left out, and AudioSamples.damaged says so",
+                       .flag_value = false, // As of video readers.
                        .no_flag = "the flag of video readers is used",
                        .no_field = no_audio_in_c},
                       &AudioReaderOptions::raise_on_error));
@@ -93,7 +94,7 @@ const OptionTable<AudioEncoderOptions>& audio_encoder_option_table() {
            .no_field = no_audio_in_c},
           &AudioEncoderOptions::codec),
       row({.name = "audio_bit_rate",
-           .help = "bits per second of the audio",
+           .help = "rate of the encoded audio",
            .example = "96k",
            .unset = "the encoder's default",
            .no_flag = copies,

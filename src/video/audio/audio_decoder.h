@@ -45,7 +45,8 @@ struct AudioTarget {
   DType dtype = DType::f32;
 };
 
-/// Converts consecutive samples of blocks that have one format.
+/// Converts consecutive samples. Blocks of another format than the first are brought to that one; their rate
+/// must be the same.
 class AudioConverter {
 public:
   virtual ~AudioConverter() = default;

@@ -89,29 +89,29 @@ private:
   std::int64_t samples_ = 0;
 };
 
-/// Converts blocks as they come, also where their format changes.
+/// Converts blocks as they come. Where their format changes, a resampler goes on, as it would in the whole
+/// stream; without one the next block begins anew.
 class Conversion {
 public:
-  Conversion(const AudioTarget& target, Parts& parts) : target_(target), parts_(parts) {}
+  Conversion(const AudioBlock& first, const AudioTarget& target, bool resamples, Parts& parts)
+      : target_(target), resamples_(resamples), parts_(parts), format_(first.format),
+        converter_(create_audio_converter(first, target)) {}
 
   void take(const AudioBlock& block, std::int64_t first, std::int64_t count) {
-    if (!converter_ || block.format != format_) {
-      finish();
+    if (!resamples_ && block.format != format_) {
       converter_ = create_audio_converter(block, target_);
       format_ = block.format;
     }
     parts_.add(converter_->convert(block, first, count));
   }
-  void finish() {
-    if (converter_) parts_.add(converter_->finish());
-    converter_.reset();
-  }
+  void finish() { parts_.add(converter_->finish()); }
 
 private:
   AudioTarget target_;
+  bool resamples_;
   Parts& parts_;
-  std::unique_ptr<AudioConverter> converter_;
   AudioFormat format_;
+  std::unique_ptr<AudioConverter> converter_;
 };
 
 } // namespace
@@ -155,7 +155,7 @@ Tensor read_range(AudioTrack& track, const AudioTarget& target, std::int64_t beg
   const RateChange rates(first_block->format.sample_rate, target.sample_rate);
   const std::int64_t start = rates.begin_for(begin);
   Parts parts(begin, end, start, limits);
-  Conversion conversion(target, parts);
+  Conversion conversion(*first_block, target, !rates.none(), parts);
   const auto take = [&](const AudioBlock& block, std::int64_t first, std::int64_t count) {
     conversion.take(block, first, count);
     return !parts.full();
