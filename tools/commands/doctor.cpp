@@ -52,7 +52,8 @@ std::vector<Row> video_rows(const VideoSupport& video) {
   if (!video.available)
     return {{"MISSING", "FFmpeg",
              video.reason +
-                 "; remedy: apt-get install libavformat-dev libavcodec-dev libswscale-dev, and build again"}};
+                 "; remedy: apt-get install libavformat-dev libavcodec-dev libswscale-dev libswresample-dev, and build "
+                 "again"}};
   std::vector<Row> rows{{"ok", "FFmpeg", fmt::format("{} by {}", video.version, video.path)}};
   add_codecs(rows, "decoders", wanted_decoders, video.decoders);
   add_codecs(rows, "encoders", wanted_encoders, video.encoders);
