@@ -51,9 +51,9 @@ void add_codecs(std::vector<Row>& rows, const char* heading, const char* const (
 std::vector<Row> video_rows(const VideoSupport& video) {
   if (!video.available)
     return {{"MISSING", "FFmpeg",
-             video.reason +
-                 "; remedy: apt-get install libavformat-dev libavcodec-dev libswscale-dev libswresample-dev, and build "
-                 "again"}};
+             video.reason + "; remedy: apt-get install libavformat-dev libavcodec-dev libswscale-dev "
+                            "libswresample-dev, and build "
+                            "again"}};
   std::vector<Row> rows{{"ok", "FFmpeg", fmt::format("{} by {}", video.version, video.path)}};
   add_codecs(rows, "decoders", wanted_decoders, video.decoders);
   add_codecs(rows, "encoders", wanted_encoders, video.encoders);
