@@ -139,7 +139,13 @@ private:
 /// for good quality, as some encoders default to a very low bit rate. `format` is FFmpeg's name; H.264 for an
 /// unknown one.
 EncoderOptions encoder_for_format(std::string_view format);
-/// The usual audio codec of a container of FFmpeg's name.
+/// `given` with what it leaves open: the container's codec where its own is empty, and the good quality of
+/// that codec where it says nothing of quality or rate.
+EncoderOptions encoder_for_format(std::string_view format, EncoderOptions given);
+/// Whether it is the container (by FFmpeg's name) of an animation: gif, apng or webp. It holds the codec of
+/// its own name alone; VideoWriter stores the alpha of the first picture.
+bool is_animation(std::string_view format) noexcept;
+/// The usual audio codec of a container, by FFmpeg's name.
 std::string_view audio_codec_for_format(std::string_view format) noexcept;
 /// FFmpeg's name of the container for an extension like `.mkv`, empty if it is not known.
 std::string_view format_of_extension(std::string_view extension) noexcept;

@@ -14,6 +14,7 @@ namespace lanner::python {
 void register_packet(nb::module_& module);
 void register_demuxer(nb::module_& module);
 void register_decoder(nb::module_& module);
+void register_muxer(nb::module_& module);
 void register_audio_reader(nb::module_& module);
 /// What is for those who demux and decode themselves: a constructor, and facts of the stream.
 void register_description(nb::class_<StreamInfo>& stream);

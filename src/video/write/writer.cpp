@@ -12,6 +12,7 @@
 
 #include "base/check.h"
 #include "base/threads/sole_use.h"
+#include "video/write/animation.h"
 #include "video/write/audio_output.h"
 #include "video/write/clip_times.h"
 #include "video/write/encoder_options.h"
@@ -62,6 +63,7 @@ struct VideoWriter::State {
           "VideoWriter: plays {}: is of GIF, APNG and WebP, the container is {}",
           options.muxer.plays.value_or(0), muxer->format());
     encoding.global_header = muxer->wants_global_header();
+    if (!options.copied.begin) options.copied.begin = options.begin;
     check(!options.audio || options.on_size_change != SizeChange::segment, ErrorCode::unsupported,
           "VideoWriter: audio samples are not divided among segments; scale or pad pictures of another size, "
           "or "
