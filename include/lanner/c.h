@@ -215,7 +215,7 @@ typedef struct lanner_image_info {
 lanner_status lanner_image_load(const char* path, lanner_image** image, lanner_error** error) LANNER_NOEXCEPT;
 /* Copies the caller's pixels. `format` is a name as in lanner_image_info; `planes` and `pitches` (bytes from
    row to row) have one entry for each plane of the format: 1 for interleaved ones, 2 for nv12 and similar
-   ones, else 3. */
+   ones, else 3, and one more for opacity (yuva420p). */
 lanner_status lanner_image_create(const char* format, int32_t width, int32_t height,
                                   const void* const* planes, const int64_t* pitches, lanner_image** image,
                                   lanner_error** error) LANNER_NOEXCEPT;

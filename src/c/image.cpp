@@ -15,9 +15,9 @@ Image view(const void* const* planes, const std::int64_t* pitches, const Image& 
   Image image = like;
   image.owner = nullptr;
   const PixelFormatInfo& facts = format_info(like.format);
-  for (std::size_t p = 0; p < facts.planes; ++p) {
-    Plane& plane = image.planes[p];
-    const std::int64_t row = std::int64_t{plane.width} * facts.samples[p] * facts.bytes_per_sample;
+  for (int p = 0; p < plane_count(like.format); ++p) {
+    Plane& plane = plane_at(image, p);
+    const std::int64_t row = plane_row_bytes(image, p);
     check(pitches[p] >= row, ErrorCode::invalid_argument,
           "pitch {} of plane {}: its rows of {} {}x{} have {} bytes", pitches[p], p, facts.name, like.width,
           like.height, row);

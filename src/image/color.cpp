@@ -28,8 +28,7 @@ LumaWeights luma_weights(ColorMatrix matrix) noexcept {
 ColorInfo resolved(ColorInfo color, PixelFormat format, std::int32_t height) noexcept {
   const PixelFormatInfo& facts = format_info(format);
   if (!facts.yuv) {
-    const bool gray = facts.samples[0] == 1 && facts.planes == 1;
-    if (!gray || color.range == ColorRange::unspecified) color.range = ColorRange::full;
+    if (!facts.gray() || color.range == ColorRange::unspecified) color.range = ColorRange::full;
     color.matrix = ColorMatrix::rgb;
     return color;
   }
@@ -48,13 +47,15 @@ SampleScale sample_scale(PixelFormat format, const ColorInfo& color, int compone
   const bool chroma = facts.yuv && component > 0;
   double span = top, zero = chroma ? 128 * step : 0;
   if (color.range == ColorRange::limited) {
-    span = (chroma ? 224 : 219) * step;
+    // YCgCo is made of codes of R, G and B, with their span (H.273, MatrixCoefficients 8).
+    span = (chroma && color.matrix != ColorMatrix::ycgco ? 224 : 219) * step;
     if (!chroma) zero = 16 * step;
   }
   return {1 / (span * unit), -zero / span, top * unit};
 }
 
 Matrix3 rgb_from_ycc(ColorMatrix matrix) noexcept {
+  if (matrix == ColorMatrix::ycgco) return {{{1, -1, 1}, {1, 1, 0}, {1, -1, -1}}};
   const auto [red, blue] = luma_weights(matrix);
   const double green = 1 - red - blue;
   return {{{1, 0, 2 * (1 - red)},
@@ -63,6 +64,7 @@ Matrix3 rgb_from_ycc(ColorMatrix matrix) noexcept {
 }
 
 Matrix3 ycc_from_rgb(ColorMatrix matrix) noexcept {
+  if (matrix == ColorMatrix::ycgco) return {{{0.25, 0.5, 0.25}, {-0.25, 0.5, -0.25}, {0.5, 0, -0.5}}};
   const auto [red, blue] = luma_weights(matrix);
   const double green = 1 - red - blue;
   const double cb = 2 * (1 - blue), cr = 2 * (1 - red);
@@ -80,43 +82,63 @@ Matrix3 product(const Matrix3& a, const Matrix3& b) noexcept {
 }
 
 ChromaOffset chroma_offset(PixelFormat format, ChromaSiting siting) noexcept {
-  ChromaOffset offset;
+  const PixelFormatInfo& facts = format_info(format);
+  // From the first pixel of a sample's to the last.
+  const double last_x = (1 << facts.chroma_x) - 1, last_y = (1 << facts.chroma_y) - 1;
   switch (siting) {
   case ChromaSiting::unspecified:
   case ChromaSiting::left:
-    offset = {0, 0.5};
     break;
   case ChromaSiting::center:
-    offset = {0.5, 0.5};
-    break;
+    return {last_x / 2, last_y / 2};
   case ChromaSiting::top_left:
-    offset = {0, 0};
-    break;
+    return {0, 0};
   case ChromaSiting::top:
-    offset = {0.5, 0};
-    break;
+    return {last_x / 2, 0};
   case ChromaSiting::bottom_left:
-    offset = {0, 1};
-    break;
+    return {0, last_y};
   case ChromaSiting::bottom:
-    offset = {0.5, 1};
-    break;
+    return {last_x / 2, last_y};
   }
-  const PixelFormatInfo& facts = format_info(format);
-  if (facts.chroma_x == 0) offset.x = 0;
-  if (facts.chroma_y == 0) offset.y = 0;
-  return offset;
+  return {0, last_y / 2};
 }
+
+namespace {
+
+/// Positions of red, green and blue among the planes or samples.
+std::array<int, 3> color_order(PixelFormat format) noexcept {
+  switch (format) {
+  case PixelFormat::bgr24:
+  case PixelFormat::bgra32:
+  case PixelFormat::bgr_planar:
+  case PixelFormat::bgr48:
+  case PixelFormat::bgra64:
+    return {2, 1, 0};
+  case PixelFormat::gbrp:
+  case PixelFormat::gbrp9:
+  case PixelFormat::gbrp10:
+  case PixelFormat::gbrp12:
+  case PixelFormat::gbrp14:
+  case PixelFormat::gbrp16:
+  case PixelFormat::gbrap:
+  case PixelFormat::gbrap10:
+  case PixelFormat::gbrap12:
+  case PixelFormat::gbrap16:
+    return {2, 0, 1};
+  default:
+    return {0, 1, 2};
+  }
+}
+
+} // namespace
 
 ComponentLayout component_layout(PixelFormat format, int component) noexcept {
   const PixelFormatInfo& facts = format_info(format);
-  const bool bgr =
-      format == PixelFormat::bgr24 || format == PixelFormat::bgra32 || format == PixelFormat::bgr_planar;
-  const int position = bgr ? 2 - component : component;
+  const int position = color_order(format)[static_cast<std::size_t>(component)];
   if (facts.planes == 3) return {position, 0, 1};
   if (facts.planes == 2)
     return component == 0 ? ComponentLayout{0, 0, 1} : ComponentLayout{1, component - 1, 2};
-  return facts.samples[0] == 1 ? ComponentLayout{0, 0, 1} : ComponentLayout{0, position, facts.samples[0]};
+  return {0, facts.gray() ? 0 : position, facts.samples[0]};
 }
 
 } // namespace lanner

@@ -26,7 +26,8 @@ Matrix3 rgb_from_ycc(ColorMatrix matrix) noexcept;
 Matrix3 ycc_from_rgb(ColorMatrix matrix) noexcept;
 Matrix3 product(const Matrix3& a, const Matrix3& b) noexcept;
 
-/// Luma coordinate of the first chroma sample, per axis: 0, 0.5 or 1. 0 along an axis without subsampling.
+/// Luma coordinate of the first chroma sample, per axis, from 0 to the last of its pixels: 0 to 1 where
+/// chroma is halved, 0 along an axis without subsampling.
 struct ChromaOffset {
   double x = 0, y = 0;
 };

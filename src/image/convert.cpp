@@ -3,6 +3,7 @@
 #include "base/check.h"
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
+#include "image/constant_luminance.h"
 #include "image/convert_plan.h"
 #include "image/cuda/gpu_convert.h"
 #include "image/planes.h"
@@ -11,19 +12,47 @@ namespace lanner {
 
 namespace {
 
-// The colour loops have set alpha to opaque.
-void keep_alpha(const ConvertJob& job) {
-  const Alpha alpha = alpha_of(job.from);
-  if (!alpha.plane.data || format_info(job.to.format).samples[0] != 4) return;
-  const Plane& to = job.to.planes[0];
-  for (std::int64_t y = 0; y < job.to.height; ++y) {
-    const std::byte* in = alpha.plane.data + y * alpha.plane.pitch;
-    std::byte* out = to.data + y * to.pitch + 3;
-    for (std::int64_t x = 0; x < job.to.width; ++x) out[4 * x] = static_cast<std::byte>(alpha.at(in, x));
+template<typename From, typename To>
+void copy_alpha(const Alpha& from, const Alpha& to, std::int64_t width, std::int64_t height) {
+  for (std::int64_t y = 0; y < height; ++y) {
+    auto* out = reinterpret_cast<To*>(to.plane.data + y * to.plane.pitch);
+    if (!from.plane.data) {
+      for (std::int64_t x = 0; x < width; ++x) out[x * to.step] = static_cast<To>(to.top);
+      continue;
+    }
+    const auto* in = reinterpret_cast<const From*>(from.plane.data + y * from.plane.pitch);
+    for (std::int64_t x = 0; x < width; ++x)
+      out[x * to.step] =
+          static_cast<To>((std::uint64_t{in[x * from.step]} * to.top + from.top / 2) / from.top);
   }
 }
 
+/// What a GPU's kernels do not know.
+void check_on_gpu(const ConvertJob& job) {
+  for (const PixelFormat format : {job.from.format, job.to.format})
+    check(format_info(format).chroma_x < 2, ErrorCode::unsupported,
+          "convert: {} is not converted on {}; copy the frame to the host first", to_string(format),
+          job.to.device.to_string());
+  const PixelFormatInfo& facts = format_info(job.to.format);
+  check(!facts.has_alpha() || (facts.samples[0] == 4 && facts.bits == 8), ErrorCode::unsupported,
+        "convert: {} is not made on {}; expected rgba32 or bgra32, or copy the frame to the host first",
+        facts.name, job.to.device.to_string());
+}
+
 } // namespace
+
+void copy_alpha(const Image& from, Image& to) {
+  if (!format_info(to.format).has_alpha()) return;
+  const Alpha in = alpha_of(from), out = alpha_of(to);
+  check(out.plane.data != nullptr, ErrorCode::invalid_argument,
+        "convert: {} without its plane of opacity; Image::allocate() gives it one", to_string(to.format));
+  if (in.bytes == 1)
+    out.bytes == 1 ? copy_alpha<std::uint8_t, std::uint8_t>(in, out, to.width, to.height)
+                   : copy_alpha<std::uint8_t, std::uint16_t>(in, out, to.width, to.height);
+  else
+    out.bytes == 1 ? copy_alpha<std::uint16_t, std::uint8_t>(in, out, to.width, to.height)
+                   : copy_alpha<std::uint16_t, std::uint16_t>(in, out, to.width, to.height);
+}
 
 void convert_image(const Image& from, Image& to, Stream stream, int threads) {
   check(from.defined() && to.defined() && from.width == to.width && from.height == to.height,
@@ -40,14 +69,21 @@ void convert_image(const Image& from, Image& to, Stream stream, int threads) {
     to.color = kept;
     return;
   }
+  const bool same_samples = same_structure(job);
+  check(same_samples || !has_constant_luminance(to), ErrorCode::unsupported,
+        "convert: {} to BT.2020's constant luminance: no image is converted to it; expected bt2020",
+        to_string(from.format));
+  if (!same_samples && has_constant_luminance(from))
+    return convert_image(without_constant_luminance(from, threads), to, stream, threads);
   if (!from.device.is_host()) {
+    check_on_gpu(job);
     const cuda::Queueing queueing(stream.handle ? Device{} : from.device);
     convert_on_gpu(job, stream);
     if (!stream.handle) synchronize(from.device);
     return;
   }
   if (!convert_planes(job) && !convert_ycc_to_rgb8(job) && !convert_rgb8_to_ycc8(job)) convert_any(job);
-  keep_alpha(job);
+  copy_alpha(from, to);
 }
 
 } // namespace lanner

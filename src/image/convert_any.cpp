@@ -19,27 +19,29 @@ public:
         bytes_(static_cast<std::size_t>(image.width) * 3),
         words_(facts_.bytes_per_sample == 2 ? bytes_.size() : 0) {}
 
-  /// Writes one row of plane `plane`, of 1 to 3 interleaved components.
+  /// Writes one row of plane `plane`, of 1 to 3 interleaved components. What lies between them is opacity and
+  /// is set later.
   void write(int plane, std::int64_t y, const float* const* rows, int count) {
     const Plane& to = image_.planes[plane];
     std::byte* out = to.data + y * to.pitch;
+    const int step = facts_.samples[static_cast<std::size_t>(plane)];
     if (facts_.bytes_per_sample == 2)
-      write_words(reinterpret_cast<std::uint16_t*>(out), rows, count, to.width);
+      write_words(reinterpret_cast<std::uint16_t*>(out), rows, count, to.width, step);
     else
-      write_bytes(reinterpret_cast<std::uint8_t*>(out), rows, count, to.width, facts_.samples[plane]);
+      write_bytes(reinterpret_cast<std::uint8_t*>(out), rows, count, to.width, step);
   }
 
 private:
-  void write_words(std::uint16_t* out, const float* const* rows, int count, std::int64_t n) {
-    if (count == 1) return kernels_.store_u16(rows[0], top_, unit_, n, out);
+  void write_words(std::uint16_t* out, const float* const* rows, int count, std::int64_t n, int step) {
+    if (step == 1) return kernels_.store_u16(rows[0], top_, unit_, n, out);
     for (int c = 0; c < count; ++c) {
       kernels_.store_u16(rows[c], top_, unit_, n, words_.data());
-      for (std::int64_t i = 0; i < n; ++i) out[i * count + c] = words_[static_cast<std::size_t>(i)];
+      for (std::int64_t i = 0; i < n; ++i) out[i * step + c] = words_[static_cast<std::size_t>(i)];
     }
   }
 
   void write_bytes(std::uint8_t* out, const float* const* rows, int count, std::int64_t n, int step) {
-    if (count == 1) return kernels_.store_u8(rows[0], top_, n, out);
+    if (step == 1) return kernels_.store_u8(rows[0], top_, n, out);
     std::uint8_t* part[3];
     for (int c = 0; c < count; ++c) {
       part[c] = bytes_.data() + c * n;
@@ -47,10 +49,8 @@ private:
     }
     if (count == 2) return kernels_.interleave2_u8(part[0], part[1], n, out);
     if (step == 3) return kernels_.interleave3_u8(part[0], part[1], part[2], n, out);
-    for (std::int64_t i = 0; i < n; ++i) {
-      for (int c = 0; c < 3; ++c) out[4 * i + c] = part[c][i];
-      out[4 * i + 3] = 255; // Opaque.
-    }
+    for (std::int64_t i = 0; i < n; ++i)
+      for (int c = 0; c < count; ++c) out[step * i + c] = part[c][i];
   }
 
   Image& image_;
@@ -81,11 +81,14 @@ public:
 
   /// Row `y` of an image without chroma.
   void write_rgb(std::int64_t y) {
-    const bool bgr = component_layout(to_.format, 0).first == 2 || component_layout(to_.format, 0).plane == 2;
-    const int order[3] = {bgr ? 2 : 0, 1, bgr ? 0 : 2};
-    const float* ordered[3] = {rows_.row[order[0]], rows_.row[order[1]], rows_.row[order[2]]};
     read(y);
-    if (facts_.planes == 1) return writer_.write(0, y, ordered, std::min<int>(3, facts_.samples[0]));
+    if (facts_.gray()) return writer_.write(0, y, rows_.row, 1);
+    const float* ordered[3]; // As they lie in memory.
+    for (int c = 0; c < 3; ++c) {
+      const ComponentLayout layout = component_layout(to_.format, c);
+      ordered[place.plane + place.first] = rows_.row[c];
+    }
+    if (facts_.planes == 1) return writer_.write(0, y, ordered, 3);
     for (int p = 0; p < 3; ++p) writer_.write(p, y, &ordered[p], 1);
   }
 
@@ -93,7 +96,7 @@ public:
   void write_yuv(std::int64_t y) {
     const std::int64_t begin = y << facts_.chroma_y,
                        end = std::min<std::int64_t>(to_.height, (y + 1) << facts_.chroma_y);
-    bool written[2] = {false, false};
+    bool written[4] = {};
     const auto write_luma = [&](std::int64_t row) {
       if (row < begin || row >= end || written[row - begin]) return;
       writer_.write(0, row, rows_.row, 1);

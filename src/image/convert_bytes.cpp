@@ -290,8 +290,10 @@ private:
 
 bool convert_ycc_to_rgb8(const ConvertJob& job) {
   const PixelFormatInfo& facts = format_info(job.from.format);
-  if (!facts.yuv || facts.bits > 12 || !is_rgb8(job.to.format)) return false;
+  if (!facts.yuv || facts.bits > 12 || facts.chroma_x > 1 || !is_rgb8(job.to.format)) return false;
   CodeMatrix rule = code_matrix(job);
+  // The kernel takes red without Cb and blue without Cr, which YCgCo is not made of.
+  if (rule.m[0][1] != 0 || rule.m[2][2] != 0) return false;
   const double unit = static_cast<double>(1 << facts.shift) / ChromaRows::unit(facts);
   for (std::size_t i = 0; i < 3; ++i) {
     for (std::size_t j = 1; j < 3; ++j) rule.m[i][j] *= unit;
@@ -308,7 +310,7 @@ bool convert_ycc_to_rgb8(const ConvertJob& job) {
 
 bool convert_rgb8_to_ycc8(const ConvertJob& job) {
   const PixelFormatInfo& facts = format_info(job.to.format);
-  if (!facts.yuv || facts.bits != 8 || !is_rgb8(job.from.format)) return false;
+  if (!facts.yuv || facts.bits != 8 || facts.chroma_x > 1 || !is_rgb8(job.from.format)) return false;
   const ChromaOffset offset = chroma_offset(job.to.format, job.to_color.siting);
   const QuarterTaps down(subsampling(job.to.planes[1].height, offset.y, facts.chroma_y, job.to.height));
   CodeMatrix rule = code_matrix(job);

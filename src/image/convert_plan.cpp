@@ -1,11 +1,12 @@
 #include "image/convert_plan.h"
 
 #include <algorithm>
+#include <cstdlib>
 
 namespace lanner {
 
 bool is_gray(PixelFormat format) noexcept {
-  return format_info(format).planes == 1 && format_info(format).samples[0] == 1;
+  return format_info(format).gray();
 }
 
 bool same_structure(const ConvertJob& job) noexcept {
@@ -81,27 +82,25 @@ Sampling same_size(const Image& image, const ColorInfo& color) {
 
 Taps subsampling(std::int64_t size, double offset, int log2, std::int64_t inputs) {
   if (log2 == 0) return make_taps(Resize::nearest, size, 1, 0, inputs);
-  if (offset == 0.5) return make_taps(Resize::area, size, 2, 0.5, inputs);
-  // A triangle of radius 2 with the border repeated: the mean of two triangles of radius 1, half a sample to
-  // either side.
-  const Taps left = make_taps(Resize::bilinear, size, 2, offset - 0.5, inputs);
-  const Taps right = make_taps(Resize::bilinear, size, 2, offset + 0.5, inputs);
+  const std::int64_t step = std::int64_t{1} << log2;
+  if (2 * offset == static_cast<double>(step - 1))
+    return make_taps(Resize::area, size, static_cast<double>(step), offset, inputs);
+  // On a pixel: a triangle that reaches up to the neighbouring chroma samples, with the border repeated.
+  const auto centre = static_cast<std::int64_t>(offset);
+  const auto inside = [&](std::int64_t k) { return std::clamp<std::int64_t>(k, 0, inputs - 1); };
   Taps taps;
   taps.size = size;
-  taps.count = static_cast<int>(std::min<std::int64_t>(3, inputs));
+  taps.count = static_cast<int>(std::min<std::int64_t>(2 * step - 1, inputs));
   taps.index.resize(static_cast<std::size_t>(size));
   taps.weights.assign(static_cast<std::size_t>(taps.count * size), 0.f);
   for (std::int64_t i = 0; i < size; ++i) {
-    const auto at = static_cast<std::size_t>(i);
-    const std::int64_t first =
-        std::clamp<std::int64_t>(std::min(left.index[at], right.index[at]), 0, inputs - taps.count);
-    taps.index[at] = static_cast<std::int32_t>(first);
-    for (const Taps* part : {&left, &right})
-      for (int t = 0; t < part->count; ++t) {
-        const float weight = part->weights[static_cast<std::size_t>(t * size + i)];
-        if (weight != 0)
-          taps.weights[static_cast<std::size_t>((part->index[at] + t - first) * size + i)] += weight / 2;
-      }
+    const std::int64_t middle = i * step + centre;
+    const std::int64_t first = std::clamp<std::int64_t>(middle - step + 1, 0, inputs - taps.count);
+    taps.index[static_cast<std::size_t>(i)] = static_cast<std::int32_t>(first);
+    for (std::int64_t k = 1 - step; k < step; ++k) {
+      const auto weight = static_cast<float>(step - std::abs(k)) / static_cast<float>(step * step);
+      taps.weights[static_cast<std::size_t>((inside(middle + k) - first) * size + i)] += weight;
+    }
   }
   return taps;
 }

@@ -38,7 +38,8 @@ Sampling same_size(const Image& image, const ColorInfo& color);
 Taps chroma_rows(const Image& image, const ColorInfo& color);
 
 /// The taps that subsample chroma from rows or columns of full size, `offset` being the pixel of the first
-/// sample: two samples about a centre between them, else one with half of each neighbour.
+/// sample: the mean of its pixels about a centre between them, else a triangle that reaches up to the
+/// neighbouring samples.
 Taps subsampling(std::int64_t size, double offset, int log2, std::int64_t inputs);
 
 /// The smallest number of rows for a thread.

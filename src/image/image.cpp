@@ -2,13 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <optional>
-#include <utility>
-#include <vector>
-
-#include <fmt/ranges.h>
-
-#include <lanner/nearest.h>
 
 #include "base/check.h"
 #include "base/limits/limit_error.h"
@@ -20,29 +13,49 @@ namespace lanner {
 
 namespace {
 
-using Samples = std::array<std::uint8_t, 3>;
+using Samples = std::array<std::uint8_t, 4>;
+
+constexpr std::uint8_t u8(int value) {
+  return static_cast<std::uint8_t>(value);
+}
+
+constexpr PixelFormatInfo interleaved(std::string_view name, int bits, int samples) {
+  return {name, 1, u8(bits > 8 ? 2 : 1), u8(bits), 0, 0, 0, Samples{u8(samples)}, false};
+}
+
+constexpr PixelFormatInfo gray(std::string_view name, int bits) {
+  return interleaved(name, bits, 1);
+}
+
+constexpr PixelFormatInfo rgb_planes(std::string_view name, int bits, bool alpha = false) {
+  return {name, 3, u8(bits > 8 ? 2 : 1), u8(bits), 0, 0, 0, Samples{1, 1, 1, 1}, false, alpha};
+}
 
 constexpr PixelFormatInfo planar(std::string_view name, int bits, int chroma_x, int chroma_y, int shift = 0) {
-  const auto u8 = [](int value) { return static_cast<std::uint8_t>(value); };
-  return {name, 3, u8(bits > 8 ? 2 : 1), u8(bits), u8(shift), u8(chroma_x), u8(chroma_y), Samples{1, 1, 1},
+  return {name, 3, u8(bits > 8 ? 2 : 1), u8(bits), u8(shift), u8(chroma_x), u8(chroma_y), Samples{1, 1, 1, 1},
           true};
 }
 
+constexpr PixelFormatInfo planar_alpha(std::string_view name, int bits, int chroma_x, int chroma_y) {
+  PixelFormatInfo facts = planar(name, bits, chroma_x, chroma_y);
+  facts.alpha_plane = true;
+  return facts;
+}
+
 constexpr PixelFormatInfo semi_planar(std::string_view name, int bits, int shift, int chroma_y) {
-  const auto u8 = [](int value) { return static_cast<std::uint8_t>(value); };
-  return {name, 2, u8(bits > 8 ? 2 : 1), u8(bits), u8(shift), 1, u8(chroma_y), Samples{1, 2, 0}, true};
+  return {name, 2, u8(bits > 8 ? 2 : 1), u8(bits), u8(shift), 1, u8(chroma_y), Samples{1, 2}, true};
 }
 
 // In the order of PixelFormat.
 constexpr PixelFormatInfo formats[] = {
-    {"gray8", 1, 1, 8, 0, 0, 0, Samples{1, 0, 0}, false},
-    {"gray16", 1, 2, 16, 0, 0, 0, Samples{1, 0, 0}, false},
-    {"rgb24", 1, 1, 8, 0, 0, 0, Samples{3, 0, 0}, false},
-    {"bgr24", 1, 1, 8, 0, 0, 0, Samples{3, 0, 0}, false},
-    {"rgba32", 1, 1, 8, 0, 0, 0, Samples{4, 0, 0}, false},
-    {"bgra32", 1, 1, 8, 0, 0, 0, Samples{4, 0, 0}, false},
-    {"rgb_planar", 3, 1, 8, 0, 0, 0, Samples{1, 1, 1}, false},
-    {"bgr_planar", 3, 1, 8, 0, 0, 0, Samples{1, 1, 1}, false},
+    gray("gray8", 8),
+    gray("gray16", 16),
+    interleaved("rgb24", 8, 3),
+    interleaved("bgr24", 8, 3),
+    interleaved("rgba32", 8, 4),
+    interleaved("bgra32", 8, 4),
+    rgb_planes("rgb_planar", 8),
+    rgb_planes("bgr_planar", 8),
     semi_planar("nv12", 8, 0, 1),
     semi_planar("p010", 10, 6, 1),
     semi_planar("p016", 16, 0, 1),
@@ -61,15 +74,60 @@ constexpr PixelFormatInfo formats[] = {
     planar("yuv420p16", 16, 1, 1),
     planar("yuv422p16", 16, 1, 0),
     planar("yuv444p16", 16, 0, 0),
-    {"rgb48", 1, 2, 16, 0, 0, 0, Samples{3, 0, 0}, false},
+    interleaved("rgb48", 16, 3),
     semi_planar("p012", 12, 4, 1),
     semi_planar("p212", 12, 4, 0),
     planar("yuv444p10msb", 10, 0, 0, 6),
     planar("yuv444p12msb", 12, 0, 0, 4),
+    gray("gray9", 9),
+    gray("gray10", 10),
+    gray("gray12", 12),
+    gray("gray14", 14),
+    interleaved("ya8", 8, 2),
+    interleaved("ya16", 16, 2),
+    interleaved("bgr48", 16, 3),
+    interleaved("rgba64", 16, 4),
+    interleaved("bgra64", 16, 4),
+    rgb_planes("gbrp", 8),
+    rgb_planes("gbrp9", 9),
+    rgb_planes("gbrp10", 10),
+    rgb_planes("gbrp12", 12),
+    rgb_planes("gbrp14", 14),
+    rgb_planes("gbrp16", 16),
+    rgb_planes("gbrap", 8, true),
+    rgb_planes("gbrap10", 10, true),
+    rgb_planes("gbrap12", 12, true),
+    rgb_planes("gbrap16", 16, true),
+    planar("yuv410p", 8, 2, 2),
+    planar("yuv411p", 8, 2, 0),
+    planar("yuv440p", 8, 0, 1),
+    planar("yuv440p10", 10, 0, 1),
+    planar("yuv440p12", 12, 0, 1),
+    planar("yuv420p9", 9, 1, 1),
+    planar("yuv422p9", 9, 1, 0),
+    planar("yuv444p9", 9, 0, 0),
+    planar("yuv420p14", 14, 1, 1),
+    planar("yuv422p14", 14, 1, 0),
+    planar("yuv444p14", 14, 0, 0),
+    planar_alpha("yuva420p", 8, 1, 1),
+    planar_alpha("yuva422p", 8, 1, 0),
+    planar_alpha("yuva444p", 8, 0, 0),
+    planar_alpha("yuva420p9", 9, 1, 1),
+    planar_alpha("yuva422p9", 9, 1, 0),
+    planar_alpha("yuva444p9", 9, 0, 0),
+    planar_alpha("yuva420p10", 10, 1, 1),
+    planar_alpha("yuva422p10", 10, 1, 0),
+    planar_alpha("yuva444p10", 10, 0, 0),
+    planar_alpha("yuva422p12", 12, 1, 0),
+    planar_alpha("yuva444p12", 12, 0, 0),
+    planar_alpha("yuva420p16", 16, 1, 1),
+    planar_alpha("yuva422p16", 16, 1, 0),
+    planar_alpha("yuva444p16", 16, 0, 0),
 };
+static_assert(std::size(formats) == pixel_format_count);
 
-constexpr std::string_view matrix_names[] = {"unspecified", "bt601",     "bt709", "bt2020",
-                                             "fcc",         "smpte240m", "rgb"};
+constexpr std::string_view matrix_names[] = {"unspecified", "bt601", "bt709", "bt2020", "fcc",
+                                             "smpte240m",   "rgb",   "ycgco", "bt2020c"};
 constexpr std::string_view range_names[] = {"unspecified", "limited", "full"};
 constexpr std::string_view siting_names[] = {"unspecified", "left",        "center", "top_left",
                                              "top",         "bottom_left", "bottom"};
@@ -96,57 +154,45 @@ std::string_view to_string(ChromaSiting siting) noexcept {
   return siting_names[static_cast<std::size_t>(siting)];
 }
 
-namespace {
-
-/// FFmpeg's names where they differ: of formats that mean the range or the alpha plane, too, the samples.
-constexpr std::pair<std::string_view, PixelFormat> ffmpeg_names[] = {
-    {"gray", PixelFormat::gray8},           {"rgba", PixelFormat::rgba32},
-    {"bgra", PixelFormat::bgra32},          {"gbrp", PixelFormat::rgb_planar},
-    {"gbrap", PixelFormat::rgb_planar},     {"yuvj420p", PixelFormat::yuv420p},
-    {"yuvj422p", PixelFormat::yuv422p},     {"yuvj444p", PixelFormat::yuv444p},
-    {"yuva420p", PixelFormat::yuv420p},     {"yuva422p", PixelFormat::yuv422p},
-    {"yuva444p", PixelFormat::yuv444p},     {"yuva420p10", PixelFormat::yuv420p10},
-    {"yuva422p10", PixelFormat::yuv422p10}, {"yuva444p10", PixelFormat::yuv444p10},
-    {"yuva422p12", PixelFormat::yuv422p12}, {"yuva444p12", PixelFormat::yuv444p12},
-    {"yuva420p16", PixelFormat::yuv420p16}, {"yuva422p16", PixelFormat::yuv422p16},
-    {"yuva444p16", PixelFormat::yuv444p16}};
-
-std::optional<PixelFormat> format_by_ffmpeg(std::string_view name) {
-  const bool little_endian = name.ends_with("le");
-  if (little_endian) name.remove_suffix(2);
-  for (const auto& [other, format] : ffmpeg_names)
-    if (other == name) return format;
-  for (std::size_t i = 0; little_endian && i < std::size(formats); ++i)
-    if (formats[i].name == name && formats[i].bytes_per_sample == 2) return static_cast<PixelFormat>(i);
-  return std::nullopt;
-}
-
-} // namespace
-
-PixelFormat parse_pixel_format(std::string_view name) {
-  if (const auto format = format_by_ffmpeg(name)) return *format;
-  std::vector<std::string> known;
-  for (std::size_t i = 0; i < std::size(formats); ++i) {
-    if (formats[i].name == name) return static_cast<PixelFormat>(i);
-    known.emplace_back(formats[i].name);
+PixelFormat with_whole_chroma(PixelFormat format) noexcept {
+  const PixelFormatInfo& facts = format_info(format);
+  PixelFormat found = facts.has_alpha() ? PixelFormat::yuva444p16 : PixelFormat::yuv444p16;
+  for (int i = 0; i < pixel_format_count; ++i) {
+    const PixelFormatInfo& one = formats[i];
+    const bool fits = one.yuv && one.planes == 3 && one.chroma_x == 0 && one.chroma_y == 0 &&
+                      one.shift == 0 && one.alpha_plane == facts.has_alpha() && one.bits >= facts.bits;
+    if (fits && one.bits < format_info(found).bits) found = static_cast<PixelFormat>(i);
   }
-  fail(ErrorCode::invalid_argument, "pixel format '{}' is not known: expected one of {}{}", name,
-       fmt::join(known, ", "), did_you_mean(name, known));
+  return found;
 }
 
-std::int64_t row_bytes(const Image& image, int plane) {
+int plane_count(PixelFormat format) noexcept {
+  return format_info(format).planes + (format_info(format).alpha_plane ? 1 : 0);
+}
+
+Plane& plane_at(Image& image, int index) noexcept {
+  return index < format_info(image.format).planes ? image.planes[static_cast<std::size_t>(index)]
+                                                  : image.alpha;
+}
+
+const Plane& plane_at(const Image& image, int index) noexcept {
+  return plane_at(const_cast<Image&>(image), index);
+}
+
+std::int64_t plane_row_bytes(const Image& image, int index) noexcept {
   const PixelFormatInfo& facts = format_info(image.format);
-  return std::int64_t{image.planes[plane].width} * facts.samples[plane] * facts.bytes_per_sample;
+  return std::int64_t{plane_at(image, index).width} * facts.samples[static_cast<std::size_t>(index)] *
+         facts.bytes_per_sample;
 }
 
 void shape_planes(Image& image, std::int64_t alignment) {
   const PixelFormatInfo& facts = format_info(image.format);
-  for (int p = 0; p < facts.planes; ++p) {
-    Plane& plane = image.planes[p];
-    const bool chroma = p > 0 && facts.yuv;
+  for (int p = 0; p < plane_count(image.format); ++p) {
+    Plane& plane = plane_at(image, p);
+    const bool chroma = p > 0 && p < facts.planes && facts.yuv;
     plane.width = chroma ? subsampled(image.width, facts.chroma_x) : image.width;
     plane.height = chroma ? subsampled(image.height, facts.chroma_y) : image.height;
-    plane.pitch = (row_bytes(image, p) + alignment - 1) / alignment * alignment;
+    plane.pitch = (plane_row_bytes(image, p) + alignment - 1) / alignment * alignment;
   }
 }
 
@@ -156,24 +202,23 @@ Image Image::allocate(PixelFormat format, std::int32_t width, std::int32_t heigh
         width, height);
   limited_product("pixels", limits.pixels, static_cast<std::uint64_t>(width),
                   static_cast<std::uint64_t>(height), "pixels of an image");
-  const PixelFormatInfo& facts = format_info(format);
   Image image;
   image.format = format;
   image.width = width;
   image.height = height;
   image.device = device;
   const std::int64_t alignment = device.is_host() ? 64 : 256;
-  std::array<std::int64_t, 3> offsets{};
   std::int64_t bytes = 0;
   shape_planes(image, alignment);
-  for (int p = 0; p < facts.planes; ++p) {
-    offsets[p] = bytes;
-    bytes += image.planes[p].pitch * image.planes[p].height;
-  }
+  for (int p = 0; p < plane_count(format); ++p) bytes += plane_at(image, p).pitch * plane_at(image, p).height;
   bytes += alignment; // Codecs read and write whole vectors past the end of the last row.
   const std::shared_ptr<void> memory = allocate_memory(device, static_cast<std::uint64_t>(bytes));
-  for (int p = 0; p < facts.planes; ++p)
-    image.planes[p].data = static_cast<std::byte*>(memory.get()) + offsets[p];
+  auto* data = static_cast<std::byte*>(memory.get());
+  for (int p = 0; p < plane_count(format); ++p) {
+    Plane& plane = plane_at(image, p);
+    plane.data = data;
+    data += plane.pitch * plane.height;
+  }
   image.owner = memory;
   return image;
 }
@@ -181,31 +226,18 @@ Image Image::allocate(PixelFormat format, std::int32_t width, std::int32_t heigh
 Alpha alpha_of(const Image& image) noexcept {
   const PixelFormatInfo& facts = format_info(image.format);
   Alpha alpha{image.alpha, facts.bytes_per_sample, 1, (1u << facts.bits) - 1};
-  if (facts.samples[0] != 4) return alpha;
+  if (!facts.alpha_inside()) return alpha;
   alpha.plane = image.planes[0];
-  alpha.plane.data += 3;
-  alpha.step = 4;
+  alpha.step = facts.samples[0];
+  alpha.plane.data += static_cast<std::ptrdiff_t>(alpha.step - 1) * facts.bytes_per_sample;
   return alpha;
-}
-
-void allocate_alpha(Image& image) {
-  const std::int64_t alignment = image.device.is_host() ? 64 : 256;
-  const std::int64_t row = std::int64_t{image.width} * format_info(image.format).bytes_per_sample;
-  image.alpha.width = image.width;
-  image.alpha.height = image.height;
-  image.alpha.pitch = (row + alignment - 1) / alignment * alignment;
-  const std::shared_ptr<void> memory =
-      allocate_memory(image.device, static_cast<std::uint64_t>(image.alpha.pitch * image.height + alignment));
-  image.alpha.data = static_cast<std::byte*>(memory.get());
-  image.owner = std::make_shared<std::pair<std::shared_ptr<const void>, std::shared_ptr<const void>>>(
-      image.owner, memory);
 }
 
 Image Image::from_tensor(const Tensor& tensor, PixelFormat format) {
   const PixelFormatInfo& facts = format_info(format);
   const Shape& shape = tensor.shape();
   check(facts.planes == 1 && facts.bytes_per_sample == 1, ErrorCode::invalid_argument,
-        "image from tensor: format {}, expected gray8, rgb24, bgr24, rgba32 or bgra32", facts.name);
+        "image from tensor: format {}, expected gray8, ya8, rgb24, bgr24, rgba32 or bgra32", facts.name);
   const bool flat = shape.rank() == 2 && facts.samples[0] == 1;
   check(tensor.dtype() == DType::u8 && tensor.layout().row_major() && tensor.device().is_host() &&
             (flat || (shape.rank() == 3 && shape[2] == facts.samples[0])),
@@ -236,19 +268,14 @@ void copy_image(const Image& from, Image& to, Stream stream) {
         to.device.to_string());
   const Device gpu = from.device.is_host() ? to.device : from.device;
   const cuda::Queueing queueing(stream.handle ? Device{} : gpu);
-  for (int p = 0; p < format_info(from.format).planes; ++p)
-    copy_rows({{to.planes[p].data, to.device}, to.planes[p].pitch},
-              {{from.planes[p].data, from.device}, from.planes[p].pitch},
-              static_cast<std::uint64_t>(row_bytes(from, p)),
-              static_cast<std::uint64_t>(from.planes[p].height), stream);
-  if (from.alpha.data) {
-    if (!to.alpha.data) allocate_alpha(to);
-    copy_rows({{to.alpha.data, to.device}, to.alpha.pitch},
-              {{from.alpha.data, from.device}, from.alpha.pitch},
-              static_cast<std::uint64_t>(from.width) * format_info(from.format).bytes_per_sample,
-              static_cast<std::uint64_t>(from.height), stream);
-  } else {
-    to.alpha = {};
+  for (int p = 0; p < plane_count(from.format); ++p) {
+    const Plane &source = plane_at(from, p), &target = plane_at(to, p);
+    check(source.data && target.data, ErrorCode::invalid_argument,
+          "image copy: {}: plane {} has no data; Image::allocate() gives every plane some",
+          to_string(from.format), p);
+    copy_rows({{target.data, to.device}, target.pitch}, {{source.data, from.device}, source.pitch},
+              static_cast<std::uint64_t>(plane_row_bytes(from, p)), static_cast<std::uint64_t>(source.height),
+              stream);
   }
   if (!stream.handle) synchronize(gpu);
   to.color = from.color;

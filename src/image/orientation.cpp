@@ -76,6 +76,8 @@ void rotate_on_host(const RotatedPlane& plane) {
     return rotate_on_host<3>(plane);
   case 4:
     return rotate_on_host<4>(plane);
+  case 8:
+    return rotate_on_host<8>(plane);
   default:
     return rotate_on_host<6>(plane);
   }
@@ -84,16 +86,7 @@ void rotate_on_host(const RotatedPlane& plane) {
 /// A format that can be rotated sample by sample without losing information of `format`: chroma that is
 /// halved along one axis would be halved along the other, or be sited on the other side of its pixels.
 PixelFormat rotatable_format(PixelFormat format) {
-  const PixelFormatInfo& facts = format_info(format);
-  if (facts.yuv)
-    return facts.bits <= 8    ? PixelFormat::yuv444p
-           : facts.bits <= 10 ? PixelFormat::yuv444p10
-           : facts.bits <= 12 ? PixelFormat::yuv444p12
-                              : PixelFormat::yuv444p16;
-  const bool wide = facts.bits > 8;
-  if (facts.samples[0] == 4) return format;
-  if (facts.planes == 1 && facts.samples[0] == 1) return wide ? PixelFormat::gray16 : PixelFormat::gray8;
-  return wide ? PixelFormat::rgb48 : PixelFormat::rgb24;
+  return format_info(format).yuv ? with_whole_chroma(format) : format;
 }
 
 } // namespace
@@ -114,7 +107,6 @@ Image oriented(const Image& image, Orientation orientation, Stream stream) {
     flat = Image::allocate(format, image.width, image.height, as_large, image.device);
     if (format_info(format).yuv) flat.color = color;
     convert_image(image, flat, stream);
-    flat.alpha = image.alpha; // Of the same depth, and kept alive by `image`.
   }
   const bool swapped = orientation.quarter_turns % 2;
   const cuda::Queueing queueing(stream.handle ? Device{} : image.device);
@@ -129,12 +121,9 @@ Image oriented(const Image& image, Orientation orientation, Stream stream) {
     else
       rotate_on_gpu(plane, image.device, stream);
   };
-  for (std::size_t p = 0; p < facts.planes; ++p)
-    rotate(flat.planes[p], result.planes[p], facts.samples[p] * facts.bytes_per_sample);
-  if (flat.alpha.data) {
-    allocate_alpha(result);
-    rotate(flat.alpha, result.alpha, facts.bytes_per_sample);
-  }
+  for (int p = 0; p < plane_count(format); ++p)
+    rotate(plane_at(flat, p), plane_at(result, p),
+           facts.samples[static_cast<std::size_t>(p)] * facts.bytes_per_sample);
   if (!host && (converted || !stream.handle)) synchronize(image.device, stream); // `flat` is released.
   return result;
 }

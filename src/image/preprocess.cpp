@@ -8,6 +8,7 @@
 #include "device/cuda/gpu.h"
 #include "device/memory.h"
 #include "device/parallel.h"
+#include "image/constant_luminance.h"
 #include "image/cuda/gpu_preprocess.h"
 #include "image/preprocess_plan.h"
 #include "image/row_kernels.h"
@@ -171,6 +172,8 @@ void check_output(const Preprocess& spec, const Shape& element, const Tensor& ou
 } // namespace
 
 void preprocess_into(std::byte* element, const Image& image, const Preprocess& spec, int threads) {
+  if (has_constant_luminance(image))
+    return preprocess_into(element, without_constant_luminance(image, threads), spec, threads);
   const PreprocessPlan plan = preprocess_plan(image, spec);
   const TensorRows out(spec, plan.target, element);
   write_padding(plan, out);

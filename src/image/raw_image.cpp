@@ -89,8 +89,8 @@ std::int64_t raw_bytes(const RawFormat& format, std::int32_t width, std::int32_t
   if (is_packed(format)) return std::int64_t{4} * width * height;
   const Image image = described(format, width, height);
   std::int64_t bytes = 0;
-  for (int p = 0; p < format_info(format.format).planes; ++p)
-    bytes += image.planes[p].pitch * image.planes[p].height;
+  for (int p = 0; p < plane_count(format.format); ++p)
+    bytes += plane_at(image, p).pitch * plane_at(image, p).height;
   return bytes;
 }
 
@@ -103,9 +103,10 @@ Image image_from_bytes(std::span<const std::byte> bytes, std::shared_ptr<const v
         is_packed(format) ? "32-bit words" : to_string(format.format));
   if (is_packed(format)) return unpacked(bytes, format.order, width, height);
   auto* data = const_cast<std::byte*>(bytes.data());
-  for (int p = 0; p < format_info(format.format).planes; ++p) {
-    image.planes[p].data = data;
-    data += image.planes[p].pitch * image.planes[p].height;
+  for (int p = 0; p < plane_count(format.format); ++p) {
+    Plane& plane = plane_at(image, p);
+    plane.data = data;
+    data += plane.pitch * plane.height;
   }
   if (format.order == RawOrder::swapped_chroma) std::swap(image.planes[1], image.planes[2]);
   image.owner = std::move(owner);

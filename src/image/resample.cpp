@@ -213,7 +213,7 @@ void RowSampler::blend(int plane, const Taps& taps, std::int64_t y, float* out) 
 void RowSampler::read(std::int64_t y, float* const rows[3]) {
   const PixelFormatInfo& facts = format_info(image_.format);
   int blended_plane = -1;
-  const bool gray = facts.planes == 1 && facts.samples[0] == 1;
+  const bool gray = facts.gray();
   for (int c = 0; c < (gray ? 1 : 3); ++c) {
     const ComponentLayout layout = component_layout(image_.format, c);
     const bool chroma = facts.yuv && layout.plane > 0;

@@ -7,6 +7,7 @@
 #include <lanner/raw_image.h>
 
 #include "base/text/joined.h"
+#include "image/code_points.h"
 #include "options/common_rows.h"
 #include "video/write/encoder_options.h"
 
@@ -46,22 +47,6 @@ OptionRow<EncoderOptions> names_row(OptionInfo info, Enum EncoderOptions::*membe
         options.*member = value_named(option, name, last);
       });
 }
-
-/// H.273 Tables 2 and 3, by FFmpeg's names.
-struct CodePoint {
-  std::string_view name;
-  std::uint8_t code;
-};
-constexpr CodePoint primaries[] = {
-    {"bt709", 1}, {"unspecified", 2}, {"bt470m", 4},    {"bt470bg", 5},   {"smpte170m", 6}, {"smpte240m", 7},
-    {"film", 8},  {"bt2020", 9},      {"smpte428", 10}, {"smpte431", 11}, {"smpte432", 12}, {"ebu3213", 22},
-};
-constexpr CodePoint transfers[] = {
-    {"bt709", 1},     {"unspecified", 2},   {"gamma22", 4},    {"gamma28", 5},    {"smpte170m", 6},
-    {"smpte240m", 7}, {"linear", 8},        {"log100", 9},     {"log316", 10},    {"iec61966-2-4", 11},
-    {"bt1361e", 12},  {"iec61966-2-1", 13}, {"bt2020-10", 14}, {"bt2020-12", 15}, {"smpte2084", 16},
-    {"smpte428", 17}, {"arib-std-b67", 18},
-};
 
 std::uint8_t code_named(std::string_view option, std::string_view name, std::span<const CodePoint> points) {
   std::vector<std::string> known;
@@ -108,14 +93,14 @@ void add_picture_rows(Rows& table) {
       }));
   table.push_back(row<std::string, EncoderOptions>(
       {.name = "color_matrix",
-       .help = "matrix between RGB and YUV: bt601, bt709, bt2020, fcc, smpte240m",
+       .help = "matrix between RGB and YUV: bt601, bt709, bt2020, fcc, smpte240m, ycgco",
        .example = "bt709",
        .unset = "that of the first picture, else bt709 from 720 lines on, bt601 below",
        .no_flag = of_clip,
        .no_field = no_writer},
       [](const EncoderOptions& options) { return std::string(to_string(options.color.matrix)); },
       [](EncoderOptions& options, const std::string& name) {
-        options.color.matrix = value_named("color_matrix", name, ColorMatrix::rgb);
+        options.color.matrix = value_named("color_matrix", name, ColorMatrix::bt2020c);
       }));
   table.push_back(row<std::string, EncoderOptions>(
       {.name = "color_range",
@@ -131,13 +116,13 @@ void add_picture_rows(Rows& table) {
   table.push_back(code_row({.name = "color_primaries",
                             .help = "primaries, by FFmpeg's name: bt709, bt2020, smpte432 and others",
                             .example = "bt2020"},
-                           &ColorInfo::primaries, primaries));
+                           &ColorInfo::primaries, primaries_points));
   table.push_back(
       code_row({.name = "color_transfer",
                 .help = "transfer, by FFmpeg's name: bt709, smpte2084 (PQ), arib-std-b67 (HLG) and "
                         "others",
                 .example = "smpte2084"},
-               &ColorInfo::transfer, transfers));
+               &ColorInfo::transfer, transfer_points));
 }
 
 /// `first` and `second` of `first?second` with that separator; nothing for others.

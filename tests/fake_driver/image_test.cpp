@@ -133,6 +133,37 @@ TEST_F(FakeImages, colour_is_converted_on_the_images_device) {
   }
 }
 
+TEST_F(FakeImages, formats_that_no_kernel_has_are_refused) {
+  const std::pair<PixelFormat, PixelFormat> pairs[] = {{PixelFormat::yuv411p, PixelFormat::rgb24},
+                                                       {PixelFormat::rgb24, PixelFormat::yuv410p},
+                                                       {PixelFormat::yuva420p, PixelFormat::rgba64},
+                                                       {PixelFormat::nv12, PixelFormat::yuva420p}};
+  for (const auto& [from, to] : pairs) {
+    const Image there = copied_to(gpu_device, random_image(from, 36, 24, 3));
+    Image found = Image::allocate(to, 36, 24, {}, gpu_device);
+    LANNER_EXPECT_ERROR(convert_image(there, found), ErrorCode::unsupported, "copy the frame to the host");
+  }
+  Image coded = copied_to(gpu_device, random_image(PixelFormat::yuv420p10, 36, 24, 3));
+  coded.color.matrix = ColorMatrix::bt2020c;
+  Image found = Image::allocate(PixelFormat::rgb24, 36, 24, {}, gpu_device);
+  LANNER_EXPECT_ERROR(convert_image(coded, found), ErrorCode::unsupported, "constant luminance");
+}
+
+TEST_F(FakeImages, opacity_reaches_bytes) {
+  const Image image = random_image(PixelFormat::yuva420p, 36, 24, 3);
+  const Image there = copied_to(gpu_device, image);
+  Image want = Image::allocate(PixelFormat::rgba32, 36, 24),
+        back = Image::allocate(PixelFormat::rgba32, 36, 24);
+  convert_image(image, want);
+  Image found = Image::allocate(PixelFormat::rgba32, 36, 24, {}, gpu_device);
+  convert_image(there, found);
+  copy_image(found, back);
+  for (std::int32_t y = 0; y < 24; ++y)
+    for (std::int32_t x = 0; x < 36; ++x)
+      ASSERT_EQ(back.planes[0].data[y * back.planes[0].pitch + 4 * x + 3],
+                want.planes[0].data[y * want.planes[0].pitch + 4 * x + 3]);
+}
+
 TEST_F(FakeImages, images_are_rotated_on_their_device) {
   for (const PixelFormat format : {PixelFormat::nv12, PixelFormat::p010, PixelFormat::rgb24,
                                    PixelFormat::gray8, PixelFormat::rgb48, PixelFormat::yuv444p})

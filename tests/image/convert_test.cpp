@@ -1,7 +1,12 @@
 #include <lanner/image.h>
 
+#include <lanner/preprocess.h>
+
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <string>
+#include <vector>
 
 #include "expect_error.h"
 #include "image/color.h"
@@ -17,16 +22,21 @@ using test::random_image;
 using test::rgb_at;
 using test::sample_at;
 
-constexpr PixelFormat yuv_formats[] = {
-    PixelFormat::nv12,         PixelFormat::p010,        PixelFormat::p016,      PixelFormat::nv16,
-    PixelFormat::p210,         PixelFormat::p216,        PixelFormat::yuv420p,   PixelFormat::yuv422p,
-    PixelFormat::yuv444p,      PixelFormat::yuv420p10,   PixelFormat::yuv422p10, PixelFormat::yuv444p10,
-    PixelFormat::yuv420p12,    PixelFormat::yuv422p12,   PixelFormat::yuv444p12, PixelFormat::yuv420p16,
-    PixelFormat::yuv422p16,    PixelFormat::yuv444p16,   PixelFormat::p012,      PixelFormat::p212,
-    PixelFormat::yuv444p10msb, PixelFormat::yuv444p12msb};
-constexpr PixelFormat rgb_formats[] = {PixelFormat::rgb24,  PixelFormat::bgr24,      PixelFormat::rgba32,
-                                       PixelFormat::bgra32, PixelFormat::rgb_planar, PixelFormat::bgr_planar,
-                                       PixelFormat::rgb48};
+template<typename Chosen>
+std::vector<PixelFormat> formats_that(Chosen&& chosen) {
+  std::vector<PixelFormat> formats;
+  for (int i = 0; i < pixel_format_count; ++i)
+    if (const auto format = static_cast<PixelFormat>(i); chosen(format_info(format)))
+      formats.push_back(format);
+  return formats;
+}
+
+const std::vector<PixelFormat> yuv_formats =
+    formats_that([](const PixelFormatInfo& facts) { return facts.yuv; });
+const std::vector<PixelFormat> rgb_formats =
+    formats_that([](const PixelFormatInfo& facts) { return !facts.yuv && !facts.gray(); });
+const std::vector<PixelFormat> alpha_formats =
+    formats_that([](const PixelFormatInfo& facts) { return facts.has_alpha(); });
 
 // Whether `got` is the code that `exact` rounds to; exactly between two codes both are allowed.
 bool rounds_to(double got, double exact, double top) {
@@ -34,22 +44,62 @@ bool rounds_to(double got, double exact, double top) {
   return std::abs(got - exact) <= 0.5 + top * 2e-6;
 }
 
-TEST(Convert, EveryYuvToEveryRgb) {
-  for (const PixelFormat from : yuv_formats)
-    for (const PixelFormat to : rgb_formats) {
-      Image source = random_image(from, 23, 17, 1);
-      Image target = Image::allocate(to, 23, 17);
-      convert_image(source, target);
-      const double top = std::pow(2, format_info(to).bits) - 1;
-      for (std::int32_t y = 0; y < 17; ++y)
-        for (std::int32_t x = 0; x < 23; ++x) {
-          const auto rgb = rgb_at(source, x, y);
-          for (int c = 0; c < 3; ++c)
-            ASSERT_TRUE(rounds_to(sample_at(target, c, x, y), rgb[static_cast<std::size_t>(c)] * top, top))
-                << to_string(from) << " to " << to_string(to) << " at " << x << "," << y << " component " << c
-                << ": got " << sample_at(target, c, x, y) << ", expected "
-                << rgb[static_cast<std::size_t>(c)] * top;
+void expect_exact_rgb(const Image& source) {
+  constexpr std::int32_t width = 23, height = 17;
+  std::vector<std::array<double, 3>> exact;
+  for (std::int32_t y = 0; y < height; ++y)
+    for (std::int32_t x = 0; x < width; ++x) exact.push_back(rgb_at(source, x, y));
+  for (const PixelFormat to : rgb_formats) {
+    Image target = Image::allocate(to, width, height);
+    convert_image(source, target);
+    const double top = std::pow(2, format_info(to).bits) - 1;
+    for (std::int32_t y = 0; y < height; ++y)
+      for (std::int32_t x = 0; x < width; ++x)
+        for (int c = 0; c < 3; ++c) {
+          const double want =
+              exact[static_cast<std::size_t>(y * width + x)][static_cast<std::size_t>(c)] * top;
+          ASSERT_TRUE(rounds_to(sample_at(target, c, x, y), want, top))
+              << to_string(source.format) << " to " << to_string(to) << " at " << x << "," << y
+              << " component " << c << ": got " << sample_at(target, c, x, y) << ", expected " << want;
         }
+  }
+}
+
+TEST(Convert, EveryYuvToEveryRgb) {
+  for (const PixelFormat from : yuv_formats) expect_exact_rgb(random_image(from, 23, 17, 1));
+}
+
+TEST(Convert, QuarterChromaOfEverySiting) {
+  for (const PixelFormat from : {PixelFormat::yuv410p, PixelFormat::yuv411p, PixelFormat::yuv440p})
+    for (const ChromaSiting siting : {ChromaSiting::center, ChromaSiting::top_left, ChromaSiting::top,
+                                      ChromaSiting::bottom_left, ChromaSiting::bottom}) {
+      Image source = random_image(from, 23, 17, 1);
+      source.color.siting = siting;
+      expect_exact_rgb(source);
+    }
+}
+
+// A ramp: each chroma sample must be the value at its own position, away from the border.
+TEST(Convert, QuarterChromaIsSampledAtItsSiting) {
+  Image source = Image::allocate(PixelFormat::yuv444p, 48, 48);
+  source.color = {ColorMatrix::bt709, ColorRange::full};
+  for (int p = 0; p < 3; ++p)
+    for (std::int32_t y = 0; y < 48; ++y)
+      for (std::int32_t x = 0; x < 48; ++x)
+        source.planes[p].data[y * source.planes[p].pitch + x] = static_cast<std::byte>(3 * x + 2 * y);
+  for (const ChromaSiting siting : {ChromaSiting::left, ChromaSiting::center, ChromaSiting::top_left,
+                                    ChromaSiting::top, ChromaSiting::bottom_left, ChromaSiting::bottom})
+    for (const PixelFormat format : {PixelFormat::yuv410p, PixelFormat::yuv411p, PixelFormat::yuv440p}) {
+      Image target = Image::allocate(format, 48, 48);
+      target.color = {ColorMatrix::bt709, ColorRange::full, siting};
+      convert_image(source, target);
+      const PixelFormatInfo& facts = format_info(format);
+      const ChromaOffset offset = chroma_offset(format, siting);
+      for (std::int32_t y = 1; y < 11; ++y)
+        for (std::int32_t x = 1; x < 11; ++x)
+          ASSERT_NEAR(sample_at(target, 2, x, y),
+                      3 * ((x << facts.chroma_x) + offset.x) + 2 * ((y << facts.chroma_y) + offset.y), 0.51)
+              << to_string(format) << " " << to_string(siting);
     }
 }
 
@@ -99,7 +149,8 @@ TEST(Convert, ChromaIsSampledAtItsSiting) {
 TEST(Convert, OneColourSurvivesTheRoundTrip) {
   for (const PixelFormat format : yuv_formats)
     for (const ColorRange range : {ColorRange::limited, ColorRange::full})
-      for (const ColorMatrix matrix : {ColorMatrix::bt601, ColorMatrix::bt709, ColorMatrix::bt2020}) {
+      for (const ColorMatrix matrix :
+           {ColorMatrix::bt601, ColorMatrix::bt709, ColorMatrix::bt2020, ColorMatrix::ycgco}) {
         Image source = Image::allocate(PixelFormat::rgb24, 5, 7);
         for (std::int32_t y = 0; y < 7; ++y)
           for (std::int32_t x = 0; x < 5; ++x)
@@ -195,10 +246,20 @@ TEST(ImageTest, AllocationIsBounded) {
 }
 
 TEST(ImageTest, FormatsByName) {
-  for (int i = 0; i <= static_cast<int>(PixelFormat::yuv444p12msb); ++i) {
+  for (int i = 0; i < pixel_format_count; ++i) {
     const auto format = static_cast<PixelFormat>(i);
     EXPECT_EQ(parse_pixel_format(to_string(format)), format);
+    if (const std::string name = ffmpeg_name(format); !name.empty()) {
+      EXPECT_EQ(parse_pixel_format(name), format) << name;
+      EXPECT_TRUE(has_ffmpeg_name(format, name)) << name;
+    }
   }
+  EXPECT_EQ(parse_pixel_format("YUV444_10BIT"), PixelFormat::yuv444p10msb);
+  EXPECT_EQ(parse_pixel_format("yuyv422"), PixelFormat::yuv422p);
+  EXPECT_EQ(parse_pixel_format("gbrp12be"), PixelFormat::gbrp12);
+  EXPECT_TRUE(has_ffmpeg_name(PixelFormat::yuv420p, "yuvj420p"));
+  EXPECT_FALSE(has_ffmpeg_name(PixelFormat::yuv422p, "yuyv422"));
+  EXPECT_FALSE(has_ffmpeg_name(PixelFormat::rgb_planar, "gbrp"));
   LANNER_EXPECT_ERROR(parse_pixel_format("rgb23"), ErrorCode::invalid_argument, "rgb24");
 }
 
@@ -242,36 +303,142 @@ TEST(Convert, AlphaIsKept) {
   EXPECT_EQ(alpha_at(other, 3, 5), std::byte{255});
 }
 
-TEST(Convert, SeparateAlphaPlaneIsConverted) {
-  for (const PixelFormat format : {PixelFormat::yuv420p, PixelFormat::yuv444p10, PixelFormat::gray16}) {
-    Image image = random_image(format, 23, 7, 5);
-    allocate_alpha(image);
-    const PixelFormatInfo& facts = format_info(format);
-    const auto top = static_cast<std::uint32_t>((1 << facts.bits) - 1);
-    for (std::int64_t y = 0; y < 7; ++y)
-      for (std::int64_t x = 0; x < 23; ++x) {
-        std::byte* row = image.alpha.data + y * image.alpha.pitch;
-        const auto sample = static_cast<std::uint32_t>(y * 23 + x) * top / (7 * 23 - 1);
-        if (facts.bytes_per_sample == 1)
-          row[x] = static_cast<std::byte>(sample);
-        else
-          reinterpret_cast<std::uint16_t*>(row)[x] = static_cast<std::uint16_t>(sample);
-      }
-    Image copy = Image::allocate(format, 23, 7), pixels = Image::allocate(PixelFormat::bgra32, 23, 7);
-    copy_image(image, copy);
-    convert_image(copy, pixels);
-    for (std::int64_t y = 0; y < 7; ++y)
-      for (std::int64_t x = 0; x < 23; ++x)
-        ASSERT_NEAR(std::to_integer<int>(alpha_at(pixels, x, y)), static_cast<double>(y * 23 + x) * 255 / 160,
-                    1)
-            << to_string(format);
-    Image turned = lanner::rotated_image(image, 1, {}, true),
-          shown = Image::allocate(PixelFormat::rgba32, 7, 23);
-    convert_image(turned, shown); // Mirrored, then clockwise: x and y swap, both counted from the end.
-    for (std::int64_t y = 0; y < 7; ++y)
-      for (std::int64_t x = 0; x < 23; ++x)
-        ASSERT_EQ(alpha_at(shown, 6 - y, 22 - x), alpha_at(pixels, x, y)) << to_string(format);
+namespace {
+
+unsigned opacity_at(const Image& image, std::int64_t x, std::int64_t y) {
+  const Alpha alpha = alpha_of(image);
+  const std::byte* row = alpha.plane.data + y * alpha.plane.pitch;
+  return alpha.bytes == 1 ? static_cast<unsigned>(row[x * alpha.step])
+                          : reinterpret_cast<const std::uint16_t*>(row)[x * alpha.step];
+}
+
+} // namespace
+
+TEST(Convert, EveryAlphaToEveryAlpha) {
+  for (const PixelFormat from : alpha_formats)
+    for (const PixelFormat to : alpha_formats) {
+      const Image source = random_image(from, 13, 7, 5);
+      Image target = Image::allocate(to, 13, 7);
+      convert_image(source, target);
+      const double top_from = alpha_of(source).top, top_to = alpha_of(target).top;
+      for (std::int64_t y = 0; y < 7; ++y)
+        for (std::int64_t x = 0; x < 13; ++x)
+          ASSERT_NEAR(opacity_at(target, x, y), opacity_at(source, x, y) * top_to / top_from, 0.5 + 1e-9)
+              << to_string(from) << " to " << to_string(to);
+    }
+}
+
+TEST(Convert, WithoutAlphaIsOpaque) {
+  const Image source = random_image(PixelFormat::yuv420p, 13, 7, 5);
+  for (const PixelFormat to : alpha_formats) {
+    Image target = Image::allocate(to, 13, 7);
+    convert_image(source, target);
+    EXPECT_EQ(opacity_at(target, 12, 6), alpha_of(target).top) << to_string(to);
   }
+}
+
+TEST(Convert, ATargetWithoutItsAlphaPlane) {
+  const Image source = random_image(PixelFormat::yuv420p, 12, 8, 5);
+  Image target = Image::allocate(PixelFormat::yuva420p, 12, 8);
+  target.alpha = {};
+  LANNER_EXPECT_ERROR(convert_image(source, target), ErrorCode::invalid_argument, "plane of opacity");
+}
+
+TEST(ImageTest, RotationKeepsAlpha) {
+  for (const PixelFormat format : alpha_formats) {
+    const Image image = random_image(format, 13, 7, 5);
+    const Image turned = lanner::rotated_image(image, 1, {}, true);
+    EXPECT_EQ(format_info(turned.format).bits, format_info(format).bits);
+    for (std::int64_t y = 0; y < 7; ++y) // Mirrored, then clockwise: x and y swap, both counted from the end.
+      for (std::int64_t x = 0; x < 13; ++x)
+        ASSERT_EQ(opacity_at(turned, 6 - y, 12 - x), opacity_at(image, x, y)) << to_string(format);
+  }
+}
+
+namespace {
+
+/// An image of one colour, full range.
+Image of_codes(PixelFormat format, ColorMatrix matrix, std::array<std::uint16_t, 3> codes) {
+  Image image = Image::allocate(format, 2, 2);
+  image.color = {matrix, ColorRange::full};
+  for (std::size_t p = 0; p < 3; ++p)
+    for (std::int32_t y = 0; y < 2; ++y) {
+      auto* row = reinterpret_cast<std::uint16_t*>(image.planes[p].data + y * image.planes[p].pitch);
+      row[0] = row[1] = codes[p];
+    }
+  return image;
+}
+
+double from_linear(double light) { // BT.2020, Table 4.
+  return light < 0.018053968510807 ? 4.5 * light
+                                   : 1.09929682680944 * std::pow(light, 0.45) - 0.09929682680944;
+}
+double to_linear(double coded) {
+  return coded < 4.5 * 0.018053968510807 ? coded / 4.5
+                                         : std::pow((coded + 0.09929682680944) / 1.09929682680944, 1 / 0.45);
+}
+
+} // namespace
+
+// H.273, MatrixCoefficients 8: Y is G/2 + (R + B)/4, Cg is G/2 - (R + B)/4, Co (R - B)/2 of the codes.
+TEST(Convert, YCgCo) {
+  Tensor pixels = Tensor::zeros(DType::u8, {1, 1, 3});
+  for (const bool full : {true, false}) {
+    for (const auto& [r, g, b] : {std::array{200, 100, 40}, {255, 0, 0}, {255, 255, 255}, {0, 30, 255}}) {
+      const std::array<int, 3> given{r, g, b};
+      std::array<double, 3> code{};
+      for (std::size_t c = 0; c < 3; ++c) {
+        pixels.as<std::uint8_t>()[c] = static_cast<std::uint8_t>(given[c]);
+        code[c] = full ? given[c] : 16 + given[c] * 219 / 255.0;
+      }
+      Image target = Image::allocate(PixelFormat::yuv444p, 1, 1);
+      target.color = {ColorMatrix::ycgco, full ? ColorRange::full : ColorRange::limited};
+      convert_image(Image::from_tensor(pixels, PixelFormat::rgb24), target);
+      const double half = (code[0] + code[2]) / 4;
+      EXPECT_NEAR(sample_at(target, 0, 0, 0), code[1] / 2 + half, 0.501);
+      EXPECT_NEAR(sample_at(target, 1, 0, 0), code[1] / 2 - half + 128, 0.501);
+      EXPECT_NEAR(sample_at(target, 2, 0, 0), std::min(255.0, (code[0] - code[2]) / 2 + 128), 0.501);
+    }
+  }
+}
+
+TEST(Convert, ConstantLuminance) {
+  for (const auto& rgb : {std::array{0.6, 0.3, 0.8}, {0.9, 0.7, 0.05}, {0.5, 0.5, 0.5}, {0.02, 0.4, 0.1}}) {
+    const double y =
+        from_linear(0.2627 * to_linear(rgb[0]) + 0.6780 * to_linear(rgb[1]) + 0.0593 * to_linear(rgb[2]));
+    const double blue = rgb[2] - y, red = rgb[0] - y;
+    const double cb = blue / (blue < 0 ? 1.9404 : 1.5816), cr = red / (red < 0 ? 1.7184 : 0.9936);
+    const auto code = [](double value) { return static_cast<std::uint16_t>(std::lround(value)); };
+    const Image source = of_codes(PixelFormat::yuv444p16, ColorMatrix::bt2020c,
+                                  {code(65535 * y), code(65535 * cb + 32768), code(65535 * cr + 32768)});
+    Image words = Image::allocate(PixelFormat::rgb48, 2, 2),
+          bytes = Image::allocate(PixelFormat::rgb24, 2, 2);
+    convert_image(source, words);
+    convert_image(source, bytes);
+    Preprocess spec;
+    spec.channels_last = true;
+    const Tensor tensor = to_tensor(source, spec);
+    for (int c = 0; c < 3; ++c) {
+      const double want = rgb[static_cast<std::size_t>(c)];
+      EXPECT_NEAR(sample_at(words, c, 1, 1), 65535 * want, 12) << c;
+      EXPECT_NEAR(sample_at(bytes, c, 1, 1), 255 * want, 0.6) << c;
+      EXPECT_NEAR(tensor.as<float>()[static_cast<std::size_t>(c)], 255 * want, 0.05) << c;
+    }
+    Image again = Image::allocate(PixelFormat::yuv444p16, 2, 2);
+    again.color = source.color;
+    LANNER_EXPECT_ERROR(convert_image(words, again), ErrorCode::unsupported, "constant luminance");
+    Image planes = Image::allocate(PixelFormat::yuv444p10, 2, 2);
+    planes.color = source.color;
+    EXPECT_NO_THROW(convert_image(source, planes)); // Depth alone.
+  }
+}
+
+TEST(ImageTest, NamesOfColour) {
+  EXPECT_EQ(transfer_name(16), "smpte2084");
+  EXPECT_EQ(transfer_name(18), "arib-std-b67");
+  EXPECT_EQ(primaries_name(9), "bt2020");
+  EXPECT_EQ(primaries_name(2), "unspecified");
+  EXPECT_EQ(transfer_name(200), "reserved");
 }
 
 TEST(ImageTest, Orientations) {

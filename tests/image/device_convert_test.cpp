@@ -37,10 +37,12 @@ constexpr PixelFormat every_yuv[] = {PixelFormat::nv12,      PixelFormat::p010, 
                                      PixelFormat::nv16,      PixelFormat::p210,      PixelFormat::yuv420p,
                                      PixelFormat::yuv422p,   PixelFormat::yuv444p,   PixelFormat::yuv420p10,
                                      PixelFormat::yuv422p10, PixelFormat::yuv444p10, PixelFormat::yuv420p12,
-                                     PixelFormat::yuv422p16, PixelFormat::yuv444p16};
+                                     PixelFormat::yuv422p16, PixelFormat::yuv444p16, PixelFormat::yuv440p,
+                                     PixelFormat::yuv440p12, PixelFormat::yuv420p9,  PixelFormat::yuv444p14};
 constexpr PixelFormat every_rgb[] = {PixelFormat::rgb24,      PixelFormat::bgr24,      PixelFormat::bgra32,
                                      PixelFormat::rgb_planar, PixelFormat::bgr_planar, PixelFormat::rgb48,
-                                     PixelFormat::gray8};
+                                     PixelFormat::gray8,      PixelFormat::gray12,     PixelFormat::gbrp,
+                                     PixelFormat::gbrp10,     PixelFormat::bgr48};
 
 // Both round the same exact value; exactly between two codes both are allowed.
 void expect_same(PixelFormat from, PixelFormat to, ChromaSiting siting) {

@@ -45,15 +45,11 @@ double worst(const Image& image, const Preprocess& spec, const Tensor& tensor) {
   return most;
 }
 
-constexpr PixelFormat all_formats[] = {
-    PixelFormat::gray8,     PixelFormat::gray16,       PixelFormat::rgb24,       PixelFormat::bgr24,
-    PixelFormat::rgba32,    PixelFormat::bgra32,       PixelFormat::rgb_planar,  PixelFormat::bgr_planar,
-    PixelFormat::nv12,      PixelFormat::p010,         PixelFormat::p016,        PixelFormat::nv16,
-    PixelFormat::p210,      PixelFormat::p216,         PixelFormat::yuv420p,     PixelFormat::yuv422p,
-    PixelFormat::yuv444p,   PixelFormat::yuv420p10,    PixelFormat::yuv422p10,   PixelFormat::yuv444p10,
-    PixelFormat::yuv420p12, PixelFormat::yuv422p12,    PixelFormat::yuv444p12,   PixelFormat::yuv420p16,
-    PixelFormat::yuv422p16, PixelFormat::yuv444p16,    PixelFormat::rgb48,       PixelFormat::p012,
-    PixelFormat::p212,      PixelFormat::yuv444p10msb, PixelFormat::yuv444p12msb};
+const std::vector<PixelFormat> all_formats = [] {
+  std::vector<PixelFormat> formats;
+  for (int i = 0; i < pixel_format_count; ++i) formats.push_back(static_cast<PixelFormat>(i));
+  return formats;
+}();
 
 TEST(Preprocess, EveryFormatFollowsTheFormula) {
   for (const PixelFormat format : all_formats) {

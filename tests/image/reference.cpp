@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <string_view>
 
 namespace lanner::test {
 
@@ -48,27 +49,21 @@ std::array<double, 3> to_rgb(const Image& image, const std::array<double, 3>& co
 // Luma coordinate of the first chroma sample.
 std::pair<double, double> siting(const Image& image) {
   const PixelFormatInfo& facts = format_info(image.format);
-  double x = 0, y = 0.5;
+  const double last_x = std::pow(2, facts.chroma_x) - 1, last_y = std::pow(2, facts.chroma_y) - 1;
   switch (image.color.siting) {
   case ChromaSiting::center:
-    x = 0.5;
-    break;
+    return {last_x / 2, last_y / 2};
   case ChromaSiting::top_left:
-    y = 0;
-    break;
+    return {0, 0};
   case ChromaSiting::top:
-    x = 0.5, y = 0;
-    break;
+    return {last_x / 2, 0};
   case ChromaSiting::bottom_left:
-    y = 1;
-    break;
+    return {0, last_y};
   case ChromaSiting::bottom:
-    x = 0.5, y = 1;
-    break;
+    return {last_x / 2, last_y};
   default:
-    break;
+    return {0, last_y / 2};
   }
-  return {facts.chroma_x ? x : 0, facts.chroma_y ? y : 0};
 }
 
 double kernel(Resize kind, double step, double distance) {
@@ -128,10 +123,11 @@ Image random_image(PixelFormat format, std::int32_t width, std::int32_t height, 
   Image image = Image::allocate(format, width, height);
   const PixelFormatInfo& facts = format_info(format);
   std::mt19937 random(seed);
-  for (int p = 0; p < facts.planes; ++p)
-    for (std::int32_t y = 0; y < image.planes[p].height; ++y) {
-      std::byte* row = image.planes[p].data + y * image.planes[p].pitch;
-      for (std::int32_t i = 0; i < image.planes[p].width * facts.samples[p]; ++i) {
+  for (int p = 0; p < plane_count(format); ++p) {
+    const Plane& plane = plane_at(image, p);
+    for (std::int32_t y = 0; y < plane.height; ++y) {
+      std::byte* row = plane.data + y * plane.pitch;
+      for (std::int32_t i = 0; i < plane.width * facts.samples[static_cast<std::size_t>(p)]; ++i) {
         const auto code = static_cast<unsigned>(random() >> (32 - facts.bits));
         if (facts.bytes_per_sample == 1)
           row[i] = static_cast<std::byte>(code);
@@ -139,16 +135,19 @@ Image random_image(PixelFormat format, std::int32_t width, std::int32_t height, 
           reinterpret_cast<std::uint16_t*>(row)[i] = static_cast<std::uint16_t>(code << facts.shift);
       }
     }
+  }
   return image;
 }
 
 double sample_at(const Image& image, int component, std::int64_t x, std::int64_t y) {
   const PixelFormatInfo& facts = format_info(image.format);
-  const bool bgr = image.format == PixelFormat::bgr24 || image.format == PixelFormat::bgra32 ||
-                   image.format == PixelFormat::bgr_planar;
-  if (bgr) component = 2 - component;
-  const bool gray = facts.planes == 1 && facts.samples[0] == 1;
-  const int p = gray || facts.planes == 1 ? 0 : facts.planes == 2 ? std::min(component, 1) : component;
+  const std::string_view name = facts.name;
+  if (name.starts_with("bgr"))
+    component = 2 - component;
+  else if (name.starts_with("gbr"))
+    component = (component + 2) % 3;
+  if (name.starts_with("ya")) component = 0;
+  const int p = facts.planes == 1 ? 0 : facts.planes == 2 ? std::min(component, 1) : component;
   const Plane& plane = image.planes[p];
   const int step = facts.samples[p];
   const int first = step == 1 ? 0 : facts.planes == 2 ? component - 1 : component;

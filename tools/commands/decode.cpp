@@ -37,6 +37,7 @@ struct Summary {
   std::string decoder, reason;
   std::int64_t frames = 0;
   std::optional<Image> first;
+  std::string stored; ///< FFmpeg's name of the pixel format that the decoder has.
   bool sizes_differ = false;
 
   void add(const Image& image) {
@@ -75,6 +76,7 @@ void decode_all(const DecodeOptions& options, FrameSink& sink, Summary& summary)
   const SourcePtr source = open_path(options.input, given_limits());
   ParallelDecoder decoder(source, options_for(options, source), {interrupt_token(), bar.callback()});
   summary.decoder = decoder.description();
+  summary.stored = decoder.stream().native_format;
   summary.reason = decoder.decoder_reason();
   while (const auto frame = or_conceal(options.reader.conceal(), [&] { return decoder.next(); })) {
     interrupt_token().check();
@@ -108,6 +110,7 @@ void decode_some(const DecodeOptions& options, FrameSink& sink, Summary& summary
   const SourcePtr source = open_path(options.input, given_limits());
   VideoReader reader(source, options_for(options, source));
   summary.decoder = reader.decoder_description();
+  summary.stored = reader.stream().native_format;
   summary.reason = reader.decoder_reason();
   const std::vector<std::int64_t> wanted =
       options.frames ? parse_frames(*options.frames, reader.size()) : frames_at(*options.at, reader);
@@ -122,6 +125,17 @@ void decode_some(const DecodeOptions& options, FrameSink& sink, Summary& summary
     }
     bar.update(static_cast<double>(summary.frames), static_cast<double>(wanted.size()), "frames");
   }
+}
+
+/// Where the digest cannot be ffmpeg's of the same clip.
+void print_digest_note(const DecodeOptions& options, const Summary& summary) {
+  if (!options.md5 || !summary.first || options.reader.given.has("format") || options.size) return;
+  const PixelFormat format = summary.first->format;
+  if (summary.stored.empty() || has_ffmpeg_name(format, summary.stored)) return;
+  print_note(
+      fmt::format("note: --md5 is of {} pixels, which the clip's {} is unpacked to; ffmpeg -f md5 is of the "
+                  "latter",
+                  to_string(format), summary.stored));
 }
 
 void print_summary(const DecodeOptions& options, const Summary& summary) {
@@ -168,6 +182,7 @@ int run_decode(DecodeOptions options) {
       decode_some(options, sink, summary);
     check(summary.frames > 0, ErrorCode::bad_data, "no frame was decoded");
     interrupt_token().check();
+    print_digest_note(options, summary);
     sink.finish();
     print_summary(options, summary);
   });

@@ -27,8 +27,9 @@ Image padded_even(const Image& image) {
   Image padded = Image::allocate(image.format, width, height);
   padded.color = image.color;
   const PixelFormatInfo& facts = format_info(image.format);
-  for (std::size_t p = 0; p < facts.planes; ++p)
-    extend(image.planes[p], padded.planes[p], std::size_t{facts.samples[p]} * facts.bytes_per_sample);
+  for (int p = 0; p < plane_count(image.format); ++p)
+    extend(plane_at(image, p), plane_at(padded, p),
+           std::size_t{facts.samples[static_cast<std::size_t>(p)]} * facts.bytes_per_sample);
   return padded;
 }
 

@@ -152,10 +152,9 @@ Image FrameSink::write(const Frame& frame) {
 // Rows without their padding, plane by plane.
 void FrameSink::write_rows(const Image& image) {
   if (!file_ && !md5_ && kind_ != FrameOutput::standard_output) return;
-  const PixelFormatInfo& facts = format_info(image.format);
-  for (std::size_t p = 0; p < facts.planes; ++p) {
-    const Plane& plane = image.planes[p];
-    const auto row = static_cast<std::size_t>(plane.width) * facts.samples[p] * facts.bytes_per_sample;
+  for (int p = 0; p < plane_count(image.format); ++p) {
+    const Plane& plane = plane_at(image, p);
+    const auto row = static_cast<std::size_t>(plane_row_bytes(image, p));
     for (std::int32_t y = 0; y < plane.height; ++y)
       write(std::string_view(reinterpret_cast<const char*>(plane.data + y * plane.pitch), row));
   }

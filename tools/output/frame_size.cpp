@@ -97,8 +97,7 @@ Image scaled_image(const Image& image, FrameSize asked, PixelFormat format) {
 }
 
 PixelFormat picture_format(const Image& image) {
-  const PixelFormatInfo& facts = format_info(image.format);
-  return facts.planes == 1 && facts.samples[0] == 1 ? PixelFormat::gray8 : PixelFormat::rgb24;
+  return format_info(image.format).gray() ? PixelFormat::gray8 : PixelFormat::rgb24;
 }
 
 } // namespace lanner::tool

@@ -23,7 +23,8 @@ std::string describe(const Image& self) {
 
 nb::list planes(const Image& self) {
   nb::list list;
-  for (std::size_t i = 0; i < format_info(self.format).planes; ++i) list.append(plane_view(self, i, {}));
+  for (int i = 0; i < plane_count(self.format); ++i)
+    list.append(plane_view(self, static_cast<std::size_t>(i), {}));
   return list;
 }
 
@@ -152,7 +153,7 @@ Image from_array(nb::handle array, nb::handle layout, nb::handle range, nb::hand
 }
 
 bool is_gray(const Image& image) {
-  return image.format == PixelFormat::gray8 || image.format == PixelFormat::gray16;
+  return format_info(image.format).gray() && !format_info(image.format).has_alpha();
 }
 
 /// A view of the samples if they are RGB or gray on the host, else a copy.
@@ -192,7 +193,7 @@ void register_properties(nb::class_<Image>& image) {
           "`full`: samples from 0 to 255; `limited`: from 16 to 235.")
       .def_prop_ro("planes", &planes, nb::sig("def planes(self) -> list[Plane]"),
                    "The planes of the pixel format, without a copy: each [height, width], or [height, width, "
-                   "2 or 3] for interleaved channels.")
+                   "2 to 4] for interleaved channels. A plane of alpha is the last.")
       .def("to_rgb", &to_rgb, "The pixels as RGB, uint8 [height, width, 3], on the image's device.")
       .def(
           "to_tensor",
@@ -261,8 +262,8 @@ void register_pixels(nb::module_& module) {
           nb::arg("array"), nb::arg("format") = "rgb24",
           "A view of uint8 pixels, which shares their memory; Image.from_array copies, and takes floats and "
           "other layouts.\n\narray: uint8 [height, width, 3], with four channels [height, width, 4], or gray "
-          "[height, width], as format says\nformat: \"rgb24\", \"bgr24\", \"rgba32\", \"bgra32\" or "
-          "\"gray8\"")
+          "[height, width], as format says\nformat: \"rgb24\", \"bgr24\", \"rgba\", \"bgra\", \"gray8\" or "
+          "\"ya8\"")
       .def_static(
           "from_array", &from_array, nb::arg("array").none(), nb::kw_only(), nb::arg("layout") = nb::none(),
           nb::arg("range") = nb::none(), nb::arg("channels") = "rgb",

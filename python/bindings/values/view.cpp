@@ -18,9 +18,8 @@ nb::tuple tuple_of(const std::vector<std::int64_t>& values) {
 
 /// Whether all planes have the same size, pitch and distance.
 bool stacked(const Image& image) {
-  const PixelFormatInfo& facts = format_info(image.format);
-  for (std::size_t i = 1; i < facts.planes; ++i) {
-    const Plane &above = image.planes[i - 1], &plane = image.planes[i];
+  for (int i = 1; i < plane_count(image.format); ++i) {
+    const Plane &above = plane_at(image, i - 1), &plane = plane_at(image, i);
     if (plane.pitch != above.pitch || plane.data != above.data + above.pitch * above.height) return false;
   }
   return true;
@@ -106,7 +105,7 @@ nb::dict interface_of(const View& view) {
 
 View plane_view(const Image& image, std::size_t index, Stream stream) {
   const PixelFormatInfo& facts = format_info(image.format);
-  const Plane& plane = image.planes[index];
+  const Plane& plane = plane_at(image, static_cast<int>(index));
   const std::int64_t samples = facts.samples[index], bytes = facts.bytes_per_sample;
   View view{image.owner,  plane.data, bytes == 2, {plane.height, plane.width}, {plane.pitch, samples * bytes},
             image.device, stream};
@@ -115,13 +114,6 @@ View plane_view(const Image& image, std::size_t index, Stream stream) {
     view.strides.push_back(bytes);
   }
   return view;
-}
-
-View alpha_view(const Image& image, Stream stream) {
-  const std::int64_t bytes = format_info(image.format).bytes_per_sample;
-  const Plane& plane = image.alpha;
-  return {image.owner,          plane.data,   bytes == 2, {plane.height, plane.width},
-          {plane.pitch, bytes}, image.device, stream};
 }
 
 View image_view(const Image& image, Stream stream) {
@@ -141,7 +133,7 @@ View image_view(const Image& image, Stream stream) {
     view.shape[0] += image.planes[1].height;
     return view;
   }
-  view.shape.insert(view.shape.begin(), facts.planes);
+  view.shape.insert(view.shape.begin(), plane_count(image.format));
   view.strides.insert(view.strides.begin(), image.planes[0].pitch * image.planes[0].height);
   return view;
 }

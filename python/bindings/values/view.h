@@ -17,13 +17,11 @@ struct View {
   Stream stream; ///< The samples are complete in this stream's order; null: they are complete.
 };
 
-/// Plane `plane` of an image: [height, width], or [height, width, 2 or 3] where samples are interleaved.
+/// plane_at() of an image: [height, width], or [height, width, 2 to 4] where samples are interleaved.
 View plane_view(const Image& image, std::size_t plane, Stream stream);
-/// The alpha plane of an image that has one: [height, width].
-View alpha_view(const Image& image, Stream stream);
-/// The image as one array where possible: interleaved [height, width, 3]; planes of equal size and distance
-/// [planes, height, width]; semi-planar 4:2:0 or 4:2:2 with contiguous chroma, [height + chroma height,
-/// width]. Throws nb::attribute_error (AttributeError) for others.
+/// The image as one array where possible: interleaved [height, width, 2 to 4]; planes of equal size and
+/// distance [planes, height, width]; semi-planar 4:2:0 or 4:2:2 with contiguous chroma, [height + chroma
+/// height, width]. Throws nb::attribute_error (AttributeError) for others.
 View image_view(const Image& image, Stream stream);
 
 /// The three array protocols, for classes with views.

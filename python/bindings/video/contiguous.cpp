@@ -12,8 +12,9 @@ namespace {
 
 /// How the samples of an image lie behind each other.
 struct Packing {
-  std::array<std::int64_t, 3> pitch{}, offset{}; ///< In bytes.
-  std::array<std::int32_t, 3> width{}, height{}; ///< In samples of a plane's own.
+  std::array<std::int64_t, 4> pitch{}, offset{}; ///< In bytes.
+  std::array<std::int32_t, 4> width{}, height{}; ///< In samples of a plane's own.
+  std::size_t planes = 0;
   std::int64_t bytes = 0;
   bool padded = false; ///< Rows of luma end in a sample that is none of the picture's.
 };
@@ -25,8 +26,9 @@ std::int32_t halved(std::int32_t size, int shift) {
 Packing packing_of(const PixelFormatInfo& facts, std::int32_t width, std::int32_t height) {
   Packing packing;
   const bool semi_planar = facts.planes == 2;
-  for (std::size_t i = 0; i < facts.planes; ++i) {
-    const bool chroma = i > 0;
+  packing.planes = facts.planes + (facts.alpha_plane ? 1u : 0u);
+  for (std::size_t i = 0; i < packing.planes; ++i) {
+    const bool chroma = i > 0 && i < facts.planes;
     packing.width[i] = chroma ? halved(width, facts.chroma_x) : width;
     packing.height[i] = chroma ? halved(height, facts.chroma_y) : height;
     packing.pitch[i] = std::int64_t{packing.width[i]} * facts.samples[i] * facts.bytes_per_sample;
@@ -34,7 +36,7 @@ Packing packing_of(const PixelFormatInfo& facts, std::int32_t width, std::int32_
   // Rows of both planes are of one length, so that they are one array.
   packing.padded = semi_planar && packing.pitch[0] != packing.pitch[1];
   if (semi_planar) packing.pitch[0] = packing.pitch[1];
-  for (std::size_t i = 0; i < facts.planes; ++i) {
+  for (std::size_t i = 0; i < packing.planes; ++i) {
     packing.offset[i] = packing.bytes;
     packing.bytes += packing.pitch[i] * packing.height[i];
   }
@@ -47,7 +49,8 @@ Shape shape_of(const PixelFormatInfo& facts, const Packing& packing) {
   if (facts.planes == 1 && facts.samples[0] == 1) return Shape{height, width};
   if (facts.planes == 1) return Shape{height, width, facts.samples[0]};
   if (facts.planes == 2) return Shape{height + packing.height[1], row};
-  if (facts.chroma_x == 0 && facts.chroma_y == 0) return Shape{facts.planes, height, width};
+  if (facts.chroma_x == 0 && facts.chroma_y == 0)
+    return Shape{static_cast<std::int64_t>(packing.planes), height, width};
   return Shape{packing.bytes / facts.bytes_per_sample};
 }
 
@@ -61,8 +64,9 @@ Image image_in(const Tensor& tensor, PixelFormat format, std::int32_t width, std
   // The image may outlive the tensor's own view, and must not drop the memory that it lies in.
   image.owner = std::make_shared<const Tensor>(tensor);
   auto* first = static_cast<std::byte*>(const_cast<void*>(tensor.data()));
-  for (std::size_t i = 0; i < format_info(format).planes; ++i)
-    image.planes[i] = {first + packing.offset[i], packing.pitch[i], packing.width[i], packing.height[i]};
+  for (std::size_t i = 0; i < packing.planes; ++i)
+    plane_at(image, static_cast<int>(i)) = {first + packing.offset[i], packing.pitch[i], packing.width[i],
+                                            packing.height[i]};
   return image;
 }
 
@@ -99,7 +103,7 @@ Value named(std::string_view option, const std::string& name, std::initializer_l
 
 ColorMatrix matrix_of(const std::string& name) {
   using enum ColorMatrix;
-  return named("color_space", name, {unspecified, bt601, bt709, bt2020, fcc, smpte240m, rgb});
+  return named("color_space", name, {unspecified, bt601, bt709, bt2020, fcc, smpte240m, rgb, ycgco, bt2020c});
 }
 
 ColorRange range_of(const std::string& name) {

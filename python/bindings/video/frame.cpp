@@ -23,8 +23,8 @@ View view_of(const Frame& self) {
 
 nb::list planes_of(const Frame& self) {
   nb::list list;
-  for (std::size_t i = 0; i < format_info(self.image.format).planes; ++i)
-    list.append(plane_view(self.image, i, self.stream));
+  for (int i = 0; i < plane_count(self.image.format); ++i)
+    list.append(plane_view(self.image, static_cast<std::size_t>(i), self.stream));
   return list;
 }
 
@@ -140,16 +140,30 @@ void register_samples(nb::class_<Frame>& frame) {
       .def_prop_ro(
           "color_range", [](const Frame& self) { return std::string(to_string(self.image.color.range)); },
           "`full`: samples from 0 to 255; `limited`: from 16 to 235.")
+      .def_prop_ro(
+          "color_primaries",
+          [](const Frame& self) { return std::string(primaries_name(self.image.color.primaries)); },
+          "Chromaticities of the primaries, by FFmpeg's name, such as `bt709`, `bt2020`.")
+      .def_prop_ro(
+          "color_transfer",
+          [](const Frame& self) { return std::string(transfer_name(self.image.color.transfer)); },
+          "Transfer characteristic, by FFmpeg's name, such as `bt709`, `smpte2084` (PQ), `arib-std-b67` "
+          "(HLG).")
+      .def_prop_ro(
+          "chroma_siting", [](const Frame& self) { return std::string(to_string(self.image.color.siting)); },
+          "Where chroma samples are among those of luma, such as `left`, `center`, `top_left`.")
       .def_prop_ro("planes", &planes_of, nb::sig("def planes(self) -> list[Plane]"),
-                   "The planes of the pixel format, without a copy.")
+                   "The planes of the pixel format, without a copy; that of opacity is the last.")
       .def_prop_ro(
           "alpha",
           [](const Frame& self) {
-            return self.image.alpha.data ? nb::cast(alpha_view(self.image, self.stream)) : nb::none();
+            const PixelFormatInfo& facts = format_info(self.image.format);
+            return facts.alpha_plane ? nb::cast(plane_view(self.image, facts.planes, self.stream))
+                                     : nb::none();
           },
           nb::sig("def alpha(self) -> Plane | None"),
-          "The alpha plane, without a copy, of formats that have one (yuva420p); None if pixels are opaque "
-          "or contain alpha (rgba32). to(\"rgba32\") keeps it.")
+          "The alpha plane, the last of `planes`, without a copy, of formats that have one (yuva420p); None if "
+          "pixels are opaque or contain alpha (rgba32). to(\"rgba\") keeps it.")
       .def_prop_ro(
           "__array_interface__", [](const Frame& self) { return array_interface(view_of(self)); },
           nb::sig("def __array_interface__(self) -> dict[str, object]"))

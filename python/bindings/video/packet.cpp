@@ -230,6 +230,15 @@ void register_description(nb::class_<StreamInfo>& stream) {
           "color_range", [](const StreamInfo& self) { return std::string(to_string(color_of(self).range)); },
           "`full`, `limited` or `unspecified`.")
       .def_prop_ro(
+          "color_primaries",
+          [](const StreamInfo& self) { return std::string(primaries_name(color_of(self).primaries)); },
+          "Chromaticities of the primaries, by FFmpeg's name, such as `bt709`, `bt2020`.")
+      .def_prop_ro(
+          "color_transfer",
+          [](const StreamInfo& self) { return std::string(transfer_name(color_of(self).transfer)); },
+          "Transfer characteristic, by FFmpeg's name, such as `bt709`, `smpte2084` (PQ), `arib-std-b67` "
+          "(HLG).")
+      .def_prop_ro(
           "extradata",
           [](const StreamInfo& self) { return nb::bytes(self.extradata.data(), self.extradata.size()); },
           "Codec headers that are needed before the first packet, in FFmpeg's form; empty if they are in the "

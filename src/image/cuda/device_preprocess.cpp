@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "base/check.h"
 #include "image/color.h"
+#include "image/constant_luminance.h"
 
 namespace lanner {
 
@@ -54,6 +56,10 @@ void set_taps(DeviceAxis& axis, const Taps& taps, const std::int32_t* index, con
 }
 
 DevicePreprocess device_preprocess(const PreprocessPlan& plan, void* out) {
+  check(
+      !has_constant_luminance(plan.source), ErrorCode::unsupported,
+      "preprocess: BT.2020's constant luminance on a GPU, which is converted on the host alone; convert the "
+      "image to rgb48 there first");
   DevicePreprocess p{};
   for (int c = 0; c < 3; ++c) {
     p.components[c] = device_component(plan.source, c);

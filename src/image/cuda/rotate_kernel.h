@@ -11,7 +11,7 @@ struct RotatedPlane {
   unsigned char* to;
   long long to_pitch;
   int width, height; ///< Displayed size.
-  int pixel;         ///< Bytes per pixel: 1, 2, 3, 4 or 6.
+  int pixel;         ///< Bytes per pixel: 1, 2, 3, 4, 6 or 8.
 };
 
 LANNER_HOST_DEVICE inline void rotate_pixel(const RotatedPlane& p, int x, int y) {

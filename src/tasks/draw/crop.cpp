@@ -62,9 +62,9 @@ Image crop_box(const Image& picture, const TaskResult& result, std::int64_t i) {
   // Includes surrounding chroma samples, from which those at the edges are interpolated; the matrix of a
   // picture of unspecified colour is chosen by its rows before it is cropped.
   constexpr std::int32_t around = 8;
-  const std::int32_t left = std::max(0, (part.x - around) & ~1), top = std::max(0, (part.y - around) & ~1),
-                     right = std::min(picture.width, (part.x + part.width + around + 1) & ~1),
-                     bottom = std::min(picture.height, (part.y + part.height + around + 1) & ~1);
+  const std::int32_t left = std::max(0, (part.x - around) & ~3), top = std::max(0, (part.y - around) & ~3),
+                     right = std::min(picture.width, (part.x + part.width + around + 3) & ~3),
+                     bottom = std::min(picture.height, (part.y + part.height + around + 3) & ~3);
   Image wider = part_of(picture, {left, top, right - left, bottom - top});
   wider.color = resolved(picture.color, picture.format, picture.height);
   return part_of(to_rgb(wider), {part.x - left, part.y - top, part.width, part.height});

@@ -85,16 +85,16 @@ Tensor read_samples(const Image& image, std::size_t samples, const Limits& limit
 }
 
 Tensor read_gray(const Image& image, const PngFacts& facts, const Limits& limits) {
-  if (image.format == PixelFormat::gray16)
-    return read_samples<std::uint16_t>(image, 1, limits,
+  const PixelFormatInfo& form = format_info(image.format);
+  if (form.gray() && form.bits == 16)
+    return read_samples<std::uint16_t>(image, form.samples[0], limits,
                                        [](const std::uint16_t* value) { return std::int32_t{*value}; });
   if (image.format == PixelFormat::rgba32 && facts.bits == 8) // A gray value declared transparent.
     return read_samples<std::uint8_t>(image, 4, limits,
                                       [](const std::uint8_t* value) { return std::int32_t{*value}; });
-  check(image.format == PixelFormat::gray8, ErrorCode::bad_data, "is {}, expected gray",
-        to_string(image.format));
+  check(form.gray() && form.bits == 8, ErrorCode::bad_data, "is {}, expected gray", form.name);
   const int least = facts.bits < 8 ? 255 / ((1 << facts.bits) - 1) : 1; // Few bits are scaled to 0..255.
-  return read_samples<std::uint8_t>(image, 1, limits,
+  return read_samples<std::uint8_t>(image, form.samples[0], limits,
                                     [&](const std::uint8_t* value) { return std::int32_t{*value} / least; });
 }
 
@@ -124,8 +124,7 @@ Tensor read_class_numbers(std::span<const std::byte> file, const Limits& limits)
   const PngFacts facts = facts_of(file);
   const Image image = decode_image(file, limits, "mask");
   if (facts.type == palette_type) return read_palette(image, facts, limits);
-  const bool gray = facts.png ? facts.type == gray_type
-                              : image.format == PixelFormat::gray8 || image.format == PixelFormat::gray16;
+  const bool gray = facts.png ? facts.type == gray_type : format_info(image.format).gray();
   check(gray, ErrorCode::bad_data,
         "is an image in colours; expected numbers of classes: a gray image, or a PNG with a palette");
   return read_gray(image, facts, limits);

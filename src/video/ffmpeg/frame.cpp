@@ -29,9 +29,8 @@ Image describe_planes(PixelFormat format, const AVFrame& frame) {
 }
 
 bool usable_as_it_is(const AVFrame& frame, const DirectFormat& direct) {
-  for (int p = 0; p < format_info(direct.format).planes; ++p)
-    if (!frame.data[direct.planes[p]] || frame.linesize[direct.planes[p]] <= 0) return false;
-  if (direct.alpha && (!frame.data[3] || frame.linesize[3] <= 0)) return false;
+  for (int p = 0; p < plane_count(direct.format); ++p)
+    if (!frame.data[p] || frame.linesize[p] <= 0) return false;
   return frame.buf[0] != nullptr;
 }
 
@@ -56,10 +55,9 @@ void scale_into(const AVFrame& frame, Image& image) {
   sws_setColorspaceDetails(scaler.get(), coefficients, full, coefficients, full, 0, 1 << 16, 1 << 16);
   std::uint8_t* data[4] = {};
   int pitch[4] = {};
-  const auto direct = direct_format(to_av(image.format));
-  for (int p = 0; p < format_info(image.format).planes; ++p) {
-    data[direct->planes[p]] = reinterpret_cast<std::uint8_t*>(image.planes[p].data);
-    pitch[direct->planes[p]] = static_cast<int>(image.planes[p].pitch);
+  for (int p = 0; p < plane_count(image.format); ++p) {
+    data[p] = reinterpret_cast<std::uint8_t*>(plane_at(image, p).data);
+    pitch[p] = static_cast<int>(plane_at(image, p).pitch);
   }
   const int rows = sws_scale(scaler.get(), frame.data, frame.linesize, 0, frame.height, data, pitch);
   check(rows == frame.height, ErrorCode::internal, "decode: swscale gave {} of {} rows", rows, frame.height);
@@ -84,13 +82,10 @@ Image to_image(FramePtr frame, const Limits& limits) {
     return image;
   }
   Image image = describe_planes(direct->format, *frame);
-  for (int p = 0; p < format_info(direct->format).planes; ++p) {
-    image.planes[p].data = reinterpret_cast<std::byte*>(frame->data[direct->planes[p]]);
-    image.planes[p].pitch = frame->linesize[direct->planes[p]];
+  for (int p = 0; p < plane_count(direct->format); ++p) {
+    plane_at(image, p).data = reinterpret_cast<std::byte*>(frame->data[p]);
+    plane_at(image, p).pitch = frame->linesize[p];
   }
-  if (direct->alpha)
-    image.alpha = {reinterpret_cast<std::byte*>(frame->data[3]), frame->linesize[3], image.width,
-                   image.height};
   image.owner = std::shared_ptr<const void>(frame.release(), [](AVFrame* owned) { av_frame_free(&owned); });
   return image;
 }
@@ -103,19 +98,39 @@ void release_owner(void* owner, std::uint8_t*) {
 
 } // namespace
 
-FramePtr to_av(const Image& image, AVPixelFormat format) {
-  const auto direct = direct_format(format);
-  check(direct && direct->format == image.format, ErrorCode::internal,
-        "encode: image of format {} given as {}", to_string(image.format), static_cast<int>(format));
+namespace {
+
+/// A copy whose samples of two bytes have the other order.
+Image swapped_bytes(const Image& image) {
+  Image result = Image::allocate(image.format, image.width, image.height);
+  for (int p = 0; p < plane_count(image.format); ++p) {
+    const Plane &from = plane_at(image, p), &to = plane_at(result, p);
+    const std::int64_t samples = plane_row_bytes(image, p) / 2;
+    for (std::int32_t y = 0; y < from.height; ++y) {
+      const auto* in = reinterpret_cast<const std::uint16_t*>(from.data + y * from.pitch);
+      auto* out = reinterpret_cast<std::uint16_t*>(to.data + y * to.pitch);
+      for (std::int64_t i = 0; i < samples; ++i) out[i] = static_cast<std::uint16_t>(in[i] << 8 | in[i] >> 8);
+    }
+  }
+  return result;
+}
+
+} // namespace
+
+FramePtr to_av(const Image& given, AVPixelFormat format) {
+  const auto stored = stored_format(format);
+  check(stored && stored->format == given.format, ErrorCode::internal,
+        "encode: image of format {} given as {}", to_string(given.format), static_cast<int>(format));
+  const Image image = stored->swapped ? swapped_bytes(given) : given;
   FramePtr frame = make_frame();
   frame->format = format;
   frame->width = image.width;
   frame->height = image.height;
-  for (int p = 0; p < format_info(image.format).planes; ++p) {
-    check(image.planes[p].pitch <= INT_MAX, ErrorCode::limit_exceeded, "encode: pitch of {} bytes",
-          image.planes[p].pitch);
-    frame->data[direct->planes[p]] = reinterpret_cast<std::uint8_t*>(image.planes[p].data);
-    frame->linesize[direct->planes[p]] = static_cast<int>(image.planes[p].pitch);
+  for (int p = 0; p < plane_count(image.format); ++p) {
+    const Plane& plane = plane_at(image, p);
+    check(plane.pitch <= INT_MAX, ErrorCode::limit_exceeded, "encode: pitch of {} bytes", plane.pitch);
+    frame->data[p] = reinterpret_cast<std::uint8_t*>(plane.data);
+    frame->linesize[p] = static_cast<int>(plane.pitch);
   }
   auto owner = std::make_unique<std::shared_ptr<const void>>(image.owner);
   frame->buf[0] = av_buffer_create(frame->data[0], 1, release_owner, owner.get(), AV_BUFFER_FLAG_READONLY);

@@ -44,6 +44,13 @@ int probe_format(AVIOContext* io, const AVInputFormat** format);
 /// Codec threads may call the context's get_buffer2 themselves, which is ready for it.
 void call_from_any_thread(AVCodecContext& context);
 
+/// Pixel formats that came with FFmpeg 6; AV_PIX_FMT_NONE before.
+#if LIBAVUTIL_VERSION_MAJOR >= 59
+inline constexpr AVPixelFormat pixel_format_p012 = AV_PIX_FMT_P012LE, pixel_format_p212 = AV_PIX_FMT_P212LE;
+#else
+inline constexpr AVPixelFormat pixel_format_p012 = AV_PIX_FMT_NONE, pixel_format_p212 = AV_PIX_FMT_NONE;
+#endif
+
 /// What the encoder takes, ended by AV_PIX_FMT_NONE; null when it does not say.
 const AVPixelFormat* pixel_formats(const AVCodec& encoder);
 /// The same of audio: sample formats, ended by AV_SAMPLE_FMT_NONE, rates, ended by 0, and layouts, ended by

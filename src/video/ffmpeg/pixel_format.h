@@ -14,18 +14,26 @@ extern "C" {
 
 namespace lanner::ffmpeg {
 
-/// A PixelFormat whose memory an FFmpeg format has as it is, perhaps with its planes in another order.
+/// A PixelFormat whose memory an FFmpeg format has as it is, plane_at() by plane.
 struct DirectFormat {
   PixelFormat format;
-  std::array<std::uint8_t, 3> planes{0, 1, 2}; ///< FFmpeg's plane for each of ours.
-  bool full_range = false;                     ///< The format itself says so (yuvj420p).
-  bool alpha = false;                          ///< FFmpeg's fourth plane is opacity.
+  bool full_range = false; ///< The format itself says so (yuvj420p).
 };
 
 /// The twin of `format`. Nothing when pixels must be converted.
 std::optional<DirectFormat> direct_format(AVPixelFormat format) noexcept;
-/// The FFmpeg format of the same memory.
+/// The FFmpeg format of the same memory; AV_PIX_FMT_NONE where it has none.
 AVPixelFormat to_av(PixelFormat format) noexcept;
+/// The same, or the planes of the same samples where FFmpeg has no twin (...msb, rgb_planar).
+AVPixelFormat like_in_av(PixelFormat format) noexcept;
+/// What an encoder that takes an FFmpeg format stores.
+struct StoredFormat {
+  PixelFormat format;
+  bool full_range = false;
+  bool swapped = false; ///< Its samples are big endian, as in PNG.
+};
+/// Nothing for formats that no Image is given as.
+std::optional<StoredFormat> stored_format(AVPixelFormat format) noexcept;
 /// The PixelFormat that frames of `format` come in.
 PixelFormat nearest_format(AVPixelFormat format) noexcept;
 

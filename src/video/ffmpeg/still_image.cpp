@@ -117,13 +117,20 @@ bool is_jpeg(std::string_view kind) {
   return kind.ends_with("jpg") || kind.ends_with("jpeg");
 }
 
+/// Gray stays gray, alpha and more than 8 bits are kept.
+PixelFormat png_format(const PixelFormatInfo& facts) {
+  constexpr PixelFormat formats[2][2][2] = {
+      {{PixelFormat::rgb24, PixelFormat::rgb48}, {PixelFormat::rgba32, PixelFormat::rgba64}},
+      {{PixelFormat::gray8, PixelFormat::gray16}, {PixelFormat::ya8, PixelFormat::ya16}}};
+  return formats[facts.gray()][facts.has_alpha()][facts.bits > 8];
+}
+
 EncoderOptions image_options(bool jpeg, const Image& image) {
   EncoderOptions options;
   options.codec = jpeg ? "mjpeg" : "png";
   options.width = image.width;
   options.height = image.height;
-  const bool gray = format_info(image.format).planes == 1 && format_info(image.format).samples[0] == 1;
-  options.format = jpeg ? PixelFormat::yuv444p : gray ? PixelFormat::gray8 : PixelFormat::rgb24;
+  options.format = jpeg ? PixelFormat::yuv444p : png_format(format_info(image.format));
   if (jpeg) options.color = {ColorMatrix::bt601, ColorRange::full, ChromaSiting::center}; // JFIF 1.02.
   options.threads = 1;
   options.global_header = false;

@@ -44,14 +44,21 @@ bool is_xyz(AVPixelFormat format) {
   return format == AV_PIX_FMT_XYZ12LE || format == AV_PIX_FMT_XYZ12BE;
 }
 
-PixelFormat yuv_format(int bits, int chroma_x, int chroma_y) {
-  constexpr PixelFormat formats[3][4] = {
-      {PixelFormat::yuv420p, PixelFormat::yuv420p10, PixelFormat::yuv420p12, PixelFormat::yuv420p16},
-      {PixelFormat::yuv422p, PixelFormat::yuv422p10, PixelFormat::yuv422p12, PixelFormat::yuv422p16},
-      {PixelFormat::yuv444p, PixelFormat::yuv444p10, PixelFormat::yuv444p12, PixelFormat::yuv444p16}};
-  const int chroma = chroma_x == 1 && chroma_y == 1 ? 0 : chroma_x == 1 && chroma_y == 0 ? 1 : 2;
-  const int depth = bits <= 8 ? 0 : bits <= 10 ? 1 : bits <= 12 ? 2 : 3;
-  return formats[chroma][depth];
+/// The format of Lanner's that holds such samples, of their depth or the least above it.
+PixelFormat least_format(const AVPixFmtDescriptor& facts, int bits) {
+  const bool rgb = is_rgb(facts), gray = colors_of(facts) == 1;
+  int found = -1;
+  for (int i = 0; i < pixel_format_count; ++i) {
+    const PixelFormatInfo& one = format_info(static_cast<PixelFormat>(i));
+    // Whole bytes are interleaved where they are RGB.
+    const bool usual = !rgb || (one.planes == 1) == (one.bits == 8 || one.bits == 16);
+    const bool fits =
+        usual && one.bits >= bits && one.shift == 0 && one.gray() == gray && one.yuv == (!rgb && !gray) &&
+        one.planes != 2 && one.has_alpha() == has_alpha(facts) &&
+        (!one.yuv || (one.chroma_x == facts.log2_chroma_w && one.chroma_y == facts.log2_chroma_h));
+    if (fits && (found < 0 || one.bits < format_info(static_cast<PixelFormat>(found)).bits)) found = i;
+  }
+  return found < 0 ? PixelFormat::rgb24 : static_cast<PixelFormat>(found);
 }
 
 /// Samples of one component of a frame.
@@ -120,23 +127,12 @@ private:
   double factor_ = 1, offset_ = 0, top_ = 255;
 };
 
-/// Where sample `i` of the target lies among those of one axis.
-struct Between {
-  int first, second;
-  double weight; ///< Of the second.
-};
-Between between(int i, int log2, double offset, int size) {
-  const double position = (i - offset) / (1 << log2);
-  const int first = static_cast<int>(std::floor(position));
-  return {std::clamp(first, 0, size - 1), std::clamp(first + 1, 0, size - 1), position - first};
-}
-
 /// Writes rows of components to where the image has them.
 class Unpacker {
 public:
   Unpacker(const AVFrame& frame, Image& image, const AVPixFmtDescriptor& facts)
       : frame_(frame), image_(image), facts_(facts), to_(format_info(image.format)),
-        row_(static_cast<std::size_t>(frame.width)), above_(row_), below_(row_) {}
+        row_(static_cast<std::size_t>(frame.width)) {}
 
   void run() {
     const int colors = colors_of(facts_);
@@ -144,67 +140,30 @@ public:
                       (colors == 1 && image_.color.range == ColorRange::unspecified);
     for (int c = 0; c < colors; ++c) {
       const Component from(frame_, facts_, c);
-      const bool chroma = c > 0 && to_.yuv;
-      const Depth depth(from.bits(), to_.bits, !full, chroma);
-      const int log2_x = chroma ? facts_.log2_chroma_w - to_.chroma_x : 0,
-                log2_y = chroma ? facts_.log2_chroma_h - to_.chroma_y : 0;
-      if (log2_x > 0 || log2_y > 0)
-        widen(from, depth, c, log2_x, log2_y);
-      else
-        keep(from, depth, c);
+      const Depth depth(from.bits(), to_.bits, !full, c > 0 && to_.yuv);
+      for (int y = 0; y < from.height; ++y) {
+        from.read(y, row_.data());
+        for (int x = 0; x < from.width; ++x) put(c, x, y, depth(row_[static_cast<std::size_t>(x)]));
+      }
     }
     if (has_alpha(facts_)) write_alpha();
   }
 
 private:
-  void keep(const Component& from, const Depth& depth, int c) {
-    for (int y = 0; y < from.height; ++y) {
-      from.read(y, row_.data());
-      for (int x = 0; x < from.width; ++x) put(c, x, y, depth(row_[static_cast<std::size_t>(x)]));
-    }
-  }
-
-  void widen(const Component& from, const Depth& depth, int c, int log2_x, int log2_y) {
-    const auto centred = [](int log2) { return ((1 << log2) - 1) / 2.0; };
-    const ChromaSiting siting = image_.color.siting;
-    const bool between_columns =
-        siting == ChromaSiting::center || siting == ChromaSiting::top || siting == ChromaSiting::bottom;
-    const bool on_row = siting == ChromaSiting::top_left || siting == ChromaSiting::top;
-    const double left = between_columns ? centred(log2_x) : 0, top = on_row ? 0 : centred(log2_y);
-    for (int y = 0; y < frame_.height; ++y) {
-      const Between rows = between(y, log2_y, top, from.height);
-      from.read(rows.first, above_.data());
-      from.read(rows.second, below_.data());
-      for (int x = 0; x < frame_.width; ++x) {
-        const Between columns = between(x, log2_x, left, from.width);
-        const auto at = [&](const Row& row) {
-          return row[static_cast<std::size_t>(columns.first)] * (1 - columns.weight) +
-                 row[static_cast<std::size_t>(columns.second)] * columns.weight;
-        };
-        put(c, x, y, depth(at(above_) * (1 - rows.weight) + at(below_) * rows.weight));
-      }
-    }
-  }
-
   void write_alpha() {
     const Component from(frame_, facts_, is_paletted(facts_) ? 3 : facts_.nb_components - 1);
     const Depth depth(from.bits(), to_.bits, false, false);
-    const bool interleaved = to_.samples[0] == 4;
-    if (!interleaved) allocate_alpha(image_);
+    const int step = to_.alpha_inside() ? to_.samples[0] : 1;
+    const Plane& plane = to_.alpha_inside() ? image_.planes[0] : image_.alpha;
     for (int y = 0; y < from.height; ++y) {
       from.read(y, row_.data());
-      for (int x = 0; x < from.width; ++x) {
-        const std::uint16_t sample = depth(row_[static_cast<std::size_t>(x)]);
-        if (interleaved)
-          put(3, x, y, sample);
-        else
-          store(image_.alpha, x, y, sample);
-      }
+      for (int x = 0; x < from.width; ++x)
+        store(plane, x * step + step - 1, y, depth(row_[static_cast<std::size_t>(x)]));
     }
   }
 
   void put(int c, int x, int y, std::uint16_t sample) {
-    const ComponentLayout layout = c < 3 ? component_layout(image_.format, c) : ComponentLayout{0, 3, 4};
+    const ComponentLayout layout = component_layout(image_.format, c);
     store(image_.planes[static_cast<std::size_t>(layout.plane)], x * layout.step + layout.first, y, sample);
   }
 
@@ -220,7 +179,7 @@ private:
   Image& image_;
   const AVPixFmtDescriptor& facts_;
   const PixelFormatInfo& to_;
-  Row row_, above_, below_;
+  Row row_;
 };
 
 } // namespace
@@ -237,13 +196,13 @@ PixelFormat unpacked_format(AVPixelFormat format) noexcept {
   const AVPixFmtDescriptor* facts = av_pix_fmt_desc_get(format);
   if (!facts) return PixelFormat::rgb24;
   if (is_xyz(format)) return PixelFormat::rgb48;
+  if (has_flag(*facts, AV_PIX_FMT_FLAG_BE))
+    if (const auto direct = direct_format(av_pix_fmt_swap_endianness(format))) return direct->format;
+  if (has_flag(*facts, AV_PIX_FMT_FLAG_BAYER))
+    return facts->comp[0].step > 1 ? PixelFormat::rgb48 : PixelFormat::rgb24;
   int bits = 8;
   for (int c = 0; c < facts->nb_components; ++c) bits = std::max(bits, facts->comp[c].depth);
-  if (is_paletted(*facts)) return PixelFormat::rgba32;
-  if (is_rgb(*facts))
-    return bits > 8 ? PixelFormat::rgb48 : has_alpha(*facts) ? PixelFormat::rgba32 : PixelFormat::rgb24;
-  if (colors_of(*facts) == 1) return bits > 8 ? PixelFormat::gray16 : PixelFormat::gray8;
-  return yuv_format(bits, facts->log2_chroma_w, facts->log2_chroma_h);
+  return least_format(*facts, std::min(bits, 16));
 }
 
 void unpack(const AVFrame& frame, Image& image) {

@@ -1,5 +1,6 @@
 #pragma once
-// Decoded pictures whose memory no PixelFormat has: packed 4:2:2, 4:1:1 and 4:1:0, odd depths, palettes.
+// Decoded pictures whose memory no PixelFormat has: packed 4:2:2, big-endian samples, RGB of fewer than 8
+// bits, palettes.
 
 #include <lanner/image.h>
 
@@ -14,12 +15,11 @@ namespace lanner::ffmpeg {
 bool can_unpack(AVPixelFormat format) noexcept;
 
 /// The format that unpack() makes of `format`: RGB of RGB and palettes, gray of gray, else YUV of the same
-/// chroma, or of whole chroma where no PixelFormat has it; of at least its depth.
+/// chroma; with its alpha and of at least its depth.
 PixelFormat unpacked_format(AVPixelFormat format) noexcept;
 
-/// Fills `image`, which has the frame's size and unpacked_format(), and its alpha where the frame has some.
-/// Samples stay what they are as far as depth and range say the same; chroma that gets whole is interpolated
-/// linearly at its siting, which is at the left, between rows, where the frame does not tell.
+/// Fills `image`, which has the frame's size and unpacked_format(). Samples stay what they are as far as
+/// depth and range say the same.
 void unpack(const AVFrame& frame, Image& image);
 
 } // namespace lanner::ffmpeg

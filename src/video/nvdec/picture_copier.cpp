@@ -81,7 +81,7 @@ void PictureCopier::queue_copies(Slot& slot, const Image& to, const PictureLayou
     rows.to_host = staged;
     rows.to_device = to_host ? 0 : reinterpret_cast<cuda::DevicePointer>(to.planes[p].data);
     rows.to_pitch = static_cast<std::size_t>(to.planes[p].pitch);
-    rows.row_bytes = static_cast<std::size_t>(row_bytes(to, p));
+    rows.row_bytes = static_cast<std::size_t>(plane_row_bytes(to, p));
     rows.rows = static_cast<std::size_t>(to.planes[p].height);
     cuda::check(cuda::driver().copy_rows(&rows, stream_), "cuMemcpy2DAsync");
     if (to_host) staged += plane_bytes(to, p);

@@ -38,8 +38,12 @@ ColorMatrix matrix_of(int code) noexcept {
     return ColorMatrix::bt601;
   case 7:
     return ColorMatrix::smpte240m;
+  case 8:
+    return ColorMatrix::ycgco;
   case 9:
     return ColorMatrix::bt2020;
+  case 10:
+    return ColorMatrix::bt2020c;
   default:
     return ColorMatrix::unspecified;
   }

@@ -11,8 +11,8 @@ namespace lanner {
 std::uint64_t picture_bytes(const StreamInfo& stream) {
   const PixelFormatInfo& facts = format_info(stream.format);
   std::uint64_t bytes = 0;
-  for (std::size_t p = 0; p < facts.planes; ++p) {
-    const bool chroma = p > 0 && facts.yuv;
+  for (std::size_t p = 0; p < static_cast<std::size_t>(plane_count(stream.format)); ++p) {
+    const bool chroma = p > 0 && p < facts.planes && facts.yuv;
     const int across = chroma ? facts.chroma_x : 0, down = chroma ? facts.chroma_y : 0;
     const auto width = static_cast<std::uint64_t>(std::max(0, stream.width)) >> across;
     const auto height = static_cast<std::uint64_t>(std::max(0, stream.height)) >> down;

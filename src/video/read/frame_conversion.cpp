@@ -44,8 +44,8 @@ FrameFinish finish_by(const VideoReaderOptions& options) {
 
 std::uint64_t frame_bytes(const Frame& frame) {
   std::uint64_t bytes = frame.tensor.defined() ? frame.tensor.bytes() : 0;
-  for (const Plane& plane : frame.image.planes)
-    if (plane.data)
+  for (int p = 0; p < plane_count(frame.image.format); ++p)
+    if (const Plane& plane = plane_at(frame.image, p); plane.data)
       bytes += static_cast<std::uint64_t>(plane.pitch < 0 ? -plane.pitch : plane.pitch) *
                static_cast<std::uint64_t>(plane.height);
   for (const SeiMessage& message : frame.sei) bytes += message.bytes.size();

@@ -18,9 +18,9 @@ constexpr std::uint64_t max_idle_bytes = 256ull << 20;
 std::uint64_t bytes_of(Image image) {
   shape_planes(image, 1);
   std::uint64_t bytes = 0;
-  for (std::size_t p = 0; p < format_info(image.format).planes; ++p)
-    bytes += static_cast<std::uint64_t>(image.planes[p].pitch) *
-             static_cast<std::uint64_t>(image.planes[p].height);
+  for (int p = 0; p < plane_count(image.format); ++p)
+    bytes += static_cast<std::uint64_t>(plane_at(image, p).pitch) *
+             static_cast<std::uint64_t>(plane_at(image, p).height);
   return bytes;
 }
 

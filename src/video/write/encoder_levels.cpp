@@ -109,7 +109,7 @@ constexpr ProfileRow hevc_profiles[] = {{"main", 8, 0, true},        {"main10", 
 
 int chroma_of(PixelFormat format) {
   const PixelFormatInfo& facts = format_info(format);
-  if (!facts.yuv) return facts.planes == 1 && facts.samples[0] == 1 ? 0 : 2; // Gray is within 4:2:0.
+  if (!facts.yuv) return facts.gray() ? 0 : 2; // Gray is within 4:2:0.
   return facts.chroma_x == 0 ? 2 : facts.chroma_y == 0 ? 1 : 0;
 }
 

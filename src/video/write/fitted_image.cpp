@@ -10,9 +10,10 @@ namespace lanner {
 
 namespace {
 
-/// The sample that black is made of, in a plane of the format.
-unsigned black_of(const Image& image, std::size_t plane) {
+/// The sample that opaque black is made of, in a plane of the format.
+unsigned black_of(const Image& image, int plane) {
   const PixelFormatInfo& facts = format_info(image.format);
+  if (plane == facts.planes) return (1u << facts.bits) - 1;
   if (!facts.yuv) return 0;
   const unsigned limited = image.color.range == ColorRange::full ? 0 : 16u << (facts.bits - 8);
   const unsigned sample = plane == 0 ? limited : 1u << (facts.bits - 1);
@@ -21,10 +22,10 @@ unsigned black_of(const Image& image, std::size_t plane) {
 
 void fill_black(Image& image) {
   const PixelFormatInfo& facts = format_info(image.format);
-  for (std::size_t p = 0; p < facts.planes; ++p) {
-    const Plane& plane = image.planes[p];
+  for (int p = 0; p < plane_count(image.format); ++p) {
+    const Plane& plane = plane_at(image, p);
     const unsigned black = black_of(image, p);
-    const std::size_t count = static_cast<std::size_t>(plane.width) * facts.samples[p];
+    const std::size_t count = static_cast<std::size_t>(plane_row_bytes(image, p)) / facts.bytes_per_sample;
     for (std::int32_t y = 0; y < plane.height; ++y) {
       std::byte* row = plane.data + y * plane.pitch;
       if (facts.bytes_per_sample == 1) {
@@ -42,10 +43,10 @@ Image part_of(const Image& image, std::int32_t x, std::int32_t y, std::int32_t w
   const PixelFormatInfo& facts = format_info(image.format);
   Image part = image;
   part.width = width, part.height = height;
-  for (std::size_t p = 0; p < facts.planes; ++p) {
-    const bool chroma = p > 0 && facts.yuv;
+  for (std::size_t p = 0; p < static_cast<std::size_t>(plane_count(image.format)); ++p) {
+    const bool chroma = p > 0 && p < facts.planes && facts.yuv;
     const int shift_x = chroma ? facts.chroma_x : 0, shift_y = chroma ? facts.chroma_y : 0;
-    Plane& plane = part.planes[p];
+    Plane& plane = plane_at(part, static_cast<int>(p));
     plane.data +=
         (y >> shift_y) * plane.pitch + std::int64_t{x >> shift_x} * facts.samples[p] * facts.bytes_per_sample;
     plane.width = (width + (1 << shift_x) - 1) >> shift_x;

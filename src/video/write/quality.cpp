@@ -36,7 +36,7 @@ std::vector<Component> components_of(const Image& image) {
   std::vector<Component> components;
   for (std::size_t p = 0; p < facts.planes; ++p) {
     const Plane& plane = image.planes[p];
-    for (int i = 0; i < std::min<int>(facts.samples[p], 3); ++i)
+    for (int i = 0; i < (facts.gray() ? 1 : std::min<int>(facts.samples[p], 3)); ++i)
       components.push_back({plane.data + i * facts.bytes_per_sample, plane.pitch, plane.width, plane.height,
                             facts.samples[p], facts.bytes_per_sample, facts.shift});
   }

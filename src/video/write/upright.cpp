@@ -56,17 +56,18 @@ Image rotated_samples(const Image& image, const Rotation& rotation) {
   const bool across = rotation.quarters % 2 != 0;
   Image result =
       Image::allocate(image.format, across ? image.height : image.width, across ? image.width : image.height);
-  for (std::size_t p = 0; p < 3; ++p) {
+  for (int p = 0; p < plane_count(image.format); ++p) {
+    const Plane &from = plane_at(image, p), &to = plane_at(result, p);
     Image plane;
     plane.format = format_info(image.format).bytes_per_sample > 1 ? PixelFormat::gray16 : PixelFormat::gray8;
-    plane.width = image.planes[p].width;
-    plane.height = image.planes[p].height;
-    plane.planes[0] = image.planes[p];
+    plane.width = from.width;
+    plane.height = from.height;
+    plane.planes[0] = from;
     plane.owner = image.owner;
     Image target = plane;
-    target.width = result.planes[p].width;
-    target.height = result.planes[p].height;
-    target.planes[0] = result.planes[p];
+    target.width = to.width;
+    target.height = to.height;
+    target.planes[0] = to;
     target.owner = result.owner;
     copy_image(rotated_image(plane, rotation.quarters, {}, rotation.mirror), target);
   }
@@ -96,10 +97,7 @@ StreamInfo upright_stream(const StreamInfo& stream) {
   // Chroma halved along one axis would be halved along the other.
   const PixelFormatInfo& facts = format_info(stream.format);
   if (facts.yuv && facts.chroma_x != facts.chroma_y && rotation.quarters % 2 != 0)
-    result.format = facts.bits <= 8    ? PixelFormat::yuv444p
-                    : facts.bits <= 10 ? PixelFormat::yuv444p10
-                    : facts.bits <= 12 ? PixelFormat::yuv444p12
-                                       : PixelFormat::yuv444p16;
+    result.format = with_whole_chroma(stream.format);
   return result;
 }
 

@@ -153,6 +153,7 @@ struct VideoWriter::State {
     last_duration = duration;
     const std::int64_t begin = segment_ticks;
     if (duration > 0) durations[pts - begin] = duration;
+    tell_of_opacity(image);
     if (options.picture) options.picture(image, seconds_of(pts, encoding.time_base));
     send(&image, pts - begin);
     ++frames;
@@ -160,6 +161,14 @@ struct VideoWriter::State {
     const double seconds = seconds_of(pts - begin, encoding.time_base);
     if (audio) audio->write_until(*muxer, seconds);
     if (copier) copier->write_until(*muxer, seconds);
+  }
+
+  void tell_of_opacity(const Image& image) {
+    if (opacity_told || !format_info(image.format).has_alpha()) return;
+    opacity_told = true;
+    if (!format_info(encoder->stream().format).has_alpha())
+      tell(fmt::format("opacity of {} pictures is left out: the file's pixel format is {}",
+                       to_string(image.format), encoder->stream().native_format));
   }
 
   void encode_other_size(const Image& image, std::int64_t pts, std::int64_t duration) {
@@ -330,6 +339,7 @@ struct VideoWriter::State {
   double segment_begin = 0; ///< Seconds.
   std::int64_t bytes_before = 0;
   std::int32_t changed_width = 0, changed_height = 0; ///< Of the pictures that are being fitted.
+  bool opacity_told = false;
   bool finished = false;
 };
 

@@ -168,7 +168,7 @@ def test_colours_that_were_given_stay_beside_those_of_the_first_picture(tmp_path
 def test_formats_by_the_names_of_ffmpeg(tmp_path):
     clip = lanner.VideoReader(make_clip(tmp_path, frames=1))
     for name, own in (("rgba", "rgba32"), ("gray", "gray8"), ("yuv420p10le", "yuv420p10"), ("bgra", "bgra32"), ("p010le", "p010"),
-                      ("gbrp", "rgb_planar"), ("rgb48le", "rgb48"), (clip.stream.format, "yuv420p")):  # fmt: skip
+                      ("gbrp", "gbrp"), ("yuyv422", "yuv422p"), ("rgb48le", "rgb48"), (clip.stream.format, "yuv420p")):  # fmt: skip
         assert clip[0].to(name).format == own
         assert lanner.VideoReader(tmp_path / "clip.mp4", format=name)[0].format == own
     with pytest.raises(lanner.InvalidArgument, match="pixel format 'yuv420p99'"):

@@ -73,9 +73,12 @@ _NATIVE = {
     ("rgb", 8): (Pixel_Format.RGB, "rgb24"),
 }
 _FRAMES = {
-    "gray8": ("420", 8), "gray16": ("420", 16), "nv12": ("420", 8), "p010": ("420", 10), "p012": ("420", 12), "p016": ("420", 16),
+    "gray8": ("420", 8), "gray10": ("420", 10), "gray12": ("420", 12), "gray16": ("420", 16), "nv12": ("420", 8), "p010": ("420", 10), "p012": ("420", 12), "p016": ("420", 16),
     "nv16": ("422", 8), "p210": ("422", 10), "p212": ("422", 12), "p216": ("422", 16), "yuv444p10msb": ("444", 10), "yuv444p12msb": ("444", 12),
-} | {f"yuv{chroma}p{bits or ''}": (str(chroma), bits or 8) for chroma in (420, 422, 444) for bits in (0, 10, 12, 16)}  # fmt: skip
+} | {
+    f"yuv{alpha}{chroma}p{bits or ''}": ("444" if chroma in (410, 411, 440) else str(chroma), {0: 8, 9: 10, 14: 16}.get(bits, bits))
+    for alpha in ("", "a") for chroma in (410, 411, 420, 422, 440, 444) for bits in (0, 9, 10, 12, 14, 16)
+}  # fmt: skip
 
 
 def format_for(frame_format: str, color: OutputColorType) -> tuple[Pixel_Format, str]:

@@ -26,11 +26,17 @@ struct GraphFree {
   void operator()(AVFilterGraph* graph) const { avfilter_graph_free(&graph); }
 };
 
+PixelFormat rgb_planes(const PixelFormatInfo& facts) {
+  if (facts.gray() && !facts.has_alpha()) return facts.bits > 8 ? PixelFormat::gray16 : PixelFormat::gray8;
+  if (facts.has_alpha()) return facts.bits > 8 ? PixelFormat::gbrap16 : PixelFormat::gbrap;
+  return facts.bits > 8 ? PixelFormat::gbrp16 : PixelFormat::gbrp;
+}
+
 /// What bwdif takes: planes alone.
 PixelFormat filtered_format(PixelFormat format) {
   const PixelFormatInfo& facts = format_info(format);
-  if (!facts.yuv) return PixelFormat::yuv444p;
-  if (facts.planes == 3 && facts.shift == 0) return format;
+  if (to_av(format) != AV_PIX_FMT_NONE && facts.planes == 3) return format;
+  if (!facts.yuv) return rgb_planes(facts);
   constexpr PixelFormat planar[3][3] = {
       {PixelFormat::yuv420p, PixelFormat::yuv420p10, PixelFormat::yuv420p16},
       {PixelFormat::yuv422p, PixelFormat::yuv422p10, PixelFormat::yuv422p16},

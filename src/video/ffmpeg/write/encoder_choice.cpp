@@ -76,8 +76,8 @@ void check_names(std::string_view encoder, const Dictionary& settings) {
 bool stores(const AVCodec& codec, PixelFormat format) {
   const AVPixelFormat* formats = pixel_formats(codec);
   for (; formats && *formats != AV_PIX_FMT_NONE; ++formats) {
-    const auto direct = direct_format(*formats);
-    if (direct && !direct->alpha && keeps_samples(format, direct->format)) return true;
+    const auto stored = stored_format(*formats);
+    if (stored && keeps_samples(format, stored->format)) return true;
   }
   return formats == nullptr;
 }
@@ -141,10 +141,15 @@ bool is_lossless(const AVCodec& codec) {
          !(descriptor->props & AV_CODEC_PROP_LOSSY);
 }
 
+/// VP8 and VP9 have opacity in a second stream beside the packets, which their decoders in FFmpeg leave out.
+bool stores_alpha(const AVCodec& codec) {
+  return codec.id != AV_CODEC_ID_VP8 && codec.id != AV_CODEC_ID_VP9;
+}
+
 /// The encoder's format for what it is fed, the nearest where it does not take that.
 AVPixelFormat nearest_taken(const AVCodec& codec, const EncoderOptions& options) {
-  AVPixelFormat wanted = to_av(options.format);
-  if (wanted == AV_PIX_FMT_NONE) wanted = AV_PIX_FMT_RGB24;
+  const AVPixelFormat wanted = like_in_av(options.format);
+  const bool alpha = format_info(options.format).has_alpha();
   const AVPixelFormat* formats = pixel_formats(codec);
   if (!formats) return wanted;
   if (std::string_view(codec.name) == "gif") return AV_PIX_FMT_PAL8; // See PaletteMapper.
@@ -152,30 +157,34 @@ AVPixelFormat nearest_taken(const AVCodec& codec, const EncoderOptions& options)
   AVPixelFormat candidates[256];
   std::size_t count = 0;
   for (; *formats != AV_PIX_FMT_NONE && count < 255; ++formats) {
-    if (*formats == wanted && !(argb_alone && format_info(options.format).yuv)) return wanted;
-    const auto direct = direct_format(*formats);
-    if (!direct || direct->alpha) continue; // Pictures to encode have no plane of opacity.
-    if (argb_alone && format_info(direct->format).yuv) continue;
+    if (*formats == wanted && !(argb_alone && format_info(options.format).yuv) &&
+        (!alpha || stores_alpha(codec)))
+      return wanted;
+    const auto stored = stored_format(*formats);
+    if (!stored || (format_info(stored->format).has_alpha() && !(alpha && stores_alpha(codec)))) continue;
+    if (argb_alone && format_info(stored->format).yuv) continue;
     // Full range by name is how older mjpeg encoders list the very format that was asked for.
-    if (direct->full_range && direct->format == options.format) return *formats;
-    const int bits = format_info(direct->format).bits, asked = format_info(options.format).bits;
-    if (asked == 16 && bits == 12) continue; // Of 16 bits 10 are kept, as NVENC does.
-    if (options.tuning == Tuning::lossless && keeps_samples(options.format, direct->format)) return *formats;
+    if (stored->full_range && stored->format == options.format) return *formats;
+    const int bits = format_info(stored->format).bits, asked = format_info(options.format).bits;
+    if (asked == 16 && bits == 12 && !is_lossless(codec)) continue; // Of 16 bits 10 are kept, as NVENC does.
+    if (stored->format == options.format) return *formats;          // Big endian.
+    if (options.tuning == Tuning::lossless && keeps_samples(options.format, stored->format)) return *formats;
     candidates[count++] = *formats;
   }
   candidates[count] = AV_PIX_FMT_NONE;
   check(count > 0, ErrorCode::unsupported, "encoder {} takes no pixel format that Lanner can make",
         codec.name);
-  return avcodec_find_best_pix_fmt_of_list(candidates, wanted, 0, nullptr);
+  return avcodec_find_best_pix_fmt_of_list(candidates, wanted, alpha, nullptr);
 }
 
 std::string stored_formats(const AVCodec& codec) {
   std::vector<std::string> names;
   const AVPixelFormat* formats = pixel_formats(codec);
   for (; formats && *formats != AV_PIX_FMT_NONE; ++formats) {
-    const auto direct = direct_format(*formats);
-    if (!direct || direct->alpha || direct->full_range) continue;
-    names.emplace_back(to_string(direct->format));
+    const auto stored = stored_format(*formats);
+    if (!stored || stored->full_range || (format_info(stored->format).has_alpha() && !stores_alpha(codec)))
+      continue;
+    names.emplace_back(to_string(stored->format));
   }
   return joined(names, ", ");
 }
@@ -210,9 +219,8 @@ const AVCodec* find_encoder(const EncoderOptions& options) {
 bool keeps_samples(PixelFormat from, PixelFormat to) {
   const PixelFormatInfo &a = format_info(from), &b = format_info(to);
   if (from == to) return true;
-  const int samples_a = a.planes == 1 ? a.samples[0] : 3, samples_b = b.planes == 1 ? b.samples[0] : 3;
   return a.yuv == b.yuv && a.bits == b.bits && a.chroma_x == b.chroma_x && a.chroma_y == b.chroma_y &&
-         samples_a == samples_b;
+         a.gray() == b.gray() && a.has_alpha() == b.has_alpha();
 }
 
 AVPixelFormat encoder_format(const AVCodec& codec, const EncoderOptions& options) {
@@ -222,10 +230,10 @@ AVPixelFormat encoder_format(const AVCodec& codec, const EncoderOptions& options
           "encoder {}: tuning lossless: it has 256 colours; apng and webp keep all", codec.name);
     return format;
   }
-  check(options.tuning != Tuning::lossless || keeps_samples(options.format, direct_format(format)->format),
+  check(options.tuning != Tuning::lossless || keeps_samples(options.format, stored_format(format)->format),
         ErrorCode::invalid_argument,
         "encoder {}: tuning lossless with format {}, of which it stores {}; expected one of {}", codec.name,
-        to_string(options.format), to_string(direct_format(format)->format), stored_formats(codec));
+        to_string(options.format), to_string(stored_format(format)->format), stored_formats(codec));
   return format;
 }
 

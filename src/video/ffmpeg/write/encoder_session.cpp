@@ -21,7 +21,7 @@ namespace lanner::ffmpeg {
 namespace {
 
 // A colour description without gaps: what is not said is written as what convert_image() would assume.
-ColorInfo complete(ColorInfo color, const DirectFormat& format, std::int32_t height) {
+ColorInfo complete(ColorInfo color, const StoredFormat& format, std::int32_t height) {
   if (format.full_range || !format_info(format.format).yuv) color.range = ColorRange::full;
   if (color.range == ColorRange::unspecified) color.range = ColorRange::limited;
   if (!format_info(format.format).yuv) color.matrix = ColorMatrix::rgb;
@@ -48,8 +48,8 @@ EncoderSession::EncoderSession(EncoderOptions& options) {
   context_.reset(avcodec_alloc_context3(codec));
   if (!context_) throw std::bad_alloc();
   context_->pix_fmt = encoder_format(*codec, options);
-  const auto direct = direct_format(context_->pix_fmt);
-  target_ = direct ? *direct : DirectFormat{PixelFormat::bgra32}; // What a palette is made of.
+  // Without a twin it is a palette, which is made of bgra32.
+  target_ = stored_format(context_->pix_fmt).value_or(StoredFormat{PixelFormat::bgra32});
   options.color = complete(options.color, target_, options.height);
   if (codec->id == AV_CODEC_ID_MJPEG) options.color.matrix = ColorMatrix::bt601; // JFIF 1.02 knows no other.
   const auto params = options.codec_options.find("x264-params");

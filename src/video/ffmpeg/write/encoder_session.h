@@ -34,7 +34,7 @@ public:
   /// The format that frames have.
   AVPixelFormat frame_format() const noexcept { return context_->pix_fmt; }
   /// The same as an image; of a palette's indexes the colours.
-  const DirectFormat& target() const noexcept { return target_; }
+  const StoredFormat& target() const noexcept { return target_; }
   bool copies_input() const noexcept { return copies_input_; }
   /// Whether a frame's type of I makes an IDR of it.
   bool forces_keyframes() const noexcept { return forces_keyframes_; }
@@ -56,7 +56,7 @@ private:
 
   CodecContextPtr context_;
   FilterPtr filter_; ///< Writes VUI timing; null where none was asked for.
-  DirectFormat target_{};
+  StoredFormat target_{};
   bool copies_input_ = false; ///< The encoder is done with a picture's memory when send() returns.
   bool forces_keyframes_ = true, sent_ = false;
   bool top_field_first_ = false; ///< Of interlaced pictures.

@@ -20,11 +20,10 @@ struct Planes {
   std::uint8_t* data[4] = {};
   int pitch[4] = {};
 
-  Planes(const Image& image, AVPixelFormat format) {
-    const auto direct = direct_format(format);
-    for (std::size_t p = 0; p < format_info(image.format).planes; ++p) {
-      data[direct->planes[p]] = reinterpret_cast<std::uint8_t*>(image.planes[p].data);
-      pitch[direct->planes[p]] = static_cast<int>(image.planes[p].pitch);
+  explicit Planes(const Image& image) {
+    for (int p = 0; p < plane_count(image.format); ++p) {
+      data[p] = reinterpret_cast<std::uint8_t*>(plane_at(image, p).data);
+      pitch[p] = static_cast<int>(plane_at(image, p).pitch);
     }
   }
 };
@@ -35,8 +34,11 @@ PixelFormat scalable(PixelFormat format) {
       sws_isSupportedOutput(to_av(format)))
     return format;
   const PixelFormatInfo& facts = format_info(format);
-  if (!facts.yuv) return PixelFormat::rgb24;
-  return facts.bits <= 8 ? PixelFormat::yuv444p : PixelFormat::yuv444p16;
+  const bool wide = facts.bits > 8;
+  if (!facts.yuv && facts.has_alpha()) return wide ? PixelFormat::rgba64 : PixelFormat::rgba32;
+  if (!facts.yuv) return wide ? PixelFormat::rgb48 : PixelFormat::rgb24;
+  if (facts.has_alpha()) return wide ? PixelFormat::yuva444p16 : PixelFormat::yuva444p;
+  return wide ? PixelFormat::yuv444p16 : PixelFormat::yuv444p;
 }
 
 } // namespace
@@ -61,7 +63,7 @@ Image resized_image(const Image& image, std::int32_t width, std::int32_t height)
         to_string(format), image.width, image.height, width, height);
   Image result = Image::allocate(format, width, height);
   result.color = image.color;
-  const Planes from(image, av), to(result, av);
+  const Planes from(image), to(result);
   const int rows = sws_scale(scaler.get(), from.data, from.pitch, 0, image.height, to.data, to.pitch);
   check(rows == height, ErrorCode::internal, "swscale gave {} of {} rows", rows, height);
   return result;
