@@ -122,18 +122,8 @@ std::string describe(const Frame& self) {
                      to_string(self.image.format), time, self.image.device.to_string(), tensor);
 }
 
-void register_samples(nb::class_<Frame>& frame) {
+void register_colors(nb::class_<Frame>& frame) {
   frame
-      .def_prop_ro(
-          "width", [](const Frame& self) { return self.image.width; }, "Width in pixels.")
-      .def_prop_ro(
-          "height", [](const Frame& self) { return self.image.height; }, "Height in pixels.")
-      .def_prop_ro(
-          "format", [](const Frame& self) { return std::string(to_string(self.image.format)); },
-          "Pixel format by FFmpeg's name, such as `yuv420p`.")
-      .def_prop_ro(
-          "device", [](const Frame& self) { return self.image.device.to_string(); },
-          "Where the pixels are: `cpu`, `cuda:0`.")
       .def_prop_ro(
           "color_space", [](const Frame& self) { return std::string(to_string(self.image.color.matrix)); },
           "Matrix between YUV and RGB, such as `bt709`.")
@@ -151,7 +141,21 @@ void register_samples(nb::class_<Frame>& frame) {
           "(HLG).")
       .def_prop_ro(
           "chroma_siting", [](const Frame& self) { return std::string(to_string(self.image.color.siting)); },
-          "Where chroma samples are among those of luma, such as `left`, `center`, `top_left`.")
+          "Where chroma samples are among those of luma, such as `left`, `center`, `top_left`.");
+}
+
+void register_samples(nb::class_<Frame>& frame) {
+  frame
+      .def_prop_ro(
+          "width", [](const Frame& self) { return self.image.width; }, "Width in pixels.")
+      .def_prop_ro(
+          "height", [](const Frame& self) { return self.image.height; }, "Height in pixels.")
+      .def_prop_ro(
+          "format", [](const Frame& self) { return std::string(to_string(self.image.format)); },
+          "Pixel format by FFmpeg's name, such as `yuv420p`.")
+      .def_prop_ro(
+          "device", [](const Frame& self) { return self.image.device.to_string(); },
+          "Where the pixels are: `cpu`, `cuda:0`.")
       .def_prop_ro("planes", &planes_of, nb::sig("def planes(self) -> list[Plane]"),
                    "The planes of the pixel format, without a copy; that of opacity is the last.")
       .def_prop_ro(
@@ -190,6 +194,7 @@ void register_frame_class(nb::module_& module) {
                           "held. NumPy, DLPack and CUDA read frames whose pixels are one array (RGB, 4:4:4, "
                           "semi-planar of even width) without a copy; for others read the planes.");
   register_times(frame);
+  register_colors(frame);
   register_samples(frame);
   register_contiguous(frame);
   frame.def_ro("image", &Frame::image, "The picture, without a copy.")
