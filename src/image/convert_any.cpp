@@ -86,7 +86,7 @@ public:
     const float* ordered[3]; // As they lie in memory.
     for (int c = 0; c < 3; ++c) {
       const ComponentLayout layout = component_layout(to_.format, c);
-      ordered[place.plane + place.first] = rows_.row[c];
+      ordered[layout.plane + layout.first] = rows_.row[c];
     }
     if (facts_.planes == 1) return writer_.write(0, y, ordered, 3);
     for (int p = 0; p < 3; ++p) writer_.write(p, y, &ordered[p], 1);

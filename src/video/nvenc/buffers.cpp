@@ -111,7 +111,7 @@ void copy_samples(const Session& session, const Image& from, const Image& to, cu
     rows.from_pitch = static_cast<std::size_t>(source.pitch);
     rows.to_device = reinterpret_cast<cuda::DevicePointer>(target.data);
     rows.to_pitch = static_cast<std::size_t>(target.pitch);
-    rows.row_bytes = static_cast<std::size_t>(row_bytes(to, p));
+    rows.row_bytes = static_cast<std::size_t>(plane_row_bytes(to, p));
     rows.rows = static_cast<std::size_t>(target.height);
     cuda::check(cuda::driver().copy_rows(&rows, stream), "cuMemcpy2DAsync");
   }
