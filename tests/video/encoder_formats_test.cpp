@@ -25,7 +25,7 @@ std::vector<std::byte> samples_of(const Image& image) {
   for (int p = 0; p < format_info(image.format).planes; ++p)
     for (std::int32_t y = 0; y < image.planes[p].height; ++y) {
       const std::byte* row = image.planes[p].data + y * image.planes[p].pitch;
-      samples.insert(samples.end(), row, row + row_bytes(image, p));
+      samples.insert(samples.end(), row, row + plane_row_bytes(image, p));
     }
   return samples;
 }
