@@ -88,23 +88,26 @@ OptionTable<TranscodeOptions> own_rows() {
           [](TranscodeOptions& options, const NamedTexts& tags) {
             for (const auto& [key, text] : tags) options.muxer.metadata[key] = text;
           }),
-      row<bool, TranscodeOptions>(
-          {.name = "fragmented",
-           .help = "write MP4 and MOV in fragments, which can be played while the file grows",
-           .flag = "--fragmented",
-           .no_field = no_transcoder},
-          [](const TranscodeOptions& options) { return options.muxer.fragmented; },
-          [](TranscodeOptions& options, bool fragmented) { options.muxer.fragmented = fragmented; }),
-      row<std::int32_t, TranscodeOptions>(
-          {.name = "plays",
-           .help = "how often a GIF, APNG or WebP is played; 0: without end",
-           .unset = "without end",
-           .flag = "--plays",
-           .most = 65535,
-           .no_field = no_transcoder},
-          [](const TranscodeOptions& options) { return options.muxer.plays; },
-          [](TranscodeOptions& options, std::int32_t plays) { options.muxer.plays = plays; }),
   };
+}
+
+void add_container_rows(OptionTable<TranscodeOptions>& table) {
+  table.push_back(row<bool, TranscodeOptions>(
+      {.name = "fragmented",
+       .help = "write MP4 and MOV in fragments, which can be played while the file grows",
+       .flag = "--fragmented",
+       .no_field = no_transcoder},
+      [](const TranscodeOptions& options) { return options.muxer.fragmented; },
+      [](TranscodeOptions& options, bool fragmented) { options.muxer.fragmented = fragmented; }));
+  table.push_back(row<std::int32_t, TranscodeOptions>(
+      {.name = "plays",
+       .help = "how often a GIF, APNG or WebP is played; 0: without end",
+       .unset = "without end",
+       .flag = "--plays",
+       .most = 65535,
+       .no_field = no_transcoder},
+      [](const TranscodeOptions& options) { return options.muxer.plays; },
+      [](TranscodeOptions& options, std::int32_t plays) { options.muxer.plays = plays; }));
 }
 
 } // namespace
@@ -112,6 +115,7 @@ OptionTable<TranscodeOptions> own_rows() {
 const OptionTable<TranscodeOptions>& transcode_option_table() {
   static const OptionTable<TranscodeOptions> table = [] {
     OptionTable<TranscodeOptions> made = own_rows();
+    add_container_rows(made);
     add_copied(made);
     return made;
   }();
