@@ -242,38 +242,32 @@ void register_audio(nb::class_<Writer>& writer) {
 void register_writer(nb::module_& module) {
   nb::class_<Writer> writer(
       module, "VideoWriter",
-      "Encodes images into a video file; docs/writing-video.md. The file appears under its path with "
-      "close(), or at the end of `with`; after an error there is none. One thread at a time.");
+      "Encodes images into a video file; docs/writing-video.md. The file appears under its path after "
+      "close() or at the end of `with`, and not after an error. One thread at a time.");
   writer
-      .def(
       .def("__init__", &construct, nb::arg("path"), nb::arg("others"), nb::arg("options"),
            nb::sig(signature("def __init__(self, path: str | os.PathLike[str] | typing.BinaryIO",
                              writer_keywords(), "None")
                        .c_str()),
-          ("Names the file and what is to be in it. The encoder opens with the first picture: what it "
-           "refuses, and what this machine's FFmpeg lacks, are errors of the first write().\n\npath: file to "
-           "write; its extension chooses the container: .mp4, .mkv, .webm, .mov, .avi and others; .gif, "
-           ".apng "
-           "and .webp choose their codec too. Or an object "
-           "with `write`, like io.BytesIO, which gets the bytes as they come: MP4 in fragments unless "
-           "container "
-           "or its name say another\n" +
+           ("Sets the path and the options. The encoder is opened for the first picture: options that it "
+            "does not support, and encoders that the installed FFmpeg lacks, are errors of the first "
+            "write().\n\npath: file to write; its extension chooses the container: .mp4, .mkv, .webm, .mov, "
+            ".avi and others; .gif, .apng and .webp choose their codec too. Or an object with `write`, like "
+            "io.BytesIO, which receives the bytes in order: fragmented MP4, unless container or its name "
+            "choose another\n" +
             keyword_docs(writer_keywords()))
                .c_str())
-      .def(
       .def("write", &Writer::write, nb::arg("image").none(), nb::arg("pts") = nb::none(), nb::kw_only(),
            nb::arg("time_base") = nb::none(), nb::arg("seconds") = nb::none(),
            nb::sig("def write(self, image: Image | Frame | object, pts: int | None = None, *, time_base: "
                    "fractions.Fraction | None = None, seconds: float | None = None) -> None"),
-          "Appends a picture. A Frame is shown at its own time, a picture without one behind the one before, "
-          "for 1 / fps; a time that does not grow is moved, which `notes` tell. A file that begins with a "
-          "picture without a time counts in whole 1 / fps.\n\nimage: an Image of any pixel format, a Frame, "
-           "or "
-          "uint8 RGB pixels [height, width, 3], or RGBA [height, width, 4], whose alpha GIF, APNG and WebP "
-          "keep\npts: when it is shown, in ticks of time_base, in place of a "
-          "Frame's own\ntime_base: seconds of a tick; the Frame's where it is not given, else 1 / "
-          "fps\nseconds: "
-          "the time in seconds, in place of pts")
+           "Appends a picture. A Frame is shown at its own time, a picture without a time after the previous "
+           "one, for 1 / fps. A time that does not increase is moved, which `notes` reports. If the first "
+           "picture has no time, the file's time base is 1 / fps.\n\nimage: an Image of any pixel format, a "
+           "Frame, or uint8 RGB pixels [height, width, 3], or RGBA [height, width, 4], whose alpha GIF, APNG "
+           "and WebP keep\npts: when it is shown, in ticks of time_base, instead of a Frame's own "
+           "time\ntime_base: seconds of a tick; default: the Frame's, else 1 / fps\nseconds: when it is "
+           "shown, in seconds, instead of pts")
       .def_prop_ro("notes", &Writer::notes, nb::sig("def notes(self) -> list[str]"),
                    "What was changed or left out so far, one line each.")
       .def("close", &Writer::close,
