@@ -109,10 +109,10 @@ std::int64_t elements_of_b(const MatrixProblem& p) {
   return p.b.step * (p.batch - 1) + p.b.leading * (p.b.exchanged ? p.columns : p.depth);
 }
 
-double at(const Memory& memory, const MatrixPlace& place, std::int64_t z, std::int64_t row,
+double at(const Memory& memory, const OperandLayout& layout, std::int64_t z, std::int64_t row,
           std::int64_t column) {
-  if (place.exchanged) std::swap(row, column);
-  return memory.get(z * place.step + row * place.leading + column);
+  if (layout.exchanged) std::swap(row, column);
+  return memory.get(z * layout.step + row * layout.leading + column);
 }
 
 double a_at(const MatrixProblem& p, const Memory& a, std::int64_t z, std::int64_t row, std::int64_t k) {
