@@ -129,6 +129,7 @@ public:
 private:
   bool taken(std::int64_t pts, const PictureRequest& request) {
     if (request.emit_headers || !request.sei.empty()) requests_[pts] = request;
+    if (first_pts_ == no_pts) first_pts_ = pts;
     last_pts_ = pts;
     sent_ = true;
     return true;
@@ -219,10 +220,22 @@ private:
   }
 
   std::int64_t next_pts() const {
-    if (last_pts_ == no_pts) return 0;
+    return last_pts_ == no_pts ? 0 : last_pts_ + frame_ticks();
+  }
+
+  std::int64_t frame_ticks() const {
     const Rational base = to_rational(session_->context()->time_base);
     const double step = static_cast<double>(options_.rate.den) / static_cast<double>(options_.rate.num);
-    return last_pts_ + std::max<std::int64_t>(1, static_cast<std::int64_t>(step / base.to_double() + 0.5));
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(step / base.to_double() + 0.5));
+  }
+
+  /// libx265 3.5 computes dts from a delay that it does not set where fewer pictures were sent than it holds
+  /// back: any number then.
+  std::int64_t plausible_dts(std::int64_t dts, std::int64_t pts) const {
+    constexpr std::int64_t reordered = 4, most_delay = 1024; // Frames.
+    const std::int64_t earliest = first_pts_ - (last_pts_ - first_pts_) - most_delay * frame_ticks();
+    if (dts == AV_NOPTS_VALUE || (dts <= pts && dts >= earliest)) return dts;
+    return std::min(pts, last_dts_ == no_pts ? pts - reordered * frame_ticks() : last_dts_ + 1);
   }
 
   std::optional<Packet> receive_one() {
@@ -252,6 +265,7 @@ private:
     if (emit || !messages.empty())
       replace_bytes(*from, inserter_.inserted(bytes, emit ? Bytes(headers_) : Bytes(), messages));
     first_packet_ = false;
+    from->dts = plausible_dts(from->dts, from->pts);
     if (from->dts != AV_NOPTS_VALUE && last_dts_ != no_pts && from->dts <= last_dts_)
       from->dts = std::min(last_dts_ + 1, from->pts);
     if (from->dts != AV_NOPTS_VALUE) last_dts_ = from->dts;
@@ -339,7 +353,7 @@ private:
   std::vector<SeiMessage> keyframe_messages_;
   std::map<std::int64_t, PictureRequest> requests_; ///< By the pts of their pictures.
   std::deque<Packet> ready_;
-  std::int64_t last_pts_ = no_pts, last_dts_ = no_pts;
+  std::int64_t first_pts_ = no_pts, last_pts_ = no_pts, last_dts_ = no_pts;
   std::optional<H264SliceQp> slice_qp_;     ///< Of H.264.
   bool first_packet_ = true, sent_ = false; ///< Of the session.
   bool force_next_ = false, draining_ = false, finished_ = false;
