@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy
 import onnx
 
-from random_graphs import places
+from random_graphs import positions
 from random_graphs.facts import Node, nodes_of
 
 RUNTIME, REFERENCE = "onnxruntime", "onnx.reference"
@@ -93,7 +93,7 @@ def crop_to_same_size(node: Node) -> bool:
     if node.shapes[0] is None or node.outputs[0] is None:
         return True
     axes = enumerate(zip(node.shapes[0], node.outputs[0], strict=True))
-    return any(old == new and places.stretch(node, axis, old, new)[:2] != (0, 1) for axis, (old, new) in axes)
+    return any(old == new and positions.stretch(node, axis, old, new)[:2] != (0, 1) for axis, (old, new) in axes)
 
 
 @deviates(REFERENCE, "Resize", reason="align_corners takes the fraction that a scale gives for the output's length")
@@ -118,7 +118,7 @@ def aspect_kept(node: Node) -> bool:
 @deviates(RUNTIME, "Resize", reason=UNDECIDED)
 @deviates(REFERENCE, "Resize", reason=UNDECIDED)
 def undecided_places(node: Node) -> bool:
-    return places.only_rounding_decides(node)
+    return positions.only_rounding_decides(node)
 
 
 @deviates(RUNTIME, "InstanceNormalization", reason="for one element or equal ones the mean is subtracted last, with cancellation")
