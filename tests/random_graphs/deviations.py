@@ -228,7 +228,7 @@ def other_places(node: Node) -> bool:
 
 @deviates(REFERENCE, "Resize", reason="linear and cubic read other elements where a position is an integer except for rounding")
 def at_whole_places(node: Node) -> bool:
-    return node.attribute("mode") in ("linear", "cubic") and places.whole_but_for_rounding(node)
+    return node.attribute("mode") in ("linear", "cubic") and positions.whole_but_for_rounding(node)
 
 
 @deviates(REFERENCE, "GridSample", reason="cubic with border clamps the position, not the elements read")
