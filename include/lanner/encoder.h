@@ -145,8 +145,8 @@ class Encoder {
 public:
   virtual ~Encoder() = default;
   virtual const StreamInfo& stream() const noexcept = 0; ///< For the muxer; complete from the start.
-  /// Takes a picture on the host or, for NVENC, on its GPU, of the encoder's size and any format, with its pts
-  /// in `time_base` ticks; nullptr ends the stream. Returns false if the picture was not taken: call
+  /// Takes a picture on the host or, for NVENC, on its GPU, of the encoder's size and any format, with its
+  /// pts in `time_base` ticks; nullptr ends the stream. Returns false if the picture was not taken: call
   /// receive(), then send it again. Each pts must be greater than the previous one; no_pts: one frame after
   /// it.
   virtual bool send(const Image* image, std::int64_t pts = no_pts, const PictureRequest& request = {}) = 0;

@@ -52,8 +52,9 @@ TEST(OperatorTraits, FlagsAreConsistentWithThePattern) {
 
 /// Costs are estimated by it: a contraction without would pass for one that only moves its operands.
 TEST(OperatorTraits, ContractionsCountTheirOperations) {
-  const std::set<std::string> others{"conv_integer", "q_linear_conv", "matmul_integer", "q_linear_matmul",
-                                     "dft", "stft", "einsum"}; // integers, fast transforms, expanded first
+  const std::set<std::string> others{
+      "conv_integer", "q_linear_conv", "matmul_integer", "q_linear_matmul",
+      "dft",          "stft",          "einsum"}; // integers, fast transforms, expanded first
   for_each_operator([&](const std::string& name, const OpDef& op) {
     if (op.traits.pattern == Pattern::contraction && !others.contains(name))
       EXPECT_NE(op.traits.flops, nullptr);

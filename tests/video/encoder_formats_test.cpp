@@ -9,9 +9,9 @@
 
 #include "expect_error.h"
 #include "image/planes.h"
+#include "video/bitstream/sei.h"
 #include "video/encoded.h"
 #include "video/write/encoder_options.h"
-#include "video/bitstream/sei.h"
 
 namespace lanner {
 namespace {

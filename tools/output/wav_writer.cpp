@@ -64,7 +64,8 @@ WavWriter::WavWriter(const std::string& path, const WavFormat& format, std::int6
   const auto row = static_cast<std::uint64_t>(format.channels) * (bit_width(format.dtype) / 8);
   const std::uint64_t bytes = static_cast<std::uint64_t>(samples) * row;
   check(bytes <= most_bytes - header_bytes, ErrorCode::invalid_argument,
-        "-o {}: {} bytes of samples, a WAV file holds 4 GiB; give a lower --sample-rate or fewer --num-channels",
+        "-o {}: {} bytes of samples, a WAV file holds 4 GiB; give a lower --sample-rate or fewer "
+        "--num-channels",
         path, bytes);
   output_.write(header_of(format, bytes));
 }

@@ -253,7 +253,8 @@ void register_sending(nb::class_<PyEncoder>& encoder) {
           nb::sig("def send(self, picture: object, *, pts: int | None = None, force_idr: bool = False, "
                   "emit_headers: bool = False, sei: collections.abc.Iterable[tuple[int, bytes]] | None = "
                   "None) -> None"),
-          "Encodes a picture; receive() then returns the packets that are ready. A picture in the memory of the "
+          "Encodes a picture; receive() then returns the packets that are ready. A picture in the memory of "
+          "the "
           "GPU that encodes is read there; any other is copied to the host.\n\npicture: an Image or a "
           "Frame of any "
           "pixel format; an array (NumPy, torch, anything with DLPack or an array interface): uint8 RGB "
@@ -327,8 +328,10 @@ void register_encoder_class(nb::module_& module) {
           },
           nb::arg("others"), nb::arg("options"),
           nb::sig(signature("def reconfigure(self", change_keywords(), "None").c_str()),
-          ("Changes settings while encoding, from the next picture on. NVENC changes all but the size while it "
-           "runs, if its GPU can, libx264 bit rate and VBV; other changes restart the encoder at an IDR, which "
+          ("Changes settings while encoding, from the next picture on. NVENC changes all but the size while "
+           "it "
+           "runs, if its GPU can, libx264 bit rate and VBV; other changes restart the encoder at an IDR, "
+           "which "
            "`restarts` lists.\n\n" +
            keyword_docs(change_keywords()))
               .c_str())

@@ -166,7 +166,8 @@ void register_samples(nb::class_<Frame>& frame) {
                                      : nb::none();
           },
           nb::sig("def alpha(self) -> Plane | None"),
-          "The alpha plane, the last of `planes`, without a copy, of formats that have one (yuva420p); None if "
+          "The alpha plane, the last of `planes`, without a copy, of formats that have one (yuva420p); None "
+          "if "
           "pixels are opaque or contain alpha (rgba32). to(\"rgba\") keeps it.")
       .def_prop_ro(
           "__array_interface__", [](const Frame& self) { return array_interface(view_of(self)); },

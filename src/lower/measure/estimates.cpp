@@ -62,8 +62,8 @@ double Estimates::at_best_rate(const Proposal& proposal) const {
   constexpr double similar = 1.5; // ratio of work
   const auto flops = static_cast<double>(flops_of(*proposal.node));
   double best = 0;
-  for (auto rate = rates_.lower_bound(flops / similar); rate != rates_.end() && rate->first <= flops * similar;
-       ++rate)
+  for (auto rate = rates_.lower_bound(flops / similar);
+       rate != rates_.end() && rate->first <= flops * similar; ++rate)
     best = std::max(best, rate->second);
   return best > 0 ? flops / best : std::numeric_limits<double>::infinity();
 }

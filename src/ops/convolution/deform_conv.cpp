@@ -105,21 +105,22 @@ std::vector<OpDef> deform_conv_ops() {
   std::vector<AttributeSpec> attributes = convolution_attribute_specs();
   std::erase_if(attributes, [](const AttributeSpec& spec) { return spec.name == "auto_pad"; });
   attributes.push_back(integer_attribute("offset_group", 1, between(1, INT32_MAX)));
-  return {OpDef{.name = "deform_conv",
-                .min_inputs = 3,
-                .max_inputs = 5,
-                .operands = {{"x", dtypes::floats, 'T', "N _ D ..."},
-                             {"weights", dtypes::floats, 'T', "M _ _ ..."},
-                             {"offset", dtypes::floats, 'T', "N _ _ ..."},
-                             {"bias", dtypes::floats, 'T', "M"},
-                             {"mask", dtypes::floats, 'T', "N _ _ ..."}},
-                .attributes = std::move(attributes),
-                .infer = infer_deform_conv,
-                .reference = run_deform_conv,
-                .expand = {},
-                .traits = {.pattern = Pattern::contraction,
-                           .accumulates = true,
-                           .flops = [](const Node& node) { return convolution_flops(node, node.output()); }}}};
+  return {
+      OpDef{.name = "deform_conv",
+            .min_inputs = 3,
+            .max_inputs = 5,
+            .operands = {{"x", dtypes::floats, 'T', "N _ D ..."},
+                         {"weights", dtypes::floats, 'T', "M _ _ ..."},
+                         {"offset", dtypes::floats, 'T', "N _ _ ..."},
+                         {"bias", dtypes::floats, 'T', "M"},
+                         {"mask", dtypes::floats, 'T', "N _ _ ..."}},
+            .attributes = std::move(attributes),
+            .infer = infer_deform_conv,
+            .reference = run_deform_conv,
+            .expand = {},
+            .traits = {.pattern = Pattern::contraction, .accumulates = true, .flops = [](const Node& node) {
+                         return convolution_flops(node, node.output());
+                       }}}};
 }
 
 } // namespace lanner::ops

@@ -92,8 +92,7 @@ TEST_F(Save, WritesALiteralConstantOnce) {
   engine.save(path_);
   std::size_t constants = 0;
   const Safetensors file = Safetensors::open(open_path(path_));
-  for (const SafetensorsEntry& entry : file.entries())
-    constants += entry.dtype == DType::boolean;
+  for (const SafetensorsEntry& entry : file.entries()) constants += entry.dtype == DType::boolean;
   EXPECT_EQ(constants, 1u);
 }
 

@@ -219,9 +219,7 @@ private:
           "encode: {}: {}", session_->codec().name, error_text(status));
   }
 
-  std::int64_t next_pts() const {
-    return last_pts_ == no_pts ? 0 : last_pts_ + frame_ticks();
-  }
+  std::int64_t next_pts() const { return last_pts_ == no_pts ? 0 : last_pts_ + frame_ticks(); }
 
   std::int64_t frame_ticks() const {
     const Rational base = to_rational(session_->context()->time_base);

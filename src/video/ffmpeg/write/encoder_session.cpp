@@ -55,7 +55,7 @@ EncoderSession::EncoderSession(EncoderOptions& options) {
   const auto params = options.codec_options.find("x264-params");
   top_field_first_ = params != options.codec_options.end() &&
                      (":" + params->second + ":").find(":tff=1:") != std::string::npos;
-  if (codec->id == AV_CODEC_ID_WEBP && format_info(target_.format).yuv) {        // RFC 9649, 2.5.
+  if (codec->id == AV_CODEC_ID_WEBP && format_info(target_.format).yuv) { // RFC 9649, 2.5.
     options.color.matrix = ColorMatrix::bt601;
     options.color.range = ColorRange::limited;
   }

@@ -57,8 +57,8 @@ const AVOutputFormat* output_format(const std::string& path, const std::string& 
 
 /// Containers that are whole when they are written from the first byte to the last.
 const AVOutputFormat* stream_format(const std::string& name, const std::string& output) {
-  constexpr std::string_view known[] = {"matroska", "webm", "mpegts", "mp4",  "mov",
-                                        "flv",      "gif",  "mjpeg",  "h264", "hevc", "obu"};
+  constexpr std::string_view known[] = {"matroska", "webm",  "mpegts", "mp4",  "mov", "flv",
+                                        "gif",      "mjpeg", "h264",   "hevc", "obu"};
   const bool listed = std::find(std::begin(known), std::end(known), name) != std::end(known);
   check(listed, ErrorCode::unsupported,
         "{}: container '{}' cannot be written without going back: expected {}", output, name,
