@@ -12,10 +12,21 @@
 #include "video/write/encoder_options.h"
 
 namespace lanner {
+
+std::optional<Rational> fraction_of(const std::string& text, char separator) {
+  Rational value;
+  const char* end = text.data() + text.size();
+  const auto first = std::from_chars(text.data(), end, value.num);
+  const bool parted = first.ec == std::errc{} && first.ptr != end && *first.ptr == separator;
+  const auto second = std::from_chars(parted ? first.ptr + 1 : end, end, value.den);
+  const bool whole = parted && second.ec == std::errc{} && second.ptr == end;
+  const bool positive = value.num > 0 && value.den > 0 && value.num <= INT32_MAX && value.den <= INT32_MAX;
+  return whole && positive ? std::optional(value) : std::nullopt;
+}
+
 namespace {
 
 using Rows = OptionTable<EncoderOptions>;
-constexpr std::string_view no_writer = "the C interface has no writer";
 constexpr std::string_view of_clip = "`lanner transcode` keeps the clip's";
 constexpr std::string_view codecs_own = "the codec's own";
 
@@ -123,18 +134,6 @@ void add_picture_rows(Rows& table) {
                         "others",
                 .example = "smpte2084"},
                &ColorInfo::transfer, transfer_points));
-}
-
-/// `first` and `second` of `first?second` with that separator; nothing for others.
-std::optional<Rational> fraction_of(const std::string& text, char separator) {
-  Rational value;
-  const char* end = text.data() + text.size();
-  const auto first = std::from_chars(text.data(), end, value.num);
-  const bool parted = first.ec == std::errc{} && first.ptr != end && *first.ptr == separator;
-  const auto second = std::from_chars(parted ? first.ptr + 1 : end, end, value.den);
-  const bool whole = parted && second.ec == std::errc{} && second.ptr == end;
-  const bool positive = value.num > 0 && value.den > 0 && value.num <= INT32_MAX && value.den <= INT32_MAX;
-  return whole && positive ? std::optional(value) : std::nullopt;
 }
 
 void add_shape_rows(Rows& table) {
@@ -434,90 +433,6 @@ OptionTable<EncoderOptions> with_encoder_rows(OptionTable<EncoderOptions> table)
   for (const auto add : {add_picture_rows, add_shape_rows, add_purpose_rows, add_rate_rows, add_qp_rows,
                          add_analysis_rows, add_structure_rows, add_stream_rows, add_hdr_rows})
     add(table);
-  return table;
-}
-
-static Rows stream_and_size_rows() {
-  constexpr std::string_view of_file = "the container determines it";
-  return {
-      row<std::string, EncoderOptions>(
-          {.name = "time_base",
-           .help = "seconds of one tick of pts, as a fraction",
-           .example = "1/90000",
-           .unset = "one frame",
-           .no_flag = of_file,
-           .no_field = no_writer},
-          [](const EncoderOptions& options) {
-            const Rational& base = options.time_base;
-            return base.den > 0 ? std::optional(fmt::format("{}/{}", base.num, base.den)) : std::nullopt;
-          },
-          [](EncoderOptions& options, const std::string& text) {
-            const auto base = fraction_of(text, '/');
-            check(base.has_value(), ErrorCode::invalid_argument,
-                  "time_base '{}': expected a fraction of a second, like 1/90000", text);
-            options.time_base = *base;
-          }),
-      row({.name = "global_header",
-           .help =
-               "codec headers are in Encoder.extradata instead of the packets, as MP4 and Matroska need them",
-           .no_flag = of_file,
-           .no_field = no_writer},
-          &EncoderOptions::global_header),
-      row({.name = "max_width",
-           .help = "greatest width for reconfigure()",
-           .unset = "the size is fixed",
-           .no_flag = of_file,
-           .no_field = no_writer},
-          &EncoderOptions::max_width),
-      row({.name = "max_height",
-           .help = "greatest height for reconfigure()",
-           .unset = "the size is fixed",
-           .no_flag = of_file,
-           .no_field = no_writer},
-          &EncoderOptions::max_height),
-  };
-}
-
-static Rows device_rows() {
-  constexpr std::string_view by_software = "files are encoded by software";
-  constexpr std::string_view by_program = "a program that has handles passes them";
-  return {
-      row<std::string, EncoderOptions>(
-          {.name = "device",
-           .help = "where to encode: cpu, by FFmpeg, or cuda:0, by its NVENC",
-           .details = "of NVENC, codec is h264, hevc or av1; docs/nvenc.md",
-           .example = "cuda:0",
-           .metavar = "NAME",
-           .choices = {"cpu", "cuda:0"},
-           .other_words = true,
-           .no_flag = by_software,
-           .no_field = no_writer},
-          [](const EncoderOptions& options) { return options.device.to_string(); },
-          [](EncoderOptions& options, const std::string& name) { options.device = Device::parse(name); }),
-      row({.name = "cuda_context",
-           .help = "handle of a CUcontext to encode in, where the device is a GPU",
-           .unset = "the device's primary context",
-           .no_flag = by_program,
-           .no_field = no_writer},
-          &EncoderOptions::context),
-      row<void*, EncoderOptions>(
-          {.name = "cuda_stream",
-           .help = "handle of the CUDA stream in whose order pictures are complete and their memory is read, "
-                   "where the device is a GPU",
-           .unset = "pictures are complete when they are sent, and read when send() returns",
-           .no_flag = by_program,
-           .no_field = no_writer},
-          [](const EncoderOptions& options) { return options.stream.handle; },
-          [](EncoderOptions& options, void* handle) { options.stream.handle = handle; }),
-  };
-}
-
-const OptionTable<EncoderOptions>& encoder_option_table() {
-  static const Rows table = [] {
-    Rows rows = stream_and_size_rows();
-    for (auto& row : device_rows()) rows.push_back(row);
-    return rows;
-  }();
   return table;
 }
 

@@ -184,8 +184,6 @@ const OptionTable<VideoReaderOptions>& reader_option_table() {
   return table;
 }
 
-constexpr std::string_view no_writer = "the C interface has no writer";
-
 /// What is written.
 static OptionTable<EncoderOptions> clip_rows() {
   constexpr std::string_view of_clip = "`lanner transcode` keeps the clip's";
