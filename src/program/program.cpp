@@ -109,9 +109,8 @@ private:
     for (const Node* node : nodes) ready_[node];
     side_by_side(nodes, making_threads(target_), [&](std::size_t i) {
       check_deadline();
-      ReadyKernel& ready = ready_.at(nodes[i]);
-      ready.offered = std::make_unique<const OfferedTactic>(offered_for(*nodes[i]));
-      ready.kernel = make_kernel(*nodes[i], *ready.offered);
+      with_context([&] { return "node " + nodes[i]->label(); },
+                   [&] { make_kernel(*nodes[i], ready_.at(nodes[i])); });
     });
   }
 
@@ -165,20 +164,17 @@ private:
   OfferedTactic offered_for(const Node& node) const {
     check_sizes_known(node);
     auto offered = find_offered(node, backends_, target_);
-    check(offered.has_value(), ErrorCode::unsupported,
-          "node {}: no backend here offers kernel {}:{} for {} threads", node.label(), node.tactic.backend,
-          node.tactic.kernel, target_.threads);
+    check(offered.has_value(), ErrorCode::unsupported, "no backend here offers kernel {}:{} for {} threads",
+          node.tactic.backend, node.tactic.kernel, target_.threads);
     return std::move(*offered);
   }
 
-  std::unique_ptr<Kernel> make_kernel(const Node& node, const OfferedTactic& offered) const {
+  void make_kernel(const Node& node, ReadyKernel& ready) const {
+    ready.offered = std::make_unique<const OfferedTactic>(offered_for(node));
     std::vector<const Tensor*> constants;
     for (const Value* input : node.inputs()) constants.push_back(input ? input->constant() : nullptr);
-    return with_context([&] { return "node " + node.label(); },
-                        [&] {
-                          return offered.backend->prepare(node, offered.tactic, constants,
-                                                          target_at(node, *offered.backend, target_));
-                        });
+    const Backend& backend = *ready.offered->backend;
+    ready.kernel = backend.prepare(node, ready.offered->tactic, constants, target_at(node, backend, target_));
   }
 
   /// Memory that a step reads and, where `writes`, writes. Items and constants are never overwritten.

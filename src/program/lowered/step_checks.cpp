@@ -22,8 +22,8 @@ bool all_values(const Node& node, Fits fits) {
 void check_sizes_known(const Node& node) {
   const auto known = [](const Value& value) { return value.type.is_static(); };
   check(all_values(node, known), ErrorCode::bad_data,
-        "node {}: kernel {}:{} needs static sizes, but the size of one of its values depends on data",
-        node.label(), node.tactic.backend, node.tactic.kernel);
+        "kernel {}:{} needs static sizes, but the size of one of its values depends on data",
+        node.tactic.backend, node.tactic.kernel);
 }
 
 void check_plain(const Node& node, Device device) {

@@ -9,7 +9,7 @@ namespace lanner {
 
 // All throw Error{bad_data} naming the node or the value.
 
-/// A backend's kernel needs values of static size.
+/// A backend's kernel needs values of static size; the caller names the node.
 void check_sizes_known(const Node& node);
 /// The value must be on a device of the target.
 void check_stored(const Value& value, const Target& target);
