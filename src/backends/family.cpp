@@ -76,7 +76,7 @@ TacticList FamilyBackend::tactics(const Node& node, const Target& target) const 
       std::move(some.tactics.begin(), some.tactics.end(), std::back_inserter(all.tactics));
       if (some.reason.empty()) continue;
       if (!all.reason.empty()) all.reason += "; ";
-      all.reason += some.reason;
+      all.reason += fmt::format("{}: {}", family.kernel, some.reason);
     }
   });
   if (all.tactics.empty() && all.reason.empty()) all.reason = "no kernel for " + node.kind();

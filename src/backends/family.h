@@ -57,8 +57,8 @@ private:
 struct KernelFamily {
   std::string_view kernel; ///< The name in tactics.
   KernelTrust trust;
-  /// Tactics for any group. If there are none, `reason` says why for a group of this family, and is empty for
-  /// any other group.
+  /// Tactics for any group. If there are none, `reason` says why for a group of this family, without the
+  /// names of backend and kernel, which callers put before it; it is empty for any other group.
   TacticList (*tactics)(const Node& node, const Group& group, const Target& target);
   std::unique_ptr<Kernel> (*prepare)(const Preparation& preparation);
   /// Whether the group (the nodes so far and the next one) could be one node of this family.

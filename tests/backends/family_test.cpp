@@ -5,6 +5,8 @@
 
 #include <gtest/gtest.h>
 
+#include <lanner/error.h>
+
 #include "backends/cpu/cpu_backend.h"
 #include "backends/cuda/cuda_backend.h"
 #include "backends/family.h"
@@ -120,6 +122,54 @@ TEST(FamilyBackend, CallsFamiliesWithinTheirContext) {
   EXPECT_TRUE(backend.named_tactics(node, target).tactics.empty());
   LANNER_EXPECT_ERROR(backend.prepare(node, tactic, {}, target), ErrorCode::unsupported,
                       "counting: there is no kernel named other");
+}
+
+TacticList refuse_tactics(const Node&, const Group&, const Target&) {
+  TacticList list;
+  list.reason = "supports nothing";
+  return list;
+}
+
+TEST(FamilyBackend, ReasonsOfSeveralFamiliesBeginWithTheirKernels) {
+  const KernelFamily families[] = {
+      {.kernel = "one", .trust = KernelTrust::none(), .tactics = refuse_tactics, .prepare = count_prepare},
+      {.kernel = "two", .trust = KernelTrust::none(), .tactics = refuse_tactics, .prepare = count_prepare}};
+  const FamilyBackend backend({.name = "refusing", .families = families});
+  const auto graph = parse_graph(
+      "graph @g(%x: f32[2]) -> (%y: f32[2] as \"y\") {\n  %y: f32[2] = relu(%x)\n}\n", builtin_op_table());
+  EXPECT_EQ(backend.tactics(*graph->body().nodes().front(), {}).reason,
+            "one: supports nothing; two: supports nothing");
+}
+
+TEST(CpuBackend, ReasonOfARefusedNodeNamesTheKernelOnce) {
+  const struct {
+    const char *kernel, *node, *reason;
+  } cases[] = {
+      {"gemm", "%y: f64[2, 2] = matmul(%x, %x)", "a, b and the bias must be f32"},
+      {"softmax", "%y: f64[2, 2] = softmax(%x)", "supports f32, f16 and bf16 of rank 1 or more"},
+      {"reduce", "%y: f64[] = reduce_sum(%x) {keepdims = 0}", "supports f32 and constant axes"},
+      {"elementwise", "%y: f64[2, 2] = relu(%x)", "relu of these types"},
+  };
+  for (const auto& one : cases) {
+    const std::string type = std::string(one.node).substr(4, std::string(one.node).find(" =") - 4);
+    const auto graph =
+        parse_graph("graph @g(%x: f64[2, 2]) -> (%y: " + type + " as \"y\") {\n  " + one.node + "\n}\n",
+                    builtin_op_table());
+    const Node& node = *graph->body().nodes().front();
+    const std::string wanted = std::string(one.kernel) + ": " + one.reason;
+    const TacticList list = cpu_backend().tactics(node, {});
+    EXPECT_TRUE(list.tactics.empty()) << one.node;
+    EXPECT_EQ(list.reason, wanted);
+    Tactic tactic;
+    tactic.kernel = one.kernel;
+    try {
+      cpu_backend().prepare(node, tactic, {}, {});
+      ADD_FAILURE() << "prepared " << one.node;
+    } catch (const Error& error) {
+      EXPECT_TRUE(error.message().starts_with("cpu: " + wanted)) << error.message();
+      EXPECT_EQ(error.message().find(one.kernel), error.message().rfind(one.kernel)) << error.message();
+    }
+  }
 }
 
 } // namespace

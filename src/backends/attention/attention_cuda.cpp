@@ -26,7 +26,7 @@ std::optional<Attention> read(const Group& group, std::string& reason) {
   if (is_real(attention->type) && std::ranges::all_of(attention->steps, fits) &&
       attention->steps.size() + 4 <= PointerKernel::max_pointers)
     return attention;
-  reason = "cuda: attention: supports floating-point operands and biases only";
+  reason = "supports floating-point operands and biases only";
   return std::nullopt;
 }
 
@@ -56,7 +56,7 @@ TacticList attention_tactics(const Node& node, const Group& group, const Target&
   if (!attention) return list;
   const Gpu& gpu = Gpu::get(target.device);
   if (gpu.capability() < least_capability) {
-    list.reason = "cuda: attention needs a GPU of compute capability 8.0";
+    list.reason = "needs a GPU of compute capability 8.0";
     return list;
   }
   for (const std::optional<DType> kept : half_types(attention->type, target)) {
@@ -77,7 +77,7 @@ TacticList attention_tactics(const Node& node, const Group& group, const Target&
       list.tactics.push_back(std::move(tactic));
     }
   }
-  if (list.tactics.empty()) list.reason = "cuda: attention: supports f16 and bf16 with rows of up to 256";
+  if (list.tactics.empty()) list.reason = "supports f16 and bf16 with rows of up to 256";
   return list;
 }
 
@@ -85,7 +85,8 @@ std::unique_ptr<Kernel> attention_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   std::string reason;
   const auto attention = read(p.group, reason);
-  lanner::check(attention.has_value(), ErrorCode::unsupported, "{}: build the plan again", reason);
+  lanner::check(attention.has_value(), ErrorCode::unsupported, "cuda: attention: {}: build the plan again",
+                reason);
   const std::int64_t warps = ConfigText(p.tactic.config).integer("warps");
   lanner::check(std::ranges::count(offered_warps, warps) == 1, ErrorCode::bad_data,
                 "cuda: attention: {} warps, expected 2, 4 or 8", warps);

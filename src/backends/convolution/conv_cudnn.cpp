@@ -156,11 +156,11 @@ std::optional<Conv> read_conv(const Group& group, std::string& reason) {
   const bool alike = conv.weights.dtype() == conv.type() && (!conv.bias || conv.bias.dtype() == conv.type());
   if (!is_real(conv.type()) || !alike || rank < 3 || rank > 5 || conv.output.elements() == 0 ||
       conv.filter.elements() == 0 || conv.input.elements() == 0) {
-    reason = "cudnn: conv: supports non-empty f32, f16 and bf16 of rank 3 to 5";
+    reason = "cudnn: supports non-empty f32, f16 and bf16 of rank 3 to 5";
     return std::nullopt;
   }
   if (!conv.src.is_input() || !conv.weights.is_input() || (conv.bias && !conv.bias.is_input())) {
-    reason = "cudnn: conv's operands must be inputs of the group";
+    reason = "cudnn: the operands must be inputs of the group";
     return std::nullopt;
   }
   conv.window = window_of(op.attributes(), conv.input, conv.output, std::span(conv.filter.dims()).subspan(2));
@@ -447,7 +447,7 @@ std::vector<GraphBinding> bindings_of(const OperationGraph& graph, const Conv& c
 std::unique_ptr<Kernel> conv_prepare(const Preparation& p) {
   std::string reason;
   const auto conv = read_conv(p.group, reason);
-  lanner::check(conv.has_value(), ErrorCode::internal, "cudnn: conv: {}", reason);
+  lanner::check(conv.has_value(), ErrorCode::internal, "cuda: conv: {}", reason);
   const auto version = static_cast<std::int64_t>(cudnn::library_status().version);
   static_cast<void>(cudnn::api());
   const ConfigText config(p.tactic.config);

@@ -102,7 +102,7 @@ std::optional<Conv> read_conv(const Group& group, bool transposed, std::string& 
                      (!conv.bias || conv.bias.dtype() == DType::f32);
   if (!reals || rank < 3 || rank > 5 || conv.input.elements() == 0 || conv.output.elements() == 0 ||
       conv.filter.elements() == 0) {
-    reason = "onednn: conv: supports non-empty f32 of rank 3 to 5";
+    reason = "supports non-empty f32 of rank 3 to 5";
     return std::nullopt;
   }
   if (conv.bias.is_op() || conv.weights.is_op()) return std::nullopt;
@@ -236,8 +236,7 @@ TacticList conv_tactics(const Node& node, const Group& group, const Target& targ
       slower += 0.1;
     }
   }
-  if (list.tactics.empty())
-    list.reason = "onednn: no implementation with a weight layout that plans can hold";
+  if (list.tactics.empty()) list.reason = "no implementation with a weight layout that plans can hold";
   return list;
 }
 

@@ -35,7 +35,7 @@ std::optional<Depthwise> read_depthwise(const Group& group, std::string& reason)
   conv.bias = op.input(2);
   const Shape x = conv.src.shape(), filter = conv.weights.shape(), &y = op.type().shape();
   if (x.rank() != 4 || filter[1] != 1 || x[1] == 1 || filter[0] != x[1]) return std::nullopt; // cuDNN's.
-  reason = "cuda: depthwise: supports floating-point operands that are inputs of the node, and steps of the "
+  reason = "supports floating-point operands that are inputs of the node, and steps of the "
            "same type";
   const auto given = [](const Operand& operand) { return !operand || operand.is_input(); };
   if (!is_real(conv.src.dtype()) || !given(conv.src) || !given(conv.weights) || !given(conv.bias))
@@ -61,7 +61,7 @@ std::optional<Depthwise> read_depthwise(const Group& group, std::string& reason)
   const bool small = std::ranges::all_of(window.dilations, [](std::int64_t step) { return step <= 8; }) &&
                      std::ranges::all_of(window.strides, [](std::int64_t step) { return step <= 8; });
   if (!fits || !small) {
-    reason = "cuda: depthwise: supports filters of up to 256 taps and images below 2^31 elements";
+    reason = "supports filters of up to 256 taps and images below 2^31 elements";
     return std::nullopt;
   }
   reason.clear();
@@ -169,7 +169,8 @@ std::unique_ptr<Kernel> depthwise_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   std::string reason;
   auto conv = read_depthwise(p.group, reason);
-  lanner::check(conv.has_value(), ErrorCode::unsupported, "{}: build the plan again", reason);
+  lanner::check(conv.has_value(), ErrorCode::unsupported, "cuda: depthwise: {}: build the plan again",
+                reason);
   conv->type = p.tactic.outputs.at(0).dtype.value_or(conv->type);
   std::vector<std::size_t> inputs{conv->src.index, conv->weights.index};
   if (conv->bias) inputs.push_back(conv->bias.index);

@@ -59,14 +59,14 @@ std::optional<OwnConv> read(const Group& group, std::string& reason) {
   if (!is_real(conv.type()) || conv.weights.dtype() != conv.type() || !conv.src.is_input() ||
       !conv.weights.is_input() || rank < 3 || rank > 4 || !divides(conv) || conv.output.elements() == 0 ||
       conv.filter.elements() == 0) {
-    reason = "cuda: own convolutions: the image and the filter must be inputs of the group, not empty, both "
+    reason = "the image and the filter must be inputs of the group, not empty, both "
              "f32, f16 or bf16, with one or two spatial axes, and one group or at least 4 channels a group";
     return std::nullopt;
   }
   conv.groups = conv.input[1] / conv.filter[1];
   conv.window = window_of(op.attributes(), conv.input, conv.output, std::span(conv.filter.dims()).subspan(2));
   if (!fits(conv)) {
-    reason = "cuda: own convolutions: sizes exceed 31 bits";
+    reason = "sizes exceed 31 bits";
     return std::nullopt;
   }
   auto epilogue = epilogue_of(group, channel_axis, reason);
@@ -182,7 +182,7 @@ using Lists = OwnKernelTactics<conv_family, plans>;
 std::unique_ptr<Kernel> own_conv_prepare(const Preparation& p) {
   std::string reason;
   const auto conv = read(p.group, reason);
-  lanner::check(conv.has_value(), ErrorCode::unsupported, "{}: build the plan again", reason);
+  lanner::check(conv.has_value(), ErrorCode::unsupported, "cuda: own_conv: {}: build the plan again", reason);
   std::vector<std::size_t> inputs;
   const MatrixProblem problem = problem_of(*conv, p.tactic, inputs);
   return matrix_kernel(p, problem, std::move(inputs));

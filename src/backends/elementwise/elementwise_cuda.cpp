@@ -35,8 +35,7 @@ std::optional<ElementwiseProgram> program_of(const Group& group, std::string& re
   const bool fits = has_whole_elements(*program) && holds_numbers_only(*program) &&
                     arguments <= PointerKernel::max_pointers && program->shape.elements() > 0;
   if (fits) return program;
-  reason =
-      "cuda: elementwise: too many values, a type below a byte, or a non-scalar constant within the group";
+  reason = "too many values, a type below a byte, or a non-scalar constant within the group";
   return std::nullopt;
 }
 
@@ -73,7 +72,7 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
   const auto program = program_of(group, list.reason);
   if (!program) return list;
   if (!nvrtc_status().found) {
-    list.reason = "cuda: elementwise: NVRTC is not available: " + nvrtc_status().reason;
+    list.reason = "NVRTC is not available: " + nvrtc_status().reason;
     return list;
   }
   bool reals = false;

@@ -32,21 +32,21 @@ public:
     next_ = static_cast<int>(program_.inputs.size());
     for (const GroupOp& op : group_.ops()) {
       if (!emit(op)) {
-        reason_ = "elementwise: no formula for " + op.kind();
+        reason_ = "no formula for " + op.kind();
         return std::nullopt;
       }
       results_.push_back(last_);
     }
     for (const Operand& output : group_.outputs()) {
       if (!output.is_op()) {
-        reason_ = "elementwise: an output is an input";
+        reason_ = "an output is an input";
         return std::nullopt;
       }
       program_.outputs.push_back({results_[output.index], group_.ops()[output.index].type().dtype()});
     }
     allocate_registers();
     if (program_.registers > max_registers) {
-      reason_ = "elementwise: too many values are live at once";
+      reason_ = "too many values are live at once";
       return std::nullopt;
     }
     return std::move(program_);
@@ -64,8 +64,7 @@ private:
     for (const Operand& operand : op.inputs)
       if (operand) types &= fits(op, operand);
     if (types && op.type().shape() == program_.shape) return true;
-    reason_ = types ? "elementwise: the results have different shapes"
-                    : "elementwise: " + op.kind() + " of these types";
+    reason_ = types ? "the results have different shapes" : op.kind() + " of these types";
     return false;
   }
 

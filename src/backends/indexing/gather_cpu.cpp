@@ -110,7 +110,7 @@ bool takes(const Group& group, std::string& reason) {
   if ((bits == 8 || bits == 16 || bits == 32 || bits == 64) &&
       (indices == DType::i64 || indices == DType::i32) && op.type().shape().elements() > 0)
     return true;
-  reason = "cpu: gather: supports elements of 1 to 8 bytes, and indices of i64 or i32";
+  reason = "supports elements of 1 to 8 bytes, and indices of i64 or i32";
   return false;
 }
 

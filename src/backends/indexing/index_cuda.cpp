@@ -24,8 +24,7 @@ bool takes(const Node& node, std::string& reason) {
   const bool replaces = node.attributes.string("reduction", "none") == "none";
   if (is_real(data.dtype()) && integers && replaces && data.rank() > 0 && data.rank() <= max_index_axes)
     return true;
-  reason =
-      "cuda: " + node.kind() + ": supports i64 or i32 indices into floating-point data, without a reduction";
+  reason = node.kind() + ": supports i64 or i32 indices into floating-point data, without a reduction";
   return false;
 }
 

@@ -25,7 +25,7 @@ bool takes(const Node& node, std::string& reason) {
   if (node.kind() == "non_zero") {
     const Type& x = node.input(0)->type;
     if (value_bits(x.dtype()) && x.rank() > 0 && x.rank() <= max_index_axes) return true;
-    reason = "cuda: non_zero: supports floats, integers and booleans of rank 1 to 8";
+    reason = "non_zero: supports floats, integers and booleans of rank 1 to 8";
     return false;
   }
   if (node.kind() != "non_max_suppression") return false;
@@ -34,7 +34,7 @@ bool takes(const Node& node, std::string& reason) {
   if (boxes.dtype() == DType::f32 && scores.dtype() == DType::f32 && scores.shape()[2] <= INT32_MAX &&
       blocks > 0 && blocks <= INT32_MAX)
     return true;
-  reason = "cuda: non_max_suppression: supports f32 with fewer than 2^31 boxes and classes";
+  reason = "non_max_suppression: supports f32 with fewer than 2^31 boxes and classes";
   return false;
 }
 

@@ -22,7 +22,7 @@ bool takes(const Group& group, std::string& reason) {
   bool fits = op.type().rank() <= 5 && op.inputs.size() > 1;
   for (const Operand& operand : op.inputs)
     fits &= operand.dtype() == DType::f32 && operand.shape().elements() > 0;
-  if (!fits) reason = "onednn: concat: supports two or more non-empty f32 parts of rank up to 5";
+  if (!fits) reason = "supports two or more non-empty f32 parts of rank up to 5";
   return fits;
 }
 

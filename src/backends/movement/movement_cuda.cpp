@@ -127,7 +127,7 @@ TacticList movement_tactics(const Node& node, const Group& group, const Target& 
     }
   }
   if (list.tactics.empty())
-    list.reason = "cuda: " + op.kind() + " with these parameters cannot be expressed as box copies";
+    list.reason = op.kind() + " with these parameters cannot be expressed as box copies";
   return list;
 }
 

@@ -36,12 +36,12 @@ TacticList tactics(const Node& node, const Group& group, const Target& target) {
   const bool reals = !is_integer(operand.dtype()) || stored_type(from, operand) == stored_type(to, operand);
   if (!takes_type(stored_type(from, operand)) || !takes_type(stored_type(to, operand)) || !reals ||
       from.quantization || to.quantization || operand.shape().elements() == 0) {
-    list.reason = "onednn: reorder: supports f32, bf16, i8, u8 and i32 with one scale";
+    list.reason = "supports f32, bf16, i8, u8 and i32 with one scale";
     return list;
   }
   const ThreadCount count(target.threads);
   if (!make(operand, from, to)) {
-    list.reason = "onednn: no reorder between these layouts";
+    list.reason = "no reorder between these layouts";
     return list;
   }
   Tactic tactic;

@@ -18,9 +18,8 @@ namespace {
 /// For f32, as these kernels need it.
 std::optional<Normalization> read_f32(const Group& group, std::string& reason) {
   auto made = read_normalization(group, reason);
-  if (!made && !reason.empty()) reason = "cpu: " + reason;
   if (!made || group.ops().back().type().dtype() == DType::f32) return made;
-  reason = "cpu: " + group.ops().back().kind() + ": supports f32 only";
+  reason = group.ops().back().kind() + ": supports f32 only";
   return std::nullopt;
 }
 
@@ -82,7 +81,7 @@ TacticList normalization_tactics(const Node& node, const Group& group, const Tar
 std::unique_ptr<Kernel> normalization_prepare(const Preparation& p) {
   std::string reason;
   const auto made = read_f32(p.group, reason);
-  check(made.has_value(), ErrorCode::unsupported, "{}: build the plan again", reason);
+  check(made.has_value(), ErrorCode::unsupported, "cpu: normalization: {}: build the plan again", reason);
   return std::make_unique<NormalizationKernel>(*made, p.target.threads);
 }
 

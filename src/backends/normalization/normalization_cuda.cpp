@@ -17,13 +17,12 @@ namespace {
 /// The kernel's restrictions: floating-point, all operands inputs of the node.
 std::optional<Normalization> read(const Group& group, std::string& reason) {
   auto made = read_normalization(group, reason);
-  if (!made && !reason.empty()) reason = "cuda: " + reason;
   if (!made) return std::nullopt;
   const auto given = [](const Operand& operand) { return !operand || operand.is_input(); };
   if (is_real(made->x.dtype()) && made->x.shape().rank() < max_row_axes && given(made->x) &&
       given(made->added) && given(made->scale) && given(made->bias))
     return made;
-  reason = "cuda: normalisation: supports f32, f16 and bf16 up to rank 5 only";
+  reason = "supports f32, f16 and bf16 up to rank 5 only";
   return std::nullopt;
 }
 
@@ -131,7 +130,8 @@ std::unique_ptr<Kernel> normalization_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   std::string reason;
   const auto made = read(p.group, reason);
-  lanner::check(made.has_value(), ErrorCode::unsupported, "{}: build the plan again", reason);
+  lanner::check(made.has_value(), ErrorCode::unsupported, "cuda: normalization: {}: build the plan again",
+                reason);
   const Storage& x = p.tactic.inputs.at(made->x.index);
   const NormalizationParameters parameters = parameters_of(*made, x.layout);
   const DType type = x.dtype.value_or(made->x.dtype());

@@ -36,7 +36,7 @@ bool takes_layer(const Group& group, std::string& reason) {
   if (all_f32(op) && rank >= 2 && rank <= 5 && (axis == -1 || axis == rank - 1) && whole_axis(op.input(1)) &&
       whole_axis(op.input(2)))
     return true;
-  reason = "onednn: layer_normalization: supports f32 of rank 2 to 5, the last axis, a scale and a bias of "
+  reason = "supports f32 of rank 2 to 5, the last axis, a scale and a bias of "
            "its size";
   return false;
 }
@@ -57,7 +57,7 @@ bool takes_batch(const Group& group, std::string& reason) {
   const std::size_t rank = op.input(0).shape().rank();
   const bool training = op.attributes().flag("training_mode") || op.node->outputs().size() > 1;
   if (all_f32(op) && rank >= 2 && rank <= 5 && !training) return true;
-  reason = "onednn: batch_normalization: supports f32 of rank 2 to 5 for inference";
+  reason = "supports f32 of rank 2 to 5 for inference";
   return false;
 }
 
@@ -81,7 +81,7 @@ bool takes_lrn(const Group& group, std::string& reason) {
   // Otherwise the base of the power may be <= 0, also in padding.
   const bool positive = real_of(op, "alpha", 1e-4) >= 0 && real_of(op, "bias", 1) > 0;
   if (op.input(0).dtype() == DType::f32 && op.input(0).shape().rank() == 4 && odd && positive) return true;
-  reason = "onednn: lrn: supports f32 of rank 4, an odd size, a non-negative alpha and a positive bias";
+  reason = "supports f32 of rank 4, an odd size, a non-negative alpha and a positive bias";
   return false;
 }
 

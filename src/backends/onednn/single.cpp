@@ -85,7 +85,7 @@ TacticList single_tactics(const SinglePrimitive& single, const Node& node, const
       slower += 0.1;
     }
   }
-  if (list.tactics.empty()) list.reason = "onednn: no implementation of " + op.kind() + " for these shapes";
+  if (list.tactics.empty()) list.reason = "no implementation of " + op.kind() + " for these shapes";
   return list;
 }
 

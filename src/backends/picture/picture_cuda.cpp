@@ -45,7 +45,7 @@ TacticList picture_tactics(const Node& node, const Group&, const Target& target)
   TacticList list;
   if (node.kind() != ops::picture_kind) return list;
   if (!has_embedded("preprocess")) {
-    list.reason = "cuda: picture: this build of Lanner has no kernel for it; build Lanner with nvcc";
+    list.reason = "this build of Lanner has no kernel for it; build Lanner with nvcc";
     return list;
   }
   Storage records = target.storage();

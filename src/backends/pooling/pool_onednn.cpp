@@ -58,22 +58,22 @@ bool takes(const Group& group, std::string& reason) {
   const std::size_t rank = op.input(0).shape().rank();
   const bool indices = op.node->outputs().size() > 1 && !op.node->output(1)->unused();
   if (op.input(0).dtype() != DType::f32 || rank < 3 || rank > 5 || indices) {
-    reason = "onednn: pools: support f32 of rank 3 to 5, without the indices output";
+    reason = "supports f32 of rank 3 to 5, without the indices output";
     return false;
   }
   const Window window = pool_window(op);
   for (std::size_t i = 0; i < window.kernel.size(); ++i) {
     const std::int64_t extent = (window.kernel[i] - 1) * window.dilations[i] + 1;
     if (window.begin[i] < extent && window.end[i] < extent) continue;
-    reason = "onednn: a pool's padding must be less than its window";
+    reason = "a pool's padding must be less than its window";
     return false;
   }
   if (is_average(op) && includes_padding(op) && reaches_beyond_padding(op, window)) {
-    reason = "onednn: average_pool with count_include_pad reaches beyond the padding";
+    reason = "average_pool with count_include_pad reaches beyond the padding";
     return false;
   }
   if (is_global(op) && is_average(op) && Shape(window.kernel).elements() > longest_chain) {
-    reason = "onednn: sums a whole image in one chain of additions, which loses precision";
+    reason = "sums a whole image in one chain of additions, which loses precision";
     return false;
   }
   return true;

@@ -19,7 +19,7 @@ bool takes(const Node& node, std::string& reason) {
   if (x.dtype() == DType::f32 && x.rank() == 4 && boxes.dtype() == DType::f32 &&
       numbers.dtype() == DType::i64 && matched && x.shape()[2] < INT32_MAX && x.shape()[3] < INT32_MAX)
     return true;
-  reason = "cuda: roi_align: supports f32 images of rank 4, f32 boxes of four numbers and i64 batch indices";
+  reason = "supports f32 images of rank 4, f32 boxes of four numbers and i64 batch indices";
   return false;
 }
 

@@ -33,13 +33,13 @@ bool takes(const Group& group, std::string& reason) {
   const bool small = op.input(0).shape().elements() < INT32_MAX;
   if (!is_real(op.input(0).dtype()) || rank < 3 || rank > 5 || indices || !small ||
       op.type().shape().elements() == 0) {
-    reason = "cuda: pools: support floating-point images of rank 3 to 5, without the indices output";
+    reason = "supports floating-point images of rank 3 to 5, without the indices output";
     return false;
   }
   if (is_small(window_of(op.attributes(), op.input(0).shape(), op.type().shape(),
                          op.attributes().integers("kernel_shape"))))
     return true;
-  reason = "cuda: a pool's window has too many taps or its extent exceeds 32 bits";
+  reason = "a pool's window has too many taps or its extent exceeds 32 bits";
   return false;
 }
 

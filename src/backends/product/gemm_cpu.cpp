@@ -58,12 +58,12 @@ struct Gemm {
 std::string refusal(const Product& product) {
   const bool reals = product.a.dtype() == DType::f32 && product.b.dtype() == DType::f32 &&
                      (!product.bias || product.bias.dtype() == DType::f32);
-  if (!reals) return "cpu: gemm: a, b and the bias must be f32";
-  if (!product.a.is_input() || !product.b.is_input()) return "cpu: gemm: a and b must be inputs of the group";
-  if (!product.single()) return "cpu: gemm: b must be a single matrix";
-  if (product.transpose_a) return "cpu: gemm: a must not be transposed";
+  if (!reals) return "a, b and the bias must be f32";
+  if (!product.a.is_input() || !product.b.is_input()) return "a and b must be inputs of the group";
+  if (!product.single()) return "b must be a single matrix";
+  if (product.transpose_a) return "a must not be transposed";
   if (product.rows() > max_rows)
-    return fmt::format("cpu: gemm: {} rows, at most {} are supported", product.rows(), max_rows);
+    return fmt::format("{} rows, at most {} are supported", product.rows(), max_rows);
   return {};
 }
 
@@ -74,7 +74,7 @@ std::optional<Gemm> read_gemm(const Group& group, std::string& reason) {
   if (!reason.empty()) return std::nullopt;
   auto steps = row_steps(product->epilogue);
   if (!steps) {
-    reason = "cpu: gemm: the epilogue's operands must be f32, with the shape of the result or of one row";
+    reason = "the epilogue's operands must be f32, with the shape of the result or of one row";
     return std::nullopt;
   }
   Gemm gemm{std::move(*product), std::move(*steps), false};

@@ -93,7 +93,7 @@ std::optional<Matmul> read_matmul(const Group& group, std::string& reason) {
   Matmul m{std::move(*product), {}, 0, 1, 0, 0, 0, 0, 0};
   const Operand &a = m.product.a, &b = m.product.b, &bias = m.product.bias;
   if (!is_real(m.type()) || b.dtype() != m.type() || (bias && bias.dtype() != m.type())) {
-    reason = "cublaslt: products: support f32, f16 and bf16";
+    reason = "cublaslt: supports f32, f16 and bf16";
     return std::nullopt;
   }
   if (!a.is_input() || !b.is_input() || (bias && !bias.is_input())) {
@@ -415,7 +415,7 @@ private:
 std::unique_ptr<Kernel> matmul_prepare(const Preparation& p) {
   std::string reason;
   const auto m = read_matmul(p.group, reason);
-  check(m.has_value(), ErrorCode::internal, "cublaslt: product: {}", reason);
+  check(m.has_value(), ErrorCode::internal, "cuda: matmul: {}", reason);
   static_cast<void>(cublaslt::api());
   const auto version = static_cast<std::int64_t>(cublaslt::library_status().version);
   const ConfigText config(p.tactic.config);

@@ -71,23 +71,22 @@ private:
 } // namespace
 
 std::string matrix_missing(const Target& target) {
-  if (!nvrtc_status().found) return "cuda: own products: NVRTC is not available: " + nvrtc_status().reason;
-  if (Gpu::get(target.device).capability() < least_capability)
-    return "cuda: own products need a GPU of compute capability 8.0";
+  if (!nvrtc_status().found) return "NVRTC is not available: " + nvrtc_status().reason;
+  if (Gpu::get(target.device).capability() < least_capability) return "needs a GPU of compute capability 8.0";
   return {};
 }
 
 bool takes_steps(const Operand& bias, const Epilogue& epilogue, std::string& reason) {
   if (epilogue.size() >= most_operands) {
-    reason = fmt::format("cuda: own matrix kernel: the epilogue has {} steps, at most {} are supported",
-                         epilogue.size(), most_operands - 1);
+    reason = fmt::format("the epilogue has {} steps, at most {} are supported", epilogue.size(),
+                         most_operands - 1);
     return false;
   }
   const auto takes = [](const Operand& operand) { return operand.is_input() && is_real(operand.dtype()); };
   if ((bias && !takes(bias)) || std::ranges::any_of(epilogue, [&](const EpilogueStep& step) {
         return step.binary && !takes(step.operand);
       })) {
-    reason = "cuda: own matrix kernel: the bias and the epilogue's operands must be f32, f16 or bf16 inputs "
+    reason = "the bias and the epilogue's operands must be f32, f16 or bf16 inputs "
              "of the group";
     return false;
   }

@@ -52,17 +52,17 @@ std::optional<OwnProduct> read(const Group& group, std::string& reason) {
   OwnProduct own{std::move(*product)};
   const Product& p = own.product;
   if (!is_real(own.type()) || p.b.dtype() != own.type() || !p.a.is_input() || !p.b.is_input()) {
-    reason = "cuda: own products: a and b must be inputs of the group, both f32, f16 or bf16";
+    reason = "a and b must be inputs of the group, both f32, f16 or bf16";
     return std::nullopt;
   }
   if (!takes_steps(p.bias, p.epilogue, reason)) return std::nullopt;
   if (!read_batch(own)) {
-    reason = "cuda: own products: an operand that is broadcast along only some of the leading dims is not "
+    reason = "an operand that is broadcast along only some of the leading dims is not "
              "supported";
     return std::nullopt;
   }
   if (own.rows > largest / own.batch || p.columns() > largest || p.depth() > largest) {
-    reason = "cuda: own products: sizes exceed 31 bits";
+    reason = "sizes exceed 31 bits";
     return std::nullopt;
   }
   return own;
@@ -146,7 +146,7 @@ using Lists = OwnKernelTactics<matmul_family, plans>;
 std::unique_ptr<Kernel> own_gemm_prepare(const Preparation& p) {
   std::string reason;
   const auto own = read(p.group, reason);
-  lanner::check(own.has_value(), ErrorCode::unsupported, "{}: build the plan again", reason);
+  lanner::check(own.has_value(), ErrorCode::unsupported, "cuda: own_gemm: {}: build the plan again", reason);
   std::vector<std::size_t> inputs;
   const MatrixProblem problem = problem_of(*own, p.tactic, inputs);
   return matrix_kernel(p, problem, std::move(inputs));

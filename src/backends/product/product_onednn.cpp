@@ -24,7 +24,7 @@ std::optional<Product> read_product(const Group& group, std::string& reason) {
   const bool full = product->a.shape().elements() > 0 && product->b.shape().elements() > 0 &&
                     product->result.elements() > 0;
   if (reals && full && product->result.rank() <= 6) return product;
-  reason = "onednn: products: support non-empty f32 of rank 2 to 6";
+  reason = "supports non-empty f32 of rank 2 to 6";
   return std::nullopt;
 }
 

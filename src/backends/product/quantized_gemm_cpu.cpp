@@ -52,7 +52,7 @@ std::optional<QuantizedProduct> read_product(const Group& group, std::string& re
   const GroupOp &dequantize = group.ops()[0], &matmul = group.ops()[1];
   const Operand a = matmul.input(0), b = matmul.input(1);
   const Operand weights = dequantize.input(0), scale = dequantize.input(1), zero = dequantize.input(2);
-  reason = "cpu: quantized_gemm: supports f32 rows and one matrix of constant i8, u8, i4 or u4 weights";
+  reason = "supports f32 rows and one matrix of constant i8, u8, i4 or u4 weights";
   const auto stored = stored_as(weights.dtype());
   const bool fits = a.is_input() && b.is_op() && a.dtype() == DType::f32 && a.shape().rank() > 0 && stored &&
                     weights.is_input() && weights.constant && weights.shape().rank() == 2 &&
@@ -65,7 +65,7 @@ std::optional<QuantizedProduct> read_product(const Group& group, std::string& re
   product.depth = weights.shape()[0];
   product.columns = weights.shape()[1];
   product.rows = product.columns == 0 ? 0 : matmul.type().shape().elements() / product.columns;
-  reason = "cpu: quantized_gemm: supports 1 to 8 rows, whole bytes in each row of weights, and scales per "
+  reason = "supports 1 to 8 rows, whole bytes in each row of weights, and scales per "
            "tensor, per column or per block along the depth";
   const bool packed = bit_width(weights.dtype()) < 8;
   if (product.rows < 1 || product.rows > max_quantized_rows || product.depth < 1 ||

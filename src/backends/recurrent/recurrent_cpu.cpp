@@ -49,7 +49,7 @@ std::optional<Recurrence> read_recurrence(const Node& node, const Group& group, 
            (i == lengths_input ? type == DType::i32 || type == DType::i64 : type == DType::f32);
   }
   if (!fits) {
-    reason = "cpu: recurrent: supports non-empty f32 with i32 or i64 lengths";
+    reason = "supports non-empty f32 with i32 or i64 lengths";
     return std::nullopt;
   }
   const auto shape =
@@ -194,7 +194,7 @@ TacticList recurrent_tactics(const Node& node, const Group& group, const Target&
 std::unique_ptr<Kernel> recurrent_prepare(const Preparation& p) {
   std::string reason;
   auto net = read_recurrence(p.node, p.group, reason);
-  check(net.has_value(), ErrorCode::unsupported, "{}: build the plan again", reason);
+  check(net.has_value(), ErrorCode::unsupported, "cpu: recurrent: {}: build the plan again", reason);
   for (const std::size_t i : {w_input, r_input}) {
     const Layout wanted = panels_of(p.node.input(i)->type.shape());
     check(p.tactic.inputs.at(i).layout == wanted, ErrorCode::unsupported,

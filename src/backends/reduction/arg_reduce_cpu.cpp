@@ -62,7 +62,7 @@ bool takes(const Group& group, std::string& reason) {
   if (op.input(0).dtype() == DType::f32 && op.input(0).shape().elements() > 0 &&
       op.input(0).shape().rank() > 0 && view_of(op).size <= longest)
     return true;
-  reason = "cpu: arg: supports f32 and axes of at most 2^30 elements";
+  reason = "supports f32 and axes of at most 2^30 elements";
   return false;
 }
 

@@ -109,7 +109,7 @@ bool takes(const Group& group, std::string& reason) {
   if ((type == DType::f32 || type == DType::i32 || type == DType::i64) && op.input(0).is_input() &&
       op.input(1).constant && op.input(0).shape().rank() > 0 && op.input(0).shape().elements() > 0)
     return true;
-  reason = "cpu: cum_sum: supports f32, i32 and i64 along a constant axis";
+  reason = "supports f32, i32 and i64 along a constant axis";
   return false;
 }
 

@@ -111,7 +111,7 @@ bool takes(const Group& group, std::string& reason) {
   if (!fold_of(op.kind())) return false;
   if (op.input(0).dtype() == DType::f32 && op.input(0).shape().elements() > 0 && reduced_axes(op))
     return true;
-  reason = "cpu: reductions: support f32 and constant axes";
+  reason = "supports f32 and constant axes";
   return false;
 }
 
@@ -133,7 +133,7 @@ TacticList reduce_tactics(const Node& node, const Group& group, const Target& ta
         seconds_of({.bytes = 4.0 * static_cast<double>(input.elements()), .threads = target.threads}, target);
     list.tactics.push_back(std::move(tactic));
   }
-  if (list.tactics.empty()) list.reason = "cpu: reductions: kept axes between reduced ones are not supported";
+  if (list.tactics.empty()) list.reason = "kept axes between reduced ones are not supported";
   return list;
 }
 

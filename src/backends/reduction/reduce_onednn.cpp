@@ -34,7 +34,7 @@ bool takes(const Group& group, std::string& reason) {
   const auto kept = kept_shape(op);
   if (op.input(0).dtype() == DType::f32 && rank > 0 && rank <= 6 && kept && *kept != op.input(0).shape())
     return true;
-  reason = "onednn: reductions: support f32 of rank 1 to 6 and constant axes";
+  reason = "supports f32 of rank 1 to 6 and constant axes";
   return false;
 }
 

@@ -55,7 +55,7 @@ bool takes(const Group& group, std::string& reason) {
   if (is_real(op.type().dtype()) && op.input(0).shape().rank() <= max_row_axes &&
       op.type().shape().elements() > 0 && op.input(0).shape().elements() > 0)
     return true;
-  reason = "cuda: rows: support floating-point numbers of rank up to 6 only";
+  reason = "supports floating-point numbers of rank up to 6 only";
   return false;
 }
 

@@ -115,7 +115,7 @@ bool takes(const Group& group, std::string& reason) {
   if ((type == DType::f32 || type == DType::f16 || type == DType::bf16) && op.input(0).is_input() &&
       op.input(0).shape().rank() > 0 && op.input(0).shape().elements() > 0)
     return true;
-  reason = "cpu: softmax: supports f32, f16 and bf16 of rank 1 or more";
+  reason = "supports f32, f16 and bf16 of rank 1 or more";
   return false;
 }
 

@@ -19,8 +19,7 @@ bool takes(const Group& group, std::string& reason) {
   // The log_softmax of a single element is 0, for which oneDNN returns 1e-6.
   const bool long_enough = op.kind() == "softmax" || rank == 0 || op.input(0).shape()[axis_of(op)] > 1;
   if (op.input(0).dtype() == DType::f32 && rank > 0 && rank <= 6 && long_enough) return true;
-  reason =
-      "onednn: softmax: supports f32 of rank 1 to 6, and for log_softmax two or more elements along the axis";
+  reason = "supports f32 of rank 1 to 6, and for log_softmax two or more elements along the axis";
   return false;
 }
 

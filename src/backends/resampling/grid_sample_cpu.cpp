@@ -134,7 +134,7 @@ bool takes(const Group& group, std::string& reason) {
       elements > 0 && elements <= std::numeric_limits<std::int32_t>::max() &&
       op.type().shape().elements() > 0)
     return true;
-  reason = "cpu: grid_sample: supports f32 of rank 3 to 5";
+  reason = "supports f32 of rank 3 to 5";
   return false;
 }
 

@@ -15,9 +15,8 @@ bool takes(const Group& group, std::string& reason) {
   const Shape input = op.input(0).shape(), output = op.type().shape();
   constexpr std::int64_t longest =
       1 << 22; // oneDNN allocates tables for each axis, which the memory limits do not count
-  reason =
-      "onednn: resize: supports f32 of rank 3 to 5, nearest with integer factors or half-pixel linear, with "
-      "spatial axes of up to 4194304";
+  reason = "supports f32 of rank 3 to 5, nearest with integer factors or half-pixel linear, with "
+           "spatial axes of up to 4194304";
   if (op.input(0).dtype() != DType::f32 || input.rank() < 3 || input.rank() > 5) return false;
   if (input[0] != output[0] || input[1] != output[1] || a.flag("antialias") || a.has("axes")) return false;
   const std::string mode = a.string("mode", "nearest"),

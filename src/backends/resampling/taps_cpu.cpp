@@ -72,9 +72,8 @@ std::optional<std::vector<ops::ResampledAxis>> read(const Group& group, std::str
                     before <= max && after > 0 && after <= max;
   auto taps = fits ? taps_of(op) : std::nullopt;
   if (taps && !taps->empty()) return taps;
-  reason =
-      "cpu: taps: supports resize of f32 of rank up to 5 with constant parameters, without extrapolation "
-      "values";
+  reason = "supports resize of f32 of rank up to 5 with constant parameters, without extrapolation "
+           "values";
   return std::nullopt;
 }
 
@@ -98,7 +97,7 @@ TacticList taps_tactics(const Node& node, const Group& group, const Target& targ
         {.operations = plan->operations(), .bytes = 4 * numbers, .threads = target.threads}, target);
     list.tactics.push_back(std::move(tactic));
   }
-  if (list.tactics.empty()) list.reason = "cpu: taps: supports up to three adjacent axes";
+  if (list.tactics.empty()) list.reason = "supports up to three adjacent axes";
   return list;
 }
 

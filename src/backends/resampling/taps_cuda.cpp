@@ -30,8 +30,8 @@ std::optional<Taps> read(const Group& group, std::string& reason) {
                     x.elements() > 0 && y.elements() > 0 && y.elements() < INT32_MAX;
   auto taps = fits ? taps_of(op) : std::nullopt;
   if (taps && taps->size() <= max_resampled) return taps;
-  reason = "cuda: " + op.kind() +
-           ": supports floating-point data of rank 1 to 5, up to three axes and constant parameters";
+  reason =
+      op.kind() + ": supports floating-point data of rank 1 to 5, up to three axes and constant parameters";
   return std::nullopt;
 }
 
@@ -131,7 +131,7 @@ std::unique_ptr<Kernel> taps_prepare(const Preparation& p) {
   const GroupOp& op = p.group.ops().front();
   std::string reason;
   const auto taps = read(p.group, reason);
-  lanner::check(taps.has_value(), ErrorCode::unsupported, "{}: build the plan again", reason);
+  lanner::check(taps.has_value(), ErrorCode::unsupported, "cuda: taps: {}: build the plan again", reason);
   const Storage &from = p.tactic.inputs.at(op.input(0).index), &to = p.tactic.outputs.at(0);
   const std::string function = fmt::format("taps_{}", suffix(to.dtype.value_or(op.type().dtype())));
   Tables tables(*taps, p.target.device);
