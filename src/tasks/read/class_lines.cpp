@@ -85,20 +85,20 @@ private:
     const std::int64_t from = std::max(part * together, grid_.first),
                        end = std::min((part + 1) * together, grid_.last);
     bool any = false;
-    for (std::int64_t place = from; place < end; ++place) {
-      const std::int32_t cell = cell_at(place);
-      to[grid_.at(line, place)] = cell;
+    for (std::int64_t position = from; position < end; ++position) {
+      const std::int32_t cell = cell_at(position);
+      to[grid_.at(line, position)] = cell;
       any |= cell == mixed;
     }
     if (!any) return;
     std::int32_t chosen[together];
     choose(blended(part, down.low), blended(part, down.high), down.share, chosen);
-    for (std::int64_t place = from; place < end; ++place)
-      if (cell_at(place) == mixed) to[grid_.at(line, place)] = chosen[place - part * together];
+    for (std::int64_t position = from; position < end; ++position)
+      if (cell_at(position) == mixed) to[grid_.at(line, position)] = chosen[position - part * together];
   }
 
-  std::int32_t cell_at(std::int64_t place) const {
-    return cells_[static_cast<std::size_t>(grid_.places[static_cast<std::size_t>(place)].low)];
+  std::int32_t cell_at(std::int64_t position) const {
+    return cells_[static_cast<std::size_t>(grid_.positions[static_cast<std::size_t>(position)].low)];
   }
 
   static Four all(float value) { return Four{value, value, value, value}; }
@@ -142,8 +142,8 @@ private:
     float share[together];
     std::int32_t left = INT32_MAX, right = 0;
     for (std::int64_t i = 0; i < together; ++i) { // Beyond the line's end its last position repeats.
-      const std::int64_t place = std::clamp(part * together + i, grid_.first, grid_.last - 1);
-      const Tap& tap = grid_.places[static_cast<std::size_t>(place)];
+      const std::int64_t position = std::clamp(part * together + i, grid_.first, grid_.last - 1);
+      const Tap& tap = grid_.positions[static_cast<std::size_t>(position)];
       low[i] = tap.low, high[i] = tap.high, share[i] = tap.share;
       left = std::min(left, tap.low);
       right = std::max(right, tap.high);

@@ -140,10 +140,10 @@ Edges cut(const Edges& box, std::int32_t width, std::int32_t height) {
 void write_points(const PictureRun& run, const Rows& extras, const Candidate& one, float* to) {
   const std::int64_t points = *run.task.keypoints, values = *run.task.keypoint_values;
   for (std::int64_t p = 0; p < points; ++p, to += 3) {
-    const auto place =
+    const auto point =
         run.input.placement.to_source(extras.at(one.row, p * values), extras.at(one.row, p * values + 1));
-    to[0] = static_cast<float>(place[0]);
-    to[1] = static_cast<float>(place[1]);
+    to[0] = static_cast<float>(point[0]);
+    to[1] = static_cast<float>(point[1]);
     to[2] = values == 3 ? extras.at(one.row, p * values + 2) : 1.f;
     check(std::isfinite(to[0]) && std::isfinite(to[1]) && std::isfinite(to[2]), ErrorCode::bad_data,
           "task pose: key point {} of box {} is not finite", p, extras.values.number(one.row));
@@ -216,8 +216,8 @@ void read_detections(const PictureRun& run, TaskResult& result) {
     const MaskMaker masks(run, head, found.extras);
     std::uint64_t bytes = 0;
     for (std::size_t i = 0; i < kept.all.size(); ++i) {
-      const PixelRect place = covered(kept.boxes[i], run.width, run.height);
-      bytes += static_cast<std::uint64_t>(place.width) * static_cast<std::uint64_t>(place.height);
+      const PixelRect rect = covered(kept.boxes[i], run.width, run.height);
+      bytes += static_cast<std::uint64_t>(rect.width) * static_cast<std::uint64_t>(rect.height);
       check_limit("total_bytes", bytes, run.limits.total_bytes,
                   "task segment: masks of {} objects take {} bytes", i + 1, bytes);
     }

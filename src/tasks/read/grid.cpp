@@ -6,16 +6,16 @@
 namespace lanner::tasks {
 namespace {
 
-/// `position` in pixels of the input; the map has `places` elements for `length` pixels from `start` on.
-Tap tap_of(double position, double limit, double start, double length, std::int64_t places) {
+/// `position` in pixels of the input; the map has `size` elements for `length` pixels from `start` on.
+Tap tap_of(double position, double limit, double start, double length, std::int64_t size) {
   Tap tap;
   tap.inside = position >= 0 && position < limit && length > 0;
-  const double last = static_cast<double>(places - 1);
-  const double place =
-      tap.inside ? std::clamp((position - start) / length * static_cast<double>(places) - 0.5, 0.0, last) : 0;
-  tap.low = static_cast<std::int32_t>(place);
-  tap.high = std::min(tap.low + 1, static_cast<std::int32_t>(places) - 1);
-  tap.share = static_cast<float>(place - tap.low);
+  const double last = static_cast<double>(size - 1);
+  const double element =
+      tap.inside ? std::clamp((position - start) / length * static_cast<double>(size) - 0.5, 0.0, last) : 0;
+  tap.low = static_cast<std::int32_t>(element);
+  tap.high = std::min(tap.low + 1, static_cast<std::int32_t>(size) - 1);
+  tap.share = static_cast<float>(element - tap.low);
   return tap;
 }
 

@@ -20,21 +20,21 @@ struct LineGrid {
                down = grid.rows().subspan(static_cast<std::size_t>(part.y),
                                           static_cast<std::size_t>(part.height));
     lines = grid.turned() ? across : down;
-    places = grid.turned() ? down : across;
+    positions = grid.turned() ? down : across;
     line_step = grid.turned() ? 1 : part.width;
-    place_step = grid.turned() ? part.width : 1;
-    while (first < count() && !places[static_cast<std::size_t>(first)].inside) ++first;
+    position_step = grid.turned() ? part.width : 1;
+    while (first < count() && !positions[static_cast<std::size_t>(first)].inside) ++first;
     last = first;
-    while (last < count() && places[static_cast<std::size_t>(last)].inside) ++last;
+    while (last < count() && positions[static_cast<std::size_t>(last)].inside) ++last;
   }
-  std::int64_t count() const { return static_cast<std::int64_t>(places.size()); }
-  std::int64_t at(std::int64_t line, std::int64_t place) const {
-    return line * line_step + place * place_step;
+  std::int64_t count() const { return static_cast<std::int64_t>(positions.size()); }
+  std::int64_t at(std::int64_t line, std::int64_t position) const {
+    return line * line_step + position * position_step;
   }
 
-  std::span<const Tap> lines, places;         ///< Taps down the map, and across it.
-  std::int64_t line_step = 0, place_step = 0; ///< In a row-major image of the part.
-  std::int64_t first = 0, last = 0;           ///< Range that the network saw.
+  std::span<const Tap> lines, positions;         ///< Taps down the map, and across it.
+  std::int64_t line_step = 0, position_step = 0; ///< In a row-major image of the part.
+  std::int64_t first = 0, last = 0;              ///< Range that the network saw.
 };
 
 /// Interpolates `count` numbers between two rows of a map.
@@ -42,7 +42,7 @@ struct RowPair {
   const float* top;
   const float* bottom;
   float share; ///< Weight of the lower one.
-  float at(std::int64_t place) const { return between(top[place], bottom[place], share); }
+  float at(std::int64_t position) const { return between(top[position], bottom[position], share); }
 };
 
 /// Calls line(number, pair) for each line that the network saw. `row(y)` must return row y of the map,
@@ -54,11 +54,11 @@ void for_each_line(const LineGrid& grid, Row&& row, Line&& line) {
   const auto blend = [&](std::int32_t y) {
     const std::size_t slot = static_cast<std::size_t>(y % 2); // Two adjacent rows use one each.
     if (held[slot] != y) {
-      blended[slot].resize(grid.places.size());
+      blended[slot].resize(grid.positions.size());
       const float* const from = row(y);
       float* const to = blended[slot].data();
       for (std::int64_t i = grid.first; i < grid.last; ++i) {
-        const Tap& tap = grid.places[static_cast<std::size_t>(i)];
+        const Tap& tap = grid.positions[static_cast<std::size_t>(i)];
         to[i] = between(from[tap.low], from[tap.high], tap.share);
       }
       held[slot] = y;

@@ -115,7 +115,7 @@ Mask MaskMaker::made(const Candidate& object, const std::array<float, 4>& edges)
   LineGrid grid =
       where.own ? LineGrid(*where.own, {0, 0, place.width, place.height}) : LineGrid(*whole_, place);
   // Pixels whose centres are inside the box.
-  const bool turned = grid.place_step != 1;
+  const bool turned = grid.position_step != 1;
   const auto within = [&](std::int64_t i, bool columns) {
     const float centre = static_cast<float>((columns ? place.x : place.y) + i) + 0.5f;
     return centre >= edges[columns ? 0 : 1] && centre < edges[columns ? 2 : 3];
@@ -127,12 +127,12 @@ Mask MaskMaker::made(const Candidate& object, const std::array<float, 4>& edges)
       [&](std::int64_t line, const RowPair& pair) {
         if (!within(line, turned)) return;
         std::uint8_t* const to = inside.data() + line * grid.line_step;
-        if (grid.place_step == 1) {
+        if (grid.position_step == 1) {
 #pragma omp simd
           for (std::int64_t i = grid.first; i < grid.last; ++i) to[i] = pair.at(i) > even_ ? 1 : 0;
         } else {
           for (std::int64_t i = grid.first; i < grid.last; ++i)
-            to[i * grid.place_step] = pair.at(i) > even_ ? 1 : 0;
+            to[i * grid.position_step] = pair.at(i) > even_ ? 1 : 0;
         }
       });
   return mask;

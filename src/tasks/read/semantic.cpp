@@ -84,11 +84,11 @@ Tensor each_number(const PictureRun& run, const MapValues& map, T otherwise, Wri
   };
   for_each_line(grid, row, [&](std::int64_t line, const RowPair& pair) {
     T* const first = to + line * grid.line_step;
-    if (grid.place_step == 1) {
+    if (grid.position_step == 1) {
 #pragma omp simd
       for (std::int64_t i = grid.first; i < grid.last; ++i) first[i] = write(pair.at(i));
     } else {
-      for (std::int64_t i = grid.first; i < grid.last; ++i) first[i * grid.place_step] = write(pair.at(i));
+      for (std::int64_t i = grid.first; i < grid.last; ++i) first[i * grid.position_step] = write(pair.at(i));
     }
   });
   return result;
