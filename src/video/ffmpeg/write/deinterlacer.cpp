@@ -32,7 +32,7 @@ PixelFormat rgb_planes(const PixelFormatInfo& facts) {
   return facts.bits > 8 ? PixelFormat::gbrp16 : PixelFormat::gbrp;
 }
 
-/// What bwdif takes: planes alone.
+/// The format that bwdif filters: it takes planar ones only.
 PixelFormat filtered_format(PixelFormat format) {
   const PixelFormatInfo& facts = format_info(format);
   if (to_av(format) != AV_PIX_FMT_NONE && facts.planes == 3) return format;

@@ -26,18 +26,17 @@ void refuse_b_frames(const EncoderSettings& settings) {
                    settings.options().b_frames);
 }
 
-/// 7, 15 and 31 pictures between two that are predicted from earlier ones alone.
+/// SVT-AV1's hierarchies have 7, 15 or 31 pictures between two that refer only to earlier ones.
 void set_svt_structure(EncoderSettings& settings) {
   const EncoderOptions& options = settings.options();
   const bool constant = effective_rate_control(options) == RateControl::cbr;
   const int between = options.b_frames;
   settings.require(between <= 0 || between == 7 || between == 15 || between == 31,
                    "b_frames {}, expected 0, 7, 15 or 31, the lengths of its hierarchies", between);
-  settings.require(
-      !constant || between <= 0,
-      "rate_control cbr with b_frames {}: SVT-AV1 keeps to a rate without reordering alone; leave "
-      "b_frames out",
-      between);
+  settings.require(!constant || between <= 0,
+                   "rate_control cbr with b_frames {}: SVT-AV1 has constant bit rate only without b_frames; "
+                   "leave b_frames out",
+                   between);
   if (between == 0 || constant) settings.set("pred-struct", "1", between == 0);
   if (between > 0) {
     settings.drop("pred-struct"); // Of a tuning.
@@ -49,7 +48,7 @@ void set_svt_structure(EncoderSettings& settings) {
 
 void set_svt_av1(EncoderSettings& settings) {
   const EncoderOptions& options = settings.options();
-  // FFmpeg hands SVT-AV1 a distance from 2 on alone, and drops 1.
+  // FFmpeg passes SVT-AV1 only distances of 2 or more, and drops 1.
   settings.require(options.gop != 1 && options.idr_period != 1,
                    "gop 1, expected 2 or more; libaom-av1 makes every frame a keyframe");
   set_svt_structure(settings);
@@ -58,7 +57,7 @@ void set_svt_av1(EncoderSettings& settings) {
   const RateControl control = effective_rate_control(options);
   settings.require(
       options.max_bit_rate == 0 || options.bit_rate == 0,
-      "max_bit_rate {}: SVT-AV1 1.4 bounds constant quality alone; give crf in place of bit_rate",
+      "max_bit_rate {}: SVT-AV1 1.4 takes a maximum only with constant quality; give crf instead of bit_rate",
       options.max_bit_rate);
   if (control == RateControl::cbr) settings.set("rc", "2");
   if (control == RateControl::cbr) settings.context().rc_max_rate = 0;
@@ -134,8 +133,9 @@ void set_mpeg(EncoderSettings& settings) {
   AVCodecContext& context = settings.context();
   if (settings.encoder() == "mjpeg") {
     refuse_b_frames(settings);
-    settings.require(effective_rate_control(options) != RateControl::cbr || options.const_qp.has_value(),
-                     "rate_control cbr: it has no rate buffer; give bit_rate alone, or const_qp");
+    settings.require(
+        effective_rate_control(options) != RateControl::cbr || options.const_qp.has_value(),
+        "rate_control cbr: it has no rate buffer; give bit_rate without rate_control, or const_qp");
   } else {
     settings.set_rates();
     if (effective_rate_control(options) == RateControl::cbr) context.rc_min_rate = options.bit_rate;

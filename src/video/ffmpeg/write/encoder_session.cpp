@@ -34,7 +34,7 @@ ColorInfo complete(ColorInfo color, const StoredFormat& format, std::int32_t hei
 /// What an encoder that is kept from printing would have said.
 std::string_view hint_for(const AVCodec& codec) {
   const bool svt = std::string_view(codec.name) == "libsvtav1";
-  return svt ? "; many versions of it take even sizes from 64x64 on alone" : "";
+  return svt ? "; many versions of it take only even sizes of 64x64 or more" : "";
 }
 
 } // namespace
@@ -102,7 +102,7 @@ void EncoderSession::configure(const EncoderOptions& options) {
       options.time_base.den > 0 ? from_rational(options.time_base) : av_inv_q(context_->framerate);
   context_->thread_count = std::max(0, options.threads);
   if (options.crf >= 0) context_->bit_rate = 0;
-  // Headers of the first keyframe alone are put there by hand.
+  // Where only the first keyframe is to have headers, they are put there by hand.
   if (options.global_header || !options.repeat_headers.value_or(true))
     context_->flags |= AV_CODEC_FLAG_GLOBAL_HEADER;
   context_->err_recognition |= AV_EF_EXPLODE; // Else SVT-AV1 goes on without options that it does not know.
