@@ -5,7 +5,7 @@ import random
 
 import pytest
 
-from command import color_classifier, lanner, leftovers, make_clip, make_ppm, refuse, succeed
+from command import DETECTOR, color_classifier, lanner, leftovers, make_clip, make_ppm, refuse, succeed
 
 QUICK = ["--budget", "0", "--threads", "1", "--preset", "none", "--size", "8x8"]
 PLAYLIST = b"#EXTM3U\n#EXT-X-TARGETDURATION:1\n#EXTINF:1,\n{}\n#EXT-X-ENDLIST\n"
@@ -143,8 +143,6 @@ def test_outputs_must_fit_their_inputs(tmp_path, good):
     ],
 )
 def test_malformed_truth_is_refused(tmp_path, good, truth):
-    from test_cli_run import DETECTOR
-
     path = tmp_path / "truth.jsonl"
     path.write_bytes(truth)
     said = refuse("run", DETECTOR, "-i", good["picture"], "--budget", "0", "--json", tmp_path / "a.jsonl", "--truth", path)

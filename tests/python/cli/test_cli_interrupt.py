@@ -7,9 +7,8 @@ import time
 import pytest
 from onnx import TensorProto, helper
 
-from command import COMMAND, ROOT, SECONDS, leftovers, make_ppm, make_y4m, save_model, without_notes
+from command import COMMAND, DETECTOR, SECONDS, leftovers, make_ppm, make_y4m, save_model, without_notes
 
-DETECTOR = ROOT / "demo" / "shapes.onnx"
 
 
 def interrupt(folder, expected, *arguments, number=signal.SIGINT):

@@ -7,12 +7,11 @@ import sys
 
 import pytest
 
-from command import LABELS, ROOT, color_classifier, lanner, leftovers, make_ppm, refuse, succeed
+from command import DETECTOR, LABELS, ROOT, color_classifier, lanner, leftovers, make_ppm, refuse, succeed
 
 sys.path.insert(0, str(ROOT / "demo"))
 import shapes  # noqa: E402
 
-DETECTOR = ROOT / "demo" / "shapes.onnx"
 QUICK = ["--budget", "0", "--threads", "1"]
 
 

@@ -6,14 +6,13 @@ import sys
 import numpy as np
 import pytest
 
-from command import DATA, LABELS, ROOT, color_classifier, leftovers, make_clip, make_ppm, refuse, succeed
+from command import DATA, DETECTOR, LABELS, ROOT, color_classifier, leftovers, make_clip, make_ppm, refuse, succeed
 
 sys.path.insert(0, str(ROOT / "demo"))
 import evaluate  # noqa: E402
 import shapes  # noqa: E402
 
 MODELS = DATA / "models"
-DETECTOR = ROOT / "demo" / "shapes.onnx"
 needs_models = pytest.mark.skipif(not MODELS.exists(), reason="no real models at ../shared/data")
 QUICK = ["--budget", "0", "--threads", "1"]
 

@@ -11,6 +11,7 @@ from onnx import TensorProto, helper, numpy_helper
 import lanner
 from command import LABELS, color_classifier, leftovers, make_ppm, refuse, succeed, without_notes
 from command import lanner as command
+from task_models import constant_network
 
 QUICK = ["--budget", "0", "--threads", "1"]
 NONE = lanner.Preprocess()
@@ -333,8 +334,6 @@ def test_semantic_masks_as_images(tmp_path):
     scores = np.zeros((1, 3, 4, 6), np.float32)
     scores[0, 0] = 1
     scores[0, 1, :, 3:] = 2
-    from test_tasks import constant_network
-
     metadata = {"lanner.task": json.dumps({"task": "semantic", "labels": ["sky", "sea", "sun"]})}
     model = constant_network(tmp_path / "m.onnx", {"classes": scores}, size=(6, 4), metadata=metadata)
     numbers = np.zeros((4, 6), np.uint8)
@@ -402,8 +401,6 @@ def test_outputs_do_not_overwrite_the_data(tmp_path, colors):
 
 
 def test_tasks_without_a_measure_are_refused(tmp_path):
-    from test_tasks import constant_network
-
     model = constant_network(tmp_path / "m.onnx", {"depth": np.zeros((1, 1, 4, 4), np.float32)}, size=(4, 4))
     said = refuse("eval", model, "--data", tmp_path, "--preset", "none", "--task", "depth", *QUICK)
     assert "task depth cannot be evaluated; expected classify" in said

@@ -8,12 +8,11 @@ import numpy as np
 import pytest
 
 from browser import dom_of, needs_browser, opened
-from command import ROOT, make_clip, make_ppm, color_classifier, succeed
+from command import DETECTOR, ROOT, make_clip, make_ppm, color_classifier, succeed
 
 sys.path.insert(0, str(ROOT / "demo"))
 import shapes  # noqa: E402
 
-DETECTOR = ROOT / "demo" / "shapes.onnx"
 SECTIONS = ["frames", "accuracy", "speed", "nodes", "graph", "details"]
 HOSTILE = "</script><script>document.title='taken'</script>"
 

@@ -7,13 +7,12 @@ import sys
 import numpy as np
 import pytest
 
-from command import LABELS, ROOT, color_classifier, lanner, leftovers, make_ppm, refuse, save_model, succeed, without_notes
+from command import DETECTOR, LABELS, ROOT, color_classifier, lanner, leftovers, make_ppm, refuse, save_model, succeed, without_notes
 from onnx import helper
 
 sys.path.insert(0, str(ROOT / "demo"))
 import shapes  # noqa: E402
 
-DETECTOR = ROOT / "demo" / "shapes.onnx"
 QUICK = ["--budget", "0", "--threads", "1"]
 
 

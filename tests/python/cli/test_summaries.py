@@ -11,9 +11,8 @@ import onnx
 import pytest
 from onnx import TensorProto, helper
 
-from command import COMMAND, ROOT, SECONDS, color_classifier, make_clip, make_ppm, refuse, save_model, succeed
+from command import COMMAND, DETECTOR, SECONDS, color_classifier, make_clip, make_ppm, refuse, save_model, succeed
 
-DETECTOR = ROOT / "demo" / "shapes.onnx"
 QUICK = ["--budget", "0", "--threads", "1", "--device", "cpu"]
 
 

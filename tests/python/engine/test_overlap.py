@@ -3,12 +3,9 @@
 import numpy as np
 import pytest
 from onnx import TensorProto, helper
+from overlap_cases import SHAPE, SIZE, X, build, part
 
 lanner = pytest.importorskip("lanner")
-
-SHAPE = (4, 4)
-SIZE = 16
-X = (np.arange(SIZE, dtype=np.float32) / 10).reshape(SHAPE)
 
 
 @pytest.fixture(scope="module")
@@ -23,10 +20,6 @@ def engine():
     graph = helper.make_graph(nodes, "g", [value("x", TensorProto.FLOAT, SHAPE)], outputs)
     model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
     return lanner.build(model, budget=0, threads=1, device="cpu")
-
-
-def part(memory, begin):
-    return memory[begin : begin + SIZE].reshape(SHAPE)
 
 
 @pytest.mark.parametrize("as_tensor", [False, True])
@@ -57,17 +50,6 @@ def test_two_outputs_in_one_array_are_rejected(engine, begin):
     with pytest.raises(lanner.InvalidArgument, match="^outputs y and z: the memory bound for them overlaps; give each"):
         context({"x": X}, outputs={"y": part(memory, 0), "z": part(memory, begin)})
     context({"x": X}, outputs={"y": part(memory, 0), "z": part(memory, SIZE)})
-
-
-def build(nodes, inputs, outputs, **options):
-    """`inputs` and `outputs`: shape by name, or a whole value info."""
-
-    def info(name, shape):
-        return shape if not isinstance(shape, tuple) else helper.make_tensor_value_info(name, TensorProto.FLOAT, shape)
-
-    graph = helper.make_graph(nodes, "g", [info(*one) for one in inputs.items()], [info(*one) for one in outputs.items()])
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    return lanner.build(model, budget=0, threads=1, device="cpu", **options)
 
 
 def values(results):

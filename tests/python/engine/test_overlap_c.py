@@ -5,7 +5,7 @@ import ctypes
 import numpy as np
 import pytest
 from command import BUILD
-from test_overlap import SHAPE, SIZE, X, build, part
+from overlap_cases import SHAPE, SIZE, X, build, part
 from onnx import helper
 
 lanner = pytest.importorskip("lanner")

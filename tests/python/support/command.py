@@ -11,6 +11,7 @@ ROOT = Path(__file__).resolve().parents[3]
 BUILD = ROOT / "build"
 COMMAND = BUILD / "bin" / "lanner"
 DATA = ROOT.parent / "shared" / "data"
+DETECTOR = ROOT / "demo" / "shapes.onnx"
 SECONDS = 300  # Nothing here takes long; a hang must not take for ever.
 
 

@@ -7,7 +7,7 @@ import pytest
 
 import lanner
 from command import color_classifier
-from test_tasks import ULTRALYTICS, constant_network, yolo
+from task_models import ULTRALYTICS, constant_network, yolo
 
 LABELS = ["red", "green", "blue"]
 

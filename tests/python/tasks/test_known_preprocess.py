@@ -4,11 +4,11 @@ import json
 
 import lanner
 import numpy as np
-import onnx
 import pytest
 from command import lanner as command
 from command import make_ppm, refuse, succeed
 from onnx import TensorProto, helper, numpy_helper
+from task_models import detector, ultralytics, write
 
 QUICK = ["--budget", "0", "--threads", "1"]
 CLOSE = 1e-4  # Relative to 1: the precision of float32.
@@ -57,38 +57,6 @@ def picture(path, width, height, seed=0):
     return pixels
 
 
-def detector(path, metadata, height=64, width=64, anchors=84, classes=2, extra=0, dtype=TensorProto.FLOAT):
-    """output0: boxes in a row, the first with the mean of the input as its score; `seen` is the input."""
-    rows = 4 + classes + extra
-    boxes = np.zeros((1, rows, anchors), np.float32)
-    boxes[0, :4, 0] = [32, 32, 16, 8]
-    score = np.zeros((1, rows, anchors), np.float32)
-    score[0, 4, 0] = 1
-    nodes = [
-        helper.make_node("Cast", ["images"], ["floats"], to=TensorProto.FLOAT),
-        helper.make_node("ReduceMean", ["floats"], ["mean"], keepdims=0),
-        helper.make_node("Mul", ["score", "mean"], ["scored"]),
-        helper.make_node("Add", ["boxes", "scored"], ["output0"]),
-    ]
-    value = helper.make_tensor_value_info
-    graph = helper.make_graph(
-        nodes, "detector",
-        [value("images", dtype, [1, 3, height, width])],
-        [value("output0", TensorProto.FLOAT, [1, rows, anchors])],
-        [numpy_helper.from_array(boxes, "boxes"), numpy_helper.from_array(score, "score")],
-    )
-    return write(path, graph, metadata)
-
-
-def write(path, graph, metadata=()):
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    for key, text in dict(metadata).items():
-        entry = model.metadata_props.add()
-        entry.key, entry.value = key, text
-    onnx.save(model, path)
-    return path
-
-
 def seeing(path, shape, metadata=(), outputs=None, name="images"):
     """A network that returns its input; `outputs` are further constants, by name."""
     value = helper.make_tensor_value_info
@@ -102,14 +70,6 @@ def seeing(path, shape, metadata=(), outputs=None, name="images"):
         graph.node.append(helper.make_node("Identity", [key + "_value"], [key]))
         graph.output.append(value(key, helper.np_dtype_to_tensor_dtype(array.dtype), array.shape))
     return write(path, graph, metadata)
-
-
-def ultralytics(task="detect", imgsz="[64, 64]", **others):
-    """Metadata that version 8 and later write into an export."""
-    return {
-        "description": "Ultralytics YOLO11n model", "author": "Ultralytics", "version": "8.3.40", "stride": "32",
-        "task": task, "batch": "1", "imgsz": imgsz, "names": "{0: 'person', 1: 'bicycle'}", **others,
-    }
 
 
 def letterbox(pixels, size, auto=False, stride=32):

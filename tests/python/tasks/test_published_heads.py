@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 
 import lanner
-from test_tasks import constant_network
+from task_models import constant_network
 
 torch = pytest.importorskip("torch", reason="torch is not installed")
 from torch import nn  # noqa: E402

@@ -3,7 +3,7 @@
 import lanner
 import numpy as np
 import pytest
-from test_known_preprocess import detector, ultralytics
+from task_models import detector, ultralytics
 
 
 def covariance(boxes):

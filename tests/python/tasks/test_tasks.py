@@ -3,38 +3,12 @@
 import json
 
 import numpy as np
-import onnx
 import pytest
-from onnx import TensorProto, helper, numpy_helper
 
 from command import lanner, leftovers, make_clip, make_ppm, refuse, succeed
+from task_models import ULTRALYTICS, constant_network, yolo
 
 QUICK = ["--budget", "0", "--threads", "1"]
-TYPES = {np.dtype(np.float32): TensorProto.FLOAT, np.dtype(np.int64): TensorProto.INT64, np.dtype(np.int32): TensorProto.INT32, np.dtype(np.uint8): TensorProto.UINT8}
-
-
-def constant_network(path, outputs, size=(64, 64), metadata=None):
-    """Returns these arrays for any image; it reads the image so that nothing is folded."""
-    nodes = [
-        helper.make_node("ReduceMean", ["input"], ["mean"], keepdims=0),
-        helper.make_node("Mul", ["mean", "zero"], ["nothing"]),
-    ]
-    constants = {"zero": np.float32(0)}
-    for name, value in outputs.items():
-        constants[f"{name}_value"] = value
-        nodes.append(helper.make_node("Cast", ["nothing"], [f"{name}_zero"], to=TYPES[value.dtype]))
-        nodes.append(helper.make_node("Add", [f"{name}_value", f"{name}_zero"], [name]))
-    graph = helper.make_graph(
-        nodes,
-        "constant",
-        [helper.make_tensor_value_info("input", TensorProto.FLOAT, [1, 3, size[1], size[0]])],
-        [helper.make_tensor_value_info(name, TYPES[value.dtype], value.shape) for name, value in outputs.items()],
-        [numpy_helper.from_array(np.asarray(value), name) for name, value in constants.items()],
-    )
-    model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
-    helper.set_model_props(model, metadata or {})
-    onnx.save(model, path)
-    return path
 
 
 def run(model, picture, *options):
@@ -52,21 +26,6 @@ def reason(model, picture, *options):
 @pytest.fixture
 def picture(tmp_path):
     return make_ppm(tmp_path / "picture.ppm", 32, 16)
-
-
-def yolo(classes=2, extra=()):
-    """Two objects that a network of 64 x 64 (84 cells) finds in three cells."""
-    output = np.zeros((1, 4 + classes + len(extra), 84), np.float32)
-    output[0, :4, 3] = [20, 32, 16, 8]
-    output[0, :4, 4] = [21, 32, 16, 8]
-    output[0, :4, 70] = [44, 36, 8, 8]
-    output[0, 4, 3], output[0, 4, 4], output[0, 5, 70] = 0.75, 0.5, 0.875
-    for number, value in enumerate(extra):
-        output[0, 4 + classes + number, :] = value
-    return output
-
-
-ULTRALYTICS = {"names": "{0: 'cat', 1: 'dog'}", "stride": "32", "task": "detect", "imgsz": "[64, 64]"}
 
 
 def test_yolo_with_metadata_needs_no_flags(tmp_path, picture):

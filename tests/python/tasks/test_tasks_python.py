@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import lanner
-from test_tasks import ULTRALYTICS, constant_network, yolo
+from task_models import ULTRALYTICS, constant_network, yolo
 
 NONE = lanner.Preprocess(preset="none", fit="letterbox")
 
