@@ -119,6 +119,7 @@ struct OptionInfo {
   bool empty_texts = false;     ///< `named_texts`: a text may be empty.
   bool comma_separated = false; ///< `texts`: several in one value on the command line.
   bool second_network = false;  ///< In `lanner run` it applies to the second network too.
+  bool torch_compile = false;   ///< Also an option of torch.compile: it names nothing inside a model.
   bool required = false;        ///< Required in Python.
   /// Why an interface lacks it; empty where it has it.
   std::string_view no_flag = {}, no_keyword = {}, no_field = {};

@@ -129,6 +129,7 @@ void add_kernel_rows(Table& table) {
        .flag = "--precision",
        .metavar = "TYPES",
        .choices = {"fp32", "fp16", "bf16"},
+       .torch_compile = true,
        .kind = OptionKind::words},
       [](const BuildOptions& options) { return options.precision.types_text(); }, set_types,
       field("precision", &C::precision)));
@@ -146,7 +147,8 @@ void add_kernel_rows(Table& table) {
   table.push_back(row<bool, BuildOptions>(
       {.name = "strict",
        .help = "fail if no kernel computes a node in the requested precision or on the requested device",
-       .flag = "--strict"},
+       .flag = "--strict",
+       .torch_compile = true},
       [](const BuildOptions& options) { return options.precision.strict && options.placement.strict; },
       [](BuildOptions& options, bool strict) {
         options.precision.strict = options.placement.strict = strict;
@@ -156,7 +158,8 @@ void add_kernel_rows(Table& table) {
                        .help = "exclude kernels that use another formula and so round differently",
                        .details = "these are Winograd and TF32",
                        .flag = "--exact",
-                       .second_network = true},
+                       .second_network = true,
+                       .torch_compile = true},
                       &BuildOptions::precision, &Precision::exact, flag_field("exact", &C::exact)));
 }
 
@@ -192,7 +195,8 @@ void add_choice_rows(Table& table) {
            .unset = "all cores that the process may use, or the number of LANNER_THREADS or set_threads()",
            .flag = "--threads",
            .most = 4096,
-           .second_network = true},
+           .second_network = true,
+           .torch_compile = true},
           &BuildOptions::threads, field("threads", &C::threads)));
   table.push_back(row({.name = "budget",
                        .help = "time that timing and checking kernels may take",
@@ -200,6 +204,7 @@ void add_choice_rows(Table& table) {
                        .example = "30s",
                        .flag = "--budget",
                        .second_network = true,
+                       .torch_compile = true,
                        .kind = OptionKind::seconds},
                       &BuildOptions::budget, field<C>("budget", budget_in)));
   table.push_back(row<std::string, BuildOptions>(
@@ -229,12 +234,14 @@ void add_choice_rows(Table& table) {
   table.push_back(row({.name = "deterministic",
                        .help = "time nothing, so that the same model gives the same plan, byte for byte",
                        .flag = "--deterministic",
-                       .second_network = true},
+                       .second_network = true,
+                       .torch_compile = true},
                       &BuildOptions::deterministic, flag_field("deterministic", &C::deterministic)));
   table.push_back(row({.name = "retune",
                        .help = "time kernels anew instead of reusing timings of earlier builds",
                        .flag = "--retune",
-                       .second_network = true},
+                       .second_network = true,
+                       .torch_compile = true},
                       &BuildOptions::retune, flag_field("retune", &C::retune)));
   table.push_back(tune_at_run_row<BuildOptions>(true));
 }
@@ -371,6 +378,7 @@ void add_call_rows(Table& table) {
   table.push_back(row({.name = "progress",
                        .help = "called with (stage, done, total) while the build runs",
                        .details = "an exception, in C any result but 0, ends the build",
+                       .torch_compile = true,
                        .no_flag = "the command shows a bar"},
                       &BuildOptions::control, progress_field<C>()));
   table.push_back(row({.name = "stop_after",

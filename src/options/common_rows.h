@@ -14,7 +14,8 @@ OptionRow<Options> weight_budget_row() {
                  .details =
                      "others are copied from the host before the steps that read them; docs/weights.md",
                  .example = "512MiB",
-                 .flag = "--weight-budget"},
+                 .flag = "--weight-budget",
+                 .torch_compile = true},
       &Options::weight_budget, field("weight_budget", &OptionsInC<Options>::type::weight_budget));
 }
 
@@ -27,7 +28,8 @@ OptionRow<Options> tune_at_run_row(bool second_network) {
                             "are chosen by estimates",
                  .flag = "--tune-at-run",
                  .use = OptionUse::new_shapes,
-                 .second_network = second_network},
+                 .second_network = second_network,
+                 .torch_compile = true},
       &Options::tune_at_run, flag_field("tune_at_run", &OptionsInC<Options>::type::tune_at_run));
 }
 
@@ -37,7 +39,8 @@ inline OptionInfo limits_info() {
           .details = "docs/limits.md lists them",
           .example = "total_bytes=4GiB",
           .flag = "--limit",
-          .metavar = "NAME=VALUE"};
+          .metavar = "NAME=VALUE",
+          .torch_compile = true};
 }
 
 template<typename Options>
@@ -50,6 +53,7 @@ OptionRow<Options> environment_row() {
   return row(OptionInfo{.name = "environment",
                         .help = "operators of plug-ins, backends, log, threads and memory to use",
                         .details = "docs/environment.md",
+                        .torch_compile = true,
                         .no_flag = "`--plugin` and `--backends` make one"},
              &Options::environment, environment_field<typename OptionsInC<Options>::type>());
 }

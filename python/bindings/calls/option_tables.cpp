@@ -1,4 +1,4 @@
-// The tables of options for the package's own tests.
+// The tables of options for the package's Python code and its tests.
 
 #include <lanner/error.h>
 
@@ -48,6 +48,7 @@ nb::list rows_of(const OptionTable<Options>& table) {
     row_dict["field"] = text_of(row.field.name);
     row_dict["example"] = text_of(info.example);
     row_dict["keyword"] = info.no_keyword.empty();
+    row_dict["torch_compile"] = info.torch_compile;
     row_dict["text"] = nb::none();
     if (!info.example.empty()) {
       Options options;

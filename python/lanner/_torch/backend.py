@@ -20,9 +20,7 @@ log = logging.getLogger("lanner")
 ATTENTION = [SDPBackend.FLASH_ATTENTION, SDPBackend.EFFICIENT_ATTENTION, SDPBackend.MATH]
 # Options of lanner.build without names of inputs, outputs or nodes, which differ between the graphs that
 # torch splits off.
-OPTIONS = frozenset(
-    ("precision", "strict", "exact", "threads", "budget", "deterministic", "retune", "weight_budget", "limits", "environment", "progress")
-)
+OPTIONS = frozenset(row["name"] for row in _lanner._option_rows("build") if row["torch_compile"])  # type: ignore[attr-defined]
 
 
 def lanner(module: Any, example_inputs: list[Any], *, options: Mapping[str, Any] | None = None, mode: str | None = None) -> Callable[..., Any]:
@@ -31,7 +29,7 @@ def lanner(module: Any, example_inputs: list[Any], *, options: Mapping[str, Any]
 
     module: the graph
     example_inputs: tensors like its inputs
-    options: precision, strict, exact, threads, budget, deterministic, retune, weight_budget, limits, environment and progress as of build; share_weights
+    options: precision, strict, exact, threads, budget, deterministic, retune, tune_at_run, weight_budget, limits, environment and progress as of build; share_weights
     mode: raises if it is given
     """
     check_type("module", module, torch.fx.GraphModule, "torch.fx.GraphModule")

@@ -3,7 +3,7 @@
 import re
 
 import pytest
-from command import color_classifier, make_clip, refuse, succeed
+from command import ROOT, color_classifier, make_clip, refuse, succeed
 
 import lanner
 from lanner import _lanner
@@ -193,6 +193,21 @@ def test_build_options_are_refused_for_a_plan(tmp_path):
     assert tried >= 10
     for flag in ("--verify",):
         assert f"is not a plan, and {flag} is only for plans" in refuse("explain", model, flag)
+
+
+def test_options_of_torch_compile_are_documented_and_name_nothing_in_a_model():
+    """Of builds' options, torch.compile has those that hold for any graph; without torch, as the table says."""
+    rows = [row for row in _lanner._option_rows("build") if row["torch_compile"]]
+    names = [row["name"] for row in rows]
+    assert {"precision", "budget", "threads", "limits"} < set(names) and all(row["keyword"] for row in rows)
+    named = {"pins", "placement", "shapes", "profiles", "preprocess", "images", "states", "aliases", "outputs", "overridden", "overwritable", "storages"}
+    assert not named & set(names)
+    page = re.sub(r"\s+", " ", (ROOT / "docs/pytorch.md").read_text())
+    (listed,) = re.findall(r"- `options`: (.*?), as in `lanner.build`, and `share_weights`", page)
+    assert sorted(re.findall(r"\w+", listed)) == sorted(names)
+    source = (ROOT / "python/lanner/_torch/backend.py").read_text()
+    (listed,) = re.findall(r"    options: (.*?) as of build; share_weights\n", source)
+    assert sorted(re.split(r", | and ", listed)) == sorted(names)
 
 
 def test_threads_of_a_clip_are_limited_to_the_decoders(tmp_path):
