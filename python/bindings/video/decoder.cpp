@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <memory>
 
 #include <lanner/decoder.h>
 #include <lanner/error.h>
@@ -12,35 +11,12 @@
 #include "calls/keywords.h"
 #include "calls/option_rows.h"
 #include "video/packets.h"
-#include "video/sole_call.h"
+#include "video/sole_object.h"
 
 namespace lanner::python {
 namespace {
 
-/// A Decoder as Python has it, used by one thread at a time.
-class StreamDecoder {
-public:
-  StreamDecoder(const StreamInfo& stream, const DecoderOptions& options)
-      : decoder_(create_decoder(stream, options)) {}
-  StreamDecoder(const StreamDecoder&) = delete;
-  StreamDecoder& operator=(const StreamDecoder&) = delete;
-  ~StreamDecoder() {
-    const ReleasedGil released; // Its threads are joined.
-    decoder_.reset();
-  }
-
-  /// Calls `body(decoder)` without the GIL.
-  template<typename Body>
-  auto with(Body&& body) {
-    const ReleasedGil released;
-    const SoleCall::Call call(calls_);
-    return body(*decoder_);
-  }
-
-private:
-  SoleCall calls_{"Decoder"};
-  std::unique_ptr<Decoder> decoder_;
-};
+using StreamDecoder = SoleObject<Decoder>;
 
 /// Those of a VideoReader that are about decoding.
 std::span<const Keyword> decoder_keywords() {
@@ -57,7 +33,7 @@ void make_decoder(StreamDecoder* self, const StreamInfo& stream, const nb::args&
   VideoReaderOptions options;
   take_keywords("Decoder", keywords, decoder_keywords(), reader_option_table(), options);
   const ReleasedGil released;
-  new (self) StreamDecoder(stream, options.decoder);
+  new (self) StreamDecoder(create_decoder(stream, options.decoder), "Decoder", "it was closed");
 }
 
 std::vector<Frame> received(Decoder& decoder) {

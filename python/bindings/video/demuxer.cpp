@@ -1,55 +1,16 @@
 // Containers, taken apart into packets.
 
-#include <memory>
-
 #include <lanner/demuxer.h>
 #include <lanner/error.h>
 
 #include "calls/check.h"
 #include "video/packets.h"
-#include "video/sole_call.h"
+#include "video/sole_object.h"
 
 namespace lanner::python {
 namespace {
 
-/// A Demuxer as Python has it, used by one thread at a time.
-class Container {
-public:
-  Container(SourcePtr source, const DemuxerOptions& options)
-      : demuxer_(open_demuxer(std::move(source), options)) {}
-  Container(const Container&) = delete;
-  Container& operator=(const Container&) = delete;
-  ~Container() {
-    const ReleasedGil released; // Its source may be an object of Python's.
-    demuxer_.reset();
-  }
-
-  /// Calls `body(demuxer)` without the GIL.
-  template<typename Body>
-  auto with(Body&& body) {
-    const ReleasedGil released;
-    const SoleCall::Call call(calls_);
-    return body(open());
-  }
-  void close() {
-    const ReleasedGil released;
-    const SoleCall::Call call(calls_);
-    demuxer_.reset();
-  }
-  bool closed() {
-    const SoleCall::Call call(calls_);
-    return demuxer_ == nullptr;
-  }
-
-private:
-  Demuxer& open() const {
-    check(demuxer_ != nullptr, ErrorCode::invalid_argument, "Demuxer: it was closed; open the file again");
-    return *demuxer_;
-  }
-
-  SoleCall calls_{"Demuxer"};
-  std::unique_ptr<Demuxer> demuxer_; ///< Null once it was closed.
-};
+using Container = SoleObject<Demuxer>;
 
 void open_container(Container* self, nb::handle source, const std::string& format, bool allow_nested_opens,
                     nb::handle limits) {
@@ -62,7 +23,10 @@ void open_container(Container* self, nb::handle source, const std::string& forma
   SourcePtr bytes = to_source(source, options.limits);
   Interruptible work;
   options.cancel = work.control().cancel;
-  work.run([&] { new (self) Container(std::move(bytes), options); });
+  work.run([&] {
+    new (self)
+        Container(open_demuxer(std::move(bytes), options), "Demuxer", "it was closed; open the file again");
+  });
 }
 
 Packet next_packet(Container& self) {

@@ -12,68 +12,42 @@
 #include "calls/check.h"
 #include "calls/option_rows.h"
 #include "video/packets.h"
-#include "video/sole_call.h"
+#include "video/sole_object.h"
 #include "video/video_output.h"
 
 namespace lanner::python {
 namespace {
 
-/// A Muxer as Python has it, used by one thread at a time.
-class PyMuxer {
+/// A Muxer, and what is known of it once it was closed.
+class PyMuxer : public SoleObject<Muxer> {
 public:
   explicit PyMuxer(std::unique_ptr<Muxer> muxer)
-      : muxer_(std::move(muxer)), format_(muxer_->format()),
-        wants_global_header_(muxer_->wants_global_header()) {}
-  PyMuxer(const PyMuxer&) = delete;
-  PyMuxer& operator=(const PyMuxer&) = delete;
-  ~PyMuxer() {
-    const ReleasedGil released; // Its output may be an object of Python's.
-    muxer_.reset();
+      : SoleObject(std::move(muxer), "Muxer", "it is closed; open another file") {
+    without_gil([&](Muxer& made) {
+      format_ = made.format();
+      wants_global_header_ = made.wants_global_header();
+    });
   }
 
-  /// Calls `body(muxer)` without the GIL.
-  template<typename Body>
-  auto with(Body&& body) {
+  /// Completes the file; close() alone removes what was begun.
+  void finish() {
     const ReleasedGil released;
-    return without_gil(body);
-  }
-  /// The same where the GIL is released already.
-  template<typename Body>
-  auto without_gil(Body&& body) {
-    const SoleCall::Call call(calls_);
-    check(muxer_ != nullptr, ErrorCode::invalid_argument, "Muxer: it is closed; open another file");
-    return body(*muxer_);
-  }
-  void close() {
-    const ReleasedGil released;
-    const SoleCall::Call call(calls_);
-    if (!muxer_) return;
-    const std::unique_ptr<Muxer> last = std::move(muxer_); // After an error nothing is left of it.
-    last->finish();
-    bytes_ = last->bytes();
-  }
-  /// What was begun is removed.
-  void discard() {
-    const ReleasedGil released;
-    const SoleCall::Call call(calls_);
-    muxer_.reset();
-  }
-  bool closed() {
-    const SoleCall::Call call(calls_);
-    return muxer_ == nullptr;
+    call([&](std::unique_ptr<Muxer>& muxer) {
+      if (!muxer) return;
+      const std::unique_ptr<Muxer> last = std::move(muxer); // After an error nothing is left of it.
+      last->finish();
+      bytes_ = last->bytes();
+    });
   }
   std::int64_t bytes() {
-    const SoleCall::Call call(calls_);
-    return muxer_ ? muxer_->bytes() : bytes_;
+    return call([&](std::unique_ptr<Muxer>& muxer) { return muxer ? muxer->bytes() : bytes_; });
   }
   const std::string& format() const noexcept { return format_; }
   bool wants_global_header() const noexcept { return wants_global_header_; }
 
 private:
-  SoleCall calls_{"Muxer"};
-  std::unique_ptr<Muxer> muxer_; ///< Null once it was closed.
   std::string format_;
-  bool wants_global_header_;
+  bool wants_global_header_ = false;
   std::int64_t bytes_ = 0; ///< Of a file that is whole.
 };
 
@@ -138,9 +112,9 @@ void write(PyMuxer& self, nb::handle packet, std::optional<int> stream) {
 
 void leave(PyMuxer& self, nb::handle kind, nb::handle, nb::handle) {
   if (kind.is_none())
-    self.close();
+    self.finish();
   else
-    self.discard();
+    self.close();
 }
 
 void register_streams(nb::class_<PyMuxer>& muxer) {
@@ -218,7 +192,7 @@ void register_muxer(nb::module_& module) {
           "come in any order; they are kept back until they can be written by their times.\n\npacket: its "
           "stream is the number that add_stream() gave\nstream: that number, in place of the packet's")
       .def(
-          "close", &PyMuxer::close,
+          "close", &PyMuxer::finish,
           "Completes the file and gives it its name. Nothing happens the second time. Raises InvalidArgument "
           "where no stream was added.");
   register_facts(muxer);
