@@ -28,7 +28,6 @@ const HeadRow detr_row{
     .normalised = true,
     .activation = Activation::softmax,
     .background = last_class,
-    .first_class = 0,
     .suppresses = true,
     .propose = propose,
     .decode = decode,

@@ -78,11 +78,11 @@ struct HeadRow {
   std::span<const Part> parts; ///< All parts that it may have.
   std::span<const TaskKind> kinds;
   BoxForm form;
-  bool normalised;
-  Activation activation;
-  int background;  ///< Number of the background class: -1 where there is none, or last_class.
-  int first_class; ///< Class number of the first label in the outputs.
-  bool suppresses; ///< The network suppresses, or needs no suppression.
+  bool normalised = false; ///< Boxes are fractions of the network's input; false: its pixels.
+  Activation activation = Activation::none;
+  int background = -1;     ///< Number of the background class: -1 where there is none, or last_class.
+  int first_class = 0;     ///< Class number of the first label in the outputs.
+  bool suppresses = false; ///< The network suppresses, or needs no suppression.
   /// Adds the reading of the outputs by this head. A requested head accepts all outputs that it can read;
   /// otherwise it accepts only outputs that no other network would have.
   void (*propose)(const Facts& facts, std::vector<Reading>& readings);

@@ -74,8 +74,6 @@ const HeadRow rt_detr_row{
     .form = BoxForm::cxcywh,
     .normalised = true,
     .activation = Activation::sigmoid,
-    .background = -1,
-    .first_class = 0,
     .suppresses = true,
     .propose = propose,
     .decode = decode,

@@ -46,8 +46,6 @@ const HeadRow tensorflow_row{
     .kinds = kinds,
     .form = BoxForm::yxyx,
     .normalised = true,
-    .activation = Activation::none,
-    .background = -1,
     .first_class = 1,
     .suppresses = true,
     .propose = propose,
