@@ -1,7 +1,6 @@
 #include "ops/recurrent/recurrent.h"
 #include "ops/table/arguments.h"
 #include "ops/table/table.h"
-#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -50,21 +49,7 @@ static void run_gru(KernelContext& context) {
 }
 
 std::vector<OpDef> gru_ops() {
-  std::vector<AttributeSpec> attributes = recurrent_attribute_specs();
-  attributes.push_back(flag_attribute("linear_before_reset", false));
-  return {OpDef{.name = "gru",
-                .min_inputs = 3,
-                .max_inputs = 6,
-                .max_outputs = 2,
-                .operands = recurrent_operands(false),
-                .attributes = std::move(attributes),
-                .infer = [](InferContext& context) { infer_recurrent(context, 3); },
-                .reference = run_gru,
-                .expand = {},
-                .traits = {.pattern = Pattern::recurrent,
-                           .accumulates = true,
-                           .line_length = recurrent_steps,
-                           .flops = recurrent_flops}}};
+  return {recurrent_op("gru", run_gru, {flag_attribute("linear_before_reset", false)})};
 }
 
 } // namespace lanner::ops

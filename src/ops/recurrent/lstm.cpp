@@ -3,7 +3,6 @@
 #include "ops/recurrent/recurrent.h"
 #include "ops/table/arguments.h"
 #include "ops/table/table.h"
-#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -45,21 +44,7 @@ static void run_lstm(KernelContext& context) {
 }
 
 std::vector<OpDef> lstm_ops() {
-  std::vector<AttributeSpec> attributes = recurrent_attribute_specs();
-  attributes.push_back(flag_attribute("input_forget", false));
-  return {OpDef{.name = "lstm",
-                .min_inputs = 3,
-                .max_inputs = 8,
-                .max_outputs = 3,
-                .operands = recurrent_operands(true),
-                .attributes = std::move(attributes),
-                .infer = [](InferContext& context) { infer_recurrent(context, 4); },
-                .reference = run_lstm,
-                .expand = {},
-                .traits = {.pattern = Pattern::recurrent,
-                           .accumulates = true,
-                           .line_length = recurrent_steps,
-                           .flops = recurrent_flops}}};
+  return {recurrent_op("lstm", run_lstm, {flag_attribute("input_forget", false)})};
 }
 
 } // namespace lanner::ops

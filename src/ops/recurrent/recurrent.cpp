@@ -8,7 +8,8 @@
 
 namespace lanner::ops {
 
-std::vector<OperandSpec> recurrent_operands(bool has_cell) {
+/// The operands, with cell state operands for an LSTM.
+static std::vector<OperandSpec> recurrent_operands(bool has_cell) {
   std::vector<OperandSpec> operands = {
       {"X", dtypes::floats, 'T', "_ _ I"},       {"W", dtypes::floats, 'T', "D G I"},
       {"R", dtypes::floats, 'T', "D G H"},       {"B", dtypes::floats, 'T', "D _"},
@@ -20,7 +21,7 @@ std::vector<OperandSpec> recurrent_operands(bool has_cell) {
   return operands;
 }
 
-std::vector<AttributeSpec> recurrent_attribute_specs() {
+static std::vector<AttributeSpec> recurrent_attribute_specs() {
   return {optional_attribute("activation_alpha", AttributeKind::reals, finite()),
           optional_attribute("activation_beta", AttributeKind::reals, finite()),
           optional_attribute("activations", AttributeKind::strings,
@@ -94,14 +95,16 @@ static CellActivation make_activation(const std::string& name, std::span<const d
   fail(ErrorCode::unsupported, "activation \"{}\" is not one of ONNX's", name);
 }
 
-double recurrent_steps(const Node& node) {
+/// The number of sequential steps; 1 where it is unknown.
+static double recurrent_steps(const Node& node) {
   const Value* x = node.input(0);
   const bool known = x && x->type.is_static() && x->type.rank() == 3;
   return known ? std::max(1.0, static_cast<double>(x->type.shape()[node.attributes.flag("layout") ? 1 : 0]))
                : 1;
 }
 
-std::uint64_t recurrent_flops(const Node& node) {
+/// FLOPs of both matrices of each direction, for every step and row.
+static std::uint64_t recurrent_flops(const Node& node) {
   const Shape x = node.input(0)->type.shape();
   if (x.rank() != 3 || x[2] == 0 || !node.input(2) || !node.input(2)->type.is_static()) return 0;
   return 2 * static_cast<std::uint64_t>(x[0] * x[1]) *
@@ -181,7 +184,8 @@ static void check_states(const InferContext& context, const Dims& state, std::in
   }
 }
 
-void infer_recurrent(InferContext& context, std::int64_t gates) {
+/// Sets the outputs Y, Y_h and, for an LSTM, Y_c.
+static void infer_recurrent(InferContext& context, std::int64_t gates) {
   const Type &x = context.input(0), &r = context.input(2);
   check_layout(context.attributes());
   require_rank(context, 0, 3);
@@ -201,6 +205,27 @@ void infer_recurrent(InferContext& context, std::int64_t gates) {
   check_states(context, state, gates);
   context.set_output(0, x.with_dims(all));
   for (std::size_t i = 1; i < context.outputs(); ++i) context.set_output(i, x.with_dims(state));
+}
+
+OpDef recurrent_op(std::string_view name, std::function<void(KernelContext&)> reference,
+                   const std::vector<AttributeSpec>& own) {
+  const std::int64_t gates = recurrent_kind(name).gates;
+  const bool has_cell = name == "lstm";
+  std::vector<AttributeSpec> attributes = recurrent_attribute_specs();
+  attributes.insert(attributes.end(), own.begin(), own.end());
+  return {.name = std::string(name),
+          .min_inputs = 3,
+          .max_inputs = has_cell ? 8 : 6,
+          .max_outputs = has_cell ? 3 : 2,
+          .operands = recurrent_operands(has_cell),
+          .attributes = std::move(attributes),
+          .infer = [gates](InferContext& context) { infer_recurrent(context, gates); },
+          .reference = std::move(reference),
+          .expand = {},
+          .traits = {.pattern = Pattern::recurrent,
+                     .accumulates = true,
+                     .line_length = recurrent_steps,
+                     .flops = recurrent_flops}};
 }
 
 RecurrentShape RecurrentShape::of(const AttributeMap& attributes, const Shape& x, const Shape& r,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -23,11 +24,6 @@ struct RecurrentKind {
   std::vector<std::string> activations; ///< Defaults for one direction.
 };
 RecurrentKind recurrent_kind(std::string_view op);
-
-/// FLOPs of both matrices of each direction, for every step and row.
-std::uint64_t recurrent_flops(const Node& node);
-/// The number of sequential steps; 1 where it is unknown.
-double recurrent_steps(const Node& node);
 
 /// The activations of each direction.
 std::vector<std::vector<CellActivation>> cell_activations(const AttributeMap& attributes,
@@ -55,12 +51,9 @@ struct RecurrentShape {
   }
 };
 
-/// The operands, with cell state operands for an LSTM.
-std::vector<OperandSpec> recurrent_operands(bool has_cell);
-/// The attributes, the same for all three.
-std::vector<AttributeSpec> recurrent_attribute_specs();
-/// Sets the outputs Y, Y_h and, for an LSTM, Y_c.
-void infer_recurrent(InferContext& context, std::int64_t gates);
+/// The definition of `lstm`, `gru` or `rnn`. `own`: attributes that the others do not have.
+OpDef recurrent_op(std::string_view name, std::function<void(KernelContext&)> reference,
+                   const std::vector<AttributeSpec>& own = {});
 /// Throws Error{invalid_argument} for a length beyond the input.
 void check_sequence_length(std::int64_t length, const RecurrentShape& shape);
 /// Sequence length of each batch row.

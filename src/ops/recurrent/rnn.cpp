@@ -1,9 +1,7 @@
 #include <algorithm>
 
 #include "ops/recurrent/recurrent.h"
-#include "ops/table/arguments.h"
 #include "ops/table/table.h"
-#include "ops/traits.h"
 
 namespace lanner::ops {
 
@@ -24,19 +22,7 @@ static void run_rnn(KernelContext& context) {
 }
 
 std::vector<OpDef> rnn_ops() {
-  return {OpDef{.name = "rnn",
-                .min_inputs = 3,
-                .max_inputs = 6,
-                .max_outputs = 2,
-                .operands = recurrent_operands(false),
-                .attributes = recurrent_attribute_specs(),
-                .infer = [](InferContext& context) { infer_recurrent(context, 1); },
-                .reference = run_rnn,
-                .expand = {},
-                .traits = {.pattern = Pattern::recurrent,
-                           .accumulates = true,
-                           .line_length = recurrent_steps,
-                           .flops = recurrent_flops}}};
+  return {recurrent_op("rnn", run_rnn)};
 }
 
 } // namespace lanner::ops
