@@ -1,5 +1,4 @@
 #include "ops/convolution/convolution.h"
-#include "ops/definition/visit.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 
@@ -13,17 +12,12 @@ static void infer_conv(InferContext& context) {
 }
 
 static void run_conv(KernelContext& context) {
-  Tensor& y = context.output(0);
-  const DType type = compute_dtype(y.dtype());
-  const Tensor x = to_dtype(context.input(0), type), w = to_dtype(context.input(1), type);
-  const Tensor bias = context.has(2) ? to_dtype(context.input(2), type) : Tensor::allocate(type, {0});
-  const auto conv = Convolution::read(context.attributes(), x.shape(), w.shape(), y.shape());
-  WideOutput sum(y);
-  visit_compute(type, [&]<typename T>(Tag<T>) {
-    fill_bias(conv.outputs, conv.window.position_count(), bias.as<T>(), sum.as<T>());
-    convolve<T>(conv, x.as<T>(), w.as<T>(), sum.as<T>(), context.threads());
-  });
-  sum.store();
+  const auto conv = Convolution::read(context.attributes(), context.input(0).shape(),
+                                      context.input(1).shape(), context.output(0).shape());
+  run_products(context, conv.outputs, conv.window.position_count(),
+               [&]<typename T>(std::span<const T> x, std::span<const T> w, std::span<T> y) {
+                 convolve<T>(conv, x, w, y, context.threads());
+               });
 }
 
 static std::optional<SummedAxis> summed_channels(const Node& node) {

@@ -3,7 +3,6 @@
 #include "base/check.h"
 #include "ops/convolution/convolution.h"
 #include "ops/definition/bounds.h"
-#include "ops/definition/visit.h"
 #include "ops/table/table.h"
 #include "ops/traits.h"
 
@@ -150,17 +149,12 @@ static void scatter(const Convolution& conv, std::span<const T> x, std::span<con
 }
 
 static void run_conv_transpose(KernelContext& context) {
-  Tensor& y = context.output(0);
-  const DType type = compute_dtype(y.dtype());
-  const Tensor x = to_dtype(context.input(0), type), w = to_dtype(context.input(1), type);
-  const Tensor bias = context.has(2) ? to_dtype(context.input(2), type) : Tensor::allocate(type, {0});
-  const Convolution conv = read_adjoint(context.attributes(), x.shape(), w.shape(), y.shape());
-  WideOutput sum(y);
-  visit_compute(type, [&]<typename T>(Tag<T>) {
-    fill_bias(conv.outputs, conv.window.image_elements(), bias.as<T>(), sum.as<T>());
-    scatter<T>(conv, x.as<T>(), w.as<T>(), sum.as<T>(), context.threads());
-  });
-  sum.store();
+  const Convolution conv = read_adjoint(context.attributes(), context.input(0).shape(),
+                                        context.input(1).shape(), context.output(0).shape());
+  run_products(context, conv.outputs, conv.window.image_elements(),
+               [&]<typename T>(std::span<const T> x, std::span<const T> w, std::span<T> y) {
+                 scatter<T>(conv, x, w, y, context.threads());
+               });
 }
 
 static std::optional<SummedAxis> summed_channels(const Node& node) {

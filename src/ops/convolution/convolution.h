@@ -6,6 +6,7 @@
 
 #include "ops/convolution/window.h"
 #include "ops/definition/rows.h"
+#include "ops/definition/visit.h"
 
 namespace lanner::ops {
 
@@ -70,6 +71,22 @@ void fill_bias(std::int64_t channels, std::int64_t plane, std::span<const T> bia
     const auto offset = static_cast<std::ptrdiff_t>(row) * plane;
     std::fill_n(y.begin() + offset, plane, value);
   }
+}
+
+/// Runs a convolution or its adjoint in the type for computing: fills the result of `channels` planes of
+/// `plane` elements with the bias, input 2, and calls add(x, w, y), which adds the products to it.
+template<typename Add>
+void run_products(KernelContext& context, std::int64_t channels, std::int64_t plane, Add add) {
+  Tensor& y = context.output(0);
+  const DType type = compute_dtype(y.dtype());
+  const Tensor x = to_dtype(context.input(0), type), w = to_dtype(context.input(1), type);
+  const Tensor bias = context.has(2) ? to_dtype(context.input(2), type) : Tensor::allocate(type, {0});
+  WideOutput sum(y);
+  visit_compute(type, [&]<typename T>(Tag<T>) {
+    fill_bias(channels, plane, bias.as<T>(), sum.as<T>());
+    add.template operator()<T>(x.as<T>(), w.as<T>(), sum.as<T>());
+  });
+  sum.store();
 }
 
 } // namespace lanner::ops
