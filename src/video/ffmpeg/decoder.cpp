@@ -81,11 +81,7 @@ CodecContextPtr open_codec(const StreamInfo& stream, const DecoderOptions& optio
   if (!codec) fail_without_decoder(stream, *parameters);
   check(codec->type == AVMEDIA_TYPE_VIDEO, ErrorCode::invalid_argument, "stream {} is {}, not video",
         stream.index, stream.kind);
-  CodecContextPtr context(avcodec_alloc_context3(codec));
-  if (!context) throw std::bad_alloc();
-  check(avcodec_parameters_to_context(context.get(), parameters.get()) >= 0, ErrorCode::bad_data,
-        "stream {}: its description is malformed", stream.index);
-  context->pkt_timebase = from_rational(stream.time_base);
+  CodecContextPtr context = make_codec_context(*codec, *parameters, stream);
   context->thread_count = threads;
   limited_product("pixels", options.limits.pixels, static_cast<std::uint64_t>(std::max(0, stream.width)),
                   static_cast<std::uint64_t>(std::max(0, stream.height)), "pixels of a picture");

@@ -111,6 +111,16 @@ AVCodecID codec_id(const std::string& name) {
        name, av_version_info());
 }
 
+CodecContextPtr make_codec_context(const AVCodec& codec, const AVCodecParameters& parameters,
+                                   const StreamInfo& stream) {
+  CodecContextPtr context(avcodec_alloc_context3(&codec));
+  if (!context) throw std::bad_alloc();
+  check(avcodec_parameters_to_context(context.get(), &parameters) >= 0, ErrorCode::bad_data,
+        "stream {}: its description is malformed", stream.index);
+  context->pkt_timebase = from_rational(stream.time_base);
+  return context;
+}
+
 ParametersPtr to_parameters(const StreamInfo& info) {
   ParametersPtr result = make_parameters();
   if (std::get_deleter<ParametersFree>(info.parameters)) {

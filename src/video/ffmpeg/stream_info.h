@@ -16,6 +16,9 @@ StreamInfo describe(AVFormatContext* context, const AVStream& stream);
 void describe_codec(const AVCodecParameters& parameters, StreamInfo& info);
 /// The parameters that `info` stands for: its own, when this module made it, else built from the fields.
 ParametersPtr to_parameters(const StreamInfo& info);
+/// A decoder of the stream, not opened yet. Throws Error{bad_data} for parameters that FFmpeg refuses.
+CodecContextPtr make_codec_context(const AVCodec& codec, const AVCodecParameters& parameters,
+                                   const StreamInfo& stream);
 /// Keys and values of a dictionary, each one line.
 std::map<std::string, std::string> entries_of(const AVDictionary* dictionary);
 /// What a player does to the stored picture: mirrors it left to right, then turns it clockwise.

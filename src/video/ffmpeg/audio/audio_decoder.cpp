@@ -34,11 +34,7 @@ CodecContextPtr open_audio(const StreamInfo& stream, const Limits& limits) {
         stream.index, stream.codec, av_version_info());
   check(codec->type == AVMEDIA_TYPE_AUDIO, ErrorCode::invalid_argument, "stream {} is {}, not audio",
         stream.index, stream.kind);
-  CodecContextPtr context(avcodec_alloc_context3(codec));
-  if (!context) throw std::bad_alloc();
-  check(avcodec_parameters_to_context(context.get(), parameters.get()) >= 0, ErrorCode::bad_data,
-        "stream {}: its description is malformed", stream.index);
-  context->pkt_timebase = from_rational(stream.time_base);
+  CodecContextPtr context = make_codec_context(*codec, *parameters, stream);
   context->thread_count = 1; // Blocks are too small to share.
   const auto channels = static_cast<std::uint64_t>(std::max(2, parameters->ch_layout.nb_channels));
   constexpr std::uint64_t widest = 8; // Bytes of a sample.
