@@ -19,6 +19,7 @@
 #include "options/limit_option.h"
 #include "output/console.h"
 #include "output/json_text.h"
+#include "output/profile_json.h"
 
 namespace lanner::tool {
 namespace {
@@ -81,17 +82,7 @@ Json measured_json(const Measured& measured, const std::vector<StepGroup>& group
             {"where", where_json(groups)}};
   if (const auto& device = measured.device)
     json["device"] = {{"enqueue", device->enqueue}, {"copies", device->copies}, {"compute", device->compute}};
-  if (!profile) return json;
-  for (const StepProfile& step : measured.profile)
-    json["profile"].push_back({{"name", step.name},
-                               {"op", step.op},
-                               {"backend", step.backend},
-                               {"kernel", step.kernel},
-                               {"sources", step.sources},
-                               {"bytes", step.bytes},
-                               {"flops", step.flops},
-                               {"runs", step.runs},
-                               {"seconds", step.seconds}});
+  if (profile) json["profile"] = profile_json(measured.profile);
   return json;
 }
 

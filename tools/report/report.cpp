@@ -11,6 +11,7 @@
 
 #include "output/console.h"
 #include "output/json_text.h"
+#include "output/profile_json.h"
 #include "output/statistics.h"
 #include "report/assets.h"
 #include "report/graph_layout.h"
@@ -170,21 +171,6 @@ Json accuracy_json(const Accuracy& accuracy) {
   return json;
 }
 
-Json nodes_json(const Recorder& recorder) {
-  Json nodes = Json::array();
-  for (const StepProfile& step : recorder.profile())
-    nodes.push_back({{"name", step.name},
-                     {"op", step.op},
-                     {"backend", step.backend},
-                     {"kernel", step.kernel},
-                     {"sources", step.sources},
-                     {"bytes", step.bytes},
-                     {"flops", step.flops},
-                     {"runs", step.runs},
-                     {"seconds", step.seconds}});
-  return nodes;
-}
-
 Json timeline_json(const Trace& trace) {
   const std::vector<TraceSpan> spans = trace.spans();
   const double start = spans.empty() ? 0 : spans.front().start;
@@ -265,7 +251,7 @@ Json report_json(const ReportParts& parts, const CancelToken& cancel) {
             {"facts", facts_json(parts)},
             {"frames", frames_json(recorder, parts.inputs.size() > 1)},
             {"accuracy", parts.accuracy ? accuracy_json(*parts.accuracy) : Json()},
-            {"nodes", nodes_json(recorder)},
+            {"nodes", profile_json(recorder.profile())},
             {"times",
              {{"decode", times_of(recorder, &FrameTimes::decode)},
               {"preprocess", preprocess_times(recorder, parts.batch)},
