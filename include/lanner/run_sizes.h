@@ -8,20 +8,20 @@
 
 namespace lanner {
 
-/// Keeps the number of batch sizes small: kernels are made for a size, and a new one in the middle of a run
-/// would make everything wait for them. An incomplete batch is filled up by repeating the last picture, whose
-/// surplus results are ignored. Passive; one thread at a time.
+/// Keeps the number of batch sizes small: each size has kernels of its own, and the first run of a new size
+/// waits until they are made. An incomplete batch is filled up by repeating its last picture; the results of
+/// the repetitions are ignored. Passive; one thread at a time.
 class RunSizes {
 public:
-  /// `full` pictures make a full run of input `input`. `ready`: its kernels exist, for instance because the
-  /// engine was built for it. Otherwise incomplete batches run without filling up, until a full one has run.
-  /// Throws Error{invalid_argument} if the network requires another number.
+  /// A full batch of input `input` has `full` pictures. `ready`: its kernels exist, for instance because the
+  /// engine was built for this size; else incomplete batches run as they are until a full one has run.
+  /// Throws Error{invalid_argument} if the network requires another batch size.
   RunSizes(const Engine& engine, const std::string& input, int full, bool ready = true);
 
-  /// The batch size of a run for this many pictures. It is this number if an output has no part for each
-  /// picture.
+  /// The batch size of a run for this many pictures: that of a full batch where it is filled up, for which
+  /// each output must have a part for each picture.
   std::size_t of(std::size_t pictures) const;
-  /// Learns from the last run, which had this many pictures. Its results may still be pending.
+  /// To be called after a run of this many pictures, which may be pending: uses the shapes of its outputs.
   void learn(const Engine& engine, const Context& context, std::size_t pictures);
 
 private:

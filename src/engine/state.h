@@ -57,7 +57,7 @@ struct EngineState {
   std::vector<StatePair> states;
   std::vector<Tensor>
       defaults; ///< By input, on the host in the caller's storage: undefined where there is none.
-  Initialisers initialisers;                    ///< That are constants here.
+  Initialisers initialisers;                    ///< Those that are constants of this engine.
   std::shared_ptr<const Overriding> overriding; ///< Null where `initialisers.overridable` is empty.
   std::vector<ShapeProfile> profiles;           ///< In order of precedence.
   std::vector<std::string> notes; ///< Notes of `explain` on the whole engine: why a plan was tuned again.
@@ -71,7 +71,7 @@ struct EngineState {
   /// trusted kernels chosen by estimates.
   MadeVariantPtr variant(const InputShapes& shapes, int threads, const Control& control = {},
                          bool tune = true) const;
-  /// Adds an existing variant, of a loaded plan, as one that was prepared.
+  /// Adds a variant that exists already, from a loaded plan, to those made ahead.
   void adopt(const InputShapes& shapes, int threads, MadeVariant made) const;
   Variants& variants() const { return variants_; }
   /// Sets the expected shapes before any variant is made: those of the first profile become `opt`. Variants

@@ -11,8 +11,8 @@
 
 namespace lanner {
 
-/// Queue of a pipeline's runs: on a GPU its own stream, without other work; elsewhere a run ends in the call
-/// that queues it.
+/// Queue of a pipeline's runs: on a GPU a stream that holds no other work; on the host a run has ended when
+/// the call that queues it returns.
 class RunQueue {
 public:
   explicit RunQueue(Device device);
@@ -25,14 +25,14 @@ private:
   std::optional<cuda::OwnedStream> own_;
 };
 
-/// One run, begun by construction; memory that it reads or writes must live until wait() has returned. Copies
-/// refer to the same run, and each thread may have one.
+/// One run, which begins with the constructor; memory that it uses must live until wait() has returned.
+/// Copies refer to the same run; each thread may use a copy of its own.
 class QueuedRun {
 public:
   explicit QueuedRun(const RunQueue& queue);
-  /// Call when all of it is queued.
+  /// To be called once all work of the run is queued.
   void end(const RunQueue& queue);
-  /// Returns when it has ended; the seconds that it took. Throws Error{device} for what failed on the GPU.
+  /// Waits for the run's end and returns its duration in seconds. Throws Error{device} if the GPU failed.
   double wait();
 
 private:

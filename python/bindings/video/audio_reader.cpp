@@ -90,7 +90,7 @@ private:
   nb::dict options_; ///< As given, for pickling.
 };
 
-/// Chunks in order, with a place of its own.
+/// Iterates over chunks in order.
 struct Chunks {
   nb::object audio;
   std::int64_t length, next = 0;
@@ -101,7 +101,7 @@ std::span<const Keyword> audio_keywords() {
   return keywords;
 }
 
-/// A video is told by what it was opened with.
+/// For a VideoReader the source that it was opened with; else `given` itself.
 nb::object source_of(nb::handle given) {
   if (nb::hasattr(given, "frames_at")) return given.attr("__reduce__")()[1][1];
   return nb::borrow(given);

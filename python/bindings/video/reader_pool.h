@@ -1,5 +1,5 @@
 #pragma once
-// The readers of the library's that one VideoReader of Python's has at work.
+// The C++ readers that one Python VideoReader uses.
 
 #include <cstdint>
 #include <memory>
@@ -14,20 +14,20 @@
 namespace lanner::python {
 
 // Note [ReaderPool]
-// A VideoReader of Python's is a sequence: iterators know nothing of each other, and numbers move none of
-// them. The library's VideoReader has one place, so there are as many of them as are needed at once, over one
-// source and index: pool. An iterator takes a pooled when it has to decode and keeps it, so that it decodes
-// linearly; calls by number take one for as long as they last. What goes back is used again. Iterators that
-// go side by side, as of zip(v, v), share one pooled: what it gave last is kept while there are several, and
-// who wants that very frame gets it without a pooled.
+// A Python VideoReader is a sequence: iterators are independent of each other and of access by number. A C++
+// VideoReader has one position, so a pool holds as many readers as are needed at once, over one source and
+// index. An iterator takes a reader when it first has to decode, and keeps it, so that it decodes linearly; a
+// call by number takes one for its duration. Returned readers are used again. While there are several
+// iterators, each reader's last frame is kept: iterators that advance together, as in zip(v, v), need one
+// reader, because the second one finds the frame that the first one decoded.
 
-/// One reader, for one user at a time.
+/// A reader of the pool, used by one iterator or call at a time.
 struct PooledReader {
   explicit PooledReader(std::shared_ptr<VideoReader> reader) : video(std::move(reader)) {}
   std::mutex mutex;                   ///< Of `video` and `next`.
   std::shared_ptr<VideoReader> video; ///< Null once it was closed.
   std::int64_t next = 0;              ///< Number of the frame that video->next() gives; -1: not known.
-  std::optional<Frame> last;          ///< Given last, for others; ReaderPool' mutex is of it.
+  std::optional<Frame> last;          ///< The last frame, for other iterators; guarded by the pool's mutex.
 };
 
 /// Any thread may call, without the GIL; see Note [Calls out of a source].
@@ -44,7 +44,7 @@ public:
     return borrowing(control, body);
   }
   std::shared_ptr<const StreamIndex> index(const Control& control);
-  /// Lets go of decoders, source and frames; calls from now on throw.
+  /// Releases decoders, source and frames; later calls throw.
   void close();
   bool closed() const;
 
@@ -52,7 +52,7 @@ private:
   friend class FrameIterator;
   friend class ReversedFrames;
   using PooledReaderPtr = std::shared_ptr<PooledReader>;
-  /// A pooled for the length of a call.
+  /// A reader for the duration of a call.
   struct Borrowed {
     explicit Borrowed(ReaderPool& from) : pool(from), pooled(from.take()), lock(pooled->mutex) {}
     ~Borrowed() {
@@ -92,16 +92,16 @@ private:
 
   ThreadCalls calls_{"VideoReader"};
   mutable std::mutex mutex_;
-  std::shared_ptr<VideoReader> origin_; ///< The first one's: others are opened as it was.
+  std::shared_ptr<VideoReader> origin_; ///< The first one; others are opened like it.
   std::mutex turns_;
   std::vector<PooledReaderPtr> idle_, all_;
   std::shared_ptr<const StreamIndex> index_;
-  std::int64_t end_ = -1; ///< Number of frames, once somebody came to the end.
+  std::int64_t end_ = -1; ///< Number of frames, once an iterator reached the end.
   int iterators_ = 0;
   bool closed_ = false;
 };
 
-/// Frames in order, with a place of its own.
+/// Iterates over the frames in order.
 class FrameIterator {
 public:
   explicit FrameIterator(std::shared_ptr<ReaderPool> pool);

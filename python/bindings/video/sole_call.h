@@ -1,5 +1,5 @@
 #pragma once
-// Objects of Python's that one thread at a time may use.
+// Python objects that only one thread at a time may use.
 
 #include <atomic>
 
@@ -7,7 +7,7 @@
 
 namespace lanner::python {
 
-/// Tells when two calls of one object meet: of two threads, or of one out of the code of its source.
+/// Detects two calls of one object at once: by two threads, or by one from within its source's code.
 class SoleCall {
 public:
   /// `noun` is a literal.

@@ -1,5 +1,5 @@
 #pragma once
-// Calls of an object that come out of another call of it.
+// Detects calls of an object from within another call of it.
 
 #include <algorithm>
 #include <mutex>
@@ -12,9 +12,9 @@
 namespace lanner::python {
 
 // Note [Calls out of a source]
-// A source may be an object of Python's, whose read() runs inside a call of the video that reads it. What
-// that code asks of the same video would wait for itself, so it is refused: threads that are in a call are
-// known.
+// A source may be a Python object, whose read() runs inside a call of the video that reads from it. A call
+// of the same video from that read() would wait for itself for ever, so it is refused: the threads that are
+// inside a call are recorded.
 class ThreadCalls {
 public:
   /// `noun` is a literal.

@@ -14,8 +14,8 @@ namespace lanner {
 ops::Window window_of(const AttributeMap& attributes, const Shape& input, const Shape& output,
                       std::span<const std::int64_t> kernel);
 
-/// Padding at the end that the output's size needs: with ceil_mode it may be more than the attributes say,
-/// and less where a stride leaves the last elements unread.
+/// Padding at the end of each axis that the output's size requires: with ceil_mode possibly more than the
+/// attributes', and less where a stride skips the last elements.
 std::vector<std::int64_t> end_padding(const ops::Window& window);
 
 } // namespace lanner

@@ -9,18 +9,18 @@
 
 namespace lanner::cuda {
 
-/// Nothing where a box has more axes than kernels take.
+/// Parameters of the plain copy; nothing where the box has more axes than kernels support.
 std::optional<BoxParameters> box_parameters(const Box& box);
 
-/// How many elements may be copied as one, at most `most`: a power of two for which both sides' innermost
-/// axes are dense and all other strides, sizes and offsets divisible.
+/// How many elements can be copied as one, at most `most`: a power of two that divides the innermost size,
+/// whose axis is dense on both sides, and all other strides and offsets.
 std::int64_t elements_at_once(const Box& box, std::int64_t most);
 
 /// The same box in units of `count` elements, as elements_at_once() allows.
 Box in_groups(const Box& box, std::int64_t count);
 
-/// The tiled copy of a box; nothing where it does not pay: both sides are dense along the same axis, or one
-/// of the axes is short.
+/// Parameters of the tiled copy; nothing where it would not be faster: both sides are dense along the same
+/// axis, or one of the two axes is short.
 std::optional<TileParameters> tile_parameters(const Box& box, int edge);
 
 } // namespace lanner::cuda

@@ -1,5 +1,5 @@
 #pragma once
-// A range of samples as one tensor: converted, resampled, cut.
+// Reads a range of samples into one tensor: converted, resampled, cut.
 
 #include <cstdint>
 
@@ -12,23 +12,23 @@
 namespace lanner {
 
 // Note [Ranges of resampled audio]
-// A resampler's sample n lies at n * in / out of the stream's. It is a weighted sum of the samples around
-// there, with weights that repeat after `period` samples: out, divided by what both rates have in common. So
-// a resampler that begins at a multiple of the period, some filter lengths ahead of a range, gives the same
-// samples in it as one that begins at the beginning of the stream.
+// A resampler's sample n is at position n * in / out of the stream. It is a weighted sum of the stream's
+// samples around this position, and the weights repeat every `period` samples: out / gcd(in, out). So a
+// resampler that begins at a multiple of the period, some filter lengths before a range, gives the same
+// samples in the range as one that begins at the start of the stream.
 
-/// How samples of one rate follow from those of another.
+/// Which samples of one rate depend on which of another.
 class RateChange {
 public:
   RateChange(std::int32_t from, std::int32_t to);
   bool none() const noexcept { return in_ == out_; }
-  /// Where a resampler begins that is to give sample `first`: its first sample at the new rate.
+  /// The sample, at the new rate, at which a resampler has to begin for sample `first` to be right.
   std::int64_t begin_for(std::int64_t first) const;
-  /// The sample of the stream at such a place.
+  /// The stream's sample at this beginning.
   std::int64_t source_of(std::int64_t begin) const;
-  /// Samples of the stream that are enough to give all up to `end`.
+  /// End of the stream's samples that are needed for all samples before `end`.
   std::int64_t source_end(std::int64_t end) const;
-  /// Those that ranges ask for ahead of their first one, at most.
+  /// The most samples of the stream that a range needs before its first one.
   std::int64_t most_ahead() const { return margin_ + in_period_; }
   double to_new(double sample) const;
   double to_old(double sample) const;

@@ -12,18 +12,18 @@
 
 namespace lanner {
 
-/// Bytes of the length in front of every NAL unit, by the stream's avcC or hvcC; 0 where start codes part
-/// them.
+/// Size in bytes of the length before each NAL unit, from the stream's avcC or hvcC; 0 where start codes
+/// separate the units.
 int nal_length_bytes(const StreamInfo& stream);
 
-/// Place of the next start code of three bytes from `begin` on; size() where there is none.
+/// Offset of the first start code of three bytes at or after `begin`; bytes.size() where there is none.
 std::size_t start_code_at(Bytes bytes, std::size_t begin);
 
-/// Walks the NAL units of one packet. Nothing is trusted: a length that reaches beyond the end is cut there.
+/// Iterates over the NAL units of one packet. A length that exceeds the packet is cut at its end.
 class NalWalker {
 public:
   NalWalker(Bytes bytes, int length_bytes);
-  /// The next unit without length or start code, perhaps empty.
+  /// The next unit without its length or start code, possibly empty; nothing after the last one.
   std::optional<Bytes> next();
 
 private:
@@ -34,7 +34,7 @@ private:
   std::size_t length_bytes_;
 };
 
-/// `unit` without its emulation prevention bytes (H.264 7.4.1, H.265 7.4.2): at most `most` bytes of it.
+/// The first `most` bytes of `unit` without emulation prevention bytes (H.264 7.4.1, H.265 7.4.2).
 std::vector<std::byte> unescaped(Bytes unit, std::size_t most = SIZE_MAX);
 
 } // namespace lanner

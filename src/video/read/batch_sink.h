@@ -1,5 +1,5 @@
 #pragma once
-// Frames put into one tensor as they come.
+// Collects frames in one tensor.
 
 #include <cstdint>
 #include <mutex>
@@ -12,13 +12,13 @@
 
 namespace lanner {
 
-/// Takes frames from any thread into the elements of a batch. The first one decides the tensor's shape.
+/// Writes frames from any thread into the elements of a batch. The first frame decides the tensor's shape.
 class BatchSink {
 public:
   /// Element k holds frame `indices[k]`.
   BatchSink(std::span<const std::int64_t> indices, const Preprocess& spec, const DecoderOptions& decoder);
-  /// Preprocesses the picture into its elements and drops it. Throws Error{invalid_argument} for a frame
-  /// whose size does not suit the others.
+  /// Preprocesses the picture into its elements and releases it. Throws Error{invalid_argument} for a frame
+  /// whose size gives another shape than the first one's.
   void take(Frame& frame);
   Tensor result() const { return batch_; }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Packets of a container that come into a file beside encoded pictures.
+// Copies packets of a container into a file next to the pictures that are encoded for it.
 
 #include <cstdint>
 #include <memory>
@@ -12,20 +12,21 @@
 
 namespace lanner {
 
-/// Reads its own demuxer, forward, as far as it is asked to. One thread at a time.
+/// Reads its own demuxer, forward, only as far as it has to write. One thread at a time.
 class StreamCopier {
 public:
   /// Opens the source. Throws as open_demuxer().
   StreamCopier(const CopiedStreams& copied, NoteCallback note);
 
   /// Declares the streams, tags and chapters in a muxer to which nothing was written yet: the next segment.
-  /// `origin`: seconds of this container's clock at 0 of the file. What is left out is told the first time.
+  /// `origin`: the container's time, in seconds, at time 0 of the file. The first call notes what is left
+  /// out.
   void declare(Muxer& muxer, double origin);
-  /// Writes the packets of before `seconds` of the muxer's file.
+  /// Writes the packets with times before `seconds`, in the file's time.
   void write_until(Muxer& muxer, double seconds);
-  /// All that are left.
+  /// Writes all packets that are left.
   void write_rest(Muxer& muxer);
-  /// Tags of the whole and of the main video stream.
+  /// Tags of the container, and of its main video stream.
   std::map<std::string, std::string> tags() const;
   std::map<std::string, std::string> stream_tags() const;
 
@@ -35,9 +36,9 @@ private:
     bool cover = false; ///< One picture without a time.
     bool subtitle = false;
     int target = -1;                          ///< In the muxer.
-    std::int64_t last = no_pts, duration = 0; ///< Decoding time of the packet before, moved.
-    std::int64_t shift = 0;                   ///< Of a clock that began anew.
-    bool told = false;
+    std::int64_t last = no_pts, duration = 0; ///< Of the packet before: shifted decoding time, duration.
+    std::int64_t shift = 0;                   ///< Added to times after the container's clock restarted.
+    bool told = false;                        ///< A restart of its clock was noted.
   };
   void choose(const Muxer& muxer);
   bool wanted(const StreamInfo& stream, bool attached_picture) const;
@@ -56,7 +57,7 @@ private:
   bool chosen_ = false, ended_ = false;
   double origin_ = 0;
   std::optional<Packet> waiting_; ///< Read, not yet written.
-  double waiting_time_ = 0;       ///< On the container's clock, moved.
+  double waiting_time_ = 0;       ///< On the container's clock, shifted.
 };
 
 } // namespace lanner
