@@ -1,6 +1,6 @@
 #pragma once
-// A picture in the form that the operator `picture` reads: a record of fixed size with the addresses of its
-// planes, so that the picture's size is not part of the operator's shapes.
+// A picture in the form that the operator `preprocess_images` reads: a record of fixed size with the
+// addresses of its planes, so that the picture's size is not part of the operator's shapes.
 
 #include <array>
 #include <cstddef>

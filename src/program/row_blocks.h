@@ -1,5 +1,5 @@
 #pragma once
-// Splits the rows of a `by_rows` node into blocks; the buffers for that.
+// Splits the rows of a `row_blocks` node into blocks; the buffers for that.
 
 #include <cstdint>
 #include <vector>

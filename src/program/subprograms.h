@@ -42,7 +42,7 @@ struct Subprogram {
 struct Subprograms {
   std::vector<Subprogram> list;          ///< One for each region of the node.
   std::optional<LoopValues> loop_values; ///< Of a loop or scan.
-  std::optional<RowBlocks> rows;         ///< Of a `by_rows`.
+  std::optional<RowBlocks> rows;         ///< Of a `row_blocks`.
   std::uint64_t arena = 0;     ///< Offset of the subprograms' arena in the workspace; one runs at a time.
   Device device;               ///< That of the programs: the host, or the target's own.
   std::uint64_t workspace = 0; ///< Bytes there.

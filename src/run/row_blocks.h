@@ -1,12 +1,12 @@
 #pragma once
-// Executes `by_rows` nodes block by block.
+// Executes `row_blocks` nodes block by block.
 
 #include "program/row_blocks.h"
 #include "run/subprogram_run.h"
 
 namespace lanner {
 
-/// A `by_rows`: any number of rows, by subprograms for fixed numbers of rows.
+/// A `row_blocks`: any number of rows, by subprograms for fixed numbers of rows.
 class RowBlocksStep final : public RegionStep {
 public:
   RowBlocksStep(const Step& step, const SubprogramMemory& memory);

@@ -102,7 +102,7 @@ void run_there(Context& context, const Engine& engine, const std::vector<Item>& 
 
 TEST_F(GpuItems, ADetectorsRowsRunOnTheGpu) {
   const Graph& graph = lowered(detector());
-  EXPECT_TRUE(any_node(graph.body(), "by_rows", "program")) << print(graph);
+  EXPECT_TRUE(any_node(graph.body(), "row_blocks", "program")) << print(graph);
   EXPECT_TRUE(any_node(graph.body(), "roi_align", "cuda")) << print(graph);
   EXPECT_TRUE(any_node(graph.body(), "matmul", "cuda")) << print(graph);
   EXPECT_FALSE(any_node(graph.body(), "roi_align", "interpreter")) << print(graph);
@@ -188,8 +188,8 @@ TEST_F(GpuItems, PlansWithOtherDevicesAreRefused) {
     parts.write(folder / "hostile.plan");
     LANNER_EXPECT_ERROR(Engine::load(folder / "hostile.plan"), ErrorCode::bad_data, message);
   };
-  expect_refused("by_rows(", " @ row cuda:0", "", "is not on cuda:0 in the storage that the caller gives");
-  expect_refused("by_rows(", "@ row cuda:0", "@ row cuda:3", "");
+  expect_refused("row_blocks(", " @ row cuda:0", "", "is not on cuda:0 in the storage that the caller gives");
+  expect_refused("row_blocks(", "@ row cuda:0", "@ row cuda:3", "");
 }
 
 TEST_F(GpuItems, ARunThatFailedMayBeTriedAgain) {

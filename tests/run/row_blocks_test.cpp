@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "engine/plan_file/plan_parts.h"
 #include "engine/state.h"
 #include "expect_error.h"
 #include "program/row_blocks.h"
@@ -51,7 +52,7 @@ std::vector<Item> inputs_of(std::int64_t count) {
 TEST(RowBlocks, AgreeWithTheDefinitionForAnyCount) {
   const Engine engine = engine_of(network_text);
   const Graph& graph = lowered(engine);
-  EXPECT_TRUE(any_node(graph.body(), "by_rows", "program")) << print(graph);
+  EXPECT_TRUE(any_node(graph.body(), "row_blocks", "program")) << print(graph);
   EXPECT_FALSE(any_node(graph.body(), "matmul", "interpreter")) << print(graph);
   for (const std::int64_t count : {1, 2, 3, 7, 8, 9, 15, 16, 57, 63, 64, 65, 130, 200})
     expect_as_defined(engine, inputs_of(count));
@@ -76,7 +77,7 @@ graph @main(%flags: f32[20], %x: f32[20, 4]) -> (%y as "y") {
   %y: f32[*] = matmul(%rows, %w)
 })";
   const Engine engine = engine_of(text);
-  EXPECT_TRUE(any_node(lowered(engine).body(), "by_rows", "program"));
+  EXPECT_TRUE(any_node(lowered(engine).body(), "row_blocks", "program"));
   for (const std::int64_t count : {0, 1, 20}) expect_as_defined(engine, {flags(count, 20), waves({20, 4})});
 }
 
@@ -91,7 +92,7 @@ graph @main(%flags: f32[20], %x: f32[20, 4]) -> (%y as "y", %z as "z") {
   %z: f32[*] = transpose(%y) {perm = [1, 0]}
 })";
   const Engine engine = engine_of(text);
-  EXPECT_TRUE(any_node(lowered(engine).body(), "by_rows", "program"));
+  EXPECT_TRUE(any_node(lowered(engine).body(), "row_blocks", "program"));
   for (const std::int64_t count : {0, 1, 20}) expect_as_defined(engine, {flags(count, 20), waves({20, 4})});
 }
 
@@ -104,6 +105,19 @@ TEST(RowBlocks, AreKeptInPlans) {
   EXPECT_EQ(loaded.lowered_ir(), engine.lowered_ir());
   expect_as_defined(loaded, inputs_of(77));
   EXPECT_TRUE(loaded.verify().right());
+}
+
+TEST(RowBlocks, PlansWithTheFormerNameOfTheOperatorLoad) {
+  const TemporaryFolder folder;
+  const Engine engine = engine_of(network_text);
+  engine.save(folder / "rows.plan");
+  Parts parts(folder / "rows.plan");
+  parts.rename_operator("row_blocks", "by_rows");
+  parts.write(folder / "former.plan");
+  const Engine loaded = Engine::load(folder / "former.plan");
+  EXPECT_TRUE(state_of(loaded).notes.empty());
+  EXPECT_EQ(loaded.lowered_ir(), engine.lowered_ir());
+  expect_as_defined(loaded, inputs_of(77));
 }
 
 TEST(RowBlocks, ConvolutionsRunByBlocks) {
@@ -121,7 +135,7 @@ graph @main(%flags: f32[40], %x: f32[40, 3, 6, 6]) -> (%y as "y") {
   %y: f32[*] = concat(%turned, %turned) {axis = 1}
 })";
   const Engine engine = engine_of(text, 2);
-  EXPECT_TRUE(any_node(lowered(engine).body(), "by_rows", "program"));
+  EXPECT_TRUE(any_node(lowered(engine).body(), "row_blocks", "program"));
   for (const std::int64_t count : {1, 5, 13, 40})
     expect_as_defined(engine, {flags(count, 40), waves({40, 3, 6, 6})});
 }
@@ -138,7 +152,7 @@ graph @main(%flags: f32[20], %x: f32[20, 4]) -> (%y as "y") {
   %y: f32[*] = matmul(%turned, %rows)
 })";
   const Engine engine = engine_of(text);
-  EXPECT_FALSE(any_node(lowered(engine).body(), "by_rows", "program"));
+  EXPECT_FALSE(any_node(lowered(engine).body(), "row_blocks", "program"));
   expect_as_defined(engine, {flags(6, 20), waves({20, 4})});
 }
 

@@ -1,4 +1,4 @@
-// The operator `picture`.
+// The operator `preprocess_images`.
 
 #include "backends/estimate.h"
 #include "backends/family.h"

@@ -1,4 +1,4 @@
-// The operator `picture`: a batch in one launch, whatever the sizes of its images.
+// The operator `preprocess_images`: a batch in one launch, whatever the sizes of its images.
 
 #include "backends/estimate.h"
 #include "backends/family.h"

@@ -1,5 +1,5 @@
 #pragma once
-// How results of the operator `picture` may be stored: planar or interleaved.
+// How results of the operator `preprocess_images` may be stored: planar or interleaved.
 
 #include <vector>
 

@@ -95,8 +95,8 @@ void insert(Graph& graph, Value& input, const ImageInputOptions& options, const 
   if (options.format) attributes.set("format", std::string(to_string(*options.format)));
   const Dim batch = batch_of(type.dims());
   input.type = Type(DType::u8, Dims{batch, Dim(picture_record_bytes)});
-  Value* made = graph.emit("picture", std::vector<Value*>{&input}, std::move(attributes),
-                           Type(type.dtype(), made_dims(batch, spec)), input.name() + ".picture", first);
+  Value* made = graph.emit(ops::picture_kind, std::vector<Value*>{&input}, std::move(attributes),
+                           Type(type.dtype(), made_dims(batch, spec)), input.name() + ".image", first);
   if (type.rank() != 4) {
     const Dims& dims = made->type.dims();
     Value* shape = graph.constant(
@@ -175,8 +175,8 @@ std::string caller_type(const Value& input) {
 }
 
 void check_no_picture(const Binding& input, std::string_view option) {
-  check(input.image.empty(), ErrorCode::invalid_argument,
-        "{}: input {} takes pictures; expected a tensor's", option, input.name);
+  check(input.image.empty(), ErrorCode::invalid_argument, "{}: input {} takes pictures; expected a tensor's",
+        option, input.name);
 }
 
 } // namespace lanner

@@ -14,7 +14,7 @@
 
 namespace lanner {
 
-/// The graph with a node `picture` before the readers of each of these inputs, whose open sizes are fixed by
+/// The graph with a node `preprocess_images` before the readers of each of these inputs, whose open sizes are fixed by
 /// the preprocessing. Throws Error{invalid_argument, unsupported}.
 std::unique_ptr<Graph> with_pictures(std::unique_ptr<Graph> graph,
                                      const std::map<std::string, ImageInputOptions>& pictures);

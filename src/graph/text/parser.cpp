@@ -9,6 +9,7 @@
 #include "graph/op.h"
 #include "graph/storage/storage_parser.h"
 #include "graph/text/attribute_text.h"
+#include "graph/text/former_names.h"
 #include "graph/text/text.h"
 #include "graph/verifier.h"
 
@@ -195,7 +196,7 @@ private:
     if (!lexer_.take_name("_")) outputs = definitions();
     lexer_.expect("=");
     const Token kind = lexer_.expect(TokenKind::name, "an operator");
-    const OpDef* op = ops_.find(kind.text);
+    const OpDef* op = ops_.find(current_name(kind.text));
     if (!op)
       lexer_.fail_at(kind.offset, fmt::format("operator {} is not known{}", kind.text,
                                               did_you_mean(kind.text, ops_.names())));

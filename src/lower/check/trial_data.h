@@ -74,7 +74,7 @@ private:
   std::unique_ptr<Graph> graph_;
   const Node* node_ = nullptr; ///< A copy of the node, for `period_` images.
   std::vector<Tensor> samples_;
-  Tensor far_pictures_; ///< Of the operator `picture` on a GPU: records of pictures in its memory.
+  Tensor far_pictures_; ///< Of the operator `preprocess_images` on a GPU: records of pictures in its memory.
   std::map<std::string, Tensor> stored_; ///< Operands by the storage that tactics asked for.
   std::uint64_t stored_bytes_ = 0;
   std::map<std::string, std::vector<Tensor>> expected_;

@@ -1,5 +1,5 @@
 #pragma once
-// Random pictures for trials of the operator `picture`.
+// Random pictures for trials of the operator `preprocess_images`.
 
 #include <cstdint>
 

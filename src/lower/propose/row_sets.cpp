@@ -93,7 +93,7 @@ public:
   void run() {
     collect_values();
     Node* last = set_.back();
-    Node* wrapped = last->region()->create(graph_.ops().get("by_rows"), inputs_, last);
+    Node* wrapped = last->region()->create(graph_.ops().get("row_blocks"), inputs_, last);
     wrapped->attributes.set("counted", static_cast<std::int64_t>(counted_));
     const Dim count = *row_count(*set_.front()->output());
     const std::vector<std::int64_t> sizes = block_sizes(count.bounds(graph_.symbols).max);

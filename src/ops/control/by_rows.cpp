@@ -20,11 +20,11 @@ static Type with_first(const Type& type, const Dim& first) {
 
 static Dim count_of(InferContext& context, std::size_t counted) {
   check(counted >= 1 && counted <= context.inputs(), ErrorCode::invalid_argument,
-        "by_rows: {} of {} inputs are counted", counted, context.inputs());
+        "row_blocks: {} of {} inputs are counted", counted, context.inputs());
   for (std::size_t i = 0; i < counted; ++i) {
     const Type& type = context.input(i);
     check(type.is_tensor() && type.ranked() && type.rank() > 0, ErrorCode::invalid_argument,
-          "by_rows: input {} is {}, expected rows", i, type.to_string());
+          "row_blocks: input {} is {}, expected rows", i, type.to_string());
   }
   return context.input(0).dims()[0];
 }
@@ -33,10 +33,10 @@ static std::vector<Type> infer_block(InferContext& context, std::size_t r, std::
                                      std::span<const Type> parameters) {
   std::vector<Type> block = context.infer_region(r, parameters);
   check(block.size() == context.outputs(), ErrorCode::invalid_argument,
-        "by_rows: the region gives {} values, the node has {} outputs", block.size(), context.outputs());
+        "row_blocks: the region gives {} values, the node has {} outputs", block.size(), context.outputs());
   for (std::size_t k = 0; k < block.size(); ++k) {
     const bool fits = block[k].is_static() && block[k].rank() > 0 && block[k].dims()[0] == Dim(size);
-    check(fits, ErrorCode::invalid_argument, "by_rows: result {} for {} rows is {}", k, size,
+    check(fits, ErrorCode::invalid_argument, "row_blocks: result {} for {} rows is {}", k, size,
           block[k].to_string());
   }
   return block;
@@ -46,18 +46,18 @@ static void infer_by_rows(InferContext& context) {
   const auto& sizes = context.attributes().get<std::vector<std::int64_t>>("sizes");
   const auto counted = static_cast<std::size_t>(context.attributes().get<std::int64_t>("counted"));
   check(!sizes.empty() && sizes.size() == context.node().regions().size(), ErrorCode::invalid_argument,
-        "by_rows: {} sizes for {} regions", sizes.size(), context.node().regions().size());
+        "row_blocks: {} sizes for {} regions", sizes.size(), context.node().regions().size());
   const Dim count = count_of(context, counted);
   std::vector<Type> parameters, rows;
   for (std::size_t i = 0; i < context.inputs(); ++i) parameters.push_back(context.input(i));
   for (std::size_t r = 0; r < sizes.size(); ++r) {
     check(sizes[r] > 0 && (r == 0 || sizes[r] > sizes[r - 1]), ErrorCode::invalid_argument,
-          "by_rows: size {} is {}, expected more than the one before", r, sizes[r]);
+          "row_blocks: size {} is {}, expected more than the one before", r, sizes[r]);
     for (std::size_t i = 0; i < counted; ++i) parameters[i] = with_first(context.input(i), sizes[r]);
     std::vector<Type> block = infer_block(context, r, sizes[r], parameters);
     for (Type& type : block) type = with_first(type, count);
     check(r == 0 || block == rows, ErrorCode::invalid_argument,
-          "by_rows: results for {} rows have other types than for {}", sizes[r], sizes.front());
+          "row_blocks: results for {} rows have other types than for {}", sizes[r], sizes.front());
     rows = std::move(block);
   }
   for (std::size_t k = 0; k < rows.size(); ++k) context.set_output(k, rows[k]);
@@ -83,7 +83,7 @@ static void run_by_rows(KernelContext& context) {
   const std::int64_t rows = context.input(0).shape()[0];
   for (std::size_t i = 0; i < counted; ++i)
     check(context.input(i).shape() == with_rows(region.parameter(i)->type.shape(), rows),
-          ErrorCode::invalid_argument, "by_rows: input {} is {}, expected {} rows of {}", i,
+          ErrorCode::invalid_argument, "row_blocks: input {} is {}, expected {} rows of {}", i,
           context.input(i).shape().to_string(), rows, region.parameter(i)->type.to_string());
   std::vector<Tensor> outputs;
   for (std::size_t k = 0; k < context.outputs(); ++k) {
@@ -108,7 +108,7 @@ static void run_by_rows(KernelContext& context) {
 
 std::vector<OpDef> by_rows_ops() {
   OpDef op;
-  op.name = "by_rows";
+  op.name = "row_blocks";
   op.min_inputs = 1;
   op.max_inputs = OpDef::any;
   op.max_outputs = OpDef::any;

@@ -1,7 +1,7 @@
 #pragma once
-// The operator `picture`: preprocessing of pictures as the first node of a network.
-//     picture(u8[N, 1024] records) -> [N, C, H, W] or [N, H, W, C]
-// Its input is an input of the graph, whose elements are records of pictures (image/picture_record.h).
+// The operator `preprocess_images`: preprocessing of images as the first node of a network.
+//     preprocess_images(u8[N, 1024] records) -> [N, C, H, W] or [N, H, W, C]
+// Its input is an input of the graph, whose elements are records of images (image/picture_record.h).
 
 #include <cstddef>
 #include <span>
@@ -15,7 +15,7 @@
 
 namespace lanner::ops {
 
-inline constexpr std::string_view picture_kind = "picture";
+inline constexpr std::string_view picture_kind = "preprocess_images";
 
 /// The node's preprocessing, with a size and a type. Throws Error{bad_data, invalid_argument}.
 Preprocess preprocess_of(const Node& picture);

@@ -15,7 +15,7 @@ bool is_branch(const Node& node) {
 }
 
 bool is_row_blocks(const Node& node) {
-  return node.kind() == "by_rows";
+  return node.kind() == "row_blocks";
 }
 
 bool is_cast(const Node& node) {

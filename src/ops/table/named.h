@@ -9,7 +9,7 @@ namespace lanner::ops {
 bool is_loop(const Node& node);
 bool is_scan(const Node& node);
 bool is_branch(const Node& node);     ///< `if`
-bool is_row_blocks(const Node& node); ///< `by_rows`, which lowering makes.
+bool is_row_blocks(const Node& node); ///< `row_blocks`, which lowering makes.
 
 bool is_cast(const Node& node);
 bool is_transpose(const Node& node);

@@ -90,6 +90,21 @@ TEST(Pictures, InABatchMayDifferInSizeAndFormat) {
   EXPECT_EQ(run(first, images), by_hand(images, spec));
 }
 
+TEST(Pictures, PlansWithTheFormerNameOfTheOperatorLoad) {
+  const TemporaryFolder folder;
+  const Preprocess spec = spec_of(Fit::letterbox);
+  const Engine engine = built(negating(any_batch), taking(spec));
+  engine.save(folder / "images.plan");
+  test::Parts parts(folder / "images.plan");
+  parts.rename_operator("preprocess_images", "picture");
+  parts.write(folder / "former.plan");
+  const Engine loaded = Engine::load(folder / "former.plan");
+  EXPECT_EQ(loaded.lowered_ir(), engine.lowered_ir());
+  Context context = loaded.create_context();
+  const std::vector<Image> images{random_image(PixelFormat::nv12, 37, 23, 1)};
+  EXPECT_EQ(run(context, images), by_hand(images, spec));
+}
+
 TEST(Pictures, OfNewSizesNeedNoNewVariant) {
   const Engine engine = built(negating({"1", "3", "16", "20"}), taking(spec_of(Fit::crop)));
   Context context = engine.create_context();
@@ -241,7 +256,7 @@ TEST(Pictures, OfSixteenBitModelsAreWrittenInF32OnACpu) {
                                         .outputs = {value("y", f16, any_batch)}}));
   const TemporaryFolder folder;
   const Engine engine = built(file, taking(spec_of(Fit::letterbox)));
-  EXPECT_NE(engine.lowered_ir().find("%x.picture: f32"), std::string::npos) << engine.lowered_ir();
+  EXPECT_NE(engine.lowered_ir().find("%x.image: f32"), std::string::npos) << engine.lowered_ir();
   engine.save(folder / "picture.plan");
   Preprocess halves = spec_of(Fit::letterbox);
   halves.dtype = DType::f16;
@@ -297,15 +312,17 @@ void infer(const std::string& text) {
 TEST(Pictures, AreReadFromInputsOnly) {
   const std::string spec = "{preprocess = \"{\\\"width\\\": 4, \\\"height\\\": 4}\"}";
   const std::string head = "graph @g(%x: u8[1, 1024]) -> (%y) {\n";
-  infer(head + "  %y = picture(%x) " + spec + "\n}");
-  LANNER_EXPECT_ERROR(infer(head + "  %z = neg(%x)\n  %y = picture(%z) " + spec + "\n}"), ErrorCode::bad_data,
-                      "expected an input of the graph");
-  LANNER_EXPECT_ERROR(infer("graph @g(%x: u8[1, 1023]) -> (%y) {\n  %y = picture(%x) " + spec + "\n}"),
-                      ErrorCode::bad_data, "expected u8[N, 1024]");
+  infer(head + "  %y = preprocess_images(%x) " + spec + "\n}");
+  LANNER_EXPECT_ERROR(infer(head + "  %z = neg(%x)\n  %y = preprocess_images(%z) " + spec + "\n}"),
+                      ErrorCode::bad_data, "expected an input of the graph");
+  LANNER_EXPECT_ERROR(
+      infer("graph @g(%x: u8[1, 1023]) -> (%y) {\n  %y = preprocess_images(%x) " + spec + "\n}"),
+      ErrorCode::bad_data, "expected u8[N, 1024]");
   for (const char* wrong : {"{}", "{\\\"width\\\": 4, \\\"height\\\": -4}", "nonsense",
                             "{\\\"width\\\": 4, \\\"height\\\": 4, \\\"dtype\\\": \\\"i64\\\"}",
                             "{\\\"width\\\": 4, \\\"height\\\": 2000000000}"})
-    EXPECT_THROW(infer(head + "  %y = picture(%x) {preprocess = \"" + wrong + "\"}\n}"), Error) << wrong;
+    EXPECT_THROW(infer(head + "  %y = preprocess_images(%x) {preprocess = \"" + wrong + "\"}\n}"), Error)
+        << wrong;
 }
 
 } // namespace

@@ -4,6 +4,8 @@
 #include <map>
 #include <string>
 
+#include <gtest/gtest.h>
+
 #include "base/hash.h"
 #include "tensor/safetensors.h"
 
@@ -38,6 +40,18 @@ struct Parts {
     }
     metadata["lanner.digest"] = hasher.hex();
     write_safetensors(path, items, metadata);
+  }
+
+  /// Writes operators by another name: the plan as it was written before a renaming.
+  void rename_operator(const std::string& from, const std::string& to) {
+    std::size_t renamed = 0;
+    for (auto& [name, text] : content) {
+      if (name != "ir" && !name.starts_with("lowered")) continue;
+      const std::string now = "= " + from + "(", before = "= " + to + "(";
+      for (std::size_t at = 0; (at = text.find(now, at)) != std::string::npos; ++renamed)
+        text.replace(at, now.size(), before);
+    }
+    EXPECT_GT(renamed, 0u) << from;
   }
 
   Safetensors file;

@@ -136,7 +136,7 @@ TEST(Refit, OfWeightsInBlocksOfRows) {
   for (std::size_t i = 0; i < 20; i += 3) flags.as<float>()[i] = 1;
   const std::vector<Item> inputs{flags, waves({20, 4})};
   const Engine made = weighted_engine(text(1)).refit(values_of(text(50), {"w"}));
-  EXPECT_TRUE(any_node(lowered(made).body(), "by_rows", "program"));
+  EXPECT_TRUE(any_node(lowered(made).body(), "row_blocks", "program"));
   expect_equal(run(made, inputs), run(weighted_engine(text(50)), inputs));
 }
 

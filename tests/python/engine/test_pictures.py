@@ -128,10 +128,10 @@ def test_profiles_count_pictures(model, tmp_path):
 def test_plans_with_picture_inputs_are_explained_timed_and_verified(model, tmp_path):
     plan = tmp_path / "any.plan"
     succeed("build", model, "-o", plan, "--image-input", *FLAGS, *QUICK)
-    assert "picture" in succeed("explain", plan)
+    assert "preprocess_images" in succeed("explain", plan)
     explained = json.loads(succeed("explain", plan, "--json"))
     assert explained["inputs"] == ["x: any image[N]"]
-    assert [(node["op"], node["backend"]) for node in explained["nodes"]][0] == ("picture", "cpu")
+    assert [(node["op"], node["backend"]) for node in explained["nodes"]][0] == ("preprocess_images", "cpu")
     measured = json.loads(succeed("bench", plan, "--batch", "2", "--duration", "50ms", "--profile", "--json"))
-    assert "picture" in [node["op"] for node in measured["results"][0]["profile"]]
+    assert "preprocess_images" in [node["op"] for node in measured["results"][0]["profile"]]
     assert "2 nodes right" in succeed("verify", plan, "--runs", "2")
