@@ -14,8 +14,8 @@
 
 namespace lanner {
 
-/// The graph with a node `preprocess_images` before the readers of each of these inputs, whose open sizes are fixed by
-/// the preprocessing. Throws Error{invalid_argument, unsupported}.
+/// The graph with a node `preprocess_images` before the readers of each of these inputs, whose open sizes are
+/// fixed by the preprocessing. Throws Error{invalid_argument, unsupported}.
 std::unique_ptr<Graph> with_pictures(std::unique_ptr<Graph> graph,
                                      const std::map<std::string, ImageInputOptions>& pictures);
 
