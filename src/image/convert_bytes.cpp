@@ -168,28 +168,37 @@ public:
   void write(std::int64_t y) {
     const Plane& from = job_.from.planes[0];
     const std::byte* luma = from.data + y * from.pitch;
-    const std::int64_t n = job_.to.width;
     const std::uint16_t* chroma[2];
     fetch_row(from, y + 2);
     chroma_.read(y, chroma);
-    std::uint8_t* rows[3];
-    component_rows(job_.to, y, memory_, rows);
     if (format_info(job_.from.format).bytes_per_sample == 1)
-      kernels_.ycc_to_rgb8_u8(reinterpret_cast<const std::uint8_t*>(luma), chroma[0], chroma[1], rule_, n,
-                              rows);
+      write(y, reinterpret_cast<const std::uint8_t*>(luma), chroma, kernels_.ycc_to_rgb8_u8,
+            kernels_.ycc_to_rgb24_u8);
     else
-      kernels_.ycc_to_rgb8_u16(reinterpret_cast<const std::uint16_t*>(luma), chroma[0], chroma[1], rule_, n,
-                               rows);
-    if (format_info(job_.to.format).planes == 3) return;
-    const Plane& to = job_.to.planes[0];
-    auto* out = reinterpret_cast<std::uint8_t*>(to.data + y * to.pitch);
-    const std::uint8_t* parts = memory_.data();
-    const auto interleave =
-        format_info(job_.to.format).samples[0] == 3 ? kernels_.interleave3_u8 : kernels_.interleave4_u8;
-    interleave(parts, parts + n, parts + 2 * n, n, out);
+      write(y, reinterpret_cast<const std::uint16_t*>(luma), chroma, kernels_.ycc_to_rgb8_u16,
+            kernels_.ycc_to_rgb24_u16);
   }
 
 private:
+  template<typename Luma, typename ToRows, typename ToPixels>
+  void write(std::int64_t y, const Luma* luma, const std::uint16_t* const* chroma, ToRows to_rows,
+             ToPixels to_pixels) {
+    const std::int64_t n = job_.to.width;
+    const PixelFormatInfo& facts = format_info(job_.to.format);
+    const Plane& to = job_.to.planes[0];
+    auto* out = reinterpret_cast<std::uint8_t*>(to.data + y * to.pitch);
+    if (facts.planes == 1 && facts.samples[0] == 3) {
+      const bool blue_first = component_layout(job_.to.format, 2).first == 0;
+      return to_pixels(luma, chroma[0], chroma[1], rule_, blue_first, n, out);
+    }
+    std::uint8_t* rows[3];
+    component_rows(job_.to, y, memory_, rows);
+    to_rows(luma, chroma[0], chroma[1], rule_, n, rows);
+    if (facts.planes == 3) return;
+    const std::uint8_t* parts = memory_.data();
+    kernels_.interleave4_u8(parts, parts + n, parts + 2 * n, n, out);
+  }
+
   const ConvertJob& job_;
   const RowKernels& kernels_;
   ChromaRows chroma_;

@@ -15,6 +15,11 @@ void ycc_to_rgb8(const Luma* luma, const std::uint16_t* cb, const std::uint16_t*
                  std::int64_t n, std::uint8_t* const* out) {
   ycc_to_rgb8_from(0, luma, cb, cr, matrix, n, out);
 }
+template<typename Luma>
+void ycc_to_rgb24(const Luma* luma, const std::uint16_t* cb, const std::uint16_t* cr, const RowMatrix& matrix,
+                  bool blue_first, std::int64_t n, std::uint8_t* out) {
+  ycc_to_rgb24_all(luma, cb, cr, matrix, blue_first, n, out);
+}
 template<typename Sample>
 void mix(const Sample* const* in, const float* weights, float bias, std::int64_t n, std::uint8_t* out) {
   mix_from(0, in, weights, bias, n, out);

@@ -67,6 +67,11 @@ struct RowKernels {
                          const RowMatrix& matrix, std::int64_t n, std::uint8_t* const* out);
   void (*ycc_to_rgb8_u16)(const std::uint16_t* luma, const std::uint16_t* cb, const std::uint16_t* cr,
                           const RowMatrix& matrix, std::int64_t n, std::uint8_t* const* out);
+  /// The same bytes, pixel by pixel: R, G, B, or B, G, R where blue is first.
+  void (*ycc_to_rgb24_u8)(const std::uint8_t* luma, const std::uint16_t* cb, const std::uint16_t* cr,
+                          const RowMatrix& matrix, bool blue_first, std::int64_t n, std::uint8_t* out);
+  void (*ycc_to_rgb24_u16)(const std::uint16_t* luma, const std::uint16_t* cb, const std::uint16_t* cr,
+                           const RowMatrix& matrix, bool blue_first, std::int64_t n, std::uint8_t* out);
   /// out = weights . in + bias truncated and clamped to 0..255.
   void (*mix_u8)(const std::uint8_t* const* in, const float* weights, float bias, std::int64_t n,
                  std::uint8_t* out);

@@ -9,6 +9,7 @@ namespace {
 
 struct Wide {
   using Floats = __m256;
+  using Bytes = __m256i;
   static constexpr int lanes = 8;
   static Floats all(float value) { return _mm256_set1_ps(value); }
   static Floats multiply_add(Floats a, Floats b, Floats c) { return _mm256_fmadd_ps(a, b, c); }
@@ -18,22 +19,23 @@ struct Wide {
   static Floats read(const std::uint16_t* in) {
     return _mm256_cvtepi32_ps(_mm256_cvtepu16_epi32(_mm_loadu_si128(reinterpret_cast<const __m128i*>(in))));
   }
-  static void write(const Floats (&in)[4], std::uint8_t* out) {
+  static Bytes bytes(const std::uint8_t* in) {
+    return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(in));
+  }
+  static void write(Bytes in, std::uint8_t* out) { _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), in); }
+  static Bytes codes(const Floats (&in)[4]) {
     const auto whole = [&](int q) { return _mm256_cvttps_epi32(in[q]); };
     // Packing works within 128-bit halves; the permutation restores the order of the four parts.
     const __m256i words = _mm256_packs_epi32(whole(0), whole(1)),
                   more = _mm256_packs_epi32(whole(2), whole(3));
     const __m256i order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
-    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
-                        _mm256_permutevar8x32_epi32(_mm256_packus_epi16(words, more), order));
+    return _mm256_permutevar8x32_epi32(_mm256_packus_epi16(words, more), order);
   }
   // Byte j of 16 takes pixel 11 (j - part) mod 16, as 3 times 11 is 1 there: each part is permuted once, and
   // the three times 16 bytes of the result choose among the parts by j mod 3.
-  static void interleave3(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c,
-                          std::uint8_t* out) {
-    const auto part = [](const std::uint8_t* in, __m128i order) {
-      return _mm256_shuffle_epi8(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(in)),
-                                 _mm256_broadcastsi128_si256(order));
+  static void interleave3(Bytes a, Bytes b, Bytes c, std::uint8_t* out) {
+    const auto part = [](Bytes in, __m128i order) {
+      return _mm256_shuffle_epi8(in, _mm256_broadcastsi128_si256(order));
     };
     const __m256i x = part(a, _mm_setr_epi8(0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10, 5)),
                   y = part(b, _mm_setr_epi8(5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10)),

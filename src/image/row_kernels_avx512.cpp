@@ -9,6 +9,7 @@ namespace {
 
 struct Wide {
   using Floats = __m512;
+  using Bytes = __m512i;
   static constexpr int lanes = 16;
   static Floats all(float value) { return _mm512_set1_ps(value); }
   static Floats multiply_add(Floats a, Floats b, Floats c) { return _mm512_fmadd_ps(a, b, c); }
@@ -19,20 +20,21 @@ struct Wide {
     return _mm512_cvtepi32_ps(
         _mm512_cvtepu16_epi32(_mm256_loadu_si256(reinterpret_cast<const __m256i*>(in))));
   }
-  static void write(const Floats (&in)[4], std::uint8_t* out) {
+  static Bytes bytes(const std::uint8_t* in) { return _mm512_loadu_si512(in); }
+  static void write(Bytes in, std::uint8_t* out) { _mm512_storeu_si512(out, in); }
+  static Bytes codes(const Floats (&in)[4]) {
     const auto whole = [&](int q) { return _mm512_cvttps_epi32(in[q]); };
     // Packing works within 128-bit lanes; the permutation restores the order of the four parts.
     const __m512i words = _mm512_packs_epi32(whole(0), whole(1)),
                   more = _mm512_packs_epi32(whole(2), whole(3));
     const __m512i order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 2, 6, 10, 14, 3, 7, 11, 15);
-    _mm512_storeu_si512(out, _mm512_permutexvar_epi32(order, _mm512_packus_epi16(words, more)));
+    return _mm512_permutexvar_epi32(order, _mm512_packus_epi16(words, more));
   }
   // Byte j of 16 takes pixel 11 (j - part) mod 16, as 3 times 11 is 1 there: each part is permuted once, and
   // the three times 16 bytes of the result choose among the parts by j mod 3.
-  static void interleave3(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c,
-                          std::uint8_t* out) {
-    const auto part = [](const std::uint8_t* in, __m128i order) {
-      return _mm512_shuffle_epi8(_mm512_loadu_si512(in), _mm512_broadcast_i32x4(order));
+  static void interleave3(Bytes a, Bytes b, Bytes c, std::uint8_t* out) {
+    const auto part = [](Bytes in, __m128i order) {
+      return _mm512_shuffle_epi8(in, _mm512_broadcast_i32x4(order));
     };
     const __m512i x = part(a, _mm_setr_epi8(0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10, 5)),
                   y = part(b, _mm_setr_epi8(5, 0, 11, 6, 1, 12, 7, 2, 13, 8, 3, 14, 9, 4, 15, 10)),

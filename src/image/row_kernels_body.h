@@ -263,16 +263,39 @@ std::uint8_t code_of(float value) {
   return static_cast<std::uint8_t>(static_cast<std::int32_t>(value));
 }
 
+struct RgbCodes {
+  std::uint8_t red, green, blue;
+};
+
+[[gnu::always_inline]] inline RgbCodes rgb_codes(const RowMatrix& r, float x, float y, float z) {
+  return {code_of(r.m[0][2] * z + (r.m[0][0] * x + r.b[0])),
+          code_of(r.m[1][2] * z + (r.m[1][1] * y + (r.m[1][0] * x + r.b[1]))),
+          code_of(r.m[2][1] * y + (r.m[2][0] * x + r.b[2]))};
+}
+
 template<typename Luma>
 void ycc_to_rgb8_from(std::int64_t first, const Luma* luma, const std::uint16_t* cb, const std::uint16_t* cr,
                       const RowMatrix& matrix, std::int64_t n, std::uint8_t* const* out) {
   const RowMatrix r = matrix;
   std::uint8_t *red = out[0], *green = out[1], *blue = out[2];
   for (std::int64_t i = first; i < n; ++i) {
-    const float x = luma[i], y = cb[i], z = cr[i];
-    red[i] = code_of(r.m[0][2] * z + (r.m[0][0] * x + r.b[0]));
-    green[i] = code_of(r.m[1][2] * z + (r.m[1][1] * y + (r.m[1][0] * x + r.b[1])));
-    blue[i] = code_of(r.m[2][1] * y + (r.m[2][0] * x + r.b[2]));
+    const RgbCodes codes = rgb_codes(r, luma[i], cb[i], cr[i]);
+    red[i] = codes.red;
+    green[i] = codes.green;
+    blue[i] = codes.blue;
+  }
+}
+
+template<typename Luma>
+void ycc_to_rgb24_all(const Luma* luma, const std::uint16_t* cb, const std::uint16_t* cr,
+                      const RowMatrix& matrix, bool blue_first, std::int64_t n, std::uint8_t* out) {
+  const RowMatrix r = matrix;
+  const int red = blue_first ? 2 : 0;
+  for (std::int64_t i = 0; i < n; ++i, out += 3) {
+    const RgbCodes codes = rgb_codes(r, luma[i], cb[i], cr[i]);
+    out[red] = codes.red;
+    out[1] = codes.green;
+    out[2 - red] = codes.blue;
   }
 }
 

@@ -4,10 +4,13 @@
 
 constexpr std::int64_t wide_block = 4 * Wide::lanes;
 
+struct WideRgb {
+  Wide::Bytes red, green, blue;
+};
+
 template<typename Luma>
-[[gnu::always_inline]] inline void ycc_block(const Luma* luma, const std::uint16_t* cb,
-                                             const std::uint16_t* cr, const RowMatrix& matrix,
-                                             std::uint8_t* red, std::uint8_t* green, std::uint8_t* blue) {
+[[gnu::always_inline]] inline WideRgb ycc_block(const Luma* luma, const std::uint16_t* cb,
+                                                const std::uint16_t* cr, const RowMatrix& matrix) {
   Wide::Floats r[4], g[4], b[4];
 #pragma GCC unroll 4
   for (int q = 0; q < 4; ++q) {
@@ -22,9 +25,7 @@ template<typename Luma>
     b[q] = Wide::multiply_add(Wide::all(matrix.m[2][1]), y,
                               Wide::multiply_add(scale, x, Wide::all(matrix.b[2])));
   }
-  Wide::write(r, red);
-  Wide::write(g, green);
-  Wide::write(b, blue);
+  return {Wide::codes(r), Wide::codes(g), Wide::codes(b)};
 }
 
 template<typename Luma>
@@ -32,14 +33,44 @@ void ycc_to_rgb8(const Luma* luma, const std::uint16_t* cb, const std::uint16_t*
                  std::int64_t n, std::uint8_t* const* out) {
   const RowMatrix matrix = rule;
   std::uint8_t *red = out[0], *green = out[1], *blue = out[2];
+  const auto block = [&](std::int64_t at) __attribute__((always_inline)) {
+    const WideRgb rgb = ycc_block(luma + at, cb + at, cr + at, matrix);
+    Wide::write(rgb.red, red + at);
+    Wide::write(rgb.green, green + at);
+    Wide::write(rgb.blue, blue + at);
+  };
   std::int64_t i = 0;
-  for (; i + wide_block <= n; i += wide_block)
-    ycc_block(luma + i, cb + i, cr + i, matrix, red + i, green + i, blue + i);
+  for (; i + wide_block <= n; i += wide_block) block(i);
   if (i == n) return;
   if (n < wide_block) return ycc_to_rgb8_from(0, luma, cb, cr, rule, n, out);
-  // The last block overlaps the one before it.
-  i = n - wide_block;
-  ycc_block(luma + i, cb + i, cr + i, matrix, red + i, green + i, blue + i);
+  block(n - wide_block); // The last block overlaps the one before it.
+}
+
+template<bool blue_first, typename Luma>
+void ycc_to_rgb24(const Luma* luma, const std::uint16_t* cb, const std::uint16_t* cr, const RowMatrix& rule,
+                  std::int64_t n, std::uint8_t* out) {
+  const RowMatrix matrix = rule;
+  const auto block = [&](std::int64_t at) __attribute__((always_inline)) {
+    const WideRgb rgb = ycc_block(luma + at, cb + at, cr + at, matrix);
+    if constexpr (blue_first)
+      Wide::interleave3(rgb.blue, rgb.green, rgb.red, out + 3 * at);
+    else
+      Wide::interleave3(rgb.red, rgb.green, rgb.blue, out + 3 * at);
+  };
+  std::int64_t i = 0;
+  for (; i + wide_block <= n; i += wide_block) block(i);
+  if (i == n) return;
+  if (n < wide_block) return ycc_to_rgb24_all(luma, cb, cr, rule, blue_first, n, out);
+  block(n - wide_block);
+}
+
+template<typename Luma>
+void ycc_to_rgb24(const Luma* luma, const std::uint16_t* cb, const std::uint16_t* cr, const RowMatrix& matrix,
+                  bool blue_first, std::int64_t n, std::uint8_t* out) {
+  if (blue_first)
+    ycc_to_rgb24<true>(luma, cb, cr, matrix, n, out);
+  else
+    ycc_to_rgb24<false>(luma, cb, cr, matrix, n, out);
 }
 
 template<typename Sample>
@@ -53,7 +84,7 @@ template<typename Sample>
     sum[q] = Wide::multiply_add(Wide::all(weights[1]), Wide::read(b + at), sum[q]);
     sum[q] = Wide::multiply_add(Wide::all(weights[2]), Wide::read(c + at), sum[q]);
   }
-  Wide::write(sum, out);
+  Wide::write(Wide::codes(sum), out);
 }
 
 template<typename Sample>
@@ -71,6 +102,7 @@ void mix(const Sample* const* in, const float* weights, float bias, std::int64_t
 void interleave3_u8(const std::uint8_t* a, const std::uint8_t* b, const std::uint8_t* c, std::int64_t n,
                     std::uint8_t* out) {
   std::int64_t i = 0;
-  for (; i + wide_block <= n; i += wide_block) Wide::interleave3(a + i, b + i, c + i, out + 3 * i);
+  for (; i + wide_block <= n; i += wide_block)
+    Wide::interleave3(Wide::bytes(a + i), Wide::bytes(b + i), Wide::bytes(c + i), out + 3 * i);
   interleave3_u8_from(i, a, b, c, n, out);
 }

@@ -403,6 +403,25 @@ TEST(Convert, ThreadsGiveTheSameBytes) {
     }
 }
 
+TEST(Convert, PixelsEqualPlanes) {
+  for (const PixelFormat from : {PixelFormat::nv12, PixelFormat::yuv420p, PixelFormat::yuv422p,
+                                 PixelFormat::yuv444p, PixelFormat::yuv420p10, PixelFormat::p010})
+    for (const std::int32_t width : {1, 31, 33, 64, 67, 131, 257}) {
+      const Image source = random_image(from, width, 5, 3);
+      Image planes = Image::allocate(PixelFormat::rgb_planar, width, 5);
+      convert_image(source, planes);
+      for (const PixelFormat to : {PixelFormat::rgb24, PixelFormat::bgr24}) {
+        Image pixels = Image::allocate(to, width, 5);
+        convert_image(source, pixels);
+        for (int c = 0; c < 3; ++c)
+          for (int at = 0; at < 5 * width; ++at)
+            ASSERT_EQ(sample_at(pixels, c, at % width, at / width),
+                      sample_at(planes, c, at % width, at / width))
+                << to_string(from) << " to " << to_string(to) << " of " << width;
+      }
+    }
+}
+
 // The integer path against the float path, which the tests above compare with the reference.
 TEST(Convert, IntegerAndFloatPathsAgreeOnChroma) {
   for (const PixelFormat from : {PixelFormat::rgb24, PixelFormat::bgra32, PixelFormat::rgb_planar})

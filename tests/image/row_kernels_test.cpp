@@ -168,5 +168,38 @@ TEST(RowKernels, MatricesToBytes) {
     }
 }
 
+// Bit by bit: pixels and rows come from the same arithmetic.
+TEST(RowKernels, PixelsAreInterleavedRows) {
+  const RowMatrix rule{
+      {{1.1643835f, 0, 0.39956f}, {1.1643835f, -0.0979f, -0.2032f}, {1.1643835f, 0.5043f, 0}},
+      {-222.4216f, 136.075f, -276.336f}};
+  for (const RowKernels* kernels : versions)
+    for (const std::int64_t n : lengths) {
+      if (!kernels) continue;
+      const auto size = static_cast<std::size_t>(n);
+      const auto bytes = samples<std::uint8_t>(n, 1, 255);
+      const auto words = samples<std::uint16_t>(n, 4, 255), cb = samples<std::uint16_t>(n, 5, 1020),
+                 cr = samples<std::uint16_t>(n, 6, 1020);
+      std::vector<std::uint8_t> red(size), green(size), blue(size), want(3 * size), got(3 * size + 1);
+      std::uint8_t* const rows[] = {red.data(), green.data(), blue.data()};
+      for (const bool blue_first : {false, true})
+        for (const bool wide : {false, true}) {
+          got.assign(3 * size + 1, 7); // A guard after the last sample.
+          if (wide) {
+            kernels->ycc_to_rgb8_u16(words.data(), cb.data(), cr.data(), rule, n, rows);
+            kernels->ycc_to_rgb24_u16(words.data(), cb.data(), cr.data(), rule, blue_first, n, got.data());
+          } else {
+            kernels->ycc_to_rgb8_u8(bytes.data(), cb.data(), cr.data(), rule, n, rows);
+            kernels->ycc_to_rgb24_u8(bytes.data(), cb.data(), cr.data(), rule, blue_first, n, got.data());
+          }
+          kernels->interleave3_u8(rows[blue_first ? 2 : 0], rows[1], rows[blue_first ? 0 : 2], n,
+                                  want.data());
+          EXPECT_EQ(got.back(), 7) << kernels->name << n;
+          got.pop_back();
+          EXPECT_EQ(got, want) << kernels->name << n << blue_first << wide;
+        }
+    }
+}
+
 } // namespace
 } // namespace lanner
