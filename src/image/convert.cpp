@@ -82,7 +82,12 @@ void convert_image(const Image& from, Image& to, Stream stream, int threads) {
     if (!stream.handle) synchronize(from.device);
     return;
   }
-  if (!convert_planes(job) && !convert_ycc_to_rgb8(job) && !convert_rgb8_to_ycc8(job)) convert_any(job);
+  if (convert_ycc_to_rgb8(job)) {
+    const bool opaque = !format_info(from.format).has_alpha() && format_info(to.format).alpha_inside();
+    if (opaque) return; // Its pixels of four bytes are written so.
+  } else if (!convert_planes(job) && !convert_rgb8_to_ycc8(job)) {
+    convert_any(job);
+  }
   copy_alpha(from, to);
 }
 
