@@ -287,8 +287,13 @@ def test_structure_of_pictures():
     assert types(gop=[4, 4, 4], idrperiod=4, bf=1) == "IPPPIPPPI"
     assert "B" in types(bf=3, gop=9) and "BBB" not in types(bf=3, gop=9)
     assert make(bf=3).GetNumBFrames() == 2 and make(tuning_info="low_latency").GetNumBFrames() == 0 and make(bf=0).GetNumBFrames() == 0
-    with pytest.raises(nvc.PyNvVCExceptionUnsupported, match="give bf"):
-        make().GetNumBFrames()
+
+
+def test_b_frames_of_presets():
+    for preset in ("P1", "P7"):
+        assert make(preset=preset).GetNumBFrames() == int(settings(preset=preset)["bframes"])
+    assert make(preset="P4", tuning_info="lossless").GetNumBFrames() == int(settings(preset="P4", tuning_info="lossless")["bframes"])
+    assert make(preset="P4", codec="hevc").GetNumBFrames() in range(1, 17)
 
 
 def test_presets_and_tunings():

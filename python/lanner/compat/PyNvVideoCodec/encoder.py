@@ -15,6 +15,7 @@ from lanner.compat.PyNvVideoCodec.encoder_formats import surface_format
 from lanner.compat.PyNvVideoCodec.encoder_inputs import Inputs
 from lanner.compat.PyNvVideoCodec.encoder_options import encoder_options
 from lanner.compat.PyNvVideoCodec.encoder_params import NV_ENC_PIC_PARAMS, request_of, sei_of, structEncodeReconfigureParams
+from lanner.compat.PyNvVideoCodec.encoder_structure import preset_b_frames
 from lanner.compat.PyNvVideoCodec.errors import PyNvVCException, PyNvVCExceptionUnsupported, translated
 
 
@@ -152,12 +153,13 @@ class PyNvEncoder:
             return lanner.Encoder(**{**apart, "global_header": True}).extradata
 
     def GetNumBFrames(self) -> int:
-        """Most B pictures in a row, where bf or tuning_info say it."""
+        """Most B pictures in a row: bf - 1, or what preset and tuning_info decide, which one more encoder of the same options tells."""
         if "b_frames" in self._options:
             return int(self._options["b_frames"])
         if self._options["tuning"] in ("low_latency", "ultra_low_latency") or self._options.get("idr_period") == 1:
             return 0
-        raise PyNvVCExceptionUnsupported("GetNumBFrames: the preset decides, which the encoder does not tell; give bf")
+        with translated("GetNumBFrames"):
+            return preset_b_frames(self._options)
 
     def CopyToDeviceMemory(self, path: Any) -> NoReturn:
         raise PyNvVCExceptionUnsupported("CopyToDeviceMemory: there is no encoder on a device; pycuda.driver.to_device() copies an array")
