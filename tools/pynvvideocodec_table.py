@@ -170,7 +170,7 @@ SECTIONS: dict[str, list[Row]] = {
         encoding("structEncodeReconfigureParams structEncodeReconfigureParams.rateControlMode structEncodeReconfigureParams.multiPass structEncodeReconfigureParams.averageBitrate structEncodeReconfigureParams.vbvBufferSize structEncodeReconfigureParams.maxBitRate structEncodeReconfigureParams.vbvInitialDelay structEncodeReconfigureParams.frameRateNum structEncodeReconfigureParams.frameRateDen",
             "test_reconfigure_changes_the_eight_fields test_what_cannot_be_reconfigured", "the eight fields of the guide; others raise, also 2.2's targetQuality"),
         encoding("PyNvEncoder.GetSequenceParams", "test_create_encoder_takes_its_arguments_by_name"),
-        encoding("PyNvEncoder.GetNumBFrames", "test_structure_of_pictures", "raises if the preset decides, as encoders do not report that"),
+        encoding("PyNvEncoder.GetNumBFrames", "test_structure_of_pictures test_b_frames_of_presets", "where the preset decides, one more encoder of the same options is opened, which tells"),
         row("PyNvEncoder.CopyToDeviceMemory", "test_create_encoder_takes_its_arguments_by_name", "raises: there is no encoder on the GPU", "raises", "raises"),
         encoding("NV_ENC_PIC_FLAGS", "test_picture_flags", "FORCEIDR, OUTPUT_SPSPPS; FORCEINTRA gives an IDR; EOS raises (use EndEncode()), and so do flags that only NVENC supports"),
         encoding("NV_ENC_PIC_PARAMS NV_ENC_PIC_PARAMS.encodePicFlags NV_ENC_PIC_PARAMS.inputTimeStamp", "test_picture_params test_packets_are_dicts_in_order_and_bytes_in_a_row"),
