@@ -24,10 +24,10 @@ def preset_b_frames(options: Mapping[str, Any]) -> int:
     for _ in range(_MOST_IN_HIERARCHY + 2):
         encoder.send(picture)
         packets += list(encoder)
-        if packets and (told := _told(bytes(packets[0]))) is not None:
+        if packets and (told := _told(bytes(packets[0].data))) is not None:
             return told
     packets += encoder.end()
-    if (told := _told(bytes(packets[0]))) is not None:
+    if (told := _told(bytes(packets[0].data))) is not None:
         return told
     types = "".join(packet.picture_type for packet in sorted(packets, key=lambda packet: packet.pts or 0))
     if "B" in types:
@@ -50,7 +50,7 @@ def _told(packet: bytes) -> int | None:
 
 def _hidden(packets: Sequence[lanner.Packet]) -> int:
     """Each level of a hierarchy is a picture in the temporal unit behind the keyframe's, and halves the distance to the next."""
-    levels = sum(kind in _FRAMES for kind in _units(bytes(packets[1]))) - 1 if len(packets) > 1 else 0
+    levels = sum(kind in _FRAMES for kind in _units(bytes(packets[1].data))) - 1 if len(packets) > 1 else 0
     return 2**levels - 1 if levels > 0 else 0
 
 
