@@ -2,68 +2,20 @@
 
 import logging
 import pickle
-import re
 import subprocess
 
 import numpy as np
 import pytest
 
+from compat_encoders import COUNT, HEIGHT, WIDTH, encode, make, one_line, picture, probed, settings, stream, units
 from compat_support import on_the_cpu as on_the_cpu
 
 lanner = pytest.importorskip("lanner")
 nvc = pytest.importorskip("lanner.compat.PyNvVideoCodec")
 encoder_options = pytest.importorskip("lanner.compat.PyNvVideoCodec.encoder_options")
 Utils = pytest.importorskip("lanner.compat.Utils")
-WIDTH, HEIGHT, COUNT = 96, 64, 12
 FORMATS = {"NV12": 1.5, "yv12": 1.5, "IYUV": 1.5, "YUV420": 1.5, "YUV420P": 1.5, "YUV444": 3, "yuv444_16bit": 6, "YUV444_10BIT": 6, "NV16": 2, "P010": 3,
            "YUV420_10BIT": 3, "P210": 4, "ARGB": 4, "ABGR": 4, "ARGB10": 4, "ABGR10": 4}  # fmt: skip
-
-
-def picture(number=0, width=WIDTH, height=HEIGHT):
-    """NV12 with detail that moves."""
-    luma = (np.add.outer(3 * np.arange(height), 5 * np.arange(width) + 7 * number) ** 2 // 13 % 256).astype(np.uint8)
-    return np.concatenate([luma, np.full((height // 2, width), 128, np.uint8)])
-
-
-def make(host=True, **keywords):
-    try:
-        return nvc.CreateEncoder(WIDTH, HEIGHT, "NV12", host, **keywords)
-    except nvc.PyNvVCExceptionUnsupported as error:
-        if "no encoder" in str(error):
-            pytest.skip(str(error))
-        raise
-
-
-def encode(encoder, count=COUNT, *arguments):
-    packets = [packet for number in range(count) for packet in encoder.Encode(picture(number), *arguments)]
-    return packets + list(encoder.EndEncode())
-
-
-def stream(packets):
-    return b"".join(packet["data"] for packet in packets)
-
-
-def settings(**keywords):
-    """What x264 writes of its settings into the stream."""
-    text = re.search(rb"options: ([^\0]*)", stream(encode(make(**keywords), 3)))
-    return dict(pair.split("=", 1) for pair in text[1].decode("latin-1").split() if "=" in pair)
-
-
-def units(data, hevc=False):
-    """Types of NAL units behind start codes."""
-    return [(place := match.end()) and (data[place] >> 1 & 63 if hevc else data[place] & 31) for match in re.finditer(b"\0\0\1", data)]
-
-
-def probed(path, data, *entries):
-    path.write_bytes(data)
-    done = subprocess.run(["ffprobe", "-v", "error", "-show_entries", f"stream={','.join(entries)}", "-of", "default=nw=1", str(path)],
-                          capture_output=True, text=True, check=False)  # fmt: skip
-    return dict(line.split("=", 1) for line in done.stdout.splitlines())
-
-
-def one_line(caught, *parts):
-    text = str(caught.value)
-    assert len(text.splitlines()) == 1 and all(part in text for part in parts), text
 
 
 def test_packets_are_dicts_in_order_and_bytes_in_a_row():
@@ -432,62 +384,6 @@ def test_sei_messages(codec):
     for wrong in ([5], [({}, b"1")], [({"sei_type": 5}, "text")], 5):
         with pytest.raises(TypeError, match="expected .*sei_type"):
             make().Encode(picture(), 0, wrong)
-
-
-def test_reconfigure_changes_the_eight_fields():
-    encoder = make(bitrate=400_000, vbvbufsize=100_000, tuning_info="ultra_low_latency", fps=25)
-    params = encoder.GetEncodeReconfigureParams()
-    assert str(params) == ("Reconfig Params [rateControlMode=2, multiPass=0, averageBitrate=400000, vbvBufferSize=100000, maxBitRate=400000, "
-                           "vbvInitialDelay=0, frameRateNum=25, frameRateDen=1]")  # fmt: skip
-    packets = list(encoder.Encode(picture()))
-    params.averageBitrate = int(params.averageBitrate / 2)
-    params.vbvBufferSize = 50_000
-    assert encoder.Reconfigure(params) is True
-    assert encoder.GetEncodeReconfigureParams().averageBitrate == 200_000 and encoder.GetEncodeReconfigureParams().vbvBufferSize == 50_000
-    packets += encoder.Encode(picture(1))
-    params = encoder.GetEncodeReconfigureParams()
-    params.rateControlMode, params.maxBitRate, params.vbvInitialDelay = nvc.NV_ENC_PARAMS_RC_MODE.VBR, 300_000, 40_000
-    params.frameRateNum, params.frameRateDen = 25000, 2000
-    encoder.Reconfigure(params)
-    packets += [packet for number in (2, 3) for packet in encoder.Encode(picture(number))]
-    packets += encoder.EndEncode()
-    assert [packet["key"] for packet in packets] == [True, False, True, False] and [packet["pts"] for packet in packets] == [0, 1, 2, 4]
-    assert [packet["timestamp"] for packet in packets] == [0, 1, 2, 3]
-    found = encoder.GetEncodeReconfigureParams()
-    assert (found.rateControlMode, found.maxBitRate, found.vbvInitialDelay, found.frameRateNum / found.frameRateDen) == (nvc.NV_ENC_PARAMS_RC_MODE.VBR, 300_000, 40_000, 12.5)
-
-
-def test_another_size_within_max_res():
-    encoder = make(max_res="192x128", tuning_info="ultra_low_latency")
-    packets = list(encoder.Encode(picture()))
-    encoder.Reconfigure(encoder.GetEncodeReconfigureParams(), width=192, height=128)
-    with pytest.raises(nvc.PyNvVCException, match="expected 36864 bytes of NV12 192x128"):
-        encoder.Encode(picture(1))
-    packets += [*encoder.Encode(picture(1, 192, 128)), *encoder.EndEncode()]
-    assert [(packet["key"], packet["pts"], 7 in units(packet["data"])) for packet in packets] == [(True, 0, True), (True, 1, True)]
-    for one, line in [(encoder, "after the end"), (make(), "created for 96x64 alone"), (make(max_res=[96, 64]), "expected at most 96x64")]:
-        with pytest.raises(nvc.PyNvVCException, match=line):
-            one.Reconfigure(one.GetEncodeReconfigureParams(), width=200)
-
-
-def test_what_cannot_be_reconfigured():
-    encoder = make(bitrate=400_000)
-    params = encoder.GetEncodeReconfigureParams()
-    for name in ("width", "gop", "targetQuality", "averageBitRate"):
-        with pytest.raises(AttributeError, match="it has rateControlMode, multiPass, averageBitrate"):
-            setattr(params, name, 1)
-    for name, value, line in [("multiPass", 2, "only NVENC"), ("averageBitrate", 0, "where the encoder stands at 400000"), ("frameRateDen", 0, "1 or more each"),
-                              ("rateControlMode", 0, "constqp"), ("vbvInitialDelay", 10**9, "vbv_initial"), ("maxBitRate", 900_000, "cbr")]:  # fmt: skip
-        params = encoder.GetEncodeReconfigureParams()
-        setattr(params, name, value)
-        with pytest.raises(nvc.PyNvVCException) as caught:
-            encoder.Reconfigure(params)
-        one_line(caught, line)
-    with pytest.raises(nvc.PyNvVCException, match="expected one of CONSTQP"):
-        params.rateControlMode = 7
-    with pytest.raises(TypeError):
-        encoder.Reconfigure({"averageBitrate": 1})
-    assert encoder.GetEncodeReconfigureParams().averageBitrate == 400_000
 
 
 @pytest.mark.parametrize("codec", ["h264", "hevc", "av1"])
