@@ -1,7 +1,7 @@
 """How many B pictures in a row an encoder writes where its preset decides."""
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,21 +18,23 @@ def preset_b_frames(options: Mapping[str, Any]) -> int:
     libx264 and libx265 write their settings into their first packet, NVENC tells the type of each picture, and AV1 sends the pictures that are shown
     later ahead of the first B picture.
     """
-    encoder = lanner.Encoder(**options)
-    picture = _gray(options)
-    packets = []
-    for _ in range(_MOST_IN_HIERARCHY + 2):
-        encoder.send(picture)
-        packets += list(encoder)
-        if packets and (told := _told(bytes(packets[0].data))) is not None:
-            return told
-    packets += encoder.end()
-    if (told := _told(bytes(packets[0].data))) is not None:
+    coming = _packets(options)
+    first = next(coming)
+    if (told := _told(bytes(first.data))) is not None:
         return told
+    packets = [first, *coming]
     types = "".join(packet.picture_type for packet in sorted(packets, key=lambda packet: packet.pts or 0))
     if "B" in types:
         return max(map(len, re.findall("B+", types)))
     return _hidden(packets) if options["codec"] == "av1" else 0
+
+
+def _packets(options: Mapping[str, Any]) -> Iterator[lanner.Packet]:
+    encoder, picture = lanner.Encoder(**options), _gray(options)
+    for _ in range(_MOST_IN_HIERARCHY + 2):
+        encoder.send(picture)
+        yield from encoder
+    yield from encoder.end()
 
 
 def _gray(options: Mapping[str, Any]) -> lanner.Image:
