@@ -60,7 +60,7 @@ Json tile(const char* what, const std::string& value, const char* unit, const st
 
 /// Whether the network itself takes images, so that preprocessing is one of its steps.
 bool is_picture_step(const StepProfile& step) {
-  return step.op == "preprocess_images";
+  return step.op.starts_with("preprocess_images");
 }
 
 /// Seconds of preprocessing for a frame or picture; none where not measured separately.

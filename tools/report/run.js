@@ -197,7 +197,7 @@
       const count = Math.max(8, Math.min(48, Math.round(Math.sqrt(sorted.length) * 2.2)));
       const values = Array(count).fill(0);
       for (const value of sorted) ++values[Math.min(count - 1, Math.max(0, Math.floor(((value - low) / (high - low)) * count)))];
-      const whole = data.nodes.some((step) => step.op === "preprocess_images");
+      const whole = data.nodes.some((step) => step.op.startsWith("preprocess_images"));
       note.textContent = `${stageNames[chosen]} of one ${data.noun}${chosen === "infer" ? (whole ? ", preprocessing included as a step of the network" : data.times.preprocess.length ? ", preprocessing included" : "") : ""}, ${sorted.length} ${data.noun}s: median ${ms(marks[0][1] / 1e3)}, 99 % within ${ms(marks[2][1] / 1e3)}`;
       const size = (high - low) / count;
       const labels = marks.map(([name, value]) => ({ text: `${name} ${number(value)}`, x: Math.min(34 + ((value - low) / (high - low)) * (width - 42), width - 8) }));
