@@ -59,6 +59,11 @@ std::vector<std::vector<const Node*>> FamilyBackend::propose(const Node& anchor,
   return groups;
 }
 
+void check_taken(bool taken, const Preparation& preparation, const std::string& reason) {
+  check(taken, ErrorCode::unsupported, "{}: {}: {}: build the plan again", preparation.backend,
+        preparation.tactic.kernel, reason);
+}
+
 TacticList FamilyBackend::tactics(const Node& node, const Target& target) const {
   TacticList all;
   if (target.device.kind != table_.device) {
@@ -129,7 +134,7 @@ std::unique_ptr<Kernel> FamilyBackend::prepare(const Node& node, const Tactic& t
         "{}: there is no kernel named {}: build the plan again with this version", table_.name,
         tactic.kernel);
   std::unique_ptr<Kernel> kernel;
-  call(target, [&] { kernel = family->prepare({node, group, tactic, constants, target}); });
+  call(target, [&] { kernel = family->prepare({table_.name, node, group, tactic, constants, target}); });
   return kernel;
 }
 

@@ -18,12 +18,18 @@ namespace lanner {
 
 /// Arguments of `prepare`.
 struct Preparation {
+  std::string_view backend; ///< Its name.
   const Node& node;
   const Group& group;
   const Tactic& tactic;
   std::span<const Tensor* const> constants; ///< As in Backend::prepare.
   const Target& target;
 };
+
+/// For `prepare`, whose plan may come from another version: throws Error{unsupported}, naming backend and
+/// kernel, unless the family takes the group. `reason`: why it does not; a reference, as the expression for
+/// `taken` sets it.
+void check_taken(bool taken, const Preparation& preparation, const std::string& reason);
 
 /// Which of a family's kernels a build may use without checking or timing them (Backend::trusts()). Stated by
 /// each family.

@@ -40,7 +40,7 @@ struct Offer {
   }
   std::unique_ptr<Kernel> prepare(const Tactic& tactic) const {
     const Group group = Group::of(*node_case.node);
-    return family.prepare({*node_case.node, group, tactic, {}, target});
+    return family.prepare({"cuda", *node_case.node, group, tactic, {}, target});
   }
 };
 

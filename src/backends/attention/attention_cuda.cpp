@@ -85,8 +85,7 @@ std::unique_ptr<Kernel> attention_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   std::string reason;
   const auto attention = read(p.group, reason);
-  lanner::check(attention.has_value(), ErrorCode::unsupported, "cuda: attention: {}: build the plan again",
-                reason);
+  check_taken(attention.has_value(), p, reason);
   const std::int64_t warps = ConfigText(p.tactic.config).integer("warps");
   lanner::check(std::ranges::count(offered_warps, warps) == 1, ErrorCode::bad_data,
                 "cuda: attention: {} warps, expected 2, 4 or 8", warps);

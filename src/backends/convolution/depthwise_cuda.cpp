@@ -169,8 +169,7 @@ std::unique_ptr<Kernel> depthwise_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   std::string reason;
   auto conv = read_depthwise(p.group, reason);
-  lanner::check(conv.has_value(), ErrorCode::unsupported, "cuda: depthwise: {}: build the plan again",
-                reason);
+  check_taken(conv.has_value(), p, reason);
   conv->type = p.tactic.outputs.at(0).dtype.value_or(conv->type);
   std::vector<std::size_t> inputs{conv->src.index, conv->weights.index};
   if (conv->bias) inputs.push_back(conv->bias.index);

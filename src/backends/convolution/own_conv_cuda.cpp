@@ -182,7 +182,7 @@ using Lists = OwnKernelTactics<conv_family, plans>;
 std::unique_ptr<Kernel> own_conv_prepare(const Preparation& p) {
   std::string reason;
   const auto conv = read(p.group, reason);
-  lanner::check(conv.has_value(), ErrorCode::unsupported, "cuda: own_conv: {}: build the plan again", reason);
+  check_taken(conv.has_value(), p, reason);
   std::vector<std::size_t> inputs;
   const MatrixProblem problem = problem_of(*conv, p.tactic, inputs);
   return matrix_kernel(p, problem, std::move(inputs));

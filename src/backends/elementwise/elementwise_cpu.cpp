@@ -292,8 +292,8 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
 std::unique_ptr<Kernel> elementwise_prepare(const Preparation& p) {
   std::string reason;
   auto program = compile_elementwise(p.group, reason);
-  check(program && program->shape.elements() > 0 && readable(*program, p.tactic.outputs.at(0).layout),
-        ErrorCode::unsupported, "cpu: elementwise: {}: build the plan again", reason);
+  check_taken(program && program->shape.elements() > 0 && readable(*program, p.tactic.outputs.at(0).layout),
+              p, reason);
   return std::make_unique<ElementwiseKernel>(std::move(*program), p.tactic, p.target.threads);
 }
 

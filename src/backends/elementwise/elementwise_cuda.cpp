@@ -101,8 +101,7 @@ std::unique_ptr<Kernel> elementwise_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   std::string reason;
   const auto program = program_of(p.group, reason);
-  lanner::check(program.has_value(), ErrorCode::unsupported, "cuda: elementwise: {}: build the plan again",
-                reason);
+  check_taken(program.has_value(), p, reason);
   const bool any_size = !p.tactic.config.empty();
   std::vector<std::size_t> inputs;
   for (const ProgramInput& input : program->inputs)

@@ -81,7 +81,7 @@ TacticList normalization_tactics(const Node& node, const Group& group, const Tar
 std::unique_ptr<Kernel> normalization_prepare(const Preparation& p) {
   std::string reason;
   const auto made = read_f32(p.group, reason);
-  check(made.has_value(), ErrorCode::unsupported, "cpu: normalization: {}: build the plan again", reason);
+  check_taken(made.has_value(), p, reason);
   return std::make_unique<NormalizationKernel>(*made, p.target.threads);
 }
 

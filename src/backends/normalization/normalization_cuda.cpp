@@ -130,8 +130,7 @@ std::unique_ptr<Kernel> normalization_prepare(const Preparation& p) {
   const Gpu& gpu = Gpu::get(p.target.device);
   std::string reason;
   const auto made = read(p.group, reason);
-  lanner::check(made.has_value(), ErrorCode::unsupported, "cuda: normalization: {}: build the plan again",
-                reason);
+  check_taken(made.has_value(), p, reason);
   const Storage& x = p.tactic.inputs.at(made->x.index);
   const NormalizationParameters parameters = parameters_of(*made, x.layout);
   const DType type = x.dtype.value_or(made->x.dtype());

@@ -146,7 +146,7 @@ using Lists = OwnKernelTactics<matmul_family, plans>;
 std::unique_ptr<Kernel> own_gemm_prepare(const Preparation& p) {
   std::string reason;
   const auto own = read(p.group, reason);
-  lanner::check(own.has_value(), ErrorCode::unsupported, "cuda: own_gemm: {}: build the plan again", reason);
+  check_taken(own.has_value(), p, reason);
   std::vector<std::size_t> inputs;
   const MatrixProblem problem = problem_of(*own, p.tactic, inputs);
   return matrix_kernel(p, problem, std::move(inputs));

@@ -137,7 +137,7 @@ TacticList quantized_tactics(const Node& node, const Group& group, const Target&
 std::unique_ptr<Kernel> quantized_prepare(const Preparation& p) {
   std::string reason;
   const auto product = read_product(p.group, reason);
-  check(product.has_value(), ErrorCode::unsupported, "cpu: quantized_gemm: {}: build the plan again", reason);
+  check_taken(product.has_value(), p, reason);
   return std::make_unique<QuantizedKernel>(*product, p.target.threads);
 }
 

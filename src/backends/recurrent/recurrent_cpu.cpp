@@ -194,7 +194,7 @@ TacticList recurrent_tactics(const Node& node, const Group& group, const Target&
 std::unique_ptr<Kernel> recurrent_prepare(const Preparation& p) {
   std::string reason;
   auto net = read_recurrence(p.node, p.group, reason);
-  check(net.has_value(), ErrorCode::unsupported, "cpu: recurrent: {}: build the plan again", reason);
+  check_taken(net.has_value(), p, reason);
   for (const std::size_t i : {w_input, r_input}) {
     const Layout wanted = panels_of(p.node.input(i)->type.shape());
     check(p.tactic.inputs.at(i).layout == wanted, ErrorCode::unsupported,

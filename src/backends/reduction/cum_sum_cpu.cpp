@@ -130,7 +130,7 @@ TacticList cum_sum_tactics(const Node& node, const Group& group, const Target& t
 
 std::unique_ptr<Kernel> cum_sum_prepare(const Preparation& p) {
   std::string reason;
-  check(takes(p.group, reason), ErrorCode::unsupported, "cpu: cum_sum: {}: build the plan again", reason);
+  check_taken(takes(p.group, reason), p, reason);
   const GroupOp& op = p.group.ops().front();
   const Shape x = op.input(0).shape();
   const std::int64_t axis = ops::read_integer(*op.input(1).constant, "axis");

@@ -139,7 +139,7 @@ TacticList reduce_tactics(const Node& node, const Group& group, const Target& ta
 
 std::unique_ptr<Kernel> reduce_prepare(const Preparation& p) {
   std::string reason;
-  check(takes(p.group, reason), ErrorCode::unsupported, "cpu: reduce: {}: build the plan again", reason);
+  check_taken(takes(p.group, reason), p, reason);
   const GroupOp& op = p.group.ops().front();
   const auto view = read_reduction(op, p.tactic.inputs.at(op.input(0).index).layout);
   check(view.has_value(), ErrorCode::unsupported, "cpu: reduce: {} in this layout: build the plan again",

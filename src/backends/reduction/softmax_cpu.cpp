@@ -148,7 +148,7 @@ TacticList softmax_tactics(const Node& node, const Group& group, const Target& t
 
 std::unique_ptr<Kernel> softmax_prepare(const Preparation& p) {
   std::string reason;
-  check(takes(p.group, reason), ErrorCode::unsupported, "cpu: softmax: {}: build the plan again", reason);
+  check_taken(takes(p.group, reason), p, reason);
   const GroupOp& op = p.group.ops().front();
   const auto lines = lines_of(op, p.tactic.inputs.at(op.input(0).index).layout);
   check(lines && fits_type(*lines, op.input(0).dtype()), ErrorCode::unsupported,

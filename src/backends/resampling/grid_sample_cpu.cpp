@@ -171,7 +171,7 @@ TacticList grid_sample_tactics(const Node& node, const Group& group, const Targe
 
 std::unique_ptr<Kernel> grid_sample_prepare(const Preparation& p) {
   std::string reason;
-  check(takes(p.group, reason), ErrorCode::unsupported, "cpu: grid_sample: {}: build the plan again", reason);
+  check_taken(takes(p.group, reason), p, reason);
   const GroupOp& op = p.group.ops().front();
   const std::size_t x = op.input(0).index, grid = op.input(1).index;
   return std::make_unique<GridSampleKernel>(Sampling(op, p.tactic.inputs.at(x).layout), x, grid,

@@ -108,7 +108,7 @@ std::unique_ptr<Kernel> taps_prepare(const Preparation& p) {
   const std::size_t x = op.input(0).index;
   std::optional<TapPlan> plan;
   if (taps) plan = TapPlan::of(op.input(0).shape(), op.type().shape(), p.tactic.inputs.at(x).layout, *taps);
-  check(plan.has_value(), ErrorCode::unsupported, "cpu: taps: {}: build the plan again", reason);
+  check_taken(plan.has_value(), p, reason);
   return std::make_unique<TapsKernel>(std::move(*plan), x, p.target.threads);
 }
 

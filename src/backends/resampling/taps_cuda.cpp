@@ -131,7 +131,7 @@ std::unique_ptr<Kernel> taps_prepare(const Preparation& p) {
   const GroupOp& op = p.group.ops().front();
   std::string reason;
   const auto taps = read(p.group, reason);
-  lanner::check(taps.has_value(), ErrorCode::unsupported, "cuda: taps: {}: build the plan again", reason);
+  check_taken(taps.has_value(), p, reason);
   const Storage &from = p.tactic.inputs.at(op.input(0).index), &to = p.tactic.outputs.at(0);
   const std::string function = fmt::format("taps_{}", suffix(to.dtype.value_or(op.type().dtype())));
   Tables tables(*taps, p.target.device);
