@@ -68,7 +68,7 @@ def test_limits_hold(tmp_path, case):
 
 @pytest.mark.parametrize("case", [each for each in large_models.CASES if each not in PRODUCTS])
 def test_memory_grows_with_the_file(tmp_path, case):
-    """Also without a limit: four times as many parts take about four times the memory."""
+    """Also without a limit: four times as many parts take about four times the memory, not sixteen times."""
     held = []
     for parts in (FEW, 4 * FEW):
         path = tmp_path / f"{case}.model"
@@ -76,7 +76,7 @@ def test_memory_grows_with_the_file(tmp_path, case):
         code, said, _, memory = build(path, "--limit", f"seconds={3 * SECONDS}")
         assert code in (0, 2), said[:2000]
         held.append(memory)
-    assert held[1] < 6 * max(held[0] - PROCESS_ALONE, LEAST) + PROCESS_ALONE, [each >> 20 for each in held]
+    assert held[1] < 8 * max(held[0] - PROCESS_ALONE, LEAST) + PROCESS_ALONE, [each >> 20 for each in held]
 
 
 @pytest.mark.parametrize("case", ["initialisers_added", "inputs_read", "outputs", "split_read", "chain_of_products"])

@@ -49,7 +49,7 @@ def has_encoder(codec):
 
 
 class Clips:
-    """Made together: two processes a codec."""
+    """Made together: two processes a codec, but for libx265."""
 
     def __init__(self, folder):
         self.folder, self.made = folder, {}
@@ -67,7 +67,10 @@ class Clips:
             outputs += ["-map", "0:v", "-frames:v", FRAMES, "-c:v", codec, *OPTIONS.get(codec, []), "-pix_fmt", name, path]
             inputs += ["-i", path]
             raw += ["-map", f"{place}:v", "-f", "rawvideo", path.with_suffix(".raw")]
-        run_ffmpeg("-f", "lavfi", "-i", SOURCE, *outputs)
+        # libx265 loads a library for each bit depth; encoders of several depths in one process have crashed in it.
+        size = len(outputs) // len(names) if codec == "libx265" else len(outputs)
+        for first in range(0, len(outputs), size):
+            run_ffmpeg("-f", "lavfi", "-i", SOURCE, *outputs[first : first + size])
         run_ffmpeg(*inputs, *raw)
         return True
 
