@@ -3,7 +3,7 @@
 
     base <- device <- tensor <- image <- graph <- ops <- {importers, passes, backends}
     backends <- program <- run <- engine <- pipeline    image <- video <- pipeline
-    engine <- tasks     {engine, video} <- options <- c
+    engine <- tasks     {engine, video} <- options <- c     tensor <- calibration <- engine
     {passes, program} <- lower    image <- known       {importers, known, lower, engine} <- builder
     python, tools, src/c -> include/lanner only
 
@@ -31,7 +31,8 @@ BELOW = {
     "program": ["backends"],
     "lower": ["program", "passes"],
     "run": ["program"],
-    "engine": ["run"],
+    "engine": ["run", "calibration"],
+    "calibration": ["tensor"],
     "known": ["image"],
     "builder": ["engine", "importers", "known", "lower"],
     "video": ["image"],
@@ -71,6 +72,7 @@ HEADERS = {
     "item": "tensor",
     "layout": "tensor",
     "shape": "tensor",
+    "calibration": "calibration",
     "tensor": "tensor",
     "tensor_file": "tensor",
     "precision": "tensor",

@@ -1,0 +1,71 @@
+#pragma once
+// Ranges of a network's values, which decide how INT8 stores them.
+
+#include <filesystem>
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include <lanner/item.h>
+
+namespace lanner {
+
+/// How the largest magnitude that INT8 represents, the threshold, is chosen from the values of a tensor.
+/// Larger values are clamped to it.
+enum class Calibrator {
+  automatic,  ///< Of the thresholds of all others, the one with which the readers' results are most exact.
+  entropy,    ///< Least Kullback-Leibler divergence between the histogram and its quantised form.
+  entropy2,   ///< The same as TensorRT's second version: outliers are counted at the threshold on both sides.
+  min_max,    ///< The largest magnitude.
+  percentile, ///< Of the given share of the values, the largest magnitude.
+  legacy,     ///< TensorRT's first: the largest magnitude, cut at a quantile of the histogram.
+};
+/// `auto`, `entropy`, `entropy2`, `minmax`, `percentile`, `legacy`; throws Error{invalid_argument} for other
+/// names.
+Calibrator parse_calibrator(std::string_view name);
+std::string_view calibrator_name(Calibrator calibrator);
+
+/// Range of the values of one tensor.
+struct TensorRange {
+  double least = 0, most = 0; ///< Of the values seen, or given by the user.
+  /// Magnitude that the largest stored number stands for: the scale of i8 is threshold / 127, of u8, which
+  /// tensors without negative values get, threshold / 255.
+  double threshold = 0;
+  Calibrator calibrator = Calibrator::min_max; ///< Which gave the threshold.
+
+  bool has_negative() const { return least < 0; }
+  bool operator==(const TensorRange&) const = default;
+};
+
+/// Ranges by name of a value of the model. Text of one line a tensor, the same on every device: saved tables
+/// are calibration caches that other machines and later builds read.
+class CalibrationTable {
+public:
+  std::map<std::string, TensorRange> ranges;
+
+  bool empty() const { return ranges.empty(); }
+  /// Reads a table, or a calibration cache of TensorRT (first line `TRT-...`, then `name: hexadecimal float`,
+  /// the scale of i8). Throws Error{bad_data}, naming line and what was expected.
+  static CalibrationTable parse(std::string_view text);
+  static CalibrationTable load(const std::filesystem::path& file);
+  std::string to_string() const;
+  /// Writes beside `file` and renames.
+  void save(const std::filesystem::path& file) const;
+  bool operator==(const CalibrationTable&) const = default;
+};
+
+/// Gives one batch of calibration data at each call: values by input name. Nothing: the end. Called again from
+/// the first batch on where `restart` is true.
+using CalibrationData = std::function<std::optional<std::map<std::string, Item>>(bool restart)>;
+
+struct CalibrationOptions {
+  Calibrator calibrator = Calibrator::automatic;
+  double percentile = 99.99; ///< Of Calibrator::percentile, in percent of the values.
+  /// Least signal-to-noise ratio, in dB, of the output of a node in INT8, and of the network's outputs. Nodes
+  /// below it stay in FP32. Negative infinity: none does.
+  double least_snr = 20;
+};
+
+} // namespace lanner
