@@ -56,8 +56,8 @@ public:
   bool operator==(const CalibrationTable&) const = default;
 };
 
-/// Gives one batch of calibration data at each call: values by input name. Nothing: the end. Called again from
-/// the first batch on where `restart` is true.
+/// Gives one batch of calibration data at each call: values by input name. Nothing: the end. Called again
+/// from the first batch on where `restart` is true.
 using CalibrationData = std::function<std::optional<std::map<std::string, Item>>(bool restart)>;
 
 struct CalibrationOptions {
