@@ -6,6 +6,7 @@
 #include "graph/copy.h"
 #include "graph/op.h"
 #include "lower/propose/groups.h"
+#include "lower/propose/quantized_groups.h"
 #include "ops/definition/recipe.h"
 #include "passes/rewriting/constant_math.h"
 #include "program/lowered/lowered.h"
@@ -27,6 +28,13 @@ bool is_taken(const Node& dequantize, const Node& reader, std::span<const Backen
   return std::ranges::any_of(backends, [&](const Backend* backend) {
     return backend->device() == device.kind && backend->fuses({&first, 1}, reader, target);
   });
+}
+
+/// Whether the reader's other operand is dequantised too, so that kernels on integers may take both.
+bool joins_quantized(const Node& reader) {
+  const Node* producer = reader.inputs().empty() || !reader.input(0) ? nullptr : reader.input(0)->producer();
+  return pattern_of(reader) == Pattern::contraction && producer && producer->kind() == "dequantize_linear" &&
+         !is_quantized_weight(*producer);
 }
 
 /// Nodes of a region and of regions nested in it.
@@ -97,6 +105,18 @@ private:
   std::map<const Value*, Value*> originals_;
 };
 
+/// A proposal for `members`, which the last node of `own` represents.
+Proposal of_group(std::unique_ptr<Graph> own, const NodeGroup& members) {
+  Proposal proposal;
+  proposal.own = std::move(own);
+  proposal.node = proposal.own->body().nodes().back().get();
+  proposal.members = members;
+  proposal.inputs = inputs_of(members);
+  proposal.outputs = outputs_of(members);
+  proposal.in_first_cover = false;
+  return proposal;
+}
+
 } // namespace
 
 bool fold_weights(Graph& graph, std::span<const Backend* const> backends, const Target& target,
@@ -106,7 +126,7 @@ bool fold_weights(Graph& graph, std::span<const Backend* const> backends, const 
   bool folded = false;
   for (Node* node : found) {
     const bool taken = std::ranges::any_of(node->output()->uses(), [&](const Use& use) {
-      return use.node && is_taken(*node, *use.node, backends, target);
+      return use.node && (joins_quantized(*use.node) || is_taken(*node, *use.node, backends, target));
     });
     folded = (!taken && made_real(*node, constants)) || folded;
   }
@@ -131,10 +151,9 @@ QuantizedWeights QuantizedWeights::of(Graph& graph, const WeightStore& constants
   return weights;
 }
 
-std::optional<Proposal> QuantizedWeights::quantized(const Proposal& like, const LowerOptions& options,
-                                                    Parts& made) const {
-  if (like.promoted || !like.members.front()->regions().empty()) return std::nullopt;
-  for (Value* input : like.members.front()->inputs()) {
+std::optional<Proposal> QuantizedWeights::quantized(const NodeGroup& members, const Node& reader,
+                                                    const TakenTwin& taken, Parts& made) const {
+  for (Value* input : reader.inputs()) {
     if (!input || !input->constant()) continue;
     const auto found = sources_.find(input->constant()->data());
     if (found == sources_.end() || found->second.first.shape() != input->constant()->shape()) continue;
@@ -147,32 +166,39 @@ std::optional<Proposal> QuantizedWeights::quantized(const Proposal& like, const 
                           : input->region()->graph().constant(part.value, part.name, input->producer()));
       if (parts.back()) set_recipe(*parts.back()->producer(), part.recipe);
     }
-    const Twin twin(like.members, *input, parts, source.attributes);
-    if (!is_taken(*twin.nodes()[0], *twin.nodes()[1], options.backends, options.target)) return std::nullopt;
-    Proposal proposal;
-    proposal.own = alone(twin.nodes());
-    proposal.node = proposal.own->body().nodes().back().get();
-    proposal.members = like.members;
+    const Twin twin(members, *input, parts, source.attributes);
+    if (!taken(*twin.nodes()[0], *twin.nodes()[1])) return std::nullopt;
+    Proposal proposal = of_group(alone(twin.nodes()), members);
     proposal.inputs = twin.inputs();
-    proposal.outputs = like.outputs;
-    proposal.in_first_cover = false;
     return proposal;
   }
   return std::nullopt;
 }
 
-void QuantizedWeights::propose(std::vector<Proposal>& proposals, const Graph& graph,
+void QuantizedWeights::propose(std::vector<Proposal>& proposals, Graph& graph,
                                const LowerOptions& options) const {
-  if (sources_.empty()) return;
   Parts parts;
-  const std::size_t count = proposals.size();
+  std::vector<Proposal> found;
+  const auto taken = [&](const Node& dequantize, const Node& next) {
+    return is_taken(dequantize, next, options.backends, options.target);
+  };
+  const auto any = [](const Node&, const Node&) { return true; };
+  const auto add = [&](std::optional<Proposal> made) {
+    if (made) found.push_back(std::move(*made));
+  };
+  for (const Proposal& like : proposals) {
+    const Node& first = *like.members.front();
+    if (sources_.empty() || like.promoted || !first.regions().empty()) continue;
+    add(quantized(like.members, first, taken, parts));
+  }
+  for (const QuantizedGroup& group : quantized_groups(graph, options.target))
+    add(group.of_values ? of_group(alone(group.members), group.members)
+                        : quantized(group.members, *group.contraction, any, parts));
   const std::map<const Node*, std::size_t> order = execution_order(graph);
-  for (std::size_t p = 0; p < count; ++p) {
-    std::optional<Proposal> made = quantized(proposals[p], options, parts);
-    if (!made) continue;
-    made->overwritable = overwritable_inputs(*made, order, options.callers);
-    ask_for(*made, options);
-    if (!made->list.empty()) proposals.push_back(std::move(*made));
+  for (Proposal& made : found) {
+    made.overwritable = overwritable_inputs(made, order, options.callers);
+    ask_for(made, options);
+    if (!made.list.empty()) proposals.push_back(std::move(made));
   }
 }
 

@@ -2,6 +2,7 @@
 // Quantised weights: kernels read them as they are, or lowering dequantises them
 // (docs/decisions/028-quantization.md).
 
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -27,10 +28,11 @@ public:
   /// Replaces each foldable dequantize_linear of constants in the graph's body by a constant.
   static QuantizedWeights of(Graph& graph, const WeightStore& constants);
 
-  /// Adds a variant with quantised weights of each proposal whose first node reads such a constant: kernels
-  /// are then asked for a `fused` that begins with dequantize_linear. Adds nothing where no backend of the
-  /// target's device may have a kernel for it. The graph gets the constants that such a proposal reads.
-  void propose(std::vector<Proposal>& proposals, const Graph& graph, const LowerOptions& options) const;
+  /// Adds a variant with quantised weights of each proposal whose first node reads such a constant, and the
+  /// groups of quantized_groups(): kernels are then asked for a `fused` that begins with dequantize_linear.
+  /// Adds nothing where no backend of the target's device has a kernel for it. The graph gets the constants
+  /// that such a proposal reads.
+  void propose(std::vector<Proposal>& proposals, Graph& graph, const LowerOptions& options) const;
 
 private:
   /// An input of the former dequantize_linear.
@@ -46,7 +48,11 @@ private:
   using Memory = const void*;
   /// Constants of the graph for parts, by the memory of the dequantised constant.
   using Parts = std::map<Memory, std::vector<Value*>>;
-  std::optional<Proposal> quantized(const Proposal& like, const LowerOptions& options, Parts& made) const;
+  /// Whether dequantize_linear of weights and the node after it may begin a group.
+  using TakenTwin = std::function<bool(const Node& dequantize, const Node& next)>;
+  /// `members` over the quantised weights of `reader`, one of them; nothing where it has none.
+  std::optional<Proposal> quantized(const NodeGroup& members, const Node& reader, const TakenTwin& taken,
+                                    Parts& made) const;
 
   /// By the memory of the dequantised constant, which its value shares as long as it is in the graph.
   std::map<Memory, std::pair<Tensor, Source>> sources_;

@@ -1,0 +1,97 @@
+#include "lower/propose/quantized_groups.h"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "base/limits/account.h"
+#include "graph/op.h"
+#include "program/lowered/lowered.h"
+#include "program/lowered/precision.h"
+
+namespace lanner {
+namespace {
+
+constexpr std::size_t most_steps = 12; // each number of steps is a group of its own
+
+/// The only node that reads `value`; null where it has other uses.
+Node* only_reader(const Value& value) {
+  return value.uses().size() == 1 ? value.uses().front().node : nullptr;
+}
+
+/// The dequantize_linear of a value of the run that only `reader` reads; else null.
+Node* dequantized_for(const Value* value, const Node& reader) {
+  Node* const producer = value ? value->producer() : nullptr;
+  if (!producer || producer->kind() != "dequantize_linear" || producer->region() != reader.region())
+    return nullptr;
+  return producer->input(0)->constant() || only_reader(*value) != &reader ? nullptr : producer;
+}
+
+class Finder {
+public:
+  Finder(Graph& graph, const Target& target)
+      : graph_(graph), target_(target), order_(execution_order(graph)) {}
+
+  std::vector<QuantizedGroup> run() {
+    for (const auto& node : graph_.body().nodes()) {
+      check_deadline();
+      if (pattern_of(*node) == Pattern::contraction && node->regions().empty() && node->inputs().size() >= 2)
+        grow(*node);
+    }
+    return std::move(found_);
+  }
+
+private:
+  void grow(Node& contraction) {
+    Node* const left = dequantized_for(contraction.input(0), contraction);
+    if (!left || !contraction.input(1)) return;
+    NodeGroup members{left};
+    const bool of_values = !contraction.input(1)->constant();
+    if (of_values) {
+      Node* const right = dequantized_for(contraction.input(1), contraction);
+      if (!right) return;
+      members.push_back(right);
+    }
+    members.push_back(&contraction);
+    std::vector<NodeGroup> sizes{members};
+    while (sizes.size() <= most_steps && take_step(members)) sizes.push_back(members);
+    for (auto group = sizes.rbegin(); group != sizes.rend(); ++group) add(*group, contraction, of_values);
+  }
+
+  /// Adds the only reader of the last node's result, where it is a step of an epilogue.
+  static bool take_step(NodeGroup& members) {
+    Node& last = *members.back();
+    Node* const next = last.kind() == "quantize_linear" ? nullptr : only_reader(*last.output());
+    if (!next || next->region() != last.region() || !next->op().elementwise || next->outputs().size() != 1 ||
+        next->output()->type.dims() != last.output()->type.dims())
+      return false;
+    for (const Value* input : next->inputs())
+      if (Node* const operand = dequantized_for(input, *next)) members.push_back(operand);
+    members.push_back(next);
+    return true;
+  }
+
+  void add(NodeGroup group, const Node& contraction, bool of_values) {
+    std::ranges::sort(group, {}, [&](const Node* node) { return order_.at(node); });
+    const auto is_static = [](const Node* node) {
+      return std::ranges::all_of(node->inputs(),
+                                 [](const Value* value) { return !value || value->type.is_static(); });
+    };
+    const std::vector<const Node*> nodes(group.begin(), group.end());
+    if (std::ranges::all_of(group, is_static) && may_run_as_one(group, order_) && target_for(nodes, target_))
+      found_.push_back({std::move(group), &contraction, of_values});
+  }
+
+  Graph& graph_;
+  const Target& target_;
+  std::map<const Node*, std::size_t> order_;
+  std::vector<QuantizedGroup> found_;
+};
+
+} // namespace
+
+std::vector<QuantizedGroup> quantized_groups(Graph& graph, const Target& target) {
+  return Finder(graph, target).run();
+}
+
+} // namespace lanner
