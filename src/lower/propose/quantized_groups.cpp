@@ -62,8 +62,8 @@ private:
   static bool take_step(NodeGroup& members) {
     Node& last = *members.back();
     Node* const next = last.kind() == "quantize_linear" ? nullptr : only_reader(*last.output());
-    if (!next || next->region() != last.region() || !next->op().elementwise || next->outputs().size() != 1 ||
-        next->output()->type.dims() != last.output()->type.dims())
+    if (!next || next->region() != last.region() || pattern_of(*next) != Pattern::elementwise ||
+        next->outputs().size() != 1 || next->output()->type.dims() != last.output()->type.dims())
       return false;
     for (const Value* input : next->inputs())
       if (Node* const operand = dequantized_for(input, *next)) members.push_back(operand);
