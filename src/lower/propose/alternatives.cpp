@@ -197,7 +197,8 @@ private:
   /// Whether to ask later: a library takes long to find kernels for an anchor, so outside the first cover it
   /// is asked only when that may pay.
   bool later(const Proposal& proposal) const {
-    if (proposal.in_first_cover || proposal.members.front()->op().elementwise) return false;
+    if (proposal.in_first_cover || pattern_of(*proposal.members.front()) == Pattern::elementwise)
+      return false;
     const DeviceKind kind = target_of(proposal, options_).device.kind;
     return std::ranges::any_of(options_.backends, [&](const Backend* backend) {
       return backend->device() == kind && !backend->version().empty();

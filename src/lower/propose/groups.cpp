@@ -39,6 +39,12 @@ bool fusible(const Node& node) {
          may_join(node);
 }
 
+/// Whether it computes element by element: quantize_linear and dequantize_linear too, whose scales along an
+/// axis do not broadcast as operands do.
+bool is_step(const Node& node) {
+  return node.op().elementwise || pattern_of(node) == Pattern::elementwise;
+}
+
 /// The only node that reads `value`, or null when it has other uses or leaves the region.
 Node* only_reader(const Value& value) {
   Node* reader = nullptr;
@@ -87,7 +93,7 @@ public:
     NodeSet taken;
     for (Node* node : nodes_) {
       check_deadline();
-      if (!node->op().elementwise) chains(*node, taken);
+      if (!is_step(*node)) chains(*node, taken);
     }
     std::map<const Node*, std::vector<std::size_t>> chains_of;
     for (std::size_t i = 0; i < found_.size(); ++i)
@@ -104,7 +110,7 @@ public:
     }
     for (Node* root : nodes_) {
       check_deadline();
-      if (root->op().elementwise) add_shared(tree(*root, {}, true));
+      if (is_step(*root)) add_shared(tree(*root, {}, true));
     }
     for (const Node* node : all_)
       if (may_join(*node)) ask_backends(*node);
@@ -143,7 +149,7 @@ private:
     NodeGroup chain{&anchor};
     for (Node* next = only_reader(*anchor.output());
          next && chain.size() < longest && next->region() == anchor.region() && fusible(*next) &&
-         next->op().elementwise && accepted(chain, *next);
+         is_step(*next) && accepted(chain, *next);
          next = only_reader(*next->output()))
       chain.push_back(next);
     std::size_t free = 1;
@@ -158,7 +164,7 @@ private:
     std::vector<NodeGroup> groups;
     for (auto it = nodes_.rbegin(); it != nodes_.rend(); ++it) {
       check_deadline();
-      if (!(*it)->op().elementwise || taken.contains(*it)) continue;
+      if (!is_step(**it) || taken.contains(*it)) continue;
       NodeGroup group = tree(**it, taken);
       taken.insert(group.begin(), group.end());
       if (group.size() > 1) groups.push_back(std::move(group));
@@ -201,7 +207,7 @@ private:
   }
 
   bool can_absorb(Node& producer, const Node& consumer, const Node& root) const {
-    return producer.region() == root.region() && producer.op().elementwise && fusible(producer) &&
+    return producer.region() == root.region() && is_step(producer) && fusible(producer) &&
            producer.output()->type.dims() == root.output()->type.dims() && accepted({&producer}, consumer);
   }
 
