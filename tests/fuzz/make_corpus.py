@@ -19,7 +19,7 @@ from audio_seeds import audio_seeds
 from onnx import TensorProto, helper, numpy_helper
 from picture_seeds import cache_seeds, clip_seeds, picture_seeds, settings_seeds
 from protobuf_seeds import caffe_seeds, tensorflow_seeds
-from task_seeds import label_seeds, task_seeds, truth_seeds
+from task_seeds import calibration_seeds, label_seeds, task_seeds, truth_seeds
 from video_seeds import bitstream_seeds, elementary_stream_seeds, index_seeds
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -459,7 +459,7 @@ def regex_seeds() -> None:
 
 
 def text_seeds() -> None:
-    for target, seeds in {"task": task_seeds(), "truth": truth_seeds(), "labels": label_seeds()}.items():
+    for target, seeds in {"task": task_seeds(), "truth": truth_seeds(), "labels": label_seeds(), "calibration": calibration_seeds()}.items():
         for name, content in seeds.items():
             write(target, name, content)
 

@@ -14,6 +14,7 @@ std::span<const Target> targets() {
       {"bitstream", read_bitstream},
       {"cache", read_cache},
       {"caffe", read_caffe},
+      {"calibration", read_calibration},
       {"clip", read_clip},
       {"elementary_stream", read_elementary_stream},
       {"index", read_index},

@@ -1,4 +1,4 @@
-"""Seeds of task descriptions, and of ground truth for accuracy."""
+"""Seeds of task descriptions, of ground truth for accuracy, and of calibration tables."""
 
 import json
 
@@ -41,6 +41,18 @@ def label_seeds() -> dict[str, bytes]:
         "dict": b'{"0": "cat", "1": ["n07747607", "orange"]}',
         "config": b'{"id2label": {"0": "cat", "1": "dog"}}',
         "no-name": b'{"0": "cat", "2": 3}',
+    }
+
+
+def calibration_seeds() -> dict[str, bytes]:
+    """Calibration tables, and calibration caches of TensorRT."""
+    line = '"conv1" least=-1.5 most=2.25 threshold=2 calibrator=entropy\n'
+    names = '"a b\\"\\\\\\n\\xc3" least=0 most=1e-3 threshold=0.30000000000000004 calibrator=auto\n'
+    return {
+        "table": f"lanner calibration 1\n{line}{names}".encode(),
+        "comments": f"lanner calibration 1\r\n# by hand\r\n\r\n\t{line}".encode(),
+        "tensorrt": b"TRT-8401-EntropyCalibration2\ndata: 3c008912\n(Unnamed Layer* 22) [Constant]_output: 3a4b050c\n",
+        "tensorrt-minmax": b"TRT-100300-MinMaxCalibration\nconv1/convolution:0: 3d0b7086\nzeros: 0\n",
     }
 
 
