@@ -25,6 +25,7 @@ void add_decode(Command& program, Action& action);
 void add_transcode(Command& program, Action& action);
 void add_verify(Command& program, Action& action);
 void add_eval(Command& program, Action& action);
+void add_calibrate(Command& program, Action& action);
 void add_completion(Command& program, Action& action);
 void add_manual(Command& program, Action& action);
 

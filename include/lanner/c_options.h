@@ -93,6 +93,12 @@ typedef struct lanner_environment lanner_environment;
    it is unknown. Any result other than 0 ends the call with LANNER_CANCELLED. */
 typedef int (*lanner_progress)(void* user, const char* stage, double done, double total);
 
+/* The range of a value of the model, for INT8: `-1:1`. */
+typedef struct lanner_value_range {
+  const char* value;
+  const char* range;
+} lanner_value_range;
+
 typedef struct lanner_build_options {
   size_t struct_size;
   const char* precision; /* Types that kernels may compute in: `fp32` (null), `fp16,bf16,fp32`. */
@@ -156,6 +162,13 @@ typedef struct lanner_build_options {
   const char* const* overridden;
   size_t overridden_count;
   const char* weights; /* For a Caffe network in text (.prototxt): the path of its .caffemodel; else null. */
+  /* For precision int8: a safetensors file with samples of each input; docs/int8.md. */
+  const char* calibration_data;
+  const char* calibration; /* A calibration table, or TensorRT's calibration cache: a path. */
+  const char* calibrator;  /* `auto` (null), `entropy`, `entropy2`, `minmax`, `percentile`, `legacy`. */
+  double least_snr;        /* Least signal-to-noise ratio of a node in INT8, in dB; 0: 20. */
+  const lanner_value_range* ranges; /* Of values, instead of calibrated ones. */
+  size_t range_count;
 } lanner_build_options;
 
 typedef struct lanner_load_options {

@@ -60,7 +60,17 @@ public:
 /// from the first batch on where `restart` is true.
 using CalibrationData = std::function<std::optional<std::map<std::string, Item>>(bool restart)>;
 
-struct CalibrationOptions {
+/// How a build with precision INT8 finds the ranges of the values that it stores so, and which nodes stay in
+/// FP32. A model that has quantize_linear nodes of its own needs none of it.
+struct Calibration {
+  CalibrationData data;
+  /// Instead of `data`: a safetensors file with a tensor for each input, by name. Its first dim counts
+  /// samples, or, where the tensor has a dim more than the input, batches. Neither given: `table` and
+  /// `ranges` hold all ranges, and no node is checked.
+  std::filesystem::path data_file;
+  CalibrationTable table;           ///< Ranges of an earlier calibration; `data` is then for checks alone.
+  std::filesystem::path table_file; ///< Instead of `table`: its file, or TensorRT's calibration cache.
+  std::map<std::string, TensorRange> ranges; ///< The user's; they replace those of `table` and `data`.
   Calibrator calibrator = Calibrator::automatic;
   double percentile = 99.99; ///< Of Calibrator::percentile, in percent of the values.
   /// Least signal-to-noise ratio, in dB, of the output of a node in INT8, and of the network's outputs. Nodes

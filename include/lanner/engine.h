@@ -12,6 +12,7 @@
 #include <string_view>
 #include <vector>
 
+#include <lanner/calibration.h>
 #include <lanner/cancel.h>
 #include <lanner/device.h>
 #include <lanner/environment.h>
@@ -103,6 +104,10 @@ struct BuildOptions {
   /// logged. An input without an entry in a profile may have any sizes.
   std::vector<std::map<std::string, ShapeRange>> profiles;
   Precision precision; ///< Types that kernels may compute in.
+  /// For precision i8: ranges, or data to find them. The plan's metadata `lanner.calibration` is the table
+  /// that was used, `lanner.int8` what was decided for each node, as JSON. Throws Error{invalid_argument} for
+  /// a model without quantize_linear nodes where neither data nor ranges are given.
+  Calibration calibration;
   /// The most seconds that timing and checking kernels may take; 0: kernels are chosen by estimates, without
   /// timing. Checks of kernels that were chosen without timing may take 2 s more. Work that every plan needs
   /// does not count: the import, and compiling the first variant of each library kernel.
@@ -257,6 +262,11 @@ struct SaveOptions {
   bool weights = true;
   Control control; ///< Checked every few megabytes. If the call ends early, an existing file stays unchanged.
 };
+
+/// The ranges that a build with precision i8 and these options would use, found by running `model` in FP32 on
+/// `options.calibration.data`. Throws Error{invalid_argument} without data.
+CalibrationTable calibrate(SourcePtr model, const BuildOptions& options,
+                           const std::filesystem::path& folder = {});
 
 /// An immutable, shareable network that is ready to run. Copies share one engine. Thread-safe.
 class Engine {

@@ -15,13 +15,15 @@ namespace lanner {
 struct PrecisionPin {
   /// Matches names of the model's nodes, or of values in the IR. `*` matches any characters, `?` one.
   std::string pattern;
-  DType type = DType::f32; ///< f32, f16 or bf16.
+  DType type = DType::f32; ///< f32, f16, bf16 or i8.
 };
 
 /// Compute types of kernels where the model has f32; values of other types keep theirs. The tuner uses the
 /// fastest of the allowed types. Sums of products are always in f32.
 struct Precision {
-  /// Of f32, f16 and bf16. f32 is allowed in addition unless `strict`.
+  /// Of f32, f16, bf16 and i8. f32 is allowed in addition unless `strict`. i8 is for convolutions and
+  /// products, whose operands are then stored in 8 bits: see BuildOptions::calibration. A model that was
+  /// quantised already is computed in integers without it.
   std::set<DType> types{DType::f32};
   /// The first pattern that matches a node applies; its type need not be in `types`. A pattern that matches
   /// nothing is Error{invalid_argument}.
@@ -42,7 +44,7 @@ struct Precision {
   std::string types_text() const;
 };
 
-/// `fp32`, `fp16`, `bf16`; throws Error{invalid_argument} for other names.
+/// `fp32`, `fp16`, `bf16`, `int8`; throws Error{invalid_argument} for other names.
 DType parse_precision_type(std::string_view name);
 std::string_view precision_name(DType type);
 

@@ -15,6 +15,7 @@
 #include "base/limits/heap.h"
 #include "builder/early_precision.h"
 #include "builder/input_preprocess.h"
+#include "builder/int8/int8.h"
 #include "builder/open_dims.h"
 #include "builder/row_pitch.h"
 #include "device/threads.h"
@@ -246,6 +247,43 @@ void warn_of_unused(const EngineState& state, const std::string& model) {
     log_message(LogLevel::warning, fmt::format("{}: {}", model, line));
 }
 
+/// A model read and brought into its canonical form.
+struct Canonical {
+  std::unique_ptr<Graph> graph;
+  SeenInitialisers seen;
+  WeightValues sources;
+};
+
+Canonical canonical_form(const SourcePtr& model, const BuildOptions& options,
+                         const std::filesystem::path& folder) {
+  Canonical result;
+  const OpTable& ops = options.environment.state().ops;
+  options.control.report({"import", 0, 0, ""});
+  std::unique_ptr<Graph> graph = import_model(model, import_options(options, ops, folder, result.seen));
+  apply_row_pitches(*graph, options.storages);
+  graph = with_pictures(with_shapes(std::move(graph), options.shapes), options.images);
+  apply_ranks(*graph, options.profiles);
+  expect_sizes(*graph, result.seen.values);
+  const std::map<std::string, Preprocess> preprocess = settle_preprocess(*graph, options, folder);
+  std::map<std::string, Preprocess> pictures = preprocess;
+  for (const auto& [input, picture] : options.images) pictures.emplace(input, picture.preprocess);
+  expect_pictures(*graph, pictures);
+  result.sources = weights_of(*graph, max_kept_source);
+  if (options.stop_after != "import") run_passes(*graph, pass_options(options));
+  give_back_freed_memory();
+  for (const auto& [input, spec] : preprocess) graph->metadata[preprocess_key + input] = spec.to_json();
+  for (const auto& [key, value] : options.metadata) {
+    check(!key.empty(), ErrorCode::invalid_argument, "metadata: an empty key; expected one like lanner.task");
+    check(key != "lanner.preprocess" && !key.starts_with(preprocess_key), ErrorCode::invalid_argument,
+          "metadata '{}': give preprocessing by its own option", key);
+    graph->metadata[key] = value;
+  }
+  check_pins(*graph, options.precision);
+  check_placed(*graph, options.placement);
+  result.graph = std::move(graph);
+  return result;
+}
+
 } // namespace
 
 std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOptions& given,
@@ -259,32 +297,11 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   auto state = std::make_shared<EngineState>(options.limits, account, options.environment);
   state->target = target_for(options);
   state->set_weight_budget(options.weight_budget);
-  options.control.report({"import", 0, 0, ""});
-  SeenInitialisers seen;
-  std::unique_ptr<Graph> graph = import_model(model, import_options(options, environment.ops, folder, seen));
-  apply_row_pitches(*graph, options.storages);
-  graph = with_pictures(with_shapes(std::move(graph), options.shapes), options.images);
-  apply_ranks(*graph, options.profiles);
-  expect_sizes(*graph, seen.values);
-  const std::map<std::string, Preprocess> preprocess = settle_preprocess(*graph, options, folder);
-  std::map<std::string, Preprocess> pictures = preprocess;
-  for (const auto& [input, picture] : options.images) pictures.emplace(input, picture.preprocess);
-  expect_pictures(*graph, pictures);
-  const WeightValues sources = weights_of(*graph, max_kept_source);
-  if (options.stop_after != "import") run_passes(*graph, pass_options(options));
-  give_back_freed_memory();
-  for (const auto& [input, spec] : preprocess) graph->metadata[preprocess_key + input] = spec.to_json();
-  for (const auto& [key, value] : options.metadata) {
-    check(!key.empty(), ErrorCode::invalid_argument, "metadata: an empty key; expected one like lanner.task");
-    check(key != "lanner.preprocess" && !key.starts_with(preprocess_key), ErrorCode::invalid_argument,
-          "metadata '{}': give preprocessing by its own option", key);
-    graph->metadata[key] = value;
-  }
-  check_pins(*graph, options.precision);
-  check_placed(*graph, options.placement);
-  Graph& portable = *graph;
-  state->graph = std::move(graph);
-  learn_weights(*state, portable, sources);
+  Canonical canonical = canonical_form(model, options, folder);
+  if (options.stop_after.empty()) to_int8(*canonical.graph, options, state->target);
+  Graph& portable = *canonical.graph;
+  state->graph = std::move(canonical.graph);
+  learn_weights(*state, portable, canonical.sources);
   state->budget = options.budget;
   state->timing_cache = timing_cache_path(options);
   state->retune = options.retune;
@@ -292,7 +309,7 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
   check_tune_at_run(*state);
   describe(*state);
   set_callers(*state, {options.states, options.aliases, options.overwritable, options.storages});
-  learn_initialisers(*state, std::move(seen), model, given, folder);
+  learn_initialisers(*state, std::move(canonical.seen), model, given, folder);
   if (options.stop_after.empty()) {
     state->opt = opt_shapes(*state->graph, state->state_inputs());
     state->expect(checked_profiles(*state->graph, options.profiles, state->opt));
@@ -303,6 +320,18 @@ std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOpti
     give_back_freed_memory();
   }
   return state;
+}
+
+CalibrationTable calibrated(const SourcePtr& model, const BuildOptions& given,
+                            const std::filesystem::path& folder) {
+  const EnvironmentState& environment = given.environment.state();
+  BuildOptions options = given;
+  options.limits = environment.within(given.limits);
+  options.precision.types.insert(DType::i8);
+  const auto account = std::make_shared<Account>(options.limits, environment.thread_settings);
+  const AccountScope charged(account);
+  const DeadlineScope deadline(options.limits, options.control.cancel);
+  return int8_ranges(*canonical_form(model, options, folder).graph, options, target_for(options));
 }
 
 } // namespace lanner

@@ -15,4 +15,8 @@ namespace lanner {
 std::shared_ptr<EngineState> build_state(const SourcePtr& model, const BuildOptions& options,
                                          const std::filesystem::path& folder);
 
+/// As calibrate().
+CalibrationTable calibrated(const SourcePtr& model, const BuildOptions& options,
+                            const std::filesystem::path& folder);
+
 } // namespace lanner

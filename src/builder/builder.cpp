@@ -18,6 +18,10 @@ public:
                                            const std::filesystem::path& folder) const override {
     return build_state(model, options, folder);
   }
+  CalibrationTable calibrate(const SourcePtr& model, const BuildOptions& options,
+                             const std::filesystem::path& folder) const override {
+    return calibrated(model, options, folder);
+  }
   MadeVariant variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,
                       double& seconds, const Control& control) const override {
     return lowered_variant(state, key, making, seconds, control);

@@ -40,9 +40,11 @@ const Node* surely_computes(const Graph& graph, const Target& target) {
   return nullptr;
 }
 
-/// The target without pins, which are checked on the nodes that remain once sizes are known.
-Target without_pins(Target target) {
+/// The target without what is checked only on the nodes that remain once sizes are known: pins, and INT8,
+/// whose kernels exist on a CPU too.
+Target without_late(Target target) {
   target.precision.pins.clear();
+  target.precision.types.erase(DType::i8);
   return target;
 }
 
@@ -56,7 +58,7 @@ std::vector<std::string> early_precision(const Graph& graph, const Target& targe
          "precision {} (strict): no kernel computes in it on a CPU, whatever the sizes, and {} ({}) has to; "
          "pin it to fp32, or leave strict out",
          target.precision.types_text(), node_name(*node), shown_kind(*node));
-  return unused_precisions(graph, without_pins(target));
+  return unused_precisions(graph, without_late(target));
 }
 
 bool decides_late(const Target& target) {

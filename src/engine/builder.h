@@ -36,6 +36,9 @@ public:
   /// As Engine::build, but errors do not begin with the model's name.
   virtual std::shared_ptr<const EngineState> build(const SourcePtr& model, const BuildOptions& options,
                                                    const std::filesystem::path& folder) const = 0;
+  /// As calibrate().
+  virtual CalibrationTable calibrate(const SourcePtr& model, const BuildOptions& options,
+                                     const std::filesystem::path& folder) const = 0;
   /// A variant lowered for its shapes and threads: tuned within `seconds`, which is reduced by the time
   /// spent, by estimates where that is 0, or with the tactics of `making.model` if set.
   virtual MadeVariant variant(const EngineState& state, const VariantKey& key, const VariantMaking& making,

@@ -99,6 +99,16 @@ Engine Engine::build(const std::filesystem::path& model, const BuildOptions& opt
   return build(source, options, model.has_parent_path() ? model.parent_path() : std::filesystem::path("."));
 }
 
+CalibrationTable calibrate(SourcePtr model, const BuildOptions& options,
+                           const std::filesystem::path& folder) {
+  return with_context([&] { return fmt::format("calibrate {}", model->name()); },
+                      [&] {
+                        return builder_for("a calibration",
+                                           "calibrate with liblanner, and use the table here")
+                            .calibrate(model, options, folder);
+                      });
+}
+
 namespace {
 
 /// Random inputs may be invalid for the model.

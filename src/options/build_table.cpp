@@ -5,6 +5,7 @@
 
 #include <lanner/doctor.h>
 
+#include "options/calibration_rows.h"
 #include "options/common_rows.h"
 
 namespace lanner {
@@ -123,12 +124,12 @@ OptionValue budget_in(const C& given) {
 void add_kernel_rows(Table& table) {
   table.push_back(row<std::string, BuildOptions>(
       {.name = "precision",
-       .help = "types that kernels may compute in: fp32, fp16, bf16",
-       .details = "fp32 is always allowed, unless strict",
+       .help = "types that kernels may compute in: fp32, fp16, bf16, int8",
+       .details = "fp32 is always allowed, unless strict; int8 needs calibration data or ranges",
        .example = "fp16,fp32",
        .flag = "--precision",
        .metavar = "TYPES",
-       .choices = {"fp32", "fp16", "bf16"},
+       .choices = {"fp32", "fp16", "bf16", "int8"},
        .torch_compile = true,
        .kind = OptionKind::words},
       [](const BuildOptions& options) { return options.precision.types_text(); }, set_types,
@@ -409,8 +410,8 @@ void add_call_rows(Table& table) {
 const OptionTable<BuildOptions>& build_option_table() {
   static const Table table = [] {
     Table made;
-    for (const auto add : {add_kernel_rows, add_shape_rows, add_choice_rows, add_picture_rows,
-                           add_caller_rows, add_binding_rows, add_call_rows})
+    for (const auto add : {add_kernel_rows, add_calibration_rows, add_shape_rows, add_choice_rows,
+                           add_picture_rows, add_caller_rows, add_binding_rows, add_call_rows})
       add(made);
     return made;
   }();

@@ -10,9 +10,9 @@
 namespace lanner {
 
 DType parse_precision_type(std::string_view name) {
-  for (const DType type : {DType::f32, DType::f16, DType::bf16})
+  for (const DType type : {DType::f32, DType::f16, DType::bf16, DType::i8})
     if (name == precision_name(type)) return type;
-  fail(ErrorCode::invalid_argument, "precision '{}': expected fp32, fp16 or bf16", name);
+  fail(ErrorCode::invalid_argument, "precision '{}': expected fp32, fp16, bf16 or int8", name);
 }
 
 std::string_view precision_name(DType type) {
@@ -23,6 +23,8 @@ std::string_view precision_name(DType type) {
     return "fp16";
   case DType::bf16:
     return "bf16";
+  case DType::i8:
+    return "int8";
   default:
     return to_string(type);
   }

@@ -22,7 +22,8 @@ template<typename Member>
 constexpr bool ends_at(std::size_t size, std::size_t last) {
   return last + sizeof(Member) == size;
 }
-static_assert(ends_at<const char*>(sizeof(lanner_build_options), offsetof(lanner_build_options, weights)));
+static_assert(ends_at<std::size_t>(sizeof(lanner_build_options),
+                                   offsetof(lanner_build_options, range_count)));
 static_assert(ends_at<std::int32_t>(sizeof(lanner_load_options), offsetof(lanner_load_options, verify)));
 static_assert(ends_at<void*>(sizeof(lanner_verify_options), offsetof(lanner_verify_options, progress_user)));
 static_assert(ends_at<std::int32_t>(sizeof(lanner_context_options),
@@ -38,6 +39,7 @@ const lanner_precision_pin pin{"/head/*", "fp32"};
 const lanner_placed_nodes placed{"layer4*", "cuda:1"};
 const lanner_pair state{"past", "present"}, alias{"x", "y"};
 const lanner_binding_storage storage{"x", "acdb"};
+const lanner_value_range value_range{"x", "-1:1"};
 const lanner_metadata metadata{"author", "me"};
 const lanner_input_preprocess preprocess{"x", "imagenet"};
 const lanner_image_input picture{"x", "nv12", "imagenet"};
@@ -94,6 +96,11 @@ const Cases<lanner_build_options> build_cases{
     {"tune_at_run", [](auto& given) { given.tune_at_run = 1; }},
     {"overridden", [](auto& given) { given.overridden = scale, given.overridden_count = 1; }},
     {"weights", [](auto& given) { give_weights(given); }},
+    {"calibration_data", [](auto& given) { given.calibration_data = "samples.safetensors"; }},
+    {"calibration", [](auto& given) { given.calibration = "model.calibration"; }},
+    {"calibrator", [](auto& given) { given.calibrator = "entropy"; }},
+    {"least_snr", [](auto& given) { given.least_snr = 25; }},
+    {"ranges", [](auto& given) { given.ranges = &value_range, given.range_count = 1; }},
 };
 
 const Cases<lanner_load_options> load_cases{

@@ -14,6 +14,7 @@
 #include "check.h"
 #include "command.h"
 #include "commands/engine_summary.h"
+#include "input/calibration_pictures.h"
 #include "input/labels.h"
 #include "options/engine_options.h"
 #include "output/console.h"
@@ -57,7 +58,8 @@ void add_picture(const BuildCommandOptions& options, const ModelFacts& facts, Bu
   if (!options.preprocess.given() && options.input.empty() && options.picture.empty()) return;
   std::optional<PixelFormat> format;
   if (!options.picture.empty() && options.picture != "any")
-    format = with_context([] { return "--image-input"; }, [&] { return parse_pixel_format(options.picture); });
+    format =
+        with_context([] { return "--image-input"; }, [&] { return parse_pixel_format(options.picture); });
   const Binding& input = picture_input(facts.inputs, options.input);
   PictureInput picture =
       resolve_preprocess(options.preprocess, *facts.engine, facts.folder, input, options.picture.empty());
@@ -157,6 +159,8 @@ int run_build(const BuildCommandOptions& options) {
   check_metadata(build);
   add_picture(options, facts, build);
   add_task(options, facts, build);
+  if (calibrates_on_pictures(build))
+    take_calibration_pictures(facts, options.preprocess, options.input, build);
   std::optional<BuildTimes> times;
   const Engine engine = open_engine(facts, options.engine, build, 0, &times);
   if (!options.print_ir.empty())
@@ -196,7 +200,8 @@ void add_build(Command& program, Action& action) {
                               "--budget", "--device", "--threads", "--weights", "--outputs", "--preset",
                               "--size", "--fit", "--task", "--head", "--labels"});
   command.footer(
-      "Preprocessing that is given here is stored in the plan, for programs that bind images; with --image-input "
+      "Preprocessing that is given here is stored in the plan, for programs that bind images; with "
+      "--image-input "
       "it is a part of the network. So is what the outputs "
       "mean.\n\n"
       "Examples:\n  lanner build model.onnx -o model.plan\n  lanner build resnet50.onnx -o resnet50.plan "
@@ -206,6 +211,7 @@ void add_build(Command& program, Action& action) {
       "  lanner build model.onnx -o model.plan --shape input:1x3x224x224:8x3x224x224:32x3x224x224\n"
       "  lanner build model.onnx -o model.plan --profile input=1x3x224x224:1x3x224x224:4x3x224x224 "
       "--profile input=5x3x224x224:32x3x224x224:64x3x224x224\n"
+      "  lanner build resnet50.onnx -o resnet50.plan --precision int8 --calibrate photos/ --preset imagenet\n"
       "  lanner build decoder.onnx -o decoder.plan --state past=present --storage mask=row:fp16\n"
       "  lanner build model.onnx --print-ir --stop-after fold_constants");
 }

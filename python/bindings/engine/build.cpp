@@ -12,7 +12,15 @@ namespace {
 /// Keywords of the table of builds, and additional ones for torch modules.
 std::span<const Keyword> build_keywords() {
   static const std::vector<Keyword> keywords = [] {
-    std::vector<Keyword> list = keywords_of(build_option_table(), true);
+    std::vector<Keyword> list = keywords_of(build_option_table(), true, {"calibration_data"});
+    list.push_back(
+        Keyword{"calibration_data",
+                "str | os.PathLike[str] | collections.abc.Iterable[collections.abc.Mapping[str, object]]"}
+            .of("samples of each input for precision int8: batches, each a dict from input name to array, "
+                "which "
+                "are read several times (those of a generator are kept); or a safetensors file with a tensor "
+                "for "
+                "each input, whose first dim counts samples; docs/int8.md"));
     list.push_back(Keyword{"dynamic_shapes", "object"}.of(
         "for a torch module only: as torch.export.export takes them; docs/pytorch.md"));
     return list;
@@ -25,9 +33,63 @@ std::span<const Keyword> load_keywords() {
   return keywords;
 }
 
-PyEngine build(nb::handle model, const nb::args& others, const nb::kwargs& keywords) {
+/// The batches of a Python iterable, which is iterated again for each pass over them.
+class PythonBatches {
+public:
+  explicit PythonBatches(nb::object batches) : batches_(std::make_shared<Held>(std::move(batches))) {}
+
+  std::optional<std::map<std::string, Item>> operator()(bool restart) const {
+    nb::gil_scoped_acquire gil;
+    if (restart) batches_->next = nb::iter(batches_->all);
+    if (batches_->next == nb::iterator::sentinel()) return std::nullopt;
+    std::map<std::string, Item> batch;
+    const nb::object names = nb::borrow(*batches_->next);
+    if (!nb::hasattr(names, "items"))
+      fail_type("calibration_data: expected batches that are dicts from input name to array");
+    for (const nb::handle pair : names.attr("items")())
+      batch.emplace(nb::cast<std::string>(pair[0]), to_item(pair[1], false));
+    ++batches_->next;
+    return batch;
+  }
+
+private:
+  /// Released with the GIL held, wherever the last copy goes.
+  struct Held {
+    explicit Held(nb::object batches) : all(std::move(batches)) {}
+    ~Held() {
+      nb::gil_scoped_acquire gil;
+      next = {};
+      all.reset();
+    }
+    nb::object all;
+    nb::iterator next;
+  };
+  std::shared_ptr<Held> batches_;
+};
+
+/// Takes `calibration_data` from the keywords, which are then those of the table.
+nb::kwargs take_calibration_data(const nb::kwargs& keywords, BuildOptions& options) {
+  nb::dict rest;
+  for (const auto& [name, value] : keywords) {
+    if (nb::cast<std::string>(name) != "calibration_data" || value.is_none()) {
+      rest[name] = value;
+    } else if (nb::isinstance<nb::str>(value) || nb::hasattr(value, "__fspath__")) {
+      options.calibration.data_file = path_of(value);
+    } else if (nb::hasattr(value, "__next__")) {
+      options.calibration.data = PythonBatches(nb::list(value));
+    } else if (nb::hasattr(value, "__iter__") && !nb::hasattr(value, "keys")) {
+      options.calibration.data = PythonBatches(nb::borrow(value));
+    } else {
+      fail_type("calibration_data: expected a path, or batches that are dicts from input name to array");
+    }
+  }
+  return nb::kwargs(nb::cast<nb::kwargs>(rest));
+}
+
+PyEngine build(nb::handle model, const nb::args& others, const nb::kwargs& given) {
   check_named("build", others, "precision=\"fp16\"");
   BuildOptions options;
+  const nb::kwargs keywords = take_calibration_data(given, options);
   nb::object progress = nb::none();
   take_keywords("build", keywords, build_keywords(), build_option_table(), options,
                 [&](const std::string& name, nb::handle value) {

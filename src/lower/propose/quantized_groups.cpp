@@ -6,6 +6,7 @@
 
 #include "base/limits/account.h"
 #include "graph/op.h"
+#include "ops/elementwise/quantization.h"
 #include "program/lowered/lowered.h"
 #include "program/lowered/precision.h"
 
@@ -22,8 +23,7 @@ Node* only_reader(const Value& value) {
 /// The dequantize_linear of a value of the run that only `reader` reads; else null.
 Node* dequantized_for(const Value* value, const Node& reader) {
   Node* const producer = value ? value->producer() : nullptr;
-  if (!producer || producer->kind() != "dequantize_linear" || producer->region() != reader.region())
-    return nullptr;
+  if (!producer || !ops::dequantizes(*producer) || producer->region() != reader.region()) return nullptr;
   return producer->input(0)->constant() || only_reader(*value) != &reader ? nullptr : producer;
 }
 
@@ -61,7 +61,7 @@ private:
   /// Adds the only reader of the last node's result, where it is a step of an epilogue.
   static bool take_step(NodeGroup& members) {
     Node& last = *members.back();
-    Node* const next = last.kind() == "quantize_linear" ? nullptr : only_reader(*last.output());
+    Node* const next = ops::quantizes(last) ? nullptr : only_reader(*last.output());
     if (!next || next->region() != last.region() || pattern_of(*next) != Pattern::elementwise ||
         next->outputs().size() != 1 || next->output()->type.dims() != last.output()->type.dims())
       return false;

@@ -8,6 +8,7 @@
 #include "lower/propose/groups.h"
 #include "lower/propose/quantized_groups.h"
 #include "ops/definition/recipe.h"
+#include "ops/elementwise/quantization.h"
 #include "passes/rewriting/constant_math.h"
 #include "program/lowered/lowered.h"
 #include "program/memory/placement.h"
@@ -16,7 +17,7 @@ namespace lanner {
 namespace {
 
 bool is_quantized_weight(const Node& node) {
-  return node.kind() == "dequantize_linear" &&
+  return ops::dequantizes(node) &&
          std::ranges::all_of(node.inputs(), [](const Value* input) { return !input || input->constant(); });
 }
 
@@ -33,7 +34,7 @@ bool is_taken(const Node& dequantize, const Node& reader, std::span<const Backen
 /// Whether the reader's other operand is dequantised too, so that kernels on integers may take both.
 bool joins_quantized(const Node& reader) {
   const Node* producer = reader.inputs().empty() || !reader.input(0) ? nullptr : reader.input(0)->producer();
-  return pattern_of(reader) == Pattern::contraction && producer && producer->kind() == "dequantize_linear" &&
+  return pattern_of(reader) == Pattern::contraction && producer && ops::dequantizes(*producer) &&
          !is_quantized_weight(*producer);
 }
 

@@ -12,6 +12,14 @@
 
 namespace lanner::ops {
 
+bool quantizes(const Node& node) {
+  return node.kind() == "quantize_linear";
+}
+
+bool dequantizes(const Node& node) {
+  return node.kind() == "dequantize_linear";
+}
+
 std::optional<StoredRange> stored_range(DType type) {
   if (!is_integer(type)) return std::nullopt;
   const auto bits = static_cast<int>(bit_width(type));

@@ -12,6 +12,10 @@
 
 namespace lanner::ops {
 
+/// Whether the node is QuantizeLinear, from reals to stored numbers, or DequantizeLinear, back.
+bool quantizes(const Node& node);
+bool dequantizes(const Node& node);
+
 /// The range of a stored integer type; nothing for types that are not rounded to integers (float8, float4).
 struct StoredRange {
   double least, most;

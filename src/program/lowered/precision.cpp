@@ -64,11 +64,28 @@ std::vector<const Node*> breaking(const Graph& lowered, const Target& target, co
   return list;
 }
 
+bool is_byte(const Value* value) {
+  return value && value->type.is_tensor() &&
+         (value->type.dtype() == DType::i8 || value->type.dtype() == DType::u8);
+}
+
+/// Whether its kernel sums products of bytes.
+bool computes_in_bytes(const Node& node) {
+  if (!std::ranges::any_of(node.inputs(), is_byte)) return false;
+  if (!is_group(node)) return pattern_of(node) == Pattern::contraction;
+  return std::ranges::any_of(node.regions().front()->nodes(),
+                             [](const auto& inner) { return pattern_of(*inner) == Pattern::contraction; });
+}
+
 bool computes_in(const Node& node, DType type) {
+  if (type == DType::i8) return has_kernel(node) && computes_in_bytes(node);
   return has_kernel(node) && !only_moves(node) && narrow_types(node).contains(type);
 }
 
 std::string no_effect(DType type, const Target& target) {
+  if (type == DType::i8)
+    return fmt::format("precision int8 has no effect: no kernel for integers was chosen on {}; see explain",
+                       target.device.to_string());
   // CPU kernels compute in f32 even where values are stored in 16 bits.
   if (target.device.is_host())
     return fmt::format(
@@ -83,11 +100,11 @@ std::string no_effect(DType type, const Target& target) {
 void check_precision(const Precision& precision) {
   constexpr std::size_t max_pins = 4096;
   const auto known = [](DType type) {
-    check(type == DType::f32 || type == DType::f16 || type == DType::bf16, ErrorCode::invalid_argument,
-          "precision {}: expected f32, f16 or bf16", to_string(type));
+    check(type == DType::f32 || type == DType::f16 || type == DType::bf16 || type == DType::i8,
+          ErrorCode::invalid_argument, "precision {}: expected f32, f16, bf16 or i8", to_string(type));
   };
   check(!precision.types.empty(), ErrorCode::invalid_argument,
-        "precision: no type is given; expected fp32, fp16 or bf16");
+        "precision: no type is given; expected fp32, fp16, bf16 or int8");
   check(precision.pins.size() <= max_pins, ErrorCode::invalid_argument, "{} pins: expected at most {}",
         precision.pins.size(), max_pins);
   for (const DType type : precision.types) known(type);

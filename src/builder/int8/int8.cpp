@@ -1,0 +1,366 @@
+#include "builder/int8/int8.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <set>
+
+#include <fmt/format.h>
+#include <nlohmann/json.hpp>
+
+#include <lanner/error.h>
+#include <lanner/log.h>
+
+#include "base/check.h"
+#include "builder/int8/batches.h"
+#include "builder/int8/graph_run.h"
+#include "builder/int8/int8_trials.h"
+#include "calibration/histogram.h"
+#include "calibration/ranges.h"
+#include "calibration/signal_noise.h"
+#include "calibration/thresholds.h"
+#include "passes/int8/int8_nodes.h"
+#include "program/lowered/precision.h"
+
+namespace lanner {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr std::string_view table_key = "lanner.calibration", report_key = "lanner.int8";
+using passes::Int8Candidate;
+using passes::StoredScale;
+
+/// What happened to one candidate.
+struct Verdict {
+  bool int8 = true;
+  double snr = std::numeric_limits<double>::quiet_NaN(); ///< In dB; NaN: not measured.
+  std::string why;                                       ///< Why it stays in FP32.
+};
+
+/// Those that pins leave INT8 for.
+std::vector<Int8Candidate> allowed_candidates(const Graph& graph, const Target& target) {
+  std::vector<Int8Candidate> candidates = passes::int8_candidates(graph);
+  std::erase_if(candidates, [&](const Int8Candidate& candidate) {
+    const Node* const node = graph.find(candidate.node)->producer();
+    const auto own = target_for({&node, 1}, target);
+    return !own || !own->precision.types.contains(DType::i8);
+  });
+  return candidates;
+}
+
+/// Values that candidates read, each once.
+std::vector<std::string> values_read(const std::vector<Int8Candidate>& candidates) {
+  std::vector<std::string> values;
+  std::set<std::string> seen;
+  for (const Int8Candidate& candidate : candidates)
+    if (seen.insert(candidate.input).second) values.push_back(candidate.input);
+  return values;
+}
+
+/// The calibration with the contents of its files.
+Calibration settled(Calibration calibration, const Graph& graph, const Limits& limits) {
+  check(!calibration.data || calibration.data_file.empty(), ErrorCode::invalid_argument,
+        "calibration: data and a data file are given; give one of them");
+  check(calibration.table.empty() || calibration.table_file.empty(), ErrorCode::invalid_argument,
+        "calibration: a table and a table file are given; give one of them");
+  if (!calibration.data_file.empty()) calibration.data = batches_of(calibration.data_file, graph, limits);
+  if (!calibration.table_file.empty()) calibration.table = CalibrationTable::load(calibration.table_file);
+  return calibration;
+}
+
+/// Chooses ranges and nodes for one graph.
+class Int8Choice {
+public:
+  Int8Choice(const Graph& graph, const BuildOptions& options, const Target& target)
+      : graph_(graph), options_(options), calibration_(settled(options.calibration, graph, options.limits)),
+        target_(target), candidates_(allowed_candidates(graph, target)), values_(values_read(candidates_)) {}
+
+  const std::vector<Int8Candidate>& candidates() const { return candidates_; }
+  bool guarded() const { return static_cast<bool>(calibration_.data); }
+
+  /// Ranges of all values that candidates read.
+  CalibrationTable ranges() {
+    CalibrationTable table;
+    std::vector<std::string> missing;
+    for (const std::string& value : values_) {
+      if (const auto own = calibration_.ranges.find(value); own != calibration_.ranges.end())
+        table.ranges.emplace(value, own->second);
+      else if (const auto old = calibration_.table.ranges.find(value); old != calibration_.table.ranges.end())
+        table.ranges.emplace(value, old->second);
+      else
+        missing.push_back(value);
+    }
+    if (missing.empty()) return table;
+    check(static_cast<bool>(calibration_.data), ErrorCode::invalid_argument,
+          "precision int8: no range for %{}{}; give calibration data, a calibration table, or ranges",
+          missing.front(), missing.size() > 1 ? fmt::format(" and {} other values", missing.size() - 1) : "");
+    for (auto& [value, range] : measured(missing)) table.ranges.emplace(value, range);
+    return table;
+  }
+
+  /// Judges each candidate alone; needs data.
+  std::map<std::string, Verdict> verdicts(const CalibrationTable& table) {
+    std::map<std::string, Verdict> result;
+    for (const Int8Candidate& candidate : candidates_) result[candidate.node];
+    if (!calibration_.data) return result;
+    const std::map<std::string, std::vector<double>> given = [&] {
+      std::map<std::string, std::vector<double>> thresholds;
+      for (const auto& [value, range] : table.ranges) thresholds[value] = {range.threshold};
+      return thresholds;
+    }();
+    const auto ratios = node_ratios(given, negative_in(table));
+    for (auto& [node, verdict] : result) {
+      const auto found = ratios.find(node);
+      if (found == ratios.end()) {
+        verdict = {false, verdict.snr, "its weights cannot be quantised"};
+        continue;
+      }
+      verdict.snr = found->second.front();
+      if (verdict.snr < calibration_.least_snr)
+        verdict = {false, verdict.snr, fmt::format("below {} dB", calibration_.least_snr)};
+    }
+    return result;
+  }
+
+  /// Takes the worst nodes out until the network's outputs reach the bound. Returns their ratio, NaN without
+  /// data.
+  double settle_network(const CalibrationTable& table, std::map<std::string, Verdict>& verdicts) {
+    if (!calibration_.data) return std::numeric_limits<double>::quiet_NaN();
+    for (;;) {
+      const double ratio = network_ratio(table, verdicts);
+      if (!(ratio < calibration_.least_snr)) return ratio;
+      std::vector<std::pair<double, std::string>> left;
+      for (const auto& [node, verdict] : verdicts)
+        if (verdict.int8) left.emplace_back(verdict.snr, node);
+      if (left.empty()) return ratio;
+      std::ranges::sort(left);
+      const std::size_t worst = std::max<std::size_t>(1, left.size() / 8);
+      for (std::size_t i = 0; i < worst; ++i)
+        verdicts[left[i].second] = {false, left[i].first,
+                                    fmt::format("the network's outputs had {:.1f} dB with it", ratio)};
+    }
+  }
+
+  std::map<std::string, StoredScale> scales(const CalibrationTable& table) const {
+    std::map<std::string, StoredScale> result;
+    for (const auto& [value, range] : table.ranges)
+      result[value] = StoredScale::of(range.threshold, range.has_negative());
+    return result;
+  }
+
+  std::vector<Int8Candidate> chosen(const std::map<std::string, Verdict>& verdicts) const {
+    std::vector<Int8Candidate> result;
+    std::ranges::copy_if(candidates_, std::back_inserter(result),
+                         [&](const Int8Candidate& candidate) { return verdicts.at(candidate.node).int8; });
+    return result;
+  }
+
+private:
+  /// Calls `use` with each batch of the data, at most `most` of them.
+  template<typename Use>
+  void each_batch(std::string_view what, const Use& use) {
+    int batches = 0;
+    for (;; ++batches) {
+      options_.control.report({what, static_cast<double>(batches), 0, "batches"});
+      options_.control.cancel.check();
+      const auto batch = calibration_.data(batches == 0);
+      if (!batch) break;
+      use(*batch);
+    }
+    check(batches > 0, ErrorCode::invalid_argument,
+          "precision int8: the calibration data has no batch; expected at least one");
+  }
+
+  GraphRun& fp32() {
+    if (!fp32_) {
+      std::vector<std::string> wanted = values_;
+      for (const Int8Candidate& candidate : candidates_)
+        if (std::ranges::find(values_, candidate.node) == values_.end()) wanted.push_back(candidate.node);
+      fp32_ = std::make_unique<GraphRun>(graph_, wanted, options_, target_);
+    }
+    return *fp32_;
+  }
+
+  static std::map<std::string, bool> negative_in(const CalibrationTable& table) {
+    std::map<std::string, bool> negative;
+    for (const auto& [value, range] : table.ranges) negative[value] = range.has_negative();
+    return negative;
+  }
+
+  std::map<std::string, TensorRange> measured(const std::vector<std::string>& missing) {
+    std::map<std::string, ObservedRange> seen;
+    each_batch("calibrate: ranges", [&](const auto& batch) {
+      const GraphRun::Results results = fp32().run(batch, options_.control);
+      for (const std::string& value : missing) seen[value].add(results.values.at(value).template as<float>());
+    });
+    std::map<std::string, TensorHistogram> histograms;
+    for (const std::string& value : missing) histograms.emplace(value, TensorHistogram(seen.at(value)));
+    if (calibration_.calibrator != Calibrator::min_max)
+      each_batch("calibrate: histograms", [&](const auto& batch) {
+        const GraphRun::Results results = fp32().run(batch, options_.control);
+        for (const std::string& value : missing)
+          histograms.at(value).add(results.values.at(value).template as<float>());
+      });
+    std::map<std::string, TensorRange> ranges;
+    for (const std::string& value : missing) {
+      const ObservedRange& range = seen.at(value);
+      if (range.not_finite > 0)
+        log_message(LogLevel::warning, fmt::format("calibration: %{} has {} values that are not finite",
+                                                   value, range.not_finite));
+      ranges[value] = {range.least, range.most, usable_threshold(range.largest()), Calibrator::min_max};
+    }
+    if (calibration_.calibrator == Calibrator::automatic)
+      choose_thresholds(histograms, ranges);
+    else if (calibration_.calibrator != Calibrator::min_max)
+      for (auto& [value, range] : ranges) {
+        range.threshold =
+            threshold_of(histograms.at(value), calibration_.calibrator, calibration_.percentile);
+        range.calibrator = calibration_.calibrator;
+      }
+    return ranges;
+  }
+
+  /// Of all calibrators' thresholds the one with which the worst of a value's readers is most exact.
+  void choose_thresholds(const std::map<std::string, TensorHistogram>& histograms,
+                         std::map<std::string, TensorRange>& ranges) {
+    std::map<std::string, std::vector<ThresholdCandidate>> tried;
+    std::map<std::string, std::vector<double>> thresholds;
+    std::map<std::string, bool> negative;
+    for (const std::string& value : values_) {
+      const auto histogram = histograms.find(value);
+      if (histogram != histograms.end()) {
+        tried[value] = lanner::candidates(histogram->second, calibration_.percentile);
+        negative[value] = ranges.at(value).has_negative();
+      } else {
+        const TensorRange& known = calibration_.ranges.contains(value) ? calibration_.ranges.at(value)
+                                                                       : calibration_.table.ranges.at(value);
+        tried[value] = {{known.threshold, known.calibrator}};
+        negative[value] = known.has_negative();
+      }
+      for (const ThresholdCandidate& one : tried.at(value)) thresholds[value].push_back(one.threshold);
+    }
+    const auto ratios = node_ratios(thresholds, negative);
+    for (auto& [value, range] : ranges) {
+      double best = -std::numeric_limits<double>::infinity();
+      for (std::size_t k = 0; k < tried.at(value).size(); ++k) {
+        double worst = std::numeric_limits<double>::infinity();
+        for (const Int8Candidate& candidate : candidates_)
+          if (const auto found = ratios.find(candidate.node);
+              candidate.input == value && found != ratios.end())
+            worst = std::min(worst, found->second[std::min(k, found->second.size() - 1)]);
+        constexpr double rounding = 1e-6; // The order of the batches must not decide between equal ones.
+        if (!(worst > best + rounding)) continue;
+        best = worst;
+        range.threshold = tried.at(value)[k].threshold;
+        range.calibrator = tried.at(value)[k].calibrator;
+      }
+    }
+  }
+
+  /// The signal-to-noise ratio of each candidate, with each of its value's thresholds.
+  std::map<std::string, std::vector<double>>
+  node_ratios(const std::map<std::string, std::vector<double>>& thresholds,
+              const std::map<std::string, bool>& negative) {
+    Int8Trials trials(graph_, candidates_, negative, options_, target_);
+    std::size_t rounds = 1;
+    for (const auto& [value, list] : thresholds) rounds = std::max(rounds, list.size());
+    std::map<std::string, std::vector<SignalNoise>> sums;
+    each_batch("calibrate: nodes", [&](const auto& batch) {
+      const GraphRun::Results results = fp32().run(batch, options_.control);
+      for (std::size_t k = 0; k < rounds; ++k) {
+        std::map<std::string, double> now;
+        for (const auto& [value, list] : thresholds) now[value] = list[std::min(k, list.size() - 1)];
+        for (const auto& [node, tensor] : trials.run(results.values, now, options_.control)) {
+          std::vector<SignalNoise>& of_node = sums[node];
+          of_node.resize(rounds);
+          of_node[k].add(results.values.at(node).template as<float>(), tensor.template as<float>());
+        }
+      }
+    });
+    std::map<std::string, std::vector<double>> ratios;
+    for (const auto& [node, list] : sums)
+      for (const SignalNoise& sum : list) ratios[node].push_back(sum.decibels());
+    return ratios;
+  }
+
+  /// The least ratio of the network's outputs, all chosen nodes quantised.
+  double network_ratio(const CalibrationTable& table, const std::map<std::string, Verdict>& verdicts) {
+    const std::unique_ptr<Graph> quantized = graph_.clone();
+    passes::quantize_nodes(*quantized, chosen(verdicts), scales(table));
+    GraphRun run(*quantized, {}, options_, target_);
+    std::map<std::string, SignalNoise> sums;
+    each_batch("calibrate: network", [&](const auto& batch) {
+      const GraphRun::Results expected = fp32().run(batch, options_.control);
+      for (const auto& [name, tensor] : run.run(batch, options_.control).outputs)
+        sums[name].add(expected.outputs.at(name).template as<float>(), tensor.template as<float>());
+    });
+    double least = std::numeric_limits<double>::infinity();
+    for (const auto& [name, sum] : sums) least = std::min(least, sum.decibels());
+    return least;
+  }
+
+  const Graph& graph_;
+  const BuildOptions& options_;
+  const Calibration calibration_; ///< With what its files hold.
+  const Target& target_;
+  std::vector<Int8Candidate> candidates_;
+  std::vector<std::string> values_;
+  std::unique_ptr<GraphRun> fp32_; ///< Once it is needed.
+};
+
+Json report_of(const std::map<std::string, Verdict>& verdicts, double network_snr) {
+  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); };
+  Json nodes = Json::array();
+  std::size_t int8 = 0;
+  for (const auto& [node, verdict] : verdicts) {
+    int8 += verdict.int8 ? 1 : 0;
+    Json one{{"node", node}, {"int8", verdict.int8}, {"snr_db", number(verdict.snr)}};
+    if (!verdict.why.empty()) one["why"] = verdict.why;
+    nodes.push_back(std::move(one));
+  }
+  return {{"int8_nodes", int8}, {"outputs_snr_db", number(network_snr)}, {"nodes", std::move(nodes)}};
+}
+
+void tell(const std::string& model, const std::map<std::string, Verdict>& verdicts, double network_snr,
+          bool guarded) {
+  std::size_t int8 = 0;
+  for (const auto& [node, verdict] : verdicts) {
+    int8 += verdict.int8 ? 1 : 0;
+    if (!verdict.int8)
+      log_message(LogLevel::info,
+                  fmt::format("{}: %{} stays in FP32: {:.1f} dB, {}", model, node, verdict.snr, verdict.why));
+  }
+  log_message(
+      guarded ? LogLevel::info : LogLevel::warning,
+      fmt::format("{}: {} of {} convolutions and products are in INT8{}", model, int8, verdicts.size(),
+                  guarded ? fmt::format("; the outputs' signal-to-noise ratio is {:.1f} dB", network_snr)
+                          : "; not guarded, as no calibration data was given"));
+}
+
+} // namespace
+
+CalibrationTable int8_ranges(const Graph& graph, const BuildOptions& options, const Target& target) {
+  return Int8Choice(graph, options, target).ranges();
+}
+
+void to_int8(Graph& graph, const BuildOptions& options, const Target& target) {
+  if (!target.precision.allows(DType::i8) || passes::is_quantized(graph)) return;
+  Int8Choice choice(graph, options, target);
+  check(
+      !choice.candidates().empty(), ErrorCode::unsupported,
+      "precision int8: the model has no convolution or product of f32 with constant weights; leave int8 out");
+  const CalibrationTable table = choice.ranges();
+  std::map<std::string, Verdict> verdicts = choice.verdicts(table);
+  const double network_snr = choice.settle_network(table, verdicts);
+  const std::vector<std::string> done =
+      passes::quantize_nodes(graph, choice.chosen(verdicts), choice.scales(table));
+  for (auto& [node, verdict] : verdicts)
+    if (verdict.int8 && std::ranges::find(done, node) == done.end())
+      verdict = {false, verdict.snr, "its weights cannot be quantised"};
+  graph.metadata[std::string(table_key)] = table.to_string();
+  graph.metadata[std::string(report_key)] = report_of(verdicts, network_snr).dump();
+  tell(graph.name, verdicts, network_snr, choice.guarded());
+}
+
+} // namespace lanner

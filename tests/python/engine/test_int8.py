@@ -1,0 +1,213 @@
+"""Builds with precision int8: calibration data, tables, ranges, and the guard."""
+
+import json
+
+import numpy as np
+import onnx
+import pytest
+from onnx import TensorProto, helper, numpy_helper
+
+import lanner
+from command import refuse, succeed
+
+CHANNELS = 24
+
+
+def network(seed=5, depth=3, batch="N", outlier=False):
+    """Convolutions with relu and one sum of two branches, a global pooling, a fully connected layer."""
+    random = np.random.default_rng(seed)
+    weights, nodes = [], []
+
+    def weight(name, *shape):
+        values = random.normal(0, (2 / np.prod(shape[1:])) ** 0.5, shape).astype(np.float32)
+        weights.append(numpy_helper.from_array(values, name))
+        return name
+
+    nodes.append(helper.make_node("Conv", ["x", weight("w0", CHANNELS, 3, 3, 3), weight("b0", CHANNELS)], ["c0"], pads=[1] * 4, strides=[2, 2]))
+    nodes.append(helper.make_node("Relu", ["c0"], ["r0"]))
+    last = "r0"
+    for i in range(1, depth):
+        nodes.append(helper.make_node("Conv", [last, weight(f"w{i}", CHANNELS, CHANNELS, 3, 3)], [f"c{i}"], pads=[1] * 4))
+        nodes.append(helper.make_node("Add", [f"c{i}", last], [f"s{i}"]))
+        nodes.append(helper.make_node("Relu", [f"s{i}"], [f"r{i}"]))
+        last = f"r{i}"
+    nodes.append(helper.make_node("GlobalAveragePool", [last], ["p"]))
+    nodes.append(helper.make_node("Flatten", ["p"], ["f"]))
+    nodes.append(helper.make_node("Gemm", ["f", weight("wf", CHANNELS, 10), weight("bf", 10)], ["y"]))
+    graph = helper.make_graph(
+        nodes, "small",
+        [helper.make_tensor_value_info("x", TensorProto.FLOAT, [batch, 3, 20, 20])],
+        [helper.make_tensor_value_info("y", TensorProto.FLOAT, [batch, 10])], weights)
+    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8)
+
+
+def samples(count=24, seed=1):
+    return np.random.default_rng(seed).normal(0, 1, (count, 3, 20, 20)).astype(np.float32)
+
+
+def batches(values, size=8):
+    return [{"x": values[i : i + size]} for i in range(0, len(values), size)]
+
+
+def answers(engine, values):
+    return np.concatenate([np.asarray(engine({"x": each[None]})["y"]) for each in values])
+
+
+def decibels(expected, got):
+    return 10 * np.log10(np.square(expected).sum() / np.square(expected - got).sum())
+
+
+@pytest.fixture(scope="module")
+def model():
+    return network()
+
+
+def int8(model, **options):
+    return lanner.build(model, precision="int8", budget=0, **options)
+
+
+@pytest.mark.parametrize("calibrator", ["auto", "entropy", "entropy2", "minmax", "percentile", "legacy"])
+def test_answers_are_close_to_fp32(model, calibrator):
+    values = samples()
+    engine = int8(model, calibration_data=batches(values), calibrator=calibrator)
+    expected = answers(lanner.build(model, budget=0), values)
+    got = answers(engine, values)
+    assert not np.array_equal(got, expected)
+    assert decibels(expected, got) > 20
+    report = json.loads(engine.metadata["lanner.int8"])
+    assert report["int8_nodes"] == 4
+    assert report["outputs_snr_db"] == pytest.approx(decibels(expected, got), abs=0.5)
+    assert "quantize_linear" in engine.ir()
+
+
+def test_int8_without_data_is_refused(model):
+    with pytest.raises(lanner.InvalidArgument, match="no range for %x and 3 other values; give calibration data"):
+        int8(model)
+
+
+def test_a_plan_keeps_ranges_and_verdicts(model, tmp_path):
+    values = samples()
+    engine = int8(model, calibration_data=batches(values))
+    engine.save(tmp_path / "int8.plan")
+    loaded = lanner.load(tmp_path / "int8.plan")
+    assert loaded.metadata["lanner.int8"] == engine.metadata["lanner.int8"]
+    assert np.array_equal(answers(loaded, values), answers(engine, values))
+
+
+@pytest.mark.parametrize("calibrator", ["auto", "entropy2", "percentile"])
+def test_order_and_batches_of_the_data_change_nothing(model, calibrator):
+    values = samples(23)
+    shuffled = values[np.random.default_rng(7).permutation(23)]
+    tables = {
+        int8(model, calibration_data=data, calibrator=calibrator).metadata["lanner.calibration"]
+        for data in (batches(values), batches(shuffled, 5), (each for each in batches(values, 1)))
+    }
+    assert len(tables) == 1
+
+
+def test_table_serves_other_builds(model, tmp_path):
+    from lanner import _lanner  # noqa: F401
+
+    onnx.save(model, tmp_path / "small.onnx")
+    values = samples()
+    write_tensors(tmp_path / "samples.safetensors", x=values)
+    succeed("calibrate", tmp_path / "small.onnx", "--calibrate", tmp_path / "samples.safetensors", "-o", tmp_path / "small.calibration")
+    with pytest.warns(RuntimeWarning, match="not guarded"):
+        by_table = int8(model, calibration=tmp_path / "small.calibration")
+    by_data = int8(model, calibration_data=tmp_path / "samples.safetensors")
+    assert by_table.metadata["lanner.calibration"] == by_data.metadata["lanner.calibration"]
+    assert np.array_equal(answers(by_table, values), answers(by_data, values))
+
+
+def write_tensors(path, **tensors):
+    """A safetensors file of f32 tensors."""
+    header, data = {}, b""
+    for name, values in tensors.items():
+        raw = np.ascontiguousarray(values, np.float32).tobytes()
+        header[name] = {"dtype": "F32", "shape": list(values.shape), "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    path.write_bytes(len(text).to_bytes(8, "little") + text + data)
+
+
+def test_tensorrt_cache_is_read(model, tmp_path):
+    values = samples()
+    table = tmp_path / "trt.cache"
+    scales = {"x": 0.03, "r0": 0.03, "r1": 0.05, "f": 0.02}
+    lines = [f"{name}: {np.float32(scale).view(np.uint32):08x}" for name, scale in scales.items()]
+    table.write_text("TRT-8401-EntropyCalibration2\n" + "\n".join(lines) + "\n")
+    with pytest.raises(lanner.InvalidArgument, match="no range for"):
+        int8(model, calibration=table)
+    engine = int8(model, calibration=table, calibration_data=batches(values))
+    assert engine.metadata["lanner.calibration"].count("\n") >= 4
+
+
+def test_ranges_of_the_user_win(model):
+    engine = int8(model, calibration_data=batches(samples()), ranges={"x": "-2:8"}, least_snr=-1000)
+    line = next(line for line in engine.metadata["lanner.calibration"].splitlines() if "x" in line.split()[0])
+    assert "8" in line
+
+
+def test_nodes_below_the_bound_stay_in_fp32(model):
+    values = samples()
+    engine = int8(model, calibration_data=batches(values), least_snr=200)
+    report = json.loads(engine.metadata["lanner.int8"])
+    assert report["int8_nodes"] == 0
+    assert all("below 200" in node["why"] for node in report["nodes"])
+    assert np.array_equal(answers(engine, values), answers(lanner.build(model, budget=0), values))
+
+
+def test_pins_keep_nodes_in_fp32(model):
+    engine = int8(model, calibration_data=batches(samples()), pins={"c1": "fp32"})
+    report = json.loads(engine.metadata["lanner.int8"])
+    assert report["int8_nodes"] == 3
+
+
+@pytest.mark.parametrize(
+    ("data", "error"),
+    [
+        ([], "has no batch"),
+        ([{"z": np.zeros((1, 3, 20, 20), np.float32)}], "z"),
+        ([{"x": np.zeros((1, 3, 20), np.float32)}], "x"),
+        ([3], "dicts"),
+        (3, "calibration_data"),
+        ({"x": 3}, "calibration_data"),
+    ],
+)
+def test_wrong_data_is_refused(model, data, error):
+    with pytest.raises((lanner.InvalidArgument, TypeError), match=error):
+        int8(model, calibration_data=data)
+
+
+def test_files_of_samples_that_do_not_fit_are_refused(model, tmp_path):
+    path = tmp_path / "samples.safetensors"
+    write_tensors(path, z=samples(2))
+    with pytest.raises(lanner.InvalidArgument, match="no tensor for input x"):
+        int8(model, calibration_data=path)
+    write_tensors(path, x=samples(2)[0, 0])
+    with pytest.raises(lanner.InvalidArgument, match="dims"):
+        int8(model, calibration_data=path)
+
+
+def test_fixed_batches_and_files_of_batches(tmp_path):
+    path = tmp_path / "samples.safetensors"
+    values = samples(12)
+    write_tensors(path, x=values.reshape(3, 4, 3, 20, 20))
+    engine = int8(network(batch=4), calibration_data=path)
+    assert json.loads(engine.metadata["lanner.int8"])["int8_nodes"] == 4
+    write_tensors(path, x=values)
+    assert int8(network(batch=4), calibration_data=path).metadata["lanner.calibration"] == engine.metadata["lanner.calibration"]
+
+
+def test_command_calibrates_on_pictures(model, tmp_path):
+    onnx.save(model, tmp_path / "small.onnx")
+    folder = tmp_path / "photos"
+    folder.mkdir()
+    for i in range(3):
+        picture = np.random.default_rng(i).integers(0, 255, (20, 20, 3), np.uint8)
+        (folder / f"{i}.ppm").write_bytes(b"P6 20 20 255\n" + picture.tobytes())
+    text = succeed("calibrate", tmp_path / "small.onnx", "--calibrate", folder, "--preset", "imagenet")
+    assert "r0" in text
+    succeed("build", tmp_path / "small.onnx", "--precision", "int8", "--calibrate", folder, "--preset", "imagenet", "-o", tmp_path / "a.plan")
+    line = refuse("calibrate", tmp_path / "small.onnx")
+    assert "no data" in line
