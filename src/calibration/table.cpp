@@ -175,13 +175,14 @@ CalibrationTable CalibrationTable::load(const std::filesystem::path& file) {
 
 std::string CalibrationTable::to_string() const {
   std::string text = fmt::format("{}{}\n", format_name, version);
-  for (const auto& [name, range] : ranges) {
-    with_context([&] { return fmt::format("range of tensor {}", in_message(name)); },
+  for (const auto& one : ranges) {
+    const TensorRange& range = one.second;
+    with_context([&] { return fmt::format("range of tensor {}", in_message(one.first)); },
                  [&] {
-                   check(!name.empty(), ErrorCode::invalid_argument, "expected a name");
+                   check(!one.first.empty(), ErrorCode::invalid_argument, "expected a name");
                    check_range(range);
                  });
-    append_name(text, name);
+    append_name(text, one.first);
     fmt::format_to(std::back_inserter(text), " least={} most={} threshold={} calibrator={}\n", range.least,
                    range.most, range.threshold, calibrator_name(range.calibrator));
   }
