@@ -274,15 +274,17 @@ void expect_refused(const std::set<std::string>& ran, const std::vector<std::str
   }
 }
 
-NodeCase make_case(std::string_view ir) {
+NodeCase make_case(std::string_view ir, const std::vector<Tensor>& given) {
   NodeCase result;
   result.graph = test::parsed(ir);
   const Region& body = result.graph->body();
   result.node = body.nodes().back().get();
   Values values;
   std::uint64_t seed = 1;
-  for (const auto& parameter : body.parameters())
-    values[parameter.get()] = random_tensor(parameter->type, seed++);
+  for (const auto& parameter : body.parameters()) {
+    values[parameter.get()] = seed <= given.size() ? given[seed - 1] : random_tensor(parameter->type, seed);
+    ++seed;
+  }
   for (const auto& node : body.nodes()) run_reference(*node, values);
   for (const Value* value : result.node->inputs())
     result.inputs.push_back(value ? values.at(value) : Tensor{});

@@ -44,7 +44,8 @@ struct NodeCase {
   std::vector<Tensor> inputs;  ///< Row-major; undefined where absent.
   std::vector<Tensor> results; ///< By the reference.
 };
-NodeCase make_case(std::string_view ir);
+/// `given`: values of the graph's inputs where they are not to be drawn.
+NodeCase make_case(std::string_view ir, const std::vector<Tensor>& given = {});
 
 /// A tactic made ready with packed inputs and outputs.
 struct ReadyTactic {

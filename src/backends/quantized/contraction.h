@@ -1,0 +1,82 @@
+#pragma once
+// Convolutions and matrix products of 8-bit integers with what follows them, read from a group into one form.
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "backends/epilogue.h"
+#include "backends/group.h"
+#include "ops/convolution/window.h"
+
+namespace lanner {
+
+/// real = (stored - zero) * scale.
+struct ByteScale {
+  float scale = 1;
+  int zero = 0;
+};
+
+/// A value of i8 or u8 that a group reads, and how.
+struct StoredBytes {
+  Operand operand;
+  ByteScale by;
+
+  bool is_signed() const { return operand.dtype() == DType::i8; }
+};
+
+/// One elementwise step in f32: formula(result so far) or, with an operand, formula(result so far, operand).
+struct ContractionStep {
+  const Formula* formula = nullptr;
+  Numbers numbers;
+  Operand operand; ///< Absent, f32, or i8 or u8 where `stored` is set.
+  Spread spread = Spread::full;
+  bool reversed = false;           ///< formula(operand, result so far).
+  std::optional<ByteScale> stored; ///< The operand is dequantised by it.
+};
+
+/// result = steps(sum of products of x and weights, both dequantised, + bias), quantised by `quantised`; or
+/// the sums themselves as i32, for the operators on integers.
+///
+/// As one product of matrices: a row is a pixel of the result (of all images), or a row of it; its columns
+/// are the channels; `depth` products are summed into an element.
+struct Contraction {
+  StoredBytes x;        ///< Its scale counts only where the result is not i32.
+  Operand x_zero;       ///< Of an operator on integers, where it is a value of the run; else absent.
+  Operand weights;      ///< Constant, i8 or u8: OIHW, or depth x columns.
+  Operand weight_scale; ///< Constants: one number or one per column. Absent for the operators on integers.
+  Operand weight_zero;  ///< Likewise; absent: 0.
+  Operand bias;         ///< Constants, one per column, or absent.
+  std::vector<ContractionStep> steps;
+  std::optional<ByteScale> quantised; ///< Of the result.
+  DType type = DType::f32;            ///< Of the result: f32, i8, u8 or i32.
+  Shape input, filter, output;
+  bool conv = false;
+  std::int64_t groups = 1;
+  ops::Window window; ///< Of a convolution, with two spatial axes.
+
+  std::int64_t columns() const { return conv ? output[1] : output.back(); }
+  std::int64_t group_columns() const { return columns() / groups; }
+  std::int64_t rows() const { return output.elements() / columns(); }
+  std::int64_t channels() const { return conv ? input[1] / groups : input.back(); } ///< Of x, of one group.
+  std::int64_t depth() const { return channels() * (conv ? window.taps() : 1); }
+  bool depthwise() const { return conv && groups > 1 && groups == input[1] && groups == output[1]; }
+  std::size_t channel_axis() const { return conv ? 1 : output.rank() - 1; }
+  double operations() const;
+  /// Whether a column's weights have another zero point than 0.
+  bool has_weight_zeros() const;
+};
+
+/// Sums of so many products of differences of bytes, at most 255 * 255 each, fit into an i32.
+inline constexpr std::int64_t max_contraction_depth = 33025;
+
+/// The contraction around the group's `conv` or `matmul` of two `dequantize_linear`, whose operations may be
+/// in any order; or that of a single `conv_integer` or `matmul_integer`. Nothing for other groups (then
+/// `reason` stays empty) and where it is not supported. `conv`: which of the two kinds is asked for.
+std::optional<Contraction> contraction_of(const Group& group, bool conv, std::string& reason);
+
+/// The elements of a constant of one number or `count` numbers as `count` doubles; zeros where it is absent.
+/// `given`: the constant where it is not the operand's own.
+std::vector<double> column_numbers(const Operand& operand, std::int64_t count, const Tensor* given = nullptr);
+
+} // namespace lanner

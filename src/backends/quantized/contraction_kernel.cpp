@@ -1,0 +1,435 @@
+#include "backends/quantized/contraction_kernel.h"
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+
+#include <fmt/format.h>
+
+#include "backends/config_text.h"
+#include "backends/estimate.h"
+#include "backends/operand_storages.h"
+#include "backends/quantized/epilogue_rows.h"
+#include "backends/quantized/row_gather.h"
+#include "backends/storage_layout.h"
+#include "base/check.h"
+#include "device/cpu.h"
+#include "device/parallel.h"
+
+namespace lanner {
+namespace {
+
+std::int64_t quotient_up(std::int64_t a, std::int64_t b) {
+  return (a + b - 1) / b;
+}
+std::int64_t rounded_up(std::int64_t a, std::int64_t b) {
+  return quotient_up(a, b) * b;
+}
+
+/// Where a contraction's values are.
+Layout value_layout(const Contraction& c, const Shape& shape) {
+  return c.conv ? canonical(Layout::channels_last(shape.rank()), shape) : Layout{};
+}
+
+/// How the work is cut. A task is a block of rows by a part of the panels of one group; within it, a strip of
+/// rows meets as many panels as stay in the L2 cache before the next strip does.
+struct Blocking {
+  std::int64_t rows = 0;         ///< Of a block.
+  std::int64_t blocks = 0;       ///< Of rows.
+  std::int64_t panels = 0;       ///< Of a group.
+  std::int64_t parts = 1;        ///< Of a group's panels.
+  std::int64_t group_panels = 1; ///< Those that stay in the cache.
+
+  std::int64_t tasks(std::int64_t groups) const { return groups * blocks * parts; }
+};
+
+Blocking blocking_of(const Contraction& c, const Int8Functions& functions, std::int64_t row_bytes,
+                     int threads) {
+  // Of L2, which gathered rows and weights share; and sums that stay in L1.
+  constexpr std::int64_t rows_in_cache = 192 << 10, weights_in_cache = 128 << 10, sums_in_cache = 12 << 10;
+  const std::int64_t strip = functions.max_rows, width = functions.width;
+  const std::int64_t panel = row_bytes / 4 * functions.unit * width;
+  Blocking b;
+  b.panels = quotient_up(c.group_columns(), width);
+  const std::int64_t most =
+      std::clamp(rows_in_cache / row_bytes / strip, std::int64_t{1}, std::int64_t{32}) * strip;
+  b.blocks = quotient_up(c.rows(), most);
+  b.rows = rounded_up(quotient_up(c.rows(), b.blocks), strip);
+  b.blocks = quotient_up(c.rows(), b.rows);
+  // Several tasks for each thread, as threads may lose their cores: of the columns where there are few rows.
+  const std::int64_t wanted = threads > 1 ? 4 * threads : 1, have = b.blocks * c.groups;
+  if (have < wanted) b.parts = std::min(b.panels, quotient_up(wanted, have));
+  b.group_panels = std::clamp(std::min(weights_in_cache / panel, sums_in_cache / (4 * strip * width)),
+                              std::int64_t{1}, quotient_up(b.panels, b.parts));
+  return b;
+}
+
+/// A kernel's own copy of the weights, group by group, panel by panel, step by step.
+class WeightCopy {
+public:
+  WeightCopy(const Contraction& c, const Int8Functions& functions, bool joined)
+      : unit_(functions.unit), width_(functions.width), columns_(c.group_columns()), channels_(c.channels()),
+        taps_(c.conv ? c.window.taps() : 1), groups_(c.groups), conv_(c.conv) {
+    line_ = joined && c.conv ? c.window.kernel[1] : 1;
+    run_ = rounded_up(line_ * channels_, unit_);
+    depth_ = taps_ / line_ * run_;
+    panels_ = quotient_up(columns_, width_);
+  }
+
+  std::vector<std::byte> of(const std::byte* weights) const {
+    std::vector<std::byte> all(static_cast<std::size_t>(groups_ * panels_ * width_ * depth_));
+    for (std::int64_t column = 0; column < groups_ * columns_; ++column)
+      for (std::int64_t tap = 0; tap < taps_; ++tap)
+        for (std::int64_t channel = 0; channel < channels_; ++channel)
+          all[place(column, tap, channel)] =
+              weights[conv_ ? (column * channels_ + channel) * taps_ + tap : channel * columns_ + column];
+    return all;
+  }
+
+private:
+  std::size_t place(std::int64_t column, std::int64_t tap, std::int64_t channel) const {
+    const std::int64_t panel = column / columns_ * panels_ + column % columns_ / width_;
+    const std::int64_t depth = tap / line_ * run_ + tap % line_ * channels_ + channel;
+    return static_cast<std::size_t>(panel * width_ * depth_ + depth / unit_ * unit_ * width_ +
+                                    column % columns_ % width_ * unit_ + depth % unit_);
+  }
+
+  std::int64_t unit_, width_, columns_, channels_, taps_, groups_;
+  bool conv_;
+  std::int64_t line_, run_, depth_, panels_;
+};
+
+class ContractionKernel final : public Kernel {
+public:
+  ContractionKernel(const Contraction& c, const Preparation& p, const Int8Functions& functions);
+
+  std::size_t workspace() const override {
+    return static_cast<std::size_t>(slots_) * static_cast<std::size_t>(slot_.total);
+  }
+
+  void launch(const Launch& launch) const override {
+    std::atomic<std::int64_t> next{0};
+    const std::int64_t tasks = blocking_.tasks(groups_);
+    parallel_for(slots_, 0, slots_, 1, [&](std::int64_t slot, std::int64_t) {
+      std::byte* const scratch = static_cast<std::byte*>(launch.workspace) + slot * slot_.total;
+      for (std::int64_t task = next++; task < tasks; task = next++) run(launch, task, scratch);
+    });
+  }
+
+private:
+  /// Bytes from the start of a thread's scratch memory.
+  struct Slot {
+    std::int64_t row_sums = 0, start = 0, sums = 0, operand = 0, total = 0;
+  };
+  struct Task {
+    std::int64_t group, first_row, last_row, first_panel, last_panel;
+  };
+
+  void read_weights(const Contraction& c, const Preparation& p, bool joined);
+  void lay_out_slot();
+  Task task_of(std::int64_t number) const;
+  void run(const Launch& launch, std::int64_t number, std::byte* scratch) const;
+  void run_panels(const Launch& launch, const Task& task, std::int64_t panel, std::int64_t panels, int zero,
+                  std::byte* scratch) const;
+  void add_weight_zeros(const std::int32_t* row_sums, std::int64_t rows, std::int64_t column,
+                        std::int64_t columns, std::int32_t* sums) const;
+  int zero_of(const Launch& launch) const;
+  const std::byte* panels_of(const Launch& launch) const {
+    return copy_.empty() ? static_cast<const std::byte*>(launch.inputs[weights_]) : copy_.data();
+  }
+  void write(const Launch& launch, std::int32_t* sums, const ResultPiece& piece, float* operand) const;
+
+  const Int8Functions& functions_;
+  Int8Multiply multiply_;
+  RowGather gather_;
+  std::optional<EpilogueRows> epilogue_; ///< None: the result is the sums.
+  StoredBytes x_;
+  Operand x_zero_;
+  std::size_t weights_;
+  std::int64_t rows_, groups_, group_columns_, columns_;
+  std::int64_t panel_bytes_ = 0, sums_stride_ = 0, out_distance_ = 0;
+  Blocking blocking_;
+  Slot slot_;
+  int slots_ = 1;
+  std::vector<std::byte> copy_; ///< Of the weights; empty: they are used in place.
+  /// By padded column: sums of weights that a row's zero point multiplies, and zero points of the weights.
+  std::vector<std::int32_t> column_sums_, weight_zeros_;
+};
+
+ContractionKernel::ContractionKernel(const Contraction& c, const Preparation& p,
+                                     const Int8Functions& functions)
+    : functions_(functions), multiply_(functions.multiply(c.weights.dtype() == DType::i8)), x_(c.x),
+      x_zero_(c.x_zero), weights_(c.weights.index), rows_(c.rows()), groups_(c.groups),
+      group_columns_(c.group_columns()), columns_(c.columns()) {
+  const std::int64_t distance = row_distance(p.tactic.inputs.at(c.x.operand.index), c.channels() * c.groups);
+  const bool copied = panel_form(c, functions).copied;
+  const bool joined = c.conv && c.window.dilations[1] == 1 && (copied || c.channels() % functions.unit == 0);
+  gather_ = RowGather(c, functions, distance, joined);
+  panel_bytes_ = gather_.steps() * functions.unit * functions.width;
+  const int threads = static_cast<int>(ConfigText(p.tactic.config).integer("threads"));
+  blocking_ = blocking_of(c, functions, gather_.row_bytes(), std::clamp(threads, 1, p.target.threads));
+  slots_ = static_cast<int>(
+      std::min<std::int64_t>(std::clamp(threads, 1, p.target.threads), blocking_.tasks(groups_)));
+  read_weights(c, p, joined);
+  out_distance_ = row_distance(p.tactic.outputs.at(0), columns_);
+  const std::int64_t padded = columns_ + functions.width;
+  if (c.type != DType::i32) epilogue_.emplace(c, p, functions, padded, out_distance_);
+  lay_out_slot();
+}
+
+void ContractionKernel::read_weights(const Contraction& c, const Preparation& p, bool joined) {
+  const Tensor& weights = *prepared_constant(c.weights, p);
+  if (panel_form(c, functions_).copied)
+    copy_ = WeightCopy(c, functions_, joined).of(static_cast<const std::byte*>(weights.data()));
+  const auto* panels =
+      copy_.empty() ? static_cast<const std::byte*>(weights.data()) : std::as_const(copy_).data();
+  const std::int64_t width = functions_.width, all = groups_ * blocking_.panels;
+  if (functions_.quads()) {
+    column_sums_.assign(static_cast<std::size_t>(all * width), 0);
+    for (std::int64_t panel = 0; panel < all; ++panel)
+      for (std::int64_t i = 0; i < panel_bytes_; ++i)
+        column_sums_[static_cast<std::size_t>(panel * width + i / functions_.unit % width)] +=
+            static_cast<std::int8_t>(panels[panel * panel_bytes_ + i]);
+  }
+  if (!c.has_weight_zeros()) return;
+  weight_zeros_.assign(static_cast<std::size_t>(all * width), 0);
+  const std::vector<double> zeros =
+      column_numbers(c.weight_zero, columns_, prepared_constant(c.weight_zero, p));
+  for (std::int64_t column = 0; column < columns_; ++column)
+    weight_zeros_[static_cast<std::size_t>(column / group_columns_ * blocking_.panels * width +
+                                           column % group_columns_)] =
+        static_cast<std::int32_t>(zeros[static_cast<std::size_t>(column)]);
+}
+
+void ContractionKernel::lay_out_slot() {
+  constexpr std::int64_t line = 64;
+  const std::int64_t width = functions_.width;
+  sums_stride_ = blocking_.group_panels * width;
+  slot_.row_sums = rounded_up(blocking_.rows * gather_.row_bytes(), line);
+  slot_.start = slot_.row_sums + rounded_up(4 * blocking_.rows, line);
+  slot_.sums = slot_.start + 4 * sums_stride_;
+  slot_.operand = slot_.sums + 4 * sums_stride_ * functions_.max_rows;
+  slot_.total = slot_.operand + rounded_up(4 * sums_stride_, line);
+}
+
+ContractionKernel::Task ContractionKernel::task_of(std::int64_t number) const {
+  const std::int64_t part = number % blocking_.parts, rest = number / blocking_.parts;
+  const std::int64_t block = rest % blocking_.blocks;
+  const auto edge = [&](std::int64_t i) { return i * blocking_.panels / blocking_.parts; };
+  return {rest / blocking_.blocks, block * blocking_.rows, std::min(rows_, (block + 1) * blocking_.rows),
+          edge(part), edge(part + 1)};
+}
+
+int ContractionKernel::zero_of(const Launch& launch) const {
+  if (!x_zero_) return x_.by.zero;
+  const void* zero = launch.inputs[x_zero_.index];
+  return x_.is_signed() ? static_cast<int>(*static_cast<const std::int8_t*>(zero))
+                        : static_cast<int>(*static_cast<const std::uint8_t*>(zero));
+}
+
+void ContractionKernel::run(const Launch& launch, std::int64_t number, std::byte* scratch) const {
+  const Task task = task_of(number);
+  const int zero = zero_of(launch);
+  gather_.gather(static_cast<const std::byte*>(launch.inputs[x_.operand.index]), task.group, task.first_row,
+                 task.last_row, zero, scratch);
+  if (!weight_zeros_.empty()) {
+    auto* const row_sums = reinterpret_cast<std::int32_t*>(scratch + slot_.row_sums);
+    const auto* row = reinterpret_cast<const std::int16_t*>(scratch);
+    for (std::int64_t r = 0; r < task.last_row - task.first_row; ++r) {
+      row_sums[r] = 0;
+      for (std::int64_t i = 0; i < 2 * gather_.steps(); ++i) row_sums[r] += *row++;
+    }
+  }
+  for (std::int64_t panel = task.first_panel; panel < task.last_panel; panel += blocking_.group_panels)
+    run_panels(launch, task, panel, std::min(blocking_.group_panels, task.last_panel - panel), zero, scratch);
+}
+
+void ContractionKernel::run_panels(const Launch& launch, const Task& task, std::int64_t panel,
+                                   std::int64_t panels, int zero, std::byte* scratch) const {
+  const std::int64_t width = functions_.width, at = task.group * blocking_.panels + panel;
+  auto* const start = reinterpret_cast<std::int32_t*>(scratch + slot_.start);
+  auto* const sums = reinterpret_cast<std::int32_t*>(scratch + slot_.sums);
+  const int shift = x_.is_signed() ? zero + 128 : zero;
+  for (std::int64_t i = 0; i < panels * width; ++i)
+    start[i] = column_sums_.empty() ? 0 : -shift * column_sums_[static_cast<std::size_t>(at * width + i)];
+  Int8Product product{
+      scratch, gather_.row_bytes(), panels_of(launch) + at * panel_bytes_, gather_.steps(), start,
+      sums,    sums_stride_};
+  ResultPiece piece{task.first_row, 0, task.group * group_columns_ + panel * width,
+                    std::min(panels * width, group_columns_ - panel * width)};
+  for (; piece.row < task.last_row; piece.row += piece.rows) {
+    piece.rows = std::min<std::int64_t>(functions_.max_rows, task.last_row - piece.row);
+    Int8Product one = product;
+    for (std::int64_t i = 0; i < panels; ++i) {
+      multiply_(one, static_cast<int>(piece.rows));
+      one.panel += panel_bytes_;
+      one.start += width;
+      one.sums += width;
+    }
+    if (!weight_zeros_.empty())
+      add_weight_zeros(reinterpret_cast<const std::int32_t*>(scratch + slot_.row_sums) + piece.row -
+                           task.first_row,
+                       piece.rows, at * width, panels * width, sums);
+    write(launch, sums, piece, reinterpret_cast<float*>(scratch + slot_.operand));
+    product.rows += piece.rows * gather_.row_bytes();
+  }
+}
+
+/// sum of x (w - zero) = sum of x w - zero * sum of x.
+void ContractionKernel::add_weight_zeros(const std::int32_t* row_sums, std::int64_t rows, std::int64_t column,
+                                         std::int64_t columns, std::int32_t* sums) const {
+  for (std::int64_t r = 0; r < rows; ++r, sums += sums_stride_)
+    for (std::int64_t i = 0; i < columns; ++i)
+      sums[i] = static_cast<std::int32_t>(
+          static_cast<std::uint32_t>(sums[i]) -
+          static_cast<std::uint32_t>(weight_zeros_[static_cast<std::size_t>(column + i)] * row_sums[r]));
+}
+
+void ContractionKernel::write(const Launch& launch, std::int32_t* sums, const ResultPiece& piece,
+                              float* operand) const {
+  if (epilogue_) return epilogue_->write(launch, sums, sums_stride_, piece, operand);
+  auto* out = static_cast<std::int32_t*>(launch.outputs[0]) + piece.row * out_distance_ + piece.column;
+  for (std::int64_t r = 0; r < piece.rows; ++r)
+    std::memcpy(out + r * out_distance_, sums + r * sums_stride_,
+                4 * static_cast<std::size_t>(piece.columns));
+}
+
+const Int8Functions& functions_for(const Contraction& c) {
+  return int8_functions(c.weights.dtype() == DType::i8 && !c.has_weight_zeros());
+}
+
+/// Peak operations per peak operation of f32, measured for AVX2 and computed for the others.
+double speedup_of(const Int8Functions& functions) {
+  return functions.quads() ? 3.0 : 1.6;
+}
+
+double seconds_on(int threads, const Contraction& c, const Int8Functions& functions, const Target& target) {
+  // A row is padded to whole panels, and gathering it costs as much as so many columns of it.
+  constexpr double gathered = 6;
+  const double width = static_cast<double>(functions.width), columns = static_cast<double>(c.group_columns());
+  const double padded = std::ceil(columns / width) * width + gathered;
+  const double bytes = static_cast<double>(c.input.elements()) + static_cast<double>(c.filter.elements()) +
+                       static_cast<double>(c.output.elements()) * static_cast<double>(bit_width(c.type)) / 8;
+  return seconds_of({.operations = c.operations() * padded / columns / speedup_of(functions),
+                     .bytes = bytes,
+                     .threads = threads},
+                    target);
+}
+
+/// As GemmKernel has them: sizes in between are timed on one thread and on all.
+std::vector<int> thread_counts(double seconds, int most) {
+  constexpr double too_short = 1.5e-6, long_enough = 50e-6;
+  if (most == 1 || seconds < too_short) return {1};
+  if (seconds > long_enough) return {most};
+  return {most, 1};
+}
+
+void take_strided_rows(const Contraction& c, Tactic& tactic) {
+  // A row-major value with one channel or one pixel is not made of rows within a larger one.
+  const auto strided = [&](const Storage& storage) {
+    if (c.conv && storage.layout.row_major()) return AxisSet{};
+    return AxisSet::only(static_cast<int>(c.channel_axis()));
+  };
+  tactic.strided_inputs.assign(tactic.inputs.size(), {});
+  tactic.strided_inputs[c.x.operand.index] = strided(tactic.inputs[c.x.operand.index]);
+  tactic.strided_outputs = {strided(tactic.outputs[0])};
+}
+
+} // namespace
+
+PanelForm panel_form(const Contraction& c, const Int8Functions& functions) {
+  const bool whole_steps = c.channels() % functions.unit == 0;
+  const bool whole_panels = c.groups == 1 || c.group_columns() % functions.width == 0;
+  if (!whole_steps || !whole_panels) return {{}, true};
+  const std::uint8_t columns = c.conv ? 0 : 1, depth = c.conv ? 1 : 0;
+  Layout layout;
+  layout.order = {columns};
+  for (std::size_t axis = 2; axis < c.filter.rank(); ++axis)
+    layout.order.push_back(static_cast<std::uint8_t>(axis));
+  layout.order.push_back(depth);
+  layout.blocks = {{columns, static_cast<std::uint16_t>(functions.width)},
+                   {depth, static_cast<std::uint16_t>(functions.unit)}};
+  return {canonical(layout, c.filter), false};
+}
+
+std::string int8_refusal(const Contraction& c, const Int8Functions& functions) {
+  if (functions.multiply(c.weights.dtype() == DType::i8) == nullptr ||
+      (functions.quads() && c.has_weight_zeros()))
+    return fmt::format("{} takes i8 weights whose zero points are 0", functions.name);
+  return {};
+}
+
+std::optional<Tactic> int8_tactic(const Node& node, const Contraction& c, const Int8Functions& functions,
+                                  std::string_view kernel) {
+  const Layout result = value_layout(c, c.output);
+  OperandStorages storages(node.inputs().size());
+  storages.ask(c.x.operand, stored(value_layout(c, c.input)));
+  storages.ask(c.weights, stored(panel_form(c, functions).layout));
+  for (const Operand* operand : {&c.x_zero, &c.weight_scale, &c.weight_zero, &c.bias})
+    storages.ask(*operand, {});
+  for (const ContractionStep& step : c.steps) {
+    const Shape shape = step.operand ? step.operand.shape() : Shape{};
+    storages.ask(step.operand, step.spread == Spread::full
+                                   ? stored(operand_layout(result, c.output.rank(), shape))
+                                   : Storage{});
+  }
+  if (!storages.agree()) return std::nullopt;
+  Tactic tactic;
+  tactic.kernel = kernel;
+  tactic.config = ConfigText().set("by", std::string(functions.name)).set("threads", 1).bytes();
+  tactic.inputs = storages.take();
+  tactic.outputs = {stored(result)};
+  tactic.accumulates = DType::i32;
+  take_strided_rows(c, tactic);
+  return tactic;
+}
+
+TacticList int8_tactics(const Node& node, const Group& group, const Target& target, bool conv,
+                        std::string_view kernel) {
+  TacticList list;
+  const auto c = contraction_of(group, conv, list.reason);
+  if (!c || c->depthwise()) return list;
+  const Int8Functions& functions = functions_for(*c);
+  auto tactic = int8_tactic(node, *c, functions, kernel);
+  if (!tactic) {
+    list.reason = "an input is used twice, in different layouts";
+    return list;
+  }
+  for (int threads : thread_counts(seconds_on(1, *c, functions, target), target.threads)) {
+    tactic->config = ConfigText().set("by", std::string(functions.name)).set("threads", threads).bytes();
+    tactic->estimate = seconds_on(threads, *c, functions, target);
+    list.tactics.push_back(*tactic);
+  }
+  return list;
+}
+
+std::unique_ptr<Kernel> int8_prepare(const Preparation& p, bool conv) {
+  std::string reason;
+  const auto c = contraction_of(p.group, conv, reason);
+  check_taken(c.has_value(), p, reason);
+  const std::string name = ConfigText(p.tactic.config).text("by");
+  const auto all = all_int8_functions();
+  const auto found = std::ranges::find_if(all, [&](const Int8Functions* f) { return f->name == name; });
+  check(found != all.end(), ErrorCode::unsupported, "cpu: {}: this processor has no {}: build the plan again",
+        p.tactic.kernel, name);
+  reason = int8_refusal(*c, **found);
+  check_taken(reason.empty(), p, reason);
+  const Layout wanted = panel_form(*c, **found).layout;
+  const Layout& given = p.tactic.inputs.at(c->weights.index).layout;
+  check(given == wanted, ErrorCode::unsupported,
+        "cpu: {}: the weights' layout is {}, {} needs {}: build the plan again", p.tactic.kernel,
+        given.to_string(), name, wanted.to_string());
+  return std::make_unique<ContractionKernel>(*c, p, **found);
+}
+
+const Tensor* prepared_constant(const Operand& operand, const Preparation& preparation) {
+  if (!operand.is_input()) return operand.constant;
+  const Tensor* given = preparation.constants[operand.index];
+  return given ? given : operand.constant;
+}
+
+std::int64_t row_distance(const Storage& storage, std::int64_t columns) {
+  return storage.within ? storage.within.size : columns;
+}
+
+} // namespace lanner

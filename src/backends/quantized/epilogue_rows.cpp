@@ -1,0 +1,187 @@
+#include "backends/quantized/epilogue_rows.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <limits>
+
+#include "backends/elementwise/instruction.h"
+#include "backends/quantized/contraction_kernel.h"
+#include "ops/elementwise/quantization.h"
+
+namespace lanner {
+namespace {
+
+constexpr float infinity = std::numeric_limits<float>::infinity();
+
+/// Bounds of a step that only clamps.
+struct Bounds {
+  float low = -infinity, high = infinity;
+};
+std::optional<Bounds> bounds_of(const ContractionStep& step) {
+  if (step.operand) return std::nullopt;
+  if (step.formula->name == "relu") return Bounds{0, infinity};
+  if (step.formula->name != "clip" || std::isnan(step.numbers.p) || std::isnan(step.numbers.q))
+    return std::nullopt;
+  return Bounds{step.numbers.p, step.numbers.q};
+}
+
+bool adds_bytes(const ContractionStep& step) {
+  return step.stored && step.formula->name == "add";
+}
+
+/// A bound as a stored number less the zero point.
+float stored_bound(float bound, const ByteScale& by, double least, double most) {
+  const float scaled = bound / by.scale;
+  const double rounded = std::isinf(scaled) ? static_cast<double>(scaled) : ops::round_half_even(scaled);
+  return static_cast<float>(std::clamp(rounded, least, most));
+}
+
+} // namespace
+
+EpilogueRows::EpilogueRows(const Contraction& contraction, const Preparation& preparation,
+                           const Int8Functions& functions, std::int64_t padded, std::int64_t out_distance)
+    : functions_(functions), steps_(contraction.steps), quantised_(contraction.quantised),
+      type_(contraction.type), columns_(contraction.columns()), out_distance_(out_distance), low_(-infinity),
+      high_(infinity) {
+  read_scales(contraction, preparation, padded);
+  read_direct(contraction);
+}
+
+void EpilogueRows::read_scales(const Contraction& contraction, const Preparation& preparation,
+                               std::int64_t padded) {
+  const auto numbers = [&](const Operand& operand) {
+    return column_numbers(operand, columns_, operand ? prepared_constant(operand, preparation) : nullptr);
+  };
+  const std::vector<double> scales = numbers(contraction.weight_scale), bias = numbers(contraction.bias);
+  multiplier_.assign(static_cast<std::size_t>(padded), 0.0F);
+  bias_.assign(static_cast<std::size_t>(padded), 0.0F);
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    multiplier_[i] = static_cast<float>(scales[i] * static_cast<double>(contraction.x.by.scale));
+    bias_[i] = static_cast<float>(bias[i]);
+  }
+}
+
+/// Where the steps are at most an addition of bytes and then a clamp, the result is made in registers: for
+/// bytes in the quantised domain, that is with everything divided by the result's scale.
+void EpilogueRows::read_direct(const Contraction& contraction) {
+  auto step = steps_.begin();
+  std::optional<StoredBytes> added;
+  if (quantised_ && step != steps_.end() && adds_bytes(*step)) {
+    added = StoredBytes{step->operand, *step->stored};
+    ++step;
+  }
+  Bounds bounds;
+  if (step != steps_.end())
+    if (const auto found = bounds_of(*step)) {
+      bounds = *found;
+      ++step;
+    }
+  const bool finite = std::ranges::all_of(bias_, [](float x) { return std::isfinite(x); });
+  const auto range = ops::stored_range(type_);
+  direct_ = step == steps_.end() && (!quantised_ || finite);
+  if (quantised_) {
+    low_ = static_cast<float>(range->least);
+    high_ = static_cast<float>(range->most);
+  }
+  if (!direct_) return;
+  if (!quantised_) {
+    low_ = bounds.low;
+    high_ = bounds.high;
+    return;
+  }
+  const ByteScale by = *quantised_;
+  added_ = added;
+  low_ = stored_bound(bounds.low, by, range->least - by.zero, range->most - by.zero);
+  high_ = stored_bound(bounds.high, by, range->least - by.zero, range->most - by.zero);
+  const double shift = added ? static_cast<double>(added->by.scale) * added->by.zero : 0;
+  const std::vector<double> scales = column_numbers(contraction.weight_scale, columns_);
+  for (std::size_t i = 0; i < scales.size(); ++i) {
+    // In double, so that each is rounded once.
+    const double scale = scales[i] * static_cast<double>(contraction.x.by.scale);
+    multiplier_[i] = static_cast<float>(scale / by.scale);
+    bias_[i] = static_cast<float>((static_cast<double>(bias_[i]) - shift) / by.scale);
+  }
+}
+
+template<>
+void EpilogueRows::finish(const std::int32_t* sums, const Int8Finish& finish, bool bytes) const {
+  (bytes ? functions_.finish_bytes : functions_.finish_f32)(sums, finish);
+}
+template<>
+void EpilogueRows::finish(const float* sums, const Int8Finish& finish, bool bytes) const {
+  (bytes ? functions_.finish_depthwise_bytes : functions_.finish_depthwise_f32)(sums, finish);
+}
+
+template<typename Sum>
+void EpilogueRows::write(const Launch& launch, Sum* sums, std::int64_t stride, const ResultPiece& piece,
+                         float* operand) const {
+  const std::int64_t element = type_ == DType::f32 ? 4 : 1;
+  Int8Finish f{.rows = piece.rows,
+               .columns = piece.columns,
+               .sums_stride = stride,
+               .multiplier = multiplier_.data() + piece.column,
+               .bias = bias_.data() + piece.column,
+               .added = nullptr,
+               .added_stride = columns_,
+               .added_signed = false,
+               .added_scale = 0,
+               .low = low_,
+               .high = high_,
+               .zero = quantised_ ? quantised_->zero : 0,
+               .out = static_cast<std::byte*>(launch.outputs[0]) +
+                      (piece.row * out_distance_ + piece.column) * element,
+               .out_stride = out_distance_ * element};
+  if (added_) {
+    f.added = static_cast<const std::byte*>(launch.inputs[added_->operand.index]) + piece.row * columns_ +
+              piece.column;
+    f.added_signed = added_->is_signed();
+    f.added_scale = added_->by.scale / quantised_->scale;
+  }
+  if (direct_) return finish(sums, f, quantised_.has_value());
+  Int8Finish reals = f;
+  reals.low = -infinity;
+  reals.high = infinity;
+  reals.out = reinterpret_cast<std::byte*>(sums);
+  reals.out_stride = 4 * stride;
+  finish(sums, reals, false);
+  write_by_steps(launch, reinterpret_cast<float*>(sums), piece, f, operand);
+}
+
+template void EpilogueRows::write(const Launch&, std::int32_t*, std::int64_t, const ResultPiece&,
+                                  float*) const;
+template void EpilogueRows::write(const Launch&, float*, std::int64_t, const ResultPiece&, float*) const;
+
+/// `y`: the reals that the steps begin with.
+void EpilogueRows::write_by_steps(const Launch& launch, float* y, const ResultPiece& piece,
+                                  const Int8Finish& finish, float* operand) const {
+  for (const ContractionStep& step : steps_) apply(launch, step, y, finish.sums_stride, piece, operand);
+  if (quantised_) return functions_.quantise(y, quantised_->scale, finish);
+  for (std::int64_t row = 0; row < piece.rows; ++row)
+    std::memcpy(finish.out + row * finish.out_stride, y + row * finish.sums_stride,
+                sizeof(float) * static_cast<std::size_t>(piece.columns));
+}
+
+/// One step on all rows.
+void EpilogueRows::apply(const Launch& launch, const ContractionStep& step, float* y, std::int64_t stride,
+                         const ResultPiece& piece, float* operand) const {
+  const TileFunction function = tile_functions()[*step.formula];
+  if (!step.operand && piece.columns + functions_.width > stride) // Padding is not worth a call for each row.
+    return function(y, y, nullptr, nullptr, (piece.rows - 1) * stride + piece.columns, step.numbers);
+  for (std::int64_t row = 0; row < piece.rows; ++row, y += stride) {
+    if (!step.operand) {
+      function(y, y, nullptr, nullptr, piece.columns, step.numbers);
+      continue;
+    }
+    const std::int64_t at = (step.spread == Spread::full ? (piece.row + row) * columns_ : 0) + piece.column;
+    const void* bytes = bytes_of(step.operand, launch);
+    const float* with = step.stored ? operand : static_cast<const float*>(bytes) + at;
+    if (step.stored)
+      functions_.dequantise(static_cast<const std::byte*>(bytes) + at, piece.columns,
+                            step.operand.dtype() == DType::i8, static_cast<float>(step.stored->zero),
+                            step.stored->scale, operand);
+    function(y, step.reversed ? with : y, step.reversed ? y : with, nullptr, piece.columns, step.numbers);
+  }
+}
+
+} // namespace lanner

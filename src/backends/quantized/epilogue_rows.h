@@ -1,0 +1,56 @@
+#pragma once
+// From rows of sums to rows of results: scales, bias, steps, quantisation.
+
+#include <vector>
+
+#include "backends/family.h"
+#include "backends/quantized/contraction.h"
+#include "backends/quantized/int8_block.h"
+
+namespace lanner {
+
+/// A piece of the result: `rows` rows from `row` on, `columns` columns from `column` on.
+struct ResultPiece {
+  std::int64_t row, rows, column, columns;
+};
+
+/// A contraction's epilogue, prepared. Sums are i32, or floats that hold integers (`Sum`).
+class EpilogueRows {
+public:
+  /// `padded`: the number of columns, padded so that whole vectors can be read from each piece's first column
+  /// on. `out_distance`: between the result's rows, in elements.
+  EpilogueRows(const Contraction& contraction, const Preparation& preparation, const Int8Functions& functions,
+               std::int64_t padded, std::int64_t out_distance);
+
+  /// Writes a piece. Sums of its rows are `stride` apart, are padded to whole vectors, and may be
+  /// overwritten. `operand`: room for as many floats as the piece has columns.
+  template<typename Sum>
+  void write(const Launch& launch, Sum* sums, std::int64_t stride, const ResultPiece& piece,
+             float* operand) const;
+
+private:
+  void read_direct(const Contraction& contraction);
+  void read_scales(const Contraction& contraction, const Preparation& preparation, std::int64_t padded);
+  template<typename Sum>
+  void finish(const Sum* sums, const Int8Finish& finish, bool bytes) const;
+  void write_by_steps(const Launch& launch, float* y, const ResultPiece& piece, const Int8Finish& finish,
+                      float* operand) const;
+  void apply(const Launch& launch, const ContractionStep& step, float* y, std::int64_t stride,
+             const ResultPiece& piece, float* operand) const;
+  const void* bytes_of(const Operand& operand, const Launch& launch) const {
+    return operand.is_input() ? launch.inputs[operand.index] : operand.constant->data();
+  }
+
+  const Int8Functions& functions_;
+  std::vector<ContractionStep> steps_;
+  std::optional<ByteScale> quantised_;
+  DType type_;
+  std::int64_t columns_, out_distance_;
+  std::vector<float> multiplier_, bias_;
+  float low_, high_; ///< As Int8Finish and Int8Functions::quantise want them.
+  /// The result is made from the sums alone, and from at most one dequantised operand.
+  bool direct_ = false;
+  std::optional<StoredBytes> added_;
+};
+
+} // namespace lanner

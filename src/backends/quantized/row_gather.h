@@ -1,0 +1,48 @@
+#pragma once
+// Rows of a contraction: for each pixel of the result the stored numbers that its window covers.
+
+#include <cstddef>
+#include <cstdint>
+
+#include "backends/quantized/contraction.h"
+#include "backends/quantized/int8_block.h"
+
+namespace lanner {
+
+/// Gathers rows from an image with its channels last, or from a matrix. A row is, for each line of the
+/// window, its pixels one after the other, or as one run where no padding is between them; each run is padded
+/// to whole steps.
+class RowGather {
+public:
+  RowGather() = default;
+  /// `distance`: between x's pixels, in bytes. `joined`: the pixels of a line are one run.
+  RowGather(const Contraction& contraction, const Int8Functions& functions, std::int64_t distance,
+            bool joined);
+
+  /// Steps of four bytes in a row.
+  std::int64_t steps() const { return lines_ * runs_ * run_bytes_ / 4; }
+  std::int64_t row_bytes() const { return 4 * steps(); }
+
+  /// Writes rows [first, last) of a group, row_bytes() apart. `zero`: x's zero point.
+  void gather(const std::byte* x, std::int64_t group, std::int64_t first, std::int64_t last, int zero,
+              std::byte* to) const;
+
+private:
+  struct Source {
+    const std::byte* image; ///< The first channel of the group.
+    int zero;
+    unsigned char padding; ///< What a byte of a row is where there is no pixel.
+  };
+  void gather_line(const Source& source, std::int64_t y, std::int64_t x, std::byte* to) const;
+  void gather_run(const Source& source, const std::byte* line, std::int64_t x, std::byte* to) const;
+
+  const Int8Functions* functions_ = nullptr;
+  std::int64_t channels_ = 0, distance_ = 0, element_ = 1;
+  bool signed_ = false;
+  std::int64_t height_ = 1, width_ = 1;         ///< Of an image.
+  std::int64_t out_height_ = 1, out_width_ = 1; ///< Of the result.
+  std::int64_t lines_ = 1, runs_ = 1, run_pixels_ = 1, run_bytes_ = 0;
+  std::int64_t strides_[2] = {1, 1}, dilations_[2] = {1, 1}, begin_[2] = {0, 0};
+};
+
+} // namespace lanner

@@ -1,0 +1,300 @@
+// Convolutions and products of bytes, by each set of functions that this processor can run, against the
+// definitions.
+
+#include <gtest/gtest.h>
+
+#include "backends/backends.h"
+#include "backends/config_text.h"
+#include "backends/cpu/cpu_backend.h"
+#include "backends/int8_layers.h"
+#include "backends/quantized/contraction_kernel.h"
+#include "backends/tactic_check.h"
+#include "device/cpu.h"
+
+namespace lanner {
+namespace {
+
+using test::Int8Layer;
+using test::Int8Text;
+
+Tensor row_major(const Tensor& tensor) {
+  Tensor result = Tensor::allocate(tensor.dtype(), tensor.shape());
+  copy_tensor(tensor, result);
+  return result;
+}
+
+template<typename T>
+void expect_within_a_step(const Tensor& got, const Tensor& expected, double share) {
+  const auto a = got.as<T>(), b = expected.as<T>();
+  std::size_t different = 0, wrong = 0;
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    different += a[i] != b[i];
+    if (std::abs(static_cast<int>(a[i]) - static_cast<int>(b[i])) > 1 && wrong++ == 0)
+      ADD_FAILURE() << "element " << i << " is " << +a[i] << ", expected " << +b[i];
+  }
+  EXPECT_LE(static_cast<double>(different), 1 + share * static_cast<double>(b.size()));
+  EXPECT_EQ(wrong, 0U);
+}
+
+void expect_close(const Tensor& got, const Tensor& expected) {
+  const auto a = got.as<float>(), b = expected.as<float>();
+  double largest = 0;
+  for (const float x : b)
+    if (std::isfinite(x)) largest = std::max(largest, std::abs(static_cast<double>(x)));
+  for (std::size_t i = 0; i < b.size(); ++i) {
+    if (a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]))) continue;
+    ASSERT_LE(std::abs(static_cast<double>(a[i]) - b[i]), 2e-5 * largest)
+        << "element " << i << " is " << a[i] << ", expected " << b[i];
+  }
+}
+
+void expect_agrees(const Tensor& got, const Tensor& expected, double share) {
+  if (expected.dtype() == DType::i8) return expect_within_a_step<std::int8_t>(got, expected, share);
+  if (expected.dtype() == DType::u8) return expect_within_a_step<std::uint8_t>(got, expected, share);
+  expect_close(got, expected);
+}
+
+void run_and_compare(const NodeCase& c, const Tactic& tactic, const Target& target, double share = 0.004) {
+  SCOPED_TRACE(tactic.kernel + " " +
+               std::string(reinterpret_cast<const char*>(tactic.config.data()), tactic.config.size()));
+  ReadyTactic ready = make_ready(c, cpu_backend(), tactic, target);
+  ready.launch();
+  const Tensor first = row_major(ready.outputs[0]);
+  expect_agrees(first, c.results[0], share);
+  ready.launch(); // With the workspace that the first run left.
+  EXPECT_EQ(std::memcmp(row_major(ready.outputs[0]).data(), first.data(), first.bytes()), 0);
+}
+
+/// Runs what the backend offers and each set of functions, on 1 and on 3 threads: the kernels that ran.
+std::set<std::string> check_layer(const Int8Layer& layer) {
+  Int8Text writer(layer);
+  const std::string text = writer.text();
+  const NodeCase c = make_case(text, writer.operands());
+  std::set<std::string> ran;
+  Target target;
+  target.threads = 3;
+  for (const Tactic& tactic : cpu_backend().tactics(*c.node, target).tactics) {
+    if (!tactic.kernel.starts_with("int8_")) continue;
+    run_and_compare(c, tactic, target);
+    ran.insert(tactic.kernel);
+  }
+  std::string reason;
+  const Group group = Group::of(*c.node);
+  const auto contraction = contraction_of(group, layer.conv(), reason);
+  EXPECT_TRUE(contraction) << reason << "\n" << text;
+  if (!contraction) return ran;
+  for (const Int8Functions* functions : all_int8_functions()) {
+    if (!int8_refusal(*contraction, *functions).empty()) continue;
+    auto tactic = int8_tactic(*c.node, *contraction, *functions, layer.conv() ? "int8_conv" : "int8_matmul");
+    EXPECT_TRUE(tactic);
+    for (const int threads : {1, 3}) {
+      tactic->config = ConfigText().set("by", std::string(functions->name)).set("threads", threads).bytes();
+      run_and_compare(c, *tactic, target);
+    }
+  }
+  return ran;
+}
+
+class Int8Layers : public testing::TestWithParam<Int8Layer> {};
+
+TEST_P(Int8Layers, AgreeWithTheDefinition) {
+  const std::set<std::string> ran = check_layer(GetParam());
+  EXPECT_FALSE(ran.empty());
+}
+
+const Int8Layer layers[] = {
+    {.input = {2, 16, 7, 5},
+     .filter = {33, 16, 1, 1},
+     .output = {2, 33, 7, 5},
+     .steps = {"relu"},
+     .result = "u8"},
+    {.input = {1, 3, 13, 11},
+     .filter = {17, 3, 3, 3},
+     .output = {1, 17, 13, 11},
+     .attributes = "pads = [1, 1, 1, 1]",
+     .x_zero = 128,
+     .result_zero = -5},
+    {.input = {1, 3, 20, 20},
+     .filter = {16, 3, 7, 7},
+     .output = {1, 16, 10, 10},
+     .attributes = "pads = [3, 3, 3, 3], strides = [2, 2]",
+     .x_type = "i8",
+     .x_zero = -7,
+     .steps = {"relu"}},
+    {.input = {1, 7, 9, 9},
+     .filter = {7, 7, 3, 3},
+     .output = {1, 7, 7, 7},
+     .attributes = "dilations = [2, 1], pads = [1, 0, 1, 0]",
+     .x_has_zero = false,
+     .per_column = false,
+     .steps = {"add_bytes", "relu"}},
+    {.input = {3, 24, 6, 6},
+     .filter = {40, 24, 3, 2},
+     .output = {3, 40, 3, 7},
+     .attributes = "strides = [2, 1], pads = [1, 1, 0, 1]",
+     .x_type = "i8",
+     .x_zero = 3,
+     .bias = false,
+     .steps = {"add_bytes"},
+     .result = "u8",
+     .result_zero = 100},
+    {.input = {1, 16, 30},
+     .filter = {20, 16, 5},
+     .output = {1, 20, 30},
+     .attributes = "pads = [2, 2]",
+     .x_zero = 9,
+     .steps = {"silu"}},
+    {.input = {1, 32, 6, 6},
+     .filter = {64, 8, 3, 3},
+     .output = {1, 64, 6, 6},
+     .attributes = "group = 4, pads = [1, 1, 1, 1]",
+     .x_zero = 40,
+     .steps = {"clip"}},
+    {.input = {1, 6, 6, 6},
+     .filter = {9, 2, 3, 3},
+     .output = {1, 9, 4, 4},
+     .attributes = "group = 3",
+     .w_type = "u8",
+     .w_zeros = 2,
+     .result = "f32"},
+    {.input = {2, 40, 9, 9},
+     .filter = {40, 1, 3, 3},
+     .output = {2, 40, 9, 9},
+     .attributes = "group = 40, pads = [1, 1, 1, 1]",
+     .x_zero = 128,
+     .steps = {"clip"},
+     .result = "u8"},
+    {.input = {1, 17, 11, 12},
+     .filter = {17, 1, 5, 3},
+     .output = {1, 17, 6, 6},
+     .attributes = "group = 17, pads = [2, 2, 2, 1], strides = [2, 2], dilations = [1, 2]",
+     .x_type = "i8",
+     .x_zero = -100,
+     .steps = {"hard_swish", "mul_channel"}},
+    {.input = {1, 64, 8, 8},
+     .filter = {64, 1, 3, 3},
+     .output = {1, 64, 4, 4},
+     .attributes = "group = 64, pads = [1, 1, 1, 1], strides = [2, 2]",
+     .w_zeros = 1,
+     .steps = {"add_bytes", "relu"}},
+    {.input = {5, 64}, .filter = {64, 50}, .output = {5, 50}, .x_zero = 77, .steps = {"add_channel", "relu"}},
+    {.input = {1, 301},
+     .filter = {301, 17},
+     .output = {1, 17},
+     .x_type = "i8",
+     .steps = {"add_channel"},
+     .result = "f32"},
+    {.input = {2, 7, 33},
+     .filter = {33, 7},
+     .output = {2, 7, 7},
+     .w_type = "u8",
+     .w_zeros = 1,
+     .per_column = false,
+     .steps = {"add_bytes", "add_f32", "leaky_relu"},
+     .result = "u8",
+     .result_zero = 3},
+    {.input = {48}, .filter = {48, 20}, .output = {20}, .steps = {"add_channel"}},
+    {.input = {1, 512, 7, 7},
+     .filter = {32, 512, 3, 3},
+     .output = {1, 32, 7, 7},
+     .attributes = "pads = [1, 1, 1, 1]",
+     .x_zero = 10,
+     .steps = {"add_bytes", "relu"},
+     .result = "u8"},
+};
+INSTANTIATE_TEST_SUITE_P(Shapes, Int8Layers, testing::ValuesIn(layers));
+
+/// Draws layers of random sizes, types and steps.
+class LayerDraw {
+public:
+  explicit LayerDraw(unsigned seed) : random_(seed) { layer_.seed = seed; }
+
+  Int8Layer draw() {
+    const int batch = one_of({1, 1, 2, 3, 5});
+    drawn(0, 2) > 0 ? draw_conv(batch) : draw_product(batch);
+    draw_types();
+    draw_steps();
+    return layer_;
+  }
+
+private:
+  int drawn(int low, int high) {
+    return low + static_cast<int>(random_() % static_cast<unsigned>(high - low + 1));
+  }
+  int one_of(std::initializer_list<int> list) {
+    return list.begin()[drawn(0, static_cast<int>(list.size()) - 1)];
+  }
+
+  void draw_conv(int batch) {
+    const bool flat = drawn(0, 5) == 0;
+    const int depthwise = drawn(0, 3) == 0 ? one_of({2, 3, 7, 16, 17, 32, 40, 65}) : 0;
+    const int groups = depthwise > 0 ? depthwise : one_of({1, 1, 1, 1, 2, 3});
+    const int in = depthwise > 0 ? 1 : one_of({1, 2, 3, 4, 7, 8, 16, 17, 24, 64}),
+              out = depthwise > 0 ? 1 : one_of({1, 3, 7, 8, 16, 17, 32, 33, 70});
+    layer_.input = {batch, in * groups};
+    layer_.filter = {out * groups, in};
+    layer_.output = {batch, out * groups};
+    std::vector<int> strides, dilations, begin, end;
+    for (int axis = 0; axis < (flat ? 1 : 2); ++axis) {
+      const int kernel = one_of({1, 1, 2, 3, 3, 5}), stride = one_of({1, 1, 2, 3}),
+                dilation = one_of({1, 1, 1, 2, 3});
+      const int before = drawn(0, kernel * dilation), after = drawn(0, kernel * dilation);
+      const int extent = (kernel - 1) * dilation + 1;
+      const int size = std::max(one_of({1, 2, 5, 8, 13, 19}), extent - before - after);
+      layer_.input.push_back(size);
+      layer_.filter.push_back(kernel);
+      layer_.output.push_back((size + before + after - extent) / stride + 1);
+      strides.push_back(stride);
+      dilations.push_back(dilation);
+      begin.push_back(before);
+      end.push_back(after);
+    }
+    begin.insert(begin.end(), end.begin(), end.end());
+    layer_.attributes =
+        fmt::format("group = {}, strides = [{}], dilations = [{}], pads = [{}]", groups,
+                    fmt::join(strides, ", "), fmt::join(dilations, ", "), fmt::join(begin, ", "));
+  }
+
+  void draw_product(int batch) {
+    layer_.filter = {one_of({1, 2, 5, 32, 63, 64, 130}), one_of({1, 3, 16, 17, 40, 96})};
+    layer_.input = {batch, drawn(1, 9), layer_.filter[0]};
+    layer_.output = {batch, layer_.input[1], layer_.filter[1]};
+  }
+
+  void draw_types() {
+    layer_.x_type = drawn(0, 1) == 1 ? "u8" : "i8";
+    layer_.w_type = drawn(0, 3) == 0 ? "u8" : "i8";
+    layer_.x_has_zero = drawn(0, 3) > 0;
+    layer_.x_zero = layer_.x_type == "u8" ? one_of({0, 1, 128, 255}) : one_of({-128, -3, 0, 127});
+    layer_.w_zeros = drawn(0, 2) == 0 ? drawn(1, 2) : 0;
+    layer_.per_column = drawn(0, 2) > 0;
+    layer_.bias = drawn(0, 2) > 0;
+    const std::vector<const char*> results{"i8", "i8", "u8", "f32"};
+    layer_.result = results[static_cast<std::size_t>(drawn(0, 3))];
+    layer_.result_zero = layer_.result == "u8" ? one_of({0, 128, 255}) : one_of({-128, 0, 5});
+  }
+
+  void draw_steps() {
+    const std::vector<const char*> steps{"add_f32",     "mul_f32",    "sub_f32",    "add_channel",
+                                         "mul_channel", "add_scalar", "clip",       "silu",
+                                         "relu",        "leaky_relu", "hard_swish", "sigmoid"};
+    if (drawn(0, 2) == 0) layer_.steps.emplace_back("add_bytes");
+    for (int i = one_of({0, 0, 1, 2, 4}); i > 0; --i)
+      layer_.steps.emplace_back(steps[random_() % steps.size()]);
+    if (drawn(0, 1) == 1) layer_.steps.emplace_back("relu");
+  }
+
+  std::mt19937 random_;
+  Int8Layer layer_;
+};
+
+TEST(Int8Layers, OfRandomShapesTypesAndSteps) {
+  for (unsigned seed = 1; seed <= 150 && !HasFailure(); ++seed) {
+    const Int8Layer layer = LayerDraw(seed).draw();
+    SCOPED_TRACE(testing::PrintToString(layer));
+    EXPECT_FALSE(check_layer(layer).empty());
+  }
+}
+
+} // namespace
+} // namespace lanner
