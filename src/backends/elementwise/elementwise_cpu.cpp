@@ -6,6 +6,7 @@
 #include "backends/cpu/layouts.h"
 #include "backends/elementwise/cpu_cost.h"
 #include "backends/elementwise/instruction.h"
+#include "backends/elementwise/integer_tiles.h"
 #include "backends/elementwise/program.h"
 #include "backends/elementwise/tiles.h"
 #include "backends/estimate.h"
@@ -95,7 +96,7 @@ public:
       : program_(std::move(program)), layout_(tactic.outputs.at(0).layout), threads_(threads),
         total_(layout_.padded(program_.shape).elements()) {
     for (const ProgramInput& input : program_.inputs) {
-      const OperandWalk walk(program_.shape, layout_, input.operand.shape());
+      const OperandWalk walk(program_.shape, layout_, input.shape);
       sources_.push_back({way_of(walk, input), walk, input, {}});
       if (input.operand.is_input())
         sources_.back().slices =
@@ -121,7 +122,8 @@ private:
   using Tiles = float[][tile_size];
 
   Source::Way way_of(const OperandWalk& walk, const ProgramInput& input) const {
-    if (walk.contiguous()) return input.dtype == DType::f32 ? Source::Way::direct : Source::Way::cast;
+    if (walk.contiguous() || input.shape == program_.shape)
+      return input.dtype == DType::f32 ? Source::Way::direct : Source::Way::cast;
     if (walk.scalar() || walk.period() <= tile_size) return Source::Way::once;
     return walk.contiguous_in_period() && input.dtype == DType::f32 ? Source::Way::periodic
                                                                     : Source::Way::fetched;
@@ -143,20 +145,39 @@ private:
 
   static void fetch(const Source& source, const void* bytes, std::int64_t first, std::int64_t count,
                     float* tile) {
-    if (source.input.dtype == DType::f32)
-      source.walk.fetch(static_cast<const float*>(bytes), first, count, tile);
+    const auto fetch_as = [&]<typename T>(const T* from) { source.walk.fetch(from, first, count, tile); };
+    switch (source.input.dtype) {
+    case DType::f32:
+      return fetch_as(static_cast<const float*>(bytes));
+    case DType::i8:
+      return fetch_as(static_cast<const std::int8_t*>(bytes));
+    case DType::u8:
+      return fetch_as(static_cast<const std::uint8_t*>(bytes));
+    case DType::i16:
+      return fetch_as(static_cast<const std::int16_t*>(bytes));
+    case DType::u16:
+      return fetch_as(static_cast<const std::uint16_t*>(bytes));
+    default:
+      return fetch_as(static_cast<const bool*>(bytes));
+    }
+  }
+
+  /// Elements from the `first` one in memory on.
+  static void convert(const ProgramInput& input, const std::byte* bytes, std::int64_t first,
+                      std::int64_t count, float* tile) {
+    const std::byte* const from = bytes + first * static_cast<std::int64_t>(bit_width(input.dtype)) / 8;
+    if (const auto* integers = integer_tiles().of(input.dtype))
+      integers->read(from, tile, count, input.zero, input.scale);
     else
-      source.walk.fetch(static_cast<const bool*>(bytes), first, count, tile);
+      cast_elements(input.dtype, from, DType::f32, tile, static_cast<std::size_t>(count));
   }
 
   static const float* gather(const Source& source, const std::byte* bytes, std::int64_t first,
                              std::int64_t count, float* tile) {
-    const DType type = source.input.dtype;
-    const auto bits = static_cast<std::int64_t>(bit_width(type));
-    if (type == DType::f32 && source.slices.is_one(first, count))
+    if (source.input.dtype == DType::f32 && source.slices.is_one(first, count))
       return reinterpret_cast<const float*>(bytes) + source.slices.place(first);
     source.slices.pieces(first, count, [&](std::int64_t from, std::int64_t to, std::int64_t size) {
-      cast_elements(type, bytes + from * bits / 8, DType::f32, tile + to, static_cast<std::size_t>(size));
+      convert(source.input, bytes, from, size, tile + to);
     });
     return tile;
   }
@@ -175,12 +196,9 @@ private:
     case Source::Way::fetched:
       fetch(source, bytes, first, count, tile);
       return tile;
-    case Source::Way::cast: {
-      const auto offset = first * static_cast<std::int64_t>(bit_width(source.input.dtype)) / 8;
-      cast_elements(source.input.dtype, static_cast<const std::byte*>(bytes) + offset, DType::f32, tile,
-                    static_cast<std::size_t>(count));
+    case Source::Way::cast:
+      convert(source.input, static_cast<const std::byte*>(bytes), first, count, tile);
       return tile;
-    }
     }
     return tile;
   }
@@ -196,34 +214,48 @@ private:
     for (std::size_t i = inputs; i < static_cast<std::size_t>(program_.slots()); ++i) slots[i] = tiles[i];
     for (std::int64_t tile = begin; tile < end; ++tile) {
       const std::int64_t first = tile * step_, count = std::min(step_, total_ - first);
-      for (std::size_t i = 0; i < inputs; ++i) slots[i] = read(sources_[i], launch, first, count, tiles[i]);
+      const auto tile_of = [&](int slot) { return result_tile(slot, launch, tiles, first); };
+      for (std::size_t i = 0; i < inputs; ++i)
+        slots[i] = read(sources_[i], launch, first, count,
+                        program_.instructions.empty() ? tile_of(static_cast<int>(i)) : tiles[i]);
       for (const TileInstruction& instruction : program_.instructions) {
         const auto operand = [&](int i) {
           return instruction.operands[i] < 0 ? nullptr
                                              : slots[static_cast<std::size_t>(instruction.operands[i])];
         };
-        float* out = &instruction == &program_.instructions.back() && writes_last_directly()
-                         ? static_cast<float*>(launch.outputs[0]) + first
-                         : tiles[instruction.out];
+        float* out =
+            &instruction == &program_.instructions.back() ? tile_of(instruction.out) : tiles[instruction.out];
         functions[*instruction.formula](out, operand(0), operand(1), operand(2), count, instruction.numbers);
       }
-      write(launch, tiles, first, count);
+      write(launch, slots.data(), first, count);
     }
+  }
+
+  /// Where the last step puts its results.
+  float* result_tile(int slot, const Launch& launch, Tiles tiles, std::int64_t first) const {
+    return writes_last_directly() && slot == program_.outputs[0].slot
+               ? static_cast<float*>(launch.outputs[0]) + first
+               : tiles[slot];
   }
 
   bool writes_last_directly() const {
     return program_.outputs.size() == 1 && program_.outputs[0].dtype == DType::f32 && !results_[0];
   }
 
-  void write(const Launch& launch, const Tiles tiles, std::int64_t first, std::int64_t count) const {
+  void write(const Launch& launch, const float* const* slots, std::int64_t first, std::int64_t count) const {
     if (writes_last_directly()) return;
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
       const ProgramOutput& output = program_.outputs[i];
       const auto bits = static_cast<std::int64_t>(bit_width(output.dtype));
       const auto put = [&](std::int64_t to, std::int64_t from, std::int64_t size) {
-        cast_elements(DType::f32, tiles[output.slot] + from, output.dtype,
-                      static_cast<std::byte*>(launch.outputs[i]) + to * bits / 8,
-                      static_cast<std::size_t>(size));
+        std::byte* const target = static_cast<std::byte*>(launch.outputs[i]) + to * bits / 8;
+        if (output.quantized)
+          integer_tiles()
+              .of(output.dtype)
+              ->write(slots[output.slot] + from, target, size, output.zero, output.scale);
+        else
+          cast_elements(DType::f32, slots[output.slot] + from, output.dtype, target,
+                        static_cast<std::size_t>(size));
       };
       if (results_[i])
         results_[i].pieces(first, count, put);
@@ -243,12 +275,12 @@ private:
 bool readable(const ElementwiseProgram& program, const Layout& layout) {
   if (program.slots() > max_slots || (has_packed_types(program) && !layout.row_major())) return false;
   for (const ProgramInput& input : program.inputs) {
-    const OperandWalk walk(program.shape, layout, input.operand.shape());
-    if (!walk.contiguous() && input.dtype != DType::f32 && input.dtype != DType::boolean) return false;
+    const OperandWalk walk(program.shape, layout, input.shape);
+    const bool fetched = input.dtype == DType::f32 || input.dtype == DType::boolean ||
+                         (integer_tiles().of(input.dtype) && bit_width(input.dtype) <= 16);
+    if (!walk.contiguous() && input.shape != program.shape && !fetched) return false;
     // An inner constant is stored row-major.
-    if (!input.operand.is_input() &&
-        !operand_layout(layout, program.shape.rank(), input.operand.shape()).row_major())
-      return false;
+    if (!input.operand.is_input() && !input.layout(layout, program.shape.rank()).row_major()) return false;
   }
   return true;
 }
@@ -256,10 +288,11 @@ bool readable(const ElementwiseProgram& program, const Layout& layout) {
 /// An input whose memory the first result may reuse: of the same type and shape and read once. Results are
 /// written tile by tile, after all reads of a tile.
 int replaceable(const ElementwiseProgram& program) {
-  if (program.outputs[0].dtype != DType::f32) return -1;
+  const ProgramOutput& first = program.outputs[0];
+  if (first.dtype != DType::f32 && !first.quantized) return -1;
   for (const ProgramInput& input : program.inputs)
-    if (input.operand.is_input() && !input.operand.constant && input.dtype == DType::f32 &&
-        input.operand.shape() == program.shape)
+    if (input.operand.is_input() && !input.operand.constant && input.dtype == first.dtype &&
+        input.shape == program.shape)
       return static_cast<int>(input.operand.index);
   return -1;
 }
@@ -275,8 +308,7 @@ TacticList elementwise_tactics(const Node& node, const Group& group, const Targe
     tactic.inputs.resize(node.inputs().size());
     for (const ProgramInput& input : program->inputs)
       if (input.operand.is_input())
-        tactic.inputs[input.operand.index] =
-            stored(operand_layout(layout, program->shape.rank(), input.operand.shape()));
+        tactic.inputs[input.operand.index] = stored(input.layout(layout, program->shape.rank()));
     if (!has_packed_types(*program)) take_strided(*program, layout, tactic); // packed slices may share bytes
     share_storages(node, tactic);
     for (std::size_t i = 0; i < node.outputs().size(); ++i) tactic.outputs.push_back(stored(layout));

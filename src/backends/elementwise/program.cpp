@@ -1,9 +1,12 @@
 #include "backends/elementwise/program.h"
 
 #include <algorithm>
+#include <map>
 #include <unordered_map>
 
 #include "backends/elementwise/operations.h"
+#include "backends/elementwise/quantization.h"
+#include "backends/storage_layout.h"
 #include "graph/op.h"
 #include "tensor/half_types.h"
 
@@ -28,7 +31,7 @@ public:
     program_.shape = group_.ops().front().type().shape();
     for (const GroupOp& op : group_.ops())
       if (!fits(op)) return std::nullopt;
-    collect_inputs();
+    if (!collect_inputs()) return std::nullopt;
     next_ = static_cast<int>(program_.inputs.size());
     for (const GroupOp& op : group_.ops()) {
       if (!emit(op)) {
@@ -42,8 +45,13 @@ public:
         reason_ = "an output is an input";
         return std::nullopt;
       }
-      program_.outputs.push_back({results_[output.index], group_.ops()[output.index].type().dtype()});
+      const GroupOp& op = group_.ops()[output.index];
+      program_.outputs.push_back({results_[output.index], op.type().dtype(), is_quantize(op)});
+      if (!is_quantize(op) || !is_number(op, 1)) continue;
+      program_.outputs.back().zero = *zero_number(op);
+      program_.outputs.back().scale = *scale_number(op);
     }
+    if (!halves_) take_stored_integers();
     allocate_registers();
     if (program_.registers > max_registers) {
       reason_ = "too many values are live at once";
@@ -58,6 +66,7 @@ private:
   }
 
   bool fits(const GroupOp& op) {
+    if (is_quantize(op) || is_dequantize(op)) return fits_quantization(op);
     if (!op.node->op().elementwise || op.kind() == "reorder") return false; // Not of this family: no reason.
     const bool cast = op.kind() == "cast";
     bool types = cast ? is_castable(op.type().dtype()) : is_real_or_truth(op.type().dtype());
@@ -85,12 +94,55 @@ private:
     return is_real_or_truth(from) || is_real_or_truth(to);
   }
 
-  void collect_inputs() {
+  bool fits_quantization(const GroupOp& op) {
+    reason_ = halves_ ? op.kind() + " on this device" : quantization_obstacle(op);
+    const Operand x = op.input(0);
+    if (reason_.empty() && is_dequantize(op) && x.is_op() && !is_quantize(group_.ops()[x.index]))
+      reason_ = "integers that quantize_linear does not make";
+    if (reason_.empty() && op.type().shape() != program_.shape) reason_ = "the results have different shapes";
+    return reason_.empty();
+  }
+
+  /// An operand's shape as it broadcasts, which for scales and zero points depends on the operation.
+  static Shape spread(const GroupOp& op, std::size_t i) {
+    const bool parameter = i > 0 && (is_quantize(op) || is_dequantize(op));
+    return parameter ? parameter_shape(op, i) : op.inputs[i].shape();
+  }
+
+  /// Whether an operation of the group reads the result.
+  bool is_read(const GroupOp& op) const {
+    const auto index = static_cast<std::size_t>(&op - group_.ops().data());
+    return std::ranges::any_of(group_.ops(), [&](const GroupOp& reader) {
+      return std::ranges::any_of(reader.inputs,
+                                 [&](const Operand& input) { return input.is_op() && input.index == index; });
+    });
+  }
+
+  /// Whether a scale or zero point is a known number that no operand is needed for.
+  bool is_number(const GroupOp& op, std::size_t i) const {
+    if (i == 0 || (!is_quantize(op) && !is_dequantize(op))) return false;
+    const auto zero = zero_number(op), scale = scale_number(op);
+    if (!zero) return false;
+    if (is_quantize(op)) return i == 2 || (scale && !is_read(op));
+    return scale || (i == 2 && *zero == 0);
+  }
+
+  bool collect_inputs() {
     for (const GroupOp& op : group_.ops())
-      for (const Operand& operand : op.inputs)
-        if (operand && !operand.is_op() &&
-            input_slots_.emplace(operand.value, static_cast<int>(program_.inputs.size())).second)
-          program_.inputs.push_back({operand, operand.dtype()});
+      for (std::size_t i = 0; i < op.inputs.size(); ++i) {
+        const Operand& operand = op.inputs[i];
+        if (!operand || operand.is_op() || is_number(op, i)) continue;
+        const Shape shape = spread(op, i);
+        const auto [found, added] =
+            input_slots_.emplace(operand.value, static_cast<int>(program_.inputs.size()));
+        if (added) {
+          program_.inputs.push_back({operand, operand.dtype(), shape});
+        } else if (program_.inputs[static_cast<std::size_t>(found->second)].shape != shape) {
+          reason_ = "one value is an operand and a scale or zero point";
+          return false;
+        }
+      }
+    return true;
   }
 
   int slot_of(const Operand& operand) const {
@@ -102,7 +154,36 @@ private:
     program_.instructions.push_back({&formula, numbers, last_, {x, y, z}});
   }
 
+  /// Bounds less a zero point that is a number, which is added behind: exact, as the integers are small.
+  void emit_quantize(const GroupOp& op) {
+    const StoredBounds bounds = stored_bounds(op.type().dtype());
+    const int x = slot_of(op.input(0));
+    const auto zero = zero_number(op), number = scale_number(op);
+    if (zero && number && !is_read(op)) {
+      last_ = x; // quantised as it is written
+      return;
+    }
+    const int scale = slot_of(op.input(1));
+    if (!zero)
+      return push(formula("quantize_by"), {bounds.least, bounds.most}, x, scale, slot_of(op.input(2)));
+    push(formula("quantize"), {bounds.least - *zero, bounds.most - *zero}, x, scale);
+    if (*zero != 0) push(formula("linear"), {1, *zero}, last_);
+  }
+
+  void emit_dequantize(const GroupOp& op) {
+    const int x = slot_of(op.input(0));
+    const auto zero = zero_number(op), scale = scale_number(op);
+    if (zero && scale)
+      push(formula("dequantize"), {*zero, *scale}, x);
+    else if (zero && *zero == 0)
+      push(formula("mul"), {}, x, slot_of(op.input(1)));
+    else
+      push(formula("dequantize_by"), {}, x, slot_of(op.input(1)), slot_of(op.input(2)));
+  }
+
   bool emit(const GroupOp& op) {
+    if (is_quantize(op)) return emit_quantize(op), true;
+    if (is_dequantize(op)) return emit_dequantize(op), true;
     if (op.kind() == "cast") {
       push(formula(op.type().dtype() == DType::boolean ? "truth" : "identity"), {}, slot_of(op.input(0)));
       return true;
@@ -129,6 +210,32 @@ private:
     }
     push(*translation->formula, translation->numbers, slots[0], slots[1], slots[2]);
     return true;
+  }
+
+  /// Stored integers that only one dequantize reads become real as they are read.
+  void take_stored_integers() {
+    std::vector<int> uses(program_.inputs.size(), 0);
+    for (const TileInstruction& instruction : program_.instructions)
+      for (const int slot : instruction.operands)
+        if (slot >= 0 && slot < static_cast<int>(uses.size())) ++uses[static_cast<std::size_t>(slot)];
+    std::map<int, int> replaced; // a register by the input that holds its values
+    std::erase_if(program_.instructions, [&](const TileInstruction& instruction) {
+      const int slot = instruction.operands[0];
+      if (instruction.formula != &formula("dequantize") || slot >= static_cast<int>(uses.size()) ||
+          uses[static_cast<std::size_t>(slot)] != 1)
+        return false;
+      ProgramInput& input = program_.inputs[static_cast<std::size_t>(slot)];
+      input.zero = instruction.numbers.p;
+      input.scale = instruction.numbers.q;
+      replaced.emplace(instruction.out, slot);
+      return true;
+    });
+    const auto replace = [&](int& slot) {
+      if (const auto found = replaced.find(slot); found != replaced.end()) slot = found->second;
+    };
+    for (TileInstruction& instruction : program_.instructions)
+      for (int& slot : instruction.operands) replace(slot);
+    for (ProgramOutput& output : program_.outputs) replace(output.slot);
   }
 
   /// Register allocation: a register is free again after its last reader. Registers of results stay.
@@ -175,6 +282,15 @@ private:
 
 } // namespace
 
+Layout ProgramInput::layout(const Layout& result, std::size_t rank) const {
+  const Layout own = operand_layout(result, rank, shape);
+  if (shape == operand.shape()) return own;
+  Layout along; // of the only axis
+  for (const Layout::Block& block : own.blocks) along.blocks.push_back({0, block.size});
+  if (!along.blocks.empty()) along.order = {0};
+  return canonical(along, operand.shape());
+}
+
 std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::string& reason, bool halves) {
   if (group.empty()) return std::nullopt;
   return Compiler(group, reason, halves).run();
@@ -194,7 +310,7 @@ void take_strided(const ElementwiseProgram& program, const Layout& layout, Tacti
   if (!layout.blocks.empty()) return;
   tactic.strided_inputs.assign(tactic.inputs.size(), {});
   for (const ProgramInput& input : program.inputs)
-    if (input.operand.is_input() && !input.operand.constant && input.operand.shape() == program.shape)
+    if (input.operand.is_input() && !input.operand.constant && input.shape == program.shape)
       tactic.strided_inputs[input.operand.index] = AxisSet::all();
   tactic.strided_outputs.assign(program.outputs.size(), AxisSet::all());
 }

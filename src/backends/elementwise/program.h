@@ -23,11 +23,20 @@ struct TileInstruction {
 struct ProgramInput {
   Operand operand;
   DType dtype = DType::f32;
+  /// As it broadcasts: the operand's own, but for scales and zero points, of which there are one or one for
+  /// each index along an axis.
+  Shape shape = {};
+  float zero = 0, scale = 1; ///< An element's value is (element - zero) * scale.
+
+  /// Its layout where results have layout `result`, of rank `rank`.
+  Layout layout(const Layout& result, std::size_t rank) const;
 };
 /// A program's result: a slot, converted to `dtype`.
 struct ProgramOutput {
   int slot = -1;
   DType dtype = DType::f32;
+  bool quantized = false; ///< Elements are quantised by `scale` and `zero`; else they are cast.
+  float zero = 0, scale = 1;
 };
 
 struct ElementwiseProgram {
@@ -41,7 +50,8 @@ struct ElementwiseProgram {
 };
 
 /// Nothing, with `reason` set, when an operation, type or shape is not supported. `reason` stays empty when
-/// the group is not elementwise at all. `halves`: f16 and bf16 are supported too.
+/// the group is not elementwise at all. `halves`: f16 and bf16 are supported too, but not quantize_linear and
+/// dequantize_linear.
 std::optional<ElementwiseProgram> compile_elementwise(const Group& group, std::string& reason,
                                                       bool halves = false);
 

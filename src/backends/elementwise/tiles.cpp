@@ -59,5 +59,9 @@ void OperandWalk::fetch(const T* operand, std::int64_t first, std::int64_t count
 
 template void OperandWalk::fetch(const float*, std::int64_t, std::int64_t, float*) const;
 template void OperandWalk::fetch(const bool*, std::int64_t, std::int64_t, float*) const;
+template void OperandWalk::fetch(const std::int8_t*, std::int64_t, std::int64_t, float*) const;
+template void OperandWalk::fetch(const std::uint8_t*, std::int64_t, std::int64_t, float*) const;
+template void OperandWalk::fetch(const std::int16_t*, std::int64_t, std::int64_t, float*) const;
+template void OperandWalk::fetch(const std::uint16_t*, std::int64_t, std::int64_t, float*) const;
 
 } // namespace lanner

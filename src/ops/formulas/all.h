@@ -9,6 +9,7 @@
 namespace lanner::formulas {
 
 inline constexpr auto all = arithmetic_list + comparison_list + logic_list + extreme_list + function_list +
-                            activation_list + step_list + list(equal, is_nan, logical_not, gelu_by_tanh);
+                            activation_list + step_list + quantization_list +
+                            list(equal, is_nan, logical_not, gelu_by_tanh);
 
 } // namespace lanner::formulas

@@ -19,4 +19,24 @@ inline constexpr auto step_list =
          unary("cube", [](auto x) { return x * x * x; }),
          unary("inverse_sqrt", [](auto x) { return 1 / sqrt(x); }));
 
+/// Of stored integers as reals: the operand of dequantize_linear, the result of quantize_linear. The numbers
+/// of `quantize` are the least and the most stored integer; NaN becomes the least.
+inline constexpr auto quantization_list = list(
+    unary("dequantize", [](auto x, auto zero, auto scale) { return (x - zero) * scale; }).number().number(),
+    ternary("dequantize_by", [](auto x, auto scale, auto zero) { return (x - zero) * scale; }),
+    binary("quantize",
+           [](auto x, auto scale, auto least, auto most) {
+             const auto whole = round(x / scale);
+             return at_most(choose(whole >= least, whole, least), most);
+           })
+        .number()
+        .number(),
+    ternary("quantize_by",
+            [](auto x, auto scale, auto zero, auto least, auto most) {
+              const auto whole = round(x / scale) + zero;
+              return at_most(choose(whole >= least, whole, least), most);
+            })
+        .number()
+        .number());
+
 } // namespace lanner::formulas
