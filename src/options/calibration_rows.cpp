@@ -102,7 +102,7 @@ void add_calibration_rows(OptionTable<BuildOptions>& table) {
        .help = "range of a value for precision int8, instead of the calibrated one",
        .details = "the larger of the two magnitudes counts",
        .example = "x=-1:1",
-       .flag = "--range",
+       .flag = "--value-range",
        .metavar = "VALUE=LEAST:MOST",
        .last_equals = true},
       ranges_of, add_ranges,
