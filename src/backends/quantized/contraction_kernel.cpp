@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <atomic>
 #include <cstring>
+#include <numeric>
 
 #include <fmt/format.h>
 
@@ -43,12 +44,12 @@ struct Blocking {
   std::int64_t tasks(std::int64_t groups) const { return groups * blocks * parts; }
 };
 
-Blocking blocking_of(const Contraction& c, const Int8Functions& functions, std::int64_t row_bytes,
+Blocking blocking_of(const Contraction& c, const Int8Functions& functions, const RowGather& gather,
                      int threads) {
   // Of L2, which gathered rows and weights share; and sums that stay in L1.
   constexpr std::int64_t rows_in_cache = 192 << 10, weights_in_cache = 128 << 10, sums_in_cache = 12 << 10;
   const std::int64_t strip = functions.max_rows, width = functions.width;
-  const std::int64_t panel = row_bytes / 4 * functions.unit * width;
+  const std::int64_t row_bytes = gather.row_bytes(), panel = gather.steps() * functions.unit * width;
   Blocking b;
   b.panels = quotient_up(c.group_columns(), width);
   const std::int64_t most =
@@ -167,7 +168,7 @@ ContractionKernel::ContractionKernel(const Contraction& c, const Preparation& p,
   gather_ = RowGather(c, functions, distance, joined);
   panel_bytes_ = gather_.steps() * functions.unit * functions.width;
   const int threads = static_cast<int>(ConfigText(p.tactic.config).integer("threads"));
-  blocking_ = blocking_of(c, functions, gather_.row_bytes(), std::clamp(threads, 1, p.target.threads));
+  blocking_ = blocking_of(c, functions, gather_, std::clamp(threads, 1, p.target.threads));
   slots_ = static_cast<int>(
       std::min<std::int64_t>(std::clamp(threads, 1, p.target.threads), blocking_.tasks(groups_)));
   read_weights(c, p, joined);
@@ -234,10 +235,9 @@ void ContractionKernel::run(const Launch& launch, std::int64_t number, std::byte
                  task.last_row, zero, scratch);
   if (!weight_zeros_.empty()) {
     auto* const row_sums = reinterpret_cast<std::int32_t*>(scratch + slot_.row_sums);
-    const auto* row = reinterpret_cast<const std::int16_t*>(scratch);
     for (std::int64_t r = 0; r < task.last_row - task.first_row; ++r) {
-      row_sums[r] = 0;
-      for (std::int64_t i = 0; i < 2 * gather_.steps(); ++i) row_sums[r] += *row++;
+      const auto* row = reinterpret_cast<const std::int16_t*>(scratch + r * gather_.row_bytes());
+      row_sums[r] = std::accumulate(row, row + 2 * gather_.steps(), 0);
     }
   }
   for (std::int64_t panel = task.first_panel; panel < task.last_panel; panel += blocking_.group_panels)
@@ -252,15 +252,21 @@ void ContractionKernel::run_panels(const Launch& launch, const Task& task, std::
   const int shift = x_.is_signed() ? zero + 128 : zero;
   for (std::int64_t i = 0; i < panels * width; ++i)
     start[i] = column_sums_.empty() ? 0 : -shift * column_sums_[static_cast<std::size_t>(at * width + i)];
-  Int8Product product{
-      scratch, gather_.row_bytes(), panels_of(launch) + at * panel_bytes_, gather_.steps(), start,
-      sums,    sums_stride_};
+  Int8Product product{scratch,
+                      gather_.row_bytes(),
+                      panels_of(launch) + at * panel_bytes_,
+                      gather_.steps(),
+                      start,
+                      sums,
+                      sums_stride_,
+                      false};
   ResultPiece piece{task.first_row, 0, task.group * group_columns_ + panel * width,
                     std::min(panels * width, group_columns_ - panel * width)};
   for (; piece.row < task.last_row; piece.row += piece.rows) {
     piece.rows = std::min<std::int64_t>(functions_.max_rows, task.last_row - piece.row);
     Int8Product one = product;
     for (std::int64_t i = 0; i < panels; ++i) {
+      one.half = piece.columns - i * width <= width / 2;
       multiply_(one, static_cast<int>(piece.rows));
       one.panel += panel_bytes_;
       one.start += width;

@@ -18,6 +18,7 @@ struct Int8Product {
   const std::int32_t* start; ///< What each column's sum begins with.
   std::int32_t* sums;        ///< Rows are `sums_stride` numbers apart.
   std::int64_t sums_stride;
+  bool half; ///< Only the first half of the columns is wanted.
 };
 using Int8Multiply = void (*)(const Int8Product& product, int rows);
 
@@ -60,6 +61,22 @@ struct Int8Pixels {
   int zero;
 };
 
+/// Runs of bytes that become parts of rows, each `to_stride` behind the one before it. Of 4 to a step: i8 are
+/// shifted by 128, and the zero point remains. What is behind a run in its last step becomes 0.
+struct Int8Runs {
+  const std::byte* from;
+  std::int64_t from_stride;
+  const std::byte* end; ///< Bytes from here on are not read.
+  std::int64_t bytes;   ///< Of a run.
+  std::int64_t runs;
+  bool is_signed;
+  int zero;
+  std::byte* to;
+  std::int64_t to_stride;
+};
+/// Bytes behind a run that Int8Functions::widen may write.
+inline constexpr std::int64_t int8_slack = 64;
+
 /// One instruction set's functions.
 struct Int8Functions {
   std::string_view name;
@@ -69,9 +86,7 @@ struct Int8Functions {
   std::int64_t width; ///< Columns of a panel.
   int max_rows;
   Int8Multiply multiply_signed, multiply_unsigned; ///< For panels of i8 and of u8; null: not supported.
-  /// Writes `count` bytes as part of a row. Of 4 to a step: i8 are shifted by 128, and the zero point
-  /// remains.
-  void (*widen)(const std::byte* from, std::int64_t count, bool is_signed, int zero, std::byte* to);
+  void (*widen)(const Int8Runs& runs);
   void (*finish_f32)(const std::int32_t* sums, const Int8Finish& finish);
   void (*finish_bytes)(const std::int32_t* sums, const Int8Finish& finish);
   void (*finish_depthwise_f32)(const float* sums, const Int8Finish& finish);

@@ -113,38 +113,37 @@ struct Quads {
   }
 };
 
-template<typename Form, int rows>
+template<typename Form, int rows, int vectors>
 void multiply_rows(const Int8Product& p) {
-  U low[rows], high[rows];
+  U sums[rows][vectors];
   const std::byte* row[rows];
 #pragma GCC unroll 16
   for (int r = 0; r < rows; ++r) {
-    low[r] = load_as<U>(p.start);
-    high[r] = load_as<U>(p.start + lanes);
+    for (int v = 0; v < vectors; ++v) sums[r][v] = load_as<U>(p.start + v * lanes);
     row[r] = p.rows + r * p.row_bytes;
   }
   const std::byte* panel = p.panel;
   const std::int64_t bytes = 4 * p.steps;
   for (std::int64_t at = 0; at < bytes; at += 4, panel += 2 * Form::bytes) {
-    const U left = Form::weights(panel), right = Form::weights(panel + Form::bytes);
+    U weights[vectors];
+    for (int v = 0; v < vectors; ++v) weights[v] = Form::weights(panel + v * Form::bytes);
 #pragma GCC unroll 16
     for (int r = 0; r < rows; ++r) {
       const U x = splat_step(row[r] + at);
-      Form::add(low[r], x, left);
-      Form::add(high[r], x, right);
+      for (int v = 0; v < vectors; ++v) Form::add(sums[r][v], x, weights[v]);
     }
   }
 #pragma GCC unroll 16
-  for (int r = 0; r < rows; ++r) {
-    store_as(p.sums + r * p.sums_stride, low[r]);
-    store_as(p.sums + r * p.sums_stride + lanes, high[r]);
-  }
+  for (int r = 0; r < rows; ++r)
+    for (int v = 0; v < vectors; ++v) store_as(p.sums + r * p.sums_stride + v * lanes, sums[r][v]);
 }
 
 template<typename Form, int... less_one>
 void multiply_some(const Int8Product& product, int rows, std::integer_sequence<int, less_one...> /*counts*/) {
-  static constexpr void (*functions[])(const Int8Product&) = {multiply_rows<Form, less_one + 1>...};
-  functions[rows - 1](product);
+  using Multiply = void (*)(const Int8Product&);
+  static constexpr Multiply whole[] = {multiply_rows<Form, less_one + 1, 2>...};
+  static constexpr Multiply half[] = {multiply_rows<Form, less_one + 1, 1>...};
+  (product.half ? half : whole)[rows - 1](product);
 }
 template<typename Form>
 void multiply_int8(const Int8Product& product, int rows) {
@@ -152,30 +151,40 @@ void multiply_int8(const Int8Product& product, int rows) {
 }
 
 template<bool is_signed>
-void widen_words(const std::byte* from, std::int64_t count, int zero, std::byte* to) {
-  const auto shift = static_cast<std::int16_t>(zero);
-  std::int64_t i = 0;
-  for (; i + 2 * lanes <= count; i += 2 * lanes)
-    store_as(to + 2 * i, Words(words_of<is_signed>(from + i)) - shift);
-  for (; i < count; ++i) {
-    const int x = is_signed ? static_cast<int>(static_cast<std::int8_t>(from[i])) : static_cast<int>(from[i]);
-    store_as(to + 2 * i, static_cast<std::int16_t>(x - zero));
+void widen_words(const Int8Runs& runs) {
+  const Int8Runs w = runs;
+  const auto shift = static_cast<std::int16_t>(w.zero);
+  for (std::int64_t run = 0; run < w.runs; ++run) {
+    const std::byte* from = w.from + run * w.from_stride;
+    std::byte* const to = w.to + run * w.to_stride;
+    std::int64_t i = 0;
+    for (; i < w.bytes && w.end - from - i >= 2 * lanes; i += 2 * lanes)
+      store_as(to + 2 * i, Words(words_of<is_signed>(from + i)) - shift);
+    for (; i < w.bytes; ++i) {
+      const int x =
+          is_signed ? static_cast<int>(static_cast<std::int8_t>(from[i])) : static_cast<int>(from[i]);
+      store_as(to + 2 * i, static_cast<std::int16_t>(x - w.zero));
+    }
+    if (w.bytes % 2 != 0) store_as(to + 2 * w.bytes, std::int16_t{0});
   }
 }
 
-inline void widen_pairs(const std::byte* from, std::int64_t count, bool is_signed, int zero, std::byte* to) {
-  is_signed ? widen_words<true>(from, count, zero, to) : widen_words<false>(from, count, zero, to);
+inline void widen_pairs(const Int8Runs& runs) {
+  runs.is_signed ? widen_words<true>(runs) : widen_words<false>(runs);
 }
 
-inline void widen_quads(const std::byte* from, std::int64_t count, bool is_signed, int /*zero*/,
-                        std::byte* to) {
-  if (!is_signed) {
-    std::memcpy(to, from, static_cast<std::size_t>(count));
-    return;
+inline void widen_quads(const Int8Runs& runs) {
+  const Int8Runs w = runs;
+  const std::uint32_t shift = w.is_signed ? 0x80808080U : 0;
+  for (std::int64_t run = 0; run < w.runs; ++run) {
+    const std::byte* from = w.from + run * w.from_stride;
+    std::byte* const to = w.to + run * w.to_stride;
+    std::int64_t i = 0;
+    for (; i < w.bytes && w.end - from - i >= 4 * lanes; i += 4 * lanes)
+      store_as(to + i, load_as<U>(from + i) ^ shift);
+    for (; i < w.bytes; ++i) to[i] = from[i] ^ static_cast<std::byte>(shift);
+    for (i = w.bytes; i % 4 != 0; ++i) to[i] = std::byte{0};
   }
-  std::int64_t i = 0;
-  for (; i + 4 * lanes <= count; i += 4 * lanes) store_as(to + i, load_as<U>(from + i) ^ 0x80808080U);
-  for (; i < count; ++i) to[i] = from[i] ^ std::byte{0x80};
 }
 
 /// Bytes as floats, one for each lane.
@@ -237,8 +246,11 @@ inline F sums_of(const float* from) {
   return load(from);
 }
 
+// Copies of arguments, as stores of bytes might change what references name.
+
 template<typename Sum>
-void finish_f32(const Sum* sums, const Int8Finish& f) {
+void finish_f32(const Sum* sums, const Int8Finish& finish) {
+  const Int8Finish f = finish;
   for (std::int64_t row = 0; row < f.rows; ++row) {
     const Sum* from = sums + row * f.sums_stride;
     auto* const out = reinterpret_cast<float*>(f.out + row * f.out_stride);
@@ -258,33 +270,43 @@ F added_to(F y, const std::byte* from, F scale) {
   return multiply_add(floats_of<kind == Added::i8>(from), scale, y);
 }
 
+/// int8_width columns of all rows, of which `count` are results.
 template<typename Sum, Added kind>
-void finish_bytes_of(const Sum* sums, const Int8Finish& f) {
+void finish_columns(const Sum* sums, const Int8Finish& finish, std::int64_t column, std::int64_t count) {
+  const Int8Finish f = finish;
   const F low = splat(f.low), high = splat(f.high), scale = splat(f.added_scale);
+  const F first_multiplier = load(f.multiplier + column), first_bias = load(f.bias + column);
+  const F second_multiplier = load(f.multiplier + column + lanes),
+          second_bias = load(f.bias + column + lanes);
   const auto stored = [&](F y) {
     y = y > low ? y : low;
     y = y < high ? y : high;
     return nearest_ints(y) + f.zero;
   };
+  sums += column;
+  const std::byte* added = f.added + column;
+  std::byte* out = f.out + column;
   for (std::int64_t row = 0; row < f.rows; ++row) {
-    const Sum* from = sums + row * f.sums_stride;
-    const std::byte* added = f.added + row * f.added_stride;
-    std::byte* const out = f.out + row * f.out_stride;
-    for (std::int64_t i = 0; i < f.columns; i += int8_width) {
-      const std::int64_t count = f.columns - i;
-      std::byte last[int8_width] = {};
-      const std::byte* operand = added + i;
-      if (kind != Added::none && count < int8_width) {
-        std::memcpy(last, operand, static_cast<std::size_t>(count));
-        operand = last;
-      }
-      const F first = multiply_add(sums_of(from + i), load(f.multiplier + i), load(f.bias + i));
-      const F second =
-          multiply_add(sums_of(from + i + lanes), load(f.multiplier + i + lanes), load(f.bias + i + lanes));
-      store_bytes(out + i, stored(added_to<kind>(first, operand, scale)),
-                  stored(added_to<kind>(second, operand + lanes, scale)), count);
+    const std::byte* operand = added;
+    std::byte last[int8_width] = {};
+    if (kind != Added::none && count < int8_width) {
+      std::memcpy(last, added, static_cast<std::size_t>(count));
+      operand = last;
     }
+    const F first = multiply_add(sums_of(sums), first_multiplier, first_bias);
+    const F second = multiply_add(sums_of(sums + lanes), second_multiplier, second_bias);
+    store_bytes(out, stored(added_to<kind>(first, operand, scale)),
+                stored(added_to<kind>(second, operand + lanes, scale)), count);
+    sums += f.sums_stride;
+    added += f.added_stride;
+    out += f.out_stride;
   }
+}
+
+template<typename Sum, Added kind>
+void finish_bytes_of(const Sum* sums, const Int8Finish& f) {
+  for (std::int64_t column = 0; column < f.columns; column += int8_width)
+    finish_columns<Sum, kind>(sums, f, column, f.columns - column);
 }
 
 template<typename Sum>
@@ -294,7 +316,8 @@ void finish_bytes(const Sum* sums, const Int8Finish& finish) {
                       : finish_bytes_of<Sum, Added::u8>(sums, finish);
 }
 
-inline void quantise(const float* from, float scale, const Int8Finish& f) {
+inline void quantise(const float* from, float scale, const Int8Finish& finish) {
+  const Int8Finish f = finish;
   const F low = splat(f.low), zero = splat(static_cast<float>(f.zero)), divisor = splat(scale);
   const auto stored = [&](F x) {
     const F y = nearest(x / divisor) + zero;
@@ -323,9 +346,23 @@ inline void dequantise(const std::byte* from, std::int64_t count, bool is_signed
             : dequantise_as<false>(from, count, zero, scale, out);
 }
 
+/// The sums of neighbouring pixels.
+template<int pixels>
+struct PixelSums {
+  F low[pixels] = {}, high[pixels] = {};
+
+  void store_at(float* to) const {
+#pragma GCC unroll 8
+    for (int p = 0; p < pixels; ++p) {
+      store(to + p * int8_width, low[p]);
+      store(to + p * int8_width + lanes, high[p]);
+    }
+  }
+};
+
 template<int pixels>
 void depthwise_pixels(const Int8Depthwise& d, std::int64_t first) {
-  F low[pixels] = {}, high[pixels] = {};
+  PixelSums<pixels> sums;
   const float* weights = d.weights;
   for (std::int64_t y = 0; y < d.kernel_height; ++y) {
     const float* from = d.rows[y] + first * d.stride;
@@ -333,32 +370,89 @@ void depthwise_pixels(const Int8Depthwise& d, std::int64_t first) {
       const F left = load(weights), right = load(weights + lanes);
 #pragma GCC unroll 8
       for (int p = 0; p < pixels; ++p) {
-        low[p] = multiply_add(load(from + p * d.stride), left, low[p]);
-        high[p] = multiply_add(load(from + p * d.stride + lanes), right, high[p]);
+        sums.low[p] = multiply_add(load(from + p * d.stride), left, sums.low[p]);
+        sums.high[p] = multiply_add(load(from + p * d.stride + lanes), right, sums.high[p]);
       }
     }
   }
+  sums.store_at(d.sums + first * int8_width);
+}
+
+/// The same without dilation for kernels and strides known here: each pixel of x is loaded once for all
+/// results that it is part of.
+template<int pixels, int kernel, int stride>
+void depthwise_pixels_of(const Int8Depthwise& d, std::int64_t first) {
+  PixelSums<pixels> sums;
+  const float* weights = d.weights;
+  for (std::int64_t y = 0; y < d.kernel_height; ++y, weights += kernel * int8_width) {
+    const float* from = d.rows[y] + first * stride * int8_width;
+#pragma GCC unroll 32
+    for (int x = 0; x < (pixels - 1) * stride + kernel; ++x) {
+      const F left = load(from + x * int8_width), right = load(from + x * int8_width + lanes);
 #pragma GCC unroll 8
-  for (int p = 0; p < pixels; ++p) {
-    store(d.sums + (first + p) * int8_width, low[p]);
-    store(d.sums + (first + p) * int8_width + lanes, high[p]);
+      for (int p = 0; p < pixels; ++p) {
+        const int tap = x - p * stride;
+        if (tap < 0 || tap >= kernel) continue;
+        sums.low[p] = multiply_add(left, load(weights + tap * int8_width), sums.low[p]);
+        sums.high[p] = multiply_add(right, load(weights + tap * int8_width + lanes), sums.high[p]);
+      }
+    }
   }
+  sums.store_at(d.sums + first * int8_width);
+}
+
+/// Calls `some<pixels>(first)` for all pixels of a row.
+template<typename Four, typename Three, typename Two, typename One>
+void each_four(std::int64_t pixels, Four four, Three three, Two two, One one) {
+  std::int64_t pixel = 0;
+  for (; pixel + 4 <= pixels; pixel += 4) four(pixel);
+  if (pixels - pixel == 3) three(pixel);
+  if (pixels - pixel == 2) two(pixel);
+  if (pixels - pixel == 1) one(pixel);
+}
+
+template<int kernel, int stride>
+void depthwise_row_of(const Int8Depthwise& d) {
+  each_four(
+      d.pixels, [&](std::int64_t first) { depthwise_pixels_of<4, kernel, stride>(d, first); },
+      [&](std::int64_t first) { depthwise_pixels_of<3, kernel, stride>(d, first); },
+      [&](std::int64_t first) { depthwise_pixels_of<2, kernel, stride>(d, first); },
+      [&](std::int64_t first) { depthwise_pixels_of<1, kernel, stride>(d, first); });
 }
 
 inline void depthwise(const Int8Depthwise& row) {
-  std::int64_t pixel = 0;
-  for (; pixel + 4 <= row.pixels; pixel += 4) depthwise_pixels<4>(row, pixel);
-  for (; pixel < row.pixels; ++pixel) depthwise_pixels<1>(row, pixel);
+  const Int8Depthwise d = row;
+  const bool dense = d.dilation == int8_width;
+  const auto is = [&](std::int64_t kernel, std::int64_t stride) {
+    return dense && d.kernel_width == kernel && d.stride == stride * int8_width;
+  };
+  if (is(3, 1)) return depthwise_row_of<3, 1>(d);
+  if (is(3, 2)) return depthwise_row_of<3, 2>(d);
+  if (is(5, 1)) return depthwise_row_of<5, 1>(d);
+  if (is(5, 2)) return depthwise_row_of<5, 2>(d);
+  each_four(
+      d.pixels, [&](std::int64_t first) { depthwise_pixels<4>(d, first); },
+      [&](std::int64_t first) { depthwise_pixels<3>(d, first); },
+      [&](std::int64_t first) { depthwise_pixels<2>(d, first); },
+      [&](std::int64_t first) { depthwise_pixels<1>(d, first); });
 }
 
 template<bool is_signed>
-void to_floats_as(const Int8Pixels& p, float* out) {
+void to_floats_as(const Int8Pixels& pixels, float* out) {
+  const Int8Pixels p = pixels;
   const F zero = splat(static_cast<float>(p.zero));
+  std::int64_t pixel = 0;
+  if (p.channels == int8_width)
+    for (; pixel < p.pixels; ++pixel, out += int8_width) {
+      const std::byte* from = p.from + pixel * p.stride;
+      store(out, floats_of<is_signed>(from) - zero);
+      store(out + lanes, floats_of<is_signed>(from + lanes) - zero);
+    }
   float ones[int8_width];
   for (std::int64_t c = 0; c < int8_width; ++c) ones[c] = c < p.channels ? 1.0F : 0.0F;
   const F low = load(ones), high = load(ones + lanes);
   const std::byte* const end = p.from + (p.pixels - 1) * p.stride + p.channels;
-  for (std::int64_t pixel = 0; pixel < p.pixels; ++pixel, out += int8_width) {
+  for (; pixel < p.pixels; ++pixel, out += int8_width) {
     const std::byte* from = p.from + pixel * p.stride;
     std::byte last[int8_width] = {};
     if (end - from < int8_width) { // Fewer bytes than whole vectors are left.

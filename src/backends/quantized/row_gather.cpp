@@ -26,51 +26,78 @@ RowGather::RowGather(const Contraction& contraction, const Int8Functions& functi
   } else {
     width_ = out_width_ = contraction.rows();
   }
+  const std::int64_t pixels = contraction.input.elements() / (channels_ * contraction.groups);
+  x_bytes_ = (pixels - 1) * distance + channels_ * contraction.groups;
   const std::int64_t unit = functions.unit;
   run_bytes_ = (run_pixels_ * channels_ + unit - 1) / unit * 4;
 }
 
 void RowGather::gather(const std::byte* x, std::int64_t group, std::int64_t first, std::int64_t last,
                        int zero, std::byte* to) const {
-  const std::int64_t pixels = out_height_ * out_width_;
   const int shifted = signed_ ? zero + 128 : zero;
-  Source source{nullptr, zero, static_cast<unsigned char>(functions_->quads() ? shifted : 0)};
-  for (std::int64_t row = first; row < last; ++row, to += row_bytes()) {
-    const std::int64_t image = row / pixels, pixel = row % pixels;
-    source.image = x + image * height_ * width_ * distance_ + group * channels_;
-    const std::int64_t top = pixel / out_width_ * strides_[0] - begin_[0],
-                       left = pixel % out_width_ * strides_[1] - begin_[1];
-    for (std::int64_t line = 0; line < lines_; ++line)
-      gather_line(source, top + line * dilations_[0], left, to + line * runs_ * run_bytes_);
+  Pixels pixels{
+      nullptr, x + x_bytes_, zero, static_cast<unsigned char>(functions_->quads() ? shifted : 0), 0, 0, 0,
+      to};
+  for (std::int64_t row = first; row < last; row += pixels.count, pixels.to += pixels.count * row_bytes()) {
+    const std::int64_t line = row / out_width_;
+    pixels.image = x + line / out_height_ * height_ * width_ * distance_ + group * channels_;
+    pixels.y = line % out_height_;
+    pixels.x = row % out_width_;
+    pixels.count = std::min(out_width_ - pixels.x, last - row);
+    gather_pixels(pixels);
   }
 }
 
-void RowGather::gather_line(const Source& source, std::int64_t y, std::int64_t x, std::byte* to) const {
-  if (y < 0 || y >= height_) {
-    std::memset(to, source.padding, static_cast<std::size_t>(runs_ * run_bytes_));
-    return;
+void RowGather::gather_pixels(const Pixels& pixels) const {
+  std::int64_t y = pixels.y * strides_[0] - begin_[0];
+  std::byte* to = pixels.to;
+  for (std::int64_t i = 0; i < lines_; ++i, y += dilations_[0], to += runs_ * run_bytes_) {
+    if (y < 0 || y >= height_) {
+      for (std::int64_t pixel = 0; pixel < pixels.count; ++pixel)
+        std::memset(to + pixel * row_bytes(), pixels.padding, static_cast<std::size_t>(runs_ * run_bytes_));
+      continue;
+    }
+    const std::byte* line = pixels.image + y * width_ * distance_;
+    for (std::int64_t run = 0; run < runs_; ++run)
+      gather_runs(pixels, line, run * dilations_[1] - begin_[1], to + run * run_bytes_);
   }
-  const std::byte* line = source.image + y * width_ * distance_;
-  for (std::int64_t run = 0; run < runs_; ++run, x += dilations_[1], to += run_bytes_)
-    gather_run(source, line, x, to);
 }
 
-void RowGather::gather_run(const Source& source, const std::byte* line, std::int64_t x, std::byte* to) const {
+/// One run of each pixel: those that are inside of the image at once. `shift`: where the first result's run
+/// begins in the line.
+void RowGather::gather_runs(const Pixels& pixels, const std::byte* line, std::int64_t shift,
+                            std::byte* to) const {
+  const std::int64_t stride = strides_[1], room = width_ - run_pixels_ - shift;
+  const std::int64_t most = pixels.x + pixels.count;
+  const bool contiguous = distance_ == channels_ || run_pixels_ == 1;
+  const std::int64_t begin =
+      contiguous ? std::clamp(shift < 0 ? (stride - 1 - shift) / stride : 0, pixels.x, most) : most;
+  const std::int64_t end = std::clamp(room < 0 ? 0 : room / stride + 1, begin, most);
+  const auto at = [&](std::int64_t x) { return to + (x - pixels.x) * row_bytes(); };
+  for (std::int64_t x = pixels.x; x < begin; ++x) gather_run(pixels, line, x * stride + shift, at(x));
+  if (end > begin) {
+    Int8Runs runs =
+        runs_of(pixels, line + (begin * stride + shift) * distance_, run_pixels_ * channels_, at(begin));
+    runs.runs = end - begin;
+    functions_->widen(runs);
+  }
+  for (std::int64_t x = end; x < most; ++x) gather_run(pixels, line, x * stride + shift, at(x));
+}
+
+Int8Runs RowGather::runs_of(const Pixels& pixels, const std::byte* from, std::int64_t bytes,
+                            std::byte* to) const {
+  return {from, strides_[1] * distance_, pixels.end, bytes, 1, signed_, pixels.zero, to, row_bytes()};
+}
+
+/// One pixel's run, parts of which may be outside.
+void RowGather::gather_run(const Pixels& pixels, const std::byte* line, std::int64_t x, std::byte* to) const {
   const std::int64_t begin = std::clamp<std::int64_t>(-x, 0, run_pixels_),
                      end = std::clamp<std::int64_t>(width_ - x, begin, run_pixels_);
-  const std::int64_t before = begin * channels_ * element_, after = end * channels_ * element_;
-  if (before > 0) std::memset(to, source.padding, static_cast<std::size_t>(before));
-  if (distance_ == channels_) {
-    if (end > begin)
-      functions_->widen(line + (x + begin) * distance_, (end - begin) * channels_, signed_, source.zero,
-                        to + before);
-  } else {
-    for (std::int64_t i = begin; i < end; ++i)
-      functions_->widen(line + (x + i) * distance_, channels_, signed_, source.zero,
-                        to + i * channels_ * element_);
-  }
-  if (after < run_bytes_)
-    std::memset(to + after, source.padding, static_cast<std::size_t>(run_bytes_ - after));
+  const std::int64_t pixel = channels_ * element_;
+  if (begin > 0) std::memset(to, pixels.padding, static_cast<std::size_t>(begin * pixel));
+  for (std::int64_t i = begin; i < end; ++i)
+    functions_->widen(runs_of(pixels, line + (x + i) * distance_, channels_, to + i * pixel));
+  std::memset(to + end * pixel, pixels.padding, static_cast<std::size_t>(run_bytes_ - end * pixel));
 }
 
 } // namespace lanner

@@ -21,24 +21,32 @@ public:
 
   /// Steps of four bytes in a row.
   std::int64_t steps() const { return lines_ * runs_ * run_bytes_ / 4; }
-  std::int64_t row_bytes() const { return 4 * steps(); }
+  /// Bytes from row to row: some are unused.
+  std::int64_t row_bytes() const { return 4 * steps() + int8_slack; }
 
-  /// Writes rows [first, last) of a group, row_bytes() apart. `zero`: x's zero point.
+  /// Writes rows [first, last) of a group. `zero`: x's zero point.
   void gather(const std::byte* x, std::int64_t group, std::int64_t first, std::int64_t last, int zero,
               std::byte* to) const;
 
 private:
-  struct Source {
+  /// Neighbouring pixels of the result.
+  struct Pixels {
     const std::byte* image; ///< The first channel of the group.
+    const std::byte* end;   ///< Of x.
     int zero;
     unsigned char padding; ///< What a byte of a row is where there is no pixel.
+    std::int64_t y, x, count;
+    std::byte* to; ///< The first one's row.
   };
-  void gather_line(const Source& source, std::int64_t y, std::int64_t x, std::byte* to) const;
-  void gather_run(const Source& source, const std::byte* line, std::int64_t x, std::byte* to) const;
+  void gather_pixels(const Pixels& pixels) const;
+  void gather_runs(const Pixels& pixels, const std::byte* line, std::int64_t shift, std::byte* to) const;
+  void gather_run(const Pixels& pixels, const std::byte* line, std::int64_t x, std::byte* to) const;
+  Int8Runs runs_of(const Pixels& pixels, const std::byte* from, std::int64_t bytes, std::byte* to) const;
 
   const Int8Functions* functions_ = nullptr;
   std::int64_t channels_ = 0, distance_ = 0, element_ = 1;
   bool signed_ = false;
+  std::int64_t x_bytes_ = 0;
   std::int64_t height_ = 1, width_ = 1;         ///< Of an image.
   std::int64_t out_height_ = 1, out_width_ = 1; ///< Of the result.
   std::int64_t lines_ = 1, runs_ = 1, run_pixels_ = 1, run_bytes_ = 0;
