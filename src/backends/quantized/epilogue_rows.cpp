@@ -30,11 +30,9 @@ bool adds_bytes(const ContractionStep& step) {
   return step.stored && step.formula->name == "add";
 }
 
-/// A bound as a stored number less the zero point.
-float stored_bound(float bound, const ByteScale& by, double least, double most) {
-  const float scaled = bound / by.scale;
-  const double rounded = std::isinf(scaled) ? static_cast<double>(scaled) : ops::round_half_even(scaled);
-  return static_cast<float>(std::clamp(rounded, least, most));
+/// The stored number of a bound.
+std::int32_t stored_bound(float bound, const ByteScale& by, const ops::StoredRange& range) {
+  return static_cast<std::int32_t>(ops::quantized(bound / by.scale, by.zero, range));
 }
 
 } // namespace
@@ -77,30 +75,45 @@ void EpilogueRows::read_direct(const Contraction& contraction) {
       bounds = *found;
       ++step;
     }
-  const bool finite = std::ranges::all_of(bias_, [](float x) { return std::isfinite(x); });
-  const auto range = ops::stored_range(type_);
-  direct_ = step == steps_.end() && (!quantised_ || finite);
-  if (quantised_) {
-    low_ = static_cast<float>(range->least);
-    high_ = static_cast<float>(range->most);
-  }
-  if (!direct_) return;
+  direct_ = step == steps_.end();
   if (!quantised_) {
+    if (!direct_) return;
     low_ = bounds.low;
     high_ = bounds.high;
     return;
   }
-  const ByteScale by = *quantised_;
+  const ops::StoredRange range = *ops::stored_range(type_);
+  least_ = static_cast<std::int32_t>(range.least);
+  most_ = static_cast<std::int32_t>(range.most);
   added_ = added;
-  low_ = stored_bound(bounds.low, by, range->least - by.zero, range->most - by.zero);
-  high_ = stored_bound(bounds.high, by, range->least - by.zero, range->most - by.zero);
-  const double shift = added ? static_cast<double>(added->by.scale) * added->by.zero : 0;
+  direct_ = direct_ && is_bounded(contraction);
+  if (!direct_) return added_.reset();
+  // The upper bound is the last to be applied.
+  most_ = stored_bound(bounds.high, *quantised_, range);
+  least_ = std::min(stored_bound(bounds.low, *quantised_, range), most_);
+  divide_by_scale(contraction);
+}
+
+/// Whether all numbers before rounding are finite and within what the fast functions convert.
+bool EpilogueRows::is_bounded(const Contraction& contraction) const {
+  const double sum = 255.0 * 255.0 * static_cast<double>(contraction.depth());
+  const double more = added_ ? 256 * static_cast<double>(added_->by.scale) : 0;
+  for (std::size_t i = 0; i < bias_.size(); ++i) {
+    const double bias = std::abs(static_cast<double>(bias_[i]));
+    const double most = sum * static_cast<double>(multiplier_[i]) + bias + more;
+    if (!(most < int8_bound * static_cast<double>(quantised_->scale))) return false; // NaN compares false.
+  }
+  return true;
+}
+
+void EpilogueRows::divide_by_scale(const Contraction& contraction) {
+  const double shift = added_ ? static_cast<double>(added_->by.scale) * added_->by.zero : 0;
+  const auto result = static_cast<double>(quantised_->scale);
   const std::vector<double> scales = column_numbers(contraction.weight_scale, columns_);
   for (std::size_t i = 0; i < scales.size(); ++i) {
     // In double, so that each is rounded once.
-    const double scale = scales[i] * static_cast<double>(contraction.x.by.scale);
-    multiplier_[i] = static_cast<float>(scale / by.scale);
-    bias_[i] = static_cast<float>((static_cast<double>(bias_[i]) - shift) / by.scale);
+    multiplier_[i] = static_cast<float>(scales[i] * static_cast<double>(contraction.x.by.scale) / result);
+    bias_[i] = static_cast<float>((static_cast<double>(bias_[i]) - shift) / result);
   }
 }
 
@@ -129,6 +142,9 @@ void EpilogueRows::write(const Launch& launch, Sum* sums, std::int64_t stride, c
                .low = low_,
                .high = high_,
                .zero = quantised_ ? quantised_->zero : 0,
+               .least = least_,
+               .most = most_,
+               .is_signed = type_ == DType::i8,
                .out = static_cast<std::byte*>(launch.outputs[0]) +
                       (piece.row * out_distance_ + piece.column) * element,
                .out_stride = out_distance_ * element};

@@ -30,6 +30,8 @@ public:
 
 private:
   void read_direct(const Contraction& contraction);
+  void divide_by_scale(const Contraction& contraction);
+  bool is_bounded(const Contraction& contraction) const;
   void read_scales(const Contraction& contraction, const Preparation& preparation, std::int64_t padded);
   template<typename Sum>
   void finish(const Sum* sums, const Int8Finish& finish, bool bytes) const;
@@ -47,7 +49,8 @@ private:
   DType type_;
   std::int64_t columns_, out_distance_;
   std::vector<float> multiplier_, bias_;
-  float low_, high_; ///< As Int8Finish and Int8Functions::quantise want them.
+  float low_, high_;                  ///< Of f32.
+  std::int32_t least_ = 0, most_ = 0; ///< Of stored numbers.
   /// The result is made from the sums alone, and from at most one dequantised operand.
   bool direct_ = false;
   std::optional<StoredBytes> added_;

@@ -25,7 +25,8 @@ using Int8Multiply = void (*)(const Int8Product& product, int rows);
 /// What makes results out of sums: sum * multiplier + bias of its column, and then
 /// - f32: clamped to [low, high], which NaN passes; they may overwrite the sums;
 /// - i8, u8: plus added * added_scale where there is an added value, rounded to the nearest integer, ties to
-///   even, clamped to [low, high], plus zero.
+///   even, plus zero, clamped to [least, most], which are of that type. Before `zero` they must be within
+///   int8_bound.
 /// Sums, multipliers and biases are padded to whole multiples of Int8Functions::width.
 struct Int8Finish {
   std::int64_t rows, columns;
@@ -36,10 +37,14 @@ struct Int8Finish {
   bool added_signed;
   float added_scale;
   float low, high;
-  std::int32_t zero;
+  std::int32_t zero, least, most;
+  bool is_signed; ///< The results are i8.
   std::byte* out;
   std::int64_t out_stride; ///< In bytes.
 };
+
+/// Numbers below this become integers without a check.
+inline constexpr double int8_bound = 2e9;
 
 /// One row of pixels of a depthwise convolution, for `width` channels: sums of products of floats that hold
 /// integers, which are exact.
@@ -91,7 +96,7 @@ struct Int8Functions {
   void (*finish_bytes)(const std::int32_t* sums, const Int8Finish& finish);
   void (*finish_depthwise_f32)(const float* sums, const Int8Finish& finish);
   void (*finish_depthwise_bytes)(const float* sums, const Int8Finish& finish);
-  /// Bytes of results: from / scale, rounded, plus zero, clamped to [low, high]; NaN becomes `low`. Reads
+  /// Bytes of results: from / scale, rounded, plus zero, clamped to [least, most]; NaN becomes `least`. Reads
   /// `finish` but for multiplier, bias and added.
   void (*quantise)(const float* from, float scale, const Int8Finish& finish);
   /// out = (from - zero) * scale.

@@ -215,29 +215,63 @@ inline I nearest_ints(F x) {
 #endif
 }
 
-/// Stores the low byte of each of int8_width integers, of which the 16-bit part is their value.
-inline void store_bytes(std::byte* to, I low, I high) {
-#if LANNER_SIMD_BYTES == 64
-  store_as(to, _mm512_cvtepi32_epi8(__m512i(low)));
-  store_as(to + lanes, _mm512_cvtepi32_epi8(__m512i(high)));
-#elif LANNER_SIMD_BYTES == 32
-  const __m256i words =
-      _mm256_and_si256(_mm256_packs_epi32(__m256i(low), __m256i(high)), _mm256_set1_epi16(0xFF));
-  const __m256i ordered = _mm256_permute4x64_epi64(words, 0xD8);
-  store_as(to, _mm_packus_epi16(_mm256_castsi256_si128(ordered), _mm256_extracti128_si256(ordered, 1)));
+/// Clamps integers plus a zero point, and stores their low bytes.
+template<bool is_signed>
+class ByteStore {
+public:
+  explicit ByteStore(const Int8Finish& f)
+#if LANNER_SIMD_BYTES == 32
+      : zero_(_mm256_set1_epi16(static_cast<short>(f.zero))),
+        least_(_mm_set1_epi8(static_cast<char>(f.least))), most_(_mm_set1_epi8(static_cast<char>(f.most))){}
 #else
-  for (std::int64_t i = 0; i < lanes; ++i) {
-    to[i] = static_cast<std::byte>(low[i]);
-    to[lanes + i] = static_cast<std::byte>(high[i]);
+      : zero_(f.zero), least_(f.least), most_(f.most) {
   }
 #endif
-}
-inline void store_bytes(std::byte* to, I low, I high, std::int64_t count) {
-  if (count >= int8_width) return store_bytes(to, low, high);
-  std::byte all[int8_width];
-  store_bytes(all, low, high);
-  std::memcpy(to, all, static_cast<std::size_t>(count));
-}
+
+        /// Up to int8_width of them.
+        void
+        operator()(std::byte* to, I low, I high, std::int64_t count) const {
+    if (count >= int8_width) return store_all(to, low, high);
+    std::byte all[int8_width];
+    store_all(all, low, high);
+    std::memcpy(to, all, static_cast<std::size_t>(count));
+  }
+
+private:
+#if LANNER_SIMD_BYTES == 32
+  /// In 16 bits, which saturate on the way as a clamp would.
+  void store_all(std::byte* to, I low, I high) const {
+    const __m256i words = _mm256_adds_epi16(_mm256_packs_epi32(__m256i(low), __m256i(high)), zero_);
+    const __m128i first = _mm256_castsi256_si128(words), second = _mm256_extracti128_si256(words, 1);
+    __m128i bytes = is_signed ? _mm_packs_epi16(first, second) : _mm_packus_epi16(first, second);
+    bytes = is_signed ? _mm_min_epi8(_mm_max_epi8(bytes, least_), most_)
+                      : _mm_min_epu8(_mm_max_epu8(bytes, least_), most_);
+    store_as(to, _mm_shuffle_epi32(bytes, 0xD8)); // Lanes of the two vectors alternate.
+  }
+  __m256i zero_;
+  __m128i least_, most_;
+#else
+  I clamped(I x) const {
+    x += zero_;
+    x = x > least_ ? x : I{} + least_;
+    return x < most_ ? x : I{} + most_;
+  }
+  void store_all(std::byte* to, I low, I high) const {
+    low = clamped(low);
+    high = clamped(high);
+#if LANNER_SIMD_BYTES == 64
+    store_as(to, _mm512_cvtepi32_epi8(__m512i(low)));
+    store_as(to + lanes, _mm512_cvtepi32_epi8(__m512i(high)));
+#else
+    for (std::int64_t i = 0; i < lanes; ++i) {
+      to[i] = static_cast<std::byte>(low[i]);
+      to[lanes + i] = static_cast<std::byte>(high[i]);
+    }
+#endif
+  }
+  std::int32_t zero_, least_, most_;
+#endif
+};
 
 inline F sums_of(const std::int32_t* from) {
   return to_float(load_as<I>(from));
@@ -271,18 +305,14 @@ F added_to(F y, const std::byte* from, F scale) {
 }
 
 /// int8_width columns of all rows, of which `count` are results.
-template<typename Sum, Added kind>
+template<typename Sum, Added kind, bool is_signed>
 void finish_columns(const Sum* sums, const Int8Finish& finish, std::int64_t column, std::int64_t count) {
   const Int8Finish f = finish;
-  const F low = splat(f.low), high = splat(f.high), scale = splat(f.added_scale);
+  const ByteStore<is_signed> store_bytes(f);
+  const F scale = splat(f.added_scale);
   const F first_multiplier = load(f.multiplier + column), first_bias = load(f.bias + column);
   const F second_multiplier = load(f.multiplier + column + lanes),
           second_bias = load(f.bias + column + lanes);
-  const auto stored = [&](F y) {
-    y = y > low ? y : low;
-    y = y < high ? y : high;
-    return nearest_ints(y) + f.zero;
-  };
   sums += column;
   const std::byte* added = f.added + column;
   std::byte* out = f.out + column;
@@ -295,8 +325,8 @@ void finish_columns(const Sum* sums, const Int8Finish& finish, std::int64_t colu
     }
     const F first = multiply_add(sums_of(sums), first_multiplier, first_bias);
     const F second = multiply_add(sums_of(sums + lanes), second_multiplier, second_bias);
-    store_bytes(out, stored(added_to<kind>(first, operand, scale)),
-                stored(added_to<kind>(second, operand + lanes, scale)), count);
+    store_bytes(out, nearest_ints(added_to<kind>(first, operand, scale)),
+                nearest_ints(added_to<kind>(second, operand + lanes, scale)), count);
     sums += f.sums_stride;
     added += f.added_stride;
     out += f.out_stride;
@@ -306,7 +336,8 @@ void finish_columns(const Sum* sums, const Int8Finish& finish, std::int64_t colu
 template<typename Sum, Added kind>
 void finish_bytes_of(const Sum* sums, const Int8Finish& f) {
   for (std::int64_t column = 0; column < f.columns; column += int8_width)
-    finish_columns<Sum, kind>(sums, f, column, f.columns - column);
+    f.is_signed ? finish_columns<Sum, kind, true>(sums, f, column, f.columns - column)
+                : finish_columns<Sum, kind, false>(sums, f, column, f.columns - column);
 }
 
 template<typename Sum>
@@ -316,18 +347,24 @@ void finish_bytes(const Sum* sums, const Int8Finish& finish) {
                       : finish_bytes_of<Sum, Added::u8>(sums, finish);
 }
 
-inline void quantise(const float* from, float scale, const Int8Finish& finish) {
+template<bool is_signed>
+void quantise_as(const float* from, float scale, const Int8Finish& finish) {
   const Int8Finish f = finish;
-  const F low = splat(f.low), zero = splat(static_cast<float>(f.zero)), divisor = splat(scale);
-  const auto stored = [&](F x) {
-    const F y = nearest(x / divisor) + zero;
-    return nearest_ints(at_most(y > low ? y : low, f.high)); // NaN compares false.
+  const ByteStore<is_signed> store_bytes(f);
+  const F low = splat(static_cast<float>(f.least - f.zero)), divisor = splat(scale);
+  const float high = static_cast<float>(f.most - f.zero);
+  const auto rounded = [&](F x) {
+    const F y = nearest(x / divisor);
+    return nearest_ints(at_most(y > low ? y : low, high)); // NaN compares false.
   };
-  for (std::int64_t row = 0; row < f.rows; ++row, from += f.sums_stride) {
-    std::byte* const out = f.out + row * f.out_stride;
+  for (std::int64_t row = 0; row < f.rows; ++row, from += f.sums_stride)
     for (std::int64_t i = 0; i < f.columns; i += int8_width)
-      store_bytes(out + i, stored(load(from + i)), stored(load(from + i + lanes)), f.columns - i);
-  }
+      store_bytes(f.out + row * f.out_stride + i, rounded(load(from + i)), rounded(load(from + i + lanes)),
+                  f.columns - i);
+}
+
+inline void quantise(const float* from, float scale, const Int8Finish& finish) {
+  finish.is_signed ? quantise_as<true>(from, scale, finish) : quantise_as<false>(from, scale, finish);
 }
 
 template<bool is_signed>
