@@ -296,5 +296,156 @@ TEST(Int8Layers, OfRandomShapesTypesAndSteps) {
   }
 }
 
+/// As a fused node of dequantize_linear of both operands, the anchor and what follows.
+std::string fused_text(std::string_view x, std::string_view weights, std::string_view scale,
+                       std::string_view rest) {
+  return fmt::format(
+      "graph @g(%x: {0}, %f: f32[2, 8]) -> (%y: i8[*] as \"y\") {{\n"
+      "  %w: {1} = constant() {{value = random({1}, seed = 3, std = 40.0)}}\n"
+      "  %s: f32[] = constant() {{value = f32[]({2})}}\n"
+      "  %z: i8[] = constant() {{value = i8[](0)}}\n"
+      "  %y: i8[*] = fused(%x, %w, %s, %z, %f) {{kind = \"t\"}} ((%xi: {0}, %wi: {1}, %si: f32[], "
+      "%zi: i8[], %fi: f32[2, 8]) -> "
+      "(%r) {{\n    %dx: f32[*] = dequantize_linear(%xi, %si)\n    %dw: f32[*] = "
+      "dequantize_linear(%wi, %si)\n"
+      "{3}  }})\n}}",
+      x, weights, scale, rest);
+}
+
+const char* const plain =
+    "    %p: f32[*] = matmul(%dx, %dw)\n    %r: i8[*] = quantize_linear(%p, %si, %zi)\n";
+
+std::set<std::string> ran_for(const std::string& text) {
+  return check_tactics(text);
+}
+
+TEST(Int8Refusals, UnusableScales) {
+  expect_offered(ran_for(fused_text("u8[2, 16]", "i8[16, 8]", "0.5", plain)), {"cpu/int8_matmul"});
+  for (const char* scale : {"0", "-0.5", "nan", "inf", "1e-30"})
+    expect_refused(ran_for(fused_text("u8[2, 16]", "i8[16, 8]", scale, plain)), {"cpu/int8_matmul"});
+}
+
+TEST(Int8Refusals, SumsThatDoNotFit) {
+  expect_offered(ran_for(fused_text("u8[2, 33025]", "i8[33025, 8]", "0.5", plain)), {"cpu/int8_matmul"});
+  expect_refused(ran_for(fused_text("u8[2, 33026]", "i8[33026, 8]", "0.5", plain)), {"cpu/int8_matmul"});
+}
+
+TEST(Int8Refusals, OtherReadersOfAResultInside) {
+  expect_refused(
+      ran_for(fused_text("u8[2, 16]", "i8[16, 8]", "0.5",
+                         "    %p: f32[*] = matmul(%dx, %dw)\n    %q: f32[*] = add(%p, %fi)\n"
+                         "    %t: f32[*] = mul(%q, %p)\n    %r: i8[*] = quantize_linear(%t, %si, %zi)\n")),
+      {"cpu/int8_matmul"});
+}
+
+/// NaN is the least stored number, also behind a relu and where a clamp would hide it.
+TEST(Int8Results, OfNaN) {
+  const std::string text =
+      fused_text("u8[2, 16]", "i8[16, 8]", "0.5",
+                 "    %p: f32[*] = matmul(%dx, %dw)\n    %q: f32[*] = add(%p, %fi)\n"
+                 "    %t: f32[*] = relu(%q)\n    %r: i8[*] = quantize_linear(%t, %si, %zi)\n");
+  const NodeCase drawn = make_case(text);
+  Tensor reals = Tensor::zeros(DType::f32, Shape{2, 8});
+  reals.as<float>()[3] = std::nanf("");
+  reals.as<float>()[8] = -INFINITY;
+  reals.as<float>()[9] = INFINITY;
+  const NodeCase c = make_case(text, {drawn.inputs[0], reals});
+  EXPECT_EQ(c.results[0].as<std::int8_t>()[3], -128);
+  bool ran = false;
+  for (const Tactic& tactic : cpu_backend().tactics(*c.node, {}).tactics) {
+    if (tactic.kernel != "int8_matmul") continue;
+    run_and_compare(c, tactic, {}, 0);
+    ran = true;
+  }
+  EXPECT_TRUE(ran);
+}
+
+/// Where sums in 16 bits would saturate: the largest products of all sign combinations, exactly.
+TEST(Int8Sums, OfTheLargestNumbersAreExact) {
+  for (const char* x_type : {"u8", "i8"})
+    for (const char* w_type : {"u8", "i8"})
+      for (const int w : {-128, 127, 255})
+        for (const int zero : {0, 127}) {
+          if ((std::string(w_type) == "u8") != (w != -128 && w != 127)) continue;
+          const std::string text =
+              fmt::format("graph @g(%x: {0}[3, 66]) -> (%y: i32[*] as \"y\") {{\n"
+                          "  %w: {1}[66, 18] = constant() {{value = {1}[66, 18]({2})}}\n"
+                          "  %z: {0}[] = constant() {{value = {0}[]({3})}}\n"
+                          "  %y: i32[*] = matmul_integer(%x, %w, %z)\n}}",
+                          x_type, w_type, fmt::join(std::vector<int>(66 * 18, w), ", "), zero);
+          Tensor x = Tensor::allocate(std::string(x_type) == "u8" ? DType::u8 : DType::i8, Shape{3, 66});
+          for (std::size_t i = 0; i < x.bytes(); ++i)
+            static_cast<unsigned char*>(x.data())[i] = i < 66 ? 0x80 : i < 132 ? 0x7F : 0xFF;
+          const NodeCase c = make_case(text, {x});
+          const Group group = Group::of(*c.node);
+          std::string reason;
+          const auto contraction = contraction_of(group, false, reason);
+          ASSERT_TRUE(contraction) << reason;
+          for (const Int8Functions* functions : all_int8_functions()) {
+            if (!int8_refusal(*contraction, *functions).empty()) continue;
+            SCOPED_TRACE(std::string(functions->name) + text.substr(0, 60));
+            ReadyTactic ready = make_ready(
+                c, cpu_backend(), *int8_tactic(*c.node, *contraction, *functions, "int8_matmul"), {});
+            ready.launch();
+            EXPECT_EQ(std::memcmp(ready.outputs[0].data(), c.results[0].data(), c.results[0].bytes()), 0);
+          }
+        }
+}
+
+/// The operators on integers give the sums themselves, exactly.
+TEST(Int8Sums, OfIntegerOperators) {
+  const auto ran = [](std::string_view inputs, std::string_view weights, std::string_view more,
+                      std::string_view node) {
+    return check_tactics(
+        fmt::format("graph @g({0}) -> (%y: i32[*] as \"y\") {{\n"
+                    "  %w: {1} = constant() {{value = random({1}, seed = 3, std = 50.0)}}\n{2}"
+                    "  %y: i32[*] = {3}\n}}",
+                    inputs, weights, more, node));
+  };
+  const std::string zero = "  %z: u8[] = constant() {value = u8[](7)}\n",
+                    zeros = "  %v: i8[5] = constant() {value = i8[5](-4, 0, 9, 127, -128)}\n",
+                    one = "  %v: i8[] = constant() {value = i8[](-4)}\n";
+  const std::vector<std::string> product{"cpu/int8_matmul"}, conv{"cpu/int8_conv"};
+  expect_offered(ran("%x: u8[3, 40]", "i8[40, 5]", zero + zeros, "matmul_integer(%x, %w, %z, %v)"), product);
+  expect_offered(ran("%x: u8[2, 3, 40], %z: u8[]", "i8[40, 30]", "", "matmul_integer(%x, %w, %z)"), product);
+  expect_offered(ran("%x: i8[1, 17]", "u8[17, 33]", "", "matmul_integer(%x, %w)"), product);
+  expect_offered(ran("%x: u8[2, 6, 9, 9], %z: u8[]", "i8[20, 6, 3, 3]", one,
+                     "conv_integer(%x, %w, %z, %v) {pads = [1, 1, 1, 1]}"),
+                 conv);
+  expect_offered(ran("%x: u8[1, 8, 9, 9]", "i8[8, 1, 3, 3]", "", "conv_integer(%x, %w) {group = 8}"), conv);
+  expect_refused(ran("%x: u8[3, 40], %z: u8[3]", "i8[40, 5]", "", "matmul_integer(%x, %w, %z)"), product);
+}
+
+/// Values that are parts of larger ones.
+TEST(Int8Layers, LieWithinLargerValues) {
+  const auto text = [](std::string_view x, std::string_view w, std::string_view anchor) {
+    return fmt::format(
+        "graph @g(%x: {0}) -> (%y: f32[*] as \"y\") {{\n"
+        "  %w: {1} = constant() {{value = random({1}, seed = 3, std = 40.0)}}\n"
+        "  %s: f32[] = constant() {{value = f32[](0.05)}}\n"
+        "  %y: f32[*] = fused(%x, %w, %s) {{kind = \"t\"}} ((%xi: {0}, %wi: {1}, %si: f32[]) -> "
+        "(%r) {{\n    %dx: f32[*] = dequantize_linear(%xi, %si)\n"
+        "    %dw: f32[*] = dequantize_linear(%wi, %si)\n    %r: f32[*] = {2}\n  }})\n}}",
+        x, w, anchor);
+  };
+  expect_offered(
+      check_tactics(text("u8[2, 20, 7, 7]", "i8[33, 20, 3, 3]", "conv(%dx, %dw) {pads = [1, 1, 1, 1]}")),
+      {"cpu/int8_conv strided"});
+  expect_offered(check_tactics(text("i8[2, 7, 7, 7]", "i8[33, 7, 3, 3]", "conv(%dx, %dw)")),
+                 {"cpu/int8_conv strided"});
+  expect_offered(check_tactics(text("u8[2, 24, 7, 7]", "i8[24, 1, 3, 3]",
+                                    "conv(%dx, %dw) {group = 24, pads = [1, 1, 1, 1]}")),
+                 {"cpu/int8_depthwise strided"});
+  expect_offered(check_tactics(text("u8[6, 33]", "i8[33, 18]", "matmul(%dx, %dw)")),
+                 {"cpu/int8_matmul strided"});
+}
+
+TEST(Int8Functions, OfVnniRunWhereTheProcessorHasIt) {
+  const CpuFeatures& cpu = cpu_features();
+  if (!cpu.avx_vnni && !cpu.avx512_vnni) GTEST_SKIP() << "this processor has no VNNI";
+  EXPECT_TRUE(int8_functions(true).quads());
+  EXPECT_FALSE(int8_functions(false).quads());
+}
+
 } // namespace
 } // namespace lanner

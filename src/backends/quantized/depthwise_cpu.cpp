@@ -65,13 +65,14 @@ private:
   void run(const Launch& launch, std::int64_t task, float* scratch) const;
   void fill_line(const std::byte* image, std::int64_t y, std::int64_t channel, float* line) const;
   void run_line(const std::byte* image, std::int64_t y, std::int64_t block, std::int64_t& next,
-                float* scratch) const;
+                float* scratch, float* sums) const;
 
   const Int8Functions& functions_;
   StoredBytes x_;
   ops::Window window_;
   Lines lines_;
   std::int64_t images_, channels_, distance_, width_, blocks_, bands_ = 1;
+  std::int64_t together_; ///< Lines whose results are written together.
   std::int64_t line_floats_, slot_floats_;
   int slots_;
   std::vector<float> weights_; ///< By block of channels, tap and channel.
@@ -86,7 +87,8 @@ DepthwiseKernel::DepthwiseKernel(const Contraction& c, const Preparation& p, int
     : functions_(int8_functions(false)), x_(c.x), window_(c.window), lines_(Lines::of(c.window)),
       images_(c.input[0]), channels_(c.columns()),
       distance_(row_distance(p.tactic.inputs.at(c.x.operand.index), channels_)), width_(functions_.width),
-      blocks_(padded_channels(c, functions_) / width_), line_floats_(lines_.length * width_),
+      blocks_(padded_channels(c, functions_) / width_),
+      together_(std::max<std::int64_t>(1, 64 / c.window.positions[1])), line_floats_(lines_.length * width_),
       epilogue_(c, p, functions_, padded_channels(c, functions_),
                 row_distance(p.tactic.outputs.at(0), channels_)) {
   // Several tasks for each thread, of some lines each: the first ones of a task are filled by two tasks.
@@ -95,7 +97,7 @@ DepthwiseKernel::DepthwiseKernel(const Contraction& c, const Preparation& p, int
   if (have < wanted)
     bands_ = std::clamp<std::int64_t>(window_.positions[0] / least_lines, 1, (wanted + have - 1) / have);
   slots_ = static_cast<int>(std::min<std::int64_t>(threads, have * bands_));
-  slot_floats_ = lines_.floats(width_) + window_.positions[1] * width_ + width_;
+  slot_floats_ = lines_.floats(width_) + (together_ * window_.positions[1] + 1) * width_;
   read_weights(c, p);
 }
 
@@ -120,12 +122,15 @@ void DepthwiseKernel::run(const Launch& launch, std::int64_t task, float* scratc
                       n * window_.image_elements() * distance_;
   std::fill_n(scratch, lines_.floats(width_), 0.0F);
   float* const sums = scratch + lines_.floats(width_);
+  const std::int64_t last = (band + 1) * lines / bands_;
   std::int64_t next = 0;
-  for (std::int64_t y = band * lines / bands_; y < (band + 1) * lines / bands_; ++y) {
-    run_line(image, y, block, next, scratch);
-    const ResultPiece piece{(n * lines + y) * pixels, pixels, block * width_,
+  for (std::int64_t y = band * lines / bands_; y < last; y += together_) {
+    const std::int64_t count = std::min(together_, last - y);
+    for (std::int64_t i = 0; i < count; ++i)
+      run_line(image, y + i, block, next, scratch, sums + i * pixels * width_);
+    const ResultPiece piece{(n * lines + y) * pixels, count * pixels, block * width_,
                             std::min(width_, channels_ - block * width_)};
-    epilogue_.write(launch, sums, width_, piece, sums + pixels * width_);
+    epilogue_.write(launch, sums, width_, piece, sums + together_ * pixels * width_);
   }
 }
 
@@ -142,7 +147,7 @@ void DepthwiseKernel::fill_line(const std::byte* image, std::int64_t y, std::int
 
 /// `next`: the first line of the image that was not needed so far.
 void DepthwiseKernel::run_line(const std::byte* image, std::int64_t y, std::int64_t block, std::int64_t& next,
-                               float* scratch) const {
+                               float* scratch, float* sums) const {
   const std::int64_t top = y * window_.strides[0] - window_.begin[0], height = window_.image[0];
   const std::int64_t bottom = top + (window_.kernel[0] - 1) * window_.dilations[0];
   for (next = std::max(next, top); next <= std::min(bottom, height - 1); ++next)
@@ -155,7 +160,7 @@ void DepthwiseKernel::run_line(const std::byte* image, std::int64_t y, std::int6
   }
   functions_.depthwise({rows, weights_.data() + block * window_.taps() * width_, window_.kernel[0],
                         window_.kernel[1], window_.dilations[1] * width_, window_.strides[1] * width_,
-                        window_.positions[1], scratch + lines_.floats(width_)});
+                        window_.positions[1], sums});
 }
 
 double seconds_on(int threads, const Contraction& c, const Target& target) {
