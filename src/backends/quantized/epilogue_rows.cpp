@@ -35,7 +35,21 @@ std::int32_t stored_bound(float bound, const ByteScale& by, const ops::StoredRan
   return static_cast<std::int32_t>(ops::quantized(bound / by.scale, by.zero, range));
 }
 
+double operations_of(FormulaWeight weight) {
+  return weight == FormulaWeight::light ? 12 : weight == FormulaWeight::heavy ? 60 : 1100;
+}
+
 } // namespace
+
+double epilogue_operations(const Contraction& contraction) {
+  constexpr double of_sum = 14, of_bytes = 8;
+  double operations = of_sum;
+  for (const ContractionStep& step : contraction.steps) {
+    if (bounds_of(step)) continue;
+    operations += step.stored ? of_bytes : operations_of(step.formula->weight);
+  }
+  return operations;
+}
 
 EpilogueRows::EpilogueRows(const Contraction& contraction, const Preparation& preparation,
                            const Int8Functions& functions, std::int64_t padded, std::int64_t out_distance)

@@ -14,6 +14,9 @@ struct ResultPiece {
   std::int64_t row, rows, column, columns;
 };
 
+/// So many operations of f32 take as long as the epilogue of one element.
+double epilogue_operations(const Contraction& contraction);
+
 /// A contraction's epilogue, prepared. Sums are i32, or floats that hold integers (`Sum`).
 class EpilogueRows {
 public:
