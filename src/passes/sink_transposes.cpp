@@ -6,6 +6,7 @@
 #include "graph/op.h"
 #include "passes/passes.h"
 #include "passes/rewriting/constant_math.h"
+#include "passes/rewriting/quantization.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/transposes.h"
 
@@ -14,6 +15,7 @@ namespace lanner::passes {
 namespace {
 
 bool is_elementwise(const Node& node) {
+  if (quantizes(&node) || (dequantizes(&node) && !node.input(0)->constant())) return true;
   return node.op().elementwise && node.regions().empty() && node.outputs().size() == 1 &&
          !node.attributes.has("axis") && node.kind() != "reorder";
 }
