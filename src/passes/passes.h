@@ -13,5 +13,7 @@ namespace lanner::passes {
 
 /// Not a canonical pass: for targets whose kernels are faster on fewer, larger products (target_passes()).
 bool merge_products(Graph& graph);
+/// The same for CPUs, whose kernels hold the dequantize_linear of their operands.
+bool separate_dequantize(Graph& graph);
 
 } // namespace lanner::passes

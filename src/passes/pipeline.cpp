@@ -24,6 +24,8 @@ constexpr Pass list[] = {
 constexpr Pass of_gpus[] = {{"merge_products", passes::merge_products},
                             {"drop_dead_nodes", passes::drop_dead_nodes}};
 
+constexpr Pass of_cpus[] = {{"separate_dequantize", passes::separate_dequantize}};
+
 // One pass may enable another; real models reach a fixed point in two or three rounds.
 constexpr int max_rounds = 6;
 
@@ -77,7 +79,7 @@ std::span<const Pass> canonical_passes() {
 }
 
 std::span<const Pass> target_passes(DeviceKind device) {
-  return device == DeviceKind::cuda ? std::span<const Pass>(of_gpus) : std::span<const Pass>();
+  return device == DeviceKind::cuda ? std::span<const Pass>(of_gpus) : std::span<const Pass>(of_cpus);
 }
 
 void run_passes(Graph& graph, const PassOptions& options) {
