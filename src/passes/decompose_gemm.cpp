@@ -6,6 +6,7 @@
 #include "graph/op.h"
 #include "passes/passes.h"
 #include "passes/rewriting/magnitude.h"
+#include "passes/rewriting/quantization.h"
 #include "passes/rewriting/rewrite.h"
 #include "passes/rewriting/transposes.h"
 
@@ -34,6 +35,8 @@ bool stands(const Value* value, double factor) {
 // Transposing or scaling a constant input is free; a run-time transpose is not, while gemm does it at no
 // cost.
 bool is_ready(const Value* value, bool transposed, double factor) {
+  // Quantised weights: move_quantization transposes what is stored.
+  if (is_dequantized_constant(value) && factor == 1) return true;
   return value->constant() ? stands(value, factor) : (!transposed && factor == 1);
 }
 

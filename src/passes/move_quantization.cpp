@@ -2,15 +2,17 @@
 // so that these run on the stored integers; a quantize_linear of what a dequantize_linear with the same scale
 // and zero point makes is nothing. Only where one scale and zero point apply to all elements.
 //
-// Transposes are left to sink_transposes, which takes them past both.
+// Transposes of values are left to sink_transposes, which takes them past both.
 
 #include <algorithm>
 #include <cmath>
 
 #include "base/limits/account.h"
 #include "graph/op.h"
+#include "ops/definition/permutation.h"
 #include "ops/definition/recipe.h"
 #include "passes/passes.h"
+#include "passes/rewriting/constant_math.h"
 #include "passes/rewriting/quantization.h"
 #include "passes/rewriting/rewrite.h"
 
@@ -167,7 +169,33 @@ bool drop_relu(Node& quantize) {
   return true;
 }
 
+/// transpose(dequantize_linear(weights)) becomes dequantize_linear(transpose(weights)), whose transpose is
+/// folded.
+bool transpose_weights(Node& node) {
+  const auto p = ops::permutation_of(&node);
+  if (!p || !is_dequantized_constant(node.input(0))) return false;
+  const Node& maker = *node.input(0)->producer();
+  if (maker.attributes.integer("block_size", 0) != 0 || maker.input(1)->type.rank() > 1) return false;
+  AttributeMap attributes = maker.attributes;
+  const auto rank = static_cast<std::int64_t>(p->size());
+  std::int64_t axis = attributes.integer("axis", 1);
+  if (axis < 0) axis += rank;
+  const auto place = std::ranges::find(*p, axis);
+  if (maker.input(1)->type.rank() == 1 && place != p->end())
+    attributes.set("axis", static_cast<std::int64_t>(place - p->begin()));
+  ConstantMath math(node);
+  AttributeMap order;
+  order.set("perm", *p);
+  Value* const stored = math.apply("transpose", {maker.input(0)}, std::move(order));
+  if (!stored) return false;
+  std::vector<Value*> inputs(maker.inputs().begin(), maker.inputs().end());
+  inputs[0] = stored;
+  replace(node, emit_before(node, "dequantize_linear", inputs, std::move(attributes), node.output()->type));
+  return true;
+}
+
 bool move(Node& node) {
+  if (node.kind() == "transpose") return transpose_weights(node);
   if (!quantizes(&node)) return !node.inputs().empty() && move_down(node);
   bool changed = false;
   for (std::vector<Node*> rising{&node}; !rising.empty();) {

@@ -1,5 +1,7 @@
 #include "passes/rewriting/quantization.h"
 
+#include <algorithm>
+
 #include "graph/op.h"
 #include "ops/definition/recipe.h"
 #include "passes/rewriting/magnitude.h"
@@ -38,6 +40,12 @@ bool quantizes(const Node* node) {
 bool dequantizes(const Node* node) {
   return node && node->kind() == "dequantize_linear" && node->input(0) &&
          is_one_map(*node, node->output()->type, node->input(0)->type);
+}
+
+bool is_dequantized_constant(const Value* value) {
+  const Node* const maker = producer(value, "dequantize_linear");
+  return maker &&
+         std::ranges::all_of(maker->inputs(), [](const Value* input) { return !input || input->constant(); });
 }
 
 DType stored_type(const Node& node) {

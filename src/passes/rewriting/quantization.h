@@ -10,6 +10,9 @@ namespace lanner::passes {
 bool quantizes(const Node* node);
 bool dequantizes(const Node* node);
 
+/// Whether it is dequantised from a constant with constant scales and zero points, along an axis too.
+bool is_dequantized_constant(const Value* value);
+
 /// The stored type of such a node.
 DType stored_type(const Node& node);
 
