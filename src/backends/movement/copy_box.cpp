@@ -5,6 +5,7 @@
 
 #include <lanner/error.h>
 
+#include "backends/movement/transpose_tile.h"
 #include "base/check.h"
 #include "device/parallel.h"
 
@@ -29,6 +30,31 @@ void copy_run(const T* source, std::int64_t source_stride, T* target, std::int64
     for (std::int64_t i = 0; i < count; ++i) target[i * target_stride] = source[i * source_stride];
 }
 
+template<typename T>
+void copy_elements(const T* source, T* target, const Plane& p) {
+  for (std::int64_t i = 0; i < p.rows; ++i)
+    for (std::int64_t j = 0; j < p.columns; ++j)
+      target[i * p.row_target + j * p.column_target] = source[i * p.row_source + j * p.column_source];
+}
+
+/// A plane that is contiguous along its rows in the source and along its columns in the target.
+template<typename T>
+void transpose_plane(const T* source, T* target, const Plane& p) {
+  constexpr std::int64_t side = tile_side<T>;
+  const std::int64_t whole_rows = p.rows / side * side, whole_columns = p.columns / side * side;
+  for (std::int64_t j = 0; j < whole_columns; j += side)
+    for (std::int64_t i = 0; i < whole_rows; i += side)
+      transpose_tile(source + i + j * p.column_source, p.column_source, target + i * p.row_target + j,
+                     p.row_target);
+  Plane rest = p;
+  rest.rows = whole_rows;
+  rest.columns = p.columns - whole_columns;
+  copy_elements(source + whole_columns * p.column_source, target + whole_columns, rest);
+  rest = p;
+  rest.rows = p.rows - whole_rows;
+  copy_elements(source + whole_rows, target + whole_rows * p.row_target, rest);
+}
+
 /// Tiles of a plane, so that the cache lines being read and written all stay in L1 until they are used up.
 template<typename T>
 void copy_plane(const T* source, T* target, const Plane& p) {
@@ -40,6 +66,8 @@ void copy_plane(const T* source, T* target, const Plane& p) {
                p.columns);
     return;
   }
+  if constexpr (sizeof(T) <= 2)
+    if (p.column_target == 1) return transpose_plane(source, target, p);
   for (std::int64_t row = 0; row < p.rows; row += side)
     for (std::int64_t column = 0; column < p.columns; column += side) {
       const std::int64_t last_row = std::min(p.rows, row + side),
