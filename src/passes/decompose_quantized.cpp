@@ -1,6 +1,8 @@
 // q_linear_conv and q_linear_matmul become dequantize_linear, conv or matmul, and quantize_linear, the form
-// of quantised networks (docs/decisions/052-int8.md).
+// of quantised networks (docs/decisions/052-int8.md); matmul_integer and conv_integer likewise where their
+// sums are made real.
 
+#include <algorithm>
 #include <optional>
 
 #include "graph/op.h"
@@ -97,7 +99,48 @@ bool decompose_matmul(Node& node) {
   return true;
 }
 
+/// An operand of an integer product, and the number and axis of the zero points that it may have besides one.
+struct Shifted {
+  Value *x, *zero;
+  std::int64_t count = -1, axis = 0;
+
+  bool is_single() const { return !zero || has_elements(zero, 1); }
+  bool fits() const {
+    return is_byte(x) && (is_single() || (has_elements(zero, count) && zero->type.rank() == 1));
+  }
+  /// Less its zero point, as reals: dequantised with scale 1.
+  Value* emit(Node& node) const {
+    Tensor ones = Tensor::allocate(DType::f32, is_single() ? Shape{} : Shape{count});
+    std::ranges::fill(ones.as<float>(), 1.0F);
+    return dequantized(node, x, node.region()->graph().constant(ones, "one", &node), zero, axis);
+  }
+};
+
+/// cast(matmul_integer(...)) and cast(conv_integer(...)): sums of f32 in place of i32, which are exact below
+/// 2^24 and as good as the cast above.
+bool decompose_cast(Node& node) {
+  Node* const sums = node.input(0)->producer();
+  if (!sums || node.output()->type.dtype() != DType::f32 || node.input(0)->uses().size() != 1) return false;
+  const bool conv = sums->kind() == "conv_integer";
+  if ((!conv && sums->kind() != "matmul_integer") || !sums->input(1)->type.is_static()) return false;
+  const Shape shape = sums->input(1)->type.shape();
+  const Shifted left{sums->input(0), sums->input(2)};
+  Shifted right{sums->input(1), sums->input(3)};
+  if (conv || shape.rank() > 1) {
+    right.axis = conv ? 0 : static_cast<std::int64_t>(shape.rank()) - 1;
+    right.count = shape[static_cast<std::size_t>(right.axis)];
+  }
+  if (!left.fits() || !right.fits()) return false;
+  Value* const made =
+      emit_before(node, conv ? "conv" : "matmul", std::vector<Value*>{left.emit(node), right.emit(node)},
+                  sums->attributes, node.output()->type);
+  take_sources(*made->producer(), *sums);
+  replace(node, made);
+  return true;
+}
+
 bool decompose(Node& node) {
+  if (node.kind() == "cast") return decompose_cast(node);
   if (node.kind() == "q_linear_conv") return decompose_conv(node);
   return node.kind() == "q_linear_matmul" && decompose_matmul(node);
 }

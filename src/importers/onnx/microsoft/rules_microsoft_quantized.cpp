@@ -180,8 +180,9 @@ void gemm(RuleContext& context) {
   std::vector<Value*> operands = {transposed(context, context.required(0), "transA"),
                                   transposed(context, context.required(3), "transB"),
                                   whole(context, context.required(2)), context.required(5)};
-  Value* sums = emit.add_optional(emit("matmul_integer", std::move(operands)), context.input(6));
-  Value* y = emit.mul(emit.cast(sums, DType::f32), scale);
+  Value* sums = emit.cast(emit("matmul_integer", std::move(operands)), DType::f32);
+  if (Value* offset = context.input(6)) sums = emit.add(sums, emit.cast(offset, DType::f32));
+  Value* y = emit.mul(sums, scale);
   context.set_output(0, context.has(7) ? quantized(context, y, 7, stored(context, 0)) : y);
 }
 
