@@ -38,6 +38,13 @@ struct TensorRange {
   bool has_negative() const { return least < 0; }
   bool operator==(const TensorRange&) const = default;
 };
+/// The range of values from `least` to `most`. INT8 is symmetric, so its threshold is the larger magnitude of
+/// the two; that of 0 to 0 is 1. Throws Error{invalid_argument} for NaN, infinite values and `least` above
+/// `most`.
+TensorRange symmetric_range(double least, double most);
+/// Throws Error{invalid_argument} unless `range` is one that a table may hold: finite numbers in order, and a
+/// threshold whose scales are finite normal numbers in f32.
+void check_range(const TensorRange& range);
 
 /// Ranges by name of a value of the model. Text of one line a tensor, the same on every device: saved tables
 /// are calibration caches that other machines and later builds read.

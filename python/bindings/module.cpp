@@ -19,6 +19,7 @@ NB_MODULE(_lanner, module) {
   lanner::python::register_warnings(module);
   lanner::python::register_tensor(module);
   lanner::python::register_tensor_file(module);
+  lanner::python::register_calibration(module);
   lanner::python::register_image(module);
   lanner::python::register_frame(module);
   lanner::python::register_packet(module);

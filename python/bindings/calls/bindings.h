@@ -33,6 +33,7 @@ namespace lanner::python {
 void register_errors(nb::module_& module);
 void register_tensor(nb::module_& module);
 void register_tensor_file(nb::module_& module);
+void register_calibration(nb::module_& module);
 void register_image(nb::module_& module);
 void register_pixels(nb::module_& module);
 void register_frame(nb::module_& module);

@@ -11,7 +11,7 @@ from command import BUILD
 pytest.importorskip("lanner")
 
 KINDS = ["lanner", "tasks", "engine", "context", "tensor", "image", "preprocess", "video", "parallel", "frame", "task_reader", "result", "writer", "environment",
-         "crop_runner", "encoder", "evaluation", "torch", "demuxer", "packet", "decoder", "muxer"]  # fmt: skip
+         "crop_runner", "encoder", "evaluation", "torch", "demuxer", "packet", "decoder", "muxer", "calibration"]  # fmt: skip
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -97,7 +97,7 @@ def make_decoder(folder):
 
 # Made only where they are asked for.
 MADE = {"encoder": make_encoder, "crop_runner": make_crop_runner, "evaluation": make_evaluation, "torch": make_torch, "demuxer": make_demuxer,
-        "packet": make_packet, "decoder": make_decoder, "muxer": make_muxer}  # fmt: skip
+        "packet": make_packet, "decoder": make_decoder, "muxer": make_muxer, "calibration": lambda _: lanner.CalibrationTable({"x": (-1, 1)})}  # fmt: skip
 
 
 def objects(folder):
