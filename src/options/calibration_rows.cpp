@@ -1,6 +1,10 @@
 #include "options/calibration_rows.h"
 
+#include <charconv>
+
 #include <fmt/format.h>
+
+#include <lanner/log.h>
 
 #include "base/check.h"
 #include "calibration/ranges.h"
@@ -12,10 +16,9 @@ namespace {
 using C = lanner_build_options;
 
 double number_in(std::string_view text, const std::string& range) {
-  const std::string copy(text);
-  char* end = nullptr;
-  const double number = std::strtod(copy.c_str(), &end);
-  check(!copy.empty() && end == copy.c_str() + copy.size(), ErrorCode::invalid_argument,
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  check(error == std::errc{} && end == text.data() + text.size(), ErrorCode::invalid_argument,
         "range '{}': expected LEAST:MOST, like -1:1", range);
   return number;
 }
@@ -29,8 +32,13 @@ TensorRange range_of(const std::string& text) {
 }
 
 void add_ranges(BuildOptions& options, const NamedTexts& ranges) {
-  for (const auto& [value, text] : ranges)
-    add_once(options.calibration.ranges, value, range_of(text), "value");
+  for (const auto& [value, text] : ranges) {
+    const TensorRange range = range_of(text);
+    if (range.has_negative() && -range.least != range.most)
+      log_message(LogLevel::info, fmt::format("range of {}: INT8 is symmetric, so {} becomes -{}:{}", value,
+                                              text, range.threshold, range.threshold));
+    add_once(options.calibration.ranges, value, range, "value");
+  }
 }
 
 NamedTexts ranges_of(const BuildOptions& options) {

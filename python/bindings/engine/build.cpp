@@ -67,11 +67,26 @@ private:
   std::shared_ptr<Held> batches_;
 };
 
-/// Takes `calibration_data` from the keywords, which are then those of the table.
+/// `LEAST:MOST` of a pair of numbers; other values stay.
+nb::object range_text(nb::handle range) {
+  if (!nb::isinstance<nb::tuple>(range) || nb::len(range) != 2) return nb::borrow(range);
+  const std::string text = fmt::format("{}:{}", nb::cast<double>(range[0]), nb::cast<double>(range[1]));
+  return nb::str(text.c_str(), text.size());
+}
+
+/// Takes values that only Python has, `calibration_data` and tables, from the keywords, which are then those
+/// of the table of options.
 nb::kwargs take_calibration_data(const nb::kwargs& keywords, BuildOptions& options) {
   nb::dict rest;
   for (const auto& [name, value] : keywords) {
-    if (nb::cast<std::string>(name) != "calibration_data" || value.is_none()) {
+    const auto key = nb::cast<std::string>(name);
+    if (key == "calibration" && nb::isinstance<CalibrationTable>(value)) {
+      options.calibration.table = nb::cast<CalibrationTable>(value);
+    } else if (key == "ranges" && nb::isinstance<nb::dict>(value)) {
+      nb::dict texts;
+      for (const auto& [node, range] : nb::cast<nb::dict>(value)) texts[node] = range_text(range);
+      rest[name] = texts;
+    } else if (key != "calibration_data" || value.is_none()) {
       rest[name] = value;
     } else if (nb::isinstance<nb::str>(value) || nb::hasattr(value, "__fspath__")) {
       options.calibration.data_file = path_of(value);

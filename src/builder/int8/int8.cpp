@@ -133,14 +133,15 @@ public:
       for (const auto& [value, range] : table.ranges) thresholds[value] = {range.threshold};
       return thresholds;
     }();
-    const auto ratios = node_ratios(given, negative_in(table));
+    if (ratios_.empty())
+      for (const auto& [node, list] : node_ratios(given, negative_in(table))) ratios_[node] = list.front();
     for (auto& [node, verdict] : result) {
-      const auto found = ratios.find(node);
-      if (found == ratios.end()) {
+      const auto found = ratios_.find(node);
+      if (found == ratios_.end()) {
         verdict = {false, verdict.snr, "its weights cannot be quantised"};
         continue;
       }
-      verdict.snr = found->second.front();
+      verdict.snr = found->second;
       if (verdict.snr < calibration_.least_snr)
         verdict = {false, verdict.snr, fmt::format("below {} dB", calibration_.least_snr)};
     }
@@ -159,10 +160,16 @@ public:
         if (verdict.int8) left.emplace_back(verdict.snr, node);
       if (left.empty()) return ratio;
       std::ranges::sort(left);
-      const std::size_t worst = std::max<std::size_t>(1, left.size() / 8);
-      for (std::size_t i = 0; i < worst; ++i)
+      // Noise of the nodes adds up, so the outputs' noise falls about as the sum of what is left.
+      const auto noise_of = [](double decibels) { return std::pow(10, -decibels / 10); };
+      double noise = 0;
+      for (const auto& [snr, node] : left) noise += noise_of(snr);
+      const double allowed = noise * std::pow(10, (ratio - calibration_.least_snr) / 10);
+      for (std::size_t i = 0; i < left.size() && (i == 0 || !(noise <= allowed)); ++i) {
+        noise -= noise_of(left[i].first);
         verdicts[left[i].second] = {false, left[i].first,
                                     fmt::format("the network's outputs had {:.1f} dB with it", ratio)};
+      }
     }
   }
 
@@ -265,6 +272,7 @@ private:
       for (const ThresholdCandidate& one : tried.at(value)) thresholds[value].push_back(one.threshold);
     }
     const auto ratios = node_ratios(thresholds, negative);
+    std::map<std::string, std::size_t> taken;
     for (auto& [value, range] : ranges) {
       double best = -std::numeric_limits<double>::infinity();
       for (std::size_t k = 0; k < tried.at(value).size(); ++k) {
@@ -276,10 +284,14 @@ private:
         constexpr double rounding = 1e-6; // The order of the batches must not decide between equal ones.
         if (!(worst > best + rounding)) continue;
         best = worst;
+        taken[value] = k;
         range.threshold = tried.at(value)[k].threshold;
         range.calibrator = tried.at(value)[k].calibrator;
       }
     }
+    for (const Int8Candidate& candidate : candidates_)
+      if (const auto found = ratios.find(candidate.node); found != ratios.end())
+        ratios_[candidate.node] = found->second[std::min(taken[candidate.input], found->second.size() - 1)];
   }
 
   /// The signal-to-noise ratio of each candidate, with each of its value's thresholds.
@@ -314,10 +326,12 @@ private:
     passes::quantize_nodes(*quantized, chosen(verdicts), scales(table));
     GraphRun run(*quantized, {}, options_, target_);
     std::map<std::string, OutputNoise> sums;
+    std::size_t number = 0;
     each_batch("calibrate: network", [&](const auto& batch) {
-      const GraphRun::Results expected = fp32().run(batch, options_.control);
+      if (number == expected_.size()) expected_.push_back(fp32().run(batch, options_.control).outputs);
+      const std::map<std::string, Tensor>& expected = expected_[number++];
       for (const auto& [name, tensor] : run.run(batch, options_.control).outputs)
-        sums[name].add(expected.outputs.at(name), tensor);
+        sums[name].add(expected.at(name), tensor);
     });
     double least = std::numeric_limits<double>::infinity();
     for (const auto& [name, sum] : sums) least = std::min(least, sum.decibels());
@@ -330,7 +344,9 @@ private:
   const Target& target_;
   std::vector<Int8Candidate> candidates_;
   std::vector<std::string> values_;
-  std::unique_ptr<GraphRun> fp32_; ///< Once it is needed.
+  std::unique_ptr<GraphRun> fp32_;                      ///< Once it is needed.
+  std::vector<std::map<std::string, Tensor>> expected_; ///< FP32's outputs of each batch.
+  std::map<std::string, double> ratios_; ///< Of the candidates with the thresholds chosen; empty: not known.
 };
 
 Json report_of(const std::map<std::string, Verdict>& verdicts, double network_snr) {

@@ -106,8 +106,6 @@ def test_order_and_batches_of_the_data_change_nothing(model, calibrator):
 
 
 def test_table_serves_other_builds(model, tmp_path):
-    from lanner import _lanner  # noqa: F401
-
     onnx.save(model, tmp_path / "small.onnx")
     values = samples()
     write_tensors(tmp_path / "samples.safetensors", x=values)
@@ -117,6 +115,9 @@ def test_table_serves_other_builds(model, tmp_path):
     by_data = int8(model, calibration_data=tmp_path / "samples.safetensors")
     assert by_table.metadata["lanner.calibration"] == by_data.metadata["lanner.calibration"]
     assert np.array_equal(answers(by_table, values), answers(by_data, values))
+    with pytest.warns(RuntimeWarning, match="not guarded"):
+        by_object = int8(model, calibration=lanner.CalibrationTable.load(tmp_path / "small.calibration"))
+    assert np.array_equal(answers(by_object, values), answers(by_data, values))
 
 
 def write_tensors(path, **tensors):
@@ -143,7 +144,7 @@ def test_tensorrt_cache_is_read(model, tmp_path):
 
 
 def test_ranges_of_the_user_win(model):
-    engine = int8(model, calibration_data=batches(samples()), ranges={"x": "-2:8"}, least_snr=-1000)
+    engine = int8(model, calibration_data=batches(samples()), ranges={"x": (-2, 8)}, least_snr=-1000)
     line = next(line for line in engine.metadata["lanner.calibration"].splitlines() if "x" in line.split()[0])
     assert "8" in line
 
