@@ -416,6 +416,31 @@ TEST(Int8Sums, OfIntegerOperators) {
   expect_refused(ran("%x: u8[3, 40], %z: u8[3]", "i8[40, 5]", "", "matmul_integer(%x, %w, %z)"), product);
 }
 
+/// As dynamic quantisation has it: the zero point and the scale of the sums are values of the run.
+TEST(Int8Layers, WhoseZeroPointAndScaleTheRunGives) {
+  const auto ran = [](std::string_view x, std::string_view w, std::string_view bias,
+                      std::string_view anchor) {
+    return check_tactics(fmt::format(
+        "graph @g(%x: {0}, %z: u8[], %m: f32[]) -> (%y: f32[*] as \"y\") {{\n"
+        "  %w: {1} = constant() {{value = random({1}, seed = 3, std = 40.0)}}\n"
+        "  %b: {2} = constant() {{value = random({2}, seed = 4, std = 10.0)}}\n"
+        "  %s: f32[] = constant() {{value = f32[](1)}}\n  %t: i8[] = constant() {{value = i8[](0)}}\n"
+        "  %y: f32[*] = fused(%x, %w, %s, %z, %t, %m, %b) {{kind = \"t\"}} ((%xi: {0}, %wi: {1}, %si: f32[], "
+        "%zi: u8[], %ti: i8[], %mi: f32[], %bi: {2}) -> (%r) {{\n"
+        "    %dx: f32[*] = dequantize_linear(%xi, %si, %zi)\n    %dw: f32[*] = dequantize_linear(%wi, %si, "
+        "%ti)\n"
+        "    %p: f32[*] = {3}\n    %q: f32[*] = mul(%p, %mi)\n    %a: f32[*] = add(%q, %bi)\n"
+        "    %r: f32[*] = relu(%a)\n  }})\n}}",
+        x, w, bias, anchor));
+  };
+  expect_offered(ran("u8[3, 9, 40]", "i8[40, 21]", "f32[21]", "matmul(%dx, %dw)"), {"cpu/int8_matmul"});
+  expect_offered(
+      ran("u8[2, 9, 7, 6]", "i8[21, 9, 3, 3]", "f32[21, 1, 1]", "conv(%dx, %dw) {pads = [1, 1, 1, 1]}"),
+      {"cpu/int8_conv"});
+  expect_offered(ran("u8[2, 8, 7, 6]", "i8[8, 1, 3, 3]", "f32[8, 1, 1]", "conv(%dx, %dw) {group = 8}"),
+                 {"cpu/int8_conv"});
+}
+
 /// Values that are parts of larger ones.
 TEST(Int8Layers, LieWithinLargerValues) {
   const auto text = [](std::string_view x, std::string_view w, std::string_view anchor) {

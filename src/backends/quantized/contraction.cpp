@@ -33,27 +33,14 @@ bool are_usable_scales(const Operand& operand, std::int64_t count) {
 
 /// The scale and the zero point of `dequantize_linear` or `quantize_linear` where both are one constant
 /// number.
-std::optional<ByteScale> scale_of(const GroupOp& op) {
+std::optional<ByteScale> scale_of(const GroupOp& op, bool zero_by_run = false) {
   const Operand scale = op.input(1), zero = op.input(2);
   if (scale.shape().elements() != 1 || !are_usable_scales(scale, 1) ||
       op.attributes().integer("block_size", 0) != 0)
     return std::nullopt;
-  if (zero && (!zero.constant || zero.shape().elements() != 1)) return std::nullopt;
+  if (zero && (zero.shape().elements() != 1 || (!zero.constant && !zero_by_run))) return std::nullopt;
   return ByteScale{static_cast<float>(column_numbers(scale, 1)[0]),
-                   static_cast<int>(column_numbers(zero, 1)[0])};
-}
-
-/// `x op c` for a constant c as a formula of x alone.
-std::optional<ActivationCall> scalar_call(std::string_view kind, float c, bool reversed) {
-  const auto linear = [](float alpha, float beta) { return ActivationCall{&formula("linear"), alpha, beta}; };
-  if (kind == "add" || kind == "sum") return linear(1, c);
-  if (kind == "mul") return linear(c, 0);
-  if (kind == "div" && !reversed) return linear(1 / c, 0);
-  if (kind == "sub") return reversed ? linear(-1, c) : linear(1, -c);
-  if (kind == "min") return ActivationCall{&formula("clip"), -infinity, c};
-  if (kind == "max")
-    return c == 0 ? ActivationCall{&formula("relu")} : ActivationCall{&formula("clip"), c, infinity};
-  return std::nullopt;
+                   zero_by_run ? 0 : static_cast<int>(column_numbers(zero, 1)[0])};
 }
 
 /// The formula of an operator of two operands.
@@ -134,22 +121,27 @@ private:
   }
 
   /// A dequantized run-time value of bytes that only this operand reads.
-  std::optional<StoredBytes> stored_bytes(const Operand& operand) {
+  /// `zero_by_run`: its zero point is a value of the run, which is not read here.
+  std::optional<StoredBytes> stored_bytes(const Operand& operand, bool zero_by_run = false) {
     if (!operand.is_op() || group_.uses_of_op(operand.index) != 1) return std::nullopt;
     const GroupOp& op = group_.ops()[operand.index];
     if (op.kind() != "dequantize_linear" || op.type().dtype() != DType::f32) return std::nullopt;
     const Operand stored = op.input(0);
-    const auto by = scale_of(op);
+    const auto by = scale_of(op, zero_by_run);
     if (!by || !stored.is_input() || !is_byte(stored.dtype())) return std::nullopt;
     taken_[operand.index] = true;
     return StoredBytes{stored, *by};
   }
 
   bool read_x(const Operand& operand) {
-    const auto x = stored_bytes(operand);
+    const GroupOp& op = group_.ops()[operand.index];
+    const Operand zero = op.input(2);
+    const bool given_by_run = zero.is_input() && !zero.constant;
+    const auto x = stored_bytes(operand, given_by_run);
     if (!x || x->operand.constant)
       return refuse("supports a value of i8 or u8 with one usable scale on the left");
     result_.x = *x;
+    if (given_by_run) result_.x_zero = zero;
     return true;
   }
 
@@ -278,7 +270,8 @@ private:
     const bool same = !operand.constant && operand.shape() == result_.output;
     const auto spread =
         same ? Spread::full : spread_of(operand.shape(), result_.output, result_.channel_axis());
-    if (!spread || *spread == Spread::scalar) return false;
+    if (!spread) return false;
+    if (*spread == Spread::scalar && !is_scalar_step(operand, formula)) return false;
     ContractionStep step{&formula, {}, operand, *spread, reversed, {}};
     if (operand.is_op()) {
       const auto stored = stored_bytes(operand);
@@ -290,6 +283,11 @@ private:
     }
     result_.steps.push_back(step);
     return true;
+  }
+
+  /// One number that the run gives.
+  static bool is_scalar_step(const Operand& operand, const Formula& formula) {
+    return operand.is_input() && (formula.name == "add" || formula.name == "sub" || formula.name == "mul");
   }
 
   bool quantise(std::size_t user) {
@@ -324,6 +322,18 @@ bool is_dequantized(const Group& group, const Operand& operand) {
 }
 
 } // namespace
+
+std::optional<ActivationCall> scalar_call(std::string_view kind, float c, bool reversed) {
+  const auto linear = [](float alpha, float beta) { return ActivationCall{&formula("linear"), alpha, beta}; };
+  if (kind == "add" || kind == "sum") return linear(1, c);
+  if (kind == "mul") return linear(c, 0);
+  if (kind == "div" && !reversed) return linear(1 / c, 0);
+  if (kind == "sub") return reversed ? linear(-1, c) : linear(1, -c);
+  if (kind == "min") return ActivationCall{&formula("clip"), -infinity, c};
+  if (kind == "max")
+    return c == 0 ? ActivationCall{&formula("relu")} : ActivationCall{&formula("clip"), c, infinity};
+  return std::nullopt;
+}
 
 double Contraction::operations() const {
   return 2.0 * static_cast<double>(output.elements()) * static_cast<double>(depth());

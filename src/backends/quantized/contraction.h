@@ -3,6 +3,7 @@
 
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "backends/epilogue.h"
@@ -29,11 +30,16 @@ struct StoredBytes {
 struct ContractionStep {
   const Formula* formula = nullptr;
   Numbers numbers;
-  Operand operand; ///< Absent, f32, or i8 or u8 where `stored` is set.
+  Operand
+      operand; ///< Absent, f32, or i8 or u8 where `stored` is set. With Spread::scalar: a value of the run.
   Spread spread = Spread::full;
   bool reversed = false;           ///< formula(operand, result so far).
   std::optional<ByteScale> stored; ///< The operand is dequantised by it.
 };
+
+/// `x + c`, `x - c` or `x * c` and the like as a formula of x alone; `reversed`: the operands are exchanged.
+/// Nothing for other operators.
+std::optional<ActivationCall> scalar_call(std::string_view kind, float c, bool reversed);
 
 /// result = steps(sum of products of x and weights, both dequantised, + bias), quantised by `quantised`; or
 /// the sums themselves as i32, for the operators on integers.

@@ -397,7 +397,8 @@ TacticList int8_tactics(const Node& node, const Group& group, const Target& targ
                         std::string_view kernel) {
   TacticList list;
   const auto c = contraction_of(group, conv, list.reason);
-  if (!c || (c->depthwise() && c->type != DType::i32)) return list; // Those have a kernel of their own.
+  // Depthwise convolutions have a kernel of their own.
+  if (!c || (c->depthwise() && c->type != DType::i32 && !c->x_zero)) return list;
   const Int8Functions& functions = functions_for(*c);
   auto tactic = int8_tactic(node, *c, functions, kernel);
   if (!tactic) {

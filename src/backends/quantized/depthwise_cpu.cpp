@@ -35,6 +35,10 @@ struct Lines {
 std::optional<Contraction> depthwise_of(const Group& group, std::string& reason) {
   auto c = contraction_of(group, true, reason);
   if (!c || !c->depthwise()) return std::nullopt;
+  if (c->x_zero) {
+    reason = "depthwise: supports constant zero points";
+    return std::nullopt;
+  }
   const Lines lines = Lines::of(c->window);
   if (c->window.taps() <= max_taps && lines.length <= max_line_floats && lines.held <= max_line_floats &&
       lines.floats(64) <= max_line_floats)

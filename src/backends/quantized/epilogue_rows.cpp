@@ -195,6 +195,12 @@ void EpilogueRows::write_by_steps(const Launch& launch, float* y, const ResultPi
 /// One step on all rows.
 void EpilogueRows::apply(const Launch& launch, const ContractionStep& step, float* y, std::int64_t stride,
                          const ResultPiece& piece, float* operand) const {
+  if (step.operand && step.spread == Spread::scalar) {
+    const float number = *static_cast<const float*>(bytes_of(step.operand, launch));
+    const ActivationCall call = *scalar_call(step.formula->name, number, step.reversed);
+    return apply(launch, {call.formula, {call.alpha, call.beta}, {}, Spread::full, false, {}}, y, stride,
+                 piece, operand);
+  }
   const TileFunction function = tile_functions()[*step.formula];
   if (!step.operand && piece.columns + functions_.width > stride) // Padding is not worth a call for each row.
     return function(y, y, nullptr, nullptr, (piece.rows - 1) * stride + piece.columns, step.numbers);
