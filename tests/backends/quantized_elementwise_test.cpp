@@ -104,9 +104,10 @@ TEST_P(StoredTypes, take_every_layout_and_parameters_along_each_axis) {
     const char* shape;
     int axis, size;
   };
-  for (const Case& c : {Case{"[2, 19, 5, 7]", 1, 19}, Case{"[2, 19, 5, 7]", -1, 7},
-                        Case{"[2, 19, 5, 7]", 0, 2}, Case{"[2, 19, 5, 7]", 2, 5},
-                        Case{"[1, 32, 20, 20]", 1, 32}, Case{"[3, 700]", 1, 700}, Case{"[11]", 0, 11}}) {
+  for (const Case& c :
+       {Case{"[2, 19, 5, 7]", 1, 19}, Case{"[2, 19, 5, 7]", -1, 7}, Case{"[2, 19, 5, 7]", 0, 2},
+        Case{"[2, 19, 5, 7]", 2, 5}, Case{"[1, 32, 20, 20]", 1, 32}, Case{"[1, 1, 2, 3]", 1, 1},
+        Case{"[1, 1, 2, 3]", 3, 3}, Case{"[3, 700]", 1, 700}, Case{"[11]", 0, 11}}) {
     SCOPED_TRACE(fmt::format("{} axis {}", c.shape, c.axis));
     for (const bool known : {true, false}) {
       const auto size = fmt::format("[{}]", c.size);
@@ -135,7 +136,7 @@ TEST_P(StoredTypes, take_every_layout_and_parameters_along_each_axis) {
 TEST_P(StoredTypes, pass_through_a_group_in_bytes) {
   const std::string_view type = GetParam();
   Random random(4);
-  for (const char* shape : {"[2, 19, 5, 7]", "[1, 48, 30, 30]", "[1025]", "[]"}) {
+  for (const char* shape : {"[2, 19, 5, 7]", "[1, 48, 30, 30]", "[1, 1, 2, 3]", "[1025]", "[]"}) {
     const std::string parameters =
         constant("s", "f32", "[]", "0.031") + constant("z", type, "[]", number_of(type, random)) +
         constant("t", "f32", "[]", "0.0173") + constant("u", type, "[]", number_of(type, random));

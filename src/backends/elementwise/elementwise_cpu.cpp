@@ -122,8 +122,7 @@ private:
   using Tiles = float[][tile_size];
 
   Source::Way way_of(const OperandWalk& walk, const ProgramInput& input) const {
-    if (walk.contiguous() || input.shape == program_.shape)
-      return input.dtype == DType::f32 ? Source::Way::direct : Source::Way::cast;
+    if (walk.contiguous()) return input.dtype == DType::f32 ? Source::Way::direct : Source::Way::cast;
     if (walk.scalar() || walk.period() <= tile_size) return Source::Way::once;
     return walk.contiguous_in_period() && input.dtype == DType::f32 ? Source::Way::periodic
                                                                     : Source::Way::fetched;
@@ -145,7 +144,12 @@ private:
 
   static void fetch(const Source& source, const void* bytes, std::int64_t first, std::int64_t count,
                     float* tile) {
-    const auto fetch_as = [&]<typename T>(const T* from) { source.walk.fetch(from, first, count, tile); };
+    const auto fetch_as = [&]<typename T>(const T* from) {
+      source.walk.fetch(from, first, count, tile);
+      const float zero = source.input.zero, scale = source.input.scale;
+      if (zero != 0 || scale != 1)
+        for (std::int64_t i = 0; i < count; ++i) tile[i] = (tile[i] - zero) * scale;
+    };
     switch (source.input.dtype) {
     case DType::f32:
       return fetch_as(static_cast<const float*>(bytes));
@@ -157,6 +161,8 @@ private:
       return fetch_as(static_cast<const std::int16_t*>(bytes));
     case DType::u16:
       return fetch_as(static_cast<const std::uint16_t*>(bytes));
+    case DType::i32:
+      return fetch_as(static_cast<const std::int32_t*>(bytes));
     default:
       return fetch_as(static_cast<const bool*>(bytes));
     }
@@ -217,7 +223,7 @@ private:
       const auto tile_of = [&](int slot) { return result_tile(slot, launch, tiles, first); };
       for (std::size_t i = 0; i < inputs; ++i)
         slots[i] = read(sources_[i], launch, first, count,
-                        program_.instructions.empty() ? tile_of(static_cast<int>(i)) : tiles[i]);
+                        reads_directly(i) ? tile_of(static_cast<int>(i)) : tiles[i]);
       for (const TileInstruction& instruction : program_.instructions) {
         const auto operand = [&](int i) {
           return instruction.operands[i] < 0 ? nullptr
@@ -229,6 +235,11 @@ private:
       }
       write(launch, slots.data(), first, count);
     }
+  }
+
+  /// Whether reading an input is all there is to do, tile by tile.
+  bool reads_directly(std::size_t i) const {
+    return program_.instructions.empty() && sources_[i].way != Source::Way::once;
   }
 
   /// Where the last step puts its results.
@@ -243,7 +254,12 @@ private:
   }
 
   void write(const Launch& launch, const float* const* slots, std::int64_t first, std::int64_t count) const {
-    if (writes_last_directly()) return;
+    if (writes_last_directly()) {
+      const auto slot = static_cast<std::size_t>(program_.outputs[0].slot);
+      if (program_.instructions.empty() && !reads_directly(slot))
+        std::copy_n(slots[slot], count, static_cast<float*>(launch.outputs[0]) + first);
+      return;
+    }
     for (std::size_t i = 0; i < program_.outputs.size(); ++i) {
       const ProgramOutput& output = program_.outputs[i];
       const auto bits = static_cast<std::int64_t>(bit_width(output.dtype));
@@ -277,8 +293,8 @@ bool readable(const ElementwiseProgram& program, const Layout& layout) {
   for (const ProgramInput& input : program.inputs) {
     const OperandWalk walk(program.shape, layout, input.shape);
     const bool fetched = input.dtype == DType::f32 || input.dtype == DType::boolean ||
-                         (integer_tiles().of(input.dtype) && bit_width(input.dtype) <= 16);
-    if (!walk.contiguous() && input.shape != program.shape && !fetched) return false;
+                         integer_tiles().of(input.dtype) != nullptr;
+    if (!walk.contiguous() && !fetched) return false;
     // An inner constant is stored row-major.
     if (!input.operand.is_input() && !input.layout(layout, program.shape.rank()).row_major()) return false;
   }

@@ -63,5 +63,6 @@ template void OperandWalk::fetch(const std::int8_t*, std::int64_t, std::int64_t,
 template void OperandWalk::fetch(const std::uint8_t*, std::int64_t, std::int64_t, float*) const;
 template void OperandWalk::fetch(const std::int16_t*, std::int64_t, std::int64_t, float*) const;
 template void OperandWalk::fetch(const std::uint16_t*, std::int64_t, std::int64_t, float*) const;
+template void OperandWalk::fetch(const std::int32_t*, std::int64_t, std::int64_t, float*) const;
 
 } // namespace lanner
