@@ -29,6 +29,11 @@ bool is_view(const Node& node) {
   return kind == "reshape" || kind == "flatten" || kind == "squeeze" || kind == "unsqueeze";
 }
 
+bool is_nearest_resize(const Node& node) {
+  return node.kind() == "resize" && node.attributes.string("mode", "nearest") == "nearest" &&
+         node.attributes.string("coordinate_transformation_mode", "half_pixel") != "tf_crop_and_resize";
+}
+
 bool is_plain_max_pool(const Node& node) {
   return node.kind() == "max_pool" && (node.outputs().size() == 1 || node.output(1)->unused());
 }
@@ -37,7 +42,7 @@ bool is_plain_max_pool(const Node& node) {
 bool moves_all(const Node& node) {
   const std::string& kind = node.kind();
   return is_view(node) || kind == "expand" || kind == "depth_to_space" || kind == "space_to_depth" ||
-         kind == "concat" || kind == "split";
+         kind == "concat" || kind == "split" || is_nearest_resize(node);
 }
 bool moves_some(const Node& node) {
   return node.kind() == "slice" || (node.kind() == "gather" && node.input(1) && node.input(1)->constant());
@@ -120,7 +125,7 @@ bool move_up(Node& quantize, std::vector<Node*>& more) {
 bool falls_below(const Node& mover, const Node& dequantize) {
   if (!mover.regions().empty()) return false;
   if (is_plain_max_pool(mover)) return is_byte(stored_type(dequantize)) && keeps_order(dequantize);
-  if (mover.kind() == "expand") return dequantize.output()->uses().size() == 1;
+  if (mover.kind() == "expand" || is_nearest_resize(mover)) return dequantize.output()->uses().size() == 1;
   return moves_all(mover) || moves_some(mover);
 }
 
