@@ -18,6 +18,8 @@ double nanoseconds_of(const ElementwiseProgram& program) {
   double sum = 0.05;
   for (const TileInstruction& instruction : program.instructions)
     sum += nanoseconds_of(instruction.formula->weight);
+  for (const ProgramOutput& output : program.outputs)
+    if (output.quantized) sum += 0.15; // a division
   return sum;
 }
 
