@@ -18,8 +18,6 @@
 namespace lanner::tool {
 namespace {
 
-constexpr std::size_t usual_batch = 8; // images of a run where the model leaves the number open
-
 std::vector<std::string> pictures_at(const std::string& path) {
   if (std::filesystem::is_directory(path)) {
     std::vector<std::string> found;
@@ -39,27 +37,26 @@ std::vector<std::string> pictures_at(const std::string& path) {
 /// Batches of images for one input.
 class PictureBatches {
 public:
-  PictureBatches(std::vector<std::string> files, PictureInput picture, std::size_t size, bool fixed)
-      : files_(std::move(files)), picture_(std::move(picture)), size_(size), fixed_(fixed) {}
+  PictureBatches(std::vector<std::string> files, PictureInput picture, std::size_t size)
+      : files_(std::move(files)), picture_(std::move(picture)), size_(size) {}
 
   std::optional<std::map<std::string, Item>> operator()(bool restart) {
     if (restart) next_ = 0;
-    const std::size_t count = std::min(size_, files_.size() - next_);
-    if (count == 0 || (fixed_ && count < size_)) return std::nullopt;
+    if (next_ + size_ > files_.size()) return std::nullopt;
     Tensor batch;
-    for (std::size_t i = 0; i < count; ++i) {
+    for (std::size_t i = 0; i < size_; ++i) {
       const Image image = load_image(files_[next_ + i], given_limits());
-      if (i == 0) batch = empty_batch(image, count);
+      if (i == 0) batch = empty_batch(image);
       preprocess(image, picture_.spec, batch, static_cast<std::int64_t>(i));
     }
-    next_ += count;
+    next_ += size_;
     return std::map<std::string, Item>{{picture_.input, batch}};
   }
 
 private:
-  Tensor empty_batch(const Image& first, std::size_t count) const {
+  Tensor empty_batch(const Image& first) const {
     const Shape one = output_shape(picture_.spec, first.width, first.height);
-    std::vector<std::int64_t> dims{static_cast<std::int64_t>(count)};
+    std::vector<std::int64_t> dims{static_cast<std::int64_t>(size_)};
     dims.insert(dims.end(), one.begin(), one.end());
     return Tensor::allocate(picture_.spec.dtype, Shape(std::move(dims)));
   }
@@ -67,7 +64,6 @@ private:
   std::vector<std::string> files_;
   PictureInput picture_;
   std::size_t size_, next_ = 0;
-  bool fixed_; ///< Whether the last batch must have as many images.
 };
 
 } // namespace
@@ -94,14 +90,15 @@ void take_calibration_pictures(const ModelFacts& facts, const PreprocessOptions&
   const Binding& input = picture_input(facts.inputs, name);
   PictureInput picture = resolve_preprocess(options, *facts.engine, facts.folder, input);
   as_one_size(picture);
-  const std::size_t size =
-      input.dims[0] > 0 ? static_cast<std::size_t>(input.dims[0]) : std::min(usual_batch, files.size());
+  const auto asked = build.shapes.find(picture.input);
+  const std::int64_t batch = asked == build.shapes.end() ? input.dims[0] : asked->second.opt[0];
+  const std::size_t size = batch > 0 ? static_cast<std::size_t>(batch) : 1;
   check(files.size() >= size, ErrorCode::invalid_argument,
         "--calibrate {}: {} images; expected at least {}, "
         "the model's batch",
         path, files.size(), size);
   build.calibration.data_file.clear();
-  build.calibration.data = PictureBatches(std::move(files), std::move(picture), size, input.dims[0] > 0);
+  build.calibration.data = PictureBatches(std::move(files), std::move(picture), size);
 }
 
 } // namespace lanner::tool
