@@ -1,6 +1,6 @@
-// Each reader of a dequantised value of the run gets a dequantize_linear of its own, so that the reader's group
-// can hold it and read the stored integers (docs/decisions/052-int8.md). Transposes go before it for the same
-// reason.
+// Each reader of a dequantised value of the run gets a dequantize_linear of its own, so that the reader's
+// group can hold it and read the stored integers (docs/decisions/052-int8.md). Transposes go before it for
+// the same reason.
 
 #include <algorithm>
 

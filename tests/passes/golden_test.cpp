@@ -31,8 +31,8 @@ std::vector<test::IrCase> all_cases() {
 }
 
 const Pass& find_pass(std::string_view name) {
-  for (const std::span<const Pass> passes : {canonical_passes(), target_passes(DeviceKind::cuda),
-                                            target_passes(DeviceKind::cpu)})
+  for (const std::span<const Pass> passes :
+       {canonical_passes(), target_passes(DeviceKind::cuda), target_passes(DeviceKind::cpu)})
     for (const Pass& pass : passes)
       if (pass.name == name) return pass;
   throw Error(ErrorCode::not_found, fmt::format("there is no pass {}", name));

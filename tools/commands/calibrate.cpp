@@ -65,7 +65,8 @@ void add_calibrate(Command& program, Action& action) {
                      "Name of the input that takes images, where the model has several inputs");
   add_engine_options(command, options->engine);
   add_preprocess_options(command, options->preprocess);
-  command.layout("Ranges", {"-o", "--calibrate", "--calibrator", "--value-range", "--preset", "--size", "--fit"});
+  command.layout("Ranges",
+                 {"-o", "--calibrate", "--calibrator", "--value-range", "--preset", "--size", "--fit"});
   command.footer(
       "The model runs in FP32 on the samples. The table serves other builds of the model, on this machine "
       "and "
