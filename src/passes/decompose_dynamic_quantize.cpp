@@ -28,7 +28,7 @@ public:
   }
   /// `x`, or 1 where it is 0.
   Value* nonzero(Value* x, Value* where_zero) {
-    Value* const is_zero = (*this)("equal", {where_zero, number(0)}, DType::boolean);
+    Value* is_zero = (*this)("equal", {where_zero, number(0)}, DType::boolean);
     return (*this)("where", {is_zero, number(1), x});
   }
 

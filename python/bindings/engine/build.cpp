@@ -16,11 +16,11 @@ std::span<const Keyword> build_keywords() {
     list.push_back(
         Keyword{"calibration_data",
                 "str | os.PathLike[str] | collections.abc.Iterable[collections.abc.Mapping[str, object]]"}
-            .of("samples of each input for precision int8: batches, each a dict from input name to array, "
-                "which "
-                "are read several times (those of a generator are kept); or a safetensors file with a tensor "
-                "for "
-                "each input, whose first dim counts samples; docs/int8.md"));
+            .of("samples of each input for precision int8, a safetensors file with a tensor for each input, "
+                "whose "
+                "first dim counts samples; or batches, each a dict from input name to array, which are read "
+                "several "
+                "times (those of a generator are kept); docs/int8.md"));
     list.push_back(Keyword{"dynamic_shapes", "object"}.of(
         "for a torch module only: as torch.export.export takes them; docs/pytorch.md"));
     return list;

@@ -148,29 +148,35 @@ public:
     return result;
   }
 
-  /// Takes the worst nodes out until the network's outputs reach the bound. Returns their ratio, NaN without
-  /// data.
+  /// Takes the fewest of the worst nodes out with which the network's outputs reach the bound. Returns their
+  /// ratio, NaN without data.
   double settle_network(const CalibrationTable& table, std::map<std::string, Verdict>& verdicts) {
     if (!calibration_.data) return std::numeric_limits<double>::quiet_NaN();
-    for (;;) {
-      const double ratio = network_ratio(table, verdicts);
-      if (!(ratio < calibration_.least_snr)) return ratio;
-      std::vector<std::pair<double, std::string>> left;
-      for (const auto& [node, verdict] : verdicts)
-        if (verdict.int8) left.emplace_back(verdict.snr, node);
-      if (left.empty()) return ratio;
-      std::ranges::sort(left);
-      // Noise of the nodes adds up, so the outputs' noise falls about as the sum of what is left.
-      const auto noise_of = [](double decibels) { return std::pow(10, -decibels / 10); };
-      double noise = 0;
-      for (const auto& [snr, node] : left) noise += noise_of(snr);
-      const double allowed = noise * std::pow(10, (ratio - calibration_.least_snr) / 10);
-      for (std::size_t i = 0; i < left.size() && (i == 0 || !(noise <= allowed)); ++i) {
-        noise -= noise_of(left[i].first);
-        verdicts[left[i].second] = {false, left[i].first,
-                                    fmt::format("the network's outputs had {:.1f} dB with it", ratio)};
+    const double whole = network_ratio(table, verdicts);
+    if (!(whole < calibration_.least_snr)) return whole;
+    const std::vector<std::pair<double, std::string>> worst = worst_first(verdicts);
+    const auto without = [&](std::size_t count) {
+      std::map<std::string, Verdict> tried = verdicts;
+      for (std::size_t i = 0; i < count; ++i)
+        tried[worst[i].second] = {false, worst[i].first,
+                                  fmt::format("the network's outputs have {:.1f} dB with all nodes", whole)};
+      return tried;
+    };
+    // Between so many that are too few and so many that are enough, without any the outputs are exact.
+    std::size_t few = 0, enough = worst.size();
+    double ratio = std::numeric_limits<double>::infinity();
+    for (std::size_t next = first_guess(worst, whole); enough - few > 1; next = few + (enough - few) / 2) {
+      next = std::clamp(next, few + 1, enough - 1);
+      const double found = network_ratio(table, without(next));
+      if (found < calibration_.least_snr) {
+        few = next;
+      } else {
+        enough = next;
+        ratio = found;
       }
     }
+    verdicts = without(enough);
+    return ratio;
   }
 
   std::map<std::string, StoredScale> scales(const CalibrationTable& table) const {
@@ -188,6 +194,28 @@ public:
   }
 
 private:
+  /// The nodes in INT8, least exact first.
+  static std::vector<std::pair<double, std::string>>
+  worst_first(const std::map<std::string, Verdict>& verdicts) {
+    std::vector<std::pair<double, std::string>> nodes;
+    for (const auto& [node, verdict] : verdicts)
+      if (verdict.int8) nodes.emplace_back(verdict.snr, node);
+    std::ranges::sort(nodes);
+    return nodes;
+  }
+
+  /// How many to take out: the noise of nodes adds up, so the outputs' falls about as the sum of what is
+  /// left.
+  std::size_t first_guess(const std::vector<std::pair<double, std::string>>& worst, double whole) const {
+    const auto noise_of = [](double decibels) { return std::pow(10, -decibels / 10); };
+    double noise = 0;
+    for (const auto& [snr, node] : worst) noise += noise_of(snr);
+    const double allowed = noise * std::pow(10, (whole - calibration_.least_snr) / 10);
+    std::size_t count = 0;
+    for (; count < worst.size() && !(noise <= allowed); ++count) noise -= noise_of(worst[count].first);
+    return count;
+  }
+
   /// Calls `use` with each batch of the data, at most `most` of them.
   template<typename Use>
   void each_batch(std::string_view what, const Use& use) {
@@ -387,9 +415,10 @@ CalibrationTable int8_ranges(const Graph& graph, const BuildOptions& options, co
 void to_int8(Graph& graph, const BuildOptions& options, const Target& target) {
   if (!target.precision.allows(DType::i8) || passes::is_quantized(graph)) return;
   Int8Choice choice(graph, options, target);
-  check(
-      !choice.candidates().empty(), ErrorCode::unsupported,
-      "precision int8: the model has no convolution or product of f32 with constant weights; leave int8 out");
+  check(!choice.candidates().empty(), ErrorCode::unsupported,
+        "precision int8: the model has no convolution or product of f32 with constant weights (one of f16 "
+        "must be "
+        "converted to f32 first); leave int8 out");
   const CalibrationTable table = choice.ranges();
   std::map<std::string, Verdict> verdicts = choice.verdicts(table);
   const double network_snr = choice.settle_network(table, verdicts);

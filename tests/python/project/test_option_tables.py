@@ -53,6 +53,8 @@ OBJECTS = {
     "mean": [0.485, 0.456, 0.406],
     "std": (0.229, 0.224, 0.225),
     "pad_value": 114,
+    "least_snr": 25,
+    "ranges": {"x": "-1:1"},
 }  # fmt: skip
 # Options whose values have no text form, with the line that is read back.
 SPECIAL = {
