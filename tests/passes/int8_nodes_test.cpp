@@ -29,7 +29,7 @@ TEST(Int8Nodes, CandidatesAreConvolutionsAndProductsWithConstantWeights) {
       parsed(R"(graph @g(%x: f32[1, 2, 4, 4], %v: f32[2, 2, 1, 1], %h: f16[2, 3]) -> (%c, %d, %p, %q) {
   %w = constant() {value = f32[2, 2, 1, 1](1.0, 2.0, 3.0, 4.0)}
   %m = constant() {value = f32[4, 2](1.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)}
-  %n = constant() {value = f16[3, 1](1.0, 2.0, 3.0)}
+  %n = constant() {value = f16[3, 1](hex 003c00400042)}
   %c = conv(%x, %w)
   %d = conv(%x, %v)
   %p = matmul(%x, %m)

@@ -1,6 +1,8 @@
 #include "lower/propose/quantized_weights.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 #include <utility>
 
 #include "graph/copy.h"
@@ -192,15 +194,33 @@ void QuantizedWeights::propose(std::vector<Proposal>& proposals, Graph& graph,
     if (sources_.empty() || like.promoted || !first.regions().empty()) continue;
     add(quantized(like.members, first, taken, parts));
   }
-  for (const QuantizedGroup& group : quantized_groups(graph, options.target))
+  const std::size_t twins = found.size();
+  std::vector<const Node*> contractions(twins);
+  for (const QuantizedGroup& group : quantized_groups(graph, options.target)) {
     add(group.of_values ? of_group(alone(group.members), group.members)
                         : quantized(group.members, *group.contraction, any, parts));
+    contractions.resize(found.size(), group.contraction);
+  }
   const std::map<const Node*, std::size_t> order = execution_order(graph);
-  for (Proposal& made : found) {
+  std::set<const Node*> offered, covered;
+  std::vector<Proposal> timed;
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    Proposal& made = found[i];
     made.overwritable = overwritable_inputs(made, order, options.callers);
     ask_for(made, options);
-    if (!made.list.empty()) proposals.push_back(std::move(made));
+    if (made.list.empty()) continue;
+    // The largest group of each contraction belongs to the first cover, in place of what it holds: the budget
+    // goes to kernels for integers first.
+    made.in_first_cover = i >= twins && offered.insert(contractions[i]).second;
+    if (made.in_first_cover) covered.insert(made.members.begin(), made.members.end());
+    (made.in_first_cover ? timed : proposals).push_back(std::move(made));
   }
+  for (Proposal& proposal : proposals)
+    if (std::ranges::any_of(proposal.members, [&](const Node* node) { return covered.contains(node); }))
+      proposal.in_first_cover = false;
+  proposals.insert(proposals.begin(), std::make_move_iterator(timed.begin()),
+                   std::make_move_iterator(timed.end()));
+  std::ranges::stable_partition(proposals, [](const Proposal& one) { return one.in_first_cover; });
 }
 
 } // namespace lanner
