@@ -6,8 +6,8 @@
 #include "backends/backends.h"
 #include "backends/config_text.h"
 #include "backends/cpu/cpu_backend.h"
-#include "backends/quantized/int8_layers.h"
 #include "backends/quantized/contraction_kernel.h"
+#include "backends/quantized/int8_layers.h"
 #include "backends/tactic_check.h"
 #include "device/cpu.h"
 
