@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "graph/attribute.h"
+#include "ops/elementwise/quantization.h"
 #include "tensor/cast.h"
 
 namespace lanner {
@@ -35,11 +36,11 @@ bool is_along_axis(const GroupOp& op, const Operand& parameter) {
 } // namespace
 
 bool is_quantize(const GroupOp& op) {
-  return op.kind() == "quantize_linear";
+  return ops::quantizes(*op.node);
 }
 
 bool is_dequantize(const GroupOp& op) {
-  return op.kind() == "dequantize_linear";
+  return ops::dequantizes(*op.node);
 }
 
 std::string quantization_obstacle(const GroupOp& op) {

@@ -82,7 +82,7 @@ std::vector<std::string> values_read(const std::vector<Int8Candidate>& candidate
   return values;
 }
 
-/// The calibration with the contents of its files.
+/// The calibration with the contents of its files, the user's ranges in its table.
 Calibration settled(Calibration calibration, const Graph& graph, const Limits& limits) {
   check(!calibration.data || calibration.data_file.empty(), ErrorCode::invalid_argument,
         "calibration: data and a data file are given; give one of them");
@@ -90,6 +90,7 @@ Calibration settled(Calibration calibration, const Graph& graph, const Limits& l
         "calibration: a table and a table file are given; give one of them");
   if (!calibration.data_file.empty()) calibration.data = batches_of(calibration.data_file, graph, limits);
   if (!calibration.table_file.empty()) calibration.table = CalibrationTable::load(calibration.table_file);
+  calibration.table = merged({calibration.ranges}, calibration.table);
   return calibration;
 }
 
@@ -108,10 +109,8 @@ public:
     CalibrationTable table;
     std::vector<std::string> missing;
     for (const std::string& value : values_) {
-      if (const auto own = calibration_.ranges.find(value); own != calibration_.ranges.end())
-        table.ranges.emplace(value, own->second);
-      else if (const auto old = calibration_.table.ranges.find(value); old != calibration_.table.ranges.end())
-        table.ranges.emplace(value, old->second);
+      if (const auto known = calibration_.table.ranges.find(value); known != calibration_.table.ranges.end())
+        table.ranges.insert(*known);
       else
         missing.push_back(value);
     }
@@ -216,7 +215,7 @@ private:
     return count;
   }
 
-  /// Calls `use` with each batch of the data, at most `most` of them.
+  /// Calls `use` with each batch of the data.
   template<typename Use>
   void each_batch(std::string_view what, const Use& use) {
     int batches = 0;
@@ -233,10 +232,10 @@ private:
 
   GraphRun& fp32() {
     if (!fp32_) {
-      std::vector<std::string> wanted = values_;
-      for (const Int8Candidate& candidate : candidates_)
-        if (std::ranges::find(values_, candidate.node) == values_.end()) wanted.push_back(candidate.node);
-      fp32_ = std::make_unique<GraphRun>(graph_, wanted, options_, target_);
+      std::set<std::string> wanted(values_.begin(), values_.end());
+      for (const Int8Candidate& candidate : candidates_) wanted.insert(candidate.node);
+      fp32_ = std::make_unique<GraphRun>(graph_, std::vector<std::string>(wanted.begin(), wanted.end()),
+                                         options_, target_);
     }
     return *fp32_;
   }
@@ -292,8 +291,7 @@ private:
         tried[value] = lanner::candidates(histogram->second, calibration_.percentile);
         negative[value] = ranges.at(value).has_negative();
       } else {
-        const TensorRange& known = calibration_.ranges.contains(value) ? calibration_.ranges.at(value)
-                                                                       : calibration_.table.ranges.at(value);
+        const TensorRange& known = calibration_.table.ranges.at(value);
         tried[value] = {{known.threshold, known.calibrator}};
         negative[value] = known.has_negative();
       }

@@ -1,7 +1,5 @@
 #include "builder/int8/int8_trials.h"
 
-#include <set>
-
 #include "graph/copy.h"
 #include "graph/infer.h"
 
@@ -84,10 +82,10 @@ Int8Trials::Int8Trials(const Graph& graph, const std::vector<passes::Int8Candida
                        const Target& target)
     : negative_(negative) {
   TrialGraph trials(graph);
+  bool any = false;
   for (const passes::Int8Candidate& candidate : candidates)
-    if (trials.add(candidate, negative.at(candidate.input))) nodes_.push_back(candidate.node);
-  if (!nodes_.empty())
-    run_ = std::make_unique<GraphRun>(*trials.take(), std::vector<std::string>{}, options, target);
+    any = trials.add(candidate, negative.at(candidate.input)) || any;
+  if (any) run_ = std::make_unique<GraphRun>(*trials.take(), std::vector<std::string>{}, options, target);
 }
 
 std::map<std::string, Tensor> Int8Trials::run(const std::map<std::string, Tensor>& values,

@@ -25,7 +25,6 @@ public:
 
 private:
   std::map<std::string, bool> negative_;
-  std::vector<std::string> nodes_;
   std::unique_ptr<GraphRun> run_; ///< Null without candidates.
 };
 

@@ -7,6 +7,7 @@
 
 #include "base/check.h"
 #include "graph/op.h"
+#include "ops/elementwise/quantization.h"
 #include "passes/rewriting/constant_math.h"
 
 namespace lanner::passes {
@@ -101,7 +102,7 @@ public:
 
 private:
   static bool is_rounded(const Value& value) {
-    return value.producer() && value.producer()->kind() == "dequantize_linear";
+    return value.producer() && ops::dequantizes(*value.producer());
   }
 
   Node* after(Value& value) const {
@@ -129,7 +130,7 @@ std::vector<Int8Candidate> int8_candidates(const Graph& graph) {
 
 bool is_quantized(const Graph& graph) {
   return std::ranges::any_of(graph.body().nodes(), [](const auto& node) {
-    return node->kind() == "quantize_linear" || node->kind() == "dequantize_linear";
+    return ops::quantizes(*node) || ops::dequantizes(*node);
   });
 }
 
