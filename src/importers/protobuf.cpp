@@ -116,6 +116,8 @@ void each(const Range& range, BinaryValue& value, const FieldEntry& entry, void*
 void read_packed(protozero::pbf_reader& message, BinaryValue& value, const FieldEntry& entry, void* object) {
   if (entry.wire == Wire::varint)
     each(message.get_packed_uint64(), value, entry, object, [&](std::uint64_t v) { value.set_integer(v); });
+  else if (entry.wire == Wire::bits32)
+    each(message.get_packed_fixed32(), value, entry, object, [&](std::uint32_t v) { value.set_integer(v); });
   else if (entry.wire == Wire::fixed32)
     each(message.get_packed_float(), value, entry, object,
          [&](float v) { value.set_real(static_cast<double>(v)); });
@@ -124,8 +126,7 @@ void read_packed(protozero::pbf_reader& message, BinaryValue& value, const Field
 }
 
 void read_field(protozero::pbf_reader& message, BinaryValue& value, const FieldEntry& entry, void* object) {
-  const bool scalar =
-      entry.wire == Wire::varint || entry.wire == Wire::fixed32 || entry.wire == Wire::fixed64;
+  const bool scalar = entry.wire != Wire::bytes && entry.wire != Wire::message;
   switch (message.wire_type()) {
   case protozero::pbf_wire_type::length_delimited:
     if (scalar) return read_packed(message, value, entry, object);
@@ -135,7 +136,10 @@ void read_field(protozero::pbf_reader& message, BinaryValue& value, const FieldE
     value.set_integer(message.get_uint64());
     break;
   case protozero::pbf_wire_type::fixed32:
-    value.set_real(static_cast<double>(message.get_float()));
+    if (entry.wire == Wire::bits32)
+      value.set_integer(message.get_fixed32());
+    else
+      value.set_real(static_cast<double>(message.get_float()));
     break;
   case protozero::pbf_wire_type::fixed64:
     value.set_real(message.get_double());

@@ -34,8 +34,8 @@ public:
   virtual void message(std::span<const FieldEntry> table, void* object) = 0;
 };
 
-/// A field's binary encoding.
-enum class Wire : std::uint8_t { varint, fixed32, fixed64, bytes, message };
+/// A field's binary encoding: fixed32 and fixed64 are float and double, bits32 a fixed 32-bit integer.
+enum class Wire : std::uint8_t { varint, fixed32, fixed64, bytes, message, bits32 };
 
 /// One field of a message: its number, its name in the schema, and its setter.
 struct FieldEntry {
