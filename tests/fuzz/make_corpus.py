@@ -16,6 +16,7 @@ from pathlib import Path
 import numpy
 import onnx
 from audio_seeds import audio_seeds
+from bundle_seeds import bundle_seeds
 from onnx import TensorProto, helper, numpy_helper
 from picture_seeds import cache_seeds, clip_seeds, picture_seeds, settings_seeds
 from protobuf_seeds import caffe_seeds, tensorflow_seeds
@@ -477,7 +478,7 @@ def video_seeds() -> None:
 
 
 def protobuf_seeds() -> None:
-    for target, seeds in {"tensorflow": tensorflow_seeds(), "caffe": caffe_seeds()}.items():
+    for target, seeds in {"tensorflow": tensorflow_seeds(), "bundle": bundle_seeds(), "caffe": caffe_seeds()}.items():
         for name, content in seeds.items():
             write(target, name, content)
 

@@ -12,6 +12,7 @@ std::span<const Target> targets() {
   static constexpr Target all[] = {
       {"audio", read_audio},
       {"bitstream", read_bitstream},
+      {"bundle", read_bundle},
       {"cache", read_cache},
       {"caffe", read_caffe},
       {"calibration", read_calibration},
