@@ -75,6 +75,8 @@ HEADERS = {
     "calibration": "calibration",
     "tensor": "tensor",
     "tensor_file": "tensor",
+    "tensorflow_options": "base",
+    "model_folder": "base",
     "precision": "tensor",
     "image": "image",
     "raw_image": "image",

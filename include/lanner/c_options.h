@@ -169,6 +169,14 @@ typedef struct lanner_build_options {
   double least_snr;        /* Least signal-to-noise ratio of a node in INT8, in dB; 0: 20. */
   const lanner_value_range* ranges; /* Of values, instead of calibrated ones. */
   size_t range_count;
+  /* For a TensorFlow SavedModel: the signature that becomes the network (null: `serving_default`, or the only
+     one), and the tags of the graph that has it (none: `serve`, or the only graph). */
+  const char* signature;
+  const char* const* tags;
+  size_t tag_count;
+  int32_t
+      freeze_batch_norm; /* Not 0: TensorFlow's batch normalisation in training mode is read as inference. */
+  int32_t reserved_3;    /* 0. */
 } lanner_build_options;
 
 typedef struct lanner_load_options {

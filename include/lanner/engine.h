@@ -23,6 +23,7 @@
 #include <lanner/preprocess.h>
 #include <lanner/source.h>
 #include <lanner/tensor.h>
+#include <lanner/tensorflow_options.h>
 
 namespace lanner {
 
@@ -158,6 +159,7 @@ struct BuildOptions {
   /// outputs; nodes that none of them needs are dropped. Empty: the model's outputs. The name of a node with
   /// one output means that output.
   std::vector<std::string> outputs;
+  TensorFlowOptions tensorflow;
   /// Initialisers, listed by the model among its inputs, that runs will set: they become inputs of the
   /// engine, with the model's value as default. Other initialisers are constants, which the build folds and
   /// packs; see Engine::overridable.

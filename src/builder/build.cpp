@@ -153,7 +153,8 @@ ImportOptions import_options(const BuildOptions& options, const OpTable& ops,
                        options.weights,
                        options.on_data_file,
                        options.outputs,
-                       {options.overridden.begin(), options.overridden.end()}};
+                       {options.overridden.begin(), options.overridden.end()},
+                       options.tensorflow};
   result.on_initialiser = [&seen, overridden = result.overridden](const std::string& name,
                                                                   const Tensor& value, const Type* input) {
     if (overridden.contains(name))

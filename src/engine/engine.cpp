@@ -7,6 +7,7 @@
 #include <fmt/format.h>
 
 #include <lanner/error.h>
+#include <lanner/model_folder.h>
 
 #include "base/check.h"
 #include "base/limits/account.h"
@@ -96,7 +97,7 @@ Engine Engine::build(SourcePtr model, const BuildOptions& options, const std::fi
 Engine Engine::build(const std::filesystem::path& model, const BuildOptions& options) {
   const SourcePtr source = with_context([&] { return fmt::format("build {}", model.string()); },
                                         [&] { return opened(model, options.limits, options.environment); });
-  return build(source, options, model.has_parent_path() ? model.parent_path() : std::filesystem::path("."));
+  return build(source, options, model_folder(model));
 }
 
 CalibrationTable calibrate(SourcePtr model, const BuildOptions& options,

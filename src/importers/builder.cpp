@@ -136,6 +136,61 @@ GraphBuilder::GraphBuilder(const ImportModel& model, RuleFinder rules, const Imp
     : model_(model), ops_(options.ops), rules_(std::move(rules)), limits_(options.limits), options_(options),
       chosen_(options.outputs) {}
 
+/// Everything before the nodes.
+void GraphBuilder::begin(Scope& body) {
+  graph_ = std::make_unique<Graph>(ops_, identifier(model_.graph.name.empty() ? "main" : model_.graph.name));
+  graph_->metadata = model_.metadata;
+  graph_->recount();
+  inference_ = std::make_unique<RunningInference>(*graph_);
+  body.region = &graph_->body();
+  body.opsets = &model_.opsets;
+  scope_ = &body;
+  check_overridden();
+  report_initialisers();
+  add_constants(model_.graph);
+  add_inputs();
+}
+
+/// Why a node cannot be converted; empty where it is.
+std::string GraphBuilder::try_node(const ImportNode& node) {
+  Scope* const scope = scope_;
+  const std::uint32_t depth = depth_;
+  try {
+    add_node(node);
+    return {};
+  } catch (const Error& error) {
+    const bool whole = error.code() == ErrorCode::limit_exceeded || error.code() == ErrorCode::cancelled ||
+                       error.code() == ErrorCode::out_of_memory;
+    if (whole) throw;
+    scope_ = scope;
+    depth_ = depth;
+    current_ = nullptr;
+    calls_.clear();
+    return error.message();
+  }
+}
+
+NodeTrial GraphBuilder::try_nodes(const UnconvertedType& type_of) {
+  NodeTrial trial;
+  Scope body;
+  begin(body);
+  const auto visible = [&](std::string_view name) { return is_visible(name); };
+  for (const ImportNode* node : in_dependence_order(model_.graph.nodes, visible)) {
+    std::string reason = try_node(*node);
+    if (reason.empty()) continue;
+    trial.reasons.emplace(node->name, std::move(reason));
+    for (std::size_t i = 0; i < node->outputs.size(); ++i) {
+      if (node->outputs[i].empty() || body.values.contains(node->outputs[i])) continue;
+      Value* value = graph_->add_input(graph_->unique_name(identifier(node->outputs[i])), type_of(*node, i));
+      inference_->declare(*value);
+      define(node->outputs[i], value);
+    }
+  }
+  for (const auto& [name, value] : body.values)
+    if (value) trial.types.emplace(name, value->type);
+  return trial;
+}
+
 std::unique_ptr<Graph> GraphBuilder::run() {
   std::map<std::string, std::vector<std::string>> missing;
   collect_missing(model_.graph.nodes, missing);
@@ -147,18 +202,8 @@ std::unique_ptr<Graph> GraphBuilder::run() {
                           nodes.size() > 3 ? fmt::format(" and {} more", nodes.size() - 3) : "");
     fail(ErrorCode::unsupported, "operators that this version does not know: {}", list);
   }
-  graph_ = std::make_unique<Graph>(ops_, identifier(model_.graph.name.empty() ? "main" : model_.graph.name));
-  graph_->metadata = model_.metadata;
-  graph_->recount();
-  inference_ = std::make_unique<RunningInference>(*graph_);
   Scope body;
-  body.region = &graph_->body();
-  body.opsets = &model_.opsets;
-  scope_ = &body;
-  check_overridden();
-  report_initialisers();
-  add_constants(model_.graph);
-  add_inputs();
+  begin(body);
   add_nodes(model_.graph.nodes);
   add_outputs();
   infer_types(*graph_);
@@ -219,7 +264,7 @@ void GraphBuilder::add_inputs() {
     if (input.type->is_tensor() && input.type->ranked())
       check_rank(input.type->rank(), "input " + input.name);
     Value* value =
-        graph_->add_input(input.name, named_unknowns(*input.type, *graph_, identifier(input.name)));
+        graph_->add_input(input.shown(), named_unknowns(*input.type, *graph_, identifier(input.shown())));
     inference_->declare(*value);
     define(input.name, value);
   }
@@ -229,7 +274,7 @@ void GraphBuilder::add_outputs() {
   if (!chosen_.empty()) return add_chosen_outputs();
   for (const ImportValue& output : model_.graph.outputs) {
     check_deadline();
-    graph_->add_output(output.name, lookup(output.name));
+    graph_->add_output(output.shown(), lookup(output.name));
   }
   check(!model_.graph.outputs.empty(), ErrorCode::bad_data, "the graph has no outputs");
 }
@@ -265,7 +310,7 @@ Value* GraphBuilder::chosen_output(const std::string& name) {
   std::string end = did_you_mean(name, {known.begin(), known.end()});
   if (end.empty()) {
     std::vector<std::string_view> own;
-    for (const ImportValue& output : model_.graph.outputs) own.push_back(output.name);
+    for (const ImportValue& output : model_.graph.outputs) own.push_back(output.shown());
     end = fmt::format("; the model's own outputs are {}", joined(own, ", "));
   }
   fail(ErrorCode::not_found, "outputs: the model has no value '{}'{}", one_line(name, longest_name), end);

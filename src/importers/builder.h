@@ -41,6 +41,7 @@ public:
   const Tensor* constant(std::size_t i) const; ///< The input's tensor, when it is known at import.
 
   const std::vector<ImportNode>& model_nodes() const; ///< Of the outermost graph.
+  const ImportOptions& options() const;
 
   bool has_attribute(std::string_view name) const { return node.attributes.contains(name); }
   std::int64_t integer(std::string_view name, std::int64_t fallback) const;
@@ -95,6 +96,15 @@ using Rule = std::function<void(RuleContext&)>;
 /// Finds the rule of a source operator, or nothing.
 using RuleFinder = std::function<Rule(const ImportNode& node)>;
 
+/// What became of each node of a model when it was tried on its own.
+struct NodeTrial {
+  std::map<std::string, std::string, std::less<>> reasons; ///< Why a node cannot be converted, by its name.
+  std::map<std::string, Type, std::less<>> types;          ///< Of values, by their names in the model.
+};
+
+/// The type of output `i` of a node that cannot be converted.
+using UnconvertedType = std::function<Type(const ImportNode& node, std::size_t i)>;
+
 /// Makes one Graph. Names are resolved scope by scope; a value that an inner graph uses from an outer one
 /// becomes a capture.
 class GraphBuilder {
@@ -102,6 +112,9 @@ public:
   /// Everything that does not depend on the format comes from `options`.
   GraphBuilder(const ImportModel& model, RuleFinder rules, const ImportOptions& options);
   std::unique_ptr<Graph> run();
+  /// Converts each node of the outermost graph on its own; a failing one costs only itself: its outputs are
+  /// then values of unknown content. Throws Error for what concerns the whole model, such as limits.
+  NodeTrial try_nodes(const UnconvertedType& type_of);
 
 private:
   friend class RuleContext;
@@ -117,6 +130,8 @@ private:
     bool sealed = false; ///< A function's body cannot see outer scopes.
   };
 
+  void begin(Scope& body);
+  std::string try_node(const ImportNode& node);
   void report_initialisers();
   void check_overridden() const;
   void add_inputs();

@@ -21,14 +21,19 @@ struct ImportGraph;
 struct ImportAttribute {
   using Value = std::variant<std::monostate, std::int64_t, double, std::string, std::vector<std::int64_t>,
                              std::vector<double>, std::vector<std::string>, Tensor, std::vector<Tensor>, Type,
-                             std::shared_ptr<ImportGraph>>;
+                             std::shared_ptr<ImportGraph>, std::vector<Type>>;
   Value value;
   std::string reference;
+  std::uint8_t kind = 0; ///< The number by which TensorFlow's AttrValue tells kinds apart, so that it can be
+                         ///< written again; of the elements plus `list_kind` for a list.
+  static constexpr std::uint8_t list_kind = 32;
 };
 
 struct ImportNode {
   std::string name, op, domain, overload;
   std::vector<std::string> inputs, outputs; ///< An absent input or output has an empty name.
+  std::vector<std::string> controls;        ///< TensorFlow: nodes that run before this one.
+  std::string device;                       ///< TensorFlow: as written.
   std::map<std::string, ImportAttribute, std::less<>> attributes;
 };
 
@@ -36,6 +41,9 @@ struct ImportNode {
 struct ImportValue {
   std::string name;
   std::optional<Type> type;
+  std::string label = {}; ///< The name that callers use, if it is another one.
+
+  const std::string& shown() const { return label.empty() ? name : label; }
 };
 
 struct ImportGraph {

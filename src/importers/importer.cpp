@@ -19,6 +19,7 @@
 #include "importers/onnx/onnx_importer.h"
 #include "importers/onnx/onnx_reader.h"
 #include "importers/tensorflow/graph_def.h"
+#include "importers/tensorflow/saved_model.h"
 #include "importers/tensorflow/tensorflow_importer.h"
 #include "tensor/safetensors.h"
 
@@ -35,7 +36,9 @@ struct Format {
 
 constexpr Format formats[] = {
     {"ONNX", onnx::looks_like_onnx, onnx::import_onnx},
-    {"TensorFlow GraphDef", tensorflow::looks_like_graph_def, tensorflow::import_tensorflow},
+    {"TensorFlow SavedModel", tensorflow::looks_like_saved_model, tensorflow::import_saved_model},
+    {"TensorFlow MetaGraph", tensorflow::looks_like_meta_graph, tensorflow::import_meta_graph},
+    {"TensorFlow GraphDef", tensorflow::looks_like_graph_def, tensorflow::import_graph_def},
     {"Caffe", caffe::looks_like_net, caffe::import_caffe, true},
 };
 
@@ -147,7 +150,9 @@ std::optional<std::string_view> format_of(std::span<const std::byte> bytes) {
   return std::nullopt;
 }
 
-std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions& options) {
+std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions& given) {
+  ImportOptions options = given;
+  options.name = source->name();
   const Content content = read_all(source, options.limits);
   check(!content.bytes.empty(), ErrorCode::bad_data, "the file is empty; expected a model");
   refuse_pointer(content.bytes);

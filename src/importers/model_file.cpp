@@ -3,6 +3,7 @@
 #include <system_error>
 
 #include <lanner/error.h>
+#include <lanner/model_folder.h>
 #include <lanner/source.h>
 
 #include "base/text/foreign_format.h"
@@ -13,7 +14,7 @@ namespace lanner {
 
 std::optional<ModelFile> model_file(const std::filesystem::path& path, const Limits& limits) {
   std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored)) {
+  if (std::filesystem::is_directory(path, ignored) && model_path(path) == path) {
     const auto foreign = foreign_folder(path);
     return foreign ? std::optional(ModelFile{foreign->name, {}, foreign->remedy}) : std::nullopt;
   }

@@ -81,6 +81,10 @@ const std::vector<ImportNode>& RuleContext::model_nodes() const {
   return builder_.model_.graph.nodes;
 }
 
+const ImportOptions& RuleContext::options() const {
+  return builder_.options_;
+}
+
 const ImportAttribute::Value* RuleContext::attribute(std::string_view name) const {
   const auto found = node.attributes.find(name);
   return found == node.attributes.end() || std::holds_alternative<std::monostate>(found->second.value)

@@ -304,6 +304,33 @@ void add_caller_rows(Table& table) {
                   {"input", &lanner_pair::input})));
 }
 
+/// How TensorFlow models are read.
+void add_tensorflow_rows(Table& table) {
+  table.push_back(row({.name = "signature",
+                       .help = "signature of a TensorFlow SavedModel that becomes the network",
+                       .details = "default: serving_default, or the only one",
+                       .example = "serving_default",
+                       .flag = "--signature",
+                       .metavar = "NAME"},
+                      &BuildOptions::tensorflow, &TensorFlowOptions::signature,
+                      field("signature", &C::signature)));
+  table.push_back(row({.name = "tags",
+                       .help = "tags of the graph to read from a TensorFlow SavedModel with several",
+                       .details = "default: serve, or the only graph",
+                       .example = "serve",
+                       .flag = "--tags",
+                       .metavar = "TAG",
+                       .comma_separated = true},
+                      &BuildOptions::tensorflow, &TensorFlowOptions::tags,
+                      texts_field("tags", &C::tags, &C::tag_count)));
+  table.push_back(row({.name = "freeze_batch_norm",
+                       .help = "read TensorFlow's batch normalisation in training mode as inference",
+                       .details = "with its moving averages; refused otherwise",
+                       .flag = "--freeze-batch-norm"},
+                      &BuildOptions::tensorflow, &TensorFlowOptions::freeze_batch_norm,
+                      flag_field("freeze_batch_norm", &C::freeze_batch_norm)));
+}
+
 /// Inputs, outputs and their storages.
 void add_binding_rows(Table& table) {
   table.push_back(row(
@@ -410,8 +437,9 @@ void add_call_rows(Table& table) {
 const OptionTable<BuildOptions>& build_option_table() {
   static const Table table = [] {
     Table made;
-    for (const auto add : {add_kernel_rows, add_calibration_rows, add_shape_rows, add_choice_rows,
-                           add_picture_rows, add_caller_rows, add_binding_rows, add_call_rows})
+    for (const auto add :
+         {add_kernel_rows, add_calibration_rows, add_shape_rows, add_choice_rows, add_picture_rows,
+          add_caller_rows, add_tensorflow_rows, add_binding_rows, add_call_rows})
       add(made);
     return made;
   }();

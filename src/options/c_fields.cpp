@@ -1,5 +1,7 @@
 #include "options/c_fields.h"
 
+#include <lanner/model_folder.h>
+
 namespace lanner {
 namespace {
 
@@ -17,7 +19,7 @@ ShapeRange range_of(const lanner_shape_range& given, const Limits& limits) {
 } // namespace
 
 OptionSource open_source(const std::filesystem::path& path, const Limits& limits) {
-  return {open_path(path, limits), path.has_parent_path() ? path.parent_path() : std::filesystem::path(".")};
+  return {open_path(path, limits), model_folder(path)};
 }
 
 NamedShapes shapes_in(const lanner_shape_range* shapes, std::size_t count, const Limits& limits) {

@@ -22,8 +22,8 @@ template<typename Member>
 constexpr bool ends_at(std::size_t size, std::size_t last) {
   return last + sizeof(Member) == size;
 }
-static_assert(ends_at<std::size_t>(sizeof(lanner_build_options),
-                                   offsetof(lanner_build_options, range_count)));
+static_assert(ends_at<std::int32_t>(sizeof(lanner_build_options),
+                                    offsetof(lanner_build_options, reserved_3)));
 static_assert(ends_at<std::int32_t>(sizeof(lanner_load_options), offsetof(lanner_load_options, verify)));
 static_assert(ends_at<void*>(sizeof(lanner_verify_options), offsetof(lanner_verify_options, progress_user)));
 static_assert(ends_at<std::int32_t>(sizeof(lanner_context_options),
@@ -46,6 +46,7 @@ const lanner_image_input picture{"x", "nv12", "imagenet"};
 const char* const features[] = {"features"};
 const char* const scale[] = {"scale"};
 const char* const x[] = {"x"};
+const char* const serve[] = {"serve"};
 
 int stop(void*, const char*, double, double) {
   return 1;
@@ -101,6 +102,9 @@ const Cases<lanner_build_options> build_cases{
     {"calibrator", [](auto& given) { given.calibrator = "entropy"; }},
     {"least_snr", [](auto& given) { given.least_snr = 25; }},
     {"ranges", [](auto& given) { given.ranges = &value_range, given.range_count = 1; }},
+    {"signature", [](auto& given) { given.signature = "serving_default"; }},
+    {"tags", [](auto& given) { given.tags = serve, given.tag_count = 1; }},
+    {"freeze_batch_norm", [](auto& given) { given.freeze_batch_norm = 1; }},
 };
 
 const Cases<lanner_load_options> load_cases{

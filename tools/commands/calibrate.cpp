@@ -6,6 +6,7 @@
 
 #include <lanner/engine.h>
 #include <lanner/error.h>
+#include <lanner/model_folder.h>
 
 #include "check.h"
 #include "command.h"
@@ -29,7 +30,7 @@ CalibrationTable found_ranges(const CalibrateOptions& options, BuildOptions buil
   build.control = {interrupt_token(), bar.callback()};
   const std::filesystem::path model = options.engine.model;
   return calibrate(open_path(model, given_limits()), build,
-                   model.has_parent_path() ? model.parent_path() : std::filesystem::path("."));
+                   model_folder(model));
 }
 
 int run_calibrate(const CalibrateOptions& options) {

@@ -8,6 +8,7 @@
 
 #include <lanner/doctor.h>
 #include <lanner/error.h>
+#include <lanner/model_folder.h>
 
 #include "check.h"
 #include "input/media.h"
@@ -192,7 +193,7 @@ ModelFacts inspect(const EngineOptions& options, Files& files) {
     facts.engine = load_plan(options);
   } else {
     const std::filesystem::path path(options.model);
-    facts.folder = path.has_parent_path() ? path.parent_path() : std::filesystem::path(".");
+    facts.folder = model_folder(path);
     facts.engine = import_model(options, path, files);
   }
   facts.inputs = facts.engine->inputs();

@@ -4,6 +4,7 @@
 
 #include <lanner/encoder.h>
 #include <lanner/error.h>
+#include <lanner/model_folder.h>
 
 #include "calls/check.h"
 #include "calls/options.h"
@@ -321,8 +322,7 @@ OptionValue to_named_values(const OptionInfo& info, nb::handle value) {
 
 std::string folder_of(nb::handle file) {
   if (!nb::isinstance<nb::str>(file) && !nb::hasattr(file, "__fspath__")) return {};
-  const std::filesystem::path parent = std::filesystem::path(path_of(file)).parent_path();
-  return parent.empty() ? "." : parent.string();
+  return model_folder(path_of(file)).string();
 }
 
 OptionValue to_option_value(const OptionInfo& info, nb::handle value, const Limits& limits) {

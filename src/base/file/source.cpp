@@ -12,6 +12,7 @@
 #include <vector>
 
 #include <lanner/error.h>
+#include <lanner/model_folder.h>
 
 #include "base/check.h"
 #include "base/file/beneath.h"
@@ -244,6 +245,7 @@ SourcePtr from_descriptor(Descriptor fd, std::string name, const Limits& limits,
     return std::make_shared<FileSource>(std::move(fd), std::move(name), size);
   }
   if (S_ISDIR(status.st_mode)) {
+    if (const std::filesystem::path model = model_path(name); model != name) return open_path(model, limits);
     if (const auto format = foreign_folder(name))
       fail(ErrorCode::unsupported, "{}: {}", name, format->text());
     fail(ErrorCode::invalid_argument, "{}: is a folder; give a file", name);

@@ -1,7 +1,6 @@
 #include "base/text/foreign_format.h"
 
 #include <algorithm>
-#include <cctype>
 #include <cstdint>
 #include <functional>
 #include <string_view>
@@ -59,27 +58,6 @@ ForeignFormat torch_program(const std::string& name) {
           fmt::format("in Python: lanner.build(torch.export.load('{}'), example_inputs)", name)};
 }
 
-ForeignFormat saved_model(const std::string& folder) {
-  return {"a TensorFlow SavedModel, whose weights are in other files of its folder",
-          fmt::format(
-              "expected a frozen graph (.pb) or ONNX: python -m tf2onnx.convert --saved-model {} --output "
-              "model.onnx",
-              folder)};
-}
-
-ForeignFormat meta_graph(const std::string& name) {
-  return {
-      "a TensorFlow MetaGraph, whose weights are in a separate checkpoint",
-      fmt::format("expected a frozen graph (.pb) or ONNX: python -m tf2onnx.convert --checkpoint {} --inputs "
-                  "NAME:0 --outputs NAME:0 --output {}.onnx",
-                  name, without_ending(name))};
-}
-
-std::string folder_of(const std::string& name) {
-  const std::string folder = fs::path(name).parent_path().string();
-  return folder.empty() ? "." : folder;
-}
-
 // --- Archives ---
 
 std::uint32_t number_at(std::string_view bytes, std::size_t at, std::size_t width) {
@@ -120,71 +98,6 @@ ForeignFormat zip(std::string_view bytes, const std::string& name) {
   return {"a zip archive", fmt::format("unpack it and pass the model inside: unzip {}", name)};
 }
 
-// --- Protobuf messages ---
-
-/// One field of a message: its number, and its bytes where it has a length.
-struct Field {
-  std::uint64_t number = 0, wire = 0;
-  std::string_view bytes;
-};
-
-bool read_varint(std::string_view& rest, std::uint64_t& value) {
-  value = 0;
-  for (unsigned shift = 0; shift < 64 && !rest.empty(); shift += 7) {
-    const auto byte = static_cast<unsigned char>(rest.front());
-    rest.remove_prefix(1);
-    value |= std::uint64_t{byte & 0x7fu} << shift;
-    if (byte < 0x80) return true;
-  }
-  return false;
-}
-
-/// Reads a field; one whose bytes are cut off by the end of the file gets the bytes that are there.
-bool read_field(std::string_view& rest, Field& field) {
-  std::uint64_t key = 0, size = 0;
-  if (rest.empty() || !read_varint(rest, key)) return false;
-  field = {key >> 3, key & 7, {}};
-  if (field.wire == 0) return read_varint(rest, size);
-  if (field.wire == 1 || field.wire == 5) {
-    const std::size_t width = field.wire == 1 ? 8 : 4;
-    rest.remove_prefix(std::min(width, rest.size()));
-    return true;
-  }
-  if (field.wire != 2 || !read_varint(rest, size)) return false;
-  field.bytes = rest.substr(0, size);
-  rest.remove_prefix(field.bytes.size());
-  return true;
-}
-
-/// MetaInfoDef holds a list of operators and TensorFlow's version where a node has its operator and
-/// attributes.
-bool is_meta_info(std::string_view record) {
-  Field field;
-  for (int i = 0; i < 16 && read_field(record, field); ++i) {
-    if (field.number == 2 && field.bytes.starts_with('\n')) return true;
-    if (field.number == 5 && !field.bytes.empty() && std::isdigit(static_cast<unsigned char>(field.bytes[0])))
-      return true;
-  }
-  return false;
-}
-
-bool is_meta_graph(std::string_view bytes) {
-  Field first;
-  return read_field(bytes, first) && first.number == 1 && first.wire == 2 && is_meta_info(first.bytes);
-}
-
-/// A format version, then MetaGraphs; an ONNX model has its producer there, then a graph.
-bool is_saved_model(std::string_view bytes) {
-  Field field;
-  bool graphs = false;
-  while (read_field(bytes, field)) {
-    if (field.number == 1 && field.wire == 0) continue;
-    if (field.number != 2 || !is_meta_graph(field.bytes)) return false;
-    graphs = true;
-  }
-  return graphs && bytes.empty();
-}
-
 // --- By the first bytes ---
 
 struct Signature {
@@ -206,9 +119,6 @@ const std::vector<Signature>& signatures() {
       {0, "\x89HDF\r\n\x1a\n", hdf5},
       // A pickled number that torch.save() wrote at the start before version 1.6.
       {0, "\x80\x02\x8a\x0a\x6c\xfc\x9c\x46\xf9\x20\x6a\xa8\x50\x19"sv, pickle},
-      {0, "saved_model_schema_version",
-       [](std::string_view, const std::string& name) { return saved_model(folder_of(name)); }},
-      {0, "meta_info_def", [](std::string_view, const std::string& name) { return meta_graph(name); }},
       {4, "ORTM", named("a model in ONNX Runtime's own format", source)},
       {0, "GGUF", named("a GGUF file of llama.cpp", "expected ONNX, as optimum-cli export onnx writes it")},
       {0, "ftrt", named("a TensorRT engine", source)},
@@ -239,19 +149,12 @@ std::optional<ForeignFormat> foreign_format(std::span<const std::byte> content, 
   if (is_openvino(bytes))
     return ForeignFormat{"an OpenVINO network",
                          "expected the ONNX or TensorFlow model that it was made from"};
-  if (is_saved_model(bytes)) return saved_model(folder_of(name));
-  if (is_meta_graph(bytes)) return meta_graph(name);
   return std::nullopt;
 }
 
 std::optional<ForeignFormat> foreign_folder(const fs::path& folder) {
   std::error_code ignored;
   const auto has = [&](const char* name) { return fs::exists(folder / name, ignored); };
-  if (has("saved_model.pb") || has("saved_model.pbtxt")) {
-    ForeignFormat format = saved_model(folder.string());
-    format.name = "a TensorFlow SavedModel folder";
-    return format;
-  }
   if (has("config.json") &&
       (has("model.safetensors") || has("pytorch_model.bin") || has("model.safetensors.index.json")))
     return ForeignFormat{

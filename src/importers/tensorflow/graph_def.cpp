@@ -4,7 +4,6 @@
 #include <set>
 
 #include <fmt/format.h>
-#include <protozero/pbf_reader.hpp>
 
 #include <lanner/error.h>
 
@@ -13,272 +12,12 @@
 #include "base/limits/limit_error.h"
 #include "base/text/one_line.h"
 #include "importers/protobuf.h"
+#include "importers/tensorflow/engine_nodes.h"
 #include "importers/tensorflow/node_outputs.h"
 #include "importers/tensorflow/node_references.h"
-#include "importers/tensorflow/tensor_record.h"
 
 namespace lanner::tensorflow {
 namespace {
-
-using Attributes = std::map<std::string, ImportAttribute, std::less<>>;
-
-/// State shared by the readers of all messages.
-struct Reading {
-  TensorReader tensors;
-  const Limits& limits;
-  std::uint64_t nodes = 0;
-};
-
-// Messages as they are read; those that contain tensors have a pointer to the Reading.
-struct ShapeRecord {
-  Dims dims;
-  std::int64_t size = 0;
-  bool unknown_rank = false;
-};
-struct ListRecord {
-  Reading* reading;
-  std::vector<std::int64_t> integers;
-  std::vector<double> reals;
-  std::vector<std::string> strings;
-};
-struct AttributeRecord {
-  Reading* reading;
-  std::string key;
-  ImportAttribute attribute;
-};
-struct NodeRecord {
-  Reading* reading;
-  ImportNode node;
-};
-struct FunctionRecord {
-  Reading* reading;
-  std::string name;
-  std::vector<std::string> inputs, outputs;
-  std::map<std::string, std::string, std::less<>> results; ///< The tensor of each output.
-  std::vector<ImportNode> nodes;
-};
-struct PairRecord {
-  std::string key, value;
-};
-struct GraphRecord {
-  Reading* reading;
-  std::vector<ImportNode> nodes;
-  std::vector<FunctionRecord> functions;
-  std::int64_t producer = 0;
-};
-
-std::string text(FieldValue& value) {
-  return std::string(value.bytes());
-}
-
-constexpr EnumName data_types[] = {
-    {"DT_FLOAT", 1},    {"DT_DOUBLE", 2},  {"DT_INT32", 3},       {"DT_UINT8", 4},     {"DT_INT16", 5},
-    {"DT_INT8", 6},     {"DT_STRING", 7},  {"DT_COMPLEX64", 8},   {"DT_INT64", 9},     {"DT_BOOL", 10},
-    {"DT_QINT8", 11},   {"DT_QUINT8", 12}, {"DT_QINT32", 13},     {"DT_BFLOAT16", 14}, {"DT_QINT16", 15},
-    {"DT_QUINT16", 16}, {"DT_UINT16", 17}, {"DT_COMPLEX128", 18}, {"DT_HALF", 19},     {"DT_RESOURCE", 20},
-    {"DT_VARIANT", 21}, {"DT_UINT32", 22}, {"DT_UINT64", 23}};
-
-constexpr FieldEntry dim_fields[] = {
-    field<ShapeRecord, [](ShapeRecord& r, FieldValue& v) { r.size = v.integer(); }>(1, "size", Wire::varint),
-};
-/// An unknown dim is the symbol `unknown__i`, which is renamed when the value is declared.
-constexpr FieldEntry shape_fields[] = {
-    field<ShapeRecord,
-          [](ShapeRecord& r, FieldValue& v) {
-            r.size = 0;
-            v.message(dim_fields, &r);
-            check(r.size >= -1, ErrorCode::bad_data, "a shape has the negative size {}", r.size);
-            check_rank(r.dims.size() + 1, "a shape");
-            r.dims.push_back(r.size >= 0 ? Dim(r.size)
-                                         : Dim::symbol(fmt::format("unknown__{}", r.dims.size())));
-          }>(2, "dim", Wire::message),
-    field<ShapeRecord, [](ShapeRecord& r, FieldValue& v) { r.unknown_rank = v.integer() != 0; }>(
-        3, "unknown_rank", Wire::varint),
-};
-
-template<auto set>
-constexpr FieldEntry tensor_field(std::uint32_t number, const char* name, Wire wire) {
-  return field<TensorRecord, set>(number, name, wire);
-}
-constexpr auto add_real = [](TensorRecord& r, FieldValue& v) { r.reals.push_back(v.real()); };
-constexpr auto add_integer = [](TensorRecord& r, FieldValue& v) { r.integers.push_back(v.integer()); };
-
-constexpr FieldEntry tensor_fields[] = {
-    field<TensorRecord, [](TensorRecord& r, FieldValue& v) { r.data_type = v.enumerator(data_types); }>(
-        1, "dtype", Wire::varint),
-    field<TensorRecord,
-          [](TensorRecord& r, FieldValue& v) {
-            ShapeRecord shape;
-            v.message(shape_fields, &shape);
-            r.dims = std::move(shape.dims);
-          }>(2, "tensor_shape", Wire::message),
-    field<TensorRecord, [](TensorRecord& r, FieldValue& v) { r.content = v.bytes(); }>(4, "tensor_content",
-                                                                                       Wire::bytes),
-    tensor_field<add_real>(5, "float_val", Wire::fixed32),
-    tensor_field<add_real>(6, "double_val", Wire::fixed64),
-    tensor_field<add_integer>(7, "int_val", Wire::varint),
-    field<TensorRecord, [](TensorRecord& r, FieldValue& v) { r.strings.push_back(text(v)); }>(8, "string_val",
-                                                                                              Wire::bytes),
-    tensor_field<add_integer>(10, "int64_val", Wire::varint),
-    tensor_field<add_integer>(11, "bool_val", Wire::varint),
-    tensor_field<add_integer>(13, "half_val", Wire::varint),
-    tensor_field<add_integer>(16, "uint32_val", Wire::varint),
-    tensor_field<add_integer>(17, "uint64_val", Wire::varint),
-};
-
-struct NamedFunction {
-  std::string name;
-};
-constexpr FieldEntry named_function_fields[] = {
-    field<NamedFunction, [](NamedFunction& r, FieldValue& v) { r.name = text(v); }>(1, "name", Wire::bytes),
-};
-std::string function_name(FieldValue& value) {
-  NamedFunction record;
-  value.message(named_function_fields, &record);
-  return std::move(record.name);
-}
-
-constexpr auto add_list_integer = [](ListRecord& r, FieldValue& v) { r.integers.push_back(v.integer()); };
-constexpr FieldEntry list_fields[] = {
-    field<ListRecord, [](ListRecord& r, FieldValue& v) { r.strings.push_back(text(v)); }>(2, "s",
-                                                                                          Wire::bytes),
-    field<ListRecord, add_list_integer>(3, "i", Wire::varint),
-    field<ListRecord, [](ListRecord& r, FieldValue& v) { r.reals.push_back(v.real()); }>(4, "f",
-                                                                                         Wire::fixed32),
-    field<ListRecord, add_list_integer>(5, "b", Wire::varint),
-    field<ListRecord, [](ListRecord& r, FieldValue& v) { r.integers.push_back(v.enumerator(data_types)); }>(
-        6, "type", Wire::varint),
-    field<ListRecord, [](ListRecord& r, FieldValue& v) { r.strings.push_back(function_name(v)); }>(
-        9, "func", Wire::message),
-};
-
-ImportAttribute::Value list_value(ListRecord& record) {
-  if (!record.strings.empty()) return std::move(record.strings);
-  if (!record.reals.empty()) return std::move(record.reals);
-  return std::move(record.integers);
-}
-
-constexpr FieldEntry value_fields[] = {
-    field<AttributeRecord,
-          [](AttributeRecord& r, FieldValue& v) {
-            ListRecord list{r.reading, {}, {}, {}};
-            v.message(list_fields, &list);
-            r.attribute.value = list_value(list);
-          }>(1, "list", Wire::message),
-    field<AttributeRecord, [](AttributeRecord& r, FieldValue& v) { r.attribute.value = text(v); }>(
-        2, "s", Wire::bytes),
-    field<AttributeRecord, [](AttributeRecord& r, FieldValue& v) { r.attribute.value = v.integer(); }>(
-        3, "i", Wire::varint),
-    field<AttributeRecord, [](AttributeRecord& r, FieldValue& v) { r.attribute.value = v.real(); }>(
-        4, "f", Wire::fixed32),
-    field<AttributeRecord, [](AttributeRecord& r, FieldValue& v) { r.attribute.value = v.integer(); }>(
-        5, "b", Wire::varint),
-    field<AttributeRecord,
-          [](AttributeRecord& r, FieldValue& v) { r.attribute.value = v.enumerator(data_types); }>(
-        6, "type", Wire::varint),
-    field<AttributeRecord,
-          [](AttributeRecord& r, FieldValue& v) {
-            ShapeRecord shape;
-            v.message(shape_fields, &shape);
-            r.attribute.value =
-                shape.unknown_rank ? Type::unranked(DType::f32) : Type(DType::f32, std::move(shape.dims));
-          }>(7, "shape", Wire::message),
-    field<AttributeRecord,
-          [](AttributeRecord& r, FieldValue& v) {
-            TensorRecord tensor;
-            v.message(tensor_fields, &tensor);
-            r.attribute.value = r.reading->tensors.make(tensor);
-          }>(8, "tensor", Wire::message),
-    field<AttributeRecord, [](AttributeRecord& r, FieldValue& v) { r.attribute.reference = text(v); }>(
-        9, "placeholder", Wire::bytes),
-    field<AttributeRecord, [](AttributeRecord& r, FieldValue& v) { r.attribute.value = function_name(v); }>(
-        10, "func", Wire::message),
-};
-
-constexpr FieldEntry attribute_fields[] = {
-    field<AttributeRecord, [](AttributeRecord& r, FieldValue& v) { r.key = text(v); }>(1, "key", Wire::bytes),
-    field<AttributeRecord, [](AttributeRecord& r, FieldValue& v) { v.message(value_fields, &r); }>(
-        2, "value", Wire::message),
-};
-
-constexpr FieldEntry node_fields[] = {
-    field<NodeRecord, [](NodeRecord& r, FieldValue& v) { r.node.name = text(v); }>(1, "name", Wire::bytes),
-    field<NodeRecord, [](NodeRecord& r, FieldValue& v) { r.node.op = text(v); }>(2, "op", Wire::bytes),
-    field<NodeRecord, [](NodeRecord& r, FieldValue& v) { r.node.inputs.push_back(text(v)); }>(3, "input",
-                                                                                              Wire::bytes),
-    field<NodeRecord,
-          [](NodeRecord& r, FieldValue& v) {
-            AttributeRecord record{r.reading, {}, {}};
-            v.message(attribute_fields, &record);
-            // TensorFlow's own run-time annotations do not affect the result.
-            if (record.key.starts_with("_")) return;
-            r.node.attributes.insert_or_assign(std::move(record.key), std::move(record.attribute));
-          }>(5, "attr", Wire::message),
-};
-
-ImportNode read_node(FieldValue& value, Reading* reading) {
-  ++reading->nodes;
-  check_limit("nodes", reading->nodes, reading->limits.nodes, "{} nodes", reading->nodes);
-  NodeRecord record{reading, {}};
-  with_context([&] { return fmt::format("node '{}'", record.node.name); },
-               [&] { value.message(node_fields, &record); });
-  return std::move(record.node);
-}
-
-constexpr FieldEntry argument_fields[] = {
-    field<PairRecord, [](PairRecord& r, FieldValue& v) { r.key = text(v); }>(1, "name", Wire::bytes),
-};
-std::string argument_name(FieldValue& value) {
-  PairRecord record;
-  value.message(argument_fields, &record);
-  return std::move(record.key);
-}
-
-constexpr FieldEntry signature_fields[] = {
-    field<FunctionRecord, [](FunctionRecord& r, FieldValue& v) { r.name = text(v); }>(1, "name", Wire::bytes),
-    field<FunctionRecord, [](FunctionRecord& r, FieldValue& v) { r.inputs.push_back(argument_name(v)); }>(
-        2, "input_arg", Wire::message),
-    field<FunctionRecord, [](FunctionRecord& r, FieldValue& v) { r.outputs.push_back(argument_name(v)); }>(
-        3, "output_arg", Wire::message),
-};
-constexpr FieldEntry pair_fields[] = {
-    field<PairRecord, [](PairRecord& r, FieldValue& v) { r.key = text(v); }>(1, "key", Wire::bytes),
-    field<PairRecord, [](PairRecord& r, FieldValue& v) { r.value = text(v); }>(2, "value", Wire::bytes),
-};
-constexpr FieldEntry function_fields[] = {
-    field<FunctionRecord, [](FunctionRecord& r, FieldValue& v) { v.message(signature_fields, &r); }>(
-        1, "signature", Wire::message),
-    field<FunctionRecord,
-          [](FunctionRecord& r, FieldValue& v) { r.nodes.push_back(read_node(v, r.reading)); }>(
-        3, "node_def", Wire::message),
-    field<FunctionRecord,
-          [](FunctionRecord& r, FieldValue& v) {
-            PairRecord pair;
-            v.message(pair_fields, &pair);
-            r.results.insert_or_assign(std::move(pair.key), std::move(pair.value));
-          }>(4, "ret", Wire::message),
-};
-constexpr FieldEntry library_fields[] = {
-    field<GraphRecord,
-          [](GraphRecord& r, FieldValue& v) {
-            FunctionRecord& function = r.functions.emplace_back();
-            function.reading = r.reading;
-            v.message(function_fields, &function);
-          }>(1, "function", Wire::message),
-};
-constexpr FieldEntry version_fields[] = {
-    field<GraphRecord, [](GraphRecord& r, FieldValue& v) { r.producer = v.integer(); }>(1, "producer",
-                                                                                        Wire::varint),
-};
-
-constexpr FieldEntry graph_fields[] = {
-    field<GraphRecord, [](GraphRecord& r, FieldValue& v) { r.nodes.push_back(read_node(v, r.reading)); }>(
-        1, "node", Wire::message),
-    field<GraphRecord, [](GraphRecord& r, FieldValue& v) { v.message(library_fields, &r); }>(2, "library",
-                                                                                             Wire::message),
-    field<GraphRecord, [](GraphRecord& r, FieldValue& v) { v.message(version_fields, &r); }>(4, "versions",
-                                                                                             Wire::message),
-};
 
 constexpr std::size_t longest_name = 200;
 
@@ -338,9 +77,59 @@ FunctionOutputs outputs_of(const std::vector<FunctionRecord>& records) {
   return outputs;
 }
 
+/// Operators that write a variable.
+bool writes(const ImportNode& node) {
+  return node.op.starts_with("Assign") || node.op.starts_with("ResourceApply") ||
+         node.op.starts_with("ResourceScatter") || node.op.starts_with("Apply");
+}
+
+/// Nodes that write variables and run whenever the function does, though no result needs them. They stay in
+/// the function, so that a call of it is refused rather than computed without them.
+std::vector<std::string> effects_of(const FunctionRecord& function,
+                                    const std::set<std::string, std::less<>>& writers) {
+  std::map<std::string_view, const ImportNode*> nodes;
+  for (const ImportNode& node : function.nodes) nodes.emplace(node.name, &node);
+  std::vector<std::string> found, waiting = function.effects;
+  for (const auto& [output, tensor] : function.results) waiting.push_back(tensor);
+  std::set<std::string> seen;
+  while (!waiting.empty()) {
+    check_deadline();
+    std::string reference = std::move(waiting.back());
+    waiting.pop_back();
+    if (reference.starts_with('^')) reference.erase(0, 1);
+    const auto node = nodes.find(node_of(reference));
+    if (node == nodes.end() || !seen.insert(node->second->name).second) continue;
+    const auto* called = attribute_of<std::string>(*node->second, "f");
+    if (writes(*node->second) || writers.contains(node->second->op) || (called && writers.contains(*called)))
+      found.push_back(node->second->name);
+    waiting.insert(waiting.end(), node->second->inputs.begin(), node->second->inputs.end());
+  }
+  std::ranges::sort(found);
+  return found;
+}
+
+/// Nodes with effects by function, where there are any.
+std::map<std::string, std::vector<std::string>, std::less<>>
+all_effects(const std::vector<FunctionRecord>& functions) {
+  std::map<std::string, std::vector<std::string>, std::less<>> effects;
+  std::set<std::string, std::less<>> writers;
+  for (bool more = true; more;) {
+    more = false;
+    for (const FunctionRecord& function : functions) {
+      if (writers.contains(function.name)) continue;
+      if (effects_of(function, writers).empty()) continue;
+      more = writers.insert(function.name).second;
+    }
+  }
+  for (const FunctionRecord& function : functions)
+    if (writers.contains(function.name)) effects[function.name] = effects_of(function, writers);
+  return effects;
+}
+
 std::map<std::string, ImportFunction> functions_of(std::vector<FunctionRecord>& records,
                                                    const FunctionOutputs& outputs) {
   std::map<std::string, ImportFunction> functions;
+  const auto effects = all_effects(records);
   for (FunctionRecord& record : records) {
     ImportFunction function;
     std::vector<std::string> results;
@@ -350,8 +139,12 @@ std::map<std::string, ImportFunction> functions_of(std::vector<FunctionRecord>& 
             record.name, name);
       results.push_back(found->second);
     }
+    const std::size_t count = results.size();
+    if (const auto found = effects.find(record.name); found != effects.end())
+      results.insert(results.end(), found->second.begin(), found->second.end());
     References references(outputs, References::Form::in_function);
     function.outputs = references.resolve(record.nodes, std::move(results));
+    function.outputs.resize(count);
     function.inputs = std::move(record.inputs);
     function.nodes = std::move(record.nodes);
     functions.insert_or_assign(std::string(function_domain) + "." + record.name, std::move(function));
@@ -375,12 +168,8 @@ void require_short_names(const ImportNode& node, std::int64_t results) {
         one_line(node.name, longest_name), results, bytes, most);
 }
 
-ImportModel model_of(GraphRecord& record) {
-  ImportModel model;
-  model.dtype_of = dtype_of_tensorflow;
-  const FunctionOutputs functions = outputs_of(record.functions);
-
-  require_own_names(record.nodes);
+/// The results of a graph that does not name them: what nothing reads.
+std::vector<std::string> unread_results(const GraphRecord& record) {
   std::set<std::string, std::less<>> read;
   for (const ImportNode& node : record.nodes)
     for (const std::string& input : node.inputs) read.insert(node_of(input));
@@ -397,19 +186,67 @@ ImportModel model_of(GraphRecord& record) {
   check(!results.empty() || computes == record.nodes.end(), ErrorCode::bad_data,
         "node {}: every result is read by another node, so the graph has a cycle and no output",
         computes == record.nodes.end() ? "" : one_line(computes->name, longest_name));
+  return results;
+}
 
-  References references(functions, References::Form::in_graph);
-  for (std::string& name : references.resolve(record.nodes, std::move(results)))
-    model.graph.outputs.push_back({std::move(name), {}});
-  for (ImportNode& node : record.nodes) {
-    if (is_placeholder(node))
-      model.graph.inputs.push_back({node.name, placeholder_type(node, record.producer)});
-    else
-      model.graph.nodes.push_back(std::move(node));
+/// Inputs that a signature names: each gets the signature's name and type, and what fed it is cut off.
+void cut_at_inputs(std::vector<ImportNode>& nodes, const std::vector<ImportValue>& inputs) {
+  std::map<std::string_view, ImportNode*> by_name;
+  for (ImportNode& node : nodes) by_name.emplace(node.name, &node);
+  for (const ImportValue& input : inputs) {
+    const auto found = by_name.find(node_of(input.name));
+    check(found != by_name.end(), ErrorCode::bad_data, "input {}: the graph has no node '{}'",
+          one_line(input.label, longest_name), one_line(node_of(input.name), longest_name));
+    const std::size_t colon = input.name.find(':');
+    check(colon == std::string::npos || input.name.substr(colon) == ":0", ErrorCode::unsupported,
+          "input {}: is result {} of a node; expected a node with one result",
+          one_line(input.label, longest_name), one_line(input.name, longest_name));
+    ImportNode& node = *found->second;
+    if (is_placeholder(node)) continue;
+    node.op = "Placeholder";
+    node.inputs.clear();
   }
-  name_batch(model.graph.inputs);
-  model.functions = functions_of(record.functions, functions);
-  return model;
+}
+
+/// The inputs of a graph whose nodes are resolved: placeholders, or those of the signature in its order.
+std::vector<ImportValue> inputs_of(const std::vector<const ImportNode*>& placeholders,
+                                   const GraphRecord& record, const GraphEnds* ends) {
+  std::vector<ImportValue> inputs;
+  std::set<std::string, std::less<>> named;
+  for (const ImportValue& input : ends ? ends->inputs : std::vector<ImportValue>{}) {
+    const std::string name = node_of(input.name);
+    check(named.insert(name).second, ErrorCode::unsupported, "input {}: another input is the same tensor {}",
+          one_line(input.label, longest_name), one_line(name, longest_name));
+    const auto node = std::ranges::find(placeholders, name, &ImportNode::name);
+    std::optional<Type> type = input.type;
+    if (node != placeholders.end() && (*node)->attributes.contains("dtype") && (!type || !type->ranked()))
+      type = placeholder_type(**node, record.producer);
+    inputs.push_back({name, std::move(type), input.label});
+  }
+  for (const ImportNode* node : placeholders) {
+    if (named.contains(node->name)) continue;
+    check(!ends || ends->inputs.empty(), ErrorCode::bad_data,
+          "placeholder {} is read, but the signature does not name it", one_line(node->name, longest_name));
+    inputs.push_back({node->name, placeholder_type(*node, record.producer)});
+  }
+  name_batch(inputs);
+  return inputs;
+}
+
+bool is_variable(const ImportNode& node) {
+  return node.op == "VarHandleOp" || node.op == "VariableV2" || node.op == "Variable";
+}
+
+/// A variable becomes a constant of its value.
+void freeze(ImportNode& node, const VariableReader& variables) {
+  with_context([&] { return fmt::format("variable {}", one_line(node.name, longest_name)); },
+               [&] {
+                 ImportAttribute value;
+                 value.value = variables(node);
+                 node.op = "Const";
+                 node.attributes.clear();
+                 node.attributes.emplace("value", std::move(value));
+               });
 }
 
 bool looks_like_binary(std::span<const std::byte> bytes) {
@@ -431,14 +268,43 @@ bool looks_like_text(std::span<const std::byte> bytes) {
 
 } // namespace
 
-ImportModel read_graph_def(const Content& content, const Limits& limits) {
-  Reading reading{TensorReader(content, limits), limits, 0};
+ImportModel model_of(GraphRecord& record, const GraphEnds* ends, const VariableReader& variables,
+                     const ImportOptions& options) {
+  ImportModel model;
+  model.dtype_of = dtype_of_tensorflow;
+  require_own_names(record.nodes);
+  if (!options.keep_engine_nodes) replace_engine_nodes(record);
+  const FunctionOutputs functions = outputs_of(record.functions);
+  std::vector<std::string> results;
+  if (ends) {
+    cut_at_inputs(record.nodes, ends->inputs);
+    for (const ImportValue& output : ends->outputs) results.push_back(output.name);
+  } else {
+    results = unread_results(record);
+  }
+  References references(functions, References::Form::in_graph);
+  results = references.resolve(record.nodes, std::move(results));
+  for (std::size_t i = 0; i < results.size(); ++i)
+    model.graph.outputs.push_back({std::move(results[i]), {}, ends ? ends->outputs[i].label : ""});
+  std::vector<const ImportNode*> placeholders;
+  for (ImportNode& node : record.nodes) {
+    if (is_placeholder(node)) {
+      placeholders.push_back(&node);
+      continue;
+    }
+    if (variables && is_variable(node)) freeze(node, variables);
+    model.graph.nodes.push_back(std::move(node));
+  }
+  model.graph.inputs = inputs_of(placeholders, record, ends);
+  model.functions = functions_of(record.functions, functions);
+  return model;
+}
+
+ImportModel read_graph_def(const Content& content, const ImportOptions& options) {
+  Reading reading{TensorReader(content, options.limits), options.limits, 0};
   GraphRecord record{&reading, {}, {}, 0};
-  if (looks_like_text(content.bytes))
-    read_protobuf_text(content.bytes, graph_fields, &record, limits);
-  else
-    read_protobuf(content.bytes, graph_fields, &record, limits);
-  return model_of(record);
+  read_graph_file(content.bytes, looks_like_text(content.bytes), record);
+  return model_of(record, nullptr, {}, options);
 }
 
 bool looks_like_graph_def(std::span<const std::byte> bytes) {

@@ -1,10 +1,14 @@
 #pragma once
 // TensorFlow's GraphDef, binary and text, to parse trees (graph.proto, node_def.proto, function.proto).
 
+#include <functional>
+
 #include <lanner/limits.h>
 #include <lanner/source.h>
 
 #include "importers/import_graph.h"
+#include "importers/importer.h"
+#include "importers/tensorflow/graph_record.h"
 
 namespace lanner::tensorflow {
 
@@ -14,10 +18,24 @@ bool looks_like_graph_def(std::span<const std::byte> bytes);
 /// Domain of nodes that call a function of the model's library by name.
 inline constexpr const char* function_domain = "function";
 
+/// Inputs and outputs of a graph that names them: tensors as `node:0`, callers' names as labels.
+struct GraphEnds {
+  std::vector<ImportValue> inputs, outputs;
+};
+
+/// The value of the variable that a node stands for.
+using VariableReader = std::function<Tensor(const ImportNode& variable)>;
+
+/// The parse tree of a graph; moves from `record`. Without `ends` placeholders are the inputs, and nodes that
+/// nothing reads the outputs. Variables that the outputs need become constants by `variables`; without it
+/// they stay, and are refused later.
+ImportModel model_of(GraphRecord& record, const GraphEnds* ends, const VariableReader& variables,
+                     const ImportOptions& options);
+
 /// Reads a model. Placeholders are the inputs, nodes that nothing reads the outputs; nodes that lead to no
 /// output are dropped, and control edges too. A tensor has the node's name, `name:i` after the first. A type
 /// attribute is its number, a shape a Type of f32, a function its name. Tensors are views of the content's
 /// memory where possible.
-ImportModel read_graph_def(const Content& content, const Limits& limits);
+ImportModel read_graph_def(const Content& content, const ImportOptions& options);
 
 } // namespace lanner::tensorflow

@@ -93,7 +93,7 @@ Rule refused(const char* what) {
 
 void add_control_rules(Rules& rules) {
   for (const char* name : {"Identity", "IdentityN", "Snapshot", "StopGradient", "PreventGradient",
-                           "CheckNumerics", "PlaceholderWithDefault", "EnsureShape"})
+                           "CheckNumerics", "PlaceholderWithDefault", "EnsureShape", "ReadVariableOp"})
     rules[name] = pass_on;
   rules["If"] = rules["StatelessIf"] = if_rule;
   rules["While"] = rules["StatelessWhile"] = while_rule;
@@ -102,8 +102,13 @@ void add_control_rules(Rules& rules) {
     rules[name] =
         refused("control flow of TensorFlow 1; expected If and While as functions: build the model with "
                 "control flow of version 2");
-  for (const char* name : {"Variable", "VariableV2", "VarHandleOp", "ReadVariableOp", "Assign", "RestoreV2"})
-    rules[name] = refused("a variable; expected a frozen graph: convert variables to constants first");
+  for (const char* name : {"Variable", "VariableV2", "VarHandleOp", "RestoreV2"})
+    rules[name] = refused("a variable, whose value is not in this file; expected a frozen graph, or the "
+                          "SavedModel's folder or MetaGraph with its checkpoint beside it");
+  for (const char* name : {"Assign", "AssignAdd", "AssignSub", "AssignVariableOp", "AssignAddVariableOp",
+                           "AssignSubVariableOp", "ResourceScatterUpdate", "ResourceScatterAdd"})
+    rules[name] = refused("it writes a variable in each run; expected a model whose variables are constant: "
+                          "export it for inference, with state as inputs and outputs");
 }
 
 } // namespace lanner::tensorflow

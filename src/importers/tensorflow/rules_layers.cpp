@@ -233,8 +233,11 @@ void bias_add(RuleContext& context) {
 }
 
 void batch_norm(RuleContext& context) {
-  check(context.integer("is_training", 1) == 0, ErrorCode::unsupported,
-        "it is in training mode (is_training); freeze the model for inference");
+  check(
+      context.integer("is_training", 1) == 0 || context.options().tensorflow.freeze_batch_norm,
+      ErrorCode::unsupported,
+      "it is in training mode (is_training=True), in which it uses the statistics of each batch; export the "
+      "model for inference, or build it with freeze_batch_norm to use its moving averages");
   const std::string named = context.string("data_format", "NHWC");
   const DataFormat format = data_format(context, named.size() == 5 ? 3 : 2);
   Value* y = context.emit("batch_normalization",

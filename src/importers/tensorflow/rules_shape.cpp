@@ -11,6 +11,9 @@ namespace lanner::tensorflow {
 namespace {
 
 void constant(RuleContext& context) {
+  // The reader leaves the reason in place of a tensor that it cannot hold.
+  if (const auto* value = context.attribute("value"))
+    if (const auto* reason = std::get_if<std::string>(value)) fail(ErrorCode::unsupported, "{}", *reason);
   context.set_output(0, context.weight(context.node.name, context.get<Tensor>("value", "a tensor")));
 }
 

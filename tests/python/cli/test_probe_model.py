@@ -68,9 +68,7 @@ def record(number, content):
     return bytes([number << 3 | 2]) + text + bytes([size]) + content
 
 
-META_INFO = record(2, record(1, record(1, b"Add"))) + record(4, b"serve") + record(5, b"2.15.0")
 NODE = record(1, record(1, b"x") + record(2, b"Placeholder"))
-META_GRAPH = record(1, META_INFO) + record(2, NODE)
 
 FOREIGN = {
     "m.tflite": (b"\x1c\0\0\0TFL3" + bytes(64), "TensorFlow Lite", "tf2onnx.convert --tflite"),
@@ -81,9 +79,6 @@ FOREIGN = {
     "old.pth": (b"\x80\x02\x8a\x0al\xfc\x9cF\xf9 j\xa8P\x19." + bytes(64), "PyTorch", "load_state_dict"),
     "script.pt": (archive("m/data.pkl", "m/constants.pkl", "m/code/__torch__.py"), "TorchScript", "torch.jit.load"),
     "m.pt2": (archive("archive_format", "models/model.json"), "program exported by PyTorch", "torch.export.load"),
-    "saved_model.pb": (b"\x08\x01" + record(2, META_GRAPH), "SavedModel", "tf2onnx.convert --saved-model"),
-    "saved_model.pbtxt": (b"saved_model_schema_version: 1\nmeta_graphs {\n}\n", "SavedModel", "tf2onnx.convert --saved-model"),
-    "m.meta": (META_GRAPH, "MetaGraph", "tf2onnx.convert --checkpoint"),
     "m.ort": (b"\x18\0\0\0ORTM" + bytes(64), "ONNX Runtime's own format", "expected"),
     "m.gguf": (b"GGUF" + struct.pack("<IQQ", 3, 0, 0), "GGUF", "expected ONNX"),
     "m.engine": (b"ftrt" + bytes(64), "TensorRT", "expected"),
@@ -116,7 +111,6 @@ def test_other_formats_are_named_with_a_remedy(tmp_path, name):
 @pytest.mark.parametrize(
     ("files", "what"),
     [
-        (["saved_model.pb", "variables/x"], "TensorFlow SavedModel folder"),
         (["config.json", "model.safetensors"], "transformers model folder"),
         (["Manifest.json", "Data/x"], "Core ML package"),
     ],

@@ -286,14 +286,6 @@ class TestPipes:
         assert [line.split()[1] for line in process.stdout.read().splitlines()] == [b"0", b"1"]
 
 
-def test_saved_model_folder_is_named(run, tmp_path):
-    (tmp_path / "saved" / "variables").mkdir(parents=True)
-    (tmp_path / "saved" / "saved_model.pb").write_bytes(b"")
-    for arguments in (["run", tmp_path / "saved", "-i", make_ppm(tmp_path / "p.ppm")], ["build", tmp_path / "saved", "-o", tmp_path / "a.plan"]):
-        said = refuse(*arguments)
-        assert "is a TensorFlow SavedModel folder" in said and "tf2onnx.convert" in said
-
-
 @pytest.mark.parametrize(
     ("arguments", "meant"),
     [

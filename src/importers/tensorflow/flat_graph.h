@@ -1,0 +1,32 @@
+#pragma once
+// A TensorFlow model with its functions inlined, as it is divided into engines and native parts.
+
+#include <lanner/source.h>
+
+#include "importers/builder.h"
+#include "importers/import_graph.h"
+#include "importers/importer.h"
+
+namespace lanner::tensorflow {
+
+/// Reads a SavedModel, MetaGraph or GraphDef and inlines calls of functions: node `n` of a function that node
+/// `call` calls becomes `call/n`. Bodies of If and While stay functions. Labels of inputs and outputs are
+/// those of the signature. TRTEngineOp nodes stay with ImportOptions::keep_engine_nodes.
+ImportModel read_flat_graph(const SourcePtr& source, const ImportOptions& options);
+
+/// Inlines calls of functions in `nodes`, whose values have their own names; `prefix` goes before the names
+/// of nodes. `names` has the flat name of each value that is known, and gets those of the nodes' outputs.
+std::vector<ImportNode> inlined(const ImportModel& model, const std::vector<ImportNode>& nodes,
+                                const std::string& prefix, std::map<std::string, std::string>& names,
+                                const Limits& limits);
+
+/// Which nodes have a rule that converts them, and the types of all values.
+NodeTrial try_nodes(const ImportModel& model, const ImportOptions& options);
+
+/// Rules of TensorFlow's operators, and of the operators `tf.NAME` that users added.
+RuleFinder rules_for(const ImportOptions& options);
+
+/// Converts a model that is a part of another one, or all of it.
+std::unique_ptr<Graph> graph_of(const ImportModel& model, const ImportOptions& options);
+
+} // namespace lanner::tensorflow
