@@ -1,11 +1,15 @@
 // Pass-through nodes, and control flow by functions; operators that a frozen graph cannot hold are refused by
 // name.
 
+#include <memory>
+#include <set>
+
 #include <fmt/format.h>
 
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "importers/tensorflow/dataflow.h"
 #include "importers/tensorflow/graph_def.h"
 #include "importers/tensorflow/rules.h"
 
@@ -38,51 +42,109 @@ std::vector<ImportValue> values(const std::vector<std::string>& names) {
   return list;
 }
 
-void if_rule(RuleContext& context) {
+std::shared_ptr<ImportGraph> graph_attribute(const RuleContext& context, const char* name) {
+  const auto* value = context.attribute(name);
+  const auto* graph = value ? std::get_if<std::shared_ptr<ImportGraph>>(value) : nullptr;
+  return graph ? *graph : nullptr;
+}
+
+/// A branch of an If: a graph that reads outer values, or a function of the node's inputs.
+ImportGraph branch_graph(const RuleContext& context, const char* name) {
+  if (const auto graph = graph_attribute(context, name)) return *graph;
   const std::vector<std::string> arguments(context.node.inputs.begin() + (context.inputs() > 0),
                                            context.node.inputs.end());
   const std::vector<std::string> results = numbered("branch/", context.node.outputs.size());
-  Node* node =
-      context.emit_node("if", {cast(context, context.required(0), DType::boolean)}, {}, results.size());
-  for (const char* name : {"then_branch", "else_branch"}) {
-    ImportGraph branch;
-    branch.name = name;
-    branch.nodes.push_back(call(context.get<std::string>(name, "a function"), arguments, results));
-    branch.outputs = values(results);
-    context.fill_region(*node, node->add_region(), branch, {});
-  }
+  ImportGraph branch;
+  branch.name = name;
+  branch.nodes.push_back(call(context.get<std::string>(name, "a function"), arguments, results));
+  branch.outputs = values(results);
+  return branch;
+}
+
+void if_rule(RuleContext& context) {
+  const ImportGraph branches[] = {branch_graph(context, "then_branch"), branch_graph(context, "else_branch")};
+  check(branches[0].outputs.size() == branches[1].outputs.size(), ErrorCode::bad_data,
+        "its branches have {} and {} results", branches[0].outputs.size(), branches[1].outputs.size());
+  Node* node = context.emit_node("if", {cast(context, context.required(0), DType::boolean)}, {},
+                                 branches[0].outputs.size());
+  for (const ImportGraph& branch : branches) context.fill_region(*node, node->add_region(), branch, {});
   context.infer(*node);
   context.set_outputs(*node);
 }
 
-/// The condition is evaluated before the first iteration and at the end of each.
-void while_rule(RuleContext& context) {
-  const std::size_t count = context.inputs();
+/// The parts of a While: `condition` gives one boolean, `body` the variables after an iteration.
+struct LoopParts {
+  ImportGraph condition, body;
+};
+
+LoopParts loop_parts(const RuleContext& context) {
+  const auto condition_graph = graph_attribute(context, "cond"),
+             body_graph = graph_attribute(context, "body");
+  if (condition_graph && body_graph) return {*condition_graph, *body_graph};
   const std::string condition = context.get<std::string>("cond", "a function"),
                     body = context.get<std::string>("body", "a function");
-  const std::vector<std::string> before = numbered("loop/before/", count),
-                                 after = numbered("loop/after/", count);
-  ImportGraph first;
-  first.inputs = values(before);
-  first.nodes.push_back(call(condition, before, {"loop/first"}));
-  first.outputs = values({"loop/first"});
-  std::vector<Value*> inputs{nullptr, context.inline_graph(first, context.all_inputs()).at(0)};
+  const std::vector<std::string> before = numbered("loop/before/", context.inputs()),
+                                 after = numbered("loop/after/", context.inputs()),
+                                 tested = numbered("loop/tested/", context.inputs());
+  LoopParts parts;
+  parts.condition.inputs = values(tested);
+  parts.condition.nodes.push_back(call(condition, tested, {"loop/more"}));
+  parts.condition.outputs = values({"loop/more"});
+  parts.body.name = body;
+  parts.body.inputs = values(before);
+  parts.body.nodes.push_back(call(body, before, after));
+  parts.body.outputs = values(after);
+  return parts;
+}
+
+/// The body, and the condition on its results.
+ImportGraph round_of(const LoopParts& parts) {
+  ImportGraph round = parts.body;
+  std::set<std::string> own;
+  for (const ImportNode& node : round.nodes) own.insert(node.outputs.begin(), node.outputs.end());
+  for (std::size_t i = 0; i < parts.condition.inputs.size(); ++i) {
+    ImportNode& next = round.nodes.emplace_back();
+    next.name = next.op = "Identity";
+    next.inputs = {parts.body.outputs[i].name};
+    next.outputs = {parts.condition.inputs[i].name};
+  }
+  // A constant of both parts is in the body already.
+  for (const ImportNode& node : parts.condition.nodes)
+    if (node.outputs.empty() || !own.contains(node.outputs[0])) round.nodes.push_back(node);
+  round.inputs.insert(round.inputs.begin(), {{"loop/round", {}}, {"loop/condition", {}}});
+  round.outputs.insert(round.outputs.begin(), parts.condition.outputs[0]);
+  return round;
+}
+
+/// The condition is evaluated before the first iteration and at the end of each.
+void while_rule(RuleContext& context) {
+  const LoopParts parts = loop_parts(context);
+  const std::size_t count = parts.body.inputs.size();
+  check(parts.condition.inputs.size() == count && parts.body.outputs.size() == count &&
+            parts.condition.outputs.size() == 1 && context.inputs() >= count,
+        ErrorCode::bad_data, "its condition or body does not match its {} variables", count);
+  std::vector<Value*> variables;
+  for (std::size_t i = 0; i < count; ++i) variables.push_back(context.required(i));
+  Value* first = context.inline_graph(parts.condition, variables).at(0);
+  std::vector<Value*> inputs{nullptr, cast(context, first, DType::boolean)};
   std::vector<Type> types{Type(DType::i64, Shape{}), Type(DType::boolean, Shape{})};
-  for (Value* value : context.all_inputs()) {
+  for (Value* value : variables) {
     inputs.push_back(value);
     types.push_back(value->type);
   }
-  ImportGraph round;
-  round.name = body;
-  round.inputs = values({"loop/round", "loop/condition"});
-  for (const std::string& name : before) round.inputs.push_back({name, {}});
-  round.nodes = {call(body, before, after), call(condition, after, {"loop/more"})};
-  round.outputs = values({"loop/more"});
-  for (const std::string& name : after) round.outputs.push_back({name, {}});
   Node* node = context.emit_node("loop", inputs, {}, count);
-  context.fill_region(*node, node->add_region(), round, types);
+  context.fill_region(*node, node->add_region(), round_of(parts), types);
   context.infer(*node);
   context.set_outputs(*node);
+}
+
+/// Names why structure_dataflow() left an operator of TensorFlow 1.
+void refuse_dataflow(RuleContext& context) {
+  const std::string reason = context.string(dataflow_reason, "");
+  fail(ErrorCode::unsupported,
+       "control flow of TensorFlow 1{}{}; expected conditionals and loops as tf.cond and tf.while_loop make "
+       "them, or If and While of control flow version 2",
+       reason.empty() ? "" : " that cannot be read: ", reason);
 }
 
 Rule refused(const char* what) {
@@ -99,9 +161,7 @@ void add_control_rules(Rules& rules) {
   rules["While"] = rules["StatelessWhile"] = while_rule;
   for (const char* name : {"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch",
                            "RefMerge", "RefEnter", "RefExit", "RefNextIteration"})
-    rules[name] =
-        refused("control flow of TensorFlow 1; expected If and While as functions: build the model with "
-                "control flow of version 2");
+    rules[name] = refuse_dataflow;
   for (const char* name : {"Variable", "VariableV2", "VarHandleOp", "RestoreV2"})
     rules[name] = refused("a variable, whose value is not in this file; expected a frozen graph, or the "
                           "SavedModel's folder or MetaGraph with its checkpoint beside it");

@@ -1,0 +1,25 @@
+#pragma once
+// Control flow of TensorFlow 1 (Switch, Merge, Enter, Exit, NextIteration, LoopCond), which is part of the
+// graph's edges, as nodes If and While whose branches and bodies are graphs.
+
+#include <vector>
+
+#include "importers/import_graph.h"
+#include "importers/tensorflow/node_references.h"
+
+namespace lanner::tensorflow {
+
+/// Replaces each frame of one graph or function by a node While, and each conditional by a node If: their
+/// attributes `cond` and `body`, or `then_branch` and `else_branch`, are then graphs, which read outer values
+/// by name. These are inputs of the node too, after those of the operator. Results keep their names. Nodes
+/// that only execute inside of a branch or loop are removed. A graph whose control flow has another form
+/// stays as it is, and its nodes of control flow get an attribute `lanner_reason`.
+///
+/// Called before References::resolve(): inputs are as written in the file.
+void structure_dataflow(std::vector<ImportNode>& nodes, const FunctionOutputs& functions,
+                        References::Form form);
+
+/// The attribute of a node of control flow that says why it was left.
+inline constexpr const char* dataflow_reason = "lanner_reason";
+
+} // namespace lanner::tensorflow
