@@ -12,6 +12,7 @@
 #include "base/limits/limit_error.h"
 #include "base/text/one_line.h"
 #include "importers/protobuf.h"
+#include "importers/tensorflow/dataflow.h"
 #include "importers/tensorflow/engine_nodes.h"
 #include "importers/tensorflow/node_outputs.h"
 #include "importers/tensorflow/node_references.h"
@@ -139,6 +140,7 @@ std::map<std::string, ImportFunction> functions_of(std::vector<FunctionRecord>& 
             record.name, name);
       results.push_back(found->second);
     }
+    structure_dataflow(record.nodes, outputs, References::Form::in_function);
     const std::size_t count = results.size();
     if (const auto found = effects.find(record.name); found != effects.end())
       results.insert(results.end(), found->second.begin(), found->second.end());
@@ -275,6 +277,7 @@ ImportModel model_of(GraphRecord& record, const GraphEnds* ends, const VariableR
   require_own_names(record.nodes);
   if (!options.keep_engine_nodes) replace_engine_nodes(record);
   const FunctionOutputs functions = outputs_of(record.functions);
+  structure_dataflow(record.nodes, functions, References::Form::in_graph);
   std::vector<std::string> results;
   if (ends) {
     cut_at_inputs(record.nodes, ends->inputs);
