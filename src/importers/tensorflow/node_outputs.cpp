@@ -27,6 +27,8 @@ const std::map<std::string, Names, std::less<>>& fixed_outputs() {
       {"NonMaxSuppressionV4", {"selected_indices", "valid_outputs"}},
       {"NonMaxSuppressionV5", {"selected_indices", "selected_scores", "valid_outputs"}},
       {"Unique", {"y", "idx"}},
+      {"TensorArrayV3", {"handle", "flow"}},
+      {"TensorListPopBack", {"output_handle", "tensor"}},
       {"BroadcastGradientArgs", {"r0", "r1"}},
       {"SoftmaxCrossEntropyWithLogits", {"loss", "backprop"}},
       {"SparseSoftmaxCrossEntropyWithLogits", {"loss", "backprop"}},

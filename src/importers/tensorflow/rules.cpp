@@ -18,6 +18,7 @@ const Rules& all_rules() {
     add_slice_rules(made);
     add_block_rules(made);
     add_control_rules(made);
+    add_list_rules(made);
     return made;
   }();
   return rules;

@@ -20,6 +20,7 @@ void add_shape_rules(Rules& rules);
 void add_slice_rules(Rules& rules);
 void add_block_rules(Rules& rules);
 void add_control_rules(Rules& rules);
+void add_list_rules(Rules& rules);
 
 /// The rule of a node, or an empty function when there is none.
 Rule find_rule(const ImportNode& node);

@@ -1,6 +1,7 @@
 // Pass-through nodes, and control flow by functions; operators that a frozen graph cannot hold are refused by
 // name.
 
+#include <algorithm>
 #include <memory>
 #include <set>
 
@@ -11,6 +12,7 @@
 #include "base/check.h"
 #include "importers/tensorflow/dataflow.h"
 #include "importers/tensorflow/graph_def.h"
+#include "importers/tensorflow/loop_parts.h"
 #include "importers/tensorflow/rules.h"
 
 namespace lanner::tensorflow {
@@ -72,11 +74,6 @@ void if_rule(RuleContext& context) {
   context.set_outputs(*node);
 }
 
-/// The parts of a While: `condition` gives one boolean, `body` the variables after an iteration.
-struct LoopParts {
-  ImportGraph condition, body;
-};
-
 LoopParts loop_parts(const RuleContext& context) {
   const auto condition_graph = graph_attribute(context, "cond"),
              body_graph = graph_attribute(context, "body");
@@ -118,13 +115,19 @@ ImportGraph round_of(const LoopParts& parts) {
 
 /// The condition is evaluated before the first iteration and at the end of each.
 void while_rule(RuleContext& context) {
-  const LoopParts parts = loop_parts(context);
+  LoopParts parts = loop_parts(context);
   const std::size_t count = parts.body.inputs.size();
   check(parts.condition.inputs.size() == count && parts.body.outputs.size() == count &&
             parts.condition.outputs.size() == 1 && context.inputs() >= count,
         ErrorCode::bad_data, "its condition or body does not match its {} variables", count);
+  std::vector<Value*> before;
+  for (std::size_t i = 0; i < count; ++i) before.push_back(context.required(i));
+  const std::vector<std::size_t> lists = take_written_lists(parts, context);
+  std::vector<std::size_t> stays;
+  for (std::size_t i = 0; i < count; ++i)
+    if (!std::ranges::binary_search(lists, i)) stays.push_back(i);
   std::vector<Value*> variables;
-  for (std::size_t i = 0; i < count; ++i) variables.push_back(context.required(i));
+  for (const std::size_t i : stays) variables.push_back(before[i]);
   Value* first = context.inline_graph(parts.condition, variables).at(0);
   std::vector<Value*> inputs{nullptr, cast(context, first, DType::boolean)};
   std::vector<Type> types{Type(DType::i64, Shape{}), Type(DType::boolean, Shape{})};
@@ -135,7 +138,9 @@ void while_rule(RuleContext& context) {
   Node* node = context.emit_node("loop", inputs, {}, count);
   context.fill_region(*node, node->add_region(), round_of(parts), types);
   context.infer(*node);
-  context.set_outputs(*node);
+  for (std::size_t i = 0; i < stays.size(); ++i) context.set_output(stays[i], node->output(i));
+  for (std::size_t i = 0; i < lists.size(); ++i)
+    context.set_output(lists[i], written_list(context, before[lists[i]], node->output(stays.size() + i)));
 }
 
 /// Names why structure_dataflow() left an operator of TensorFlow 1.
