@@ -79,14 +79,20 @@ def placeholder(name: str, *dims, dtype=F32) -> list:
     return node(name, "Placeholder", dtype=("type", dtype), shape=("shape", shape(*dims)))
 
 
+def floats_value(values, *dims) -> tuple:
+    return "tensor", [("dtype", F32), ("tensor_shape", shape(*dims)), *(("float_val", float(v)) for v in values)]
+
+
 def floats(name: str, values, *dims) -> list:
-    content = [("dtype", F32), ("tensor_shape", shape(*dims)), *(("float_val", float(v)) for v in values)]
-    return node(name, "Const", dtype=("type", F32), value=("tensor", content))
+    return node(name, "Const", dtype=("type", F32), value=floats_value(values, *dims))
+
+
+def integers_value(values, *dims) -> tuple:
+    return "tensor", [("dtype", I32), ("tensor_shape", shape(*dims)), *(("int_val", v) for v in values)]
 
 
 def integers(name: str, values, *dims) -> list:
-    content = [("dtype", I32), ("tensor_shape", shape(*dims)), *(("int_val", v) for v in values)]
-    return node(name, "Const", dtype=("type", I32), value=("tensor", content))
+    return node(name, "Const", dtype=("type", I32), value=integers_value(values, *dims))
 
 
 def strides(*values) -> tuple:
@@ -151,6 +157,44 @@ def calls() -> list:
         node("if", "If", ["p", "call", "call:1"], then_branch=("func", [("name", "step")]), else_branch=("func", [("name", "step")])),
         node("y", "Identity", ["if:1", "^loop"]),
     ], [body, condition])
+
+
+def branches() -> list:
+    """A conditional of TensorFlow 1 with another one in its first branch."""
+    return graph_def([
+        placeholder("x", 2), placeholder("p", dtype=BOOL), placeholder("q", dtype=BOOL),
+        node("c/Switch", "Switch", ["p", "p"], T=("type", BOOL)), node("c/t", "Identity", ["c/Switch:1"]), node("c/id", "Identity", ["p"]),
+        node("c/x", "Switch", ["x", "c/id"], T=("type", F32)), node("c/q", "Switch", ["q", "c/id"], T=("type", BOOL)),
+        node("d/x", "Switch", ["c/x:1", "c/q:1"], T=("type", F32)), node("d/no", "Neg", ["d/x"]), node("d/yes", "Exp", ["d/x:1"]),
+        node("d/Merge", "Merge", ["d/no", "d/yes"], N=("i", 2)), node("c/k", "Const", ["^c/t"], dtype=("type", F32), value=floats_value([2], 2)),
+        node("c/sum", "Mul", ["d/Merge", "c/k"]), node("c/Merge", "Merge", ["c/x", "c/sum"], N=("i", 2)), node("y", "Identity", ["c/Merge"]),
+    ])
+
+
+def frames() -> list:
+    """A loop of TensorFlow 1 that fills an array, and one of version 2 over a list."""
+    def enter(name: str, source: str, constant: int) -> list:
+        return node(name, "Enter", [source], frame_name=("s", "f"), is_constant=("b", constant))
+
+    return graph_def([
+        placeholder("x", 4, 2), integers("zero", [0]), integers("four", [4]), integers("all", range(4), 4), integers("any", [-1]),
+        node("in", "TensorArrayV3", ["four"], dtype=("type", F32), element_shape=("shape", shape(2))),
+        node("out", "TensorArrayV3", ["four"], dtype=("type", F32), element_shape=("shape", [("unknown_rank", 1)])),
+        node("fill", "TensorArrayScatterV3", ["in", "all", "x", "in:1"]),
+        enter("e/i", "zero", 0), enter("e/flow", "out:1", 0), enter("e/n", "four", 1), enter("e/out", "out", 1), enter("e/in", "in", 1), enter("e/fill", "fill", 1),
+        node("m/i", "Merge", ["e/i", "n/i"], N=("i", 2)), node("m/flow", "Merge", ["e/flow", "n/flow"], N=("i", 2)),
+        node("less", "Less", ["m/i", "e/n"]), node("go", "LoopCond", ["less"]),
+        node("s/i", "Switch", ["m/i", "go"]), node("s/flow", "Switch", ["m/flow", "go"]), node("i", "Identity", ["s/i:1"]),
+        node("one", "Const", ["^i"], dtype=("type", I32), value=integers_value([1])), node("more", "AddV2", ["i", "one"]),
+        node("read", "TensorArrayReadV3", ["e/in", "i", "e/fill"]), node("twice", "Mul", ["read", "read"]),
+        node("write", "TensorArrayWriteV3", ["e/out", "i", "twice", "s/flow:1"]),
+        node("n/i", "NextIteration", ["more"]), node("n/flow", "NextIteration", ["write"]), node("x/flow", "Exit", ["s/flow"]),
+        node("result", "TensorArrayGatherV3", ["out", "all", "x/flow"]),
+        node("list", "TensorListReserve", ["any", "four"], element_dtype=("type", F32)),
+        node("from", "TensorListFromTensor", ["result", "any"]), node("set", "TensorListSetItem", ["from", "zero", "row"]),
+        floats("row", [1, 2], 2), node("push", "TensorListPushBack", ["set", "row"]), node("pop", "TensorListPopBack", ["push", "any"]),
+        node("y", "TensorListStack", ["pop", "any"]), node("z", "TensorListLength", ["list"]),
+    ])
 
 
 # caffe.proto
@@ -240,7 +284,7 @@ def old_form() -> list:
 
 def tensorflow_seeds() -> dict[str, bytes]:
     seeds = {}
-    for name, message in {"pictures": pictures(), "shapes": shapes(), "calls": calls()}.items():
+    for name, message in {"pictures": pictures(), "shapes": shapes(), "calls": calls(), "branches": branches(), "frames": frames()}.items():
         seeds[f"{name}.pb"] = binary(message, GRAPH_DEF)
         seeds[f"{name}.pbtxt"] = text(message).encode()
     return seeds

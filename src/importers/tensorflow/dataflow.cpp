@@ -139,8 +139,12 @@ void structure_dataflow(std::vector<ImportNode>& nodes, const FunctionOutputs& f
     nodes = std::move(made);
   } catch (const Error& error) {
     if (error.code() != ErrorCode::unsupported && error.code() != ErrorCode::bad_data) throw;
-    for (ImportNode& node : nodes)
-      if (has_dataflow(node)) node.attributes[dataflow_reason] = {error.message(), {}};
+    for (ImportNode& node : nodes) {
+      if (!has_dataflow(node)) continue;
+      node.attributes[dataflow_reason] = {error.message(), {}};
+      // Without the cycle an order of the nodes exists, and the reason is what is told.
+      if (dataflow_op(node) == DataflowOp::next_iteration) node.inputs.clear();
+    }
   }
 }
 

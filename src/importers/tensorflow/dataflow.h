@@ -13,7 +13,8 @@ namespace lanner::tensorflow {
 /// attributes `cond` and `body`, or `then_branch` and `else_branch`, are then graphs, which read outer values
 /// by name. These are inputs of the node too, after those of the operator. Results keep their names. Nodes
 /// that only execute inside of a branch or loop are removed. A graph whose control flow has another form
-/// stays as it is, and its nodes of control flow get an attribute `lanner_reason`.
+/// stays as it is, without inputs of NextIteration, which make cycles, and its nodes of control flow get an
+/// attribute `lanner_reason`.
 ///
 /// Called before References::resolve(): inputs are as written in the file.
 void structure_dataflow(std::vector<ImportNode>& nodes, const FunctionOutputs& functions,

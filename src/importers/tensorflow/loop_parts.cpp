@@ -114,9 +114,17 @@ private:
     return first != second && is_one(add->inputs[first ? 1 : 0]) && is_integer(context_.constant(i), 0);
   }
 
+  /// Of a constant of the body or an outer value.
   bool is_one(const std::string& name) const {
-    const ImportNode* node = index_.writer(index_.source(name));
-    if (!node || node->op != "Const") return false;
+    const std::string source = index_.source(name);
+    const ImportNode* node = index_.writer(source);
+    if (!node) {
+      const auto& inputs = context_.node.inputs;
+      const auto outer = std::ranges::find(inputs, source);
+      return outer != inputs.end() &&
+             is_integer(context_.constant(static_cast<std::size_t>(outer - inputs.begin())), 1);
+    }
+    if (node->op != "Const") return false;
     const auto value = node->attributes.find("value");
     return value != node->attributes.end() && is_integer(std::get_if<Tensor>(&value->second.value), 1);
   }
@@ -170,14 +178,12 @@ Value* written_list(RuleContext& context, Value* before, Value* elements) {
   Value* written =
       context.emit("slice", {context.emit("shape", {elements}), context.ints({0}), context.ints({1})});
   Value* missing = context.emit("max", {context.emit("sub", {count, written}), context.ints({0})});
-  std::vector<Value*> pads{context.ints(std::vector<std::int64_t>(type.rank(), 0)), missing};
-  if (type.rank() > 1) pads.push_back(context.ints(std::vector<std::int64_t>(type.rank() - 1, 0)));
-  elements = context.emit("pad", {elements, context.emit("concat", pads, with("axis", std::int64_t{0}))});
-  const std::vector<std::int64_t> same(type.rank() - 1, 0);
-  Value* shape = same.empty()
-                     ? count
-                     : context.emit("concat", {count, context.ints(same)}, with("axis", std::int64_t{0}));
-  return context.emit("reshape", {elements, shape});
+  Value* pads = context.emit("concat", {context.ints({0}), missing}, with("axis", std::int64_t{0}));
+  elements = context.emit("pad", {elements, pads, nullptr, context.ints({0})});
+  std::vector<Value*> shape{count};
+  if (type.rank() > 1) shape.push_back(context.ints(std::vector<std::int64_t>(type.rank() - 1, 0)));
+  return context.emit("reshape",
+                      {elements, context.emit("concat", std::move(shape), with("axis", std::int64_t{0}))});
 }
 
 } // namespace lanner::tensorflow
