@@ -2,7 +2,8 @@
 // that ran. A node is in the branches that its inputs are in, by edges of data or of control.
 
 #include <algorithm>
-#include <functional>
+#include <iterator>
+#include <optional>
 #include <tuple>
 #include <utility>
 
@@ -18,11 +19,59 @@ namespace {
 
 constexpr std::size_t longest_shown = 200;
 
+/// Sets of branches of predicates, by number: many nodes have the same.
+class States {
+public:
+  using Id = std::size_t;
+  static constexpr Id outside = 0; ///< In no branch.
+
+  States() { id_of({}); }
+
+  std::size_t size(Id state) const { return lists_[state]->size(); }
+  /// Entries 2 * predicate + branch, ascending.
+  const std::vector<std::size_t>& entries(Id state) const { return *lists_[state]; }
+  bool contains(Id state, std::size_t predicate) const {
+    const auto& list = *lists_[state];
+    return std::ranges::binary_search(list, 2 * predicate) ||
+           std::ranges::binary_search(list, 2 * predicate + 1);
+  }
+  Id id_of(std::vector<std::size_t> entries) {
+    const auto known = ids_.find(entries);
+    if (known != ids_.end()) return known->second;
+    constexpr std::uint64_t node = 96;
+    count_bytes(node + entries.size() * sizeof(std::size_t));
+    const auto added = ids_.emplace(std::move(entries), lists_.size()).first;
+    lists_.push_back(&added->first);
+    return added->second;
+  }
+  Id with(Id state, std::size_t predicate, bool branch) {
+    std::vector<std::size_t> entries = *lists_[state];
+    std::erase_if(entries, [&](std::size_t entry) { return entry / 2 == predicate; });
+    entries.insert(std::ranges::upper_bound(entries, 2 * predicate + branch), 2 * predicate + branch);
+    return id_of(std::move(entries));
+  }
+  /// Of both; nothing where they need different branches of one predicate.
+  std::optional<Id> both(Id a, Id b) {
+    if (a == b || b == outside) return a;
+    if (a == outside) return b;
+    std::vector<std::size_t> entries;
+    std::ranges::set_union(*lists_[a], *lists_[b], std::back_inserter(entries));
+    for (std::size_t i = 1; i < entries.size(); ++i)
+      if (entries[i] / 2 == entries[i - 1] / 2) return std::nullopt;
+    return id_of(std::move(entries));
+  }
+
+private:
+  std::map<std::vector<std::size_t>, Id> ids_;
+  std::vector<const std::vector<std::size_t>*> lists_;
+};
+
 /// A Merge whose branches are known.
 struct Join {
-  std::string merge, predicate;
-  std::string results[2]; ///< Of the branches for false and true, as written.
-  DataflowState around;   ///< Of the conditional as a whole.
+  std::string merge;
+  std::size_t predicate = 0;
+  std::string results[2];              ///< Of the branches for false and true, as written.
+  States::Id around = States::outside; ///< Of the conditional as a whole.
 };
 
 std::string scope_of(const std::string& name) {
@@ -38,12 +87,13 @@ public:
   std::vector<ImportNode> run() {
     for (const std::string& name : dependence_order()) visit(*graph_.find(name));
     // Inner conditionals first: then they are single nodes of the outer ones.
-    std::ranges::stable_sort(joins_, std::greater<>(), [](const Join& join) { return join.around.size(); });
-    std::map<std::tuple<std::size_t, std::string, DataflowState, std::string, std::size_t>, std::vector<Join>>
+    std::map<std::tuple<std::size_t, std::size_t, States::Id, std::string, std::size_t>, std::vector<Join>>
         groups;
-    for (Join& join : joins_)
-      groups[{~join.around.size(), join.predicate, join.around, scope_of(join.merge), rounds_[join.merge]}]
-          .push_back(std::move(join));
+    for (Join& join : joins_) {
+      auto& group = groups[{~table_.size(join.around), join.predicate, join.around, scope_of(join.merge),
+                            rounds_[join.merge]}];
+      group.push_back(std::move(join));
+    }
     for (const auto& [key, group] : groups) make_if(group);
     return kept();
   }
@@ -75,36 +125,41 @@ private:
     return order;
   }
 
-  /// The predicate of a Switch: the value behind copies.
-  const std::string& predicate(const ImportNode& gate) {
-    const auto [known, added] = predicates_.try_emplace(gate.name);
-    if (added) known->second = find_predicate(gate);
+  /// The predicate of a Switch, by number: the value behind copies.
+  std::size_t predicate(const ImportNode& gate) {
+    check(gate.inputs.size() >= 2, ErrorCode::unsupported, "node {} has no predicate",
+          one_line(gate.name, longest_shown));
+    const auto [known, added] = numbers_.try_emplace(source(gate.inputs[1]), predicates_.size());
+    if (added) predicates_.push_back(known->first);
     return known->second;
   }
 
-  std::string find_predicate(const ImportNode& gate) {
-    check(gate.inputs.size() >= 2, ErrorCode::unsupported, "node {} has no predicate",
-          one_line(gate.name, longest_shown));
-    std::string reference = gate.inputs[1];
-    for (std::size_t steps = 0; steps < graph_.order().size(); ++steps) {
-      const DataflowInput input = parsed_input(reference);
+  std::string source(const std::string& reference) {
+    std::vector<std::string> passed;
+    std::string name = reference;
+    for (;;) {
+      const DataflowInput input = parsed_input(name);
+      if (const auto known = sources_.find(input.node); known != sources_.end() && input.result == 0) {
+        name = known->second;
+        break;
+      }
       const ImportNode* node = graph_.find(input.node);
-      if (!node || node->op != "Identity" || node->inputs.empty())
-        return tensor_name(input.node, input.result);
-      reference = node->inputs[0];
+      name = tensor_name(input.node, input.result);
+      if (!node || node->op != "Identity" || node->inputs.empty()) break;
+      passed.push_back(input.node);
+      name = node->inputs[0];
     }
-    return reference;
+    for (std::string& copy : passed) sources_.emplace(std::move(copy), name);
+    return name;
   }
 
-  DataflowState state_of(const std::string& reference) {
+  States::Id state_of(const std::string& reference) {
     const DataflowInput input = parsed_input(reference);
     const auto found = states_.find(input.node);
-    if (found == states_.end()) return {};
-    DataflowState state = found->second;
+    if (found == states_.end()) return States::outside;
     const ImportNode& node = *graph_.find(input.node);
-    if (dataflow_op(node) == DataflowOp::switch_op && !input.control)
-      state[predicate(node)] = input.result == 1;
-    return state;
+    if (input.control || dataflow_op(node) != DataflowOp::switch_op) return found->second;
+    return table_.with(found->second, predicate(node), input.result == 1);
   }
 
   void visit(const ImportNode& node) {
@@ -124,56 +179,54 @@ private:
       states_[node.name] = joined(node);
       return;
     }
-    DataflowState state;
-    for (const std::string& reference : node.inputs)
-      for (const auto& [predicate, branch] : state_of(reference)) {
-        const auto [known, added] = state.emplace(predicate, branch);
-        check(added || known->second == branch, ErrorCode::unsupported,
-              "node {} needs both branches of a conditional", one_line(node.name, longest_shown));
-      }
+    States::Id state = States::outside;
+    for (const std::string& reference : node.inputs) {
+      const auto both = table_.both(state, state_of(reference));
+      check(both.has_value(), ErrorCode::unsupported, "node {} needs both branches of a conditional",
+            one_line(node.name, longest_shown));
+      state = *both;
+    }
     constexpr std::size_t most = 64;
-    check(state.size() <= most, ErrorCode::unsupported, "conditionals are nested more than {} deep", most);
-    states_[node.name] = std::move(state);
+    check(table_.size(state) <= most, ErrorCode::unsupported, "conditionals are nested more than {} deep",
+          most);
+    states_[node.name] = state;
   }
 
   /// The state after a Merge: that of both inputs without the predicate in which they differ.
-  DataflowState joined(const ImportNode& merge) {
+  States::Id joined(const ImportNode& merge) {
     std::vector<std::string> inputs;
     for (const std::string& reference : merge.inputs)
       if (!parsed_input(reference).control) inputs.push_back(reference);
     check(inputs.size() == 2, ErrorCode::unsupported, "node {} merges {} values, expected 2",
           one_line(merge.name, longest_shown), inputs.size());
-    const DataflowState first = state_of(inputs[0]), second = state_of(inputs[1]);
-    Join join;
-    join.merge = merge.name;
-    std::vector<std::pair<std::string, bool>> decided; // by the branch of the first input
-    for (const auto& [predicate, branch] : first) {
-      const auto other = second.find(predicate);
-      if (other != second.end() && other->second == branch)
-        join.around.emplace(predicate, branch);
-      else
-        decided.emplace_back(predicate, branch);
-    }
+    const auto& first = table_.entries(state_of(inputs[0]));
+    const auto& second = table_.entries(state_of(inputs[1]));
+    std::vector<std::size_t> common, apart; // `apart` by the branch of the first input
+    std::ranges::set_intersection(first, second, std::back_inserter(common));
+    std::ranges::set_difference(first, second, std::back_inserter(apart));
     // A constant whose control edges were removed is in the branch that is left.
-    for (const auto& [predicate, branch] : second)
-      if (!first.contains(predicate)) decided.emplace_back(predicate, !branch);
-    check(decided.size() == 1, ErrorCode::unsupported,
+    for (const std::size_t entry : second)
+      if (!std::ranges::binary_search(common, entry) && !std::ranges::binary_search(apart, entry ^ 1))
+        apart.push_back(entry ^ 1);
+    check(apart.size() == 1, ErrorCode::unsupported,
           "node {} merges values that are not those of the two branches of one conditional",
           one_line(merge.name, longest_shown));
-    join.predicate = decided[0].first;
-    join.results[decided[0].second ? 1 : 0] = inputs[0];
-    join.results[decided[0].second ? 0 : 1] = inputs[1];
-    DataflowState around = join.around;
+    Join join;
+    join.merge = merge.name;
+    join.predicate = apart[0] / 2;
+    join.results[apart[0] % 2] = inputs[0];
+    join.results[1 - apart[0] % 2] = inputs[1];
+    join.around = table_.id_of(std::move(common));
     joins_.push_back(std::move(join));
-    return around;
+    return joins_.back().around;
   }
 
   void make_if(const std::vector<Join>& group) {
-    const std::string& decision = group[0].predicate;
+    const std::size_t decision = group[0].predicate;
     ImportNode node;
     node.name = graph_.unique_name(group[0].merge + "/if");
     node.op = "If";
-    node.inputs = {decision};
+    node.inputs = {predicates_[decision]};
     std::set<std::string> outer;
     for (const bool branch : {true, false}) {
       std::vector<std::string> results;
@@ -190,14 +243,14 @@ private:
     graph_.add(std::move(node));
   }
 
-  std::shared_ptr<ImportGraph> branch_graph(const std::string& decision, bool branch,
+  std::shared_ptr<ImportGraph> branch_graph(std::size_t decision, bool branch,
                                             std::vector<std::string> results) {
     std::vector<ImportNode> nodes;
     std::set<std::string> seen;
     std::vector<std::string> waiting;
     const auto read = [&](const std::string& reference) {
       const DataflowInput input = parsed_input(reference);
-      if (input.control || !state_of(reference).contains(decision)) return;
+      if (input.control || !table_.contains(state_of(reference), decision)) return;
       if (seen.insert(input.node).second) waiting.push_back(input.node);
     };
     for (const std::string& result : results) read(result);
@@ -206,7 +259,7 @@ private:
       ImportNode node = *graph_.find(waiting.back());
       waiting.pop_back();
       const bool is_gate = dataflow_op(node) == DataflowOp::switch_op;
-      if (is_gate && !states_[node.name].contains(decision)) {
+      if (is_gate && !table_.contains(states_[node.name], decision)) {
         nodes.push_back(passing(node.name, {node.inputs[0], node.inputs[0]}));
         continue;
       }
@@ -225,16 +278,19 @@ private:
     std::vector<ImportNode> nodes;
     for (const std::string& name : graph_.order()) {
       ImportNode& node = *graph_.find(name);
-      if (!states_[name].empty() || dataflow_op(node) == DataflowOp::switch_op) continue;
+      if (states_[name] != States::outside || dataflow_op(node) == DataflowOp::switch_op) continue;
       nodes.push_back(std::move(node));
     }
     return nodes;
   }
 
   DataflowGraph graph_;
-  std::map<std::string, DataflowState, std::less<>> states_;
-  std::map<std::string, std::size_t, std::less<>> rounds_;     ///< Merges on the longest way to each node.
-  std::map<std::string, std::string, std::less<>> predicates_; ///< Of Switches.
+  States table_;
+  std::map<std::string, States::Id, std::less<>> states_;
+  std::vector<std::string> predicates_;
+  std::map<std::string, std::size_t, std::less<>> numbers_; ///< Of predicates.
+  std::map<std::string, std::string, std::less<>> sources_; ///< Of copies.
+  std::map<std::string, std::size_t, std::less<>> rounds_;  ///< Merges on the longest way to each node.
   std::vector<Join> joins_;
 };
 

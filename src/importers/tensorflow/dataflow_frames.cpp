@@ -19,8 +19,28 @@ namespace {
 
 constexpr std::size_t longest_shown = 200;
 
-/// Names of the frames around a node, outermost first.
-using Path = std::vector<std::string>;
+/// The frames around a node, by number: 0 is none.
+using Path = std::size_t;
+
+/// A frame's name and the frame that it is in.
+class PathTable {
+public:
+  std::size_t depth(Path path) const { return path == 0 ? 0 : entries_[path - 1].depth; }
+  Path around(Path path) const { return path == 0 ? 0 : entries_[path - 1].around; }
+  Path within(Path around, const std::string& name) {
+    const auto [known, added] = ids_.try_emplace({around, name}, entries_.size() + 1);
+    if (added) entries_.push_back({around, depth(around) + 1});
+    return known->second;
+  }
+
+private:
+  struct Entry {
+    Path around;
+    std::size_t depth;
+  };
+  std::map<std::pair<Path, std::string>, Path> ids_;
+  std::vector<Entry> entries_;
+};
 
 std::string frame_name(const ImportNode& enter) {
   const auto found = enter.attributes.find("frame_name");
@@ -53,24 +73,22 @@ public:
     for (const std::string& name : graph_.order()) {
       const DataflowOp op = dataflow_op(*graph_.find(name));
       if (op == DataflowOp::enter || op == DataflowOp::merge) members_[path(name)].push_back(name);
-      if (op != DataflowOp::loop_cond || path(name).empty()) continue;
-      inner_[Path(path(name).begin(), path(name).end() - 1)].push_back(name);
+      if (op == DataflowOp::loop_cond && path(name) != 0) inner_[table_.around(path(name))].push_back(name);
     }
   }
 
   std::vector<ImportNode> run() {
-    for (const std::string& condition : inner_[{}]) structure(condition);
+    for (const std::string& condition : inner_[0]) structure(condition);
     std::vector<ImportNode> kept;
     for (const std::string& name : graph_.order())
-      if (path(name).empty()) kept.push_back(std::move(*graph_.find(name)));
+      if (path(name) == 0) kept.push_back(std::move(*graph_.find(name)));
     return kept;
   }
 
 private:
-  const Path& path(const std::string& name) const {
-    static const Path none;
+  Path path(const std::string& name) const {
     const auto found = paths_.find(name);
-    return found == paths_.end() ? none : found->second;
+    return found == paths_.end() ? 0 : found->second;
   }
 
   void find_readers() {
@@ -89,23 +107,23 @@ private:
       const ImportNode& node = *graph_.find(name);
       const Path after = path_after(node);
       const auto known = paths_.find(name);
-      if (known != paths_.end() && known->second.size() >= after.size()) continue;
+      if (known != paths_.end() && table_.depth(known->second) >= table_.depth(after)) continue;
       paths_[name] = after;
       for (const std::string& reader : readers_[name])
         if (graph_.find(reader)) waiting.push_back(reader);
     }
   }
 
-  Path path_after(const ImportNode& node) const {
-    Path deepest;
+  Path path_after(const ImportNode& node) {
+    Path deepest = 0;
     for (const std::string& reference : node.inputs) {
-      const Path& of_input = path(parsed_input(reference).node);
-      if (of_input.size() > deepest.size()) deepest = of_input;
+      const Path of_input = path(parsed_input(reference).node);
+      if (table_.depth(of_input) > table_.depth(deepest)) deepest = of_input;
     }
-    if (dataflow_op(node) == DataflowOp::enter) deepest.push_back(frame_name(node));
-    if (dataflow_op(node) == DataflowOp::exit && !deepest.empty()) deepest.pop_back();
+    if (dataflow_op(node) == DataflowOp::enter) deepest = table_.within(deepest, frame_name(node));
+    if (dataflow_op(node) == DataflowOp::exit) deepest = table_.around(deepest);
     constexpr std::size_t most = 64;
-    check(deepest.size() <= most, ErrorCode::unsupported, "loops are nested more than {} deep", most);
+    check(table_.depth(deepest) <= most, ErrorCode::unsupported, "loops are nested more than {} deep", most);
     return deepest;
   }
 
@@ -113,8 +131,7 @@ private:
   void structure(const std::string& condition) {
     const Path frame = path(condition);
     for (const std::string& inner : inner_[frame]) structure(inner);
-    const Path around(frame.begin(), frame.end() - 1);
-    pass_constants(frame, around);
+    pass_constants(frame);
     const std::vector<Variable> variables = variables_of(frame, condition);
     const ImportNode& loop_cond = *graph_.find(condition);
     check(!loop_cond.inputs.empty(), ErrorCode::unsupported, "node {} has no input",
@@ -123,18 +140,18 @@ private:
   }
 
   /// What a frame takes in as a constant is a value of the graph around it.
-  void pass_constants(const Path& frame, const Path& around) {
+  void pass_constants(Path frame) {
     for (const std::string& name : members_[frame]) {
       ImportNode& node = *graph_.find(name);
       if (dataflow_op(node) != DataflowOp::enter || !is_constant(node)) continue;
       check(!node.inputs.empty(), ErrorCode::unsupported, "node {} has no input",
             one_line(name, longest_shown));
       node = passing(name, {node.inputs[0]});
-      paths_[name] = around;
+      paths_[name] = table_.around(frame);
     }
   }
 
-  std::vector<Variable> variables_of(const Path& frame, const std::string& condition) {
+  std::vector<Variable> variables_of(Path frame, const std::string& condition) {
     std::vector<Variable> variables;
     for (const std::string& name : members_[frame]) {
       const ImportNode& node = *graph_.find(name);
@@ -184,16 +201,24 @@ private:
 
   /// The node behind copies.
   std::string source(const std::string& reference) {
+    std::vector<std::string> passed;
     std::string name = parsed_input(reference).node;
-    for (std::size_t steps = 0; steps < graph_.order().size(); ++steps) {
+    for (;;) {
+      if (const auto known = sources_.find(name); known != sources_.end()) {
+        name = known->second;
+        break;
+      }
       const ImportNode* node = graph_.find(name);
-      if (!node || node->op != "Identity" || node->inputs.empty()) break;
+      if (!node || node->op != "Identity" || node->inputs.empty() || passed.size() > graph_.order().size())
+        break;
+      passed.push_back(name);
       name = parsed_input(node->inputs[0]).node;
     }
+    for (std::string& copy : passed) sources_.emplace(std::move(copy), name);
     return name;
   }
 
-  void make_loop(const Path& frame, const std::string& condition, const std::string& decision,
+  void make_loop(Path frame, const std::string& condition, const std::string& decision,
                  const std::vector<Variable>& variables) {
     std::map<std::string, std::string, std::less<>> before, within; // values of the variables by name
     std::vector<std::string> heads, gates, next;
@@ -220,7 +245,7 @@ private:
     loop.attributes["body"] = {body, {}};
     loop.attributes["T"] = {std::vector<std::int64_t>(variables.size()), {}};
     keep_exits(variables, loop.name);
-    paths_[condition] = Path(frame.begin(), frame.end() - 1);
+    paths_[condition] = table_.around(frame);
     graph_.add(std::move(loop));
   }
 
@@ -237,7 +262,7 @@ private:
   }
 
   /// The graph that leads from the variables, by their names in `values`, to the results.
-  std::shared_ptr<ImportGraph> part(const Path& frame, const char* kind,
+  std::shared_ptr<ImportGraph> part(Path frame, const char* kind,
                                     const std::map<std::string, std::string, std::less<>>& values,
                                     const std::vector<std::string>& inputs,
                                     std::vector<std::string> results) {
@@ -270,7 +295,7 @@ private:
   }
 
   /// Control edges say which branch of a conditional a constant is in; others have no meaning here.
-  void keep_pivots(ImportNode& node, const Path& frame,
+  void keep_pivots(ImportNode& node, Path frame,
                    const std::map<std::string, std::string, std::less<>>& values, std::set<std::string>& seen,
                    std::vector<std::string>& waiting) {
     std::erase_if(node.inputs, [&](const std::string& reference) {
@@ -289,9 +314,11 @@ private:
 
   DataflowGraph graph_;
   std::map<std::string, std::vector<std::string>, std::less<>> readers_;
+  PathTable table_;
   std::map<std::string, Path, std::less<>> paths_;
-  std::map<Path, std::vector<std::string>> members_; ///< Enters and Merges of each frame.
-  std::map<Path, std::vector<std::string>> inner_;   ///< LoopConds of the frames directly inside of each.
+  std::map<std::string, std::string, std::less<>> sources_; ///< Of copies.
+  std::map<Path, std::vector<std::string>> members_;        ///< Enters and Merges of each frame.
+  std::map<Path, std::vector<std::string>> inner_; ///< LoopConds of the frames directly inside of each.
 };
 
 } // namespace

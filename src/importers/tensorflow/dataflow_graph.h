@@ -60,9 +60,6 @@ std::set<std::string> outer_names(const ImportGraph& graph);
 /// A node that gives its inputs.
 ImportNode passing(std::string name, std::vector<std::string> inputs);
 
-/// The state of a conditional: which branches of which predicates a node needs.
-using DataflowState = std::map<std::string, bool, std::less<>>;
-
 /// Replaces the conditionals of nodes without loops. Throws Error{unsupported} with the reason where it
 /// cannot.
 std::vector<ImportNode> without_conditionals(std::vector<ImportNode> nodes, const FunctionOutputs& functions);

@@ -14,6 +14,7 @@
 #include "importers/protobuf.h"
 #include "importers/tensorflow/dataflow.h"
 #include "importers/tensorflow/engine_nodes.h"
+#include "importers/tensorflow/loop_functions.h"
 #include "importers/tensorflow/node_outputs.h"
 #include "importers/tensorflow/node_references.h"
 
@@ -300,6 +301,7 @@ ImportModel model_of(GraphRecord& record, const GraphEnds* ends, const VariableR
   }
   model.graph.inputs = inputs_of(placeholders, record, ends);
   model.functions = functions_of(record.functions, functions);
+  embed_loop_functions(model);
   return model;
 }
 

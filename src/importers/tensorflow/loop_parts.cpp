@@ -37,28 +37,37 @@ public:
   }
   /// The value behind copies.
   std::string source(std::string name) const {
-    for (std::size_t steps = 0; steps < writers_.size(); ++steps) {
-      const ImportNode* node = writer(name);
-      if (!node || node->op != "Identity" || node->inputs.empty()) break;
+    std::vector<std::string> passed;
+    for (;;) {
+      const auto known = sources_.find(name);
+      const ImportNode* node = known == sources_.end() ? writer(name) : nullptr;
+      if (known != sources_.end()) name = known->second;
+      if (!node || node->op != "Identity" || node->inputs.empty() || passed.size() > writers_.size()) break;
+      passed.push_back(name);
       name = node->inputs[0];
     }
+    for (std::string& copy : passed) sources_.emplace(std::move(copy), name);
     return name;
   }
   /// The only reader of a value, behind copies that are added to `passed`; nothing for another number of
   /// readers. Null within: the value is a result of the body.
   std::optional<const ImportNode*> only_reader(const std::string& name,
                                                std::set<const ImportNode*>& passed) const {
-    const auto found = readers_.find(name);
-    if (found == readers_.end() || found->second.size() != 1) return std::nullopt;
-    const ImportNode* reader = found->second[0];
-    if (!reader || reader->op != "Identity" || reader->outputs.size() != 1) return reader;
-    passed.insert(reader);
-    return only_reader(reader->outputs[0], passed);
+    const std::string* value = &name;
+    for (;;) {
+      const auto found = readers_.find(*value);
+      if (found == readers_.end() || found->second.size() != 1) return std::nullopt;
+      const ImportNode* reader = found->second[0];
+      const bool copies = reader && reader->op == "Identity" && reader->outputs.size() == 1;
+      if (!copies || !passed.insert(reader).second) return reader;
+      value = &reader->outputs[0];
+    }
   }
 
 private:
   std::map<std::string, const ImportNode*, std::less<>> writers_;
   std::map<std::string, std::vector<const ImportNode*>, std::less<>> readers_;
+  mutable std::map<std::string, std::string, std::less<>> sources_; ///< Of copies.
 };
 
 /// Where a writing operator has its list, index and element.

@@ -20,8 +20,8 @@ struct LoopParts {
 /// variables that stay, in order. Returns the places of those taken out. `context` is the While's.
 std::vector<std::size_t> take_written_lists(LoopParts& parts, const RuleContext& context);
 
-/// The list after the loop, of the length that it had before: the stacked `elements`, and zeros where the loop
-/// ended early.
+/// The list after the loop, of the length that it had before: the stacked `elements`, and zeros where the
+/// loop ended early.
 Value* written_list(RuleContext& context, Value* before, Value* elements);
 
 } // namespace lanner::tensorflow
