@@ -287,26 +287,24 @@ private:
             ErrorCode::unsupported, "node {} ({}) is in a loop's {}", one_line(node.name, longest_shown),
             one_line(node.op, longest_shown), kind);
       for (std::string& input : node.inputs) read(input);
-      keep_pivots(node, frame, values, seen, waiting);
+      keep_control_edges(node, frame, values, seen, waiting);
       nodes.push_back(std::move(node));
     }
     nodes = without_conditionals(std::move(nodes), graph_.functions());
     return inner_graph(kind, inputs, std::move(nodes), std::move(results), graph_.functions());
   }
 
-  /// Control edges say which branch of a conditional a constant is in; others have no meaning here.
-  void keep_pivots(ImportNode& node, Path frame,
-                   const std::map<std::string, std::string, std::less<>>& values, std::set<std::string>& seen,
-                   std::vector<std::string>& waiting) {
+  /// Within the part, control edges say which branch of a conditional a constant is in.
+  void keep_control_edges(ImportNode& node, Path frame,
+                          const std::map<std::string, std::string, std::less<>>& values,
+                          std::set<std::string>& seen, std::vector<std::string>& waiting) {
     std::erase_if(node.inputs, [&](const std::string& reference) {
       const DataflowInput input = parsed_input(reference);
       if (!input.control) return false;
-      const ImportNode* pivot = graph_.find(input.node);
-      if (!pivot || path(input.node) != frame || pivot->op != "Identity" || pivot->inputs.empty())
-        return true;
-      const std::string from = parsed_input(pivot->inputs[0]).node;
-      const ImportNode* gate = graph_.find(from);
-      if (!gate || dataflow_op(*gate) != DataflowOp::switch_op || values.contains(from)) return true;
+      const ImportNode* from = graph_.find(input.node);
+      if (!from || path(input.node) != frame || values.contains(input.node)) return true;
+      const DataflowOp op = dataflow_op(*from);
+      if (op != DataflowOp::none && op != DataflowOp::switch_op && op != DataflowOp::merge) return true;
       if (seen.insert(input.node).second) waiting.push_back(input.node);
       return false;
     });
