@@ -28,6 +28,14 @@ const std::map<std::string, Names, std::less<>>& fixed_outputs() {
       {"NonMaxSuppressionV5", {"selected_indices", "selected_scores", "valid_outputs"}},
       {"Unique", {"y", "idx"}},
       {"TensorArrayV3", {"handle", "flow"}},
+      {"UniqueV2", {"y", "idx"}},
+      {"UniqueWithCounts", {"y", "idx", "count"}},
+      {"UniqueWithCountsV2", {"y", "idx", "count"}},
+      {"ListDiff", {"out", "idx"}},
+      {"MaxPoolWithArgmax", {"output", "argmax"}},
+      {"CombinedNonMaxSuppression", {"nmsed_boxes", "nmsed_scores", "nmsed_classes", "valid_detections"}},
+      {"_FusedBatchNormEx",
+       {"y", "batch_mean", "batch_variance", "reserve_space_1", "reserve_space_2", "reserve_space_3"}},
       {"TensorListPopBack", {"output_handle", "tensor"}},
       {"BroadcastGradientArgs", {"r0", "r1"}},
       {"SoftmaxCrossEntropyWithLogits", {"loss", "backprop"}},
@@ -38,11 +46,19 @@ const std::map<std::string, Names, std::less<>>& fixed_outputs() {
 
 /// Operators with one list of results, and the attribute with its length.
 const std::map<std::string, std::string, std::less<>>& counted_outputs() {
-  static const std::map<std::string, std::string, std::less<>> table{
-      {"Split", "num_split"}, {"SplitV", "num_split"},     {"Unpack", "num"},
-      {"IdentityN", "T"},     {"PartitionedCall", "Tout"}, {"StatefulPartitionedCall", "Tout"},
-      {"If", "Tout"},         {"StatelessIf", "Tout"},     {"While", "T"},
-      {"StatelessWhile", "T"}};
+  static const std::map<std::string, std::string, std::less<>> table{{"Split", "num_split"},
+                                                                     {"SplitV", "num_split"},
+                                                                     {"Unpack", "num"},
+                                                                     {"IdentityN", "T"},
+                                                                     {"ShapeN", "N"},
+                                                                     {"DynamicPartition", "num_partitions"},
+                                                                     {"ConcatOffset", "N"},
+                                                                     {"PartitionedCall", "Tout"},
+                                                                     {"StatefulPartitionedCall", "Tout"},
+                                                                     {"If", "Tout"},
+                                                                     {"StatelessIf", "Tout"},
+                                                                     {"While", "T"},
+                                                                     {"StatelessWhile", "T"}};
   return table;
 }
 
@@ -70,7 +86,7 @@ std::vector<OutputArgument> output_arguments(const ImportNode& node) {
 
 std::int64_t shown_outputs(const ImportNode& node) {
   // Batch normalisation's other results are for training.
-  if (node.op.starts_with("FusedBatchNorm")) return 1;
+  if (node.op.starts_with("FusedBatchNorm") || node.op == "_FusedBatchNormEx") return 1;
   std::int64_t count = 0;
   for (const OutputArgument& argument : output_arguments(node)) count += argument.count;
   return std::max<std::int64_t>(count, 1);

@@ -7,23 +7,6 @@
 namespace lanner::tensorflow {
 namespace {
 
-const Rules& all_rules() {
-  static const Rules rules = [] {
-    Rules made;
-    add_math_rules(made);
-    add_reduction_rules(made);
-    add_layer_rules(made);
-    add_image_rules(made);
-    add_shape_rules(made);
-    add_slice_rules(made);
-    add_block_rules(made);
-    add_control_rules(made);
-    add_list_rules(made);
-    return made;
-  }();
-  return rules;
-}
-
 template<typename T>
 std::vector<std::int64_t> widened(const Tensor& tensor) {
   const auto elements = tensor.as<T>();
@@ -32,9 +15,30 @@ std::vector<std::int64_t> widened(const Tensor& tensor) {
 
 } // namespace
 
+const Rules& operator_rules() {
+  static const Rules rules = [] {
+    Rules made;
+    for (const auto add : {add_math_rules,      add_special_rules,      add_bit_rules,    add_linear_rules,
+                           add_reduction_rules, add_layer_rules,        add_fused_rules,  add_image_rules,
+                           add_resample_rules,  add_quantization_rules, add_colour_rules, add_patch_rules,
+                           add_detection_rules, add_shape_rules,        add_index_rules,  add_segment_rules,
+                           add_sequence_rules,  add_diagonal_rules,     add_slice_rules,  add_block_rules,
+                           add_list_rules,      add_control_rules,      add_refused_rules})
+      add(made);
+    return made;
+  }();
+  return rules;
+}
+
 Rule find_rule(const ImportNode& node) {
-  const auto found = all_rules().find(node.op);
-  return found == all_rules().end() || !node.domain.empty() ? Rule{} : found->second;
+  const auto found = operator_rules().find(node.op);
+  return found == operator_rules().end() || !node.domain.empty() ? Rule{} : found->second.convert;
+}
+
+OperatorRule refused(const char* why) {
+  OperatorRule rule([why](RuleContext&) { fail(ErrorCode::unsupported, "{}", why); }, {why});
+  rule.refused = true;
+  return rule;
 }
 
 Rule same(const char* op) {
@@ -86,6 +90,27 @@ std::size_t rank_of(const RuleContext& context, std::size_t i) {
 
 Value* transpose(RuleContext& context, Value* value, std::vector<std::int64_t> order) {
   return context.emit("transpose", {value}, with("perm", std::move(order)));
+}
+
+Value* unsqueezed(RuleContext& context, Value* value, std::vector<std::int64_t> axes) {
+  return context.emit("unsqueeze", {value, context.ints(std::move(axes))});
+}
+
+Value* reshaped(RuleContext& context, Value* value, std::vector<std::int64_t> sizes) {
+  return context.emit("reshape", {value, context.ints(std::move(sizes))});
+}
+
+Value* number_like(RuleContext& context, const Value* like, double number) {
+  return context.scalar(like->type.dtype(), number);
+}
+
+bool is_real(const Value* value) {
+  const DType type = value->type.dtype();
+  return type == DType::f32 || type == DType::f64 || type == DType::f16 || type == DType::bf16;
+}
+
+std::optional<std::int64_t> known_size(const Value* value, std::size_t d) {
+  return value->type.ranked() && d < value->type.rank() ? value->type.dims()[d].constant() : std::nullopt;
 }
 
 DataFormat data_format(const RuleContext& context, std::size_t dims) {

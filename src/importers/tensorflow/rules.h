@@ -1,26 +1,61 @@
 #pragma once
 // Rules of TensorFlow operators: one line each, related operators in one file.
 
+#include <concepts>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "importers/builder.h"
 
 namespace lanner::tensorflow {
 
-using Rules = std::map<std::string, Rule, std::less<>>;
+/// How an operator is converted, and which nodes that TensorFlow runs are refused.
+struct OperatorRule {
+  Rule convert;
+  /// The messages with which the rule refuses nodes, each with its remedy: docs/tensorflow-operators.md lists
+  /// them.
+  std::vector<const char*> limits = {};
+  bool refused = false;                      ///< Every node is refused, with the only one of `limits`.
+  std::vector<const char*> differences = {}; ///< What the results differ in from TensorFlow's, and why.
+
+  OperatorRule() = default;
+  template<std::invocable<RuleContext&> Function>
+  OperatorRule(Function rule, std::vector<const char*> limits = {}, std::vector<const char*> differences = {})
+      : convert(std::move(rule)), limits(std::move(limits)), differences(std::move(differences)) {}
+};
+
+using Rules = std::map<std::string, OperatorRule, std::less<>>;
 
 // Each family adds its rules.
 void add_math_rules(Rules& rules);
+void add_special_rules(Rules& rules);
+void add_bit_rules(Rules& rules);
+void add_linear_rules(Rules& rules);
 void add_reduction_rules(Rules& rules);
 void add_layer_rules(Rules& rules);
+void add_fused_rules(Rules& rules);
+void add_quantization_rules(Rules& rules);
 void add_image_rules(Rules& rules);
+void add_resample_rules(Rules& rules);
+void add_colour_rules(Rules& rules);
+void add_detection_rules(Rules& rules);
+void add_patch_rules(Rules& rules);
 void add_shape_rules(Rules& rules);
+void add_index_rules(Rules& rules);
+void add_segment_rules(Rules& rules);
+void add_sequence_rules(Rules& rules);
+void add_diagonal_rules(Rules& rules);
 void add_slice_rules(Rules& rules);
 void add_block_rules(Rules& rules);
-void add_control_rules(Rules& rules);
 void add_list_rules(Rules& rules);
+void add_control_rules(Rules& rules);
+void add_refused_rules(Rules& rules);
+
+/// The operators that this importer knows, those included that it refuses by name.
+const Rules& operator_rules();
 
 /// The rule of a node, or an empty function when there is none.
 Rule find_rule(const ImportNode& node);
@@ -29,6 +64,8 @@ Rule find_rule(const ImportNode& node);
 
 /// The operator `op` on all inputs, without attributes.
 Rule same(const char* op);
+/// A rule that refuses every node: `why` says the reason and the remedy.
+OperatorRule refused(const char* why);
 Value* cast(RuleContext& context, Value* value, DType to);
 /// An input as i64: shapes, axes and counts may be i32 or i64.
 Value* integers(RuleContext& context, std::size_t i);
@@ -41,7 +78,16 @@ std::int64_t known_axis(const RuleContext& context, std::size_t i, std::size_t r
 /// Error{unsupported} when the rank is not known.
 std::size_t rank_of(const RuleContext& context, std::size_t i);
 Value* transpose(RuleContext& context, Value* value, std::vector<std::int64_t> order);
+/// The value with dims of size 1 before, after or between its own: `axes` of the result.
+Value* unsqueezed(RuleContext& context, Value* value, std::vector<std::int64_t> axes);
+Value* reshaped(RuleContext& context, Value* value, std::vector<std::int64_t> sizes);
+/// A constant of rank 0 with the element type of `like`.
+Value* number_like(RuleContext& context, const Value* like, double number);
 AttributeMap with(std::string name, Attribute value);
+/// Of floating point: f32, f64, f16 or bf16.
+bool is_real(const Value* value);
+/// A dim's size, where it is known at import.
+std::optional<std::int64_t> known_size(const Value* value, std::size_t d);
 
 /// The position of an image's channels, from the attribute data_format.
 struct DataFormat {

@@ -1,5 +1,4 @@
-// Pass-through nodes, and control flow by functions; operators that a frozen graph cannot hold are refused by
-// name.
+// Pass-through nodes, and control flow by functions.
 
 #include <algorithm>
 #include <memory>
@@ -150,10 +149,6 @@ void refuse_dataflow(RuleContext& context) {
        "control flow of TensorFlow 1{}{}; expected conditionals and loops as tf.cond and tf.while_loop make "
        "them, or If and While of control flow version 2",
        reason.empty() ? "" : " that cannot be read: ", reason);
-}
-
-Rule refused(const char* what) {
-  return [what](RuleContext&) { fail(ErrorCode::unsupported, "{}", what); };
 }
 
 } // namespace

@@ -7,7 +7,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
-#include "importers/tensorflow/rules.h"
+#include "importers/tensorflow/layer_parts.h"
 
 namespace lanner::tensorflow {
 namespace {
@@ -15,11 +15,6 @@ namespace {
 /// Upper bound on sizes, strides and similar numbers: no network needs more, and arithmetic on smaller ones
 /// cannot overflow.
 constexpr std::int64_t largest = std::int64_t{1} << 30;
-
-/// A size of a value, where it is known at import.
-std::optional<std::int64_t> size_of(const Value* value, std::size_t d) {
-  return value->type.ranked() && d < value->type.rank() ? value->type.dims()[d].constant() : std::nullopt;
-}
 
 /// The numbers of the spatial dims in a list with one number per dimension; those of batch and channels must
 /// be 1.
@@ -81,47 +76,19 @@ Value* transposed_filter(RuleContext& context, Value* filter, std::size_t dims) 
 }
 
 std::int64_t known_dim(const Value* value, std::size_t d, const char* what) {
-  const auto size = size_of(value, d);
+  const auto size = known_size(value, d);
   check(size && *size > 0 && *size <= largest, ErrorCode::unsupported, "the {} must be known before running",
         what);
   return *size;
 }
 
-Rule convolution(std::size_t dims) {
-  return [dims](RuleContext& context) {
-    const DataFormat format = data_format(context, dims);
-    Value *x = context.required(0), *filter = context.required(1);
-    AttributeMap attributes;
-    attributes.set("strides", required_spatial(context, "strides", format));
-    attributes.set("dilations", spatial(context, "dilations", format));
-    set_padding(context, format, attributes);
-    const std::int64_t own = known_dim(filter, dims, "channels of the filter");
-    const auto channels = size_of(x, format.channel());
-    attributes.set("group", channels ? std::max<std::int64_t>(*channels / own, 1) : std::int64_t{1});
-    Value* y =
-        context.emit("conv", {channels_first(context, x, format), transposed_filter(context, filter, dims)},
-                     std::move(attributes));
-    context.set_output(0, as_source(context, y, format));
-  };
+/// Whole numbers are computed as f64, which holds their sums exactly.
+Value* as_reals(RuleContext& context, Value* value) {
+  return is_real(value) ? value : cast(context, value, DType::f64);
 }
-
-/// The filter is [height, width, channels, multiplier]: each channel has filters of its own.
-void depthwise(RuleContext& context) {
-  const DataFormat format = data_format(context);
-  Value* filter = context.required(1);
-  const std::int64_t height = known_dim(filter, 0, "sizes of the filter"),
-                     width = known_dim(filter, 1, "sizes of the filter"),
-                     channels = known_dim(filter, 2, "channels of the filter");
-  AttributeMap attributes;
-  attributes.set("strides", required_spatial(context, "strides", format));
-  attributes.set("dilations", spatial(context, "dilations", format));
-  attributes.set("group", channels);
-  set_padding(context, format, attributes);
-  Value* turned = transpose(context, filter, {2, 3, 0, 1});
-  Value* weights = context.emit("reshape", {turned, context.ints({-1, 1, height, width})});
-  Value* y = context.emit("conv", {channels_first(context, context.required(0), format), weights},
-                          std::move(attributes));
-  context.set_output(0, as_source(context, y, format));
+Value* as_type_of(RuleContext& context, Value* value, const Value* like) {
+  if (is_real(like)) return value;
+  return cast(context, cast(context, value, DType::i64), like->type.dtype());
 }
 
 /// Padding and output padding of a transposed convolution, so that its result has the requested size.
@@ -141,7 +108,7 @@ void set_transposed_padding(RuleContext& context, const DataFormat& format, cons
   std::vector<std::int64_t> pads(2 * format.dims, 0), extra(format.dims, 0);
   for (std::size_t d = 0; d < format.dims; ++d) {
     const std::int64_t reach = (known_dim(filter, d, "sizes of the filter") - 1) * dilations[d] + 1;
-    const auto from = size_of(y, format.space(d));
+    const auto from = known_size(y, format.space(d));
     // Without sizes: the input size of a forward convolution that is a multiple of the stride.
     std::int64_t cut =
         padding == "SAME" ? reach - strides[d] : explicit_ones[d] + explicit_ones[d + format.dims];
@@ -171,14 +138,14 @@ void set_transposed_padding(RuleContext& context, const DataFormat& format, cons
 Rule transposed_convolution(std::size_t dims) {
   return [dims](RuleContext& context) {
     const DataFormat format = data_format(context, dims);
-    Value* filter = context.required(1);
+    Value *x = context.required(2), *filter = context.required(1);
     AttributeMap attributes;
     set_transposed_padding(context, format, filter, attributes);
-    Value* y = context.emit(
-        "conv_transpose",
-        {channels_first(context, context.required(2), format), transposed_filter(context, filter, dims)},
-        std::move(attributes));
-    context.set_output(0, as_source(context, y, format));
+    Value* y = context.emit("conv_transpose",
+                            {channels_first(context, as_reals(context, x), format),
+                             transposed_filter(context, as_reals(context, filter), dims)},
+                            std::move(attributes));
+    context.set_output(0, as_type_of(context, as_source(context, y, format), x));
   };
 }
 
@@ -194,6 +161,15 @@ std::vector<std::int64_t> window_list(RuleContext& context, std::size_t input, c
   return result;
 }
 
+constexpr const char* wide_pooling =
+    "maximum pooling of 64-bit integers; cast the values to a narrower type before";
+
+Value* poolable(RuleContext& context, Value* x) {
+  const DType type = x->type.dtype();
+  check(type != DType::i64 && type != DType::u64, ErrorCode::unsupported, "{}", wide_pooling);
+  return type == DType::i8 || type == DType::u8 ? x : as_reals(context, x);
+}
+
 Rule pooling(const char* op, std::size_t dims) {
   return [op, dims](RuleContext& context) {
     const DataFormat format = data_format(context, dims);
@@ -201,10 +177,41 @@ Rule pooling(const char* op, std::size_t dims) {
     attributes.set("kernel_shape", window_list(context, 1, "ksize", format));
     attributes.set("strides", window_list(context, 2, "strides", format));
     set_padding(context, format, attributes);
+    Value* x = context.required(0);
     Value* y =
-        context.emit(op, {channels_first(context, context.required(0), format)}, std::move(attributes));
-    context.set_output(0, as_source(context, y, format));
+        context.emit(op, {channels_first(context, poolable(context, x), format)}, std::move(attributes));
+    context.set_output(0, cast(context, as_source(context, y, format), x->type.dtype()));
   };
+}
+
+/// Our indices count within channels first, TensorFlow's within [height, width, channels], where wanted with
+/// the batch.
+void pooling_with_index(RuleContext& context) {
+  const DataFormat format;
+  AttributeMap attributes;
+  attributes.set("kernel_shape", required_spatial(context, "ksize", format));
+  attributes.set("strides", required_spatial(context, "strides", format));
+  set_padding(context, format, attributes);
+  Value* x = context.required(0);
+  Value* first = channels_first(context, poolable(context, x), format);
+  Node* made = context.emit_node("max_pool", {first}, std::move(attributes), 2);
+  context.set_output(0, cast(context, as_source(context, made->output(0), format), x->type.dtype()));
+  Value* sizes = context.emit("shape", {x});
+  const auto size = [&](std::int64_t d) {
+    return context.emit("gather", {sizes, context.scalar(DType::i64, static_cast<double>(d))});
+  };
+  const auto up_to = [&](Value* count) {
+    return context.emit("range", {context.scalar(DType::i64, 0), count, context.scalar(DType::i64, 1)});
+  };
+  Value* plane = context.emit("mul", {size(1), size(2)});
+  Value* place = context.emit("mod", {as_source(context, made->output(1), format), plane});
+  place = context.emit("add", {context.emit("mul", {place, size(3)}), up_to(size(3))});
+  if (context.integer("include_batch_in_index", 0) != 0) {
+    Value* image = context.emit("mul", {up_to(size(0)), context.emit("mul", {plane, size(3)})});
+    place = context.emit("add", {place, reshaped(context, image, {-1, 1, 1, 1})});
+  }
+  const DType type = context.has_attribute("Targmax") ? context.dtype("Targmax") : DType::i64;
+  context.set_output(1, cast(context, place, type));
 }
 
 void require_bias(const Type& x, const Type& bias, bool channels_first) {
@@ -220,31 +227,18 @@ void require_bias(const Type& x, const Type& bias, bool channels_first) {
 }
 
 void bias_add(RuleContext& context) {
-  const std::string format = context.string("data_format", "NHWC");
-  Value *x = context.required(0), *bias = context.required(1);
-  require_bias(x->type, bias->type, format.starts_with("NC"));
-  if (format.starts_with("NC")) {
-    std::vector<std::int64_t> trailing;
-    for (std::size_t d = 2; d < rank_of(context, 0); ++d)
-      trailing.push_back(static_cast<std::int64_t>(d) - 1);
-    if (!trailing.empty()) bias = context.emit("unsqueeze", {bias, context.ints(trailing)});
-  }
-  context.set_output(0, context.emit("add", {x, bias}));
+  context.set_output(0, with_bias(context, context.required(0), context.required(1)));
 }
 
+constexpr const char* training = "it is in training mode (is_training=True), in which it uses the statistics of "
+                                 "each batch; export the model for inference, or build it with "
+                                 "freeze_batch_norm to use its moving averages"; export the model "
+                                 "for inference (training=False)";
+
 void batch_norm(RuleContext& context) {
-  check(
-      context.integer("is_training", 1) == 0 || context.options().tensorflow.freeze_batch_norm,
-      ErrorCode::unsupported,
-      "it is in training mode (is_training=True), in which it uses the statistics of each batch; export the "
-      "model for inference, or build it with freeze_batch_norm to use its moving averages");
-  const std::string named = context.string("data_format", "NHWC");
-  const DataFormat format = data_format(context, named.size() == 5 ? 3 : 2);
-  Value* y = context.emit("batch_normalization",
-                          {channels_first(context, context.required(0), format), context.required(1),
-                           context.required(2), context.required(3), context.required(4)},
-                          with("epsilon", context.real("epsilon", 1e-4)));
-  context.set_output(0, as_source(context, y, format));
+  check(context.integer("is_training", 1) == 0 || context.options().tensorflow.freeze_batch_norm,
+        ErrorCode::unsupported, "{}", training);
+  context.set_output(0, batch_norm_of(context, context.required(0), 1));
   for (std::size_t i = 1; i < context.node.outputs.size(); ++i)
     context.set_output(i, context.required(i % 2 == 1 ? 3 : 4));
 }
@@ -267,19 +261,80 @@ void local_response(RuleContext& context) {
 
 } // namespace
 
+Value* convolution_of(RuleContext& context, std::size_t dims) {
+  const DataFormat format = data_format(context, dims);
+  Value *x = context.required(0), *filter = context.required(1);
+  AttributeMap attributes;
+  attributes.set("strides", required_spatial(context, "strides", format));
+  attributes.set("dilations", spatial(context, "dilations", format));
+  set_padding(context, format, attributes);
+  const std::int64_t own = known_dim(filter, dims, "channels of the filter");
+  const auto channels = known_size(x, format.channel());
+  attributes.set("group", channels ? std::max<std::int64_t>(*channels / own, 1) : std::int64_t{1});
+  Value* y = context.emit("conv",
+                          {channels_first(context, as_reals(context, x), format),
+                           transposed_filter(context, as_reals(context, filter), dims)},
+                          std::move(attributes));
+  return as_type_of(context, as_source(context, y, format), x);
+}
+
+/// The filter is [height, width, channels, multiplier]: each channel has filters of its own.
+Value* depthwise_of(RuleContext& context) {
+  const DataFormat format = data_format(context);
+  Value* filter = context.required(1);
+  const std::int64_t height = known_dim(filter, 0, "sizes of the filter"),
+                     width = known_dim(filter, 1, "sizes of the filter"),
+                     channels = known_dim(filter, 2, "channels of the filter");
+  AttributeMap attributes;
+  attributes.set("strides", required_spatial(context, "strides", format));
+  attributes.set("dilations", spatial(context, "dilations", format));
+  attributes.set("group", channels);
+  set_padding(context, format, attributes);
+  Value* weights = reshaped(context, transpose(context, filter, {2, 3, 0, 1}), {-1, 1, height, width});
+  Value* y = context.emit("conv", {channels_first(context, context.required(0), format), weights},
+                          std::move(attributes));
+  return as_source(context, y, format);
+}
+
+Value* with_bias(RuleContext& context, Value* x, Value* bias) {
+  const bool first = context.string("data_format", "NHWC").starts_with("NC");
+  require_bias(x->type, bias->type, first);
+  if (first) {
+    check(x->type.ranked(), ErrorCode::unsupported, "the rank of input 0 must be known before running");
+    std::vector<std::int64_t> trailing;
+    for (std::size_t d = 2; d < x->type.rank(); ++d) trailing.push_back(static_cast<std::int64_t>(d) - 1);
+    if (!trailing.empty()) bias = unsqueezed(context, bias, std::move(trailing));
+  }
+  return context.emit("add", {x, bias});
+}
+
+Value* batch_norm_of(RuleContext& context, Value* x, std::size_t first) {
+  check(context.integer("is_training", context.node.op.starts_with("Fused") ? 1 : 0) == 0,
+        ErrorCode::unsupported, "{}", training);
+  const std::string named = context.string("data_format", "NHWC");
+  const DataFormat format = data_format(context, named.size() == 5 ? 3 : 2);
+  Value* y =
+      context.emit("batch_normalization",
+                   {channels_first(context, x, format), context.required(first), context.required(first + 1),
+                    context.required(first + 2), context.required(first + 3)},
+                   with("epsilon", context.real("epsilon", 1e-4)));
+  return as_source(context, y, format);
+}
+
 void add_layer_rules(Rules& rules) {
-  rules["Conv2D"] = convolution(2);
-  rules["Conv3D"] = convolution(3);
-  rules["DepthwiseConv2dNative"] = depthwise;
+  rules["Conv2D"] = [](RuleContext& context) { context.set_output(0, convolution_of(context, 2)); };
+  rules["Conv3D"] = [](RuleContext& context) { context.set_output(0, convolution_of(context, 3)); };
+  rules["DepthwiseConv2dNative"] = [](RuleContext& context) { context.set_output(0, depthwise_of(context)); };
   rules["Conv2DBackpropInput"] = transposed_convolution(2);
   rules["Conv3DBackpropInputV2"] = transposed_convolution(3);
-  rules["MaxPool"] = rules["MaxPoolV2"] = pooling("max_pool", 2);
+  rules["MaxPool"] = rules["MaxPoolV2"] = {pooling("max_pool", 2), {wide_pooling}};
+  rules["MaxPoolWithArgmax"] = {pooling_with_index, {wide_pooling}};
   rules["AvgPool"] = pooling("average_pool", 2);
   rules["MaxPool3D"] = pooling("max_pool", 3);
   rules["AvgPool3D"] = pooling("average_pool", 3);
   rules["BiasAdd"] = bias_add;
   rules["BiasAddV1"] = bias_add;
-  rules["FusedBatchNorm"] = rules["FusedBatchNormV2"] = rules["FusedBatchNormV3"] = batch_norm;
+  rules["FusedBatchNorm"] = rules["FusedBatchNormV2"] = rules["FusedBatchNormV3"] = {batch_norm, {training}};
   rules["LRN"] = local_response;
 }
 

@@ -3,15 +3,10 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
-#include "importers/tensorflow/rules.h"
+#include "importers/tensorflow/layer_parts.h"
 
 namespace lanner::tensorflow {
 namespace {
-
-bool is_integer_type(const Value* value) {
-  const DType type = value->type.dtype();
-  return type != DType::f32 && type != DType::f64 && type != DType::f16 && type != DType::bf16;
-}
 
 /// A rule from a function that computes the result from the first two inputs.
 template<auto make>
@@ -24,14 +19,18 @@ void unary(RuleContext& context) {
 }
 
 Value* floor_mod(RuleContext& context, Value* a, Value* b) {
-  if (is_integer_type(a)) return context.emit("mod", {a, b});
-  Value* whole = context.emit("floor", {context.emit("div", {a, b})});
-  return context.emit("sub", {a, context.emit("mul", {whole, b})});
+  if (!is_real(a)) return context.emit("mod", {a, b});
+  // The remainder has the sign of `a`; where that differs from b's, it is moved by b.
+  Value* rest = context.emit("mod", {a, b}, with("fmod", std::int64_t{1}));
+  Value* zero = number_like(context, a, 0);
+  Value* differs = context.emit("xor", {context.emit("less", {b, zero}), context.emit("less", {rest, zero})});
+  Value* moved = context.emit("and", {differs, context.emit("not", {context.emit("equal", {rest, zero})})});
+  return context.emit("where", {moved, context.emit("add", {rest, b}), rest});
 }
 
 /// Our integer division rounds towards zero, TensorFlow's towards minus infinity.
 Value* floor_div(RuleContext& context, Value* a, Value* b) {
-  if (!is_integer_type(a)) return context.emit("floor", {context.emit("div", {a, b})});
+  if (is_real(a)) return context.emit("floor", {context.emit("div", {a, b})});
   return context.emit("div", {context.emit("sub", {a, context.emit("mod", {a, b})}), b});
 }
 
@@ -59,24 +58,23 @@ Value* rsqrt(RuleContext& context, Value* x) {
 Value* square(RuleContext& context, Value* x) {
   return context.emit("mul", {x, x});
 }
-Value* log1p(RuleContext& context, Value* x) {
-  return context.emit("log", {context.emit("add", {x, context.scalar(x->type.dtype(), 1)})});
-}
-Value* expm1(RuleContext& context, Value* x) {
-  return context.emit("sub", {context.emit("exp", {x}), context.scalar(x->type.dtype(), 1)});
-}
 Value* is_finite(RuleContext& context, Value* x) {
   // x - x is NaN, and so not equal to itself, exactly where x is infinite or NaN.
   return context.emit("not", {context.emit("is_nan", {context.emit("sub", {x, x})})});
 }
-Value* relu6(RuleContext& context, Value* x) {
-  return context.emit("clip", {x, context.scalar(x->type.dtype(), 0), context.scalar(x->type.dtype(), 6)});
-}
+/// In f64 composed, because the operator's constants are of f32.
 Value* selu(RuleContext& context, Value* x) {
-  return context.emit("selu", {x});
+  if (x->type.dtype() != DType::f64) return context.emit("selu", {x});
+  constexpr double alpha = 1.6732632423543772848170429916717, scale = 1.0507009873554804934193349852946;
+  Value* below = context.emit("mul", {context.emit("elu", {x}), number_like(context, x, alpha)});
+  Value* positive = context.emit("greater", {x, number_like(context, x, 0)});
+  return context.emit("mul", {context.emit("where", {positive, x, below}), number_like(context, x, scale)});
 }
-Value* erfc(RuleContext& context, Value* x) {
-  return context.emit("sub", {context.scalar(x->type.dtype(), 1), context.emit("erf", {x})});
+constexpr const char* whole_rounded = "integers stay as they are; TensorFlow 2.21's own kernel gives 0 for "
+                                      "them, though tf.round never asks it to";
+
+Value* rounded(RuleContext& context, Value* x) {
+  return is_real(x) ? context.emit("round", {x}) : x;
 }
 
 void leaky_relu(RuleContext& context) {
@@ -99,12 +97,13 @@ Value* transposed_input(RuleContext& context, std::size_t i) {
   return transpose(context, context.required(i), std::move(order));
 }
 
+/// Narrow integers are multiplied as i32.
+Value* multiplied(RuleContext& context, Value* value) {
+  return bit_width(value->type.dtype()) < 32 && !is_real(value) ? cast(context, value, DType::i32) : value;
+}
+
 Rule product(const char* turn_a, const char* turn_b) {
-  return [turn_a, turn_b](RuleContext& context) {
-    Value* a = context.integer(turn_a, 0) ? transposed_input(context, 0) : context.required(0);
-    Value* b = context.integer(turn_b, 0) ? transposed_input(context, 1) : context.required(1);
-    context.set_output(0, context.emit("matmul", {a, b}));
-  };
+  return [=](RuleContext& context) { context.set_output(0, product_of(context, turn_a, turn_b)); };
 }
 
 void einsum(RuleContext& context) {
@@ -112,7 +111,11 @@ void einsum(RuleContext& context) {
       0, context.emit("einsum", context.all_inputs(), with("equation", context.string("equation", ""))));
 }
 
+constexpr const char* truncating_cast =
+    "Truncate: digits that the new type lacks are rounded, not cut off; leave the attribute out";
+
 void cast_rule(RuleContext& context) {
+  check(context.integer("Truncate", 0) == 0, ErrorCode::unsupported, "{}", truncating_cast);
   context.set_output(0, context.emit("cast", {context.required(0)}, with("to", context.dtype("DstT"))));
 }
 
@@ -122,60 +125,37 @@ void clip_by_value(RuleContext& context) {
 }
 
 /// Operators that have one with the same meaning.
-constexpr std::pair<const char*, const char*> same_operators[] = {{"Add", "add"},
-                                                                  {"AddV2", "add"},
-                                                                  {"Sub", "sub"},
-                                                                  {"Mul", "mul"},
-                                                                  {"RealDiv", "div"},
-                                                                  {"Div", "div"},
-                                                                  {"TruncateDiv", "div"},
-                                                                  {"Maximum", "max"},
-                                                                  {"Minimum", "min"},
-                                                                  {"Pow", "pow"},
-                                                                  {"AddN", "sum"},
-                                                                  {"Equal", "equal"},
-                                                                  {"Greater", "greater"},
-                                                                  {"Less", "less"},
-                                                                  {"GreaterEqual", "greater_or_equal"},
-                                                                  {"LogicalAnd", "and"},
-                                                                  {"LogicalOr", "or"},
-                                                                  {"LessEqual", "less_or_equal"},
-                                                                  {"LogicalXor", "xor"},
-                                                                  {"LogicalNot", "not"},
-                                                                  {"Relu", "relu"},
-                                                                  {"Elu", "elu"},
-                                                                  {"Sigmoid", "sigmoid"},
-                                                                  {"Tanh", "tanh"},
-                                                                  {"Softplus", "softplus"},
-                                                                  {"Softsign", "softsign"},
-                                                                  {"Erf", "erf"},
-                                                                  {"Sqrt", "sqrt"},
-                                                                  {"Exp", "exp"},
-                                                                  {"Log", "log"},
-                                                                  {"Neg", "neg"},
-                                                                  {"Abs", "abs"},
-                                                                  {"Floor", "floor"},
-                                                                  {"Ceil", "ceil"},
-                                                                  {"Round", "round"},
-                                                                  {"Rint", "round"},
-                                                                  {"Sign", "sign"},
-                                                                  {"Reciprocal", "reciprocal"},
-                                                                  {"Inv", "reciprocal"},
-                                                                  {"Sin", "sin"},
-                                                                  {"Cos", "cos"},
-                                                                  {"Tan", "tan"},
-                                                                  {"Asin", "asin"},
-                                                                  {"Acos", "acos"},
-                                                                  {"Atan", "atan"},
-                                                                  {"Sinh", "sinh"},
-                                                                  {"Cosh", "cosh"},
-                                                                  {"Asinh", "asinh"},
-                                                                  {"Acosh", "acosh"},
-                                                                  {"Atanh", "atanh"},
-                                                                  {"IsNan", "is_nan"},
-                                                                  {"IsInf", "is_inf"}};
+constexpr std::pair<const char*, const char*> same_operators[] = {
+    {"Add", "add"},           {"AddV2", "add"},         {"Sub", "sub"},
+    {"Mul", "mul"},           {"RealDiv", "div"},       {"Div", "div"},
+    {"TruncateDiv", "div"},   {"Maximum", "max"},       {"Minimum", "min"},
+    {"Pow", "pow"},           {"AddN", "sum"},          {"Equal", "equal"},
+    {"Greater", "greater"},   {"Less", "less"},         {"GreaterEqual", "greater_or_equal"},
+    {"LogicalAnd", "and"},    {"LogicalOr", "or"},      {"LessEqual", "less_or_equal"},
+    {"LogicalXor", "xor"},    {"LogicalNot", "not"},    {"Relu", "relu"},
+    {"Elu", "elu"},           {"Sigmoid", "sigmoid"},   {"Tanh", "tanh"},
+    {"Softplus", "softplus"}, {"Softsign", "softsign"}, {"Erf", "erf"},
+    {"Sqrt", "sqrt"},         {"Exp", "exp"},           {"Log", "log"},
+    {"Neg", "neg"},           {"Abs", "abs"},           {"Floor", "floor"},
+    {"Ceil", "ceil"},         {"Sign", "sign"},         {"Reciprocal", "reciprocal"},
+    {"Inv", "reciprocal"},    {"Sin", "sin"},           {"Cos", "cos"},
+    {"Tan", "tan"},           {"Asin", "asin"},         {"Acos", "acos"},
+    {"Atan", "atan"},         {"Sinh", "sinh"},         {"Cosh", "cosh"},
+    {"Asinh", "asinh"},       {"Acosh", "acosh"},       {"Atanh", "atanh"},
+    {"IsNan", "is_nan"},      {"IsInf", "is_inf"}};
 
 } // namespace
+
+Value* product_of(RuleContext& context, const char* turn_a, const char* turn_b) {
+  Value* a = context.integer(turn_a, 0) ? transposed_input(context, 0) : context.required(0);
+  Value* b = context.integer(turn_b, 0) ? transposed_input(context, 1) : context.required(1);
+  const DType type = context.has_attribute("Tout") ? context.dtype("Tout") : a->type.dtype();
+  return cast(context, context.emit("matmul", {multiplied(context, a), multiplied(context, b)}), type);
+}
+
+Value* relu6_of(RuleContext& context, Value* x) {
+  return context.emit("clip", {x, number_like(context, x, 0), number_like(context, x, 6)});
+}
 
 void add_math_rules(Rules& rules) {
   for (const auto& [name, op] : same_operators) rules[name] = same(op);
@@ -187,19 +167,18 @@ void add_math_rules(Rules& rules) {
   rules["NotEqual"] = binary<not_equal>;
   rules["Rsqrt"] = unary<rsqrt>;
   rules["Square"] = unary<square>;
-  rules["Log1p"] = unary<log1p>;
-  rules["Expm1"] = unary<expm1>;
+  rules["Rint"] = unary<rounded>;
+  rules["Round"] = {unary<rounded>, {}, {whole_rounded}};
   rules["IsFinite"] = unary<is_finite>;
-  rules["Relu6"] = unary<relu6>;
+  rules["Relu6"] = unary<relu6_of>;
   rules["Selu"] = unary<selu>;
-  rules["Erfc"] = unary<erfc>;
   rules["LeakyRelu"] = leaky_relu;
   rules["Softmax"] = along_last("softmax");
   rules["LogSoftmax"] = along_last("log_softmax");
   rules["MatMul"] = product("transpose_a", "transpose_b");
   rules["BatchMatMul"] = rules["BatchMatMulV2"] = rules["BatchMatMulV3"] = product("adj_x", "adj_y");
   rules["Einsum"] = einsum;
-  rules["Cast"] = cast_rule;
+  rules["Cast"] = {cast_rule, {truncating_cast}};
   rules["ClipByValue"] = clip_by_value;
 }
 

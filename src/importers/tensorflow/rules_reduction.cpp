@@ -7,6 +7,13 @@
 namespace lanner::tensorflow {
 namespace {
 
+/// Narrow integers are reduced as i32, whose sums and products wrap to the same bits; extremes of any type as
+/// they are.
+Value* reducible(RuleContext& context, Value* x) {
+  const DType type = x->type.dtype();
+  return !is_real(x) && bit_width(type) < 32 && type != DType::boolean ? cast(context, x, DType::i32) : x;
+}
+
 Value* reduce(RuleContext& context, const char* op, Value* x) {
   AttributeMap attributes;
   attributes.set("keepdims", context.integer("keep_dims", context.integer("keepdims", 0)));
@@ -16,27 +23,39 @@ Value* reduce(RuleContext& context, const char* op, Value* x) {
 }
 
 Rule reduction(const char* op) {
-  return [op](RuleContext& context) { context.set_output(0, reduce(context, op, context.required(0))); };
+  return [op](RuleContext& context) {
+    Value* x = context.required(0);
+    context.set_output(0, cast(context, reduce(context, op, reducible(context, x)), x->type.dtype()));
+  };
 }
 
-/// Reductions of booleans, computed on 0 and 1.
-Rule logical_reduction(const char* op) {
-  return [op](RuleContext& context) {
-    Value* numbers = cast(context, context.required(0), DType::i32);
-    context.set_output(0, cast(context, reduce(context, op, numbers), DType::boolean));
-  };
+/// All is the least of 0 and 1, Any the opposite of All on the opposites: of nothing that is right too.
+void all(RuleContext& context) {
+  Value* numbers = cast(context, context.required(0), DType::i32);
+  context.set_output(0, cast(context, reduce(context, "reduce_min", numbers), DType::boolean));
+}
+
+void any(RuleContext& context) {
+  Value* numbers = cast(context, context.emit("not", {context.required(0)}), DType::i32);
+  Value* none = cast(context, reduce(context, "reduce_min", numbers), DType::boolean);
+  context.set_output(0, context.emit("not", {none}));
 }
 
 void euclidean_norm(RuleContext& context) {
   context.set_output(0, reduce(context, "reduce_l2", context.required(0)));
 }
 
+constexpr const char* nan_found =
+    "of a row with NaN the place of NaN is given, as NumPy does; TensorFlow passes over NaN";
+
 Rule arg_reduce(const char* op) {
   return [op](RuleContext& context) {
     AttributeMap attributes;
     attributes.set("axis", known_axis(context, 1, rank_of(context, 0)));
     attributes.set("keepdims", std::int64_t{0});
-    Value* index = context.emit(op, {context.required(0)}, std::move(attributes));
+    Value* x = context.required(0);
+    if (x->type.dtype() == DType::boolean) x = cast(context, x, DType::i32);
+    Value* index = context.emit(op, {x}, std::move(attributes));
     const DType type = context.has_attribute("output_type") ? context.dtype("output_type") : DType::i64;
     context.set_output(0, cast(context, index, type));
   };
@@ -52,14 +71,6 @@ void top_k(RuleContext& context) {
   context.set_output(1, cast(context, made->output(1), type));
 }
 
-void cumulative_sum(RuleContext& context) {
-  AttributeMap attributes;
-  attributes.set("exclusive", context.integer("exclusive", 0));
-  attributes.set("reverse", context.integer("reverse", 0));
-  context.set_output(
-      0, context.emit("cum_sum", {context.required(0), integers(context, 1)}, std::move(attributes)));
-}
-
 } // namespace
 
 void add_reduction_rules(Rules& rules) {
@@ -68,13 +79,12 @@ void add_reduction_rules(Rules& rules) {
   rules["Max"] = reduction("reduce_max");
   rules["Min"] = reduction("reduce_min");
   rules["Prod"] = reduction("reduce_prod");
-  rules["All"] = logical_reduction("reduce_min");
-  rules["Any"] = logical_reduction("reduce_max");
+  rules["All"] = all;
+  rules["Any"] = any;
   rules["EuclideanNorm"] = euclidean_norm;
-  rules["ArgMax"] = arg_reduce("arg_max");
-  rules["ArgMin"] = arg_reduce("arg_min");
+  rules["ArgMax"] = {arg_reduce("arg_max"), {}, {nan_found}};
+  rules["ArgMin"] = {arg_reduce("arg_min"), {}, {nan_found}};
   rules["TopK"] = rules["TopKV2"] = top_k;
-  rules["Cumsum"] = cumulative_sum;
 }
 
 } // namespace lanner::tensorflow

@@ -101,25 +101,33 @@ void split(RuleContext& context) {
                             context.integer("num_split", 0)));
 }
 
+/// The size of the part whose size is left open, as a list of one number.
+Value* rest_of(RuleContext& context, Value* x, const std::vector<std::int64_t>& sizes, std::int64_t axis) {
+  std::int64_t taken = 0;
+  for (std::int64_t size : sizes) {
+    check(size >= -1 && size < (std::int64_t{1} << 40), ErrorCode::bad_data, "a split's size is {}", size);
+    taken += size == -1 ? 0 : size;
+  }
+  const auto whole = x->type.dims()[static_cast<std::size_t>(axis)].constant();
+  check(!whole || taken <= *whole, ErrorCode::bad_data, "a split's sizes exceed the dim, {} are left",
+        whole.value_or(0));
+  if (whole) return context.ints({*whole - taken});
+  AttributeMap attributes = with("start", axis);
+  attributes.set("end", axis + 1);
+  return context.emit("sub", {context.emit("shape", {x}, std::move(attributes)), context.ints({taken})});
+}
+
 /// One of the sizes may be -1: the remainder.
 void split_v(RuleContext& context) {
-  std::vector<std::int64_t> sizes = known_integers(context, 1);
+  const std::vector<std::int64_t> sizes = known_integers(context, 1);
   Value* x = context.required(0);
   const std::int64_t axis = known_axis(context, 2, rank_of(context, 0));
-  const auto open = std::ranges::find(sizes, -1);
-  if (open != sizes.end()) {
-    const auto whole = x->type.dims()[static_cast<std::size_t>(axis)].constant();
-    check(whole.has_value(), ErrorCode::unsupported, "a size of -1 needs a dim that is known before running");
-    std::int64_t rest = *whole;
-    for (std::int64_t size : sizes) {
-      check(size >= -1 && size <= rest, ErrorCode::bad_data, "a split's sizes exceed the dim, {} are left",
-            *whole);
-      rest -= size == -1 ? 0 : size;
-    }
-    *open = rest;
-  }
+  std::vector<Value*> parts;
+  for (std::int64_t size : sizes)
+    parts.push_back(size == -1 ? rest_of(context, x, sizes, axis) : context.ints({size}));
+  check(!parts.empty(), ErrorCode::bad_data, "a split into no parts");
   const auto count = static_cast<std::int64_t>(sizes.size());
-  set_all(context, split_in(context, x, context.ints(sizes), axis, count));
+  set_all(context, split_in(context, x, joined(context, std::move(parts), 0), axis, count));
 }
 
 void pack(RuleContext& context) {
@@ -176,6 +184,96 @@ Rule measured(const char* op) {
   };
 }
 
+void shapes(RuleContext& context) {
+  for (std::size_t i = 0; i < context.inputs(); ++i)
+    context.set_output(i, cast(context, context.emit("shape", {context.required(i)}), out_type(context)));
+}
+
+/// Sizes aligned at the last one; of two the one that is not 1.
+void broadcast_sizes(RuleContext& context) {
+  Value *a = integers(context, 0), *b = integers(context, 1);
+  const auto ranks = [](const Value* list) { return known_size(list, 0); };
+  check(ranks(a) && ranks(b), ErrorCode::unsupported, "the numbers of sizes must be known before running");
+  const auto front = [&](Value* list, std::int64_t missing) {
+    return missing > 0
+               ? joined(context,
+                        {context.ints(std::vector<std::int64_t>(static_cast<std::size_t>(missing), 1)), list},
+                        0)
+               : list;
+  };
+  check(*ranks(a) <= 64 && *ranks(b) <= 64, ErrorCode::bad_data, "more than 64 sizes");
+  a = front(a, *ranks(b) - *ranks(a));
+  b = front(b, *ranks(a) - *ranks(b));
+  Value* ones = context.emit("equal", {a, context.scalar(DType::i64, 1)});
+  context.set_output(0,
+                     cast(context, context.emit("where", {ones, b, a}), context.required(0)->type.dtype()));
+}
+
+/// For each letter of the destination its place in the source.
+std::vector<std::int64_t> letter_places(const RuleContext& context) {
+  const std::string from = context.string("src_format", "NHWC"), to = context.string("dst_format", "NCHW");
+  check(from.size() == to.size() && (from.size() == 4 || from.size() == 5), ErrorCode::bad_data,
+        "formats {} and {}", from, to);
+  std::vector<std::int64_t> places;
+  for (char letter : to) {
+    const std::size_t place = from.find(letter);
+    check(place != std::string::npos, ErrorCode::bad_data, "formats {} and {}", from, to);
+    places.push_back(static_cast<std::int64_t>(place));
+  }
+  return places;
+}
+
+/// Of a list that leaves out batch and channels, only the spatial letters count.
+void permute_by_format(RuleContext& context) {
+  std::vector<std::int64_t> places = letter_places(context);
+  Value* x = context.required(0);
+  const auto count = known_size(x, 0);
+  check(count.has_value(), ErrorCode::unsupported, "the number of rows must be known before running");
+  if (static_cast<std::size_t>(*count) + 2 == places.size()) {
+    const std::string from = context.string("src_format", "NHWC"), to = context.string("dst_format", "NCHW");
+    std::string inner;
+    for (char letter : from)
+      if (letter != 'N' && letter != 'C') inner += letter;
+    places.clear();
+    for (char letter : to)
+      if (letter != 'N' && letter != 'C') places.push_back(static_cast<std::int64_t>(inner.find(letter)));
+  }
+  context.set_output(0, context.emit("gather", {x, context.ints(places)}, with("axis", std::int64_t{0})));
+}
+
+/// The place in the destination of each dim of the source.
+void map_by_format(RuleContext& context) {
+  const std::vector<std::int64_t> places = letter_places(context);
+  std::vector<std::int32_t> of(places.size());
+  for (std::size_t i = 0; i < places.size(); ++i)
+    of[static_cast<std::size_t>(places[i])] = static_cast<std::int32_t>(i);
+  Value* table = context.tensor(Tensor::from<std::int32_t>(of, {static_cast<std::int64_t>(of.size())}));
+  Value* mapped = context.emit("gather", {table, integers(context, 0)}, with("axis", std::int64_t{0}));
+  context.set_output(0, cast(context, mapped, context.required(0)->type.dtype()));
+}
+
+/// Where each part begins in the joined tensor.
+void concat_offset(RuleContext& context) {
+  const std::int64_t axis = one_known(context, 0);
+  const auto rank = known_size(context.required(1), 0);
+  check(rank && axis >= -*rank && axis < *rank, ErrorCode::bad_data, "axis {} is not one of the parts' dims",
+        axis);
+  const std::int64_t place = axis < 0 ? axis + *rank : axis;
+  std::vector<std::int64_t> chosen(static_cast<std::size_t>(*rank), 0);
+  chosen[static_cast<std::size_t>(place)] = 1;
+  const DType type = context.required(1)->type.dtype();
+  Value* offset = context.ints(std::vector<std::int64_t>(static_cast<std::size_t>(*rank), 0));
+  for (std::size_t i = 1; i < context.inputs(); ++i) {
+    context.set_output(i - 1, cast(context, offset, type));
+    offset = context.emit("add", {offset, context.emit("mul", {integers(context, i), context.ints(chosen)})});
+  }
+}
+
+void empty(RuleContext& context) {
+  Value* zero = context.scalar(context.dtype("dtype"), 0);
+  context.set_output(0, context.emit("expand", {zero, integers(context, 0)}));
+}
+
 void rank(RuleContext& context) {
   const auto dims = static_cast<double>(rank_of(context, 0));
   context.set_output(0, context.scalar(DType::i32, dims));
@@ -211,33 +309,36 @@ void one_hot(RuleContext& context) {
       0, context.emit("one_hot", {indices, depth, values}, with("axis", context.integer("axis", -1))));
 }
 
-void gather(RuleContext& context) {
-  check(context.integer("batch_dims", 0) == 0, ErrorCode::unsupported,
-        "batch_dims other than 0 is not supported");
-  const std::int64_t axis = context.inputs() > 2 ? one_known(context, 2) : 0;
-  context.set_output(0,
-                     context.emit("gather", {context.required(0), integers(context, 1)}, with("axis", axis)));
+std::vector<std::int64_t> cast_values(const Tensor& flags) {
+  Tensor wide = Tensor::allocate(DType::i64, flags.shape());
+  copy_tensor(flags, wide);
+  const auto elements = wide.as<std::int64_t>();
+  return {elements.begin(), elements.end()};
 }
 
-void gather_nd(RuleContext& context) {
-  context.set_output(0, context.emit("gather_nd", {context.required(0), integers(context, 1)}));
-}
-
-void scatter_nd(RuleContext& context) {
-  Value* updates = context.required(1);
-  Value* zeros = context.emit("expand", {context.scalar(updates->type.dtype(), 0), integers(context, 2)});
-  context.set_output(0, context.emit("scatter_nd", {zeros, integers(context, 0), updates},
-                                     with("reduction", std::string("add"))));
-}
-
-void reverse(RuleContext& context) {
-  const std::vector<std::int64_t> axes = known_integers(context, 1);
+void reverse_along(RuleContext& context, const std::vector<std::int64_t>& axes) {
   const std::size_t count = axes.size();
   if (count == 0) return context.set_output(0, context.required(0));
   context.set_output(
       0, context.emit("slice", {context.required(0), context.ints(std::vector<std::int64_t>(count, -1)),
                                 context.ints(std::vector<std::int64_t>(count, INT64_MIN)), context.ints(axes),
                                 context.ints(std::vector<std::int64_t>(count, -1))}));
+}
+
+void reverse(RuleContext& context) {
+  reverse_along(context, known_integers(context, 1));
+}
+
+/// The old form: a flag for each dim.
+void reverse_flagged(RuleContext& context) {
+  const Tensor* flags = context.constant(1);
+  check(flags && flags->dtype() == DType::boolean, ErrorCode::unsupported,
+        "input 1 must be known before running; make it a constant");
+  std::vector<std::int64_t> axes;
+  const auto chosen = cast_values(*flags);
+  for (std::size_t d = 0; d < chosen.size(); ++d)
+    if (chosen[d] != 0) axes.push_back(static_cast<std::int64_t>(d));
+  reverse_along(context, axes);
 }
 
 } // namespace
@@ -265,14 +366,18 @@ void add_shape_rules(Rules& rules) {
   rules["Shape"] = measured("shape");
   rules["Size"] = measured("size");
   rules["Rank"] = rank;
+  rules["ShapeN"] = shapes;
+  rules["BroadcastArgs"] = broadcast_sizes;
+  rules["DataFormatVecPermute"] = permute_by_format;
+  rules["DataFormatDimMap"] = map_by_format;
+  rules["ConcatOffset"] = concat_offset;
+  rules["Empty"] = empty;
   rules["Select"] = select;
   rules["SelectV2"] = same("where");
   rules["Where"] = where;
   rules["OneHot"] = one_hot;
-  rules["Gather"] = rules["GatherV2"] = gather;
-  rules["GatherNd"] = gather_nd;
-  rules["ScatterNd"] = scatter_nd;
   rules["ReverseV2"] = reverse;
+  rules["Reverse"] = reverse_flagged;
 }
 
 } // namespace lanner::tensorflow
