@@ -41,13 +41,15 @@ std::vector<std::string> allowed_types(const TensorFlowSample& sample, const std
   return found;
 }
 
-/// The attribute that says the type of the first input that has such an attribute.
+/// The attribute that says the type of the data: T, or that of the first fed input; a type where that is
+/// fixed.
 std::string main_attribute(const TensorFlowSample& sample) {
-  for (const SampleTensor& input : sample.inputs)
-    if (!input.kind.starts_with("DT_") &&
-        std::ranges::find(sample.attributes, input.kind, &SampleAttribute::name) != sample.attributes.end())
-      return input.kind;
-  return "";
+  const SampleTensor* first = nullptr;
+  for (const SampleTensor& input : sample.inputs) {
+    if (input.kind == "T") return "T";
+    if (!first || (input.fed && !first->fed)) first = &input;
+  }
+  return first ? first->kind : "";
 }
 
 std::string joined(const std::vector<std::string>& parts, const char* between) {
@@ -59,11 +61,13 @@ std::string joined(const std::vector<std::string>& parts, const char* between) {
 /// The operators that the samples become, in their order, without constants.
 std::string becomes(const std::vector<TensorFlowSample>& samples) {
   std::vector<std::string> kinds;
-  for (const TensorFlowSample& sample : samples)
-    for (const auto& node : imported(graph_def_of(sample))->body().nodes()) {
+  for (const TensorFlowSample& sample : samples) {
+    const auto graph = imported(graph_def_of(sample));
+    for (const auto& node : graph->body().nodes()) {
       const std::string kind = fmt::format("`{}`", node->kind());
       if (kind != "`constant`" && std::ranges::find(kinds, kind) == kinds.end()) kinds.push_back(kind);
     }
+  }
   return kinds.empty() ? "its input" : joined(kinds, " ");
 }
 
@@ -77,6 +81,10 @@ Types tried_types(const TensorFlowSample& sample) {
   Types made;
   const std::string attribute = main_attribute(sample);
   if (attribute.empty()) return made;
+  if (attribute.starts_with("DT_")) {
+    made.taken.push_back(our_name(attribute));
+    return made;
+  }
   for (const std::string& type : allowed_types(sample, attribute)) {
     try {
       imported(graph_def_of(with_type(sample, attribute, type)));

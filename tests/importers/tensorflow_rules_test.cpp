@@ -223,5 +223,101 @@ TEST(TensorFlowRules, NonMaxSuppression) {
   EXPECT_EQ(imported(file)->body().outputs().size(), 2u);
 }
 
+// Fused operators without a kernel on TensorFlow's CPU device: the answers are those of its unfused nodes.
+
+std::vector<Message> four_numbers() {
+  return {floats("scale", {1}, {2}), floats("offset", {1}, {-20}), floats("mean", {1}, {1}),
+          floats("variance", {1}, {4})};
+}
+
+TEST(TensorFlowRules, FusedBatchNormalizationAddsAndActivates) {
+  std::vector<Message> constants = four_numbers();
+  constants.push_back(floats("side", {1, 2, 2, 1}, {1, 19, 18, 30}));
+  // (x - 1) * 2 / 2 - 20 + side
+  EXPECT_EQ(
+      result(of_node("_FusedBatchNormEx", {1, 2, 2, 1}, {"x", "scale", "offset", "mean", "variance", "side"},
+                     {flag("is_training", false), real("epsilon", 0), integer("num_side_inputs", 1),
+                      text("activation_mode", "Relu")},
+                     constants),
+             {f32s({0, 1, 4, 2}, {1, 2, 2, 1})}),
+      "f32[1, 2, 2, 1](0, 0, 1, 11)");
+}
+
+TEST(TensorFlowRules, FusedDepthwiseAddsABiasAndActivates) {
+  const auto attribute_of_names = [](std::string_view key, std::vector<std::string> names) {
+    Message list;
+    for (const std::string& name : names) list.bytes(2, name);
+    return attribute(key, Message().message(1, list));
+  };
+  EXPECT_EQ(result(of_node("_FusedDepthwiseConv2dNative", {1, 1, 2, 2}, {"x", "w", "b"},
+                           {list("strides", {1, 1, 1, 1}), text("padding", "VALID"),
+                            attribute_of_names("fused_ops", {"BiasAdd", "Relu6"}), integer("num_args", 1)},
+                           {floats("w", {1, 1, 2, 1}, {1, 10}), floats("b", {2}, {1, -21})}),
+                   {f32s({1, 2, -3, 2.5f}, {1, 1, 2, 2})}),
+            "f32[1, 1, 2, 2](2, 0, 0, 4)");
+}
+
+TEST(TensorFlowRules, BiasedConvolutionScalesItsSideInput) {
+  const auto convolved = [](const std::string& side, const std::string& activation) {
+    return result(
+        of_node(
+            "FusedConv2DBiasActivation", {1, 1, 3, 1}, {"x", "w", "b", side, "two", "half"},
+            {list("strides", {1, 1, 1, 1}), text("padding", "VALID"), text("activation_mode", activation)},
+            {floats("w", {1, 1, 1, 1}, {3}), floats("b", {1}, {-4}), floats("none", {0}, {}),
+             floats("side", {1, 1, 3, 1}, {2, 4, 6}), floats("two", {}, {2}), floats("half", {}, {.5f})}),
+        {f32s({0, 1, 2}, {1, 1, 3, 1})});
+  };
+  // 2 * 3 * x - 4, and half of the side input
+  EXPECT_EQ(convolved("none", "None"), "f32[1, 1, 3, 1](-4, 2, 8)");
+  EXPECT_EQ(convolved("side", "Relu"), "f32[1, 1, 3, 1](0, 4, 11)");
+}
+
+// Lists of tensors.
+
+TEST(TensorFlowRules, ListsAreReadAndWritten) {
+  const auto last = [](std::vector<Message> nodes) {
+    nodes.push_back(integers("zero", {0}, true));
+    nodes.push_back(integers("one", {1}, true));
+    nodes.push_back(integers("two", {2}, true));
+    nodes.push_back(integers("shape", {2}));
+    nodes.push_back(floats("rows", {2, 2}, {1, 2, 3, 4}));
+    nodes.push_back(floats("row", {2}, {8, 9}));
+    return result(graph_def(nodes), {});
+  };
+  const Message made =
+      node({"list", "TensorListFromTensor", {"rows", "shape"}, {type("element_dtype", f32)}});
+  EXPECT_EQ(last({made, node({"y", "TensorListGetItem", {"list", "one", "shape"}})}), "f32[2](3, 4)");
+  EXPECT_EQ(last({made, node({"y", "TensorListLength", {"list"}})}), "i32[](2)");
+  EXPECT_EQ(last({made, node({"set", "TensorListSetItem", {"list", "zero", "row"}}),
+                  node({"y", "TensorListStack", {"set", "shape"}})}),
+            "f32[2, 2](8, 9, 3, 4)");
+  EXPECT_EQ(last({made, integers("places", {1, 1, 0}),
+                  node({"y", "TensorListGather", {"list", "places", "shape"}})}),
+            "f32[3, 2](3, 4, 3, 4, 1, 2)");
+  const Message reserved =
+      node({"list", "TensorListReserve", {"shape", "two"}, {type("element_dtype", f32)}});
+  EXPECT_EQ(last({reserved, node({"set", "TensorListSetItem", {"list", "one", "row"}}),
+                  node({"y", "TensorListStack", {"set", "shape"}})}),
+            "f32[2, 2](0, 0, 8, 9)");
+  const Message empty = node({"list", "EmptyTensorList", {"shape", "two"}, {type("element_dtype", f32)}});
+  EXPECT_EQ(last({empty, node({"first", "TensorListPushBack", {"list", "row"}}),
+                  node({"second", "TensorListPushBack", {"first", "row"}}),
+                  node({"y", "TensorListStack", {"second", "shape"}})}),
+            "f32[2, 2](8, 9, 8, 9)");
+  EXPECT_EQ(last({empty, node({"first", "TensorListPushBack", {"list", "row"}}),
+                  node({"pop", "TensorListPopBack", {"first", "shape"}}), node({"y", "Neg", {"pop:1"}})}),
+            "f32[2](-8, -9)");
+}
+
+TEST(TensorFlowRules, RefusedOperatorsSayWhyAndWhatToDo) {
+  EXPECT_NE(
+      outcome(of_node("RFFT", {4}, {"x", "n"}, {}, {integers("n", {4})})).find("outside of the network"),
+      std::string::npos);
+  EXPECT_NE(outcome(of_node("FusedBatchNormV3", {1, 2, 2, 1}, {"x", "scale", "offset", "mean", "variance"},
+                            {flag("is_training", true)}, four_numbers()))
+                .find("export the model for inference"),
+            std::string::npos);
+}
+
 } // namespace
 } // namespace lanner::test

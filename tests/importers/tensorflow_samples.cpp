@@ -104,10 +104,14 @@ std::vector<TensorFlowSample> tensorflow_samples() {
 }
 
 TensorFlowSample with_type(TensorFlowSample sample, const std::string& name, const std::string& type) {
+  // BatchMatMulV3 has a type for each operand and for the result, a fused operator those of what it adds.
+  const auto changes = [&](const std::string& one) {
+    return one == name || (name == "Ta" && (one == "Tb" || one == "Tout")) || (name == "T" && one == "TArgs");
+  };
   for (SampleTensor& input : sample.inputs)
-    if (input.kind == name) input.type = type;
+    if (changes(input.kind)) input.type = type;
   for (SampleAttribute& attribute : sample.attributes)
-    if (attribute.name == name) attribute.values = {type};
+    if (changes(attribute.name)) attribute.values.assign(attribute.values.size(), type);
   return sample;
 }
 

@@ -21,6 +21,9 @@ void set_coordinates(const RuleContext& context, AttributeMap& attributes) {
   attributes.set("nearest_mode", std::string(corners || centers ? "round_prefer_ceil" : "floor"));
 }
 
+constexpr const char* exact_weights =
+    "weights are computed; TensorFlow rounds places to 1/1024 and reads a table";
+
 Rule resize(const char* mode) {
   return [mode](RuleContext& context) {
     const DataFormat format;
@@ -79,16 +82,23 @@ Value* filled(RuleContext& context, Value* values, Value* count) {
   return context.emit("pad", {values, pads, context.scalar(values->type.dtype(), 0)});
 }
 
+constexpr const char* soft_suppression =
+    "soft suppression (soft_nms_sigma other than a constant 0); use NonMaxSuppressionV4";
+
+bool is_zero(const Tensor* number) {
+  if (!number || number->elements() != 1) return false;
+  Tensor wide = Tensor::allocate(DType::f64, number->shape());
+  copy_tensor(*number, wide);
+  return wide.as<double>()[0] == 0;
+}
+
 void counted_suppression(RuleContext& context) {
   Value* places = selected_indices(context, context.required(4));
   Value* count = context.emit("shape", {places});
   Value* total = context.emit("squeeze", {count, context.ints({0})});
   const bool scored = context.node.op == "NonMaxSuppressionV5";
   if (scored) {
-    const Tensor* sigma = context.constant(5);
-    check(sigma && sigma->dtype() == DType::f32 && sigma->elements() == 1 && sigma->as<float>()[0] == 0,
-          ErrorCode::unsupported,
-          "soft suppression is not supported (soft_nms_sigma other than a constant 0)");
+    check(is_zero(context.constant(5)), ErrorCode::unsupported, "{}", soft_suppression);
     Value* scores = context.emit("gather", {context.required(1), places}, with("axis", std::int64_t{0}));
     context.set_output(1, filled(context, scores, count));
   }
@@ -101,10 +111,11 @@ void counted_suppression(RuleContext& context) {
 void add_image_rules(Rules& rules) {
   rules["ResizeBilinear"] = resize("linear");
   rules["ResizeNearestNeighbor"] = resize("nearest");
-  rules["ResizeBicubic"] = resize("cubic");
+  rules["ResizeBicubic"] = {resize("cubic"), {}, {exact_weights}};
   for (const char* name : {"NonMaxSuppression", "NonMaxSuppressionV2", "NonMaxSuppressionV3"})
     rules[name] = suppression;
-  rules["NonMaxSuppressionV4"] = rules["NonMaxSuppressionV5"] = counted_suppression;
+  rules["NonMaxSuppressionV4"] = counted_suppression;
+  rules["NonMaxSuppressionV5"] = {counted_suppression, {soft_suppression}};
 }
 
 } // namespace lanner::tensorflow

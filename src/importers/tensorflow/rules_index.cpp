@@ -179,7 +179,7 @@ void list_difference(RuleContext& context) {
 } // namespace
 
 void add_index_rules(Rules& rules) {
-  rules["Gather"] = rules["GatherV2"] = {gather, {open_axis}};
+  rules["Gather"] = rules["GatherV2"] = rules["ResourceGather"] = {gather, {open_axis}};
   rules["GatherNd"] = gather_nd;
   rules["ScatterNd"] = {scatter_nd, {refused_string_scatter}};
   rules["TensorScatterUpdate"] = {tensor_scatter("none"), {refused_string_scatter}};

@@ -230,14 +230,12 @@ void bias_add(RuleContext& context) {
   context.set_output(0, with_bias(context, context.required(0), context.required(1)));
 }
 
-constexpr const char* training = "it is in training mode (is_training=True), in which it uses the statistics of "
-                                 "each batch; export the model for inference, or build it with "
-                                 "freeze_batch_norm to use its moving averages"; export the model "
-                                 "for inference (training=False)";
+constexpr const char* training =
+    "it is in training mode (is_training=True), in which it uses the statistics of "
+    "each batch; export the model for inference (training=False), or build it "
+    "with freeze_batch_norm to use its moving averages";
 
 void batch_norm(RuleContext& context) {
-  check(context.integer("is_training", 1) == 0 || context.options().tensorflow.freeze_batch_norm,
-        ErrorCode::unsupported, "{}", training);
   context.set_output(0, batch_norm_of(context, context.required(0), 1));
   for (std::size_t i = 1; i < context.node.outputs.size(); ++i)
     context.set_output(i, context.required(i % 2 == 1 ? 3 : 4));
@@ -309,7 +307,8 @@ Value* with_bias(RuleContext& context, Value* x, Value* bias) {
 }
 
 Value* batch_norm_of(RuleContext& context, Value* x, std::size_t first) {
-  check(context.integer("is_training", context.node.op.starts_with("Fused") ? 1 : 0) == 0,
+  check(context.integer("is_training", context.node.op.starts_with("Fused") ? 1 : 0) == 0 ||
+            context.options().tensorflow.freeze_batch_norm,
         ErrorCode::unsupported, "{}", training);
   const std::string named = context.string("data_format", "NHWC");
   const DataFormat format = data_format(context, named.size() == 5 ? 3 : 2);

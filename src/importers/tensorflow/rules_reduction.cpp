@@ -41,10 +41,6 @@ void any(RuleContext& context) {
   context.set_output(0, context.emit("not", {none}));
 }
 
-void euclidean_norm(RuleContext& context) {
-  context.set_output(0, reduce(context, "reduce_l2", context.required(0)));
-}
-
 constexpr const char* nan_found =
     "of a row with NaN the place of NaN is given, as NumPy does; TensorFlow passes over NaN";
 
@@ -81,7 +77,7 @@ void add_reduction_rules(Rules& rules) {
   rules["Prod"] = reduction("reduce_prod");
   rules["All"] = all;
   rules["Any"] = any;
-  rules["EuclideanNorm"] = euclidean_norm;
+  rules["EuclideanNorm"] = reduction("reduce_l2");
   rules["ArgMax"] = {arg_reduce("arg_max"), {}, {nan_found}};
   rules["ArgMin"] = {arg_reduce("arg_min"), {}, {nan_found}};
   rules["TopK"] = rules["TopKV2"] = top_k;

@@ -279,16 +279,27 @@ void rank(RuleContext& context) {
   context.set_output(0, context.scalar(DType::i32, dims));
 }
 
+/// The condition with dims of 1 behind its own, as many as `x` has more; counted at run time.
+Value* as_rows(RuleContext& context, Value* condition, Value* x) {
+  Value *sizes = context.emit("shape", {condition}), *all = context.emit("shape", {x});
+  Value* more = context.emit("sub", {context.emit("shape", {all}), context.emit("shape", {sizes})});
+  Value* ones = context.emit("expand", {context.scalar(DType::i64, 1), more});
+  return context.emit("reshape", {condition, joined(context, {sizes, ones}, 0)},
+                      with("allowzero", std::int64_t{1}));
+}
+
 /// A condition of rank 1 selects whole rows.
 void select(RuleContext& context) {
-  Value* condition = context.required(0);
-  const std::size_t rank = rank_of(context, 1);
-  if (rank_of(context, 0) == 1 && rank > 1) {
+  Value *condition = context.required(0), *x = context.required(1);
+  const bool known = condition->type.ranked() && (condition->type.rank() != 1 || x->type.ranked());
+  if (!known) {
+    condition = as_rows(context, condition, x);
+  } else if (condition->type.rank() == 1 && x->type.rank() > 1) {
     std::vector<std::int64_t> trailing;
-    for (std::size_t d = 1; d < rank; ++d) trailing.push_back(static_cast<std::int64_t>(d));
-    condition = context.emit("unsqueeze", {condition, context.ints(trailing)});
+    for (std::size_t d = 1; d < x->type.rank(); ++d) trailing.push_back(static_cast<std::int64_t>(d));
+    condition = unsqueezed(context, condition, std::move(trailing));
   }
-  context.set_output(0, context.emit("where", {condition, context.required(1), context.required(2)}));
+  context.set_output(0, context.emit("where", {condition, x, context.required(2)}));
 }
 
 /// Indices of true elements, one per row.

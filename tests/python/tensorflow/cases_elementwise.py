@@ -116,9 +116,9 @@ add("Cast", [np.array([1 + 2**-8, 3.14159, 1e-40], F)], {"DstT": "bfloat16"}, "r
 add("Cast", [np.array([1 + 2**-8, 3.14159], F)], {"DstT": "bfloat16", "Truncate": True}, "truncates mantissa", refused="not cut off")
 for dtype in [*NUMBERS, "bool"]:
     add("SelectV2", [draw((2, 1), "bool"), draw((2, 3), dtype), draw((3,), dtype, 1)], label="" if dtype == "float32" else dtype, open=True)
-add("Select", [draw((2,), "bool"), draw((2, 3)), draw((2, 3), seed=1)], open=True)
+add("Select", [draw((2,), "bool"), draw((2, 3)), draw((2, 3), seed=1)], open="rank")
 add("Select", [np.array(True), draw((2, 3)), draw((2, 3), seed=1)], label="scalar")
-add("Select", [draw((2, 3), "bool"), draw((2, 3)), draw((2, 3), seed=1)], label="same", open=True)
+add("Select", [draw((2, 3), "bool"), draw((2, 3)), draw((2, 3), seed=1)], label="same", open="rank")
 add("Bitcast", [draw((2, 3))], {"type": "int32"})
 add("Bitcast", [draw((2, 3), "int32")], {"type": "float32"}, "back")
 add("Bitcast", [draw((2, 2), "uint8")], {"type": "int8"}, "bytes")
