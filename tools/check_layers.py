@@ -4,10 +4,10 @@
     base <- device <- tensor <- image <- graph <- ops <- {importers, passes, backends}
     backends <- program <- run <- engine <- pipeline    image <- video <- pipeline
     engine <- tasks     {engine, video} <- options <- c     tensor <- calibration <- engine
-    {passes, program} <- lower    image <- known       {importers, known, lower, engine} <- builder
+    {passes, program} <- lower    image <- known       {importers, known, lower, engine} <- builder <- tf
     python, tools, src/c -> include/lanner only
 
-liblanner-runtime leaves out importers, passes, lower and builder: none of its layers may depend on them.
+liblanner-runtime leaves out importers, passes, lower, builder and tf: none of its layers may depend on them.
 A file may include its own layer and those that its layer reaches by the arrows. A folder of src/ is a layer; a public
 header belongs to the layer of its noun (HEADERS below).
 """
@@ -35,6 +35,7 @@ BELOW = {
     "calibration": ["tensor"],
     "known": ["image"],
     "builder": ["engine", "importers", "known", "lower"],
+    "tf": ["builder"],
     "video": ["image"],
     "pipeline": ["engine", "video"],
     "tasks": ["engine"],

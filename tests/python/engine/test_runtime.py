@@ -191,7 +191,7 @@ def symbols(file, kinds):
 def test_no_symbol_of_the_builder_is_in_the_runtime():
     objects = BUILD / "src" / "CMakeFiles" / "lanner_builder_objects.dir"
     builder = set()
-    for part in ("importers", "passes", "lower", "builder"):
+    for part in ("importers", "passes", "lower", "builder", "tf"):
         files = list((objects / part).rglob("*.o"))
         assert files, part
         for file in files:
