@@ -29,6 +29,7 @@ std::span<const Target> targets() {
       {"settings", read_settings},
       {"task", read_task},
       {"tensorflow", read_tensorflow},
+      {"tfrecord", read_tfrecord},
       {"truth", read_truth},
   };
   return all;

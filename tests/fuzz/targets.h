@@ -60,5 +60,6 @@ void read_labels(std::span<const std::byte> input);
 void read_settings(std::span<const std::byte> input);
 void read_calibration(std::span<const std::byte> input);
 void read_bundle(std::span<const std::byte> input);
+void read_tfrecord(std::span<const std::byte> input);
 
 } // namespace lanner::fuzz
