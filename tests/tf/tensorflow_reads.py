@@ -1,6 +1,7 @@
 """What TensorFlow reads of the files that tensorflow_reads_test.cpp wrote; and files of TensorFlow's for it.
 
-Called with the folder. Ends with an exception where something is not as expected.
+`make FOLDER` writes what the test reads, `check FOLDER` reads what it wrote, and ends with an exception where something
+is not as expected.
 """
 
 import sys
@@ -12,7 +13,7 @@ from tensorflow.core.framework import function_pb2, graph_pb2
 from tensorflow.core.protobuf import saved_model_pb2
 from tensorflow.python.saved_model import loader_impl
 
-FOLDER = Path(sys.argv[1])
+FOLDER = Path(sys.argv[2])
 X = np.float32([[1, 2], [-3, 4]])
 ANSWER = np.maximum(X @ np.float32([[1, 2], [3, 4]]) + np.float32([10, 20]), 0)
 
@@ -126,6 +127,35 @@ def write_records() -> None:
             writer.write(tf.train.Example(features=tf.train.Features(feature=feature)).SerializeToString())
 
 
-for step in (run_graph, check_attributes, check_engines, run_saved_model, read_checkpoints, read_events, write_records):
-    step()
-assert function_pb2.FunctionDef.FromString((FOLDER / "function.pb").read_bytes()).control_ret["done"] == "work"
+class Model(tf.Module):
+    def __init__(self):
+        super().__init__()
+        self.v = tf.Variable([[5.0, 6.0], [7.0, 8.0]])
+        self.count = tf.Variable(3)
+
+    @tf.function(input_signature=[tf.TensorSpec([None, 2])])
+    def call(self, x):
+        return {"y": tf.nn.relu(x @ self.v) if self.count > 2 else x}
+
+
+def make() -> None:
+    model = Model()
+    tf.saved_model.save(model, str(FOLDER / "made"), signatures=model.call)
+    write_records()
+
+
+def run_rewritten() -> None:
+    """A model of TensorFlow 2 whose graph was read and written, and whose object graph was passed through."""
+    expected = np.maximum(X @ np.float32([[5, 6], [7, 8]]), 0)
+    loaded = tf.saved_model.load(str(FOLDER / "rewritten"))
+    np.testing.assert_allclose(loaded.call(tf.constant(X))["y"], expected, rtol=1e-6)
+    np.testing.assert_allclose(loaded.signatures["serving_default"](x=tf.constant(X))["y"], expected, rtol=1e-6)
+    assert loaded.count.numpy() == 3
+
+
+if sys.argv[1] == "make":
+    make()
+else:
+    for step in (run_graph, check_attributes, check_engines, run_saved_model, run_rewritten, read_checkpoints, read_events):
+        step()
+    assert function_pb2.FunctionDef.FromString((FOLDER / "function.pb").read_bytes()).control_ret["done"] == "work"

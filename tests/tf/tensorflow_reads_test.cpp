@@ -4,6 +4,7 @@
 #include <fstream>
 
 #include <gtest/gtest.h>
+#include <protozero/pbf_reader.hpp>
 
 #include "base/file/file.h"
 #include "expect_error.h"
@@ -213,19 +214,98 @@ void expect_records(const std::filesystem::path& path) {
   EXPECT_FALSE(reader.next());
 }
 
+using Message = protozero::pbf_reader;
+
+/// A node with its attributes as they are.
+NodeRecord node_of(Message message) {
+  NodeRecord node;
+  while (message.next()) {
+    switch (message.tag()) {
+    case 1:
+      node.name = message.get_string();
+      break;
+    case 2:
+      node.op = message.get_string();
+      break;
+    case 3:
+      node.inputs.push_back(message.get_string());
+      break;
+    case 4:
+      node.device = message.get_string();
+      break;
+    case 5: {
+      Message entry = message.get_message();
+      entry.next(1);
+      const std::string key = entry.get_string();
+      entry.next(2);
+      node.attributes[key] = RawMessage{entry.get_bytes()};
+      break;
+    }
+    default:
+      message.skip();
+    }
+  }
+  return node;
+}
+
+GraphRecord graph_of(Message message) {
+  GraphRecord graph;
+  while (message.next()) {
+    if (message.tag() == 1) {
+      graph.nodes.push_back(node_of(message.get_message()));
+    } else if (message.tag() == 2) {
+      Message library = message.get_message();
+      while (library.next(1)) graph.other_functions.push_back({library.get_bytes()});
+    } else {
+      message.skip();
+    }
+  }
+  return graph;
+}
+
+/// Reads saved_model.pb and writes it again, the graph as records.
+void rewrite(const std::filesystem::path& from, const std::filesystem::path& to) {
+  std::filesystem::create_directories(to);
+  std::filesystem::copy(from, to, std::filesystem::copy_options::recursive);
+  const Content content = read_all(open_path(from / "saved_model.pb"));
+  Message saved_model(reinterpret_cast<const char*>(content.bytes.data()), content.bytes.size());
+  saved_model.next(2);
+  Message message = saved_model.get_message();
+  MetaGraphRecord meta;
+  while (message.next()) {
+    if (message.tag() == 2)
+      meta.graph = graph_of(message.get_message());
+    else if (message.tag() == 7)
+      meta.object_graph = RawMessage{message.get_bytes()};
+    else
+      message.skip();
+  }
+  ASSERT_TRUE(meta.object_graph);
+  meta.saver = SaverRecord{"saver_filename:0", "StatefulPartitionedCall:0", "StatefulPartitionedCall_1"};
+  std::filesystem::remove(to / "fingerprint.pb");
+  write_saved_model(to, meta);
+}
+
+void run_tensorflow(const char* python, std::string_view what, const TemporaryFolder& folder) {
+  const std::string said = folder / "said";
+  const std::string script = (source_dir() / "tests/tf/tensorflow_reads.py").string();
+  const std::string command =
+      fmt::format("CUDA_VISIBLE_DEVICES= TF_CPP_MIN_LOG_LEVEL=3 '{}' '{}' {} '{}' >'{}' 2>&1", python, script,
+                  what, folder.path().string(), said);
+  const int status = std::system(command.c_str());
+  std::ifstream output(said);
+  ASSERT_EQ(status, 0) << std::string(std::istreambuf_iterator<char>(output), {});
+}
+
 TEST(TensorFlowFiles, TensorFlowReadsWhatIsWritten) {
   const char* python = std::getenv("LANNER_TENSORFLOW_PYTHON");
   if (!python || !*python) GTEST_SKIP() << "LANNER_TENSORFLOW_PYTHON names no Python with TensorFlow";
   const TemporaryFolder folder;
-  write_all(folder.path());
-  const std::string said = folder / "said";
-  const std::string command =
-      fmt::format("CUDA_VISIBLE_DEVICES= TF_CPP_MIN_LOG_LEVEL=3 '{}' '{}' '{}' >'{}' 2>&1", python,
-                  (source_dir() / "tests/tf/tensorflow_reads.py").string(), folder.path().string(), said);
-  const int status = std::system(command.c_str());
-  std::ifstream output(said);
-  ASSERT_EQ(status, 0) << std::string(std::istreambuf_iterator<char>(output), {});
+  ASSERT_NO_FATAL_FAILURE(run_tensorflow(python, "make", folder));
   expect_records(folder / "made.tfrecord");
+  ASSERT_NO_FATAL_FAILURE(rewrite(folder / "made", folder / "rewritten"));
+  write_all(folder.path());
+  run_tensorflow(python, "check", folder);
 }
 
 TEST(TensorFlowFiles, OurImporterReadsAndRunsAWrittenGraph) {

@@ -84,9 +84,10 @@ struct Segmentation {
 };
 
 /// Divides a graph. Segments grow from the outputs towards the inputs along data edges, and never so that
-/// the graph with each segment as one node has a cycle, control edges included; no two segments that share a
-/// data edge could be one. The result does not depend on the order of the nodes. Edges from NextIteration to
-/// Merge (loops of TensorFlow 1) do not count as edges, and these nodes stay native.
+/// the graph with each segment as one node has a cycle, control edges included. No two segments that share a
+/// data edge could be one, before nodes that may not be at a boundary leave them. The result does not depend
+/// on the order of the nodes. Edges from NextIteration to Merge (loops of TensorFlow 1) do not count as
+/// edges, and these nodes stay native.
 ///
 /// Throws Error{bad_data} for a cycle, for inputs that are not there and for two nodes of one name,
 /// Error{invalid_argument} for sizes that are out of range. Working memory counts for the thread's account,
