@@ -318,6 +318,17 @@ TEST(TensorFlowFiles, EqualRecordsGiveEqualBytes) {
   EXPECT_EQ(serialized(meta_graph()), serialized(meta_graph()));
 }
 
+TEST(TensorFlowFiles, GraphsThatProtobufCannotReadAreRefusedBeforeMemoryIsTaken) {
+  float unread = 0;
+  const Tensor half = Tensor::wrap(&unread, DType::f32, {1 << 28}, nullptr);
+  GraphRecord graph;
+  graph.nodes = {constant("a", half), constant("b", half)};
+  LANNER_EXPECT_ERROR(serialized(graph), ErrorCode::limit_exceeded, "protobuf reads messages of 2147483647");
+  MetaGraphRecord meta;
+  meta.graph = graph;
+  LANNER_EXPECT_ERROR(serialized(meta), ErrorCode::limit_exceeded, "keep the weights in variables");
+}
+
 TEST(TensorFlowFiles, AnUnwritableFolderLeavesNothing) {
   const TemporaryFolder folder;
   folder.write("file", "x");

@@ -2,11 +2,10 @@
 
 #include <limits>
 
-#include <protozero/pbf_writer.hpp>
-
 #include "base/check.h"
 #include "base/limits/account.h"
 #include "base/text/one_line.h"
+#include "tf/write/graph_writer.h"
 #include "tf/write/tensor_proto.h"
 
 namespace lanner::tf {
@@ -190,18 +189,6 @@ void write(pbf_writer& into, const FunctionRecord& function) {
   }
 }
 
-void write(pbf_writer& into, const GraphRecord& graph) {
-  for (const NodeRecord& node : graph.nodes) add_message(into, 1, node);
-  if (!graph.functions.empty() || !graph.other_functions.empty()) {
-    pbf_writer library(into, 2);
-    for (const FunctionRecord& function : graph.functions) add_message(library, 1, function);
-    for (const RawMessage& function : graph.other_functions) library.add_message(1, function.bytes);
-  }
-  pbf_writer versions(into, 4);
-  versions.add_int32(1, graph.producer);
-  versions.add_int32(2, graph.min_consumer);
-}
-
 // Sizes of what takes memory, so that the text need not grow while it is written.
 
 std::uint64_t large_bytes(const AttrValue& value) {
@@ -227,10 +214,8 @@ std::uint64_t large_bytes(const std::vector<NodeRecord>& nodes) {
 }
 
 template<typename T>
-std::string message_of(const T& record, std::uint64_t expected = 0) {
-  require_protobuf_size(expected, "a graph's tensors");
+std::string message_of(const T& record) {
   std::string bytes;
-  bytes.reserve(expected);
   pbf_writer writer(bytes);
   write(writer, record);
   require_protobuf_size(bytes.size(), "a message");
@@ -298,14 +283,36 @@ void require_protobuf_size(std::uint64_t bytes, std::string_view what) {
         largest_message);
 }
 
-std::string serialized(const GraphRecord& graph) {
+void write_graph(pbf_writer& into, const GraphRecord& graph) {
+  for (const NodeRecord& node : graph.nodes) add_message(into, 1, node);
+  if (!graph.functions.empty() || !graph.other_functions.empty()) {
+    pbf_writer library(into, 2);
+    for (const FunctionRecord& function : graph.functions) add_message(library, 1, function);
+    for (const RawMessage& function : graph.other_functions) library.add_message(1, function.bytes);
+  }
+  pbf_writer versions(into, 4);
+  versions.add_int32(1, graph.producer);
+  versions.add_int32(2, graph.min_consumer);
+}
+
+std::uint64_t expected_bytes(const GraphRecord& graph) {
   std::uint64_t bytes = large_bytes(graph.nodes);
   for (const FunctionRecord& function : graph.functions) bytes += large_bytes(function.nodes);
   for (const RawMessage& function : graph.other_functions) bytes += function.bytes.size();
-  return message_of(graph, bytes);
+  require_protobuf_size(bytes, "a graph's tensors");
+  return bytes;
+}
+
+std::string serialized(const GraphRecord& graph) {
+  std::string bytes;
+  bytes.reserve(expected_bytes(graph));
+  pbf_writer writer(bytes);
+  write_graph(writer, graph);
+  require_protobuf_size(bytes.size(), "a graph");
+  return bytes;
 }
 std::string serialized(const FunctionRecord& function) {
-  return message_of(function, large_bytes(function.nodes));
+  return message_of(function);
 }
 std::string serialized(const NodeRecord& node) {
   return message_of(node);

@@ -1,9 +1,8 @@
 #include "tf/write/saved_model.h"
 
-#include <protozero/pbf_writer.hpp>
-
 #include "base/check.h"
 #include "base/file/file.h"
+#include "tf/write/graph_writer.h"
 #include "tf/write/tensor_proto.h"
 
 namespace lanner::tf {
@@ -68,17 +67,19 @@ void add_assets(pbf_writer& into, protozero::pbf_tag_type tag, const std::vector
 } // namespace
 
 std::string serialized(const MetaGraphRecord& meta_graph) {
-  const std::string graph = serialized(meta_graph.graph);
   std::string bytes;
   constexpr std::size_t beside = 1u << 16;
-  bytes.reserve(graph.size() + (meta_graph.object_graph ? meta_graph.object_graph->bytes.size() : 0) +
-                beside);
+  bytes.reserve(expected_bytes(meta_graph.graph) +
+                (meta_graph.object_graph ? meta_graph.object_graph->bytes.size() : 0) + beside);
   {
     pbf_writer saved_model(bytes);
     saved_model.add_int64(1, 1);
     pbf_writer message(saved_model, 2);
     add_info(message, 1, meta_graph);
-    message.add_message(2, graph);
+    {
+      pbf_writer graph(message, 2);
+      write_graph(graph, meta_graph.graph);
+    }
     if (meta_graph.saver) add_saver(message, 3, *meta_graph.saver);
     for (const auto& [name, collection] : meta_graph.collections) {
       pbf_writer entry(message, 4);
