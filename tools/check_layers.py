@@ -77,6 +77,7 @@ HEADERS = {
     "tensor": "tensor",
     "tensor_file": "tensor",
     "tensorflow_options": "base",
+    "tensorflow": "tf",
     "model_folder": "base",
     "precision": "tensor",
     "image": "image",

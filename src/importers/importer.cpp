@@ -16,6 +16,7 @@
 #include "base/text/one_line.h"
 #include "importers/caffe/caffe_importer.h"
 #include "importers/caffe/net.h"
+#include "importers/graph_source.h"
 #include "importers/onnx/onnx_importer.h"
 #include "importers/onnx/onnx_reader.h"
 #include "importers/tensorflow/graph_def.h"
@@ -153,6 +154,7 @@ std::optional<std::string_view> format_of(std::span<const std::byte> bytes) {
 std::unique_ptr<Graph> import_model(const SourcePtr& source, const ImportOptions& given) {
   ImportOptions options = given;
   options.name = source->name();
+  if (const auto* made = dynamic_cast<const GraphSource*>(source.get())) return made->graph(options);
   const Content content = read_all(source, options.limits);
   check(!content.bytes.empty(), ErrorCode::bad_data, "the file is empty; expected a model");
   refuse_pointer(content.bytes);

@@ -31,7 +31,6 @@ struct ImportOptions {
   /// Initialisers to turn into graph inputs: graph inputs of these names exist. Others become constants.
   std::set<std::string> overridden = {};
   TensorFlowOptions tensorflow = {};
-  bool keep_engine_nodes = false; ///< TRTEngineOp nodes of TensorFlow stay, instead of their segments.
   std::string name = {};          ///< Of the source, set by import_model().
   /// Called for each initialiser of the outermost graph: its value, and the graph input of its name or null.
   std::function<void(const std::string&, const Tensor&, const Type*)> on_initialiser = {};

@@ -479,8 +479,7 @@ def video_seeds() -> None:
 
 
 def protobuf_seeds() -> None:
-    for target, seeds in {"tensorflow": tensorflow_seeds(), "bundle": bundle_seeds(), "caffe": caffe_seeds()}.items():
-    for target, seeds in {"tensorflow": tensorflow_seeds(), "caffe": caffe_seeds(), "tfrecord": tfrecord_seeds()}.items():
+    for target, seeds in {"tensorflow": tensorflow_seeds(), "bundle": bundle_seeds(), "caffe": caffe_seeds(), "tfrecord": tfrecord_seeds()}.items():
         for name, content in seeds.items():
             write(target, name, content)
 

@@ -93,6 +93,7 @@ void replace(ImportNode& node, Names& known, std::vector<FunctionRecord>& made, 
   ImportAttribute called;
   called.value = std::move(function);
   node.op = "PartitionedCall";
+  node.attributes.insert_or_assign(engine_mark, ImportAttribute{std::int64_t{1}, {}, 5});
   node.attributes.insert_or_assign("f", std::move(called));
   if (const auto types = node.attributes.find("OutT"); types != node.attributes.end())
     node.attributes.insert_or_assign("Tout", ImportAttribute(types->second));

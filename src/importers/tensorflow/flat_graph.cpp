@@ -11,6 +11,7 @@
 #include "base/limits/limit_error.h"
 #include "base/text/one_line.h"
 #include "importers/node_order.h"
+#include "importers/tensorflow/engine_nodes.h"
 #include "importers/tensorflow/graph_def.h"
 #include "importers/tensorflow/saved_model.h"
 #include "importers/tensorflow/tensor_record.h"
@@ -23,14 +24,15 @@ using Names = std::map<std::string, std::string>;
 /// Inlines one graph's calls, and those of the functions that it calls.
 class Inliner {
 public:
-  Inliner(const ImportModel& model, const Limits& limits) : model_(model), limits_(limits) {}
+  Inliner(const ImportModel& model, const Limits& limits, EngineNodes engines)
+      : model_(model), limits_(limits), engines_(engines) {}
 
   void add(const std::vector<ImportNode>& nodes, const std::string& prefix, Names& names,
            const ImportNode* caller) {
     const auto visible = [&](std::string_view name) { return names.contains(std::string(name)); };
     for (const ImportNode* node : in_dependence_order(nodes, visible)) {
       check_deadline();
-      if (node->domain.empty())
+      if (node->domain.empty() || (engines_ == EngineNodes::kept && node->attributes.contains(engine_mark)))
         keep(*node, prefix, names, caller);
       else
         call(*node, prefix, names, caller);
@@ -96,6 +98,7 @@ private:
 
   const ImportModel& model_;
   const Limits& limits_;
+  EngineNodes engines_;
   std::vector<const ImportFunction*> calls_;
 };
 
@@ -122,19 +125,21 @@ Type declared_type(const ImportNode& node, std::size_t i) {
 
 std::vector<ImportNode> inlined(const ImportModel& model, const std::vector<ImportNode>& nodes,
                                 const std::string& prefix, Names& names, const Limits& limits) {
-  Inliner inliner(model, limits);
+  Inliner inliner(model, limits, EngineNodes::inlined);
   inliner.add(nodes, prefix, names, nullptr);
   return std::move(inliner.made);
 }
 
-ImportModel read_flat_graph(const SourcePtr& source, const ImportOptions& given) {
+ImportModel read_flat_graph(const SourcePtr& source, const ImportOptions& given, EngineNodes engines) {
   ImportOptions options = given;
   options.name = source->name();
   const Content content = read_all(source, options.limits);
   ImportModel model = read(content, options);
   Names names;
   for (const ImportValue& input : model.graph.inputs) names[input.name] = input.name;
-  model.graph.nodes = inlined(model, model.graph.nodes, "", names, options.limits);
+  Inliner inliner(model, options.limits, engines);
+  inliner.add(model.graph.nodes, "", names, nullptr);
+  model.graph.nodes = std::move(inliner.made);
   for (ImportValue& output : model.graph.outputs) {
     if (output.label.empty()) output.label = output.name;
     if (const auto found = names.find(output.name); found != names.end()) output.name = found->second;

@@ -9,10 +9,14 @@
 
 namespace lanner::tensorflow {
 
+/// What becomes of calls that stand for TRTEngineOp nodes.
+enum class EngineNodes : std::uint8_t { inlined, kept };
+
 /// Reads a SavedModel, MetaGraph or GraphDef and inlines calls of functions: node `n` of a function that node
 /// `call` calls becomes `call/n`. Bodies of If and While stay functions. Labels of inputs and outputs are
-/// those of the signature. TRTEngineOp nodes stay with ImportOptions::keep_engine_nodes.
-ImportModel read_flat_graph(const SourcePtr& source, const ImportOptions& options);
+/// those of the signature.
+ImportModel read_flat_graph(const SourcePtr& source, const ImportOptions& options,
+                            EngineNodes engines = EngineNodes::inlined);
 
 /// Inlines calls of functions in `nodes`, whose values have their own names; `prefix` goes before the names
 /// of nodes. `names` has the flat name of each value that is known, and gets those of the nodes' outputs.

@@ -271,12 +271,11 @@ bool looks_like_text(std::span<const std::byte> bytes) {
 
 } // namespace
 
-ImportModel model_of(GraphRecord& record, const GraphEnds* ends, const VariableReader& variables,
-                     const ImportOptions& options) {
+ImportModel model_of(GraphRecord& record, const GraphEnds* ends, const VariableReader& variables) {
   ImportModel model;
   model.dtype_of = dtype_of_tensorflow;
   require_own_names(record.nodes);
-  if (!options.keep_engine_nodes) replace_engine_nodes(record);
+  replace_engine_nodes(record);
   const FunctionOutputs functions = outputs_of(record.functions);
   structure_dataflow(record.nodes, functions, References::Form::in_graph);
   std::vector<std::string> results;
@@ -309,7 +308,7 @@ ImportModel read_graph_def(const Content& content, const ImportOptions& options)
   Reading reading{TensorReader(content, options.limits), options.limits, 0};
   GraphRecord record{&reading, {}, {}, 0};
   read_graph_file(content.bytes, looks_like_text(content.bytes), record);
-  return model_of(record, nullptr, {}, options);
+  return model_of(record, nullptr, {});
 }
 
 bool looks_like_graph_def(std::span<const std::byte> bytes) {

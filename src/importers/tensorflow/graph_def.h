@@ -29,8 +29,7 @@ using VariableReader = std::function<Tensor(const ImportNode& variable)>;
 /// The parse tree of a graph; moves from `record`. Without `ends` placeholders are the inputs, and nodes that
 /// nothing reads the outputs. Variables that the outputs need become constants by `variables`; without it
 /// they stay, and are refused later.
-ImportModel model_of(GraphRecord& record, const GraphEnds* ends, const VariableReader& variables,
-                     const ImportOptions& options);
+ImportModel model_of(GraphRecord& record, const GraphEnds* ends, const VariableReader& variables);
 
 /// Reads a model. Placeholders are the inputs, nodes that nothing reads the outputs; nodes that lead to no
 /// output are dropped, and control edges too. A tensor has the node's name, `name:i` after the first. A type

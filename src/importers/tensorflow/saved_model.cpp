@@ -203,7 +203,7 @@ ImportModel frozen(MetaGraph& graph, const GraphEnds& ends, const std::filesyste
                    const ImportOptions& options) {
   Variables variables(graph.graph, prefix, options.limits, options.on_data_file);
   return model_of(
-      graph.graph, &ends, [&](const ImportNode& node) { return variables.read(node); }, options);
+      graph.graph, &ends, [&](const ImportNode& node) { return variables.read(node); });
 }
 
 // --- Binary files by their first fields ---

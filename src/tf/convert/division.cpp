@@ -1,0 +1,322 @@
+#include "tf/convert/division.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include <fmt/format.h>
+
+#include <lanner/error.h>
+
+#include "base/check.h"
+#include "base/limits/account.h"
+#include "importers/tensorflow/engine_nodes.h"
+#include "importers/tensorflow/flat_graph.h"
+#include "tf/segment/segmenter.h"
+
+namespace lanner::tf {
+namespace {
+
+using Indices = std::vector<std::uint32_t>;
+
+/// Which node makes each value of a flat graph.
+std::map<std::string_view, NodeOutput> makers_of(const std::vector<ImportNode>& nodes) {
+  std::map<std::string_view, NodeOutput> makers;
+  for (std::uint32_t n = 0; n < nodes.size(); ++n)
+    for (std::uint32_t i = 0; i < nodes[n].outputs.size(); ++i)
+      if (!nodes[n].outputs[i].empty()) makers.emplace(nodes[n].outputs[i], NodeOutput{n, i});
+  return makers;
+}
+
+/// Whether an engine can take or give a value: TF-TRT's engines take tensors of numbers.
+bool may_cross(const NodeTrial& trial, const std::string& value) {
+  const auto type = trial.types.find(value);
+  return type != trial.types.end() && type->second.is_tensor() && type->second.dtype() != DType::string;
+}
+
+std::optional<NativeReason> reason_of(const ImportNode& node, const NodeTrial& trial) {
+  if (const auto found = trial.reasons.find(node.name); found != trial.reasons.end())
+    return NativeReason{"not_converted", found->second};
+  return std::nullopt;
+}
+
+SegmenterGraph segmenter_graph(const ImportModel& flat, const NodeTrial& trial) {
+  const auto makers = makers_of(flat.graph.nodes);
+  std::map<std::string_view, std::uint32_t> by_name;
+  for (std::uint32_t n = 0; n < flat.graph.nodes.size(); ++n) by_name.emplace(flat.graph.nodes[n].name, n);
+  std::map<std::string_view, std::uint32_t> inputs;
+  SegmenterGraph graph;
+  for (const ImportNode& node : flat.graph.nodes) {
+    SegmenterNode& made = graph.nodes.emplace_back();
+    made.name = node.name;
+    made.op = node.op;
+    made.reason = reason_of(node, trial);
+    made.counts = node.op != "Const";
+    made.inputs_may_enter =
+        std::ranges::all_of(node.inputs, [&](const auto& v) { return may_cross(trial, v); });
+    made.outputs_may_leave =
+        std::ranges::all_of(node.outputs, [&](const auto& v) { return v.empty() || may_cross(trial, v); });
+  }
+  for (const ImportValue& input : flat.graph.inputs) {
+    inputs.emplace(input.name, static_cast<std::uint32_t>(graph.nodes.size()));
+    SegmenterNode& made = graph.nodes.emplace_back();
+    made.name = input.name;
+    made.op = "Placeholder";
+    made.reason = NativeReason{"input", "an input of the model"};
+  }
+  for (std::uint32_t n = 0; n < flat.graph.nodes.size(); ++n) {
+    check_deadline();
+    for (const std::string& input : flat.graph.nodes[n].inputs) {
+      if (const auto maker = makers.find(input); maker != makers.end())
+        graph.nodes[n].inputs.push_back(maker->second);
+      else if (const auto given = inputs.find(input); given != inputs.end())
+        graph.nodes[n].inputs.push_back({given->second, 0});
+    }
+    for (const std::string& control : flat.graph.nodes[n].controls)
+      if (const auto found = by_name.find(control); found != by_name.end())
+        graph.nodes[n].control_inputs.push_back(found->second);
+  }
+  for (const ImportValue& output : flat.graph.outputs)
+    if (const auto maker = makers.find(output.name); maker != makers.end())
+      graph.fetched.push_back(maker->second);
+  return graph;
+}
+
+SegmenterOptions segmenter_options(const ConvertOptions& options) {
+  SegmenterOptions made;
+  made.minimum_segment_size = options.minimum_segment_size;
+  made.maximum_engines = options.maximum_engines;
+  made.denied_nodes = {options.denied_nodes.begin(), options.denied_nodes.end()};
+  made.denied_operators = {options.denied_operators.begin(), options.denied_operators.end()};
+  return made;
+}
+
+/// Orders engines and native nodes so that each runs after what it reads; native nodes that are ready
+/// together are one part.
+class PartOrder {
+public:
+  PartOrder(const std::vector<ImportNode>& nodes, std::vector<Indices> engines)
+      : nodes_(nodes), engines_(std::move(engines)), unit_(nodes.size(), none) {
+    for (std::size_t e = 0; e < engines_.size(); ++e)
+      for (const std::uint32_t n : engines_[e]) unit_[n] = e;
+    const auto makers = makers_of(nodes);
+    std::size_t next = engines_.size();
+    for (std::uint32_t n = 0; n < nodes.size(); ++n) {
+      if (unit_[n] != none || nodes[n].op == "Const") continue;
+      unit_[n] = next++;
+      single_.push_back(n);
+    }
+    waits_.resize(next);
+    readers_.resize(next);
+    for (std::uint32_t n = 0; n < nodes.size(); ++n)
+      for (const std::string& input : nodes[n].inputs)
+        if (const auto maker = makers.find(input); maker != makers.end()) connect(maker->second.node, n);
+  }
+
+  /// Calls `engine(index)` and `natives(nodes)` in order.
+  template<typename Engine, typename Natives>
+  void walk(Engine engine, Natives natives) {
+    std::vector<std::size_t> ready_natives, ready_engines;
+    const auto offer = [&](std::size_t unit) {
+      (unit < engines_.size() ? ready_engines : ready_natives).push_back(unit);
+    };
+    for (std::size_t unit = 0; unit < waits_.size(); ++unit)
+      if (waits_[unit].empty()) offer(unit);
+    std::size_t done = 0;
+    const auto finish = [&](std::size_t unit) {
+      ++done;
+      for (const std::size_t reader : readers_[unit])
+        if (waits_[reader].erase(unit) > 0 && waits_[reader].empty()) offer(reader);
+    };
+    while (!ready_natives.empty() || !ready_engines.empty()) {
+      check_deadline();
+      Indices group;
+      while (!ready_natives.empty()) {
+        const std::size_t unit = ready_natives.back();
+        ready_natives.pop_back();
+        group.push_back(single_[unit - engines_.size()]);
+        finish(unit);
+      }
+      if (!group.empty()) natives(std::move(group));
+      if (ready_engines.empty()) continue;
+      const std::size_t unit = ready_engines.back();
+      ready_engines.pop_back();
+      engine(unit);
+      finish(unit);
+    }
+    check(done == waits_.size(), ErrorCode::bad_data, "the graph has a cycle");
+  }
+
+private:
+  static constexpr std::size_t none = static_cast<std::size_t>(-1);
+
+  void connect(std::uint32_t from, std::uint32_t to) {
+    if (unit_[from] == none || unit_[to] == none || unit_[from] == unit_[to]) return;
+    if (waits_[unit_[to]].insert(unit_[from]).second) readers_[unit_[from]].push_back(unit_[to]);
+  }
+
+  const std::vector<ImportNode>& nodes_;
+  std::vector<Indices> engines_;
+  std::vector<std::size_t> unit_;
+  Indices single_; ///< Native nodes, in the order of their units.
+  std::vector<std::set<std::size_t>> waits_;
+  std::vector<std::vector<std::size_t>> readers_;
+};
+
+/// Values that a part reads from outside and gives to others. A constant from outside is no input.
+void set_bindings(PartPlan& part, const ImportModel& flat,
+                  const std::map<std::string_view, NodeOutput>& makers) {
+  const std::set<std::uint32_t> inside(part.nodes.begin(), part.nodes.end());
+  std::set<std::string_view> seen;
+  for (const std::uint32_t n : part.nodes)
+    for (const std::string& input : flat.graph.nodes[n].inputs) {
+      const auto maker = makers.find(input);
+      if (maker != makers.end() &&
+          (inside.contains(maker->second.node) || flat.graph.nodes[maker->second.node].op == "Const"))
+        continue;
+      if (seen.insert(input).second) part.inputs.push_back(input);
+    }
+  std::set<std::string_view> read;
+  for (std::uint32_t n = 0; n < flat.graph.nodes.size(); ++n)
+    if (!inside.contains(n))
+      for (const std::string& input : flat.graph.nodes[n].inputs) read.insert(input);
+  for (const ImportValue& output : flat.graph.outputs) read.insert(output.name);
+  for (const std::uint32_t n : part.nodes)
+    for (const std::string& output : flat.graph.nodes[n].outputs)
+      if (!output.empty() && read.contains(output)) part.outputs.push_back(output);
+}
+
+/// Constants that are outputs of the model: nothing else computes them.
+Indices constant_outputs(const ImportModel& flat, const std::map<std::string_view, NodeOutput>& makers) {
+  Indices found;
+  for (const ImportValue& output : flat.graph.outputs) {
+    const auto maker = makers.find(output.name);
+    if (maker != makers.end() && flat.graph.nodes[maker->second.node].op == "Const")
+      found.push_back(maker->second.node);
+  }
+  return found;
+}
+
+void add_parts(Division& division, std::vector<Indices> engines, const std::vector<std::string>& names) {
+  const std::vector<ImportNode>& nodes = division.flat.graph.nodes;
+  const auto makers = makers_of(nodes);
+  std::size_t natives = 0;
+  const auto add = [&](PartPlan part) {
+    set_bindings(part, division.flat, makers);
+    if (!part.outputs.empty()) division.parts.push_back(std::move(part));
+  };
+  PartOrder order(nodes, engines);
+  if (Indices constants = constant_outputs(division.flat, makers); !constants.empty())
+    add({fmt::format("native_{}", natives++), false, std::move(constants), {}, {}});
+  order.walk(
+      [&](std::size_t e) {
+        add({names[e], true, engines[e], {}, {}});
+      },
+      [&](Indices group) {
+        std::ranges::sort(group);
+        add({fmt::format("native_{}", natives++), false, std::move(group), {}, {}});
+      });
+}
+
+/// Native nodes without a rule have nothing that could run them.
+void require_rules(const Division& division) {
+  std::map<std::string, std::vector<std::string>> missing;
+  for (const ConvertedNode& node : division.nodes)
+    if (node.engine.empty() && division.trial.reasons.contains(node.name))
+      missing[node.op].push_back(node.name);
+  if (missing.empty()) return;
+  std::string list;
+  for (const auto& [op, names] : missing)
+    list += fmt::format("{}{} ({}{})", list.empty() ? "" : "; ", op, names.front(),
+                        names.size() > 1 ? fmt::format(" and {} more", names.size() - 1) : "");
+  const std::string& first = missing.begin()->second.front();
+  fail(ErrorCode::unsupported, "nodes that nothing here can run without TensorFlow: {}; {}: {}", list, first,
+       division.trial.reasons.find(first)->second);
+}
+
+} // namespace
+
+Division divide(ImportModel flat, const ConvertOptions& options, const ImportOptions& import) {
+  Division division{std::move(flat), {}, {}, {}};
+  division.trial = tensorflow::try_nodes(division.flat, import);
+  const SegmenterGraph graph = segmenter_graph(division.flat, division.trial);
+  const Segmentation segmentation = segment_graph(graph, segmenter_options(options));
+  for (const ImportNode& node : division.flat.graph.nodes)
+    division.nodes.push_back({node.name, node.op, {}, {}, {}});
+  std::vector<Indices> engines;
+  std::vector<std::string> names;
+  for (const Segment& segment : segmentation.segments) {
+    engines.push_back(segment.nodes);
+    names.push_back(segment.name);
+    for (const std::uint32_t n : segment.nodes) division.nodes[n].engine = segment.name;
+  }
+  for (const NativeNode& native : segmentation.native)
+    if (native.node < division.nodes.size()) {
+      division.nodes[native.node].code = native.reason.code;
+      division.nodes[native.node].reason = native.reason.text;
+    }
+  require_rules(division);
+  add_parts(division, std::move(engines), names);
+  return division;
+}
+
+Division divide_as_saved(ImportModel flat, const ConvertOptions&, const ImportOptions& import) {
+  Division division{std::move(flat), {}, {}, {}};
+  division.trial = tensorflow::try_nodes(division.flat, import);
+  std::vector<Indices> engines;
+  std::vector<std::string> names;
+  for (std::uint32_t n = 0; n < division.flat.graph.nodes.size(); ++n) {
+    const ImportNode& node = division.flat.graph.nodes[n];
+    ConvertedNode& made = division.nodes.emplace_back(ConvertedNode{node.name, node.op, {}, {}, {}});
+    if (!node.attributes.contains(tensorflow::engine_mark)) {
+      made.code = "native";
+      made.reason = "native in the converted model";
+      continue;
+    }
+    made.op = "TRTEngineOp";
+    made.engine = node.name;
+    engines.push_back({n});
+    names.push_back(node.name);
+  }
+  require_rules(division);
+  add_parts(division, std::move(engines), names);
+  return division;
+}
+
+ImportModel part_model(const Division& division, const PartPlan& part, const Limits& limits) {
+  const ImportModel& flat = division.flat;
+  ImportModel model;
+  model.dtype_of = flat.dtype_of;
+  model.graph.name = part.name;
+  model.functions = flat.functions;
+  const auto makers = makers_of(flat.graph.nodes);
+  std::map<std::string, std::string> names;
+  for (std::size_t i = 0; i < part.inputs.size(); ++i) {
+    const std::string& name = part.inputs[i];
+    names[name] = name;
+    Type type = division.trial.types.at(name);
+    if (type.ranked()) {
+      Dims dims = type.dims();
+      for (std::size_t d = 0; d < dims.size(); ++d) // an expression of other sizes is open here
+        if (!dims[d].is_constant() && !dims[d].as_symbol())
+          dims[d] = Dim::symbol(fmt::format("unknown__{}", d));
+      type = type.with_dims(std::move(dims));
+    }
+    model.graph.inputs.push_back({name, std::move(type), input_binding(i)});
+  }
+  std::set<std::uint32_t> inside(part.nodes.begin(), part.nodes.end()), copied;
+  std::vector<ImportNode> nodes;
+  for (const std::uint32_t n : part.nodes)
+    for (const std::string& input : flat.graph.nodes[n].inputs)
+      if (const auto maker = makers.find(input);
+          maker != makers.end() && !inside.contains(maker->second.node) &&
+          flat.graph.nodes[maker->second.node].op == "Const" && copied.insert(maker->second.node).second)
+        nodes.push_back(flat.graph.nodes[maker->second.node]);
+  for (const std::uint32_t n : part.nodes) nodes.push_back(flat.graph.nodes[n]);
+  model.graph.nodes = tensorflow::inlined(model, nodes, "", names, limits);
+  for (std::size_t i = 0; i < part.outputs.size(); ++i)
+    model.graph.outputs.push_back({names.at(part.outputs[i]), {}, output_binding(i)});
+  return model;
+}
+
+} // namespace lanner::tf

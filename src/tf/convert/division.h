@@ -1,0 +1,41 @@
+#pragma once
+// A TensorFlow model divided into engines and native parts.
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include <lanner/tensorflow.h>
+
+#include "importers/builder.h"
+#include "importers/import_graph.h"
+#include "importers/importer.h"
+
+namespace lanner::tf {
+
+/// Nodes that run together. Values have their names in the flat graph; a part's bindings are
+/// `TensorRTInputPH_i` and `TensorRTOutputPH_i`.
+struct PartPlan {
+  std::string name;
+  bool engine = false;
+  std::vector<std::uint32_t> nodes; ///< Indices into the flat graph, in topological order.
+  std::vector<std::string> inputs, outputs;
+};
+
+struct Division {
+  ImportModel flat;
+  NodeTrial trial;
+  std::vector<ConvertedNode> nodes;
+  std::vector<PartPlan> parts; ///< In the order in which they run.
+};
+
+/// Divides a flat model by TF-TRT's rules.
+Division divide(ImportModel flat, const ConvertOptions& options, const ImportOptions& import);
+
+/// Divides a model that was converted before: its engines are the calls that stand for TRTEngineOp nodes.
+Division divide_as_saved(ImportModel flat, const ConvertOptions& options, const ImportOptions& import);
+
+/// The model of one part: constants that it reads are copied in.
+ImportModel part_model(const Division& division, const PartPlan& part, const Limits& limits);
+
+} // namespace lanner::tf
