@@ -69,8 +69,9 @@ void SortedGraph::add_fetched() {
 }
 
 std::span<const NodeOutput> SortedGraph::fetched(std::uint32_t number) const {
-  const auto range = std::ranges::equal_range(fetched_, number, {}, &NodeOutput::node);
-  return {range.begin(), range.end()};
+  const auto begin = std::ranges::lower_bound(fetched_, number, {}, &NodeOutput::node);
+  const auto end = std::ranges::upper_bound(fetched_, number, {}, &NodeOutput::node);
+  return {begin, end};
 }
 
 void SortedGraph::add_edges(std::uint32_t to) {

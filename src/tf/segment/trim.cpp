@@ -35,7 +35,7 @@ public:
       remove(upwards, true);
       remove(downwards, false);
       std::ranges::sort(changed_);
-      changed_.erase(std::ranges::unique(changed_).begin(), changed_.end());
+      changed_.erase(std::unique(changed_.begin(), changed_.end()), changed_.end());
       check.swap(changed_);
     }
   }
@@ -84,7 +84,7 @@ private:
     for (const std::uint32_t node : nodes) queue.emplace_back(node, node);
     for (std::size_t i = 0; i < queue.size(); ++i) {
       deadline_();
-      const auto [node, cause] = queue[i];
+      const std::uint32_t node = queue[i].first, cause = queue[i].second;
       const std::uint32_t segment = segment_of_[node];
       if (segment == no_index) continue;
       segment_of_[node] = no_index;

@@ -92,9 +92,10 @@ void write_checkpoint(const std::filesystem::path& prefix, const std::map<std::s
   SortedTable index;
   index.add("", header());
   AtomicFile data(prefix.string() + ".data-00000-of-00001");
-  for (const auto& [key, tensor] : tensors) {
-    check(!key.empty(), ErrorCode::invalid_argument, "{}: a tensor has no name", prefix.string());
-    index.add(key, with_context([&] { return "tensor " + key; }, [&] { return write_tensor(data, tensor); }));
+  for (const auto& item : tensors) {
+    check(!item.first.empty(), ErrorCode::invalid_argument, "{}: a tensor has no name", prefix.string());
+    index.add(item.first, with_context([&] { return "tensor " + item.first; },
+                                       [&] { return write_tensor(data, item.second); }));
   }
   data.commit();
   write_file(prefix.string() + ".index", bytes_of(index.finish()));
