@@ -7,6 +7,8 @@
 #include <tuple>
 #include <utility>
 
+#include <fmt/format.h>
+
 #include <lanner/error.h>
 
 #include "base/check.h"
@@ -24,17 +26,22 @@ class States {
 public:
   using Id = std::size_t;
   static constexpr Id outside = 0; ///< In no branch.
+  static constexpr std::size_t most_branches = 1u << 16;
 
   States() { id_of({}); }
 
   std::size_t size(Id state) const { return lists_[state]->size(); }
-  /// Entries 2 * predicate + branch, ascending.
+  /// Entries made by entry(), ascending: the number of a predicate and its branch.
   const std::vector<std::size_t>& entries(Id state) const { return *lists_[state]; }
   bool contains(Id state, std::size_t predicate) const {
-    const auto& list = *lists_[state];
-    return std::ranges::binary_search(list, 2 * predicate) ||
-           std::ranges::binary_search(list, 2 * predicate + 1);
+    return std::ranges::any_of(*lists_[state],
+                               [&](std::size_t entry) { return predicate_of(entry) == predicate; });
   }
+  static std::size_t entry(std::size_t predicate, std::size_t branch) {
+    return predicate * most_branches + branch;
+  }
+  static std::size_t predicate_of(std::size_t entry) { return entry / most_branches; }
+  static std::size_t branch_of(std::size_t entry) { return entry % most_branches; }
   Id id_of(std::vector<std::size_t> entries) {
     const auto known = ids_.find(entries);
     if (known != ids_.end()) return known->second;
@@ -44,10 +51,10 @@ public:
     lists_.push_back(&added->first);
     return added->second;
   }
-  Id with(Id state, std::size_t predicate, bool branch) {
+  Id with(Id state, std::size_t predicate, std::size_t branch) {
     std::vector<std::size_t> entries = *lists_[state];
-    std::erase_if(entries, [&](std::size_t entry) { return entry / 2 == predicate; });
-    entries.insert(std::ranges::upper_bound(entries, 2 * predicate + branch), 2 * predicate + branch);
+    std::erase_if(entries, [&](std::size_t each) { return predicate_of(each) == predicate; });
+    entries.insert(std::ranges::upper_bound(entries, entry(predicate, branch)), entry(predicate, branch));
     return id_of(std::move(entries));
   }
   /// Of both; nothing where they need different branches of one predicate.
@@ -57,7 +64,7 @@ public:
     std::vector<std::size_t> entries;
     std::ranges::set_union(*lists_[a], *lists_[b], std::back_inserter(entries));
     for (std::size_t i = 1; i < entries.size(); ++i)
-      if (entries[i] / 2 == entries[i - 1] / 2) return std::nullopt;
+      if (predicate_of(entries[i]) == predicate_of(entries[i - 1])) return std::nullopt;
     return id_of(std::move(entries));
   }
 
@@ -70,13 +77,25 @@ private:
 struct Join {
   std::string merge;
   std::size_t predicate = 0;
-  std::string results[2];              ///< Of the branches for false and true, as written.
+  std::vector<std::string> results;    ///< Of each branch, as written; of two, the first is for false.
   States::Id around = States::outside; ///< Of the conditional as a whole.
 };
 
 std::string scope_of(const std::string& name) {
   const std::size_t slash = name.rfind('/');
   return slash == std::string::npos ? std::string() : name.substr(0, slash);
+}
+
+/// How many branches a Switch leads to.
+std::int64_t switch_branches(const ImportNode& gate) {
+  if (gate.op != "_SwitchN") return 2;
+  const auto found = gate.attributes.find("num_outs");
+  const auto* count =
+      found == gate.attributes.end() ? nullptr : std::get_if<std::int64_t>(&found->second.value);
+  constexpr std::int64_t most = 1024;
+  check(count && *count > 0 && *count <= most, ErrorCode::unsupported,
+        "node {}: num_outs is not from 1 to {}", one_line(gate.name, longest_shown), most);
+  return *count;
 }
 
 class Conditionals {
@@ -94,7 +113,7 @@ public:
                             rounds_[join.merge]}];
       group.push_back(std::move(join));
     }
-    for (const auto& [key, group] : groups) make_if(group);
+    for (const auto& [key, group] : groups) make_choice(group);
     return kept();
   }
 
@@ -130,7 +149,15 @@ private:
     check(gate.inputs.size() >= 2, ErrorCode::unsupported, "node {} has no predicate",
           one_line(gate.name, longest_shown));
     const auto [known, added] = numbers_.try_emplace(source(gate.inputs[1]), predicates_.size());
-    if (added) predicates_.push_back(known->first);
+    const std::int64_t count = switch_branches(gate);
+    if (gate.op == "_SwitchN") choices_.insert(known->second);
+    if (added) {
+      predicates_.push_back(known->first);
+      branches_.push_back(count);
+    }
+    check(branches_[known->second] == count, ErrorCode::unsupported,
+          "'{}' chooses one of {} branches and of {}", one_line(known->first, longest_shown),
+          branches_[known->second], count);
     return known->second;
   }
 
@@ -159,7 +186,9 @@ private:
     if (found == states_.end()) return States::outside;
     const ImportNode& node = *graph_.find(input.node);
     if (input.control || dataflow_op(node) != DataflowOp::switch_op) return found->second;
-    return table_.with(found->second, predicate(node), input.result == 1);
+    check(input.result < branches_[predicate(node)], ErrorCode::unsupported, "node {} has {} branches",
+          one_line(node.name, longest_shown), branches_[predicate(node)]);
+    return table_.with(found->second, predicate(node), static_cast<std::size_t>(input.result));
   }
 
   void visit(const ImportNode& node) {
@@ -197,43 +226,87 @@ private:
     std::vector<std::string> inputs;
     for (const std::string& reference : merge.inputs)
       if (!parsed_input(reference).control) inputs.push_back(reference);
-    check(inputs.size() == 2, ErrorCode::unsupported, "node {} merges {} values, expected 2",
-          one_line(merge.name, longest_shown), inputs.size());
-    const auto& first = table_.entries(state_of(inputs[0]));
-    const auto& second = table_.entries(state_of(inputs[1]));
-    std::vector<std::size_t> common, apart; // `apart` by the branch of the first input
-    std::ranges::set_intersection(first, second, std::back_inserter(common));
-    std::ranges::set_difference(first, second, std::back_inserter(apart));
-    // A constant whose control edges were removed is in the branch that is left.
-    for (const std::size_t entry : second)
-      if (!std::ranges::binary_search(common, entry) && !std::ranges::binary_search(apart, entry ^ 1))
-        apart.push_back(entry ^ 1);
-    check(apart.size() == 1, ErrorCode::unsupported,
-          "node {} merges values that are not those of the two branches of one conditional",
-          one_line(merge.name, longest_shown));
     Join join;
     join.merge = merge.name;
-    join.predicate = apart[0] / 2;
-    join.results[apart[0] % 2] = inputs[0];
-    join.results[1 - apart[0] % 2] = inputs[1];
-    join.around = table_.id_of(std::move(common));
+    join.predicate = predicate_between(merge, inputs);
+    const auto count = static_cast<std::size_t>(branches_[join.predicate]);
+    check(inputs.size() == count, ErrorCode::unsupported, "node {} merges {} values, expected {}",
+          one_line(merge.name, longest_shown), inputs.size(), count);
+    join.results.resize(count);
+    std::vector<std::string> left;
+    std::optional<std::vector<std::size_t>> around;
+    for (const std::string& reference : inputs) {
+      std::vector<std::size_t> others;
+      const bool known = place_of(reference, join, others);
+      if (!known) left.push_back(reference);
+      if (known && !around) around = others;
+      check(!known || around == others, ErrorCode::unsupported, apart, one_line(merge.name, longest_shown));
+    }
+    // A constant whose control edges were removed is in the branch that is left.
+    const auto free = std::ranges::find(join.results, std::string());
+    check(around && left.size() <= 1 && (left.size() == 1) == (free != join.results.end()),
+          ErrorCode::unsupported, apart, one_line(merge.name, longest_shown));
+    if (left.size() == 1) {
+      *free = left[0];
+      const auto& outer = table_.entries(state_of(left[0]));
+      check(std::ranges::includes(*around, outer), ErrorCode::unsupported, apart,
+            one_line(merge.name, longest_shown));
+    }
+    join.around = table_.id_of(std::move(*around));
     joins_.push_back(std::move(join));
     return joins_.back().around;
   }
 
-  void make_if(const std::vector<Join>& group) {
+  static constexpr fmt::format_string<std::string> apart =
+      "node {} merges values that are not those of the branches of one conditional";
+
+  /// The predicate in whose branches a Merge's inputs differ: the only one that is not common to them.
+  std::size_t predicate_between(const ImportNode& merge, const std::vector<std::string>& inputs) {
+    std::map<std::size_t, std::size_t> counts;
+    for (const std::string& reference : inputs)
+      for (const std::size_t entry : table_.entries(state_of(reference))) ++counts[entry];
+    std::set<std::size_t> predicates;
+    for (const auto& [entry, count] : counts)
+      if (count < inputs.size()) predicates.insert(States::predicate_of(entry));
+    check(predicates.size() == 1, ErrorCode::unsupported, apart, one_line(merge.name, longest_shown));
+    return *predicates.begin();
+  }
+
+  /// Puts a Merge's input in the place of its branch; `others` are the other entries of its state. False for
+  /// an input that is in none.
+  bool place_of(const std::string& reference, Join& join, std::vector<std::size_t>& others) {
+    bool found = false;
+    for (const std::size_t entry : table_.entries(state_of(reference))) {
+      if (States::predicate_of(entry) != join.predicate) {
+        others.push_back(entry);
+        continue;
+      }
+      std::string& place = join.results[States::branch_of(entry)];
+      check(place.empty(), ErrorCode::unsupported, apart, one_line(join.merge, longest_shown));
+      place = reference;
+      found = true;
+    }
+    return found;
+  }
+
+  /// A node If or, for a choice by number, Case.
+  void make_choice(const std::vector<Join>& group) {
     const std::size_t decision = group[0].predicate;
+    const bool by_number = choices_.contains(decision);
     ImportNode node;
-    node.name = graph_.unique_name(group[0].merge + "/if");
-    node.op = "If";
+    node.name = graph_.unique_name(group[0].merge + (by_number ? "/case" : "/if"));
+    node.op = by_number ? "Case" : "If";
     node.inputs = {predicates_[decision]};
     std::set<std::string> outer;
-    for (const bool branch : {true, false}) {
+    for (std::size_t branch = 0; branch < group[0].results.size(); ++branch) {
+      const std::string name = by_number ? fmt::format("branch_{}", branch)
+                               : branch  ? "then_branch"
+                                         : "else_branch";
       std::vector<std::string> results;
-      for (const Join& join : group) results.push_back(join.results[branch ? 1 : 0]);
-      const auto graph = branch_graph(decision, branch, std::move(results));
+      for (const Join& join : group) results.push_back(join.results[branch]);
+      const auto graph = branch_graph(decision, name, std::move(results));
       outer.merge(outer_names(*graph));
-      node.attributes[branch ? "then_branch" : "else_branch"] = {graph, {}};
+      node.attributes[name] = {graph, {}};
     }
     node.inputs.insert(node.inputs.end(), outer.begin(), outer.end());
     node.attributes["Tout"] = {std::vector<std::int64_t>(group.size()), {}};
@@ -243,7 +316,7 @@ private:
     graph_.add(std::move(node));
   }
 
-  std::shared_ptr<ImportGraph> branch_graph(std::size_t decision, bool branch,
+  std::shared_ptr<ImportGraph> branch_graph(std::size_t decision, const std::string& name,
                                             std::vector<std::string> results) {
     std::vector<ImportNode> nodes;
     std::set<std::string> seen;
@@ -261,7 +334,8 @@ private:
       waiting.pop_back();
       const bool is_gate = dataflow_op(node) == DataflowOp::switch_op;
       if (is_gate && !table_.contains(states_[node.name], decision)) {
-        nodes.push_back(passing(node.name, {node.inputs[0], node.inputs[0]}));
+        const auto count = static_cast<std::size_t>(branches_[decision]);
+        nodes.push_back(passing(node.name, std::vector<std::string>(count, node.inputs[0])));
         continue;
       }
       check(dataflow_op(node) == DataflowOp::none, ErrorCode::unsupported,
@@ -270,8 +344,7 @@ private:
       for (const std::string& reference : node.inputs) read(reference);
       nodes.push_back(std::move(node));
     }
-    return inner_graph(branch ? "then_branch" : "else_branch", {}, std::move(nodes), std::move(results),
-                       graph_.functions());
+    return inner_graph(name, {}, std::move(nodes), std::move(results), graph_.functions());
   }
 
   /// Axes, sizes and the like, which rules want to know: within a branch they are not outer values.
@@ -300,6 +373,8 @@ private:
   States table_;
   std::map<std::string, States::Id, std::less<>> states_;
   std::vector<std::string> predicates_;
+  std::set<std::size_t> choices_;                           ///< Predicates that are numbers.
+  std::vector<std::int64_t> branches_;                      ///< Of each predicate.
   std::map<std::string, std::size_t, std::less<>> numbers_; ///< Of predicates.
   std::map<std::string, std::string, std::less<>> sources_; ///< Of copies.
   std::map<std::string, std::size_t, std::less<>> rounds_;  ///< Merges on the longest way to each node.

@@ -11,10 +11,13 @@
 namespace lanner::tensorflow {
 
 DataflowOp dataflow_op(const ImportNode& node) {
-  static const std::map<std::string_view, DataflowOp> table{
-      {"Switch", DataflowOp::switch_op},   {"Merge", DataflowOp::merge},
-      {"Enter", DataflowOp::enter},        {"Exit", DataflowOp::exit},
-      {"LoopCond", DataflowOp::loop_cond}, {"NextIteration", DataflowOp::next_iteration}};
+  static const std::map<std::string_view, DataflowOp> table{{"Switch", DataflowOp::switch_op},
+                                                            {"_SwitchN", DataflowOp::switch_op},
+                                                            {"Merge", DataflowOp::merge},
+                                                            {"Enter", DataflowOp::enter},
+                                                            {"Exit", DataflowOp::exit},
+                                                            {"LoopCond", DataflowOp::loop_cond},
+                                                            {"NextIteration", DataflowOp::next_iteration}};
   std::string_view op = node.op;
   if (op.starts_with("Ref")) op.remove_prefix(3);
   const auto found = table.find(op);

@@ -58,7 +58,10 @@ const std::map<std::string, std::string, std::less<>>& counted_outputs() {
                                                                      {"If", "Tout"},
                                                                      {"StatelessIf", "Tout"},
                                                                      {"While", "T"},
-                                                                     {"StatelessWhile", "T"}};
+                                                                     {"StatelessWhile", "T"},
+                                                                     {"Case", "Tout"},
+                                                                     {"StatelessCase", "Tout"},
+                                                                     {"_SwitchN", "num_outs"}};
   return table;
 }
 

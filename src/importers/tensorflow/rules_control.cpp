@@ -49,17 +49,22 @@ std::shared_ptr<ImportGraph> graph_attribute(const RuleContext& context, const c
   return graph ? *graph : nullptr;
 }
 
+ImportGraph call_graph(const RuleContext& context, const std::string& function,
+                       const std::vector<std::string>& arguments) {
+  const std::vector<std::string> results = numbered("branch/", context.node.outputs.size());
+  ImportGraph branch;
+  branch.name = function;
+  branch.nodes.push_back(call(function, arguments, results));
+  branch.outputs = values(results);
+  return branch;
+}
+
 /// A branch of an If: a graph that reads outer values, or a function of the node's inputs.
 ImportGraph branch_graph(const RuleContext& context, const char* name) {
   if (const auto graph = graph_attribute(context, name)) return *graph;
   const std::vector<std::string> arguments(context.node.inputs.begin() + (context.inputs() > 0),
                                            context.node.inputs.end());
-  const std::vector<std::string> results = numbered("branch/", context.node.outputs.size());
-  ImportGraph branch;
-  branch.name = name;
-  branch.nodes.push_back(call(context.get<std::string>(name, "a function"), arguments, results));
-  branch.outputs = values(results);
-  return branch;
+  return call_graph(context, context.get<std::string>(name, "a function"), arguments);
 }
 
 void if_rule(RuleContext& context) {
@@ -71,6 +76,56 @@ void if_rule(RuleContext& context) {
   for (const ImportGraph& branch : branches) context.fill_region(*node, node->add_region(), branch, {});
   context.infer(*node);
   context.set_outputs(*node);
+}
+
+/// Branch `i` of a Case likewise, whose functions are a list.
+ImportGraph case_branch(const RuleContext& context, std::size_t i) {
+  const auto* functions = context.attribute("branches");
+  const auto* names = functions ? std::get_if<std::vector<std::string>>(functions) : nullptr;
+  if (!names) return branch_graph(context, fmt::format("branch_{}", i).c_str());
+  const std::vector<std::string> arguments(context.node.inputs.begin() + (context.inputs() > 0),
+                                           context.node.inputs.end());
+  return call_graph(context, names->at(i), arguments);
+}
+
+std::size_t case_branches(const RuleContext& context) {
+  const auto* functions = context.attribute("branches");
+  if (const auto* names = functions ? std::get_if<std::vector<std::string>>(functions) : nullptr)
+    return names->size();
+  std::size_t count = 0;
+  while (context.has_attribute(fmt::format("branch_{}", count))) ++count;
+  return count;
+}
+
+/// Of branches `first` and later, by the number `number` minus `first`; the last one for any other number.
+ImportGraph choice(const RuleContext& context, std::size_t first, std::size_t count) {
+  if (first + 1 == count) return case_branch(context, first);
+  ImportGraph graph;
+  graph.name = fmt::format("branch_{}", first);
+  const std::string stem = fmt::format("case/{}/", first);
+  graph.constants.emplace_back(stem + "number", Tensor::scalar(static_cast<std::int32_t>(first)));
+  ImportNode& equal = graph.nodes.emplace_back();
+  equal.name = equal.op = "Equal";
+  equal.inputs = {context.node.inputs.at(0), stem + "number"};
+  equal.outputs = {stem + "chosen"};
+  ImportNode& node = graph.nodes.emplace_back();
+  node.name = context.node.name;
+  node.op = "If";
+  node.inputs = context.node.inputs;
+  node.inputs[0] = stem + "chosen";
+  node.outputs = numbered(stem.c_str(), context.node.outputs.size());
+  node.attributes["then_branch"] = {std::make_shared<ImportGraph>(case_branch(context, first)), {}};
+  node.attributes["else_branch"] = {std::make_shared<ImportGraph>(choice(context, first + 1, count)), {}};
+  graph.outputs = values(node.outputs);
+  return graph;
+}
+
+void case_rule(RuleContext& context) {
+  const std::size_t count = case_branches(context);
+  constexpr std::size_t most = 56; // each is nested in the one before, up to the limit `depth`
+  check(count > 0 && count <= most, ErrorCode::unsupported, "{} branches; expected 1 to {}", count, most);
+  const std::vector<Value*> results = context.inline_graph(choice(context, 0, count), {});
+  for (std::size_t i = 0; i < results.size(); ++i) context.set_output(i, results[i]);
 }
 
 LoopParts loop_parts(const RuleContext& context) {
@@ -158,9 +213,10 @@ void add_control_rules(Rules& rules) {
                            "CheckNumerics", "PlaceholderWithDefault", "EnsureShape", "ReadVariableOp"})
     rules[name] = pass_on;
   rules["If"] = rules["StatelessIf"] = if_rule;
+  rules["Case"] = rules["StatelessCase"] = case_rule;
   rules["While"] = rules["StatelessWhile"] = while_rule;
-  for (const char* name : {"Switch", "Merge", "Enter", "Exit", "NextIteration", "LoopCond", "RefSwitch",
-                           "RefMerge", "RefEnter", "RefExit", "RefNextIteration"})
+  for (const char* name : {"Switch", "_SwitchN", "Merge", "Enter", "Exit", "NextIteration", "LoopCond",
+                           "RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration"})
     rules[name] = refuse_dataflow;
   for (const char* name : {"Variable", "VariableV2", "VarHandleOp", "RestoreV2"})
     rules[name] = refused("a variable, whose value is not in this file; expected a frozen graph, or the "

@@ -135,6 +135,63 @@ TEST(Dataflow, ListThatALoopFillsIsStacked) {
             "f32[4, 2](9, 12, 17, 24, 33, 44, 57, 72)");
 }
 
+/// A loop of functions that fills a list of unknown elements.
+TEST(Dataflow, ListThatALoopOfFunctionsFillsIsStacked) {
+  const Message going = function_definition(
+      {.name = "going",
+       .inputs = {"i", "list", "x"},
+       .outputs = {"r"},
+       .results = {"less:z:0"},
+       .nodes = {integers("four", {4}, true), node({"less", "Less", {"i", "four:output:0"}})}});
+  const Message step = function_definition(
+      {.name = "step",
+       .inputs = {"i", "list", "x"},
+       .outputs = {"j", "l", "y"},
+       .results = {"more:z:0", "set:output_handle:0", "x"},
+       .nodes = {integers("one", {1}, true), node({"more", "AddV2", {"i", "one:output:0"}}),
+                 integers("axis", {0}, true), node({"row", "GatherV2", {"x", "i", "axis:output:0"}}),
+                 node({"twice", "AddV2", {"row:output:0", "row:output:0"}}),
+                 node({"set", "TensorListSetItem", {"list", "i", "twice:z:0"}})}});
+  const std::string file =
+      graph_def({placeholder("x", f32, {-1, 2}), integers("zero", {0}, true), integers("four", {4}, true),
+                 integers("any", {-1}, true),
+                 node({"list", "TensorListReserve", {"any", "four"}, {type("element_dtype", f32)}}),
+                 node({"loop",
+                       "While",
+                       {"zero", "list", "x"},
+                       {function("cond", "going"), function("body", "step"), types("T", {i32, f32, f32})}}),
+                 node({"y", "TensorListStack", {"loop:1", "any"}})},
+                {going, step});
+  LANNER_EXPECT_OUTCOME(outcome(file), "f32[4, 2] as \"y\"");
+  EXPECT_EQ(result(file, {f32s({1, 2, 3, 4, 5, 6, 7, 8}, {4, 2})}), "f32[4, 2](2, 4, 6, 8, 10, 12, 14, 16)");
+}
+
+TEST(Dataflow, NumberChoosesOneOfSeveralFunctions) {
+  const auto function_of = [](const std::string& name, const std::string& op) {
+    return function_definition({.name = name,
+                                .inputs = {"x"},
+                                .outputs = {"r"},
+                                .results = {"v:y:0"},
+                                .nodes = {node({"v", op, {"x"}})}});
+  };
+  Message names;
+  for (const char* name : {"neg", "square", "exp"}) names.message(9, Message().bytes(1, name));
+  Message branches;
+  branches.bytes(1, "branches").message(2, Message().message(1, names));
+  const std::string file =
+      graph_def({placeholder("n", i32, {}), placeholder("x", f32, {}),
+                 node({"y", "StatelessCase", {"n", "x"}, {branches, types("Tout", {f32})}})},
+                {function_of("neg", "Neg"), function_of("square", "Square"), function_of("exp", "Exp")});
+  const auto chosen = [&](std::int32_t number) {
+    return result(file, {Tensor::scalar<std::int32_t>(number), f32s({0.5F}, {})});
+  };
+  EXPECT_EQ(chosen(0), "f32[](-0.5)");
+  EXPECT_EQ(chosen(1), "f32[](0.25)");
+  EXPECT_EQ(chosen(2), "f32[](1.6487212)");
+  EXPECT_EQ(chosen(9), chosen(2));
+  EXPECT_EQ(chosen(-1), chosen(2));
+}
+
 std::string of_list(const std::vector<Message>& nodes) {
   return graph_def(joined({placeholder("x", f32, {2}), integers("zero", {0}, true),
                            integers("two", {2}, true), integers("shape", {2}), integers("any", {-1}, true)},
@@ -191,7 +248,7 @@ TEST(Dataflow, OtherFormsAreRefusedWithTheReason) {
   LANNER_EXPECT_OUTCOME(with({node({"y", "Sin", {"yes"}})}),
                         "node y is in a branch or a loop, and nothing leads");
   LANNER_EXPECT_OUTCOME(with({node({"m", "Merge", {"yes", "merge", "no"}})}), "merges 3 values, expected 2");
-  LANNER_EXPECT_OUTCOME(with({node({"m", "Merge", {"yes", "yes"}})}), "are not those of the two branches");
+  LANNER_EXPECT_OUTCOME(with({node({"m", "Merge", {"yes", "yes"}})}), "are not those of the branches");
   LANNER_EXPECT_OUTCOME(with({node({"g", "Switch", {"x"}}), node({"y", "Neg", {"g"}})}),
                         "node g has no predicate");
   LANNER_EXPECT_OUTCOME(outcome(graph_def({placeholder("x", f32, {}), node({"e", "Enter", {"x"}})})),

@@ -221,9 +221,59 @@ def write_keras(folder: Path) -> None:
             write(folder, name + suffix, graph_def, [{"x": each} for each in inputs], answers)
 
 
+# Written for version 2; frozen with loops of either version, and with choices lowered to _SwitchN by both.
+
+
+def chosen_by_number(x):
+    number = tf.cast(tf.round(tf.reduce_sum(x)), tf.int32)
+    inner = lambda: tf.switch_case(tf.cast(x[0, 0] > 0, tf.int32), [lambda: -x, lambda: x * x])
+    return tf.switch_case(number, [lambda: x * 2, inner, lambda: tf.ones_like(x), lambda: x - 1])
+
+
+def array_that_grows(x):
+    array, total, i = tf.TensorArray(tf.float32, 0, dynamic_size=True), tf.zeros([3]), tf.constant(0)
+    while tf.reduce_sum(total) < 6.0 and i < 20:
+        total += tf.abs(x[i % 4])
+        array = array.write(i, total)
+        i += 1
+    return array.stack()
+
+
+def array_written_in_branches(x):
+    array = tf.TensorArray(tf.float32, 4, element_shape=[3])
+    for i in tf.range(4):
+        if tf.reduce_sum(x[i]) > 0:
+            array = array.write(i, x[i])
+        else:
+            array = array.write(i, -x[i])
+    return array.stack()
+
+
+def array_read_in_the_loop(x):
+    array = tf.TensorArray(tf.float32, 5, element_shape=[3], clear_after_read=False).write(0, x[0])
+    for i in tf.range(4):
+        array = array.write(i + 1, array.read(i) * 2 + x[i])
+    return array.stack()
+
+
+def scanned_backwards(x):
+    return tf.scan(lambda a, row: a * 0.5 + row, x, reverse=True)
+
+
+def write_functions(folder: Path) -> None:
+    for function in (chosen_by_number, array_that_grows, array_written_in_branches, array_read_in_the_loop, scanned_backwards):
+        concrete = tf.function(function, input_signature=[tf.TensorSpec([4, 3], tf.float32, name="x")]).get_concrete_function()
+        inputs = [numbers(4, 3) for _ in range(6)]
+        answers = [np.asarray(concrete(tf.constant(each))) for each in inputs]
+        for suffix, lower in (("", False), ("_lowered", True)):
+            graph_def = convert_variables_to_constants_v2(concrete, lower_control_flow=lower).graph.as_graph_def()
+            write(folder, function.__name__ + suffix, graph_def, [{"x": each} for each in inputs], answers)
+
+
 if __name__ == "__main__":
     target = Path(sys.argv[1])
     write_keras(target)
+    write_functions(target)
     v1.disable_control_flow_v2()
     for case_name, each_case in CASES.items():
         write_case(target, case_name, each_case)
