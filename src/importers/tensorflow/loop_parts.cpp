@@ -176,23 +176,27 @@ std::vector<std::size_t> take_written_lists(LoopParts& parts, const RuleContext&
 }
 
 Value* written_list(RuleContext& context, Value* before, Value* elements) {
-  const Type& type = elements->type;
-  check(before->type.ranked() && before->type.rank() > 0 && type.ranked(), ErrorCode::unsupported,
+  const std::size_t rank = elements->type.ranked() ? elements->type.rank() : 0;
+  check(before->type.ranked() && before->type.rank() > 0 && rank > 0, ErrorCode::unsupported,
         "the rank of the elements that a loop writes to a list is not known before running");
-  const Dim& length = before->type.dims()[0];
-  if (length.is_constant() && length.value() == 0) return elements; // a list that grows
-  Value* count =
-      context.emit("slice", {context.emit("shape", {before}), context.ints({0}), context.ints({1})});
-  // Elements that the loop ended before are zeros; one that runs too often does not fit, and says so.
-  Value* written =
-      context.emit("slice", {context.emit("shape", {elements}), context.ints({0}), context.ints({1})});
-  Value* missing = context.emit("max", {context.emit("sub", {count, written}), context.ints({0})});
-  Value* pads = context.emit("concat", {context.ints({0}), missing}, with("axis", std::int64_t{0}));
-  elements = context.emit("pad", {elements, pads, nullptr, context.ints({0})});
+  if (before->type.dims()[0] == Dim(0)) return elements; // a list that grows
+  const auto length = [&](Value* list) {
+    return context.emit("slice", {context.emit("shape", {list}), context.ints({0}), context.ints({1})});
+  };
+  const auto concat = [&](std::vector<Value*> parts) {
+    return context.emit("concat", std::move(parts), with("axis", std::int64_t{0}));
+  };
+  Value *count = length(before), *written = length(elements), *all = nullptr;
+  if (is_unwritten_list(before->type, elements->type)) {
+    Value* missing = context.emit("max", {context.emit("sub", {count, written}), context.ints({0})});
+    all = context.emit("pad", {elements, concat({context.ints({0}), missing}), nullptr, context.ints({0})});
+  } else {
+    all = concat({elements, context.emit("slice", {before, written, count, context.ints({0})})});
+  }
+  // A loop that runs more often than the list has elements does not fit, and says so.
   std::vector<Value*> shape{count};
-  if (type.rank() > 1) shape.push_back(context.ints(std::vector<std::int64_t>(type.rank() - 1, 0)));
-  return context.emit("reshape",
-                      {elements, context.emit("concat", std::move(shape), with("axis", std::int64_t{0}))});
+  if (rank > 1) shape.push_back(context.ints(std::vector<std::int64_t>(rank - 1, 0)));
+  return context.emit("reshape", {all, shape.size() > 1 ? concat(std::move(shape)) : count});
 }
 
 } // namespace lanner::tensorflow

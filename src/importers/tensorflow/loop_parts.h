@@ -24,4 +24,7 @@ std::vector<std::size_t> take_written_lists(LoopParts& parts, const RuleContext&
 /// loop ended early.
 Value* written_list(RuleContext& context, Value* before, Value* elements);
 
+/// Whether nothing is in a list: the sizes of its elements were not known where it was made (rules_list.cpp).
+bool is_unwritten_list(const Type& list, const Type& elements);
+
 } // namespace lanner::tensorflow

@@ -8,6 +8,7 @@
 #include <lanner/error.h>
 
 #include "base/check.h"
+#include "importers/tensorflow/loop_parts.h"
 #include "importers/tensorflow/rules.h"
 
 namespace lanner::tensorflow {
@@ -155,18 +156,14 @@ void read_array(RuleContext& context) {
   context.set_output(0, elements_at(context, context.required(2), 1));
 }
 
-/// Whether two tensors differ in their first dim at most.
-bool same_rows(const Type& a, const Type& b) {
-  return a.rank() == b.rank() && std::equal(a.dims().begin() + 1, a.dims().end(), b.dims().begin() + 1);
-}
-
 void scatter_array(RuleContext& context) {
-  Value* elements = context.required(2);
-  if (names_all(context, 1, *elements)) return context.set_output(0, elements);
-  Value* list = context.required(3);
+  Value *elements = context.required(2), *list = context.required(3);
   check(elements->type.ranked() && elements->type.rank() > 0 && list->type.ranked() && list->type.rank() > 0,
         ErrorCode::unsupported, "the rank of the elements is not known before running");
-  if (!same_rows(list->type, elements->type)) { // sizes that were not known where it was made
+  const Dim& count = list->type.dims()[0];
+  if (names_all(context, 1, *elements) && (count == elements->type.dims()[0] || count == Dim(0)))
+    return context.set_output(0, elements);
+  if (is_unwritten_list(list->type, elements->type)) {
     std::vector<Value*> shape{part(context, context.emit("shape", {list}), 0, 1)};
     const auto rank = static_cast<std::int64_t>(elements->type.rank());
     if (rank > 1) shape.push_back(part(context, context.emit("shape", {elements}), 1, rank));
@@ -195,6 +192,11 @@ void element_shape(RuleContext& context) {
 }
 
 } // namespace
+
+bool is_unwritten_list(const Type& list, const Type& elements) {
+  return list.rank() != elements.rank() || std::any_of(list.dims().begin() + 1, list.dims().end(),
+                                                       [](const Dim& dim) { return dim == Dim(0); });
+}
 
 void add_list_rules(Rules& rules) {
   rules["TensorListReserve"] = reserve;

@@ -192,6 +192,19 @@ TEST(Dataflow, NumberChoosesOneOfSeveralFunctions) {
   EXPECT_EQ(chosen(-1), chosen(2));
 }
 
+TEST(Dataflow, ListThatALoopFillsInPartKeepsTheRest) {
+  const std::string file =
+      graph_def(joined(joined(counter(), variable("a", "list", "write")),
+                       {placeholder("x", f32, {6}), integers("any", {-1}, true), floats("nine", {}, {9}),
+                        node({"list", "TensorListFromTensor", {"x", "any"}}), enter("value", "nine", true),
+                        node({"write", "TensorListSetItem", {"a/value", "i/value", "value"}}),
+                        node({"stack", "TensorListStack", {"a/exit", "any"}}),
+                        node({"number", "Cast", {"i/exit"}, {type("DstT", f32)}}),
+                        node({"y", "AddV2", {"stack", "number"}})}));
+  LANNER_EXPECT_OUTCOME(outcome(file), "f32[6] as \"y\"");
+  EXPECT_EQ(result(file, {f32s({1, 2, 3, 4, 5, 6}, {6})}), "f32[6](13, 13, 13, 13, 9, 10)");
+}
+
 std::string of_list(const std::vector<Message>& nodes) {
   return graph_def(joined({placeholder("x", f32, {2}), integers("zero", {0}, true),
                            integers("two", {2}, true), integers("shape", {2}), integers("any", {-1}, true)},
