@@ -106,18 +106,51 @@ public:
   std::vector<ImportNode> run() {
     for (const std::string& name : dependence_order()) visit(*graph_.find(name));
     // Inner conditionals first: then they are single nodes of the outer ones.
-    std::map<std::tuple<std::size_t, std::size_t, States::Id, std::string, std::size_t>, std::vector<Join>>
-        groups;
+    std::map<std::tuple<std::size_t, std::size_t, States::Id, std::string>, Group> groups;
     for (Join& join : joins_) {
-      auto& group = groups[{~table_.size(join.around), join.predicate, join.around, scope_of(join.merge),
-                            rounds_[join.merge]}];
+      Group& group = groups[{~table_.size(join.around), join.predicate, join.around, scope_of(join.merge)}];
       group.push_back(std::move(join));
     }
-    for (const auto& [key, group] : groups) make_choice(group);
+    for (const auto& [key, group] : groups)
+      for (const Group& part : independent_parts(group)) make_choice(part);
     return kept();
   }
 
 private:
+  using Group = std::vector<Join>; ///< Results of one conditional.
+
+  /// One part, unless a result of the group depends on another one: then those of each number of Merges
+  /// before them.
+  std::vector<Group> independent_parts(const Group& group) {
+    if (group.size() == 1 || is_independent(group)) return {group};
+    std::map<std::size_t, Group> by_round;
+    for (const Join& join : group) by_round[rounds_[join.merge]].push_back(join);
+    std::vector<Group> parts;
+    for (auto& [round, part] : by_round) parts.push_back(std::move(part));
+    return parts;
+  }
+
+  /// Conditionals that are nodes already count as a whole, so that no two depend on each other.
+  bool is_independent(const Group& group) {
+    std::set<std::string, std::less<>> members, seen;
+    std::vector<std::string> waiting;
+    for (const Join& join : group) {
+      members.insert(join.merge);
+      waiting.insert(waiting.end(), join.results.begin(), join.results.end());
+    }
+    while (!waiting.empty()) {
+      const DataflowInput input = parsed_input(waiting.back());
+      waiting.pop_back();
+      const ImportNode* node = graph_.find(input.node);
+      if (input.control || !node || !seen.insert(input.node).second) continue;
+      constexpr std::size_t most = 32; // for each node, in all groups
+      if (members.contains(input.node) || ++walked_ > most * graph_.order().size()) return false;
+      check_deadline();
+      waiting.insert(waiting.end(), node->inputs.begin(), node->inputs.end());
+    }
+    return true;
+  }
+
   std::vector<std::string> dependence_order() {
     std::map<std::string, std::size_t, std::less<>> missing;
     std::map<std::string, std::vector<std::string>, std::less<>> readers;
@@ -290,7 +323,7 @@ private:
   }
 
   /// A node If or, for a choice by number, Case.
-  void make_choice(const std::vector<Join>& group) {
+  void make_choice(const Group& group) {
     const std::size_t decision = group[0].predicate;
     const bool by_number = choices_.contains(decision);
     ImportNode node;
@@ -378,6 +411,7 @@ private:
   std::map<std::string, std::size_t, std::less<>> numbers_; ///< Of predicates.
   std::map<std::string, std::string, std::less<>> sources_; ///< Of copies.
   std::map<std::string, std::size_t, std::less<>> rounds_;  ///< Merges on the longest way to each node.
+  std::size_t walked_ = 0;                                  ///< Nodes that is_independent() has seen.
   std::vector<Join> joins_;
 };
 

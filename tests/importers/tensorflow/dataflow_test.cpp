@@ -84,6 +84,38 @@ TEST(Dataflow, BranchMayBeAConstantOrTheValueItself) {
   EXPECT_EQ(result(file, {f32s({3, 4}, {2}), bools({0}, {})}), "f32[2](-3, -4)");
 }
 
+/// `first` is a result of another conditional within the branch, `second` is not: both read `long`.
+TEST(Dataflow, ResultsOfOneConditionalAreOneNode) {
+  const std::string file = graph_def(
+      {placeholder("x", f32, {2}), placeholder("p", boolean, {}), placeholder("q", boolean, {}),
+       node({"c/x", "Switch", {"x", "p"}}), node({"c/q", "Switch", {"q", "p"}}),
+       node({"c/long", "Exp", {"c/x:1"}}), node({"d/long", "Switch", {"c/long", "c/q:1"}}),
+       node({"d/no", "Neg", {"d/long"}}), node({"d/Merge", "Merge", {"d/no", "d/long:1"}}),
+       node({"c/Merge", "Merge", {"c/x", "d/Merge"}}), node({"c/Merge_1", "Merge", {"c/x", "c/long"}}),
+       node({"y", "AddV2", {"c/Merge", "c/Merge_1"}})});
+  const std::string text = outcome(file);
+  const std::size_t first = text.find("= exp(");
+  ASSERT_NE(first, std::string::npos);
+  EXPECT_EQ(text.find("= exp(", first + 1), std::string::npos) << text;
+  EXPECT_EQ(result(file, {f32s({0, 0}, {2}), bools({1}, {}), bools({1}, {})}), "f32[2](2, 2)");
+  EXPECT_EQ(result(file, {f32s({0, 0}, {2}), bools({1}, {}), bools({0}, {})}), "f32[2](0, 0)");
+  EXPECT_EQ(result(file, {f32s({3, 4}, {2}), bools({0}, {}), bools({0}, {})}), "f32[2](6, 8)");
+}
+
+TEST(Dataflow, ConditionalsThatDependOnEachOtherStayApart) {
+  // One predicate and one scope: the second and the fourth read what the others decide.
+  const std::string file = graph_def(
+      {placeholder("x", f32, {}), placeholder("p", boolean, {}), placeholder("q", boolean, {}),
+       node({"s1", "Switch", {"x", "p"}}), node({"n1", "Neg", {"s1"}}), node({"m1", "Merge", {"n1", "s1:1"}}),
+       node({"s2", "Switch", {"x", "q"}}), node({"n2", "Exp", {"s2"}}), node({"m2", "Merge", {"n2", "s2:1"}}),
+       node({"s3", "Switch", {"m1", "q"}}), node({"n3", "Square", {"s3"}}),
+       node({"m3", "Merge", {"n3", "s3:1"}}), node({"s4", "Switch", {"m2", "p"}}),
+       node({"n4", "Sqrt", {"s4"}}), node({"m4", "Merge", {"n4", "s4:1"}}),
+       node({"y", "AddV2", {"m3", "m4"}})});
+  EXPECT_EQ(result(file, {f32s({4}, {}), bools({0}, {}), bools({1}, {})}), "f32[](-2)");
+  EXPECT_EQ(result(file, {f32s({4}, {}), bools({1}, {}), bools({1}, {})}), "f32[](8)");
+}
+
 TEST(Dataflow, ConditionalInAFunctionIsRead) {
   const Message function = function_definition(
       {.name = "f",
