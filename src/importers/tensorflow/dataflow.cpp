@@ -91,6 +91,28 @@ void check_no_output_lost(const std::vector<ImportNode>& before, const std::vect
           one_line(node.name, longest_shown));
 }
 
+/// Whether a node is the end of a loop's variable that lowering a While made; tf.while_loop calls it Exit.
+bool is_lowered_exit(const ImportNode& node) {
+  const std::size_t number = node.name.rfind("/_");
+  return dataflow_op(node) == DataflowOp::exit && number != std::string::npos &&
+         std::string_view(node.name).substr(0, number).ends_with("exit");
+}
+
+/// Removes lowered loops' variables that nothing reads: a While's results that nobody wants are no outputs.
+void remove_lowered_exits(const std::vector<ImportNode>& before, std::vector<ImportNode>& after) {
+  const std::set<std::string> read = nodes_read(before);
+  std::set<std::string> exits;
+  bool has_output = false;
+  for (const ImportNode& node : before) {
+    if (read.contains(node.name)) continue;
+    if (is_lowered_exit(node))
+      exits.insert(node.name);
+    else if (node.op != "Const" && node.op != "NoOp" && node.op != "Placeholder")
+      has_output = true;
+  }
+  if (has_output) std::erase_if(after, [&](const ImportNode& node) { return exits.contains(node.name); });
+}
+
 /// Removes nodes that were read and no longer are, as a copy of a predicate is: nodes that nothing reads are
 /// the graph's outputs.
 void remove_unread(std::vector<ImportNode>& nodes, const std::set<std::string>& were_read) {
@@ -134,6 +156,7 @@ void structure_dataflow(std::vector<ImportNode>& nodes, const FunctionOutputs& f
     made = without_conditionals(without_frames(std::move(made), functions), functions);
     if (form == References::Form::in_graph) {
       check_no_output_lost(nodes, made);
+      remove_lowered_exits(nodes, made);
       remove_unread(made, nodes_read(nodes));
     }
     nodes = std::move(made);

@@ -172,6 +172,7 @@ private:
         }
       if (other) continue;
       for (const std::string& reference : node.inputs) {
+        if (parsed_input(reference).control) continue;
         const ImportNode& from = *graph_.find(parsed_input(reference).node);
         const bool next = dataflow_op(from) == DataflowOp::next_iteration;
         check(!from.inputs.empty(), ErrorCode::unsupported, "node {} has no input",
@@ -185,13 +186,15 @@ private:
 
   /// Whether a Merge joins a value from before a loop with one of an iteration.
   bool is_head(const ImportNode& merge) {
-    bool enters = false, repeats = false;
+    std::size_t enters = 0, repeats = 0, others = 0;
     for (const std::string& reference : merge.inputs) {
-      const ImportNode* from = graph_.find(parsed_input(reference).node);
-      enters = enters || (from && dataflow_op(*from) == DataflowOp::enter);
-      repeats = repeats || (from && dataflow_op(*from) == DataflowOp::next_iteration);
+      const DataflowInput input = parsed_input(reference);
+      if (input.control) continue;
+      const ImportNode* from = graph_.find(input.node);
+      const DataflowOp op = from ? dataflow_op(*from) : DataflowOp::none;
+      ++(op == DataflowOp::enter ? enters : op == DataflowOp::next_iteration ? repeats : others);
     }
-    return merge.inputs.size() == 2 && enters && repeats;
+    return enters == 1 && repeats == 1 && others == 0;
   }
 
   static bool is_gate(const ImportNode& node, const std::string& merge) {

@@ -147,6 +147,16 @@ TEST(Dataflow, LoopRunsUntilItsConditionIsFalse) {
   EXPECT_EQ(result(only, {f32s({1, 10}, {2})}), "f32[2](9, 54)");
 }
 
+TEST(Dataflow, VariableOfALoweredLoopThatNothingReadsIsNoOutput) {
+  const std::string file = graph_def(
+      {placeholder("x", f32, {}), floats("most", {}, {50}), enter("e", "x"), enter("k", "most", true),
+       node({"m", "Merge", {"e", "n"}}), node({"less", "Less", {"m", "k"}}),
+       node({"go", "LoopCond", {"less"}}), node({"s", "Switch", {"m", "go"}}),
+       node({"twice", "AddV2", {"s:1", "s:1"}}), node({"n", "NextIteration", {"twice"}}),
+       node({"while/exit/_7", "Exit", {"s"}}), node({"y", "Neg", {"x"}})});
+  LANNER_EXPECT_OUTCOME(outcome(file), "(%x: f32[]) -> (%y: f32[] as \"y\")");
+}
+
 TEST(Dataflow, ListThatALoopFillsIsStacked) {
   const std::string file = graph_def(joined(
       joined(counter(), variable("a", "array:1", "write")),
