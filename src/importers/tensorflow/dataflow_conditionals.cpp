@@ -356,7 +356,8 @@ private:
     std::vector<std::string> waiting;
     const auto read = [&](const std::string& reference) {
       const DataflowInput input = parsed_input(reference);
-      const bool inside = table_.contains(state_of(reference), decision) || is_small_constant(input.node);
+      const bool inside =
+          table_.contains(state_of(reference), decision) || is_small_constant(graph_.find(input.node));
       if (input.control || !inside) return;
       if (seen.insert(input.node).second) waiting.push_back(input.node);
     };
@@ -378,17 +379,6 @@ private:
       nodes.push_back(std::move(node));
     }
     return inner_graph(name, {}, std::move(nodes), std::move(results), graph_.functions());
-  }
-
-  /// Axes, sizes and the like, which rules want to know: within a branch they are not outer values.
-  bool is_small_constant(const std::string& name) {
-    const ImportNode* node = graph_.find(name);
-    if (!node || node->op != "Const") return false;
-    const auto value = node->attributes.find("value");
-    const auto* tensor =
-        value == node->attributes.end() ? nullptr : std::get_if<Tensor>(&value->second.value);
-    constexpr std::int64_t most = 16;
-    return tensor && tensor->elements() <= most;
   }
 
   /// The nodes outside of all branches.

@@ -277,7 +277,7 @@ private:
       if (input.control) return;
       if (const auto value = values.find(input.node); value != values.end())
         reference = value->second;
-      else if (path(input.node) == frame && graph_.find(input.node) && seen.insert(input.node).second)
+      else if (is_within(input.node, frame) && seen.insert(input.node).second)
         waiting.push_back(input.node);
     };
     for (std::string& result : results) read(result);
@@ -295,6 +295,11 @@ private:
     }
     nodes = without_conditionals(std::move(nodes), graph_.functions());
     return inner_graph(kind, inputs, std::move(nodes), std::move(results), graph_.functions());
+  }
+
+  bool is_within(const std::string& name, Path frame) {
+    const ImportNode* node = graph_.find(name);
+    return node && (path(name) == frame || is_small_constant(node));
   }
 
   /// Within the part, control edges say which branch of a conditional a constant is in.

@@ -24,6 +24,14 @@ DataflowOp dataflow_op(const ImportNode& node) {
   return found == table.end() ? DataflowOp::none : found->second;
 }
 
+bool is_small_constant(const ImportNode* node) {
+  if (!node || node->op != "Const") return false;
+  const auto value = node->attributes.find("value");
+  const auto* tensor = value == node->attributes.end() ? nullptr : std::get_if<Tensor>(&value->second.value);
+  constexpr std::int64_t most = 16;
+  return tensor && tensor->elements() <= most;
+}
+
 DataflowInput parsed_input(std::string_view reference) {
   if (reference.starts_with('^')) return {std::string(reference.substr(1)), 0, true};
   const std::size_t colon = reference.find(':');

@@ -18,6 +18,10 @@ enum class DataflowOp : std::uint8_t { none, switch_op, merge, enter, exit, next
 /// Of the operators of control flow; those on variables count as the others.
 DataflowOp dataflow_op(const ImportNode& node);
 
+/// Whether a node (or null) is a constant such as axes and sizes, which rules want to know: a branch or a
+/// loop has its own, as an outer value is not known there.
+bool is_small_constant(const ImportNode* node);
+
 /// An input of a node.
 struct DataflowInput {
   std::string node;
