@@ -36,6 +36,7 @@ NB_MODULE(_lanner, module) {
   lanner::python::register_environment(module);
   lanner::python::register_engine(module);
   lanner::python::register_build(module);
+  lanner::python::register_converted(module);
   lanner::python::register_option_rows(module);
   lanner::python::register_tasks(module);
   lanner::python::register_evaluation(module);

@@ -64,7 +64,7 @@ except ImportError as _error:
         name="nanobind_backend",
     ) from None
 from lanner._models import build
-from lanner import tasks
+from lanner import tasks, tf
 from lanner.errors import (
     BadData,
     Cancelled,
@@ -130,6 +130,7 @@ __all__ = [
     "save_image",
     "set_threads",
     "tasks",
+    "tf",
     "transcode",
 ]
 

@@ -34,6 +34,7 @@ void register_errors(nb::module_& module);
 void register_tensor(nb::module_& module);
 void register_tensor_file(nb::module_& module);
 void register_calibration(nb::module_& module);
+void register_converted(nb::module_& module);
 void register_image(nb::module_& module);
 void register_pixels(nb::module_& module);
 void register_frame(nb::module_& module);

@@ -4,28 +4,25 @@
 
 #include "calls/option_rows.h"
 #include "calls/warnings.h"
+#include "engine/build_options.h"
 #include "engine/engine.h"
 
 namespace lanner::python {
 namespace {
 
-/// Keywords of the table of builds, and additional ones for torch modules.
-std::span<const Keyword> build_keywords() {
-  static const std::vector<Keyword> keywords = [] {
-    std::vector<Keyword> list = keywords_of(build_option_table(), true, {"calibration_data"});
-    list.push_back(
-        Keyword{"calibration_data",
-                "str | os.PathLike[str] | collections.abc.Iterable[collections.abc.Mapping[str, object]]"}
-            .of("samples of each input for precision int8, a safetensors file with a tensor for each input, "
-                "whose "
-                "first dim counts samples; or batches, each a dict from input name to array, which are read "
-                "several "
-                "times (those of a generator are kept); docs/int8.md"));
-    list.push_back(Keyword{"dynamic_shapes", "object"}.of(
-        "for a torch module only: as torch.export.export takes them; docs/pytorch.md"));
-    return list;
-  }();
-  return keywords;
+std::vector<Keyword> all_build_keywords() {
+  std::vector<Keyword> list = keywords_of(build_option_table(), true, {"calibration_data"});
+  list.push_back(
+      Keyword{"calibration_data",
+              "str | os.PathLike[str] | collections.abc.Iterable[collections.abc.Mapping[str, object]]"}
+          .of("samples of each input for precision int8, a safetensors file with a tensor for each input, "
+              "whose "
+              "first dim counts samples; or batches, each a dict from input name to array, which are read "
+              "several "
+              "times (those of a generator are kept); docs/int8.md"));
+  list.push_back(Keyword{"dynamic_shapes", "object"}.of(
+      "for a torch module only: as torch.export.export takes them; docs/pytorch.md"));
+  return list;
 }
 
 std::span<const Keyword> load_keywords() {
@@ -104,17 +101,12 @@ nb::kwargs take_calibration_data(const nb::kwargs& keywords, BuildOptions& optio
 PyEngine build(nb::handle model, const nb::args& others, const nb::kwargs& given) {
   check_named("build", others, "precision=\"fp16\"");
   BuildOptions options;
-  const nb::kwargs keywords = take_calibration_data(given, options);
   nb::object progress = nb::none();
-  take_keywords("build", keywords, build_keywords(), build_option_table(), options,
-                [&](const std::string& name, nb::handle value) {
-                  if (name == "dynamic_shapes") // lanner.build() in Python takes it for those modules
-                    fail_type(
-                        fmt::format("dynamic_shapes: expected for a torch.nn.Module alone, got it for a {}",
-                                    nb::cast<std::string>(model.type().attr("__name__"))));
-                  if (PyCallable_Check(value.ptr()) == 0) throw std::bad_cast();
-                  progress = nb::borrow(value);
-                });
+  if (given.contains("dynamic_shapes") && !given["dynamic_shapes"].is_none())
+    // lanner.build() in Python takes it for those modules
+    fail_type(fmt::format("dynamic_shapes: expected for a torch.nn.Module alone, got it for a {}",
+                          nb::cast<std::string>(model.type().attr("__name__"))));
+  take_build_options("build", given, build_keywords(), options, progress);
   Interruptible interruptible(std::move(progress));
   options.control = interruptible.control();
   const SourcePtr source = to_source(model, options.limits);
@@ -141,9 +133,10 @@ PyEngine load(nb::handle plan, const nb::args& others, const nb::kwargs& keyword
 std::string build_docs() {
   return "Imports, optimises and tunes a model. Warnings of the build are Python warnings of the category "
          "RuntimeWarning.\n\n"
-         "model: path, bytes or an onnx.ModelProto, of ONNX, TensorFlow (a frozen GraphDef in binary or "
-         "text) "
-         "or Caffe; or a torch.nn.Module, a torch.export.ExportedProgram or a keras.Model\n"
+         "model: path, bytes or an onnx.ModelProto, of ONNX, TensorFlow (the folder of a SavedModel, a "
+         "frozen "
+         "GraphDef, a MetaGraph) or Caffe; or a torch.nn.Module, a torch.export.ExportedProgram or a "
+         "keras.Model\n"
          "example_inputs: for a torch module only: the inputs of its forward, as a tensor, a tuple, or a "
          "dict by name\n" +
          keyword_docs(build_keywords()) +
@@ -152,6 +145,21 @@ std::string build_docs() {
 }
 
 } // namespace
+
+std::span<const Keyword> build_keywords() {
+  static const std::vector<Keyword> keywords = all_build_keywords();
+  return keywords;
+}
+
+void take_build_options(const char* function, const nb::kwargs& given, std::span<const Keyword> known,
+                        BuildOptions& options, nb::object& progress) {
+  const nb::kwargs keywords = take_calibration_data(given, options);
+  take_keywords(function, keywords, known, build_option_table(), options,
+                [&](const std::string&, nb::handle value) {
+                  if (PyCallable_Check(value.ptr()) == 0) throw std::bad_cast();
+                  progress = nb::borrow(value);
+                });
+}
 
 void register_build(nb::module_& module) {
   module.def("build", &build, nb::arg("model").none(), nb::arg("others"), nb::arg("options"),

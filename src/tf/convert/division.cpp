@@ -12,21 +12,13 @@
 #include "base/limits/account.h"
 #include "importers/tensorflow/engine_nodes.h"
 #include "importers/tensorflow/flat_graph.h"
+#include "tf/convert/flat_index.h"
 #include "tf/segment/segmenter.h"
 
 namespace lanner::tf {
 namespace {
 
 using Indices = std::vector<std::uint32_t>;
-
-/// Which node makes each value of a flat graph.
-std::map<std::string_view, NodeOutput> makers_of(const std::vector<ImportNode>& nodes) {
-  std::map<std::string_view, NodeOutput> makers;
-  for (std::uint32_t n = 0; n < nodes.size(); ++n)
-    for (std::uint32_t i = 0; i < nodes[n].outputs.size(); ++i)
-      if (!nodes[n].outputs[i].empty()) makers.emplace(nodes[n].outputs[i], NodeOutput{n, i});
-  return makers;
-}
 
 /// Whether an engine can take or give a value: TF-TRT's engines take tensors of numbers.
 bool may_cross(const NodeTrial& trial, const std::string& value) {
@@ -40,8 +32,8 @@ std::optional<NativeReason> reason_of(const ImportNode& node, const NodeTrial& t
   return std::nullopt;
 }
 
-SegmenterGraph segmenter_graph(const ImportModel& flat, const NodeTrial& trial) {
-  const auto makers = makers_of(flat.graph.nodes);
+/// Nodes computed from constants alone have no edges: whatever reads them gets copies.
+SegmenterGraph segmenter_graph(const ImportModel& flat, const NodeTrial& trial, const FlatIndex& index) {
   std::map<std::string_view, std::uint32_t> by_name;
   for (std::uint32_t n = 0; n < flat.graph.nodes.size(); ++n) by_name.emplace(flat.graph.nodes[n].name, n);
   std::map<std::string_view, std::uint32_t> inputs;
@@ -50,8 +42,9 @@ SegmenterGraph segmenter_graph(const ImportModel& flat, const NodeTrial& trial) 
     SegmenterNode& made = graph.nodes.emplace_back();
     made.name = node.name;
     made.op = node.op;
-    made.reason = reason_of(node, trial);
-    made.counts = node.op != "Const";
+    const auto n = static_cast<std::uint32_t>(graph.nodes.size() - 1);
+    made.reason = index.is_constant(n) ? NativeReason{"constant", "computed from constants alone"}
+                                       : reason_of(node, trial);
     made.inputs_may_enter =
         std::ranges::all_of(node.inputs, [&](const auto& v) { return may_cross(trial, v); });
     made.outputs_may_leave =
@@ -67,8 +60,9 @@ SegmenterGraph segmenter_graph(const ImportModel& flat, const NodeTrial& trial) 
   for (std::uint32_t n = 0; n < flat.graph.nodes.size(); ++n) {
     check_deadline();
     for (const std::string& input : flat.graph.nodes[n].inputs) {
-      if (const auto maker = makers.find(input); maker != makers.end())
-        graph.nodes[n].inputs.push_back(maker->second);
+      if (index.is_constant(n) || index.is_constant(input)) continue;
+      if (const NodeOutput* made = index.maker(input))
+        graph.nodes[n].inputs.push_back(*made);
       else if (const auto given = inputs.find(input); given != inputs.end())
         graph.nodes[n].inputs.push_back({given->second, 0});
     }
@@ -77,8 +71,7 @@ SegmenterGraph segmenter_graph(const ImportModel& flat, const NodeTrial& trial) 
         graph.nodes[n].control_inputs.push_back(found->second);
   }
   for (const ImportValue& output : flat.graph.outputs)
-    if (const auto maker = makers.find(output.name); maker != makers.end())
-      graph.fetched.push_back(maker->second);
+    if (const NodeOutput* made = index.maker(output.name)) graph.fetched.push_back(*made);
   return graph;
 }
 
@@ -95,14 +88,13 @@ SegmenterOptions segmenter_options(const ConvertOptions& options) {
 /// together are one part.
 class PartOrder {
 public:
-  PartOrder(const std::vector<ImportNode>& nodes, std::vector<Indices> engines)
-      : nodes_(nodes), engines_(std::move(engines)), unit_(nodes.size(), none) {
+  PartOrder(const std::vector<ImportNode>& nodes, const FlatIndex& index, std::vector<Indices> engines)
+      : engines_(std::move(engines)), unit_(nodes.size(), none) {
     for (std::size_t e = 0; e < engines_.size(); ++e)
       for (const std::uint32_t n : engines_[e]) unit_[n] = e;
-    const auto makers = makers_of(nodes);
     std::size_t next = engines_.size();
     for (std::uint32_t n = 0; n < nodes.size(); ++n) {
-      if (unit_[n] != none || nodes[n].op == "Const") continue;
+      if (unit_[n] != none || index.is_constant(n)) continue;
       unit_[n] = next++;
       single_.push_back(n);
     }
@@ -110,7 +102,7 @@ public:
     readers_.resize(next);
     for (std::uint32_t n = 0; n < nodes.size(); ++n)
       for (const std::string& input : nodes[n].inputs)
-        if (const auto maker = makers.find(input); maker != makers.end()) connect(maker->second.node, n);
+        if (const NodeOutput* made = index.maker(input)) connect(made->node, n);
   }
 
   /// Calls `engine(index)` and `natives(nodes)` in order.
@@ -155,7 +147,6 @@ private:
     if (waits_[unit_[to]].insert(unit_[from]).second) readers_[unit_[from]].push_back(unit_[to]);
   }
 
-  const std::vector<ImportNode>& nodes_;
   std::vector<Indices> engines_;
   std::vector<std::size_t> unit_;
   Indices single_; ///< Native nodes, in the order of their units.
@@ -164,16 +155,13 @@ private:
 };
 
 /// Values that a part reads from outside and gives to others. A constant from outside is no input.
-void set_bindings(PartPlan& part, const ImportModel& flat,
-                  const std::map<std::string_view, NodeOutput>& makers) {
+void set_bindings(PartPlan& part, const ImportModel& flat, const FlatIndex& index) {
   const std::set<std::uint32_t> inside(part.nodes.begin(), part.nodes.end());
   std::set<std::string_view> seen;
   for (const std::uint32_t n : part.nodes)
     for (const std::string& input : flat.graph.nodes[n].inputs) {
-      const auto maker = makers.find(input);
-      if (maker != makers.end() &&
-          (inside.contains(maker->second.node) || flat.graph.nodes[maker->second.node].op == "Const"))
-        continue;
+      const NodeOutput* made = index.maker(input);
+      if (made && (inside.contains(made->node) || index.is_constant(made->node))) continue;
       if (seen.insert(input).second) part.inputs.push_back(input);
     }
   std::set<std::string_view> read;
@@ -186,27 +174,26 @@ void set_bindings(PartPlan& part, const ImportModel& flat,
       if (!output.empty() && read.contains(output)) part.outputs.push_back(output);
 }
 
-/// Constants that are outputs of the model: nothing else computes them.
-Indices constant_outputs(const ImportModel& flat, const std::map<std::string_view, NodeOutput>& makers) {
+/// Constant outputs of the model: nothing else computes them.
+Indices constant_outputs(const ImportModel& flat, const FlatIndex& index) {
   Indices found;
-  for (const ImportValue& output : flat.graph.outputs) {
-    const auto maker = makers.find(output.name);
-    if (maker != makers.end() && flat.graph.nodes[maker->second.node].op == "Const")
-      found.push_back(maker->second.node);
-  }
+  for (const ImportValue& output : flat.graph.outputs)
+    if (const NodeOutput* made = index.maker(output.name);
+        made && index.is_constant(made->node) && std::ranges::find(found, made->node) == found.end())
+      found.push_back(made->node);
   return found;
 }
 
-void add_parts(Division& division, std::vector<Indices> engines, const std::vector<std::string>& names) {
+void add_parts(Division& division, const FlatIndex& index, std::vector<Indices> engines,
+               const std::vector<std::string>& names) {
   const std::vector<ImportNode>& nodes = division.flat.graph.nodes;
-  const auto makers = makers_of(nodes);
   std::size_t natives = 0;
   const auto add = [&](PartPlan part) {
-    set_bindings(part, division.flat, makers);
+    set_bindings(part, division.flat, index);
     if (!part.outputs.empty()) division.parts.push_back(std::move(part));
   };
-  PartOrder order(nodes, engines);
-  if (Indices constants = constant_outputs(division.flat, makers); !constants.empty())
+  PartOrder order(nodes, index, engines);
+  if (Indices constants = constant_outputs(division.flat, index); !constants.empty())
     add({fmt::format("native_{}", natives++), false, std::move(constants), {}, {}});
   order.walk(
       [&](std::size_t e) {
@@ -234,12 +221,26 @@ void require_rules(const Division& division) {
        division.trial.reasons.find(first)->second);
 }
 
+/// A node computed from constants is where its first reader is.
+void adopt_constants(Division& division, const FlatIndex& index) {
+  const std::vector<ImportNode>& nodes = division.flat.graph.nodes;
+  for (std::size_t n = nodes.size(); n-- > 0;)
+    for (const std::string& input : nodes[n].inputs) {
+      const NodeOutput* made = index.maker(input);
+      if (!made || !index.is_constant(made->node) || division.nodes[n].engine.empty()) continue;
+      ConvertedNode& constant = division.nodes[made->node];
+      constant.engine = division.nodes[n].engine;
+      constant.code = constant.reason = {};
+    }
+}
+
 } // namespace
 
 Division divide(ImportModel flat, const ConvertOptions& options, const ImportOptions& import) {
   Division division{std::move(flat), {}, {}, {}};
   division.trial = tensorflow::try_nodes(division.flat, import);
-  const SegmenterGraph graph = segmenter_graph(division.flat, division.trial);
+  const FlatIndex index(division.flat.graph.nodes);
+  const SegmenterGraph graph = segmenter_graph(division.flat, division.trial, index);
   const Segmentation segmentation = segment_graph(graph, segmenter_options(options));
   for (const ImportNode& node : division.flat.graph.nodes)
     division.nodes.push_back({node.name, node.op, {}, {}, {}});
@@ -255,8 +256,9 @@ Division divide(ImportModel flat, const ConvertOptions& options, const ImportOpt
       division.nodes[native.node].code = native.reason.code;
       division.nodes[native.node].reason = native.reason.text;
     }
+  adopt_constants(division, index);
   require_rules(division);
-  add_parts(division, std::move(engines), names);
+  add_parts(division, index, std::move(engines), names);
   return division;
 }
 
@@ -279,7 +281,7 @@ Division divide_as_saved(ImportModel flat, const ConvertOptions&, const ImportOp
     names.push_back(node.name);
   }
   require_rules(division);
-  add_parts(division, std::move(engines), names);
+  add_parts(division, FlatIndex(division.flat.graph.nodes), std::move(engines), names);
   return division;
 }
 
@@ -289,7 +291,7 @@ ImportModel part_model(const Division& division, const PartPlan& part, const Lim
   model.dtype_of = flat.dtype_of;
   model.graph.name = part.name;
   model.functions = flat.functions;
-  const auto makers = makers_of(flat.graph.nodes);
+  const FlatIndex index(flat.graph.nodes);
   std::map<std::string, std::string> names;
   for (std::size_t i = 0; i < part.inputs.size(); ++i) {
     const std::string& name = part.inputs[i];
@@ -304,15 +306,10 @@ ImportModel part_model(const Division& division, const PartPlan& part, const Lim
     }
     model.graph.inputs.push_back({name, std::move(type), input_binding(i)});
   }
-  std::set<std::uint32_t> inside(part.nodes.begin(), part.nodes.end()), copied;
+  std::set<std::uint32_t> chosen(part.nodes.begin(), part.nodes.end());
+  index.add_constants(chosen);
   std::vector<ImportNode> nodes;
-  for (const std::uint32_t n : part.nodes)
-    for (const std::string& input : flat.graph.nodes[n].inputs)
-      if (const auto maker = makers.find(input);
-          maker != makers.end() && !inside.contains(maker->second.node) &&
-          flat.graph.nodes[maker->second.node].op == "Const" && copied.insert(maker->second.node).second)
-        nodes.push_back(flat.graph.nodes[maker->second.node]);
-  for (const std::uint32_t n : part.nodes) nodes.push_back(flat.graph.nodes[n]);
+  for (const std::uint32_t n : chosen) nodes.push_back(flat.graph.nodes[n]);
   model.graph.nodes = tensorflow::inlined(model, nodes, "", names, limits);
   for (std::size_t i = 0; i < part.outputs.size(); ++i)
     model.graph.outputs.push_back({names.at(part.outputs[i]), {}, output_binding(i)});

@@ -11,6 +11,7 @@
 
 #include "base/check.h"
 #include "base/text/one_line.h"
+#include "tf/convert/flat_index.h"
 #include "tf/segment/segmenter.h"
 #include "tf/write/engine_node.h"
 #include "tf/write/saved_model.h"
@@ -176,18 +177,10 @@ SignatureTensor signature_tensor(const std::string& reference, const Type& type)
 
 /// The nodes that stay as they are, constants that they read included.
 std::set<std::uint32_t> native_nodes(const ModelState& state) {
-  const std::vector<ImportNode>& nodes = state.division->flat.graph.nodes;
   std::set<std::uint32_t> natives;
-  std::set<std::string_view> read;
   for (const Part& part : state.parts)
-    if (!part.plan.engine)
-      for (const std::uint32_t n : part.plan.nodes) {
-        natives.insert(n);
-        read.insert(nodes[n].inputs.begin(), nodes[n].inputs.end());
-      }
-  for (std::uint32_t n = 0; n < nodes.size(); ++n)
-    if (nodes[n].op == "Const" && !nodes[n].outputs.empty() && read.contains(nodes[n].outputs[0]))
-      natives.insert(n);
+    if (!part.plan.engine) natives.insert(part.plan.nodes.begin(), part.plan.nodes.end());
+  FlatIndex(state.division->flat.graph.nodes).add_constants(natives);
   return natives;
 }
 
@@ -199,6 +192,7 @@ MetaGraphRecord meta_graph_of(const ModelState& state) {
     return found == outputs.end() ? name : found->second;
   };
   MetaGraphRecord meta;
+  meta.tensorflow_version = "2.17.0"; // the last release that knew TRTEngineOp
   SignatureRecord signature;
   for (const ImportValue& input : flat.inputs) {
     meta.graph.nodes.push_back(placeholder(input.name, *input.type));

@@ -1,0 +1,19 @@
+#pragma once
+// Options of builds from Python's keywords.
+
+#include <span>
+
+#include <lanner/engine.h>
+
+#include "calls/option_rows.h"
+
+namespace lanner::python {
+
+/// Keywords of lanner.build().
+std::span<const Keyword> build_keywords();
+
+/// Sets options from keywords that are among `known`; a callable `progress` is returned.
+void take_build_options(const char* function, const nb::kwargs& given, std::span<const Keyword> known,
+                        BuildOptions& options, nb::object& progress);
+
+} // namespace lanner::python

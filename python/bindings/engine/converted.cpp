@@ -1,0 +1,203 @@
+// lanner.tf: TensorFlow models converted in whole or in part.
+
+#include <lanner/error.h>
+#include <lanner/model_folder.h>
+#include <lanner/tensorflow.h>
+
+#include "calls/option_rows.h"
+#include "calls/options.h"
+#include "calls/warnings.h"
+#include "engine/build_options.h"
+#include "engine/engine.h"
+
+namespace lanner::python {
+namespace {
+
+/// Keywords of conversions: those of builds, and how the model is divided.
+std::span<const Keyword> convert_keywords() {
+  static const std::vector<Keyword> keywords = [] {
+    std::vector<Keyword> list(build_keywords().begin(), build_keywords().end());
+    std::erase_if(list, [](const Keyword& keyword) {
+      return keyword.name == "dynamic_shapes" || keyword.name == "images" || keyword.name == "states" ||
+             keyword.name == "aliases" || keyword.name == "storages" || keyword.name == "profiles" ||
+             keyword.name == "overwritable";
+    });
+    list.push_back(Keyword{"minimum_segment_size", "int"}.of(
+        "parts with fewer nodes stay native; Identity and constants do not count; default: 3"));
+    list.push_back(Keyword{"maximum_engines", "int"}.of("only the largest parts become engines; 0: no "
+                                                        "limit; default: 20"));
+    list.push_back(Keyword{"denied_nodes", "collections.abc.Sequence[str]"}.of("nodes that stay native"));
+    list.push_back(
+        Keyword{"denied_operators", "collections.abc.Sequence[str]"}.of("operators that stay native"));
+    return list;
+  }();
+  return keywords;
+}
+
+tf::ConvertOptions convert_options(const char* function, const nb::kwargs& given, nb::object& progress) {
+  tf::ConvertOptions options;
+  nb::dict rest;
+  for (const auto& [name, value] : given) {
+    const auto key = nb::cast<std::string>(name);
+    if (key == "minimum_segment_size")
+      options.minimum_segment_size = to_value<int>(key, value, "an integer");
+    else if (key == "maximum_engines")
+      options.maximum_engines = to_value<int>(key, value, "an integer");
+    else if (key == "denied_nodes")
+      options.denied_nodes = to_value<std::vector<std::string>>(key, value, "names");
+    else if (key == "denied_operators")
+      options.denied_operators = to_value<std::vector<std::string>>(key, value, "names");
+    else
+      rest[name] = value;
+  }
+  take_build_options(function, nb::kwargs(nb::cast<nb::kwargs>(rest)), convert_keywords(), options.build,
+                     progress);
+  return options;
+}
+
+tf::Model convert(nb::handle model, const nb::args& others, const nb::kwargs& given) {
+  check_named("convert", others, "precision=\"fp16\"");
+  nb::object progress = nb::none();
+  tf::ConvertOptions options = convert_options("convert", given, progress);
+  Interruptible interruptible(std::move(progress));
+  options.build.control = interruptible.control();
+  const SourcePtr source = to_source(model, options.build.limits);
+  const std::string folder = folder_of(model);
+  GatheredWarnings warnings;
+  tf::Model converted = interruptible.run([&] { return tf::Model::convert(source, options, folder); });
+  warnings.give();
+  return converted;
+}
+
+tf::Model load(nb::handle folder, const nb::args& others, const nb::kwargs& given) {
+  check_named("load", others, "threads=2");
+  nb::object progress = nb::none();
+  tf::ConvertOptions options = convert_options("load", given, progress);
+  Interruptible interruptible(std::move(progress));
+  options.build.control = interruptible.control();
+  const std::string path = path_of(folder);
+  GatheredWarnings warnings;
+  tf::Model loaded = interruptible.run([&] { return tf::Model::load(path, options); });
+  warnings.give();
+  return loaded;
+}
+
+std::map<std::string, Item> items_of(nb::handle inputs) {
+  std::map<std::string, Item> items;
+  for (const auto& [name, value] : to_dict("inputs", inputs, "a dict from input name to array"))
+    items.emplace(to_value<std::string>("inputs", name, "names"), to_item(value, false));
+  return items;
+}
+
+nb::dict run(const tf::Model& model, nb::handle inputs) {
+  const std::map<std::string, Item> items = items_of(inputs);
+  Interruptible interruptible;
+  const Control control = interruptible.control();
+  std::map<std::string, Item> results =
+      interruptible.run([&] { return model.create_runner()(items, control); });
+  nb::dict outputs;
+  for (auto& [name, item] : results) outputs[nb::str(name.c_str(), name.size())] = from_item(item);
+  return outputs;
+}
+
+void build_ahead(const tf::Model& model, nb::handle inputs) {
+  const std::map<std::string, Item> items = items_of(inputs);
+  Interruptible interruptible;
+  const Control control = interruptible.control();
+  interruptible.run([&] { model.build(items, control); });
+}
+
+void save(const tf::Model& model, nb::handle folder, bool engines) {
+  const std::string path = path_of(folder);
+  Interruptible interruptible;
+  interruptible.run([&] { model.save(path, engines); });
+}
+
+nb::list nodes_of(const tf::Model& model) {
+  nb::list nodes;
+  for (const tf::ConvertedNode& node : model.nodes()) {
+    nb::dict made;
+    made["name"] = text_of(node.name);
+    made["op"] = text_of(node.op);
+    made["engine"] = node.engine.empty() ? nb::none() : nb::object(text_of(node.engine));
+    made["code"] = text_of(node.code);
+    made["reason"] = text_of(node.reason);
+    nodes.append(made);
+  }
+  return nodes;
+}
+
+nb::list parts_of(const tf::Model& model) {
+  nb::list parts;
+  for (const tf::ConvertedPart& part : model.parts()) {
+    nb::dict made;
+    made["name"] = text_of(part.name);
+    made["engine"] = part.engine;
+    made["nodes"] = part.nodes;
+    made["build_seconds"] = part.build_seconds;
+    made["inputs"] = nb::cast(part.inputs);
+    made["outputs"] = nb::cast(part.outputs);
+    parts.append(made);
+  }
+  return parts;
+}
+
+} // namespace
+
+void register_converted(nb::module_& module) {
+  nb::class_<tf::Model>(module, "ConvertedModel",
+                        "A TensorFlow model, parts of which are engines. lanner.tf.convert and "
+                        "lanner.tf.load make it. Threads may call it at the same time.")
+      .def("__call__", &run, nb::arg("inputs").none(),
+           nb::sig("def __call__(self, inputs: collections.abc.Mapping[str, object]) -> dict[str, Tensor]"),
+           "Runs the model: a dict from output name to Tensor.\n\ninputs: dict from input name to array")
+      .def("build", &build_ahead, nb::arg("inputs").none(),
+           nb::sig("def build(self, inputs: collections.abc.Mapping[str, object]) -> None"),
+           "Times kernels of the engines for the shapes of these inputs, so that later runs at these shapes "
+           "are fast.\n\ninputs: dict from input name to array")
+      .def("save", &save, nb::arg("folder").none(), nb::kw_only(), nb::arg("engines") = true,
+           nb::sig("def save(self, folder: str | os.PathLike[str], *, engines: bool = True) -> None"),
+           "Writes a SavedModel in which engines are TRTEngineOp nodes.\n\nfolder: where to write\nengines: "
+           "also write plans of the engines, which lanner.tf.load takes on the same kind of machine")
+      .def(
+          "summary", [](const tf::Model& self) { return text_of(self.summary()); },
+          nb::sig("def summary(self) -> str"),
+          "What was converted: engines, and native nodes by operator and reason.")
+      .def_prop_ro(
+          "inputs", [](const tf::Model& self) { return self.inputs(); },
+          nb::sig("def inputs(self) -> list[Binding]"), "Inputs, by the signature's names.")
+      .def_prop_ro(
+          "outputs", [](const tf::Model& self) { return self.outputs(); },
+          nb::sig("def outputs(self) -> list[Binding]"), "Outputs, by the signature's names.")
+      .def_prop_ro("nodes", &nodes_of, nb::sig("def nodes(self) -> list[dict[str, object]]"),
+                   "Nodes of the model, functions inlined: name, op, engine (None: native), code and reason "
+                   "why it is native.")
+      .def_prop_ro("parts", &parts_of, nb::sig("def parts(self) -> list[dict[str, object]]"),
+                   "Engines and groups of native nodes in the order in which they run: name, engine, nodes, "
+                   "inputs, outputs, build_seconds.")
+      .def_prop_ro("share", &tf::Model::share, nb::sig("def share(self) -> float"),
+                   "Share of nodes in engines, 0 to 1; placeholders, constants, Identity and NoOp do not "
+                   "count.")
+      .def("__repr__", [](const tf::Model& self) {
+        return text_of(fmt::format("<lanner.ConvertedModel, {} parts, {:.1f} % of the nodes in engines>",
+                                   self.parts().size(), 100 * self.share()));
+      });
+  module.def(
+      "tf_convert", &convert, nb::arg("model").none(), nb::arg("others"), nb::arg("options"),
+      nb::sig(signature("def tf_convert(model: object", convert_keywords(), "ConvertedModel").c_str()),
+      ("Converts a TensorFlow model, in whole or in part. A node that cannot be converted costs itself "
+       "only.\n\nmodel: folder of a SavedModel, frozen GraphDef or MetaGraph: a path, bytes, or an "
+       "object with SerializeToString\n" +
+       keyword_docs(convert_keywords()))
+          .c_str());
+  module.def(
+      "tf_load", &load, nb::arg("folder").none(), nb::arg("others"), nb::arg("options"),
+      nb::sig(signature("def tf_load(folder: str | os.PathLike[str]", convert_keywords(), "ConvertedModel")
+                  .c_str()),
+      ("Loads a model that ConvertedModel.save or TF-TRT wrote. Engines of TensorRT are built anew "
+       "from their native segments.\n\nfolder: folder of the SavedModel\n" +
+       keyword_docs(convert_keywords()))
+          .c_str());
+}
+
+} // namespace lanner::python

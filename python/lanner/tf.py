@@ -1,0 +1,13 @@
+"""TensorFlow models, converted in whole or in part, without TensorFlow in the process.
+
+>>> model = lanner.tf.convert("saved_model/")
+>>> model({"x": x})["y"]
+>>> model.save("converted/")
+>>> lanner.tf.load("converted/")
+"""
+
+from lanner._lanner import ConvertedModel
+from lanner._lanner import tf_convert as convert
+from lanner._lanner import tf_load as load
+
+__all__ = ["ConvertedModel", "convert", "load"]
