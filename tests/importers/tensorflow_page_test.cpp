@@ -76,6 +76,16 @@ struct Types {
   std::map<std::string, std::vector<std::string>> refused; ///< By reason.
 };
 
+/// A message without the node in front, and the same for all types.
+std::string reason_of(const std::string& message, const std::string& type) {
+  const std::size_t begin = message.find("): ");
+  std::string reason = message.substr(begin == std::string::npos ? 0 : begin + 3);
+  const std::string own = fmt::format(" is {}, expected", type);
+  if (const std::size_t place = reason.find(own); place != std::string::npos)
+    reason.replace(place, own.size(), ": expected");
+  return reason;
+}
+
 /// Each type that TensorFlow's definition allows, tried.
 Types tried_types(const TensorFlowSample& sample) {
   Types made;
@@ -91,9 +101,7 @@ Types tried_types(const TensorFlowSample& sample) {
       made.taken.push_back(our_name(type));
     } catch (const Error& error) {
       EXPECT_NE(error.code(), ErrorCode::internal) << sample.name << ": " << error.message();
-      const std::size_t begin = error.message().find("): ");
-      made.refused[error.message().substr(begin == std::string::npos ? 0 : begin + 3)].push_back(
-          our_name(type));
+      made.refused[reason_of(error.message(), our_name(type))].push_back(our_name(type));
     }
   }
   return made;
@@ -103,7 +111,8 @@ std::string notes(const tensorflow::OperatorRule& rule, const Types& types) {
   std::vector<std::string> parts;
   for (const auto& [reason, names] : types.refused)
     parts.push_back("not " + joined(names, ", ") + ": " + reason);
-  for (const char* limit : rule.limits) parts.push_back(std::string("refused: ") + limit);
+  for (const char* limit : rule.limits)
+    if (!types.refused.contains(limit)) parts.push_back(std::string("refused: ") + limit);
   for (const char* difference : rule.differences) parts.push_back(std::string("differs: ") + difference);
   return joined(parts, "<br>");
 }
@@ -114,14 +123,14 @@ std::string page() {
   std::string text =
       "# Operators of TensorFlow\n\n"
       "Generated from the importer's rules by `LANNER_WRITE_TENSORFLOW_OPERATORS=1 build/bin/lanner_tests "
-      "--gtest_filter=TensorFlowPage.*`; do not edit.\n"
-      "The second column has the operators that the test's nodes of the operator become, the third the "
-      "element types "
-      "that it takes of those that TensorFlow's definition allows, of its first input with a type of its "
-      "own. Complex "
-      "numbers, 8-bit floats, quantised integers (`qint8` and others), resources and variants are refused "
-      "everywhere. "
-      "Sizes may be open unless a line says what must be known before running.\n\n"
+      "--gtest_filter=TensorFlowPage.*`; do not edit.\n\n"
+      "`becomes`: the operators that the test's nodes of the operator become. `types`: the element types "
+      "that it "
+      "takes of those that TensorFlow's definition allows. Both are empty where a node is tested only in a "
+      "graph.\n"
+      "Complex numbers, 8-bit floats, quantised integers (`qint8` and others), resources and variants are "
+      "refused "
+      "everywhere. Sizes may be open unless a line says what must be known before running.\n\n"
       "| operator | becomes | types | refused, and why |\n|---|---|---|---|\n";
   std::map<std::string, std::vector<std::string>> refused;
   std::size_t taken = 0;

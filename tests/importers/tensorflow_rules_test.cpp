@@ -272,6 +272,12 @@ TEST(TensorFlowRules, BiasedConvolutionScalesItsSideInput) {
   EXPECT_EQ(convolved("side", "Relu"), "f32[1, 1, 3, 1](0, 4, 11)");
 }
 
+TEST(TensorFlowRules, NodesThatPassTheirInputOn) {
+  for (const char* op : {"CheckNumericsV2", "DeepCopy", "Copy", "Print", "_CopyFromHostToGpu",
+                         "_CopyFromGpuToHost", "PlaceholderWithDefault", "AccumulateNV2"})
+    EXPECT_EQ(result(of_node(op, {2}, {"x"}), {f32s({1, 2})}), "f32[2](1, 2)") << op;
+}
+
 // Lists of tensors.
 
 TEST(TensorFlowRules, ListsAreReadAndWritten) {

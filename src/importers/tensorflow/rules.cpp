@@ -35,6 +35,10 @@ Rule find_rule(const ImportNode& node) {
   return found == operator_rules().end() || !node.domain.empty() ? Rule{} : found->second.convert;
 }
 
+void note_limit(Rules& rules, std::initializer_list<const char*> names, const char* limit) {
+  for (const char* name : names) rules[name].limits.push_back(limit);
+}
+
 OperatorRule refused(const char* why) {
   OperatorRule rule([why](RuleContext&) { fail(ErrorCode::unsupported, "{}", why); }, {why});
   rule.refused = true;
@@ -67,8 +71,7 @@ Value* integer_list(RuleContext& context, std::size_t i) {
 
 std::vector<std::int64_t> known_integers(const RuleContext& context, std::size_t i) {
   const Tensor* tensor = context.constant(i);
-  check(tensor != nullptr, ErrorCode::unsupported,
-        "input {} must be known before running; expected a constant", i);
+  check(tensor != nullptr, ErrorCode::unsupported, "input {}: {}", i, open_setting);
   check(tensor->dtype() == DType::i32 || tensor->dtype() == DType::i64, ErrorCode::bad_data,
         "input {} is {}; expected i32 or i64", i, to_string(tensor->dtype()));
   return tensor->dtype() == DType::i32 ? widened<std::int32_t>(*tensor) : widened<std::int64_t>(*tensor);

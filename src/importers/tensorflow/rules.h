@@ -2,6 +2,7 @@
 // Rules of TensorFlow operators: one line each, related operators in one file.
 
 #include <concepts>
+#include <initializer_list>
 #include <map>
 #include <optional>
 #include <string>
@@ -64,6 +65,13 @@ Rule find_rule(const ImportNode& node);
 
 /// The operator `op` on all inputs, without attributes.
 Rule same(const char* op);
+/// With it inputs are refused that are settings rather than data.
+inline constexpr const char* open_setting = "axes, orders, strides, windows, borders and sizes of parts must "
+                                            "be known before running; expected a constant";
+inline constexpr const char* open_filter =
+    "the sizes of the filter must be known before running; make it a constant";
+/// Notes one limit of several operators.
+void note_limit(Rules& rules, std::initializer_list<const char*> names, const char* limit);
 /// A rule that refuses every node: `why` says the reason and the remedy.
 OperatorRule refused(const char* why);
 Value* cast(RuleContext& context, Value* value, DType to);

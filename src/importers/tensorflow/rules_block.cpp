@@ -133,6 +133,7 @@ void add_block_rules(Rules& rules) {
   rules["DepthToSpace"] = channel_blocks("depth_to_space");
   rules["SpaceToBatch"] = rules["SpaceToBatchND"] = space_to_batch;
   rules["BatchToSpace"] = rules["BatchToSpaceND"] = batch_to_space;
+  note_limit(rules, {"SpaceToBatch", "SpaceToBatchND", "BatchToSpace", "BatchToSpaceND"}, open_setting);
 }
 
 } // namespace lanner::tensorflow

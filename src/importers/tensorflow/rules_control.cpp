@@ -209,8 +209,10 @@ void refuse_dataflow(RuleContext& context) {
 } // namespace
 
 void add_control_rules(Rules& rules) {
-  for (const char* name : {"Identity", "IdentityN", "Snapshot", "StopGradient", "PreventGradient",
-                           "CheckNumerics", "PlaceholderWithDefault", "EnsureShape", "ReadVariableOp"})
+  for (const char* name :
+       {"Identity", "IdentityN", "Snapshot", "StopGradient", "PreventGradient", "CheckNumerics",
+        "CheckNumericsV2", "PlaceholderWithDefault", "EnsureShape", "DeepCopy", "Copy", "Print",
+        "_CopyFromHostToGpu", "_CopyFromGpuToHost", "ReadVariableOp"})
     rules[name] = pass_on;
   rules["If"] = rules["StatelessIf"] = if_rule;
   rules["Case"] = rules["StatelessCase"] = case_rule;

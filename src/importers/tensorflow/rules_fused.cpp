@@ -54,6 +54,7 @@ Value* finished(RuleContext& context, Value* y) {
 }
 
 void fused_convolution(RuleContext& context) {
+  check(is_real(context.required(0)), ErrorCode::unsupported, "{}", quantized_convolution);
   context.set_output(0, finished(context, convolution_of(context, 2)));
 }
 
@@ -103,7 +104,7 @@ void biased_convolution(RuleContext& context) {
 } // namespace
 
 void add_fused_rules(Rules& rules) {
-  rules["_FusedConv2D"] = {fused_convolution, {unknown_step}};
+  rules["_FusedConv2D"] = {fused_convolution, {unknown_step, quantized_convolution}};
   rules["_FusedDepthwiseConv2dNative"] = {fused_depthwise, {unknown_step}};
   rules["_FusedMatMul"] = {fused_product, {unknown_step}};
   rules["_FusedBatchNormEx"] = {fused_batch_norm, {unknown_step}};

@@ -75,10 +75,10 @@ Value* transposed_filter(RuleContext& context, Value* filter, std::size_t dims) 
   return transpose(context, filter, std::move(order));
 }
 
-std::int64_t known_dim(const Value* value, std::size_t d, const char* what) {
-  const auto size = known_size(value, d);
-  check(size && *size > 0 && *size <= largest, ErrorCode::unsupported, "the {} must be known before running",
-        what);
+std::int64_t filter_size(const Value* filter, std::size_t d) {
+  const auto size = known_size(filter, d);
+  check(size.has_value(), ErrorCode::unsupported, "{}", open_filter);
+  check(*size > 0 && *size <= largest, ErrorCode::bad_data, "the filter is {}", filter->type.to_string());
   return *size;
 }
 
@@ -107,7 +107,7 @@ void set_transposed_padding(RuleContext& context, const DataFormat& format, cons
         format.dims + 2);
   std::vector<std::int64_t> pads(2 * format.dims, 0), extra(format.dims, 0);
   for (std::size_t d = 0; d < format.dims; ++d) {
-    const std::int64_t reach = (known_dim(filter, d, "sizes of the filter") - 1) * dilations[d] + 1;
+    const std::int64_t reach = (filter_size(filter, d) - 1) * dilations[d] + 1;
     const auto from = known_size(y, format.space(d));
     // Without sizes: the input size of a forward convolution that is a multiple of the stride.
     std::int64_t cut =
@@ -266,7 +266,7 @@ Value* convolution_of(RuleContext& context, std::size_t dims) {
   attributes.set("strides", required_spatial(context, "strides", format));
   attributes.set("dilations", spatial(context, "dilations", format));
   set_padding(context, format, attributes);
-  const std::int64_t own = known_dim(filter, dims, "channels of the filter");
+  const std::int64_t own = filter_size(filter, dims);
   const auto channels = known_size(x, format.channel());
   attributes.set("group", channels ? std::max<std::int64_t>(*channels / own, 1) : std::int64_t{1});
   Value* y = context.emit("conv",
@@ -280,9 +280,8 @@ Value* convolution_of(RuleContext& context, std::size_t dims) {
 Value* depthwise_of(RuleContext& context) {
   const DataFormat format = data_format(context);
   Value* filter = context.required(1);
-  const std::int64_t height = known_dim(filter, 0, "sizes of the filter"),
-                     width = known_dim(filter, 1, "sizes of the filter"),
-                     channels = known_dim(filter, 2, "channels of the filter");
+  const std::int64_t height = filter_size(filter, 0), width = filter_size(filter, 1),
+                     channels = filter_size(filter, 2);
   AttributeMap attributes;
   attributes.set("strides", required_spatial(context, "strides", format));
   attributes.set("dilations", spatial(context, "dilations", format));
@@ -335,6 +334,10 @@ void add_layer_rules(Rules& rules) {
   rules["BiasAddV1"] = bias_add;
   rules["FusedBatchNorm"] = rules["FusedBatchNormV2"] = rules["FusedBatchNormV3"] = {batch_norm, {training}};
   rules["LRN"] = local_response;
+  note_limit(rules, {"MaxPoolV2"}, open_setting);
+  note_limit(rules,
+             {"Conv2D", "Conv3D", "DepthwiseConv2dNative", "Conv2DBackpropInput", "Conv3DBackpropInputV2"},
+             open_filter);
 }
 
 } // namespace lanner::tensorflow

@@ -159,6 +159,7 @@ Value* relu6_of(RuleContext& context, Value* x) {
 
 void add_math_rules(Rules& rules) {
   for (const auto& [name, op] : same_operators) rules[name] = same(op);
+  rules["AccumulateNV2"] = same("sum");
   rules["FloorDiv"] = binary<floor_div>;
   rules["FloorMod"] = binary<floor_mod>;
   rules["Mod"] = rules["TruncateMod"] = binary<truncate_mod>;

@@ -98,7 +98,7 @@ void dilation(RuleContext& context) {
   Windows windows{};
   for (std::size_t i = 0; i < 2; ++i) {
     const auto size = known_size(filter, i);
-    check(size.has_value(), ErrorCode::unsupported, "the sizes of the filter must be known before running");
+    check(size.has_value(), ErrorCode::unsupported, "{}", open_filter);
     windows.sizes[i] = checked("filter", *size);
     windows.strides[i] = entry(context, "strides", i);
     windows.rates[i] = entry(context, "rates", i);
@@ -123,6 +123,7 @@ void dilation(RuleContext& context) {
 void add_patch_rules(Rules& rules) {
   rules["ExtractImagePatches"] = {extract_patches, {open_window}};
   rules["Dilation2D"] = {dilation, {open_window}};
+  note_limit(rules, {"Dilation2D"}, open_filter);
 }
 
 } // namespace lanner::tensorflow

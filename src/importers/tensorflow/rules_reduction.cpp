@@ -81,6 +81,7 @@ void add_reduction_rules(Rules& rules) {
   rules["ArgMax"] = {arg_reduce("arg_max"), {}, {nan_found}};
   rules["ArgMin"] = {arg_reduce("arg_min"), {}, {nan_found}};
   rules["TopK"] = rules["TopKV2"] = top_k;
+  note_limit(rules, {"ArgMax", "ArgMin"}, open_setting);
 }
 
 } // namespace lanner::tensorflow

@@ -1,4 +1,5 @@
-// Resizing by weights that are known before running: each axis is a product with a matrix of them.
+// Resizing by weights that are known before running, where each axis is a product with a matrix of them, and
+// projective transforms.
 
 #include <algorithm>
 #include <cmath>
@@ -157,10 +158,89 @@ void scale_and_translate(RuleContext& context) {
   context.set_output(0, resampled(context, x, weights, from, to));
 }
 
+// A projective transform: of each pixel of the result the place in the source.
+
+bool is_zero_constant(const RuleContext& context, std::size_t i) {
+  const Tensor* number = context.constant(i);
+  return number && number->dtype() == DType::f32 && number->elements() == 1 && number->as<float>()[0] == 0;
+}
+
+constexpr const char* other_fill =
+    "fill_mode REFLECT or WRAP, or a fill_value other than 0; use CONSTANT with 0, or NEAREST";
+
+/// 0, 1, ... below the size, as real numbers.
+Value* steps_to(RuleContext& context, Value* size) {
+  Value* steps = context.emit("range", {context.scalar(DType::i64, 0), size, context.scalar(DType::i64, 1)});
+  return cast(context, steps, DType::f32);
+}
+
+/// The sampling grid takes places from -1, the first pixel, to 1, the last one.
+Value* grid_place(RuleContext& context, Value* place, std::int64_t dim) {
+  Value* size = context.emit("gather", {context.emit("shape", {context.required(0)}),
+                                        context.scalar(DType::i64, static_cast<double>(dim))});
+  Value* one = context.scalar(DType::f32, 1);
+  Value* last = context.emit("sub", {cast(context, size, DType::f32), one});
+  // A single pixel is everywhere at 0.
+  last = context.emit("max", {last, context.scalar(DType::f32, 1e-6)});
+  Value* twice = context.emit("mul", {place, context.scalar(DType::f32, 2)});
+  return context.emit("sub", {context.emit("div", {twice, last}), one});
+}
+
+/// Halves away from 0.
+Value* nearest_place(RuleContext& context, Value* place) {
+  Value* size = context.emit("add", {context.emit("abs", {place}), context.scalar(DType::f32, 0.5)});
+  return context.emit("mul", {context.emit("sign", {place}), context.emit("floor", {size})});
+}
+
+Value* projected_grid(RuleContext& context, Value* sizes, bool nearest) {
+  Value* table = context.required(1);
+  const auto number = [&](std::int64_t i) { // of each image
+    Value* column =
+        context.emit("slice", {table, context.ints({i}), context.ints({i + 1}), context.ints({1})});
+    return reshaped(context, column, {-1, 1, 1});
+  };
+  const auto size = [&](double i) { return context.emit("gather", {sizes, context.scalar(DType::i64, i)}); };
+  Value* y = reshaped(context, steps_to(context, size(0)), {1, -1, 1});
+  Value* x = reshaped(context, steps_to(context, size(1)), {1, 1, -1});
+  const auto line = [&](std::int64_t first, Value* constant) {
+    Value* sum = context.emit(
+        "add", {context.emit("mul", {number(first), x}), context.emit("mul", {number(first + 1), y})});
+    return context.emit("add", {sum, constant});
+  };
+  Value* depth = line(6, context.scalar(DType::f32, 1));
+  Value* column = context.emit("div", {line(0, number(2)), depth});
+  Value* row = context.emit("div", {line(3, number(5)), depth});
+  if (nearest) column = nearest_place(context, column), row = nearest_place(context, row);
+  const auto part = [&](Value* place, std::int64_t dim) {
+    return unsqueezed(context, grid_place(context, place, dim), {-1});
+  };
+  return context.emit("concat", {part(column, 2), part(row, 1)}, with("axis", std::int64_t{-1}));
+}
+
+void projective_transform(RuleContext& context) {
+  const std::string fill = context.string("fill_mode", "CONSTANT");
+  const bool zeros = context.inputs() < 4 || is_zero_constant(context, 3);
+  check((fill == "CONSTANT" && zeros) || fill == "NEAREST", ErrorCode::unsupported, "{}", other_fill);
+  Value *x = context.required(0), *sizes = integers(context, 2);
+  const bool nearest = context.string("interpolation", "NEAREST") == "NEAREST";
+  Value* grid = projected_grid(context, sizes, nearest);
+  const DataFormat format;
+  Value* batch = context.emit("shape", {x}, with("end", std::int64_t{1}));
+  Value* all = context.emit("concat", {batch, sizes, context.ints({2})}, with("axis", std::int64_t{0}));
+  AttributeMap attributes = with("align_corners", std::int64_t{1});
+  attributes.set("mode", std::string(nearest ? "nearest" : "linear"));
+  attributes.set("padding_mode", std::string(fill == "NEAREST" ? "border" : "zeros"));
+  Value* image = channels_first(context, cast(context, x, DType::f32), format);
+  Value* y = context.emit("grid_sample", {image, context.emit("expand", {grid, all})}, std::move(attributes));
+  context.set_output(0, cast(context, as_source(context, y, format), x->type.dtype()));
+}
+
 } // namespace
 
 void add_resample_rules(Rules& rules) {
   rules["ResizeArea"] = {area, {open_resample}};
+  rules["ImageProjectiveTransformV2"] =
+      rules["ImageProjectiveTransformV3"] = {projective_transform, {other_fill}};
   rules["ScaleAndTranslate"] = {scale_and_translate, {open_resample}};
 }
 

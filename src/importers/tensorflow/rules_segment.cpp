@@ -142,6 +142,8 @@ constexpr const char* open_weights =
 /// How often each number below `size` occurs, or the sum of its weights; larger numbers are left out.
 void bincount(RuleContext& context) {
   Value *numbers = integers(context, 0), *weights = context.required(2);
+  const bool flat = context.node.op == "Bincount"; // the newer form counts each row of a matrix
+  if (flat) numbers = reshaped(context, numbers, {-1});
   Value* size = reshaped(context, integers(context, 1), {1});
   const bool binary = context.integer("binary_output", 0) != 0;
   const auto weighted = known_size(weights, 0);
@@ -150,8 +152,10 @@ void bincount(RuleContext& context) {
   copy_tensor(Tensor::from<double>(std::vector<double>{0, 1}, {2}), values);
   Value* hot = context.emit("one_hot", {numbers, size, context.tensor(std::move(values))},
                             with("axis", std::int64_t{-1}));
-  if (*weighted != 0 && !binary) hot = context.emit("mul", {hot, unsqueezed(context, weights, {-1})});
-  if (rank_of(context, 0) == 0) return context.set_output(0, hot);
+  if (*weighted != 0 && !binary)
+    hot = context.emit(
+        "mul", {hot, flat ? reshaped(context, weights, {-1, 1}) : unsqueezed(context, weights, {-1})});
+  if (!flat && rank_of(context, 0) == 0) return context.set_output(0, hot);
   context.set_output(0, context.emit(binary ? "reduce_max" : "reduce_sum", {hot, context.ints({-2})},
                                      with("keepdims", std::int64_t{0})));
 }
@@ -174,7 +178,7 @@ void add_segment_rules(Rules& rules) {
     rules["SparseSegmentMean" + end] = sparse_segment("mean");
     rules["SparseSegmentSqrtN" + end] = sparse_segment("sqrt");
   }
-  rules["DenseBincount"] = {bincount, {open_weights}};
+  rules["Bincount"] = rules["DenseBincount"] = {bincount, {open_weights}};
 }
 
 } // namespace lanner::tensorflow

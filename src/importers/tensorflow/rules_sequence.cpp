@@ -133,6 +133,30 @@ void in_top_k(RuleContext& context) {
   context.set_output(0, context.emit("less", {count, k}));
 }
 
+/// The place of each number of a tensor in all of its dims: a row a dim.
+void unravel_index(RuleContext& context) {
+  Value *places = integers(context, 0), *sizes = integers(context, 1);
+  AttributeMap attributes = with("exclusive", std::int64_t{1});
+  attributes.set("reverse", std::int64_t{1});
+  Value* steps = context.emit("cum_prod", {sizes, whole(context, 0)}, std::move(attributes));
+  const std::size_t rank = rank_of(context, 0);
+  check(rank <= 1, ErrorCode::bad_data, "input 0 is of rank {}, expected a number or a list", rank);
+  const auto by_dim = [&](Value* list) { return rank == 0 ? list : unsqueezed(context, list, {1}); };
+  Value* place = context.emit("mod", {context.emit("div", {places, by_dim(steps)}), by_dim(sizes)});
+  context.set_output(0, cast(context, place, context.required(0)->type.dtype()));
+}
+
+/// The element that would stand at place n of the sorted last dim.
+void nth_element(RuleContext& context) {
+  Value* n = integer_list(context, 1);
+  AttributeMap attributes = with("axis", std::int64_t{-1});
+  attributes.set("largest", context.integer("reverse", 0));
+  Value* count = context.emit("add", {n, context.ints({1})});
+  const Node* best = context.emit_node("top_k", {context.required(0), count}, std::move(attributes), 2);
+  Value* place = reshaped(context, n, {});
+  context.set_output(0, context.emit("gather", {best->output(0), place}, with("axis", std::int64_t{-1})));
+}
+
 } // namespace
 
 void add_sequence_rules(Rules& rules) {
@@ -145,7 +169,10 @@ void add_sequence_rules(Rules& rules) {
   rules["UpperBound"] = bound("less_or_equal");
   rules["Cumsum"] = cumulative("cum_sum");
   rules["Cumprod"] = cumulative("cum_prod");
+  rules["UnravelIndex"] = unravel_index;
+  rules["NthElement"] = nth_element;
   rules["InTopK"] = rules["InTopKV2"] = in_top_k;
+  note_limit(rules, {"Roll"}, open_setting);
 }
 
 } // namespace lanner::tensorflow

@@ -343,8 +343,7 @@ void reverse(RuleContext& context) {
 /// The old form: a flag for each dim.
 void reverse_flagged(RuleContext& context) {
   const Tensor* flags = context.constant(1);
-  check(flags && flags->dtype() == DType::boolean, ErrorCode::unsupported,
-        "input 1 must be known before running; make it a constant");
+  check(flags && flags->dtype() == DType::boolean, ErrorCode::unsupported, "input 1: {}", open_setting);
   std::vector<std::int64_t> axes;
   const auto chosen = cast_values(*flags);
   for (std::size_t d = 0; d < chosen.size(); ++d)
@@ -389,6 +388,9 @@ void add_shape_rules(Rules& rules) {
   rules["OneHot"] = one_hot;
   rules["ReverseV2"] = reverse;
   rules["Reverse"] = reverse_flagged;
+  note_limit(rules,
+             {"Transpose", "Concat", "ConcatV2", "ConcatOffset", "Split", "SplitV", "Reverse", "ReverseV2"},
+             open_setting);
 }
 
 } // namespace lanner::tensorflow

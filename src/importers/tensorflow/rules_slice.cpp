@@ -231,6 +231,7 @@ void add_slice_rules(Rules& rules) {
   rules["Slice"] = slice;
   rules["Pad"] = rules["PadV2"] = pad;
   rules["MirrorPad"] = mirror_pad;
+  note_limit(rules, {"StridedSlice", "MirrorPad"}, open_setting);
 }
 
 } // namespace lanner::tensorflow

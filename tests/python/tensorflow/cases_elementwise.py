@@ -38,6 +38,7 @@ for op in ["AddV2", "Maximum", "Less"]:
     add(op, [draw(()), draw(())], label="scalars", open="rank")
 add("Atan2", [EDGES[:, None], EDGES[None, :]], label="edges")
 add("AddN", [[draw((2, 3), seed=i) for i in range(3)]], open=True)
+add("AccumulateNV2", [[draw((2, 3), seed=i) for i in range(3)]], {"shape": [2, 3]}, sample=False)
 for dtype in ["int32", "float16", "int64"]:
     add("AddN", [[draw((2, 3), dtype, i) for i in range(3)]], label=dtype)
 add("Pow", [draw((2, 3), low=0.1), draw((3,), seed=1)], open=True)

@@ -77,3 +77,11 @@ for method in ["bilinear", "nearest"]:
         add("CropAndResize", [draw((2, 6, 5, 2)), crops, of_box, ints(*size)], {"method": method, "extrapolation_value": 0.5},
             "" if (method, size) == ("bilinear", (3, 4)) else f"{method} {size}", open=[0], tolerance=3e-5, why="places of samples are rounded")  # fmt: skip
     add("CropAndResize", [draw((2, 6, 5, 2), "uint8", 0, 0, 200), crops, of_box, ints(3, 3)], {"method": method}, f"{method} uint8", open=True, tolerance=3e-5, why="as above")
+
+turn = np.array([[0.8, 0.3, 0.2, -0.2, 0.9, 0.7, 0, 0], [1.1, 0, -0.6, 0.1, 0.7, 0.4, 0.02, -0.03]], F)
+for fill in ["CONSTANT", "NEAREST"]:
+    for interpolation in ["BILINEAR", "NEAREST"]:
+        add("ImageProjectiveTransformV3", [draw((2, 6, 5, 2)), turn, ints(4, 7), scalar(0, "float32")], {"interpolation": interpolation, "fill_mode": fill},
+            "" if (fill, interpolation) == ("CONSTANT", "BILINEAR") else f"{fill} {interpolation}", open=[0, 1, 2], tolerance=5e-5, why="places of samples are rounded")  # fmt: skip
+add("ImageProjectiveTransformV2", [draw((2, 6, 5, 2)), turn[:1], np.array([6, 5], np.int32)], {"interpolation": "BILINEAR"}, tolerance=5e-5, why="as above")
+add("ImageProjectiveTransformV3", [draw((1, 3, 3, 1)), turn[:1], ints(4, 7), scalar(0, "float32")], {"interpolation": "BILINEAR", "fill_mode": "WRAP"}, "wrap", refused="CONSTANT with 0")

@@ -111,3 +111,11 @@ for op, more in [("MatrixSetDiag", []), ("MatrixSetDiagV2", [D[0]]), ("MatrixSet
     add(op, [draw((2, 4, 3)), draw((2, 3), seed=1), *more], label="tall")
 add("Diag", [draw((3,))], open=True)
 add("DiagPart", [draw((3, 3))], open=True)
+for dtype in ["int32", "int64"]:
+    add("UnravelIndex", [np.array([22, 0, 41], dtype), np.array([7, 6], dtype)], label="" if dtype == "int32" else dtype)
+    add("UnravelIndex", [np.array(22, dtype), np.array([7, 3, 2], dtype)], label=f"scalar {dtype}")
+for reverse in [False, True]:
+    for dtype in ["float32", "int32"]:
+        add("NthElement", [draw((2, 7), dtype, 1, -50, 50), scalar(3)], {"reverse": reverse}, "" if (reverse, dtype) == (False, "float32") else f"{reverse} {dtype}", open=[0])
+add("Bincount", [np.array([1, 3, 1, 9], np.int32), scalar(5), Const(np.array([], np.float32))])
+add("Bincount", [np.array([[1, 3], [1, 0]], np.int32), scalar(5), Const(np.array([[0.5, 1], [2, 4]], np.float32))], label="weights")

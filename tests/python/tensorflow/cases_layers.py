@@ -119,3 +119,43 @@ for steps, arguments in [(["BiasAdd"], [bias]), (["BiasAdd", "Relu"], [bias]), (
 for steps in [["BiasAdd"], ["BiasAdd", "Relu"], ["BiasAdd", "Relu6"], ["BiasAdd", "LeakyRelu"], ["BiasAdd", "Tanh"], ["BiasAdd", "Sigmoid"]]:
     add("_FusedMatMul", [draw((2, 3)), Const(draw((4, 3), seed=1)), [Const(draw((4,), seed=2))]], {"fused_ops": steps, "transpose_b": True, "leakyrelu_alpha": 0.3},
         "" if steps == ["BiasAdd"] else " ".join(steps), **SUMS)  # fmt: skip
+
+
+def channels_first(x):
+    return np.ascontiguousarray(np.moveaxis(x, -1, 1))
+
+
+def first(values):
+    """A list with a number for each dim, as NCHW or NCDHW."""
+    return [values[0], values[-1], *values[1:-1]]
+
+
+# TensorFlow's CPU device runs most layers with channels last only.
+x, w, cube = draw((2, 5, 6, 4)), Const(draw((3, 2, 4, 3), seed=1)), draw((1, 4, 5, 4, 2))
+strides = [1, 2, 1, 1]
+for op, more in [("Conv2D", [w]), ("DepthwiseConv2dNative", [Const(draw((3, 2, 4, 2), seed=1))])]:
+    for padding in ["SAME", "VALID"]:
+        attributes = {"strides": strides if op == "Conv2D" else [1, 2, 2, 1], "padding": padding}
+        add(op, [channels_first(x), *more], {"strides": first(attributes["strides"]), "padding": padding, "data_format": "NCHW"}, f"NCHW {padding}",
+            like=([x, *more], attributes, (0, 3, 1, 2)), open=[0, 2, 3], sample=padding == "SAME", **SUMS)  # fmt: skip
+padded = {"strides": strides, "padding": "EXPLICIT"}
+add("Conv2D", [channels_first(x), w], {"strides": first(strides), "padding": "EXPLICIT", "explicit_paddings": [0, 0, 0, 0, 1, 2, 0, 3], "data_format": "NCHW"}, "NCHW explicit",
+    like=([x, w], padded | {"explicit_paddings": [0, 0, 1, 2, 0, 3, 0, 0]}, (0, 3, 1, 2)), **SUMS)  # fmt: skip
+for op in ["MaxPool", "AvgPool"]:
+    attributes = {"ksize": [1, 3, 2, 1], "strides": strides, "padding": "SAME"}
+    add(op, [channels_first(x)], {"ksize": [1, 1, 3, 2], "strides": first(strides), "padding": "SAME", "data_format": "NCHW"}, "NCHW",
+        like=([x], attributes, (0, 3, 1, 2)), open=[0, 2, 3], sample=True)  # fmt: skip
+    attributes = {"ksize": [1, 2, 3, 2, 1], "strides": [1, 2, 1, 2, 1], "padding": "SAME"}
+    add(op + "3D", [channels_first(cube)], {"ksize": [1, 1, 2, 3, 2], "strides": [1, 1, 2, 1, 2], "padding": "SAME", "data_format": "NCDHW"}, "NCDHW",
+        like=([cube], attributes, (0, 4, 1, 2, 3)))  # fmt: skip
+kernel = Const(draw((2, 3, 2, 2, 3), seed=1))
+add("Conv3D", [channels_first(cube), kernel], {"strides": [1] * 5, "padding": "SAME", "data_format": "NCDHW"}, "NCDHW", like=([cube, kernel], {"strides": [1] * 5, "padding": "SAME"}, (0, 4, 1, 2, 3)), **SUMS)
+back = [Const(draw((3, 3, 2, 4), seed=1)), draw((1, 3, 3, 4))]
+add("Conv2DBackpropInput", [ints(1, 2, 6, 6), back[0], channels_first(back[1])], {"strides": [1, 1, 2, 2], "padding": "SAME", "data_format": "NCHW"}, "NCHW",
+    like=([ints(1, 6, 6, 2), *back], {"strides": [1, 2, 2, 1], "padding": "SAME"}, (0, 3, 1, 2)), **SUMS)  # fmt: skip
+four = [Const(draw((4,), seed=i, low=0.5, high=2)) for i in range(4)]
+add("FusedBatchNormV3", [channels_first(x), *four], {"is_training": False, "data_format": "NCHW"}, "NCHW",
+    expected=channels_first((x - four[2].value) / np.sqrt(four[3].value + F(1e-4)) * four[0].value + four[1].value), tolerance=2e-5, why="as above", sample=True)  # fmt: skip
+for op, shape in [("SpaceToDepth", (1, 4, 6, 2)), ("DepthToSpace", (1, 2, 3, 8))]:
+    blocks = draw(shape)
+    add(op, [channels_first(blocks)], {"block_size": 2, "data_format": "NCHW"}, "NCHW", like=([blocks], {"block_size": 2}, (0, 3, 1, 2)))

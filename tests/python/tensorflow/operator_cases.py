@@ -37,6 +37,8 @@ class Case:
     tolerance: relative, where that of the type is too narrow; `why` says the reason.
     refused: part of the message with which Lanner refuses the node.
     sample: also a compiled test's case (tests/importers/tensorflow_samples).
+    expected: the answer, for nodes that TensorFlow's CPU device does not run.
+    like: for the same, a node that it runs (inputs, attributes) and the order of dims that makes its answer this one's.
     """
 
     family: str
@@ -49,6 +51,8 @@ class Case:
     why: str = ""
     refused: str = ""
     sample: bool = False
+    expected: np.ndarray | None = None
+    like: tuple | None = None
 
     @property
     def name(self):

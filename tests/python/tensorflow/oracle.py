@@ -72,24 +72,34 @@ def default_attributes(definition):
     return found
 
 
-def answer(case, which):
-    """A serialized graph, its answers by name, and the names of the fed inputs."""
-    definition = op_def_registry.get(case.op)
+def run_node(op, inputs, given, which=None, run=True):
+    """A graph of one node, its answers by name, and the values fed by name."""
+    definition = op_def_registry.get(op)
     kinds = {attribute.name: attribute for attribute in definition.attr}
     graph, feeds = tf.Graph(), {}
     with graph.as_default(), v1.Session(graph=graph, config=CONFIG) as session:
         arguments = {
             argument.name: input_tensor(value, f"in_{argument.name}", which, feeds)
-            for argument, value in zip(definition.input_arg, case.inputs, strict=False)
+            for argument, value in zip(definition.input_arg, inputs, strict=False)
         }
-        attributes = default_attributes(definition) | case.attributes
+        attributes = default_attributes(definition) | given
         arguments |= {name: attribute_value(kinds[name], value) for name, value in attributes.items()}
-        op_def_library.apply_op(case.op, name="y", **arguments)
-        node = graph.get_operation_by_name("y")
-        got = session.run(list(node.outputs), {tensor: value for tensor, value in feeds.items()})
-    answers = {tensor.name.removesuffix(":0"): np.asarray(one) for tensor, one in zip(node.outputs, got, strict=True)}
-    definition = graph.as_graph_def()
-    return definition, answers, {tensor.op.name: value for tensor, value in feeds.items()}
+        op_def_library.apply_op(op, name="y", **arguments)
+        outputs = list(graph.get_operation_by_name("y").outputs)
+        got = session.run(outputs, feeds) if run else []
+    answers = {tensor.name.removesuffix(":0"): np.asarray(one) for tensor, one in zip(outputs, got, strict=False)}
+    return graph.as_graph_def(), answers, {tensor.op.name: value for tensor, value in feeds.items()}
+
+
+def answer(case, which):
+    known = case.expected is not None or case.like is not None
+    definition, answers, feeds = run_node(case.op, case.inputs, case.attributes, which, run=not known)
+    if case.expected is not None:
+        answers = {"y": case.expected}
+    elif case.like is not None:
+        inputs, attributes, order = case.like
+        answers = {name: one.transpose(order) for name, one in run_node(case.op, inputs, attributes)[1].items()}
+    return definition, answers, feeds
 
 
 def attributes_of(definition):
@@ -133,7 +143,6 @@ def run_case(case, index, folder):
             record["graphs"].append(path.name)
             record["answers"], record["feeds"] = answers, feeds
             record["attributes"] = attributes_of(definition)
-            record["nodes"] = [(node.name, node.op, list(node.input)) for node in definition.node]
     except Exception as error:  # noqa: BLE001 - any failure is reported as the case's
         record["error"] = f"{type(error).__name__}: {' '.join(str(error).split())[:600]}"
     return record

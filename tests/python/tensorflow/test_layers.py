@@ -6,12 +6,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from test_operators import PYTHON, needs_tensorflow
+from tensorflow_python import PYTHON, needs_tensorflow
 
 import lanner
 
 HERE = Path(__file__).parent
 TABLE = {"resize bicubic": 1e-3}  # TensorFlow reads cubic weights from a table
+# Read as text: layer_models.py imports TensorFlow.
 NAMES = [
     line.split('"')[1]
     for line in (HERE / "layer_models.py").read_text().splitlines()

@@ -13,12 +13,11 @@ import numpy as np
 import pytest
 from operator_cases import FAMILIES, TOLERANCE, all_cases
 from sample_files import write_samples
+from tensorflow_python import PYTHON, needs_tensorflow
 
 import lanner
 
 HERE = Path(__file__).parent
-PYTHON = os.environ.get("LANNER_TENSORFLOW_PYTHON")
-needs_tensorflow = pytest.mark.skipif(not PYTHON, reason="LANNER_TENSORFLOW_PYTHON names no Python with TensorFlow")
 CASES = all_cases()
 
 
