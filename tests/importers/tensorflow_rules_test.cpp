@@ -2,9 +2,15 @@
 
 #include <gtest/gtest.h>
 
+#include <lanner/source.h>
+
+#include "graph/text/text.h"
 #include "importers/graph_def_file.h"
+#include "importers/importer.h"
 #include "importers/importing.h"
 #include "ops/node_run.h"
+#include "ops/table/custom.h"
+#include "ops/table/table.h"
 
 namespace lanner::test {
 namespace {
@@ -323,6 +329,27 @@ TEST(TensorFlowRules, RefusedOperatorsSayWhyAndWhatToDo) {
                             {flag("is_training", true)}, four_numbers()))
                 .find("export the model for inference"),
             std::string::npos);
+}
+
+TEST(TensorFlowRules, PlugInsReplaceRefusedOperators) {
+  lanner_operator table{};
+  table.struct_size = sizeof table;
+  table.name = "tf.RFFT";
+  table.version = 1;
+  table.min_inputs = table.max_inputs = 2;
+  table.min_outputs = table.max_outputs = 1;
+  table.infer = [](void*, const lanner_node* node, lanner_value* outputs, char*) {
+    outputs[0] = node->inputs[0];
+    return lanner_status{LANNER_OK};
+  };
+  table.run = [](void*, void*, const lanner_operand*, const lanner_operand*, void*, void*, char*) {
+    return lanner_status{LANNER_OK};
+  };
+  OpTable ops = builtin_op_table();
+  ops.add(custom_op(std::make_shared<CustomOperator>(table)));
+  const std::string file = of_node("RFFT", {4}, {"x", "n"}, {}, {integers("n", {4})});
+  const auto graph = import_model(open_bytes(std::as_bytes(std::span(file))), {ops, {}, {}});
+  EXPECT_NE(print(*graph).find("tf.RFFT("), std::string::npos) << print(*graph);
 }
 
 } // namespace

@@ -35,6 +35,11 @@ Rule find_rule(const ImportNode& node) {
   return found == operator_rules().end() || !node.domain.empty() ? Rule{} : found->second.convert;
 }
 
+bool is_refused(const std::string& op) {
+  const auto found = operator_rules().find(op);
+  return found != operator_rules().end() && found->second.refused;
+}
+
 void note_limit(Rules& rules, std::initializer_list<const char*> names, const char* limit) {
   for (const char* name : names) rules[name].limits.push_back(limit);
 }

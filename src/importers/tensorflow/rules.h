@@ -60,6 +60,8 @@ const Rules& operator_rules();
 
 /// The rule of a node, or an empty function when there is none.
 Rule find_rule(const ImportNode& node);
+/// Whether every node of the operator is refused: a plug-in's operator comes first.
+bool is_refused(const std::string& op);
 
 // Shared by the rules.
 

@@ -19,7 +19,9 @@ std::unique_ptr<Graph> graph_of(const ImportModel& model, const ImportOptions& o
 RuleFinder rules_for(const ImportOptions& options) {
   return [&ops = options.ops](const ImportNode& node) {
     const Rule known = find_rule(node);
-    return known || !node.domain.empty() ? known : custom_rule(ops, "tf." + node.op);
+    if ((known && !is_refused(node.op)) || !node.domain.empty()) return known;
+    const Rule custom = custom_rule(ops, "tf." + node.op);
+    return custom ? custom : known;
   };
 }
 
