@@ -54,6 +54,16 @@ TEST(TensorFlowRules, InvalidNodesAreRefused) {
   refused("Transpose", {"x", "p"}, {}, {integers("p", {0, 1, 1, 2})}, "expected each axis from 0 to 3 once");
   refused("Transpose", {"x", "p"}, {}, {integers("p", {0, 1, 2})}, "perm has 3 axes for rank 4");
   refused("Sum", {"x", "a"}, {}, {integers("a", {1, -3})}, "axes contain axis 1 twice");
+  refused("GatherV2", {"x", "i", "a"}, {}, {integers("i", {0}), integers("a", {})},
+          "expected one axis of 4 dims");
+  refused("QuantizeAndDequantizeV3", {"x", "l", "h", "b"}, {},
+          {floats("l", {}, {-1}), floats("h", {}, {1}), integers("b", {})},
+          "input 3: expected one number, got 0");
+  refused("ResizeArea", {"b", "s"}, {}, {placeholder("b", f32, {1, 32768, 2, 1}), integers("s", {32768, 2})},
+          "expected at most 16777216");
+  refused("ConcatOffset", {"a", "b"}, {},
+          {integers("a", {0}, true), placeholder("b", i32, {std::int64_t{1} << 40})},
+          "is not one of the parts' dims");
 }
 
 TEST(TensorFlowRules, ConvolutionPadsTheEndFirst) {

@@ -82,6 +82,12 @@ std::vector<std::int64_t> known_integers(const RuleContext& context, std::size_t
   return tensor->dtype() == DType::i32 ? widened<std::int32_t>(*tensor) : widened<std::int64_t>(*tensor);
 }
 
+std::int64_t known_integer(const RuleContext& context, std::size_t i) {
+  const std::vector<std::int64_t> list = known_integers(context, i);
+  check(list.size() == 1, ErrorCode::bad_data, "input {}: expected one number, got {}", i, list.size());
+  return list[0];
+}
+
 std::int64_t known_axis(const RuleContext& context, std::size_t i, std::size_t rank) {
   const std::vector<std::int64_t> axis = known_integers(context, i);
   const auto dims = static_cast<std::int64_t>(rank);

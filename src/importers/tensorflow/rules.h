@@ -83,6 +83,8 @@ Value* integers(RuleContext& context, std::size_t i);
 Value* integer_list(RuleContext& context, std::size_t i);
 /// The elements of an integer input that is known at import; Error{unsupported} otherwise.
 std::vector<std::int64_t> known_integers(const RuleContext& context, std::size_t i);
+/// The only one of them; Error{bad_data} where there are more or none.
+std::int64_t known_integer(const RuleContext& context, std::size_t i);
 /// Input `i` as an axis of a value of rank `rank`, counted from the front.
 std::int64_t known_axis(const RuleContext& context, std::size_t i, std::size_t rank);
 /// Error{unsupported} when the rank is not known.

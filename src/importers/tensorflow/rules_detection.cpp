@@ -24,7 +24,7 @@ std::int64_t required_size(const Value* value, std::size_t d) {
 
 std::int64_t known_count(const RuleContext& context, std::size_t i) {
   check(context.constant(i) != nullptr, ErrorCode::unsupported, "{}", open_classes);
-  const std::int64_t count = known_integers(context, i).at(0);
+  const std::int64_t count = known_integer(context, i);
   check(count >= 1 && count < (1 << 28), ErrorCode::bad_data, "input {} is {}", i, count);
   return count;
 }

@@ -51,7 +51,7 @@ void gather(RuleContext& context) {
     return context.set_output(0, context.emit("gather", {data, indices}, with("axis", std::int64_t{0})));
   if (batches == 0 && context.constant(2) && !data->type.ranked())
     return context.set_output(
-        0, context.emit("gather", {data, indices}, with("axis", known_integers(context, 2).at(0))));
+        0, context.emit("gather", {data, indices}, with("axis", known_integer(context, 2))));
   const std::int64_t axis = axis_of(context, 2, rank_of(context, 0));
   context.set_output(0, batches == 0 ? context.emit("gather", {data, indices}, with("axis", axis))
                                      : batch_gather(context, data, indices, axis, batches));

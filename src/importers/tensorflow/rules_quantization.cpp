@@ -84,8 +84,7 @@ Quantization nudged(const std::vector<float>& mins, const std::vector<float>& ma
   Quantization made;
   for (std::size_t i = 0; i < mins.size(); ++i) {
     const float scale = (maxs[i] - mins[i]) / (steps.most - steps.least);
-    check(std::isfinite(scale) && scale >= 0 && mins[i] <= 0 && maxs[i] >= 0, ErrorCode::bad_data,
-          "a range from {} to {}; expected one that includes 0", mins[i], maxs[i]);
+    check(std::isfinite(scale) && scale > 0, ErrorCode::bad_data, "a range from {} to {}", mins[i], maxs[i]);
     const float point = std::clamp(std::round(steps.least - mins[i] / scale), steps.least, steps.most);
     made.scales.push_back(scale);
     made.points.push_back(point);
@@ -125,7 +124,7 @@ void quantize_range(RuleContext& context, bool channels) {
   const Steps steps = steps_of(context);
   const auto mins = known_reals(context, 1), maxs = known_reals(context, 2);
   const bool bytes = steps.most == 255, known = mins && maxs && mins->size() == maxs->size();
-  if (!bytes || !known || !all_positive(*mins, *maxs) || (channels && !x->type.ranked()))
+  if (!bytes || !known || !all_positive(*mins, *maxs) || (channels ? !x->type.ranked() : mins->size() != 1))
     return context.set_output(0, fake_quantized(context, x, context.required(1), context.required(2), steps));
   Quantization made = nudged(*mins, *maxs, steps);
   made.clipped = steps.least > 0;
@@ -166,7 +165,7 @@ Symmetric symmetric_of(RuleContext& context) {
   std::int64_t bits = context.integer("num_bits", 8);
   if (context.node.op == "QuantizeAndDequantizeV3") {
     check(context.constant(3) != nullptr, ErrorCode::unsupported, "{}", open_bits);
-    bits = known_integers(context, 3).at(0);
+    bits = known_integer(context, 3);
   }
   check(bits >= 1 && bits < 63, ErrorCode::bad_data, "num_bits is {}; expected 1 to 62", bits);
   Symmetric made{};
@@ -186,6 +185,7 @@ std::optional<Quantization> known_steps(const RuleContext& context, const Symmet
   if (!form.given || form.half_up || !bytes || !mins || !maxs || mins->size() != maxs->size() ||
       mins->empty())
     return std::nullopt;
+  if (form.axis < 0 && mins->size() != 1) return std::nullopt;
   Quantization made;
   made.is_signed = form.is_signed;
   made.clipped = form.narrow && form.is_signed;

@@ -23,6 +23,14 @@ constexpr std::int64_t largest = 1 << 15;
 /// A row of weights of the source's pixels for each pixel of the result.
 using Weights = std::vector<float>;
 
+/// Zeros for as many weights, not too many for memory: a file's sizes decide.
+Weights no_weights(std::int64_t from, std::int64_t to) {
+  constexpr std::int64_t most = 1 << 24;
+  check(from * to <= most, ErrorCode::limit_exceeded,
+        "resizing from {} to {} needs {} weights, expected at most {}", from, to, from * to, most);
+  return Weights(static_cast<std::size_t>(to * from), 0);
+}
+
 Value* weighted(RuleContext& context, Value* x, const Weights& weights, std::int64_t to, std::int64_t from) {
   return context.emit("matmul", {context.tensor(Tensor::from<float>(weights, {to, from})), x});
 }
@@ -55,7 +63,7 @@ std::vector<std::int64_t> result_sizes(const RuleContext& context) {
 Weights area_weights(std::int64_t from, std::int64_t to, bool corners) {
   const float scale = corners && to > 1 ? static_cast<float>(from - 1) / static_cast<float>(to - 1)
                                         : static_cast<float>(from) / static_cast<float>(to);
-  Weights weights(static_cast<std::size_t>(to * from), 0);
+  Weights weights = no_weights(from, to);
   for (std::int64_t i = 0; i < to; ++i) {
     const float begin = static_cast<float>(i) * scale, end = static_cast<float>(i + 1) * scale;
     const auto first = static_cast<std::int64_t>(std::floor(begin)),
@@ -118,7 +126,7 @@ Weights kernel_weights(std::int64_t from, std::int64_t to, float scale, float mo
   check(scale > 0 && std::isfinite(scale) && std::isfinite(move), ErrorCode::bad_data, "a scale of {}",
         scale);
   const float step = 1 / scale, stretch = antialias ? std::max(step, 1.0F) : 1.0F;
-  Weights weights(static_cast<std::size_t>(to * from), 0);
+  Weights weights = no_weights(from, to);
   for (std::int64_t i = 0; i < to; ++i) {
     const float place = (static_cast<float>(i) + 0.5F) * step - move * step;
     if (place < 0 || place > static_cast<float>(from)) continue; // outside of the image: zeros

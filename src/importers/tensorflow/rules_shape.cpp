@@ -48,16 +48,10 @@ Value* joined(RuleContext& context, std::vector<Value*> parts, std::int64_t axis
   return context.emit("concat", std::move(parts), with("axis", axis));
 }
 
-std::int64_t one_known(const RuleContext& context, std::size_t i) {
-  const std::vector<std::int64_t> list = known_integers(context, i);
-  check(list.size() == 1, ErrorCode::bad_data, "input {}: expected one number, got {}", i, list.size());
-  return list[0];
-}
-
 void concat_v2(RuleContext& context) {
   std::vector<Value*> parts = context.all_inputs();
   check(parts.size() >= 2, ErrorCode::bad_data, "{} inputs, expected values and an axis", parts.size());
-  const std::int64_t axis = one_known(context, parts.size() - 1);
+  const std::int64_t axis = known_integer(context, parts.size() - 1);
   parts.pop_back();
   context.set_output(0, joined(context, std::move(parts), axis));
 }
@@ -66,7 +60,7 @@ void concat(RuleContext& context) {
   std::vector<Value*> parts = context.all_inputs();
   check(parts.size() >= 2, ErrorCode::bad_data, "{} inputs, expected an axis and values", parts.size());
   parts.erase(parts.begin());
-  context.set_output(0, joined(context, std::move(parts), one_known(context, 0)));
+  context.set_output(0, joined(context, std::move(parts), known_integer(context, 0)));
 }
 
 /// All parts, even unread ones: their number determines the sizes.
@@ -97,7 +91,7 @@ void set_all(RuleContext& context, const std::vector<Value*>& values) {
 }
 
 void split(RuleContext& context) {
-  set_all(context, split_in(context, context.required(1), nullptr, one_known(context, 0),
+  set_all(context, split_in(context, context.required(1), nullptr, known_integer(context, 0),
                             context.integer("num_split", 0)));
 }
 
@@ -254,10 +248,10 @@ void map_by_format(RuleContext& context) {
 
 /// Where each part begins in the joined tensor.
 void concat_offset(RuleContext& context) {
-  const std::int64_t axis = one_known(context, 0);
+  const std::int64_t axis = known_integer(context, 0);
   const auto rank = known_size(context.required(1), 0);
-  check(rank && axis >= -*rank && axis < *rank, ErrorCode::bad_data, "axis {} is not one of the parts' dims",
-        axis);
+  check(rank && *rank <= 64 && axis >= -*rank && axis < *rank, ErrorCode::bad_data,
+        "axis {} is not one of the parts' dims", axis);
   const std::int64_t place = axis < 0 ? axis + *rank : axis;
   std::vector<std::int64_t> chosen(static_cast<std::size_t>(*rank), 0);
   chosen[static_cast<std::size_t>(place)] = 1;

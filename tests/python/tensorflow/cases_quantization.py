@@ -12,7 +12,7 @@ def real(value):
     return scalar(value, "float32")
 
 
-for low, high in [(-6, 6), (0, 6), (-1, 2.3), (-3.1, 0)]:
+for low, high in [(-6, 6), (0, 6), (-1, 2.3), (-3.1, 0), (1, 5), (-5, -2)]:
     for bits in [8, 4, 16]:
         for narrow in [False, True]:
             name = "" if (low, bits, narrow) == (-6, 8, False) else f"{low} {high} {bits} {narrow}"
