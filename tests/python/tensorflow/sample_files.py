@@ -67,5 +67,7 @@ def write_samples(cases, made):
             if not name.startswith("_")
         ]
         lines += [f"tolerance {case.tolerance}"] if case.tolerance else []
-        lines += [f"answer {name} {tensor(array)}" for name, array in record["answers"].items()]
+        # Other results of batch normalisation are for training, and not always filled.
+        shown = list(record["answers"].items())[: 1 if "BatchNorm" in case.op else None]
+        lines += [f"answer {name} {tensor(array)}" for name, array in shown]
     return "\n".join(lines) + "\n"
