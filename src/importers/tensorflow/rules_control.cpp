@@ -206,6 +206,15 @@ void refuse_dataflow(RuleContext& context) {
        reason.empty() ? "" : " that cannot be read: ", reason);
 }
 
+/// Every node that is left is refused.
+OperatorRule lost_dataflow() {
+  OperatorRule rule(refuse_dataflow,
+                    {"control flow of TensorFlow 1 that cannot be read; expected conditionals "
+                     "and loops as tf.cond and tf.while_loop make them"});
+  rule.refused = true;
+  return rule;
+}
+
 } // namespace
 
 void add_control_rules(Rules& rules) {
@@ -219,7 +228,7 @@ void add_control_rules(Rules& rules) {
   rules["While"] = rules["StatelessWhile"] = while_rule;
   for (const char* name : {"Switch", "_SwitchN", "Merge", "Enter", "Exit", "NextIteration", "LoopCond",
                            "RefSwitch", "RefMerge", "RefEnter", "RefExit", "RefNextIteration"})
-    rules[name] = refuse_dataflow;
+    rules[name] = lost_dataflow();
   for (const char* name : {"Variable", "VariableV2", "VarHandleOp", "RestoreV2"})
     rules[name] = refused("a variable, whose value is not in this file; expected a frozen graph, or the "
                           "SavedModel's folder or MetaGraph with its checkpoint beside it");

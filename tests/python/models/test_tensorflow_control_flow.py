@@ -1,20 +1,17 @@
 """Frozen graphs of TensorFlow with control flow of both versions: the answers are TensorFlow's."""
 
-import os
 import subprocess
 from pathlib import Path
 
 import numpy as np
 import pytest
+from tensorflow_python import PYTHON, needs_tensorflow
 
 import lanner
 
-PYTHON = os.environ.get("LANNER_TENSORFLOW_PYTHON", "")
 WRITER = Path(__file__).parents[1] / "support" / "tensorflow_control_flow.py"
 
-pytestmark = pytest.mark.skipif(
-    not PYTHON, reason="no TensorFlow: LANNER_TENSORFLOW_PYTHON names no Python that has it"
-)
+pytestmark = needs_tensorflow
 
 
 @pytest.fixture(scope="module")
