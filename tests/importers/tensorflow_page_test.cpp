@@ -10,7 +10,7 @@
 
 #include "file_content.h"
 #include "importers/importing.h"
-#include "importers/tensorflow/rules.h"
+#include "importers/tensorflow/rules/rules.h"
 #include "importers/tensorflow/tensor_record.h"
 #include "importers/tensorflow_samples.h"
 #include "source_dir.h"

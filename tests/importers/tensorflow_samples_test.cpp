@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 
 #include "importers/importing.h"
-#include "importers/tensorflow/rules.h"
+#include "importers/tensorflow/rules/rules.h"
 #include "importers/tensorflow_samples.h"
 #include "ops/interpreter/interpreter.h"
 

@@ -83,9 +83,15 @@ TEST(Convert, DeniedOperatorsAreNativeAndSoAreSmallParts) {
   EXPECT_EQ(model.parts().size(), 2u);
   expect_near(run(model, sample), expected(sample));
   for (const tf::ConvertedNode& node : model.nodes()) {
-    if (node.name == "exp") EXPECT_EQ(node.code, "denied_operator");
-    if (node.name == "relu") EXPECT_EQ(node.code, "segment_too_small");
-    if (node.name == "ab") EXPECT_FALSE(node.engine.empty()) << "it is computed from constants";
+    if (node.name == "exp") {
+      EXPECT_EQ(node.code, "denied_operator");
+    }
+    if (node.name == "relu") {
+      EXPECT_EQ(node.code, "segment_too_small");
+    }
+    if (node.name == "ab") {
+      EXPECT_FALSE(node.engine.empty()) << "it is computed from constants";
+    }
   }
   options.minimum_segment_size = 2;
   EXPECT_EQ(engines(convert(chain(), options)), 2u);

@@ -12,9 +12,9 @@
 #include "base/limits/limit_error.h"
 #include "base/text/one_line.h"
 #include "importers/protobuf.h"
-#include "importers/tensorflow/dataflow.h"
+#include "importers/tensorflow/control_flow/dataflow.h"
+#include "importers/tensorflow/control_flow/loop_functions.h"
 #include "importers/tensorflow/engine_nodes.h"
-#include "importers/tensorflow/loop_functions.h"
 #include "importers/tensorflow/node_outputs.h"
 #include "importers/tensorflow/node_references.h"
 

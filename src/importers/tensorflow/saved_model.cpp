@@ -156,7 +156,7 @@ const Signature& chosen_signature(const MetaGraph& graph, const std::string& giv
   const std::string list = one_line(joined(known, ", "), longest_shown);
   check(!given.empty(), ErrorCode::invalid_argument,
         "the SavedModel has {} signatures and no serving_default; name one: {}", known.size(), list);
-  fail(ErrorCode::not_found, "signature: the model has none named '{}'{}; it has {}",
+  fail(ErrorCode::not_found, "signature: the model has none named '{}'{}; its signatures are {}",
        one_line(given, longest_shown), did_you_mean(given, known), list);
 }
 

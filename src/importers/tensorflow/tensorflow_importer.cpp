@@ -7,7 +7,7 @@
 #include "importers/custom_rule.h"
 #include "importers/tensorflow/flat_graph.h"
 #include "importers/tensorflow/graph_def.h"
-#include "importers/tensorflow/rules.h"
+#include "importers/tensorflow/rules/rules.h"
 #include "importers/tensorflow/saved_model.h"
 
 namespace lanner::tensorflow {
