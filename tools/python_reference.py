@@ -338,8 +338,9 @@ class Page:
 
     def text(self) -> str:
         parts = read_parts()
-        everything = {f"lanner.{name}" for name in self.names.public("lanner") if name not in ("__version__", "tasks")}
-        everything |= {f"lanner.tasks.{name}" for name in self.names.public("lanner.tasks")}
+        everything = {f"lanner.{name}" for name in self.names.public("lanner") if name not in ("__version__", "tasks", "tf")}
+        for module in ("lanner.tasks", "lanner.tf"):
+            everything |= {f"{module}.{name}" for name in self.names.public(module)}
         for part in parts:
             part.names = self.expanded(part.names, {name for other in parts for name in other.names})
         told = [name for part in parts for name in part.names]

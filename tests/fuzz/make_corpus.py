@@ -19,7 +19,7 @@ from audio_seeds import audio_seeds
 from bundle_seeds import bundle_seeds
 from onnx import TensorProto, helper, numpy_helper
 from picture_seeds import cache_seeds, clip_seeds, picture_seeds, settings_seeds
-from protobuf_seeds import caffe_seeds, tensorflow_seeds
+from protobuf_seeds import caffe_seeds, saved_model_seeds, tensorflow_seeds
 from task_seeds import calibration_seeds, label_seeds, task_seeds, truth_seeds
 from tfrecord_seeds import tfrecord_seeds
 from video_seeds import bitstream_seeds, elementary_stream_seeds, index_seeds
@@ -479,7 +479,7 @@ def video_seeds() -> None:
 
 
 def protobuf_seeds() -> None:
-    for target, seeds in {"tensorflow": tensorflow_seeds(), "bundle": bundle_seeds(), "caffe": caffe_seeds(), "tfrecord": tfrecord_seeds()}.items():
+    for target, seeds in {"tensorflow": tensorflow_seeds(), "bundle": bundle_seeds(), "saved_model": saved_model_seeds(), "caffe": caffe_seeds(), "tfrecord": tfrecord_seeds()}.items():
         for name, content in seeds.items():
             write(target, name, content)
 

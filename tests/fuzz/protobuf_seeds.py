@@ -290,6 +290,55 @@ def tensorflow_seeds() -> dict[str, bytes]:
     return seeds
 
 
+TENSOR_INFO = {"name": 1, "dtype": 2, "tensor_shape": (3, SHAPE)}
+NAMED_INFO = {"key": 1, "value": (2, TENSOR_INFO)}
+SIGNATURE_DEF = {"inputs": (1, NAMED_INFO), "outputs": (2, NAMED_INFO), "method_name": 3}
+META_GRAPH = {
+    "meta_info_def": (1, {"tags": 4, "tensorflow_version": 5}), "graph_def": (2, GRAPH_DEF),
+    "signature_def": (5, {"key": 1, "value": (2, SIGNATURE_DEF)}),
+}  # fmt: skip
+SAVED_MODEL = {"saved_model_schema_version": 1, "meta_graphs": (2, META_GRAPH)}
+
+
+def meta_graph(graph: list, inputs: dict, outputs: dict) -> list:
+    def infos(field: str, tensors: dict) -> list:
+        return [(field, [("key", key), ("value", [("name", tensor), ("dtype", F32)])]) for key, tensor in tensors.items()]
+
+    return [
+        ("meta_info_def", [("tags", "serve"), ("tensorflow_version", "2.17.0")]), ("graph_def", graph),
+        ("signature_def", [("key", "serving_default"), ("value", infos("inputs", inputs) + infos("outputs", outputs))]),
+    ]  # fmt: skip
+
+
+def engines() -> list:
+    """Two nodes of TF-TRT: one with a function, one with a graph in an attribute, which as text is none."""
+    segment = [
+        ("signature", [("name", "f"), ("input_arg", [("name", "a")]), ("output_arg", [("name", "b")])]),
+        ("node_def", node("negative", "Neg", ["a"])), ("ret", [("key", "b"), ("value", "negative:y:0")]),
+    ]  # fmt: skip
+    return graph_def([
+        placeholder("x", 2), node("TRTEngineOp_0", "TRTEngineOp", ["x"], segment_func=("func", [("name", "f")])),
+        node("native", "Exp", ["TRTEngineOp_0"]),
+        node("TRTEngineOp_1", "TRTEngineOp", ["native"], serialized_segment=("s", "no graph"), segment_funcdef_name=("s", "f")),
+        node("y", "Neg", ["TRTEngineOp_1"]),
+    ], [segment])  # fmt: skip
+
+
+def saved_model_seeds() -> dict[str, bytes]:
+    graphs = {
+        "calls": meta_graph(calls(), {"x": "x:0", "p": "p:0"}, {"y": "y:0", "z": "call:1"}),
+        "engines": meta_graph(engines(), {"x": "x:0"}, {"y": "y:0"}),
+        "inside": meta_graph(engines(), {"x": "native:0"}, {"y": "y:0"}),
+    }
+    seeds = {}
+    for name, graph in graphs.items():
+        model = [("saved_model_schema_version", 1), ("meta_graphs", graph)]
+        seeds[f"{name}.pb"] = binary(model, SAVED_MODEL)
+        seeds[f"{name}.pbtxt"] = text(model).encode()
+        seeds[f"{name}.meta"] = binary(graph, META_GRAPH)
+    return seeds
+
+
 def caffe_seeds() -> dict[str, bytes]:
     seeds = {"apart": text(trained(with_blobs=False)).encode() + b"\n=== weights\n" + binary(trained(), NET)}
     for name, message in {"trained": trained(), "untrained": untrained(), "old": old_form()}.items():

@@ -28,6 +28,7 @@ std::span<const Target> targets() {
       {"safetensors", read_safetensors},
       {"settings", read_settings},
       {"task", read_task},
+      {"saved_model", read_saved_model},
       {"tensorflow", read_tensorflow},
       {"tfrecord", read_tfrecord},
       {"truth", read_truth},

@@ -48,6 +48,7 @@ void read_regex(std::span<const std::byte> input);
 void read_bitstream(std::span<const std::byte> input);
 void read_elementary_stream(std::span<const std::byte> input);
 void read_index(std::span<const std::byte> input);
+void read_saved_model(std::span<const std::byte> input);
 void read_tensorflow(std::span<const std::byte> input);
 void read_caffe(std::span<const std::byte> input);
 void read_task(std::span<const std::byte> input);

@@ -1,6 +1,7 @@
 // lanner convert: a TensorFlow model with engines in it.
 
 #include <filesystem>
+#include <optional>
 
 #include <fmt/format.h>
 
@@ -15,13 +16,14 @@
 #include "options/limit_option.h"
 #include "output/console.h"
 #include "output/json_text.h"
+#include "report/conversion_report.h"
 
 namespace lanner::tool {
 namespace {
 
 struct ConvertCommandOptions {
   EngineOptions engine;
-  std::string output;
+  std::string output, report;
   int minimum_segment_size = 3, maximum_engines = 20;
   std::vector<std::string> denied_nodes, denied_operators;
   bool without_engines = false, json = false;
@@ -54,6 +56,10 @@ Json report_json(const tf::Model& model) {
 int run_convert(const ConvertCommandOptions& options) {
   check(!options.output.empty() || !options.without_engines, ErrorCode::invalid_argument,
         "convert: --without-engines concerns the folder that -o writes");
+  Files files;
+  files.writes("--report", options.report);
+  std::optional<OutputFile> report;
+  if (!options.report.empty()) report.emplace(options.report);
   tf::ConvertOptions convert;
   convert.build = build_options(options.engine, 0);
   convert.minimum_segment_size = options.minimum_segment_size;
@@ -65,6 +71,7 @@ int run_convert(const ConvertCommandOptions& options) {
   const std::filesystem::path path = options.engine.model;
   const tf::Model model = tf::Model::convert(open_path(path, given_limits()), convert, model_folder(path));
   if (!options.output.empty()) model.save(options.output, !options.without_engines);
+  if (report) write_conversion_report(*report, options.engine.model, model);
   if (options.json)
     print_json(report_json(model));
   else
@@ -91,10 +98,12 @@ void add_convert(Command& program, Action& action) {
   command.add_option("--deny-operator", options->denied_operators, "Operator that stays native");
   command.add_flag("--without-engines", options->without_engines,
                    "Leave the engines' plans out of the folder: they are built anew when it is loaded");
+  command.add_option("--report", options->report,
+                     "HTML page of the conversion: parts, and native nodes with their reasons");
   command.add_flag("--json", options->json, "As one JSON object, with every node");
   add_engine_options(command, options->engine);
   command.layout("Conversion", {"-o", "--min-segment", "--max-engines", "--deny-node", "--deny-operator",
-                                "--without-engines", "--json", "--precision", "--signature"});
+                                "--without-engines", "--report", "--json", "--precision", "--signature"});
   command.footer("Engines are TRTEngineOp nodes of the SavedModel, each with its native segment, as TF-TRT "
                  "wrote them; lanner.tf.load and Model::load run it without TensorFlow.\n\nExamples:\n"
                  "  lanner convert saved_model/ -o converted/\n"

@@ -194,15 +194,32 @@ void add_parts(Division& division, const FlatIndex& index, std::vector<Indices> 
   };
   PartOrder order(nodes, index, engines);
   if (Indices constants = constant_outputs(division.flat, index); !constants.empty())
-    add({fmt::format("native_{}", natives++), false, std::move(constants), {}, {}});
+    add({fmt::format("native_{}", natives++), false, std::move(constants), {}, {}, {}, {}});
   order.walk(
       [&](std::size_t e) {
-        add({names[e], true, engines[e], {}, {}});
+        add({names[e], true, engines[e], {}, {}, {}, {}});
       },
       [&](Indices group) {
         std::ranges::sort(group);
-        add({fmt::format("native_{}", natives++), false, std::move(group), {}, {}});
+        add({fmt::format("native_{}", natives++), false, std::move(group), {}, {}, {}, {}});
       });
+}
+
+std::string text_attribute(const ImportNode& node, std::string_view name) {
+  const auto found = node.attributes.find(name);
+  const auto* text =
+      found == node.attributes.end() ? nullptr : std::get_if<std::string>(&found->second.value);
+  return text ? *text : std::string();
+}
+
+/// What the node of an engine says about its precision.
+void take_precision(Division& division) {
+  for (PartPlan& part : division.parts) {
+    if (!part.engine) continue;
+    const ImportNode& node = division.flat.graph.nodes[part.nodes.front()];
+    part.precision = text_attribute(node, "precision_mode");
+    part.calibration = text_attribute(node, "calibration_data");
+  }
 }
 
 /// Native nodes without a rule have nothing that could run them.
@@ -282,6 +299,7 @@ Division divide_as_saved(ImportModel flat, const ConvertOptions&, const ImportOp
   }
   require_rules(division);
   add_parts(division, FlatIndex(division.flat.graph.nodes), std::move(engines), names);
+  take_precision(division);
   return division;
 }
 

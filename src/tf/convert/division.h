@@ -20,6 +20,8 @@ struct PartPlan {
   bool engine = false;
   std::vector<std::uint32_t> nodes; ///< Indices into the flat graph, in topological order.
   std::vector<std::string> inputs, outputs;
+  std::string precision;   ///< Of a TRTEngineOp node: `FP32`, `FP16`, `INT8`; empty: not said.
+  std::string calibration; ///< Its calibration data: a table of Lanner's or a cache of TensorRT's.
 };
 
 struct Division {

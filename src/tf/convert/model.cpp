@@ -8,11 +8,14 @@
 #include <fmt/format.h>
 
 #include <lanner/error.h>
+#include <lanner/log.h>
 #include <lanner/model_folder.h>
 
 #include "base/check.h"
 #include "base/limits/account.h"
 #include "base/text/one_line.h"
+#include "builder/int8/batches.h"
+#include "calibration/tensorrt_cache.h"
 #include "engine/environment_state.h"
 #include "importers/graph_source.h"
 #include "importers/tensorflow/flat_graph.h"
@@ -98,6 +101,33 @@ std::vector<Binding> bindings_of(const std::vector<ImportValue>& values, const N
   return bindings;
 }
 
+bool wants_int8(const BuildOptions& build) {
+  return build.precision.types.contains(DType::i8);
+}
+
+bool has_ranges(const Calibration& calibration) {
+  return calibration.data || !calibration.data_file.empty() || !calibration.table_file.empty() ||
+         !calibration.table.ranges.empty() || !calibration.ranges.empty();
+}
+
+/// The precision that a saved engine's node says, where the caller gives none.
+void take_saved_precision(const PartPlan& plan, BuildOptions& build) {
+  if (plan.precision.empty() || build.precision.types != Precision().types) return;
+  if (plan.precision == "FP16") build.precision.types.insert(DType::f16);
+  if (plan.precision != "INT8") return;
+  const bool own = !plan.calibration.empty() && !is_tensorrt_cache(plan.calibration);
+  if (!own && !has_ranges(build.calibration)) {
+    log_message(LogLevel::warning,
+                fmt::format("{}: it was in INT8 by a calibration of TensorRT's, whose tensors have other "
+                            "names; it is in FP32 now: give precision int8 with calibration data",
+                            plan.name));
+    return;
+  }
+  build.precision.types.insert(DType::i8);
+  if (own && !has_ranges(build.calibration))
+    build.calibration.table = CalibrationTable::parse(plan.calibration);
+}
+
 /// Options of one part. Native nodes run by kernels chosen without timing, in the model's own precision.
 BuildOptions part_options(const ConvertOptions& options, const PartPlan& plan, CalibrationData data) {
   BuildOptions build = options.build;
@@ -105,7 +135,9 @@ BuildOptions part_options(const ConvertOptions& options, const PartPlan& plan, C
   build.outputs.clear();
   build.calibration.data_file.clear();
   build.calibration.data = std::move(data);
-  if (!plan.engine) {
+  if (plan.engine) {
+    take_saved_precision(plan, build);
+  } else {
     build.precision = {};
     build.budget = 0;
     build.calibration = {};
@@ -192,14 +224,11 @@ CalibrationData replayed(std::vector<Items> batches) {
   };
 }
 
-bool wants_int8(const ConvertOptions& options) {
-  return options.build.precision.types.contains(DType::i8);
-}
-
 void build_parts(ModelState& state, const std::filesystem::path& plans) {
   const ConvertOptions& options = state.options;
   std::vector<std::vector<Items>> seen;
-  if (wants_int8(options) && options.build.calibration.data) seen = part_inputs(state.division, options);
+  if (wants_int8(options.build) && options.build.calibration.data)
+    seen = part_inputs(state.division, options);
   for (std::size_t p = 0; p < state.division->parts.size(); ++p) {
     const PartPlan& plan = state.division->parts[p];
     if (auto loaded = loaded_part(plan, plans, options)) {
@@ -220,6 +249,12 @@ std::shared_ptr<ModelState> made_state(ImportModel flat, const ConvertOptions& o
   apply_shapes(flat, options.build.shapes);
   state->division = std::make_shared<const Division>(saved ? divide_as_saved(std::move(flat), options, import)
                                                            : divide(std::move(flat), options, import));
+  Calibration& calibration = state->options.build.calibration;
+  if (wants_int8(options.build) && !calibration.data_file.empty()) {
+    const auto graph = tensorflow::graph_of(state->division->flat, import);
+    calibration.data = batches_of(calibration.data_file, *graph, import.limits);
+    calibration.data_file.clear();
+  }
   state->inputs = bindings_of(state->division->flat.graph.inputs, state->division->trial);
   state->outputs = bindings_of(state->division->flat.graph.outputs, state->division->trial);
   build_parts(*state, plans);

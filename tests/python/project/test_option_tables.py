@@ -23,6 +23,7 @@ OBJECTS = {
     "storages": {"x": "acdb"},
     "metadata": {"author": "me"},
     "outputs": ["features"],
+    "tags": ["serve"],
     "overridden": ("scale",),
     "overwritable": ["x"],
     "budget": 30,
