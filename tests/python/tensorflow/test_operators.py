@@ -4,6 +4,7 @@ LANNER_TENSORFLOW_PYTHON names a Python with TensorFlow, which makes the graphs 
 process. LANNER_WRITE_TENSORFLOW_SAMPLES=1 writes the cases that the compiled tests run without TensorFlow.
 """
 
+import math
 import os
 import pickle
 import subprocess
@@ -82,6 +83,14 @@ def test_operator(oracle, case):
             compare(name, value, record["answers"][name], case.tolerance)
 
 
+def is_close(word, expected):
+    """Two numbers that differ in rounding: processors differ in the last digits of TensorFlow's answers."""
+    try:
+        return math.isclose(float(word.strip(",")), float(expected.strip(",")), rel_tol=1e-3, abs_tol=1e-5)
+    except ValueError:
+        return False
+
+
 @needs_tensorflow
 @pytest.mark.parametrize("family", FAMILIES)
 def test_compiled_samples_are_current(oracle, family):
@@ -91,4 +100,7 @@ def test_compiled_samples_are_current(oracle, family):
     if os.environ.get("LANNER_WRITE_TENSORFLOW_SAMPLES"):
         path.parent.mkdir(exist_ok=True)
         path.write_text(text)
-    assert path.read_text() == text, "LANNER_WRITE_TENSORFLOW_SAMPLES=1 writes it"
+    words, wanted = path.read_text().split(), text.split()
+    assert len(words) == len(wanted), "LANNER_WRITE_TENSORFLOW_SAMPLES=1 writes it"
+    for word, expected in zip(words, wanted, strict=True):
+        assert word == expected or is_close(word, expected), "LANNER_WRITE_TENSORFLOW_SAMPLES=1 writes it"
