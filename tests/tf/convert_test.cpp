@@ -130,6 +130,14 @@ TEST(Convert, OneNodeThatCannotBeConvertedIsNamedWithItsReason) {
                       "nodes that nothing here can run without TensorFlow: NoSuchOperator (odd)");
 }
 
+TEST(Convert, ValuesThatNothingWritesAreNamed) {
+  const std::string file =
+      graph_def({placeholder("x", f32, {-1, 2}), node({"sum", "AddV2", {"x", "nowhere"}, {type("T", f32)}}),
+                 node({"y", "Neg", {"sum"}, {type("T", f32)}})});
+  LANNER_EXPECT_ERROR(convert(file, plain()), ErrorCode::bad_data,
+                      "node sum: value 'nowhere' is read, but no node writes it");
+}
+
 TEST(Convert, ShapesAndInputsAreChecked) {
   const tf::Model model = convert(chain(), plain());
   EXPECT_EQ(model.inputs().at(0).to_string(), "x: f32[batch, 2]");

@@ -10,6 +10,7 @@
 
 #include "base/check.h"
 #include "base/limits/account.h"
+#include "base/text/one_line.h"
 #include "importers/tensorflow/engine_nodes.h"
 #include "importers/tensorflow/flat_graph.h"
 #include "tf/convert/flat_index.h"
@@ -251,10 +252,34 @@ void adopt_constants(Division& division, const FlatIndex& index) {
     }
 }
 
+/// Every value that is read is made by a node or is an input.
+void require_values(const ImportGraph& graph) {
+  std::set<std::string_view> known;
+  for (const ImportValue& input : graph.inputs) known.insert(input.name);
+  for (const ImportNode& node : graph.nodes)
+    for (const std::string& output : node.outputs) known.insert(output);
+  const auto require = [&](const std::string& value, const std::string& reader) {
+    check(known.contains(value), ErrorCode::bad_data, "{}: value '{}' is read, but no node writes it",
+          one_line(reader, 200), one_line(value, 200));
+  };
+  for (const ImportNode& node : graph.nodes)
+    for (const std::string& input : node.inputs)
+      if (!input.empty()) require(input, "node " + node.name);
+  for (const ImportValue& output : graph.outputs) require(output.name, "output " + output.shown());
+}
+
 } // namespace
+
+const Type& type_of(const Division& division, const std::string& value) {
+  const auto found = division.trial.types.find(value);
+  check(found != division.trial.types.end(), ErrorCode::bad_data, "value '{}' has no type",
+        one_line(value, 200));
+  return found->second;
+}
 
 Division divide(ImportModel flat, const ConvertOptions& options, const ImportOptions& import) {
   Division division{std::move(flat), {}, {}, {}};
+  require_values(division.flat.graph);
   division.trial = tensorflow::try_nodes(division.flat, import);
   const FlatIndex index(division.flat.graph.nodes);
   const SegmenterGraph graph = segmenter_graph(division.flat, division.trial, index);
@@ -281,6 +306,7 @@ Division divide(ImportModel flat, const ConvertOptions& options, const ImportOpt
 
 Division divide_as_saved(ImportModel flat, const ConvertOptions&, const ImportOptions& import) {
   Division division{std::move(flat), {}, {}, {}};
+  require_values(division.flat.graph);
   division.trial = tensorflow::try_nodes(division.flat, import);
   std::vector<Indices> engines;
   std::vector<std::string> names;
@@ -314,7 +340,7 @@ ImportModel part_model(const Division& division, const PartPlan& part, const Lim
   for (std::size_t i = 0; i < part.inputs.size(); ++i) {
     const std::string& name = part.inputs[i];
     names[name] = name;
-    Type type = division.trial.types.at(name);
+    Type type = type_of(division, name);
     if (type.ranked()) {
       Dims dims = type.dims();
       for (std::size_t d = 0; d < dims.size(); ++d) // an expression of other sizes is open here
@@ -330,7 +356,7 @@ ImportModel part_model(const Division& division, const PartPlan& part, const Lim
   for (const std::uint32_t n : chosen) nodes.push_back(flat.graph.nodes[n]);
   model.graph.nodes = tensorflow::inlined(model, nodes, "", names, limits);
   for (std::size_t i = 0; i < part.outputs.size(); ++i)
-    model.graph.outputs.push_back({names.at(part.outputs[i]), {}, output_binding(i)});
+    model.graph.outputs.push_back({names[part.outputs[i]], {}, output_binding(i)});
   return model;
 }
 

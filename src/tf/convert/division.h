@@ -37,6 +37,9 @@ Division divide(ImportModel flat, const ConvertOptions& options, const ImportOpt
 /// Divides a model that was converted before: its engines are the calls that stand for TRTEngineOp nodes.
 Division divide_as_saved(ImportModel flat, const ConvertOptions& options, const ImportOptions& import);
 
+/// The type of a value of the flat graph. Throws Error{bad_data} where it has none.
+const Type& type_of(const Division& division, const std::string& value);
+
 /// The model of one part: constants that it reads are copied in.
 ImportModel part_model(const Division& division, const PartPlan& part, const Limits& limits);
 

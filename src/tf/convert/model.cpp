@@ -78,11 +78,10 @@ void apply_shapes(ImportModel& model, const std::map<std::string, ShapeRange>& s
     check(known.contains(name), ErrorCode::not_found, "shape of {}: the model has no such input", name);
 }
 
-Binding binding_of(const ImportValue& value, const NodeTrial& trial) {
+Binding binding_of(const ImportValue& value, const Division& division) {
   Binding binding;
   binding.name = value.shown();
-  const auto found = trial.types.find(value.name);
-  const Type& type = value.type ? *value.type : found->second;
+  const Type& type = value.type ? *value.type : type_of(division, value.name);
   binding.sequence = !type.is_tensor();
   if (!type.is_tensor()) return binding;
   binding.dtype = type.dtype();
@@ -95,9 +94,9 @@ Binding binding_of(const ImportValue& value, const NodeTrial& trial) {
   return binding;
 }
 
-std::vector<Binding> bindings_of(const std::vector<ImportValue>& values, const NodeTrial& trial) {
+std::vector<Binding> bindings_of(const std::vector<ImportValue>& values, const Division& division) {
   std::vector<Binding> bindings;
-  for (const ImportValue& value : values) bindings.push_back(binding_of(value, trial));
+  for (const ImportValue& value : values) bindings.push_back(binding_of(value, division));
   return bindings;
 }
 
@@ -178,7 +177,7 @@ Items run_parts(const ModelState& state, std::vector<Context>& contexts, const I
     if (seen) seen(p, given);
     Items results = with_context([&] { return plan.name; }, [&] { return contexts[p](given, control); });
     for (std::size_t i = 0; i < plan.outputs.size(); ++i)
-      values[plan.outputs[i]] = std::move(results.at(output_binding(i)));
+      values[plan.outputs[i]] = std::move(results[output_binding(i)]);
   }
   Items outputs;
   for (const ImportValue& output : graph.outputs) outputs[output.shown()] = values.at(output.name);
@@ -255,8 +254,8 @@ std::shared_ptr<ModelState> made_state(ImportModel flat, const ConvertOptions& o
     calibration.data = batches_of(calibration.data_file, *graph, import.limits);
     calibration.data_file.clear();
   }
-  state->inputs = bindings_of(state->division->flat.graph.inputs, state->division->trial);
-  state->outputs = bindings_of(state->division->flat.graph.outputs, state->division->trial);
+  state->inputs = bindings_of(state->division->flat.graph.inputs, *state->division);
+  state->outputs = bindings_of(state->division->flat.graph.outputs, *state->division);
   build_parts(*state, plans);
   return state;
 }

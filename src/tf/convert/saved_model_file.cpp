@@ -126,12 +126,6 @@ std::string precision_name(const Precision& precision) {
   return precision.types.contains(DType::f16) ? "FP16" : "FP32";
 }
 
-const Type& type_of(const Division& division, const std::string& value) {
-  const auto found = division.trial.types.find(value);
-  check(found != division.trial.types.end(), ErrorCode::internal, "value {} has no type", value);
-  return found->second;
-}
-
 EngineNode engine_of(const ModelState& state, const Part& part) {
   const Division& division = *state.division;
   EngineNode node;
